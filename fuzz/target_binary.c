@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "fuzz_common.h"
+#include "tests/unit/patch_rules.h"
 #include "tools/binary/code/code_calls.h"
 #include "tools/binary/code/plan_make.h"
+#include "tools/binary/patch/patchable.h"
 
 static void check_site(const struct tool_code *code, const struct ttp_plan_head *head,
                        const struct ttp_plan_site *site)
@@ -68,6 +70,25 @@ static bool take_call(void *context, const struct tool_code_call *call)
     return true;
 }
 
+/* A patch plan of the same bytes. */
+static void look_whole(const uint8_t *file, size_t size)
+{
+    struct tool_image image;
+    struct tool_code code = {0};
+    struct tool_patch patch = {0};
+    uint8_t *plan = NULL;
+    size_t plan_bytes;
+    if (tool_image_open(&image, file, size) == NULL &&
+        tool_code_open_whole(&code, &image) == NULL && tool_patch_open(&patch, &code) == NULL) {
+        FUZZ_REQUIRE(ttest_patch_broken(&patch) == NULL);
+        if (tool_patch_make(&patch, &plan, &plan_bytes) == NULL)
+            FUZZ_REQUIRE(((const struct ttp_patch_head *)plan)->total_bytes == plan_bytes);
+    }
+    free(plan);
+    tool_patch_close(&patch);
+    tool_code_close(&code);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *file = fuzz_take(size > 0 ? size : 1), *plan = NULL;
@@ -86,6 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     free(plan);
     tool_code_close(&code);
+    look_whole(file, size);
     fuzz_release_all();
     return 0;
 }

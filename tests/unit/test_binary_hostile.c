@@ -10,6 +10,7 @@
 
 #include "tests/asserts.h"
 #include "tests/unit/every.h"
+#include "tests/unit/patch_rules.h"
 #include "tools/binary/code/code_calls.h"
 #include "tools/binary/code/plan_make.h"
 
@@ -57,8 +58,26 @@ static void check_plan(const struct tool_code *code, const uint8_t *plan, size_t
     }
 }
 
-/* Whether a plan could be made of these bytes. */
-static bool look(const uint8_t *bytes, size_t size_bytes)
+/* Whatever the file is, a patch plan of it changes nothing outside of a function. */
+static void look_whole(const uint8_t *bytes, size_t size_bytes)
+{
+    struct tool_image image;
+    struct tool_code code = {0};
+    struct tool_patch patch = {0};
+    const char *reason = tool_image_open(&image, bytes, size_bytes);
+    if (reason == NULL)
+        reason = tool_code_open_whole(&code, &image);
+    if (reason == NULL && tool_patch_open(&patch, &code) == NULL) {
+        const char *broken = ttest_patch_broken(&patch);
+        ck_assert_msg(broken == NULL, "%s", broken);
+    }
+    tool_patch_close(&patch);
+    tool_code_close(&code);
+}
+
+/* Whether a plan could be made of these bytes; is_whole: a patch plan is tried, too, which takes
+ * longer. */
+static bool look(const uint8_t *bytes, size_t size_bytes, bool is_whole)
 {
     uint8_t *copy = malloc(size_bytes > 0 ? size_bytes : 1), *plan = NULL;
     struct tool_image image;
@@ -74,6 +93,8 @@ static bool look(const uint8_t *bytes, size_t size_bytes)
     bool made = plan != NULL;
     free(plan);
     tool_code_close(&code);
+    if (is_whole)
+        look_whole(copy, size_bytes);
     free(copy);
     return made;
 }
@@ -81,9 +102,9 @@ static bool look(const uint8_t *bytes, size_t size_bytes)
 START_TEST(cut_short)
 {
     read_loader();
-    ck_assert(look(file, file_bytes));
+    ck_assert(look(file, file_bytes, true));
     for (size_t i = 0; i <= 64; i++)
-        ck_assert(!look(file, i)); /* no head, or no segments */
+        ck_assert(!look(file, i, true)); /* no head, or no segments */
     uint64_t tables[] = {tool_le64(file + 32), tool_le64(file + 40)};
     for (unsigned i = 0; i < tool_le16(file + 56); i++) {
         const uint8_t *segment = file + tables[0] + 56u * i;
@@ -92,10 +113,10 @@ START_TEST(cut_short)
         for (unsigned end = 0; end < 3; end++)
             for (int off = -1; off <= 1; off++)
                 if (ends[end] + (uint64_t)(int64_t)off < file_bytes)
-                    (void)look(file, (size_t)(ends[end] + (uint64_t)(int64_t)off));
+                    (void)look(file, (size_t)(ends[end] + (uint64_t)(int64_t)off), off == 0);
     }
     for (unsigned i = 0; i < tool_le16(file + 60); i += ttest_every(5))
-        (void)look(file, (size_t)tables[1] + 64u * i + 1);
+        (void)look(file, (size_t)tables[1] + 64u * i + 1, false);
     free(file);
 }
 END_TEST
@@ -138,7 +159,7 @@ START_TEST(changed)
             size_t at = parts[part].from + next_random(&seed) % parts[part].size_bytes;
             damage(copy + at, next_random(&seed), file_bytes - at);
         }
-        (void)look(copy, file_bytes);
+        (void)look(copy, file_bytes, next_random(&seed) % ttest_step(5, 5) == 0);
         free(copy);
     }
     free(file);
@@ -158,6 +179,13 @@ START_TEST(sound)
     ck_assert(tool_code_names(&code) && tool_code_calls(&code, take_call, &code));
     for (size_t i = 1; i < code.row_count; i++)
         ck_assert_uint_lt(code.rows[i - 1].address, code.rows[i].address);
+    tool_code_close(&code);
+    struct tool_patch patch;
+    ck_assert_ptr_null(tool_code_open_whole(&code, &image));
+    ck_assert_ptr_null(tool_patch_open(&patch, &code));
+    ck_assert_ptr_null(ttest_patch_broken(&patch));
+    ck_assert_uint_gt(patch.function_count, 100);
+    tool_patch_close(&patch);
     tool_code_close(&code);
     /* too little memory is a reason, not an end */
     code = (struct tool_code){.image = &image, .memory = {.left_bytes = 4096}};

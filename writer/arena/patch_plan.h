@@ -4,7 +4,8 @@
  *
  *     head        struct ttp_patch_head
  *     functions   struct ttp_patch_function, sorted by start
- *     probes      struct ttp_patch_probe: of each function its entry, then its exits by address
+ *     probes      struct ttp_patch_probe: of each function its entry, then its exits by address,
+ *                 then those of its pieces
  *     fixups      struct ttp_plan_fixup (plan.h), of all probes
  *     bytes       code
  *

@@ -3,7 +3,7 @@
 
 #include "tools/binary/code/code.h"
 
-static bool open_all(struct tool_code *code)
+static bool open_sites(struct tool_code *code)
 {
     size_t wanted = 0;
     if (!tool_code_functions(code) || !tool_code_rows(code) || !tool_code_want(code, &wanted))
@@ -12,7 +12,16 @@ static bool open_all(struct tool_code *code)
                            tool_code_mark_near(code) && tool_code_sites(code));
 }
 
-const char *tool_code_open(struct tool_code *code, const struct tool_image *image)
+static bool open_whole(struct tool_code *code)
+{
+    if (!tool_code_functions(code) || !tool_code_rows(code) || !tool_code_names(code))
+        return false;
+    tool_code_want_all(code);
+    return tool_code_mark_far(code) && tool_code_look(code) && tool_code_mark_near(code);
+}
+
+static const char *open_by(struct tool_code *code, const struct tool_image *image,
+                           bool (*steps)(struct tool_code *code))
 {
     /* a file may need some multiple of its own size, and no more */
     size_t bound = TOOL_CODE_BYTES_MIN;
@@ -22,9 +31,19 @@ const char *tool_code_open(struct tool_code *code, const struct tool_image *imag
         bound = TOOL_CODE_BYTES_MAX;
     *code = (struct tool_code){
         .image = image, .memory = {.left_bytes = bound}, .entries_left = TOOL_CODE_ENTRIES_MAX};
-    if (open_all(code))
+    if (steps(code))
         return NULL;
     return code->memory.is_short ? "it would take too much memory" : "there is too much in it";
+}
+
+const char *tool_code_open(struct tool_code *code, const struct tool_image *image)
+{
+    return open_by(code, image, open_sites);
+}
+
+const char *tool_code_open_whole(struct tool_code *code, const struct tool_image *image)
+{
+    return open_by(code, image, open_whole);
 }
 
 void tool_code_close(struct tool_code *code)

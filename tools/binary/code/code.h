@@ -27,6 +27,8 @@
 #define TOOL_CODE_ENTRIES_MAX (1u << 24) /* of tables of branch targets, in all */
 #define TOOL_CODE_WANTED      (1u << 31) /* a flag of functions, beside the plan's */
 #define TOOL_CODE_PIECE       (1u << 30) /* it begins with a frame on the stack already */
+#define TOOL_CODE_TABLES      (1u << 29) /* it takes the address of a table of places */
+#define TOOL_CODE_OWN_FLAGS   (TOOL_CODE_WANTED | TOOL_CODE_PIECE | TOOL_CODE_TABLES)
 #define TOOL_CODE_NO_FRAME    SIZE_MAX
 
 struct tool_function {
@@ -65,6 +67,8 @@ struct tool_code {
 
 /* All of it, for a plan. Returns NULL, or why not (static text). Close it in any case. */
 const char *tool_code_open(struct tool_code *code, const struct tool_image *image);
+/* The same for a patch plan: every function is looked at, and has a name; sites are left out. */
+const char *tool_code_open_whole(struct tool_code *code, const struct tool_image *image);
 void tool_code_close(struct tool_code *code);
 
 /* The steps, in order. False: memory is short, or a table would be too large. */
@@ -72,6 +76,7 @@ bool tool_code_functions(struct tool_code *code);
 bool tool_code_rows(struct tool_code *code);
 /* Which functions a plan looks at: with system calls, which are counted, or beside them. */
 bool tool_code_want(struct tool_code *code, size_t *wanted);
+void tool_code_want_all(struct tool_code *code);
 /* Marks where long branches lead, of all code; wants functions that jump into wanted ones. */
 bool tool_code_mark_far(struct tool_code *code);
 bool tool_code_look(struct tool_code *code);
@@ -81,8 +86,8 @@ bool tool_code_sites(struct tool_code *code);
 
 /* The function that holds an address; function_count: none does. */
 size_t tool_code_function_at(const struct tool_code *code, uint32_t address);
-/* Names of functions, of symbols, and which pieces (.cold, .part) belong to which: for people, a
- * plan has no names. */
+/* Names of functions, of symbols, and which pieces (.cold, .part) belong to which: for people and
+ * patch plans; a plan has no names. */
 bool tool_code_names(struct tool_code *code);
 
 /* The row that holds for an address; NULL: none. */

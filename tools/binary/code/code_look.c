@@ -99,6 +99,22 @@ static bool want_calls(struct tool_code *code, size_t number, size_t *wanted)
     return true;
 }
 
+static void find_piece(const struct tool_code *code, struct tool_function *function)
+{
+    const struct ttp_plan_row *row = tool_code_row_at(code, function->start);
+    if (function->frame_at != TOOL_CODE_NO_FRAME && row != NULL &&
+        (row->cfa_kind != TTP_PLAN_CFA_RSP || row->cfa_offset != 8))
+        function->flags |= TOOL_CODE_PIECE;
+}
+
+void tool_code_want_all(struct tool_code *code)
+{
+    for (size_t i = 0; i < code->function_count; i++) {
+        find_piece(code, &code->functions[i]);
+        code->functions[i].flags |= TOOL_CODE_WANTED;
+    }
+}
+
 bool tool_code_want(struct tool_code *code, size_t *wanted)
 {
     *wanted = 0;
@@ -106,10 +122,7 @@ bool tool_code_want(struct tool_code *code, size_t *wanted)
         struct tool_function *function = &code->functions[i];
         uint32_t start;
         size_t size_bytes;
-        const struct ttp_plan_row *row = tool_code_row_at(code, function->start);
-        if (function->frame_at != TOOL_CODE_NO_FRAME && row != NULL &&
-            (row->cfa_kind != TTP_PLAN_CFA_RSP || row->cfa_offset != 8))
-            function->flags |= TOOL_CODE_PIECE;
+        find_piece(code, function);
         const uint8_t *bytes = code_of(code, function, &start, &size_bytes);
         if (bytes != NULL && may_call(bytes, size_bytes) && !want_calls(code, i, wanted))
             return false;

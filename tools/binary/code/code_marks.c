@@ -241,20 +241,29 @@ static void mark_function(struct tool_code *code, struct tool_function *function
         bool is_indirect = all[i].kind == TOOL_CODE_JUMP_INDIRECT;
         jumps |= is_indirect && !all[i].has_place;
         chooses |= is_indirect && !all[i].is_table && !is_tail_call(code, &all[i]);
-        if (all[i].is_table)
-            has_table |= mark_table(code, all[i].target);
-        else if (all[i].is_address || !all[i].has_place)
+        if (!all[i].is_table && (all[i].is_address || !all[i].has_place))
             tool_code_set_mark(code, all[i].target);
     }
     for (size_t i = 0; jumps && i < function->count; i++)
-        if (all[i].is_address && !tool_image_is_code(code->image, all[i].target))
+        if (all[i].is_table ||
+            (all[i].is_address && !tool_image_is_code(code->image, all[i].target)))
             has_table |= mark_table(code, all[i].target);
     if ((chooses && !has_table) || code->entries_left == 0)
         function->flags |= TTP_PLAN_FUNCTION_COMPUTED;
+    function->flags |= has_table ? TOOL_CODE_TABLES : 0;
+}
+
+/* Tables at fixed places begin where others end. */
+static void mark_table_bases(struct tool_code *code)
+{
+    for (size_t i = 0; i < code->instruction_count; i++)
+        if (code->instructions[i].is_table)
+            mark_base(code, code->instructions[i].target);
 }
 
 bool tool_code_mark_near(struct tool_code *code)
 {
+    mark_table_bases(code);
     mark_relocations(code, &code->image->relocations);
     mark_packed(code);
     if (code->image->is_fixed)

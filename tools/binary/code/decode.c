@@ -74,13 +74,18 @@ static bool target_of(uint32_t address, uint8_t length, int64_t distance, uint32
     return to >= 0 && to <= UINT32_MAX;
 }
 
+static bool has_index(const ZydisDecodedInstruction *found)
+{
+    return found->raw.sib.index != 4 || found->raw.rex.X != 0;
+}
+
 /* How an indirect branch finds where it leads. */
 static void set_form(const ZydisDecodedInstruction *found, struct tool_instruction *instruction)
 {
     const struct ZydisDecodedInstructionModRm_ *form = &found->raw.modrm;
     bool has_sib = form->mod != 3 && form->rm == 4;
     instruction->by_register = form->mod == 3;
-    instruction->has_index = has_sib && (found->raw.sib.index != 4 || found->raw.rex.X != 0);
+    instruction->has_index = has_sib && has_index(found);
     instruction->by_stack = has_sib && found->raw.sib.base == 4 && found->raw.rex.B == 0;
     instruction->is_untracked = (found->attributes & ZYDIS_ATTRIB_HAS_NOTRACK) != 0;
 }
@@ -102,6 +107,8 @@ bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
     if (instruction->kind == TOOL_CODE_JUMP_INDIRECT ||
         instruction->kind == TOOL_CODE_CALL_INDIRECT)
         set_form(&found, instruction);
+    if (found.raw.imm[0].is_relative && found.raw.imm[0].size == 16)
+        instruction->kind = TOOL_CODE_FIXED; /* processors differ in what it does */
     if (found.raw.imm[0].is_relative)
         return target_of(address, found.length, found.raw.imm[0].value.s, &instruction->target);
     if (in_memory && form->mod == 0 && form->rm == 5) {
@@ -113,8 +120,8 @@ bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
         /* addresses beyond the file's (of nothing, by damage) are no places of it */
         if (!target_of(address, found.length, found.raw.disp.value, &instruction->target))
             instruction->kind = TOOL_CODE_FIXED;
-    } else if (in_memory && instruction->kind == TOOL_CODE_JUMP_INDIRECT && form->mod == 0 &&
-               form->rm == 4 && found.raw.sib.base == 5 && found.raw.disp.value >= 0) {
+    } else if (in_memory && form->mod == 0 && form->rm == 4 && found.raw.sib.base == 5 &&
+               found.raw.disp.value >= 0 && found.address_width == 64 && has_index(&found)) {
         instruction->is_table = true;
         instruction->target = (uint32_t)found.raw.disp.value;
     }

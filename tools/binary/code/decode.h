@@ -14,7 +14,7 @@ enum tool_instruction_kind {
     TOOL_CODE_CALL,          /* to `target` */
     TOOL_CODE_CALL_INDIRECT, /* through memory at `target` where has_place */
     TOOL_CODE_JUMP,          /* to `target`, always */
-    TOOL_CODE_JUMP_INDIRECT, /* as calls; is_table: `target` is a table of addresses */
+    TOOL_CODE_JUMP_INDIRECT, /* as calls */
     TOOL_CODE_BRANCH,        /* to `target`, or not */
     TOOL_CODE_LOOP,          /* the same, but it reaches 127 bytes only and has no longer form */
     TOOL_CODE_RETURN,
@@ -28,7 +28,9 @@ struct tool_instruction {
     uint32_t target; /* of a direct branch; of memory relative to the instruction (has_place) */
     uint8_t length, kind;
     uint8_t displacement_at; /* has_place: where in the instruction its 4 bytes are */
-    bool has_place : 1, is_table : 1, is_address : 1; /* is_address: it takes the place's address */
+    /* is_address: it takes the place's address; is_table: it reads, by an index, from a table at
+     * `target`, which is a fixed place */
+    bool has_place : 1, is_table : 1, is_address : 1;
     bool is_nop : 1;
     /* Of indirect jumps and calls: through a register; memory with an index; it may lead to any
      * place (notrack); memory relative to rsp. */

@@ -107,7 +107,7 @@ const char *tool_plan_make(const struct tool_code *code, uint8_t **plan, size_t 
     fill_index(code, &head, made);
     for (size_t i = 0; i < code->function_count; i++) {
         const struct tool_function *from = &code->functions[i];
-        uint32_t flags = from->flags & ~(TOOL_CODE_WANTED | TOOL_CODE_PIECE);
+        uint32_t flags = from->flags & ~TOOL_CODE_OWN_FLAGS;
         struct ttp_plan_function function = {from->start, from->end, from->parent, flags};
         memcpy(made + head.functions_at + i * sizeof function, &function, sizeof function);
     }

@@ -1,0 +1,101 @@
+/* Windows are within the range that they are for, and what fills up behind it; nothing leads to
+ * behind their first byte; none overlaps another; distances are in moved code. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/patch_rules.h"
+
+static int compare_windows(const void *a, const void *b)
+{
+    const struct ttp_patch_probe *one = a, *other = b;
+    if (one->window != other->window)
+        return one->window < other->window ? -1 : 1;
+    return one->kind < other->kind ? -1 : one->kind > other->kind;
+}
+
+static const char *check_overlaps(const struct tool_patch *patch)
+{
+    size_t count = patch->probe_count;
+    const char *broken = NULL;
+    struct ttp_patch_probe *sorted = malloc((count + 1) * sizeof *sorted);
+    if (sorted == NULL)
+        return "no memory";
+    if (count > 0)
+        memcpy(sorted, patch->probes, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_windows);
+    uint64_t free_from = 0;
+    const struct ttp_patch_probe *before = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct ttp_patch_probe *probe = &sorted[i];
+        if (probe->reason != TTP_PATCH_CAN)
+            continue;
+        bool is_shared = before != NULL && before->window == probe->window &&
+                         before->kind == TTP_PATCH_ENTRY && before->before_bytes == 0 &&
+                         before->after_bytes == 0 && probe->kind != TTP_PATCH_ENTRY &&
+                         before->window_bytes == probe->window_bytes &&
+                         before->function == probe->function;
+        if (probe->window < free_from && !is_shared)
+            broken = "windows overlap";
+        free_from = (uint64_t)probe->window + probe->window_bytes;
+        before = probe;
+    }
+    free(sorted);
+    return broken;
+}
+
+static const char *check_window(const struct tool_patch *patch, const struct ttp_patch_probe *probe)
+{
+    const struct tool_code *code = patch->code;
+    size_t range = tool_code_function_at(code, probe->window), available;
+    uint64_t end = (uint64_t)probe->window + probe->window_bytes;
+    uint64_t moved = (uint64_t)probe->before_bytes + probe->after_bytes;
+    if (range >= code->function_count || patch->parts[range].owner == TOOL_PATCH_NOBODY)
+        return "a window is in no function";
+    const struct tool_function *function = &code->functions[patch->parts[range].owner];
+    if (patch->functions[probe->function].start != function->start)
+        return "a window is in another function";
+    if (range + 1 < code->function_count && end > code->functions[range + 1].start)
+        return "a window reaches into the next function";
+    const uint8_t *bytes = tool_image_at(code->image, probe->window, &available);
+    if (bytes == NULL || available < probe->window_bytes || end > code->image->code_end)
+        return "a window is outside of the file's code";
+    if (probe->window_bytes < TTP_PLAN_WINDOW_MIN || probe->window_bytes > TTP_PLAN_WINDOW_MAX ||
+        moved > TTP_PATCH_MOVED_MAX ||
+        probe->bytes + probe->window_bytes + moved > patch->byte_count)
+        return "sizes";
+    if (memcmp(bytes, patch->bytes + probe->bytes, probe->window_bytes) != 0)
+        return "original bytes";
+    for (uint32_t i = 1; i < probe->window_bytes; i++)
+        if (tool_code_is_marked(code, probe->window + i))
+            return "something leads into a window";
+    for (uint32_t i = 0; i < probe->fixup_count; i++) {
+        const struct ttp_plan_fixup *fixup = &patch->fixups[probe->first_fixup + i];
+        bool is_before = fixup->at < probe->before_bytes;
+        if ((uint64_t)probe->first_fixup + i >= patch->fixup_count || fixup->tail < 4 ||
+            (uint64_t)fixup->at + fixup->tail > (is_before ? probe->before_bytes : moved))
+            return "a distance is not in the moved code";
+    }
+    return NULL;
+}
+
+const char *ttest_patch_broken(const struct tool_patch *patch)
+{
+    uint64_t next = 0;
+    for (size_t i = 0; i < patch->function_count; i++) {
+        const struct ttp_patch_function *function = &patch->functions[i];
+        if (function->first_probe != next || function->probe_count == 0 ||
+            (i > 0 && function->start <= function[-1].start))
+            return "functions are in order, and each has its probes";
+        for (uint32_t n = 0; n < function->probe_count; n++) {
+            const struct ttp_patch_probe *probe = &patch->probes[next + n];
+            const char *broken = probe->reason == TTP_PATCH_CAN ? check_window(patch, probe) : NULL;
+            if (broken != NULL)
+                return broken;
+            if (probe->function != i || (probe->kind == TTP_PATCH_ENTRY) != (n == 0) ||
+                (n > 0 && patch->probes[next].reason != TTP_PATCH_CAN))
+                return "the first probe, and no other, is the entry";
+        }
+        next += function->probe_count;
+    }
+    return next != patch->probe_count ? "probes without a function" : check_overlaps(patch);
+}

@@ -1,0 +1,10 @@
+/* What holds for the probes of any patch plan, of sound files and of damaged ones. */
+#ifndef TTEST_PATCH_RULES_H
+#define TTEST_PATCH_RULES_H
+
+#include "tools/binary/patch/patchable.h"
+
+/* Returns NULL, or the rule that is broken. */
+const char *ttest_patch_broken(const struct tool_patch *patch);
+
+#endif

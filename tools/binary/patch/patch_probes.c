@@ -1,0 +1,277 @@
+/* The probes of each function: its entry, then its exits; what is moved for them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/binary/patch/patch_place.h"
+
+static bool grow(struct tool_patch *patch, void *array, size_t *capacity, size_t needed,
+                 size_t each)
+{
+    void **at = array, *grown = *at;
+    bool fits = tool_bounded_grow(&patch->code->memory, &grown, capacity, needed, each);
+    *at = grown;
+    return fits;
+}
+
+static bool add_bytes(struct tool_patch *patch, const uint8_t *bytes, size_t count)
+{
+    if (patch->byte_count + count > TTP_PATCH_BYTES_MAX ||
+        !grow(patch, &patch->bytes, &patch->byte_capacity, patch->byte_count + count, 1))
+        return false;
+    memcpy(patch->bytes + patch->byte_count, bytes, count);
+    patch->byte_count += count;
+    return true;
+}
+
+static bool add_probe(struct tool_patch *patch, const struct ttp_patch_probe *probe)
+{
+    if (patch->probe_count >= TTP_PATCH_PROBES_MAX ||
+        !grow(patch, &patch->probes, &patch->probe_capacity, patch->probe_count + 1, sizeof *probe))
+        return false;
+    patch->probes[patch->probe_count++] = *probe;
+    return true;
+}
+
+/* A probe that can be patched: its bytes, moved code and fixups. */
+static bool add_window(const struct tool_patch_place *place, struct ttp_patch_probe *probe,
+                       const struct tool_moved *moved)
+{
+    struct tool_patch *patch = place->patch;
+    size_t available;
+    const uint8_t *original = tool_image_at(patch->code->image, probe->window, &available);
+    probe->bytes = (uint32_t)patch->byte_count;
+    probe->first_fixup = (uint32_t)patch->fixup_count;
+    probe->fixup_count = (uint8_t)moved->fixup_count;
+    if (!add_bytes(patch, original, probe->window_bytes) ||
+        !add_bytes(patch, moved->bytes, moved->used) ||
+        !grow(patch, &patch->fixups, &patch->fixup_capacity,
+              patch->fixup_count + moved->fixup_count, sizeof *moved->fixups))
+        return false;
+    for (size_t i = 0; i < moved->fixup_count; i++)
+        patch->fixups[patch->fixup_count++] = moved->fixups[i];
+    return add_probe(patch, probe);
+}
+
+static struct ttp_patch_probe new_probe(const struct tool_patch_place *place,
+                                        enum ttp_patch_kind kind,
+                                        const struct tool_patch_window *window)
+{
+    return (struct ttp_patch_probe){.window = place->all[window->from].address,
+                                    .function = (uint32_t)place->patch->function_count,
+                                    .window_bytes = (uint8_t)window->bytes,
+                                    .kind = (uint8_t)kind};
+}
+
+/* Moves the instructions [from, to). False: there is no room for them. */
+static bool move(const struct tool_patch_place *place, size_t from, size_t to,
+                 struct tool_moved *moved)
+{
+    for (size_t i = from; i < to; i++)
+        if (!tool_code_move(place->patch->code->image, &place->all[i], moved))
+            return false;
+    return moved->used <= TTP_PATCH_MOVED_MAX;
+}
+
+static enum ttp_patch_kind kind_of(enum tool_patch_exit exit)
+{
+    return exit == TOOL_EXIT_RETURN ? TTP_PATCH_RETURN
+           : exit == TOOL_EXIT_TAIL ? TTP_PATCH_TAIL
+                                    : TTP_PATCH_TAIL_IF;
+}
+
+/* A probe that says only why there is none. */
+static bool add_reason(const struct tool_patch_place *place, enum ttp_patch_kind kind,
+                       enum ttp_patch_reason reason, uint32_t address)
+{
+    struct ttp_patch_probe probe = {.window = address,
+                                    .function = (uint32_t)place->patch->function_count,
+                                    .kind = (uint8_t)kind,
+                                    .reason = (uint8_t)reason};
+    return add_probe(place->patch, &probe);
+}
+
+static bool add_exit(struct tool_patch_place *place, enum tool_patch_exit exit,
+                     const struct tool_patch_window *window)
+{
+    struct tool_moved moved = {0};
+    struct ttp_patch_probe probe = new_probe(place, kind_of(exit), window);
+    struct tool_instruction last = place->all[window->to];
+    bool fits = move(place, window->from, window->to, &moved);
+    probe.before_bytes = (uint8_t)moved.used;
+    if (exit == TOOL_EXIT_TAIL_IF) { /* what is left of it is the jump, once it is taken */
+        size_t available;
+        const uint8_t *bytes = tool_image_at(place->patch->code->image, last.address, &available);
+        probe.condition = bytes[last.length - (last.length < 6 ? 2 : 5)] & 0x0f;
+        last.kind = TOOL_CODE_JUMP;
+    }
+    fits = fits && tool_code_move(place->patch->code->image, &last, &moved) &&
+           moved.used <= TTP_PATCH_MOVED_MAX;
+    if (!fits)
+        return add_reason(place, kind_of(exit), TTP_PATCH_FAR, last.address);
+    probe.after_bytes = (uint8_t)(moved.used - probe.before_bytes);
+    place->free_from = probe.window + probe.window_bytes;
+    return add_window(place, &probe, &moved);
+}
+
+/* The exits of a range, but for those in windows that are there already. */
+static bool add_exits(struct tool_patch_place *place)
+{
+    const struct tool_patch *patch = place->patch;
+    const struct tool_patch_part *owner = &patch->parts[patch->parts[place->range].owner];
+    uint32_t free_from = place->free_from;
+    for (size_t i = 0; i < place->count; i++) {
+        struct tool_patch_window window;
+        enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, &place->all[i]);
+        enum ttp_patch_reason reason = TTP_PATCH_ELSEWHERE;
+        if (exit == TOOL_EXIT_NONE || (exit != TOOL_EXIT_TAIL_IF && exit != TOOL_EXIT_LOST &&
+                                       !owner->is_joined && place->all[i].address < free_from))
+            continue;
+        if (owner->is_joined)
+            reason = TTP_PATCH_JOINED;
+        else if (exit != TOOL_EXIT_LOST &&
+                 !tool_patch_is_framed(patch->code, place->all[i].address))
+            reason = TTP_PATCH_NO_FRAME;
+        else if (exit != TOOL_EXIT_LOST)
+            reason = tool_patch_find_exit(place, i, &window);
+        if (reason == TTP_PATCH_CAN
+                ? !add_exit(place, exit, &window)
+                : !add_reason(place, exit == TOOL_EXIT_LOST ? TTP_PATCH_TAIL : kind_of(exit),
+                              reason, place->all[i].address))
+            return false;
+    }
+    return true;
+}
+
+static bool is_pad(const struct tool_patch_place *place, const struct tool_patch_window *window)
+{
+    for (size_t i = window->from; i <= window->to; i++)
+        if (!place->all[i].is_nop)
+            return false;
+    return true;
+}
+
+static bool add_entry(struct tool_patch_place *place, const struct tool_patch_window *window)
+{
+    const struct tool_instruction *last = &place->all[window->to];
+    struct tool_patch *patch = place->patch;
+    enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, last);
+    struct ttp_patch_probe probe = new_probe(place, TTP_PATCH_ENTRY, window);
+    struct tool_moved moved = {0};
+    bool is_call = last->kind == TOOL_CODE_CALL || last->kind == TOOL_CODE_CALL_INDIRECT;
+    bool is_joined = patch->parts[place->range].is_joined;
+    place->free_from = probe.window + probe.window_bytes;
+    if (!is_joined && (exit == TOOL_EXIT_RETURN || exit == TOOL_EXIT_TAIL)) {
+        size_t count = patch->probe_count;
+        if (!add_window(place, &probe, &moved) || !add_exit(place, exit, window))
+            return false;
+        if (patch->probes[count + 1].reason == TTP_PATCH_CAN)
+            return true;
+        patch->probe_count = count; /* too long for both */
+        return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_FAR, probe.window);
+    }
+    bool fits = move(place, window->from, window->to + (is_call ? 0 : 1), &moved) &&
+                (!is_call || tool_code_move_call(patch->code->image, last, &moved));
+    probe.flags =
+        (uint8_t)((is_call ? TTP_PATCH_PUSHES : 0) | (is_pad(place, window) ? TTP_PATCH_PAD : 0));
+    if (is_pad(place, window))
+        moved.used = 0;
+    if (!fits || moved.used > TTP_PATCH_MOVED_MAX)
+        return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_FAR, probe.window);
+    probe.after_bytes = (uint8_t)moved.used;
+    return add_window(place, &probe, &moved);
+}
+
+static void start_range(struct tool_patch *patch, size_t range, struct tool_patch_place *place)
+{
+    const struct tool_code *code = patch->code;
+    const struct tool_function *function = &code->functions[range];
+    bool is_last = range + 1 == code->function_count;
+    *place = (struct tool_patch_place){.patch = patch,
+                                       .range = range,
+                                       .all = code->instructions + function->first,
+                                       .count = function->count,
+                                       .limit = is_last ? code->image->code_end
+                                                        : code->functions[range + 1].start,
+                                       .free_from = function->start};
+    uint32_t flags = function->flags | code->functions[patch->parts[range].owner].flags;
+    place->is_computed = (flags & TTP_PLAN_FUNCTION_COMPUTED) != 0;
+}
+
+static enum ttp_patch_reason judge_function(const struct tool_patch *patch, size_t range)
+{
+    const struct tool_patch_part *part = &patch->parts[range];
+    const struct tool_function *function = &patch->code->functions[range];
+    if (part->is_special)
+        return TTP_PATCH_SPECIAL;
+    if (!tool_patch_is_framed(patch->code, function->start) ||
+        !tool_patch_is_framed(patch->code, tool_patch_body(patch->code, function)))
+        return TTP_PATCH_NO_FRAME;
+    if (part->is_torn)
+        return TTP_PATCH_UNDECODED;
+    return part->is_hooked ? TTP_PATCH_HOOKED : part->is_looped ? TTP_PATCH_LOOPED : TTP_PATCH_CAN;
+}
+
+static bool add_function(struct tool_patch *patch, size_t range)
+{
+    const struct tool_function *function = &patch->code->functions[range];
+    struct ttp_patch_function added = {.start = function->start,
+                                       .end = function->end,
+                                       .first_probe = (uint32_t)patch->probe_count};
+    struct tool_patch_place place;
+    struct tool_patch_window window = {0};
+    uint32_t body = tool_patch_body(patch->code, function);
+    start_range(patch, range, &place);
+    enum ttp_patch_reason reason = judge_function(patch, range);
+    size_t first = body != function->start;
+    if (reason == TTP_PATCH_CAN)
+        reason =
+            first < place.count ? tool_patch_find_entry(&place, first, &window) : TTP_PATCH_NO_ROOM;
+    if (reason == TTP_PATCH_CAN ? !add_entry(&place, &window)
+                                : !add_reason(&place, TTP_PATCH_ENTRY, reason, body))
+        return false;
+    if (patch->probes[added.first_probe].reason == TTP_PATCH_CAN && !add_exits(&place))
+        return false;
+    bool is_patched = patch->probes[added.first_probe].reason == TTP_PATCH_CAN;
+    for (uint32_t piece = patch->parts[range].first_piece; is_patched && piece != TOOL_PATCH_NOBODY;
+         piece = patch->parts[piece].next_piece) {
+        start_range(patch, piece, &place);
+        if (!add_exits(&place))
+            return false;
+    }
+    added.probe_count = (uint32_t)patch->probe_count - added.first_probe;
+    if (patch->function_count >= TTP_PATCH_FUNCTIONS_MAX ||
+        !grow(patch, &patch->functions, &patch->function_capacity, patch->function_count + 1,
+              sizeof added))
+        return false;
+    patch->functions[patch->function_count++] = added;
+    return true;
+}
+
+bool tool_patch_probes(struct tool_patch *patch)
+{
+    for (size_t i = 0; i < patch->code->function_count; i++)
+        if (patch->parts[i].owner == i && !add_function(patch, i))
+            return false;
+    return true;
+}
+
+const char *tool_patch_open(struct tool_patch *patch, struct tool_code *code)
+{
+    *patch = (struct tool_patch){.code = code};
+    if (!tool_decode_is_there())
+        return "this build of tracetape decodes no instructions";
+    if (tool_patch_parts(patch) && tool_patch_probes(patch))
+        return NULL;
+    return code->memory.is_short ? "it would take too much memory" : "there is too much in it";
+}
+
+void tool_patch_close(struct tool_patch *patch)
+{
+    tool_code_links_close(&patch->links);
+    free(patch->parts);
+    free(patch->functions);
+    free(patch->probes);
+    free(patch->fixups);
+    free(patch->bytes);
+    *patch = (struct tool_patch){0};
+}

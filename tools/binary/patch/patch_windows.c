@@ -1,0 +1,171 @@
+/* Windows: where a jump to a stub can be put, and what has to be moved for it.
+ *
+ *     entry     whole instructions from the start on, until there is room
+ *     exit      from the instruction itself on, into what fills up behind it: nobody can come in
+ *               between; else with instructions in front, if nothing leads there
+ *     both      where an exit has no room of its own behind the entry's
+ *
+ * In a function with a jump whose targets are not known only windows are taken that begin with
+ * the one instruction that they have. */
+#include <string.h>
+
+#include "tools/binary/patch/patch_place.h"
+
+static bool ends_flow(const struct tool_instruction *instruction)
+{
+    return instruction->kind == TOOL_CODE_JUMP || instruction->kind == TOOL_CODE_JUMP_INDIRECT ||
+           instruction->kind == TOOL_CODE_RETURN;
+}
+
+static bool is_call(const struct tool_instruction *instruction)
+{
+    return instruction->kind == TOOL_CODE_CALL || instruction->kind == TOOL_CODE_CALL_INDIRECT;
+}
+
+static uint32_t end_of(const struct tool_instruction *instruction)
+{
+    return instruction->address + instruction->length;
+}
+
+/* The instruction at an address behind the range: what linkers fill up with. */
+static bool fill_at(const struct tool_patch_place *place, uint32_t address, uint32_t *length)
+{
+    size_t available;
+    struct tool_instruction next;
+    const uint8_t *bytes = tool_image_at(place->patch->code->image, address, &available);
+    uint64_t room = (uint64_t)place->limit - address;
+    if (bytes == NULL || address >= place->limit)
+        return false;
+    *length = 1;
+    if (bytes[0] == 0xcc)
+        return true;
+    if (!tool_decode(bytes, available < room ? available : (size_t)room, address, &next) ||
+        !next.is_nop)
+        return false;
+    *length = next.length;
+    return true;
+}
+
+/* Bytes behind an instruction that ends the flow which nothing executes: no more than needed. */
+static uint32_t fill_behind(const struct tool_patch_place *place, size_t at)
+{
+    const struct tool_code *code = place->patch->code;
+    uint32_t start = end_of(&place->all[at]), end = start, length;
+    while (end - start < TTP_PLAN_WINDOW_MIN && fill_at(place, end, &length)) {
+        for (uint32_t i = 0; i < length; i++)
+            if (tool_code_is_marked(code, end + i))
+                return end - start;
+        end += length;
+    }
+    return end - start;
+}
+
+/* Whether an instruction can be moved; the last one of a window may leave it. */
+static bool can_move(const struct tool_patch_place *place, size_t i, size_t to, bool is_entry)
+{
+    const struct tool_instruction *found = &place->all[i];
+    switch (found->kind) {
+    case TOOL_CODE_PLAIN: return true;
+    case TOOL_CODE_BRANCH:
+        return is_entry || i == to ||
+               tool_patch_exit_of(place->patch, place->range, found) == TOOL_EXIT_NONE;
+    case TOOL_CODE_JUMP:
+    case TOOL_CODE_JUMP_INDIRECT:
+    case TOOL_CODE_RETURN: return i == to;
+    case TOOL_CODE_CALL:
+    case TOOL_CODE_CALL_INDIRECT: return i == to && is_entry && found->target != end_of(found);
+    default: return false;
+    }
+}
+
+/* Whether the instructions [from, to] can be a window, and of how many bytes. */
+static enum ttp_patch_reason judge(const struct tool_patch_place *place, size_t from, size_t to,
+                                   bool is_entry, uint32_t *bytes)
+{
+    const struct tool_instruction *all = place->all;
+    *bytes = end_of(&all[to]) - all[from].address;
+    if (all[from].address < place->free_from)
+        return TTP_PATCH_SHARED;
+    for (size_t i = from; i <= to; i++) {
+        if (!can_move(place, i, to, is_entry))
+            return TTP_PATCH_IMMOVABLE;
+        for (uint32_t byte = i == from; byte < all[i].length; byte++)
+            if (tool_code_is_marked(place->patch->code, all[i].address + byte))
+                return TTP_PATCH_BRANCHED;
+    }
+    if (from < to && place->is_computed)
+        return TTP_PATCH_COMPUTED;
+    if (*bytes >= TTP_PLAN_WINDOW_MIN)
+        return *bytes <= TTP_PLAN_WINDOW_MAX ? TTP_PATCH_CAN : TTP_PATCH_FAR;
+    if (!ends_flow(&all[to]) || *bytes + fill_behind(place, to) < TTP_PLAN_WINDOW_MIN)
+        return TTP_PATCH_NO_ROOM;
+    *bytes = TTP_PLAN_WINDOW_MIN;
+    return TTP_PATCH_CAN;
+}
+
+static bool is_exit(const struct tool_patch_place *place, size_t at)
+{
+    enum tool_patch_exit exit = tool_patch_exit_of(place->patch, place->range, &place->all[at]);
+    return exit == TOOL_EXIT_RETURN || exit == TOOL_EXIT_TAIL || exit == TOOL_EXIT_TAIL_IF;
+}
+
+/* The window of an exit: of itself, else the shortest with instructions in front. */
+static enum ttp_patch_reason find_exit(const struct tool_patch_place *place, size_t at,
+                                       struct tool_patch_window *window)
+{
+    enum ttp_patch_reason first = TTP_PATCH_CAN;
+    *window = (struct tool_patch_window){.from = at, .to = at};
+    for (size_t from = at + 1; from-- > 0 && at - from <= TTP_PLAN_WINDOW_MIN;) {
+        enum ttp_patch_reason reason = judge(place, from, at, false, &window->bytes);
+        window->from = from;
+        if (reason == TTP_PATCH_CAN)
+            return reason;
+        if (first == TTP_PATCH_CAN || first == TTP_PATCH_NO_ROOM)
+            first = reason;
+        if (reason != TTP_PATCH_NO_ROOM)
+            break; /* further in front it is no better */
+    }
+    return first;
+}
+
+/* An exit so near behind the entry's window that it has no room of its own: then both have one. */
+static void join_exit(const struct tool_patch_place *place, struct tool_patch_window *window)
+{
+    struct tool_patch_place behind = *place;
+    struct tool_patch_window own;
+    uint32_t bytes;
+    behind.free_from = place->all[window->from].address + window->bytes;
+    for (size_t at = window->to + 1; at < place->count; at++) {
+        if (judge(place, window->from, at, true, &bytes) != TTP_PATCH_CAN ||
+            is_call(&place->all[at]))
+            return;
+        if (!ends_flow(&place->all[at]))
+            continue;
+        if (is_exit(place, at) && find_exit(&behind, at, &own) != TTP_PATCH_CAN)
+            *window = (struct tool_patch_window){window->from, at, bytes};
+        return;
+    }
+}
+
+enum ttp_patch_reason tool_patch_find_entry(const struct tool_patch_place *place, size_t from,
+                                            struct tool_patch_window *window)
+{
+    enum ttp_patch_reason reason = TTP_PATCH_NO_ROOM;
+    for (size_t to = from; to < place->count && reason == TTP_PATCH_NO_ROOM; to++) {
+        const struct tool_instruction *last = &place->all[to];
+        *window = (struct tool_patch_window){.from = from, .to = to};
+        reason = judge(place, from, to, true, &window->bytes);
+        if (ends_flow(last) || is_call(last))
+            break;
+    }
+    if (reason == TTP_PATCH_CAN && !ends_flow(&place->all[window->to]) &&
+        !is_call(&place->all[window->to]))
+        join_exit(place, window);
+    return reason;
+}
+
+enum ttp_patch_reason tool_patch_find_exit(const struct tool_patch_place *place, size_t at,
+                                           struct tool_patch_window *window)
+{
+    return find_exit(place, at, window);
+}

@@ -1,0 +1,157 @@
+/* Patch plans, made or found. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/binary/patch/patchable.h"
+#include "tools/binary/patch_file.h"
+#include "tools/binary/plan_store.h"
+
+static bool holds(const struct ttp_patch_head *head, uint64_t at, uint64_t count, uint64_t each)
+{
+    return at % 8 == 0 && at >= sizeof *head && at <= head->total_bytes &&
+           count <= (head->total_bytes - at) / each;
+}
+
+/* Is it a patch plan of this version, and does each function have its probes? */
+static bool check(struct tool_patch_given *given)
+{
+    struct ttp_patch_head *head = &given->head;
+    uint64_t next = 0;
+    if (given->bytes == NULL || given->size_bytes < sizeof *head)
+        return false;
+    memcpy(head, given->bytes, sizeof *head);
+    if (head->magic != TTP_PATCH_MAGIC || head->version != TTP_PATCH_VERSION ||
+        head->head_bytes != sizeof *head || head->total_bytes != given->size_bytes ||
+        !holds(head, head->functions_at, head->function_count, sizeof(struct ttp_patch_function)) ||
+        !holds(head, head->probes_at, head->probe_count, sizeof(struct ttp_patch_probe)) ||
+        !holds(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
+        !holds(head, head->bytes_at, head->byte_count, 1))
+        return false;
+    for (uint32_t i = 0; i < head->function_count; i++) {
+        struct ttp_patch_function function = tool_patch_function_at(given, i);
+        if (function.first_probe != next || function.probe_count == 0)
+            return false;
+        next += function.probe_count;
+        if (next > head->probe_count)
+            return false;
+    }
+    return next == head->probe_count;
+}
+
+static const char *make_patch(int fd, const struct stat *status, struct tool_patch_given *given)
+{
+    struct tool_plan_input input = {0};
+    struct tool_image *image = malloc(sizeof *image);
+    struct tool_code code = {0};
+    struct tool_patch patch = {0};
+    const char *reason = image == NULL ? "there is no memory for it" : NULL;
+    if (reason == NULL)
+        reason = tool_plan_module_read(fd, status, &input);
+    if (reason == NULL)
+        reason = tool_image_open(image, input.bytes, input.size_bytes);
+    if (reason == NULL)
+        reason = tool_code_open_whole(&code, image);
+    if (reason == NULL)
+        reason = tool_patch_open(&patch, &code);
+    if (reason == NULL)
+        reason = tool_patch_make(&patch, &given->bytes, &given->size_bytes);
+    tool_patch_close(&patch);
+    tool_code_close(&code);
+    tool_plan_input_close(&input);
+    free(image);
+    return reason;
+}
+
+static const char *give(int fd, const struct stat *status, const struct tool_plan_wish *wish,
+                        struct tool_patch_given *given)
+{
+    const char *reason = NULL;
+    int cache = wish->no_cache ? -1 : tool_plan_cache_open();
+    if (cache >= 0)
+        given->bytes = tool_plan_read(cache, given->name, TTP_PATCH_BYTES_MAX, &given->size_bytes);
+    given->was_cached = check(given);
+    if (!given->was_cached) {
+        free(given->bytes);
+        given->bytes = NULL;
+        reason = make_patch(fd, status, given);
+        if (reason == NULL && check(given) && cache >= 0)
+            (void)tool_plan_write(cache, given->name, given->bytes, given->size_bytes);
+    }
+    if (reason == NULL && wish->folder != NULL)
+        reason = tool_plan_put(wish->folder, given->name, given->bytes, given->size_bytes);
+    if (cache >= 0)
+        close(cache);
+    return reason;
+}
+
+const char *tool_patch_give(const struct tool_plan_wish *wish, struct tool_patch_given *given)
+{
+    struct stat status;
+    int fd;
+    *given = (struct tool_patch_given){0};
+    const char *reason =
+        tool_plan_module_open(wish->path, TTP_PATCH_SUFFIX, &fd, &status, given->name);
+    if (reason == NULL)
+        reason = give(fd, &status, wish, given);
+    if (fd >= 0)
+        close(fd);
+    return reason;
+}
+
+void tool_patch_given_close(struct tool_patch_given *given)
+{
+    free(given->bytes);
+    *given = (struct tool_patch_given){0};
+}
+
+struct ttp_patch_function tool_patch_function_at(const struct tool_patch_given *given,
+                                                 uint32_t number)
+{
+    struct ttp_patch_function function;
+    memcpy(&function, given->bytes + given->head.functions_at + (size_t)number * sizeof function,
+           sizeof function);
+    return function;
+}
+
+struct ttp_patch_probe tool_patch_probe_at(const struct tool_patch_given *given,
+                                           const struct ttp_patch_function *function,
+                                           uint32_t number)
+{
+    struct ttp_patch_probe probe;
+    size_t at = ((size_t)function->first_probe + number) * sizeof probe;
+    memcpy(&probe, given->bytes + given->head.probes_at + at, sizeof probe);
+    return probe;
+}
+
+static const struct {
+    const char *word, *text;
+} reasons[TTP_PATCH_REASONS] = {
+    [TTP_PATCH_CAN] = {"can", "can be patched"},
+    [TTP_PATCH_BRANCHED] = {"branched", "branches lead to between the bytes that a jump needs"},
+    [TTP_PATCH_NO_ROOM] = {"no-room", "the next function is too near"},
+    [TTP_PATCH_IMMOVABLE] = {"immovable", "an instruction there works at its own place only"},
+    [TTP_PATCH_SHARED] = {"shared", "another window is too near"},
+    [TTP_PATCH_COMPUTED] = {"computed", "there is a jump whose targets are not known"},
+    [TTP_PATCH_NO_FRAME] = {"no-frame", "call frame information does not say where the return "
+                                        "address is"},
+    [TTP_PATCH_HOOKED] = {"hooked", "it has compiled-in hooks"},
+    [TTP_PATCH_FAR] = {"long", "what would be moved is too long"},
+    [TTP_PATCH_SPECIAL] = {"special", "it saves or restores contexts, or is a signal's"},
+    [TTP_PATCH_LOOPED] = {"looped", "it branches to its own start"},
+    [TTP_PATCH_JOINED] = {"joined", "other functions jump into its middle"},
+    [TTP_PATCH_ELSEWHERE] = {"elsewhere", "a jump to where no function starts"},
+    [TTP_PATCH_UNDECODED] = {"undecoded", "something in it is no instruction"},
+};
+
+const char *tool_patch_reason_text(enum ttp_patch_reason reason)
+{
+    return reason < TTP_PATCH_REASONS && reasons[reason].text != NULL ? reasons[reason].text
+                                                                      : "for no known reason";
+}
+
+const char *tool_patch_reason_word(enum ttp_patch_reason reason)
+{
+    return reason < TTP_PATCH_REASONS && reasons[reason].word != NULL ? reasons[reason].word
+                                                                      : "unknown";
+}
