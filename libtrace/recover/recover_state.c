@@ -468,29 +468,67 @@ ttape_status ttp_state_adopt(struct ttp_encode *e, ttape_reader *reader, ttape_e
     return adopt_streams(e, reader, &info, err);
 }
 
-static uint64_t last_time(const struct ttp_encode *e)
+/* What can be known of the end of an image's threads. */
+struct image_end {
+    uint64_t ns;
+    uint32_t how;
+};
+
+static void note_latest(uint64_t *ns, uint64_t other_ns)
+{
+    if (other_ns > *ns)
+        *ns = other_ns;
+}
+
+/* A process that has said that it ends did so with the last of its events; one whose process is
+ * another program now, when that began. Of all others the recorder would have seen the end: they
+ * are told at the last event of all. */
+static void find_ends(struct ttp_encode *e, struct image_end *ends)
 {
     uint64_t last_ns = 0;
-    for (size_t i = 0; i < e->threads.count; i++)
-        if (ttp_thread_at(e, i)->last_ns > last_ns)
-            last_ns = ttp_thread_at(e, i)->last_ns;
-    return e->options.clock == TTAPE_CLOCK_NONE ? 0 : last_ns;
+    for (size_t i = 0; i < e->threads.count; i++) {
+        const struct ttp_thread *thread = ttp_thread_at(e, i);
+        note_latest(&ends[thread->image].ns, thread->last_ns);
+        note_latest(&last_ns, thread->last_ns);
+    }
+    for (uint32_t i = 0; i < e->images.count; i++) {
+        const struct ttp_image *image = ttp_image_at(e, i);
+        if (image->parent < i && ttp_image_at(e, image->parent)->pid == image->pid) {
+            ends[image->parent].how = TTAPE_THREAD_END_EXEC;
+            uint64_t began_ns = ttp_clock_ns(&e->clock, image->started);
+            note_latest(&ends[image->parent].ns, began_ns < last_ns ? began_ns : last_ns);
+        }
+    }
+    for (uint32_t i = 0; i < e->images.count; i++) {
+        bool has_said = ttp_image_at(e, i)->end.how != TTAPE_PROCESS_END_UNKNOWN;
+        if (ends[i].how == TTAPE_THREAD_END_UNKNOWN) {
+            ends[i].how = TTAPE_THREAD_END_RECORDER_DIED;
+            ends[i].ns = has_said ? ends[i].ns : last_ns;
+        }
+        if (e->options.clock == TTAPE_CLOCK_NONE)
+            ends[i].ns = 0;
+    }
 }
 
 ttape_status ttp_state_end_threads(struct ttp_encode *e, const struct ttp_recovered_edges *edges,
                                    ttape_error *err)
 {
-    uint64_t payload = ttp_end_payload(false, TTAPE_THREAD_END_RECORDER_DIED, 0);
-    uint64_t last_ns = last_time(e);
-    for (size_t i = 0; i < e->threads.count; i++) {
+    struct image_end *ends = calloc(e->images.count + 1, sizeof *ends);
+    ttape_status status = ends == NULL ? no_memory(err) : TTAPE_OK;
+    if (ends != NULL)
+        find_ends(e, ends);
+    for (size_t i = 0; i < e->threads.count && status == TTAPE_OK; i++) {
         struct ttp_thread *thread = ttp_thread_at(e, i);
         if (thread->stream == TTAPE_NONE || thread->has_ended)
             continue;
         if (!thread->is_touched) /* of others slots were decoded, which go on there already */
-            TTP_TRY(ttp_edges_resume(edges, e, thread->serial, err));
-        TTP_TRY(ttp_end_put(e, thread, payload, last_ns, err));
+            status = ttp_edges_resume(edges, e, thread->serial, err);
+        const struct image_end *end = &ends[thread->image];
+        if (status == TTAPE_OK)
+            status = ttp_end_put(e, thread, ttp_end_payload(false, end->how, 0), end->ns, err);
     }
-    return TTAPE_OK;
+    free(ends);
+    return status;
 }
 
 void ttp_state_forget_ids(struct ttp_encode *e)
