@@ -46,7 +46,10 @@ def check_ending(checks, trace, program, how):
     verb = "last" if innermost and status > 128 else "report"
     said = f"tracetape: the command {words}: see tracetape {verb} '{trace}'"
     checks.equal(done.said()[-1], said, f"{how}: what record says")
-    found = [(item["key"], item["value"]) for item in traces.info(trace)["metadata"]
+    info = traces.info(trace)
+    events = re.search(r"(?m): (\d+) events of ", "\n".join(done.said()))
+    checks.equal(events and int(events.group(1)), info["events"], f"{how}: events, as in info")
+    found = [(item["key"], item["value"]) for item in info["metadata"]
              if item["key"] in ("exit_code", "signal", "exit_status")]
     checks.equal(found, [metadata], f"{how}: metadata")
     about = setting.tracetape("info", trace).out.decode()

@@ -327,16 +327,16 @@ static void say(const struct options *options, const ttape_recording *recording)
     if (s.event_count == 0)
         return;
     struct stat file;
+    unsigned long long events = s.event_count + s.end_count; /* as info counts them */
     if (options->keep.given && stat(options->output, &file) == 0)
         tool_message("'%s': %llu bytes, the last of %llu events of %u processes and %u threads",
-                     output, (unsigned long long)file.st_size, (unsigned long long)s.event_count,
-                     s.process_count, s.thread_count);
+                     output, (unsigned long long)file.st_size, events, s.process_count,
+                     s.thread_count);
     else
         tool_message("'%s': %llu events of %u processes and %u threads in %llu bytes, "
                      "%.3f an event",
-                     output, (unsigned long long)s.event_count, s.process_count, s.thread_count,
-                     (unsigned long long)s.written_bytes,
-                     (double)s.written_bytes / (double)s.event_count);
+                     output, events, s.process_count, s.thread_count,
+                     (unsigned long long)s.written_bytes, (double)s.written_bytes / (double)events);
     if (s.snapshot_count != 0)
         tool_message("%llu copies were made while it was recorded: '%s.snapshot-N'",
                      (unsigned long long)s.snapshot_count, output);

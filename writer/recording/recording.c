@@ -460,7 +460,7 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     ttp_follower_read(&r->switches);
     read_times(d, now);
     *drained = d->drained_bytes - before;
-    __atomic_store_n(&head->event_count, r->encoder.appended, __ATOMIC_RELAXED);
+    __atomic_store_n(&head->event_count, r->encoder.appended + r->encoder.ends, __ATOMIC_RELAXED);
     __atomic_store_n(&head->lost_count, d->lost + r->encoder.lost + r->encoder.uncounted,
                      __ATOMIC_RELAXED);
     if (status == TTAPE_OK)
@@ -508,7 +508,8 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
         .snapshot_count = r->drain.arena.head->snapshots_written,
         .snapshot_failed_count = r->drain.arena.head->snapshots_failed,
         .stopped = r->shared.stopped,
-        .failed = r->shared.failed};
+        .failed = r->shared.failed,
+        .end_count = e->ends};
 }
 
 ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)

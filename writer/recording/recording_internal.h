@@ -384,8 +384,8 @@ struct ttp_encode {
     struct ttp_pace pace;
     ttape_status status; /* how encoding went */
     ttape_error error;
-    _Atomic uint64_t appended, lost, culled, written;
-    _Atomic uint64_t uncounted; /* gaps without a number of events */
+    _Atomic uint64_t appended, ends, lost, culled, written; /* ends: their facts, beside appended */
+    _Atomic uint64_t uncounted;                             /* gaps without a number of events */
     _Atomic uint32_t process_count, thread_count, file_count;
 };
 

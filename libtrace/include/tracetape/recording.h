@@ -137,8 +137,7 @@ typedef struct ttape_recording_options {
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {
-    uint64_t
-        event_count; /* appended to the trace; facts of ends are the recorder's, and not counted */
+    uint64_t event_count;   /* of programs: appended to the trace, without end_count */
     uint64_t lost_count;    /* dropped, damaged or never written, with gaps or without */
     uint64_t culled_count;  /* left out by min_ns and cull_hot */
     uint64_t written_bytes; /* of trace files */
@@ -153,7 +152,8 @@ typedef struct ttape_recording_status {
     uint64_t buffer_bytes, buffer_peak_bytes; /* of the arena: now, at most */
     uint64_t snapshot_count;                  /* written */
     uint64_t snapshot_failed_count;           /* not written, told or not */
-    uint64_t reserved[2];
+    uint64_t end_count; /* facts of ends, which the recorder has appended beside event_count */
+    uint64_t reserved[1];
 } ttape_recording_status;
 
 /* Why a process that was started under the recorder recorded nothing: spec/registry.md. */

@@ -43,6 +43,7 @@ static ttape_status append(struct ttp_encode *e, struct ttp_thread *thread, uint
     thread->may_attach = false;
     TTP_TRY(ttp_output_append(e, thread, &event, 1, err));
     e->appended--; /* no program recorded it */
+    e->ends++;
     return TTAPE_OK;
 }
 
