@@ -91,7 +91,7 @@ static void mark_far_in(struct tool_code *code, const struct tool_image_segment 
 
 static uint64_t *new_bits(struct tool_code *code, uint64_t count)
 {
-    size_t words = (size_t)((count + 63) / 64), capacity = 0;
+    size_t words = (size_t)(count / 64 + 1), capacity = 0;
     void *array = NULL;
     if (!tool_bounded_grow(&code->memory, &array, &capacity, words, sizeof(uint64_t)))
         return NULL;

@@ -27,7 +27,8 @@ static uint32_t end_of(const struct tool_instruction *instruction)
     return instruction->address + instruction->length;
 }
 
-/* The instruction at an address behind the range: what linkers fill up with. */
+/* The instruction at an address behind the range: what assemblers and linkers fill up with, nops or
+ * a jump over them to the next function. */
 static bool fill_at(const struct tool_patch_place *place, uint32_t address, uint32_t *length)
 {
     size_t available;
@@ -40,7 +41,7 @@ static bool fill_at(const struct tool_patch_place *place, uint32_t address, uint
     if (bytes[0] == 0xcc)
         return true;
     if (!tool_decode(bytes, available < room ? available : (size_t)room, address, &next) ||
-        !next.is_nop)
+        (!next.is_nop && (next.kind != TOOL_CODE_JUMP || next.target != place->limit)))
         return false;
     *length = next.length;
     return true;
