@@ -185,6 +185,31 @@ def test_handler_and_failures():
     run("syscalls", trace, "--to", "nothing", status=4)
 
 
+def test_arguments():
+    """Calls in words, by strace's rules, and chosen by their paths and descriptors."""
+    trace = convert("words", """1us 1 syscall-enter openat -100 "/etc/passwd" 524288 0 0 0
+2us 1 syscall-exit openat +3
+3us 1 syscall-enter read 3 0x7ffe10 832 0 0 0
+4us 1 syscall-exit read +832
+5us 1 syscall-enter unlink "/etc/passwd-" 0 0 0 0 0
+6us 1 syscall-exit unlink -13
+""")
+    lines = ['openat(AT_FDCWD, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 3',
+             "read(3, 0x7ffe10, 832) = 832",
+             'unlink("/etc/passwd-") = -1 EACCES (Permission denied)']
+    assert [row[3] for row in listed(trace) if row[2] == "exit"] == lines, listed(trace)
+    assert [row[3] for row in listed(trace) if row[2] == "enter"] == [
+        line.split(" = ")[0] for line in lines]
+    assert [row[2:] for row in listed(trace, "--failed")] == [["exit", lines[2]]]
+    for choice, names in ((("--path", "/etc/passwd"), {"openat"}), (("--fd", "3"), {"read"}),
+                          (("--path", "/etc"), {"openat", "unlink"}), (("--fd", "100"), set())):
+        got = {row["call"] for row in answer(trace, *choice)["rows"]}
+        assert got == names, (choice, got)
+    text = run("dump", trace)
+    assert all(line.split("(")[1].split(")")[0] in text for line in lines), text
+    assert " = -1 EACCES (Permission denied);" in text, text
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -192,6 +217,7 @@ def main():
         test_application()
         test_calls_and_modules()
         test_handler_and_failures()
+        test_arguments()
 
 
 main()

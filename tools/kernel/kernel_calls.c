@@ -12,7 +12,7 @@ const struct tool_kernel_class tool_kernel_classes[] = {
 
 /* Ascending numbers. */
 static const struct tool_kernel_call table[] = {
-    {0, "DW", "fpu"},      /* read */
+    {0, "DW", "f<u"},      /* read */
     {1, "D", "fbu"},       /* write */
     {2, "FD", "som"},      /* open */
     {3, "D", "f"},         /* close */
@@ -20,7 +20,7 @@ static const struct tool_kernel_call table[] = {
     {5, "D", "fp"},        /* fstat */
     {6, "F", "sp"},        /* lstat */
     {7, "DW", "pud"},      /* poll */
-    {8, "D", "fdW"},       /* lseek */
+    {8, "D", "f+W"},       /* lseek */
     {9, "DM", "puPMfx"},   /* mmap */
     {10, "M", "puP"},      /* mprotect */
     {11, "M", "pu"},       /* munmap */
@@ -28,19 +28,19 @@ static const struct tool_kernel_call table[] = {
     {13, "S", "gppu"},     /* rt_sigaction */
     {14, "S", "Hppu"},     /* rt_sigprocmask */
     {15, "S", ""},         /* rt_sigreturn */
-    {16, "D", "fxx"},      /* ioctl */
-    {17, "DW", "fpud"},    /* pread64 */
-    {18, "D", "fbud"},     /* pwrite64 */
+    {16, "D", "fIp"},      /* ioctl */
+    {17, "DW", "f<u+"},    /* pread64 */
+    {18, "D", "fbu+"},     /* pwrite64 */
     {19, "DW", "fpd"},     /* readv */
     {20, "D", "fpd"},      /* writev */
     {21, "F", "sA"},       /* access */
     {22, "D", "p"},        /* pipe */
     {23, "DW", "dpppp"},   /* select */
     {24, "", ""},          /* sched_yield */
-    {25, "M", "puuxp"},    /* mremap */
-    {26, "M", "pux"},      /* msync */
+    {25, "M", "puuzp"},    /* mremap */
+    {26, "M", "puZ"},      /* msync */
     {27, "M", "pup"},      /* mincore */
-    {28, "M", "pud"},      /* madvise */
+    {28, "M", "puD"},      /* madvise */
     {29, "I", NULL},       /* shmget */
     {30, "IM", NULL},      /* shmat */
     {31, "I", NULL},       /* shmctl */
@@ -48,23 +48,23 @@ static const struct tool_kernel_call table[] = {
     {33, "D", "fd"},       /* dup2 */
     {34, "SW", ""},        /* pause */
     {35, "W", "pp"},       /* nanosleep */
-    {36, "", "dp"},        /* getitimer */
+    {36, "", "ip"},        /* getitimer */
     {37, "", "u"},         /* alarm */
-    {38, "", "dpp"},       /* setitimer */
+    {38, "", "ipp"},       /* setitimer */
     {39, "", ""},          /* getpid */
     {40, "D", "ffpu"},     /* sendfile */
     {41, "DN", "NKd"},     /* socket */
     {42, "DNW", "fpu"},    /* connect */
     {43, "DNW", "fpp"},    /* accept */
-    {44, "DN", "fbuxpu"},  /* sendto */
-    {45, "DNW", "fpuxpp"}, /* recvfrom */
-    {46, "DN", "fpx"},     /* sendmsg */
-    {47, "DNW", "fpx"},    /* recvmsg */
-    {48, "DN", "fd"},      /* shutdown */
+    {44, "DN", "fbuGpu"},  /* sendto */
+    {45, "DNW", "f<uGpp"}, /* recvfrom */
+    {46, "DN", "fpG"},     /* sendmsg */
+    {47, "DNW", "fpG"},    /* recvmsg */
+    {48, "DN", "fh"},      /* shutdown */
     {49, "DN", "fpu"},     /* bind */
     {50, "DN", "fd"},      /* listen */
     {51, "DN", "fpp"},     /* getsockname */
-    {52, "DN", NULL},      /* getpeername */
+    {52, "DN", "fpp"},     /* getpeername */
     {53, "DN", "NKdp"},    /* socketpair */
     {54, "DN", "fdddu"},   /* setsockopt */
     {55, "DN", "fdddp"},   /* getsockopt */
@@ -84,13 +84,13 @@ static const struct tool_kernel_call table[] = {
     {69, "IW", NULL},      /* msgsnd */
     {70, "IW", NULL},      /* msgrcv */
     {71, "I", NULL},       /* msgctl */
-    {72, "D", "fdx"},      /* fcntl */
-    {73, "DW", "fd"},      /* flock */
+    {72, "D", "fFx"},      /* fcntl */
+    {73, "DW", "fk"},      /* flock */
     {74, "D", "f"},        /* fsync */
     {75, "D", "f"},        /* fdatasync */
-    {76, "F", "sd"},       /* truncate */
-    {77, "D", "fd"},       /* ftruncate */
-    {78, "D", NULL},       /* getdents */
+    {76, "F", "s+"},       /* truncate */
+    {77, "D", "f+"},       /* ftruncate */
+    {78, "D", "fpu"},      /* getdents */
     {79, "F", "pu"},       /* getcwd */
     {80, "F", "s"},        /* chdir */
     {81, "D", "f"},        /* fchdir */
@@ -109,39 +109,39 @@ static const struct tool_kernel_call table[] = {
     {94, "F", "sdd"},      /* lchown */
     {95, "", "m"},         /* umask */
     {96, "T", "pp"},       /* gettimeofday */
-    {97, "", "dp"},        /* getrlimit */
-    {98, "", "dp"},        /* getrusage */
+    {97, "", "lp"},        /* getrlimit */
+    {98, "", "vp"},        /* getrusage */
     {99, "", "p"},         /* sysinfo */
     {100, "", "p"},        /* times */
     {102, "C", ""},        /* getuid */
     {104, "C", ""},        /* getgid */
-    {105, "C", NULL},      /* setuid */
-    {106, "C", NULL},      /* setgid */
+    {105, "C", "d"},       /* setuid */
+    {106, "C", "d"},       /* setgid */
     {107, "C", ""},        /* geteuid */
     {108, "C", ""},        /* getegid */
     {109, "", "dd"},       /* setpgid */
     {110, "", ""},         /* getppid */
     {111, "", ""},         /* getpgrp */
     {112, "", ""},         /* setsid */
-    {113, "C", NULL},      /* setreuid */
-    {114, "C", NULL},      /* setregid */
-    {115, "C", NULL},      /* getgroups */
-    {116, "C", NULL},      /* setgroups */
-    {117, "C", NULL},      /* setresuid */
-    {118, "C", NULL},      /* getresuid */
-    {119, "C", NULL},      /* setresgid */
-    {120, "C", NULL},      /* getresgid */
+    {113, "C", "dd"},      /* setreuid */
+    {114, "C", "dd"},      /* setregid */
+    {115, "C", "dp"},      /* getgroups */
+    {116, "C", "dp"},      /* setgroups */
+    {117, "C", "ddd"},     /* setresuid */
+    {118, "C", "ppp"},     /* getresuid */
+    {119, "C", "ddd"},     /* setresgid */
+    {120, "C", "ppp"},     /* getresgid */
     {121, "", "d"},        /* getpgid */
     {122, "C", NULL},      /* setfsuid */
     {123, "C", NULL},      /* setfsgid */
     {125, "C", NULL},      /* capget */
     {126, "C", NULL},      /* capset */
-    {127, "S", NULL},      /* rt_sigpending */
+    {127, "S", "pu"},      /* rt_sigpending */
     {128, "SW", "pppu"},   /* rt_sigtimedwait */
     {129, "PS", NULL},     /* rt_sigqueueinfo */
     {130, "SW", "pu"},     /* rt_sigsuspend */
     {131, "S", "pp"},      /* sigaltstack */
-    {132, "F", NULL},      /* utime */
+    {132, "F", "sp"},      /* utime */
     {133, "F", "smx"},     /* mknod */
     {134, "F", NULL},      /* uselib */
     {137, "F", "sp"},      /* statfs */
@@ -150,11 +150,11 @@ static const struct tool_kernel_call table[] = {
     {141, "", "ddd"},      /* setpriority */
     {149, "M", "pu"},      /* mlock */
     {150, "M", "pu"},      /* munlock */
-    {151, "M", NULL},      /* mlockall */
-    {152, "M", NULL},      /* munlockall */
+    {151, "M", "x"},       /* mlockall */
+    {152, "M", ""},        /* munlockall */
     {155, "F", NULL},      /* pivot_root */
-    {157, "C", "dxxxx"},   /* prctl */
-    {158, "", "xp"},       /* arch_prctl */
+    {157, "C", "rxxxx"},   /* prctl */
+    {158, "", "qp"},       /* arch_prctl */
     {159, "T", NULL},      /* adjtimex */
     {161, "F", "s"},       /* chroot */
     {162, "", ""},         /* sync */
@@ -162,130 +162,130 @@ static const struct tool_kernel_call table[] = {
     {164, "T", NULL},      /* settimeofday */
     {165, "F", "sssxp"},   /* mount */
     {166, "F", "sx"},      /* umount2 */
-    {167, "F", NULL},      /* swapon */
-    {168, "F", NULL},      /* swapoff */
+    {167, "F", "sx"},      /* swapon */
+    {168, "F", "s"},       /* swapoff */
     {179, "F", NULL},      /* quotactl */
     {181, "N", NULL},      /* getpmsg */
     {182, "N", NULL},      /* putpmsg */
     {186, "", ""},         /* gettid */
-    {187, "D", NULL},      /* readahead */
-    {188, "F", NULL},      /* setxattr */
+    {187, "D", "f+u"},     /* readahead */
+    {188, "F", "sSpux"},   /* setxattr */
     {189, "F", NULL},      /* lsetxattr */
-    {190, "D", NULL},      /* fsetxattr */
+    {190, "D", "fSpux"},   /* fsetxattr */
     {191, "F", "sSpu"},    /* getxattr */
     {192, "F", "sSpu"},    /* lgetxattr */
-    {193, "D", NULL},      /* fgetxattr */
-    {194, "F", NULL},      /* listxattr */
-    {195, "F", NULL},      /* llistxattr */
-    {196, "D", NULL},      /* flistxattr */
-    {197, "F", NULL},      /* removexattr */
+    {193, "D", "fSpu"},    /* fgetxattr */
+    {194, "F", "spu"},     /* listxattr */
+    {195, "F", "spu"},     /* llistxattr */
+    {196, "D", "fpu"},     /* flistxattr */
+    {197, "F", "sS"},      /* removexattr */
     {198, "F", NULL},      /* lremovexattr */
     {199, "D", NULL},      /* fremovexattr */
     {200, "PS", "dg"},     /* tkill */
-    {201, "T", NULL},      /* time */
-    {202, "W", "pduppu"},  /* futex */
+    {201, "T", "p"},       /* time */
+    {202, "W", "pjdppx"},  /* futex */
     {203, "", "dup"},      /* sched_setaffinity */
     {204, "", "dup"},      /* sched_getaffinity */
     {208, "W", NULL},      /* io_getevents */
-    {213, "D", NULL},      /* epoll_create */
+    {213, "D", "d"},       /* epoll_create */
     {216, "M", NULL},      /* remap_file_pages */
     {217, "D", "fpu"},     /* getdents64 */
     {218, "", "p"},        /* set_tid_address */
     {219, "", ""},         /* restart_syscall */
     {220, "IW", NULL},     /* semtimedop */
-    {221, "D", "fddd"},    /* fadvise64 */
+    {221, "D", "f++&"},    /* fadvise64 */
     {227, "T", NULL},      /* clock_settime */
     {228, "T", "cp"},      /* clock_gettime */
-    {229, "T", NULL},      /* clock_getres */
-    {230, "W", "cdpp"},    /* clock_nanosleep */
+    {229, "T", "cp"},      /* clock_getres */
+    {230, "W", "ctpp"},    /* clock_nanosleep */
     {231, "P", "d"},       /* exit_group */
     {232, "DW", "fpdd"},   /* epoll_wait */
-    {233, "D", "fdfp"},    /* epoll_ctl */
+    {233, "D", "fEfp"},    /* epoll_ctl */
     {234, "PS", "ddg"},    /* tgkill */
-    {235, "F", NULL},      /* utimes */
+    {235, "F", "sp"},      /* utimes */
     {237, "M", NULL},      /* mbind */
     {238, "M", NULL},      /* set_mempolicy */
     {239, "M", NULL},      /* get_mempolicy */
-    {247, "PW", "ddpwp"},  /* waitid */
-    {253, "D", NULL},      /* inotify_init */
+    {247, "PW", "Jdpwp"},  /* waitid */
+    {253, "D", ""},        /* inotify_init */
     {254, "FD", "fsx"},    /* inotify_add_watch */
-    {255, "D", NULL},      /* inotify_rm_watch */
+    {255, "D", "fd"},      /* inotify_rm_watch */
     {256, "M", NULL},      /* migrate_pages */
     {257, "FD", "asom"},   /* openat */
     {258, "FD", "asm"},    /* mkdirat */
     {259, "FD", NULL},     /* mknodat */
-    {260, "FD", NULL},     /* fchownat */
+    {260, "FD", "asdd@"},  /* fchownat */
     {261, "FD", NULL},     /* futimesat */
-    {262, "FD", "aspx"},   /* newfstatat */
-    {263, "FD", "asx"},    /* unlinkat */
+    {262, "FD", "asp@"},   /* newfstatat */
+    {263, "FD", "asU"},    /* unlinkat */
     {264, "FD", "asas"},   /* renameat */
-    {265, "FD", NULL},     /* linkat */
-    {266, "FD", NULL},     /* symlinkat */
+    {265, "FD", "asas@"},  /* linkat */
+    {266, "FD", "sas"},    /* symlinkat */
     {267, "FD", "aspu"},   /* readlinkat */
-    {268, "FD", NULL},     /* fchmodat */
+    {268, "FD", "asm"},    /* fchmodat */
     {269, "FD", "asA"},    /* faccessat */
     {270, "DW", "dppppp"}, /* pselect6 */
     {271, "DW", "pupp"},   /* ppoll */
     {272, "P", NULL},      /* unshare */
     {273, "", "pu"},       /* set_robust_list */
-    {275, "D", NULL},      /* splice */
+    {275, "D", "fpfpux"},  /* splice */
     {276, "D", NULL},      /* tee */
     {277, "D", NULL},      /* sync_file_range */
     {278, "D", NULL},      /* vmsplice */
     {279, "M", NULL},      /* move_pages */
-    {280, "FD", "aspx"},   /* utimensat */
+    {280, "FD", "asp@"},   /* utimensat */
     {281, "DW", "fpddp"},  /* epoll_pwait */
     {282, "DS", NULL},     /* signalfd */
-    {283, "D", NULL},      /* timerfd_create */
-    {284, "D", NULL},      /* eventfd */
-    {285, "D", "fddd"},    /* fallocate */
+    {283, "D", "cx"},      /* timerfd_create */
+    {284, "D", "u"},       /* eventfd */
+    {285, "D", "f$++"},    /* fallocate */
     {286, "D", "fxpp"},    /* timerfd_settime */
-    {287, "D", NULL},      /* timerfd_gettime */
-    {288, "DNW", "fppx"},  /* accept4 */
-    {289, "DS", NULL},     /* signalfd4 */
-    {290, "D", "ux"},      /* eventfd2 */
-    {291, "D", "x"},       /* epoll_create1 */
-    {292, "D", "fdx"},     /* dup3 */
-    {293, "D", "px"},      /* pipe2 */
-    {294, "D", NULL},      /* inotify_init1 */
+    {287, "D", "fp"},      /* timerfd_gettime */
+    {288, "DNW", "fppK"},  /* accept4 */
+    {289, "DS", "fpux"},   /* signalfd4 */
+    {290, "D", "u%"},      /* eventfd2 */
+    {291, "D", "B"},       /* epoll_create1 */
+    {292, "D", "fdy"},     /* dup3 */
+    {293, "D", "py"},      /* pipe2 */
+    {294, "D", "x"},       /* inotify_init1 */
     {295, "DW", "fpdd"},   /* preadv */
     {296, "D", "fpdd"},    /* pwritev */
     {297, "PS", NULL},     /* rt_tgsigqueueinfo */
-    {299, "DNW", NULL},    /* recvmmsg */
+    {299, "DNW", "fpuGp"}, /* recvmmsg */
     {300, "D", NULL},      /* fanotify_init */
     {301, "FD", NULL},     /* fanotify_mark */
-    {302, "", "ddpp"},     /* prlimit64 */
+    {302, "", "dlpp"},     /* prlimit64 */
     {303, "FD", NULL},     /* name_to_handle_at */
     {304, "D", NULL},      /* open_by_handle_at */
     {305, "T", NULL},      /* clock_adjtime */
     {306, "D", "f"},       /* syncfs */
-    {307, "DN", NULL},     /* sendmmsg */
+    {307, "DN", "fpuG"},   /* sendmmsg */
     {308, "D", NULL},      /* setns */
     {313, "D", NULL},      /* finit_module */
-    {316, "FD", "asasx"},  /* renameat2 */
-    {318, "", "pux"},      /* getrandom */
-    {319, "D", "Sx"},      /* memfd_create */
+    {316, "FD", "asasR"},  /* renameat2 */
+    {318, "", "pun"},      /* getrandom */
+    {319, "D", "S#"},      /* memfd_create */
     {322, "FDP", "asppx"}, /* execveat */
     {325, "M", NULL},      /* mlock2 */
     {326, "D", "fpfpux"},  /* copy_file_range */
-    {327, "DW", NULL},     /* preadv2 */
+    {327, "DW", "fpd+x"},  /* preadv2 */
     {328, "D", NULL},      /* pwritev2 */
     {329, "M", NULL},      /* pkey_mprotect */
-    {332, "FD", "asxxp"},  /* statx */
+    {332, "FD", "asTXp"},  /* statx */
     {333, "W", NULL},      /* io_pgetevents */
-    {334, "", "puxx"},     /* rseq */
+    {334, "", "pxxx"},     /* rseq */
     {424, "DPS", NULL},    /* pidfd_send_signal */
     {428, "F", NULL},      /* open_tree */
     {429, "F", NULL},      /* move_mount */
     {433, "F", NULL},      /* fspick */
-    {434, "D", NULL},      /* pidfd_open */
+    {434, "D", "dx"},      /* pidfd_open */
     {435, "P", "pu"},      /* clone3 */
     {436, "D", "uux"},     /* close_range */
     {437, "FD", "aspu"},   /* openat2 */
-    {438, "D", NULL},      /* pidfd_getfd */
-    {439, "FD", "asAx"},   /* faccessat2 */
+    {438, "D", "fdx"},     /* pidfd_getfd */
+    {439, "FD", "asAQ"},   /* faccessat2 */
     {440, "M", NULL},      /* process_madvise */
-    {441, "DW", NULL},     /* epoll_pwait2 */
+    {441, "DW", "fpdppu"}, /* epoll_pwait2 */
     {442, "F", NULL},      /* mount_setattr */
     {448, "M", NULL},      /* process_mrelease */
     {449, "W", NULL},      /* futex_waitv */
@@ -312,6 +312,19 @@ uint32_t tool_kernel_number(const char *name)
         const char *known = ttape_system_call_name(i);
         if (known != NULL && strcmp(known, name) == 0)
             return i;
+    }
+    return TOOL_KERNEL_NONE;
+}
+
+uint32_t tool_kernel_number_of(const ttape_site *site)
+{
+    for (uint32_t i = 0; i <= TTAPE_CALL_NUMBERS; i++) {
+        uint32_t number = i == 0 ? (uint32_t)site->address : i - 1;
+        const char *name =
+            i > 0 || site->address < TTAPE_CALL_NUMBERS ? ttape_system_call_name(number) : NULL;
+        if (name != NULL && strlen(name) == site->symbol.size_bytes &&
+            memcmp(name, site->symbol.data, site->symbol.size_bytes) == 0)
+            return number;
     }
     return TOOL_KERNEL_NONE;
 }

@@ -6,16 +6,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tracetape/types.h>
+
 struct tool_kernel_call {
     uint32_t number;
     const char *classes;   /* letters of tool_kernel_classes */
     const char *arguments; /* a letter each, below; NULL: not known, six numbers */
 };
 
-/* d number, u unsigned number, x bits, p pointer, s path, S other string, b bytes whose number is
- * the next argument, f descriptor, a descriptor of a folder or AT_FDCWD, o flags of open, m mode,
- * P protection of memory, M flags of a mapping, g signal, H how a signal mask changes, A access,
- * w options of wait, c clock, W whence, N address family, K kind of socket. */
+/* Numbers: d int, u unsigned, + signed, x bits, p address, m mode. Contents: s path, S other
+ * string, b bytes whose number is the next argument, < the same, filled by the call.
+ * Descriptors: f, and a of a folder or AT_FDCWD. Words of kernel_flags.c: files o open, y
+ * descriptors, A access, @ *at, Q faccessat2, U unlinkat, R renameat2, T statx and X its mask, W
+ * whence, k flock, & fadvise, $ fallocate, F fcntl, e FD_, I ioctl, # memfd; memory P
+ * protection, M mapping, z mremap, Z msync, D madvise; signals g, H mask; waiting w, J waitid, j
+ * futex, E epoll_ctl, B epoll_create1, % eventfd2; time c clock, t timer, i interval; sockets N
+ * family, K kind, V protocol, G message, L level, O and Y options, h shutdown; processes C
+ * clone, r prctl, q arch_prctl, l limit, v usage; n getrandom. * is a futex's bits. */
 
 struct tool_kernel_class {
     const char *name; /* "file" */
@@ -30,5 +37,7 @@ const struct tool_kernel_call *tool_kernel_call_numbered(uint32_t number);
 #define TOOL_KERNEL_NONE UINT32_MAX
 /* The number of a name; TOOL_KERNEL_NONE: there is none. */
 uint32_t tool_kernel_number(const char *name);
+/* The same of a system call's site, whose address is its number unless somebody wrote another. */
+uint32_t tool_kernel_number_of(const ttape_site *site);
 
 #endif

@@ -113,6 +113,7 @@ void tool_sys_close_view(struct tool_sys *view)
     tool_functions_close(&view->functions);
     tool_site_names_close(&view->names);
     tool_map_close(&view->children);
+    tool_sys_list_free(view);
     free(view->is_own);
     free(view->module_of);
     free(view->nodes);

@@ -1,7 +1,10 @@
 /* Each end of a call in a line, in the order of time, with the path that led to it. */
 #include <inttypes.h>
+#include <stdlib.h>
 
-#include "tools/io/dump_values.h"
+#include "tools/command/tool.h"
+#include "tools/kernel/kernel_calls.h"
+#include "tools/kernel/kernel_words.h"
 #include "tools/syscalls/syscalls_view.h"
 
 static void put_start(struct tool_sys *view, const ttape_call_step *step, const char *what)
@@ -14,29 +17,88 @@ static void put_start(struct tool_sys *view, const ttape_call_step *step, const 
                        since % 1000000000u, stream.stream.tid, what);
 }
 
-void tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step, uint32_t node,
-                         const ttape_call *call)
+/* What comes of the call is printed with its arguments, which may say what it means. */
+static uint64_t keep(struct tool_sys *view, const ttape_call_step *step)
+{
+    size_t i = 0, size = 1;
+    while (i < view->kept_count && view->kept[i].is_used)
+        i++;
+    if (i == view->kept_count) {
+        tool_grow((void **)&view->kept, &view->kept_capacity, i + 1, sizeof(*view->kept));
+        view->kept_count++;
+    }
+    struct tool_sys_kept *kept = &view->kept[i];
+    *kept = (struct tool_sys_kept){.count = step->value_count, .is_used = true};
+    for (uint32_t v = 0; v < kept->count; v++)
+        size += step->values[v].bytes.size_bytes;
+    kept->values = tool_allocate(kept->count + 1u, sizeof(*kept->values));
+    char *at = kept->text = tool_allocate(size, 1);
+    for (uint32_t v = 0; v < kept->count; v++) {
+        kept->values[v] = step->values[v];
+        kept->values[v].bytes.data = at;
+        at = tool_put_bytes(at, step->values[v].bytes.data, step->values[v].bytes.size_bytes);
+    }
+    return i + 1;
+}
+
+static void drop(struct tool_sys_kept *kept)
+{
+    free(kept->values);
+    free(kept->text);
+    *kept = (struct tool_sys_kept){0};
+}
+
+void tool_sys_list_free(struct tool_sys *view)
+{
+    for (size_t i = 0; i < view->kept_count; i++)
+        drop(&view->kept[i]);
+    free(view->kept);
+}
+
+static uint64_t number_of(const struct tool_sys *view, uint32_t number)
+{
+    ttape_site site = {0};
+    (void)ttape_reader_get_site(view->reader, number, &site);
+    return site.kind == TTAPE_SITE_SYSCALL ? tool_kernel_number_of(&site) : TOOL_KERNEL_NONE;
+}
+
+uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step, uint32_t node,
+                             const ttape_call *call)
 {
     struct tool_output *out = view->out;
+    const struct tool_call_values words = {.number = number_of(view, call->site),
+                                           .arguments = step->values,
+                                           .argument_count = step->value_count};
+    if (view->asked.failed)
+        return keep(view, step);
     put_start(view, step, "enter");
     tool_output_text(out, tool_site_name(&view->names, call->site));
-    if (step->value_count > 0)
-        tool_dump_values(out, step->values, step->value_count);
+    tool_kernel_put_arguments(out, &words);
     if (node != TOOL_SYS_ROOT) {
         tool_output_text(out, "\t");
         tool_sys_put_path(view, out, node, " > ");
     }
     tool_output_text(out, "\n");
+    return keep(view, step);
 }
 
-void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call)
+void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call,
+                        uint64_t number, bool is_shown)
 {
     struct tool_output *out = view->out;
-    put_start(view, step, call->end == TTAPE_CALL_RETURNED ? "exit" : "left");
-    tool_output_text(out, tool_site_name(&view->names, call->site));
-    for (uint32_t i = 0; i < step->value_count && call->end == TTAPE_CALL_RETURNED; i++) {
-        tool_output_text(out, i == 0 ? " = " : ", ");
-        tool_dump_value(out, &step->values[i]);
+    struct tool_sys_kept *kept = &view->kept[number - 1];
+    bool is_seen = call->end == TTAPE_CALL_RETURNED;
+    const struct tool_call_values words = {.number = number_of(view, call->site),
+                                           .arguments = kept->values,
+                                           .argument_count = kept->count,
+                                           .results = step->values,
+                                           .result_count = is_seen ? step->value_count : 0};
+    if (is_shown) {
+        put_start(view, step, is_seen ? "exit" : "left");
+        tool_output_text(out, tool_site_name(&view->names, call->site));
+        tool_kernel_put_arguments(out, &words);
+        tool_kernel_put_result(out, &words);
+        tool_output_text(out, "\n");
     }
-    tool_output_text(out, "\n");
+    drop(kept);
 }

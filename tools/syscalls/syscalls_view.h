@@ -20,6 +20,7 @@
 #include "tools/callgraph/graph_map.h"
 #include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
+#include "tools/command/options.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
 
@@ -53,7 +54,17 @@ struct tool_sys_asked {
         *through;      /* by function; NULL: all paths. They begin with the outermost of these */
     const uint8_t *to; /* by function: only these calls; NULL: all */
     bool failed;       /* only calls that failed */
-    bool list;         /* each call is printed, and nothing added up */
+    const char *path;  /* only calls with this path among their arguments; NULL: all */
+    const struct tool_id *descriptor; /* only calls with this one; NULL: all */
+    bool list;                        /* each call is printed, and nothing added up */
+};
+
+/* Arguments of a call that is open, for the line that it ends with. */
+struct tool_sys_kept {
+    ttape_value *values;
+    char *text; /* of strings */
+    uint32_t count;
+    bool is_used;
 };
 
 /* A call that is open. */
@@ -92,6 +103,9 @@ struct tool_sys {
     uint64_t begin_count;
     uint64_t start_ns;       /* the trace's first event */
     struct tool_output *out; /* of the list */
+    struct tool_sys_kept *kept;
+    size_t kept_count, kept_capacity;
+    bool has_arguments; /* of some call that was asked */
 };
 
 /* ---- syscalls_add.c ---- */
@@ -155,10 +169,12 @@ void tool_sys_put_known(const struct tool_sys *view, struct tool_output *out);
 
 /* ---- the forms ---- */
 
-/* One line for each end of a call; `node`: the path to it. */
-void tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step, uint32_t node,
-                         const ttape_call *call);
-void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call);
+/* One line for each end of a call; `node`: the path to it. Returns a number for its end, not 0. */
+uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step, uint32_t node,
+                             const ttape_call *call);
+void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call,
+                        uint64_t number, bool is_shown);
+void tool_sys_list_free(struct tool_sys *view);
 
 void tool_sys_table(struct tool_sys *view, const struct tool_sys_rows *rows,
                     const struct tool_sys_shape *shape, struct tool_output *out);

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 
 #include "tools/command/tool.h"
+#include "tools/kernel/kernel_calls.h"
+#include "tools/kernel/kernel_words.h"
 #include "tools/syscalls/syscalls_view.h"
 
 #define ERRORS_SHOWN 20u
@@ -24,6 +26,21 @@ static bool is_chosen(const struct tool_sys *view, const ttape_site *site, uint3
                                       : site->kind == TTAPE_SITE_SYSCALL;
 }
 
+/* Does it have the arguments that are asked for? */
+static bool has_arguments(struct tool_sys *view, const ttape_call_step *step,
+                          const ttape_site *site)
+{
+    const struct tool_id *descriptor = view->asked.descriptor;
+    view->has_arguments |= step->value_count > 0;
+    if (view->asked.path == NULL && descriptor == NULL)
+        return true;
+    const struct tool_call_values words = {.number = tool_kernel_number_of(site),
+                                           .arguments = step->values,
+                                           .argument_count = step->value_count};
+    return (view->asked.path == NULL || tool_kernel_has_path(&words, view->asked.path)) &&
+           (descriptor == NULL || tool_kernel_has_descriptor(&words, (int32_t)descriptor->value));
+}
+
 /* `below` is the call that it was made in; NULL: none. */
 static void begin(struct walking *walk, const ttape_call *below, ttape_call *call)
 {
@@ -42,12 +59,12 @@ static void begin(struct walking *walk, const ttape_call *below, ttape_call *cal
     uint32_t function = tool_function_of(&view->functions, call->site);
     if (site.path != 0)
         node = tool_sys_path_node(view, site.path);
-    if (is_chosen(view, &site, call->site) && call->kind == TTAPE_EVENT_ENTER) {
+    if (is_chosen(view, &site, call->site) && call->kind == TTAPE_EVENT_ENTER &&
+        has_arguments(view, walk->step, &site)) {
         bool has_stack = in_function || site.path != 0;
-        call->user[WORD_NUMBER] =
-            view->asked.list ? 1 : tool_sys_begin(view, node, call->site, has_stack);
-        if (view->asked.list)
-            tool_sys_list_enter(view, walk->step, node, call);
+        call->user[WORD_NUMBER] = view->asked.list
+                                      ? tool_sys_list_enter(view, walk->step, node, call)
+                                      : tool_sys_begin(view, node, call->site, has_stack);
     }
     call->user[WORD_IN_FUNCTION] = in_function || site.kind == TTAPE_SITE_FUNCTION;
     bool is_step =
@@ -71,7 +88,8 @@ static void end(struct walking *walk, const ttape_call *call)
     if (call->user[WORD_NUMBER] == 0)
         return;
     if (view->asked.list)
-        tool_sys_list_exit(view, walk->step, call);
+        tool_sys_list_exit(view, walk->step, call, call->user[WORD_NUMBER],
+                           !view->asked.failed || is_error(walk->step, call));
     else
         tool_sys_end(view, call->user[WORD_NUMBER], call->duration_ns, is_error(walk->step, call));
 }

@@ -16,10 +16,10 @@
 #include "tools/syscalls/syscalls_view.h"
 
 struct options {
-    const char *by, *format, *through, *to, *own, *output, *report, *engine;
+    const char *by, *format, *through, *to, *own, *path, *output, *report, *engine;
     struct tool_call_choice calls;
     struct tool_choice choice;
-    struct tool_id depth, limit;
+    struct tool_id depth, limit, descriptor;
     enum tool_name_style names;
     bool application, failed, list, summary, expand, json, no_pager;
     int fd; /* where the report goes */
@@ -31,6 +31,10 @@ static const struct tool_option table[] = {
     {"calls", 0, "WHICH", "only these: names, classes (%file), /REGEX/, ! for all others",
      tool_parse_call_choice, TOOL_AT(calls)},
     {"failed", 0, NULL, "only calls that failed", NULL, TOOL_AT(failed)},
+    {"path", 0, "PATH", "only calls that were given this path, or one below it (record --args)",
+     NULL, TOOL_AT(path)},
+    {"fd", 0, "N", "only calls that were given this descriptor (record --args)", tool_parse_id,
+     TOOL_AT(descriptor)},
     {"through", 0, "FUNCTION", "only what this function led to; paths begin with it", NULL,
      TOOL_AT(through)},
     {"to", 0, "CALL", "only paths that end in this call, and their part of all", NULL, TOOL_AT(to)},
@@ -147,6 +151,14 @@ static int print(const struct options *options, struct tool_sys *view)
     return close_output(options, &out);
 }
 
+/* Nothing can have been chosen by what is not there. */
+static void note_arguments(const struct options *options, const struct tool_sys *view)
+{
+    if ((options->path != NULL || options->descriptor.given) && !view->has_arguments)
+        tool_message("'%s' has no arguments of system calls (record --syscalls --args)",
+                     view->input->name);
+}
+
 static int read_and_print(const struct options *options, struct tool_sys *view,
                           const struct tool_selection *selection)
 {
@@ -154,6 +166,7 @@ static int read_and_print(const struct options *options, struct tool_sys *view,
     int status;
     if (!options->list) {
         status = tool_sys_read(view, selection);
+        note_arguments(options, view);
         if (status != TOOL_CANNOT && view->all.calls == 0)
             tool_message("'%s' has no system calls%s", view->input->name,
                          options->calls.count > 0 ? " of these" : " (record --syscalls)");
@@ -163,6 +176,7 @@ static int read_and_print(const struct options *options, struct tool_sys *view,
     open_output(options, &out, !options->no_pager);
     view->out = &out;
     status = tool_sys_read(view, selection);
+    note_arguments(options, view);
     int closed = close_output(options, &out);
     return closed > status ? closed : status;
 }
@@ -172,8 +186,12 @@ static int run(void *context, const struct tool_input *input)
     struct options *options = context;
     struct tool_selection selection = {0};
     struct tool_sys view = {0};
-    struct tool_sys_asked asked = {
-        .application = options->application, .failed = options->failed, .list = options->list};
+    struct tool_sys_asked asked = {.application = options->application,
+                                   .failed = options->failed,
+                                   .list = options->list,
+                                   .path = options->path,
+                                   .descriptor =
+                                       options->descriptor.given ? &options->descriptor : NULL};
     uint8_t *through = NULL, *to = NULL, *chosen;
     regex_t own;
     if (options->by != NULL)
