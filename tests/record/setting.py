@@ -95,12 +95,12 @@ def log_object(compiler):
     return target
 
 
-def build(name, compiler="gcc", flags=("-O2",), libraries=(), output=None, log=True):
-    """A program of programs/, instrumented, made once per content and options: its path."""
+def build(name, compiler="gcc", flags=("-O2",), libraries=(), output=None, log=True, hooks=True):
+    """A program of programs/, made once per content and options: its path."""
     tool = compiler_of(name, compiler)
     if shutil.which(tool) is None:
         skip(f"'{tool}' is not installed")
-    words = [tool, "-g", "-D_GNU_SOURCE", *flags]
+    words = [tool, "-g", "-D_GNU_SOURCE", *flags, *(["-finstrument-functions"] if hooks else [])]
     facts = [" ".join(map(str, [*words, *libraries]))]
     for path in (PROGRAMS / name, PROGRAMS / "own.c", PROGRAMS / "own.h"):
         facts.append(path.read_text(encoding="utf-8"))
@@ -117,7 +117,7 @@ def build(name, compiler="gcc", flags=("-O2",), libraries=(), output=None, log=T
         made = Path(work, "made")
         link = ["-rdynamic", "-pthread", *libraries, "-ldl"]
         objects = [log_object(compiler)] if log else []
-        call([*words, "-w", "-finstrument-functions", "-o", made, PROGRAMS / name, *objects, *link])
+        call([*words, "-w", "-o", made, PROGRAMS / name, *objects, *link])
         made.rename(target)
     return target
 

@@ -55,7 +55,7 @@ static bool matches_name(struct tool_record_rules *rules, const struct tool_patt
     return found;
 }
 
-static bool passes_name(struct tool_record_rules *rules, ttape_string name)
+bool tool_record_passes_name(struct tool_record_rules *rules, ttape_string name)
 {
     return (rules->function.count == 0 || matches_name(rules, &rules->function, name)) &&
            !matches_name(rules, &rules->no_function, name);
@@ -74,7 +74,7 @@ static uint32_t select_site(void *context, const ttape_site *site, const ttape_m
     ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
     uint32_t below =
         matches_name(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW : TTAPE_SELECT_KEEP;
-    if (passes_name(rules, site->symbol) &&
+    if (tool_record_passes_name(rules, site->symbol) &&
         passes(rules, &rules->module, &rules->no_module, path) &&
         passes(rules, &rules->source, &rules->no_source, site->file))
         return below;

@@ -28,6 +28,9 @@ struct tool_record_rules {
 /* Option parser: adds an extended regular expression to the tool_patterns at `into`. */
 bool tool_parse_pattern(const char *text, void *into);
 
+/* Whether a function of that name is recorded, as far as names decide. */
+bool tool_record_passes_name(struct tool_record_rules *rules, ttape_string name);
+
 /* For ttape_recording_options.is_checkpoint. */
 bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttape_module *module);
 

@@ -23,6 +23,7 @@
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_engine.h"
+#include "tools/record/engines/record_patch.h"
 #include "tools/record/record_end.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_output.h"
@@ -55,6 +56,7 @@ struct options {
         no_switches, quiet;
     struct tool_record_rules rules;
     struct tool_record_calls calls;
+    struct tool_record_patch patch;
 };
 
 static const struct tool_option table[] = {
@@ -109,6 +111,8 @@ static const struct tool_option table[] = {
      TOOL_AT(calls.stack_every)},
     {"stack-rate", 0, "N/s", "stacks of about N system calls in a second of a thread only",
      tool_parse_stack_rate, TOOL_AT(calls.stack_rate)},
+    {"patch", 0, "REGEX", "functions without hooks whose name matches, too",
+     tool_parse_record_patch, TOOL_AT(patch)},
     {"engine", 0, "HOW", "of system calls: in-process, ptrace (sees all programs); default: auto",
      tool_parse_record_engine, TOOL_AT(engine)},
     {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,
@@ -539,7 +543,11 @@ int tool_verb_record(int argc, char **argv)
         (options.engine == TOOL_ENGINE_AUTO && options.calls.given && !tool_record_loads(argv[0]));
     options.calls.by_ptrace = options.by_ptrace;
     options.calls.given |= options.by_ptrace;
+    if (options.by_ptrace && options.patch.text != NULL)
+        return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
     if (!tool_record_calls_open(&options.calls, &recording_options.syscalls))
+        return TOOL_CANNOT;
+    if (!tool_record_patch_open(&options.patch, &recording_options))
         return TOOL_CANNOT;
     if (options.by_ptrace) /* nothing is put into programs */
         recording_options.syscalls.plan_folder = NULL;
@@ -551,6 +559,7 @@ int tool_verb_record(int argc, char **argv)
         status = tool_record_stdout_close(&standard, status);
     tool_record_rules_close(&options.rules);
     tool_record_calls_close(&options.calls);
+    tool_record_patch_close(&options.patch);
     free(line);
     free(made);
     return status;

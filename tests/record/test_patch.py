@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Functions without compiled-in hooks, patched where the program starts: the same calls as with
+hooks, alone and mixed with them; every register, flag and byte below the stack pointer as it was;
+whoever unwinds finds what it finds otherwise, at each instruction of a probe. Run as root and as an
+ordinary user."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import setting
+import traces
+
+BUILDS = setting.cut([(compiler, level) for compiler in setting.COMPILERS
+                      for level in ("-O0", "-O1", "-O2", "-O3", "-Os")],
+                     [("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O1")])
+STATE = {"plain": 275, "tail": 100, "maybe": 100, "tight": 100}
+UNWINDS = "^(tells|goes|throws|catches|jumps|sorts|cleans|waits|yields|resumes|leaf|chain|tail|" \
+          "steps_in|single_steps|main)$"
+
+
+class Run:
+    """One program, recorded and beside it not."""
+
+    def __init__(self, checks, work):
+        self.checks = checks
+        self.trace = work / "patched.ttape"
+        self.environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
+
+    def record(self, program, *options):
+        done = setting.tracetape("record", "-q", "-f", "-o", self.trace, *options, "--", program,
+                                 env=self.environment)
+        plain = subprocess.run([program], capture_output=True, check=False, timeout=60)
+        self.checks.equal((done.status, done.out, done.err), (plain.returncode, plain.stdout, b""),
+                          f"{program.name} {options}: status, output, messages")
+        self.checks.equal(traces.verify(self.trace), None, f"{program.name}: verify")
+        return dict(traces.call_counts(self.trace)["enter"])
+
+    def deepest(self):
+        done = setting.tracetape("dump", "--format", "csv", self.trace)
+        return max(int(line.split(",")[4]) for line in done.out.decode().splitlines()[1:])
+
+    def number(self, key):
+        return sum(item["value"] for item in traces.info(self.trace)["metadata"]
+                   if item["key"] == key)
+
+
+def check_counts(run, compiler, level):
+    """As often as with hooks, each function; and so where some have hooks."""
+    label = f"{compiler} {level}"
+    made = {"log": False, "compiler": compiler}
+    hooked = run.record(setting.build("p_patched.c", flags=[level], **made))
+    depth = run.deepest()
+    chosen = f"^({'|'.join(hooked)})$"
+    plain = run.record(setting.build("p_patched.c", flags=[level], hooks=False, **made),
+                       "--patch", chosen)
+    run.checks.equal(plain, hooked, f"{label}: calls of patched functions")
+    run.checks.that(run.number("unpatched_functions") <= 1, f"{label}: functions left")
+    run.checks.equal(run.deepest(), depth, f"{label}: depth")  # of ends that are not seen, too
+    mixed = run.record(setting.build("p_patched.c", flags=[level, "-DMIXED"], **made),
+                       "--patch", chosen)
+    run.checks.equal(mixed, hooked, f"{label}: calls where some functions have hooks")
+    run.checks.that(run.number("unpatched_hooked") >= 8, f"{label}: functions with hooks")
+
+
+def main():
+    setting.need_verb("record", "report")
+    checks = setting.Checks("patch")
+    with setting.work_dir() as folder:
+        run = Run(checks, Path(folder))
+        for compiler, level in BUILDS:
+            check_counts(run, compiler, level)
+        calls = run.record(setting.build("p_patch_state.c", flags=["-O1"], hooks=False, log=False),
+                           "--patch", "^(plain|tail|maybe|tight)$")
+        checks.equal(calls, STATE, "calls in every state")
+        checks.equal((run.number("patched_exits"), run.number("unpatched_exits")), (5, 0),
+                     "exits in every state")
+        calls = run.record(setting.build("p_patch_unwinds.cc", hooks=False, log=False),
+                           "--patch", UNWINDS)
+        checks.equal([calls[name] for name in ("goes", "throws", "jumps", "yields", "leaf")],
+                     [10, 11, 3, 20, 4], "calls that are unwound")
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+/* Which functions the runtime patches: names against patterns, for one executable at a time. */
+#ifndef TOOL_RECORD_PATCH_H
+#define TOOL_RECORD_PATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tracetape/recording.h>
+
+#include "tools/record/record_rules.h"
+#include "tools/symbols/symbols.h"
+
+struct tool_record_patch {
+    struct tool_record_rules rules; /* its pattern `function` */
+    struct tool_symbols *symbols;   /* in the thread that makes plans only */
+    char *text;                     /* the patterns, one behind another; NULL: none */
+    char *folder;                   /* of plans */
+    uint64_t choice;
+};
+
+bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */
+/* Call it while this process is small. False, with a message: it cannot be. */
+bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into);
+void tool_record_patch_close(struct tool_record_patch *patch);
+
+#endif
