@@ -7,7 +7,6 @@
 
 #include "tools/command/tool.h"
 
-#define ERRORS_SHOWN    20u
 #define SWITCHES_EVENTS 30000000u /* as in report: a second or two */
 
 static struct tool_call_stack *stack_of(struct tool_calls *calls, uint32_t number)
@@ -111,16 +110,9 @@ static void take_other(struct tool_calls *calls, const ttape_call_step *step)
 /* ---- a stream ---- */
 
 /* After a failed call. False: the stream is not worth going on with. */
-static bool note_error(struct tool_calls *calls, const ttape_error *err)
+static bool go_on(struct tool_calls *calls, const ttape_error *err)
 {
-    if (err->status < TTAPE_E_TRUNCATED) {
-        tool_fail_error(calls->input->name, err);
-        calls->failed = true;
-        return false;
-    }
-    if (calls->error_count++ < ERRORS_SHOWN)
-        tool_fail_error(calls->input->name, err);
-    return true;
+    return tool_input_go_on(calls->input, err, &calls->error_count, &calls->status);
 }
 
 static void forget_stacks(struct tool_calls *calls)
@@ -139,7 +131,7 @@ static void read_steps(struct tool_calls *calls, ttape_call_cursor *cursor)
     for (;;) {
         ttape_status status = ttape_call_cursor_step(cursor, &step, &err);
         if (__builtin_expect(status != TTAPE_OK, 0)) {
-            if (status == TTAPE_END || !note_error(calls, &err))
+            if (status == TTAPE_END || !go_on(calls, &err))
                 return;
         } else if (__builtin_expect(step->kind == TTAPE_STEP_EVENT, 1)) {
             take(calls, step);
@@ -169,7 +161,7 @@ void tool_calls_stream(struct tool_calls *calls, uint32_t stream, uint64_t alarm
     if (ttape_call_cursor_open(&cursor, calls->input->reader, &options, &err) == TTAPE_OK)
         read_steps(calls, cursor);
     else
-        (void)note_error(calls, &err);
+        (void)go_on(calls, &err);
     ttape_call_cursor_close(cursor);
 }
 
@@ -192,7 +184,4 @@ void tool_calls_close(struct tool_calls *calls)
     *calls = (struct tool_calls){0};
 }
 
-int tool_calls_status(const struct tool_calls *calls)
-{
-    return calls->failed ? TOOL_CANNOT : calls->error_count > 0 ? TOOL_LOSS : TOOL_OK;
-}
+int tool_calls_status(const struct tool_calls *calls) { return calls->status; }

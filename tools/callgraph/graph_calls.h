@@ -69,7 +69,7 @@ struct tool_calls {
     int64_t span_ns, outside_ns; /* time; part of it with no frame on the current stack */
     uint64_t error_count;        /* reported failures, over all streams */
     bool switches;               /* time off the CPU is asked for */
-    bool failed;                 /* not worth going on, reported */
+    int status;                  /* TOOL_CANNOT: not worth going on */
 };
 
 /* Streams one after the other with one tool_calls. With a handler of `off`, time off the CPU is

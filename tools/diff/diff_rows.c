@@ -188,7 +188,8 @@ static int climb(struct climbing *c, uint32_t run)
     struct tool_calls calls;
     c->run = run;
     tool_calls_open(&calls, &c->diff->runs[run].input, &all, &handler, c);
-    for (uint32_t i = 0; i < c->diff->runs[run].info.stream_count && !calls.failed; i++) {
+    for (uint32_t i = 0; i < c->diff->runs[run].info.stream_count && calls.status != TOOL_CANNOT;
+         i++) {
         tool_calls_stream(&calls, i, UINT64_MAX);
         if (c->is_too_large)
             break;

@@ -10,7 +10,6 @@
 #include "tools/command/pager.h"
 #include "tools/dump/dump.h"
 
-#define ERRORS_SHOWN   20u
 #define WAIT_NS        60000000000u
 #define SITE_BYTES_MAX (8u * 1024u * 1024u)
 
@@ -115,13 +114,8 @@ const struct tool_site_text *tool_dump_make_site(struct tool_dump *dump, uint32_
 
 bool tool_dump_go_on(struct tool_dump *dump, const ttape_error *err)
 {
-    if (err->status < TTAPE_E_TRUNCATED) {
-        dump->status = tool_fail_error(dump->input->name, err);
+    if (!tool_input_go_on(dump->input, err, &dump->error_count, &dump->status))
         return false;
-    }
-    if (dump->error_count++ < ERRORS_SHOWN)
-        tool_fail_error(dump->input->name, err);
-    dump->status = dump->status == TOOL_OK ? TOOL_LOSS : dump->status;
     /* Every damaged partition is reported once per cursor that meets it. */
     return dump->error_count <= (dump->info.partition_count + 1) * (dump->info.stream_count + 1);
 }

@@ -5,20 +5,14 @@
 
 #include "tools/export/export.h"
 
-#define ERRORS_SHOWN      20u
 #define THREAD_NAME_BYTES 4096u /* so that what is added to it is not cut off */
 #define EXACT_NS          (UINT64_C(1) << 53)
 #define NUMBER_FIRST      (UINT32_C(1) << 30) /* above every pid of Linux, below 2^31 */
 
 bool tool_export_go_on(struct tool_export *export, const ttape_error *err)
 {
-    if (err->status < TTAPE_E_TRUNCATED) {
-        export->status = tool_fail_error(export->input->name, err);
+    if (!tool_input_go_on(export->input, err, &export->error_count, &export->status))
         return false;
-    }
-    if (export->error_count++ < ERRORS_SHOWN)
-        tool_fail_error(export->input->name, err);
-    export->status = export->status == TOOL_OK ? TOOL_LOSS : export->status;
     /* Every damaged partition is reported once or twice by each cursor that meets it. */
     return export->error_count <=
            2 * (export->info.partition_count + 1) * (export->info.stream_count + 1);

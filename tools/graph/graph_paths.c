@@ -91,7 +91,7 @@ static int read_streams(struct tool_paths *paths)
     paths->has_times = info.resolution_ns != TTAPE_TIME_NONE;
     uint32_t count = selection->streams != NULL ? selection->stream_count : info.stream_count;
     tool_calls_open(&calls, paths->input, selection, &handler, paths);
-    for (uint32_t i = 0; i < count && !calls.failed; i++) {
+    for (uint32_t i = 0; i < count && calls.status != TOOL_CANNOT; i++) {
         tool_calls_stream(&calls, selection->streams != NULL ? selection->streams[i] : i,
                           UINT64_MAX);
         tool_add_ns(&paths->span_ns, calls.span_ns);

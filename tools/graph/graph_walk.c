@@ -388,7 +388,7 @@ void tool_graph_walk(struct tool_graph *graph, struct tool_calls *calls)
     tool_calls_open(calls, graph->input, graph->selection, &handler, graph);
     graph->asks_switches = calls->switches;
     graph->has_paths = ttape_reader_path_count(graph->input->reader) != 0;
-    for (uint32_t i = 0; i < graph->thread_count && !calls->failed; i++) {
+    for (uint32_t i = 0; i < graph->thread_count && calls->status != TOOL_CANNOT; i++) {
         struct tool_graph_thread *thread = &graph->threads[i];
         graph->current = i;
         thread->call_count = 0;

@@ -15,6 +15,8 @@
 #include "tools/io/input.h"
 #include "tools/io/scratch_file.h"
 
+#define DAMAGE_SHOWN 20u
+
 #define COPY_BYTES (256 * 1024)
 #define HEAD_BYTES 64 /* a file's header, which alone is a trace cut off */
 
@@ -137,6 +139,20 @@ int tool_input_check_end(const struct tool_input *input)
         return TOOL_LOSS;
     }
     return TOOL_OK;
+}
+
+bool tool_input_go_on(const struct tool_input *input, const ttape_error *err, uint64_t *count,
+                      int *status)
+{
+    if (err->status < TTAPE_E_TRUNCATED) {
+        *status = tool_fail_error(input->name, err);
+        return false;
+    }
+    if ((*count)++ < DAMAGE_SHOWN)
+        tool_fail_error(input->name, err);
+    if (*status == TOOL_OK)
+        *status = TOOL_LOSS;
+    return true;
 }
 
 int tool_input_run(const char *path, uint32_t jobs, uint64_t memory_bytes,

@@ -4,6 +4,7 @@
 #define TOOL_INPUT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <tracetape/reader.h>
 
@@ -29,5 +30,12 @@ int tool_input_run(const char *path, uint32_t jobs, uint64_t memory_bytes,
 
 /* Warns when the file ends too early; returns TOOL_LOSS then, TOOL_OK otherwise. */
 int tool_input_check_end(const struct tool_input *input);
+
+/* What a verb does that goes on behind damage, after a call of the library that failed: reports it,
+ * of damage the first few, counts those in *count and turns *status from TOOL_OK to TOOL_LOSS.
+ * False: what failed is not the trace's damage, nothing more can be read, and *status is
+ * TOOL_CANNOT. */
+bool tool_input_go_on(const struct tool_input *input, const ttape_error *err, uint64_t *count,
+                      int *status);
 
 #endif

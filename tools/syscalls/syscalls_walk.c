@@ -7,8 +7,6 @@
 #include "tools/kernel/kernel_words.h"
 #include "tools/syscalls/syscalls_view.h"
 
-#define ERRORS_SHOWN 20u
-
 /* What a call keeps in its own words: the path to what it calls, the number of its begin, whether
  * it is in a recorded function. */
 enum word { WORD_NODE, WORD_NUMBER, WORD_IN_FUNCTION };
@@ -17,7 +15,7 @@ struct walking {
     struct tool_sys *view;
     const ttape_call_step *step;
     uint64_t error_count;
-    bool failed;
+    int status;
 };
 
 static bool is_chosen(const struct tool_sys *view, const ttape_site *site, uint32_t number)
@@ -110,16 +108,9 @@ static void take(struct walking *walk, ttape_call_cursor *cursor)
 }
 
 /* After a failed call. False: the stream is not worth going on with. */
-static bool note_error(struct walking *walk, const ttape_error *err)
+static bool go_on(struct walking *walk, const ttape_error *err)
 {
-    if (err->status < TTAPE_E_TRUNCATED) {
-        tool_fail_error(walk->view->input->name, err);
-        walk->failed = true;
-        return false;
-    }
-    if (walk->error_count++ < ERRORS_SHOWN)
-        tool_fail_error(walk->view->input->name, err);
-    return true;
+    return tool_input_go_on(walk->view->input, err, &walk->error_count, &walk->status);
 }
 
 static void read_steps(struct walking *walk, ttape_call_cursor *cursor)
@@ -129,7 +120,7 @@ static void read_steps(struct walking *walk, ttape_call_cursor *cursor)
         ttape_status status = ttape_call_cursor_step(cursor, &walk->step, &err);
         if (status == TTAPE_OK)
             take(walk, cursor);
-        else if (status == TTAPE_END || !note_error(walk, &err))
+        else if (status == TTAPE_END || !go_on(walk, &err))
             return;
     }
 }
@@ -151,7 +142,7 @@ static void read_streams(struct walking *walk, const uint32_t *streams, uint32_t
     if (ttape_call_cursor_open(&cursor, walk->view->input->reader, &options, &err) == TTAPE_OK)
         read_steps(walk, cursor);
     else
-        (void)note_error(walk, &err);
+        (void)go_on(walk, &err);
     ttape_call_cursor_close(cursor);
 }
 
@@ -163,9 +154,9 @@ int tool_sys_read(struct tool_sys *view, const struct tool_selection *selection)
     if (view->asked.list)
         read_streams(&walk, selection->streams, selection->stream_count, selection);
     uint32_t count = selection->streams != NULL ? selection->stream_count : info.stream_count;
-    for (uint32_t i = 0; i < count && !walk.failed && !view->asked.list; i++) {
+    for (uint32_t i = 0; i < count && walk.status != TOOL_CANNOT && !view->asked.list; i++) {
         uint32_t stream = selection->streams != NULL ? selection->streams[i] : i;
         read_streams(&walk, &stream, 1, selection);
     }
-    return walk.failed ? TOOL_CANNOT : walk.error_count > 0 ? TOOL_LOSS : TOOL_OK;
+    return walk.status;
 }

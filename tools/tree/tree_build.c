@@ -5,8 +5,6 @@
 #include "tools/command/tool.h"
 #include "tools/tree/tree_view.h"
 
-#define ERRORS_SHOWN 20u
-
 /* ---- items ---- */
 
 struct tool_item *tool_item_add(struct tool_item **list, size_t *count, size_t *capacity)
@@ -70,14 +68,7 @@ void tool_item_sum(struct tool_item *to, const struct tool_item *from)
 
 bool tool_tree_go_on(struct tool_tree *view, const ttape_error *err)
 {
-    if (err->status < TTAPE_E_TRUNCATED) {
-        view->status = tool_fail_error(view->input->name, err);
-        return false;
-    }
-    if (view->error_count++ < ERRORS_SHOWN)
-        tool_fail_error(view->input->name, err);
-    view->status = view->status == TOOL_OK ? TOOL_LOSS : view->status;
-    return true;
+    return tool_input_go_on(view->input, err, &view->error_count, &view->status);
 }
 
 int64_t tool_tree_usual_min(int64_t longest_ns) { return longest_ns > 0 ? longest_ns / 1000 : 0; }
