@@ -15,6 +15,7 @@ import recordings
 import sections_export
 import sections_file
 import sections_instructions
+import sections_patch
 import sections_record
 import sections_report
 import sections_size
@@ -41,6 +42,7 @@ SECTIONS = {  # name: generator of rows
     "export": sections_export.chrome,
     "record": sections_record.record,
     "syscalls": sections_syscalls.syscalls,
+    "patch": sections_patch.patch,
     "instructions": sections_instructions.instructions,
     "soak": sections_record.soak,
 }

@@ -1,0 +1,66 @@
+"""Functions that are patched: what a call costs more than without a recorder, beside compiled-in
+hooks and beside uftrace's patches, on the same functions of one program, in the same turns."""
+import os
+import shutil
+import subprocess
+
+from measure import BenchError, Row
+
+FUNCTIONS = "^(leaf|inner|outer)$"
+COUNT = 3000
+CALLS = 40 * 4 * COUNT  # as the program has it
+
+
+def run(bench, words):
+    result = bench.work / "patch_ns"
+    result.unlink(missing_ok=True)
+    environment = {**os.environ, "BENCH_RESULT": str(result),
+                   "XDG_CACHE_HOME": str(bench.work / "cache")}
+    done = subprocess.run(["taskset", "-c", bench.cpu, *map(str, words)], env=environment,
+                          check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          timeout=600)
+    if not result.is_file():
+        raise BenchError(f"{words}: {done.stderr.decode()[-400:]}")
+    return float(result.read_text(encoding="ascii"))
+
+
+def uftrace_calls(bench):
+    """That uftrace has of the functions: what it cannot patch it leaves out."""
+    done = subprocess.run(["uftrace", "report", "-d", bench.work / "uftrace.data"], check=False,
+                          capture_output=True, text=True, timeout=600)
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return sum(int(row[-2]) for row in rows if row and row[-1] in ("leaf", "inner", "outer"))
+
+
+def ways(bench):
+    plain, hooked = (bench.programs / name for name in ("patch_measured", "patch_hooked"))
+    record = [bench.command, "record", "-q", "--force", "-o"]
+    found = {"native": [plain, COUNT],
+             "patched": [*record, bench.work / "patched.ttape", "--patch", FUNCTIONS, "--", plain,
+                         COUNT],
+             "hooks": [*record, bench.work / "hooked.ttape", "--", hooked, COUNT]}
+    if shutil.which("uftrace"):
+        found["uftrace"] = ["uftrace", "record", "-P", FUNCTIONS, "-d", bench.work / "uftrace.data",
+                            plain, COUNT]
+    return found
+
+
+def patch(bench):
+    words = ways(bench)
+    best = dict.fromkeys(words, float("inf"))
+    for _ in range(bench.repeats):
+        for way in words:
+            best[way] = min(best[way], run(bench, words[way]))
+    events = [bench.info(bench.work / name)["events"] for name in ("patched.ttape", "hooked.ttape")]
+    if "uftrace" in best and uftrace_calls(bench) != CALLS:
+        raise BenchError(f"uftrace recorded {uftrace_calls(bench)} of {CALLS} calls")
+    if events[0] != events[1]:
+        raise BenchError(f"events: {events[0]} patched, {events[1]} with hooks")
+    added = {way: max(best[way] - best["native"], 0.01) for way in best}
+    yield Row("a call of a patched function, over native (ns)", f"{best['native']:.1f} native",
+              f"{best['patched']:.1f}", added["patched"], 0, 0)
+    yield Row("the same, compiled-in hooks' part", f"{added['hooks']:.1f} ns",
+              f"{added['patched']:.1f} ns", added["patched"] / added["hooks"], 1.35, 1.2)
+    if "uftrace" in best:
+        yield Row("the same, uftrace record -P's part", f"{added['uftrace']:.1f} ns",
+                  f"{added['patched']:.1f} ns", added["patched"] / added["uftrace"], 0.4, 0.3)
