@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/asserts.h"
+#include "tools/binary/patch_file.h"
 #include "tools/binary/plan_file.h"
 
 static char folder[64];
@@ -128,6 +129,49 @@ START_TEST(others_may_not_look_in)
 }
 END_TEST
 
+/* A patch plan is beside the other one. */
+static bool give_patch(struct tool_patch_given *given)
+{
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    ck_assert_int_gt(length, 0);
+    path[length] = 0;
+    const char *reason = tool_patch_give(&(struct tool_plan_wish){.path = path}, given);
+    ck_assert_msg(reason == NULL, "%s", reason);
+    ck_assert_uint_gt(given->head.entry_reasons[TTP_PATCH_CAN], 100);
+    return given->was_cached;
+}
+
+START_TEST(patches)
+{
+    char path[512];
+    struct tool_patch_given made, found, anew;
+    ck_assert(!give(NULL).was_cached && !give_patch(&made));
+    ck_assert(give(NULL).was_cached && give_patch(&found));
+    ck_assert_uint_eq(made.size_bytes, found.size_bytes);
+    ck_assert_mem_eq(made.bytes, found.bytes, made.size_bytes);
+    for (uint32_t i = 0; i < found.head.function_count; i++) {
+        struct ttp_patch_function function = tool_patch_function_at(&found, i);
+        ck_assert_uint_eq(tool_patch_probe_at(&found, &function, 0).kind, TTP_PATCH_ENTRY);
+        ck_assert_uint_eq(tool_patch_probe_at(&found, &function, 0).function, i);
+    }
+    /* a function that has probes of the next one makes it none */
+    struct ttp_patch_function first = tool_patch_function_at(&found, 0);
+    first.probe_count++;
+    plan_path("cache", found.name, path);
+    FILE *plan = fopen(path, "r+");
+    ck_assert_ptr_nonnull(plan);
+    ck_assert_int_eq(fseek(plan, (long)found.head.functions_at, SEEK_SET), 0);
+    ck_assert_uint_eq(fwrite(&first, sizeof first, 1, plan), 1);
+    ck_assert_int_eq(fclose(plan), 0);
+    ck_assert(!give_patch(&anew));
+    ck_assert_mem_eq(made.bytes, anew.bytes, made.size_bytes);
+    tool_patch_given_close(&made);
+    tool_patch_given_close(&found);
+    tool_patch_given_close(&anew);
+}
+END_TEST
+
 START_TEST(refusals)
 {
     struct tool_plan_given given;
@@ -148,6 +192,7 @@ int main(void)
     tcase_add_test(test_case, made_once);
     tcase_add_test(test_case, what_is_none_is_made_anew);
     tcase_add_test(test_case, others_may_not_look_in);
+    tcase_add_test(test_case, patches);
     tcase_add_test(test_case, refusals);
     suite_add_tcase(suite, test_case);
     SRunner *runner = srunner_create(suite);

@@ -24,6 +24,7 @@
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_engine.h"
 #include "tools/record/engines/record_patch.h"
+#include "tools/record/engines/record_plan.h"
 #include "tools/record/record_end.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_output.h"
@@ -53,7 +54,7 @@ struct options {
     uint32_t partition_events, depth, jobs;
     int32_t level;
     bool force, blocking, dropping, live, off, files, no_children, no_symbols, no_lines, cull_hot,
-        no_switches, quiet;
+        no_switches, quiet, plan, json;
     struct tool_record_rules rules;
     struct tool_record_calls calls;
     struct tool_record_patch patch;
@@ -113,6 +114,9 @@ static const struct tool_option table[] = {
      tool_parse_stack_rate, TOOL_AT(calls.stack_rate)},
     {"patch", 0, "REGEX", "functions without hooks whose name matches, too",
      tool_parse_record_patch, TOOL_AT(patch)},
+    {"plan", 0, NULL, "print what --patch would do to the command, and why not, and do not run it",
+     NULL, TOOL_AT(plan)},
+    {"json", 0, NULL, "print that as JSON", NULL, TOOL_AT(json)},
     {"engine", 0, "HOW", "of system calls: in-process, ptrace (sees all programs); default: auto",
      tool_parse_record_engine, TOOL_AT(engine)},
     {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,
@@ -498,6 +502,23 @@ static void fill_options(const struct options *options, ttape_recording_options 
         o->is_checkpoint = tool_record_is_checkpoint;
 }
 
+/* Nothing is run, and nothing is written. */
+static int show_plan(struct options *options, const char *command_name)
+{
+    ttape_recording_options unused = {0};
+    int status = TOOL_CANNOT;
+    if (!options->plan)
+        return tool_usage("record", "--json is of --plan");
+    if (options->patch.text == NULL)
+        return tool_usage("record", "--plan says what --patch does: it needs one");
+    if (tool_record_patch_open(&options->patch, &unused))
+        status = tool_record_plan(&options->patch, command_name, options->json);
+    tool_record_patch_close(&options->patch);
+    tool_record_rules_close(&options->rules);
+    tool_record_calls_close(&options->calls);
+    return status;
+}
+
 int tool_verb_record(int argc, char **argv)
 {
     int count, status;
@@ -520,6 +541,8 @@ int tool_verb_record(int argc, char **argv)
         (options.calls.stack_every != 0 || recording_options.clock == TTAPE_CLOCK_NONE))
         return tool_usage("record",
                           "--stack-rate goes with neither --stack-every nor --clock none");
+    if (options.plan || options.json)
+        return show_plan(&options, argv[0]);
     struct tool_record_stdout standard = {.fd = -1};
     bool to_stdout = options.output != NULL && strcmp(options.output, "-") == 0;
     if (to_stdout && (options.live || options.files || options.rotate != 0))

@@ -34,10 +34,11 @@ struct choosing {
     struct tool_record_rules *rules;
     const struct tool_patch_given *given;
     const char *file;
-    uint64_t *bits;
+    tool_record_take_function take;
+    void *context;
 };
 
-static void choose(struct choosing *c, uint32_t index, ttape_string name)
+static void judge(struct choosing *c, uint32_t index, ttape_string name)
 {
     char unnamed[TOOL_PLAN_NAME_BYTES];
     if (name.size_bytes == 0) {
@@ -45,24 +46,24 @@ static void choose(struct choosing *c, uint32_t index, ttape_string name)
                             tool_patch_function_at(c->given, index).start);
         name = (ttape_string){unnamed, (size_t)size};
     }
-    if (tool_record_passes_name(c->rules, name))
-        c->bits[index / 64] |= UINT64_C(1) << index % 64;
+    c->take(c->context, index, name, tool_record_passes_name(c->rules, name));
 }
 
 static void take_name(void *context, size_t number, const struct tool_symbol *found)
 {
-    choose(context, (uint32_t)number, found->name);
+    judge(context, (uint32_t)number, found->name);
 }
 
-static void choose_all(struct tool_record_patch *patch, const struct tool_patch_given *given,
-                       const char *path, uint64_t *bits)
+void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_patch_given *given,
+                            const char *path, tool_record_take_function take, void *context)
 {
     const char *slash = strrchr(path, '/');
     uint32_t count = given->head.function_count;
     struct choosing c = {.rules = &patch->rules,
                          .given = given,
                          .file = slash != NULL ? slash + 1 : path,
-                         .bits = bits};
+                         .take = take,
+                         .context = context};
     struct tool_symbols_query *queries = tool_allocate((size_t)count + 1, sizeof *queries);
     for (uint32_t i = 0; i < count; i++)
         queries[i] = (struct tool_symbols_query){
@@ -72,9 +73,17 @@ static void choose_all(struct tool_record_patch *patch, const struct tool_patch_
         (ttape_string){(const char *)given->head.build_id, given->head.build_id_bytes});
     size_t named = tool_symbols_find_all(patch->symbols, module, queries, count, take_name, &c);
     for (size_t i = named; i < count; i++)
-        choose(&c, (uint32_t)i, (ttape_string){"", 0});
+        judge(&c, (uint32_t)i, (ttape_string){"", 0});
     tool_symbols_module_release(patch->symbols, module);
     free(queries);
+}
+
+static void choose(void *context, uint32_t index, ttape_string name, bool is_chosen)
+{
+    uint64_t *bits = context;
+    (void)name;
+    if (is_chosen)
+        bits[index / 64] |= UINT64_C(1) << index % 64;
 }
 
 static void put_chosen(const struct tool_record_patch *patch, const struct tool_patch_given *given,
@@ -102,7 +111,7 @@ static void make_plan(void *context, const char *module_path)
                                            .patch_version = TTP_PATCH_VERSION,
                                            .function_count = count,
                                            .plan_bytes = given.head.total_bytes};
-        choose_all(patch, &given, module_path, (uint64_t *)(chosen + 1));
+        tool_record_patch_each(patch, &given, module_path, choose, chosen + 1);
         put_chosen(patch, &given, chosen, size_bytes);
         free(chosen);
     }

@@ -7,6 +7,7 @@
 
 #include <tracetape/recording.h>
 
+#include "tools/binary/patch_file.h"
 #include "tools/record/record_rules.h"
 #include "tools/symbols/symbols.h"
 
@@ -21,6 +22,11 @@ struct tool_record_patch {
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */
 /* Call it while this process is small. False, with a message: it cannot be. */
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into);
+/* Calls `take` for each function of a plan, in order, with its name as people see it. */
+typedef void (*tool_record_take_function)(void *context, uint32_t index, ttape_string name,
+                                          bool is_chosen);
+void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_patch_given *given,
+                            const char *path, tool_record_take_function take, void *context);
 void tool_record_patch_close(struct tool_record_patch *patch);
 
 #endif

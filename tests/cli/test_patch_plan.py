@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+"""record --patch --plan: a program whose instructions we wrote, one program that is built in six
+ways, and what Debian installs; where objdump says that instructions begin, and branches lead."""
+import bisect
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BIN = os.environ["TTAPE_BIN"]
+CC = os.environ.get("TTAPE_CC", "cc")
+THOROUGH = os.environ.get("TTAPE_THOROUGH") == "1"
+
+CODE = r"""
+    .text
+    .macro begin name
+    .globl \name
+    .type \name, @function
+\name: .cfi_startproc
+    .endm
+    .macro finish name
+    .cfi_endproc
+    .size \name, . - \name
+    .fill 8, 1, 0x90
+    .endm
+    .macro pushed
+    .cfi_adjust_cfa_offset 8
+    .endm
+    .macro popped
+    .cfi_adjust_cfa_offset -8
+    .endm
+
+    begin plain         # an entry, and a return in front of padding
+    push %rbx
+    pushed
+    mov %rdi, %rbx
+    lea 7(%rbx), %rax
+    add $1000, %rax
+    pop %rbx
+    popped
+    ret
+    finish plain
+
+    begin short         # four bytes: entry and exit share a window
+    lea 1(%rdi), %eax
+    ret
+    finish short
+
+    begin marked        # behind an endbr64
+    endbr64
+    mov $1000, %eax
+    add $1000, %eax
+    ret
+    finish marked
+
+    begin tight         # a return without padding: with instructions in front
+    mov number(%rip), %eax
+    add $8, %eax
+    inc %eax
+    ret
+    .cfi_endproc
+    .size tight, . - tight
+
+    begin tail          # a jump to another function, and one where it is taken only
+    test %rdi, %rdi
+    mov $1000, %eax
+    .byte 0x0f, 0x84    # je short, as it is where that is far
+    .long short - . - 4
+    add $1000, %eax
+    jmp plain
+    finish tail
+
+    begin pointer       # tail calls that nobody can follow
+    mov (%rdi), %rax
+    test %rax, %rax
+    jne 1f
+    ret
+1:  jmp *8(%rax)
+    finish pointer
+
+    begin loop          # each turn would be a call
+    dec %rdi
+    jne loop
+    mov $1000, %eax
+    ret
+    finish loop
+
+    begin branched      # something leads to its second instruction
+    push %rbx
+    pushed
+1:  mov %rdi, %rbx
+    dec %rdi
+    jne 1b
+    mov %rbx, %rax
+    pop %rbx
+    popped
+    ret
+    finish branched
+
+    begin calls         # begins with a call: its return address is pushed
+    sub $8, %rsp
+    pushed
+    call short
+    mov $1000, %ecx
+    add $8, %rsp
+    popped
+    ret
+    finish calls
+
+    begin switch        # a table: its places, and no exit but the return
+    cmp $1, %edi
+    ja 3f
+    lea table(%rip), %rdx
+    movslq (%rdx,%rdi,4), %rax
+    add %rdx, %rax
+    jmp *%rax
+one: mov $1, %eax
+    ret
+two: mov $2, %eax
+    ret
+3:  mov $3, %eax
+    ret
+    finish switch
+
+    begin unknown       # targets that nobody can tell: only windows of one instruction
+    push %rbx
+    pushed
+    mov (%rdi), %rax
+    jmp *%rax
+    mov $1000, %ebx
+    pop %rbx
+    popped
+    ret
+    finish unknown
+
+    begin joined        # another one jumps into its middle
+    mov $1000, %eax
+middle: add $1000, %eax
+    ret
+    finish joined
+
+    begin joins
+    mov $1000, %ecx
+    jmp middle
+    finish joins
+
+    begin hooked        # built with the hooks
+    lea hooked(%rip), %rdi
+    call __cyg_profile_func_enter@PLT
+    ret
+    finish hooked
+
+    begin torn          # something in it is no instruction
+    mov $1000, %eax
+    jmp 1f
+    .byte 0x06
+1:  ret
+    finish torn
+
+    begin system        # a system call stays where it is
+    mov $3, %al
+    syscall
+    ret
+    finish system
+
+    begin two_bytes     # no room: another function follows
+    mov %edi, %eax
+    ret
+    .cfi_endproc
+    .size two_bytes, . - two_bytes
+
+    begin cold          # a piece of it is elsewhere, and returns there
+    sub $8, %rsp
+    pushed
+    test %rdi, %rdi
+    je cold.cold
+    add $8, %rsp
+    popped
+    ret
+    finish cold
+
+    .type nowhere, @function
+nowhere:                # no call frame information
+    mov $1000, %eax
+    ret
+    .size nowhere, . - nowhere
+
+    .section .text.unlikely, "ax"
+    .type cold.cold, @function
+cold.cold: .cfi_startproc
+    .cfi_def_cfa_offset 16
+    mov $3, %eax
+    add $8, %rsp
+    .cfi_def_cfa_offset 8
+    ret
+    .cfi_endproc
+    .size cold.cold, . - cold.cold
+
+    .section .rodata
+    .p2align 2
+table: .long one - table, two - table
+number: .long 7
+    .section .note.GNU-stack, "", @progbits
+"""
+
+# name: (entry, [exits])  kind:reason, or the reason alone
+EXPECTED = {
+    "plain": ("can", ["return"]),
+    "short": ("can", ["return"]),
+    "marked": ("can", ["return"]),
+    "tight": ("can", ["return"]),
+    "tail": ("can", ["conditional", "tail"]),
+    "pointer": ("can", ["return", "tail"]),
+    "loop": ("looped", []),
+    "branched": ("branched", []),
+    "calls": ("can", ["return"]),
+    "switch": ("can", ["return", "return", "return"]),
+    "unknown": ("computed", []),
+    "joined": ("can", ["return:joined"]),
+    "joins": ("can", ["tail:elsewhere"]),
+    "hooked": ("hooked", []),
+    "torn": ("undecoded", []),
+    "system": ("immovable", []),
+    "two_bytes": ("no-room", []),
+    "cold": ("can", ["return", "return"]),
+    "nowhere": ("no-frame", []),
+}
+
+PROGRAM = """
+#include <stdio.h>
+static volatile int sum;
+int leaf(int n) { return n * 3 + 1; }
+int middle(int n) { int all = 0; for (int i = 0; i < n; i++) all += leaf(i); return all; }
+int choose(int n) { return n == 0 ? leaf(1) : n == 1 ? middle(2) : leaf(n) + middle(n); }
+void set(int n) { sum = n; }
+int main(int count, char **words)
+{
+    (void)words;
+    set(choose(count));
+    return printf("%d\\n", sum) < 0;
+}
+"""
+BUILDS = {
+    "hooks": ["-finstrument-functions"],
+    "plain": [],
+    "pg": ["-pg"],
+    "fentry": ["-pg", "-mfentry"],
+    "patchable": ["-fpatchable-function-entry=5"],
+    "xray": ["-fxray-instrument", "-fxray-instruction-threshold=1"],
+}
+
+
+def plan(path, pattern="."):
+    done = subprocess.run([BIN, "record", "--patch", pattern, "--plan", "--json", "--", path],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if "decodes no instructions" in done.stderr:
+        print("SKIPPED: built without Zydis")
+        sys.exit(77)
+    assert done.returncode == 0, (path, done.stderr)
+    return json.loads(done.stdout)
+
+
+def said(probe):
+    can = probe["reason"] == "can"
+    return probe["kind"] if can else f"{probe['kind']}:{probe['reason']}"
+
+
+def check_own(folder):
+    with open(f"{folder}/code.s", "w") as out:
+        out.write(CODE)
+    path = f"{folder}/code.so"
+    subprocess.run([CC, "-shared", "-nostdlib", "-Wl,--build-id=sha1", "-Wl,-Bsymbolic", "-o",
+                    path, f"{folder}/code.s"], check=True)
+    found = plan(path)
+    functions = {f["name"]: f for f in found["functions"]}
+    assert functions.keys() == EXPECTED.keys(), functions.keys() ^ EXPECTED.keys()
+    for name, (entry, exits) in EXPECTED.items():
+        probes = functions[name]["probes"]
+        assert probes[0]["reason"] == entry, (name, probes[0])
+        assert [said(p) for p in probes[1:]] == exits, (name, probes)
+    one = {name: f["probes"] for name, f in functions.items()}
+    start = {name: f["start"] for name, f in functions.items()}
+    assert one["plain"][0]["original"] == "534889fb488d4307"[:2 * one["plain"][0]["window_bytes"]]
+    assert one["plain"][1]["original"][:2] == "c3" and one["plain"][1]["window_bytes"] == 5
+    entry, leave = one["short"]
+    assert entry["address"] == leave["address"] == start["short"] and entry["after"] == ""
+    assert (leave["before"], leave["after"]) == ("8d4701", "c3")
+    assert one["marked"][0]["address"] == start["marked"] + 4
+    assert one["tight"][0]["fixups"][0]["at"] == 2
+    assert one["tight"][1]["original"] == "83c008ffc0c3"
+    taken = one["tail"][1]
+    assert taken["original"].startswith("0f84") and taken["after"] == "e900000000"
+    assert taken["fixups"] == [{"at": 1, "tail": 4, "target": start["short"]}]
+    moved = one["calls"][0]
+    assert moved["pushes"] and moved["window_bytes"] == 9 and not one["plain"][0]["pushes"]
+    assert moved["after"] == "4883ec08" "5050488d0500000000488944240858" "e900000000"
+    assert [f["target"] for f in moved["fixups"]] == [start["calls"] + 9, start["short"]]
+    assert one["cold"][2]["address"] < start["plain"] or one["cold"][2]["address"] > start["cold"]
+    assert found["chosen_functions"] == len(EXPECTED)
+    assert plan(path, "^c")["chosen_functions"] == 2
+    check_windows(path, found)
+
+
+def check_builds(folder):
+    with open(f"{folder}/program.c", "w") as out:
+        out.write(PROGRAM)
+    common = ["-O2", "-fno-inline", "-fno-optimize-sibling-calls", "-Wl,--build-id=sha1"]
+    for name, options in BUILDS.items():
+        path, compiler = f"{folder}/{name}", "clang" if name == "xray" else CC
+        if name == "xray" and shutil.which("clang") is None:
+            continue
+        subprocess.run([compiler, *common, *options, "-o", path, f"{folder}/program.c"], check=True)
+        functions = {f["name"]: f["probes"] for f in plan(path)["functions"]}
+        for function in ("leaf", "middle", "choose", "set", "main"):
+            probes = functions[function]
+            wanted = "hooked" if name == "hooks" else "can"
+            assert probes[0]["reason"] == wanted, (name, function, probes[0])
+            assert name == "hooks" or len(probes) > 1, (name, function)
+            left = [p for p in probes[1:] if p["reason"] != "can"] # one with a call in front
+            assert not left or function in ("choose", "main"), (name, function, left)
+            assert probes[0].get("pad", False) == (name == "patchable"), (name, function, probes[0])
+            assert name != "fentry" or probes[0]["pushes"], (name, probes[0])
+
+
+def listing(path):
+    """Instructions, as objdump has them: length and words; and where direct branches lead."""
+    text = subprocess.run(["objdump", "-d", "--wide", path], stdout=subprocess.PIPE, check=True,
+                          text=True).stdout
+    found, targets = {}, set()
+    for line in re.finditer(r"^ *([0-9a-f]+):\t([0-9a-f ]+)\t([^\n]*)", text, re.MULTILINE):
+        found[int(line[1], 16)] = (len(line[2].split()), line[3])
+        branch = re.match(r"(?:\w+ )?(?:j\w+|call|loop\w*|xbegin)\s+([0-9a-f]+)\b", line[3])
+        if branch:
+            targets.add(int(branch[1], 16))
+    return found, targets
+
+
+def check_windows(path, found):
+    """Whole instructions, of one function, that nothing leads into; and none overlaps another."""
+    instructions, targets = listing(path)
+    starts = sorted(f["start"] for f in found["functions"])
+    ends = sorted(targets)
+    taken, count = [], 0
+    for function in found["functions"]:
+        for number, probe in enumerate(p for p in function["probes"] if p["reason"] == "can"):
+            window = range(probe["address"], probe["address"] + probe["window_bytes"])
+            at = window.start
+            while at < window.stop:
+                length, words = instructions[at]
+                at += length
+            is_fill = re.match(r"(data16 |cs )*(nop|int3|xchg +%ax|jmp)", words)
+            assert at == window.stop or is_fill, \
+                (path, function["name"], probe, words)
+            into = bisect.bisect_right(ends, window.start)
+            assert into == len(ends) or ends[into] >= window.stop, (path, probe, hex(ends[into]))
+            other = bisect.bisect_right(starts, window.start)
+            assert other == len(starts) or starts[other] >= window.stop, (path, probe)
+            if number != 1 or window.start != taken[-1].start:
+                taken.append(window)
+            count += 1
+    taken.sort(key=lambda w: w.start)
+    for one, next_one in zip(taken, taken[1:]):
+        assert one.stop <= next_one.start, (path, one, next_one)
+    return count
+
+
+def check_installed():
+    """The shares that an issue promised: uftrace -P does 97.3 % of lua's functions."""
+    names = ["sqlite3", "git", "bash", "python3", "perl", "gcc", "vim"] if THOROUGH else \
+        ["sqlite3", "bash"]
+    for name in names:
+        path = shutil.which(name)
+        if path is None:
+            continue
+        found = plan(os.path.realpath(path))
+        chosen, patched = found["chosen_functions"], found["patched_functions"]
+        whole = found["functions_with_all_exits"]
+        windows = check_windows(os.path.realpath(path), found) if THOROUGH or name == "sqlite3" \
+            else 0
+        print(f"{path}: {patched} of {chosen} functions, {100 * patched / chosen:.2f} %, with all "
+              f"exits {100 * whole / patched:.2f} % of these; {windows} windows compared")
+        assert patched >= 0.973 * chosen and whole >= 0.9 * patched, found["entry_reasons"]
+
+
+def check_words(folder):
+    def run(*words):
+        return subprocess.run([BIN, "record", *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, cwd=folder)
+    done = run("--patch", "^tail$", "--plan", "./code.so")
+    assert done.returncode == 0 and "1 of 1 function" in done.stdout, done.stdout
+    done = run("--patch", "loop", "--plan", "./code.so")
+    assert "1 function not: it branches to its own start" in done.stdout, done.stdout
+    assert run("--plan", "./code.so").returncode == 2
+    assert run("--json", "./code.so").returncode == 2
+    assert run("--patch", ".", "--plan", "./nothing").returncode == 4
+    with open(f"{folder}/script", "w") as out:
+        out.write("#!/bin/sh\n")
+    os.chmod(f"{folder}/script", 0o700)
+    done = run("--patch", ".", "--plan", "./script")
+    assert done.returncode == 4 and "not an ELF file" in done.stderr, done.stderr
+    assert not [f for f in os.listdir(folder) if f.endswith(".ttape")]
+
+
+def main():
+    if os.uname().machine != "x86_64":
+        print("SKIPPED: plans are of x86-64")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(f"{folder}/cache", 0o700)
+        os.environ["XDG_CACHE_HOME"] = f"{folder}/cache"
+        check_own(folder)
+        check_builds(folder)
+        check_words(folder)
+        check_installed()
+
+
+main()

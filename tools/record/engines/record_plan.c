@@ -1,0 +1,276 @@
+/* The chosen functions of a patch plan, one a row:
+ *
+ *     function   entry  exits  not patched
+ *     main       5 B    3 of 3
+ *     sum        pad    1 of 2 another window is too near
+ *     spin       -             it branches to its own start */
+#include "tools/record/engines/record_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/binary/patch_file.h"
+#include "tools/command/tool.h"
+#include "tools/io/json.h"
+#include "tools/io/table.h"
+#include "tools/record/record_output.h"
+
+struct planned {
+    const char *path;
+    const struct tool_patch_given *given;
+    char **names; /* NULL: it is not chosen */
+    uint64_t chosen, entries, exits, exits_can, exits_all;
+    uint64_t entry_reasons[TTP_PATCH_REASONS], exit_reasons[TTP_PATCH_REASONS];
+};
+
+/* Exits of a function: how many, how many of them can be patched, and why the first one cannot. */
+struct exits {
+    uint32_t count, can;
+    enum ttp_patch_reason reason;
+};
+
+static struct exits count_exits(const struct planned *planned,
+                                const struct ttp_patch_function *function)
+{
+    struct exits exits = {0};
+    for (uint32_t i = 1; i < function->probe_count; i++) {
+        struct ttp_patch_probe probe = tool_patch_probe_at(planned->given, function, i);
+        exits.count++;
+        exits.can += probe.reason == TTP_PATCH_CAN;
+        if (exits.reason == TTP_PATCH_CAN)
+            exits.reason = probe.reason;
+    }
+    return exits;
+}
+
+static void take(void *context, uint32_t number, ttape_string name, bool is_chosen)
+{
+    struct planned *planned = context;
+    struct ttp_patch_function function = tool_patch_function_at(planned->given, number);
+    if (!is_chosen)
+        return;
+    planned->names[number] = tool_copy_text(name.data, name.size_bytes);
+    planned->chosen++;
+    enum ttp_patch_reason reason = tool_patch_probe_at(planned->given, &function, 0).reason;
+    planned->entry_reasons[reason % TTP_PATCH_REASONS]++;
+    if (reason != TTP_PATCH_CAN)
+        return;
+    struct exits exits = count_exits(planned, &function);
+    planned->entries++;
+    planned->exits += exits.count;
+    planned->exits_can += exits.can;
+    planned->exits_all += exits.count == exits.can;
+    for (uint32_t i = 1; i < function.probe_count; i++)
+        planned->exit_reasons[tool_patch_probe_at(planned->given, &function, i).reason %
+                              TTP_PATCH_REASONS]++;
+}
+
+/* -- for people -- */
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
+}
+
+static void print_reasons(struct tool_output *out, const uint64_t *counts, const char *what)
+{
+    for (unsigned i = 1; i < TTP_PATCH_REASONS; i++)
+        if (counts[i] > 0)
+            tool_output_printf(out, "  %llu %s%s not: %s\n", (unsigned long long)counts[i], what,
+                               counts[i] == 1 ? "" : "s", tool_patch_reason_text(i));
+}
+
+static void print_summary(const struct planned *planned, struct tool_output *out)
+{
+    tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
+                        (ttape_string){planned->path, strlen(planned->path)});
+    tool_output_printf(out,
+                       ": %llu of %llu functions can be patched (%.1f %%), %llu of them with "
+                       "all exits (%.1f %%)\n",
+                       (unsigned long long)planned->entries, (unsigned long long)planned->chosen,
+                       share(planned->entries, planned->chosen),
+                       (unsigned long long)planned->exits_all,
+                       share(planned->exits_all, planned->entries));
+    print_reasons(out, planned->entry_reasons, "function");
+    print_reasons(out, planned->exit_reasons, "exit");
+}
+
+static void print_row(const struct planned *planned, struct tool_table *table, uint32_t number)
+{
+    struct ttp_patch_function function = tool_patch_function_at(planned->given, number);
+    struct ttp_patch_probe entry = tool_patch_probe_at(planned->given, &function, 0);
+    struct exits exits = count_exits(planned, &function);
+    enum ttp_patch_reason reason = entry.reason != TTP_PATCH_CAN ? entry.reason : exits.reason;
+    tool_table_printf(table, TOOL_PLAIN, "%x", function.start);
+    tool_table_text(table, TOOL_PLAIN, planned->names[number]);
+    tool_table_text(table, TOOL_PLAIN,
+                    entry.reason != TTP_PATCH_CAN           ? "no"
+                    : (entry.flags & TTP_PATCH_PAD) != 0    ? "pad"
+                    : (entry.flags & TTP_PATCH_PUSHES) != 0 ? "call"
+                                                            : "code");
+    if (entry.reason != TTP_PATCH_CAN)
+        tool_table_text(table, TOOL_PLAIN, "");
+    else
+        tool_table_printf(table, TOOL_PLAIN, "%u of %u", exits.can, exits.count);
+    tool_table_text(table, TOOL_PLAIN,
+                    reason == TTP_PATCH_CAN ? "" : tool_patch_reason_text(reason));
+}
+
+static void print_text(const struct planned *planned, struct tool_output *out)
+{
+    static const struct tool_column columns[] = {
+        {.title = "address"},
+        {.title = "function", .is_text = true},
+        {.title = "entry", .is_text = true},
+        {.title = "exits"},
+        {.title = "why not", .is_text = true, .gives_way = true}};
+    struct tool_table table;
+    print_summary(planned, out);
+    if (planned->chosen == 0)
+        return;
+    tool_output_text(out, "\n");
+    tool_table_open(&table, columns, sizeof columns / sizeof columns[0]);
+    for (uint32_t i = 0; i < planned->given->head.function_count; i++)
+        if (planned->names[i] != NULL)
+            print_row(planned, &table, i);
+    tool_table_print(&table, out, tool_table_width(&table, false), false);
+    tool_table_close(&table);
+}
+
+/* -- for programs -- */
+
+static void put_hex(struct tool_json *json, const char *key, const uint8_t *bytes, size_t count)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[2 * 256 + 1];
+    for (size_t i = 0; i < count && i < 256; i++) {
+        text[2 * i] = digits[bytes[i] >> 4];
+        text[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    tool_json_string(json, key, (ttape_string){text, 2 * (count < 256 ? count : 256)});
+}
+
+static void put_fixups(const struct planned *planned, struct tool_json *json,
+                       const struct ttp_patch_probe *probe)
+{
+    tool_json_begin(json, "fixups", '[');
+    for (uint32_t i = 0; i < probe->fixup_count; i++) {
+        struct ttp_plan_fixup fixup;
+        memcpy(&fixup,
+               planned->given->bytes + planned->given->head.fixups_at +
+                   ((size_t)probe->first_fixup + i) * sizeof fixup,
+               sizeof fixup);
+        tool_json_begin(json, NULL, '{');
+        tool_json_number(json, "at", fixup.at);
+        tool_json_number(json, "tail", fixup.tail);
+        tool_json_number(json, "target", fixup.target);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
+static void put_probe(const struct planned *planned, struct tool_json *json,
+                      const struct ttp_patch_probe *probe)
+{
+    static const char *const kinds[] = {"entry", "return", "tail", "conditional"};
+    const uint8_t *bytes = planned->given->bytes + planned->given->head.bytes_at + probe->bytes;
+    tool_json_begin(json, NULL, '{');
+    tool_json_text(json, "kind", kinds[probe->kind % 4]);
+    tool_json_text(json, "reason", tool_patch_reason_word(probe->reason));
+    tool_json_number(json, "address", probe->window);
+    tool_json_number(json, "window_bytes", probe->window_bytes);
+    if (probe->reason == TTP_PATCH_CAN) {
+        tool_json_bool(json, "pad", (probe->flags & TTP_PATCH_PAD) != 0);
+        tool_json_bool(json, "pushes", (probe->flags & TTP_PATCH_PUSHES) != 0);
+        put_hex(json, "original", bytes, probe->window_bytes);
+        put_hex(json, "before", bytes + probe->window_bytes, probe->before_bytes);
+        put_hex(json, "after", bytes + probe->window_bytes + probe->before_bytes,
+                probe->after_bytes);
+        put_fixups(planned, json, probe);
+    }
+    tool_json_end(json, '}');
+}
+
+static void put_function(const struct planned *planned, struct tool_json *json, uint32_t number)
+{
+    struct ttp_patch_function function = tool_patch_function_at(planned->given, number);
+    tool_json_begin(json, NULL, '{');
+    tool_json_number(json, "start", function.start);
+    tool_json_number(json, "end", function.end);
+    tool_json_text(json, "name", planned->names[number]);
+    tool_json_begin(json, "probes", '[');
+    for (uint32_t i = 0; i < function.probe_count; i++) {
+        struct ttp_patch_probe probe = tool_patch_probe_at(planned->given, &function, i);
+        put_probe(planned, json, &probe);
+    }
+    tool_json_end(json, ']');
+    tool_json_end(json, '}');
+}
+
+static void put_reasons(struct tool_json *json, const char *key, const uint64_t *counts)
+{
+    tool_json_begin(json, key, '{');
+    for (unsigned i = 0; i < TTP_PATCH_REASONS; i++)
+        if (counts[i] > 0)
+            tool_json_number(json, tool_patch_reason_word(i), counts[i]);
+    tool_json_end(json, '}');
+}
+
+static void print_json(const struct planned *planned, struct tool_output *out)
+{
+    struct tool_json json;
+    const struct ttp_patch_head *head = &planned->given->head;
+    tool_json_open(&json, out);
+    tool_json_begin(&json, NULL, '{');
+    tool_json_text(&json, "module", planned->path);
+    put_hex(&json, "build_id", head->build_id, head->build_id_bytes % 33);
+    tool_json_number(&json, "all_functions", head->function_count);
+    tool_json_number(&json, "chosen_functions", planned->chosen);
+    tool_json_number(&json, "patched_functions", planned->entries);
+    tool_json_number(&json, "functions_with_all_exits", planned->exits_all);
+    tool_json_number(&json, "exits", planned->exits);
+    tool_json_number(&json, "patched_exits", planned->exits_can);
+    put_reasons(&json, "entry_reasons", planned->entry_reasons);
+    put_reasons(&json, "exit_reasons", planned->exit_reasons);
+    tool_json_begin(&json, "functions", '[');
+    for (uint32_t i = 0; i < head->function_count; i++)
+        if (planned->names[i] != NULL)
+            put_function(planned, &json, i);
+    tool_json_end(&json, ']');
+    tool_json_end(&json, '}');
+}
+
+static int print(const struct planned *planned, bool as_json)
+{
+    struct tool_output out;
+    tool_output_open(&out, STDOUT_FILENO);
+    if (as_json)
+        print_json(planned, &out);
+    else
+        print_text(planned, &out);
+    return tool_output_close(&out);
+}
+
+int tool_record_plan(struct tool_record_patch *patch, const char *command, bool as_json)
+{
+    char *path = tool_record_find_command(command);
+    struct tool_patch_given given = {0};
+    if (path == NULL)
+        return tool_fail("there is no command '%s'", command);
+    const struct tool_plan_wish wish = {.path = path};
+    const char *reason = tool_patch_give(&wish, &given);
+    int status = reason != NULL ? tool_fail("'%s': %s", path, reason) : TOOL_OK;
+    if (reason == NULL) {
+        struct planned planned = {.path = path, .given = &given};
+        planned.names = tool_allocate((size_t)given.head.function_count + 1, sizeof(char *));
+        tool_record_patch_each(patch, &given, path, take, &planned);
+        status = print(&planned, as_json);
+        for (uint32_t i = 0; i < given.head.function_count; i++)
+            free(planned.names[i]);
+        free(planned.names);
+    }
+    tool_patch_given_close(&given);
+    free(path);
+    return status;
+}
