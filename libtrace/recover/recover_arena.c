@@ -85,11 +85,11 @@ static int open_in(struct ttp_recovered_arena *arena)
         return -1;
     const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
     int fd = openat(arena->directory_fd, NAME, flags | O_NONBLOCK);
-    if (fd >= 0 || errno != EAGAIN)
-        return fd;
     /* Somebody's record looks at it, and may move it (recover_left.c): a moment. */
+    if (fd < 0 && errno == EAGAIN)
+        fd = openat(arena->directory_fd, NAME, flags);
+    /* Moved between the look at its name and its opening. */
     struct stat info;
-    fd = openat(arena->directory_fd, NAME, flags);
     if (fd >= 0 && fstat(fd, &info) == 0 && info.st_nlink == 0) {
         (void)close(fd);
         errno = ENOENT;

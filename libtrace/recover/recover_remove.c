@@ -22,10 +22,11 @@ static bool is_file_of_ours(const char *name)
            strcmp(name, "snapshot") == 0 || ttp_recovered_number(name, &number);
 }
 
+/* In the folder, or in shared memory: then it is what a move that was killed has left of a copy. */
 static bool is_arena_of_ours(const struct ttp_recovered_arena *arena, const char *name)
 {
-    return arena->is_in_folder && arena->directory != NULL && arena->why_not[0] == '\0' &&
-           strcmp(strrchr(arena->directory, '/') + 1, name) == 0;
+    return (arena->is_in_folder || arena->memory != NULL) && arena->directory != NULL &&
+           arena->why_not[0] == '\0' && strcmp(strrchr(arena->directory, '/') + 1, name) == 0;
 }
 
 static ttape_status check_name(const struct ttp_recovered_files *files, int fd, const char *name,
@@ -75,12 +76,31 @@ static ttape_status each_name(const struct ttp_recovered_files *files, int fd,
     return status;
 }
 
+/* An arena that is in shared memory is whole: nobody needs the copy. */
+static ttape_status remove_half_copy(const struct ttp_recovered_files *files, int fd,
+                                     ttape_error *err)
+{
+    const struct ttp_recovered_arena *arena = &files->arena;
+    if (arena->is_in_folder || arena->memory == NULL)
+        return TTAPE_OK;
+    const char *name = strrchr(arena->directory, '/') + 1;
+    int copy = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (copy < 0)
+        return errno == ENOENT ? TTAPE_OK : ttp_recovered_fail(err, "opening", name);
+    ttape_status status = remove_file(copy, "arena", err);
+    (void)close(copy);
+    if (status == TTAPE_OK && unlinkat(fd, name, AT_REMOVEDIR) != 0)
+        status = ttp_recovered_fail(err, "removing", name);
+    return status;
+}
+
 /* First what recovery tells as a loss where it is gone. */
 static ttape_status remove_all(const struct ttp_recovered_files *files, int fd, ttape_error *err)
 {
     TTP_TRY(each_name(files, fd, check_name, err));
     if (faccessat(fd, "..", W_OK | X_OK, 0) != 0)
         return ttp_recovered_fail(err, "removing", files->directory);
+    TTP_TRY(remove_half_copy(files, fd, err));
     TTP_TRY(remove_file(fd, "spill", err));
     TTP_TRY(ttp_recovered_arena_remove(&files->arena, err));
     TTP_TRY(remove_file(fd, "snapshot", err));

@@ -233,6 +233,25 @@ START_TEST(an_arena_in_the_folder)
 }
 END_TEST
 
+/* Somebody's record that moved the arena was killed over it: its copy is of no use. */
+START_TEST(a_move_that_was_killed)
+{
+    struct outcome o;
+    char *was = folder_of(left->arena);
+    char *folder = path_of(left->directory, strrchr(was, '/') + 1);
+    char *copy = path_of(folder, "arena");
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    write_file(copy, VICTIM, strlen(VICTIM));
+    expect_all(&o);
+    TTEST_DONE(ttape_recover_remove(left->directory, &err));
+    ck_assert(!exists(left->directory));
+    ck_assert(!exists(left->arena));
+    free(copy);
+    free(folder);
+    free(was);
+}
+END_TEST
+
 /* Somebody's record: it has found the arena, and moves it as soon as somebody waits for it. */
 static void move_arena(int told)
 {
@@ -524,6 +543,7 @@ int main(void)
     tcase_add_test(tests, called_from_its_own_folder);
     tcase_add_test(tests, an_arena_behind_a_link);
     tcase_add_test(tests, an_arena_in_the_folder);
+    tcase_add_test(tests, a_move_that_was_killed);
     tcase_add_test(tests, an_arena_that_is_moved_meanwhile);
     tcase_add_test(tests, a_snapshot_half_made);
     tcase_add_test(tests, a_thing_that_no_recorder_made);
