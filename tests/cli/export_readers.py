@@ -71,7 +71,7 @@ def read_chrome(data):
     lines = text_of(data).splitlines()
     assert all(len(line) < 1 << 20 for line in lines)
     trace = strict_json(data, parse_float=str, parse_int=str)
-    assert set(trace) == {"otherData", "traceEvents", "displayTimeUnit"}
+    assert set(trace) - {"stackFrames"} == {"otherData", "traceEvents", "displayTimeUnit"}
     origin = int(trace["otherData"]["time_origin_ns"])
     tracks, threads, processes = {}, {}, {}
     for event in trace["traceEvents"]:

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "tools/callgraph/graph_map.h"
-#include "tools/calls/name_table.h"
-#include "tools/export/export.h"
+#include "tools/export/export_paths.h"
 
-#define ROOT        0u         /* the function that calls the outermost ones */
-#define ROOT_SIGNAL UINT32_MAX /* tells it from a signal */
+#define ROOT        0u               /* the function that calls the outermost ones */
+#define ROOT_SIGNAL UINT32_MAX       /* tells it from a signal */
+#define CUT_SIGNAL  (UINT32_MAX - 1) /* frames that nobody could see */
 
 /* A function, or NAME'2 of it. */
 struct function {
@@ -43,6 +43,11 @@ struct callgrind {
     size_t edge_count, edge_capacity;
     struct tool_map edge_of,
         signal_of; /* indices by the ends of edges, and by the numbers of signals */
+    bool has_paths;
+    struct tool_names names; /* of frames of paths */
+    struct tool_export_path path;
+    uint32_t *seen_in; /* by site: the number of the path that it was last seen in */
+    uint32_t path_turn;
     /* of the output */
     struct tool_names files; /* ids, from 1 */
     uint32_t file_count;
@@ -71,20 +76,28 @@ static bool is_recursive(const struct callgrind *grind, const struct tool_walk *
     return false;
 }
 
+static uint32_t function_at(struct callgrind *grind, uint32_t site, bool is_inner)
+{
+    uint32_t *known = &grind->function_of[2 * (size_t)site + is_inner];
+    if (*known == 0)
+        *known = add_function(grind, site, 0, is_inner) + 1;
+    return *known - 1;
+}
+
+static uint32_t signal_at(struct callgrind *grind, uint32_t signal)
+{
+    uint32_t *known = tool_map_at(&grind->signal_of, signal, TTAPE_NONE);
+    if (*known == TTAPE_NONE)
+        *known = add_function(grind, TTAPE_NONE, signal, false);
+    return *known;
+}
+
 static uint32_t function_of(struct callgrind *grind, const struct tool_walk *walk,
                             const struct tool_frame *frame)
 {
-    if (frame->site != TTAPE_NONE) {
-        bool is_inner = is_recursive(grind, walk, frame);
-        uint32_t *known = &grind->function_of[2 * (size_t)frame->site + is_inner];
-        if (*known == 0)
-            *known = add_function(grind, frame->site, 0, is_inner) + 1;
-        return *known - 1;
-    }
-    uint32_t *known = tool_map_at(&grind->signal_of, frame->signal, TTAPE_NONE);
-    if (*known == TTAPE_NONE)
-        *known = add_function(grind, TTAPE_NONE, frame->signal, false);
-    return *known;
+    return frame->site != TTAPE_NONE
+               ? function_at(grind, frame->site, is_recursive(grind, walk, frame))
+               : signal_at(grind, frame->signal);
 }
 
 static struct call_edge *edge_of(struct callgrind *grind, uint32_t caller, uint32_t callee)
@@ -97,6 +110,28 @@ static struct call_edge *edge_of(struct callgrind *grind, uint32_t caller, uint3
         grind->edges[grind->edge_count++] = (struct call_edge){.caller = caller, .callee = callee};
     }
     return &grind->edges[*edge];
+}
+
+/* The innermost frame of the path to an outermost call, which called it. Frames of paths have the
+ * time of calls below them, and no calls: nobody saw theirs. */
+static uint32_t add_path(struct callgrind *grind, uint32_t path, uint64_t total_ns)
+{
+    uint32_t caller = ROOT;
+    grind->path_turn++;
+    tool_export_path_read(grind->export, path, &grind->path);
+    for (uint32_t i = 0; i < grind->path.count; i++) {
+        uint32_t callee, site = grind->path.sites[i];
+        site = tool_export_same_name(grind->export, &grind->names, site);
+        if (site == TTAPE_NONE) {
+            callee = signal_at(grind, CUT_SIGNAL);
+        } else {
+            callee = function_at(grind, site, grind->seen_in[site] == grind->path_turn);
+            grind->seen_in[site] = grind->path_turn;
+        }
+        edge_of(grind, caller, callee)->total_ns += total_ns;
+        caller = callee;
+    }
+    return caller;
 }
 
 static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
@@ -125,8 +160,10 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
     uint64_t total_ns = frame->self_ns + frame->below_ns;
     grind->functions[frame->id].self_ns += frame->self_ns;
     struct tool_frame *caller = frame > stack->frames ? frame - 1 : NULL;
-    struct call_edge *edge =
-        edge_of(grind, caller != NULL ? (uint32_t)caller->id : ROOT, (uint32_t)frame->id);
+    uint32_t path =
+        grind->has_paths && caller == NULL ? tool_export_path_of(grind->export, frame->site) : 0;
+    uint32_t above = caller != NULL ? (uint32_t)caller->id : add_path(grind, path, total_ns);
+    struct call_edge *edge = edge_of(grind, above, (uint32_t)frame->id);
     edge->count++;
     edge->total_ns += total_ns;
     if (caller != NULL)
@@ -171,9 +208,8 @@ static void take_stream(void *context, struct tool_walk *walk)
 static void write_site(const struct tool_export *export, struct tool_buffer *buffer,
                        const ttape_site *site)
 {
-    char room[24];
-    (void)export;
-    tool_buffer_name(buffer, TOOL_ESCAPE_TERMINAL, tool_export_label(site, room));
+    char room[TOOL_EXPORT_PLACE_BYTES];
+    tool_buffer_name(buffer, TOOL_ESCAPE_TERMINAL, tool_export_place(export, site, room));
 }
 
 static int compare_edges(const void *a, const void *b)
@@ -227,6 +263,8 @@ static uint32_t put_function(struct callgrind *grind, uint32_t index, const char
         tool_buffer_text(&text, " ");
         if (what->site == TTAPE_NONE && what->signal == ROOT_SIGNAL)
             tool_buffer_text(&text, "(root)");
+        else if (what->site == TTAPE_NONE && what->signal == CUT_SIGNAL)
+            tool_buffer_text(&text, "...");
         else if (what->site == TTAPE_NONE)
             tool_buffer_printf(&text, "signal %" PRIu32, what->signal);
         else
@@ -289,10 +327,12 @@ static int run(struct tool_export *export)
                                                    .changed = take_change,
                                                    .skip = take_skip};
     size_t sites = export->info.site_count;
-    struct callgrind grind = {.export = export};
+    struct callgrind grind = {.export = export,
+                              .has_paths = ttape_reader_path_count(export->reader) != 0};
     export->write_site = write_site;
     grind.function_of = tool_allocate(2 * sites, sizeof(uint32_t));
     grind.open_count = tool_allocate(sites, sizeof(uint32_t));
+    grind.seen_in = tool_allocate(sites, sizeof(uint32_t));
     (void)add_function(&grind, TTAPE_NONE, ROOT_SIGNAL, false);
     tool_export_walk(export, &calls, &grind);
     if (export->status != TOOL_CANNOT) {
@@ -306,6 +346,9 @@ static int run(struct tool_export *export)
     free(grind.has_function);
     free(grind.function_of);
     free(grind.open_count);
+    free(grind.seen_in);
+    tool_export_path_close(&grind.path);
+    tool_names_close(&grind.names);
     free(grind.functions);
     free(grind.edges);
     tool_map_close(&grind.edge_of);

@@ -7,13 +7,16 @@
  *   {"ph":"E","pid":1,"tid":1,"ts":12.567}
  *   ],"displayTimeUnit":"ns"}
  *
+ * A system call has the number of its path as "sf"; "stackFrames" has the paths.
+ *
  * The fast format: what repeats (a thread's start of line; a site's end of line; the upper digits
  * of the time) is made once. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/calls/losses.h"
-#include "tools/export/export.h"
+#include "tools/export/export_paths.h"
 
 #define PREFIX_BYTES 64u
 #define HIGH_BYTES   16u
@@ -46,10 +49,11 @@ static const char padding[PAD_BYTES];
 static void write_site(const struct tool_export *export, struct tool_buffer *buffer,
                        const ttape_site *site)
 {
-    char room[24];
-    (void)export;
+    char room[TOOL_EXPORT_PLACE_BYTES];
     tool_buffer_text(buffer, ",\"name\":");
-    tool_buffer_json(buffer, tool_export_label(site, room));
+    tool_buffer_json(buffer, tool_export_place(export, site, room));
+    if (site->path != 0)
+        tool_buffer_printf(buffer, ",\"sf\":%" PRIu32, site->path);
     tool_buffer_text(buffer, "}");
     size_t size = buffer->size_bytes;
     tool_buffer_add(buffer, padding, sizeof(padding));
@@ -314,6 +318,30 @@ static void put_head(struct chrome *json)
     put_buffer(json, text, text->size_bytes);
 }
 
+/* ,"stackFrames":{"1":{"name":"main"},"2":{"name":"f","parent":1}}: the paths, by their numbers. */
+static void put_paths(struct chrome *json)
+{
+    const struct tool_export *export = json->export;
+    struct tool_buffer *text = &json->scratch;
+    uint32_t count = ttape_reader_path_count(export->reader);
+    for (uint32_t i = 1; i <= count; i++) {
+        ttape_path path = {0};
+        ttape_site site = {.symbol = {"...", 3}, .module = TTAPE_NONE};
+        char room[TOOL_EXPORT_PLACE_BYTES];
+        (void)ttape_reader_get_path(export->reader, i, &path);
+        if (path.site != TTAPE_NONE)
+            tool_export_get_site(export, path.site, &site);
+        text->size_bytes = 0;
+        tool_buffer_text(text, i == 1 ? ",\"stackFrames\":{\n" : ",\n");
+        tool_buffer_printf(text, "\"%" PRIu32 "\":{\"name\":", i);
+        tool_buffer_json(text, tool_export_place(export, &site, room));
+        if (path.parent != 0)
+            tool_buffer_printf(text, ",\"parent\":%" PRIu32, path.parent);
+        tool_buffer_text(text, i == count ? "}}" : "}");
+        put_buffer(json, text, text->size_bytes);
+    }
+}
+
 static int run(struct tool_export *export)
 {
     static const struct tool_export_calls calls = {.stream = take_stream,
@@ -328,7 +356,9 @@ static int run(struct tool_export *export)
     export->write_site = write_site;
     put_head(&json);
     tool_export_walk(export, &calls, &json);
-    tool_output_text(&export->out, "\n],\"displayTimeUnit\":\"ns\"}\n");
+    tool_output_text(&export->out, "\n]");
+    put_paths(&json);
+    tool_output_text(&export->out, ",\"displayTimeUnit\":\"ns\"}\n");
     tool_buffer_close(&json.scratch);
     return export->status;
 }

@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/name_table.h"
-#include "tools/export/export.h"
+#include "tools/export/export_paths.h"
 #include "tools/export/export_stacks.h"
 
 /* A line grows with its depth, and deep recursion has a line for every depth. */
 #define DEPTH_MAX 4096u
 #define SIGNAL    UINT32_C(0x80000000) /* a label that is no site */
-#define UNKNOWN   UINT32_MAX           /* frames further out that are not known */
+#define UNKNOWN   TTAPE_NONE           /* frames further out that are not known */
 
 struct folded {
     struct tool_export *export;
@@ -21,8 +20,7 @@ struct folded {
     uint64_t cut_count; /* frames deeper than DEPTH_MAX */
     bool has_paths;
     struct tool_names names; /* of calls with a path, and of frames: their first site */
-    uint32_t *path;          /* sites of a path's frames, outermost first */
-    size_t path_capacity;
+    struct tool_export_path path;
     /* the line that is written: names of the frames up to some depth */
     struct tool_buffer line;
     size_t *ends; /* by depth */
@@ -42,9 +40,8 @@ static void put_label(struct tool_buffer *buffer, ttape_string name)
 static void write_site(const struct tool_export *export, struct tool_buffer *buffer,
                        const ttape_site *site)
 {
-    char room[24];
-    (void)export;
-    put_label(buffer, tool_export_label(site, room));
+    char room[TOOL_EXPORT_PLACE_BYTES];
+    put_label(buffer, tool_export_place(export, site, room));
 }
 
 static uint32_t label_of(const struct tool_frame *frame)
@@ -65,45 +62,26 @@ static void account(struct folded *out, const struct tool_stack *stack, size_t s
     out->last_ns = time_ns;
 }
 
-/* A function's frames are at many places, and a call has many paths: one label for each name. */
-static uint32_t label_of_name(struct folded *out, uint32_t number)
-{
-    ttape_site site;
-    char room[24];
-    bool is_new;
-    if (ttape_reader_get_site(out->export->reader, number, &site) != TTAPE_OK)
-        return UNKNOWN;
-    ttape_string name = tool_export_label(&site, room);
-    uint32_t *place = tool_names_find(&out->names, name.data, name.size_bytes, &is_new);
-    *place = is_new ? number : *place;
-    return *place;
-}
-
 /* The node of a path's frames. */
 static uint32_t node_of_path(struct folded *out, uint32_t path)
 {
-    const ttape_reader *reader = out->export->reader;
-    uint32_t node = TOOL_STACKS_ROOT, count = 0;
-    ttape_path step = {.parent = path};
-    while (ttape_reader_get_path(reader, step.parent, &step) == TTAPE_OK) {
-        tool_grow((void **)&out->path, &out->path_capacity, count + 1, sizeof(uint32_t));
-        out->path[count++] = step.site;
-    }
-    out->cut_count += count > DEPTH_MAX;
-    for (uint32_t i = 0; i < count && i < DEPTH_MAX; i++)
-        node = tool_stacks_child(&out->stacks, node, label_of_name(out, out->path[count - 1 - i]));
+    uint32_t node = TOOL_STACKS_ROOT;
+    tool_export_path_read(out->export, path, &out->path);
+    out->cut_count += out->path.count > DEPTH_MAX;
+    for (uint32_t i = 0; i < out->path.count && i < DEPTH_MAX; i++)
+        node =
+            tool_stacks_child(&out->stacks, node,
+                              tool_export_same_name(out->export, &out->names, out->path.sites[i]));
     return node;
 }
 
 static void make_node(struct folded *out, struct tool_stack *stack, size_t place)
 {
     struct tool_frame *frame = &stack->frames[place];
-    ttape_site site;
-    if (out->has_paths &&
-        ttape_reader_get_site(out->export->reader, frame->site, &site) == TTAPE_OK &&
-        site.path != 0) {
-        frame->id = tool_stacks_child(&out->stacks, node_of_path(out, site.path),
-                                      label_of_name(out, frame->site));
+    uint32_t path = out->has_paths ? tool_export_path_of(out->export, frame->site) : 0;
+    if (path != 0) {
+        frame->id = tool_stacks_child(&out->stacks, node_of_path(out, path),
+                                      tool_export_same_name(out->export, &out->names, frame->site));
         return;
     }
     if (place >= DEPTH_MAX) {
@@ -225,7 +203,7 @@ static int run(struct tool_export *export)
     tool_stacks_close(&out.stacks);
     tool_buffer_close(&out.line);
     free(out.ends);
-    free(out.path);
+    tool_export_path_close(&out.path);
     tool_names_close(&out.names);
     return export->status;
 }

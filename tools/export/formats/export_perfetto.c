@@ -10,7 +10,7 @@
 #include <export_perfetto.pb-c.h>
 
 #include "tools/callgraph/graph_map.h"
-#include "tools/export/export.h"
+#include "tools/export/export_paths.h"
 
 typedef Perfetto__Protos__Trace pf_trace;
 typedef Perfetto__Protos__TracePacket pf_packet;
@@ -26,7 +26,8 @@ typedef Perfetto__Protos__InternedData pf_interned;
 #define NEEDS       PERFETTO__PROTOS__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_NEEDS_INCREMENTAL_STATE
 
 #define SEQUENCE    1u
-#define PLAIN_BYTES 256u /* most that a packet without texts can take */
+#define ANNOTATIONS (TTAPE_EVENT_MAX_VALUES + 2u) /* values, how it ended, how it was reached */
+#define PLAIN_BYTES 256u                          /* most that a packet without texts can take */
 
 /* Ids of what is interned. Categories are the site kinds, then these; annotation names and the
  * names of what is no site go into one table of texts. */
@@ -70,6 +71,8 @@ struct perfetto {
     pf_annotation *annotations; /* as many as an event can have */
     pf_annotation **annotation_list;
     struct tool_buffer *annotation_texts; /* their names and values */
+    bool has_paths;
+    struct tool_export_path path;
 };
 
 /* ---- packets ---- */
@@ -171,12 +174,13 @@ static void set_site(struct perfetto *out, struct making *make, uint32_t number,
     uint8_t *known = &out->site_kinds[number];
     char *new_name = NULL;
     ttape_site site = {.module = TTAPE_NONE};
-    char room[24];
+    char room[TOOL_EXPORT_PLACE_BYTES];
     if (*known == 0) {
         tool_export_get_site(out->export, number, &site);
         *known = (uint8_t)((site.kind <= TTAPE_SITE_MARKER ? site.kind : TTAPE_SITE_MARKER) + 1);
         out->name.size_bytes = 0;
-        tool_buffer_name(&out->name, TOOL_ESCAPE_TERMINAL, tool_export_label(&site, room));
+        tool_buffer_name(&out->name, TOOL_ESCAPE_TERMINAL,
+                         tool_export_place(out->export, &site, room));
         new_name = out->name.data;
     }
     set_name(make, (uint64_t)number + 1, new_name);
@@ -287,6 +291,21 @@ static void add_values(struct perfetto *out, struct making *make, const struct t
     }
 }
 
+/* How a system call was reached. */
+static void add_path(struct perfetto *out, struct making *make, uint32_t site)
+{
+    uint32_t path = tool_export_path_of(out->export, site);
+    if (path == 0)
+        return;
+    pf_annotation *annotation = add_annotation(out, make, "stack");
+    struct tool_buffer *text = &out->annotation_texts[make->event.n_debug_annotations - 1];
+    size_t start_at = text->size_bytes;
+    tool_export_path_read(out->export, path, &out->path);
+    tool_export_put_path(out->export, &out->path, text);
+    annotation->name = text->data; /* it may have moved */
+    annotation->string_value = text->data + start_at;
+}
+
 /* ---- tracks ---- */
 
 static void put_track(struct perfetto *out, pf_track *track)
@@ -377,6 +396,8 @@ static void take_begin(void *context, struct tool_walk *walk, struct tool_frame 
     else
         set_other(out, &make, CATEGORY_SIGNAL, frame->signal);
     add_values(out, &make, now, frame->kind);
+    if (out->has_paths)
+        add_path(out, &make, frame->site);
     put_event(out, &make);
 }
 
@@ -432,19 +453,22 @@ static int run(struct tool_export *export)
                                                    .end = take_end,
                                                    .point = take_point,
                                                    .changed = take_change};
-    struct perfetto out = {.export = export, .last_process = TTAPE_NONE};
+    struct perfetto out = {.export = export,
+                           .last_process = TTAPE_NONE,
+                           .has_paths = ttape_reader_path_count(export->reader) != 0};
     out.site_kinds = tool_allocate(export->info.site_count, sizeof(uint8_t));
     out.has_location = tool_allocate(export->info.site_count, sizeof(bool));
-    out.annotations = tool_allocate(TTAPE_EVENT_MAX_VALUES + 1, sizeof(pf_annotation));
-    out.annotation_list = tool_allocate(TTAPE_EVENT_MAX_VALUES + 1, sizeof(pf_annotation *));
-    out.annotation_texts = tool_allocate(TTAPE_EVENT_MAX_VALUES + 1, sizeof(struct tool_buffer));
+    out.annotations = tool_allocate(ANNOTATIONS, sizeof(pf_annotation));
+    out.annotation_list = tool_allocate(ANNOTATIONS, sizeof(pf_annotation *));
+    out.annotation_texts = tool_allocate(ANNOTATIONS, sizeof(struct tool_buffer));
     tool_export_walk(export, &calls, &out);
-    for (size_t i = 0; i <= TTAPE_EVENT_MAX_VALUES; i++)
+    for (size_t i = 0; i < ANNOTATIONS; i++)
         tool_buffer_close(&out.annotation_texts[i]);
     tool_buffer_close(&out.packed);
     tool_buffer_close(&out.name);
     tool_buffer_close(&out.file);
     tool_buffer_close(&out.text);
+    tool_export_path_close(&out.path);
     free(out.annotation_texts);
     free(out.annotation_list);
     free(out.annotations);

@@ -2,16 +2,17 @@
  * order of time.
  *
  * A thread that goes on on another stack closes what is open on the one and opens what is open on
- * the other: a profile has one stack. The table of frames comes last, when it is known what was
- * used. */
+ * the other: a profile has one stack. Frames of the path to a system call are around it. The table
+ * of frames comes last, when it is known what was used. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/callgraph/graph_map.h"
-#include "tools/export/export.h"
+#include "tools/export/export_paths.h"
 
 #define LINE_BYTES 96u
+#define UNKNOWN    UINT32_MAX /* no signal: frames that nobody could see */
 
 struct used_frame {
     uint32_t site, signal;
@@ -22,19 +23,21 @@ struct speedscope {
     uint64_t origin_ns;
     uint32_t *index_of;        /* by site: index + 1 */
     struct tool_map signal_of; /* indices by the numbers of signals */
+    struct tool_names names;   /* of frames of paths */
+    struct tool_export_path path;
     struct used_frame *used;
     size_t used_count, used_capacity;
     uint64_t profile_count, line_count; /* lines of this profile */
+    bool has_paths;
 };
 
 /* {"name":"...","file":"...","line":1} */
 static void write_site(const struct tool_export *export, struct tool_buffer *buffer,
                        const ttape_site *site)
 {
-    char room[24];
-    (void)export;
+    char room[TOOL_EXPORT_PLACE_BYTES];
     tool_buffer_text(buffer, "{\"name\":");
-    tool_buffer_json(buffer, tool_export_label(site, room));
+    tool_buffer_json(buffer, tool_export_place(export, site, room));
     if (site->file.size_bytes > 0) {
         tool_buffer_text(buffer, ",\"file\":");
         tool_buffer_json(buffer, site->file);
@@ -52,22 +55,21 @@ static uint32_t add_used(struct speedscope *scope, uint32_t site, uint32_t signa
     return (uint32_t)scope->used_count++;
 }
 
-static uint32_t index_of(struct speedscope *scope, const struct tool_frame *frame)
+static uint32_t index_of(struct speedscope *scope, uint32_t site, uint32_t signal)
 {
-    if (frame->site != TTAPE_NONE) {
-        uint32_t *known = &scope->index_of[frame->site];
+    if (site != TTAPE_NONE) {
+        uint32_t *known = &scope->index_of[site];
         if (*known == 0)
-            *known = add_used(scope, frame->site, 0) + 1;
+            *known = add_used(scope, site, 0) + 1;
         return *known - 1;
     }
-    uint32_t *known = tool_map_at(&scope->signal_of, frame->signal, TTAPE_NONE);
+    uint32_t *known = tool_map_at(&scope->signal_of, signal, TTAPE_NONE);
     if (*known == TTAPE_NONE)
-        *known = add_used(scope, TTAPE_NONE, frame->signal);
+        *known = add_used(scope, TTAPE_NONE, signal);
     return *known;
 }
 
-static void put_line(struct speedscope *scope, char type, struct tool_frame *frame,
-                     uint64_t time_ns)
+static void put_line(struct speedscope *scope, char type, uint64_t index, uint64_t time_ns)
 {
     struct tool_output *out = &scope->export->out;
     char *at = tool_output_reserve(out, LINE_BYTES);
@@ -77,20 +79,51 @@ static void put_line(struct speedscope *scope, char type, struct tool_frame *fra
     at = tool_put_bytes(at, "{\"type\":\"", 9);
     *at++ = type;
     at = tool_put_bytes(at, "\",\"frame\":", 10);
-    at = tool_put_decimal(at, frame->id);
+    at = tool_put_decimal(at, index);
     at = tool_put_bytes(at, ",\"at\":", 6);
     at = tool_put_decimal(at, time_ns - scope->origin_ns);
     *at++ = '}';
     tool_output_commit(out, at);
 }
 
+/* Frames of the path to the outermost call are around it, and so open and close with it. */
+static void put_path(struct speedscope *scope, char type, const struct tool_frame *outermost,
+                     uint64_t time_ns)
+{
+    uint32_t path = tool_export_path_of(scope->export, outermost->site);
+    if (path == 0)
+        return;
+    tool_export_path_read(scope->export, path, &scope->path);
+    for (uint32_t i = 0, count = scope->path.count; i < count; i++) {
+        uint32_t site = scope->path.sites[type == 'O' ? i : count - 1 - i];
+        site = tool_export_same_name(scope->export, &scope->names, site);
+        put_line(scope, type, index_of(scope, site, UNKNOWN), time_ns);
+    }
+}
+
+static void open_frame(struct speedscope *scope, const struct tool_stack *stack,
+                       const struct tool_frame *frame, uint64_t time_ns)
+{
+    if (scope->has_paths && frame == stack->frames)
+        put_path(scope, 'O', frame, time_ns);
+    put_line(scope, 'O', frame->id, time_ns);
+}
+
+static void close_frame(struct speedscope *scope, const struct tool_stack *stack,
+                        const struct tool_frame *frame, uint64_t time_ns)
+{
+    put_line(scope, 'C', frame->id, time_ns);
+    if (scope->has_paths && frame == stack->frames)
+        put_path(scope, 'C', frame, time_ns);
+}
+
 static void take_begin(void *context, struct tool_walk *walk, struct tool_frame *frame,
                        const struct tool_moment *now)
 {
     struct speedscope *scope = context;
-    frame->id = index_of(scope, frame);
+    frame->id = index_of(scope, frame->site, frame->signal);
     if (walk->stack == walk->active)
-        put_line(scope, 'O', frame, now->time_ns);
+        open_frame(scope, tool_walk_stack(walk), frame, now->time_ns);
 }
 
 static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
@@ -98,7 +131,7 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
 {
     (void)ending;
     if (walk->stack == walk->active)
-        put_line(context, 'C', frame, now->time_ns);
+        close_frame(context, tool_walk_stack(walk), frame, now->time_ns);
 }
 
 static void take_change(void *context, struct tool_walk *walk, uint32_t from,
@@ -106,9 +139,9 @@ static void take_change(void *context, struct tool_walk *walk, uint32_t from,
 {
     const struct tool_stack *left = walk->stacks[from], *entered = tool_walk_stack(walk);
     for (size_t i = left->shown; i-- > 0;)
-        put_line(context, 'C', &left->frames[i], now->time_ns);
+        close_frame(context, left, &left->frames[i], now->time_ns);
     for (size_t i = 0; i < entered->shown; i++)
-        put_line(context, 'O', &entered->frames[i], now->time_ns);
+        open_frame(context, entered, &entered->frames[i], now->time_ns);
 }
 
 static void take_stream(void *context, struct tool_walk *walk)
@@ -161,7 +194,9 @@ static void put_frames(struct speedscope *scope)
     for (size_t i = 0; i < scope->used_count; i++) {
         const struct used_frame *used = &scope->used[i];
         tool_output_text(out, i > 0 ? ",\n" : "\n");
-        if (used->site == TTAPE_NONE) {
+        if (used->site == TTAPE_NONE && used->signal == UNKNOWN) {
+            tool_output_text(out, "{\"name\":\"...\"}");
+        } else if (used->site == TTAPE_NONE) {
             tool_output_printf(out, "{\"name\":\"signal %" PRIu32 "\"}", used->signal);
         } else {
             const struct tool_buffer *text = tool_export_site(scope->export, used->site);
@@ -178,7 +213,9 @@ static int run(struct tool_export *export)
                                                    .end = take_end,
                                                    .changed = take_change,
                                                    .stream_end = take_stream_end};
-    struct speedscope scope = {.export = export, .origin_ns = tool_export_origin(export)};
+    struct speedscope scope = {.export = export,
+                               .origin_ns = tool_export_origin(export),
+                               .has_paths = ttape_reader_path_count(export->reader) != 0};
     export->write_site = write_site;
     scope.index_of = tool_allocate(export->info.site_count, sizeof(uint32_t));
     put_head(&scope);
@@ -186,6 +223,8 @@ static int run(struct tool_export *export)
     put_frames(&scope);
     free(scope.index_of);
     free(scope.used);
+    tool_export_path_close(&scope.path);
+    tool_names_close(&scope.names);
     tool_map_close(&scope.signal_of);
     return export->status;
 }

@@ -25,7 +25,8 @@ static const char schema[] =
     "CREATE TABLE modules(module INTEGER PRIMARY KEY, process INTEGER, start_address INTEGER,"
     " end_address INTEGER, path TEXT, build_id TEXT);"
     "CREATE TABLE sites(site INTEGER PRIMARY KEY, kind TEXT, module INTEGER, address INTEGER,"
-    " symbol TEXT, file TEXT, line INTEGER);"
+    " symbol TEXT, file TEXT, line INTEGER, path INTEGER);"
+    "CREATE TABLE paths(path INTEGER PRIMARY KEY, parent INTEGER, site INTEGER);"
     "CREATE TABLE calls(call INTEGER PRIMARY KEY, stream INTEGER, stack INTEGER, parent INTEGER,"
     " depth INTEGER, site INTEGER, signal INTEGER, start_ns INTEGER, duration_ns INTEGER,"
     " self_ns INTEGER, ending TEXT, was_open INTEGER);"
@@ -92,6 +93,11 @@ static void bind_id(sqlite3_stmt *row, int column, uint32_t id)
         sqlite3_bind_null(row, column);
     else
         sqlite3_bind_int64(row, column, (sqlite3_int64)id);
+}
+
+static void bind_path(sqlite3_stmt *row, int column, uint32_t path)
+{
+    bind_id(row, column, path != 0 ? path : TTAPE_NONE);
 }
 
 static void bind_text(sqlite3_stmt *row, int column, const char *text)
@@ -211,7 +217,7 @@ static void put_sites(struct database *base, ttape_reader *reader)
         step(base, row);
     }
     sqlite3_finalize(row);
-    row = prepare(base, "INSERT INTO sites VALUES(?,?,?,?,?,?,?)");
+    row = prepare(base, "INSERT INTO sites VALUES(?,?,?,?,?,?,?,?)");
     for (uint32_t i = 0; row != NULL && ttape_reader_get_site(reader, i, &site) == TTAPE_OK; i++) {
         bind_number(row, 1, i);
         bind_text(row, 2, ttape_site_kind_name(site.kind));
@@ -220,6 +226,21 @@ static void put_sites(struct database *base, ttape_reader *reader)
         bind_name(base, row, 5, tool_site_text(&base->export->names, i));
         bind_name(base, row, 6, site.file);
         bind_number(row, 7, site.line);
+        bind_path(row, 8, site.path);
+        step(base, row);
+    }
+    sqlite3_finalize(row);
+}
+
+/* How system calls were reached: a frame, and the path that led to that. */
+static void put_paths(struct database *base, ttape_reader *reader)
+{
+    ttape_path path;
+    sqlite3_stmt *row = prepare(base, "INSERT INTO paths VALUES(?,?,?)");
+    for (uint32_t i = 1; row != NULL && ttape_reader_get_path(reader, i, &path) == TTAPE_OK; i++) {
+        bind_number(row, 1, i);
+        bind_path(row, 2, path.parent);
+        bind_id(row, 3, path.site);
         step(base, row);
     }
     sqlite3_finalize(row);
@@ -351,6 +372,7 @@ static void fill(struct database *base)
     put_meta(base, base->export->reader);
     put_threads(base, base->export->reader);
     put_sites(base, base->export->reader);
+    put_paths(base, base->export->reader);
     for (int i = 0; i < INSERT_COUNT; i++)
         base->statements[i] = prepare(base, inserts[i]);
     tool_export_walk(base->export, &calls, base);
