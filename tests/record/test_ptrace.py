@@ -51,7 +51,8 @@ def test_known(program):
     ends = [line.split("\t")[2:] for line in listed.stdout.splitlines()]
     left = [end for end in ends if end[0] == "left"]
     assert len(left) == 2, ends  # by a jump, and by cancellation
-    assert sum(end == ["exit", "read = -1 EINTR (Interrupted system call)"] for end in ends) == FAILED_READS, ends
+    failed = ["exit", "read = -1 EINTR (Interrupted system call)"]
+    assert sum(end == failed for end in ends) == FAILED_READS, ends
     subprocess.run([setting.COMMAND, "verify", "-q", "known.ttape"], check=True, timeout=60)
 
 
