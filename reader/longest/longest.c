@@ -150,7 +150,8 @@ static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
             (w.on_cpu && (p->switches.segment_count == 0 || p->switches.is_known[i] == 0)))
             continue;
         status = ttp_long_walk_segment(&w, i, err);
-        if (status == TTAPE_OK && w.on_cpu && ttp_longest_is_last(r, p->partition, i))
+        if (status == TTAPE_OK && w.on_cpu && !work->l->options.ended_only &&
+            ttp_longest_is_last(r, p->partition, i))
             ttp_long_walk_left(&w);
     }
     ttp_cpu_times_drop(r, &cpu);

@@ -173,7 +173,7 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
         int64_t most = ends_here(l, r, p, m) ? bound_open(l, p, f, m) : TTP_LONGEST_NONE;
         *bound = most > *bound ? most : *bound;
     }
-    if (on_cpu)
+    if (on_cpu && !l->options.ended_only)
         raise_by_left(l, r, p);
     /* where the clock stepped back, which is a wide difference (F-TIM-03), sums of own times say
      * nothing */
@@ -280,7 +280,7 @@ static void add_segment(struct ttape_longest *l, const struct ttp_loaded *p, uin
 ttape_status ttp_longest_add_open(struct ttape_longest *l, ttape_error *err)
 {
     ttape_reader *r = l->reader;
-    if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU)
+    if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU || l->options.ended_only)
         return TTAPE_OK; /* the walk over their last partition finds them */
     for (uint32_t s = 0; s < r->indexed_streams; s++) {
         uint32_t count = r->stream_first[s + 1] - r->stream_first[s];

@@ -52,6 +52,28 @@ END
 status 0 "$T" convert in.txt -o a.ttape --partition-events 4
 status 0 "$T" verify a.ttape
 
+# The call of MAX: what slow says of it, not that which is open at the end.
+report a.ttape --ids
+cp out ids.json
+for name in main fact epoll_wait wait_for_it; do
+    status 0 "$T" slow --json a.ttape $name
+    cp out slow.json
+    rows ids.json "
+calls = json.load(open('slow.json'))['calls']
+assert rows['$name']['max_id'] == [c['id'] for c in calls if c['end'] != 'open'][0], rows['$name']"
+    status 0 "$T" tree a.ttape --open "$(python3 -c "
+import json
+print([r['max_id'] for r in json.load(open('ids.json'))['rows'] if r['name'] == '$name'][0])")"
+    has out "$name"
+done
+rows ids.json 'assert [r["name"] for r in r["rows"] if "max_id" not in r] == \
+    [r["name"] for r in r["rows"] if r["ended"] == 0 or r["name"] == "ghost"], r'
+report a.ttape --ids --limit 2 --sort max
+rows out 'assert [len(r["max_id"]) > 0 for r in r["rows"]] == [True, True], r'
+status 0 "$T" report a.ttape --ids
+has out ' CALL  '
+status 2 "$T" report a.ttape --ids --by thread
+
 # Known numbers: recursion counts once, unwound frames end, what is open counts to self and total.
 report a.ttape
 cp out summary.json

@@ -131,6 +131,7 @@ static void put_row(struct printing *print, const struct tool_report_row *row)
     tool_json_number(json, "ended", row->row.exit_count);
     if (print->view->has_times)
         put_times(print, &row->row);
+    tool_json_string_if(json, "max_id", (ttape_string){row->id, strlen(row->id)});
     if (print->view->hook.is_known)
         tool_json_bool(json, "mostly_hook", tool_report_is_hook(print->view, &row->row));
     put_decoded(print, row);

@@ -27,6 +27,7 @@ enum column_id {
     PID,
     TID,
     CALLER,
+    CALL,
     NAME,
     COLUMN_COUNT
 };
@@ -50,6 +51,7 @@ static const struct tool_column titles[COLUMN_COUNT] = {
     [PID] = {"PID", .rank = 0},
     [TID] = {"TID", .rank = 0},
     [CALLER] = {"CALLER", .is_text = true},
+    [CALL] = {"CALL", .is_text = true},
     [NAME] = {"FUNCTION", .is_text = true, .gives_way = true},
 };
 
@@ -89,6 +91,7 @@ static bool wanted(const struct tool_report *view, enum column_id id)
     case PID: return thread;
     case TID: return view->by == TTAPE_REPORT_BY_THREAD;
     case CALLER: return view->by == TTAPE_REPORT_BY_CALL;
+    case CALL: return view->has_ids;
     default: return true;
     }
 }
@@ -266,6 +269,7 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     case PID:
     case TID: put_id(print, row, id); break;
     case CALLER: tool_table_text(table, TOOL_PLAIN, caller_name(print, row->caller)); break;
+    case CALL: tool_table_text(table, TOOL_PLAIN, shown->id); break;
     default: put_name(print, shown);
     }
 }

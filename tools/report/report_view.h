@@ -27,7 +27,8 @@ struct tool_report_row {
     enum tool_report_role role;
     int64_t percentiles[TOOL_PERCENTILES];
     bool has_percentiles;
-    bool is_namesake; /* another row that is shown has its name */
+    bool is_namesake;            /* another row that is shown has its name */
+    char id[TOOL_CALL_ID_BYTES]; /* of the call of MAX, "": not looked for, or not in the file */
 };
 
 struct tool_report {
@@ -35,7 +36,7 @@ struct tool_report {
     ttape_reader *reader;
     ttape_report_by by;
     const char *sort; /* keys, or NULL: the usual ones */
-    bool reverse, has_times, has_percentiles;
+    bool reverse, has_times, has_percentiles, has_ids;
     uint64_t limit;
     const struct tool_selection *selection;
     ttape_report_info info; /* of the last report */
@@ -54,6 +55,10 @@ int tool_report_filter(struct tool_report *view, const char *expression);
 /* Sorts and cuts to the limit; rows of one role stay together. Returns a tool_exit: TOOL_USAGE for
  * an unknown key. */
 int tool_report_sort(struct tool_report *view);
+
+/* Finds the ids of at most so many rows, a partition or two decoded for each. Returns a
+ * tool_exit. */
+int tool_report_find_ids(struct tool_report *view, uint64_t most, uint32_t jobs);
 
 /* Whether a function's own time is that of recording it, for the most part. */
 bool tool_report_is_hook(const struct tool_report *view, const ttape_report_row *row);

@@ -12,6 +12,7 @@
 #include "tools/report/report_view.h"
 
 #define DAMAGE_SHOWN    20u
+#define IDS_DEFAULT     10u       /* rows: each may take as long as a partition */
 #define SWITCHES_EVENTS 30000000u /* a second of decoding */
 #define SITES_MOST      1024u     /* functions of one name */
 
@@ -27,7 +28,7 @@ struct options {
     struct tool_id limit;
     uint32_t jobs, row_kind; /* of --by */
     enum tool_name_style names;
-    bool exact, json, reverse, no_idle, no_pager;
+    bool exact, ids, json, reverse, no_idle, no_pager;
     uint64_t memory_bytes;
 };
 
@@ -58,6 +59,8 @@ static const struct tool_option table[] = {
      NULL, TOOL_AT(sort)},
     {"reverse", 'r', NULL, "the other way round", NULL, TOOL_AT(reverse)},
     {"limit", 'n', "N", "at most N rows", tool_parse_id, TOOL_AT(limit)},
+    {"ids", 0, NULL, "which call MAX is of: for the first 10 rows, or as many as --limit", NULL,
+     TOOL_AT(ids)},
     {"idle", 0, "NAME", "function NAME blocks, too; may be repeated", add_word, TOOL_AT(idle)},
     {"no-idle", 0, NULL, "nothing blocks", NULL, TOOL_AT(no_idle)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
@@ -325,6 +328,9 @@ static int show(struct tool_report *view, struct asking *ask)
         status = tool_report_filter(view, ask->options->filter);
     if (status == TOOL_OK)
         status = tool_report_sort(view);
+    if (status == TOOL_OK && ask->options->ids)
+        status = tool_report_find_ids(view, ask->options->limit.given ? view->limit : IDS_DEFAULT,
+                                      tool_jobs(ask->options->jobs));
     if (status == TOOL_OK)
         status = print(ask->options, view);
     return status == TOOL_OK && ask->damage_count > 0 ? TOOL_LOSS : status;
@@ -388,6 +394,16 @@ static int check_options(const struct options *options)
     return TOOL_OK;
 }
 
+static int check_ids(const struct options *options)
+{
+    bool is_of_functions = options->row_kind == TTAPE_REPORT_BY_FUNCTION &&
+                           options->callers == NULL && options->callees == NULL &&
+                           options->butterfly == NULL && options->group.count == 0;
+    return !options->ids || is_of_functions
+               ? TOOL_OK
+               : tool_usage("report", "--ids is for rows of functions");
+}
+
 int tool_verb_report(int argc, char **argv)
 {
     int count, status;
@@ -396,6 +412,7 @@ int tool_verb_report(int argc, char **argv)
         return status;
     status = check_options(&options);
     status = status == TOOL_OK ? parse_by(&options) : status;
+    status = status == TOOL_OK ? check_ids(&options) : status;
     if (status != TOOL_OK)
         return status;
     tool_memory_bound(options.memory_bytes);

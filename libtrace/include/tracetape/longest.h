@@ -56,7 +56,8 @@ typedef struct ttape_longest_options {
     bool (*selects)(void *context, uint32_t site); /* only calls of these functions; NULL: all */
     /* A partition that cannot be read and is left out; NULL: the call fails. */
     void (*damage)(void *context, uint32_t partition, const ttape_error *error);
-    void *context; /* of both, which are called from the calling thread only */
+    void *context;   /* of both, which are called from the calling thread only */
+    bool ended_only; /* not those that are open where their streams end */
 } ttape_longest_options;
 
 typedef struct ttape_longest_call {
