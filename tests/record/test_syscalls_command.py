@@ -3,6 +3,7 @@
 engine fits the program and is told, and nothing is left behind."""
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -58,6 +59,63 @@ def test_static():
             (3, "ptrace", "first instruction"), (done, found)
 
 
+RUNNING = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *calls(void *unused)
+{
+    for (;;) { getppid(); usleep(500); }
+    return unused;
+}
+int main(void)
+{
+    char byte;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, calls, NULL) != 0 || write(1, "r", 1) != 1)
+        return 1;
+    return read(0, &byte, 1) == 1 && byte == 'x' ? 7 : 2;
+}
+"""
+
+
+def table(text):
+    """What the table says: calls by name."""
+    rows = [line.split() for line in text.splitlines()]
+    return {row[-1]: int(row[3]) for row in rows if len(row) in (5, 6) and row[3].isdigit()}
+
+
+def test_attach():
+    """A process that runs, with two threads, one of which waits: it is as it was afterwards,
+    however the recording ended."""
+    Path("running.c").write_text(RUNNING)
+    subprocess.run(["gcc", "-O1", "running.c", "-o", "running", "-pthread"], check=True)
+    with subprocess.Popen(["./running"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdout.read(1) == b"r"
+        pid = str(program.pid)
+        done = run("--duration", "500ms", "--attach", pid)
+        found = table(done.stderr)
+        assert done.returncode == 0 and found.get("getppid", 0) > 0, done
+        assert "from the moment when it was attached to" in done.stderr.splitlines()[-1], done
+        recorder = subprocess.Popen([setting.COMMAND, "syscalls", "--attach", pid, "-o", "a.ttape",
+                                     "--report", "a.txt"])
+        control = [setting.COMMAND, "control", pid]
+        while subprocess.run(control + ["stop"], capture_output=True).returncode:
+            assert recorder.poll() is None
+        assert recorder.wait(30) in (0, 4)  # 4: it was stopped before a call
+        again = subprocess.Popen([setting.COMMAND, "syscalls", "--attach", pid, "--calls",
+                                  "getppid", "--report", "b.txt"])
+        while subprocess.run(control + ["status"], capture_output=True).returncode:
+            assert again.poll() is None
+        again.send_signal(signal.SIGINT)
+        assert again.wait(30) in (0, 4)
+        program.stdin.write(b"x")
+        program.stdin.flush()
+        assert program.wait(30) == 7
+    assert run("--attach", pid).returncode == 4
+    assert run("--attach", pid, "--", "true").returncode == 2
+
+
 def test_nothing():
     done = run("--calls", "ptrace", "--", "true")
     assert done.returncode == 4 and done.stderr.count("\n") == 1, done
@@ -84,6 +142,7 @@ def main():
         test_choice()
         test_paths()
         test_static()
+        test_attach()
         test_nothing()
         test_errors()
         assert os.listdir("temporary") == []

@@ -173,3 +173,13 @@ char *tool_record_find_runtime(void)
     }
     return NULL;
 }
+
+void tool_record_block_signals(sigset_t *before)
+{
+    static const int blocked[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < sizeof blocked / sizeof blocked[0]; i++)
+        (void)sigaddset(&set, blocked[i]);
+    (void)sigprocmask(SIG_BLOCK, &set, before);
+}

@@ -23,6 +23,10 @@ struct tool_record_start {
 pid_t tool_record_start(char **argv, ttape_recording *recording,
                         const struct tool_record_start *how, int *code);
 
+/* Signals that end or steer the recorder wait until it can take them: the command may run by then.
+ */
+void tool_record_block_signals(sigset_t *before);
+
 #define TOOL_RUNTIME_NAME "libtracetape-rt.so.0"
 
 /* The runtime beside this program, or the one that TRACETAPE_RUNTIME names; NULL: none. The caller

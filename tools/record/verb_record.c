@@ -21,6 +21,7 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/record/engines/record_attach.h"
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_engine.h"
 #include "tools/record/engines/record_patch.h"
@@ -28,24 +29,19 @@
 #include "tools/record/record_end.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_output.h"
+#include "tools/record/record_rounds.h"
 #include "tools/record/record_rules.h"
 #include "tools/record/record_start.h"
 #include "tools/record/record_unrecorded.h"
 
-#define POLL_BUSY_NS   300000
-#define POLL_SHORT_NS  1000000
-#define POLL_LONG_NS   4000000
-#define USERS_ROUNDS   10 /* of 4 ms */
-#define GRACE_ROUNDS   50
-#define IDLE_ROUNDS    200u
-#define ENDS_ASKED     2   /* signals, the last of them after the command has ended */
 #define STATUS_NO_EXEC 126 /* as shells have it */
 #define STATUS_ABSENT  127
 #define WAIT_SAID_NS   10000000u /* that programs waited is worth a line */
 
 struct options {
     enum tool_record_engine engine;
-    bool by_ptrace; /* system calls, and nothing else */
+    bool by_ptrace;  /* system calls, and nothing else */
+    uint32_t attach; /* to this process; 0: a command is run */
     const char *output, *clock;
     const char *shown; /* what messages call the output */
     uint64_t resolution_ns, buffer, spill, max_size, rotate;
@@ -119,6 +115,8 @@ static const struct tool_option table[] = {
     {"json", 0, NULL, "print that as JSON", NULL, TOOL_AT(json)},
     {"engine", 0, "HOW", "of system calls: in-process, ptrace (sees all programs); default: auto",
      tool_parse_record_engine, TOOL_AT(engine)},
+    {"attach", 0, "PID", "system calls of a process that runs, until it ends or Ctrl-C",
+     tool_parse_u32, TOOL_AT(attach)},
     {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,
      TOOL_AT(off)},
     {"max-size", 0, "SIZE", "stop recording when the trace is so large", tool_parse_size,
@@ -148,7 +146,7 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "record",
-    .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
+    .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...\n[OPTION]... --attach PID",
     .about =
         "Runs COMMAND and records every call of the functions that were compiled with\n"
         "-finstrument-functions, in it and in the processes that it starts. Its exit status is\n"
@@ -162,42 +160,10 @@ static const struct tool_command command = {
                 "  4    not recorded, or nothing to record: there is no file\n"
                 "  126  COMMAND cannot be executed\n"
                 "  127  there is no COMMAND\n",
-    .operands_min = 1,
+    .operands_min = 0,
     .operands_max = INT_MAX,
     .runs_command = true,
 };
-
-/* Set by signals, read by the rounds. */
-static volatile sig_atomic_t wanted_mode = -1, ended_by, end_count;
-
-static void on_mode(int number) { wanted_mode = number == SIGUSR1; }
-
-static ttape_recording *shared; /* for on_bus: programs may cut off its memory */
-static volatile sig_atomic_t is_cut;
-
-static void on_bus(int number, siginfo_t *info, void *context)
-{
-    (void)context;
-    if (info->si_code > 0 && ttape_recording_mend(shared, info->si_addr)) {
-        is_cut = 1;
-        return;
-    }
-    (void)signal(number, SIG_DFL);
-    (void)raise(number);
-}
-
-static void on_end(int number)
-{
-    ended_by = number;
-    end_count++;
-}
-
-/* The terminal sends it to the command as well. */
-static void on_interrupt(int number)
-{
-    (void)number;
-    end_count++;
-}
 
 static bool take_clock(const char *name, uint32_t *clock)
 {
@@ -222,93 +188,6 @@ static void hold_size_signal(struct sigaction *before)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGXFSZ, &ignore, before);
-}
-
-/* Those that end or steer the recorder wait until it can take them: the command may run by then. */
-static void block_signals(sigset_t *before)
-{
-    static const int blocked[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-    sigset_t set;
-    (void)sigemptyset(&set);
-    for (size_t i = 0; i < sizeof blocked / sizeof blocked[0]; i++)
-        (void)sigaddset(&set, blocked[i]);
-    (void)sigprocmask(SIG_BLOCK, &set, before);
-}
-
-static void catch_signals(void)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, mode = {.sa_handler = on_mode},
-                     end = {.sa_handler = on_end},
-                     interrupt = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART},
-                     bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
-    (void)sigaction(SIGINT, &interrupt, NULL);
-    (void)sigaction(SIGQUIT, &ignore, NULL);
-    (void)sigaction(SIGPIPE, &ignore, NULL);
-    (void)sigaction(SIGBUS, &bus, NULL);
-    (void)sigaction(SIGUSR1, &mode, NULL);
-    (void)sigaction(SIGUSR2, &mode, NULL);
-    (void)sigaction(SIGTERM, &end, NULL);
-    (void)sigaction(SIGHUP, &end, NULL);
-}
-
-static void rest(uint64_t drained, uint32_t *idle)
-{
-    struct timespec pause = {0, POLL_BUSY_NS};
-    *idle = drained != 0 ? 0 : *idle + 1;
-    if (*idle != 0)
-        pause.tv_nsec = *idle < IDLE_ROUNDS ? POLL_SHORT_NS : POLL_LONG_NS;
-    (void)nanosleep(&pause, NULL);
-}
-
-/* No process holds a block. Whether one that is alive may still take one is looked at in each
- * USERS_ROUNDS-th round only; processes that were just started get GRACE_ROUNDS to begin. */
-static bool is_over(const ttape_recording *recording, uint32_t *round)
-{
-    uint32_t users, starting;
-    if ((*round)++ % USERS_ROUNDS != 0)
-        return false;
-    ttape_recording_find_users(recording, &users, &starting);
-    if (users != 0)
-        *round = 1;
-    return users == 0 && (starting == 0 || *round > GRACE_ROUNDS);
-}
-
-/* Rounds until the command and everything that it started and that is traced has ended. */
-static void run(ttape_recording *recording, pid_t child, int *status)
-{
-    bool ended = false;
-    sig_atomic_t asked = 0;
-    uint32_t idle = 0, users_round = 0, failures = 0;
-    uint64_t drained = 0;
-    ttape_recording_status now;
-    for (;;) {
-        ttape_error err = {0};
-        bool was_ended = ended;
-        if (!ended)
-            ended = waitpid(child, status, WNOHANG) == child;
-        if (ended && !was_ended)
-            ttape_recording_note_ended(recording, (uint32_t)child, *status);
-        if (ended_by != 0 && !ended)
-            (void)kill(child, ended_by);
-        ended_by = 0;
-        if (!ended)
-            asked = end_count;
-        if (wanted_mode >= 0) {
-            ttape_recording_set_mode(recording, wanted_mode != 0);
-            wanted_mode = -1;
-        }
-        /* What else fails here is tried again; what stays wrong, finish says. */
-        (void)ttape_recording_poll(recording, &drained, &err);
-        ttape_recording_get_status(recording, &now);
-        if (now.snapshot_failures != failures)
-            tool_message("%s", err.message);
-        failures = now.snapshot_failures;
-        if (was_ended && (now.stopped || (end_count != asked && end_count >= ENDS_ASKED)))
-            return;
-        if (was_ended && drained == 0 && now.live_count == 0 && is_over(recording, &users_round))
-            return;
-        rest(drained, &idle);
-    }
 }
 
 static void say_unrecorded(const struct options *options, const ttape_recording *recording,
@@ -365,7 +244,8 @@ static int finish(const struct options *options, ttape_recording *recording, int
     ttape_error err = {0};
     ttape_recording_status s;
     int result = tool_record_exit(status);
-    tool_record_keep_end(recording, status);
+    if (options->attach == 0)
+        tool_record_keep_end(recording, status);
     tool_record_keep_choice(recording, &options->calls);
     if (ttape_recording_finish(recording, &err) != TTAPE_OK) {
         (void)tool_fail_error(options->output, &err);
@@ -377,14 +257,14 @@ static int finish(const struct options *options, ttape_recording *recording, int
     if (options->keep.given && s.event_count != 0 &&
         tool_keep_merge(recording, options->output, options->force) != TOOL_OK)
         return result != 0 ? result : TOOL_CANNOT;
-    if (is_cut)
+    if (tool_record_is_cut())
         tool_message("somebody truncated the memory that is shared with the command: recording "
                      "ended there");
     if (!options->quiet || s.event_count == 0) /* without a file, the reason */
         say(options, recording);
     if (!options->quiet && s.event_count != 0)
         tool_record_say_cost(options->output);
-    if (!options->quiet && s.event_count != 0)
+    if (!options->quiet && s.event_count != 0 && options->attach == 0)
         tool_record_say_end(options->shown, status);
     if (result == 0 && s.event_count == 0)
         return TOOL_CANNOT;
@@ -420,7 +300,7 @@ static int record(const struct options *options, char **argv,
     sigset_t mask;
     struct tool_record_trace trace = {0};
     int status = 0, code;
-    if (tool_record_is_command(options->output, argv[0]))
+    if (options->attach == 0 && tool_record_is_command(options->output, argv[0]))
         return tool_fail("cannot record into '%s': it is the command", options->output);
     char *runtime = tool_record_find_runtime();
     if (runtime == NULL)
@@ -438,18 +318,26 @@ static int record(const struct options *options, char **argv,
         free(runtime);
         return fail_open(options, &err);
     }
-    shared = recording;
     const struct tool_record_start how = {.runtime = options->by_ptrace ? NULL : runtime,
                                           .trace = options->by_ptrace ? &trace : NULL,
                                           .size_action = &size_action,
                                           .mask = &mask,
                                           .follows = recording_options->follows,
                                           .is_quiet = options->quiet};
-    block_signals(&mask);
-    pid_t child = tool_record_start(argv, recording, &how, &code);
-    catch_signals();
+    tool_record_block_signals(&mask);
+    pid_t child = -1;
+    bool is_held = options->attach != 0 && tool_trace_hold(&trace, ttape_recording_arena(recording),
+                                                           (pid_t)options->attach, true);
+    if (options->attach == 0)
+        child = tool_record_start(argv, recording, &how, &code);
+    tool_record_catch(recording);
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
-    if (child < 0 || code != 0) {
+    if (options->attach != 0 && !is_held) {
+        ttape_recording_discard(recording);
+        free(runtime);
+        return TOOL_CANNOT;
+    }
+    if (options->attach == 0 && (child < 0 || code != 0)) {
         if (child > 0)
             (void)waitpid(child, &status, 0);
         ttape_recording_discard(recording);
@@ -459,7 +347,10 @@ static int record(const struct options *options, char **argv,
     }
     if (!options->by_ptrace)
         ttape_recording_note_started(recording, (uint32_t)child, argv[0]);
-    run(recording, child, &status);
+    if (options->attach != 0)
+        tool_record_rounds_attached(recording, &trace);
+    else
+        tool_record_rounds(recording, child, &status);
     tool_trace_close(&trace);
     int result = finish(options, recording, status);
     ttape_recording_close(recording);
@@ -519,6 +410,52 @@ static int show_plan(struct options *options, const char *command_name)
     return status;
 }
 
+/* What does not go together. */
+static int check_options(const struct options *options, ttape_recording_options *o, int count)
+{
+    if (!take_clock(options->clock, &o->clock))
+        return tool_usage("record", "unknown clock '%s'", options->clock);
+    if (options->blocking && options->dropping)
+        return tool_usage("record", "--block does not go with --drop");
+    if (options->keep.given && (options->rotate != 0 || options->live || options->files))
+        return tool_usage("record", "--keep-last goes with none of --rotate, --live, --files");
+    if (options->rules.checkpoint.count != 0 && options->no_symbols)
+        return tool_usage("record", "--checkpoint needs names: it does not go with --no-symbols");
+    if (options->live && options->files)
+        return tool_usage("record", "--live and --files exclude each other");
+    if (options->calls.stack_rate != 0 &&
+        (options->calls.stack_every != 0 || o->clock == TTAPE_CLOCK_NONE))
+        return tool_usage("record",
+                          "--stack-rate goes with neither --stack-every nor --clock none");
+    if ((count == 0) != (options->attach != 0))
+        return tool_usage("record", "record needs a command, or --attach and a process id");
+    return TOOL_OK;
+}
+
+/* Who sees what, and what that needs. */
+static int choose_engine(struct options *options, ttape_recording_options *o,
+                         const char *command_name)
+{
+    tool_record_rules_apply(&options->rules, &o->rules);
+    if (options->calls.application)
+        o->rules.is_application = tool_record_is_application;
+    options->calls.by_ptrace = options->by_ptrace =
+        options->attach != 0 || options->engine == TOOL_ENGINE_PTRACE ||
+        (options->engine == TOOL_ENGINE_AUTO && options->calls.given &&
+         !tool_record_loads(command_name));
+    options->calls.given |= options->by_ptrace;
+    if (options->by_ptrace && options->patch.text != NULL)
+        return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
+    if (!tool_record_calls_open(&options->calls, &o->syscalls))
+        return TOOL_CANNOT;
+    if (!tool_record_patch_open(&options->patch, o))
+        return TOOL_CANNOT;
+    if (options->by_ptrace) /* nothing is put into programs */
+        o->syscalls.plan_folder = NULL;
+    o->syscalls.is_attached = options->attach != 0;
+    return TOOL_OK;
+}
+
 int tool_verb_record(int argc, char **argv)
 {
     int count, status;
@@ -527,20 +464,8 @@ int tool_verb_record(int argc, char **argv)
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     fill_options(&options, &recording_options);
-    if (!take_clock(options.clock, &recording_options.clock))
-        return tool_usage("record", "unknown clock '%s'", options.clock);
-    if (options.blocking && options.dropping)
-        return tool_usage("record", "--block does not go with --drop");
-    if (options.keep.given && (options.rotate != 0 || options.live || options.files))
-        return tool_usage("record", "--keep-last goes with none of --rotate, --live, --files");
-    if (options.rules.checkpoint.count != 0 && options.no_symbols)
-        return tool_usage("record", "--checkpoint needs names: it does not go with --no-symbols");
-    if (options.live && options.files)
-        return tool_usage("record", "--live and --files exclude each other");
-    if (options.calls.stack_rate != 0 &&
-        (options.calls.stack_every != 0 || recording_options.clock == TTAPE_CLOCK_NONE))
-        return tool_usage("record",
-                          "--stack-rate goes with neither --stack-every nor --clock none");
+    if ((status = check_options(&options, &recording_options, count)) != TOOL_OK)
+        return status;
     if (options.plan || options.json)
         return show_plan(&options, argv[0]);
     struct tool_record_stdout standard = {.fd = -1};
@@ -549,6 +474,9 @@ int tool_verb_record(int argc, char **argv)
         return tool_usage("record", "-o - goes with none of --live, --files, --rotate");
     if (to_stdout && (status = tool_record_stdout_open(&standard)) != TOOL_OK)
         return status;
+    char **attached = NULL;
+    if (options.attach != 0 && (argv = attached = tool_attach_words(options.attach)) == NULL)
+        return TOOL_CANNOT;
     char *made = options.output == NULL ? tool_record_default_output(argv[0]) : NULL;
     options.shown = options.output == NULL ? made : options.output;
     options.output = to_stdout ? standard.path : options.shown;
@@ -558,23 +486,10 @@ int tool_verb_record(int argc, char **argv)
         options.rules.names.has_warned = options.quiet;
         (void)tool_symbols_start(options.rules.names.symbols); /* while this process is small */
     }
-    tool_record_rules_apply(&options.rules, &recording_options.rules);
-    if (options.calls.application)
-        recording_options.rules.is_application = tool_record_is_application;
-    options.by_ptrace =
-        options.engine == TOOL_ENGINE_PTRACE ||
-        (options.engine == TOOL_ENGINE_AUTO && options.calls.given && !tool_record_loads(argv[0]));
-    options.calls.by_ptrace = options.by_ptrace;
-    options.calls.given |= options.by_ptrace;
-    if (options.by_ptrace && options.patch.text != NULL)
-        return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
-    if (!tool_record_calls_open(&options.calls, &recording_options.syscalls))
-        return TOOL_CANNOT;
-    if (!tool_record_patch_open(&options.patch, &recording_options))
-        return TOOL_CANNOT;
-    if (options.by_ptrace) /* nothing is put into programs */
-        recording_options.syscalls.plan_folder = NULL;
-    argv[count] = NULL;
+    if ((status = choose_engine(&options, &recording_options, argv[0])) != TOOL_OK)
+        return status;
+    if (options.attach == 0)
+        argv[count] = NULL;
     char *line = tool_record_join(argv);
     recording_options.command = line;
     status = record(&options, argv, &recording_options);
@@ -585,5 +500,8 @@ int tool_verb_record(int argc, char **argv)
     tool_record_patch_close(&options.patch);
     free(line);
     free(made);
+    if (attached != NULL)
+        free(attached[0]);
+    free(attached);
     return status;
 }

@@ -10,7 +10,7 @@
 
 #include "tools/command/tool.h"
 
-#define WORDS_OF_RECORD 9u
+#define WORDS_OF_RECORD 13u
 
 char **tool_sys_command_find(int *argc, char **argv)
 {
@@ -62,6 +62,14 @@ static void restore_signals(void)
         (void)signal(changed[i], SIG_DFL);
 }
 
+static void put_option(char **words, size_t *used, const char *name, const char *value)
+{
+    if (value == NULL)
+        return;
+    words[(*used)++] = (char *)name;
+    words[(*used)++] = (char *)value;
+}
+
 int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
 {
     size_t count = 0, used = 0;
@@ -74,18 +82,19 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
         count++;
     char **words = tool_allocate(count + WORDS_OF_RECORD + 1, sizeof(*words));
     char *choice = choice_word(command->choice);
-    const char *const first[WORDS_OF_RECORD] = {"record",
-                                                "-q",
-                                                "-o",
-                                                command->trace,
-                                                choice,
-                                                "--engine",
-                                                command->engine != NULL ? command->engine : "auto",
-                                                command->stacks ? "--stacks" : "-q",
-                                                "--"};
-    for (; used < WORDS_OF_RECORD; used++)
+    const char *const first[] = {"record", "-q", "-o", command->trace, choice};
+    for (; used < sizeof(first) / sizeof(*first); used++)
         words[used] = (char *)first[used];
-    memcpy(words + used, command->argv, (count + 1) * sizeof(*words));
+    put_option(words, &used, "--engine", command->engine);
+    put_option(words, &used, "--max-time", command->duration);
+    put_option(words, &used, "--attach", command->attach);
+    if (command->stacks)
+        words[used++] = (char *)"--stacks";
+    if (command->attach == NULL)
+        words[used++] = (char *)"--";
+    else
+        count = 0;
+    memcpy(words + used, command->argv, count * sizeof(*words));
     int status = tool_verb_record((int)(used + count), words);
     restore_signals();
     *is_recorded = access(command->trace, F_OK) == 0;

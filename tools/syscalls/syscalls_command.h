@@ -1,5 +1,5 @@
-/* syscalls -- COMMAND: records a command by `record`, into a trace that is kept only where the user
- * gave it a name. */
+/* syscalls -- COMMAND, --attach PID: records it by `record`, into a trace that is kept only where
+ * the user gave it a name. */
 #ifndef TOOL_SYSCALLS_COMMAND_H
 #define TOOL_SYSCALLS_COMMAND_H
 
@@ -8,10 +8,12 @@
 #include "tools/kernel/kernel_choice.h"
 
 struct tool_sys_command {
-    char **argv;        /* of the command; NULL: there is none, a trace is read */
-    const char *output; /* where the trace stays; NULL: nowhere */
-    const char *engine; /* as of `record`; NULL: its choice */
-    bool stacks;        /* with the stack of each call */
+    char **argv;          /* of the command; NULL: there is none, a trace is read */
+    const char *output;   /* where the trace stays; NULL: nowhere */
+    const char *engine;   /* as of `record`; NULL: its choice */
+    const char *attach;   /* the process id in the place of a command, which argv is then not */
+    const char *duration; /* NULL: to the end */
+    bool stacks;          /* with the stack of each call */
     const struct tool_call_choice *choice;
     char *folder, *trace; /* made by tool_sys_command_run */
 };

@@ -16,7 +16,8 @@
 #include "tools/syscalls/syscalls_view.h"
 
 struct options {
-    const char *by, *format, *through, *to, *own, *path, *output, *report, *engine;
+    const char *by, *format, *through, *to, *own, *path, *output, *report, *engine, *attach,
+        *duration;
     struct tool_call_choice calls;
     struct tool_choice choice;
     struct tool_id depth, limit, descriptor;
@@ -49,6 +50,9 @@ static const struct tool_option table[] = {
     {"limit", 'n', "N", "at most N rows", tool_parse_id, TOOL_AT(limit)},
     {"list", 0, NULL, "each call's two ends, in the order of time", NULL, TOOL_AT(list)},
     {"summary", 0, NULL, "the table that strace -c prints", NULL, TOOL_AT(summary)},
+    {"attach", 0, "PID", "record a process that runs, until it ends or Ctrl-C", NULL,
+     TOOL_AT(attach)},
+    {"duration", 0, "TIME", "record for so long", NULL, TOOL_AT(duration)},
     {"output", 'o', "FILE", "of a command: keep its trace as FILE", NULL, TOOL_AT(output)},
     {"report", 0, "FILE", "of a command: the report to FILE, - is standard output", NULL,
      TOOL_AT(report)},
@@ -68,7 +72,7 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "syscalls",
-    .usage = "[OPTION]... FILE|-\n[OPTION]... -- COMMAND [ARGUMENT]...",
+    .usage = "[OPTION]... FILE|-\n[OPTION]... -- COMMAND [ARGUMENT]...\n[OPTION]... --attach PID",
     .about =
         "Shows which system calls a recorded program made, how often and how long, and which code\n"
         "paths led to them. Of calls in calls a moment counts once; OWN is without calls inside.\n"
@@ -275,6 +279,8 @@ static int run_command(struct options *options, char **argv)
     struct tool_sys_command recorded = {.argv = argv,
                                         .output = options->output,
                                         .engine = options->engine,
+                                        .attach = options->attach,
+                                        .duration = options->duration,
                                         .stacks = options->list || options->through != NULL ||
                                                   (options->by != NULL && options->by[0] != 'c'),
                                         .choice = &options->calls};
@@ -303,14 +309,19 @@ int tool_verb_syscalls(int argc, char **argv)
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     status = check_options(&options);
-    bool is_for_command =
-        options.output != NULL || options.report != NULL || options.engine != NULL;
-    if (status == TOOL_OK && (words != NULL) == (count > 0))
-        status = tool_usage("syscalls", "syscalls needs a file, or -- and a command");
-    else if (status == TOOL_OK && words == NULL && is_for_command)
-        status = tool_usage("syscalls", "--output, --report and --engine are for a command");
+    bool is_recording = words != NULL || options.attach != NULL;
+    bool is_for_recording = options.output != NULL || options.report != NULL ||
+                            options.engine != NULL || options.duration != NULL;
+    char *attached[] = {(char *)"attached", NULL};
+    if (status == TOOL_OK && (words != NULL) + (options.attach != NULL) + count != 1)
+        status = tool_usage("syscalls", "syscalls needs one of a file, --attach and a process id, "
+                                        "-- and a command");
+    else if (status == TOOL_OK && !is_recording && is_for_recording)
+        status = tool_usage("syscalls", "--output, --report, --engine and --duration are for a "
+                                        "command, or --attach");
     else if (status == TOOL_OK)
-        status = words != NULL ? run_command(&options, words) : read_trace(&options, argv[0]);
+        status = is_recording ? run_command(&options, words != NULL ? words : attached)
+                              : read_trace(&options, argv[0]);
     tool_choice_close(&options.choice);
     tool_call_choice_close(&options.calls);
     return status;

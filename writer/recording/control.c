@@ -217,7 +217,23 @@ static ttape_status find(ttape_control *c, FILE *maps, ttape_error *err)
     return status;
 }
 
-ttape_status ttape_control_open(ttape_control **out, uint32_t pid, ttape_error *err)
+/* Of a process into which nothing is loaded: who traces it, and has the arena. 0: nobody. */
+static uint32_t find_tracer(uint32_t pid)
+{
+    static const char key[] = "TracerPid:";
+    char path[32], line[256];
+    uint32_t tracer = 0;
+    (void)snprintf(path, sizeof path, "/proc/%" PRIu32 "/status", pid);
+    FILE *status = fopen(path, "re");
+    while (status != NULL && fgets(line, sizeof line, status) != NULL)
+        if (strncmp(line, key, sizeof key - 1) == 0)
+            tracer = (uint32_t)strtoul(line + sizeof key - 1, NULL, 10);
+    if (status != NULL)
+        (void)fclose(status);
+    return tracer;
+}
+
+static ttape_status open_of(ttape_control **out, uint32_t pid, ttape_error *err)
 {
     char path[32];
     *out = NULL;
@@ -239,6 +255,14 @@ ttape_status ttape_control_open(ttape_control **out, uint32_t pid, ttape_error *
     }
     *out = c;
     return TTAPE_OK;
+}
+
+ttape_status ttape_control_open(ttape_control **out, uint32_t pid, ttape_error *err)
+{
+    ttape_error other = {0};
+    ttape_status status = open_of(out, pid, err);
+    uint32_t tracer = status == TTAPE_E_NOT_FOUND ? find_tracer(pid) : 0;
+    return tracer != 0 && open_of(out, tracer, &other) == TTAPE_OK ? TTAPE_OK : status;
 }
 
 void ttape_control_close(ttape_control *c)

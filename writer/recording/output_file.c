@@ -95,7 +95,11 @@ static ttape_status set_calls(ttape_writer *w, const ttape_recording_options *op
     if (!is_any)
         return TTAPE_OK;
     TTP_TRY(set_text(w, "syscalls_engine", is_outside ? "ptrace" : "in-process", err));
-    TTP_TRY(set_text(w, "syscalls_from", is_outside ? "first instruction" : "constructor", err));
+    TTP_TRY(set_text(w, "syscalls_from",
+                     calls->is_attached ? "attach"
+                     : is_outside       ? "first instruction"
+                                        : "constructor",
+                     err));
     if (calls->stacks && calls->stack_every > 1)
         TTP_TRY(ttape_writer_set_number(w, "syscalls_stack_every", calls->stack_every, err));
     if (calls->stacks && calls->stack_rate != 0)

@@ -72,7 +72,8 @@ typedef struct ttape_syscall_options {
     uint64_t chosen[TTAPE_SYSCALL_NUMBERS / 64]; /* bits by number; all 0: none */
     bool no_results;                             /* without what they return */
     bool arguments;                              /* with what they are given: six numbers */
-    bool stacks; /* with the stack that led to each, where no recorded function is open */
+    bool stacks;      /* with the stack that led to each, where no recorded function is open */
+    bool is_attached; /* of a process that runs already; for the metadata */
     const char *plan_folder; /* an absolute path; NULL: programs stay as they are, another
                                                   * process records their calls (syscalls.h) */
     /* Makes the plan of a module in that folder, where there is none; NULL: nobody does. Called by

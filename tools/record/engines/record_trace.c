@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +176,14 @@ void tool_trace_allow(const struct tool_record_trace *trace)
 {
     if (trace->tracer > 0)
         (void)prctl(PR_SET_PTRACER, (unsigned long)trace->tracer, 0, 0, 0);
+}
+
+void tool_trace_leave(const struct tool_record_trace *trace) { (void)kill(trace->tracer, SIGTERM); }
+
+bool tool_trace_has_ended(const struct tool_record_trace *trace)
+{
+    struct pollfd answer = {.fd = trace->from, .events = POLLIN};
+    return poll(&answer, 1, 0) > 0;
 }
 
 void tool_trace_close(struct tool_record_trace *trace)

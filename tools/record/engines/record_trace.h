@@ -20,6 +20,10 @@ bool tool_trace_open(struct tool_record_trace *trace, const uint64_t *chosen, bo
 bool tool_trace_hold(struct tool_record_trace *trace, const char *arena, pid_t pid,
                      bool is_running);
 void tool_trace_allow(const struct tool_record_trace *trace);
+/* Asks it to let go of all programs, which run on. */
+void tool_trace_leave(const struct tool_record_trace *trace);
+/* Whether it has let go of all, or they have ended. */
+bool tool_trace_has_ended(const struct tool_record_trace *trace);
 /* Waits for its end: that of the last program. What was lost stands in the trace as gaps. */
 void tool_trace_close(struct tool_record_trace *trace);
 
