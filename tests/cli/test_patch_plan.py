@@ -73,6 +73,43 @@ CODE = r"""
     jmp plain
     finish tail
 
+    begin near          # a branch of two bytes, behind the entry's window
+    mov $1000, %eax
+    je short
+    add $1000, %eax
+    ret
+    finish near
+
+    begin labels        # a choice among places of its own, by a table that another one has
+    test %edi, %edi
+    jne 1f
+    mov $1000, %eax
+1:  mov (%rsi,%rdi,8), %rax
+    jmp *%rax
+here: mov $1000, %eax
+    ret
+    finish labels
+
+    begin through       # the same through memory
+    push %rbx
+    pushed
+    mov %rdi, %rbx
+    call *8(%rdi)
+    mov %rbx, %rax
+    pop %rbx
+    popped
+    ret
+    finish through
+
+    begin stacked       # what the stack pointer says is another one then
+    sub $8, %rsp
+    pushed
+    call *24(%rsp)
+    add $8, %rsp
+    popped
+    ret
+    finish stacked
+
     begin pointer       # tail calls that nobody can follow
     mov (%rdi), %rax
     test %rax, %rax
@@ -202,6 +239,10 @@ cold.cold: .cfi_startproc
     .section .rodata
     .p2align 2
 table: .long one - table, two - table
+    .section .data.rel.ro
+    .p2align 3
+places: .quad here
+    .section .rodata
 number: .long 7
     .section .note.GNU-stack, "", @progbits
 """
@@ -213,6 +254,10 @@ EXPECTED = {
     "marked": ("can", ["return"]),
     "tight": ("can", ["return"]),
     "tail": ("can", ["conditional", "tail"]),
+    "near": ("can", ["conditional:shared", "return"]),
+    "labels": ("can", ["return"]),
+    "through": ("can", ["return"]),
+    "stacked": ("immovable", []),
     "pointer": ("can", ["return", "tail"]),
     "loop": ("looped", []),
     "branched": ("branched", []),
@@ -298,6 +343,7 @@ def check_own(folder):
     assert moved["pushes"] and moved["window_bytes"] == 9 and not one["plain"][0]["pushes"]
     assert moved["after"] == "4883ec08" "5050488d0500000000488944240858" "e900000000"
     assert [f["target"] for f in moved["fixups"]] == [start["calls"] + 9, start["short"]]
+    assert one["through"][0]["after"] == "534889fb" "5050488d0500000000488944240858" "ff6708"
     assert one["cold"][2]["address"] < start["plain"] or one["cold"][2]["address"] > start["cold"]
     assert found["chosen_functions"] == len(EXPECTED)
     assert plan(path, "^c")["chosen_functions"] == 2

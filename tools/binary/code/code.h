@@ -60,7 +60,7 @@ struct tool_code {
     struct ttp_plan_fixup *fixups;
     size_t fixup_count, fixup_capacity;
     uint64_t *marks; /* a bit for each byte of code: something may lead there */
-    uint64_t *bases; /* a bit for each byte of the file: code takes its address */
+    uint64_t *bases; /* a bit for each byte of the file: something takes its address */
     uint32_t entries_left;
     uint32_t bad_frames; /* FDEs that cannot be read, or whose rules are damaged */
 };
@@ -83,6 +83,9 @@ bool tool_code_look(struct tool_code *code);
 /* Marks what else may be led to: by short branches, tables, landing pads, symbols, relocations. */
 bool tool_code_mark_near(struct tool_code *code);
 bool tool_code_sites(struct tool_code *code);
+
+/* Do code or data hold the address of this place? Of code that was marked. */
+bool tool_code_is_taken(const struct tool_code *code, uint32_t address);
 
 /* The function that holds an address; function_count: none does. */
 size_t tool_code_function_at(const struct tool_code *code, uint32_t address);

@@ -48,6 +48,13 @@ static bool is_base(const struct tool_code *code, const uint8_t *bytes)
     return (code->bases[bit / 64] >> bit % 64 & 1) != 0;
 }
 
+bool tool_code_is_taken(const struct tool_code *code, uint32_t address)
+{
+    size_t available;
+    const uint8_t *bytes = tool_image_at(code->image, address, &available);
+    return bytes != NULL && is_base(code, bytes);
+}
+
 /* lea distance(%rip), register */
 static bool takes_address(const uint8_t *bytes, uint64_t left)
 {
@@ -111,11 +118,20 @@ bool tool_code_mark_far(struct tool_code *code)
     return true;
 }
 
+/* Data holds an address. */
+static void mark_held(struct tool_code *code, uint64_t address)
+{
+    if (!tool_code_holds(code, address))
+        return;
+    tool_code_set_mark(code, address);
+    mark_base(code, (uint32_t)address);
+}
+
 static void mark_relocations(struct tool_code *code, const struct tool_image_part *part)
 {
     for (size_t at = 0; part->size_bytes - at >= RELOCATION_BYTES; at += RELOCATION_BYTES)
         if (tool_le32(part->bytes + at + 8) == RELATIVE_RELOCATION)
-            tool_code_set_mark(code, tool_le64(part->bytes + at + 16));
+            mark_held(code, tool_le64(part->bytes + at + 16));
 }
 
 static void mark_word(struct tool_code *code, uint64_t address)
@@ -123,7 +139,7 @@ static void mark_word(struct tool_code *code, uint64_t address)
     size_t available;
     const uint8_t *bytes = tool_image_at(code->image, address, &available);
     if (bytes != NULL && available >= 8)
-        tool_code_set_mark(code, tool_le64(bytes));
+        mark_held(code, tool_le64(bytes));
 }
 
 /* Packed: an address, then bits for the 63 words behind it, and so on. */
@@ -152,7 +168,7 @@ static void mark_words(struct tool_code *code)
         const uint8_t *bytes = code->image->bytes + segment->offset;
         for (uint64_t at = (8 - segment->address % 8) % 8;
              !segment->executable && at + 8 <= segment->file_bytes; at += 8)
-            tool_code_set_mark(code, tool_le64(bytes + at));
+            mark_held(code, tool_le64(bytes + at));
     }
 }
 

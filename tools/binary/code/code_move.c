@@ -5,6 +5,7 @@
 #include "tools/binary/code/code_move.h"
 
 #define LONG_BRANCH_MAX 6u
+#define CALL_MAX        (15u + TOOL_INSTRUCTION_MAX) /* with what pushes */
 
 static const uint8_t *bytes_of(const struct tool_image *image, const struct tool_instruction *of)
 {
@@ -80,17 +81,26 @@ static void append_push(struct tool_moved *moved, uint32_t behind)
     append(moved, after, sizeof after);
 }
 
+/* Where the second byte of a call through a register or memory is (ff /2), behind prefixes; 0: it
+ * is none, or what it reads is where the stack pointer is, which is another one then. */
+static size_t form_at(const uint8_t *bytes, const struct tool_instruction *call)
+{
+    size_t at = 0;
+    while (at < call->length && ((bytes[at] & 0xf0) == 0x40 || bytes[at] == 0x3e ||
+                                 bytes[at] == 0xf2 || bytes[at] == 0x64 || bytes[at] == 0x65))
+        at++;
+    return call->by_stack || at + 1 >= call->length || bytes[at] != 0xff ? 0 : at + 1;
+}
+
 bool tool_code_move_call(const struct tool_image *image, const struct tool_instruction *call,
                          struct tool_moved *moved)
 {
     const uint8_t *bytes = bytes_of(image, call);
     uint8_t copy[TOOL_INSTRUCTION_MAX];
     bool is_direct = call->kind == TOOL_CODE_CALL;
-    size_t form_at = call->has_place ? (size_t)call->displacement_at - 1 : (size_t)call->length - 1;
-    if (!has_room(moved, 32) || moved->fixup_count + 1 >= TOOL_MOVED_FIXUPS_MAX ||
-        (!is_direct && !call->has_place && !call->by_register))
-        return false;
-    if (!is_direct && bytes[form_at - 1] != 0xff)
+    size_t form = form_at(bytes, call);
+    if (!has_room(moved, CALL_MAX) || moved->fixup_count + 1 >= TOOL_MOVED_FIXUPS_MAX ||
+        (!is_direct && form == 0))
         return false;
     append_push(moved, call->address + call->length);
     if (is_direct) {
@@ -99,7 +109,7 @@ bool tool_code_move_call(const struct tool_image *image, const struct tool_instr
         return true;
     }
     memcpy(copy, bytes, call->length);
-    copy[form_at] = (uint8_t)((copy[form_at] & ~0x38u) | 0x20u); /* ff /2, a call: ff /4, a jump */
+    copy[form] = (uint8_t)((copy[form] & ~0x38u) | 0x20u); /* ff /2, a call: ff /4, a jump */
     append(moved, copy, call->length);
     if (call->has_place)
         add_fixup(moved, call->target, moved->used - call->length + call->displacement_at);

@@ -3,13 +3,14 @@
 #include "tools/binary/patch/patchable.h"
 
 /* Through memory or a register: to another function if the caller's frame is all there is, and if
- * it cannot be a choice among places of its own (a table). */
+ * it cannot be a choice among places of its own (a table, labels). */
 static enum tool_patch_exit indirect_exit(const struct tool_patch *patch, size_t range,
                                           const struct tool_instruction *jump)
 {
-    bool has_tables = (patch->code->functions[range].flags & TOOL_CODE_TABLES) != 0;
+    bool has_places = (patch->code->functions[range].flags & TOOL_CODE_TABLES) != 0 ||
+                      patch->parts[range].has_labels;
     if (jump->is_untracked || jump->has_index || jump->is_table ||
-        (jump->by_register && has_tables) || !tool_patch_is_framed(patch->code, jump->address))
+        (jump->by_register && has_places) || !tool_patch_is_framed(patch->code, jump->address))
         return TOOL_EXIT_NONE;
     return TOOL_EXIT_TAIL;
 }

@@ -64,6 +64,18 @@ static bool is_torn(const struct tool_code *code, const struct tool_function *fu
     return next != function->end;
 }
 
+/* Programs that choose among labels may keep these in tables of their own. */
+static bool has_labels(const struct tool_code *code, const struct tool_function *function)
+{
+    uint32_t body = tool_patch_body(code, function);
+    const struct tool_instruction *all = code->instructions + function->first;
+    for (size_t i = 0; i < function->count; i++)
+        if (all[i].address > body && tool_code_is_marked(code, all[i].address) &&
+            tool_code_is_taken(code, all[i].address))
+            return true;
+    return false;
+}
+
 static bool is_jump(const struct tool_instruction *instruction)
 {
     return instruction->kind == TOOL_CODE_JUMP || instruction->kind == TOOL_CODE_BRANCH ||
@@ -267,6 +279,7 @@ static void first_look(struct tool_patch *patch)
                          ((function->flags & TOOL_CODE_PIECE) != 0 || is_cold(function->name));
         part->is_special = is_context(code, function);
         part->is_torn = is_torn(code, function);
+        part->has_labels = has_labels(code, function);
         if (part->is_piece && function->parent != i)
             part->owner = function->parent;
     }

@@ -12,6 +12,7 @@ struct tool_patch_place {
     uint32_t limit;     /* what fills up behind the range ends there at the latest */
     uint32_t free_from; /* the window before ends there */
     bool is_computed;   /* its function has a jump whose targets are not known */
+    bool is_parted;     /* an exit has no part in the entry's window */
 };
 
 /* The instructions [from, to], and what fills up behind. */

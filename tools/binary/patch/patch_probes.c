@@ -169,8 +169,9 @@ static bool add_entry(struct tool_patch_place *place, const struct tool_patch_wi
         patch->probe_count = count; /* too long for both */
         return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_FAR, probe.window);
     }
-    bool fits = move(place, window->from, window->to + (is_call ? 0 : 1), &moved) &&
-                (!is_call || tool_code_move_call(patch->code->image, last, &moved));
+    bool fits = move(place, window->from, window->to + (is_call ? 0 : 1), &moved);
+    if (fits && is_call && !tool_code_move_call(patch->code->image, last, &moved))
+        return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_IMMOVABLE, probe.window);
     probe.flags =
         (uint8_t)((is_call ? TTP_PATCH_PUSHES : 0) | (is_pad(place, window) ? TTP_PATCH_PAD : 0));
     if (is_pad(place, window))
@@ -211,6 +212,33 @@ static enum ttp_patch_reason judge_function(const struct tool_patch *patch, size
     return part->is_hooked ? TTP_PATCH_HOOKED : part->is_looped ? TTP_PATCH_LOOPED : TTP_PATCH_CAN;
 }
 
+/* The entry with the exit that it shares a window with; where that would be too long, alone. */
+static bool add_first(struct tool_patch_place *place, uint32_t body)
+{
+    struct tool_patch *patch = place->patch;
+    size_t first = body != place->patch->code->functions[place->range].start;
+    size_t count = patch->probe_count, byte_count = patch->byte_count;
+    size_t fixup_count = patch->fixup_count;
+    for (unsigned turn = 0; turn < 2; turn++) {
+        struct tool_patch_window window = {0};
+        enum ttp_patch_reason reason = judge_function(patch, place->range);
+        place->is_parted = turn == 1;
+        place->free_from = body;
+        patch->probe_count = count;
+        patch->byte_count = byte_count;
+        patch->fixup_count = fixup_count;
+        if (reason == TTP_PATCH_CAN)
+            reason = first < place->count ? tool_patch_find_entry(place, first, &window)
+                                          : TTP_PATCH_NO_ROOM;
+        if (reason == TTP_PATCH_CAN ? !add_entry(place, &window)
+                                    : !add_reason(place, TTP_PATCH_ENTRY, reason, body))
+            return false;
+        if (patch->probes[count].reason != TTP_PATCH_FAR)
+            break;
+    }
+    return true;
+}
+
 static bool add_function(struct tool_patch *patch, size_t range)
 {
     const struct tool_function *function = &patch->code->functions[range];
@@ -218,20 +246,12 @@ static bool add_function(struct tool_patch *patch, size_t range)
                                        .end = function->end,
                                        .first_probe = (uint32_t)patch->probe_count};
     struct tool_patch_place place;
-    struct tool_patch_window window = {0};
-    uint32_t body = tool_patch_body(patch->code, function);
     start_range(patch, range, &place);
-    enum ttp_patch_reason reason = judge_function(patch, range);
-    size_t first = body != function->start;
-    if (reason == TTP_PATCH_CAN)
-        reason =
-            first < place.count ? tool_patch_find_entry(&place, first, &window) : TTP_PATCH_NO_ROOM;
-    if (reason == TTP_PATCH_CAN ? !add_entry(&place, &window)
-                                : !add_reason(&place, TTP_PATCH_ENTRY, reason, body))
-        return false;
-    if (patch->probes[added.first_probe].reason == TTP_PATCH_CAN && !add_exits(&place))
+    if (!add_first(&place, tool_patch_body(patch->code, function)))
         return false;
     bool is_patched = patch->probes[added.first_probe].reason == TTP_PATCH_CAN;
+    if (is_patched && !add_exits(&place))
+        return false;
     for (uint32_t piece = patch->parts[range].first_piece; is_patched && piece != TOOL_PATCH_NOBODY;
          piece = patch->parts[piece].next_piece) {
         start_range(patch, piece, &place);

@@ -159,7 +159,7 @@ enum ttp_patch_reason tool_patch_find_entry(const struct tool_patch_place *place
         if (ends_flow(last) || is_call(last))
             break;
     }
-    if (reason == TTP_PATCH_CAN && !ends_flow(&place->all[window->to]) &&
+    if (reason == TTP_PATCH_CAN && !place->is_parted && !ends_flow(&place->all[window->to]) &&
         !is_call(&place->all[window->to]))
         join_exit(place, window);
     return reason;

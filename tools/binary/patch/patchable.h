@@ -32,6 +32,7 @@ struct tool_patch_part {
     bool is_looped;  /* its code jumps to its own start */
     bool is_hooked;  /* it calls the hooks */
     bool is_torn;    /* not all of it are instructions */
+    bool has_labels; /* addresses of places within it are held somewhere */
     bool is_special; /* it saves or restores contexts */
 };
 
