@@ -112,6 +112,16 @@ def test_some_stacks(program):
         assert by_threads == 40 and 40 <= found["shown"]["calls"] <= 41, found
         assert found["all"]["calls"] == found["shown"]["calls"], found
         assert found["all"]["calls"] + found["without_stack"]["calls"] == 403, found
+        drawn = subprocess.run([setting.COMMAND, "export", "--format", "folded", "some.ttape"],
+                               capture_output=True, text=True, timeout=60, check=True)
+        assert "the stacks of some system calls only" in drawn.stderr, drawn
+    done = subprocess.run([setting.COMMAND, "syscalls", "--json", "--report", "some.json", "--by",
+                           "path", "--calls", "getppid", "--stack-every", "10", "--", program],
+                          capture_output=True, timeout=60)
+    assert done.returncode == 11, done
+    with open("some.json") as file:
+        found = json.load(file)
+    assert 40 <= found["shown"]["calls"] <= 41 and found["without_stack"]["calls"] >= 362, found
     done = record("some.ttape", program, engine=["--syscalls=getppid", "--stack-rate", "1000000/s"])
     assert done.returncode == 11 and sum(
         calls for path, calls in paths_of("some.ttape").items() if "start_thread" in path) > 0

@@ -29,6 +29,22 @@ uint64_t tool_lost_events(const ttape_reader *reader)
     return add(info.lost_count > culled ? info.lost_count - culled : 0, dropped);
 }
 
+bool tool_stacks_are_sampled(const ttape_reader *reader)
+{
+    ttape_metadata_entry entry;
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
+        if (is_key(&entry, "syscalls_stack_every") || is_key(&entry, "syscalls_stack_rate"))
+            return true;
+    return false;
+}
+
+void tool_stacks_warn(const struct tool_input *input)
+{
+    if (tool_stacks_are_sampled(input->reader))
+        tool_message("'%s' has the stacks of some system calls only: the others are without a path",
+                     input->name);
+}
+
 void tool_losses_warn(const struct tool_input *input)
 {
     uint64_t lost = tool_lost_events(input->reader);

@@ -2,6 +2,7 @@
 #ifndef TOOL_LOSSES_H
 #define TOOL_LOSSES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tools/io/input.h"
@@ -12,5 +13,10 @@ uint64_t tool_lost_events(const ttape_reader *reader);
 
 /* One line on standard error where there are any. */
 void tool_losses_warn(const struct tool_input *input);
+
+/* Whether the stacks of some system calls only were recorded; and a line then, of verbs that draw
+ * the paths of all. */
+bool tool_stacks_are_sampled(const ttape_reader *reader);
+void tool_stacks_warn(const struct tool_input *input);
 
 #endif

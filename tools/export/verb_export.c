@@ -177,8 +177,10 @@ static int export_all(void *context, const struct tool_input *input)
                                  .path = options->output != NULL ? options->output : "-",
                                  .force = options->force};
     int status = prepare(options, &export);
-    if (status == TOOL_OK)
+    if (status == TOOL_OK) {
         tool_losses_warn(input);
+        tool_stacks_warn(input);
+    }
     if (status == TOOL_OK)
         status = run_format(&export, options->chosen);
     if (export.stepped_count > 0 && (status == TOOL_OK || status == TOOL_LOSS)) {

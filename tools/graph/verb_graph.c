@@ -227,8 +227,10 @@ static int run(void *context, const struct tool_input *input)
                                .keep_contexts = options->context != NULL};
     struct tool_graph_limits limits = limits_of(options);
     int status = tool_select(&selection, input, &options->choice);
-    if (status == TOOL_OK)
+    if (status == TOOL_OK) {
         tool_losses_warn(input);
+        tool_stacks_warn(input);
+    }
     if (status == TOOL_OK && options->reach != NULL) {
         status = reach(options, input, &selection);
     } else if (status == TOOL_OK) {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/losses.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
@@ -38,18 +39,6 @@ static bool is_own_module(const struct tool_sys *view, ttape_string path)
     if (view->asked.own != NULL)
         return matches(view->asked.own, path);
     return !tool_is_system_module(path) || is_executable(view->reader, path);
-}
-
-/* Whether the recorder took stacks of some calls only. */
-static bool is_sampled(const ttape_reader *reader)
-{
-    static const ttape_string every = {"syscalls_stack_every", 20},
-                              rate = {"syscalls_stack_rate", 19};
-    ttape_metadata_entry entry;
-    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
-        if (is_equal(entry.key, every) || is_equal(entry.key, rate))
-            return true;
-    return false;
 }
 
 static void find_own(struct tool_sys *view)
@@ -105,7 +94,7 @@ void tool_sys_open_view(struct tool_sys *view, const struct tool_input *input,
     view->path_nodes = tool_allocate(view->path_count + 1u, sizeof(uint32_t));
     tool_grow((void **)&view->nodes, &view->node_capacity, 1, sizeof(*view->nodes));
     view->nodes[view->node_count++] = (struct tool_sys_node){.function = TOOL_SYS_CUT};
-    view->is_sampled = is_sampled(view->reader);
+    view->is_sampled = tool_stacks_are_sampled(view->reader);
 }
 
 void tool_sys_close_view(struct tool_sys *view)

@@ -13,7 +13,8 @@ struct tool_sys_command {
     const char *engine;   /* as of `record`; NULL: its choice */
     const char *attach;   /* the process id in the place of a command, which argv is then not */
     const char *duration; /* NULL: to the end */
-    bool stacks;          /* with the stack of each call */
+    bool stacks;          /* with the stack of each call, */
+    const char *stack_every, *stack_rate; /* or of some; NULL: not asked for */
     const struct tool_call_choice *choice;
     char *folder, *trace; /* made by tool_sys_command_run */
 };

@@ -18,6 +18,7 @@
 struct options {
     const char *by, *format, *through, *to, *own, *path, *output, *report, *engine, *attach,
         *duration;
+    const char *stack_every, *stack_rate;
     struct tool_call_choice calls;
     struct tool_choice choice;
     struct tool_id depth, limit, descriptor;
@@ -58,6 +59,10 @@ static const struct tool_option table[] = {
      TOOL_AT(report)},
     {"engine", 0, "HOW", "of a command: as record has it: in-process, ptrace", NULL,
      TOOL_AT(engine)},
+    {"stack-every", 0, "N", "of a command: stacks of one in N calls of a thread only", NULL,
+     TOOL_AT(stack_every)},
+    {"stack-rate", 0, "N/s", "of a command: stacks of about N calls in a second of a thread only",
+     NULL, TOOL_AT(stack_rate)},
     {"format", 0, "FORMAT", "text (default), json, folded (stacks), dot (Graphviz's language)",
      NULL, TOOL_AT(format)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
@@ -283,6 +288,8 @@ static int run_command(struct options *options, char **argv)
                                         .duration = options->duration,
                                         .stacks = options->list || options->through != NULL ||
                                                   (options->by != NULL && options->by[0] != 'c'),
+                                        .stack_every = options->stack_every,
+                                        .stack_rate = options->stack_rate,
                                         .choice = &options->calls};
     bool is_recorded;
     int status = open_report(options);
@@ -311,14 +318,15 @@ int tool_verb_syscalls(int argc, char **argv)
     status = check_options(&options);
     bool is_recording = words != NULL || options.attach != NULL;
     bool is_for_recording = options.output != NULL || options.report != NULL ||
-                            options.engine != NULL || options.duration != NULL;
+                            options.engine != NULL || options.duration != NULL ||
+                            options.stack_every != NULL || options.stack_rate != NULL;
     char *attached[] = {(char *)"attached", NULL};
     if (status == TOOL_OK && (words != NULL) + (options.attach != NULL) + count != 1)
         status = tool_usage("syscalls", "syscalls needs one of a file, --attach and a process id, "
                                         "-- and a command");
     else if (status == TOOL_OK && !is_recording && is_for_recording)
-        status = tool_usage("syscalls", "--output, --report, --engine and --duration are for a "
-                                        "command, or --attach");
+        status = tool_usage("syscalls", "--output, --report, --engine, --duration and --stack-... "
+                                        "are for a command, or --attach");
     else if (status == TOOL_OK)
         status = is_recording ? run_command(&options, words != NULL ? words : attached)
                               : read_trace(&options, argv[0]);
