@@ -123,6 +123,8 @@ static ttape_status read_stream(struct ttape_last *l, struct ttp_last_reading *r
     ttape_status status = read_calls(l, r, thread, err);
     thread->end = r->end;
     thread->end_ns = r->end_ns;
+    thread->fault_signal = r->fault_signal;
+    thread->fault_address = r->fault_address;
     if (status == TTAPE_OK)
         status = keep_frames(l, r, thread, err);
     if (status == TTAPE_E_MEMORY || status == TTAPE_E_LIMIT)

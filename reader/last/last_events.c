@@ -34,11 +34,25 @@ bool ttape_last_end_of(const ttape_reader *reader, const ttape_event_item *item,
     return true;
 }
 
+/* F-FCT-12 */
+static void take_fault(struct ttp_last_reading *r, const ttape_event_item *item)
+{
+    ttape_site site;
+    const ttape_value *values = item->values;
+    if (item->value_count < 2 || values[0].type != TTAPE_VALUE_UNSIGNED ||
+        values[1].type != TTAPE_VALUE_POINTER ||
+        ttape_reader_get_site(r->reader, item->event.site, &site) != TTAPE_OK ||
+        site.kind != TTAPE_SITE_MARKER || !is_named(&site, "tracetape:fault"))
+        return;
+    r->fault_signal = values[0].number;
+    r->fault_address = values[1].number;
+}
+
 void ttp_last_begin(struct ttp_last_reading *r)
 {
     r->count = r->open_count = 0;
     r->end = (ttape_last_end){0};
-    r->end_ns = 0;
+    r->end_ns = r->fault_signal = r->fault_address = 0;
 }
 
 /* F-FCT-10: the last one counts, unless it does not say how and another does. */
@@ -48,6 +62,7 @@ static void take_leaf(struct ttp_last_reading *r, const ttape_event_item *item)
     if (ttape_last_end_of(r->reader, item, &said) &&
         (said.how != 0 || !r->end.is_known || r->end.how == 0))
         r->end = said;
+    take_fault(r, item);
 }
 
 static ttape_status take_enter(struct ttp_last_reading *r, const ttape_event *event,

@@ -16,6 +16,7 @@ struct ttp_last_reading {
     uint32_t open_count, open_capacity;
     ttape_last_end end;
     uint64_t end_ns;
+    uint64_t fault_signal, fault_address; /* of the last fact of a fault; 0: none */
 };
 
 void ttp_last_begin(struct ttp_last_reading *r); /* nothing has been read yet */

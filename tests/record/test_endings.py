@@ -119,6 +119,22 @@ def check_child(checks, trace, program):
         checks.equal(ends, ["exited with code 0", wanted], f"a child, {how}")
 
 
+def check_fault(checks, trace, program):
+    """Where it was (F-FCT-12), as the program's own handler is told; a signal sent is no fault."""
+    for how, status, wanted in (("told", 139, 0x1234), ("untold", 139, None), ("sent", 11, None)):
+        done = setting.run(setting.record_words(trace, [program, how], "-f"))
+        checks.equal(done.status, status, f"a fault, {how}: status")
+        main = [thread for thread in last(trace)["threads"] if thread["tid"] == thread["pid"]]
+        checks.equal([thread.get("fault_address") for thread in main], [wanted],
+                     f"a fault, {how}: address")
+        said = "  SIGSEGV at address 0x1234\n" in setting.tracetape("last", trace).out.decode()
+        checks.equal(said, wanted is not None, f"a fault, {how}: last")
+        dump = setting.tracetape("dump", trace).out.decode()
+        checks.equal(len(re.findall(r"tracetape:fault\(11, 0x1234\)", dump)),
+                     int(wanted is not None), f"a fault, {how}: dump")
+        checks.equal(traces.verify(trace), None, f"a fault, {how}: verify")
+
+
 def check_late_exit(checks, work, program):
     """The recorder is killed, then the program exits: it has said so where `recover` looks."""
     trace = work / "late.ttape"
@@ -200,6 +216,7 @@ def main():
             if how == "stuck":
                 check_stuck(checks, trace, done, took_ns)
         check_child(checks, work / "child.ttape", program)
+        check_fault(checks, work / "fault.ttape", program)
         check_small_stack(checks, work / "stack.ttape", program)
         check_killed_recorder(checks, work, program)
         check_late_exit(checks, work, program)

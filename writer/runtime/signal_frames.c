@@ -11,6 +11,7 @@
 #define SCAN_WORDS 32768u /* more of a handler's own frame than that is not looked through */
 #define SIGNALS    64u
 #define USER_CODE  0x33u /* the code segment */
+#define NO_ADDRESS 0x80u /* of siginfo's code, from there on and below 1: there is none */
 
 /* Words of the kernel's frame from the return address on. */
 enum frame_word {
@@ -21,7 +22,9 @@ enum frame_word {
     WORD_STACK_SIZE = 5,
     WORD_SEGMENTS = 24,
     WORD_MASK = 38,
-    WORD_INFO = 39
+    WORD_INFO = 39, /* signal and error */
+    WORD_CODE = 40,
+    WORD_ADDRESS = 41
 };
 
 /* Where sigaction is not ours, what was found once may not be true any more. */
@@ -160,4 +163,18 @@ uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, 
         found = ask_mask(handler, frame[WORD_MASK]);
     *number = found <= SIGNALS ? found : 0;
     return (uintptr_t)frame;
+}
+
+/* The action says whether the kernel has written what stands behind the context. */
+bool ttp_signal_fault(uintptr_t location, uintptr_t handler, uint32_t number, uint64_t *address)
+{
+    const uint64_t *frame = (const uint64_t *)location;
+    struct kernel_sigaction action = {0};
+    bool is_fault = number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
+    if (!is_fault || ttp_process.avoids_system_calls || !ask_action(number, &action) ||
+        action.handler != handler || (action.flags & SA_SIGINFO) == 0)
+        return false;
+    uint32_t code = (uint32_t)frame[WORD_CODE];
+    *address = frame[WORD_ADDRESS];
+    return (uint32_t)frame[WORD_INFO] == number && code - 1 < NO_ADDRESS - 1;
 }

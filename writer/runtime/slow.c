@@ -115,10 +115,20 @@ static void forget_deep(const struct operation *op)
         ttp_stack_current()->recorded_count += (size_t)count;
 }
 
-static void enter_deep_handler(const struct operation *op, uintptr_t function, uint32_t number)
+/* Behind the begin of its signal. */
+static void tell_fault(uintptr_t location, uintptr_t function, uint32_t number)
+{
+    uint64_t address;
+    if (ttp_signal_fault(location, function, number, &address))
+        ttp_fact_write_fault(number, address);
+}
+
+static void enter_deep_handler(const struct operation *op, uintptr_t function, uintptr_t location,
+                               uint32_t number)
 {
     struct ttp_thread_page *page = ttp_thread.page;
     put_deep(op, TTP_EXT_SIGNAL_BEGIN, false, number, 1);
+    tell_fault(location, function, number);
     put_deep(op, TTP_TAG_ENTER, true, function, 1);
     if (page->deep_handler_count < TTP_DEEP_HANDLERS)
         page->deep_handlers[page->deep_handler_count++] = page->deep_frames;
@@ -223,13 +233,14 @@ static bool enter_handler(struct operation *op, uintptr_t function, uintptr_t ca
     if (location == 0 || is_running_handler(location, call_site))
         return false;
     if (ttp_thread.page->deep_frames != 0 || is_full(2)) {
-        enter_deep_handler(op, function, number);
+        enter_deep_handler(op, function, location, number);
         return true;
     }
     ttp_thread.stacks->has_marks = true;
     ttp_adopt_page(op);
     push_frame(UINTPTR_MAX, TTP_FRAME_MARK + number, location);
     ttp_put_extension(op, TTP_EXT_SIGNAL_BEGIN, number, 1);
+    tell_fault(location, function, number);
     ttp_adopt_page(op);
     push_frame(op->sp, function | TTP_FRAME_HANDLER, call_site);
     ttp_put_call(op, TTP_TAG_ENTER, function, 1);

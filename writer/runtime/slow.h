@@ -115,6 +115,9 @@ static inline bool ttp_stack_holds(const struct ttp_runtime_stack *stack, uintpt
  * signal, 0 where it is not known. */
 bool ttp_is_signal_return(uintptr_t call_site);
 uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, uint32_t *number);
+/* In such a place: whether that signal was a fault of the program's of which the handler is told
+ * where it was. */
+bool ttp_signal_fault(uintptr_t location, uintptr_t handler, uint32_t number, uint64_t *address);
 /* The next frame that the kernel made for a handler, from its return address on, or NULL. */
 const uint64_t *ttp_signal_next(uintptr_t from, uintptr_t end);
 
@@ -224,11 +227,13 @@ enum ttp_fact {
     TTP_FACT_THREAD_CREATE_FAILED,
     TTP_FACT_THREAD_START,
     TTP_FACT_PROCESS_CREATE,
-    TTP_FACT_THREAD_NAME
+    TTP_FACT_THREAD_NAME,
+    TTP_FACT_FAULT
 };
 /* Of a thread that is in a call; nothing otherwise. */
 void ttp_fact_pass(enum ttp_fact fact, uint64_t first, uint64_t second, uintptr_t sp);
 void ttp_fact_name(uint32_t thread_id, const char *name, uint32_t size_bytes, uintptr_t sp);
+void ttp_fact_write_fault(uint32_t number, uint64_t address);
 void ttp_fact_write_start(void); /* where the thread's own is still to be written, and can be */
 /* The process ends: how is of enum ttape_process_end, status what it leaves to its parent. */
 void ttp_fact_end(uint32_t how, int status);

@@ -61,7 +61,10 @@ typedef struct ttape_last_thread {
     const ttape_last_call *calls; /* the earliest first */
     uint32_t call_count;
     bool has_more_calls; /* before them */
-    uint64_t reserved[4];
+    /* The last fault in what was read, for which the program has a handler (spec/facts.md), and the
+     * address that it was about. 0: none. */
+    uint64_t fault_signal, fault_address;
+    uint64_t reserved[2];
 } ttape_last_thread;
 
 /* *out is NULL on failure. Limits: TTAPE_E_LIMIT past memory_bytes. */

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,26 @@ ALONE static void asks(void)
     _exit(8);
 }
 
+/* The fault comes again, then without a handler. */
+ALONE static void once(int number) { signal(number, SIG_DFL); }
+
+ALONE static void told(int number, siginfo_t *info, void *context)
+{
+    (void)info;
+    (void)context;
+    once(number);
+}
+
+static bool takes_faults(void)
+{
+    struct sigaction action = {.sa_sigaction = told, .sa_flags = SA_SIGINFO};
+    if (strcmp(how, "untold") == 0) {
+        action.sa_flags = 0;
+        action.sa_handler = once;
+    }
+    return sigaction(SIGSEGV, &action, NULL) == 0;
+}
+
 ALONE static void innermost(long milliseconds)
 {
     if (strcmp(how, "stuck") == 0)
@@ -63,6 +84,10 @@ ALONE static void innermost(long milliseconds)
         waits();
     else if (strcmp(how, "segv") == 0)
         *(volatile int *)0 = 1;
+    else if ((strcmp(how, "told") == 0 || strcmp(how, "untold") == 0) && takes_faults())
+        *(volatile int *)0x1234 = 1;
+    else if (strcmp(how, "sent") == 0 && takes_faults())
+        raise(SIGSEGV);
     else if (strcmp(how, "abort") == 0)
         abort();
     else if (strcmp(how, "exit") == 0)

@@ -14,11 +14,13 @@ static ttape_rt_site sites[] = {[TTP_FACT_THREAD_CREATE] = FACT("thread_create")
                                 [TTP_FACT_THREAD_CREATE_FAILED] = FACT("thread_create_failed"),
                                 [TTP_FACT_THREAD_START] = FACT("thread_start"),
                                 [TTP_FACT_PROCESS_CREATE] = FACT("process_create"),
-                                [TTP_FACT_THREAD_NAME] = FACT("thread_name")};
+                                [TTP_FACT_THREAD_NAME] = FACT("thread_name"),
+                                [TTP_FACT_FAULT] = FACT("fault")};
 static const uint32_t second_types[] = {[TTP_FACT_THREAD_CREATE] = TTAPE_VALUE_POINTER,
                                         [TTP_FACT_THREAD_CREATE_FAILED] = TTAPE_VALUE_UNSIGNED,
                                         [TTP_FACT_THREAD_START] = TTAPE_VALUE_UNSIGNED,
-                                        [TTP_FACT_PROCESS_CREATE] = TTAPE_VALUE_POINTER};
+                                        [TTP_FACT_PROCESS_CREATE] = TTAPE_VALUE_POINTER,
+                                        [TTP_FACT_FAULT] = TTAPE_VALUE_POINTER};
 
 static void make(ttape_value *values, enum ttp_fact fact, uint64_t first, uint64_t second)
 {
@@ -57,6 +59,16 @@ void ttp_fact_write_start(void)
     ttp_thread.start_number = 0; /* a handler must not write it once more */
     make(values, TTP_FACT_THREAD_START, number, ttp_thread.starter_id);
     if (!ttp_marker_write(&sites[TTP_FACT_THREAD_START], values, VALUES) && ttp_has_state())
+        ttp_add_here(&ttp_thread.page->dropped, 1);
+}
+
+void ttp_fact_write_fault(uint32_t number, uint64_t address)
+{
+    ttape_value values[VALUES];
+    if (ttp_is_dropping() || ttp_arena.head.mode != TTP_MODE_ON)
+        return;
+    make(values, TTP_FACT_FAULT, number, address);
+    if (!ttp_marker_write(&sites[TTP_FACT_FAULT], values, VALUES) && ttp_has_state())
         ttp_add_here(&ttp_thread.page->dropped, 1);
 }
 
