@@ -7,6 +7,7 @@
 #include "tests/asserts.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_words.h"
+#include "writer/arena/call_contents.h"
 
 struct row {
     const char *name;
@@ -219,6 +220,11 @@ static const struct row rows[] = {
     {"set_robust_list", {0x7f55, 24}, {0}, 0, "set_robust_list(0x7f55, 24) = 0"},
     {"close_range", {3, 0xffffffff, 0}, {0}, 0, "close_range(3, 4294967295, 0) = 0"},
     {"fadvise64", {3, 0, 0, 2}, {0}, 0, "fadvise64(3, 0, 0, POSIX_FADV_SEQUENTIAL) = 0"},
+    {"accept4",
+     {3, 0x7ffe, 0x7fff, 02000000},
+     {0},
+     4,
+     "accept4(3, 0x7ffe, 0x7fff, SOCK_CLOEXEC) = 4"},
     {"getrusage", {0xffffffff, 0x7ffe}, {0}, 0, "getrusage(RUSAGE_CHILDREN, 0x7ffe) = 0"},
     {"open",
      {0, 0x80000000, 0},
@@ -305,6 +311,25 @@ START_TEST(test_kernel_words_of_paths)
 }
 END_TEST
 
+/* What is read in a traced program is what these letters say. */
+START_TEST(test_kernel_contents_are_those_of_letters)
+{
+    for (uint32_t i = 0; i < TTP_CALL_NUMBERS; i++) {
+        const struct tool_kernel_call *known = tool_kernel_call_numbered(i);
+        const char *letters = known != NULL && known->arguments != NULL ? known->arguments : "";
+        struct ttp_call_contents expected = {0};
+        for (uint32_t k = 0; letters[k] != '\0'; k++)
+            if (letters[k] == 's' || letters[k] == 'S')
+                expected.strings |= (uint8_t)(1u << k);
+            else if (letters[k] == 'b')
+                expected.given = (uint8_t)(k + 1);
+            else if (letters[k] == '<' || letters[k] == '>')
+                expected.filled = (uint8_t)(k + 1);
+        ck_assert_msg(memcmp(&expected, &ttp_call_contents[i], sizeof(expected)) == 0, "%u", i);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("kernel_words");
@@ -313,6 +338,7 @@ int main(void)
     tcase_add_loop_test(all, test_kernel_words_of_calls, 0, (int)(sizeof(rows) / sizeof(*rows)));
     tcase_add_test(all, test_kernel_words_of_contents);
     tcase_add_test(all, test_kernel_words_of_paths);
+    tcase_add_test(all, test_kernel_contents_are_those_of_letters);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

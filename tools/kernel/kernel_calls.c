@@ -91,7 +91,7 @@ static const struct tool_kernel_call table[] = {
     {76, "F", "s+"},       /* truncate */
     {77, "D", "f+"},       /* ftruncate */
     {78, "D", "fpu"},      /* getdents */
-    {79, "F", "pu"},       /* getcwd */
+    {79, "F", ">u"},       /* getcwd */
     {80, "F", "s"},        /* chdir */
     {81, "D", "f"},        /* fchdir */
     {82, "F", "ss"},       /* rename */
@@ -101,7 +101,7 @@ static const struct tool_kernel_call table[] = {
     {86, "F", "ss"},       /* link */
     {87, "F", "s"},        /* unlink */
     {88, "F", "ss"},       /* symlink */
-    {89, "F", "spu"},      /* readlink */
+    {89, "F", "s<u"},      /* readlink */
     {90, "F", "sm"},       /* chmod */
     {91, "D", "fm"},       /* fchmod */
     {92, "F", "sdd"},      /* chown */
@@ -146,8 +146,8 @@ static const struct tool_kernel_call table[] = {
     {134, "F", NULL},      /* uselib */
     {137, "F", "sp"},      /* statfs */
     {138, "D", "fp"},      /* fstatfs */
-    {140, "", "dd"},       /* getpriority */
-    {141, "", "ddd"},      /* setpriority */
+    {140, "", "!d"},       /* getpriority */
+    {141, "", "!dd"},      /* setpriority */
     {149, "M", "pu"},      /* mlock */
     {150, "M", "pu"},      /* munlock */
     {151, "M", "x"},       /* mlockall */
@@ -221,7 +221,7 @@ static const struct tool_kernel_call table[] = {
     {264, "FD", "asas"},   /* renameat */
     {265, "FD", "asas@"},  /* linkat */
     {266, "FD", "sas"},    /* symlinkat */
-    {267, "FD", "aspu"},   /* readlinkat */
+    {267, "FD", "as<u"},   /* readlinkat */
     {268, "FD", "asm"},    /* fchmodat */
     {269, "FD", "asA"},    /* faccessat */
     {270, "DW", "dppppp"}, /* pselect6 */
@@ -263,7 +263,7 @@ static const struct tool_kernel_call table[] = {
     {308, "D", NULL},      /* setns */
     {313, "D", NULL},      /* finit_module */
     {316, "FD", "asasR"},  /* renameat2 */
-    {318, "", "pun"},      /* getrandom */
+    {318, "", "<un"},      /* getrandom */
     {319, "D", "S#"},      /* memfd_create */
     {322, "FDP", "asppx"}, /* execveat */
     {325, "M", NULL},      /* mlock2 */

@@ -76,11 +76,11 @@ static const struct word advice_words[] = {
     W(MADV_PAGEOUT),       W(MADV_MERGEABLE),  W(MADV_UNMERGEABLE), W(MADV_POPULATE_READ),
     W(MADV_POPULATE_WRITE)};
 static const struct word signal_words[] = {
-    W(SIGHUP),    W(SIGINT),  W(SIGQUIT),  W(SIGILL),  W(SIGTRAP), W(SIGABRT),
-    W(SIGBUS),    W(SIGFPE),  W(SIGKILL),  W(SIGUSR1), W(SIGSEGV), W(SIGUSR2),
-    W(SIGPIPE),   W(SIGALRM), W(SIGTERM),  W(SIGCHLD), W(SIGCONT), W(SIGSTOP),
-    W(SIGTSTP),   W(SIGTTIN), W(SIGTTOU),  W(SIGURG),  W(SIGXCPU), W(SIGXFSZ),
-    W(SIGVTALRM), W(SIGPROF), W(SIGWINCH), W(SIGIO),   W(SIGPWR),  W(SIGSYS)};
+    W(SIGHUP),  W(SIGINT),    W(SIGQUIT), W(SIGILL),  W(SIGTRAP),   W(SIGABRT), W(SIGBUS),
+    W(SIGFPE),  W(SIGKILL),   W(SIGUSR1), W(SIGSEGV), W(SIGUSR2),   W(SIGPIPE), W(SIGALRM),
+    W(SIGTERM), W(SIGSTKFLT), W(SIGCHLD), W(SIGCONT), W(SIGSTOP),   W(SIGTSTP), W(SIGTTIN),
+    W(SIGTTOU), W(SIGURG),    W(SIGXCPU), W(SIGXFSZ), W(SIGVTALRM), W(SIGPROF), W(SIGWINCH),
+    W(SIGIO),   W(SIGPWR),    W(SIGSYS)};
 static const struct word mask_words[] = {W(SIG_BLOCK), W(SIG_UNBLOCK), W(SIG_SETMASK)};
 static const struct word access_words[] = {W(F_OK), W(R_OK), W(W_OK), W(X_OK)};
 static const struct word wait_words[] = {W(WNOHANG), W(WUNTRACED), W(WEXITED), W(WCONTINUED),
@@ -250,6 +250,7 @@ static const struct word fadvise_words[] = {W(POSIX_FADV_NORMAL),     W(POSIX_FA
 static const struct word allocate_words[] = {W(FALLOC_FL_KEEP_SIZE), W(FALLOC_FL_PUNCH_HOLE),
                                              W(FALLOC_FL_COLLAPSE_RANGE), W(FALLOC_FL_ZERO_RANGE),
                                              W(FALLOC_FL_INSERT_RANGE)};
+static const struct word priority_words[] = {W(PRIO_PROCESS), W(PRIO_PGRP), W(PRIO_USER)};
 static const struct word memfd_words[] = {W(MFD_CLOEXEC), W(MFD_ALLOW_SEALING), W(MFD_HUGETLB)};
 
 #define SET(letter, kind, mask, unknown, words)                                                    \
@@ -304,6 +305,7 @@ static const struct words sets[] = {
     SET('n', FLAGS, 0, "GRND_???", random_words),
     SET('&', CODES, 0, "POSIX_FADV_???", fadvise_words),
     SET('$', FLAGS, 0, "FALLOC_FL_???", allocate_words),
+    SET('!', CODES, 0, "PRIO_???", priority_words),
     SET('#', FLAGS, 0, "MFD_???", memfd_words),
 };
 
@@ -387,9 +389,11 @@ bool tool_kernel_put_flags(struct tool_output *out, char letter, uint64_t value)
         return true;
     }
     uint64_t code = set->kind == CODED ? value & set->mask : value;
-    put_code(out, set, code);
+    bool has_code = value == code || code_name(set, code) != NULL;
+    if (has_code)
+        put_code(out, set, code);
     if (value != code)
-        put_bits(out, set, value & ~code, true);
+        put_bits(out, set, has_code ? value & ~code : value, has_code);
     return true;
 }
 

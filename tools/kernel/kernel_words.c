@@ -116,10 +116,13 @@ static void put_argument(struct tool_output *out, const struct tool_call_values 
 {
     const ttape_value *value = &call->arguments[i];
     uint64_t whole = number_at(call, i + 1);
-    bool is_filled = letter == '<' && call->result_count > 1 && call->results[0].number > 0;
-    if (is_filled) {
-        value = &call->results[1];
+    ttape_value filled;
+    if ((letter == '<' || letter == '>') && call->result_count > 1) {
+        filled = call->results[1];
         whole = call->results[0].number;
+        value = &filled;
+        if (letter == '>' && whole > 0 && filled.bytes.size_bytes == whole--)
+            filled.bytes.size_bytes--; /* without the zero */
     }
     put_value(out, letter, value, whole);
 }

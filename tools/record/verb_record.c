@@ -100,6 +100,10 @@ static const struct tool_option table[] = {
      TOOL_AT(cull_hot)},
     {"syscalls", 0, "[=CHOICE]", "system calls, too: read,write  %file  /^epoll_/  !futex",
      tool_parse_record_calls, TOOL_AT(calls)},
+    {"args", 0, NULL, "with what system calls are given, paths in words, and what they return",
+     NULL, TOOL_AT(calls.arguments)},
+    {"data", 0, "[=N]", "and with the first N bytes (32) of buffers that they read and write",
+     tool_parse_data, TOOL_AT(calls.data_bytes)},
     {"stacks", 0, "[=WHAT]", "with each system call, the stack that led to it: whole, application",
      tool_parse_stacks, TOOL_AT(calls)},
     {"own", 0, "REGEX", "modules that are the application, not the system's libraries",
@@ -308,9 +312,7 @@ static int record(const struct options *options, char **argv,
                          " names it)");
     hold_size_signal(&size_action);
     ttape_recover_left(say_left, (void *)options);
-    if (options->by_ptrace &&
-        !tool_trace_open(&trace, options->calls.given ? recording_options->syscalls.chosen : NULL,
-                         options->calls.stacks)) {
+    if (options->by_ptrace && !tool_trace_open(&trace, &recording_options->syscalls)) {
         free(runtime);
         return TOOL_CANNOT;
     }

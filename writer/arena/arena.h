@@ -65,9 +65,11 @@ enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /*
 /* System calls whose numbers are below, and what of them is recorded. */
 #define TTP_CALL_NUMBERS    512u
 #define TTP_CALLS_ON        1u
-#define TTP_CALLS_RESULTS   2u /* with what they return */
-#define TTP_CALLS_ARGUMENTS 4u /* and what they are given */
-#define TTP_CALLS_STACKS    8u /* with the stack that led there */
+#define TTP_CALLS_RESULTS   2u    /* with what they return */
+#define TTP_CALLS_ARGUMENTS 4u    /* and what they are given */
+#define TTP_CALLS_STACKS    8u    /* with the stack that led there */
+#define TTP_CALL_STRING_MAX 4096u /* bytes of a string argument; a longer one is cut there */
+#define TTP_CALL_DATA_MAX   4096u /* of a buffer, at most */
 
 /* Requests, of traced programs and of `control`, are counters: the recorder acts when one has
  * changed. */
@@ -136,6 +138,8 @@ struct ttp_arena_head {
      * modules without a plan */
     uint32_t patched_functions, patched_exits, unpatched_functions, unpatched_exits;
     uint32_t hooked_functions, unpatched_modules;
+    /* before the magic: bytes of a buffer that are recorded with a system call (call_contents.h) */
+    uint32_t call_data_bytes;
 };
 
 /* What a process tells of the programs that it executes, for the recorder to know who never came.

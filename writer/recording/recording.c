@@ -232,14 +232,13 @@ static ttape_status take_options(ttape_recording_options *o, const ttape_recordi
 {
     if (options != NULL)
         TTP_TRY(ttp_take_sized(o, sizeof *o, options, "recording", err));
-    TTP_TRY(ttp_check_reserved(o->syscalls.reserved, 1, "call option", err));
     TTP_TRY(ttp_check_reserved(o->patch.reserved, 4, "patch option", err));
     o->thread_bytes = o->thread_bytes == 0 ? DEFAULT_THREAD : o->thread_bytes;
     o->spill_bytes = o->spill_bytes == 0 ? DEFAULT_SPILL : o->spill_bytes;
     if (o->writer.partition_events == 0)
         o->writer.partition_events = o->live ? LIVE_PARTITION : DEFAULT_PARTITION;
     if (o->clock > TTAPE_CLOCK_NONE || o->when_full > TTAPE_FULL_DROP ||
-        o->writer.partition_events > 16000000u)
+        o->writer.partition_events > 16000000u || o->syscalls.data_bytes > TTP_CALL_DATA_MAX)
         return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "an option is out of range");
     fit_memory(&o->writer);
     return TTAPE_OK;

@@ -67,11 +67,13 @@ void ttp_event_missed(void); /* one that a thread could not record */
 /* ready.c: whether to go on at all: a thread that has its state, or gets it. */
 bool ttp_ready(uintptr_t sp);
 
-/* patch/calls.c: values of a call's beginning or end, all of one type. */
+/* patch/calls.c: values of a call's beginning or end, all of one type, but for those whose contents
+ * were read. */
 #define TTP_CALL_VALUES_MAX 6u
 struct ttp_call_values {
     uint32_t type, count;
     uint64_t numbers[TTP_CALL_VALUES_MAX];
+    struct ttp_call_texts *texts; /* patch.h; NULL: all are numbers */
 };
 /* The record and its values, in neighbouring places; false: no place, or not this process's. */
 bool ttp_call_write(uint32_t process, uint64_t tag, uintptr_t key,
@@ -299,6 +301,7 @@ void ttp_calls_begin(void);
 void ttp_calls_modules_changed(void);
 void ttp_unwind_begin(void);
 void ttp_walk_cache_end(void); /* of the thread */
+void ttp_call_texts_end(void);
 
 /* starts.c, execs.c */
 void ttp_starts_begin(void);

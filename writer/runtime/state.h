@@ -149,6 +149,7 @@ struct ttp_thread_state {
     uintptr_t shared_sp; /* of the system call that makes such a process; 0: none does */
     bool shared_with_vfork;
     struct ttp_walk_cache *walk_cache;    /* patch/call_paths.c */
+    struct ttp_call_texts *call_texts;    /* patch/call_texts.c */
     struct ttp_stack_sample stack_sample; /* patch/calls.c */
 };
 

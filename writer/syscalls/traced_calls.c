@@ -76,12 +76,9 @@ static void write_exit(struct ttp_tracer *tracer, struct ttp_traced *thread,
     if (!call->is_written)
         return;
     (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT, call->key);
-    if (!has_result || result >= 0 || result < -4095)
-        return;
-    uint8_t type = TTAPE_VALUE_SIGNED;
-    uint64_t value = (uint64_t)result;
-    const struct ttp_outside_field fields[2] = {{&type, 1}, {&value, sizeof(value)}};
-    (void)ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_VALUES, fields, 2);
+    bool is_error = result < 0 && result >= -4095;
+    if (has_result && (is_error || tracer->options->arguments))
+        ttp_traced_result(tracer, thread, call, result);
 }
 
 /* Calls that a jump has left. */
@@ -101,7 +98,7 @@ static void drop_left(struct ttp_tracer *tracer, struct ttp_traced *thread, uint
 }
 
 static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number,
-                  uint64_t sp)
+                  uint64_t sp, const uint64_t *arguments)
 {
     struct ttp_traced_call *top =
         thread->open_count > 0 ? &thread->open[thread->open_count - 1] : NULL;
@@ -119,6 +116,8 @@ static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t
         tracer->counts->other_calls += number >= TTAPE_CALL_NUMBERS;
         call.key = key_of(tracer, thread, number);
         call.is_written = ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, call.key);
+        if (call.is_written && tracer->options->arguments)
+            ttp_traced_arguments(tracer, thread, &call, arguments);
     }
     thread->open[thread->open_count++] = call;
 }
@@ -164,11 +163,15 @@ void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
         ptrace(PTRACE_GET_SYSCALL_INFO, (pid_t)thread->tid, (void *)sizeof(info), &info) <= 0)
         return;
     bool is_other = info.arch != AUDIT_ARCH_X86_64;
+    uint64_t arguments[TTP_TRACED_ARGUMENTS] = {0};
+    if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
+        for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++)
+            arguments[i] = info.entry.args[i];
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
         enter(tracer, thread,
               is_other || info.entry.nr >= TTAPE_CALL_NUMBERS ? TTAPE_CALL_NUMBERS
                                                               : (uint32_t)info.entry.nr,
-              info.stack_pointer);
+              info.stack_pointer, arguments);
     else if (info.op == PTRACE_SYSCALL_INFO_EXIT)
         leave(tracer, thread, info.exit.rval);
 }

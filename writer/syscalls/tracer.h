@@ -12,8 +12,11 @@
 
 #define TTP_CALLS_OPEN 64u /* calls in handlers in calls in handlers ... */
 
+#define TTP_TRACED_ARGUMENTS 6u
+
 struct ttp_traced_call {
     uint64_t sp, key;
+    uint64_t filled_at; /* the buffer that it fills, where that is recorded; 0: none */
     uint32_t number;
     bool is_pending; /* it was interrupted, and whether it goes on is not known yet */
     bool is_written;
@@ -78,6 +81,13 @@ void ttp_paths_free(struct ttp_traced_paths *paths);
 /* The tracer on the processor of the thread, as waking another one costs more than the call; where
  * there are several threads, on any. Now and then. */
 void ttp_tracer_place(struct ttp_tracer *tracer);
+
+/* ---- traced_values.c: behind the record of a call's entry or exit ---- */
+
+void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                          struct ttp_traced_call *call, const uint64_t *arguments);
+void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                       const struct ttp_traced_call *call, int64_t result);
 
 /* ---- traced_calls.c: what is written of a stop ---- */
 

@@ -71,7 +71,7 @@ typedef struct ttape_site_rules {
 typedef struct ttape_syscall_options {
     uint64_t chosen[TTAPE_SYSCALL_NUMBERS / 64]; /* bits by number; all 0: none */
     bool no_results;                             /* without what they return */
-    bool arguments;                              /* with what they are given: six numbers */
+    bool arguments;   /* with what they are given: six numbers, paths and names as strings */
     bool stacks;      /* with the stack that led to each, where no recorded function is open */
     bool is_attached; /* of a process that runs already; for the metadata */
     const char *plan_folder; /* an absolute path; NULL: programs stay as they are, another
@@ -83,7 +83,8 @@ typedef struct ttape_syscall_options {
     /* Stacks are taken of one in so many calls of a thread, which is anywhere among them; or of
      * about so many in a second of a thread (of all, without a clock), which goes first. 0: all. */
     uint32_t stack_every, stack_rate;
-    uint64_t reserved[1];
+    uint64_t
+        data_bytes; /* with arguments: of buffers, too, so many bytes, 4,096 at most; 0: none */
 } ttape_syscall_options;
 
 /* Functions without compiled-in hooks, of the programs' own executables: where a program starts,

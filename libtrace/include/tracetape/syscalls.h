@@ -34,8 +34,10 @@ typedef struct ttape_trace_options {
     /* The plan of a module (`tracetape binary`), which stays as it is while programs are traced;
      * NULL: it has none, and stacks end there. */
     const void *(*plan)(void *context, const char *module_path, size_t *size_bytes);
-    void *context; /* of both */
-    uint64_t reserved[4];
+    void *context;       /* of both */
+    bool arguments;      /* with what calls are given, as of ttape_syscall_options, and results */
+    uint64_t data_bytes; /* as there */
+    uint64_t reserved[2];
 } ttape_trace_options;
 
 /* What was seen, and what was not. */

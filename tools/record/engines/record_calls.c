@@ -11,6 +11,9 @@
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
 
+#define DATA_DEFAULT 32u /* as strace has it */
+#define DATA_MAX     4096u
+
 /* A module without a plan is not seen, and the runtime says so. */
 static void make_plan(void *context, const char *module_path)
 {
@@ -32,6 +35,13 @@ bool tool_parse_stacks(const char *text, void *into)
     calls->stacks = true;
     calls->application = text != NULL && strcmp(text, "application") == 0;
     return text == NULL || calls->application || strcmp(text, "whole") == 0;
+}
+
+bool tool_parse_data(const char *text, void *into)
+{
+    uint32_t *bytes = into;
+    *bytes = DATA_DEFAULT;
+    return text == NULL || (tool_parse_u32(text, bytes) && *bytes > 0 && *bytes <= DATA_MAX);
 }
 
 bool tool_parse_stack_rate(const char *text, void *into)
@@ -61,7 +71,8 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_optio
     if (!calls->given)
         return true;
     choose(&calls->choice, into);
-    into->arguments = calls->arguments;
+    into->arguments = calls->arguments || calls->data_bytes != 0;
+    into->data_bytes = calls->data_bytes;
     into->stacks = calls->stacks;
     into->stack_every = calls->stack_every;
     into->stack_rate = calls->stack_rate;

@@ -10,6 +10,7 @@
 
 struct tool_record_calls {
     bool given, by_ptrace, stacks, application, arguments;
+    uint32_t data_bytes;              /* of buffers; 0: none */
     uint32_t stack_every, stack_rate; /* as of ttape_syscall_options */
     struct tool_call_choice choice;   /* nothing in it: all */
     char *folder;                     /* of plans */
@@ -17,6 +18,7 @@ struct tool_record_calls {
 
 bool tool_parse_record_calls(const char *text, void *into); /* tool_record_calls; NULL: all */
 bool tool_parse_stacks(const char *text, void *into);       /* tool_record_calls; NULL: whole */
+bool tool_parse_data(const char *text, void *into);         /* uint32_t; NULL: 32 */
 bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
 /* False, with a message: it cannot be. */
 bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_options *into);

@@ -102,7 +102,7 @@ static const void *find_plan(void *context, const char *module_path, size_t *siz
     return plan != MAP_FAILED ? plan : NULL;
 }
 
-static _Noreturn void trace(int task_pipe, int answer_pipe, const uint64_t *chosen, bool stacks)
+static _Noreturn void trace(int task_pipe, int answer_pipe, const ttape_syscall_options *calls)
 {
     struct task task;
     ttape_error err = {0};
@@ -115,9 +115,11 @@ static _Noreturn void trace(int task_pipe, int answer_pipe, const uint64_t *chos
                                          .arena = task.arena,
                                          .pid = task.pid,
                                          .is_running = task.is_running,
-                                         .chosen = chosen,
+                                         .chosen = calls->chosen,
                                          .ready = say_ready,
-                                         .stacks = stacks,
+                                         .stacks = calls->stacks,
+                                         .arguments = calls->arguments,
+                                         .data_bytes = calls->data_bytes,
                                          .plan = find_plan,
                                          .context = &answer_pipe};
     end.status = ttape_trace_calls(&options, &counts, &err);
@@ -128,7 +130,7 @@ static _Noreturn void trace(int task_pipe, int answer_pipe, const uint64_t *chos
 
 /* ---- in the recorder ---- */
 
-bool tool_trace_open(struct tool_record_trace *trace_out, const uint64_t *chosen, bool stacks)
+bool tool_trace_open(struct tool_record_trace *trace_out, const ttape_syscall_options *calls)
 {
     int task[2] = {-1, -1}, answer[2] = {-1, -1};
     pid_t child = -1;
@@ -137,7 +139,7 @@ bool tool_trace_open(struct tool_record_trace *trace_out, const uint64_t *chosen
     if (child == 0) {
         (void)close(task[1]);
         (void)close(answer[0]);
-        trace(task[0], answer[1], chosen, stacks);
+        trace(task[0], answer[1], calls);
     }
     int code = errno;
     if (task[0] >= 0)

@@ -154,6 +154,7 @@ static void choose_calls(struct ttp_arena_head *head, const ttape_syscall_option
                            (calls->stacks ? TTP_CALLS_STACKS : 0);
     head->stack_every = calls->stack_every;
     head->stack_rate = calls->stack_rate;
+    head->call_data_bytes = (uint32_t)calls->data_bytes;
 }
 
 static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_options *o,

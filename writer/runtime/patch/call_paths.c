@@ -159,20 +159,19 @@ void ttp_walk_cache_end(void)
         ttp_room_unmap(cache, sizeof(*cache));
 }
 
-/* False: what a handler has interrupted uses it. A use that was left by a jump is over. */
-static bool begin_use(struct ttp_walk_cache *cache, uintptr_t sp)
+bool ttp_use_begin(uint64_t *user_sp, uintptr_t sp)
 {
     const struct ttp_runtime_stack *stack = ttp_stack_current();
-    uint64_t user = *(volatile uint64_t *)&cache->user_sp;
+    uint64_t user = *(volatile uint64_t *)user_sp;
     bool is_left =
         user != 0 && sp > user && ttp_stack_holds(stack, sp) && ttp_stack_holds(stack, user);
-    return (user == 0 || is_left) && ttp_swap_here(&cache->user_sp, user, sp);
+    return (user == 0 || is_left) && ttp_swap_here(user_sp, user, sp);
 }
 
 struct ttp_path_site *ttp_path_of(uint32_t number, uint64_t after, uintptr_t sp, uintptr_t rbp)
 {
     struct ttp_walk_cache *cache = make_table() ? cache_of_thread() : NULL;
-    if (cache == NULL || !begin_use(cache, sp))
+    if (cache == NULL || !ttp_use_begin(&cache->user_sp, sp))
         return NULL;
     struct known_walk *known = known_at(cache, number, after, sp);
     struct ttp_path_site *site = known->site;

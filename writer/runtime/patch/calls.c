@@ -60,27 +60,57 @@ static bool announce(uintptr_t key, uint32_t number, struct ttp_path_site *path,
 
 /* -- records -- */
 
-static void put_byte(uint64_t **place, uint64_t *word, uint32_t *count, uint8_t byte)
+struct putting {
+    uint64_t *place, word;
+    uint32_t count;
+};
+
+static void put_byte(struct putting *p, uint8_t byte)
 {
-    *word |= (uint64_t)byte << 8 * *count;
-    if (++*count < TTP_DATA_BYTES)
+    p->word |= (uint64_t)byte << 8 * p->count;
+    if (++p->count < TTP_DATA_BYTES)
         return;
-    ttp_store((*place)++, ttp_record_data(*word));
-    *word = 0;
-    *count = 0;
+    ttp_store(p->place++, ttp_record_data(p->word));
+    p->word = 0;
+    p->count = 0;
+}
+
+static void put_number(struct putting *p, uint64_t number, uint32_t bits)
+{
+    for (uint32_t shift = 0; shift < bits; shift += 8)
+        put_byte(p, (uint8_t)(number >> shift));
+}
+
+static bool is_text(const struct ttp_call_values *values, uint32_t i)
+{
+    return values->texts != NULL && values->texts->types[i] != TTAPE_VALUE_UNSIGNED;
+}
+
+static uint64_t size_of(const struct ttp_call_values *values)
+{
+    uint64_t size = 9ull * values->count;
+    for (uint32_t i = 0; values->texts != NULL && i < values->count; i++)
+        size += is_text(values, i) ? values->texts->sizes[i] - 4ull : 0;
+    return size;
 }
 
 static void put_values(uint64_t *place, const struct ttp_call_values *values)
 {
-    uint64_t word = 0;
-    uint32_t count = 0;
+    struct putting p = {.place = place};
+    const struct ttp_call_texts *texts = values->texts;
     for (uint32_t i = 0; i < values->count; i++) {
-        put_byte(&place, &word, &count, (uint8_t)values->type);
-        for (uint32_t shift = 0; shift < 64; shift += 8)
-            put_byte(&place, &word, &count, (uint8_t)(values->numbers[i] >> shift));
+        if (!is_text(values, i)) {
+            put_byte(&p, (uint8_t)values->type);
+            put_number(&p, values->numbers[i], 64);
+            continue;
+        }
+        put_byte(&p, (uint8_t)texts->types[i]);
+        put_number(&p, texts->sizes[i], 32);
+        for (uint32_t k = 0; k < texts->sizes[i]; k++)
+            put_byte(&p, texts->bytes[texts->at[i] + k]);
     }
-    if (count != 0)
-        ttp_store(place, ttp_record_data(word));
+    if (p.count != 0)
+        ttp_store(p.place, ttp_record_data(p.word));
 }
 
 /* The call first and the message's head last, so that whoever is stopped in between leaves a call
@@ -88,7 +118,7 @@ static void put_values(uint64_t *place, const struct ttp_call_values *values)
 bool ttp_call_write(uint32_t process, uint64_t tag, uintptr_t key,
                     const struct ttp_call_values *values)
 {
-    uint64_t now, size = 9ull * values->count;
+    uint64_t now, size = size_of(values);
     uint32_t data = (uint32_t)((size + TTP_DATA_BYTES - 1) / TTP_DATA_BYTES), count = 2 + data;
     uint64_t *place = ttp_reserve_timed(count, &now);
     if (place == NULL)
@@ -237,10 +267,14 @@ void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const stru
                                          .count = TTP_CALL_VALUES_MAX,
                                          .numbers = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9}};
         bool has_values = (ttp_arena.head.call_flags & TTP_CALLS_ARGUMENTS) != 0;
-        if (is_announced(key, path) || announce(key, number, path, sp))
+        if (is_announced(key, path) || announce(key, number, path, sp)) {
+            if (has_values)
+                ttp_call_texts_given(&values, number, sp);
             enter(key, stub->after, sp, has_values ? &values : NULL);
-        else
+            ttp_call_texts_done(&values);
+        } else {
             ttp_event_missed();
+        }
     }
     if (number == SYS_clone || number == SYS_clone3)
         share(r, sp);
@@ -276,7 +310,7 @@ static void leave(uintptr_t call_site, uintptr_t sp, const struct ttp_call_value
     ttp_pop(top);
     if (values != NULL) {
         if (*(volatile const uint32_t *)&ttp_arena.head.periods != page->period ||
-            (!(is_tsc && write_result(page, key, values->numbers[0])) &&
+            (!(is_tsc && values->count == 1 && write_result(page, key, values->numbers[0])) &&
              !ttp_call_write(process, TTP_TAG_EXIT, key, values)))
             ttp_call_exit_put(key, page, values);
     } else if (!(is_tsc ? ttp_record_tsc(page, TTP_TAG_EXIT, key, &place)
@@ -285,14 +319,19 @@ static void leave(uintptr_t call_site, uintptr_t sp, const struct ttp_call_value
     }
 }
 
-void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub)
+void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
+                   const struct ttp_call_registers *r)
 {
     struct ttp_call_values values = {.type = TTAPE_VALUE_SIGNED, .count = 1, .numbers = {result}};
     bool has_values = (ttp_arena.head.call_flags & TTP_CALLS_RESULTS) != 0;
     if (is_shared_child(result, sp))
         return;
-    if (ttp_thread.page->gate == TTP_GATE_NO_STATE)
+    if (ttp_thread.page->gate == TTP_GATE_NO_STATE) {
         forget_frame(stub->after, sp);
-    else if (!is_off() && ttp_thread.top != NULL && !is_vfork_child())
+    } else if (!is_off() && ttp_thread.top != NULL && !is_vfork_child()) {
+        if (TTP_UNLIKELY(ttp_arena.head.call_data_bytes != 0) && has_values)
+            ttp_call_texts_filled(&values, r, sp);
         leave(stub->after, sp, has_values ? &values : NULL);
+        ttp_call_texts_done(&values);
+    }
 }

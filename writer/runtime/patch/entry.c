@@ -31,19 +31,20 @@
     "leaq 128(%rsp), %rsp\n\t.cfi_def_cfa_offset 0\n\t"                                            \
     "jmp *" way "\n\t.cfi_endproc\n\t"
 
-__asm__(".text\n\t.p2align 5\n\t"
-        ".globl ttp_stub_enter\n\t.hidden ttp_stub_enter\n\t.type ttp_stub_enter, @function\n"
-        "ttp_stub_enter:\n\t" SAVE(
-            "%r11") "movq %rsp, %rdi\n\tandq $-16, %rsp\n\t"
-                    "call ttp_call_enter\n\t" RESTORE(
-                        "%r11") ".size ttp_stub_enter, . - ttp_stub_enter\n\t"
-                                ".p2align 5\n\t"
-                                ".globl ttp_stub_exit\n\t.hidden ttp_stub_exit\n\t.type "
-                                "ttp_stub_exit, @function\n"
-                                "ttp_stub_exit:\n\t" SAVE(
-                                    "%rcx") "movq %rax, %rdi\n\tandq $-16, %rsp\n\t"
-                                            "call ttp_call_exit\n\t" RESTORE(
-                                                "%rcx") ".size ttp_stub_exit, . - ttp_stub_exit\n");
+__asm__(
+    ".text\n\t.p2align 5\n\t"
+    ".globl ttp_stub_enter\n\t.hidden ttp_stub_enter\n\t.type ttp_stub_enter, @function\n"
+    "ttp_stub_enter:\n\t" SAVE(
+        "%r11") "movq %rsp, %rdi\n\tandq $-16, %rsp\n\t"
+                "call ttp_call_enter\n\t" RESTORE(
+                    "%r11") ".size ttp_stub_enter, . - ttp_stub_enter\n\t"
+                            ".p2align 5\n\t"
+                            ".globl ttp_stub_exit\n\t.hidden ttp_stub_exit\n\t.type "
+                            "ttp_stub_exit, @function\n"
+                            "ttp_stub_exit:\n\t" SAVE(
+                                "%rcx") "movq %rax, %rdi\n\tmovq %rsp, %rcx\n\tandq $-16, %rsp\n\t"
+                                        "call ttp_call_exit\n\t" RESTORE(
+                                            "%rcx") ".size ttp_stub_exit, . - ttp_stub_exit\n");
 
 #if defined(TTP_RUNTIME_SHARED) && defined(DLFO_STRUCT_HAS_EH_DBASE)
 static int (*real_find_object)(void *, struct dl_find_object *);

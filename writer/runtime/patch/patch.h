@@ -11,6 +11,7 @@
 
 #include <link.h>
 
+#include "writer/arena/call_contents.h"
 #include "writer/arena/plan.h"
 #include "writer/runtime/slow.h"
 
@@ -78,7 +79,25 @@ struct ttp_call_registers {
 };
 void ttp_call_enter(const struct ttp_call_registers *registers, uintptr_t sp,
                     const struct ttp_stub *stub);
-void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub);
+void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
+                   const struct ttp_call_registers *registers);
+
+/* call_texts.c: what arguments point to. A thread has one; a handler that finds it in use does
+ * without, and records addresses. */
+struct ttp_call_texts {
+    uint64_t user_sp; /* 0: nobody uses it */
+    uint64_t call_sp; /* of the last call that fills a buffer, and which it is */
+    uint32_t call_number;
+    uint32_t used;                       /* of bytes */
+    uint32_t types[TTP_CALL_VALUES_MAX]; /* of values with bytes; TTAPE_VALUE_UNSIGNED: none */
+    uint32_t at[TTP_CALL_VALUES_MAX], sizes[TTP_CALL_VALUES_MAX];
+    uint8_t bytes[2 * TTP_CALL_STRING_MAX + TTP_CALL_DATA_MAX];
+};
+/* Sets values->texts where there is something to read. */
+void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintptr_t sp);
+void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,
+                           uintptr_t sp);
+void ttp_call_texts_done(struct ttp_call_values *values);
 
 /* stack_walk.c: frames of the stack that led to a call, from memory that is the stack's. */
 #define TTP_WALK_FRAMES 256u
@@ -102,6 +121,9 @@ struct ttp_path_site {
     bool is_cut;
     uint64_t frames[];
 };
+/* For memory that a thread has one of: false: what a handler has interrupted uses it. A use that was
+ * left by a jump is over. 0 in *user_sp ends it. */
+bool ttp_use_begin(uint64_t *user_sp, uintptr_t sp);
 /* NULL: there is no more room. */
 struct ttp_path_site *ttp_path_of(uint32_t number, uint64_t after, uintptr_t sp, uintptr_t rbp);
 

@@ -439,6 +439,7 @@ void ttp_thread_end(void)
     ttp_block_end();
     struct ttp_stacks *stacks = ttp_thread.stacks;
     ttp_walk_cache_end();
+    ttp_call_texts_end();
     ttp_thread.page = &ttp_page_no_state;
     ttp_thread.top = NULL;
     TTP_SIGNAL_FENCE();
