@@ -1,5 +1,5 @@
 /* Which arguments of a system call point to what may be recorded with them: strings, and buffers
- * whose size is the next argument. A fact of the kernel's for x86-64, which whoever records needs. */
+ * whose size is the next argument. A fact of the kernel's for x86-64, which recorders need. */
 #ifndef TTP_WRITER_CALL_CONTENTS_H
 #define TTP_WRITER_CALL_CONTENTS_H
 

@@ -1,6 +1,6 @@
 /* Contents of what a system call is given: its strings, and the first bytes of buffers. The kernel
- * reads them for us (process_vm_readv), as an address may be no address: a program may be given one,
- * and gets EFAULT. Under a filter of system calls nothing is read. */
+ * reads them for us (process_vm_readv), as what a program gives may be no address, and the call
+ * then fails. Under a filter of system calls nothing is read. */
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -127,8 +127,8 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
     values->texts = texts;
 }
 
-/* The call has filled as much of the buffer as its result says. Which call it was is known as long as
- * no handler has made another one. */
+/* The call has filled as much of the buffer as its result says. Which call it was is known as long
+ * as no handler has made another one. */
 void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,
                            uintptr_t sp)
 {
