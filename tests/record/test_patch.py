@@ -14,6 +14,8 @@ import traces
 BUILDS = setting.cut([(compiler, level) for compiler in setting.COMPILERS
                       for level in ("-O0", "-O1", "-O2", "-O3", "-Os")],
                      [("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O1")])
+WAYS = [("gcc", "-pg"), ("gcc", "-pg", "-mfentry"), ("gcc", "-fpatchable-function-entry=5"),
+        ("clang", "-fxray-instrument", "-fxray-instruction-threshold=1")]
 STATE = {"plain": 275, "tail": 100, "maybe": 100, "tight": 100}
 UNWINDS = "^(tells|goes|throws|catches|jumps|sorts|cleans|waits|yields|resumes|leaf|chain|tail|" \
           "steps_in|single_steps|main)$"
@@ -23,14 +25,18 @@ class Run:
     """One program, recorded and beside it not."""
 
     def __init__(self, checks, work):
-        self.checks = checks
+        self.checks, self.work = checks, work
         self.trace = work / "patched.ttape"
         self.environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
 
+    def start(self, program, *options):
+        return setting.tracetape("record", "-f", "-o", self.trace, *options, "--", program,
+                                 env=self.environment, cwd=self.work)
+
     def record(self, program, *options):
-        done = setting.tracetape("record", "-q", "-f", "-o", self.trace, *options, "--", program,
-                                 env=self.environment)
-        plain = subprocess.run([program], capture_output=True, check=False, timeout=60)
+        done = self.start(program, "-q", *options)
+        plain = subprocess.run([program], capture_output=True, check=False, timeout=60,
+                               cwd=self.work)
         self.checks.equal((done.status, done.out, done.err), (plain.returncode, plain.stdout, b""),
                           f"{program.name} {options}: status, output, messages")
         self.checks.equal(traces.verify(self.trace), None, f"{program.name}: verify")
@@ -63,6 +69,38 @@ def check_counts(run, compiler, level):
     run.checks.that(run.number("unpatched_hooked") >= 8, f"{label}: functions with hooks")
 
 
+def check_ways(run):
+    """What compilers leave room for, or call themselves, is patched as anything else is."""
+    made = {"log": False, "hooks": False}
+    wanted = None
+    for compiler, *flags in [("gcc",), *WAYS]:
+        found = run.record(setting.build("p_patched.c", compiler, ["-O2", *flags], **made),
+                           "--patch", "^[a-z_]*$", "--no-function", "^_|register_tm|frame_dummy")
+        wanted = wanted or found
+        found["deep"] = wanted["deep"]  # each compiler makes a loop of another part of it
+        run.checks.equal(found, wanted, f"calls with {flags}")
+
+
+def check_words(run):
+    program = setting.build("p_patch_state.c", flags=["-O1"], hooks=False, log=False)
+    done = run.start(program, "--patch", "^(plain|tight)$")
+    run.checks.that(b"tracetape: 2 functions were patched\n" in done.err, "what is said", done.err)
+    done = run.start(program, "--patch", "^no_such_function$")
+    run.checks.that(b"tracetape: no function was patched: no name matches" in done.err,
+                    "that nothing matches", done.err)
+
+
+def check_damage(run, program):
+    """Files in the cache that are not whole are made again."""
+    folder = run.work / "cache" / "tracetape" / "plan-v1"
+    for end in ("patch", "chosen"):
+        for size in (0, 16, 300):
+            for path in folder.glob(f"*.{end}"):
+                path.write_bytes(path.read_bytes()[:size])
+            calls = run.record(program, "--patch", "^(plain|tail|maybe|tight)$")
+            run.checks.equal(calls, STATE, f"calls, with {size} bytes of .{end}")
+
+
 def main():
     setting.need_verb("record", "report")
     checks = setting.Checks("patch")
@@ -70,11 +108,14 @@ def main():
         run = Run(checks, Path(folder))
         for compiler, level in BUILDS:
             check_counts(run, compiler, level)
-        calls = run.record(setting.build("p_patch_state.c", flags=["-O1"], hooks=False, log=False),
-                           "--patch", "^(plain|tail|maybe|tight)$")
+        check_ways(run)
+        check_words(run)
+        program = setting.build("p_patch_state.c", flags=["-O1"], hooks=False, log=False)
+        calls = run.record(program, "--patch", "^(plain|tail|maybe|tight)$")
         checks.equal(calls, STATE, "calls in every state")
         checks.equal((run.number("patched_exits"), run.number("unpatched_exits")), (5, 0),
                      "exits in every state")
+        check_damage(run, program)
         calls = run.record(setting.build("p_patch_unwinds.cc", hooks=False, log=False),
                            "--patch", UNWINDS)
         checks.equal([calls[name] for name in ("goes", "throws", "jumps", "yields", "leaf")],

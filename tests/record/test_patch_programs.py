@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Programs of the system with all their functions patched print what they print otherwise, and end
-as they end: their version, and a task each (patch_programs.txt). Which of them the gate takes, their
-number says. Run as root."""
+as they end: their version, and a task each (patch_programs.txt). Which of them the gate takes,
+their number says. Run as root."""
 import os
 import shlex
 import shutil
@@ -28,9 +28,9 @@ FILES = {
                  "for t in [threading.Thread(target=f, args=(9,)) for _ in range(3)]:\n"
                  "    t.start(); t.join()\n",
     "script.sh": "f() { [ $1 -gt 0 ] && f $(($1 - 1)); echo $1; }\nf 12\n"
-                 "x=$(ls | wc -l); echo $x | tr 0-9 a-j; for i in a b; do echo $i; done | sort -r\n",
-    "script.sql": "create table t(a, b);\nwith recursive c(x) as (select 1 union all select x + 1 "
-                  "from c where x < 300) insert into t select x, x * 1.5 from c;\n"
+                 "x=$(ls | wc -l); echo $x | tr 0-9 a-j\nfor i in a b; do echo $i; done | sort -r",
+    "script.sql": "create table t(a, b);\nwith recursive c(x) as (select 1 union all "
+                  "select x + 1 from c where x < 300) insert into t select x, x * 1.5 from c;\n"
                   "select count(*), sum(b), avg(a) from t;\n"
                   "select a % 7, count(*) from t group by 1 order by 2;\n",
     "script.bc": "scale = 20\n2 ^ 100 / 7\nquit\n", "script.m4": "define(`a', `b$1')a(2)\n",

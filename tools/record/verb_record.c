@@ -214,6 +214,8 @@ static void say(const struct options *options, const ttape_recording *recording)
     const char *output = options->shown;
     ttape_recording_status s;
     ttape_recording_get_status(recording, &s);
+    if (!options->quiet)
+        tool_record_patch_say(&options->patch, recording);
     say_unrecorded(options, recording, s.event_count != 0);
     if (s.event_count == 0)
         return;
@@ -452,6 +454,7 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
         return TOOL_CANNOT;
     if (!tool_record_patch_open(&options->patch, o))
         return TOOL_CANNOT;
+    tool_record_patch_ahead(&options->patch, command_name);
     if (options->by_ptrace) /* nothing is put into programs */
         o->syscalls.plan_folder = NULL;
     o->syscalls.is_attached = options->attach != 0;

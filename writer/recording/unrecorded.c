@@ -334,3 +334,14 @@ void ttp_unrecorded_close(struct ttp_unrecorded *u, const ttape_allocator *a)
     ttp_grown_free(a, &u->processes);
     ttp_map_free(a, &u->by_pid);
 }
+
+void ttape_recording_get_patched(const ttape_recording *r, ttape_patch_counts *counts)
+{
+    const _Atomic uint64_t *unseen = r->shared.unseen;
+    *counts = (ttape_patch_counts){.functions = unseen[TTP_PATCHED_FUNCTIONS],
+                                   .exits = unseen[TTP_PATCHED_EXITS],
+                                   .functions_left = unseen[TTP_UNPATCHED_FUNCTIONS],
+                                   .exits_left = unseen[TTP_UNPATCHED_EXITS],
+                                   .hooked = unseen[TTP_UNPATCHED_HOOKED],
+                                   .modules_left = unseen[TTP_UNPATCHED_MODULES]};
+}

@@ -221,6 +221,16 @@ TTAPE_API void ttape_recording_note_ended(ttape_recording *recording, uint32_t p
  * of them (valid until close), NULL where it is not known. */
 TTAPE_API uint64_t ttape_recording_get_unrecorded(const ttape_recording *recording,
                                                   ttape_unrecorded reason, const char **example);
+/* What was patched so far, added up over the executables of all processes. */
+typedef struct ttape_patch_counts {
+    uint64_t functions, exits;
+    uint64_t functions_left, exits_left; /* chosen, and not patched; exits of patched functions */
+    uint64_t hooked;                     /* chosen; they record themselves */
+    uint64_t modules_left;               /* executables of which it is not known how */
+    uint64_t reserved[2];
+} ttape_patch_counts;
+TTAPE_API void ttape_recording_get_patched(const ttape_recording *recording,
+                                           ttape_patch_counts *counts);
 /* Adds metadata, before finish. */
 TTAPE_API ttape_status ttape_recording_set_number(ttape_recording *recording, const char *key,
                                                   uint64_t value, ttape_error *err);

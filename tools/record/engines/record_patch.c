@@ -11,6 +11,7 @@
 #include "tools/binary/patch_file.h"
 #include "tools/binary/plan_store.h"
 #include "tools/command/tool.h"
+#include "tools/record/record_output.h"
 #include "writer/arena/patch_plan.h"
 
 #define HASH_START UINT64_C(0xcbf29ce484222325) /* FNV-1a */
@@ -138,6 +139,35 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     into->patch = (ttape_patch_options){
         .choice = patch->choice, .filter = patch->text, .plan = make_plan, .plan_context = patch};
     return true;
+}
+
+void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command)
+{
+    char *path = patch->text == NULL ? NULL : tool_record_find_command(command);
+    if (path != NULL)
+        make_plan(patch, path);
+    free(path);
+}
+
+void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_recording *recording)
+{
+    ttape_patch_counts counts;
+    char left[64] = "", hooked[64] = "";
+    if (patch->text == NULL)
+        return;
+    ttape_recording_get_patched(recording, &counts);
+    if (counts.functions + counts.functions_left + counts.hooked == 0) {
+        tool_message("no function was patched: %s",
+                     counts.modules_left != 0
+                         ? "nothing says where the program's functions begin and end"
+                         : "no name matches in a program that the runtime is loaded into");
+        return;
+    }
+    if (counts.functions_left != 0)
+        (void)snprintf(left, sizeof left, ", %" PRIu64 " cannot be", counts.functions_left);
+    if (counts.hooked != 0)
+        (void)snprintf(hooked, sizeof hooked, ", %" PRIu64 " record themselves", counts.hooked);
+    tool_message("%" PRIu64 " functions were patched%s%s", counts.functions, left, hooked);
 }
 
 void tool_record_patch_close(struct tool_record_patch *patch)

@@ -22,11 +22,16 @@ struct tool_record_patch {
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */
 /* Call it while this process is small. False, with a message: it cannot be. */
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into);
+/* Makes the plan of the command, so that it does not wait for it. What a script needs is made when
+ * that runs. */
+void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command);
 /* Calls `take` for each function of a plan, in order, with its name as people see it. */
 typedef void (*tool_record_take_function)(void *context, uint32_t index, ttape_string name,
                                           bool is_chosen);
 void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_patch_given *given,
                             const char *path, tool_record_take_function take, void *context);
+/* One line at the end, where it was asked for. */
+void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_recording *recording);
 void tool_record_patch_close(struct tool_record_patch *patch);
 
 #endif
