@@ -99,8 +99,10 @@ static void put_thread(struct tool_last *last, struct tool_json *json,
                        : tool_thread_end_words(end->is_process ? (uint64_t)TTAPE_THREAD_END_PROCESS
                                                                : end->how));
     tool_json_number_if(json, "end_time_ns", last->has_times, thread->end_ns);
-    tool_json_number_if(json, "fault_signal", thread->fault_signal != 0, thread->fault_signal);
-    tool_json_number_if(json, "fault_address", thread->fault_signal != 0, thread->fault_address);
+    uint64_t number, address;
+    bool has_fault = tool_last_fault(last, thread, &number, &address);
+    tool_json_number_if(json, "fault_signal", has_fault, number);
+    tool_json_number_if(json, "fault_address", has_fault, address);
     put_frames(last, json, thread);
     put_calls(last, json, thread);
     tool_json_bool(json, "has_more_calls", thread->has_more_calls);

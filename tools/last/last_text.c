@@ -92,20 +92,15 @@ static void put_words(struct tool_last *last, const ttape_last_thread *thread, u
         strcpy(text, tool_thread_end_words(end->how));
 }
 
-/* The process ended in its handler, or by its signal: the handler returned with nothing mended. */
 static void put_fault(struct tool_last *last, struct tool_output *out,
-                      const ttape_last_thread *thread, uint32_t process)
+                      const ttape_last_thread *thread)
 {
-    ttape_last_end end = {0};
-    (void)ttape_last_get_process(last->answer, process, &end);
-    bool is_last = end.how == TTAPE_PROCESS_END_SIGNAL && end.number == thread->fault_signal;
-    for (uint32_t i = 0; i < thread->frame_count; i++)
-        is_last |= thread->frames[i].kind == TTAPE_EVENT_SIGNAL_BEGIN &&
-                   thread->frames[i].argument == thread->fault_signal;
-    const char *name = tool_signal_name(thread->fault_signal);
-    if (thread->fault_signal != 0 && is_last)
-        tool_output_printf(out, "  %s at address 0x%" PRIx64 "\n", name != NULL ? name : "fault",
-                           thread->fault_address);
+    uint64_t number, address;
+    if (!tool_last_fault(last, thread, &number, &address))
+        return;
+    const char *name = tool_signal_name(number);
+    tool_output_printf(out, "  %s at address 0x%" PRIx64 "\n", name != NULL ? name : "fault",
+                       address);
 }
 
 static void put_thread(struct tool_last *last, struct tool_output *out,
@@ -130,7 +125,7 @@ static void put_thread(struct tool_last *last, struct tool_output *out,
         tool_output_printf(out, ", %s after its start", length);
     }
     tool_output_text(out, "\n");
-    put_fault(last, out, thread, stream->process);
+    put_fault(last, out, thread);
     put_frames(last, out, thread);
     put_calls(last, out, thread);
 }

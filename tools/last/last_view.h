@@ -8,6 +8,7 @@
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
+#include "tools/last/core_fault.h"
 
 struct tool_last {
     const struct tool_input *input;
@@ -17,7 +18,12 @@ struct tool_last {
     uint32_t process_count, thread_count;
     ttape_last *answer;
     const ttape_last_thread *threads;
+    struct tool_core_fault core; /* tid 0: none was given */
 };
+
+/* Where the process ended by a fault that this thread met: false, if it is not known. */
+bool tool_last_fault(const struct tool_last *last, const ttape_last_thread *thread,
+                     uint64_t *signal, uint64_t *address);
 
 /* all: also threads that ended by themselves. */
 void tool_last_text(struct tool_last *last, struct tool_output *out, bool all);

@@ -3,6 +3,7 @@
  * removed again. */
 #define _GNU_SOURCE /* asprintf */
 #include <errno.h>
+#include <inttypes.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct options {
     bool json, all;
     enum tool_name_style names;
     uint32_t limit;
+    const char *core;
     uint64_t memory_bytes;
     struct tool_choice choice;
 };
@@ -35,6 +37,7 @@ static const struct tool_option table[] = {
     TOOL_THREAD_OPTION,
     TOOL_STREAM_OPTION,
     {"all", 'a', NULL, "also threads that ended by themselves", NULL, TOOL_AT(all)},
+    {"core", 0, "CORE", "a core file of it: where the fault was", NULL, TOOL_AT(core)},
     TOOL_NAMES_OPTION,
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     TOOL_MEMORY_OPTION,
@@ -48,6 +51,7 @@ static const struct tool_command command = {
     .options = table,
     .examples = "  tracetape last run.ttape\n"
                 "  tracetape last run.ttape --limit 30 --thread 4711\n"
+                "  tracetape last run.ttape --core core.4711\n"
                 "  tracetape last run.ttape.recording\n",
     .operands_min = 1,
     .operands_max = 1,
@@ -89,12 +93,51 @@ static int find(struct tool_last *last, const struct options *options,
     return damage.status;
 }
 
+/* The process ended in the handler of the fault, or by its signal: the handler returned with
+ * nothing mended. */
+bool tool_last_fault(const struct tool_last *last, const ttape_last_thread *thread,
+                     uint64_t *signal, uint64_t *address)
+{
+    ttape_stream_info info = {0};
+    ttape_last_end end = {0};
+    (void)ttape_reader_get_stream(last->reader, thread->stream, &info);
+    (void)ttape_last_get_process(last->answer, info.stream.process, &end);
+    bool is_killed = end.how == TTAPE_PROCESS_END_SIGNAL;
+    *signal = last->core.signal;
+    *address = last->core.address;
+    if (last->core.has_address && info.stream.tid == last->core.tid && is_killed &&
+        end.number == *signal)
+        return true;
+    *signal = thread->fault_signal;
+    *address = thread->fault_address;
+    bool is_last = is_killed && end.number == *signal;
+    for (uint32_t i = 0; i < thread->frame_count; i++)
+        is_last |= thread->frames[i].kind == TTAPE_EVENT_SIGNAL_BEGIN &&
+                   thread->frames[i].argument == *signal;
+    return *signal != 0 && is_last;
+}
+
+/* What failed has been reported. */
+static int read_core(struct tool_last *last, const char *path)
+{
+    const struct tool_core_fault *core = &last->core;
+    const char *why = path != NULL ? tool_core_fault_read(path, &last->core) : NULL;
+    if (why != NULL)
+        return tool_fail("cannot use the core file '%s': %s", path, why);
+    if (path != NULL && !core->has_address)
+        tool_message("'%s' has no address: signal %" PRIu64 " ended thread %" PRIu64, path,
+                     core->signal, core->tid);
+    return TOOL_OK;
+}
+
 static int show(const struct options *options, const struct tool_input *input)
 {
     struct tool_last last = {.input = input, .reader = input->reader};
     struct tool_output out;
     struct tool_selection selection = {0};
     int status = tool_select(&selection, input, &options->choice);
+    if (status == TOOL_OK)
+        status = read_core(&last, options->core);
     if (status == TOOL_OK)
         status = find(&last, options, &selection);
     if (last.answer == NULL) {
