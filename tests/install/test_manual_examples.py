@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -94,6 +95,14 @@ symbol 0x1030 parse_line
 """
 
 
+def core_of(tid):
+    """A core file with nothing but what `last --core` looks for: of SIGSEGV at address 16."""
+    notes = struct.pack("<3I8s32xI", 5, 36, 1, b"CORE", tid) + \
+        struct.pack("<3I8sI4xI4xQ", 5, 24, 0x53494749, b"CORE", signal.SIGSEGV, 1, 16)
+    return struct.pack("<7s9x2H12xQ14x2H6x", b"\x7fELF\2\1\1", 4, 62, 64, 56, 1) + \
+        struct.pack("<I4xQ16xQ16x", 4, 120, len(notes)) + notes
+
+
 class Examples:
     def __init__(self, work):
         self.work, self.fixtures, self.bin = work, work / "fixtures", work / "bin"
@@ -125,6 +134,7 @@ class Examples:
                            "slower.txt": text_of_run(1.2), "other.txt": other,
                            "calls.txt": SYSTEM_CALLS}.items():
             here.joinpath(name).write_text(text, encoding="utf-8")
+        here.joinpath("core.4711").write_bytes(core_of(4711))
         build = "gcc -g -O2 -finstrument-functions -o"
         for line in (f"{build} program program.c && {build} server server.c",
                      "tracetape convert run.txt -o run.ttape",
