@@ -41,10 +41,10 @@ def expected(text):
     return wanted
 
 
-def check(checks, work, program, label, options, environment):
+def check(checks, work, command, label, options, environment):
     trace = work / "calls.ttape"
-    plain = subprocess.run([program], capture_output=True, check=False, timeout=60)
-    done = setting.tracetape("record", "-q", "-f", "-o", trace, *options, "--", program,
+    plain = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    done = setting.tracetape("record", "-q", "-f", "-o", trace, *options, "--", *command,
                              env=environment)
     said = b"".join(line for line in done.err.splitlines(True) if b"is stripped" not in line)
     checks.equal((done.status, done.out, said), (plain.returncode, plain.stdout, b""),
@@ -57,6 +57,36 @@ def check(checks, work, program, label, options, environment):
     return rows
 
 
+def unseen(trace):
+    done = subprocess.run([setting.COMMAND, "info", "--json", trace], capture_output=True,
+                          text=True, check=True, timeout=60)
+    found = re.search(r'"syscalls_unseen_no_plan",\s*"value": (\d+)', done.stdout)
+    return int(found[1]) if found else 0
+
+
+def check_loaded(checks, work, environment):
+    """Libraries that come and go while there are threads, in one another's place."""
+    program = setting.build("p_syscalls_late.c", flags=FLAGS, log=False)
+    trace = work / "calls.ttape"
+    shared = (*FLAGS, "-fPIC", "-shared", "-Wl,--build-id")
+    paths = [setting.build("p_syscalls_late.c", flags=(*shared, f"-DLIBRARY={name}", *flags),
+                           output=f"{name}.so", log=False)
+             for name, flags in (("a", ()), ("b", ()), ("c", ("-Wl,-z,norelro",)))]
+    command = [program, paths[0].parent, "4", "./a.so", paths[1]]
+    check(checks, work, command, "loaded by threads", ["--syscalls", "--stacks"], environment)
+    command[2] = "1"
+    check(checks, work, command, "loaded", ["--syscalls", "--stacks"], environment)
+    checks.equal(unseen(trace), 0, "loaded: none that is not seen")
+    done = subprocess.run([setting.COMMAND, "syscalls", "--json", "--by", "path", "--to", "getgid",
+                           trace], capture_output=True, text=True, check=True, timeout=60)
+    found = sorted((row["path"][-2:], row["exclusive"]["calls"])
+                   for row in json.loads(done.stdout)["rows"] if row["exclusive"]["calls"])
+    checks.equal(found, [(["a", "getgid"], 60), (["b", "getgid"], 60)], "loaded: paths")
+    setting.tracetape("record", "-q", "-f", "-o", trace, "--syscalls", "--", program, "/", "1",
+                      paths[2], env=environment)
+    checks.equal(unseen(trace), 12, "loaded: not noticed, and counted")
+
+
 def main():
     setting.need_verb("record", "syscalls")
     checks = setting.Checks("syscalls")
@@ -65,8 +95,8 @@ def main():
         environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
         program = setting.build("p_syscalls.c", "gcc", flags=FLAGS, log=False)
         for _ in range(RUNS):
-            check(checks, work, program, "all", ["--syscalls"], environment)
-        check(checks, work, program, "with stacks", ["--syscalls", "--stacks"], environment)
+            check(checks, work, [program], "all", ["--syscalls"], environment)
+        check(checks, work, [program], "with stacks", ["--syscalls", "--stacks"], environment)
         trace = work / "calls.ttape"
         check_path(checks, trace, "getpgid", 1800, ["ask"])
         check_path(checks, trace, "umask", 20, ["be_cancelled", "clean"])
@@ -77,6 +107,7 @@ def main():
         for within in ("raise.* > on_signal", "read_one.* > on_late"):
             checks.that(re.search(f"main > in_handlers > {within}.* > getsid", done.stdout),
                         f"a handler within {within}", done.stdout)
+        check_loaded(checks, work, environment)
         trace = work / "some.ttape"
         setting.tracetape("record", "-q", "-f", "-o", trace, "--syscalls=getpgid,/^sched_[gs]/",
                           "--", program, env=environment)

@@ -296,7 +296,8 @@ void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, uint32_t fl
 void ttp_interpose_begin(void);
 
 /* patch/: system calls and patched functions are seen from here on, once the process is followed;
- * modules have come or gone; what unwinds through it is found. */
+ * modules have come, and those that were not noticed are counted; what unwinds through it is
+ * found. */
 void ttp_calls_begin(void);
 void ttp_calls_modules_changed(void);
 void ttp_unwind_begin(void);

@@ -1,6 +1,7 @@
 /* Which call over which stack: a table of the process's, filled by all its threads and never
  * emptied. What a walk read is kept by where it began: as long as all of it is there again, the
- * stack is the same one, because nothing else decides what a walk finds. */
+ * stack is the same one, because nothing else decides what a walk finds. Once a module is gone,
+ * addresses may mean another one: paths are made anew. */
 #include "writer/runtime/patch/patch.h"
 
 #define SLOTS       16384u /* a power of two */
@@ -11,7 +12,7 @@
 
 struct known_walk {
     uint64_t after, sp, rbp;
-    uint32_t number, word_count;
+    uint32_t number, word_count, gone_count;
     struct ttp_path_site *site;
     uint64_t words[CACHE_WORDS][2];
 };
@@ -54,7 +55,7 @@ static bool is_same(const struct ttp_path_site *site, uint64_t hash, uint32_t nu
                     const struct ttp_walk *walk)
 {
     if (site->hash != hash || site->number != number || site->count != walk->frame_count ||
-        site->is_cut != walk->is_cut)
+        site->is_cut != walk->is_cut || site->gone_count != ttp_seen_modules_gone_count())
         return false;
     for (uint32_t i = 0; i < site->count; i++)
         if (site->frames[i] != walk->frames[i])
@@ -75,6 +76,7 @@ static struct ttp_path_site *make_site(uint64_t hash, uint32_t number, const str
     site->number = number;
     site->count = walk->frame_count;
     site->is_cut = walk->is_cut;
+    site->gone_count = ttp_seen_modules_gone_count();
     site->key =
         TTP_CALL_KEYS_PATH + __atomic_fetch_add(&ttp_arena.head.call_keys, 1, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < site->count; i++)
@@ -84,7 +86,7 @@ static struct ttp_path_site *make_site(uint64_t hash, uint32_t number, const str
 
 static struct ttp_path_site *find_site(uint32_t number, const struct ttp_walk *walk)
 {
-    uint64_t hash = mix(walk->is_cut, number);
+    uint64_t hash = mix(mix(walk->is_cut, number), ttp_seen_modules_gone_count());
     for (uint32_t i = 0; i < walk->frame_count; i++)
         hash = mix(hash, walk->frames[i]);
     struct ttp_path_site *made = NULL;
@@ -118,7 +120,7 @@ static bool holds(const struct known_walk *known, uint32_t number, uint64_t afte
                   uintptr_t rbp)
 {
     if (known->site == NULL || known->after != after || known->sp != sp || known->rbp != rbp ||
-        known->number != number)
+        known->number != number || known->gone_count != ttp_seen_modules_gone_count())
         return false;
     for (uint32_t i = 0; i < known->word_count; i++)
         if (*(const uint64_t *)known->words[i][0] != known->words[i][1])
@@ -129,6 +131,7 @@ static bool holds(const struct known_walk *known, uint32_t number, uint64_t afte
 static void keep(struct known_walk *known, const struct ttp_walk *walk, struct ttp_path_site *site)
 {
     known->site = NULL;
+    known->gone_count = site != NULL ? site->gone_count : 0;
     if (!walk->is_whole || walk->word_count > CACHE_WORDS)
         return;
     known->word_count = walk->word_count;

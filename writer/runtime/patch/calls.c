@@ -5,6 +5,7 @@
  *
  * The runtime's own system calls are not seen: its code has no stubs. */
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "writer/runtime/hot.h"
@@ -256,9 +257,22 @@ static struct ttp_path_site *path_of(const struct ttp_call_registers *r, uintptr
     return ttp_path_of((uint32_t)r->rax, stub->after, sp, r->rbp);
 }
 
+/* Before the loader's call, which is not what takes the time. */
+static void look_at_loader(const struct ttp_call_registers *r, const struct ttp_stub *stub)
+{
+    if (!ttp_is_loader(stub) || ttp_thread.shared_sp != 0)
+        return;
+    if ((uint32_t)r->rax == SYS_munmap)
+        ttp_loader_unmaps(r->rdi, r->rsi);
+    else if (r->rdx == PROT_READ)
+        ttp_loader_protects(r->rdi);
+}
+
 void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const struct ttp_stub *stub)
 {
     uint32_t number = (uint32_t)r->rax;
+    if (TTP_UNLIKELY(number == SYS_mprotect || number == SYS_munmap))
+        look_at_loader(r, stub);
     if (!is_off() && number < TTP_CALL_NUMBERS && !is_vfork_child() &&
         (ttp_arena.head.chosen_calls[number / 64] >> number % 64 & 1) != 0) {
         struct ttp_path_site *path = path_of(r, sp, stub);

@@ -1,12 +1,14 @@
 /* Jumps into the code of modules: at the start of the process, while it has one thread and no
- * signal is delivered.
+ * signal is delivered; and of what is loaded later, before any of its code has run.
  *
  * Memory is never writable and executable at once: stubs are written, then made executable; the
  * code is made writable, changed, and made executable again. Where that last step is refused, the
  * module's file is mapped over it anew. What cannot be patched stays as it is, and is counted. */
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -29,6 +31,7 @@ extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static struct ttp_area areas[TTP_AREAS];
 static uint32_t area_count;
+static uint64_t loader_bias; /* 0: it is not patched */
 
 const struct ttp_area *ttp_area_of(uintptr_t code)
 {
@@ -164,7 +167,7 @@ static void put_jumps(void *context, const ElfW(Phdr) * segment)
     const struct patching *p = context;
     for (uint32_t i = 0; i < p->plan->site_count; i++) {
         const struct ttp_plan_site *site = &sites_of(p->plan)[i];
-        if (p->stubs[i].after != 0 && segment_of(p, site) == segment)
+        if (p->stubs[i].after != 0 && segment_of(p, site) == segment && is_as_planned(p, site))
             ttp_jump_put((uint8_t *)(p->area.bias + site->window), p->stubs[i].code);
     }
 }
@@ -192,9 +195,30 @@ bool ttp_code_change(const struct ttp_code_change *change, const ElfW(Phdr) * se
     return false;
 }
 
+/* Where the kernel has put it. */
+static bool is_loader_at(uint64_t bias) { return bias != 0 && bias == getauxval(AT_BASE); }
+
+bool ttp_is_loader(const struct ttp_stub *stub)
+{
+    return loader_bias != 0 && stub->bias == loader_bias;
+}
+
 static void count_unseen(uint32_t *counter, uint32_t count)
 {
     __atomic_add_fetch(counter, count, __ATOMIC_RELAXED);
+}
+
+static bool put_all_jumps(struct patching *p)
+{
+    bool is_any = false;
+    struct ttp_code_change change = {
+        .info = p->info, .file = p->file, .put = put_jumps, .context = p};
+    for (uint32_t i = 0; i < p->info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &p->info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_X | PF_W)) == PF_X)
+            is_any |= ttp_code_change(&change, segment);
+    }
+    return is_any;
 }
 
 /* The area stays where any of it is used. */
@@ -205,25 +229,36 @@ static bool fill_area(struct patching *p, uintptr_t memory, size_t bytes)
     p->area.start = (uintptr_t)p->stubs;
     p->area.end = memory + bytes;
     p->area.unwind_head = data->unwind_head;
-    ttp_area_fill(data, p->area.start, bytes - TTP_AREA_DATA);
+    bool is_loader = is_loader_at(p->area.bias);
+    ttp_area_fill(data, p->area.start, bytes - TTP_AREA_DATA, is_loader);
     uint32_t made = make_stubs(p, data);
     if (made == 0 || protect(memory, p->area.start, PROT_READ) != 0 ||
         protect(p->area.start, p->area.end, PROT_READ | PROT_EXEC) != 0)
         return false;
     areas[area_count] = p->area;
     __atomic_store_n(&area_count, area_count + 1, __ATOMIC_RELEASE);
-    bool is_any = false;
-    struct ttp_code_change change = {
-        .info = p->info, .file = p->file, .put = put_jumps, .context = p};
-    for (uint32_t i = 0; i < p->info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &p->info->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_X | PF_W)) == PF_X)
-            is_any |= ttp_code_change(&change, segment);
-    }
+    bool is_any = put_all_jumps(p);
+    if (is_loader && is_any)
+        loader_bias = p->area.bias;
     count_unseen(&ttp_arena.head.seen_sites, is_any ? made : 0);
     count_unseen(&ttp_arena.head.unseen_sites,
                  p->plan->site_count - count_left(p->plan) - (is_any ? made : 0));
     return is_any;
+}
+
+/* Its stubs are there already: it was in this place before. */
+static bool patch_again(struct patching *p)
+{
+    for (uint32_t i = 0; i < area_count; i++) {
+        if (areas[i].module_start != p->module.start || areas[i].plan != p->plan)
+            continue;
+        p->area = areas[i];
+        p->stubs = (struct ttp_stub *)areas[i].start;
+        if (!put_all_jumps(p))
+            count_unseen(&ttp_arena.head.unseen_modules, 1);
+        return true;
+    }
+    return false;
 }
 
 static void patch_module(struct patching *p)
@@ -285,23 +320,15 @@ static void get_plans(struct plans *plans, const struct ttp_module_seen *module,
     }
 }
 
-static bool is_known(const struct ttp_module_seen *module)
+static void see_calls(struct patching *p, bool is_start, bool is_again)
 {
-    for (uint32_t i = 0; i < area_count; i++)
-        if (areas[i].module_start == module->start)
-            return true;
-    return false;
-}
-
-static void see_calls(struct patching *p)
-{
-    if (p->plan != NULL && (ttp_arena.head.call_flags & TTP_CALLS_STACKS) != 0)
-        ttp_walk_add_module(&p->module, p->info->dlpi_addr, p->plan);
+    bool is_known =
+        is_again || ttp_seen_module_add(&p->module, p->info->dlpi_addr, p->plan, is_start);
     p->area = (struct ttp_area){
         .module_start = p->module.start, .bias = p->info->dlpi_addr, .plan = p->plan};
-    if (p->plan == NULL || ttp_failed(p->file))
+    if (!is_known || p->plan == NULL || ttp_failed(p->file))
         count_unseen(&ttp_arena.head.unseen_modules, 1);
-    else if (p->plan->site_count != 0)
+    else if (p->plan->site_count != 0 && !(is_again && patch_again(p)))
         patch_module(p);
 }
 
@@ -323,39 +350,61 @@ static void see_functions(const struct patching *p, const struct plans *plans)
         ttp_patch_plan_unmap(plans->patch);
 }
 
-/* The first time that modules are looked at: the program is the first of them. */
+/* The program is the first of all modules. */
 struct visit {
     uint32_t count;
     bool is_start;
+    uintptr_t of; /* where it is not the start: of the module that has this address */
 };
+
+/* False: it is the kernel's own. A module that is loaded may have a name that is no path. */
+static bool find_path(const struct dl_phdr_info *info, const struct visit *visit,
+                      const struct ttp_module_seen *module, char *path)
+{
+    const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
+    size_t size = 0;
+    if (visit->count == 1 && name[0] == '\0') {
+        size = ttp_program_path(path, PATH_MAX - 1);
+    } else if (name[0] != '/') {
+        if (visit->is_start)
+            return false;
+        size = ttp_mapping_path(module->start, path, PATH_MAX - 1);
+    } else {
+        while (size < PATH_MAX - 1 && name[size] != '\0') {
+            path[size] = name[size];
+            size++;
+        }
+    }
+    path[size] = '\0';
+    return true;
+}
 
 static int see(struct dl_phdr_info *info, size_t size, void *data)
 {
-    static char program[TTP_NOTE_PATH_BYTES];
+    static char path[PATH_MAX];
     struct visit *visit = data;
     struct patching p = {.info = info};
     struct plans plans = {.wants_calls = (ttp_arena.head.call_flags & TTP_CALLS_ON) != 0};
-    const char *path = info->dlpi_name != NULL ? info->dlpi_name : "";
     bool is_first = visit->count++ == 0;
     (void)size;
     if (!ttp_module_look(info, &p.module) ||
-        (uintptr_t)__ehdr_start - p.module.start < p.module.end - p.module.start)
+        (uintptr_t)__ehdr_start - p.module.start < p.module.end - p.module.start ||
+        (!visit->is_start && visit->of - p.module.start >= p.module.end - p.module.start) ||
+        !find_path(info, visit, &p.module, path))
         return 0;
-    if (is_first && path[0] == '\0') {
-        program[ttp_program_path(program, sizeof(program) - 1)] = '\0';
-        path = program;
-    } else if (path[0] != '/') {
-        return 0; /* the kernel's own */
-    }
-    plans.wants_calls &= !is_known(&p.module);
+    if (ttp_seen_module_unmiss(&p.module))
+        __atomic_sub_fetch(&ttp_arena.head.unseen_modules, 1, __ATOMIC_RELAXED);
+    plans.wants_calls &= ttp_seen_module_at(p.module.start) == NULL;
     plans.wants_probes = is_first && visit->is_start && ttp_arena.head.patch_choice != 0;
     if (!plans.wants_calls && !plans.wants_probes)
         return 0;
+    const struct ttp_plan_head *again = ttp_seen_module_again(&p.module, info->dlpi_addr);
+    plans.calls = again;
     get_plans(&plans, &p.module, path);
     p.plan = plans.calls;
     p.file = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     if (plans.wants_calls)
-        see_calls(&p);
+        see_calls(&p, visit->is_start, again != NULL);
     if (plans.wants_probes)
         see_functions(&p, &plans);
     if (!ttp_failed(p.file))
@@ -365,24 +414,59 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
 
 static bool is_wanted_here(void)
 {
-    struct ttp_status status;
     return ((ttp_arena.head.call_flags & TTP_CALLS_ON) != 0 || ttp_arena.head.patch_choice != 0) &&
-           ttp_arena.head.mode != TTP_MODE_STOPPED && !ttp_process.avoids_system_calls &&
-           ttp_status_read(&status) && status.threads == 1;
+           ttp_arena.head.mode != TTP_MODE_STOPPED && !ttp_process.avoids_system_calls;
 }
 
-/* Other threads could be in the code that is changed: then modules that come later stay. */
-static void look(bool is_start)
+static void look(struct visit *visit)
 {
     uint64_t all = UINT64_MAX, before;
-    struct visit visit = {.is_start = is_start};
     if (!is_wanted_here() ||
         ttp_syscall(SYS_rt_sigprocmask, 0, (long)&all, (long)&before, sizeof(all), 0, 0) != 0)
         return;
-    ttp_modules_visit(see, &visit);
+    ttp_modules_visit(see, visit);
     ttp_syscall(SYS_rt_sigprocmask, 2, (long)&before, 0, sizeof(before), 0, 0);
 }
 
-void ttp_calls_modules_changed(void) { look(false); }
+/* Other threads could be in the code that is changed: then all of it stays. */
+void ttp_calls_begin(void)
+{
+    struct ttp_status status;
+    struct visit visit = {.is_start = true};
+    if (is_wanted_here() && ttp_status_read(&status) && status.threads == 1)
+        look(&visit);
+}
 
-void ttp_calls_begin(void) { look(true); }
+/* -- modules that are loaded later -- */
+
+/* The list of modules comes before the first path through this one. */
+void ttp_loader_protects(uintptr_t start)
+{
+    struct visit visit = {.of = start};
+    const struct ttp_seen_module *module = ttp_seen_module_at(start);
+    if (module != NULL && !module->is_missed)
+        return;
+    look(&visit);
+    if ((ttp_arena.head.call_flags & TTP_CALLS_STACKS) != 0 && ttp_has_state())
+        ttp_modules_write();
+}
+
+void ttp_loader_unmaps(uintptr_t start, size_t bytes) { ttp_seen_modules_gone(start, bytes); }
+
+static int count_not_seen(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct ttp_module_seen module;
+    (void)size;
+    (void)data;
+    if (ttp_module_look(info, &module) && module.start != getauxval(AT_SYSINFO_EHDR) &&
+        (uintptr_t)__ehdr_start - module.start >= module.end - module.start &&
+        ttp_seen_module_miss(&module))
+        count_unseen(&ttp_arena.head.unseen_modules, 1);
+    return 0;
+}
+
+void ttp_calls_modules_changed(void)
+{
+    if ((ttp_arena.head.call_flags & TTP_CALLS_ON) != 0)
+        ttp_modules_visit(count_not_seen, NULL);
+}

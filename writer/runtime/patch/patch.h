@@ -63,11 +63,29 @@ static inline const void *ttp_plan_at(const struct ttp_plan_head *plan, uint64_t
     return (const uint8_t *)plan + offset;
 }
 
+/* seen_modules.c: NULL, false: there is none, no room. */
+struct ttp_seen_module {
+    uint64_t start, end, bias;
+    const struct ttp_plan_head *plan; /* NULL: there is none */
+    bool is_gone;
+    bool is_missed; /* it was loaded, and not noticed; or it is just being loaded */
+};
+const struct ttp_seen_module *ttp_seen_module_at(uint64_t address);
+bool ttp_seen_module_add(const struct ttp_module_seen *module, uint64_t bias,
+                         const struct ttp_plan_head *plan, bool is_start);
+bool ttp_seen_module_miss(const struct ttp_module_seen *module);
+bool ttp_seen_module_unmiss(const struct ttp_module_seen *module); /* false: it was not missed */
+/* The plan of a module that was gone, and is in the same place again. */
+const struct ttp_plan_head *ttp_seen_module_again(const struct ttp_module_seen *module,
+                                                  uint64_t bias);
+void ttp_seen_modules_gone(uint64_t start, uint64_t bytes); /* that begin there */
+uint32_t ttp_seen_modules_gone_count(void);
+
 /* stubs.c: false: it does not fit, or is too far away. */
 bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
                    const struct ttp_plan_head *plan, const struct ttp_plan_site *site,
                    uint64_t bias);
-void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes);
+void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes, bool is_loader);
 
 /* entry.c */
 void ttp_stub_enter(void);
@@ -109,8 +127,6 @@ struct ttp_walk {
     uint64_t frames[TTP_WALK_FRAMES];  /* innermost first */
     uint64_t words[TTP_WALK_WORDS][2]; /* that were read: where, and what was there */
 };
-void ttp_walk_add_module(const struct ttp_module_seen *module, uint64_t bias,
-                         const struct ttp_plan_head *plan);
 void ttp_walk_stack(struct ttp_walk *walk, uint64_t after, uintptr_t sp, uintptr_t rbp);
 
 /* call_paths.c: a call over one stack. */
@@ -118,6 +134,7 @@ struct ttp_path_site {
     uint64_t hash, key;
     uint64_t serial; /* of a thread that has announced it */
     uint32_t number, count;
+    uint32_t gone_count; /* of modules, when its frames were found */
     bool is_cut;
     uint64_t frames[];
 };
@@ -127,7 +144,11 @@ bool ttp_use_begin(uint64_t *user_sp, uintptr_t sp);
 /* NULL: there is no more room. */
 struct ttp_path_site *ttp_path_of(uint32_t number, uint64_t after, uintptr_t sp, uintptr_t rbp);
 
-/* patch.c */
+/* patch.c. The loader of libraries, whose calls of mprotect and munmap are looked at: it makes a
+ * module's pages read-only once its code is ready, and before any of it runs. */
+bool ttp_is_loader(const struct ttp_stub *stub);
+void ttp_loader_protects(uintptr_t start);
+void ttp_loader_unmaps(uintptr_t start, size_t bytes);
 const struct ttp_area *ttp_area_of(uintptr_t code); /* that has this stub, or NULL */
 uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes); /* 0: nowhere */
 /* The segment with code that holds a window and cannot be written, or NULL. */

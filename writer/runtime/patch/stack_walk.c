@@ -4,40 +4,6 @@
 #include "writer/arena/plan_walk.h"
 #include "writer/runtime/patch/probe.h"
 
-#define MODULES 256u
-
-/* Sorted by start; changed only while there is one thread and no signal. */
-static struct module {
-    uint64_t start, end, bias;
-    const struct ttp_plan_head *plan;
-} modules[MODULES];
-static uint32_t module_count;
-
-void ttp_walk_add_module(const struct ttp_module_seen *module, uint64_t bias,
-                         const struct ttp_plan_head *plan)
-{
-    uint32_t at = module_count;
-    if (at == MODULES)
-        return;
-    for (; at != 0 && modules[at - 1].start > module->start; at--)
-        modules[at] = modules[at - 1];
-    modules[at] = (struct module){module->start, module->end, bias, plan};
-    module_count++;
-}
-
-static const struct module *find_module(uint64_t pc)
-{
-    uint32_t low = 0, high = module_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (modules[middle].end <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < module_count && pc >= modules[low].start ? &modules[low] : NULL;
-}
-
 /* -- memory that may be read -- */
 
 struct state {
@@ -127,9 +93,11 @@ void ttp_walk_stack(struct ttp_walk *walk, uint64_t after, uintptr_t sp, uintptr
     while (frame->pc != 0 && walk->frame_count < TTP_WALK_FRAMES) {
         walk->frames[walk->frame_count++] = frame->pc;
         uint64_t looked_up = frame->is_exact ? frame->pc : frame->pc - 1;
-        const struct module *module = find_module(looked_up);
+        const struct ttp_seen_module *module = ttp_seen_module_at(looked_up);
         const struct ttp_plan_row *row =
-            module == NULL ? NULL : ttp_plan_row_at(module->plan, looked_up - module->bias);
+            module == NULL || module->plan == NULL
+                ? NULL
+                : ttp_plan_row_at(module->plan, looked_up - module->bias);
         if (row != NULL && row->cfa_kind == TTP_PLAN_CFA_OUTERMOST) {
             walk->is_cut = false;
             return;

@@ -137,7 +137,7 @@ _Static_assert(sizeof(cie) + FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is room")
 _Static_assert(sizeof(struct ttp_area_data) <= TTP_AREA_DATA, "it has a page");
 _Static_assert(sizeof(struct ttp_stub) == TTP_STUB_BYTES, "as unwinding has it");
 
-void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes)
+void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes, bool is_loader)
 {
     data->enter = (uintptr_t)ttp_stub_enter;
     data->exit = (uintptr_t)ttp_stub_exit;
@@ -149,5 +149,7 @@ void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_byte
     }
     /* Their children may have this thread's state: sharing.c. */
     data->is_seen[SYS_clone] = data->is_seen[SYS_clone3] = 1;
+    if (is_loader)
+        data->is_seen[SYS_mprotect] = data->is_seen[SYS_munmap] = 1;
     put_unwind(data, stubs, stub_bytes);
 }

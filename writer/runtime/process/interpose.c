@@ -235,6 +235,7 @@ TTP_EXPORT int dlclose(void *handle)
     if (ttp_process.state != TTP_PROCESS_ON)
         return close_it(handle);
     ttp_modules_write();
+    ttp_calls_modules_changed();
     int result = close_it(handle);
     modules_change();
     ttp_modules_write();

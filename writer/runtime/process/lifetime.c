@@ -153,8 +153,10 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
 
 __attribute__((destructor(101))) static void end(void)
 {
-    if (ttp_process.state == TTP_PROCESS_ON && ttp_process.module_changes != 0)
+    if (ttp_process.state == TTP_PROCESS_ON && ttp_process.module_changes != 0) {
         ttp_modules_write();
+        ttp_calls_modules_changed();
+    }
     if (ttp_has_state())
         ttp_drop_try_last();
     ttp_process.has_ended = true;

@@ -16,17 +16,23 @@
 
 typedef int (*iterate_function)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 
-/* The loader's own, where the program has one in front of it. */
+/* The loader's own, where the program has one in front of it. It is looked for once, when there is
+ * one thread: dlsym takes the lock of dlopen, which must not be taken within a visit. */
 void ttp_modules_visit(int (*see)(struct dl_phdr_info *, size_t, void *), void *data)
 {
-    iterate_function real = dl_iterate_phdr;
+    static iterate_function real;
+    iterate_function found = __atomic_load_n(&real, __ATOMIC_RELAXED);
+    if (found == NULL) {
+        found = dl_iterate_phdr;
 #ifdef TTP_RUNTIME_SHARED
-    void *found = dlsym(RTLD_NEXT, "dl_iterate_phdr");
-    dlerror();
-    if (found != NULL)
-        real = (iterate_function)found;
+        void *next = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+        dlerror();
+        if (next != NULL)
+            found = (iterate_function)next;
 #endif
-    real(see, data);
+        __atomic_store_n(&real, found, __ATOMIC_RELAXED);
+    }
+    found(see, data);
 }
 
 static bool begins_with(const char *text, const char *wanted)
