@@ -150,6 +150,19 @@ static bool is_pad(const struct tool_patch_place *place, const struct tool_patch
     return true;
 }
 
+/* XRay's: a jump over nops. It stays, as there is no instruction where the window ends. */
+static bool is_sled(const struct tool_patch_place *place, const struct tool_patch_window *window)
+{
+    const struct tool_instruction *jump = &place->all[window->from];
+    size_t next = window->from + 1;
+    if (jump->kind != TOOL_CODE_JUMP || window->to != window->from)
+        return false;
+    while (next < place->count && place->all[next].is_nop)
+        next++;
+    return next > window->from + 1 && next < place->count &&
+           place->all[next].address == jump->target;
+}
+
 static bool add_entry(struct tool_patch_place *place, const struct tool_patch_window *window)
 {
     const struct tool_instruction *last = &place->all[window->to];
@@ -172,9 +185,12 @@ static bool add_entry(struct tool_patch_place *place, const struct tool_patch_wi
     bool fits = move(place, window->from, window->to + (is_call ? 0 : 1), &moved);
     if (fits && is_call && !tool_code_move_call(patch->code->image, last, &moved))
         return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_IMMOVABLE, probe.window);
-    probe.flags =
-        (uint8_t)((is_call ? TTP_PATCH_PUSHES : 0) | (is_pad(place, window) ? TTP_PATCH_PAD : 0));
-    if (is_pad(place, window))
+    bool is_plain_pad = is_pad(place, window);
+    if (is_call)
+        probe.flags |= TTP_PATCH_PUSHES;
+    if (is_plain_pad || is_sled(place, window))
+        probe.flags |= TTP_PATCH_PAD;
+    if (is_plain_pad)
         moved.used = 0;
     if (!fits || moved.used > TTP_PATCH_MOVED_MAX)
         return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_FAR, probe.window);
