@@ -4,6 +4,7 @@ hooks, alone and mixed with them; every register, flag and byte below the stack 
 whoever unwinds finds what it finds otherwise, at each instruction of a probe. Run as root and as an
 ordinary user."""
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,8 +15,10 @@ import traces
 BUILDS = setting.cut([(compiler, level) for compiler in setting.COMPILERS
                       for level in ("-O0", "-O1", "-O2", "-O3", "-Os")],
                      [("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O1")])
-WAYS = [("gcc", "-pg"), ("gcc", "-pg", "-mfentry"), ("gcc", "-fpatchable-function-entry=5"),
-        ("clang", "-fxray-instrument", "-fxray-instruction-threshold=1")]
+WAYS = [("gcc", "-pg", "-mfentry"),
+        ("clang", "-fxray-instrument", "-fxray-instruction-threshold=1"),
+        *setting.cut([("gcc", "-pg"), ("gcc", "-fpatchable-function-entry=5")], [])]
+SIZES = setting.cut((0, 16, 300, 1000), (300,))
 STATE = {"plain": 275, "tail": 100, "maybe": 100, "tight": 100}
 UNWINDS = "^(tells|goes|throws|catches|jumps|sorts|cleans|waits|yields|resumes|leaf|chain|tail|" \
           "steps_in|single_steps|main)$"
@@ -90,11 +93,27 @@ def check_words(run):
                     "that nothing matches", done.err)
 
 
+def check_debugger(run):
+    """gdb knows where a program is that is in a hook: in the function, called from its caller."""
+    if shutil.which("gdb") is None:
+        print("SKIPPED: no gdb")
+        return
+    program = setting.build("p_patched.c", flags=["-O2"], hooks=False, log=False)
+    words = ["set breakpoint pending on", "set startup-with-shell off", "break ttp_probe_enter",
+             "run", "continue 3", "backtrace", "kill"]
+    gdb = ["gdb", "-nx", "-batch", *(word for each in words for word in ("-ex", each)), program]
+    done = setting.tracetape("record", "-q", "-f", "-o", run.trace, "--patch",
+                             "^(main|chooses|twice|tiny)$", "--", *gdb, env=run.environment)
+    frames = [line for line in done.out.decode().splitlines() if line.startswith("#")]
+    found = [name for line in frames for name in ("tiny", "twice", "main") if f"{name} (" in line]
+    run.checks.equal(found, ["tiny", "twice", "main"], f"what gdb says: {frames}")
+
+
 def check_damage(run, program):
     """Files in the cache that are not whole are made again."""
     folder = run.work / "cache" / "tracetape" / "plan-v1"
     for end in ("patch", "chosen"):
-        for size in (0, 16, 300):
+        for size in SIZES:
             for path in folder.glob(f"*.{end}"):
                 path.write_bytes(path.read_bytes()[:size])
             calls = run.record(program, "--patch", "^(plain|tail|maybe|tight)$")
@@ -116,6 +135,7 @@ def main():
         checks.equal((run.number("patched_exits"), run.number("unpatched_exits")), (5, 0),
                      "exits in every state")
         check_damage(run, program)
+        check_debugger(run)
         calls = run.record(setting.build("p_patch_unwinds.cc", hooks=False, log=False),
                            "--patch", UNWINDS)
         checks.equal([calls[name] for name in ("goes", "throws", "jumps", "yields", "leaf")],

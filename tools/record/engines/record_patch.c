@@ -157,10 +157,11 @@ void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_re
         return;
     ttape_recording_get_patched(recording, &counts);
     if (counts.functions + counts.functions_left + counts.hooked == 0) {
-        tool_message("no function was patched: %s",
-                     counts.modules_left != 0
-                         ? "nothing says where the program's functions begin and end"
-                         : "no name matches in a program that the runtime is loaded into");
+        tool_message(
+            "no function was patched: %s",
+            counts.modules_left != 0
+                ? "nothing says where the program's functions begin and end, or it has no build id"
+                : "no name matches in a program that the runtime is loaded into");
         return;
     }
     if (counts.functions_left != 0)

@@ -7,15 +7,27 @@
  *     P - 224  all that a call may change, and rbp: rax, flags, rcx, rdx, rsi, r8 .. r11, rbp
  *
  * Flags are kept in rax (lahf, seto): cheaper than pushf. The vector registers are not touched (the
- * runtime is compiled so). Who calls the function may have left the stack unaligned. */
+ * runtime is compiled so). Who calls the function may have left the stack unaligned.
+ *
+ * Unwinders find the function itself as the caller, at the instruction that its window has come to,
+ * as if that had been interrupted: debuggers do not know stubs. With the stub's address in r,
+ *
+ *     r = (the word at P - 144) & -128;  rip = the word at r + the byte at r + 8
+ */
 #include "writer/runtime/patch/probe.h"
 
 #define PUSH(name) "pushq %" name "\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_rel_offset %" name ", 0\n\t"
 #define POP(name)  "popq %" name "\n\t.cfi_adjust_cfa_offset -8\n\t.cfi_restore %" name "\n\t"
 
+/* rip: const2s -144; plus; deref; const1s -128; and; dup; deref; swap; + 8; deref 1; plus */
+#define CALLER                                                                                     \
+    ".cfi_signal_frame\n\t.cfi_def_cfa %rsp, 144\n\t.cfi_offset %rdi, -136\n\t"                    \
+    ".cfi_escape 0x16, 0x10, 16, 0x0b, 0x70, 0xff, 0x22, 0x06, 0x09, 0x80, 0x1a, 0x12, 0x06, "     \
+    "0x16, 0x23, 8, 0x94, 1, 0x22\n\t"
+
 #define ENTRY(name, hook)                                                                          \
     ".p2align 5\n\t.globl " name "\n\t.hidden " name "\n\t.type " name ", @function\n" name        \
-    ":\n\t.cfi_startproc\n\t" PUSH(                                                                \
+    ":\n\t.cfi_startproc simple\n\t" CALLER PUSH(                                                  \
         "rax") "lahf\n\tseto %al\n\tpushq %rax\n\t"                                                \
                ".cfi_adjust_cfa_offset 8\n\t" PUSH("rcx") PUSH("rdx") PUSH("rsi") PUSH("r8")       \
                    PUSH("r9") PUSH("r10") PUSH("r11") PUSH(                                        \
