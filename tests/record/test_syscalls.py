@@ -32,6 +32,16 @@ def check_path(checks, trace, call, calls, functions):
     checks.equal(found, [(calls, functions)], f"path of {call}")
 
 
+def check_whole(checks, trace, call):
+    """All stacks of that call begin where the program does, and none has frames of the runtime."""
+    done = subprocess.run([setting.COMMAND, "syscalls", "--json", "--by", "path", "--to", call,
+                           trace], capture_output=True, text=True, check=True, timeout=60)
+    paths = [row["path"] for row in json.loads(done.stdout)["rows"] if row["exclusive"]["calls"]]
+    checks.that(paths and all("main" in path and "spawn" not in path and
+                              path.count("pthread_create") + path.count("posix_spawn") == 1
+                              for path in paths), f"stacks of {call}", paths)
+
+
 def expected(text):
     """Of lines 'expect NAME CALLS [FAILED]'; of one name all added up."""
     wanted = {}
@@ -99,6 +109,7 @@ def main():
         check(checks, work, [program], "with stacks", ["--syscalls", "--stacks"], environment)
         trace = work / "calls.ttape"
         check_path(checks, trace, "getpgid", 1800, ["ask"])
+        check_whole(checks, trace, "clone3")
         check_path(checks, trace, "umask", 20, ["be_cancelled", "clean"])
         check_path(checks, trace, "getpriority", 15, ["main", "in_processes"])
         done = subprocess.run([setting.COMMAND, "syscalls", "--by", "path", "--to", "getsid",

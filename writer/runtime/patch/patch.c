@@ -379,6 +379,29 @@ static bool find_path(const struct dl_phdr_info *info, const struct visit *visit
     return true;
 }
 
+static bool is_own(const struct ttp_module_seen *module)
+{
+    return (uintptr_t)__ehdr_start - module->start < module->end - module->start;
+}
+
+/* The runtime stands in front of functions of the C library: walks go through it. Not where it is a
+ * part of the program. */
+static void see_own(struct patching *p, const char *path)
+{
+#ifdef TTP_RUNTIME_SHARED
+    struct plans plans = {.wants_calls = true};
+    if ((ttp_arena.head.call_flags & TTP_CALLS_STACKS) == 0)
+        return;
+    get_plans(&plans, &p->module, path);
+    if (plans.calls != NULL &&
+        ttp_seen_module_add(&p->module, p->info->dlpi_addr, plans.calls, true))
+        ttp_seen_module_own(p->module.start);
+#else
+    (void)p;
+    (void)path;
+#endif
+}
+
 static int see(struct dl_phdr_info *info, size_t size, void *data)
 {
     static char path[PATH_MAX];
@@ -388,10 +411,14 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
     bool is_first = visit->count++ == 0;
     (void)size;
     if (!ttp_module_look(info, &p.module) ||
-        (uintptr_t)__ehdr_start - p.module.start < p.module.end - p.module.start ||
         (!visit->is_start && visit->of - p.module.start >= p.module.end - p.module.start) ||
         !find_path(info, visit, &p.module, path))
         return 0;
+    if (is_own(&p.module)) {
+        if (visit->is_start)
+            see_own(&p, path);
+        return 0;
+    }
     if (ttp_seen_module_unmiss(&p.module))
         __atomic_sub_fetch(&ttp_arena.head.unseen_modules, 1, __ATOMIC_RELAXED);
     plans.wants_calls &= ttp_seen_module_at(p.module.start) == NULL;
@@ -459,8 +486,7 @@ static int count_not_seen(struct dl_phdr_info *info, size_t size, void *data)
     (void)size;
     (void)data;
     if (ttp_module_look(info, &module) && module.start != getauxval(AT_SYSINFO_EHDR) &&
-        (uintptr_t)__ehdr_start - module.start >= module.end - module.start &&
-        ttp_seen_module_miss(&module))
+        !is_own(&module) && ttp_seen_module_miss(&module))
         count_unseen(&ttp_arena.head.unseen_modules, 1);
     return 0;
 }

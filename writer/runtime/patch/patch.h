@@ -68,11 +68,13 @@ struct ttp_seen_module {
     uint64_t start, end, bias;
     const struct ttp_plan_head *plan; /* NULL: there is none */
     bool is_gone;
+    bool is_own;    /* the runtime's: its frames are in no path */
     bool is_missed; /* it was loaded, and not noticed; or it is just being loaded */
 };
 const struct ttp_seen_module *ttp_seen_module_at(uint64_t address);
 bool ttp_seen_module_add(const struct ttp_module_seen *module, uint64_t bias,
                          const struct ttp_plan_head *plan, bool is_start);
+void ttp_seen_module_own(uint64_t start);
 bool ttp_seen_module_miss(const struct ttp_module_seen *module);
 bool ttp_seen_module_unmiss(const struct ttp_module_seen *module); /* false: it was not missed */
 /* The plan of a module that was gone, and is in the same place again. */

@@ -55,6 +55,12 @@ bool ttp_seen_module_add(const struct ttp_module_seen *module, uint64_t bias,
     return true;
 }
 
+void ttp_seen_module_own(uint64_t start)
+{
+    for (uint32_t i = 0; i < module_count; i++)
+        modules[i].is_own |= modules[i].start == start;
+}
+
 bool ttp_seen_module_miss(const struct ttp_module_seen *module)
 {
     if (ttp_seen_module_at(module->start) != NULL || !ttp_seen_module_add(module, 0, NULL, false))

@@ -90,10 +90,11 @@ void ttp_walk_stack(struct ttp_walk *walk, uint64_t after, uintptr_t sp, uintptr
     walk->frame_count = walk->word_count = 0;
     walk->is_cut = walk->is_whole = true;
     bool has_stack = find_stack(&s, sp);
-    while (frame->pc != 0 && walk->frame_count < TTP_WALK_FRAMES) {
-        walk->frames[walk->frame_count++] = frame->pc;
+    for (uint32_t i = 0; frame->pc != 0 && i < TTP_WALK_FRAMES; i++) {
         uint64_t looked_up = frame->is_exact ? frame->pc : frame->pc - 1;
         const struct ttp_seen_module *module = ttp_seen_module_at(looked_up);
+        if (module == NULL || !module->is_own)
+            walk->frames[walk->frame_count++] = frame->pc;
         const struct ttp_plan_row *row =
             module == NULL || module->plan == NULL
                 ? NULL
