@@ -114,7 +114,8 @@ def main():
         os.chdir(folder)
         with open("bad.c", "w", encoding="utf-8") as file:
             file.write(PROGRAM)
-        subprocess.run([os.environ.get("TTAPE_CC") or "cc", "-O1", "-w", "bad.c", "-o", "bad"], check=True)
+        subprocess.run([os.environ.get("TTAPE_CC") or "cc", "-O1", "-w", "bad.c", "-o", "bad"],
+                       check=True)
         os.mkdir("d")
         for name in ("one", "two\nlines", "é"):
             with open("d/" + name, "w", encoding="utf-8") as file:
