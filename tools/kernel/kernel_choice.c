@@ -73,8 +73,10 @@ bool tool_parse_call_choice(const char *text, void *into)
         tool_grow((void **)&choice->words, &choice->capacity, choice->count + 1,
                   sizeof(*choice->words));
         choice->words[choice->count++] = word;
-        if (!is_known(plain(word)))
+        if (!is_known(plain(word))) {
+            tool_call_choice_close(choice);
             return false;
+        }
         text += size;
         text += *text == ',';
     }

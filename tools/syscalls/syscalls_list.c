@@ -36,7 +36,8 @@ static uint64_t keep(struct tool_sys *view, const ttape_call_step *step)
     for (uint32_t v = 0; v < kept->count; v++) {
         kept->values[v] = step->values[v];
         kept->values[v].bytes.data = at;
-        at = tool_put_bytes(at, step->values[v].bytes.data, step->values[v].bytes.size_bytes);
+        if (step->values[v].bytes.size_bytes != 0) /* numbers have no bytes, not even none */
+            at = tool_put_bytes(at, step->values[v].bytes.data, step->values[v].bytes.size_bytes);
     }
     return i + 1;
 }
