@@ -117,6 +117,8 @@ static const struct tool_option table[] = {
     {"plan", 0, NULL, "print what --patch would do to the command, and why not, and do not run it",
      NULL, TOOL_AT(plan)},
     {"json", 0, NULL, "print that as JSON", NULL, TOOL_AT(json)},
+    {"complete", 0, NULL, "system calls before the program begins, and of static programs, too",
+     NULL, TOOL_AT(calls.complete)},
     {"engine", 0, "HOW", "of system calls: in-process, ptrace (sees all programs); default: auto",
      tool_parse_record_engine, TOOL_AT(engine)},
     {"attach", 0, "PID", "system calls of a process that runs, until it ends or Ctrl-C",
@@ -314,7 +316,9 @@ static int record(const struct options *options, char **argv,
                          " names it)");
     hold_size_signal(&size_action);
     ttape_recover_left(say_left, (void *)options);
-    if (options->by_ptrace && !tool_trace_open(&trace, &recording_options->syscalls)) {
+    bool is_traced = options->by_ptrace || options->calls.complete;
+    if (is_traced && !tool_trace_open(&trace, &recording_options->syscalls,
+                                      options->by_ptrace ? NULL : runtime)) {
         free(runtime);
         return TOOL_CANNOT;
     }
@@ -323,7 +327,7 @@ static int record(const struct options *options, char **argv,
         return fail_open(options, &err);
     }
     const struct tool_record_start how = {.runtime = options->by_ptrace ? NULL : runtime,
-                                          .trace = options->by_ptrace ? &trace : NULL,
+                                          .trace = is_traced ? &trace : NULL,
                                           .size_action = &size_action,
                                           .mask = &mask,
                                           .follows = recording_options->follows,
@@ -443,6 +447,7 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     tool_record_rules_apply(&options->rules, &o->rules);
     if (options->calls.application)
         o->rules.is_application = tool_record_is_application;
+    options->calls.given |= options->calls.complete;
     options->calls.by_ptrace = options->by_ptrace =
         options->attach != 0 || options->engine == TOOL_ENGINE_PTRACE ||
         (options->engine == TOOL_ENGINE_AUTO && options->calls.given &&

@@ -10,7 +10,7 @@
 
 #include "tools/command/tool.h"
 
-#define WORDS_OF_RECORD 17u
+#define WORDS_OF_RECORD 18u
 
 char **tool_sys_command_find(int *argc, char **argv)
 {
@@ -90,6 +90,8 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     put_option(words, &used, "--attach", command->attach);
     put_option(words, &used, "--stack-every", command->stack_every);
     put_option(words, &used, "--stack-rate", command->stack_rate);
+    if (command->complete)
+        words[used++] = (char *)"--complete";
     if (command->stacks)
         words[used++] = (char *)"--stacks";
     if (command->attach == NULL)

@@ -13,6 +13,7 @@ struct tool_sys_command {
     const char *engine;   /* as of `record`; NULL: its choice */
     const char *attach;   /* the process id in the place of a command, which argv is then not */
     const char *duration; /* NULL: to the end */
+    bool complete;        /* as of `record` */
     bool stacks;          /* with the stack of each call, */
     const char *stack_every, *stack_rate; /* or of some; NULL: not asked for */
     const struct tool_call_choice *choice;

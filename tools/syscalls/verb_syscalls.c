@@ -23,7 +23,7 @@ struct options {
     struct tool_choice choice;
     struct tool_id depth, limit, descriptor;
     enum tool_name_style names;
-    bool application, failed, list, summary, expand, json, no_pager;
+    bool application, failed, list, summary, expand, json, complete, no_pager;
     int fd; /* where the report goes */
     uint64_t memory_bytes;
 };
@@ -57,6 +57,8 @@ static const struct tool_option table[] = {
     {"output", 'o', "FILE", "of a command: keep its trace as FILE", NULL, TOOL_AT(output)},
     {"report", 0, "FILE", "of a command: the report to FILE, - is standard output", NULL,
      TOOL_AT(report)},
+    {"complete", 0, NULL, "of a command: also what comes before the program begins", NULL,
+     TOOL_AT(complete)},
     {"engine", 0, "HOW", "of a command: as record has it: in-process, ptrace", NULL,
      TOOL_AT(engine)},
     {"stack-every", 0, "N", "of a command: stacks of one in N calls of a thread only", NULL,
@@ -286,6 +288,7 @@ static int run_command(struct options *options, char **argv)
                                         .engine = options->engine,
                                         .attach = options->attach,
                                         .duration = options->duration,
+                                        .complete = options->complete,
                                         .stacks = options->list || options->through != NULL ||
                                                   (options->by != NULL && options->by[0] != 'c'),
                                         .stack_every = options->stack_every,
@@ -319,14 +322,15 @@ int tool_verb_syscalls(int argc, char **argv)
     bool is_recording = words != NULL || options.attach != NULL;
     bool is_for_recording = options.output != NULL || options.report != NULL ||
                             options.engine != NULL || options.duration != NULL ||
-                            options.stack_every != NULL || options.stack_rate != NULL;
+                            options.stack_every != NULL || options.stack_rate != NULL ||
+                            options.complete;
     char *attached[] = {(char *)"attached", NULL};
     if (status == TOOL_OK && (words != NULL) + (options.attach != NULL) + count != 1)
         status = tool_usage("syscalls", "syscalls needs one of a file, --attach and a process id, "
                                         "-- and a command");
     else if (status == TOOL_OK && !is_recording && is_for_recording)
-        status = tool_usage("syscalls", "--output, --report, --engine, --duration and --stack-... "
-                                        "are for a command, or --attach");
+        status = tool_usage("syscalls", "--output, --report, --engine, --complete, --duration and "
+                                        "--stack-... are for a command, or --attach");
     else if (status == TOOL_OK)
         status = is_recording ? run_command(&options, words != NULL ? words : attached)
                               : read_trace(&options, argv[0]);

@@ -68,8 +68,21 @@ enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /*
 #define TTP_CALLS_RESULTS   2u    /* with what they return */
 #define TTP_CALLS_ARGUMENTS 4u    /* and what they are given */
 #define TTP_CALLS_STACKS    8u    /* with the stack that led there */
+#define TTP_CALLS_TRACED    16u   /* a tracer records them until the program does so itself */
 #define TTP_CALL_STRING_MAX 4096u /* bytes of a string argument; a longer one is cut there */
 #define TTP_CALL_DATA_MAX   4096u /* of a buffer, at most */
+
+/* What a program tells its tracer, which stops it at each call: prctl(TTP_MARK, what, address), a
+ * call that does nothing. */
+#define TTP_MARK 0x74746170 /* "ttap" */
+enum ttp_tracer_mark {
+    TTP_MARK_STREAM = 1, /* wants the thread's stream: struct ttp_mark_stream is at the address */
+    TTP_MARK_RECORDS = 2 /* records its calls from here on */
+};
+/* The tracer fills it in, as the thread's stream goes on with it; serial 0: there is none. */
+struct ttp_mark_stream {
+    uint64_t serial, sequence, image, started;
+};
 
 /* Requests, of traced programs and of `control`, are counters: the recorder acts when one has
  * changed. */

@@ -90,6 +90,7 @@ static ttape_status set_calls(ttape_writer *w, const ttape_recording_options *op
     const ttape_syscall_options *calls = &options->syscalls;
     const char *whole = options->rules.is_application != NULL ? "application" : "stack";
     bool is_any = false, is_outside = calls->plan_folder == NULL;
+    bool is_all = is_outside || calls->traced;
     for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64; i++)
         is_any |= calls->chosen[i] != 0;
     if (!is_any)
@@ -97,7 +98,7 @@ static ttape_status set_calls(ttape_writer *w, const ttape_recording_options *op
     TTP_TRY(set_text(w, "syscalls_engine", is_outside ? "ptrace" : "in-process", err));
     TTP_TRY(set_text(w, "syscalls_from",
                      calls->is_attached ? "attach"
-                     : is_outside       ? "first instruction"
+                     : is_all           ? "first instruction"
                                         : "constructor",
                      err));
     if (calls->stacks && calls->stack_every > 1)

@@ -40,7 +40,7 @@ const char *ttp_unrecorded_key(uint32_t reason)
 
 static void count(struct ttp_unrecorded *u, struct program *program)
 {
-    if (program->is_there) {
+    if (program->is_there && !u->options->syscalls.traced) { /* else its calls were */
         u->counts[program->reason]++;
         if (u->examples[program->reason] == NULL) {
             u->examples[program->reason] = program->path;

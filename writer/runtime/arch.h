@@ -86,5 +86,8 @@ static inline uintptr_t ttp_unhide(uintptr_t hidden)
 
 /* mov $15,%rax; syscall: how the C library returns from a signal handler. */
 #define TTP_SIGNAL_RETURN_CODE 0x0f0000000fc0c748ull
+/* And with a jump to a stub in its first five bytes. */
+#define TTP_SIGNAL_RETURN_MASK    0xFFFFFF00000000FFull
+#define TTP_SIGNAL_RETURN_PATCHED 0x0f000000000000e9ull
 
 #endif

@@ -49,8 +49,11 @@ struct kernel_sigaction {
 
 bool ttp_is_signal_return(uintptr_t call_site)
 {
-    return call_site - ttp_process.libc_low < ttp_process.libc_high - ttp_process.libc_low &&
-           *(const uint64_t *)call_site == TTP_SIGNAL_RETURN_CODE;
+    if (call_site - ttp_process.libc_low >= ttp_process.libc_high - ttp_process.libc_low)
+        return false;
+    uint64_t code = *(const uint64_t *)call_site;
+    return code == TTP_SIGNAL_RETURN_CODE ||
+           (code & TTP_SIGNAL_RETURN_MASK) == TTP_SIGNAL_RETURN_PATCHED;
 }
 
 static bool is_frame(const uint64_t *word)

@@ -158,6 +158,7 @@ uint32_t ttp_thread_number(void);
 bool ttp_process_attach(const char *path, bool is_own); /* is_own: mapped by us already */
 char **ttp_environment_find(char **environment, const char *name, const char **value);
 void ttp_process_refuse(void); /* never records */
+void ttp_tell_tracer(enum ttp_tracer_mark what, struct ttp_mark_stream *stream);
 size_t ttp_program_path(char *path, size_t room);
 bool ttp_write_pending_process(void); /* writes what has to come before all other records */
 
@@ -300,6 +301,9 @@ void ttp_interpose_begin(void);
  * found. */
 void ttp_calls_begin(void);
 void ttp_calls_modules_changed(void);
+/* calls.c: of a call that is made where no stub is; `after`: where it returns to. */
+void ttp_call_begins(uint32_t number, uintptr_t after, uintptr_t sp, uintptr_t rbp);
+void ttp_call_ended(uint32_t number, uint64_t result, uintptr_t after, uintptr_t sp);
 void ttp_unwind_begin(void);
 void ttp_walk_cache_end(void); /* of the thread */
 void ttp_call_texts_end(void);

@@ -214,12 +214,13 @@ struct ttp_runtime_process {
     uint64_t arena_file, arena_device; /* as the kernel's list of mappings has them */
     uint32_t thread_key;
     bool has_thread_key;
-    bool follows_exit; /* it will tell us its exit code, */
-    bool is_exiting;   /* and has, */
-    bool has_ended;    /* or what is loaded has been ended before */
-    bool has_no_tsc;   /* threads that begin may not read a clock */
-    bool locks_memory; /* mlockall was called */
-    bool is_elsewhere; /* in another namespace of process ids than the recorder */
+    bool follows_exit;  /* it will tell us its exit code, */
+    bool is_exiting;    /* and has, */
+    bool has_ended;     /* or what is loaded has been ended before */
+    bool has_no_tsc;    /* threads that begin may not read a clock */
+    bool locks_memory;  /* mlockall was called */
+    bool is_elsewhere;  /* in another namespace of process ids than the recorder */
+    bool records_calls; /* system calls; its tracer knows that */
     bool
         avoids_system_calls; /* a filter of system calls may be on: none that can be done without */
 };

@@ -54,7 +54,7 @@ void ttp_outside_close(struct ttp_outside *outside)
 
 uint64_t ttp_outside_serial(struct ttp_outside *outside)
 {
-    return __atomic_fetch_add(&outside->head->next_serial, 1, __ATOMIC_RELAXED);
+    return __atomic_add_fetch(&outside->head->next_serial, 1, __ATOMIC_RELAXED);
 }
 
 /* ---- blocks ---- */
@@ -130,15 +130,20 @@ static void put(struct ttp_outside *outside, struct ttp_outside_thread *thread, 
     thread->at += 8;
 }
 
+static void end_block(struct ttp_outside *outside, struct ttp_outside_thread *thread)
+{
+    while (thread->at != 0 && thread->at < TTP_BLOCK_BYTES)
+        put(outside, thread, ttp_record_extension(TTP_EXT_NOTHING, 0, 0));
+    leave_block(outside, thread, TTP_BLOCK_FULL);
+}
+
 /* Room for so many records in one block. */
 static bool make_room(struct ttp_outside *outside, struct ttp_outside_thread *thread,
                       uint32_t records)
 {
     if (thread->at != 0 && thread->at + 8 * records <= TTP_BLOCK_BYTES)
         return true;
-    while (thread->at != 0 && thread->at < TTP_BLOCK_BYTES)
-        put(outside, thread, ttp_record_extension(TTP_EXT_NOTHING, 0, 0));
-    leave_block(outside, thread, TTP_BLOCK_FULL);
+    end_block(outside, thread);
     if (!wait_for_block(outside, thread))
         return false;
     begin_block(outside, thread);
@@ -242,6 +247,46 @@ bool ttp_outside_message(struct ttp_outside *outside, struct ttp_outside_thread 
     if (packing.count > 0)
         put(outside, thread, ttp_record_data(packing.word));
     return true;
+}
+
+void ttp_outside_give(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                      struct ttp_mark_stream *given)
+{
+    end_block(outside, thread);
+    if (thread->serial == 0)
+        thread->serial = ttp_outside_serial(outside);
+    if (thread->started == 0)
+        thread->started = ttp_outside_clock(outside);
+    *given = (struct ttp_mark_stream){.serial = thread->serial,
+                                      .sequence = thread->sequence,
+                                      .image = thread->image,
+                                      .started = thread->started};
+    *thread =
+        (struct ttp_outside_thread){.pid = thread->pid, .tid = thread->tid, .image = thread->image};
+}
+
+uint64_t ttp_outside_image_of(struct ttp_outside *outside, uint32_t pid)
+{
+    uint32_t ready = __atomic_load_n(&outside->head->block_ready, __ATOMIC_ACQUIRE);
+    uint64_t last = 0, image = 0;
+    for (uint32_t i = 0; i < ready; i++) {
+        if (outside->head->blocks_offset + (i + UINT64_C(1)) * TTP_BLOCK_BYTES > outside->bytes)
+            break;
+        const struct ttp_block_head *head = block_at(outside, i);
+        uint64_t serial = __atomic_load_n(&head->serial, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(state_of(outside, i), __ATOMIC_ACQUIRE) >> 2 == pid && serial > last) {
+            last = serial;
+            image = head->image;
+        }
+    }
+    return image;
+}
+
+/* As of a thread that has no block. */
+void ttp_outside_lose(struct ttp_outside *outside)
+{
+    (void)__atomic_add_fetch(&outside->head->lost, 1, __ATOMIC_RELAXED);
+    outside->lost++;
 }
 
 void ttp_outside_end(struct ttp_outside *outside, struct ttp_outside_thread *thread)

@@ -47,6 +47,12 @@ struct ttp_outside_field {
 
 bool ttp_outside_message(struct ttp_outside *outside, struct ttp_outside_thread *thread,
                          uint32_t kind, const struct ttp_outside_field *fields, uint32_t count);
+/* The thread goes on with its stream by itself. */
+void ttp_outside_give(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                      struct ttp_mark_stream *given);
+/* The image of a process that records itself; 0: none of its records is there. */
+uint64_t ttp_outside_image_of(struct ttp_outside *outside, uint32_t pid);
+void ttp_outside_lose(struct ttp_outside *outside);
 /* No more comes of this thread. */
 void ttp_outside_end(struct ttp_outside *outside, struct ttp_outside_thread *thread);
 

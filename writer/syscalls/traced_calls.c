@@ -97,9 +97,25 @@ static void drop_left(struct ttp_tracer *tracer, struct ttp_traced *thread, uint
                                     ttp_unwind_payload(TTP_UNWIND_COUNT, written));
 }
 
-static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number,
-                  uint64_t sp, const uint64_t *arguments)
+static void write_enter(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                        struct ttp_traced_call *call, const uint64_t *arguments)
 {
+    tracer->counts->calls++;
+    tracer->counts->other_calls += call->number >= TTAPE_CALL_NUMBERS;
+    if (thread->is_given) { /* the runtime began, and does not record calls yet */
+        ttp_outside_lose(&tracer->outside);
+        return;
+    }
+    call->key = key_of(tracer, thread, call->number);
+    call->is_written = ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, call->key);
+    if (call->is_written && tracer->options->arguments)
+        ttp_traced_arguments(tracer, thread, call, arguments);
+}
+
+static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number,
+                  const struct __ptrace_syscall_info *info, const uint64_t *arguments)
+{
+    uint64_t sp = info->stack_pointer;
     struct ttp_traced_call *top =
         thread->open_count > 0 ? &thread->open[thread->open_count - 1] : NULL;
     if (top != NULL && top->is_pending && top->sp == sp &&
@@ -110,15 +126,10 @@ static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t
     drop_left(tracer, thread, sp);
     if (thread->open_count == TTP_CALLS_OPEN)
         return;
-    struct ttp_traced_call call = {.sp = sp, .number = number};
-    if (is_chosen(tracer, number)) {
-        tracer->counts->calls++;
-        tracer->counts->other_calls += number >= TTAPE_CALL_NUMBERS;
-        call.key = key_of(tracer, thread, number);
-        call.is_written = ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, call.key);
-        if (call.is_written && tracer->options->arguments)
-            ttp_traced_arguments(tracer, thread, &call, arguments);
-    }
+    struct ttp_traced_call call = {
+        .sp = sp, .number = number, .is_own = ttp_runtime_enters(tracer, thread, info)};
+    if (!call.is_own && is_chosen(tracer, number))
+        write_enter(tracer, thread, &call, arguments);
     thread->open[thread->open_count++] = call;
 }
 
@@ -151,6 +162,8 @@ static void leave(struct ttp_tracer *tracer, struct ttp_traced *thread, int64_t 
         call->number == SYS_mprotect)
         ttp_space_changed(tracer, thread->pid);
     thread->open_count--;
+    if (call->is_own)
+        ttp_runtime_leaves(thread, result);
     write_exit(tracer, thread, call, result, !is_return);
     if (is_return)
         return_from_handler(tracer, thread, result);
@@ -171,7 +184,7 @@ void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
         enter(tracer, thread,
               is_other || info.entry.nr >= TTAPE_CALL_NUMBERS ? TTAPE_CALL_NUMBERS
                                                               : (uint32_t)info.entry.nr,
-              info.stack_pointer, arguments);
+              &info, arguments);
     else if (info.op == PTRACE_SYSCALL_INFO_EXIT)
         leave(tracer, thread, info.exit.rval);
 }
@@ -207,6 +220,13 @@ static uint32_t parent_of(uint32_t pid)
     return parent;
 }
 
+/* A forked child that records itself has an image that nobody told. */
+static uint64_t image_of(struct ttp_tracer *tracer, const struct ttp_traced *thread)
+{
+    return thread->out.image != 0 ? thread->out.image
+                                  : ttp_outside_image_of(&tracer->outside, thread->pid);
+}
+
 void ttp_traced_image(struct ttp_tracer *tracer, struct ttp_traced *thread,
                       const struct ttp_traced *parent)
 {
@@ -214,10 +234,11 @@ void ttp_traced_image(struct ttp_tracer *tracer, struct ttp_traced *thread,
     thread->out.serial = ttp_outside_serial(&tracer->outside);
     thread->out.image = thread->out.serial;
     thread->open_count = 0;
+    thread->is_given = thread->is_free = false;
     memset(thread->announced, 0, sizeof(thread->announced));
     ttp_traced_forget(thread);
     ttp_space_changed(tracer, thread->pid);
-    write_process(tracer, thread, parent != NULL ? parent->out.image : 0,
+    write_process(tracer, thread, parent != NULL ? image_of(tracer, parent) : 0,
                   parent != NULL ? parent->pid : parent_of(thread->pid));
 }
 
@@ -228,6 +249,7 @@ void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread)
     bool is_first = !thread->is_seen;
     ttp_outside_end(&tracer->outside, &thread->out);
     ttp_traced_image(tracer, thread, NULL);
+    thread->runtime = (struct ttp_traced_runtime){0};
     thread->is_seen = true;
     if (!is_first || !is_chosen(tracer, SYS_execve))
         return;

@@ -84,6 +84,8 @@ static uint32_t process_of(uint32_t tid)
 
 static void go_on(struct ttp_tracer *tracer, struct ttp_traced *thread, int how, int signal)
 {
+    if (how == PTRACE_SYSCALL && thread->is_free)
+        how = PTRACE_CONT;
     if (tracer->is_leaving)
         how = PTRACE_DETACH;
     thread->is_held = false;
@@ -115,10 +117,13 @@ static void adopt(struct ttp_tracer *tracer, struct ttp_traced *thread,
     if (thread->is_seen)
         return;
     thread->is_seen = parent == NULL || parent->is_seen;
+    if (parent != NULL)
+        thread->runtime = parent->runtime;
+    thread->is_free = ttp_runtime_is_free(thread, parent);
     for (size_t i = 0; i < tracer->count && thread->out.image == 0; i++)
         if (tracer->threads[i]->pid == thread->pid)
             thread->out.image = tracer->threads[i]->out.image;
-    if (thread->is_seen && thread->out.image == 0)
+    if (thread->is_seen && !thread->is_free && thread->out.image == 0)
         ttp_traced_image(tracer, thread, parent);
     if (thread->is_held)
         go_on(tracer, thread, PTRACE_SYSCALL, 0);

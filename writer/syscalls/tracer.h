@@ -3,6 +3,7 @@
 #define TTP_WRITER_SYSCALLS_TRACER_H
 
 #include <sched.h>
+#include <sys/ptrace.h>
 
 #include <tracetape/syscalls.h>
 
@@ -20,13 +21,25 @@ struct ttp_traced_call {
     uint32_t number;
     bool is_pending; /* it was interrupted, and whether it goes on is not known yet */
     bool is_written;
+    bool is_own; /* the runtime's */
+};
+
+/* The runtime, as it is loaded and when it is there. */
+struct ttp_traced_runtime {
+    uint64_t start, end; /* where it is mapped; 0: not yet */
+    uint64_t file;       /* the loader's descriptor of it */
+    uint64_t length;     /* that is being mapped; 0: none is */
+    bool is_opening, has_file;
 };
 
 struct ttp_traced {
     struct ttp_outside_thread out;
     uint32_t tid, pid;
-    bool is_seen; /* its calls are recorded: it has executed its program */
-    bool is_held; /* it stands still until its starter has said whose it is */
+    bool is_seen;  /* its calls are recorded: it has executed its program */
+    bool is_held;  /* it stands still until its starter has said whose it is */
+    bool is_given; /* its stream is its own */
+    bool is_free;  /* it records its calls itself: only starts and ends of others stop it */
+    struct ttp_traced_runtime runtime;
     uint32_t open_count;
     struct ttp_traced_call open[TTP_CALLS_OPEN];
     uint8_t announced[TTAPE_CALL_NUMBERS / 8];
@@ -93,6 +106,16 @@ void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
 
 /* The thread is at the entry or the exit of a call. */
 void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread);
+/* ---- traced_runtime.c: programs that come to record themselves ---- */
+
+/* Whether a call is the runtime's, or loads it. The runtime's own may say that the thread takes its
+ * stream, and that it is free. */
+bool ttp_runtime_enters(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                        const struct __ptrace_syscall_info *info);
+void ttp_runtime_leaves(struct ttp_traced *thread, int64_t result);
+/* Whether a thread that was started records its calls itself. */
+bool ttp_runtime_is_free(const struct ttp_traced *thread, const struct ttp_traced *parent);
+
 /* It has executed a program, as the process's only thread from here on. */
 void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread);
 /* A process image begins with this thread; `parent`: of which it is a copy, or NULL. */

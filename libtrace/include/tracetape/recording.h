@@ -74,6 +74,8 @@ typedef struct ttape_syscall_options {
     bool arguments;   /* with what they are given: six numbers, paths and names as strings */
     bool stacks;      /* with the stack that led to each, where no recorded function is open */
     bool is_attached; /* of a process that runs already; for the metadata */
+    bool traced; /* with plan_folder: another process records the calls that a program makes before
+                  * it can record its own (ttape_trace_options.runtime) */
     const char *plan_folder; /* an absolute path; NULL: programs stay as they are, another
                                                   * process records their calls (syscalls.h) */
     /* Makes the plan of a module in that folder, where there is none; NULL: nobody does. Called by

@@ -37,7 +37,11 @@ typedef struct ttape_trace_options {
     void *context;       /* of both */
     bool arguments;      /* with what calls are given, as of ttape_syscall_options, and results */
     uint64_t data_bytes; /* as there */
-    uint64_t reserved[2];
+    /* The file that is preloaded into programs, and records their calls itself as soon as it can
+     * (ttape_syscall_options.traced): from then on they run free. Its own calls, and those that
+     * load it, are left out. NULL: there is none. */
+    const char *runtime;
+    uint64_t reserved[1];
 } ttape_trace_options;
 
 /* What was seen, and what was not. */

@@ -74,6 +74,7 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_optio
     into->arguments = calls->arguments || calls->data_bytes != 0;
     into->data_bytes = calls->data_bytes;
     into->stacks = calls->stacks;
+    into->traced = calls->complete && !calls->by_ptrace;
     into->stack_every = calls->stack_every;
     into->stack_rate = calls->stack_rate;
     if (calls->by_ptrace)

@@ -9,7 +9,7 @@
 #include "tools/kernel/kernel_choice.h"
 
 struct tool_record_calls {
-    bool given, by_ptrace, stacks, application, arguments;
+    bool given, by_ptrace, complete, stacks, application, arguments;
     uint32_t data_bytes;              /* of buffers; 0: none */
     uint32_t stack_every, stack_rate; /* as of ttape_syscall_options */
     struct tool_call_choice choice;   /* nothing in it: all */

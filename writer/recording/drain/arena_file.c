@@ -151,7 +151,8 @@ static void choose_calls(struct ttp_arena_head *head, const ttape_syscall_option
     if (is_any)
         head->call_flags = TTP_CALLS_ON | (calls->no_results ? 0 : TTP_CALLS_RESULTS) |
                            (calls->arguments ? TTP_CALLS_ARGUMENTS : 0) |
-                           (calls->stacks ? TTP_CALLS_STACKS : 0);
+                           (calls->stacks ? TTP_CALLS_STACKS : 0) |
+                           (calls->traced ? TTP_CALLS_TRACED : 0);
     head->stack_every = calls->stack_every;
     head->stack_rate = calls->stack_rate;
     head->call_data_bytes = (uint32_t)calls->data_bytes;

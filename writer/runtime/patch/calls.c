@@ -245,7 +245,7 @@ static bool is_sampled(void)
 
 /* Of functions that are recorded, the open ones are the path. */
 static struct ttp_path_site *path_of(const struct ttp_call_registers *r, uintptr_t sp,
-                                     const struct ttp_stub *stub)
+                                     uintptr_t after)
 {
     if ((ttp_arena.head.call_flags & TTP_CALLS_STACKS) == 0 ||
         (!ttp_has_state() && !ttp_thread_ready(sp)))
@@ -254,7 +254,7 @@ static struct ttp_path_site *path_of(const struct ttp_call_registers *r, uintptr
     if (!ttp_has_state() || top == NULL || !(ttp_is_base(top) || ttp_is_call_key(top->function)) ||
         !is_sampled())
         return NULL;
-    return ttp_path_of((uint32_t)r->rax, stub->after, sp, r->rbp);
+    return ttp_path_of((uint32_t)r->rax, after, sp, r->rbp);
 }
 
 /* Before the loader's call, which is not what takes the time. */
@@ -268,14 +268,17 @@ static void look_at_loader(const struct ttp_call_registers *r, const struct ttp_
         ttp_loader_protects(r->rdi);
 }
 
-void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const struct ttp_stub *stub)
+static bool is_recorded(uint32_t number)
+{
+    return !is_off() && number < TTP_CALL_NUMBERS && !is_vfork_child() &&
+           (ttp_arena.head.chosen_calls[number / 64] >> number % 64 & 1) != 0;
+}
+
+static void begin(const struct ttp_call_registers *r, uintptr_t sp, uintptr_t after)
 {
     uint32_t number = (uint32_t)r->rax;
-    if (TTP_UNLIKELY(number == SYS_mprotect || number == SYS_munmap))
-        look_at_loader(r, stub);
-    if (!is_off() && number < TTP_CALL_NUMBERS && !is_vfork_child() &&
-        (ttp_arena.head.chosen_calls[number / 64] >> number % 64 & 1) != 0) {
-        struct ttp_path_site *path = path_of(r, sp, stub);
+    if (is_recorded(number)) {
+        struct ttp_path_site *path = path_of(r, sp, after);
         uintptr_t key = path != NULL ? path->key : TTP_CALL_KEYS + number;
         struct ttp_call_values values = {.type = TTAPE_VALUE_UNSIGNED,
                                          .count = TTP_CALL_VALUES_MAX,
@@ -284,14 +287,12 @@ void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const stru
         if (is_announced(key, path) || announce(key, number, path, sp)) {
             if (has_values)
                 ttp_call_texts_given(&values, number, sp);
-            enter(key, stub->after, sp, has_values ? &values : NULL);
+            enter(key, after, sp, has_values ? &values : NULL);
             ttp_call_texts_done(&values);
         } else {
             ttp_event_missed();
         }
     }
-    if (number == SYS_clone || number == SYS_clone3)
-        share(r, sp);
 }
 
 /* -- exit -- */
@@ -333,6 +334,20 @@ static void leave(uintptr_t call_site, uintptr_t sp, const struct ttp_call_value
     }
 }
 
+/* -- what stubs call -- */
+
+void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const struct ttp_stub *stub)
+{
+    uint32_t number = (uint32_t)r->rax;
+    if (TTP_UNLIKELY(number == SYS_mprotect || number == SYS_munmap))
+        look_at_loader(r, stub);
+    begin(r, sp, stub->after);
+    if (number == SYS_clone || number == SYS_clone3)
+        share(r, sp);
+    else if (number == SYS_rt_sigreturn && is_recorded(number) && ttp_has_state())
+        leave(stub->after, sp, NULL); /* it does not come back */
+}
+
 void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
                    const struct ttp_call_registers *r)
 {
@@ -348,4 +363,22 @@ void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
         leave(stub->after, sp, has_values ? &values : NULL);
         ttp_call_texts_done(&values);
     }
+}
+
+/* -- a call without a stub: vfork.c -- */
+
+void ttp_call_begins(uint32_t number, uintptr_t after, uintptr_t sp, uintptr_t rbp)
+{
+    const struct ttp_call_registers registers = {.rax = number, .rbp = rbp};
+    if (ttp_process.records_calls)
+        begin(&registers, sp, after);
+}
+
+void ttp_call_ended(uint32_t number, uint64_t result, uintptr_t after, uintptr_t sp)
+{
+    struct ttp_call_values values = {.type = TTAPE_VALUE_SIGNED, .count = 1, .numbers = {result}};
+    bool has_values = (ttp_arena.head.call_flags & TTP_CALLS_RESULTS) != 0;
+    if (ttp_process.records_calls && is_recorded(number) && ttp_has_state() &&
+        ttp_thread.top != NULL)
+        leave(after, sp, has_values ? &values : NULL);
 }

@@ -97,7 +97,9 @@ static const struct ttp_plan_site *sites_of(const struct ttp_plan_head *plan)
  * words in its parent's stack. */
 static bool is_left(const struct ttp_plan_site *site)
 {
-    return site->number_known && (site->number == SIGNAL_RETURN || site->number == VFORK);
+    bool is_traced = (ttp_arena.head.call_flags & TTP_CALLS_TRACED) != 0;
+    return site->number_known &&
+           ((site->number == SIGNAL_RETURN && !is_traced) || site->number == VFORK);
 }
 
 static uint32_t count_left(const struct ttp_plan_head *plan)
@@ -452,6 +454,10 @@ static void look(struct visit *visit)
         ttp_syscall(SYS_rt_sigprocmask, 0, (long)&all, (long)&before, sizeof(all), 0, 0) != 0)
         return;
     ttp_modules_visit(see, visit);
+    if (visit->is_start && (ttp_arena.head.call_flags & TTP_CALLS_ON) != 0) {
+        ttp_tell_tracer(TTP_MARK_RECORDS, NULL);
+        ttp_process.records_calls = true;
+    }
     ttp_syscall(SYS_rt_sigprocmask, 2, (long)&before, 0, sizeof(before), 0, 0);
 }
 

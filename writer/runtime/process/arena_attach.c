@@ -270,7 +270,14 @@ static bool map_own(void)
     return true;
 }
 
-static bool map_arena(long fd, const struct stat *file, uint32_t filters)
+/* Where the tracer could not be told that the process records itself, it goes on recording it. */
+static bool may_record(const struct ttp_arena_head *arena, const struct ttp_status *status)
+{
+    return (arena->call_flags & TTP_CALLS_TRACED) == 0 ||
+           (!ttp_process.avoids_system_calls && status->threads == 1);
+}
+
+static bool map_arena(long fd, const struct stat *file, const struct ttp_status *status)
 {
     size_t bytes = ARENA_BYTES;
     int protection = PROT_READ | PROT_WRITE;
@@ -280,9 +287,9 @@ static bool map_arena(long fd, const struct stat *file, uint32_t filters)
     if (ttp_failed(head))
         return false;
     const struct ttp_arena_head *arena = (const struct ttp_arena_head *)head;
-    if (arena->magic == TTP_ARENA_MAGIC && arena->filters >= filters)
+    if (arena->magic == TTP_ARENA_MAGIC && arena->filters >= status->filters)
         ttp_process.avoids_system_calls = false; /* none that the recorder is not under, too */
-    if (check_head(arena, file) && ttp_ids_find(arena, false) &&
+    if (check_head(arena, file) && may_record(arena, status) && ttp_ids_find(arena, false) &&
         map_first(fd, arena->blocks_offset, arena->block_capacity)) {
         ttp_process.block_states = (uint32_t *)(head + TTP_ARENA_HEAD_BYTES);
         if (arena->blocks_offset >= bytes)
@@ -321,7 +328,7 @@ bool ttp_arena_attach(const char *path, bool is_own)
     bool attached =
         ttp_syscall(SYS_newfstatat, fd, (long)"", (long)&file, AT_EMPTY_PATH, 0, 0) == 0 &&
         S_ISREG(file.st_mode) && file.st_uid == user() && (file.st_mode & 077) == 0 &&
-        (is_own || !is_taken(&file)) && map_arena(fd, &file, status.filters);
+        (is_own || !is_taken(&file)) && map_arena(fd, &file, &status);
     ttp_process.user = file.st_uid;
     ttp_process.arena_device = file.st_dev;
     ttp_process.arena_file = file.st_ino;

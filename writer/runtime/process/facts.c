@@ -1,4 +1,6 @@
 /* Facts of threads and processes: markers of our own, see spec/facts.md. */
+#include <sys/syscall.h>
+
 #include "writer/arena/record.h"
 #include "writer/runtime/slow.h"
 
@@ -88,9 +90,18 @@ void ttp_fact_end(uint32_t how, int status)
         ttp_store(place, ttp_record_extension(TTP_EXT_END, now, record | TTP_END_SAID));
 }
 
-/* vfork.c calls it in the parent, when its child is gone or has become another program. */
+/* vfork.c calls the one before, and the other in the parent, when its child is gone or has become
+ * another program. */
+void ttp_vfork_begin(uintptr_t sp, uintptr_t caller, uintptr_t rbp);
+__attribute__((used)) void ttp_vfork_begin(uintptr_t sp, uintptr_t caller, uintptr_t rbp)
+{
+    ttp_call_begins(SYS_vfork, caller, sp, rbp);
+}
+
 void ttp_vforked(uint64_t child, uintptr_t caller, uintptr_t sp);
 __attribute__((used)) void ttp_vforked(uint64_t child, uintptr_t caller, uintptr_t sp)
 {
-    ttp_fact_pass(TTP_FACT_PROCESS_CREATE, child, caller, sp);
+    ttp_call_ended(SYS_vfork, child, caller, sp);
+    if (!ttp_failed((long)child))
+        ttp_fact_pass(TTP_FACT_PROCESS_CREATE, child, caller, sp);
 }

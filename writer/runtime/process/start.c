@@ -226,24 +226,43 @@ static uint32_t thread_id(bool is_child)
     return ttp_thread_number();
 }
 
-/* The first thread of a process image gives it its number. */
+/* Of a process that a tracer stops at each call, until it records them itself. */
+void ttp_tell_tracer(enum ttp_tracer_mark what, struct ttp_mark_stream *stream)
+{
+    if ((ttp_arena.head.call_flags & TTP_CALLS_TRACED) == 0 || ttp_process.records_calls ||
+        ttp_process.avoids_system_calls)
+        return;
+    ttp_syscall(SYS_prctl, TTP_MARK, (long)what, (long)stream, 0, 0, 0);
+}
+
+/* The first thread of a process image gives it its number, unless a tracer has. */
 static void draw_serial(struct ttp_thread_page *page, bool is_child)
 {
     uint32_t process = process_id();
+    struct ttp_mark_stream given = {0};
     uint64_t none = 0;
     if (ttp_thread.serial != 0 && ttp_thread.process_id == process && !is_child)
         return; /* its destructors run: the same thread goes on */
-    ttp_thread.sequence = 0;
+    if (ttp_process.page->image == 0)
+        ttp_tell_tracer(TTP_MARK_STREAM, &given);
+    ttp_thread.sequence = given.sequence;
     ttp_thread.process_id = process;
-    ttp_thread.started = ttp_arena.head.clock == TTP_CLOCK_NONE ? 0 : ttp_process.clock();
-    ttp_thread.serial = __atomic_add_fetch(&ttp_arena.head.next_serial, 1, __ATOMIC_RELAXED);
-    if (__atomic_compare_exchange_n(&ttp_process.page->image, &none, ttp_thread.serial, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        page->has_pending_process = true;
-        page->pending_parent = ttp_process.last_image;
-        if (!is_child)
-            ttp_note_image();
-    }
+    ttp_thread.started = given.serial != 0                        ? given.started
+                         : ttp_arena.head.clock == TTP_CLOCK_NONE ? 0
+                                                                  : ttp_process.clock();
+    ttp_thread.serial = given.serial != 0
+                            ? given.serial
+                            : __atomic_add_fetch(&ttp_arena.head.next_serial, 1, __ATOMIC_RELAXED);
+    if (!__atomic_compare_exchange_n(&ttp_process.page->image, &none,
+                                     given.serial != 0 ? given.image : ttp_thread.serial, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return;
+    page->has_pending_process = given.serial == 0; /* the tracer has written it */
+    page->pending_parent = ttp_process.last_image;
+    if (given.serial != 0)
+        ttp_process.last_image = given.image;
+    if (!is_child)
+        ttp_note_image();
 }
 
 static void fill_line(struct ttp_thread_page *page, bool is_child)
