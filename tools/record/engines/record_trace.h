@@ -14,7 +14,8 @@ struct tool_record_trace {
     int to, from; /* pipes */
 };
 
-/* `calls`: which, and what of them; `runtime`: as of ttape_trace_options. False, with a message: it cannot be. */
+/* `calls`: which, and what of them; `runtime`: as of ttape_trace_options. False, with a message: it
+ * cannot be. */
 bool tool_trace_open(struct tool_record_trace *trace, const ttape_syscall_options *calls,
                      const char *runtime);
 /* Holds the process, or says why it cannot be. A child that has not executed its program yet lets
