@@ -1,6 +1,6 @@
 /* From options to an answer: partitions are decoded, the likeliest first, until none that is left
  * can hold a longer call. Where bounds are exact, each of the first `count` partitions has a call
- * as long as its bound, so no other is needed. */
+ * as long as its bound, so no other is needed, and often fewer are. */
 #include "reader/longest/longest_internal.h"
 
 #include <string.h>
@@ -226,13 +226,20 @@ static bool is_exact(const struct ttape_longest *l, uint32_t partition)
            l->plan.by == TTAPE_LONGEST_BY_DURATION;
 }
 
+/* As many as are decoded at the same time: the longest calls may be in fewer partitions than there
+ * are such calls, and the next bound says when that is so. */
+static uint32_t exact_batch(const struct ttape_longest *l)
+{
+    return l->options.jobs > 1 ? l->options.jobs : 1;
+}
+
 static ttape_status search(struct ttape_longest *l, ttape_error *err)
 {
     uint32_t at = 0;
     while (at < l->partition_count) {
         const uint32_t *next = &l->partitions[at];
         uint32_t count = 0;
-        uint32_t most = is_exact(l, *next) ? l->heap.capacity : BATCH_PARTITIONS;
+        uint32_t most = is_exact(l, *next) ? exact_batch(l) : BATCH_PARTITIONS;
         if (at < l->heap.capacity && l->heap.capacity - at < most)
             most = l->heap.capacity - at; /* by own times bounds are exact, where they are there */
         while (count < most && at + count < l->partition_count &&

@@ -138,6 +138,21 @@ thread 7 1 one
 """
 
 
+def few_are_decoded(place):
+    """The ten longest are in one partition of twelve, and its bound says that no other can be."""
+    lines, now = ["process 7 prog", "thread 7 1 one"], 0
+    for number in range(120):
+        now += 10
+        lines.append(f"{now} 1 enter f")
+        now += 1000 + number if 40 <= number < 50 else number + 1
+        lines.append(f"{now} 1 exit")
+    (place / "few.txt").write_text("\n".join(lines) + "\n")
+    run("convert", place / "few.txt", "-o", place / "few.ttape", "--partition-events", 20)
+    found = json.loads(run("slow", "--json", place / "few.ttape", "f", "--jobs", 1))
+    assert [call["duration_ns"] for call in found["calls"]] == list(range(1049, 1039, -1)), found
+    assert (found["partitions"], found["decoded"]) == (12, 1), found
+
+
 def words_and_values(place):
     """What a person sees, and what programs get."""
     path = place / "known.ttape"
@@ -187,6 +202,7 @@ def refused(place):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
+        few_are_decoded(place)
         words_and_values(place)
         refused(place)
         if "  sqlite " not in run("export", "--help"):
