@@ -93,6 +93,17 @@ def check_words(run):
                     "that nothing matches", done.err)
 
 
+def check_children(run):
+    """What the command executes is patched as it is, where its functions are chosen."""
+    program = setting.build("p_patch_state.c", flags=["-O1"], hooks=False, log=False)
+    done = setting.tracetape("record", "-q", "-f", "-o", run.trace, "--patch",
+                             "^(plain|tail|maybe|tight)$", "--", "sh", "-c",
+                             f"{program} & {program}; wait", env=run.environment)
+    run.checks.equal((done.status, done.out), (0, b"as it was\n" * 2), "children")
+    run.checks.equal(dict(traces.call_counts(run.trace)["enter"]),
+                     {name: 2 * count for name, count in STATE.items()}, "calls of children")
+
+
 def check_debugger(run):
     """gdb knows where a program is that is in a hook: in the function, called from its caller."""
     if shutil.which("gdb") is None:
@@ -135,6 +146,7 @@ def main():
         checks.equal((run.number("patched_exits"), run.number("unpatched_exits")), (5, 0),
                      "exits in every state")
         check_damage(run, program)
+        check_children(run)
         check_debugger(run)
         calls = run.record(setting.build("p_patch_unwinds.cc", hooks=False, log=False),
                            "--patch", UNWINDS)
