@@ -102,6 +102,11 @@ static const struct tool_option table[] = {
      tool_parse_record_calls, TOOL_AT(calls)},
     {"args", 0, NULL, "with what system calls are given, paths in words, and what they return",
      NULL, TOOL_AT(calls.arguments)},
+    {"failed", 0, NULL, "only system calls that fail", NULL, TOOL_AT(calls.failed)},
+    {"path", 0, "PATH", "only system calls that are given this path, or one below it", NULL,
+     TOOL_AT(calls.path)},
+    {"fd", 0, "N", "only system calls that are given this descriptor", tool_parse_id,
+     TOOL_AT(calls.descriptor)},
     {"data", 0, "[=N]", "and with the first N bytes (32) of buffers that they read and write",
      tool_parse_data, TOOL_AT(calls.data_bytes)},
     {"stacks", 0, "[=WHAT]", "with each system call, the stack that led to it: whole, application",
@@ -455,7 +460,7 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     options->calls.given |= options->by_ptrace;
     if (options->by_ptrace && options->patch.text != NULL)
         return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
-    if (!tool_record_calls_open(&options->calls, &o->syscalls))
+    if (!tool_record_calls_open(&options->calls, o))
         return TOOL_CANNOT;
     if (!tool_record_patch_open(&options->patch, o))
         return TOOL_CANNOT;

@@ -33,6 +33,7 @@
 #include "writer/growing.h"
 #include "writer/os_status.h"
 #include "writer/recording/clock_lines.h"
+#include "writer/recording/decode/waiting_calls.h"
 #include "writer/recording/decode/word_map.h"
 #include "writer/recording/pace.h"
 #include "writer/recording/snapshot.h"
@@ -200,21 +201,6 @@ struct ttp_image {
     bool is_end_told;            /* in one of its streams */
 };
 
-/* A frame as the filter sees it. */
-struct ttp_call {
-    uint32_t site;  /* index in the layout, TTAPE_NONE for signals */
-    uint32_t state; /* enum in call_filter.c */
-    uint64_t time_ns;
-    bool opens_below;
-    bool was_open; /* before the stream began: TTAPE_EVENT_OPEN */
-};
-
-struct ttp_call_stack {
-    uint32_t number; /* of the stack */
-    struct ttp_growing calls;
-    uint32_t kept, below, pending; /* counts in calls */
-};
-
 struct ttp_thread {
     uint64_t serial;
     uint64_t sequence; /* of the block that was decoded last */
@@ -234,6 +220,7 @@ struct ttp_thread {
     uint64_t placed_ns;
     char name[16];
     struct ttp_growing stacks; /* struct ttp_call_stack, where calls are filtered */
+    struct ttp_waiting waiting;
     uint32_t stack;
     /* after a rotation: the state in which the stream goes on in the next file */
     ttape_edge edge;

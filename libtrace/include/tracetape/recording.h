@@ -138,6 +138,12 @@ typedef struct ttape_recording_options {
     bool drop_empty; /* no file where no event was recorded */
     ttape_syscall_options syscalls;
     ttape_patch_options patch;
+    /* Where not NULL, a system call is left out of which it says false, once its result is known;
+     * NULL: it did not return yet, but waits no longer. Arguments as they were recorded: none
+     * without syscalls.arguments. A call on its own; what is called within it stays. */
+    bool (*keep_call)(void *context, uint32_t number, const ttape_value *arguments, uint32_t count,
+                      const int64_t *result);
+    void *keep_context;
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {

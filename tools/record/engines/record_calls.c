@@ -10,8 +10,10 @@
 #include "tools/binary/plan_file.h"
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/kernel/kernel_words.h"
 
-#define DATA_DEFAULT 32u /* as strace has it */
+#define ERROR_FIRST  (-4095) /* of what the kernel returns */
+#define DATA_DEFAULT 32u     /* as strace has it */
 #define DATA_MAX     4096u
 
 /* A module without a plan is not seen, and the runtime says so. */
@@ -65,13 +67,34 @@ static void choose(const struct tool_call_choice *choice, ttape_syscall_options 
     }
 }
 
-bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_options *into)
+/* One that did not return has not failed yet; what interrupted it may end it so. */
+static bool keep_call(void *context, uint32_t number, const ttape_value *arguments, uint32_t count,
+                      const int64_t *result)
 {
+    const struct tool_record_calls *calls = context;
+    const struct tool_call_values values = {
+        .number = number, .arguments = arguments, .argument_count = count};
+    if (calls->failed && result != NULL && (*result >= 0 || *result < ERROR_FIRST))
+        return false;
+    return (calls->path == NULL || tool_kernel_has_path(&values, calls->path)) &&
+           (!calls->descriptor.given ||
+            tool_kernel_has_descriptor(&values, (int32_t)calls->descriptor.value));
+}
+
+bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_options *options)
+{
+    ttape_syscall_options *into = &options->syscalls;
+    bool by_argument = calls->path != NULL || calls->descriptor.given;
+    calls->arguments |= calls->data_bytes != 0 || by_argument || calls->failed;
     calls->stacks |= calls->stack_every != 0 || calls->stack_rate != 0;
     if (!calls->given)
         return true;
     choose(&calls->choice, into);
-    into->arguments = calls->arguments || calls->data_bytes != 0;
+    into->arguments = calls->arguments;
+    if (by_argument || calls->failed) {
+        options->keep_call = keep_call;
+        options->keep_context = calls;
+    }
     into->data_bytes = calls->data_bytes;
     into->stacks = calls->stacks;
     into->traced = calls->complete && !calls->by_ptrace;

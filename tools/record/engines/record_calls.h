@@ -6,10 +6,14 @@
 
 #include <tracetape/recording.h>
 
+#include "tools/command/options.h"
 #include "tools/kernel/kernel_choice.h"
 
 struct tool_record_calls {
     bool given, by_ptrace, complete, stacks, application, arguments;
+    bool failed;                      /* only those that fail, */
+    const char *path;                 /* are given this path, or one below it, */
+    struct tool_id descriptor;        /* are given this descriptor */
     uint32_t data_bytes;              /* of buffers; 0: none */
     uint32_t stack_every, stack_rate; /* as of ttape_syscall_options */
     struct tool_call_choice choice;   /* nothing in it: all */
@@ -20,8 +24,8 @@ bool tool_parse_record_calls(const char *text, void *into); /* tool_record_calls
 bool tool_parse_stacks(const char *text, void *into);       /* tool_record_calls; NULL: whole */
 bool tool_parse_data(const char *text, void *into);         /* uint32_t; NULL: 32 */
 bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
-/* False, with a message: it cannot be. */
-bool tool_record_calls_open(struct tool_record_calls *calls, ttape_syscall_options *into);
+/* False, with a message: it cannot be. `calls` stays as long as it is recorded. */
+bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_options *options);
 void tool_record_calls_close(struct tool_record_calls *calls);
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "writer/recording/recording_internal.h"
+#include "writer/recording/decode/layouts.h"
 
 #define HOT_CALLS  65536u /* calls after which a function may be culled as hot */
 #define HOT_NS     200u   /* shorter than that, most of the time */
@@ -20,7 +20,8 @@ enum call_state { CALL_DROPPED, CALL_PENDING, CALL_KEPT };
 bool ttp_filter_is_on(const struct ttp_encode *e)
 {
     const ttape_site_rules *rules = &e->options.rules;
-    return rules->select != NULL || rules->max_depth != 0 || rules->min_ns != 0 || rules->cull_hot;
+    return rules->select != NULL || rules->max_depth != 0 || rules->min_ns != 0 ||
+           rules->cull_hot || e->options.keep_call != NULL;
 }
 
 static ttape_status emit(struct ttp_encode *e, struct ttp_thread *thread, const ttape_event *event,
@@ -59,13 +60,37 @@ static ttape_status stack_of(struct ttp_encode *e, struct ttp_thread *thread,
 }
 
 static ttape_status emit_enter(struct ttp_encode *e, struct ttp_thread *thread,
-                               const struct ttp_call *call, ttape_error *err)
+                               struct ttp_call *call, ttape_error *err)
 {
     ttape_event event = {.time_ns = call->time_ns,
                          .kind = call->was_open ? TTAPE_EVENT_OPEN : TTAPE_EVENT_ENTER,
                          .site = ttp_site_at(e, thread, call->site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
-    return emit(e, thread, &event, err);
+    TTP_TRY(emit(e, thread, &event, err));
+    const uint8_t *values = call->values.data;
+    ttape_status status =
+        values == NULL ? TTAPE_OK
+                       : ttp_decode_attach(e, thread, values, values + call->values.count, err);
+    ttp_grown_free(&e->allocator, &call->values);
+    return status;
+}
+
+/* What is to be judged, and is not over: by what is known. */
+static void judge_pending(struct ttp_encode *e, const struct ttp_thread *thread,
+                          struct ttp_call_stack *stack, size_t first)
+{
+    struct ttp_call *calls = stack->calls.data;
+    for (size_t i = first; i < stack->calls.count; i++) {
+        if (calls[i].state != CALL_PENDING || !calls[i].is_judged)
+            continue;
+        calls[i].is_judged = false;
+        if (ttp_wait_is_kept(e, thread, &calls[i], NULL))
+            continue;
+        calls[i].state = CALL_DROPPED;
+        stack->pending--;
+        stack->kept--;
+        ttp_grown_free(&e->allocator, &calls[i].values);
+    }
 }
 
 /* What waits is kept: something below it is, or it is long enough. */
@@ -77,6 +102,7 @@ static ttape_status keep_pending(struct ttp_encode *e, struct ttp_thread *thread
     uint32_t left = stack->pending;
     while (left > 0 && first > 0)
         left -= calls[--first].state == CALL_PENDING;
+    judge_pending(e, thread, stack, first);
     for (size_t i = first; stack->pending > 0 && i < stack->calls.count; i++)
         if (calls[i].state == CALL_PENDING) {
             calls[i].state = CALL_KEPT;
@@ -124,8 +150,12 @@ static ttape_status enter(struct ttp_encode *e, struct ttp_thread *thread,
     *call = (struct ttp_call){.site = index,
                               .time_ns = event->time_ns,
                               .opens_below = (site->select & TTAPE_SELECT_BELOW) != 0,
-                              .was_open = event->kind == TTAPE_EVENT_OPEN};
-    call->state = dropped ? CALL_DROPPED : waits(rules) ? CALL_PENDING : CALL_KEPT;
+                              .was_open = event->kind == TTAPE_EVENT_OPEN,
+                              .is_judged = e->options.keep_call != NULL && ttp_site_is_call(site)};
+    call->state = dropped                           ? CALL_DROPPED
+                  : waits(rules) || call->is_judged ? CALL_PENDING
+                                                    : CALL_KEPT;
+    thread->waiting.has_entered = call->state == CALL_PENDING;
     stack->below += call->opens_below;
     stack->kept += !dropped;
     stack->pending += call->state == CALL_PENDING;
@@ -137,9 +167,10 @@ static ttape_status enter(struct ttp_encode *e, struct ttp_thread *thread,
 }
 
 /* Takes the innermost call off the list. */
-static struct ttp_call pop(struct ttp_call_stack *stack)
+static struct ttp_call pop(struct ttp_encode *e, struct ttp_call_stack *stack)
 {
     struct ttp_call call = ((struct ttp_call *)stack->calls.data)[--stack->calls.count];
+    ttp_grown_free(&e->allocator, &call.values);
     stack->below -= call.opens_below;
     stack->kept -= call.state != CALL_DROPPED;
     stack->pending -= call.state == CALL_PENDING;
@@ -161,7 +192,7 @@ static ttape_status leave(struct ttp_encode *e, struct ttp_thread *thread,
 {
     uint32_t kept = 0;
     for (; n > 0 && stack->calls.count > 0; n--)
-        kept += pop(stack).state == CALL_KEPT;
+        kept += pop(e, stack).state == CALL_KEPT;
     ttape_event event = {.time_ns = ns,
                          .kind = TTAPE_EVENT_UNWIND,
                          .site = TTAPE_NONE,
@@ -193,16 +224,22 @@ static ttape_status leave_call(struct ttp_encode *e, struct ttp_thread *thread,
         TTP_TRY(leave(e, thread, stack, above, event->time_ns, err));
     const struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
     uint64_t ns = event->time_ns - call->time_ns;
+    if (call->state == CALL_PENDING && call->is_judged) {
+        thread->waiting.has_left = true;
+        thread->waiting.left = *event;
+        thread->waiting.site = index;
+        return TTAPE_OK;
+    }
     if (call->state == CALL_PENDING) {
         judge_hot(rules, site, ns);
         if (ns < rules->min_ns) {
-            (void)pop(stack);
+            (void)pop(e, stack);
             count_culled(e, thread, site);
             return TTAPE_OK;
         }
         TTP_TRY(keep_pending(e, thread, stack, err));
     }
-    return pop(stack).state == CALL_DROPPED ? TTAPE_OK : emit(e, thread, event, err);
+    return pop(e, stack).state == CALL_DROPPED ? TTAPE_OK : emit(e, thread, event, err);
 }
 
 static ttape_status begin_signal(struct ttp_encode *e, struct ttp_thread *thread,
@@ -226,7 +263,7 @@ static ttape_status end_signal(struct ttp_encode *e, struct ttp_thread *thread,
         return TTAPE_OK;
     if (above != 0)
         TTP_TRY(leave(e, thread, stack, above, event->time_ns, err));
-    event->argument = (uint32_t)pop(stack).time_ns;
+    event->argument = (uint32_t)pop(e, stack).time_ns;
     return emit(e, thread, event, err);
 }
 
@@ -238,10 +275,24 @@ static bool is_chosen(const struct ttp_encode *e, const struct ttp_call_stack *s
             (site->select & TTAPE_SELECT_BELOW) != 0);
 }
 
+ttape_status ttp_filter_judged(struct ttp_encode *e, struct ttp_thread *thread, bool is_kept,
+                               ttape_error *err)
+{
+    struct ttp_call_stack *stack;
+    TTP_TRY(stack_of(e, thread, &stack, err));
+    if (is_kept)
+        ((struct ttp_call *)stack->calls.data)[stack->calls.count - 1].is_judged = false;
+    else
+        (void)pop(e, stack);
+    return TTAPE_OK;
+}
+
 ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, ttape_event *event,
                               uint32_t index, ttape_error *err)
 {
     struct ttp_call_stack *stack;
+    TTP_TRY(ttp_wait_settle(e, thread, err));
+    thread->waiting.has_entered = false;
     TTP_TRY(stack_of(e, thread, &stack, err));
     switch (event->kind) {
     case TTAPE_EVENT_ENTER:
@@ -271,6 +322,7 @@ ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, 
     struct ttp_call_stack *stack;
     if (!ttp_filter_is_on(e))
         return TTAPE_OK;
+    TTP_TRY(ttp_wait_settle(e, thread, err));
     TTP_TRY(stack_of(e, thread, &stack, err));
     TTP_TRY(keep_pending(e, thread, stack, err));
     if (thread->culled != 0 && thread->stream != TTAPE_NONE) {
@@ -289,7 +341,11 @@ ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, 
 void ttp_filter_close(struct ttp_encode *e, struct ttp_thread *thread)
 {
     struct ttp_call_stack *stacks = thread->stacks.data;
-    for (size_t i = 0; i < thread->stacks.count; i++)
+    for (size_t i = 0; i < thread->stacks.count; i++) {
+        struct ttp_call *calls = stacks[i].calls.data;
+        for (size_t k = 0; k < stacks[i].calls.count; k++)
+            ttp_grown_free(&e->allocator, &calls[k].values);
         ttp_grown_free(&e->allocator, &stacks[i].calls);
+    }
     ttp_grown_free(&e->allocator, &thread->stacks);
 }

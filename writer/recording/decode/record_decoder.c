@@ -113,6 +113,7 @@ static ttape_status find_open(struct decoding *d, struct open_frames *open)
 {
     *open = (struct open_frames){0};
     if (d->is_filtered) {
+        TTP_TRY(ttp_wait_settle(d->e, d->thread, d->err));
         open->filtered = ttp_filter_stack(d->thread);
         open->count = open->filtered != NULL ? (uint32_t)open->filtered->calls.count : 0;
         return TTAPE_OK;
@@ -245,8 +246,8 @@ void ttp_decode_expect(struct ttp_encode *e, const struct ttp_layout *layout, ui
 }
 
 /* Values: each a type, then its number, or its size and bytes. What does not fit ends them. */
-static uint32_t parse_values(struct ttp_encode *e, const uint8_t *at, const uint8_t *end,
-                             ttape_error *err)
+uint32_t ttp_decode_values(struct ttp_encode *e, const uint8_t *at, const uint8_t *end,
+                           ttape_error *err)
 {
     e->values.count = 0;
     while (at < end && e->values.count < VALUES_MAX) {
@@ -273,17 +274,26 @@ static uint32_t parse_values(struct ttp_encode *e, const uint8_t *at, const uint
     return (uint32_t)e->values.count;
 }
 
-static ttape_status attach(struct decoding *d, const uint8_t *at, const uint8_t *end)
+ttape_status ttp_decode_attach(struct ttp_encode *e, struct ttp_thread *thread, const uint8_t *at,
+                               const uint8_t *end, ttape_error *err)
 {
-    uint32_t count = d->thread->may_attach ? parse_values(d->e, at, end, d->err) : 0;
+    uint32_t count = thread->may_attach ? ttp_decode_values(e, at, end, err) : 0;
     if (count == 0)
         return TTAPE_OK;
-    d->thread->may_attach = false;
-    TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));
-    ttape_writer *writer = ttp_output_of(d->e, d->thread)->writer;
-    if (!ttp_stream_takes_values(writer, d->thread->stream))
+    thread->may_attach = false;
+    TTP_TRY(ttp_decode_flush(e, thread, err));
+    ttape_writer *writer = ttp_output_of(e, thread)->writer;
+    if (!ttp_stream_takes_values(writer, thread->stream))
         return TTAPE_OK;
-    return ttape_writer_attach(writer, d->thread->stream, d->e->values.data, count, d->err);
+    return ttape_writer_attach(writer, thread->stream, e->values.data, count, err);
+}
+
+/* Where the event waits, so do they. */
+static ttape_status attach(struct decoding *d, const uint8_t *at, const uint8_t *end)
+{
+    if (d->is_filtered)
+        TTP_TRY(ttp_wait_values(d->e, d->thread, at, (uint32_t)(end - at), d->err));
+    return ttp_decode_attach(d->e, d->thread, at, end, d->err);
 }
 
 static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *bytes, uint32_t size)

@@ -1,0 +1,60 @@
+/* Calls as the filter sees them, and those that wait with their values until it is known whether
+ * they are kept. */
+#ifndef TTP_RECORDING_WAITING_CALLS_H
+#define TTP_RECORDING_WAITING_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tracetape/error.h>
+#include <tracetape/types.h>
+
+#include "writer/growing.h"
+
+struct ttp_encode;
+struct ttp_thread;
+
+/* A frame. */
+struct ttp_call {
+    uint32_t site;  /* index in the layout, TTAPE_NONE for signals */
+    uint32_t state; /* enum in call_filter.c */
+    uint64_t time_ns;
+    bool opens_below;
+    bool was_open;             /* before the stream began: TTAPE_EVENT_OPEN */
+    bool is_judged;            /* a system call that keep_call is to be asked of */
+    struct ttp_growing values; /* bytes of a message VALUES, while it waits */
+};
+
+struct ttp_call_stack {
+    uint32_t number; /* of the stack */
+    struct ttp_growing calls;
+    uint32_t kept, below, pending; /* counts in calls */
+};
+
+/* Of a thread. */
+struct ttp_waiting {
+    bool has_entered; /* its last event was an enter that waits: values are to be kept */
+    bool has_left;    /* its last event was this exit, whose call is judged by its result */
+    uint32_t site;
+    ttape_event left;
+};
+
+/* Values of the last event, where it waits. */
+ttape_status ttp_wait_values(struct ttp_encode *e, struct ttp_thread *thread, const uint8_t *bytes,
+                             uint32_t size_bytes, ttape_error *err);
+/* Before anything else: no more is going to be known of the exit that waits. */
+ttape_status ttp_wait_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
+/* Whether the rules of the recording's owner keep this system call; `result`: NULL: not known. */
+bool ttp_wait_is_kept(struct ttp_encode *e, const struct ttp_thread *thread,
+                      const struct ttp_call *call, const int64_t *result);
+
+/* call_filter.c: the innermost call is not left out by keep_call, or is. */
+ttape_status ttp_filter_judged(struct ttp_encode *e, struct ttp_thread *thread, bool is_kept,
+                               ttape_error *err);
+/* record_decoder.c */
+uint32_t ttp_decode_values(struct ttp_encode *e, const uint8_t *at, const uint8_t *end,
+                           ttape_error *err);
+ttape_status ttp_decode_attach(struct ttp_encode *e, struct ttp_thread *thread, const uint8_t *at,
+                               const uint8_t *end, ttape_error *err);
+
+#endif
