@@ -116,6 +116,23 @@ def test_attach():
     assert run("--attach", pid, "--", "true").returncode == 2
 
 
+def test_interval():
+    """The table comes again and again, each time of more; the last is of all."""
+    with subprocess.Popen([setting.COMMAND, "syscalls", "--interval", "50ms", "--calls", "getppid",
+                           "--", "./running"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE) as program:
+        counts = []
+        for line in program.stderr:
+            words = line.decode().split()
+            if words[-1:] == ["getppid"]:
+                counts.append(int(words[3]))
+            if len(counts) == 3 and not program.stdin.closed:
+                program.stdin.write(b"x")
+                program.stdin.close()
+        assert program.wait(30) == 7
+    assert len(counts) >= 4 and counts == sorted(counts) and counts[0] < counts[-1], counts
+
+
 def test_nothing():
     done = run("--calls", "ptrace", "--", "true")
     assert done.returncode == 4 and done.stderr.count("\n") == 1, done
@@ -143,6 +160,7 @@ def main():
         test_paths()
         test_static()
         test_attach()
+        test_interval()
         test_nothing()
         test_errors()
         assert os.listdir("temporary") == []

@@ -1,16 +1,22 @@
 #define _GNU_SOURCE /* asprintf */
 #include "tools/syscalls/syscalls_command.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/command/tool.h"
 
-#define WORDS_OF_RECORD 18u
+#define WORDS_OF_RECORD 20u
+#define WATCH_NS        20000000
 
 char **tool_sys_command_find(int *argc, char **argv)
 {
@@ -70,6 +76,52 @@ static void put_option(char **words, size_t *used, const char *name, const char 
     words[(*used)++] = (char *)value;
 }
 
+/* ---- --interval: another process shows the copies that the recorder makes ---- */
+
+/* The copy that is there; false: none is. Only the recorder and we write into the folder. */
+static bool find_copy(const struct tool_sys_command *command, char *path, size_t room)
+{
+    bool found = false;
+    DIR *folder = opendir(command->folder);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+        if (strstr(entry->d_name, ".ttape.snapshot-") != NULL) {
+            found = snprintf(path, room, "%s/%s", command->folder, entry->d_name) < (int)room;
+            break;
+        }
+    if (folder != NULL)
+        (void)closedir(folder);
+    return found;
+}
+
+static _Noreturn void watch(const struct tool_sys_command *command)
+{
+    const struct timespec pause = {0, WATCH_NS};
+    const pid_t recorder = getppid();
+    char path[PATH_MAX];
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)signal(SIGINT, SIG_IGN); /* the terminal's: the recorder ends this one */
+    while (getppid() == recorder) {
+        if (!find_copy(command, path, sizeof path)) {
+            (void)nanosleep(&pause, NULL);
+            continue;
+        }
+        command->show(command->context, path);
+        (void)unlink(path);
+    }
+    _exit(EXIT_SUCCESS);
+}
+
+static void end_watch(const struct tool_sys_command *command, pid_t watcher)
+{
+    char path[PATH_MAX];
+    if (watcher <= 0)
+        return;
+    (void)kill(watcher, SIGKILL);
+    (void)waitpid(watcher, NULL, 0);
+    while (find_copy(command, path, sizeof path) && unlink(path) == 0) {
+    }
+}
+
 int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
 {
     size_t count = 0, used = 0;
@@ -90,6 +142,7 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     put_option(words, &used, "--attach", command->attach);
     put_option(words, &used, "--stack-every", command->stack_every);
     put_option(words, &used, "--stack-rate", command->stack_rate);
+    put_option(words, &used, "--checkpoint-every", command->interval);
     if (command->complete)
         words[used++] = (char *)"--complete";
     if (command->stacks)
@@ -99,8 +152,12 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     else
         count = 0;
     memcpy(words + used, command->argv, count * sizeof(*words));
+    pid_t watcher = command->interval != NULL ? fork() : 0;
+    if (watcher == 0 && command->interval != NULL)
+        watch(command);
     int status = tool_verb_record((int)(used + count), words);
     restore_signals();
+    end_watch(command, watcher);
     *is_recorded = access(command->trace, F_OK) == 0;
     free(choice);
     free(words);

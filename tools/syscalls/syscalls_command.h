@@ -16,6 +16,9 @@ struct tool_sys_command {
     bool complete;        /* as of `record` */
     bool stacks;          /* with the stack of each call, */
     const char *stack_every, *stack_rate; /* or of some; NULL: not asked for */
+    const char *interval; /* how often what is there is shown while it is recorded; NULL: never */
+    void (*show)(void *context, const char *trace); /* in another process; needs no output */
+    void *context;
     const struct tool_call_choice *choice;
     char *folder, *trace; /* made by tool_sys_command_run */
 };

@@ -17,7 +17,7 @@
 
 struct options {
     const char *by, *format, *through, *to, *own, *path, *output, *report, *engine, *attach,
-        *duration;
+        *duration, *interval;
     const char *stack_every, *stack_rate;
     struct tool_call_choice calls;
     struct tool_choice choice;
@@ -54,6 +54,8 @@ static const struct tool_option table[] = {
     {"attach", 0, "PID", "record a process that runs, until it ends or Ctrl-C", NULL,
      TOOL_AT(attach)},
     {"duration", 0, "TIME", "record for so long", NULL, TOOL_AT(duration)},
+    {"interval", 0, "TIME", "show what is there so often, while it is recorded", NULL,
+     TOOL_AT(interval)},
     {"output", 'o', "FILE", "of a command: keep its trace as FILE", NULL, TOOL_AT(output)},
     {"report", 0, "FILE", "of a command: the report to FILE, - is standard output", NULL,
      TOOL_AT(report)},
@@ -280,6 +282,9 @@ static int open_report(struct options *options)
                             : tool_fail("cannot write '%s': %s", options->report, strerror(errno));
 }
 
+/* A copy of what was recorded so far; the table of all goes on to be the last. */
+static void show_copy(void *context, const char *path) { (void)read_trace(context, path); }
+
 /* The status is the command's; where that is 0, what became of the report. */
 static int run_command(struct options *options, char **argv)
 {
@@ -289,6 +294,9 @@ static int run_command(struct options *options, char **argv)
                                         .attach = options->attach,
                                         .duration = options->duration,
                                         .complete = options->complete,
+                                        .interval = options->interval,
+                                        .show = show_copy,
+                                        .context = options,
                                         .stacks = options->list || options->through != NULL ||
                                                   (options->by != NULL && options->by[0] != 'c'),
                                         .stack_every = options->stack_every,
@@ -323,14 +331,17 @@ int tool_verb_syscalls(int argc, char **argv)
     bool is_for_recording = options.output != NULL || options.report != NULL ||
                             options.engine != NULL || options.duration != NULL ||
                             options.stack_every != NULL || options.stack_rate != NULL ||
-                            options.complete;
+                            options.complete || options.interval != NULL;
     char *attached[] = {(char *)"attached", NULL};
     if (status == TOOL_OK && (words != NULL) + (options.attach != NULL) + count != 1)
         status = tool_usage("syscalls", "syscalls needs one of a file, --attach and a process id, "
                                         "-- and a command");
     else if (status == TOOL_OK && !is_recording && is_for_recording)
-        status = tool_usage("syscalls", "--output, --report, --engine, --complete, --duration and "
-                                        "--stack-... are for a command, or --attach");
+        status =
+            tool_usage("syscalls", "--output, --report, --engine, --complete, --duration, "
+                                   "--interval and --stack-... are for a command, or --attach");
+    else if (status == TOOL_OK && options.interval != NULL && options.output != NULL)
+        status = tool_usage("syscalls", "--interval does not go with --output");
     else if (status == TOOL_OK)
         status = is_recording ? run_command(&options, words != NULL ? words : attached)
                               : read_trace(&options, argv[0]);

@@ -121,6 +121,18 @@ static void lose_block(struct ttp_drain *d, uint32_t index)
     d->lost += is_used && calls == 0 ? 1 : calls;
 }
 
+bool ttp_drain_has_more(const struct ttp_drain *d)
+{
+    bool has_more = false;
+    for (uint32_t i = 0; i < d->arena.ready && !has_more; i++) {
+        const uint64_t *records = (const uint64_t *)(ttp_block_at(d, i) + 1);
+        uint32_t at = d->arena.seen[i].consumed;
+        has_more = __atomic_load_n(&d->arena.states[i], __ATOMIC_ACQUIRE) != TTP_BLOCK_FREE &&
+                   at < TTP_BLOCK_RECORDS && __atomic_load_n(&records[at], __ATOMIC_ACQUIRE) != 0;
+    }
+    return has_more;
+}
+
 /* Lists the blocks in use. A block goes back if its owner died before it wrote the serial. A
  * block's head is read here and nowhere again, because the program can write there. */
 static ttape_status gather(struct ttp_drain *d, uint32_t *free_count, ttape_error *err)
