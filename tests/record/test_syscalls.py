@@ -111,6 +111,7 @@ def main():
         check_path(checks, trace, "getpgid", 1800, ["ask"])
         check_whole(checks, trace, "clone3")
         check_path(checks, trace, "umask", 20, ["be_cancelled", "clean"])
+        check_path(checks, trace, "vfork", 5, ["main", "in_processes"])
         check_path(checks, trace, "getpriority", 15, ["main", "in_processes"])
         done = subprocess.run([setting.COMMAND, "syscalls", "--by", "path", "--to", "getsid",
                                "--no-pager", trace], capture_output=True, text=True, check=True,

@@ -188,7 +188,7 @@ static void in_processes(void)
     }
     printf("expect getpriority %d\n", 3 * FORKS);
     printf("expect sched_getscheduler %d\n", 5 * 2 * FORKS);
-    printf("expect wait4 %d\n", 3 * FORKS);
+    printf("expect wait4 %d\nexpect vfork %d\n", 3 * FORKS, FORKS);
 }
 
 /* ---- cancellation ---- */
