@@ -44,7 +44,8 @@ PUBLISHED = {  # message: {field: (number, type)}
 ENUMERATORS = {
     "SEQ_UNSPECIFIED": 0, "SEQ_INCREMENTAL_STATE_CLEARED": 1, "SEQ_NEEDS_INCREMENTAL_STATE": 2,
     "TYPE_UNSPECIFIED": 0, "TYPE_SLICE_BEGIN": 1, "TYPE_SLICE_END": 2, "TYPE_INSTANT": 3}
-EVENTS = """process 7 "prog"
+EVENTS = """meta dropped_events 77
+process 7 "prog"
 thread 7 70 worker
 thread 7 71 other
 module 0x1000 0x2000 /bin/x
@@ -117,6 +118,8 @@ def main():
         with open(work / "out", "rb") as file:
             text = subprocess.run(["protoc", "--decode_raw"], stdin=file, check=True,
                                   capture_output=True).stdout.decode()
+    assert text.count('"lost events"') == 1 and text.count('"place not known"') == 1 and \
+        re.search(r'3: 77\n\s*10: "lost"', text), text[:600]
     found = set()
     numbers_of(text, "Trace", found)
     wanted = {(m, n) for m, list_of in PUBLISHED.items() for n, _ in list_of.values()} - {

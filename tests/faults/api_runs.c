@@ -24,24 +24,6 @@ void ttest_api_path(const char *folder, const char *name, char path[256])
     (void)snprintf(path, 256, "%s/%s", folder, name);
 }
 
-uint8_t *ttest_api_load(const char *folder, const char *name, size_t *size_bytes)
-{
-    char path[256];
-    struct stat info;
-    ttest_api_path(folder, name, path);
-    int fd = open(path, O_RDONLY);
-    if (fd < 0)
-        return NULL;
-    uint8_t *data = fstat(fd, &info) == 0 ? malloc((size_t)info.st_size + 1) : NULL;
-    *size_bytes = (size_t)info.st_size;
-    if (data != NULL && read(fd, data, *size_bytes) != (ssize_t)*size_bytes) {
-        free(data);
-        data = NULL;
-    }
-    (void)close(fd);
-    return data;
-}
-
 void ttest_api_mix(struct ttest_run *run, const void *data, size_t size_bytes)
 {
     uint64_t pair[2] = {run->digest, ttp_checksum(data, size_bytes)};
@@ -132,6 +114,9 @@ static ttape_status append(ttape_writer *w, const struct plan *how, struct ttest
         uint32_t stream = i / 7 % 2;
         ttape_event e = ttest_event(&threads[stream], &plan, &seed);
         e.time_ns = time += 20 + ttest_random(&seed, 60);
+        ttape_off_span span = {.start_ns = i % 20, .length_ns = 10, .kind = i % 2};
+        if (how->syncs || how->resumes)
+            TTP_TRY(ttape_writer_add_off(w, stream, &span, i % 3 == 0, &run->err));
         TTP_TRY(ttape_writer_append(w, stream, &e, 1, &run->err));
         ttape_value value = {.type = TTAPE_VALUE_STRING, .bytes = text("some text")};
         if (e.kind == TTAPE_EVENT_ENTER && i % 9 == 0)
@@ -153,6 +138,7 @@ static ttape_status still_failed(ttape_writer *w, ttape_status status)
     ttape_edge edge = {.event_number = 5000};
     if (ttape_writer_append(w, 0, &e, 1, &err) != status || err.status != status ||
         ttape_writer_resume(w, 0, &edge, &err) != status || ttape_writer_seal(w, &err) != status ||
+        ttape_writer_add_off(w, 0, NULL, 0, &err) != status ||
         ttape_writer_finish(w, &err) != status)
         return TTAPE_E_STATE;
     return status;

@@ -15,18 +15,25 @@ static bool is_key(const ttape_metadata_entry *entry, const char *key)
            memcmp(entry->key.data, key, strlen(key)) == 0;
 }
 
+static uint64_t sum_of(const ttape_reader *reader, const char *key)
+{
+    uint64_t sum = 0;
+    ttape_metadata_entry entry;
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
+        if (is_key(&entry, key))
+            sum = add(sum, entry.number);
+    return sum;
+}
+
+uint64_t tool_lost_nowhere(const ttape_reader *reader) { return sum_of(reader, "dropped_events"); }
+
 uint64_t tool_lost_events(const ttape_reader *reader)
 {
     ttape_info info;
-    ttape_metadata_entry entry;
-    uint64_t dropped = 0, culled = 0;
+    uint64_t culled = sum_of(reader, "culled_calls");
     ttape_reader_get_info(reader, &info);
-    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
-        if (is_key(&entry, "dropped_events"))
-            dropped = add(dropped, entry.number);
-        else if (is_key(&entry, "culled_calls"))
-            culled = add(culled, add(entry.number, entry.number));
-    return add(info.lost_count > culled ? info.lost_count - culled : 0, dropped);
+    culled = add(culled, culled);
+    return add(info.lost_count > culled ? info.lost_count - culled : 0, tool_lost_nowhere(reader));
 }
 
 bool tool_stacks_are_sampled(const ttape_reader *reader)

@@ -11,6 +11,9 @@
  * for it. */
 uint64_t tool_lost_events(const ttape_reader *reader);
 
+/* Those of them that the recorder counted without a place. */
+uint64_t tool_lost_nowhere(const ttape_reader *reader);
+
 /* One line on standard error where there are any. */
 void tool_losses_warn(const struct tool_input *input);
 

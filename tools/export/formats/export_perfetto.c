@@ -10,6 +10,7 @@
 #include <export_perfetto.pb-c.h>
 
 #include "tools/callgraph/graph_map.h"
+#include "tools/calls/losses.h"
 #include "tools/export/export_paths.h"
 
 typedef Perfetto__Protos__Trace pf_trace;
@@ -446,6 +447,25 @@ static void take_change(void *context, struct tool_walk *walk, uint32_t from,
     (void)track_of(out, walk);
 }
 
+/* On a track of its own, at the beginning: nobody knows which thread lost them, or when. */
+static void put_lost_nowhere(struct perfetto *out)
+{
+    struct making make;
+    pf_track track = PERFETTO__PROTOS__TRACK_DESCRIPTOR__INIT;
+    uint64_t lost = tool_lost_nowhere(out->export->reader);
+    if (lost == 0)
+        return;
+    track.has_uuid = true;
+    track.uuid = ++out->uuid_count;
+    track.name = (char *)"lost events";
+    put_track(out, &track);
+    start(&make, out->export->info.time_first_ns, INSTANT, track.uuid);
+    set_other(out, &make, CATEGORY_GAP, 0);
+    add_text(out, &make, "reason", "place not known");
+    add_number(out, &make, "lost", lost);
+    put_event(out, &make);
+}
+
 static int run(struct tool_export *export)
 {
     static const struct tool_export_calls calls = {.stream = take_stream,
@@ -461,6 +481,7 @@ static int run(struct tool_export *export)
     out.annotations = tool_allocate(ANNOTATIONS, sizeof(pf_annotation));
     out.annotation_list = tool_allocate(ANNOTATIONS, sizeof(pf_annotation *));
     out.annotation_texts = tool_allocate(ANNOTATIONS, sizeof(struct tool_buffer));
+    put_lost_nowhere(&out);
     tool_export_walk(export, &calls, &out);
     for (size_t i = 0; i < ANNOTATIONS; i++)
         tool_buffer_close(&out.annotation_texts[i]);
