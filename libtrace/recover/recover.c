@@ -335,6 +335,8 @@ static ttape_status open_writer(struct recovery *v, const ttape_sink *sink, ttap
     if (v->e->options.clock == TTAPE_CLOCK_NONE)
         options.resolution_ns = TTAPE_TIME_NONE;
     TTP_TRY(ttape_writer_open(&v->writer, sink, &options, err));
+    /* As the trace files say it, of which there may be none. */
+    TTP_TRY(ttp_output_set_calls(v->writer, &v->e->options, err));
     return ttp_state_set_writer(v->e, v->writer, err);
 }
 

@@ -39,6 +39,18 @@ static struct ttp_tick_rate load_line(const uint8_t *bytes)
     return (struct ttp_tick_rate){ttp_load64(bytes), ttp_load64(bytes + 8), ttp_load64(bytes + 16)};
 }
 
+static void take_calls(ttape_syscall_options *calls, const uint8_t *bytes)
+{
+    uint32_t flags = ttp_load32(bytes);
+    calls->chosen[0] = (flags & TTP_JOURNAL_CALLS) != 0; /* any */
+    calls->plan_folder = (flags & TTP_JOURNAL_OUTSIDE) != 0 ? NULL : "";
+    calls->traced = (flags & TTP_JOURNAL_TRACED) != 0;
+    calls->is_attached = (flags & TTP_JOURNAL_ATTACHED) != 0;
+    calls->stacks = (flags & TTP_JOURNAL_STACKS) != 0;
+    calls->stack_every = ttp_load32(bytes + 4);
+    calls->stack_rate = ttp_load32(bytes + 8);
+}
+
 static ttape_status take_start(struct ttp_encode *e, uint32_t kind, const uint8_t *bytes,
                                size_t size, ttape_error *err)
 {
@@ -58,6 +70,7 @@ static ttape_status take_start(struct ttp_encode *e, uint32_t kind, const uint8_
         e->options.rules.is_application = NULL;
     memcpy(w->trace_id, bytes + 56, sizeof w->trace_id);
     w->has_trace_id = true;
+    take_calls(&e->options.syscalls, bytes + 72);
     return TTAPE_OK;
 }
 

@@ -63,18 +63,36 @@ static void expect_end(ttape_reader *reader, uint32_t serial, uint64_t ns, uint6
     ck_assert_uint_eq(values[1], number);
 }
 
+/* Of how it was recorded nothing had been written yet. */
+static void expect_metadata(const ttape_reader *reader)
+{
+    ttape_metadata_entry entry;
+    bool has_every = false, has_scope = false;
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++) {
+        bool is_calls = entry.key.size_bytes > 9 && memcmp(entry.key.data, "syscalls_", 9) == 0;
+        const char *what = is_calls ? entry.key.data + 9 : "";
+        has_every |= strncmp(what, "stack_every", 11) == 0 && entry.number == 10;
+        has_scope |= strncmp(what, "scope", 5) == 0 && memcmp(entry.text.data, "stack", 5) == 0;
+    }
+    ck_assert(has_every && has_scope);
+}
+
 START_TEST(when_they_ended)
 {
     ttape_memory_sink out = {0};
     ttape_sink sink = ttape_sink_memory(&out);
     ttape_recover_options how = {.size = sizeof how};
     ttape_recover_report report;
-    ttape_recording_options options = {.size = sizeof options, .clock = TTAPE_CLOCK_MONOTONIC};
+    ttape_recording_options options = {
+        .size = sizeof options,
+        .clock = TTAPE_CLOCK_MONOTONIC,
+        .syscalls = {.chosen = {1}, .stacks = true, .stack_every = 10}};
     ttape_reader *reader;
     kill_with(&options, play);
     TTEST_DONE(ttape_recover_recording(left->directory, &sink, &how, &report, &err));
     ttape_source source = ttape_source_memory(out.data, out.size_bytes);
     TTEST_DONE(ttape_reader_open(&reader, &source, NULL, &err));
+    expect_metadata(reader);
     expect_end(reader, 1, 600, TTAPE_PROCESS_END_EXIT, 7);
     expect_end(reader, 2, 2500, TTAPE_THREAD_END_EXEC, 0);
     expect_end(reader, 3, 8500, TTAPE_THREAD_END_RECORDER_DIED, 0);

@@ -54,6 +54,18 @@ static uint32_t naming(const struct ttp_encode *e)
            (o->rules.is_application != NULL ? TTP_JOURNAL_APPLICATION : 0);
 }
 
+static uint32_t call_flags(const ttape_syscall_options *calls)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64; i++)
+        is_any |= calls->chosen[i] != 0;
+    return (is_any ? TTP_JOURNAL_CALLS : 0) |
+           (calls->plan_folder == NULL ? TTP_JOURNAL_OUTSIDE : 0) |
+           (calls->traced ? TTP_JOURNAL_TRACED : 0) |
+           (calls->is_attached ? TTP_JOURNAL_ATTACHED : 0) |
+           (calls->stacks ? TTP_JOURNAL_STACKS : 0);
+}
+
 static ttape_status add_start(struct ttp_encode *e, ttape_error *err)
 {
     uint8_t bytes[TTP_JOURNAL_START_BYTES] = {0};
@@ -69,6 +81,9 @@ static ttape_status add_start(struct ttp_encode *e, ttape_error *err)
     ttp_store32(bytes + 48, naming(e));
     ttp_store32(bytes + 52, TTP_ARENA_VERSION); /* of journal, slots and records alike */
     memcpy(bytes + 56, w->trace_id, sizeof w->trace_id);
+    ttp_store32(bytes + 72, call_flags(&e->options.syscalls));
+    ttp_store32(bytes + 76, e->options.syscalls.stack_every);
+    ttp_store32(bytes + 80, e->options.syscalls.stack_rate);
     return add(e, TTP_JOURNAL_START, bytes, sizeof bytes, err);
 }
 

@@ -5,7 +5,7 @@
 #include "writer/recording/recording_internal.h"
 
 #define TTP_JOURNAL_HEAD_BYTES    16u
-#define TTP_JOURNAL_START_BYTES   72u
+#define TTP_JOURNAL_START_BYTES   84u
 #define TTP_JOURNAL_THREAD_BYTES  84u
 #define TTP_JOURNAL_EDGE_BYTES    36u
 #define TTP_JOURNAL_FRAME_BYTES   40u /* each, behind it */
@@ -23,6 +23,12 @@
 #define TTP_JOURNAL_PIECES   4u /* one behind the other */
 /* and not of them: */
 #define TTP_JOURNAL_APPLICATION 8u /* paths have the application's frames only */
+/* How system calls are recorded, where they are. */
+#define TTP_JOURNAL_CALLS    1u
+#define TTP_JOURNAL_OUTSIDE  2u /* by another process, */
+#define TTP_JOURNAL_TRACED   4u /* which is there, too */
+#define TTP_JOURNAL_ATTACHED 8u
+#define TTP_JOURNAL_STACKS   16u
 
 enum ttp_journal_kind {
     TTP_JOURNAL_START = 1,   /* clock and options */
@@ -64,5 +70,10 @@ ttape_status ttp_journal_checkpoint(struct ttp_encode *e, const struct ttp_growi
                                     ttape_error *err);
 ttape_status ttp_journal_write(struct ttp_encode *e, const struct ttp_growing *bytes,
                                ttape_error *err);
+
+/* output_file.c: how system calls are recorded, as metadata: of an output, and of a recovery, which
+ * knows it from the journal. */
+ttape_status ttp_output_set_calls(ttape_writer *w, const ttape_recording_options *options,
+                                  ttape_error *err);
 
 #endif

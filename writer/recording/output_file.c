@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "writer/events/stream_edge.h"
+#include "writer/recording/journal.h"
 #include "writer/recording/recording_internal.h"
 
 #define SLACK_EVENTS 8192u /* that a slot and what the filter held back may add to a partition */
@@ -84,8 +85,8 @@ static ttape_status set_text(ttape_writer *w, const char *key, const char *value
 }
 
 /* How system calls are recorded, where any are. */
-static ttape_status set_calls(ttape_writer *w, const ttape_recording_options *options,
-                              ttape_error *err)
+ttape_status ttp_output_set_calls(ttape_writer *w, const ttape_recording_options *options,
+                                  ttape_error *err)
 {
     const ttape_syscall_options *calls = &options->syscalls;
     const char *whole = options->rules.is_application != NULL ? "application" : "stack";
@@ -117,7 +118,7 @@ static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, tt
     TTP_TRY(set_text(w, "producer", recorder, err));
     TTP_TRY(set_text(w, "command", e->options.command, err));
     TTP_TRY(set_text(w, "clock", clock_name(e->options.clock), err));
-    TTP_TRY(set_calls(w, &e->options, err));
+    TTP_TRY(ttp_output_set_calls(w, &e->options, err));
     if (e->options.patch.choice != 0)
         TTP_TRY(set_text(w, "patch_filter", e->options.patch.filter, err));
     if (e->options.clock != TTAPE_CLOCK_NONE)
