@@ -106,6 +106,19 @@ def test_choice():
         assert 'openat(AT_FDCWD, "d/one", O_RDONLY) = 3' in listed(), listed()
 
 
+def test_command():
+    """`syscalls -- COMMAND` records what its list, or a choice, needs."""
+    for words, given in ((["--list"], "ADDRESS"), (["--list", "--data=2"], '"\\0\\t"...')):
+        subprocess.run([setting.COMMAND, "syscalls", *words, "--path", "d", "--report", "list.txt",
+                        "-o", "run.ttape", "--engine", "ptrace", "--", "wc", "d/one"],
+                       capture_output=True, check=True, timeout=60)
+        with open("list.txt", encoding="utf-8") as file:
+            assert 'openat(AT_FDCWD, "d/one", O_RDONLY) = 3' in file.read()
+        found = [text for text in listed("--fd", "3") if text.endswith(" = 210")]
+        assert found and found[0].startswith(f"read(3, {given}, "), found
+        os.unlink("run.ttape")
+
+
 PROGRAM = r"""
 #include <string.h>
 #include <sys/mman.h>
@@ -149,6 +162,7 @@ def main():
             test_like_strace(command)
         test_without_contents()
         test_choice()
+        test_command()
         test_bad_addresses("./bad")
 
 

@@ -15,7 +15,7 @@
 
 #include "tools/command/tool.h"
 
-#define WORDS_OF_RECORD 20u
+#define WORDS_OF_RECORD 22u
 #define WATCH_NS        20000000
 
 char **tool_sys_command_find(int *argc, char **argv)
@@ -133,7 +133,9 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     while (command->argv[count] != NULL)
         count++;
     char **words = tool_allocate(count + WORDS_OF_RECORD + 1, sizeof(*words));
-    char *choice = choice_word(command->choice);
+    char *choice = choice_word(command->choice), *data = NULL;
+    if (command->data != NULL && asprintf(&data, "--data=%s", command->data) < 0)
+        tool_out_of_memory();
     const char *const first[] = {"record", "-q", "-o", command->trace, choice};
     for (; used < sizeof(first) / sizeof(*first); used++)
         words[used] = (char *)first[used];
@@ -147,6 +149,10 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
         words[used++] = (char *)"--complete";
     if (command->stacks)
         words[used++] = (char *)"--stacks";
+    if (command->arguments)
+        words[used++] = (char *)"--args";
+    if (data != NULL)
+        words[used++] = data;
     if (command->attach == NULL)
         words[used++] = (char *)"--";
     else
@@ -160,6 +166,7 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     end_watch(command, watcher);
     *is_recorded = access(command->trace, F_OK) == 0;
     free(choice);
+    free(data);
     free(words);
     return status;
 }

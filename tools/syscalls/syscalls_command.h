@@ -14,6 +14,8 @@ struct tool_sys_command {
     const char *attach;   /* the process id in the place of a command, which argv is then not */
     const char *duration; /* NULL: to the end */
     bool complete;        /* as of `record` */
+    bool arguments;       /* with what each call is given, */
+    const char *data;     /* and so many bytes of buffers; NULL: none */
     bool stacks;          /* with the stack of each call, */
     const char *stack_every, *stack_rate; /* or of some; NULL: not asked for */
     const char *interval; /* how often what is there is shown while it is recorded; NULL: never */

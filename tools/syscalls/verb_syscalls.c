@@ -16,17 +16,23 @@
 #include "tools/syscalls/syscalls_view.h"
 
 struct options {
-    const char *by, *format, *through, *to, *own, *path, *output, *report, *engine, *attach,
+    const char *by, *format, *through, *to, *own, *path, *data, *output, *report, *engine, *attach,
         *duration, *interval;
     const char *stack_every, *stack_rate;
     struct tool_call_choice calls;
     struct tool_choice choice;
     struct tool_id depth, limit, descriptor;
     enum tool_name_style names;
-    bool application, failed, list, summary, expand, json, complete, no_pager;
+    bool args, application, failed, list, summary, expand, json, complete, no_pager;
     int fd; /* where the report goes */
     uint64_t memory_bytes;
 };
+
+static bool parse_data(const char *text, void *into)
+{
+    *(const char **)into = text != NULL ? text : "32";
+    return true;
+}
 
 static const struct tool_option table[] = {
     {"by", 'b', "WHAT", "rows: call (default), module, path", NULL, TOOL_AT(by)},
@@ -61,6 +67,10 @@ static const struct tool_option table[] = {
      TOOL_AT(report)},
     {"complete", 0, NULL, "of a command: also what comes before the program begins", NULL,
      TOOL_AT(complete)},
+    {"args", 0, NULL, "of a command: with what calls are given; --list has them anyway", NULL,
+     TOOL_AT(args)},
+    {"data", 0, "[=N]", "of a command: and with the first N bytes (32) of buffers", parse_data,
+     TOOL_AT(data)},
     {"engine", 0, "HOW", "of a command: as record has it: in-process, ptrace", NULL,
      TOOL_AT(engine)},
     {"stack-every", 0, "N", "of a command: stacks of one in N calls of a thread only", NULL,
@@ -297,6 +307,10 @@ static int run_command(struct options *options, char **argv)
                                         .interval = options->interval,
                                         .show = show_copy,
                                         .context = options,
+                                        .arguments = options->args || options->list ||
+                                                     options->path != NULL ||
+                                                     options->descriptor.given,
+                                        .data = options->data,
                                         .stacks = options->list || options->through != NULL ||
                                                   (options->by != NULL && options->by[0] != 'c'),
                                         .stack_every = options->stack_every,
@@ -328,18 +342,18 @@ int tool_verb_syscalls(int argc, char **argv)
         return status;
     status = check_options(&options);
     bool is_recording = words != NULL || options.attach != NULL;
-    bool is_for_recording = options.output != NULL || options.report != NULL ||
-                            options.engine != NULL || options.duration != NULL ||
-                            options.stack_every != NULL || options.stack_rate != NULL ||
-                            options.complete || options.interval != NULL;
+    bool is_for_recording =
+        options.output != NULL || options.report != NULL || options.engine != NULL ||
+        options.duration != NULL || options.stack_every != NULL || options.stack_rate != NULL ||
+        options.complete || options.interval != NULL || options.args || options.data != NULL;
     char *attached[] = {(char *)"attached", NULL};
     if (status == TOOL_OK && (words != NULL) + (options.attach != NULL) + count != 1)
         status = tool_usage("syscalls", "syscalls needs one of a file, --attach and a process id, "
                                         "-- and a command");
     else if (status == TOOL_OK && !is_recording && is_for_recording)
-        status =
-            tool_usage("syscalls", "--output, --report, --engine, --complete, --duration, "
-                                   "--interval and --stack-... are for a command, or --attach");
+        status = tool_usage("syscalls",
+                            "--output, --report, --engine, --complete, --duration, --args, "
+                            "--data, --interval and --stack-... are for a command, or --attach");
     else if (status == TOOL_OK && options.interval != NULL && options.output != NULL)
         status = tool_usage("syscalls", "--interval does not go with --output");
     else if (status == TOOL_OK)
