@@ -23,6 +23,16 @@ def run(bench, words, place):
     return float(result.read_text(encoding="ascii"))
 
 
+def has_perf_trace():
+    """Not where the kernel's rules, or a machine without its event of system calls, forbid it."""
+    runs = shutil.which("perf") is not None and subprocess.run(
+        ["perf", "trace", "-o", "/dev/null", "true"], check=False, capture_output=True,
+        timeout=60).returncode == 0
+    if not runs:
+        print("SKIPPED: perf trace does not run here")
+    return runs
+
+
 def ways(bench, trace):
     program = [bench.programs / "calls_measured", COUNT["plain"], FRAMES]
     few = [program[0], COUNT["traced"], FRAMES]
@@ -38,6 +48,8 @@ def ways(bench, trace):
     if shutil.which("strace"):
         found["strace"] = ["strace", "-f", "-o", "/dev/null", *few]
         found["strace -k"] = ["strace", "-f", "-k", "-o", "/dev/null", *few]
+    if has_perf_trace():
+        found["perf trace"] = ["perf", "trace", "-o", "/dev/null", *few]
     return found
 
 
@@ -71,6 +83,9 @@ def rows_of(best, where):
         yield Row(f"added by ptrace with a stack, strace -k's part, {where}",
                   f"{added['strace -k']:.0f} ns", f"{added['ptrace, stack']:.0f} ns",
                   added["ptrace, stack"] / added["strace -k"], 1 / 25, 1 / 30)
+    if "perf trace" in best:
+        yield Row(f"added by ptrace, perf trace's part, {where}", f"{added['perf trace']:.0f} ns",
+                  f"{added['ptrace']:.0f} ns", added["ptrace"] / added["perf trace"], 1, 0.3)
 
 
 def syscalls(bench):

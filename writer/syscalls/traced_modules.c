@@ -7,9 +7,21 @@
 
 #include "writer/syscalls/traced_stack.h"
 
-#define LINE_BYTES 4352u
-#define PAGE       4096u
-#define MACHINE    62u /* x86-64 */
+#define LINE_BYTES  4352u
+#define FIRST_ITEMS 16u
+#define PAGE        4096u
+#define MACHINE     62u /* x86-64 */
+
+void *ttp_traced_grow(void *items, size_t count, size_t *capacity, size_t item_bytes)
+{
+    if (count < *capacity)
+        return items;
+    size_t wanted = *capacity > 0 ? 2 * *capacity : FIRST_ITEMS;
+    void *grown = realloc(items, wanted * item_bytes);
+    if (grown != NULL)
+        *capacity = wanted;
+    return grown;
+}
 
 static bool fits(uint64_t at, uint64_t count, uint64_t each, uint64_t size_bytes)
 {
@@ -35,14 +47,11 @@ static const struct ttp_plan_head *find_plan(struct ttp_traced_plans *plans, con
     for (size_t i = 0; i < plans->count; i++)
         if (strcmp(plans->plans[i].path, path) == 0)
             return plans->plans[i].plan;
-    if (plans->count == plans->capacity) {
-        size_t capacity = plans->capacity > 0 ? 2 * plans->capacity : 16;
-        void *grown = realloc(plans->plans, capacity * sizeof(*plans->plans));
-        if (grown == NULL)
-            return NULL;
-        plans->plans = grown;
-        plans->capacity = capacity;
-    }
+    void *grown =
+        ttp_traced_grow(plans->plans, plans->count, &plans->capacity, sizeof(*plans->plans));
+    if (grown == NULL)
+        return NULL;
+    plans->plans = grown;
     char *copy = strdup(path);
     if (copy == NULL)
         return NULL;
@@ -76,14 +85,11 @@ static bool add_mapping(struct ttp_traced_modules *modules, uint64_t start, uint
     struct ttp_traced_module *last =
         modules->count > 0 ? &modules->modules[modules->count - 1] : NULL;
     if (last == NULL || strcmp(last->path, path) != 0) {
-        if (modules->count == modules->capacity) {
-            size_t capacity = modules->capacity > 0 ? 2 * modules->capacity : 16;
-            void *grown = realloc(modules->modules, capacity * sizeof(*modules->modules));
-            if (grown == NULL)
-                return false;
-            modules->modules = grown;
-            modules->capacity = capacity;
-        }
+        void *grown = ttp_traced_grow(modules->modules, modules->count, &modules->capacity,
+                                      sizeof(*modules->modules));
+        if (grown == NULL)
+            return false;
+        modules->modules = grown;
         last = &modules->modules[modules->count];
         *last = (struct ttp_traced_module){.start = start, .path = strdup(path)};
         if (last->path == NULL)

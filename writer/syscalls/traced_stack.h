@@ -37,6 +37,9 @@ struct ttp_traced_plans {
     size_t count, capacity;
 };
 
+/* The array with room for one more item, maybe elsewhere; NULL: no memory, and it is as it was. */
+void *ttp_traced_grow(void *items, size_t count, size_t *capacity, size_t item_bytes);
+
 /* As the kernel has them now. */
 void ttp_modules_read(struct ttp_traced_modules *modules, struct ttp_traced_plans *plans,
                       uint32_t pid, const ttape_trace_options *options);

@@ -24,46 +24,58 @@ void ttape_trace_leave(void) { wants_to_leave = 1; }
 
 /* ---- threads ---- */
 
+/* Where it is, or would be. */
+static size_t place_of(const struct ttp_tracer *tracer, uint32_t tid)
+{
+    size_t low = 0, high = tracer->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tracer->threads[middle]->tid < tid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static struct ttp_traced *find(struct ttp_tracer *tracer, uint32_t tid)
 {
-    for (size_t i = 0; i < tracer->count; i++)
-        if (tracer->threads[i]->tid == tid)
-            return tracer->threads[i];
-    return NULL;
+    size_t at = place_of(tracer, tid);
+    return at < tracer->count && tracer->threads[at]->tid == tid ? tracer->threads[at] : NULL;
 }
 
 static struct ttp_traced *add(struct ttp_tracer *tracer, uint32_t tid, uint32_t pid)
 {
-    if (tracer->count == tracer->capacity) {
-        size_t capacity = tracer->capacity > 0 ? 2 * tracer->capacity : 16;
-        void *grown = realloc(tracer->threads, capacity * sizeof(*tracer->threads));
-        if (grown == NULL)
-            return NULL;
-        tracer->threads = grown;
-        tracer->capacity = capacity;
-    }
+    void *grown = ttp_traced_grow(tracer->threads, tracer->count, &tracer->capacity,
+                                  sizeof(*tracer->threads));
+    if (grown == NULL)
+        return NULL;
+    tracer->threads = grown;
     struct ttp_traced *thread = calloc(1, sizeof(*thread));
     if (thread == NULL)
         return NULL;
     thread->tid = tid;
     thread->pid = pid;
     thread->out = (struct ttp_outside_thread){.pid = pid, .tid = tid};
-    tracer->threads[tracer->count++] = thread;
+    size_t at = place_of(tracer, tid);
+    memmove(tracer->threads + at + 1, tracer->threads + at,
+            (tracer->count - at) * sizeof(*tracer->threads));
+    tracer->threads[at] = thread;
+    tracer->count++;
     tracer->counts->threads++;
     return thread;
 }
 
 static void forget(struct ttp_tracer *tracer, struct ttp_traced *thread)
 {
-    for (size_t i = 0; i < tracer->count; i++)
-        if (tracer->threads[i] == thread) {
-            if (thread->tid == thread->pid)
-                ttp_space_end(tracer, thread->pid);
-            tracer->threads[i] = tracer->threads[--tracer->count];
-            ttp_traced_forget(thread);
-            free(thread);
-            return;
-        }
+    size_t at = place_of(tracer, thread->tid);
+    if (thread->tid == thread->pid)
+        ttp_space_end(tracer, thread->pid);
+    tracer->count--;
+    memmove(tracer->threads + at, tracer->threads + at + 1,
+            (tracer->count - at) * sizeof(*tracer->threads));
+    ttp_traced_forget(thread);
+    free(thread);
 }
 
 static uint32_t process_of(uint32_t tid)

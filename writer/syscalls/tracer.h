@@ -66,7 +66,7 @@ struct ttp_tracer {
     const ttape_trace_options *options;
     ttape_trace_counts *counts;
     struct ttp_outside outside;
-    struct ttp_traced **threads;
+    struct ttp_traced **threads; /* sorted by their ids */
     size_t count, capacity;
     struct ttp_traced_space *spaces;
     size_t space_count;
