@@ -32,6 +32,22 @@ def check_path(checks, trace, call, calls, functions):
     checks.equal(found, [(calls, functions)], f"path of {call}")
 
 
+def check_refused(checks, work, environment):
+    """Where no memory may become code, all modules stay as they are, and are counted."""
+    within = setting.build("p_no_new_code.c", flags=FLAGS, log=False)
+    program = setting.build("p_syscalls.c", flags=FLAGS[:-1], log=False)  # functions are recorded
+    trace = work / "calls.ttape"
+    plain = subprocess.run([within, program], capture_output=True, check=False, timeout=60)
+    done = subprocess.run([within, setting.COMMAND, "record", "-q", "-f", "-o", trace, "--syscalls",
+                           "--stacks", "--", program], capture_output=True, check=False,
+                          env=environment, timeout=60)
+    checks.equal((done.returncode, done.stdout, done.stderr),
+                 (plain.returncode, plain.stdout, b""), "refused: status, output, messages")
+    checks.equal((plain.returncode, traces.verify(trace)), (5, None), "refused: verify")
+    checks.that(unseen(trace) >= 3, "refused: all modules are counted")
+    checks.equal(set(rows_of(trace)) - {"vfork"}, set(), "refused: no calls are seen")
+
+
 def check_whole(checks, trace, call):
     """All stacks of that call begin where the program does, and none has frames of the runtime."""
     done = subprocess.run([setting.COMMAND, "syscalls", "--json", "--by", "path", "--to", call,
@@ -120,6 +136,7 @@ def main():
             checks.that(re.search(f"main > in_handlers > {within}.* > getsid", done.stdout),
                         f"a handler within {within}", done.stdout)
         check_loaded(checks, work, environment)
+        check_refused(checks, work, environment)
         trace = work / "some.ttape"
         setting.tracetape("record", "-q", "-f", "-o", trace, "--syscalls=getpgid,/^sched_[gs]/",
                           "--", program, env=environment)
