@@ -171,6 +171,19 @@ static void seed_values(struct fuzz_partition *p, const struct fuzz_view *v)
     }
 }
 
+static void seed_switches(struct fuzz_partition *p, const struct fuzz_view *v)
+{
+    struct fuzz_bytes seed = {0};
+    if (fuzz_section_of(p, TTP_SECTION_SWITCHES) == NULL)
+        return;
+    fuzz_put_number(&seed, v->head.event_count - 1, 2);
+    fuzz_put_number(&seed, v->head.segment_count - 1, 1);
+    for (uint32_t i = 1; i < v->head.segment_count; i++)
+        fuzz_put_number(&seed, v->segment_start[i] - v->segment_start[i - 1] - 1, 2);
+    put_section(&seed, p, TTP_SECTION_SWITCHES);
+    fuzz_seed("switches", NULL, &seed);
+}
+
 static void seed_single(struct fuzz_partition *p, const struct fuzz_view *v)
 {
     seed_codecs(p, v);
@@ -199,6 +212,7 @@ static void seed_parts(const struct fuzz_bytes *trace)
         } else if (chunk->partition != NULL && fuzz_view_open(chunk->partition, &view)) {
             seed_light(chunk->partition, &view);
             seed_values(chunk->partition, &view);
+            seed_switches(chunk->partition, &view);
             if (view.has_order && view.head.segment_count == 1 && view.head.start_frame_count == 0)
                 seed_single(chunk->partition, &view);
         }
