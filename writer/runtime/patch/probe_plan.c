@@ -61,8 +61,8 @@ static bool check(const struct ttp_patch_head *head, uint64_t size,
     if (size < sizeof(*head) || head->magic != TTP_PATCH_MAGIC ||
         head->version != TTP_PATCH_VERSION || head->head_bytes != sizeof(*head) ||
         head->total_bytes != size || head->build_id_bytes != module->build_id_size ||
-        head->machine != 62 || head->function_count > TTP_PATCH_FUNCTIONS_MAX ||
-        head->probe_count > TTP_PATCH_PROBES_MAX)
+        head->machine != 62 || head->code_start > head->code_end ||
+        head->function_count > TTP_PATCH_FUNCTIONS_MAX || head->probe_count > TTP_PATCH_PROBES_MAX)
         return false;
     for (uint32_t i = 0; i < module->build_id_size; i++)
         if (head->build_id[i] != module->build_id[i])

@@ -41,6 +41,7 @@ struct probing {
     const struct ttp_patch_probe *probes;
     struct ttp_probe_data *data;
     struct ttp_probe_stub *stubs; /* of chosen functions' probes, in the plan's order */
+    uint64_t *taken;              /* a bit for each byte of code: a window has it */
     bool has_shadow_stack;
     const ElfW(Phdr) * segment; /* that is being changed */
     uint32_t chosen, hooked, stub_count, entries, exits, exits_left;
@@ -89,6 +90,18 @@ static bool has_shadow_stack(void)
     return pointer != 0;
 }
 
+/* Whatever the plan says, no jump is put over another one. */
+static bool take_window(const struct probing *p, const struct ttp_patch_probe *probe)
+{
+    uint32_t start = probe->window - p->wish->plan->code_start;
+    for (uint32_t i = start; i < start + probe->window_bytes; i++)
+        if ((p->taken[i / 64] >> i % 64 & 1) != 0)
+            return false;
+    for (uint32_t i = start; i < start + probe->window_bytes; i++)
+        p->taken[i / 64] |= (uint64_t)1 << i % 64;
+    return true;
+}
+
 static bool can_be(const struct probing *p, const struct ttp_patch_probe *probe)
 {
     return probe->reason == TTP_PATCH_CAN &&
@@ -97,7 +110,7 @@ static bool can_be(const struct probing *p, const struct ttp_patch_probe *probe)
            !meets_call(p->wish->calls, probe) && is_as_planned(p, probe);
 }
 
-/* back: where it goes on, 0: behind its window */
+/* back: where it goes on, in a stub that has its window; 0: behind that */
 static bool make_stub(const struct probing *p, struct ttp_probe_stub *stub,
                       const struct ttp_patch_probe *probe, uint64_t back)
 {
@@ -112,7 +125,8 @@ static bool make_stub(const struct probing *p, struct ttp_probe_stub *stub,
         .bias = bias,
         .function = bias + p->functions[probe->function].start,
         .back = back != 0 ? back : bias + probe->window + probe->window_bytes};
-    stub->is_used = can_be(p, probe) && ttp_probe_stub_make(stub, p->data, &site);
+    stub->is_used = can_be(p, probe) && (back != 0 || take_window(p, probe)) &&
+                    ttp_probe_stub_make(stub, p->data, &site);
     return stub->is_used;
 }
 
@@ -239,13 +253,19 @@ void ttp_probes_patch(const struct ttp_probe_wish *wish)
                         .functions = ttp_patch_at(plan, plan->functions_at),
                         .probes = ttp_patch_at(plan, plan->probes_at)};
     count_chosen(&p);
+    size_t taken_bytes = ((size_t)(plan->code_end - plan->code_start) / 64 + 1) * sizeof(uint64_t);
+    long taken = ttp_room_map(taken_bytes);
+    p.taken = (uint64_t *)taken;
     size_t bytes = TTP_AREA_DATA + (size_t)p.stub_count * TTP_PROBE_BYTES;
     bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
-    uintptr_t memory =
-        p.stub_count == 0 || area_count == MODULES ? 0 : ttp_map_near(wish->module, bytes);
+    uintptr_t memory = p.stub_count == 0 || area_count == MODULES || ttp_failed(taken)
+                           ? 0
+                           : ttp_map_near(wish->module, bytes);
     bool is_done = memory != 0 && fill_area(&p, memory, bytes);
     if (memory != 0 && !is_done)
         ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
+    if (!ttp_failed(taken))
+        ttp_room_unmap((void *)taken, taken_bytes);
     add(&ttp_arena.head.patched_functions, is_done ? p.entries : 0);
     add(&ttp_arena.head.patched_exits, is_done ? p.exits : 0);
     add(&ttp_arena.head.unpatched_functions, p.chosen - (is_done ? p.entries : 0));
