@@ -76,10 +76,22 @@ static void put_byte(struct putting *p, uint8_t byte)
     p->count = 0;
 }
 
-static void put_number(struct putting *p, uint64_t number, uint32_t bits)
+/* Of 4 or 8 bytes: what fits into the record that was begun, and the rest. */
+static void put_number(struct putting *p, uint64_t number, uint32_t bytes)
 {
-    for (uint32_t shift = 0; shift < bits; shift += 8)
-        put_byte(p, (uint8_t)(number >> shift));
+    uint32_t room = TTP_DATA_BYTES - p->count;
+    p->word |= number << 8 * p->count & RESULT_DATA_MASK;
+    p->count += bytes;
+    if (bytes < room)
+        return;
+    ttp_store(p->place++, ttp_record_data(p->word));
+    p->word = number >> 8 * room;
+    p->count = bytes - room;
+    if (p->count < TTP_DATA_BYTES)
+        return;
+    ttp_store(p->place++, ttp_record_data(p->word));
+    p->word = 0;
+    p->count = 0;
 }
 
 static bool is_text(const struct ttp_call_values *values, uint32_t i)
@@ -102,11 +114,11 @@ static void put_values(uint64_t *place, const struct ttp_call_values *values)
     for (uint32_t i = 0; i < values->count; i++) {
         if (!is_text(values, i)) {
             put_byte(&p, (uint8_t)values->type);
-            put_number(&p, values->numbers[i], 64);
+            put_number(&p, values->numbers[i], 8);
             continue;
         }
         put_byte(&p, (uint8_t)texts->types[i]);
-        put_number(&p, texts->sizes[i], 32);
+        put_number(&p, texts->sizes[i], 4);
         for (uint32_t k = 0; k < texts->sizes[i]; k++)
             put_byte(&p, texts->bytes[texts->at[i] + k]);
     }
