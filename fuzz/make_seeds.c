@@ -322,6 +322,15 @@ static void seed_vectors(const char *vectors)
     (void)closedir(d);
 }
 
+/* No recorder writes spans of one interval that overlap: 600 ns and 700 ns, both from its start. */
+static void seed_overlap(void)
+{
+    static const uint8_t bytes[] = {1, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0xD8, 4, 0xBC, 5};
+    struct fuzz_bytes seed = {0};
+    fuzz_put(&seed, bytes, sizeof bytes);
+    fuzz_seed("switches", "overlap", &seed);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) {
@@ -336,6 +345,7 @@ int main(int argc, char **argv)
     seed_vectors(argv[2]);
     seed_programs();
     seed_blocks();
+    seed_overlap();
     fuzz_seed_texts();
     fuzz_seed_binary();
     fuzz_seed_converters();
