@@ -1,9 +1,11 @@
 """System calls: what one costs more when it is not chosen, recorded, recorded with the stack of 26
 frames; what strace adds to the same call, in the same turns; bytes of a stack that comes again.
-Once as the machine schedules, once with everything on one processor."""
+Once as the machine schedules, once with everything on one processor. And what a program of no length
+takes longer, with the plans of its modules in the cache, and without."""
 import os
 import shutil
 import subprocess
+import time
 
 from measure import BenchError, Row
 
@@ -88,7 +90,38 @@ def rows_of(best, where):
                   f"{added['ptrace']:.0f} ns", added["ptrace"] / added["perf trace"], 1, 0.3)
 
 
+def start_ms(bench, options, cache=None):
+    """Of the whole command; without a cache each time where cache is given."""
+    trace = bench.work / "start.ttape"
+    words = [bench.command, "record", "-q", "--force", "-o", trace, *options, "--",
+             bench.programs / "calls_hooked", 1, 1]
+    environment = {**os.environ, "BENCH_RESULT": str(bench.work / "start_ns"),
+                   "XDG_CACHE_HOME": str(cache or bench.work / "cache")}
+    if cache:
+        shutil.rmtree(cache, ignore_errors=True)
+    begin = time.perf_counter()
+    done = subprocess.run([*map(str, words)], env=environment, check=False, capture_output=True,
+                          timeout=600)
+    taken = (time.perf_counter() - begin) * 1e3
+    if done.returncode != 0:
+        raise BenchError(f"{words}: {done.stderr.decode()[-400:]}")
+    return taken
+
+
+def start_rows(bench):
+    best = dict.fromkeys(("without", "cached", "cold"), float("inf"))
+    for _ in range(8 * bench.repeats):
+        for way, options, cache in (("without", [], None), ("cached", ["--syscalls=write"], None),
+                                    ("cold", ["--syscalls=write"], bench.work / "cold")):
+            best[way] = min(best[way], start_ms(bench, options, cache))
+    for way, most, aim in (("cached", 2, 1), ("cold", 60, 30)):
+        yield Row(f"start with plans {way}, over a recording without calls (ms)",
+                  f"{best['without']:.1f} without", f"{best[way]:.1f}",
+                  max(best[way] - best["without"], 0.01), most, aim)
+
+
 def syscalls(bench):
+    yield from start_rows(bench)
     yield from rows_of(figures(bench, []), "as scheduled")
     yield from rows_of(figures(bench, ["taskset", "-c", bench.cpu]), "one CPU")
     plain, stacks = (bench.info(bench.work / name) for name in ("calls.ttape", "stacks.ttape"))
