@@ -1,7 +1,7 @@
 """System calls: what one costs more when it is not chosen, recorded, recorded with the stack of 26
 frames; what strace adds to the same call, in the same turns; bytes of a stack that comes again.
-Once as the machine schedules, once with everything on one processor. And what a program of no length
-takes longer, with the plans of its modules in the cache, and without."""
+Once as the machine schedules, once with everything on one processor. And what a program of no
+length takes longer, with the plans of its modules in the cache, and without."""
 import os
 import shutil
 import subprocess
