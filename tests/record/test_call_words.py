@@ -86,6 +86,11 @@ def test_bad_addresses(program):
                          LONG], lines
 
 
+def ends_of():
+    return subprocess.run([setting.COMMAND, "syscalls", "--list", "run.ttape"], text=True,
+                          capture_output=True, check=True, timeout=60).stdout
+
+
 def test_choice():
     """What is recorded is what a report would choose of all, and nothing else; values of calls
     that wait for their length are kept, too."""
@@ -99,6 +104,8 @@ def test_choice():
             record(command, *words, "--engine", engine)
             compare(listed(), expected)
         assert not expected
+        record(command, "--failed", "--engine", engine)
+        assert "exit_group" not in ends_of(), ends_of()
         record(command, "--failed", "--path", "d", "--data", "--engine", engine)
         compare(listed(), ['openat(AT_FDCWD, "d/absent", O_RDONLY) = -1 ENOENT '
                            "(No such file or directory)"])

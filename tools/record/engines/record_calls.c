@@ -67,6 +67,11 @@ static void choose(const struct tool_call_choice *choice, ttape_syscall_options 
     }
 }
 
+static bool is_error(int64_t result) { return result < 0 && result >= ERROR_FIRST; }
+
+/* Calls that have no result: rt_sigreturn, exit, exit_group. */
+static bool never_fails(uint32_t number) { return number == 15 || number == 60 || number == 231; }
+
 /* One that did not return has not failed yet; what interrupted it may end it so. */
 static bool keep_call(void *context, uint32_t number, const ttape_value *arguments, uint32_t count,
                       const int64_t *result)
@@ -74,7 +79,7 @@ static bool keep_call(void *context, uint32_t number, const ttape_value *argumen
     const struct tool_record_calls *calls = context;
     const struct tool_call_values values = {
         .number = number, .arguments = arguments, .argument_count = count};
-    if (calls->failed && result != NULL && (*result >= 0 || *result < ERROR_FIRST))
+    if (calls->failed && (never_fails(number) || (result != NULL && !is_error(*result))))
         return false;
     return (calls->path == NULL || tool_kernel_has_path(&values, calls->path)) &&
            (!calls->descriptor.given ||
