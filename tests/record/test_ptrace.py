@@ -205,6 +205,25 @@ def test_killed_recorder():
         assert file.read() == "on\n"
 
 
+def test_stopped():
+    """Where recording ends before the command does, nobody traces it any more."""
+    script = "echo $$; while read word; do /bin/true; echo $word; done; exit 3"
+    recorder = subprocess.Popen([setting.COMMAND, "record", "--engine", "ptrace", "-q", "-f", "-o",
+                                 "stopped.ttape", "--", "sh", "-c", script], text=True, bufsize=1,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    pid = int(recorder.stdout.readline())
+    subprocess.run([setting.COMMAND, "control", str(pid), "stop"], check=True, timeout=60)
+    rounds = 0
+    while "TracerPid:\t0\n" not in open(f"/proc/{pid}/status").read():
+        recorder.stdin.write("on\n")
+        assert recorder.stdout.readline() == "on\n"
+        rounds += 1
+        assert rounds < 20
+    recorder.communicate()
+    assert recorder.returncode == 3
+    subprocess.run([setting.COMMAND, "verify", "-q", "stopped.ttape"], check=True, timeout=60)
+
+
 def main():
     setting.need_verb("record", "syscalls")
     if os.uname().machine != "x86_64":
@@ -222,6 +241,7 @@ def main():
         test_application_stacks("./dynamic")
         test_as_strace()
         test_killed_recorder()
+        test_stopped()
         test_refused()
     return 0
 

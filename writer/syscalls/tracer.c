@@ -227,11 +227,18 @@ static void begin_to_leave(struct ttp_tracer *tracer)
     }
 }
 
+/* Nothing is recorded any more: programs run on, and nobody stops them. */
+static bool is_over(const struct ttp_tracer *tracer)
+{
+    return wants_to_leave != 0 ||
+           __atomic_load_n(&tracer->outside.head->mode, __ATOMIC_RELAXED) == TTP_MODE_STOPPED;
+}
+
 static void run(struct ttp_tracer *tracer)
 {
     while (tracer->count > 0) {
         int status;
-        if (wants_to_leave && !tracer->is_leaving)
+        if (!tracer->is_leaving && is_over(tracer))
             begin_to_leave(tracer);
         ttp_tracer_place(tracer);
         pid_t tid = waitpid(-1, &status, __WALL);
