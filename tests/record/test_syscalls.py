@@ -122,6 +122,9 @@ def main():
         program = setting.build("p_syscalls.c", "gcc", flags=FLAGS, log=False)
         for _ in range(RUNS):
             check(checks, work, [program], "all", ["--syscalls"], environment)
+        check(checks, work, [program], "by ptrace", ["--engine", "ptrace", "--syscalls"],
+              environment)
+        check(checks, work, [program], "complete", ["--complete", "--syscalls"], environment)
         check(checks, work, [program], "with stacks", ["--syscalls", "--stacks"], environment)
         trace = work / "calls.ttape"
         check_path(checks, trace, "getpgid", 1800, ["ask"])

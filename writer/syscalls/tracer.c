@@ -78,19 +78,23 @@ static void forget(struct ttp_tracer *tracer, struct ttp_traced *thread)
     free(thread);
 }
 
-static uint32_t process_of(uint32_t tid)
+/* A number of /proc/TID/status; as it is, where that cannot be read. */
+static uint32_t status_number(uint32_t tid, const char *name, uint32_t number)
 {
     char path[64], line[256];
-    uint32_t pid = tid;
     (void)snprintf(path, sizeof(path), "/proc/%u/status", tid);
     FILE *file = fopen(path, "re");
     if (file == NULL)
-        return tid;
-    while (fgets(line, sizeof(line), file) != NULL && sscanf(line, "Tgid: %u", &pid) != 1) {
-    }
+        return number;
+    size_t length = strlen(name);
+    while (fgets(line, sizeof(line), file) != NULL)
+        if (strncmp(line, name, length) == 0)
+            number = (uint32_t)strtoul(line + length, NULL, 10);
     (void)fclose(file);
-    return pid;
+    return number;
 }
+
+static uint32_t process_of(uint32_t tid) { return status_number(tid, "Tgid:", tid); }
 
 /* ---- stops ---- */
 
@@ -154,12 +158,30 @@ static void take_start(struct ttp_tracer *tracer, const struct ttp_traced *paren
         adopt(tracer, thread, parent);
 }
 
+/* One that tells what a thread would have of who started it: of its process, else of its parent. */
+static const struct ttp_traced *kin_of(const struct ttp_tracer *tracer,
+                                       const struct ttp_traced *thread)
+{
+    uint32_t parent = status_number(thread->tid, "PPid:", 0);
+    const struct ttp_traced *found = NULL;
+    for (size_t i = 0; i < tracer->count; i++) {
+        const struct ttp_traced *other = tracer->threads[i];
+        if (other == thread || other->is_held || !other->is_seen)
+            continue;
+        if (other->pid == thread->pid)
+            return other;
+        if (other->pid == parent)
+            found = other;
+    }
+    return found;
+}
+
 /* One has ended, maybe before it could say what it had started: nobody is held for that. */
 static void release_held(struct ttp_tracer *tracer)
 {
     for (size_t i = tracer->count; i-- > 0;)
         if (tracer->threads[i]->is_held)
-            adopt(tracer, tracer->threads[i], NULL);
+            adopt(tracer, tracer->threads[i], kin_of(tracer, tracer->threads[i]));
 }
 
 static bool is_stopping(int signal)
