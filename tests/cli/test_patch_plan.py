@@ -162,6 +162,27 @@ two: mov $2, %eax
     ret
     finish switch
 
+    begin ending        # as without optimisation: a place to return at, and no padding
+    push %rbp
+    pushed
+    .cfi_offset 6, -16
+    mov %rsp, %rbp
+    .cfi_def_cfa_register 6
+    sub $16, %rsp
+    mov %edi, -4(%rbp)
+    test %edi, %edi
+    je 1f
+    mov -4(%rbp), %eax
+    add $8, %eax
+    mov %eax, -8(%rbp)
+    mov %eax, %edi
+    call short
+1:  leave
+    .cfi_def_cfa 7, 8
+    ret
+    .cfi_endproc
+    .size ending, . - ending
+
     begin unknown       # targets that nobody can tell: only windows of one instruction
     push %rbx
     pushed
@@ -263,6 +284,7 @@ EXPECTED = {
     "branched": ("branched", []),
     "calls": ("can", ["return"]),
     "switch": ("can", ["return", "return", "return"]),
+    "ending": ("can", ["return", "host"]),
     "unknown": ("computed", []),
     "joined": ("can", ["return:joined"]),
     "joins": ("can", ["tail:elsewhere"]),
@@ -291,6 +313,7 @@ int main(int count, char **words)
 BUILDS = {
     "hooks": ["-finstrument-functions"],
     "plain": [],
+    "debug": ["-O0"],
     "pg": ["-pg"],
     "fentry": ["-pg", "-mfentry"],
     "patchable": ["-fpatchable-function-entry=5"],
@@ -344,6 +367,10 @@ def check_own(folder):
     assert moved["after"] == "4883ec08" "5050488d0500000000488944240858" "e900000000"
     assert [f["target"] for f in moved["fixups"]] == [start["calls"] + 9, start["short"]]
     assert one["through"][0]["after"] == "534889fb" "5050488d0500000000488944240858" "ff6708"
+    near, host = one["ending"][1:]
+    assert near["original"] == "c9c3" and (near["before"], near["after"]) == ("c9", "c3")
+    assert near["jump"] == host["address"] + 5 and host["window_bytes"] >= 10
+    assert all(p["jump"] == p["address"] for p in one["plain"])
     assert one["cold"][2]["address"] < start["plain"] or one["cold"][2]["address"] > start["cold"]
     assert found["chosen_functions"] == len(EXPECTED)
     assert plan(path, "^c")["chosen_functions"] == 2

@@ -103,13 +103,14 @@ def overlap(plan):
     plan = bytearray(plan)
     for at in range(functions, probes, 16):
         first, number = struct.unpack_from("<II", plan, at + 8)
-        entry, leave = (probes + 24 * (first + i) for i in (0, 1))
+        entry, leave = (probes + 28 * (first + i) for i in (0, 1))
         window, _, place = struct.unpack_from("<III", plan, entry)
-        if number == 2 and plan[leave + 17] == 2 and plan[entry + 16] == plan[leave + 16] == 5:
+        if number == 2 and plan[leave + 21] == 2 and plan[entry + 20] == plan[leave + 20] == 5:
             old = struct.unpack_from("<I", plan, leave + 8)[0]
             nop = bytes(plan[code + place:code + place + 5])  # the next instruction is the same
-            moved = bytes(plan[code + old + 5:code + old + 5 + plan[leave + 20]])
+            moved = bytes(plan[code + old + 5:code + old + 5 + plan[leave + 24]])
             struct.pack_into("<III", plan, leave, window + 2, (at - functions) // 16, count)
+            struct.pack_into("<I", plan, leave + 16, window + 2)
             plan += nop[2:] + nop[:2] + moved
             struct.pack_into("<QQ", plan, 240, count + 5 + len(moved), total + 5 + len(moved))
             return bytes(plan)

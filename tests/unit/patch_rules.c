@@ -43,6 +43,20 @@ static const char *check_overlaps(const struct tool_patch *patch)
     return broken;
 }
 
+/* Does a host of the same function have the place, and does a jump of two bytes reach it? */
+static bool is_in_host(const struct tool_patch *patch, const struct ttp_patch_probe *probe)
+{
+    const struct ttp_patch_function *function = &patch->functions[probe->function];
+    int64_t distance = (int64_t)probe->jump - ((int64_t)probe->window + 2);
+    for (uint32_t i = 0; i < function->probe_count; i++) {
+        const struct ttp_patch_probe *host = &patch->probes[function->first_probe + i];
+        if (host->kind == TTP_PATCH_HOST && host->window_bytes >= TTP_PATCH_HOST_MIN &&
+            host->jump == host->window && probe->jump == host->window + TTP_PLAN_WINDOW_MIN)
+            return distance >= INT8_MIN && distance <= INT8_MAX;
+    }
+    return false;
+}
+
 static const char *check_window(const struct tool_patch *patch, const struct ttp_patch_probe *probe)
 {
     const struct tool_code *code = patch->code;
@@ -59,8 +73,11 @@ static const char *check_window(const struct tool_patch *patch, const struct ttp
     const uint8_t *bytes = tool_image_at(code->image, probe->window, &available);
     if (bytes == NULL || available < probe->window_bytes || end > code->image->code_end)
         return "a window is outside of the file's code";
-    if (probe->window_bytes < TTP_PLAN_WINDOW_MIN || probe->window_bytes > TTP_PLAN_WINDOW_MAX ||
-        moved > TTP_PATCH_MOVED_MAX ||
+    bool is_near = probe->jump != probe->window;
+    if (is_near && (!is_in_host(patch, probe) || probe->kind == TTP_PATCH_ENTRY))
+        return "a jump is in no host";
+    if (probe->window_bytes < (is_near ? TTP_PATCH_SHORT_MIN : TTP_PLAN_WINDOW_MIN) ||
+        probe->window_bytes > TTP_PLAN_WINDOW_MAX || moved > TTP_PATCH_MOVED_MAX ||
         probe->bytes + probe->window_bytes + moved > patch->byte_count)
         return "sizes";
     if (memcmp(bytes, patch->bytes + probe->bytes, probe->window_bytes) != 0)

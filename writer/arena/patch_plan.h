@@ -18,11 +18,13 @@
 #include "writer/arena/plan.h"
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
-#define TTP_PATCH_VERSION       1u
+#define TTP_PATCH_VERSION       2u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
 #define TTP_PATCH_PROBES_MAX    4000000u
+#define TTP_PATCH_SHORT_MIN     2u /* bytes of a window whose jump is in a host */
+#define TTP_PATCH_HOST_MIN      10u
 #define TTP_PATCH_MOVED_MAX     48u /* bytes of moved code of one probe, before and after */
 
 /* A window is whole instructions, and what fills up behind the last one, 5 bytes or more; a jump to
@@ -47,6 +49,15 @@
  * An entry's moved code is `after`. The jump of a conditional one is in no moved bytes but by its
  * code `condition` (as in 0f 8X) and by `after`, a jump to where it leads.
  *
+ * An exit without room for five bytes may have a window of two to four. A jump of two bytes in it
+ * leads to the jump to its stub, which stands in the window of a host, behind the host's own jump:
+ *
+ *     leave ; ret                               jmp host + 5
+ *     host:  ten bytes of instructions          jmp stub of host ; jmp stub of the exit
+ *
+ * A host has no hook. It is of the same function and has the same frame there (row of plan.h). Its
+ * moved code is `after`. Without it none of its exits can be patched.
+ *
  * A call may be the last instruction of an entry's window. The return address that it would push,
  * window + window_bytes, is pushed by the moved code, which then jumps to the callee: who unwinds
  * finds the program's own address, and a processor that keeps shadow stacks would not let the
@@ -55,7 +66,8 @@ enum ttp_patch_kind {
     TTP_PATCH_ENTRY = 0,
     TTP_PATCH_RETURN = 1,
     TTP_PATCH_TAIL = 2,
-    TTP_PATCH_TAIL_IF = 3
+    TTP_PATCH_TAIL_IF = 3,
+    TTP_PATCH_HOST = 4 /* behind the exits of its range */
 };
 
 /* Why there is no window. A probe that has none says where it would be, and nothing else. */
@@ -110,6 +122,8 @@ struct ttp_patch_probe {
     uint32_t function; /* index */
     uint32_t bytes;    /* offset in the table of bytes */
     uint32_t first_fixup;
+    uint32_t
+        jump; /* where the jump of five bytes to the stub is: `window`, or in a host's window */
     uint8_t window_bytes;
     uint8_t kind;   /* enum ttp_patch_kind */
     uint8_t reason; /* enum ttp_patch_reason */
@@ -136,7 +150,7 @@ struct ttp_chosen_head {
 
 _Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_function) == 16, "no hidden padding");
-_Static_assert(sizeof(struct ttp_patch_probe) == 24, "no hidden padding");
+_Static_assert(sizeof(struct ttp_patch_probe) == 28, "no hidden padding");
 _Static_assert(sizeof(struct ttp_chosen_head) == 32, "no hidden padding");
 
 #endif

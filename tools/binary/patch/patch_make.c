@@ -31,7 +31,7 @@ static void fill_head(const struct tool_patch *patch, struct ttp_patch_head *hea
         const struct ttp_patch_probe *probe = &patch->probes[i];
         if (probe->kind == TTP_PATCH_ENTRY)
             head->entry_reasons[probe->reason]++;
-        else
+        else if (probe->kind != TTP_PATCH_HOST)
             head->exit_reasons[probe->reason]++;
     }
     head->functions_at = place_table(&end, head->function_count, sizeof(struct ttp_patch_function));

@@ -33,8 +33,8 @@ static bool add_probe(struct tool_patch *patch, const struct ttp_patch_probe *pr
 }
 
 /* A probe that can be patched: its bytes, moved code and fixups. */
-static bool add_window(const struct tool_patch_place *place, struct ttp_patch_probe *probe,
-                       const struct tool_moved *moved)
+static bool fill_window(const struct tool_patch_place *place, struct ttp_patch_probe *probe,
+                        const struct tool_moved *moved)
 {
     struct tool_patch *patch = place->patch;
     size_t available;
@@ -49,7 +49,17 @@ static bool add_window(const struct tool_patch_place *place, struct ttp_patch_pr
         return false;
     for (size_t i = 0; i < moved->fixup_count; i++)
         patch->fixups[patch->fixup_count++] = moved->fixups[i];
-    return add_probe(patch, probe);
+    for (uint32_t i = 0; i < probe->window_bytes; i++) {
+        uint64_t bit = (uint64_t)probe->window + i - patch->code->image->code_start;
+        patch->taken[bit / 64] |= (uint64_t)1 << bit % 64;
+    }
+    return true;
+}
+
+static bool add_window(const struct tool_patch_place *place, struct ttp_patch_probe *probe,
+                       const struct tool_moved *moved)
+{
+    return fill_window(place, probe, moved) && add_probe(place->patch, probe);
 }
 
 static struct ttp_patch_probe new_probe(const struct tool_patch_place *place,
@@ -58,6 +68,7 @@ static struct ttp_patch_probe new_probe(const struct tool_patch_place *place,
 {
     return (struct ttp_patch_probe){.window = place->all[window->from].address,
                                     .function = (uint32_t)place->patch->function_count,
+                                    .jump = place->all[window->from].address,
                                     .window_bytes = (uint8_t)window->bytes,
                                     .kind = (uint8_t)kind};
 }
@@ -90,27 +101,79 @@ static bool add_reason(const struct tool_patch_place *place, enum ttp_patch_kind
     return add_probe(place->patch, &probe);
 }
 
+/* Moves an exit's instructions. False: they are too long. */
+static bool move_exit(const struct tool_patch_place *place, enum tool_patch_exit exit,
+                      const struct tool_patch_window *window, struct ttp_patch_probe *probe,
+                      struct tool_moved *moved)
+{
+    const struct tool_image *image = place->patch->code->image;
+    struct tool_instruction last = place->all[window->to];
+    bool fits = move(place, window->from, window->to, moved);
+    *probe = new_probe(place, kind_of(exit), window);
+    probe->before_bytes = (uint8_t)moved->used;
+    if (exit == TOOL_EXIT_TAIL_IF) { /* what is left of it is the jump, once it is taken */
+        size_t available;
+        const uint8_t *bytes = tool_image_at(image, last.address, &available);
+        probe->condition = bytes[last.length - (last.length < 6 ? 2 : 5)] & 0x0f;
+        last.kind = TOOL_CODE_JUMP;
+    }
+    fits = fits && tool_code_move(image, &last, moved) && moved->used <= TTP_PATCH_MOVED_MAX;
+    probe->after_bytes = (uint8_t)(moved->used - probe->before_bytes);
+    return fits;
+}
+
 static bool add_exit(struct tool_patch_place *place, enum tool_patch_exit exit,
                      const struct tool_patch_window *window)
 {
     struct tool_moved moved = {0};
-    struct ttp_patch_probe probe = new_probe(place, kind_of(exit), window);
-    struct tool_instruction last = place->all[window->to];
-    bool fits = move(place, window->from, window->to, &moved);
-    probe.before_bytes = (uint8_t)moved.used;
-    if (exit == TOOL_EXIT_TAIL_IF) { /* what is left of it is the jump, once it is taken */
-        size_t available;
-        const uint8_t *bytes = tool_image_at(place->patch->code->image, last.address, &available);
-        probe.condition = bytes[last.length - (last.length < 6 ? 2 : 5)] & 0x0f;
-        last.kind = TOOL_CODE_JUMP;
-    }
-    fits = fits && tool_code_move(place->patch->code->image, &last, &moved) &&
-           moved.used <= TTP_PATCH_MOVED_MAX;
-    if (!fits)
-        return add_reason(place, kind_of(exit), TTP_PATCH_FAR, last.address);
-    probe.after_bytes = (uint8_t)(moved.used - probe.before_bytes);
+    struct ttp_patch_probe probe;
+    if (!move_exit(place, exit, window, &probe, &moved))
+        return add_reason(place, kind_of(exit), TTP_PATCH_FAR, place->all[window->to].address);
     place->free_from = probe.window + probe.window_bytes;
     return add_window(place, &probe, &moved);
+}
+
+/* The instruction at an address that was one's before. */
+static size_t index_of(const struct tool_patch_place *place, uint32_t address)
+{
+    size_t from = 0, end = place->count;
+    while (from < end) {
+        size_t middle = from + (end - from) / 2;
+        if (place->all[middle].address < address)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from;
+}
+
+/* Gives an exit that has no room the window of a host, too. */
+static bool add_relay(struct tool_patch_place *place, size_t number)
+{
+    struct tool_patch *patch = place->patch;
+    struct tool_patch_window window, host;
+    struct ttp_patch_probe probe, host_probe;
+    struct tool_moved moved = {0}, host_moved = {0};
+    size_t at = index_of(place, patch->probes[number].window);
+    enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, &place->all[at]);
+    if (!tool_patch_find_relay(place, at, &window, &host) ||
+        !move(place, host.from, host.to + 1, &host_moved) ||
+        !move_exit(place, exit, &window, &probe, &moved))
+        return true;
+    host_probe = new_probe(place, TTP_PATCH_HOST, &host);
+    host_probe.after_bytes = (uint8_t)host_moved.used;
+    probe.jump = host_probe.window + TTP_PLAN_WINDOW_MIN;
+    if (!fill_window(place, &probe, &moved) || !add_window(place, &host_probe, &host_moved))
+        return false;
+    patch->probes[number] = probe;
+    return true;
+}
+
+static bool wants_relay(const struct ttp_patch_probe *probe)
+{
+    return probe->kind != TTP_PATCH_ENTRY && probe->kind != TTP_PATCH_HOST &&
+           (probe->reason == TTP_PATCH_BRANCHED || probe->reason == TTP_PATCH_NO_ROOM ||
+            probe->reason == TTP_PATCH_IMMOVABLE || probe->reason == TTP_PATCH_SHARED);
 }
 
 /* The exits of a range, but for those in windows that are there already. */
@@ -119,6 +182,7 @@ static bool add_exits(struct tool_patch_place *place)
     const struct tool_patch *patch = place->patch;
     const struct tool_patch_part *owner = &patch->parts[patch->parts[place->range].owner];
     uint32_t free_from = place->free_from;
+    size_t first = patch->probe_count;
     for (size_t i = 0; i < place->count; i++) {
         struct tool_patch_window window;
         enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, &place->all[i]);
@@ -139,6 +203,9 @@ static bool add_exits(struct tool_patch_place *place)
                               reason, place->all[i].address))
             return false;
     }
+    for (size_t i = first, count = patch->probe_count; i < count; i++)
+        if (wants_relay(&patch->probes[i]) && !add_relay(place, i))
+            return false;
     return true;
 }
 
@@ -209,7 +276,8 @@ static void start_range(struct tool_patch *patch, size_t range, struct tool_patc
                                        .count = function->count,
                                        .limit = is_last ? code->image->code_end
                                                         : code->functions[range + 1].start,
-                                       .free_from = function->start};
+                                       .free_from = function->start,
+                                       .least = TTP_PLAN_WINDOW_MIN};
     uint32_t flags = function->flags | code->functions[patch->parts[range].owner].flags;
     place->is_computed = (flags & TTP_PLAN_FUNCTION_COMPUTED) != 0;
 }
@@ -283,8 +351,20 @@ static bool add_function(struct tool_patch *patch, size_t range)
     return true;
 }
 
+static bool make_taken(struct tool_patch *patch)
+{
+    const struct tool_image *image = patch->code->image;
+    size_t capacity = 0, words = ((size_t)image->code_end - image->code_start) / 64 + 1;
+    if (!grow(patch, &patch->taken, &capacity, words, sizeof *patch->taken))
+        return false;
+    memset(patch->taken, 0, words * sizeof *patch->taken);
+    return true;
+}
+
 bool tool_patch_probes(struct tool_patch *patch)
 {
+    if (!make_taken(patch))
+        return false;
     for (size_t i = 0; i < patch->code->function_count; i++)
         if (patch->parts[i].owner == i && !add_function(patch, i))
             return false;
@@ -309,5 +389,6 @@ void tool_patch_close(struct tool_patch *patch)
     free(patch->probes);
     free(patch->fixups);
     free(patch->bytes);
+    free(patch->taken);
     *patch = (struct tool_patch){0};
 }

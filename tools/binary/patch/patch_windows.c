@@ -7,8 +7,6 @@
  *
  * In a function with a jump whose targets are not known only windows are taken that begin with
  * the one instruction that they have. */
-#include <string.h>
-
 #include "tools/binary/patch/patch_place.h"
 
 static bool ends_flow(const struct tool_instruction *instruction)
@@ -52,7 +50,7 @@ static uint32_t fill_behind(const struct tool_patch_place *place, size_t at)
 {
     const struct tool_code *code = place->patch->code;
     uint32_t start = end_of(&place->all[at]), end = start, length;
-    while (end - start < TTP_PLAN_WINDOW_MIN && fill_at(place, end, &length)) {
+    while (end - start < place->least && fill_at(place, end, &length)) {
         for (uint32_t i = 0; i < length; i++)
             if (tool_code_is_marked(code, end + i))
                 return end - start;
@@ -96,11 +94,11 @@ static enum ttp_patch_reason judge(const struct tool_patch_place *place, size_t 
     }
     if (from < to && place->is_computed)
         return TTP_PATCH_COMPUTED;
-    if (*bytes >= TTP_PLAN_WINDOW_MIN)
+    if (*bytes >= place->least)
         return *bytes <= TTP_PLAN_WINDOW_MAX ? TTP_PATCH_CAN : TTP_PATCH_FAR;
-    if (!ends_flow(&all[to]) || *bytes + fill_behind(place, to) < TTP_PLAN_WINDOW_MIN)
+    if (!ends_flow(&all[to]) || *bytes + fill_behind(place, to) < place->least)
         return TTP_PATCH_NO_ROOM;
-    *bytes = TTP_PLAN_WINDOW_MIN;
+    *bytes = place->least;
     return TTP_PATCH_CAN;
 }
 
@@ -169,4 +167,70 @@ enum ttp_patch_reason tool_patch_find_exit(const struct tool_patch_place *place,
                                            struct tool_patch_window *window)
 {
     return find_exit(place, at, window);
+}
+
+static bool is_free(const struct tool_patch_place *place, uint32_t address, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++)
+        if (tool_patch_is_taken(place->patch, address + i))
+            return false;
+    return true;
+}
+
+/* Who unwinds in between finds the same frame. */
+static bool has_same_row(const struct tool_code *code, uint32_t one, uint32_t other)
+{
+    const struct ttp_plan_row *a = tool_code_row_at(code, one), *b = tool_code_row_at(code, other);
+    return a != NULL && b != NULL && a->cfa_kind == b->cfa_kind && a->cfa_offset == b->cfa_offset &&
+           a->rbp_kind == b->rbp_kind && a->rbp_offset == b->rbp_offset;
+}
+
+static bool is_in_reach(uint32_t from, uint32_t to)
+{
+    int64_t distance = (int64_t)to - ((int64_t)from + (int64_t)TTP_PATCH_SHORT_MIN);
+    return distance >= INT8_MIN && distance <= INT8_MAX;
+}
+
+/* Instructions from `from` on that can be a host's. */
+static bool find_host(const struct tool_patch_place *place, size_t from,
+                      struct tool_patch_window *host)
+{
+    struct tool_patch_place wide = *place;
+    wide.least = TTP_PATCH_HOST_MIN;
+    wide.free_from = 0;
+    for (size_t to = from; to < place->count; to++) {
+        const struct tool_instruction *last = &place->all[to];
+        if (last->kind != TOOL_CODE_PLAIN && last->kind != TOOL_CODE_BRANCH)
+            return false;
+        if (last->kind == TOOL_CODE_BRANCH && is_exit(place, to))
+            return false;
+        *host = (struct tool_patch_window){.from = from, .to = to};
+        enum ttp_patch_reason reason = judge(&wide, from, to, false, &host->bytes);
+        if (reason != TTP_PATCH_NO_ROOM)
+            return reason == TTP_PATCH_CAN;
+    }
+    return false;
+}
+
+bool tool_patch_find_relay(const struct tool_patch_place *place, size_t at,
+                           struct tool_patch_window *window, struct tool_patch_window *host)
+{
+    const struct tool_instruction *all = place->all;
+    struct tool_patch_place narrow = *place;
+    narrow.least = TTP_PATCH_SHORT_MIN;
+    narrow.free_from = 0;
+    if (find_exit(&narrow, at, window) != TTP_PATCH_CAN ||
+        !is_free(place, all[window->from].address, window->bytes))
+        return false;
+    uint32_t start = all[window->from].address;
+    for (size_t i = window->from; i-- > 0;) {
+        uint32_t jump = all[i].address + TTP_PLAN_WINDOW_MIN;
+        if (!is_in_reach(start, jump))
+            return false; /* and what is behind an exit is not looked at */
+        if (find_host(place, i, host) && host->to < window->from &&
+            is_free(place, all[i].address, host->bytes) &&
+            has_same_row(place->patch->code, all[i].address, start))
+            return true;
+    }
+    return false;
 }

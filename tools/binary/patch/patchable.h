@@ -48,7 +48,14 @@ struct tool_patch {
     size_t fixup_count, fixup_capacity;
     uint8_t *bytes;
     size_t byte_count, byte_capacity;
+    uint64_t *taken; /* a bit for each byte of code: it is in a window */
 };
+
+static inline bool tool_patch_is_taken(const struct tool_patch *patch, uint32_t address)
+{
+    uint64_t bit = (uint64_t)address - patch->code->image->code_start;
+    return !tool_code_holds(patch->code, address) || (patch->taken[bit / 64] >> bit % 64 & 1) != 0;
+}
 
 /* Of code that was opened whole. Returns NULL, or why not (static text). Close it in any case. */
 const char *tool_patch_open(struct tool_patch *patch, struct tool_code *code);

@@ -36,6 +36,8 @@ static struct exits count_exits(const struct planned *planned,
     struct exits exits = {0};
     for (uint32_t i = 1; i < function->probe_count; i++) {
         struct ttp_patch_probe probe = tool_patch_probe_at(planned->given, function, i);
+        if (probe.kind == TTP_PATCH_HOST)
+            continue;
         exits.count++;
         exits.can += probe.reason == TTP_PATCH_CAN;
         if (exits.reason == TTP_PATCH_CAN)
@@ -61,9 +63,10 @@ static void take(void *context, uint32_t number, ttape_string name, bool is_chos
     planned->exits += exits.count;
     planned->exits_can += exits.can;
     planned->exits_all += exits.count == exits.can;
-    for (uint32_t i = 1; i < function.probe_count; i++)
-        planned->exit_reasons[tool_patch_probe_at(planned->given, &function, i).reason %
-                              TTP_PATCH_REASONS]++;
+    for (uint32_t i = 1; i < function.probe_count; i++) {
+        struct ttp_patch_probe probe = tool_patch_probe_at(planned->given, &function, i);
+        planned->exit_reasons[probe.reason % TTP_PATCH_REASONS] += probe.kind != TTP_PATCH_HOST;
+    }
 }
 
 /* -- for people -- */
@@ -173,13 +176,14 @@ static void put_fixups(const struct planned *planned, struct tool_json *json,
 static void put_probe(const struct planned *planned, struct tool_json *json,
                       const struct ttp_patch_probe *probe)
 {
-    static const char *const kinds[] = {"entry", "return", "tail", "conditional"};
+    static const char *const kinds[] = {"entry", "return", "tail", "conditional", "host"};
     const uint8_t *bytes = planned->given->bytes + planned->given->head.bytes_at + probe->bytes;
     tool_json_begin(json, NULL, '{');
-    tool_json_text(json, "kind", kinds[probe->kind % 4]);
+    tool_json_text(json, "kind", kinds[probe->kind % 5]);
     tool_json_text(json, "reason", tool_patch_reason_word(probe->reason));
     tool_json_number(json, "address", probe->window);
     tool_json_number(json, "window_bytes", probe->window_bytes);
+    tool_json_number(json, "jump", probe->jump);
     if (probe->reason == TTP_PATCH_CAN) {
         tool_json_bool(json, "pad", (probe->flags & TTP_PATCH_PAD) != 0);
         tool_json_bool(json, "pushes", (probe->flags & TTP_PATCH_PUSHES) != 0);

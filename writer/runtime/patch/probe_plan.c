@@ -14,9 +14,12 @@ static bool holds(const struct ttp_patch_head *head, uint64_t at, uint64_t count
 static bool check_window(const struct ttp_patch_head *head, const struct ttp_patch_probe *probe)
 {
     uint64_t moved = (uint64_t)probe->before_bytes + probe->after_bytes;
-    return probe->window_bytes >= TTP_PLAN_WINDOW_MIN &&
+    bool is_near = probe->jump != probe->window; /* the jump is in a host, who has an exit */
+    if (is_near && (probe->kind == TTP_PATCH_ENTRY || probe->kind == TTP_PATCH_HOST))
+        return false;
+    return probe->window_bytes >= (is_near ? TTP_PATCH_SHORT_MIN : TTP_PLAN_WINDOW_MIN) &&
            probe->window_bytes <= TTP_PLAN_WINDOW_MAX && moved <= TTP_PATCH_MOVED_MAX &&
-           probe->kind <= TTP_PATCH_TAIL_IF && probe->condition < 16 &&
+           probe->kind <= TTP_PATCH_HOST && probe->condition < 16 &&
            probe->window >= head->code_start &&
            (uint64_t)probe->window + probe->window_bytes <= head->code_end &&
            (uint64_t)probe->bytes + probe->window_bytes + moved <= head->byte_count &&

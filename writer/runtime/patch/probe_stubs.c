@@ -39,6 +39,7 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
     const struct ttp_patch_probe *probe = site->probe;
     struct ttp_code_put w = {.at = stub->code, .end = stub->code + sizeof(stub->code)};
     bool is_entry = probe->kind == TTP_PATCH_ENTRY, is_if = probe->kind == TTP_PATCH_TAIL_IF;
+    bool is_host = probe->kind == TTP_PATCH_HOST;
     uint8_t *over = NULL;
     put_moved(&w, site, 0, probe->before_bytes);
     if (is_if) {
@@ -47,12 +48,13 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
         over = w.at;
     }
     stub->window = site->bias + probe->window - TTP_PROBE_HEAD;
-    stub->hook_at = (uint8_t)(w.at - (uint8_t *)stub);
-    put_hook(&w, is_entry ? &data->enter : &data->exit, site->function);
+    stub->hook_at = is_host ? TTP_PROBE_BYTES - 1 : (uint8_t)(w.at - (uint8_t *)stub);
+    if (!is_host)
+        put_hook(&w, is_entry ? &data->enter : &data->exit, site->function);
     put_moved(&w, site, probe->before_bytes, probe->after_bytes);
     if (is_if && !w.failed)
         over[-1] = (uint8_t)(w.at - over);
-    if (is_entry || is_if) {
+    if (is_entry || is_if || is_host) {
         TTP_PUT(&w, 0xe9);
         ttp_put_distance(&w, site->back, 4);
     }

@@ -152,6 +152,23 @@ static bool is_shared(const struct probing *p, uint32_t function)
     return at->probe_count > 1 && entry[1].window == entry[0].window;
 }
 
+/* An exit whose jump stands in a host's window needs that host. */
+static bool has_place(const struct probing *p, const struct ttp_patch_function *at,
+                      const struct ttp_probe_stub *stub, const struct ttp_patch_probe *exit)
+{
+    int64_t distance = (int64_t)exit->jump - ((int64_t)exit->window + 2);
+    if (exit->jump == exit->window)
+        return true;
+    for (uint32_t i = 1; i < at->probe_count && distance >= -128 && distance <= 127; i++) {
+        const struct ttp_patch_probe *host = &p->probes[at->first_probe + i];
+        if (host->kind == TTP_PATCH_HOST && stub[i].is_used && exit->jump > host->window &&
+            exit->jump - host->window >= TTP_PLAN_WINDOW_MIN &&
+            exit->jump - host->window + TTP_PLAN_WINDOW_MIN <= host->window_bytes)
+            return true;
+    }
+    return false;
+}
+
 static void make_stubs(struct probing *p, uint32_t function, struct ttp_probe_stub *stub)
 {
     const struct ttp_patch_function *at = &p->functions[function];
@@ -162,7 +179,21 @@ static void make_stubs(struct probing *p, uint32_t function, struct ttp_probe_st
                    make_stub(p, &stub[0], &probes[0], back);
     for (uint32_t i = 1 + shares; is_made && i < at->probe_count; i++)
         (void)make_stub(p, &stub[i], &probes[i], 0);
+    for (uint32_t i = 1; is_made && i < at->probe_count; i++)
+        stub[i].is_used &= has_place(p, at, stub, &probes[i]);
     stub[0].is_used = is_made;
+}
+
+static void put_jump(const struct probing *p, const struct ttp_patch_probe *probe,
+                     const struct ttp_probe_stub *stub)
+{
+    uint8_t *window = (uint8_t *)(p->wish->info->dlpi_addr + probe->window);
+    uint8_t *jump = (uint8_t *)(p->wish->info->dlpi_addr + probe->jump);
+    ttp_jump_put(jump, stub->code);
+    if (jump != window) {
+        window[0] = 0xeb;
+        window[1] = (uint8_t)(jump - (window + 2));
+    }
 }
 
 static void put_jumps(struct probing *p, uint32_t function, struct ttp_probe_stub *stub)
@@ -171,8 +202,9 @@ static void put_jumps(struct probing *p, uint32_t function, struct ttp_probe_stu
     for (uint32_t i = 0; stub->is_used && i < at->probe_count; i++) {
         const struct ttp_patch_probe *probe = &p->probes[at->first_probe + i];
         if (stub[i].is_used && !(i == 1 && is_shared(p, function)) &&
-            ttp_code_segment(p->wish->info, probe->window, probe->window_bytes) == p->segment)
-            ttp_jump_put((uint8_t *)(p->wish->info->dlpi_addr + probe->window), stub[i].code);
+            ttp_code_segment(p->wish->info, probe->window, probe->window_bytes) == p->segment &&
+            ttp_code_segment(p->wish->info, probe->jump, TTP_PLAN_WINDOW_MIN) == p->segment)
+            put_jump(p, probe, &stub[i]);
     }
 }
 
@@ -201,6 +233,8 @@ static void count_made(struct probing *p, uint32_t function, struct ttp_probe_st
 {
     p->entries += stub->is_used;
     for (uint32_t i = 1; stub->is_used && i < p->functions[function].probe_count; i++) {
+        if (p->probes[p->functions[function].first_probe + i].kind == TTP_PATCH_HOST)
+            continue;
         p->exits += stub[i].is_used;
         p->exits_left += !stub[i].is_used;
     }
