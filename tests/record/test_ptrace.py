@@ -224,6 +224,16 @@ def test_stopped():
     subprocess.run([setting.COMMAND, "verify", "-q", "stopped.ttape"], check=True, timeout=60)
 
 
+def test_off():
+    """What is called while recording is off is left out, and a gap counts it."""
+    script = f"cd /; cd /; {setting.COMMAND} control $$ on >/dev/null; cd /tmp"
+    subprocess.run([setting.COMMAND, "record", "--off", "--syscalls=chdir", "--engine", "ptrace",
+                    "-q", "-f", "-o", "off.ttape", "--", "sh", "-c", script], check=True, timeout=60)
+    text = subprocess.run([setting.COMMAND, "dump", "off.ttape"], check=True, timeout=60,
+                          capture_output=True, text=True).stdout
+    assert text.count("chdir()") == 1 and "gap: 4 events lost, reason: filter" in text, text
+
+
 def main():
     setting.need_verb("record", "syscalls")
     if os.uname().machine != "x86_64":
@@ -241,6 +251,7 @@ def main():
         test_application_stacks("./dynamic")
         test_as_strace()
         test_killed_recorder()
+        test_off()
         test_stopped()
         test_refused()
     return 0

@@ -20,6 +20,7 @@
 #define RESTART_FIRST 512
 #define RESTART_LAST  516
 
+#define GAP_SHIFT  3u /* of what a gap counts, behind its reason */
 #define PATH_BYTES 4096u
 #define JUMP_BYTES (8u << 20) /* stacks that are farther apart are different ones */
 
@@ -97,6 +98,21 @@ static void drop_left(struct ttp_tracer *tracer, struct ttp_traced *thread, uint
                                     ttp_unwind_payload(TTP_UNWIND_COUNT, written));
 }
 
+/* While recording is off, calls are left out; a gap says so where it goes on. What began before has
+ * its end. */
+static bool is_off(struct ttp_tracer *tracer, struct ttp_traced *thread)
+{
+    bool is_off = __atomic_load_n(&tracer->outside.head->mode, __ATOMIC_RELAXED) != TTP_MODE_ON;
+    uint64_t events = 2 * thread->left_out; /* of each call its two */
+    thread->left_out += is_off;
+    if (is_off || events == 0)
+        return is_off;
+    thread->left_out = 0;
+    (void)ttp_outside_extension(&tracer->outside, &thread->out, TTP_EXT_GAP,
+                                events << GAP_SHIFT | TTAPE_GAP_REASON_FILTER);
+    return false;
+}
+
 static void write_enter(struct ttp_tracer *tracer, struct ttp_traced *thread,
                         struct ttp_traced_call *call, const uint64_t *arguments)
 {
@@ -106,6 +122,8 @@ static void write_enter(struct ttp_tracer *tracer, struct ttp_traced *thread,
         ttp_outside_lose(&tracer->outside);
         return;
     }
+    if (is_off(tracer, thread))
+        return;
     call->key = key_of(tracer, thread, call->number);
     call->is_written = ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, call->key);
     if (call->is_written && tracer->options->arguments)

@@ -40,6 +40,7 @@ struct ttp_traced {
     bool is_given; /* its stream is its own */
     bool is_free;  /* it records its calls itself: only starts and ends of others stop it */
     struct ttp_traced_runtime runtime;
+    uint64_t left_out; /* calls while recording was off, since it last was on */
     uint32_t open_count;
     struct ttp_traced_call open[TTP_CALLS_OPEN];
     uint8_t announced[TTAPE_CALL_NUMBERS / 8];
