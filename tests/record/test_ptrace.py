@@ -228,7 +228,8 @@ def test_off():
     """What is called while recording is off is left out, and a gap counts it."""
     script = f"cd /; cd /; {setting.COMMAND} control $$ on >/dev/null; cd /tmp"
     subprocess.run([setting.COMMAND, "record", "--off", "--syscalls=chdir", "--engine", "ptrace",
-                    "-q", "-f", "-o", "off.ttape", "--", "sh", "-c", script], check=True, timeout=60)
+                    "-q", "-f", "-o", "off.ttape", "--", "sh", "-c", script],
+                   check=True, timeout=60)
     text = subprocess.run([setting.COMMAND, "dump", "off.ttape"], check=True, timeout=60,
                           capture_output=True, text=True).stdout
     assert text.count("chdir()") == 1 and "gap: 4 events lost, reason: filter" in text, text
