@@ -11,7 +11,11 @@
 #include "writer/runtime/hot.h"
 #include "writer/runtime/patch/patch.h"
 
-#define RESULT_BYTES     32u /* the record, the message's head, and nine bytes in two records */
+#define RESULT_BYTES 32u /* the record, the message's head, and nine bytes in two records */
+/* What nearly all calls go through, in one piece; what few need is apart (APART), so that it takes
+ * no registers from it. */
+#define INTO_CALLER      static inline __attribute__((always_inline))
+#define APART            static __attribute__((noinline))
 #define RESULT_DATA_MASK 0xFFFFFFFFFFFFFFull
 #define SHARING          (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)
 
@@ -214,8 +218,8 @@ static bool fits(const struct ttp_runtime_frame *top, const struct ttp_thread_pa
            top < page->frames_end && page->deep_frames == 0;
 }
 
-static void enter(uintptr_t key, uintptr_t call_site, uintptr_t sp,
-                  const struct ttp_call_values *values)
+INTO_CALLER void enter(uintptr_t key, uintptr_t call_site, uintptr_t sp,
+                       const struct ttp_call_values *values)
 {
     const struct ttp_thread_page *page = ttp_thread.page;
     struct ttp_runtime_frame *top = ttp_thread.top;
@@ -280,31 +284,37 @@ static void look_at_loader(const struct ttp_call_registers *r, const struct ttp_
         ttp_loader_protects(r->rdi);
 }
 
-static bool is_recorded(uint32_t number)
+INTO_CALLER bool is_recorded(uint32_t number)
 {
     return !is_off() && number < TTP_CALL_NUMBERS && !is_vfork_child() &&
            (ttp_arena.head.chosen_calls[number / 64] >> number % 64 & 1) != 0;
 }
 
-static void begin(const struct ttp_call_registers *r, uintptr_t sp, uintptr_t after)
+/* Apart, so that a call without values does not put any on the stack. */
+APART void enter_given(const struct ttp_call_registers *r, uintptr_t sp, uintptr_t after,
+                       uintptr_t key)
+{
+    struct ttp_call_values values = {.type = TTAPE_VALUE_UNSIGNED,
+                                     .count = TTP_CALL_VALUES_MAX,
+                                     .numbers = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9}};
+    ttp_call_texts_given(&values, (uint32_t)r->rax, sp);
+    enter(key, after, sp, &values);
+    ttp_call_texts_done(&values);
+}
+
+INTO_CALLER void begin(const struct ttp_call_registers *r, uintptr_t sp, uintptr_t after)
 {
     uint32_t number = (uint32_t)r->rax;
-    if (is_recorded(number)) {
-        struct ttp_path_site *path = path_of(r, sp, after);
-        uintptr_t key = path != NULL ? path->key : TTP_CALL_KEYS + number;
-        struct ttp_call_values values = {.type = TTAPE_VALUE_UNSIGNED,
-                                         .count = TTP_CALL_VALUES_MAX,
-                                         .numbers = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9}};
-        bool has_values = (ttp_arena.head.call_flags & TTP_CALLS_ARGUMENTS) != 0;
-        if (is_announced(key, path) || announce(key, number, path, sp)) {
-            if (has_values)
-                ttp_call_texts_given(&values, number, sp);
-            enter(key, after, sp, has_values ? &values : NULL);
-            ttp_call_texts_done(&values);
-        } else {
-            ttp_event_missed();
-        }
-    }
+    if (!is_recorded(number))
+        return;
+    struct ttp_path_site *path = path_of(r, sp, after);
+    uintptr_t key = path != NULL ? path->key : TTP_CALL_KEYS + number;
+    if (!is_announced(key, path) && !announce(key, number, path, sp))
+        ttp_event_missed();
+    else if (TTP_UNLIKELY((ttp_arena.head.call_flags & TTP_CALLS_ARGUMENTS) != 0))
+        enter_given(r, sp, after, key);
+    else
+        enter(key, after, sp, NULL);
 }
 
 /* -- exit -- */
@@ -322,7 +332,7 @@ static void forget_frame(uintptr_t call_site, uintptr_t sp)
         ttp_thread.top = top - 1;
 }
 
-static void leave(uintptr_t call_site, uintptr_t sp, const struct ttp_call_values *values)
+INTO_CALLER void leave(uintptr_t call_site, uintptr_t sp, const struct ttp_call_values *values)
 {
     const struct ttp_thread_page *page = ttp_thread.page;
     struct ttp_runtime_frame *top = ttp_thread.top;
@@ -348,16 +358,52 @@ static void leave(uintptr_t call_site, uintptr_t sp, const struct ttp_call_value
 
 /* -- what stubs call -- */
 
-void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const struct ttp_stub *stub)
+APART void begin_apart(const struct ttp_call_registers *r, uintptr_t sp, uintptr_t after)
+{
+    begin(r, sp, after);
+}
+
+APART void leave_apart(uintptr_t call_site, uintptr_t sp, const struct ttp_call_values *values)
+{
+    leave(call_site, sp, values);
+}
+
+INTO_CALLER bool is_special(uint32_t number)
+{
+    const uint64_t low =
+        1ull << SYS_mprotect | 1ull << SYS_munmap | 1ull << SYS_rt_sigreturn | 1ull << SYS_clone;
+    return number < 64 ? (low >> number & 1) != 0 : number == SYS_clone3;
+}
+
+APART void enter_special(const struct ttp_call_registers *r, uintptr_t sp,
+                         const struct ttp_stub *stub)
 {
     uint32_t number = (uint32_t)r->rax;
-    if (TTP_UNLIKELY(number == SYS_mprotect || number == SYS_munmap))
+    if (number == SYS_mprotect || number == SYS_munmap)
         look_at_loader(r, stub);
-    begin(r, sp, stub->after);
+    begin_apart(r, sp, stub->after);
     if (number == SYS_clone || number == SYS_clone3)
         share(r, sp);
     else if (number == SYS_rt_sigreturn && is_recorded(number) && ttp_has_state())
-        leave(stub->after, sp, NULL); /* it does not come back */
+        leave_apart(stub->after, sp, NULL); /* it does not come back */
+}
+
+void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const struct ttp_stub *stub)
+{
+    if (TTP_UNLIKELY(is_special((uint32_t)r->rax)))
+        enter_special(r, sp, stub);
+    else
+        begin(r, sp, stub->after);
+}
+
+/* With what the call has filled. */
+APART void leave_filled(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
+                        const struct ttp_call_registers *r)
+{
+    struct ttp_call_values values = {.type = TTAPE_VALUE_SIGNED, .count = 1, .numbers = {result}};
+    ttp_call_texts_filled(&values, r, sp);
+    leave_apart(stub->after, sp, &values);
+    ttp_call_texts_done(&values);
 }
 
 void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
@@ -371,9 +417,9 @@ void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
         forget_frame(stub->after, sp);
     } else if (!is_off() && ttp_thread.top != NULL && !is_vfork_child()) {
         if (TTP_UNLIKELY(ttp_arena.head.call_data_bytes != 0) && has_values)
-            ttp_call_texts_filled(&values, r, sp);
-        leave(stub->after, sp, has_values ? &values : NULL);
-        ttp_call_texts_done(&values);
+            leave_filled(result, sp, stub, r);
+        else
+            leave(stub->after, sp, has_values ? &values : NULL);
     }
 }
 
@@ -383,7 +429,7 @@ void ttp_call_begins(uint32_t number, uintptr_t after, uintptr_t sp, uintptr_t r
 {
     const struct ttp_call_registers registers = {.rax = number, .rbp = rbp};
     if (ttp_process.records_calls)
-        begin(&registers, sp, after);
+        begin_apart(&registers, sp, after);
 }
 
 void ttp_call_ended(uint32_t number, uint64_t result, uintptr_t after, uintptr_t sp)
@@ -392,5 +438,5 @@ void ttp_call_ended(uint32_t number, uint64_t result, uintptr_t after, uintptr_t
     bool has_values = (ttp_arena.head.call_flags & TTP_CALLS_RESULTS) != 0;
     if (ttp_process.records_calls && is_recorded(number) && ttp_has_state() &&
         ttp_thread.top != NULL)
-        leave(after, sp, has_values ? &values : NULL);
+        leave_apart(after, sp, has_values ? &values : NULL);
 }
