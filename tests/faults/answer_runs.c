@@ -1,6 +1,7 @@
 /* Runs of the library that ask a reader something, and reading a whole file. Nothing in here
  * asserts. */
 #include <tracetape/longest.h>
+#include <tracetape/reach.h>
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -43,5 +44,17 @@ ttape_status ttest_find_longest(struct ttest_run *run, ttape_reader *reader)
             ttest_api_mix(run, &calls[c].duration_ns, sizeof calls[c].duration_ns);
         ttape_longest_close(longest);
     }
+    return TTAPE_OK;
+}
+
+ttape_status ttest_find_paths(struct ttest_run *run, ttape_reader *reader)
+{
+    ttape_reach *reach;
+    uint32_t count;
+    TTP_TRY(ttape_reach_find(&reach, reader, NULL, &run->err));
+    const ttape_reach_path *paths = ttape_reach_get_paths(reach, &count);
+    for (uint32_t i = 0; i < count; i++)
+        ttest_api_mix(run, &paths[i].total_ns, sizeof paths[i].total_ns);
+    ttape_reach_close(reach);
     return TTAPE_OK;
 }

@@ -409,6 +409,11 @@ static ttape_status longest(struct ttest_run *run)
     return with_reader(run, "a.ttape", 1, false, ttest_find_longest);
 }
 
+static ttape_status reach(struct ttest_run *run)
+{
+    return with_reader(run, "a.ttape", 1, false, ttest_find_paths);
+}
+
 static ttape_status report(struct ttest_run *run)
 {
     return with_reader(run, "a.ttape", 1, false, make_reports);
@@ -539,6 +544,7 @@ const struct ttest_api_run ttest_api_runs[] = {
     {.name = "verify, damaged", .run = verify_damaged},
     {.name = "report", .run = report},
     {.name = "longest", .run = longest},
+    {.name = "reach", .run = reach},
     {.name = "tree", .run = tree},
     {.name = "copy", .run = copy},
     {.name = "recover", .run = recover},

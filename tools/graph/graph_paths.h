@@ -1,17 +1,15 @@
 /* Every path that leads to a function: the calls below it on its stack, from the outermost on.
  *
- *   calls (graph_calls.h) -> paths, each a path and one more function -> counts of those that end
- *                            in the function (graph_paths.c) -> graph_reach.c prints them
- *
- * A function that calls itself is one step of a path, however often. */
+ *   ttape_reach_find -> paths, with counts of those that end in the function
+ *                    -> which are shown (graph_paths.c) -> graph_reach.c prints them */
 #ifndef TOOL_GRAPH_PATHS_H
 #define TOOL_GRAPH_PATHS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/callgraph/graph_functions.h"
-#include "tools/callgraph/graph_map.h"
+#include <tracetape/reach.h>
+
 #include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
@@ -19,27 +17,17 @@
 #include "tools/io/input.h"
 #include "tools/io/json.h"
 
-#define TOOL_PATH_SIGNAL (UINT32_C(1) << 31) /* in a step: a signal's number, no function */
-
-struct tool_path {
-    uint32_t before; /* TTAPE_NONE: it is the first step */
-    uint32_t step;   /* a function, or a signal */
-    uint32_t length;
-    uint64_t calls, recursion; /* of the function that is reached; recursion: made by itself */
-    int64_t total_ns, self_ns; /* total: a moment counts once where it calls itself */
-};
-
 struct tool_paths {
     const struct tool_input *input;
-    const struct tool_selection *selection;
-    struct tool_functions functions;
     struct tool_site_names names;
     const char *name; /* of what is reached */
-    bool *is_reached; /* by function */
+    bool *is_reached; /* by site; NULL: all */
+    uint64_t error_count;
+    int status; /* damage that was met is a loss */
+    ttape_reach *reach;
+    const ttape_reach_path *paths; /* reach's */
+    uint32_t count;
     bool has_times;
-    struct tool_path *paths;
-    size_t count, capacity;
-    struct tool_map map;
     uint32_t *order; /* those to be shown, heaviest first */
     size_t shown_count;
     uint64_t pruned_count, pruned_calls;

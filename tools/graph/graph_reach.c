@@ -18,11 +18,11 @@
 
 /* ---- text ---- */
 
-static const char *name_of(struct tool_paths *paths, uint32_t step, char *buffer)
+static const char *name_of(struct tool_paths *paths, const ttape_reach_path *path, char *buffer)
 {
-    if ((step & TOOL_PATH_SIGNAL) == 0)
-        return tool_site_name(&paths->names, paths->functions.functions[step].site);
-    snprintf(buffer, 40, "(signal %" PRIu32 ")", step & ~TOOL_PATH_SIGNAL);
+    if (!path->is_signal)
+        return tool_site_name(&paths->names, path->site);
+    snprintf(buffer, 40, "(signal %" PRIu32 ")", path->signal);
     return buffer;
 }
 
@@ -33,7 +33,7 @@ static void put_callers(struct tool_paths *paths, struct tool_table *table, uint
     char buffer[40];
     tool_output_open(&text, -1);
     for (uint32_t at = innermost; at != TTAPE_NONE; at = paths->paths[at].before) {
-        const char *name = name_of(paths, paths->paths[at].step, buffer);
+        const char *name = name_of(paths, &paths->paths[at], buffer);
         if (text.size_bytes + strlen(name) + 3 > TOOL_OUTPUT_BYTES / 2)
             break;
         tool_output_printf(&text, "%s%s", text.size_bytes > 0 ? " < " : "", name);
@@ -45,9 +45,9 @@ static void put_callers(struct tool_paths *paths, struct tool_table *table, uint
 }
 
 static void put_row(struct tool_paths *paths, struct tool_table *table,
-                    const struct tool_path *path)
+                    const ttape_reach_path *path)
 {
-    double share = tool_paths_share(paths, path->total_ns, path->calls);
+    double share = tool_paths_share(paths, path->total_ns, path->call_count);
     enum tool_tone tone = share >= HOT_SHARE    ? TOOL_HOT
                           : share >= WARM_SHARE ? TOOL_WARM
                                                 : TOOL_PLAIN;
@@ -56,7 +56,7 @@ static void put_row(struct tool_paths *paths, struct tool_table *table,
         tool_table_time(table, tone, path->total_ns);
         tool_table_time(table, tone, path->self_ns);
     }
-    tool_table_count(table, tone, path->calls);
+    tool_table_count(table, tone, path->call_count);
     put_callers(paths, table, path->before);
 }
 
@@ -99,12 +99,12 @@ void tool_reach_hottest(struct tool_paths *paths, struct tool_output *out)
     uint32_t hottest = tool_paths_hottest(paths);
     if (hottest == TTAPE_NONE)
         return;
-    const struct tool_path *path = &paths->paths[hottest];
+    const ttape_reach_path *path = &paths->paths[hottest];
     tool_table_open(&table, columns, 4);
     tool_table_printf(&table, TOOL_PLAIN, "%.2f",
-                      100.0 * tool_paths_share(paths, path->self_ns, path->calls));
+                      100.0 * tool_paths_share(paths, path->self_ns, path->call_count));
     tool_table_time(&table, TOOL_PLAIN, path->self_ns);
-    tool_table_count(&table, TOOL_PLAIN, path->calls);
+    tool_table_count(&table, TOOL_PLAIN, path->call_count);
     put_callers(paths, &table, hottest);
     tool_table_print(&table, out, tool_table_width(&table, paths->names.is_shortened),
                      tool_terminal_colours());
@@ -113,23 +113,21 @@ void tool_reach_hottest(struct tool_paths *paths, struct tool_output *out)
 
 /* ---- JSON ---- */
 
-static void put_steps(struct tool_paths *paths, struct tool_json *json, const struct tool_path *end)
+static void put_steps(struct tool_paths *paths, struct tool_json *json, const ttape_reach_path *end)
 {
-    uint32_t *steps = tool_allocate(end->length, sizeof(*steps));
-    const struct tool_path *path = end;
+    const ttape_reach_path **steps = tool_allocate(end->length, sizeof(*steps));
+    const ttape_reach_path *path = end;
     for (uint32_t i = end->length; i-- > 0;) {
-        steps[i] = path->step;
+        steps[i] = path;
         path = path->before != TTAPE_NONE ? &paths->paths[path->before] : path;
     }
     tool_json_begin(json, "path", '[');
     for (uint32_t i = 0; i < end->length; i++) {
         char buffer[40];
-        if ((steps[i] & TOOL_PATH_SIGNAL) != 0)
+        if (steps[i]->is_signal)
             tool_json_text(json, NULL, name_of(paths, steps[i], buffer));
         else
-            tool_json_string(
-                json, NULL,
-                tool_site_word(&paths->names, paths->functions.functions[steps[i]].site, buffer));
+            tool_json_string(json, NULL, tool_site_word(&paths->names, steps[i]->site, buffer));
     }
     tool_json_end(json, ']');
     free(steps);
@@ -140,9 +138,9 @@ void tool_reach_hottest_json(struct tool_paths *paths, struct tool_json *json)
     uint32_t hottest = tool_paths_hottest(paths);
     if (hottest == TTAPE_NONE)
         return;
-    const struct tool_path *path = &paths->paths[hottest];
+    const ttape_reach_path *path = &paths->paths[hottest];
     tool_json_begin(json, "hottest_path", '{');
-    tool_json_number(json, "calls", path->calls);
+    tool_json_number(json, "calls", path->call_count);
     tool_json_signed(json, "self_ns", path->self_ns);
     put_steps(paths, json, path);
     tool_json_end(json, '}');
@@ -165,13 +163,13 @@ void tool_reach_json(struct tool_paths *paths, struct tool_output *out)
     tool_json_end(&json, '}');
     tool_json_begin(&json, "paths", '[');
     for (size_t i = 0; i < paths->shown_count && out->failed_errno == 0; i++) {
-        const struct tool_path *path = &paths->paths[paths->order[i]];
+        const ttape_reach_path *path = &paths->paths[paths->order[i]];
         tool_json_begin(&json, NULL, '{');
-        tool_json_number(&json, "calls", path->calls);
-        tool_json_number(&json, "recursive_calls", path->recursion);
+        tool_json_number(&json, "calls", path->call_count);
+        tool_json_number(&json, "recursive_calls", path->recursion_count);
         tool_json_signed(&json, "total_ns", path->total_ns);
         tool_json_signed(&json, "self_ns", path->self_ns);
-        tool_json_real(&json, "share", tool_paths_share(paths, path->total_ns, path->calls));
+        tool_json_real(&json, "share", tool_paths_share(paths, path->total_ns, path->call_count));
         put_steps(paths, &json, path);
         tool_json_end(&json, '}');
     }
@@ -191,8 +189,8 @@ static struct weight *weigh(const struct tool_paths *paths)
 {
     struct weight *weights = tool_allocate(paths->count + 1, sizeof(*weights));
     for (size_t i = 0; i < paths->shown_count; i++) {
-        const struct tool_path *path = &paths->paths[paths->order[i]];
-        weights[paths->order[i]].calls += path->calls;
+        const ttape_reach_path *path = &paths->paths[paths->order[i]];
+        weights[paths->order[i]].calls += path->call_count;
         tool_add_ns(&weights[paths->order[i]].total_ns, path->total_ns);
     }
     for (size_t i = paths->count;
@@ -226,15 +224,14 @@ void tool_reach_dot(struct tool_paths *paths, struct tool_output *out)
     char buffer[40];
     tool_graph_dot_begin(out, paths->input->reader);
     for (uint32_t i = 0; i < paths->count && out->failed_errno == 0; i++) {
-        const struct tool_path *path = &paths->paths[i];
-        bool is_end = (path->step & TOOL_PATH_SIGNAL) == 0 && paths->is_reached[path->step];
+        const ttape_reach_path *path = &paths->paths[i];
         if (weights[i].calls == 0 && weights[i].total_ns == 0)
             continue;
         tool_output_printf(out, "  n%" PRIu32 " [label=\"", i);
-        tool_graph_dot_name(out, name_of(paths, path->step, buffer));
+        tool_graph_dot_name(out, name_of(paths, path, buffer));
         tool_output_text(out, "\\n");
         put_vector(paths, out, &weights[i]);
-        tool_output_printf(out, "\"%s];\n", is_end ? ", fillcolor=\"#d3d3d3\"" : "");
+        tool_output_printf(out, "\"%s];\n", path->is_end ? ", fillcolor=\"#d3d3d3\"" : "");
         if (path->before != TTAPE_NONE)
             tool_output_printf(out, "  n%" PRIu32 " -> n%" PRIu32 ";\n", path->before, i);
     }
