@@ -37,6 +37,26 @@ static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t c
         ttp_exit_put(function, place, page);
 }
 
+/* Functions are left the same way, whoever called the hook. */
+static inline __attribute__((always_inline)) void leave(uintptr_t function, uintptr_t call_site,
+                                                        uintptr_t sp)
+{
+    const struct ttp_thread_page *page = ttp_thread.page;
+    if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
+        exit_other(function, call_site, sp, page);
+        return;
+    }
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    uint64_t place;
+    if (TTP_UNLIKELY(!ttp_fits_exit(top, function, call_site, sp))) {
+        ttp_exit_slow(function, call_site, sp);
+        return;
+    }
+    ttp_pop(top);
+    if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_EXIT, function, &place)))
+        ttp_exit_put(function, place, page);
+}
+
 void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
 {
     uintptr_t function = (uintptr_t)function_pointer, call_site = (uintptr_t)call_site_pointer;
@@ -61,24 +81,9 @@ void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
 
 void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
 {
-    uintptr_t function = (uintptr_t)function_pointer, call_site = (uintptr_t)call_site_pointer;
     if (is_off())
         return;
-    uintptr_t sp = TTP_CALLER_SP();
-    const struct ttp_thread_page *page = ttp_thread.page;
-    if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
-        exit_other(function, call_site, sp, page);
-        return;
-    }
-    struct ttp_runtime_frame *top = ttp_thread.top;
-    uint64_t place;
-    if (TTP_UNLIKELY(!ttp_fits_exit(top, function, call_site, sp))) {
-        ttp_exit_slow(function, call_site, sp);
-        return;
-    }
-    ttp_pop(top);
-    if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_EXIT, function, &place)))
-        ttp_exit_put(function, place, page);
+    leave((uintptr_t)function_pointer, (uintptr_t)call_site_pointer, TTP_CALLER_SP());
 }
 
 /* -- patched functions: sp is where the return address lies -- */
@@ -127,22 +132,8 @@ void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 
 void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    const struct ttp_thread_page *page = ttp_thread.page;
-    if (is_off())
-        return;
-    if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
-        exit_other(function, call_site, sp, page);
-        return;
-    }
-    struct ttp_runtime_frame *top = ttp_thread.top;
-    uint64_t place;
-    if (TTP_UNLIKELY(!ttp_fits_exit(top, function, call_site, sp))) {
-        ttp_exit_slow(function, call_site, sp);
-        return;
-    }
-    ttp_pop(top);
-    if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_EXIT, function, &place)))
-        ttp_exit_put(function, place, page);
+    if (!is_off())
+        leave(function, call_site, sp);
 }
 
 extern __typeof__(__cyg_profile_func_enter) ttp_own_enter

@@ -52,26 +52,27 @@ void ttp_fact_name(uint32_t thread_id, const char *name, uint32_t size_bytes, ui
     ttp_marker_pass(&sites[TTP_FACT_THREAD_NAME], values, VALUES, sp);
 }
 
-void ttp_fact_write_start(void)
+static void write_now(enum ttp_fact fact, uint64_t first, uint64_t second)
 {
     ttape_value values[VALUES];
+    make(values, fact, first, second);
+    if (!ttp_marker_write(&sites[fact], values, VALUES) && ttp_has_state())
+        ttp_add_here(&ttp_thread.page->dropped, 1);
+}
+
+void ttp_fact_write_start(void)
+{
     uint64_t number = ttp_thread.start_number;
     if (number == 0 || ttp_is_dropping() || ttp_arena.head.mode != TTP_MODE_ON)
         return;
     ttp_thread.start_number = 0; /* a handler must not write it once more */
-    make(values, TTP_FACT_THREAD_START, number, ttp_thread.starter_id);
-    if (!ttp_marker_write(&sites[TTP_FACT_THREAD_START], values, VALUES) && ttp_has_state())
-        ttp_add_here(&ttp_thread.page->dropped, 1);
+    write_now(TTP_FACT_THREAD_START, number, ttp_thread.starter_id);
 }
 
 void ttp_fact_write_fault(uint32_t number, uint64_t address)
 {
-    ttape_value values[VALUES];
-    if (ttp_is_dropping() || ttp_arena.head.mode != TTP_MODE_ON)
-        return;
-    make(values, TTP_FACT_FAULT, number, address);
-    if (!ttp_marker_write(&sites[TTP_FACT_FAULT], values, VALUES) && ttp_has_state())
-        ttp_add_here(&ttp_thread.page->dropped, 1);
+    if (!ttp_is_dropping() && ttp_arena.head.mode == TTP_MODE_ON)
+        write_now(TTP_FACT_FAULT, number, address);
 }
 
 /* The recorder asks the kernel as well, which need not know any more. */
