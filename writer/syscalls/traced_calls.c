@@ -145,7 +145,7 @@ static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t
     if (thread->open_count == TTP_CALLS_OPEN)
         return;
     struct ttp_traced_call call = {
-        .sp = sp, .number = number, .is_own = ttp_runtime_enters(tracer, thread, info)};
+        .sp = sp, .number = number, .is_own = ttp_runtime_enters(tracer, thread, info, arguments)};
     if (!call.is_own && is_chosen(tracer, number))
         write_enter(tracer, thread, &call, arguments);
     thread->open[thread->open_count++] = call;
@@ -195,16 +195,16 @@ void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
         return;
     bool is_other = info.arch != AUDIT_ARCH_X86_64;
     uint64_t arguments[TTP_TRACED_ARGUMENTS] = {0};
-    if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
+    if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
         for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++)
             arguments[i] = info.entry.args[i];
-    if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
         enter(tracer, thread,
               is_other || info.entry.nr >= TTAPE_CALL_NUMBERS ? TTAPE_CALL_NUMBERS
                                                               : (uint32_t)info.entry.nr,
               &info, arguments);
-    else if (info.op == PTRACE_SYSCALL_INFO_EXIT)
+    } else if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
         leave(tracer, thread, info.exit.rval);
+    }
 }
 
 /* ---- images ---- */
@@ -221,21 +221,6 @@ static void write_process(struct ttp_tracer *tracer, struct ttp_traced *thread,
         {numbers, sizeof(numbers)}, {ids, sizeof(ids)}, {path, size > 0 ? (size_t)size : 0}};
     (void)ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_PROCESS, fields, 3);
     tracer->counts->processes++;
-}
-
-static uint32_t parent_of(uint32_t pid)
-{
-    char path[64], text[512];
-    uint32_t parent = 0;
-    (void)snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return 0;
-    const char *close = fgets(text, sizeof(text), file) != NULL ? strrchr(text, ')') : NULL;
-    if (close == NULL || sscanf(close + 1, " %*c %u", &parent) != 1)
-        parent = 0;
-    (void)fclose(file);
-    return parent;
 }
 
 /* A forked child that records itself has an image that nobody told. */
@@ -257,7 +242,7 @@ void ttp_traced_image(struct ttp_tracer *tracer, struct ttp_traced *thread,
     ttp_traced_forget(thread);
     ttp_space_changed(tracer, thread->pid);
     write_process(tracer, thread, parent != NULL ? image_of(tracer, parent) : 0,
-                  parent != NULL ? parent->pid : parent_of(thread->pid));
+                  parent != NULL ? parent->pid : ttp_traced_status(thread->pid, "PPid:", 0));
 }
 
 /* The call that executed the program began in another image; where there was none, it is the new

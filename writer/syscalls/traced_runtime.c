@@ -24,20 +24,13 @@ static bool is_within(const struct ttp_traced_runtime *runtime, uint64_t address
     return address - runtime->start < runtime->end - runtime->start;
 }
 
-/* A string at the end of a page is followed by what cannot be read: so page by page. */
-static bool is_its_path(const struct ttp_tracer *tracer, uint32_t tid, uint64_t address)
+static bool is_its_path(const struct ttp_tracer *tracer, const struct ttp_traced *thread,
+                        uint64_t address)
 {
-    char path[PATH_BYTES] = "";
-    size_t wanted = strlen(tracer->options->runtime) + 1, done = 0;
-    while (wanted <= sizeof(path) && done < wanted) {
-        size_t size = PATH_BYTES - (address + done) % PATH_BYTES;
-        size = size < wanted - done ? size : wanted - done;
-        struct iovec local = {path + done, size}, remote = {(void *)(address + done), size};
-        if (process_vm_readv((pid_t)tid, &local, 1, &remote, 1, 0) != (ssize_t)size)
-            return false;
-        done += size;
-    }
-    return done == wanted && memcmp(path, tracer->options->runtime, wanted) == 0;
+    char path[PATH_BYTES];
+    size_t wanted = strlen(tracer->options->runtime) + 1;
+    return wanted <= sizeof(path) && ttp_traced_read(thread, path, address, wanted) == wanted &&
+           memcmp(path, tracer->options->runtime, wanted) == 0;
 }
 
 /* ---- what the runtime says ---- */
@@ -65,10 +58,9 @@ static void take_mark(struct ttp_tracer *tracer, struct ttp_traced *thread, cons
 /* ---- calls ---- */
 
 bool ttp_runtime_enters(struct ttp_tracer *tracer, struct ttp_traced *thread,
-                        const struct __ptrace_syscall_info *info)
+                        const struct __ptrace_syscall_info *info, const uint64_t *words)
 {
     struct ttp_traced_runtime *runtime = &thread->runtime;
-    const uint64_t *words = (const uint64_t *)info->entry.args;
     if (tracer->options->runtime == NULL || info->arch != AUDIT_ARCH_X86_64)
         return false;
     if (is_within(runtime, info->instruction_pointer)) {
@@ -79,7 +71,7 @@ bool ttp_runtime_enters(struct ttp_tracer *tracer, struct ttp_traced *thread,
     bool is_file = runtime->has_file && words[0] == runtime->file;
     switch (info->entry.nr) {
     case SYS_openat:
-        runtime->is_opening = runtime->end == 0 && is_its_path(tracer, thread->tid, words[1]);
+        runtime->is_opening = runtime->end == 0 && is_its_path(tracer, thread, words[1]);
         return runtime->is_opening;
     case SYS_mmap:
         if (!runtime->has_file || words[4] != runtime->file)

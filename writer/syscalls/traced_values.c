@@ -10,7 +10,7 @@
 #define FIELD_COUNT (3u * TTP_TRACED_ARGUMENTS)
 
 /* Two pieces, as one is read whole or not at all. */
-static size_t read_memory(const struct ttp_traced *thread, void *into, uint64_t from, size_t count)
+size_t ttp_traced_read(const struct ttp_traced *thread, void *into, uint64_t from, size_t count)
 {
     size_t first = PAGE - from % PAGE;
     const struct iovec to = {into, count};
@@ -59,7 +59,7 @@ static void add_bytes(struct values *values, ttape_value_type type, uint32_t siz
 static bool add_string(struct values *values, const struct ttp_traced *thread, uint64_t from)
 {
     uint8_t *into = values->bytes[values->value_count];
-    size_t got = from != 0 ? read_memory(thread, into, from, TTP_CALL_STRING_MAX) : 0;
+    size_t got = from != 0 ? ttp_traced_read(thread, into, from, TTP_CALL_STRING_MAX) : 0;
     const uint8_t *end = got > 0 ? memchr(into, 0, got) : NULL;
     if (end == NULL && got < TTP_CALL_STRING_MAX)
         return false;
@@ -74,7 +74,7 @@ static bool add_data(struct values *values, const struct ttp_tracer *tracer,
     wanted = wanted < TTP_CALL_DATA_MAX ? wanted : TTP_CALL_DATA_MAX;
     wanted = size < wanted ? size : wanted;
     if (wanted > 0 &&
-        read_memory(thread, values->bytes[values->value_count], from, wanted) != wanted)
+        ttp_traced_read(thread, values->bytes[values->value_count], from, wanted) != wanted)
         return false;
     add_bytes(values, TTAPE_VALUE_BYTES, (uint32_t)wanted);
     return true;

@@ -78,8 +78,7 @@ static void forget(struct ttp_tracer *tracer, struct ttp_traced *thread)
     free(thread);
 }
 
-/* A number of /proc/TID/status; as it is, where that cannot be read. */
-static uint32_t status_number(uint32_t tid, const char *name, uint32_t number)
+uint32_t ttp_traced_status(uint32_t tid, const char *name, uint32_t number)
 {
     char path[64], line[256];
     (void)snprintf(path, sizeof(path), "/proc/%u/status", tid);
@@ -94,7 +93,7 @@ static uint32_t status_number(uint32_t tid, const char *name, uint32_t number)
     return number;
 }
 
-static uint32_t process_of(uint32_t tid) { return status_number(tid, "Tgid:", tid); }
+static uint32_t process_of(uint32_t tid) { return ttp_traced_status(tid, "Tgid:", tid); }
 
 /* ---- stops ---- */
 
@@ -162,7 +161,7 @@ static void take_start(struct ttp_tracer *tracer, const struct ttp_traced *paren
 static const struct ttp_traced *kin_of(const struct ttp_tracer *tracer,
                                        const struct ttp_traced *thread)
 {
-    uint32_t parent = status_number(thread->tid, "PPid:", 0);
+    uint32_t parent = ttp_traced_status(thread->tid, "PPid:", 0);
     const struct ttp_traced *found = NULL;
     for (size_t i = 0; i < tracer->count; i++) {
         const struct ttp_traced *other = tracer->threads[i];

@@ -96,27 +96,34 @@ void ttp_paths_free(struct ttp_traced_paths *paths);
  * there are several threads, on any. Now and then. */
 void ttp_tracer_place(struct ttp_tracer *tracer);
 
+/* ---- tracer.c ---- */
+
+/* A number of /proc/TID/status; as it is, where that cannot be read. */
+uint32_t ttp_traced_status(uint32_t tid, const char *name, uint32_t number);
+
 /* ---- traced_values.c: behind the record of a call's entry or exit ---- */
 
+/* Of the thread's memory so many bytes, a page's at most; or fewer, where it ends before. */
+size_t ttp_traced_read(const struct ttp_traced *thread, void *into, uint64_t from, size_t count);
 void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
                           struct ttp_traced_call *call, const uint64_t *arguments);
 void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
                        const struct ttp_traced_call *call, int64_t result);
 
-/* ---- traced_calls.c: what is written of a stop ---- */
-
-/* The thread is at the entry or the exit of a call. */
-void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread);
 /* ---- traced_runtime.c: programs that come to record themselves ---- */
 
-/* Whether a call is the runtime's, or loads it. The runtime's own may say that the thread takes its
- * stream, and that it is free. */
+/* Whether a call with these arguments is the runtime's, or loads it. The runtime's own may say that
+ * the thread takes its stream, and that it is free. */
 bool ttp_runtime_enters(struct ttp_tracer *tracer, struct ttp_traced *thread,
-                        const struct __ptrace_syscall_info *info);
+                        const struct __ptrace_syscall_info *info, const uint64_t *words);
 void ttp_runtime_leaves(struct ttp_traced *thread, int64_t result);
 /* Whether a thread that was started records its calls itself. */
 bool ttp_runtime_is_free(const struct ttp_traced *thread, const struct ttp_traced *parent);
 
+/* ---- traced_calls.c: what is written of a stop ---- */
+
+/* The thread is at the entry or the exit of a call. */
+void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread);
 /* It has executed a program, as the process's only thread from here on. */
 void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread);
 /* A process image begins with this thread; `parent`: of which it is a copy, or NULL. */
