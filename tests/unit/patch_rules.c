@@ -86,9 +86,11 @@ static const char *check_window(const struct tool_patch *patch, const struct ttp
         if (tool_code_is_marked(code, probe->window + i))
             return "something leads into a window";
     for (uint32_t i = 0; i < probe->fixup_count; i++) {
+        if ((uint64_t)probe->first_fixup + i >= patch->fixup_count)
+            return "a distance is not in the table";
         const struct ttp_plan_fixup *fixup = &patch->fixups[probe->first_fixup + i];
         bool is_before = fixup->at < probe->before_bytes;
-        if ((uint64_t)probe->first_fixup + i >= patch->fixup_count || fixup->tail < 4 ||
+        if (fixup->tail < 4 ||
             (uint64_t)fixup->at + fixup->tail > (is_before ? probe->before_bytes : moved))
             return "a distance is not in the moved code";
     }
