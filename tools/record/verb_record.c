@@ -3,18 +3,13 @@
  *
  *   open the recording --> start the command --> rounds until it and its children are gone
  *     --> finish --> say what was recorded --> exit as the command did */
-#define _GNU_SOURCE /* asprintf, pipe2 */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <tracetape/recording.h>
 #include <tracetape/recover.h>
@@ -40,7 +35,6 @@
 
 struct options {
     enum tool_record_engine engine;
-    bool by_ptrace;  /* system calls, and nothing else */
     uint32_t attach; /* to this process; 0: a command is run */
     const char *output, *clock;
     const char *shown; /* what messages call the output */
@@ -304,8 +298,9 @@ static void say_left(void *context, bool is_loss, const char *line)
         tool_message("%s", line);
 }
 
-static int record(const struct options *options, char **argv,
-                  const ttape_recording_options *recording_options)
+/* `runtime`: what is loaded into the command; NULL: nothing, it is recorded from outside. */
+static int record_with(const struct options *options, char **argv,
+                       const ttape_recording_options *recording_options, const char *runtime)
 {
     ttape_error err = {0};
     ttape_recording *recording;
@@ -313,25 +308,14 @@ static int record(const struct options *options, char **argv,
     sigset_t mask;
     struct tool_record_trace trace = {0};
     int status = 0, code;
-    if (options->attach == 0 && tool_record_is_command(options->output, argv[0]))
-        return tool_fail("cannot record into '%s': it is the command", options->output);
-    char *runtime = tool_record_find_runtime();
-    if (runtime == NULL)
-        return tool_fail("cannot find '" TOOL_RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"
-                         " names it)");
     hold_size_signal(&size_action);
     ttape_recover_left(say_left, (void *)options);
-    bool is_traced = options->by_ptrace || options->calls.complete;
-    if (is_traced && !tool_trace_open(&trace, &recording_options->syscalls,
-                                      options->by_ptrace ? NULL : runtime)) {
-        free(runtime);
+    bool is_traced = options->calls.by_ptrace || options->calls.complete;
+    if (is_traced && !tool_trace_open(&trace, &recording_options->syscalls, runtime))
         return TOOL_CANNOT;
-    }
-    if (ttape_recording_open(&recording, options->output, recording_options, &err) != TTAPE_OK) {
-        free(runtime);
+    if (ttape_recording_open(&recording, options->output, recording_options, &err) != TTAPE_OK)
         return fail_open(options, &err);
-    }
-    const struct tool_record_start how = {.runtime = options->by_ptrace ? NULL : runtime,
+    const struct tool_record_start how = {.runtime = runtime,
                                           .trace = is_traced ? &trace : NULL,
                                           .size_action = &size_action,
                                           .mask = &mask,
@@ -347,18 +331,16 @@ static int record(const struct options *options, char **argv,
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     if (options->attach != 0 && !is_held) {
         ttape_recording_discard(recording);
-        free(runtime);
         return TOOL_CANNOT;
     }
     if (options->attach == 0 && (child < 0 || code != 0)) {
         if (child > 0)
             (void)waitpid(child, &status, 0);
         ttape_recording_discard(recording);
-        free(runtime);
         (void)tool_fail("cannot run '%s': %s", argv[0], strerror(code));
         return child < 0 ? TOOL_CANNOT : code == ENOENT ? STATUS_ABSENT : STATUS_NO_EXEC;
     }
-    if (!options->by_ptrace)
+    if (!options->calls.by_ptrace)
         ttape_recording_note_started(recording, (uint32_t)child, argv[0]);
     if (options->attach != 0)
         tool_record_rounds_attached(recording, &trace);
@@ -367,6 +349,20 @@ static int record(const struct options *options, char **argv,
     tool_trace_close(&trace);
     int result = finish(options, recording, status);
     ttape_recording_close(recording);
+    return result;
+}
+
+static int record(const struct options *options, char **argv,
+                  const ttape_recording_options *recording_options)
+{
+    if (options->attach == 0 && tool_record_is_command(options->output, argv[0]))
+        return tool_fail("cannot record into '%s': it is the command", options->output);
+    char *runtime = tool_record_find_runtime();
+    if (runtime == NULL)
+        return tool_fail("cannot find '" TOOL_RUNTIME_NAME "' beside the command (TRACETAPE_RUNTIME"
+                         " names it)");
+    int result =
+        record_with(options, argv, recording_options, options->calls.by_ptrace ? NULL : runtime);
     free(runtime);
     return result;
 }
@@ -413,6 +409,8 @@ static int show_plan(struct options *options, const char *command_name)
     int status = TOOL_CANNOT;
     if (!options->plan)
         return tool_usage("record", "--json is of --plan");
+    if (options->attach != 0)
+        return tool_usage("record", "--plan is of a command: it does not go with --attach");
     if (options->patch.text == NULL)
         return tool_usage("record", "--plan says what --patch does: it needs one");
     if (tool_record_patch_open(&options->patch, &unused))
@@ -453,20 +451,17 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     if (options->calls.application)
         o->rules.is_application = tool_record_is_application;
     options->calls.given |= options->calls.complete;
-    options->calls.by_ptrace = options->by_ptrace =
-        options->attach != 0 || options->engine == TOOL_ENGINE_PTRACE ||
-        (options->engine == TOOL_ENGINE_AUTO && options->calls.given &&
-         !tool_record_loads(command_name));
-    options->calls.given |= options->by_ptrace;
-    if (options->by_ptrace && options->patch.text != NULL)
+    options->calls.by_ptrace = options->attach != 0 || options->engine == TOOL_ENGINE_PTRACE ||
+                               (options->engine == TOOL_ENGINE_AUTO && options->calls.given &&
+                                !tool_record_loads(command_name));
+    options->calls.given |= options->calls.by_ptrace;
+    if (options->calls.by_ptrace && options->patch.text != NULL)
         return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
     if (!tool_record_calls_open(&options->calls, o))
         return TOOL_CANNOT;
     if (!tool_record_patch_open(&options->patch, o))
         return TOOL_CANNOT;
     tool_record_patch_ahead(&options->patch, command_name);
-    if (options->by_ptrace) /* nothing is put into programs */
-        o->syscalls.plan_folder = NULL;
     o->syscalls.is_attached = options->attach != 0;
     return TOOL_OK;
 }
