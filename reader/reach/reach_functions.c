@@ -6,58 +6,32 @@
 
 #include "format/base/fail.h"
 #include "reader/base/sort.h"
+#include "reader/definitions/site_words.h"
 #include "reader/reach/reach_internal.h"
-
-static const ttape_string no_text = {"", 0};
-
-static int compare_strings(ttape_string a, ttape_string b)
-{
-    size_t size = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
-    int order = size != 0 ? memcmp(a.data, b.data, size) : 0;
-    return order != 0 ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
-}
-
-static const ttape_module *module_of(const struct ttp_definition_tables *d,
-                                     const struct ttp_read_site *s)
-{
-    return s->module_plus_one != 0 ? &d->modules[s->module_plus_one - 1].module : NULL;
-}
-
-static ttape_string module_path(const struct ttp_definition_tables *d,
-                                const struct ttp_read_site *s)
-{
-    const ttape_module *m = module_of(d, s);
-    return m != NULL ? m->path : no_text;
-}
 
 static ttape_string file_of(const struct ttp_definition_tables *d, const struct ttp_read_site *s)
 {
-    return s->file_plus_one != 0 && s->kind != TTAPE_SITE_FRAME ? d->files[s->file_plus_one - 1]
-                                                                : no_text;
+    return s->kind != TTAPE_SITE_FRAME ? ttp_site_file(d, s) : (ttape_string){"", 0};
 }
 
 /* Where a site is in its module, for those that nothing else tells apart. */
-static uint64_t offset_of(const struct ttp_definition_tables *d, const struct ttp_read_site *s)
+static uint64_t place_of(const struct ttp_definition_tables *d, const struct ttp_read_site *s)
 {
-    const ttape_module *m = module_of(d, s);
-    if (s->symbol.size_bytes > 0 &&
-        (file_of(d, s).size_bytes > 0 || s->kind == TTAPE_SITE_FRAME || m == NULL))
+    if (s->symbol.size_bytes > 0 && (file_of(d, s).size_bytes > 0 || s->kind == TTAPE_SITE_FRAME ||
+                                     ttp_site_module(d, s) == NULL))
         return 0;
-    return m != NULL ? s->address - m->start : s->address;
+    return ttp_site_offset(d, s);
 }
 
 static int compare(const struct ttp_definition_tables *d, uint32_t a, uint32_t b)
 {
     const struct ttp_read_site *x = &d->sites[a], *y = &d->sites[b];
-    int order = compare_strings(x->symbol, y->symbol);
+    int order = ttp_compare_strings(x->symbol, y->symbol);
     if (order == 0)
-        order = compare_strings(file_of(d, x), file_of(d, y));
+        order = ttp_compare_strings(file_of(d, x), file_of(d, y));
     if (order == 0)
-        order = compare_strings(module_path(d, x), module_path(d, y));
-    if (order != 0)
-        return order;
-    uint64_t at = offset_of(d, x), other = offset_of(d, y);
-    return (at > other) - (at < other);
+        order = ttp_compare_modules(d, x, y);
+    return order != 0 ? order : ttp_compare_numbers(place_of(d, x), place_of(d, y));
 }
 
 static bool is_before(const void *context, uint32_t a, uint32_t b)

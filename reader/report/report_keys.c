@@ -7,82 +7,43 @@
  * summaries do not tell how long its row took (keys->overlap). */
 #include "reader/report/report_keys.h"
 
-#include <string.h>
-
 #include "format/base/fail.h"
 #include "reader/base/sort.h"
-
-static int compare_strings(ttape_string a, ttape_string b)
-{
-    size_t size = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
-    int order = size != 0 ? memcmp(a.data, b.data, size) : 0;
-    return order != 0 ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
-}
-
-static int compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
-
-static const struct ttape_module *module_of(const struct ttp_definition_tables *d,
-                                            const struct ttp_read_site *s)
-{
-    return s->module_plus_one == 0 ? NULL : &d->modules[s->module_plus_one - 1].module;
-}
-
-static ttape_string path_of(const struct ttp_definition_tables *d, const struct ttp_read_site *s)
-{
-    const ttape_module *m = module_of(d, s);
-    return m == NULL ? (ttape_string){"", 0} : m->path;
-}
-
-static ttape_string file_of(const struct ttp_definition_tables *d, const struct ttp_read_site *s)
-{
-    return s->file_plus_one == 0 ? (ttape_string){"", 0} : d->files[s->file_plus_one - 1];
-}
-
-/* Within the module, where there is one: executions map it at different addresses. */
-static uint64_t address_of(const struct ttp_definition_tables *d, const struct ttp_read_site *s)
-{
-    const ttape_module *m = module_of(d, s);
-    return m == NULL ? s->address : s->address - m->start;
-}
-
-static int compare_modules(const struct ttp_definition_tables *d, const struct ttp_read_site *a,
-                           const struct ttp_read_site *b)
-{
-    return compare_strings(path_of(d, a), path_of(d, b));
-}
+#include "reader/definitions/site_words.h"
 
 static int compare_files(const struct ttp_definition_tables *d, const struct ttp_read_site *a,
                          const struct ttp_read_site *b)
 {
-    return compare_strings(file_of(d, a), file_of(d, b));
+    return ttp_compare_strings(ttp_site_file(d, a), ttp_site_file(d, b));
 }
 
 /* What has no name is as good as its address. */
 static int compare_names(const struct ttp_definition_tables *d, const struct ttp_read_site *a,
                          const struct ttp_read_site *b)
 {
-    int order = compare_strings(a->symbol, b->symbol);
+    int order = ttp_compare_strings(a->symbol, b->symbol);
     if (order != 0 || a->symbol.size_bytes != 0)
         return order;
-    order = compare_modules(d, a, b);
-    return order != 0 ? order : compare_numbers(address_of(d, a), address_of(d, b));
+    order = ttp_compare_modules(d, a, b);
+    return order != 0 ? order : ttp_compare_numbers(ttp_site_offset(d, a), ttp_site_offset(d, b));
 }
 
 static int compare_functions(const struct ttp_definition_tables *d, const struct ttp_read_site *a,
                              const struct ttp_read_site *b)
 {
-    int order = compare_strings(a->symbol, b->symbol);
+    int order = ttp_compare_strings(a->symbol, b->symbol);
     if (order == 0)
-        order = compare_modules(d, a, b);
-    if (order == 0 && module_of(d, a) != NULL)
-        order = compare_strings(module_of(d, a)->build_id, module_of(d, b)->build_id);
+        order = ttp_compare_modules(d, a, b);
+    if (order == 0 && ttp_site_module(d, a) != NULL)
+        order =
+            ttp_compare_strings(ttp_site_module(d, a)->build_id, ttp_site_module(d, b)->build_id);
     if (order == 0)
-        order = compare_numbers(address_of(d, a), address_of(d, b));
+        order = ttp_compare_numbers(ttp_site_offset(d, a), ttp_site_offset(d, b));
     if (order == 0)
-        order = compare_numbers(a->kind, b->kind);
+        order = ttp_compare_numbers(a->kind, b->kind);
     if (order == 0)
         order = compare_files(d, a, b);
-    return order != 0 ? order : compare_numbers(a->line, b->line);
+    return order != 0 ? order : ttp_compare_numbers(a->line, b->line);
 }
 
 typedef int (*site_comparison)(const struct ttp_definition_tables *d, const struct ttp_read_site *a,
@@ -100,7 +61,7 @@ static bool site_less(const void *context, uint32_t a, uint32_t b)
     const struct ttp_read_site *x = &s->d->sites[a], *y = &s->d->sites[b];
     int order = s->compare(s->d, x, y);
     if (order == 0 && s->by_scope)
-        order = compare_numbers(x->scope, y->scope);
+        order = ttp_compare_numbers(x->scope, y->scope);
     return order != 0 ? order < 0 : a < b;
 }
 
@@ -204,7 +165,7 @@ ttape_status ttp_report_keys_open(struct ttp_report_keys *keys, struct ttp_memor
     TTP_TRY(take_tables(keys, err));
     switch (options->by) {
     case TTAPE_REPORT_BY_NAME: return by_comparison(keys, r, compare_names, false, err);
-    case TTAPE_REPORT_BY_MODULE: return by_comparison(keys, r, compare_modules, false, err);
+    case TTAPE_REPORT_BY_MODULE: return by_comparison(keys, r, ttp_compare_modules, false, err);
     case TTAPE_REPORT_BY_FILE: return by_comparison(keys, r, compare_files, false, err);
     case TTAPE_REPORT_BY_GROUP: return by_group(keys, options, err);
     default: return by_comparison(keys, r, compare_functions, true, err);

@@ -1,0 +1,49 @@
+/* What a site says, and in which order sites stand by that: for whoever sorts them into functions
+ * or rows. What sites do not have is "", as texts. */
+#ifndef TTP_READER_SITE_WORDS_H
+#define TTP_READER_SITE_WORDS_H
+
+#include <string.h>
+
+#include "reader/definitions/definitions_reader.h"
+
+static inline int ttp_compare_strings(ttape_string a, ttape_string b)
+{
+    size_t size = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
+    int order = size != 0 ? memcmp(a.data, b.data, size) : 0;
+    return order != 0 ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
+}
+
+static inline int ttp_compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+/* NULL: none. */
+static inline const ttape_module *ttp_site_module(const struct ttp_definition_tables *d,
+                                                  const struct ttp_read_site *s)
+{
+    return s->module_plus_one == 0 ? NULL : &d->modules[s->module_plus_one - 1].module;
+}
+
+static inline ttape_string ttp_site_file(const struct ttp_definition_tables *d,
+                                         const struct ttp_read_site *s)
+{
+    return s->file_plus_one == 0 ? (ttape_string){"", 0} : d->files[s->file_plus_one - 1];
+}
+
+/* Within the module, where there is one: executions map it at different addresses. */
+static inline uint64_t ttp_site_offset(const struct ttp_definition_tables *d,
+                                       const struct ttp_read_site *s)
+{
+    const ttape_module *m = ttp_site_module(d, s);
+    return m == NULL ? s->address : s->address - m->start;
+}
+
+/* By their paths. */
+static inline int ttp_compare_modules(const struct ttp_definition_tables *d,
+                                      const struct ttp_read_site *a, const struct ttp_read_site *b)
+{
+    const ttape_module *x = ttp_site_module(d, a), *y = ttp_site_module(d, b);
+    const ttape_string none = {"", 0};
+    return ttp_compare_strings(x == NULL ? none : x->path, y == NULL ? none : y->path);
+}
+
+#endif
