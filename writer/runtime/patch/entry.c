@@ -7,7 +7,7 @@
  * _dl_find_object: ours is in front of the loader's. */
 #include <dlfcn.h>
 
-#include "writer/runtime/patch/probe.h"
+#include "writer/runtime/patch/patch.h"
 
 /* rsp + 128 is the program's; then: where to go on, rax, flags, and as in ttp_call_registers. */
 #define SAVE(way)                                                                                  \
@@ -53,12 +53,9 @@ void ttp_unwind_begin(void) { *(void **)&real_find_object = dlsym(RTLD_NEXT, "_d
 
 TTP_EXPORT int _dl_find_object(void *code, struct dl_find_object *result)
 {
-    struct ttp_area probes;
     const struct ttp_area *area = ttp_area_of((uintptr_t)code);
-    if (area == NULL && !ttp_probe_area_of((uintptr_t)code, &probes))
-        return real_find_object == NULL ? -1 : real_find_object(code, result);
     if (area == NULL)
-        area = &probes;
+        return real_find_object == NULL ? -1 : real_find_object(code, result);
     *result = (struct dl_find_object){.dlfo_map_start = (void *)area->start,
                                       .dlfo_map_end = (void *)area->end,
                                       .dlfo_eh_frame = (void *)(uintptr_t)area->unwind_head};

@@ -33,6 +33,17 @@ static struct ttp_area areas[TTP_AREAS];
 static uint32_t area_count;
 static uint64_t loader_bias; /* 0: it is not patched */
 
+bool ttp_area_add(const struct ttp_area *area)
+{
+    if (area_count == TTP_AREAS)
+        return false;
+    areas[area_count] = *area;
+    __atomic_store_n(&area_count, area_count + 1, __ATOMIC_RELEASE);
+    return true;
+}
+
+void ttp_area_drop(void) { __atomic_store_n(&area_count, area_count - 1, __ATOMIC_RELEASE); }
+
 const struct ttp_area *ttp_area_of(uintptr_t code)
 {
     uint32_t count = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
@@ -179,7 +190,13 @@ static long protect(uintptr_t start, uintptr_t end, int protection)
     return ttp_syscall(SYS_mprotect, (long)start, (long)(end - start), protection, 0, 0, 0);
 }
 
-bool ttp_code_change(const struct ttp_code_change *change, const ElfW(Phdr) * segment)
+bool ttp_area_seal(const struct ttp_area *area)
+{
+    return protect(area->start - TTP_AREA_DATA, area->start, PROT_READ) == 0 &&
+           protect(area->start, area->end, PROT_READ | PROT_EXEC) == 0;
+}
+
+static bool change_segment(const struct ttp_code_change *change, const ElfW(Phdr) * segment)
 {
     uintptr_t from = change->info->dlpi_addr + segment->p_vaddr;
     uintptr_t start = from & ~(uintptr_t)(PAGE - 1);
@@ -197,6 +214,17 @@ bool ttp_code_change(const struct ttp_code_change *change, const ElfW(Phdr) * se
     return false;
 }
 
+bool ttp_code_change(const struct ttp_code_change *change)
+{
+    bool is_any = false;
+    for (uint32_t i = 0; i < change->info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &change->info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_X | PF_W)) == PF_X)
+            is_any |= change_segment(change, segment);
+    }
+    return is_any;
+}
+
 /* Where the kernel has put it. */
 static bool is_loader_at(uint64_t bias) { return bias != 0 && bias == getauxval(AT_BASE); }
 
@@ -205,22 +233,11 @@ bool ttp_is_loader(const struct ttp_stub *stub)
     return loader_bias != 0 && stub->bias == loader_bias;
 }
 
-static void count_unseen(uint32_t *counter, uint32_t count)
-{
-    __atomic_add_fetch(counter, count, __ATOMIC_RELAXED);
-}
-
 static bool put_all_jumps(struct patching *p)
 {
-    bool is_any = false;
-    struct ttp_code_change change = {
+    const struct ttp_code_change change = {
         .info = p->info, .file = p->file, .put = put_jumps, .context = p};
-    for (uint32_t i = 0; i < p->info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &p->info->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_X | PF_W)) == PF_X)
-            is_any |= ttp_code_change(&change, segment);
-    }
-    return is_any;
+    return ttp_code_change(&change);
 }
 
 /* The area stays where any of it is used. */
@@ -234,17 +251,16 @@ static bool fill_area(struct patching *p, uintptr_t memory, size_t bytes)
     bool is_loader = is_loader_at(p->area.bias);
     ttp_area_fill(data, p->area.start, bytes - TTP_AREA_DATA, is_loader);
     uint32_t made = make_stubs(p, data);
-    if (made == 0 || protect(memory, p->area.start, PROT_READ) != 0 ||
-        protect(p->area.start, p->area.end, PROT_READ | PROT_EXEC) != 0)
+    if (made == 0 || !ttp_area_seal(&p->area) || !ttp_area_add(&p->area))
         return false;
-    areas[area_count] = p->area;
-    __atomic_store_n(&area_count, area_count + 1, __ATOMIC_RELEASE);
     bool is_any = put_all_jumps(p);
     if (is_loader && is_any)
         loader_bias = p->area.bias;
-    count_unseen(&ttp_arena.head.seen_sites, is_any ? made : 0);
-    count_unseen(&ttp_arena.head.unseen_sites,
-                 p->plan->site_count - count_left(p->plan) - (is_any ? made : 0));
+    ttp_count_more(&ttp_arena.head.seen_sites, is_any ? made : 0);
+    ttp_count_more(&ttp_arena.head.unseen_sites,
+                   p->plan->site_count - count_left(p->plan) - (is_any ? made : 0));
+    if (!is_any)
+        ttp_area_drop();
     return is_any;
 }
 
@@ -257,7 +273,7 @@ static bool patch_again(struct patching *p)
         p->area = areas[i];
         p->stubs = (struct ttp_stub *)areas[i].start;
         if (!put_all_jumps(p))
-            count_unseen(&ttp_arena.head.unseen_modules, 1);
+            ttp_count_more(&ttp_arena.head.unseen_modules, 1);
         return true;
     }
     return false;
@@ -267,17 +283,12 @@ static void patch_module(struct patching *p)
 {
     size_t bytes = TTP_AREA_DATA + (size_t)p->plan->site_count * TTP_STUB_BYTES;
     bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
-    uintptr_t memory = area_count == TTP_AREAS ? 0 : ttp_map_near(&p->module, bytes);
-    if (memory == 0) {
-        count_unseen(&ttp_arena.head.unseen_modules, 1);
+    uintptr_t memory = ttp_map_near(&p->module, bytes);
+    if (memory != 0 && fill_area(p, memory, bytes))
         return;
-    }
-    uint32_t before = area_count;
-    if (fill_area(p, memory, bytes))
-        return;
-    __atomic_store_n(&area_count, before, __ATOMIC_RELEASE);
-    ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
-    count_unseen(&ttp_arena.head.unseen_modules, 1);
+    if (memory != 0)
+        ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
+    ttp_count_more(&ttp_arena.head.unseen_modules, 1);
 }
 
 /* -- all modules -- */
@@ -329,7 +340,7 @@ static void see_calls(struct patching *p, bool is_start, bool is_again)
     p->area = (struct ttp_area){
         .module_start = p->module.start, .bias = p->info->dlpi_addr, .plan = p->plan};
     if (!is_known || p->plan == NULL || ttp_failed(p->file))
-        count_unseen(&ttp_arena.head.unseen_modules, 1);
+        ttp_count_more(&ttp_arena.head.unseen_modules, 1);
     else if (p->plan->site_count != 0 && !(is_again && patch_again(p)))
         patch_module(p);
 }
@@ -343,7 +354,7 @@ static void see_functions(const struct patching *p, const struct plans *plans)
                                         .calls = p->plan,
                                         .file = p->file};
     if (plans->chosen == NULL || ttp_failed(p->file))
-        count_unseen(&ttp_arena.head.unpatched_modules, 1);
+        ttp_count_more(&ttp_arena.head.unpatched_modules, 1);
     else
         ttp_probes_patch(&wish);
     if (plans->chosen != NULL)
@@ -493,7 +504,7 @@ static int count_not_seen(struct dl_phdr_info *info, size_t size, void *data)
     (void)data;
     if (ttp_module_look(info, &module) && module.start != getauxval(AT_SYSINFO_EHDR) &&
         !is_own(&module) && ttp_seen_module_miss(&module))
-        count_unseen(&ttp_arena.head.unseen_modules, 1);
+        ttp_count_more(&ttp_arena.head.unseen_modules, 1);
     return 0;
 }
 

@@ -44,7 +44,7 @@ struct ttp_area {
     uintptr_t module_start;
     uint64_t bias;
     const void *unwind_head;
-    const struct ttp_plan_head *plan;
+    const struct ttp_plan_head *plan; /* of system calls; NULL: stubs of functions (probe.h) */
 };
 
 /* plan_map.c. The path of a module's file in the folder of plans; false: it is not known. */
@@ -152,18 +152,27 @@ bool ttp_is_loader(const struct ttp_stub *stub);
 void ttp_loader_protects(uintptr_t start);
 void ttp_loader_unmaps(uintptr_t start, size_t bytes);
 const struct ttp_area *ttp_area_of(uintptr_t code); /* that has this stub, or NULL */
+/* Its data cannot be written any more, and its stubs can be executed. */
+bool ttp_area_seal(const struct ttp_area *area);
+bool ttp_area_add(const struct ttp_area *area);                             /* false: no room */
+void ttp_area_drop(void);                                                   /* the last one */
 uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes); /* 0: nowhere */
 /* The segment with code that holds a window and cannot be written, or NULL. */
 const ElfW(Phdr) *
     ttp_code_segment(const struct dl_phdr_info *info, uint32_t window, uint32_t window_bytes);
 void ttp_jump_put(uint8_t *window, const uint8_t *stub);
-/* The code of a segment, for `put` to change it; false: it is as it was. file: of the module. */
+/* A module's code, for `put` to change one segment after the other; false: all is as it was. file:
+ * of the module. */
 struct ttp_code_change {
     const struct dl_phdr_info *info;
     long file;
     void (*put)(void *context, const ElfW(Phdr) * segment);
     void *context;
 };
-bool ttp_code_change(const struct ttp_code_change *change, const ElfW(Phdr) * segment);
+bool ttp_code_change(const struct ttp_code_change *change);
+static inline void ttp_count_more(uint32_t *counter, uint32_t count)
+{
+    __atomic_add_fetch(counter, count, __ATOMIC_RELAXED);
+}
 
 #endif

@@ -52,7 +52,7 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
                          const struct ttp_probe_site *site);
 void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t stub_bytes);
 /* What was interrupted in a stub, as it would have been in the program's own code. */
-void ttp_probe_origin(const struct ttp_probe_data *data, uint64_t *pc, uint64_t *sp);
+void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp);
 
 /* probe_entry.c: what stubs call; all registers and flags stay as they are. */
 void ttp_probe_enter_entry(void);
@@ -80,8 +80,5 @@ struct ttp_probe_wish {
     long file;                         /* of the module */
 };
 void ttp_probes_patch(const struct ttp_probe_wish *wish);
-/* The data of the stubs that hold this code, or NULL. */
-const struct ttp_probe_data *ttp_probe_data_of(uintptr_t code);
-bool ttp_probe_area_of(uintptr_t code, struct ttp_area *area); /* its bounds, and how to unwind */
 
 #endif

@@ -1,4 +1,4 @@
-/* Stubs of probes, written as bytes (patch_plan.h draws the four kinds), and how to unwind from
+/* Stubs of probes, written as bytes (patch_plan.h draws the kinds), and how to unwind from
  * them: the caller of a stub is the code that its window was in, with every register as it is but
  * for the stack pointer within the hook's bytes. */
 #include "writer/runtime/patch/code_put.h"
@@ -83,8 +83,10 @@ static void fill_distances(struct ttp_probe_data *data)
     }
 }
 
-void ttp_probe_origin(const struct ttp_probe_data *data, uint64_t *pc, uint64_t *sp)
+void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp)
 {
+    const struct ttp_probe_data *data =
+        (const struct ttp_probe_data *)(area->start - TTP_AREA_DATA);
     uint64_t in = *pc & (TTP_PROBE_BYTES - 1);
     const struct ttp_probe_stub *stub = (const struct ttp_probe_stub *)(*pc - in);
     uint64_t at = in - stub->hook_at + TTP_PROBE_MIDDLE;

@@ -7,33 +7,7 @@
 
 #include "writer/runtime/patch/probe.h"
 
-#define PAGE    4096u
-#define MODULES 16u
-
-static struct {
-    uintptr_t start, end; /* of stubs */
-    const struct ttp_probe_data *data;
-} areas[MODULES];
-static uint32_t area_count;
-
-const struct ttp_probe_data *ttp_probe_data_of(uintptr_t code)
-{
-    uint32_t count = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < count; i++)
-        if (code - areas[i].start < areas[i].end - areas[i].start)
-            return areas[i].data;
-    return NULL;
-}
-
-bool ttp_probe_area_of(uintptr_t code, struct ttp_area *area)
-{
-    const struct ttp_probe_data *data = ttp_probe_data_of(code);
-    for (uint32_t i = 0; data != NULL && i < MODULES; i++)
-        if (areas[i].data == data)
-            *area = (struct ttp_area){
-                .start = areas[i].start, .end = areas[i].end, .unwind_head = data->unwind_head};
-    return data != NULL;
-}
+#define PAGE 4096u
 
 struct probing {
     const struct ttp_probe_wish *wish;
@@ -58,18 +32,6 @@ static bool is_entry_there(const struct probing *p, uint32_t function)
     return p->probes[p->functions[function].first_probe].reason == TTP_PATCH_CAN;
 }
 
-/* A system call's window was patched before. */
-static bool meets_call(const struct ttp_plan_head *calls, const struct ttp_patch_probe *probe)
-{
-    const struct ttp_plan_site *sites = calls == NULL ? NULL : ttp_plan_at(calls, calls->sites_at);
-    for (uint32_t i = 0; calls != NULL && i < calls->site_count; i++)
-        if (sites[i].kind == TTP_PLAN_CAN &&
-            sites[i].window < probe->window + probe->window_bytes &&
-            probe->window < sites[i].window + sites[i].window_bytes)
-            return true;
-    return false;
-}
-
 static bool is_as_planned(const struct probing *p, const struct ttp_patch_probe *probe)
 {
     const struct ttp_patch_head *plan = p->wish->plan;
@@ -90,6 +52,26 @@ static bool has_shadow_stack(void)
     return pointer != 0;
 }
 
+static void set_taken(const struct probing *p, uint32_t window, uint32_t window_bytes)
+{
+    const struct ttp_patch_head *plan = p->wish->plan;
+    for (uint32_t i = 0; i < window_bytes; i++) {
+        uint32_t at = window + i - plan->code_start;
+        if (at < plan->code_end - plan->code_start)
+            p->taken[at / 64] |= (uint64_t)1 << at % 64;
+    }
+}
+
+/* Windows of system calls were patched before. */
+static void take_calls(const struct probing *p)
+{
+    const struct ttp_plan_head *calls = p->wish->calls;
+    const struct ttp_plan_site *sites = calls == NULL ? NULL : ttp_plan_at(calls, calls->sites_at);
+    for (uint32_t i = 0; calls != NULL && i < calls->site_count; i++)
+        if (sites[i].kind == TTP_PLAN_CAN)
+            set_taken(p, sites[i].window, sites[i].window_bytes);
+}
+
 /* Whatever the plan says, no jump is put over another one. */
 static bool take_window(const struct probing *p, const struct ttp_patch_probe *probe)
 {
@@ -97,8 +79,7 @@ static bool take_window(const struct probing *p, const struct ttp_patch_probe *p
     for (uint32_t i = start; i < start + probe->window_bytes; i++)
         if ((p->taken[i / 64] >> i % 64 & 1) != 0)
             return false;
-    for (uint32_t i = start; i < start + probe->window_bytes; i++)
-        p->taken[i / 64] |= (uint64_t)1 << i % 64;
+    set_taken(p, probe->window, probe->window_bytes);
     return true;
 }
 
@@ -107,7 +88,7 @@ static bool can_be(const struct probing *p, const struct ttp_patch_probe *probe)
     return probe->reason == TTP_PATCH_CAN &&
            ((probe->flags & TTP_PATCH_PUSHES) == 0 || !p->has_shadow_stack) &&
            ttp_code_segment(p->wish->info, probe->window, probe->window_bytes) != NULL &&
-           !meets_call(p->wish->calls, probe) && is_as_planned(p, probe);
+           is_as_planned(p, probe);
 }
 
 /* back: where it goes on, in a stub that has its window; 0: behind that */
@@ -149,7 +130,8 @@ static bool is_shared(const struct probing *p, uint32_t function)
 {
     const struct ttp_patch_function *at = &p->functions[function];
     const struct ttp_patch_probe *entry = &p->probes[at->first_probe];
-    return at->probe_count > 1 && entry[1].window == entry[0].window;
+    return at->probe_count > 1 && entry[1].window == entry[0].window &&
+           entry[1].window_bytes == entry[0].window_bytes;
 }
 
 /* An exit whose jump stands in a host's window needs that host. */
@@ -240,43 +222,26 @@ static void count_made(struct probing *p, uint32_t function, struct ttp_probe_st
     }
 }
 
-static long protect(uintptr_t start, uintptr_t end, int protection)
-{
-    return ttp_syscall(SYS_mprotect, (long)start, (long)(end - start), protection, 0, 0, 0);
-}
-
 /* The area stays where any of it is used. */
 static bool fill_area(struct probing *p, uintptr_t memory, size_t bytes)
 {
-    bool is_any = false;
-    uintptr_t stubs = memory + TTP_AREA_DATA, end = memory + bytes;
     p->data = (struct ttp_probe_data *)memory;
-    p->stubs = (struct ttp_probe_stub *)stubs;
-    ttp_probe_data_fill(p->data, stubs, end - stubs);
+    const struct ttp_area area = {.start = memory + TTP_AREA_DATA,
+                                  .end = memory + bytes,
+                                  .unwind_head = p->data->unwind_head};
+    p->stubs = (struct ttp_probe_stub *)area.start;
+    ttp_probe_data_fill(p->data, area.start, bytes - TTP_AREA_DATA);
+    take_calls(p);
     visit(p, make_stubs);
     visit(p, count_made);
-    if (p->entries == 0 || protect(memory, stubs, PROT_READ) != 0 ||
-        protect(stubs, end, PROT_READ | PROT_EXEC) != 0)
+    if (p->entries == 0 || !ttp_area_seal(&area) || !ttp_area_add(&area))
         return false;
-    areas[area_count].start = stubs;
-    areas[area_count].end = end;
-    areas[area_count].data = p->data;
-    __atomic_store_n(&area_count, area_count + 1, __ATOMIC_RELEASE);
     const struct ttp_code_change change = {
         .info = p->wish->info, .file = p->wish->file, .put = put_segment, .context = p};
-    for (uint32_t i = 0; i < p->wish->info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &p->wish->info->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_X | PF_W)) == PF_X)
-            is_any |= ttp_code_change(&change, segment);
-    }
+    bool is_any = ttp_code_change(&change);
     if (!is_any)
-        __atomic_store_n(&area_count, area_count - 1, __ATOMIC_RELEASE);
+        ttp_area_drop();
     return is_any;
-}
-
-static void add(uint32_t *counter, uint32_t count)
-{
-    __atomic_add_fetch(counter, count, __ATOMIC_RELAXED);
 }
 
 void ttp_probes_patch(const struct ttp_probe_wish *wish)
@@ -292,17 +257,16 @@ void ttp_probes_patch(const struct ttp_probe_wish *wish)
     p.taken = (uint64_t *)taken;
     size_t bytes = TTP_AREA_DATA + (size_t)p.stub_count * TTP_PROBE_BYTES;
     bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
-    uintptr_t memory = p.stub_count == 0 || area_count == MODULES || ttp_failed(taken)
-                           ? 0
-                           : ttp_map_near(wish->module, bytes);
+    uintptr_t memory =
+        p.stub_count == 0 || ttp_failed(taken) ? 0 : ttp_map_near(wish->module, bytes);
     bool is_done = memory != 0 && fill_area(&p, memory, bytes);
     if (memory != 0 && !is_done)
         ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
     if (!ttp_failed(taken))
         ttp_room_unmap((void *)taken, taken_bytes);
-    add(&ttp_arena.head.patched_functions, is_done ? p.entries : 0);
-    add(&ttp_arena.head.patched_exits, is_done ? p.exits : 0);
-    add(&ttp_arena.head.unpatched_functions, p.chosen - (is_done ? p.entries : 0));
-    add(&ttp_arena.head.unpatched_exits, is_done ? p.exits_left : 0);
-    add(&ttp_arena.head.hooked_functions, p.hooked);
+    ttp_count_more(&ttp_arena.head.patched_functions, is_done ? p.entries : 0);
+    ttp_count_more(&ttp_arena.head.patched_exits, is_done ? p.exits : 0);
+    ttp_count_more(&ttp_arena.head.unpatched_functions, p.chosen - (is_done ? p.entries : 0));
+    ttp_count_more(&ttp_arena.head.unpatched_exits, is_done ? p.exits_left : 0);
+    ttp_count_more(&ttp_arena.head.hooked_functions, p.hooked);
 }

@@ -55,12 +55,11 @@ static bool find_stack(struct state *s, uintptr_t sp)
 static void leave_signal(struct ttp_plan_frame *frame)
 {
     const struct ttp_area *area = ttp_area_of(frame->pc);
-    const struct ttp_probe_data *probes = ttp_probe_data_of(frame->pc);
-    if (probes != NULL)
-        ttp_probe_origin(probes, &frame->pc, &frame->sp);
-    if (area != NULL)
+    frame->is_exact = area == NULL || area->plan == NULL;
+    if (!frame->is_exact)
         frame->pc = ((const struct ttp_stub *)(frame->pc & ~(uint64_t)(TTP_STUB_BYTES - 1)))->after;
-    frame->is_exact = area == NULL;
+    else if (area != NULL)
+        ttp_probe_origin(area, &frame->pc, &frame->sp);
 }
 
 static bool step_signal(struct state *s)
