@@ -306,25 +306,29 @@ const struct tool_kernel_call *tool_kernel_call_numbered(uint32_t number)
     return low < COUNT && table[low].number == number ? &table[low] : NULL;
 }
 
+static bool is_named(uint32_t number, ttape_string name)
+{
+    const char *known = ttape_system_call_name(number);
+    return known != NULL && strlen(known) == name.size_bytes &&
+           memcmp(known, name.data, name.size_bytes) == 0;
+}
+
+static uint32_t number_named(ttape_string name)
+{
+    for (uint32_t i = 0; i < TTAPE_CALL_NUMBERS; i++)
+        if (is_named(i, name))
+            return i;
+    return TOOL_KERNEL_NONE;
+}
+
 uint32_t tool_kernel_number(const char *name)
 {
-    for (uint32_t i = 0; i < TTAPE_CALL_NUMBERS; i++) {
-        const char *known = ttape_system_call_name(i);
-        if (known != NULL && strcmp(known, name) == 0)
-            return i;
-    }
-    return TOOL_KERNEL_NONE;
+    return number_named((ttape_string){name, strlen(name)});
 }
 
 uint32_t tool_kernel_number_of(const ttape_site *site)
 {
-    for (uint32_t i = 0; i <= TTAPE_CALL_NUMBERS; i++) {
-        uint32_t number = i == 0 ? (uint32_t)site->address : i - 1;
-        const char *name =
-            i > 0 || site->address < TTAPE_CALL_NUMBERS ? ttape_system_call_name(number) : NULL;
-        if (name != NULL && strlen(name) == site->symbol.size_bytes &&
-            memcmp(name, site->symbol.data, site->symbol.size_bytes) == 0)
-            return number;
-    }
-    return TOOL_KERNEL_NONE;
+    return site->address < TTAPE_CALL_NUMBERS && is_named((uint32_t)site->address, site->symbol)
+               ? (uint32_t)site->address
+               : number_named(site->symbol);
 }

@@ -336,6 +336,8 @@ static void put_unknown(struct tool_output *out, const struct words *set, uint64
  * library keeps to itself. */
 static void put_code(struct tool_output *out, const struct words *set, uint64_t value)
 {
+    static const char *const directions[] = {"_IOC_NONE", "_IOC_WRITE", "_IOC_READ",
+                                             "_IOC_READ|_IOC_WRITE"};
     const char *name = code_name(set, value);
     if (name != NULL)
         tool_output_text(out, name);
@@ -346,13 +348,9 @@ static void put_code(struct tool_output *out, const struct words *set, uint64_t 
     else if (set->letter == 'g')
         tool_output_printf(out, "%" PRId64, (int64_t)(int32_t)value);
     else if (set->letter == 'I')
-        tool_output_printf(
-            out, "_IOC(%s, %#x, %#x, %#x)",
-            value >> 30 == 3 ? "_IOC_READ|_IOC_WRITE"
-                             : (value >> 30 == 2 ? "_IOC_READ"
-                                                 : (value >> 30 == 1 ? "_IOC_WRITE" : "_IOC_NONE")),
-            (unsigned)(value >> 8 & 0xFF), (unsigned)(value & 0xFF),
-            (unsigned)(value >> 16 & 0x3FFF));
+        tool_output_printf(out, "_IOC(%s, %#x, %#x, %#x)", directions[value >> 30 & 3],
+                           (unsigned)(value >> 8 & 0xFF), (unsigned)(value & 0xFF),
+                           (unsigned)(value >> 16 & 0x3FFF));
     else
         put_unknown(out, set, value);
 }
