@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/io/scratch_file.h"
+
 #define HEAD_BYTES      64u
 #define ENTRY_BYTES     56u
 #define NOTE_BYTES      20u /* sizes, type, and a name of up to eight bytes */
@@ -38,17 +40,8 @@ struct reading {
 
 static bool read_at(const struct reading *core, uint64_t offset, uint8_t *to, size_t size_bytes)
 {
-    if (offset > core->file_bytes || size_bytes > core->file_bytes - offset)
-        return false;
-    for (size_t done = 0; done < size_bytes;) {
-        ssize_t got = pread(core->fd, to + done, size_bytes - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
+    return offset <= core->file_bytes && size_bytes <= core->file_bytes - offset &&
+           tool_read_full(core->fd, to, size_bytes, (off_t)offset) == (ssize_t)size_bytes;
 }
 
 static uint64_t number(const uint8_t *at, unsigned size_bytes)
