@@ -21,14 +21,14 @@ static void put_start(struct tool_sys *view, const ttape_call_step *step, const 
 static uint64_t keep(struct tool_sys *view, const ttape_call_step *step)
 {
     size_t i = 0, size = 1;
-    while (i < view->kept_count && view->kept[i].is_used)
+    while (i < view->kept_count && view->kept[i].values != NULL)
         i++;
     if (i == view->kept_count) {
         tool_grow((void **)&view->kept, &view->kept_capacity, i + 1, sizeof(*view->kept));
         view->kept_count++;
     }
     struct tool_sys_kept *kept = &view->kept[i];
-    *kept = (struct tool_sys_kept){.count = step->value_count, .is_used = true};
+    *kept = (struct tool_sys_kept){.count = step->value_count};
     for (uint32_t v = 0; v < kept->count; v++)
         size += step->values[v].bytes.size_bytes;
     kept->values = tool_allocate(kept->count + 1u, sizeof(*kept->values));

@@ -61,10 +61,9 @@ struct tool_sys_asked {
 
 /* Arguments of a call that is open, for the line that it ends with. */
 struct tool_sys_kept {
-    ttape_value *values;
-    char *text; /* of strings */
+    ttape_value *values; /* NULL: nobody uses this one */
+    char *text;          /* of strings */
     uint32_t count;
-    bool is_used;
 };
 
 /* A call that is open. */
