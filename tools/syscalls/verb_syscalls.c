@@ -16,14 +16,13 @@
 #include "tools/syscalls/syscalls_view.h"
 
 struct options {
-    const char *by, *format, *through, *to, *own, *path, *data, *output, *report, *engine, *attach,
-        *duration, *interval;
-    const char *stack_every, *stack_rate;
+    const char *by, *format, *through, *to, *own, *path, *report;
+    struct tool_sys_command recording; /* of a command, or of a process */
     struct tool_call_choice calls;
     struct tool_choice choice;
     struct tool_id depth, limit, descriptor;
     enum tool_name_style names;
-    bool args, application, failed, list, summary, expand, json, complete, no_pager;
+    bool application, failed, list, summary, expand, json, no_pager;
     int fd; /* where the report goes */
     uint64_t memory_bytes;
 };
@@ -58,25 +57,26 @@ static const struct tool_option table[] = {
     {"list", 0, NULL, "each call's two ends, in the order of time", NULL, TOOL_AT(list)},
     {"summary", 0, NULL, "the table that strace -c prints", NULL, TOOL_AT(summary)},
     {"attach", 0, "PID", "record a process that runs, until it ends or Ctrl-C", NULL,
-     TOOL_AT(attach)},
-    {"duration", 0, "TIME", "record for so long", NULL, TOOL_AT(duration)},
+     TOOL_AT(recording.attach)},
+    {"duration", 0, "TIME", "record for so long", NULL, TOOL_AT(recording.duration)},
     {"interval", 0, "TIME", "show what is there so often, while it is recorded", NULL,
-     TOOL_AT(interval)},
-    {"output", 'o', "FILE", "of a command: keep its trace as FILE", NULL, TOOL_AT(output)},
+     TOOL_AT(recording.interval)},
+    {"output", 'o', "FILE", "of a command: keep its trace as FILE", NULL,
+     TOOL_AT(recording.output)},
     {"report", 0, "FILE", "of a command: the report to FILE, - is standard output", NULL,
      TOOL_AT(report)},
     {"complete", 0, NULL, "of a command: also what comes before the program begins", NULL,
-     TOOL_AT(complete)},
+     TOOL_AT(recording.complete)},
     {"args", 0, NULL, "of a command: with what calls are given; --list has them anyway", NULL,
-     TOOL_AT(args)},
+     TOOL_AT(recording.arguments)},
     {"data", 0, "[=N]", "of a command: and with the first N bytes (32) of buffers", parse_data,
-     TOOL_AT(data)},
+     TOOL_AT(recording.data)},
     {"engine", 0, "HOW", "of a command: as record has it: in-process, ptrace", NULL,
-     TOOL_AT(engine)},
+     TOOL_AT(recording.engine)},
     {"stack-every", 0, "N", "of a command: stacks of one in N calls of a thread only", NULL,
-     TOOL_AT(stack_every)},
+     TOOL_AT(recording.stack_every)},
     {"stack-rate", 0, "N/s", "of a command: stacks of about N calls in a second of a thread only",
-     NULL, TOOL_AT(stack_rate)},
+     NULL, TOOL_AT(recording.stack_rate)},
     {"format", 0, "FORMAT", "text (default), json, folded (stacks), dot (Graphviz's language)",
      NULL, TOOL_AT(format)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
@@ -298,39 +298,38 @@ static void show_copy(void *context, const char *path) { (void)read_trace(contex
 /* The status is the command's; where that is 0, what became of the report. */
 static int run_command(struct options *options, char **argv)
 {
-    struct tool_sys_command recorded = {.argv = argv,
-                                        .output = options->output,
-                                        .engine = options->engine,
-                                        .attach = options->attach,
-                                        .duration = options->duration,
-                                        .complete = options->complete,
-                                        .interval = options->interval,
-                                        .show = show_copy,
-                                        .context = options,
-                                        .arguments = options->args || options->list ||
-                                                     options->path != NULL ||
-                                                     options->descriptor.given,
-                                        .data = options->data,
-                                        .stacks = options->list || options->through != NULL ||
-                                                  (options->by != NULL && options->by[0] != 'c'),
-                                        .stack_every = options->stack_every,
-                                        .stack_rate = options->stack_rate,
-                                        .choice = &options->calls};
+    struct tool_sys_command *recording = &options->recording;
     bool is_recorded;
     int status = open_report(options);
     if (status != TOOL_OK)
         return status;
     options->summary |=
         !options->list && !options->json && options->format == NULL && options->by == NULL;
-    status = tool_sys_command_run(&recorded, &is_recorded);
+    recording->argv = argv;
+    recording->choice = &options->calls;
+    recording->arguments |= options->list || options->path != NULL || options->descriptor.given;
+    recording->stacks =
+        options->list || options->through != NULL || (options->by != NULL && options->by[0] != 'c');
+    recording->show = show_copy;
+    recording->context = options;
+    status = tool_sys_command_run(recording, &is_recorded);
     if (is_recorded) {
-        int shown = read_trace(options, recorded.trace);
+        int shown = read_trace(options, recording->trace);
         status = status != TOOL_OK ? status : shown;
     }
-    tool_sys_command_close(&recorded);
+    tool_sys_command_close(recording);
     if (options->fd > STDERR_FILENO)
         (void)close(options->fd);
     return status;
+}
+
+static bool asks_to_record(const struct options *options)
+{
+    const struct tool_sys_command *recording = &options->recording;
+    return options->report != NULL || recording->output != NULL || recording->engine != NULL ||
+           recording->duration != NULL || recording->interval != NULL ||
+           recording->stack_every != NULL || recording->stack_rate != NULL ||
+           recording->data != NULL || recording->arguments || recording->complete;
 }
 
 int tool_verb_syscalls(int argc, char **argv)
@@ -341,20 +340,17 @@ int tool_verb_syscalls(int argc, char **argv)
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     status = check_options(&options);
-    bool is_recording = words != NULL || options.attach != NULL;
-    bool is_for_recording =
-        options.output != NULL || options.report != NULL || options.engine != NULL ||
-        options.duration != NULL || options.stack_every != NULL || options.stack_rate != NULL ||
-        options.complete || options.interval != NULL || options.args || options.data != NULL;
+    const struct tool_sys_command *recording = &options.recording;
+    bool is_recording = words != NULL || recording->attach != NULL;
     char *attached[] = {(char *)"attached", NULL};
-    if (status == TOOL_OK && (words != NULL) + (options.attach != NULL) + count != 1)
+    if (status == TOOL_OK && (words != NULL) + (recording->attach != NULL) + count != 1)
         status = tool_usage("syscalls", "syscalls needs one of a file, --attach and a process id, "
                                         "-- and a command");
-    else if (status == TOOL_OK && !is_recording && is_for_recording)
+    else if (status == TOOL_OK && !is_recording && asks_to_record(&options))
         status = tool_usage("syscalls",
                             "--output, --report, --engine, --complete, --duration, --args, "
                             "--data, --interval and --stack-... are for a command, or --attach");
-    else if (status == TOOL_OK && options.interval != NULL && options.output != NULL)
+    else if (status == TOOL_OK && recording->interval != NULL && recording->output != NULL)
         status = tool_usage("syscalls", "--interval does not go with --output");
     else if (status == TOOL_OK)
         status = is_recording ? run_command(&options, words != NULL ? words : attached)
