@@ -57,6 +57,12 @@ def need_verb(*verbs):
             skip(f"'tracetape {verb}' does not exist")
 
 
+def need_syscalls():
+    need_verb("record", "syscalls")
+    if os.uname().machine != "x86_64":
+        skip("system calls are known by the numbers of x86-64")
+
+
 # ---- programs ----
 
 def runtime_archive():

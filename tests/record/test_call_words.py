@@ -153,7 +153,7 @@ int main(void)
 
 
 def main():
-    setting.need_verb("record", "syscalls")
+    setting.need_syscalls()
     faults.need_strace()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+import faults
 import setting
 
 # How often a thread waits for another depends on their pace; strace counts calls that come back,
@@ -28,14 +29,6 @@ UNSEEN = {"rt_sigreturn", "rt_sigprocmask", "vfork"}  # what a vfork child calls
 
 def run(*words):
     return subprocess.run(words, capture_output=True, text=True, timeout=120)
-
-
-def calls_by_strace(command):
-    run("strace", "-f", "-c", "-o", "strace.txt", *command)
-    with open("strace.txt") as file:
-        rows = [line.split() for line in file]
-    return {row[-1]: (int(row[3]), int(row[4]) if len(row) == 6 else 0) for row in rows
-            if len(row) >= 5 and row[0][0].isdigit() and row[-1] != "total"}
 
 
 def record(command, *options):
@@ -61,7 +54,7 @@ def differences(found, expected):
 
 
 def test_same(command):
-    expected = calls_by_strace(command)
+    expected = faults.calls_by_strace(command)
     found, last = record(command, "--complete")
     wrong = list(differences(found, expected))
     assert not wrong, (command, "call, ours, strace's:", wrong)
@@ -92,11 +85,8 @@ def make_repository():
 
 
 def main():
-    setting.need_verb("record", "syscalls")
-    if os.uname().machine != "x86_64":
-        setting.skip("system calls are known by the numbers of x86-64")
-    if shutil.which("strace") is None or run("strace", "-o", "/dev/null", "true").returncode != 0:
-        setting.skip("strace is not installed, or nothing may be traced")
+    setting.need_syscalls()
+    faults.need_strace()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         os.mkdir("listed")

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+import faults
 import setting
 
 # Calls of p_known_calls in its own images: number and failures.
@@ -148,12 +149,7 @@ def test_as_strace():
         return
     loop = ["sh", "-c", "for i in 1 2 3; do /bin/true; echo $i | cat; done; exit 3"]
     for command in (loop, ["ls", "-lR", "/usr/share/doc/dash"]):
-        subprocess.run(["strace", "-f", "-c", "-o", "strace.txt", *command], capture_output=True,
-                       timeout=120)
-        with open("strace.txt") as file:
-            rows = [line.split() for line in file]
-        expected = {row[-1]: (int(row[3]), int(row[4]) if len(row) == 6 else 0) for row in rows
-                    if len(row) >= 5 and row[0][0].isdigit() and row[-1] != "total"}
+        expected = faults.calls_by_strace(command)
         done = record("loop.ttape", *command)
         assert done.stdout == subprocess.run(command, capture_output=True).stdout
         found = {name: sums for name, sums in calls_of("loop.ttape").items()
@@ -236,9 +232,7 @@ def test_off():
 
 
 def main():
-    setting.need_verb("record", "syscalls")
-    if os.uname().machine != "x86_64":
-        setting.skip("system calls are known by the numbers of x86-64")
+    setting.need_syscalls()
     source = setting.PROGRAMS / "p_known_calls.c"
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

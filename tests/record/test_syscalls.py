@@ -114,7 +114,7 @@ def check_loaded(checks, work, environment):
 
 
 def main():
-    setting.need_verb("record", "syscalls")
+    setting.need_syscalls()
     checks = setting.Checks("syscalls")
     with setting.work_dir() as folder:
         work = Path(folder)

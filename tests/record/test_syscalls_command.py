@@ -148,9 +148,7 @@ def test_errors():
 
 
 def main():
-    setting.need_verb("record", "syscalls")
-    if os.uname().machine != "x86_64":
-        setting.skip("system calls are known by the numbers of x86-64")
+    setting.need_syscalls()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         os.mkdir("temporary")
