@@ -15,7 +15,7 @@ static ttape_string file_of(const struct ttp_definition_tables *d, const struct 
 }
 
 /* Where a site is in its module, for those that nothing else tells apart. */
-static uint64_t place_of(const struct ttp_definition_tables *d, const struct ttp_read_site *s)
+static uint64_t offset_of(const struct ttp_definition_tables *d, const struct ttp_read_site *s)
 {
     if (s->symbol.size_bytes > 0 && (file_of(d, s).size_bytes > 0 || s->kind == TTAPE_SITE_FRAME ||
                                      ttp_site_module(d, s) == NULL))
@@ -31,7 +31,7 @@ static int compare(const struct ttp_definition_tables *d, uint32_t a, uint32_t b
         order = ttp_compare_strings(file_of(d, x), file_of(d, y));
     if (order == 0)
         order = ttp_compare_modules(d, x, y);
-    return order != 0 ? order : ttp_compare_numbers(place_of(d, x), place_of(d, y));
+    return order != 0 ? order : ttp_compare_numbers(offset_of(d, x), offset_of(d, y));
 }
 
 static bool is_before(const void *context, uint32_t a, uint32_t b)
