@@ -16,19 +16,21 @@ def say(*words):
 
 
 def read_page():
-    """Letters by long name (None: none), and whether the ones with letters have an argument."""
+    """Letters by long name (None: none), whether the ones with letters have an argument, and which
+    verbs have the others."""
     page = (SOURCE / PAGE).read_text(encoding="utf-8")
     rows = re.findall(r"^\| (-\S) \| --([a-z-]+) \| ([^|]*)\|", page, re.M)
     letters = {name: letter for letter, name, _ in rows}
     arguments = {name: bool(argument.strip()) for _, name, argument in rows}
     bare = re.search(r"## Without a letter\n(.*?)\n## ", page, re.S)[1]
-    names = re.findall(r"--([a-z-]+)", bare)
-    return letters, arguments, {**dict.fromkeys(names), **letters}, len(rows)
+    verbs = {name: set(text.split(", "))
+             for name, text in re.findall(r"^\| --([a-z-]+) \| ([a-z, ]+) \|$", bare, re.M)}
+    return letters, arguments, {**dict.fromkeys(verbs), **letters}, len(rows), verbs
 
 
 def main():
     problems, letters_seen = [], {}
-    letters, arguments, known, row_count = read_page()
+    letters, arguments, known, row_count, verbs_of = read_page()
     if len(letters) != row_count or len(set(letters.values())) != row_count:
         problems.append("the page has a letter or a name twice")
     verbs = re.findall(r"^  ([a-z]+)  ", say("--help"), re.M)
@@ -43,6 +45,8 @@ def main():
                 problems.append(f"{what} has the letter {letter}, in {PAGE} it is {known[name]}")
             elif name in arguments and arguments[name] != bool(argument.strip()):
                 problems.append(f"{what} takes an argument elsewhere, or nowhere else")
+            elif name in verbs_of and verb not in verbs_of[name]:
+                problems.append(f"{what} is not in the row of --{name} in {PAGE}")
             if letter and letters_seen.setdefault(letter, name) != name:
                 problems.append(f"{what}: {letter} is --{letters_seen[letter]} elsewhere")
     for problem in problems:
