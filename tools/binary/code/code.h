@@ -84,6 +84,9 @@ bool tool_code_look(struct tool_code *code);
 bool tool_code_mark_near(struct tool_code *code);
 bool tool_code_sites(struct tool_code *code);
 
+/* As many bits as are wanted, all 0, in memory of malloc; NULL: memory is short. */
+uint64_t *tool_code_new_bits(struct tool_code *code, uint64_t count);
+
 /* Do code or data hold the address of this place? Of code that was marked. */
 bool tool_code_is_taken(const struct tool_code *code, uint32_t address);
 

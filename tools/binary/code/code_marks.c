@@ -96,7 +96,7 @@ static void mark_far_in(struct tool_code *code, const struct tool_image_segment 
             mark_far_at(code, bytes + at, size_bytes - at, (uint32_t)(segment->address + at));
 }
 
-static uint64_t *new_bits(struct tool_code *code, uint64_t count)
+uint64_t *tool_code_new_bits(struct tool_code *code, uint64_t count)
 {
     size_t words = (size_t)(count / 64 + 1), capacity = 0;
     void *array = NULL;
@@ -108,8 +108,8 @@ static uint64_t *new_bits(struct tool_code *code, uint64_t count)
 
 bool tool_code_mark_far(struct tool_code *code)
 {
-    code->marks = new_bits(code, code->image->code_end - code->image->code_start);
-    code->bases = new_bits(code, code->image->size_bytes);
+    code->marks = tool_code_new_bits(code, code->image->code_end - code->image->code_start);
+    code->bases = tool_code_new_bits(code, code->image->size_bytes);
     if (code->marks == NULL || code->bases == NULL)
         return false;
     for (uint32_t i = 0; i < code->image->segment_count; i++)

@@ -39,15 +39,20 @@ static void append_distance(struct tool_moved *moved, uint32_t target)
     add_fixup(moved, target, moved->used - sizeof zeros);
 }
 
-static void append_branch(struct tool_moved *moved, const uint8_t *bytes,
-                          const struct tool_instruction *branch)
+/* The low four bits of the last byte in front of the distance. */
+uint8_t tool_code_condition(const struct tool_image *image, const struct tool_instruction *branch)
+{
+    bool is_short = branch->length < 6;
+    return bytes_of(image, branch)[branch->length - (is_short ? 2 : 5)] & 0x0f;
+}
+
+static void append_branch(const struct tool_image *image, const struct tool_instruction *branch,
+                          struct tool_moved *moved)
 {
     uint8_t opcode[2] = {0xe9};
     if (branch->kind == TOOL_CODE_BRANCH) {
-        /* the condition is the low four bits of the last byte in front of the distance */
-        bool is_short = branch->length < 6;
         opcode[0] = 0x0f;
-        opcode[1] = (uint8_t)(0x80 | (bytes[branch->length - (is_short ? 2 : 5)] & 0x0f));
+        opcode[1] = (uint8_t)(0x80 | tool_code_condition(image, branch));
     }
     append(moved, opcode, branch->kind == TOOL_CODE_BRANCH ? 2 : 1);
     append_distance(moved, branch->target);
@@ -56,15 +61,14 @@ static void append_branch(struct tool_moved *moved, const uint8_t *bytes,
 bool tool_code_move(const struct tool_image *image, const struct tool_instruction *instruction,
                     struct tool_moved *moved)
 {
-    const uint8_t *bytes = bytes_of(image, instruction);
     bool is_branch = instruction->kind == TOOL_CODE_JUMP || instruction->kind == TOOL_CODE_BRANCH;
     if (!has_room(moved, is_branch ? LONG_BRANCH_MAX : instruction->length))
         return false;
     if (is_branch) {
-        append_branch(moved, bytes, instruction);
+        append_branch(image, instruction, moved);
         return true;
     }
-    append(moved, bytes, instruction->length);
+    append(moved, bytes_of(image, instruction), instruction->length);
     if (instruction->has_place)
         add_fixup(moved, instruction->target,
                   moved->used - instruction->length + instruction->displacement_at);

@@ -18,6 +18,9 @@ struct tool_moved {
 bool tool_code_move(const struct tool_image *image, const struct tool_instruction *instruction,
                     struct tool_moved *moved);
 
+/* The condition of a direct branch, as in 0f 8X: 0 to 15. */
+uint8_t tool_code_condition(const struct tool_image *image, const struct tool_instruction *branch);
+
 /* Appends a call that is to return behind its own place: its return address is pushed, and it is
  * left by a jump. No other register is changed, no flag; what is below the stack pointer is, as the
  * callee does. False: there is no such form of it, or no room. */

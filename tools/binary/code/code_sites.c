@@ -146,8 +146,8 @@ static bool flags_are_dead(const struct place *place)
         const struct tool_instruction *next = &place->all[i];
         if (!follow_each_other(next - 1))
             return false;
-        if (next->kind == TOOL_CODE_CALL || next->kind == TOOL_CODE_CALL_INDIRECT ||
-            next->kind == TOOL_CODE_RETURN || next->kind == TOOL_CODE_STOP)
+        if (tool_instruction_is_call(next) || next->kind == TOOL_CODE_RETURN ||
+            next->kind == TOOL_CODE_STOP)
             return true; /* functions get no flags, and give none back */
         if (next->kind != TOOL_CODE_PLAIN && next->kind != TOOL_CODE_SYSCALL)
             return false;

@@ -37,6 +37,11 @@ struct tool_instruction {
     bool by_register : 1, has_index : 1, is_untracked : 1, by_stack : 1;
 };
 
+static inline bool tool_instruction_is_call(const struct tool_instruction *instruction)
+{
+    return instruction->kind == TOOL_CODE_CALL || instruction->kind == TOOL_CODE_CALL_INDIRECT;
+}
+
 /* What reading and writing of registers costs time to know. */
 struct tool_instruction_effects {
     bool writes_rax, rax_known; /* known: it then holds `rax`, of 32 bits */

@@ -6,11 +6,17 @@
 
 #define INDEX_SHIFT 8u /* an entry of the row index for so much code: about four rows */
 
-static uint64_t place_table(uint64_t *end, uint64_t count, size_t each)
+uint64_t tool_plan_place_table(uint64_t *end, uint64_t count, size_t each)
 {
     uint64_t at = (*end + 7) / 8 * 8;
     *end = at + count * each;
     return at;
+}
+
+void tool_plan_copy_table(uint8_t *to, const void *from, size_t size_bytes)
+{
+    if (size_bytes > 0)
+        memcpy(to, from, size_bytes);
 }
 
 static size_t site_bytes(const struct ttp_plan_site *site)
@@ -42,12 +48,14 @@ static void place_tables(const struct tool_code *code, struct ttp_plan_head *hea
         head->byte_count += site_bytes(&code->sites[i].plan);
         head->reason_counts[code->sites[i].plan.kind]++;
     }
-    head->sites_at = place_table(&end, head->site_count, sizeof(struct ttp_plan_site));
-    head->fixups_at = place_table(&end, head->fixup_count, sizeof(struct ttp_plan_fixup));
-    head->rows_at = place_table(&end, head->row_count, sizeof(struct ttp_plan_row));
-    head->row_index_at = place_table(&end, (uint64_t)head->row_index_count + 1, sizeof(uint32_t));
-    head->functions_at = place_table(&end, head->function_count, sizeof(struct ttp_plan_function));
-    head->bytes_at = place_table(&end, head->byte_count, 1);
+    head->sites_at = tool_plan_place_table(&end, head->site_count, sizeof(struct ttp_plan_site));
+    head->fixups_at = tool_plan_place_table(&end, head->fixup_count, sizeof(struct ttp_plan_fixup));
+    head->rows_at = tool_plan_place_table(&end, head->row_count, sizeof(struct ttp_plan_row));
+    head->row_index_at =
+        tool_plan_place_table(&end, (uint64_t)head->row_index_count + 1, sizeof(uint32_t));
+    head->functions_at =
+        tool_plan_place_table(&end, head->function_count, sizeof(struct ttp_plan_function));
+    head->bytes_at = tool_plan_place_table(&end, head->byte_count, 1);
     head->total_bytes = end;
 }
 
@@ -100,10 +108,9 @@ const char *tool_plan_make(const struct tool_code *code, uint8_t **plan, size_t 
         return "there is no memory for its plan";
     memcpy(made, &head, sizeof head);
     fill_sites(code, &head, made);
-    if (code->fixup_count > 0)
-        memcpy(made + head.fixups_at, code->fixups, code->fixup_count * sizeof *code->fixups);
-    if (code->row_count > 0)
-        memcpy(made + head.rows_at, code->rows, code->row_count * sizeof *code->rows);
+    tool_plan_copy_table(made + head.fixups_at, code->fixups,
+                         code->fixup_count * sizeof *code->fixups);
+    tool_plan_copy_table(made + head.rows_at, code->rows, code->row_count * sizeof *code->rows);
     fill_index(code, &head, made);
     for (size_t i = 0; i < code->function_count; i++) {
         const struct tool_function *from = &code->functions[i];

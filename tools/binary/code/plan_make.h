@@ -1,4 +1,4 @@
-/* A plan (writer/arena/plan.h), of what is in a binary. Pure. */
+/* A plan (writer/arena/plan.h), of what is in a binary; and tables of plans of any kind. Pure. */
 #ifndef TOOL_PLAN_MAKE_H
 #define TOOL_PLAN_MAKE_H
 
@@ -6,5 +6,10 @@
 
 /* A plan in memory of malloc. Returns NULL, or why there is none (static text). */
 const char *tool_plan_make(const struct tool_code *code, uint8_t **plan, size_t *size_bytes);
+
+/* Where a plan's next table is, at a multiple of 8; `end` then is behind it. */
+uint64_t tool_plan_place_table(uint64_t *end, uint64_t count, size_t each);
+/* One that may be empty. */
+void tool_plan_copy_table(uint8_t *to, const void *from, size_t size_bytes);
 
 #endif

@@ -2,14 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/binary/code/plan_make.h"
 #include "tools/binary/patch/patchable.h"
-
-static uint64_t place_table(uint64_t *end, uint64_t count, size_t each)
-{
-    uint64_t at = (*end + 7) / 8 * 8;
-    *end = at + count * each;
-    return at;
-}
 
 static void fill_head(const struct tool_patch *patch, struct ttp_patch_head *head)
 {
@@ -34,17 +28,13 @@ static void fill_head(const struct tool_patch *patch, struct ttp_patch_head *hea
         else if (probe->kind != TTP_PATCH_HOST)
             head->exit_reasons[probe->reason]++;
     }
-    head->functions_at = place_table(&end, head->function_count, sizeof(struct ttp_patch_function));
-    head->probes_at = place_table(&end, head->probe_count, sizeof(struct ttp_patch_probe));
-    head->fixups_at = place_table(&end, head->fixup_count, sizeof(struct ttp_plan_fixup));
-    head->bytes_at = place_table(&end, head->byte_count, 1);
+    head->functions_at =
+        tool_plan_place_table(&end, head->function_count, sizeof(struct ttp_patch_function));
+    head->probes_at =
+        tool_plan_place_table(&end, head->probe_count, sizeof(struct ttp_patch_probe));
+    head->fixups_at = tool_plan_place_table(&end, head->fixup_count, sizeof(struct ttp_plan_fixup));
+    head->bytes_at = tool_plan_place_table(&end, head->byte_count, 1);
     head->total_bytes = end;
-}
-
-static void copy_table(uint8_t *to, const void *from, size_t size_bytes)
-{
-    if (size_bytes > 0)
-        memcpy(to, from, size_bytes);
 }
 
 const char *tool_patch_make(const struct tool_patch *patch, uint8_t **plan, size_t *size_bytes)
@@ -58,11 +48,13 @@ const char *tool_patch_make(const struct tool_patch *patch, uint8_t **plan, size
     if (made == NULL)
         return "there is no memory for its patch plan";
     memcpy(made, &head, sizeof head);
-    copy_table(made + head.functions_at, patch->functions,
-               patch->function_count * sizeof *patch->functions);
-    copy_table(made + head.probes_at, patch->probes, patch->probe_count * sizeof *patch->probes);
-    copy_table(made + head.fixups_at, patch->fixups, patch->fixup_count * sizeof *patch->fixups);
-    copy_table(made + head.bytes_at, patch->bytes, patch->byte_count);
+    tool_plan_copy_table(made + head.functions_at, patch->functions,
+                         patch->function_count * sizeof *patch->functions);
+    tool_plan_copy_table(made + head.probes_at, patch->probes,
+                         patch->probe_count * sizeof *patch->probes);
+    tool_plan_copy_table(made + head.fixups_at, patch->fixups,
+                         patch->fixup_count * sizeof *patch->fixups);
+    tool_plan_copy_table(made + head.bytes_at, patch->bytes, patch->byte_count);
     *plan = made;
     *size_bytes = (size_t)head.total_bytes;
     return NULL;

@@ -112,9 +112,7 @@ static bool move_exit(const struct tool_patch_place *place, enum tool_patch_exit
     *probe = new_probe(place, kind_of(exit), window);
     probe->before_bytes = (uint8_t)moved->used;
     if (exit == TOOL_EXIT_TAIL_IF) { /* what is left of it is the jump, once it is taken */
-        size_t available;
-        const uint8_t *bytes = tool_image_at(image, last.address, &available);
-        probe->condition = bytes[last.length - (last.length < 6 ? 2 : 5)] & 0x0f;
+        probe->condition = tool_code_condition(image, &last);
         last.kind = TOOL_CODE_JUMP;
     }
     fits = fits && tool_code_move(image, &last, moved) && moved->used <= TTP_PATCH_MOVED_MAX;
@@ -237,7 +235,7 @@ static bool add_entry(struct tool_patch_place *place, const struct tool_patch_wi
     enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, last);
     struct ttp_patch_probe probe = new_probe(place, TTP_PATCH_ENTRY, window);
     struct tool_moved moved = {0};
-    bool is_call = last->kind == TOOL_CODE_CALL || last->kind == TOOL_CODE_CALL_INDIRECT;
+    bool is_call = tool_instruction_is_call(last);
     bool is_joined = patch->parts[place->range].is_joined;
     place->free_from = probe.window + probe.window_bytes;
     if (!is_joined && (exit == TOOL_EXIT_RETURN || exit == TOOL_EXIT_TAIL)) {
@@ -351,19 +349,11 @@ static bool add_function(struct tool_patch *patch, size_t range)
     return true;
 }
 
-static bool make_taken(struct tool_patch *patch)
-{
-    const struct tool_image *image = patch->code->image;
-    size_t capacity = 0, words = ((size_t)image->code_end - image->code_start) / 64 + 1;
-    if (!grow(patch, &patch->taken, &capacity, words, sizeof *patch->taken))
-        return false;
-    memset(patch->taken, 0, words * sizeof *patch->taken);
-    return true;
-}
-
 bool tool_patch_probes(struct tool_patch *patch)
 {
-    if (!make_taken(patch))
+    const struct tool_image *image = patch->code->image;
+    patch->taken = tool_code_new_bits(patch->code, image->code_end - image->code_start);
+    if (patch->taken == NULL)
         return false;
     for (size_t i = 0; i < patch->code->function_count; i++)
         if (patch->parts[i].owner == i && !add_function(patch, i))

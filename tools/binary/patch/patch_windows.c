@@ -15,11 +15,6 @@ static bool ends_flow(const struct tool_instruction *instruction)
            instruction->kind == TOOL_CODE_RETURN;
 }
 
-static bool is_call(const struct tool_instruction *instruction)
-{
-    return instruction->kind == TOOL_CODE_CALL || instruction->kind == TOOL_CODE_CALL_INDIRECT;
-}
-
 static uint32_t end_of(const struct tool_instruction *instruction)
 {
     return instruction->address + instruction->length;
@@ -109,8 +104,8 @@ static bool is_exit(const struct tool_patch_place *place, size_t at)
 }
 
 /* The window of an exit: of itself, else the shortest with instructions in front. */
-static enum ttp_patch_reason find_exit(const struct tool_patch_place *place, size_t at,
-                                       struct tool_patch_window *window)
+enum ttp_patch_reason tool_patch_find_exit(const struct tool_patch_place *place, size_t at,
+                                           struct tool_patch_window *window)
 {
     enum ttp_patch_reason first = TTP_PATCH_CAN;
     *window = (struct tool_patch_window){.from = at, .to = at};
@@ -136,11 +131,11 @@ static void join_exit(const struct tool_patch_place *place, struct tool_patch_wi
     behind.free_from = place->all[window->from].address + window->bytes;
     for (size_t at = window->to + 1; at < place->count; at++) {
         if (judge(place, window->from, at, true, &bytes) != TTP_PATCH_CAN ||
-            is_call(&place->all[at]))
+            tool_instruction_is_call(&place->all[at]))
             return;
         if (!ends_flow(&place->all[at]))
             continue;
-        if (is_exit(place, at) && find_exit(&behind, at, &own) != TTP_PATCH_CAN)
+        if (is_exit(place, at) && tool_patch_find_exit(&behind, at, &own) != TTP_PATCH_CAN)
             *window = (struct tool_patch_window){window->from, at, bytes};
         return;
     }
@@ -154,19 +149,13 @@ enum ttp_patch_reason tool_patch_find_entry(const struct tool_patch_place *place
         const struct tool_instruction *last = &place->all[to];
         *window = (struct tool_patch_window){.from = from, .to = to};
         reason = judge(place, from, to, true, &window->bytes);
-        if (ends_flow(last) || is_call(last))
+        if (ends_flow(last) || tool_instruction_is_call(last))
             break;
     }
     if (reason == TTP_PATCH_CAN && !place->is_parted && !ends_flow(&place->all[window->to]) &&
-        !is_call(&place->all[window->to]))
+        !tool_instruction_is_call(&place->all[window->to]))
         join_exit(place, window);
     return reason;
-}
-
-enum ttp_patch_reason tool_patch_find_exit(const struct tool_patch_place *place, size_t at,
-                                           struct tool_patch_window *window)
-{
-    return find_exit(place, at, window);
 }
 
 static bool is_free(const struct tool_patch_place *place, uint32_t address, uint32_t bytes)
@@ -219,7 +208,7 @@ bool tool_patch_find_relay(const struct tool_patch_place *place, size_t at,
     struct tool_patch_place narrow = *place;
     narrow.least = TTP_PATCH_SHORT_MIN;
     narrow.free_from = 0;
-    if (find_exit(&narrow, at, window) != TTP_PATCH_CAN ||
+    if (tool_patch_find_exit(&narrow, at, window) != TTP_PATCH_CAN ||
         !is_free(place, all[window->from].address, window->bytes))
         return false;
     uint32_t start = all[window->from].address;
