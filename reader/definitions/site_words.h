@@ -16,11 +16,12 @@ static inline int ttp_compare_strings(ttape_string a, ttape_string b)
 
 static inline int ttp_compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
-/* NULL: none. */
+/* Of a site that has none: one that says nothing. */
 static inline const ttape_module *ttp_site_module(const struct ttp_definition_tables *d,
                                                   const struct ttp_read_site *s)
 {
-    return s->module_plus_one == 0 ? NULL : &d->modules[s->module_plus_one - 1].module;
+    static const ttape_module none = {.path = {"", 0}, .build_id = {"", 0}};
+    return s->module_plus_one == 0 ? &none : &d->modules[s->module_plus_one - 1].module;
 }
 
 static inline ttape_string ttp_site_file(const struct ttp_definition_tables *d,
@@ -33,17 +34,14 @@ static inline ttape_string ttp_site_file(const struct ttp_definition_tables *d,
 static inline uint64_t ttp_site_offset(const struct ttp_definition_tables *d,
                                        const struct ttp_read_site *s)
 {
-    const ttape_module *m = ttp_site_module(d, s);
-    return m == NULL ? s->address : s->address - m->start;
+    return s->address - ttp_site_module(d, s)->start;
 }
 
 /* By their paths. */
 static inline int ttp_compare_modules(const struct ttp_definition_tables *d,
                                       const struct ttp_read_site *a, const struct ttp_read_site *b)
 {
-    const ttape_module *x = ttp_site_module(d, a), *y = ttp_site_module(d, b);
-    const ttape_string none = {"", 0};
-    return ttp_compare_strings(x == NULL ? none : x->path, y == NULL ? none : y->path);
+    return ttp_compare_strings(ttp_site_module(d, a)->path, ttp_site_module(d, b)->path);
 }
 
 #endif

@@ -17,8 +17,8 @@ static ttape_string file_of(const struct ttp_definition_tables *d, const struct 
 /* Where a site is in its module, for those that nothing else tells apart. */
 static uint64_t offset_of(const struct ttp_definition_tables *d, const struct ttp_read_site *s)
 {
-    if (s->symbol.size_bytes > 0 && (file_of(d, s).size_bytes > 0 || s->kind == TTAPE_SITE_FRAME ||
-                                     ttp_site_module(d, s) == NULL))
+    if (s->symbol.size_bytes > 0 &&
+        (file_of(d, s).size_bytes > 0 || s->kind == TTAPE_SITE_FRAME || s->module_plus_one == 0))
         return 0;
     return ttp_site_offset(d, s);
 }

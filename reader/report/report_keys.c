@@ -34,7 +34,7 @@ static int compare_functions(const struct ttp_definition_tables *d, const struct
     int order = ttp_compare_strings(a->symbol, b->symbol);
     if (order == 0)
         order = ttp_compare_modules(d, a, b);
-    if (order == 0 && ttp_site_module(d, a) != NULL)
+    if (order == 0)
         order =
             ttp_compare_strings(ttp_site_module(d, a)->build_id, ttp_site_module(d, b)->build_id);
     if (order == 0)

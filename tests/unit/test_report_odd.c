@@ -195,12 +195,45 @@ START_TEST(percentiles_at_a_half)
 }
 END_TEST
 
+/* A module without a path beside no module: neither says more than the other. */
+START_TEST(module_without_a_path)
+{
+    ttape_error err = {0};
+    ttape_memory_sink memory = {0};
+    ttape_writer *w = begin(&memory, 0);
+    uint32_t stream = add_thread(w, 7), module, path, ids[2], count;
+    const ttape_module nameless = {.process = TTAPE_NONE, .build_id = {"\1\2", 2}};
+    TTEST_OK(ttape_writer_add_module(w, &nameless, &module, &err));
+    for (uint32_t i = 0; i < 2; i++) {
+        ttape_site site = {.module = i == 0 ? module : TTAPE_NONE, .symbol = {"a", 1}};
+        TTEST_OK(ttape_writer_add_site(w, &site, &ids[i], &err));
+        append(w, stream, ids[i], true, 100 * i);
+        append(w, stream, ids[i], false, 100 * i + 10);
+    }
+    /* with a path in the trace sites are compared */
+    TTEST_OK(ttape_writer_add_path(w, &(ttape_path){.site = ids[0]}, &path, &err));
+    ttape_reader *r = end(w, &memory);
+    for (uint32_t by = 0; by < 2; by++) {
+        const ttape_report_options how = {
+            .size = sizeof how, .by = by == 0 ? TTAPE_REPORT_BY_FUNCTION : TTAPE_REPORT_BY_MODULE};
+        ttape_report *report;
+        TTEST_OK(ttape_report_make(&report, r, &how, &err));
+        (void)ttape_report_get_rows(report, &count);
+        ck_assert_uint_eq(count, by == 0 ? 2 : 1);
+        ttape_report_close(report);
+    }
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("odd reports");
     TCase *tests = tcase_create("tests");
     tcase_add_test(tests, open_at_the_end);
     tcase_add_test(tests, without_names);
+    tcase_add_test(tests, module_without_a_path);
     tcase_add_test(tests, percentiles_of_round_durations);
     tcase_add_test(tests, percentiles_at_a_half);
     suite_add_tcase(suite, tests);
