@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "writer/arena/plan.h"
+
 struct ttp_code_put {
     uint8_t *at, *end;
     bool failed;
@@ -27,14 +29,44 @@ static inline void ttp_put_code(struct ttp_code_put *w, const uint8_t *bytes, ui
         ttp_put_code(w, bytes_, sizeof(bytes_));                                                   \
     } while (0)
 
+static inline uint8_t *ttp_put_word(uint8_t *at, uint64_t value, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+    return at + count;
+}
+
 static inline void ttp_put_distance(struct ttp_code_put *w, uint64_t target, uint32_t tail)
 {
     int64_t distance = (int64_t)(target - ((uint64_t)(uintptr_t)w->at + tail));
     uint8_t bytes[4];
     w->failed |= distance != (int32_t)distance;
-    for (uint32_t i = 0; i < 4; i++)
-        bytes[i] = (uint8_t)((uint64_t)distance >> 8 * i);
+    (void)ttp_put_word(bytes, (uint64_t)distance, 4);
     ttp_put_code(w, bytes, 4);
+}
+
+/* What a plan moves out of a window: before, then after. */
+struct ttp_moved {
+    const uint8_t *bytes;
+    const struct ttp_plan_fixup *fixups;
+    uint32_t fixup_count;
+    uint64_t bias;
+};
+
+/* Its bytes [from, from + count), with their distances made right. */
+static inline void ttp_put_moved(struct ttp_code_put *w, const struct ttp_moved *moved,
+                                 uint32_t from, uint32_t count)
+{
+    uint8_t *start = w->at;
+    ttp_put_code(w, moved->bytes + from, count);
+    for (uint32_t i = 0; i < moved->fixup_count && !w->failed; i++) {
+        const struct ttp_plan_fixup *fixup = &moved->fixups[i];
+        if (fixup->at < from || fixup->at >= from + count)
+            continue;
+        struct ttp_code_put distance = {.at = start + (fixup->at - from), .end = w->at};
+        ttp_put_distance(&distance, moved->bias + fixup->target, fixup->tail);
+        w->failed |= distance.failed;
+    }
 }
 
 #endif

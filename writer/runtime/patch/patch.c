@@ -171,8 +171,7 @@ void ttp_jump_put(uint8_t *window, const uint8_t *stub)
 {
     uint64_t distance = (uintptr_t)stub - (uintptr_t)(window + TTP_PLAN_WINDOW_MIN);
     window[0] = 0xe9;
-    for (uint32_t i = 0; i < 4; i++)
-        window[1 + i] = (uint8_t)(distance >> 8 * i);
+    (void)ttp_put_word(window + 1, distance, 4);
 }
 
 static void put_jumps(void *context, const ElfW(Phdr) * segment)

@@ -20,6 +20,7 @@
 #define TTP_AREA_DATA    4096u
 #define TTP_AREAS        256u
 #define TTP_UNWIND_BYTES 128u
+#define TTP_FDE_BYTES    20u
 #define TTP_NUMBERS_PAGE 256u
 #define TTP_STUB_CODE    (TTP_STUB_BYTES - TTP_STUB_HEAD)
 
@@ -87,6 +88,9 @@ uint32_t ttp_seen_modules_gone_count(void);
 bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
                    const struct ttp_plan_head *plan, const struct ttp_plan_site *site,
                    uint64_t bias);
+/* The CIE stands at `entries`: puts behind it that it holds for the stubs, and an end. */
+void ttp_unwind_put(uint8_t *head, uint8_t *entries, uint32_t cie_bytes, uintptr_t stubs,
+                    size_t stub_bytes);
 void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes, bool is_loader);
 
 /* entry.c */

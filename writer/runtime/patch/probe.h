@@ -12,6 +12,7 @@
 #define TTP_RUNTIME_PROBE_H
 
 #include "writer/arena/patch_plan.h"
+#include "writer/runtime/patch/code_put.h"
 #include "writer/runtime/patch/patch.h"
 
 #define TTP_PROBE_BYTES    128u
@@ -38,13 +39,12 @@ struct ttp_probe_data {
     uint8_t unwind_head[20], unwind[TTP_UNWIND_BYTES];
 };
 
-/* What there is to know of one probe: its plan, and where its module is. */
+/* What there is to know of one probe. */
 struct ttp_probe_site {
     const struct ttp_patch_probe *probe;
-    const uint8_t *moved; /* before, then after */
-    const struct ttp_plan_fixup *fixups;
-    uint64_t bias, function; /* function: its address in memory */
-    uint64_t back;           /* where an entry or a conditional jump goes on */
+    struct ttp_moved moved;
+    uint64_t function; /* its address in memory */
+    uint64_t back;     /* where an entry or a conditional jump goes on */
 };
 
 /* probe_stubs.c: false: it does not fit, or is too far away. */

@@ -1,27 +1,10 @@
 /* Stubs of probes, written as bytes (patch_plan.h draws the kinds), and how to unwind from
  * them: the caller of a stub is the code that its window was in, with every register as it is but
  * for the stack pointer within the hook's bytes. */
-#include "writer/runtime/patch/code_put.h"
 #include "writer/runtime/patch/probe.h"
 
 #define RED_ZONE  128u
 #define IS_UNLESS 0x70u /* a jump of two bytes, by its condition */
-
-/* Moved instructions [from, from + count), with their distances made right. */
-static void put_moved(struct ttp_code_put *w, const struct ttp_probe_site *site, uint32_t from,
-                      uint32_t count)
-{
-    uint8_t *start = w->at;
-    ttp_put_code(w, site->moved + from, count);
-    for (uint32_t i = 0; i < site->probe->fixup_count && !w->failed; i++) {
-        const struct ttp_plan_fixup *fixup = &site->fixups[i];
-        if (fixup->at < from || fixup->at >= from + count)
-            continue;
-        struct ttp_code_put distance = {.at = start + (fixup->at - from), .end = w->at};
-        ttp_put_distance(&distance, site->bias + fixup->target, fixup->tail);
-        w->failed |= distance.failed;
-    }
-}
 
 static void put_hook(struct ttp_code_put *w, const uint64_t *hook, uint64_t function)
 {
@@ -41,17 +24,17 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
     bool is_entry = probe->kind == TTP_PATCH_ENTRY, is_if = probe->kind == TTP_PATCH_TAIL_IF;
     bool is_host = probe->kind == TTP_PATCH_HOST;
     uint8_t *over = NULL;
-    put_moved(&w, site, 0, probe->before_bytes);
+    ttp_put_moved(&w, &site->moved, 0, probe->before_bytes);
     if (is_if) {
         uint8_t jump[2] = {(uint8_t)(IS_UNLESS | (probe->condition ^ 1)), 0};
         ttp_put_code(&w, jump, sizeof(jump));
         over = w.at;
     }
-    stub->window = site->bias + probe->window - TTP_PROBE_HEAD;
+    stub->window = site->moved.bias + probe->window - TTP_PROBE_HEAD;
     stub->hook_at = is_host ? TTP_PROBE_BYTES - 1 : (uint8_t)(w.at - (uint8_t *)stub);
     if (!is_host)
         put_hook(&w, is_entry ? &data->enter : &data->exit, site->function);
-    put_moved(&w, site, probe->before_bytes, probe->after_bytes);
+    ttp_put_moved(&w, &site->moved, probe->before_bytes, probe->after_bytes);
     if (is_if && !w.failed)
         over[-1] = (uint8_t)(w.at - over);
     if (is_entry || is_if || is_host) {
@@ -122,61 +105,34 @@ static uint8_t *copy(uint8_t *at, const uint8_t *bytes, uint32_t count)
     return at + count;
 }
 
-static uint8_t *put_word(uint8_t *at, uint64_t value, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        at[i] = (uint8_t)(value >> 8 * i);
-    return at + count;
-}
-
-static uint8_t *put_cie(uint8_t *cie, const struct ttp_probe_data *data)
+static uint32_t put_cie(uint8_t *cie, const struct ttp_probe_data *data)
 {
     uint8_t *at = copy(cie, cie_start, sizeof(cie_start));
     at = copy(at, cfa_start, sizeof(cfa_start));
-    at = put_word(at, (uintptr_t)data->lower + TTP_PROBE_MIDDLE, 8);
+    at = ttp_put_word(at, (uintptr_t)data->lower + TTP_PROBE_MIDDLE, 8);
     at = copy(at, cfa_end, sizeof(cfa_end));
     at = copy(at, rip_start, sizeof(rip_start));
-    at = put_word(at, (uintptr_t)data->added + TTP_PROBE_MIDDLE, 8);
+    at = ttp_put_word(at, (uintptr_t)data->added + TTP_PROBE_MIDDLE, 8);
     at = copy(at, rip_end, sizeof(rip_end));
     while ((at - cie) % 8 != 0)
         *at++ = 0; /* DW_CFA_nop */
-    (void)put_word(cie, (uint64_t)(at - cie) - 4, 4);
-    return at;
+    (void)ttp_put_word(cie, (uint64_t)(at - cie) - 4, 4);
+    return (uint32_t)(at - cie);
 }
 
 #define CIE_BYTES                                                                                  \
     (sizeof(cie_start) + sizeof(cfa_start) + 8 + sizeof(cfa_end) + sizeof(rip_start) + 8 +         \
      sizeof(rip_end))
-#define FDE_BYTES 20u
-_Static_assert(CIE_BYTES + 8 + FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is room");
+_Static_assert(CIE_BYTES + 8 + TTP_FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is room");
 _Static_assert(sizeof(cfa_start) + 8 + sizeof(cfa_end) - 2 == AT_BYTES + 15, "as it says");
 _Static_assert(sizeof(rip_start) + 8 + sizeof(rip_end) - 3 == AT_BYTES + 25, "as it says");
 _Static_assert(sizeof(struct ttp_probe_data) <= TTP_AREA_DATA, "it has a page");
 _Static_assert(sizeof(struct ttp_probe_stub) == TTP_PROBE_BYTES, "as unwinding has it");
-
-static void put_unwind(struct ttp_probe_data *data, uintptr_t stubs, size_t stub_bytes)
-{
-    uint8_t *head = data->unwind_head, *fde = put_cie(data->unwind, data), *at = fde;
-    at = put_word(at, FDE_BYTES - 4, 4);
-    at = put_word(at, (uint64_t)(at - data->unwind), 4); /* back to the CIE */
-    at = put_word(at, stubs - (uintptr_t)at, 4);
-    at = put_word(at, stub_bytes, 4);
-    at = put_word(at, 0, 4); /* no augmentation, and padding */
-    (void)put_word(at, 0, 4);
-    head[0] = 1;    /* version */
-    head[1] = 0x1b; /* where .eh_frame is: distance of 4 bytes */
-    head[2] = 0x03; /* count: 4 bytes */
-    head[3] = 0x3b; /* table: from the head, 4 bytes */
-    (void)put_word(head + 4, (uintptr_t)data->unwind - (uintptr_t)(head + 4), 4);
-    (void)put_word(head + 8, 1, 4);
-    (void)put_word(head + 12, stubs - (uintptr_t)head, 4);
-    (void)put_word(head + 16, (uintptr_t)fde - (uintptr_t)head, 4);
-}
 
 void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t stub_bytes)
 {
     data->enter = (uintptr_t)ttp_probe_enter_entry;
     data->exit = (uintptr_t)ttp_probe_exit_entry;
     fill_distances(data);
-    put_unwind(data, stubs, stub_bytes);
+    ttp_unwind_put(data->unwind_head, data->unwind, put_cie(data->unwind, data), stubs, stub_bytes);
 }

@@ -101,9 +101,10 @@ static bool make_stub(const struct probing *p, struct ttp_probe_stub *stub,
     uint64_t bias = p->wish->info->dlpi_addr;
     const struct ttp_probe_site site = {
         .probe = probe,
-        .moved = bytes + probe->bytes + probe->window_bytes,
-        .fixups = fixups + probe->first_fixup,
-        .bias = bias,
+        .moved = {.bytes = bytes + probe->bytes + probe->window_bytes,
+                  .fixups = fixups + probe->first_fixup,
+                  .fixup_count = probe->fixup_count,
+                  .bias = bias},
         .function = bias + p->functions[probe->function].start,
         .back = back != 0 ? back : bias + probe->window + probe->window_bytes};
     stub->is_used = can_be(p, probe) && (back != 0 || take_window(p, probe)) &&

@@ -31,33 +31,12 @@ static void put_number_test(struct ttp_code_put *w, const struct ttp_area_data *
     TTP_PUT(w, 0x41, 0x0f, 0xb6, 0x0c, 0x0b); /* movzbl (%r11, %rcx), %ecx */
 }
 
-/* Moved instructions [from, from + count) of before and after, with their distances made right. */
-static void put_moved(struct ttp_code_put *w, const struct ttp_plan_head *plan,
-                      const struct ttp_plan_site *site, uint32_t from, uint32_t count,
-                      uint64_t bias)
+static void put_back(struct ttp_code_put *w, const struct ttp_plan_site *site,
+                     const struct ttp_moved *moved)
 {
-    const uint8_t *moved =
-        (const uint8_t *)ttp_plan_at(plan, plan->bytes_at) + site->bytes + site->window_bytes;
-    const struct ttp_plan_fixup *fixups =
-        (const struct ttp_plan_fixup *)ttp_plan_at(plan, plan->fixups_at) + site->first_fixup;
-    struct ttp_code_put patched = {.at = w->at, .end = w->end};
-    ttp_put_code(w, moved + from, count);
-    for (uint32_t i = 0; i < site->fixup_count && !w->failed; i++) {
-        uint32_t at = fixups[i].at;
-        if (at < from || at >= from + count)
-            continue;
-        struct ttp_code_put distance = {.at = patched.at + (at - from), .end = w->at};
-        ttp_put_distance(&distance, bias + fixups[i].target, fixups[i].tail);
-        w->failed |= distance.failed;
-    }
-}
-
-static void put_back(struct ttp_code_put *w, const struct ttp_plan_head *plan,
-                     const struct ttp_plan_site *site, uint64_t bias)
-{
-    put_moved(w, plan, site, site->before_bytes, site->after_bytes, bias);
+    ttp_put_moved(w, moved, site->before_bytes, site->after_bytes);
     TTP_PUT(w, 0xe9);
-    ttp_put_distance(w, bias + site->window + site->window_bytes, 4);
+    ttp_put_distance(w, moved->bias + site->window + site->window_bytes, 4);
 }
 
 bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
@@ -65,9 +44,15 @@ bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
                    uint64_t bias)
 {
     struct ttp_code_put w = {.at = stub->code, .end = stub->code + sizeof(stub->code)};
+    const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
+    const uint8_t *bytes = ttp_plan_at(plan, plan->bytes_at);
+    const struct ttp_moved moved = {.bytes = bytes + site->bytes + site->window_bytes,
+                                    .fixups = fixups + site->first_fixup,
+                                    .fixup_count = site->fixup_count,
+                                    .bias = bias};
     stub->after = bias + site->address + 2;
     stub->bias = bias;
-    put_moved(&w, plan, site, 0, site->before_bytes, bias);
+    ttp_put_moved(&w, &moved, 0, site->before_bytes);
     put_number_test(&w, data, site);
     TTP_PUT(&w, 0xe3, 0x00); /* jrcxz plain */
     uint8_t *jump = w.at;
@@ -78,13 +63,13 @@ bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
     TTP_PUT(&w, 0x48, 0x8d, 0x0d, 0x06, 0, 0, 0, 0xff,
             0x25); /* lea 6(%rip), %rcx; jmp *exit(%rip) */
     ttp_put_distance(&w, (uintptr_t)&data->exit, 4);
-    put_back(&w, plan, site, bias);
+    put_back(&w, site, &moved);
     long distance = w.at - jump;
     w.failed |= distance > INT8_MAX;
     if (!w.failed)
         jump[-1] = (uint8_t)distance;
     TTP_PUT(&w, 0x0f, 0x05);
-    put_back(&w, plan, site, bias);
+    put_back(&w, site, &moved);
     while (w.at < w.end)
         *w.at++ = 0xcc;
     return !w.failed;
@@ -103,37 +88,29 @@ static const uint8_t cie[] = {
     0x0c, 7,    0,                                  /* DW_CFA_def_cfa rsp + 0 */
     0x16, 0x10, 7,                                  /* DW_CFA_val_expression rip */
     0x80, 0,    0x0b, 0, 0xff, 0x1a, 0x06, 0};      /* breg16 + 0; const2s -256; and; deref */
-#define FDE_BYTES 20u
 
-static void put_word(uint8_t *at, uint64_t value)
+void ttp_unwind_put(uint8_t *head, uint8_t *entries, uint32_t cie_bytes, uintptr_t stubs,
+                    size_t stub_bytes)
 {
-    for (uint32_t i = 0; i < 4; i++)
-        at[i] = (uint8_t)(value >> 8 * i);
-}
-
-static void put_unwind(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes)
-{
-    uint8_t *head = data->unwind_head, *fde = data->unwind + sizeof(cie);
-    for (uint32_t i = 0; i < sizeof(cie); i++)
-        data->unwind[i] = cie[i];
-    put_word(fde, FDE_BYTES - 4);
-    put_word(fde + 4, sizeof(cie) + 4); /* back to the CIE */
-    put_word(fde + 8, stubs - (uintptr_t)(fde + 8));
-    put_word(fde + 12, stub_bytes);
-    put_word(fde + 16, 0); /* no augmentation, and padding */
-    put_word(fde + FDE_BYTES, 0);
+    uint8_t *fde = entries + cie_bytes, *at = fde;
+    at = ttp_put_word(at, TTP_FDE_BYTES - 4, 4);
+    at = ttp_put_word(at, cie_bytes + 4, 4); /* back to the CIE */
+    at = ttp_put_word(at, stubs - (uintptr_t)at, 4);
+    at = ttp_put_word(at, stub_bytes, 4);
+    at = ttp_put_word(at, 0, 4); /* no augmentation, and padding */
+    (void)ttp_put_word(at, 0, 4);
     head[0] = 1;    /* version */
     head[1] = 0x1b; /* where .eh_frame is: distance of 4 bytes */
     head[2] = 0x03; /* count: 4 bytes */
     head[3] = 0x3b; /* table: from the head, 4 bytes */
-    put_word(head + 4, (uintptr_t)data->unwind - (uintptr_t)(head + 4));
-    put_word(head + 8, 1);
-    put_word(head + 12, stubs - (uintptr_t)head);
-    put_word(head + 16, (uintptr_t)fde - (uintptr_t)head);
+    (void)ttp_put_word(head + 4, (uintptr_t)entries - (uintptr_t)(head + 4), 4);
+    (void)ttp_put_word(head + 8, 1, 4);
+    (void)ttp_put_word(head + 12, stubs - (uintptr_t)head, 4);
+    (void)ttp_put_word(head + 16, (uintptr_t)fde - (uintptr_t)head, 4);
 }
 
 _Static_assert(sizeof(cie) == 0x1c + 4, "as it says");
-_Static_assert(sizeof(cie) + FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is room");
+_Static_assert(sizeof(cie) + TTP_FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is room");
 _Static_assert(sizeof(struct ttp_area_data) <= TTP_AREA_DATA, "it has a page");
 _Static_assert(sizeof(struct ttp_stub) == TTP_STUB_BYTES, "as unwinding has it");
 
@@ -151,5 +128,7 @@ void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_byte
     data->is_seen[SYS_clone] = data->is_seen[SYS_clone3] = 1;
     if (is_loader)
         data->is_seen[SYS_mprotect] = data->is_seen[SYS_munmap] = 1;
-    put_unwind(data, stubs, stub_bytes);
+    for (uint32_t i = 0; i < sizeof(cie); i++)
+        data->unwind[i] = cie[i];
+    ttp_unwind_put(data->unwind_head, data->unwind, sizeof(cie), stubs, stub_bytes);
 }
