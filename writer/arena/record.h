@@ -42,6 +42,8 @@ enum ttp_record_tag {
     TTP_TAG_EXTENSION = 3
 };
 
+#define TTP_GAP_REASON_BITS 3u /* of a gap; above them is what it counts */
+
 /* What an extension record says; payload in brackets. */
 enum ttp_extension {
     TTP_EXT_EPOCH = 0,  /* high bits of the clock from here on */

@@ -14,10 +14,9 @@
 
 #define TRY_EVERY          1024u /* dropped events between tries when no block was freed */
 #define FAILED_RESUMES_MAX 64u   /* a hook that a jump left is never over */
-#define GAP_REASON_BITS    3u
 #define GAP_OVERFLOW       1u
 #define GAP_FILTER         3u
-#define GAP_COUNT_MAX      ((1ull << (TTP_EXTENSION_PAYLOAD_BITS - GAP_REASON_BITS)) - 1)
+#define GAP_COUNT_MAX      ((1ull << (TTP_EXTENSION_PAYLOAD_BITS - TTP_GAP_REASON_BITS)) - 1)
 
 /* -- one at a time -- */
 
@@ -213,7 +212,7 @@ static bool write_gap(struct ttp_thread_page *page)
         page->gap_reason = GAP_OVERFLOW;
     if (page->gap_reason == 0)
         return true;
-    if (!put_extension(page, TTP_EXT_GAP, count << GAP_REASON_BITS | page->gap_reason))
+    if (!put_extension(page, TTP_EXT_GAP, count << TTP_GAP_REASON_BITS | page->gap_reason))
         return false;
     ttp_add_here(&page->dropped, -dropped);
     page->gap_reason = 0;

@@ -15,7 +15,6 @@
 
 #define WAIT_NS   1000000 /* between two looks for a free block */
 #define WAITS_MAX 1000u   /* a second, as the runtime waits */
-#define GAP_SHIFT 3u      /* of what a gap counts, behind its reason */
 
 ttape_status ttp_outside_open(struct ttp_outside *outside, const char *path, ttape_error *err)
 {
@@ -188,7 +187,8 @@ static bool begin_record(struct ttp_outside *outside, struct ttp_outside_thread 
     if (thread->dropped > 0)
         put(outside, thread,
             ttp_record_extension(TTP_EXT_GAP, *now,
-                                 thread->dropped << GAP_SHIFT | TTAPE_GAP_REASON_OVERFLOW));
+                                 thread->dropped << TTP_GAP_REASON_BITS |
+                                     TTAPE_GAP_REASON_OVERFLOW));
     thread->dropped = 0;
     return true;
 }

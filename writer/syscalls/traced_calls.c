@@ -20,7 +20,6 @@
 #define RESTART_FIRST 512
 #define RESTART_LAST  516
 
-#define GAP_SHIFT  3u /* of what a gap counts, behind its reason */
 #define PATH_BYTES 4096u
 #define JUMP_BYTES (8u << 20) /* stacks that are farther apart are different ones */
 
@@ -109,7 +108,7 @@ static bool is_off(struct ttp_tracer *tracer, struct ttp_traced *thread)
         return is_off;
     thread->left_out = 0;
     (void)ttp_outside_extension(&tracer->outside, &thread->out, TTP_EXT_GAP,
-                                events << GAP_SHIFT | TTAPE_GAP_REASON_FILTER);
+                                events << TTP_GAP_REASON_BITS | TTAPE_GAP_REASON_FILTER);
     return false;
 }
 

@@ -12,7 +12,7 @@
 #include "writer/recording/recording_internal.h"
 
 #define MESSAGE_MAX  (TTP_BLOCK_RECORDS * TTP_DATA_BYTES)
-#define REASON_BITS  3u
+#define REASON_MASK  ((1u << TTP_GAP_REASON_BITS) - 1)
 #define EPOCH_END    (1ull << (60 - TTP_RECORD_TIME_BITS)) /* ticks: twelve years at 3 GHz */
 #define EXPECTED_MAX 256u                                  /* functions that are named together */
 #define VALUES_MAX   TTAPE_EVENT_MAX_VALUES
@@ -361,10 +361,10 @@ static ttape_status extension(struct decoding *d, uint64_t record)
                         time_of(d, time));
     case TTP_EXT_SIGNAL_END: return end_signal(d);
     case TTP_EXT_GAP:
-        if ((payload & 7u) == TTAPE_GAP_REASON_OVERFLOW)
-            d->e->lost += payload >> REASON_BITS;
-        return put_fact(d, TTAPE_EVENT_GAP, (uint32_t)payload & 7u, payload >> REASON_BITS,
-                        time_of(d, time));
+        if ((payload & REASON_MASK) == TTAPE_GAP_REASON_OVERFLOW)
+            d->e->lost += payload >> TTP_GAP_REASON_BITS;
+        return put_fact(d, TTAPE_EVENT_GAP, (uint32_t)payload & REASON_MASK,
+                        payload >> TTP_GAP_REASON_BITS, time_of(d, time));
     case TTP_EXT_MESSAGE: return message(d, record);
     case TTP_EXT_END: return end(d, record);
     default: return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
