@@ -56,10 +56,7 @@ static uint32_t naming(const struct ttp_encode *e)
 
 static uint32_t call_flags(const ttape_syscall_options *calls)
 {
-    bool is_any = false;
-    for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64; i++)
-        is_any |= calls->chosen[i] != 0;
-    return (is_any ? TTP_JOURNAL_CALLS : 0) |
+    return (ttp_calls_are_chosen(calls) ? TTP_JOURNAL_CALLS : 0) |
            (calls->plan_folder == NULL ? TTP_JOURNAL_OUTSIDE : 0) |
            (calls->traced ? TTP_JOURNAL_TRACED : 0) |
            (calls->is_attached ? TTP_JOURNAL_ATTACHED : 0) |

@@ -71,9 +71,4 @@ ttape_status ttp_journal_checkpoint(struct ttp_encode *e, const struct ttp_growi
 ttape_status ttp_journal_write(struct ttp_encode *e, const struct ttp_growing *bytes,
                                ttape_error *err);
 
-/* output_file.c: how system calls are recorded, as metadata: of an output, and of a recovery, which
- * knows it from the journal. */
-ttape_status ttp_output_set_calls(ttape_writer *w, const ttape_recording_options *options,
-                                  ttape_error *err);
-
 #endif

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "writer/events/stream_edge.h"
-#include "writer/recording/journal.h"
 #include "writer/recording/recording_internal.h"
 
 #define SLACK_EVENTS 8192u /* that a slot and what the filter held back may add to a partition */
@@ -84,17 +83,22 @@ static ttape_status set_text(ttape_writer *w, const char *key, const char *value
     return ttape_writer_set_text(w, key, (ttape_string){value, strlen(value)}, err);
 }
 
-/* How system calls are recorded, where any are. */
+bool ttp_calls_are_chosen(const ttape_syscall_options *calls)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64; i++)
+        is_any |= calls->chosen[i] != 0;
+    return is_any;
+}
+
 ttape_status ttp_output_set_calls(ttape_writer *w, const ttape_recording_options *options,
                                   ttape_error *err)
 {
     const ttape_syscall_options *calls = &options->syscalls;
     const char *whole = options->rules.is_application != NULL ? "application" : "stack";
-    bool is_any = false, is_outside = calls->plan_folder == NULL;
+    bool is_outside = calls->plan_folder == NULL;
     bool is_all = is_outside || calls->traced;
-    for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64; i++)
-        is_any |= calls->chosen[i] != 0;
-    if (!is_any)
+    if (!ttp_calls_are_chosen(calls))
         return TTAPE_OK;
     TTP_TRY(set_text(w, "syscalls_engine", is_outside ? "ptrace" : "in-process", err));
     TTP_TRY(set_text(w, "syscalls_from",

@@ -490,6 +490,8 @@ bool ttp_thread_is_gone(const struct ttp_candidate *c);
 const struct ttp_block_head *ttp_block_at(const struct ttp_drain *d, uint32_t index);
 /* everything: also blocks that are not full; at the end: of processes that live */
 ttape_status ttp_drain_round(struct ttp_drain *d, bool everything, bool at_end, ttape_error *err);
+/* Whether a block that is in use holds more than was taken of it. */
+bool ttp_drain_has_more(const struct ttp_drain *d);
 
 /* spill.c */
 ttape_status ttp_spill_open(struct ttp_spill *spill, const struct ttp_directory *directory,
@@ -569,6 +571,11 @@ char *ttp_output_piece(const char *output, uint32_t number);
 /* A new file; pid is in its name where each process has its own (0: no). */
 ttape_status ttp_output_begin(struct ttp_encode *e, uint32_t pid, struct ttp_output **out,
                               ttape_error *err);
+bool ttp_calls_are_chosen(const ttape_syscall_options *calls);
+/* How system calls are recorded, where any are, as metadata: of an output, and of a recovery, which
+ * knows it from the journal. */
+ttape_status ttp_output_set_calls(ttape_writer *w, const ttape_recording_options *options,
+                                  ttape_error *err);
 /* recording_output.c */
 ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
                                const ttape_event *events, size_t count, ttape_error *err);

@@ -95,8 +95,6 @@ bool ttp_snapshots_asked(struct ttp_drain *d, bool flush, bool snapshot, bool ev
 ttape_status ttp_snapshots_mark(struct ttp_drain *d, ttape_error *err);
 /* Of the encoding thread: serves a mark. ttp_snapshots_tell returns the failures of snapshots. */
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err);
-/* Whether a block that is in use holds more than was taken of it. */
-bool ttp_drain_has_more(const struct ttp_drain *d);
 /* Of the polling thread: whether a checkpoint is to be made now; then it counts as begun. */
 bool ttp_checkpoint_due(ttape_recording *r, uint64_t now_ms);
 /* Waits for a snapshot that is under way. */

@@ -42,7 +42,7 @@ ttape_status ttp_wait_settle(struct ttp_encode *e, struct ttp_thread *thread, tt
 ttape_status ttp_wait_values(struct ttp_encode *e, struct ttp_thread *thread, const uint8_t *bytes,
                              uint32_t size_bytes, ttape_error *err)
 {
-    struct ttp_call_stack *stack = (struct ttp_call_stack *)(uintptr_t)ttp_filter_stack(thread);
+    const struct ttp_call_stack *stack = ttp_filter_stack(thread);
     if (thread->waiting.has_left) {
         bool has_result = size_bytes >= RESULT_BYTES && bytes[0] == TTAPE_VALUE_SIGNED;
         int64_t result = has_result ? (int64_t)ttp_load64(bytes + 1) : 0;

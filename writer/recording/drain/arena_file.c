@@ -144,11 +144,8 @@ static uint32_t count_filters(void)
 static void choose_calls(struct ttp_arena_head *head, const ttape_syscall_options *calls)
 {
     _Static_assert(sizeof head->chosen_calls == sizeof calls->chosen, "the same bits");
-    bool is_any = false;
     memcpy(head->chosen_calls, calls->chosen, sizeof head->chosen_calls);
-    for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64; i++)
-        is_any |= calls->chosen[i] != 0;
-    if (is_any)
+    if (ttp_calls_are_chosen(calls))
         head->call_flags = TTP_CALLS_ON | (calls->no_results ? 0 : TTP_CALLS_RESULTS) |
                            (calls->arguments ? TTP_CALLS_ARGUMENTS : 0) |
                            (calls->stacks ? TTP_CALLS_STACKS : 0) |

@@ -123,14 +123,16 @@ static void lose_block(struct ttp_drain *d, uint32_t index)
 
 bool ttp_drain_has_more(const struct ttp_drain *d)
 {
-    bool has_more = false;
-    for (uint32_t i = 0; i < d->arena.ready && !has_more; i++) {
-        const uint64_t *records = (const uint64_t *)(ttp_block_at(d, i) + 1);
+    for (uint32_t i = 0; i < d->arena.ready; i++) {
+        uint32_t state = __atomic_load_n(&d->arena.states[i], __ATOMIC_ACQUIRE);
         uint32_t at = d->arena.seen[i].consumed;
-        has_more = __atomic_load_n(&d->arena.states[i], __ATOMIC_ACQUIRE) != TTP_BLOCK_FREE &&
-                   at < TTP_BLOCK_RECORDS && __atomic_load_n(&records[at], __ATOMIC_ACQUIRE) != 0;
+        if (state == TTP_BLOCK_FREE || state == TTP_BLOCK_WITHDRAWN || at >= TTP_BLOCK_RECORDS)
+            continue;
+        const uint64_t *records = (const uint64_t *)(ttp_block_at(d, i) + 1);
+        if (__atomic_load_n(&records[at], __ATOMIC_ACQUIRE) != 0)
+            return true;
     }
-    return has_more;
+    return false;
 }
 
 /* Lists the blocks in use. A block goes back if its owner died before it wrote the serial. A
