@@ -37,6 +37,7 @@ struct tool_export {
     const char *path; /* of the output; "-": standard output */
     bool force;
     bool has_times; /* otherwise an event's number stands for its time */
+    bool has_paths; /* of system calls */
     bool has_from, has_to;
     uint64_t from_ns, to_ns; /* absolute, half-open */
     uint64_t min_ns;         /* shorter frames and all points are left out; 0: nothing is */
@@ -79,9 +80,9 @@ static inline const struct tool_buffer *tool_export_site(struct tool_export *exp
     const struct tool_buffer *text = &export->sites[site];
     return text->data != NULL ? text : tool_export_make_site(export, site);
 }
-/* The symbol, or the address where there is none; `room` may hold it. */
 /* The site, with its name as --names has it. */
 void tool_export_get_site(const struct tool_export *export, uint32_t number, ttape_site *site);
+/* The symbol, or the address where there is none; `room` may hold it. */
 ttape_string tool_export_label(const ttape_site *site, char room[24]);
 /* The path of a site's module, "" where it is not known. */
 ttape_string tool_export_module(const struct tool_export *export, const ttape_site *site);

@@ -91,6 +91,7 @@ static int prepare(const struct options *options, struct tool_export *export)
 {
     ttape_reader_get_info(export->reader, &export->info);
     export->has_times = export->info.resolution_ns != TTAPE_TIME_NONE;
+    export->has_paths = ttape_reader_path_count(export->reader) != 0;
     struct tool_selection selection = {.to_ns = UINT64_MAX};
     const struct tool_span *time = &options->choice.time;
     int status = tool_select_time(&selection, export->input->name, &export->info, time);

@@ -42,8 +42,7 @@ struct callgrind {
     struct call_edge *edges;
     size_t edge_count, edge_capacity;
     struct tool_map edge_of,
-        signal_of; /* indices by the ends of edges, and by the numbers of signals */
-    bool has_paths;
+        signal_of;           /* indices by the ends of edges, and by the numbers of signals */
     struct tool_names names; /* of frames of paths */
     struct tool_export_path path;
     uint32_t *seen_in; /* by site: the number of the path that it was last seen in */
@@ -160,8 +159,9 @@ static void take_end(void *context, struct tool_walk *walk, struct tool_frame *f
     uint64_t total_ns = frame->self_ns + frame->below_ns;
     grind->functions[frame->id].self_ns += frame->self_ns;
     struct tool_frame *caller = frame > stack->frames ? frame - 1 : NULL;
-    uint32_t path =
-        grind->has_paths && caller == NULL ? tool_export_path_of(grind->export, frame->site) : 0;
+    uint32_t path = caller == NULL && grind->export->has_paths
+                        ? tool_export_path_of(grind->export, frame->site)
+                        : 0;
     uint32_t above = caller != NULL ? (uint32_t)caller->id : add_path(grind, path, total_ns);
     struct call_edge *edge = edge_of(grind, above, (uint32_t)frame->id);
     edge->count++;
@@ -327,8 +327,7 @@ static int run(struct tool_export *export)
                                                    .changed = take_change,
                                                    .skip = take_skip};
     size_t sites = export->info.site_count;
-    struct callgrind grind = {.export = export,
-                              .has_paths = ttape_reader_path_count(export->reader) != 0};
+    struct callgrind grind = {.export = export};
     export->write_site = write_site;
     grind.function_of = tool_allocate(2 * sites, sizeof(uint32_t));
     grind.open_count = tool_allocate(sites, sizeof(uint32_t));

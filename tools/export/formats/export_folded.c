@@ -17,8 +17,7 @@ struct folded {
     struct tool_export *export;
     struct tool_stacks stacks;
     uint64_t last_ns;
-    uint64_t cut_count; /* frames deeper than DEPTH_MAX */
-    bool has_paths;
+    uint64_t cut_count;      /* frames deeper than DEPTH_MAX */
     struct tool_names names; /* of calls with a path, and of frames: their first site */
     struct tool_export_path path;
     /* the line that is written: names of the frames up to some depth */
@@ -78,7 +77,7 @@ static uint32_t node_of_path(struct folded *out, uint32_t path)
 static void make_node(struct folded *out, struct tool_stack *stack, size_t place)
 {
     struct tool_frame *frame = &stack->frames[place];
-    uint32_t path = out->has_paths ? tool_export_path_of(out->export, frame->site) : 0;
+    uint32_t path = out->export->has_paths ? tool_export_path_of(out->export, frame->site) : 0;
     if (path != 0) {
         frame->id = tool_stacks_child(&out->stacks, node_of_path(out, path),
                                       tool_export_same_name(out->export, &out->names, frame->site));
@@ -187,8 +186,7 @@ static int run(struct tool_export *export)
                                                    .end = take_end,
                                                    .changed = take_change,
                                                    .skip = take_skip};
-    struct folded out = {.export = export,
-                         .has_paths = ttape_reader_path_count(export->reader) != 0};
+    struct folded out = {.export = export};
     export->write_site = write_site;
     tool_stacks_open(&out.stacks);
     tool_export_walk(export, &calls, &out);

@@ -72,7 +72,6 @@ struct perfetto {
     pf_annotation *annotations; /* as many as an event can have */
     pf_annotation **annotation_list;
     struct tool_buffer *annotation_texts; /* their names and values */
-    bool has_paths;
     struct tool_export_path path;
 };
 
@@ -397,7 +396,7 @@ static void take_begin(void *context, struct tool_walk *walk, struct tool_frame 
     else
         set_other(out, &make, CATEGORY_SIGNAL, frame->signal);
     add_values(out, &make, now, frame->kind);
-    if (out->has_paths)
+    if (out->export->has_paths)
         add_path(out, &make, frame->site);
     put_event(out, &make);
 }
@@ -473,9 +472,7 @@ static int run(struct tool_export *export)
                                                    .end = take_end,
                                                    .point = take_point,
                                                    .changed = take_change};
-    struct perfetto out = {.export = export,
-                           .last_process = TTAPE_NONE,
-                           .has_paths = ttape_reader_path_count(export->reader) != 0};
+    struct perfetto out = {.export = export, .last_process = TTAPE_NONE};
     out.site_kinds = tool_allocate(export->info.site_count, sizeof(uint8_t));
     out.has_location = tool_allocate(export->info.site_count, sizeof(bool));
     out.annotations = tool_allocate(ANNOTATIONS, sizeof(pf_annotation));

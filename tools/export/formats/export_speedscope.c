@@ -28,7 +28,6 @@ struct speedscope {
     struct used_frame *used;
     size_t used_count, used_capacity;
     uint64_t profile_count, line_count; /* lines of this profile */
-    bool has_paths;
 };
 
 /* {"name":"...","file":"...","line":1} */
@@ -104,7 +103,7 @@ static void put_path(struct speedscope *scope, char type, const struct tool_fram
 static void open_frame(struct speedscope *scope, const struct tool_stack *stack,
                        const struct tool_frame *frame, uint64_t time_ns)
 {
-    if (scope->has_paths && frame == stack->frames)
+    if (scope->export->has_paths && frame == stack->frames)
         put_path(scope, 'O', frame, time_ns);
     put_line(scope, 'O', frame->id, time_ns);
 }
@@ -113,7 +112,7 @@ static void close_frame(struct speedscope *scope, const struct tool_stack *stack
                         const struct tool_frame *frame, uint64_t time_ns)
 {
     put_line(scope, 'C', frame->id, time_ns);
-    if (scope->has_paths && frame == stack->frames)
+    if (scope->export->has_paths && frame == stack->frames)
         put_path(scope, 'C', frame, time_ns);
 }
 
@@ -213,9 +212,7 @@ static int run(struct tool_export *export)
                                                    .end = take_end,
                                                    .changed = take_change,
                                                    .stream_end = take_stream_end};
-    struct speedscope scope = {.export = export,
-                               .origin_ns = tool_export_origin(export),
-                               .has_paths = ttape_reader_path_count(export->reader) != 0};
+    struct speedscope scope = {.export = export, .origin_ns = tool_export_origin(export)};
     export->write_site = write_site;
     scope.index_of = tool_allocate(export->info.site_count, sizeof(uint32_t));
     put_head(&scope);
