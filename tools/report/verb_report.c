@@ -11,7 +11,6 @@
 #include "tools/command/tool.h"
 #include "tools/report/report_view.h"
 
-#define DAMAGE_SHOWN    20u
 #define IDS_DEFAULT     10u       /* rows: each may take as long as a partition */
 #define SWITCHES_EVENTS 30000000u /* a second of decoding */
 #define SITES_MOST      1024u     /* functions of one name */
@@ -101,6 +100,7 @@ struct asking {
     const regex_t *regex;
     uint32_t sites[SITES_MOST], site_count;
     uint64_t damage_count;
+    int status; /* damage that was met is a loss */
 };
 
 /* ---- callbacks ---- */
@@ -146,8 +146,7 @@ static void note_damage(void *context, uint32_t partition, const ttape_error *er
 {
     struct asking *ask = context;
     (void)partition;
-    if (ask->damage_count++ < DAMAGE_SHOWN)
-        tool_fail_error(ask->input->name, error);
+    (void)tool_input_go_on(ask->input, error, &ask->damage_count, &ask->status);
 }
 
 /* ---- making ---- */
@@ -333,7 +332,7 @@ static int show(struct tool_report *view, struct asking *ask)
                                       tool_jobs(ask->options->jobs));
     if (status == TOOL_OK)
         status = print(ask->options, view);
-    return status == TOOL_OK && ask->damage_count > 0 ? TOOL_LOSS : status;
+    return status == TOOL_OK ? ask->status : status;
 }
 
 static int run(void *context, const struct tool_input *input)

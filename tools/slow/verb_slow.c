@@ -10,9 +10,8 @@
 #include "tools/command/tool.h"
 #include "tools/slow/slow_view.h"
 
-#define DAMAGE_SHOWN 20u
-#define LIMIT_USUAL  10u
-#define LIMIT_MOST   (1u << 20)
+#define LIMIT_USUAL 10u
+#define LIMIT_MOST  (1u << 20)
 
 struct options {
     const char *function;
@@ -68,6 +67,7 @@ struct asking {
     const struct tool_input *input;
     uint8_t *selected; /* by site; NULL: all */
     uint64_t damage_count;
+    int status; /* damage that was met is a loss */
 };
 
 static bool selects(void *context, uint32_t site)
@@ -80,8 +80,7 @@ static void note_damage(void *context, uint32_t partition, const ttape_error *er
 {
     struct asking *ask = context;
     (void)partition;
-    if (ask->damage_count++ < DAMAGE_SHOWN)
-        tool_fail_error(ask->input->name, error);
+    (void)tool_input_go_on(ask->input, error, &ask->damage_count, &ask->status);
 }
 
 const char *tool_slow_id(const ttape_longest_call *call, char *buffer)
@@ -173,7 +172,7 @@ static int find(const struct options *options, struct tool_slow *view, struct as
     if (status == TOOL_OK)
         status = print(options, view);
     ttape_longest_close(longest);
-    return status == TOOL_OK && ask->damage_count > 0 ? TOOL_LOSS : status;
+    return status == TOOL_OK ? ask->status : status;
 }
 
 static int run(void *context, const struct tool_input *input)
