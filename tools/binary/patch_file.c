@@ -5,6 +5,7 @@
 
 #include "tools/binary/patch/patchable.h"
 #include "tools/binary/patch_file.h"
+#include "tools/binary/plan_code.h"
 #include "tools/binary/plan_store.h"
 
 static bool holds(const struct ttp_patch_head *head, uint64_t at, uint64_t count, uint64_t each)
@@ -41,25 +42,15 @@ static bool check(struct tool_patch_given *given)
 
 static const char *make_patch(int fd, const struct stat *status, struct tool_patch_given *given)
 {
-    struct tool_plan_input input = {0};
-    struct tool_image *image = malloc(sizeof *image);
-    struct tool_code code = {0};
+    struct tool_plan_code module;
     struct tool_patch patch = {0};
-    const char *reason = image == NULL ? "there is no memory for it" : NULL;
+    const char *reason = tool_plan_code_open(&module, fd, status, tool_code_open_whole);
     if (reason == NULL)
-        reason = tool_plan_module_read(fd, status, &input);
-    if (reason == NULL)
-        reason = tool_image_open(image, input.bytes, input.size_bytes);
-    if (reason == NULL)
-        reason = tool_code_open_whole(&code, image);
-    if (reason == NULL)
-        reason = tool_patch_open(&patch, &code);
+        reason = tool_patch_open(&patch, &module.code);
     if (reason == NULL)
         reason = tool_patch_make(&patch, &given->bytes, &given->size_bytes);
     tool_patch_close(&patch);
-    tool_code_close(&code);
-    tool_plan_input_close(&input);
-    free(image);
+    tool_plan_code_close(&module);
     return reason;
 }
 

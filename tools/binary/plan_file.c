@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tools/binary/code/plan_make.h"
+#include "tools/binary/plan_code.h"
 #include "tools/binary/plan_store.h"
 
 /* A plan in the cache, if it is one, and whole. */
@@ -23,21 +24,11 @@ static uint8_t *read_plan(int folder, const char *name, size_t *size_bytes)
 
 static const char *make_plan(int fd, const struct stat *status, uint8_t **plan, size_t *size_bytes)
 {
-    struct tool_plan_input input = {0};
-    struct tool_image *image = malloc(sizeof *image);
-    struct tool_code code = {0};
-    const char *reason = image == NULL ? "there is no memory for it" : NULL;
+    struct tool_plan_code module;
+    const char *reason = tool_plan_code_open(&module, fd, status, tool_code_open);
     if (reason == NULL)
-        reason = tool_plan_module_read(fd, status, &input);
-    if (reason == NULL)
-        reason = tool_image_open(image, input.bytes, input.size_bytes);
-    if (reason == NULL)
-        reason = tool_code_open(&code, image);
-    if (reason == NULL)
-        reason = tool_plan_make(&code, plan, size_bytes);
-    tool_code_close(&code);
-    tool_plan_input_close(&input);
-    free(image);
+        reason = tool_plan_make(&module.code, plan, size_bytes);
+    tool_plan_code_close(&module);
     return reason;
 }
 

@@ -1,0 +1,22 @@
+/* The code of a module that a plan is made of. */
+#ifndef TOOL_PLAN_CODE_H
+#define TOOL_PLAN_CODE_H
+
+#include <sys/stat.h>
+
+#include "tools/binary/code/code.h"
+#include "tools/binary/plan_file.h"
+
+struct tool_plan_code {
+    struct tool_plan_input input;
+    struct tool_image *image;
+    struct tool_code code;
+};
+
+/* Reads an open module; `open` is tool_code_open, or its whole form. Returns NULL, or why not
+ * (static text). Close it in any case. */
+const char *tool_plan_code_open(struct tool_plan_code *module, int fd, const struct stat *status,
+                                const char *(*open)(struct tool_code *, const struct tool_image *));
+void tool_plan_code_close(struct tool_plan_code *module);
+
+#endif
