@@ -105,6 +105,19 @@ void tool_json_text(struct tool_json *json, const char *key, const char *value)
     tool_json_string(json, key, (ttape_string){value, strlen(value)});
 }
 
+void tool_json_hex(struct tool_json *json, const char *key, const uint8_t *bytes, size_t count)
+{
+    lead(json, key);
+    tool_output_text(json->out, "\"");
+    for (size_t i = 0; i < count; i++) {
+        char *at = tool_output_reserve(json->out, 2);
+        at[0] = "0123456789abcdef"[bytes[i] >> 4];
+        at[1] = "0123456789abcdef"[bytes[i] & 15];
+        tool_output_commit(json->out, at + 2);
+    }
+    tool_output_text(json->out, "\"");
+}
+
 void tool_json_number_if(struct tool_json *json, const char *key, bool is_known, uint64_t value)
 {
     if (is_known)

@@ -27,6 +27,8 @@ void tool_json_bool(struct tool_json *json, const char *key, bool value);
 void tool_json_null(struct tool_json *json, const char *key);
 void tool_json_string(struct tool_json *json, const char *key, ttape_string value);
 void tool_json_text(struct tool_json *json, const char *key, const char *value);
+/* Bytes as a text of two hexadecimal digits each. */
+void tool_json_hex(struct tool_json *json, const char *key, const uint8_t *bytes, size_t count);
 /* null where the number is not known, or the text is empty. */
 void tool_json_number_if(struct tool_json *json, const char *key, bool is_known, uint64_t value);
 void tool_json_string_if(struct tool_json *json, const char *key, ttape_string value);

@@ -9,11 +9,10 @@ static ttape_string text_of(const char *text) { return (ttape_string){text, strl
 
 static void put_hex(struct tool_json *json, const char *key, const uint8_t *bytes, size_t count)
 {
-    char text[2 * 2 * TTP_PLAN_WINDOW_MAX + 1];
-    text[0] = 0;
-    for (size_t i = 0; i < count && i < 2 * TTP_PLAN_WINDOW_MAX; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", bytes[i]);
-    tool_json_string_if(json, key, text_of(text));
+    if (count > 0)
+        tool_json_hex(json, key, bytes, count);
+    else
+        tool_json_null(json, key);
 }
 
 static void put_site(struct tool_binary *binary, struct tool_json *json, size_t number)

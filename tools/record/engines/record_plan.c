@@ -30,8 +30,9 @@ struct exits {
     enum ttp_patch_reason reason;
 };
 
+/* Into `reasons`, too, where it is given. */
 static struct exits count_exits(const struct planned *planned,
-                                const struct ttp_patch_function *function)
+                                const struct ttp_patch_function *function, uint64_t *reasons)
 {
     struct exits exits = {0};
     for (uint32_t i = 1; i < function->probe_count; i++) {
@@ -40,6 +41,8 @@ static struct exits count_exits(const struct planned *planned,
             continue;
         exits.count++;
         exits.can += probe.reason == TTP_PATCH_CAN;
+        if (reasons != NULL)
+            reasons[probe.reason % TTP_PATCH_REASONS]++;
         if (exits.reason == TTP_PATCH_CAN)
             exits.reason = probe.reason;
     }
@@ -58,15 +61,11 @@ static void take(void *context, uint32_t number, ttape_string name, bool is_chos
     planned->entry_reasons[reason % TTP_PATCH_REASONS]++;
     if (reason != TTP_PATCH_CAN)
         return;
-    struct exits exits = count_exits(planned, &function);
+    struct exits exits = count_exits(planned, &function, planned->exit_reasons);
     planned->entries++;
     planned->exits += exits.count;
     planned->exits_can += exits.can;
     planned->exits_all += exits.count == exits.can;
-    for (uint32_t i = 1; i < function.probe_count; i++) {
-        struct ttp_patch_probe probe = tool_patch_probe_at(planned->given, &function, i);
-        planned->exit_reasons[probe.reason % TTP_PATCH_REASONS] += probe.kind != TTP_PATCH_HOST;
-    }
 }
 
 /* -- for people -- */
@@ -103,7 +102,7 @@ static void print_row(const struct planned *planned, struct tool_table *table, u
 {
     struct ttp_patch_function function = tool_patch_function_at(planned->given, number);
     struct ttp_patch_probe entry = tool_patch_probe_at(planned->given, &function, 0);
-    struct exits exits = count_exits(planned, &function);
+    struct exits exits = count_exits(planned, &function, NULL);
     enum ttp_patch_reason reason = entry.reason != TTP_PATCH_CAN ? entry.reason : exits.reason;
     tool_table_printf(table, TOOL_PLAIN, "%x", function.start);
     tool_table_text(table, TOOL_PLAIN, planned->names[number]);
@@ -143,17 +142,6 @@ static void print_text(const struct planned *planned, struct tool_output *out)
 
 /* -- for programs -- */
 
-static void put_hex(struct tool_json *json, const char *key, const uint8_t *bytes, size_t count)
-{
-    static const char digits[] = "0123456789abcdef";
-    char text[2 * 256 + 1];
-    for (size_t i = 0; i < count && i < 256; i++) {
-        text[2 * i] = digits[bytes[i] >> 4];
-        text[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    tool_json_string(json, key, (ttape_string){text, 2 * (count < 256 ? count : 256)});
-}
-
 static void put_fixups(const struct planned *planned, struct tool_json *json,
                        const struct ttp_patch_probe *probe)
 {
@@ -187,10 +175,10 @@ static void put_probe(const struct planned *planned, struct tool_json *json,
     if (probe->reason == TTP_PATCH_CAN) {
         tool_json_bool(json, "pad", (probe->flags & TTP_PATCH_PAD) != 0);
         tool_json_bool(json, "pushes", (probe->flags & TTP_PATCH_PUSHES) != 0);
-        put_hex(json, "original", bytes, probe->window_bytes);
-        put_hex(json, "before", bytes + probe->window_bytes, probe->before_bytes);
-        put_hex(json, "after", bytes + probe->window_bytes + probe->before_bytes,
-                probe->after_bytes);
+        tool_json_hex(json, "original", bytes, probe->window_bytes);
+        tool_json_hex(json, "before", bytes + probe->window_bytes, probe->before_bytes);
+        tool_json_hex(json, "after", bytes + probe->window_bytes + probe->before_bytes,
+                      probe->after_bytes);
         put_fixups(planned, json, probe);
     }
     tool_json_end(json, '}');
@@ -228,7 +216,7 @@ static void print_json(const struct planned *planned, struct tool_output *out)
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
     tool_json_text(&json, "module", planned->path);
-    put_hex(&json, "build_id", head->build_id, head->build_id_bytes % 33);
+    tool_json_hex(&json, "build_id", head->build_id, head->build_id_bytes % 33);
     tool_json_number(&json, "all_functions", head->function_count);
     tool_json_number(&json, "chosen_functions", planned->chosen);
     tool_json_number(&json, "patched_functions", planned->entries);
