@@ -144,10 +144,7 @@ static bool is_as_planned(const struct patching *p, const struct ttp_plan_site *
 {
     const uint8_t *planned = (const uint8_t *)ttp_plan_at(p->plan, p->plan->bytes_at) + site->bytes;
     const uint8_t *there = (const uint8_t *)(p->area.bias + site->window);
-    for (uint32_t i = 0; i < site->window_bytes; i++)
-        if (there[i] != planned[i])
-            return false;
-    return true;
+    return ttp_is_same(there, planned, site->window_bytes);
 }
 
 /* Stubs of all sites that can have one; the others' `after` stays 0. */

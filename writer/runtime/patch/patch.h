@@ -58,10 +58,17 @@ const void *ttp_plan_file_map(const char *path, uint64_t bytes_max, uint64_t *si
 void ttp_plan_file_unmap(const void *file, uint64_t size_bytes);
 /* NULL: there is none that can be used. */
 const struct ttp_plan_head *ttp_plan_map(const uint8_t *build_id, uint32_t build_id_bytes);
-void ttp_plan_unmap(const struct ttp_plan_head *plan);
-static inline const void *ttp_plan_at(const struct ttp_plan_head *plan, uint64_t offset)
+/* A table of a plan of either kind. */
+static inline const void *ttp_plan_at(const void *plan, uint64_t offset)
 {
     return (const uint8_t *)plan + offset;
+}
+static inline bool ttp_is_same(const uint8_t *a, const uint8_t *b, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
 }
 
 /* seen_modules.c: NULL, false: there is none, no room. */

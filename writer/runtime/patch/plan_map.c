@@ -95,11 +95,9 @@ static bool check(const struct ttp_plan_head *head, uint64_t size, const uint8_t
     if (size < sizeof(*head) || head->magic != TTP_PLAN_MAGIC ||
         head->version != TTP_PLAN_VERSION || head->head_bytes != sizeof(*head) ||
         head->total_bytes != size || head->build_id_bytes != count || head->machine != 62 ||
-        head->site_count > TTP_PLAN_SITES_MAX || head->row_count > TTP_PLAN_ROWS_MAX)
+        head->site_count > TTP_PLAN_SITES_MAX || head->row_count > TTP_PLAN_ROWS_MAX ||
+        !ttp_is_same(head->build_id, build_id, count))
         return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (head->build_id[i] != build_id[i])
-            return false;
     if (!holds(head, head->sites_at, head->site_count, sizeof(struct ttp_plan_site)) ||
         !holds(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
         !holds(head, head->rows_at, head->row_count, sizeof(struct ttp_plan_row)) ||
@@ -124,9 +122,4 @@ const struct ttp_plan_head *ttp_plan_map(const uint8_t *build_id, uint32_t build
         return head;
     ttp_plan_file_unmap(head, size_bytes);
     return NULL;
-}
-
-void ttp_plan_unmap(const struct ttp_plan_head *plan)
-{
-    ttp_plan_file_unmap(plan, plan->total_bytes);
 }

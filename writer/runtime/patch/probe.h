@@ -59,10 +59,6 @@ void ttp_probe_enter_entry(void);
 void ttp_probe_exit_entry(void);
 
 /* probe_plan.c: NULL: there is none that can be used. */
-static inline const void *ttp_patch_at(const struct ttp_patch_head *plan, uint64_t offset)
-{
-    return (const uint8_t *)plan + offset;
-}
 const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_module_seen *module);
 void ttp_patch_plan_unmap(const struct ttp_patch_head *plan);
 /* Behind its head a bit for each function. */

@@ -28,7 +28,7 @@ static bool check_window(const struct ttp_patch_head *head, const struct ttp_pat
 
 static bool check_fixups(const struct ttp_patch_head *head, const struct ttp_patch_probe *probe)
 {
-    const struct ttp_plan_fixup *fixups = ttp_patch_at(head, head->fixups_at);
+    const struct ttp_plan_fixup *fixups = ttp_plan_at(head, head->fixups_at);
     for (uint32_t i = 0; i < probe->fixup_count; i++) {
         const struct ttp_plan_fixup *fixup = &fixups[probe->first_fixup + i];
         uint32_t end = fixup->at < probe->before_bytes
@@ -42,8 +42,8 @@ static bool check_fixups(const struct ttp_patch_head *head, const struct ttp_pat
 
 static bool check_functions(const struct ttp_patch_head *head)
 {
-    const struct ttp_patch_function *functions = ttp_patch_at(head, head->functions_at);
-    const struct ttp_patch_probe *probes = ttp_patch_at(head, head->probes_at);
+    const struct ttp_patch_function *functions = ttp_plan_at(head, head->functions_at);
+    const struct ttp_patch_probe *probes = ttp_plan_at(head, head->probes_at);
     uint32_t next = 0;
     for (uint32_t i = 0; i < head->function_count; i++) {
         const struct ttp_patch_function *function = &functions[i];
@@ -65,17 +65,16 @@ static bool check(const struct ttp_patch_head *head, uint64_t size,
         head->version != TTP_PATCH_VERSION || head->head_bytes != sizeof(*head) ||
         head->total_bytes != size || head->build_id_bytes != module->build_id_size ||
         head->machine != 62 || head->code_start > head->code_end ||
-        head->function_count > TTP_PATCH_FUNCTIONS_MAX || head->probe_count > TTP_PATCH_PROBES_MAX)
+        head->function_count > TTP_PATCH_FUNCTIONS_MAX ||
+        head->probe_count > TTP_PATCH_PROBES_MAX ||
+        !ttp_is_same(head->build_id, module->build_id, module->build_id_size))
         return false;
-    for (uint32_t i = 0; i < module->build_id_size; i++)
-        if (head->build_id[i] != module->build_id[i])
-            return false;
     if (!holds(head, head->functions_at, head->function_count, sizeof(struct ttp_patch_function)) ||
         !holds(head, head->probes_at, head->probe_count, sizeof(struct ttp_patch_probe)) ||
         !holds(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
         !holds(head, head->bytes_at, head->byte_count, 1) || !check_functions(head))
         return false;
-    const struct ttp_patch_probe *probes = ttp_patch_at(head, head->probes_at);
+    const struct ttp_patch_probe *probes = ttp_plan_at(head, head->probes_at);
     for (uint32_t i = 0; i < head->probe_count; i++)
         if (probes[i].reason == TTP_PATCH_CAN &&
             (!check_window(head, &probes[i]) || !check_fixups(head, &probes[i])))

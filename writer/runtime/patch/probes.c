@@ -35,12 +35,9 @@ static bool is_entry_there(const struct probing *p, uint32_t function)
 static bool is_as_planned(const struct probing *p, const struct ttp_patch_probe *probe)
 {
     const struct ttp_patch_head *plan = p->wish->plan;
-    const uint8_t *planned = (const uint8_t *)ttp_patch_at(plan, plan->bytes_at) + probe->bytes;
+    const uint8_t *planned = (const uint8_t *)ttp_plan_at(plan, plan->bytes_at) + probe->bytes;
     const uint8_t *there = (const uint8_t *)(p->wish->info->dlpi_addr + probe->window);
-    for (uint32_t i = 0; i < probe->window_bytes; i++)
-        if (there[i] != planned[i])
-            return false;
-    return true;
+    return ttp_is_same(there, planned, probe->window_bytes);
 }
 
 /* Return addresses that nobody has called for are not returned to there. rdsspq does nothing where
@@ -96,8 +93,8 @@ static bool make_stub(const struct probing *p, struct ttp_probe_stub *stub,
                       const struct ttp_patch_probe *probe, uint64_t back)
 {
     const struct ttp_patch_head *plan = p->wish->plan;
-    const struct ttp_plan_fixup *fixups = ttp_patch_at(plan, plan->fixups_at);
-    const uint8_t *bytes = ttp_patch_at(plan, plan->bytes_at);
+    const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
+    const uint8_t *bytes = ttp_plan_at(plan, plan->bytes_at);
     uint64_t bias = p->wish->info->dlpi_addr;
     const struct ttp_probe_site site = {
         .probe = probe,
@@ -250,8 +247,8 @@ void ttp_probes_patch(const struct ttp_probe_wish *wish)
     const struct ttp_patch_head *plan = wish->plan;
     struct probing p = {.wish = wish,
                         .has_shadow_stack = has_shadow_stack(),
-                        .functions = ttp_patch_at(plan, plan->functions_at),
-                        .probes = ttp_patch_at(plan, plan->probes_at)};
+                        .functions = ttp_plan_at(plan, plan->functions_at),
+                        .probes = ttp_plan_at(plan, plan->probes_at)};
     count_chosen(&p);
     size_t taken_bytes = ((size_t)(plan->code_end - plan->code_start) / 64 + 1) * sizeof(uint64_t);
     long taken = ttp_room_map(taken_bytes);

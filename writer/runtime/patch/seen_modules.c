@@ -81,12 +81,8 @@ bool ttp_seen_module_unmiss(const struct ttp_module_seen *module)
 
 static bool is_build_of(const struct ttp_plan_head *plan, const struct ttp_module_seen *module)
 {
-    if (plan == NULL || plan->build_id_bytes != module->build_id_size)
-        return false;
-    for (uint32_t i = 0; i < plan->build_id_bytes; i++)
-        if (plan->build_id[i] != module->build_id[i])
-            return false;
-    return true;
+    return plan != NULL && plan->build_id_bytes == module->build_id_size &&
+           ttp_is_same(plan->build_id, module->build_id, plan->build_id_bytes);
 }
 
 const struct ttp_plan_head *ttp_seen_module_again(const struct ttp_module_seen *module,

@@ -245,21 +245,22 @@ static void draw_serial(struct ttp_thread_page *page, bool is_child)
         return; /* its destructors run: the same thread goes on */
     if (ttp_process.page->image == 0)
         ttp_tell_tracer(TTP_MARK_STREAM, &given);
+    bool is_traced = given.serial != 0;
+    if (!is_traced) {
+        given.started = ttp_arena.head.clock == TTP_CLOCK_NONE ? 0 : ttp_process.clock();
+        given.serial = __atomic_add_fetch(&ttp_arena.head.next_serial, 1, __ATOMIC_RELAXED);
+        given.image = given.serial;
+    }
     ttp_thread.sequence = given.sequence;
     ttp_thread.process_id = process;
-    ttp_thread.started = given.serial != 0                        ? given.started
-                         : ttp_arena.head.clock == TTP_CLOCK_NONE ? 0
-                                                                  : ttp_process.clock();
-    ttp_thread.serial = given.serial != 0
-                            ? given.serial
-                            : __atomic_add_fetch(&ttp_arena.head.next_serial, 1, __ATOMIC_RELAXED);
-    if (!__atomic_compare_exchange_n(&ttp_process.page->image, &none,
-                                     given.serial != 0 ? given.image : ttp_thread.serial, false,
+    ttp_thread.started = given.started;
+    ttp_thread.serial = given.serial;
+    if (!__atomic_compare_exchange_n(&ttp_process.page->image, &none, given.image, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return;
-    page->has_pending_process = given.serial == 0; /* the tracer has written it */
+    page->has_pending_process = !is_traced; /* the tracer has written it */
     page->pending_parent = ttp_process.last_image;
-    if (given.serial != 0)
+    if (is_traced)
         ttp_process.last_image = given.image;
     if (!is_child)
         ttp_note_image();
