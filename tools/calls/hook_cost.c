@@ -4,9 +4,9 @@
  * the cost is told as the least that it was. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "tools/calls/hook_cost.h"
+#include "tools/io/input.h"
 #include "tools/io/table.h"
 
 #define PARTITIONS_MOST 16u  /* that are looked at */
@@ -14,13 +14,10 @@
 
 static bool is_ours(const ttape_reader *reader)
 {
-    static const char key[] = "recorder", name[] = "tracetape ";
     ttape_metadata_entry entry;
     for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
-        if (entry.type == TTAPE_METADATA_TEXT && entry.key.size_bytes == sizeof key - 1 &&
-            memcmp(entry.key.data, key, sizeof key - 1) == 0)
-            return entry.text.size_bytes >= sizeof name - 1 &&
-                   memcmp(entry.text.data, name, sizeof name - 1) == 0;
+        if (entry.type == TTAPE_METADATA_TEXT && tool_text_is(entry.key, "recorder"))
+            return tool_text_begins(entry.text, "tracetape ");
     return false;
 }
 

@@ -2,7 +2,6 @@
  * also stand for calls that record left out on purpose, two events each: the metadata count them.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "tools/calls/losses.h"
 #include "tools/command/tool.h"
@@ -11,8 +10,7 @@ static uint64_t add(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64
 
 static bool is_key(const ttape_metadata_entry *entry, const char *key)
 {
-    return entry->type == TTAPE_METADATA_NUMBER && entry->key.size_bytes == strlen(key) &&
-           memcmp(entry->key.data, key, strlen(key)) == 0;
+    return entry->type == TTAPE_METADATA_NUMBER && tool_text_is(entry->key, key);
 }
 
 static uint64_t sum_of(const ttape_reader *reader, const char *key)

@@ -31,8 +31,7 @@ bool tool_dump_parse_origin(const char *text, void *into)
 static bool is_key(const ttape_metadata_entry *entry, uint32_t scope, const char *key)
 {
     return entry->scope == scope && entry->type == TTAPE_METADATA_NUMBER &&
-           entry->key.size_bytes == strlen(key) &&
-           memcmp(entry->key.data, key, entry->key.size_bytes) == 0;
+           tool_text_is(entry->key, key);
 }
 
 /* The last value of the key stands. */

@@ -170,8 +170,7 @@ static void json_unrecorded(struct printing *print)
 
 static bool is_key(const ttape_metadata_entry *entry, const char *key)
 {
-    return entry->type == TTAPE_METADATA_NUMBER && entry->key.size_bytes == strlen(key) &&
-           memcmp(entry->key.data, key, entry->key.size_bytes) == 0;
+    return entry->type == TTAPE_METADATA_NUMBER && tool_text_is(entry->key, key);
 }
 
 /* How the command ended, of each recording that is in the file. */

@@ -55,8 +55,7 @@ static bool is_named(const struct tool_graph *graph, uint32_t site, const char *
 {
     ttape_site found;
     return ttape_reader_get_site(graph->input->reader, site, &found) == TTAPE_OK &&
-           found.symbol.size_bytes == strlen(name) &&
-           memcmp(found.symbol.data, name, found.symbol.size_bytes) == 0;
+           tool_text_is(found.symbol, name);
 }
 
 /* Markers of any scope are one function; TTAPE_NONE: there is none. */

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <tracetape/reader.h>
 
@@ -37,5 +38,17 @@ int tool_input_check_end(const struct tool_input *input);
  * TOOL_CANNOT. */
 bool tool_input_go_on(const struct tool_input *input, const ttape_error *err, uint64_t *count,
                       int *status);
+
+/* Texts of a trace have no zero behind them. */
+static inline bool tool_text_begins(ttape_string text, const char *start)
+{
+    size_t size_bytes = strlen(start);
+    return text.size_bytes >= size_bytes && memcmp(text.data, start, size_bytes) == 0;
+}
+
+static inline bool tool_text_is(ttape_string text, const char *word)
+{
+    return text.size_bytes == strlen(word) && tool_text_begins(text, word);
+}
 
 #endif

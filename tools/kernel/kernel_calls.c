@@ -5,6 +5,8 @@
 
 #include <tracetape/syscalls.h>
 
+#include "tools/io/input.h"
+
 const struct tool_kernel_class tool_kernel_classes[] = {
     {"file", 'F'},   {"desc", 'D'},  {"network", 'N'}, {"process", 'P'},
     {"signal", 'S'}, {"ipc", 'I'},   {"memory", 'M'},  {"wait", 'W'},
@@ -309,8 +311,7 @@ const struct tool_kernel_call *tool_kernel_call_numbered(uint32_t number)
 static bool is_named(uint32_t number, ttape_string name)
 {
     const char *known = ttape_system_call_name(number);
-    return known != NULL && strlen(known) == name.size_bytes &&
-           memcmp(known, name.data, name.size_bytes) == 0;
+    return known != NULL && tool_text_is(name, known);
 }
 
 static uint32_t number_named(ttape_string name)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "tools/io/input.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_flags.h"
 
@@ -260,8 +261,7 @@ const char *tool_kernel_letters(const struct tool_call_values *call)
 static bool is_within(ttape_string text, const char *path)
 {
     size_t size = strlen(path);
-    return text.size_bytes >= size && memcmp(text.data, path, size) == 0 &&
-           (text.size_bytes == size || text.data[size] == '/');
+    return tool_text_begins(text, path) && (text.size_bytes == size || text.data[size] == '/');
 }
 
 bool tool_kernel_has_path(const struct tool_call_values *call, const char *path)

@@ -133,12 +133,9 @@ static bool is_idle(void *context, uint32_t site)
     ttape_site found;
     if (options->no_idle || ttape_reader_get_site(ask->input->reader, site, &found) != TTAPE_OK)
         return false;
-    for (size_t i = 0; i < options->idle.count; i++) {
-        const char *name = options->idle.words[i];
-        if (found.symbol.size_bytes == strlen(name) &&
-            memcmp(found.symbol.data, name, found.symbol.size_bytes) == 0)
+    for (size_t i = 0; i < options->idle.count; i++)
+        if (tool_text_is(found.symbol, options->idle.words[i]))
             return true;
-    }
     return ttape_is_idle_name(found.symbol);
 }
 

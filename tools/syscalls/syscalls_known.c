@@ -4,21 +4,9 @@
 
 #include "tools/syscalls/syscalls_view.h"
 
-static bool is_key(const ttape_metadata_entry *entry, const char *key)
-{
-    return entry->key.size_bytes == strlen(key) &&
-           memcmp(entry->key.data, key, entry->key.size_bytes) == 0;
-}
-
-static bool starts_with(const ttape_metadata_entry *entry, const char *key)
-{
-    return entry->key.size_bytes > strlen(key) && memcmp(entry->key.data, key, strlen(key)) == 0;
-}
-
 static bool is_text(const ttape_metadata_entry *entry, const char *text)
 {
-    return entry->type == TTAPE_METADATA_TEXT && entry->text.size_bytes == strlen(text) &&
-           memcmp(entry->text.data, text, entry->text.size_bytes) == 0;
+    return entry->type == TTAPE_METADATA_TEXT && tool_text_is(entry->text, text);
 }
 
 void tool_sys_find_known(const ttape_reader *reader, struct tool_sys_known *known)
@@ -26,15 +14,16 @@ void tool_sys_find_known(const ttape_reader *reader, struct tool_sys_known *know
     ttape_metadata_entry entry;
     *known = (struct tool_sys_known){0};
     for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
-        if (is_key(&entry, "syscalls_engine"))
+        if (tool_text_is(entry.key, "syscalls_engine"))
             known->engine = is_text(&entry, "ptrace") ? "ptrace" : "in-process";
-        else if (is_key(&entry, "syscalls_from"))
+        else if (tool_text_is(entry.key, "syscalls_from"))
             known->from = is_text(&entry, "attach")              ? "attach"
                           : is_text(&entry, "first instruction") ? "first instruction"
                                                                  : "constructor";
-        else if (entry.type == TTAPE_METADATA_NUMBER && starts_with(&entry, "syscalls_unseen_"))
+        else if (entry.type == TTAPE_METADATA_NUMBER &&
+                 tool_text_begins(entry.key, "syscalls_unseen_"))
             known->unseen += entry.number;
-        else if (entry.type == TTAPE_METADATA_NUMBER && starts_with(&entry, "unrecorded_"))
+        else if (entry.type == TTAPE_METADATA_NUMBER && tool_text_begins(entry.key, "unrecorded_"))
             known->unrecorded += entry.number;
 }
 

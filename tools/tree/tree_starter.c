@@ -33,8 +33,7 @@ static bool is_start(const ttape_reader *reader, const ttape_event_item *item)
            item->values[0].type == TTAPE_VALUE_UNSIGNED &&
            item->values[1].type == TTAPE_VALUE_UNSIGNED &&
            ttape_reader_get_site(reader, item->event.site, &site) == TTAPE_OK &&
-           site.symbol.size_bytes == strlen(FACT_START) &&
-           memcmp(site.symbol.data, FACT_START, site.symbol.size_bytes) == 0;
+           tool_text_is(site.symbol, FACT_START);
 }
 
 bool tool_tree_starter(const struct tool_tree *view, uint32_t stream, uint64_t *tid)
