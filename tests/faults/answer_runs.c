@@ -1,34 +1,10 @@
-/* Runs of the library that ask a reader something, and reading a whole file. Nothing in here
- * asserts. */
+/* Runs of the library that ask a reader something. Nothing in here asserts. */
 #include <tracetape/longest.h>
 #include <tracetape/reach.h>
-
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "api_runs.h"
 
 #include "../unit/test_reader_fixture.h"
-
-uint8_t *ttest_api_load(const char *folder, const char *name, size_t *size_bytes)
-{
-    char path[256];
-    struct stat info;
-    ttest_api_path(folder, name, path);
-    int fd = open(path, O_RDONLY);
-    if (fd < 0)
-        return NULL;
-    uint8_t *data = fstat(fd, &info) == 0 ? malloc((size_t)info.st_size + 1) : NULL;
-    *size_bytes = (size_t)info.st_size;
-    if (data != NULL && read(fd, data, *size_bytes) != (ssize_t)*size_bytes) {
-        free(data);
-        data = NULL;
-    }
-    (void)close(fd);
-    return data;
-}
 
 /* Few calls and many, with what is decoded for each. */
 ttape_status ttest_find_longest(struct ttest_run *run, ttape_reader *reader)

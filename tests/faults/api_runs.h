@@ -39,8 +39,6 @@ extern const int ttest_api_run_count;
 
 /* Makes the traces. */
 void ttest_api_prepare(const char *folder);
-/* A file's bytes, to be freed; NULL: it is not there. */
-uint8_t *ttest_api_load(const char *folder, const char *name, size_t *size_bytes);
 void ttest_api_path(const char *folder, const char *name, char path[256]);
 void ttest_api_mix(struct ttest_run *run, const void *data, size_t size_bytes);
 /* Writes out.ttape, under a name that is there when all is. */
