@@ -3,14 +3,10 @@
 
 #include "format/base/fail.h"
 #include "format/base/sized.h"
+#include "reader/base/choice.h"
 #include "reader/calls/call_cursor.h"
 
 #define MEMORY_BYTES_DEFAULT (1024ull << 20)
-
-static ttape_status bad_argument(ttape_error *err, const char *what)
-{
-    return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "%s", what);
-}
 
 static ttape_status take_options(ttape_call_options *out, const ttape_call_options *options,
                                  ttape_error *err)
@@ -19,11 +15,8 @@ static ttape_status take_options(ttape_call_options *out, const ttape_call_optio
     if (options != NULL)
         TTP_TRY(ttp_take_sized(out, sizeof *out, options, "call cursor", err));
     out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
-    if (out->has_range && out->from_ns > out->to_ns)
-        return bad_argument(err, "time range ends before it starts");
-    if (out->streams == NULL && out->stream_count != 0)
-        return bad_argument(err, "streams are counted but not given");
-    return TTAPE_OK;
+    TTP_TRY(ttp_check_range(out->has_range, out->from_ns, out->to_ns, err));
+    return ttp_check_streams(out->streams, out->stream_count, err);
 }
 
 static ttape_status choose_stream(ttape_call_cursor *c, uint32_t stream, ttape_error *err)
@@ -31,10 +24,9 @@ static ttape_status choose_stream(ttape_call_cursor *c, uint32_t stream, ttape_e
     ttape_stream_info info;
     struct ttp_call_stream *s = &c->streams[c->stream_count];
     if (ttape_reader_get_stream(c->reader, stream, &info) != TTAPE_OK)
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
-                        stream);
+        return ttp_no_stream(err, stream);
     if (c->index_of[stream] != 0)
-        return bad_argument(err, "a stream is chosen twice");
+        return ttp_refuse(err, "a stream is chosen twice");
     *s = (struct ttp_call_stream){.memory = &c->memory,
                                   .stream = stream,
                                   .keeps_values = c->options.values,
@@ -90,10 +82,10 @@ ttape_status ttape_call_cursor_open(ttape_call_cursor **out, ttape_reader *r,
     ttape_call_options taken;
     struct ttp_memory memory;
     if (out == NULL)
-        return bad_argument(err, "no place for a cursor");
+        return ttp_refuse(err, "no place for a cursor");
     *out = NULL;
     if (r == NULL)
-        return bad_argument(err, "no reader");
+        return ttp_refuse(err, "no reader");
     TTP_TRY(take_options(&taken, options, err));
     ttp_memory_init(&memory, &r->memory.allocator, taken.memory_bytes);
     ttape_call_cursor *c = ttp_memory_take(&memory, 1, sizeof *c, err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "reader/base/choice.h"
 #include "reader/cache/prefetch.h"
 
 static const struct ttp_segment_entry *entry_of(const ttape_cursor *c, uint32_t ordinal)
@@ -17,13 +18,12 @@ ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t str
                                ttape_error *err)
 {
     if (out == NULL)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no place for a cursor");
+        return ttp_refuse(err, "no place for a cursor");
     *out = NULL;
     if (r == NULL)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no reader");
+        return ttp_refuse(err, "no reader");
     if (stream != TTAPE_ALL_STREAMS && stream >= r->indexed_streams)
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
-                        stream);
+        return ttp_no_stream(err, stream);
     ttape_cursor *c = ttp_memory_take(&r->memory, 1, sizeof *c, err);
     if (c == NULL)
         return r->memory.status;

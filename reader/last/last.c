@@ -6,6 +6,7 @@
 
 #include "format/base/fail.h"
 #include "format/base/sized.h"
+#include "reader/base/choice.h"
 #include "reader/last/last_internal.h"
 #include "reader/reader_internal.h"
 
@@ -25,11 +26,6 @@ struct ttape_last {
     uint32_t process_count, thread_count, capacity;
 };
 
-static ttape_status bad_option(ttape_error *err, const char *what)
-{
-    return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "%s", what);
-}
-
 static ttape_status take_options(ttape_last_options *out, const ttape_last_options *options,
                                  ttape_error *err)
 {
@@ -41,10 +37,8 @@ static ttape_status take_options(ttape_last_options *out, const ttape_last_optio
                                              : COUNT_DEFAULT;
     out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
     if (out->call_count > COUNT_MOST)
-        return bad_option(err, "more calls than 2^20");
-    if (out->streams == NULL && out->stream_count != 0)
-        return bad_option(err, "streams are counted but not given");
-    return TTAPE_OK;
+        return ttp_refuse(err, "more calls than 2^20");
+    return ttp_check_streams(out->streams, out->stream_count, err);
 }
 
 /* Everything from event `from` on. Behind damage reading goes on. */
@@ -139,8 +133,7 @@ static ttape_status add_stream(struct ttape_last *l, struct ttp_last_reading *r,
     ttape_stream_info info;
     ttape_error problem;
     if (ttape_reader_get_stream(l->reader, stream, &info) != TTAPE_OK)
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
-                        stream);
+        return ttp_no_stream(err, stream);
     if (info.event_count == 0)
         return TTAPE_OK;
     ttape_last_thread *thread = &l->threads[l->thread_count++];
@@ -191,10 +184,10 @@ ttape_status ttape_last_find(ttape_last **out, ttape_reader *reader,
     ttape_last_options taken;
     struct ttp_memory memory;
     if (out == NULL)
-        return bad_option(err, "no place for an answer");
+        return ttp_refuse(err, "no place for an answer");
     *out = NULL;
     if (reader == NULL)
-        return bad_option(err, "no reader");
+        return ttp_refuse(err, "no reader");
     TTP_TRY(take_options(&taken, options, err));
     ttp_memory_init(&memory, &reader->memory.allocator, taken.memory_bytes);
     ttape_last *l = ttp_memory_take(&memory, 1, sizeof *l, err);

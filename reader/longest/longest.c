@@ -7,6 +7,7 @@
 
 #include "format/base/fail.h"
 #include "format/base/sized.h"
+#include "reader/base/choice.h"
 #include "reader/cache/partition_jobs.h"
 #include "reader/partition/summary_reader.h"
 
@@ -17,11 +18,6 @@
 
 /* ---- options ---- */
 
-static ttape_status bad_option(ttape_error *err, const char *what)
-{
-    return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "%s", what);
-}
-
 static ttape_status take_options(ttape_longest_options *out, const ttape_longest_options *options,
                                  ttape_error *err)
 {
@@ -31,14 +27,11 @@ static ttape_status take_options(ttape_longest_options *out, const ttape_longest
     out->count = out->count != 0 ? out->count : COUNT_DEFAULT;
     out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
     if (out->by > TTAPE_LONGEST_BY_ON_CPU)
-        return bad_option(err, "no such measure of calls");
+        return ttp_refuse(err, "no such measure of calls");
     if (out->count > COUNT_MOST)
-        return bad_option(err, "more calls than 2^20");
-    if (out->has_range && out->from_ns > out->to_ns)
-        return bad_option(err, "time range ends before it starts");
-    if (out->streams == NULL && out->stream_count != 0)
-        return bad_option(err, "streams are counted but not given");
-    return TTAPE_OK;
+        return ttp_refuse(err, "more calls than 2^20");
+    TTP_TRY(ttp_check_range(out->has_range, out->from_ns, out->to_ns, err));
+    return ttp_check_streams(out->streams, out->stream_count, err);
 }
 
 /* ---- what is looked for ---- */
@@ -62,8 +55,7 @@ static ttape_status mark_streams(struct ttape_longest *l, ttape_error *err)
         return l->memory.status;
     for (uint32_t i = 0; i < o->stream_count; i++) {
         if (o->streams[i] >= all)
-            return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
-                            o->streams[i]);
+            return ttp_no_stream(err, o->streams[i]);
         l->streams[o->streams[i]] = 1;
     }
     l->plan.streams = l->streams;
@@ -271,10 +263,10 @@ ttape_status ttape_longest_find(ttape_longest **out, ttape_reader *r,
     ttape_longest_options taken;
     struct ttp_memory memory;
     if (out == NULL)
-        return bad_option(err, "no place for an answer");
+        return ttp_refuse(err, "no place for an answer");
     *out = NULL;
     if (r == NULL)
-        return bad_option(err, "no reader");
+        return ttp_refuse(err, "no reader");
     TTP_TRY(take_options(&taken, options, err));
     taken.jobs = taken.jobs != 0 ? taken.jobs : r->jobs;
     ttp_memory_init(&memory, &r->memory.allocator, taken.memory_bytes);

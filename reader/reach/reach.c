@@ -4,14 +4,10 @@
 
 #include "format/base/fail.h"
 #include "format/base/sized.h"
+#include "reader/base/choice.h"
 #include "reader/reach/reach_internal.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
-
-static ttape_status bad_option(ttape_error *err, const char *what)
-{
-    return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "%s", what);
-}
 
 static ttape_status take_options(ttape_reach_options *out, const ttape_reach_options *options,
                                  ttape_error *err)
@@ -20,11 +16,8 @@ static ttape_status take_options(ttape_reach_options *out, const ttape_reach_opt
     if (options != NULL)
         TTP_TRY(ttp_take_sized(out, sizeof *out, options, "paths to functions", err));
     out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
-    if (out->has_range && out->from_ns > out->to_ns)
-        return bad_option(err, "time range ends before it starts");
-    if (out->streams == NULL && out->stream_count != 0)
-        return bad_option(err, "streams are counted but not given");
-    return TTAPE_OK;
+    TTP_TRY(ttp_check_range(out->has_range, out->from_ns, out->to_ns, err));
+    return ttp_check_streams(out->streams, out->stream_count, err);
 }
 
 static ttape_status find(struct ttape_reach *reach, ttape_error *err)
@@ -36,8 +29,7 @@ static ttape_status find(struct ttape_reach *reach, ttape_error *err)
     reach->info.has_times = info.resolution_ns != TTAPE_TIME_NONE;
     for (uint32_t i = 0; i < o->stream_count; i++)
         if (o->streams[i] >= info.stream_count)
-            return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
-                            o->streams[i]);
+            return ttp_no_stream(err, o->streams[i]);
     TTP_TRY(ttp_reach_functions(reach, err));
     uint32_t count = o->streams != NULL ? o->stream_count : info.stream_count;
     for (uint32_t i = 0; i < count; i++)
@@ -53,10 +45,10 @@ ttape_status ttape_reach_find(ttape_reach **out, ttape_reader *reader,
     ttape_reach_options taken;
     struct ttp_memory memory;
     if (out == NULL)
-        return bad_option(err, "no place for an answer");
+        return ttp_refuse(err, "no place for an answer");
     *out = NULL;
     if (reader == NULL)
-        return bad_option(err, "no reader");
+        return ttp_refuse(err, "no reader");
     TTP_TRY(take_options(&taken, options, err));
     ttp_memory_init(&memory, &reader->memory.allocator, taken.memory_bytes);
     struct ttape_reach *reach = ttp_memory_take(&memory, 1, sizeof *reach, err);

@@ -5,17 +5,13 @@
 
 #include "format/base/fail.h"
 #include "format/base/sized.h"
+#include "reader/base/choice.h"
 #include "reader/base/sort.h"
 #include "reader/report/report_work.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 
 /* ---- options ---- */
-
-static ttape_status bad_option(ttape_error *err, const char *what)
-{
-    return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "%s", what);
-}
 
 static ttape_status take_options(ttape_report_options *out, const ttape_report_options *options,
                                  ttape_error *err)
@@ -26,14 +22,11 @@ static ttape_status take_options(ttape_report_options *out, const ttape_report_o
     out->exact = out->exact || out->percentiles;
     out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
     if (out->by >= TTAPE_REPORT_BY_COUNT)
-        return bad_option(err, "no such kind of rows");
+        return ttp_refuse(err, "no such kind of rows");
     if (out->by == TTAPE_REPORT_BY_GROUP && out->group == NULL)
-        return bad_option(err, "rows by group need the groups");
-    if (out->has_range && out->from_ns > out->to_ns)
-        return bad_option(err, "time range ends before it starts");
-    if (out->streams == NULL && out->stream_count != 0)
-        return bad_option(err, "streams are counted but not given");
-    return TTAPE_OK;
+        return ttp_refuse(err, "rows by group need the groups");
+    TTP_TRY(ttp_check_range(out->has_range, out->from_ns, out->to_ns, err));
+    return ttp_check_streams(out->streams, out->stream_count, err);
 }
 
 /* ---- plan ---- */
@@ -92,8 +85,7 @@ static ttape_status mark_streams(ttape_report *report, ttape_error *err)
     TTP_TRY(take_mask(report, d->stream_count, &report->streams, err));
     for (uint32_t i = 0; i < o->stream_count; i++) {
         if (o->streams[i] >= d->stream_count)
-            return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
-                            o->streams[i]);
+            return ttp_no_stream(err, o->streams[i]);
         count += report->streams[o->streams[i]] == 0;
         report->streams[o->streams[i]] = 1;
     }
@@ -363,10 +355,10 @@ ttape_status ttape_report_make(ttape_report **out, ttape_reader *reader,
     ttape_report_options full;
     struct ttp_memory memory;
     if (out == NULL)
-        return bad_option(err, "no place for a report");
+        return ttp_refuse(err, "no place for a report");
     *out = NULL;
     if (reader == NULL)
-        return bad_option(err, "no reader");
+        return ttp_refuse(err, "no reader");
     TTP_TRY(take_options(&full, options, err));
     ttp_memory_init(&memory, &reader->memory.allocator, full.memory_bytes / 2);
     ttape_report *report = ttp_memory_take(&memory, 1, sizeof *report, err);

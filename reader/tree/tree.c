@@ -3,6 +3,7 @@
 
 #include "format/base/fail.h"
 #include "format/base/sized.h"
+#include "reader/base/choice.h"
 #include "reader/cursor/cursor.h"
 #include "reader/tree/tree_local.h"
 
@@ -29,10 +30,10 @@ ttape_status ttape_tree_open(ttape_tree **out, ttape_reader *reader,
     ttape_tree_options full;
     struct ttp_memory memory;
     if (out == NULL)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no place for a tree");
+        return ttp_refuse(err, "no place for a tree");
     *out = NULL;
     if (reader == NULL)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no reader");
+        return ttp_refuse(err, "no reader");
     TTP_TRY(take_options(&full, options, reader, err));
     /* The reader needs as much again for what outlines are made of. */
     ttp_memory_init(&memory, &reader->memory.allocator, reader->memory.limit_bytes / 2);
@@ -106,11 +107,10 @@ static ttape_status get_trace(ttape_tree *tree, ttape_tree_mode mode, ttape_node
 ttape_status ttp_tree_check_id(const ttape_tree *tree, const ttape_node_id *id, ttape_error *err)
 {
     if (id->kind != TTAPE_NODE_TRACE && ttp_tree_segment_count(tree, id->stream) == 0)
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
-                        id->stream);
+        return ttp_no_stream(err, id->stream);
     bool by = id->by >= TTAPE_NODE_BY_EVENT && id->by <= TTAPE_NODE_BY_START;
     if (id->kind == TTAPE_NODE_FRAME && !by)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "frame has no name");
+        return ttp_refuse(err, "frame has no name");
     return TTAPE_OK;
 }
 
@@ -118,7 +118,7 @@ ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id, ttap
                                  ttape_node *out, ttape_error *err)
 {
     if (tree == NULL || id == NULL || out == NULL || mode >= TTAPE_TREE_MODE_COUNT)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no such node or mode");
+        return ttp_refuse(err, "no such node or mode");
     TTP_TRY(ttp_tree_check_id(tree, id, err));
     switch (id->kind) {
     case TTAPE_NODE_TRACE: return get_trace(tree, mode, out, err);
@@ -133,8 +133,7 @@ ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id, ttap
         return ttp_tree_part_node(tree, id->stream, ordinal, out, err);
     }
     case TTAPE_NODE_FRAME: return get_frame(tree, id, mode, out, err);
-    default:
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no such kind of node");
+    default: return ttp_refuse(err, "no such kind of node");
     }
 }
 
@@ -226,8 +225,7 @@ ttape_status ttape_tree_find_time(ttape_tree *tree, uint32_t stream, uint64_t ti
     uint32_t ordinal, position;
     *count = 0;
     if (ttp_tree_segment_count(tree, stream) == 0)
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'",
-                        stream);
+        return ttp_no_stream(err, stream);
     TTP_TRY(seek(tree, stream, time_ns, &ordinal, &position, err));
     const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal);

@@ -1,0 +1,30 @@
+/* One message for each mistake, whatever was asked for. */
+#include "reader/base/choice.h"
+
+#include <stddef.h>
+
+#include "format/base/fail.h"
+
+ttape_status ttp_refuse(ttape_error *err, const char *what)
+{
+    return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "%s", what);
+}
+
+ttape_status ttp_check_range(bool has_range, uint64_t from_ns, uint64_t to_ns, ttape_error *err)
+{
+    if (has_range && from_ns > to_ns)
+        return ttp_refuse(err, "time range ends before it starts");
+    return TTAPE_OK;
+}
+
+ttape_status ttp_check_streams(const uint32_t *streams, uint32_t stream_count, ttape_error *err)
+{
+    if (streams == NULL && stream_count != 0)
+        return ttp_refuse(err, "streams are counted but not given");
+    return TTAPE_OK;
+}
+
+ttape_status ttp_no_stream(ttape_error *err, uint32_t stream)
+{
+    return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'", stream);
+}

@@ -1,0 +1,19 @@
+/* What callers of several answers choose: threads and a time range; and how it is refused. */
+#ifndef TTP_READER_CHOICE_H
+#define TTP_READER_CHOICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tracetape/error.h>
+
+/* TTAPE_E_ARGUMENT. */
+ttape_status ttp_refuse(ttape_error *err, const char *what);
+/* Refuses a range that ends before it starts. */
+ttape_status ttp_check_range(bool has_range, uint64_t from_ns, uint64_t to_ns, ttape_error *err);
+/* Refuses streams that are counted but not given. Which of them there are is not looked at. */
+ttape_status ttp_check_streams(const uint32_t *streams, uint32_t stream_count, ttape_error *err);
+/* TTAPE_E_NOT_FOUND. */
+ttape_status ttp_no_stream(ttape_error *err, uint32_t stream);
+
+#endif
