@@ -117,6 +117,40 @@ static void put_calls(struct fuzz_bytes *to, unsigned count)
     }
 }
 
+/* System calls: with a path of one frame in the program and one in no module, what it was given and
+ * what it returned; one that a handler interrupts; one that fails; one that does not end. */
+static void put_system_calls(struct fuzz_bytes *to)
+{
+    const uint64_t key = TTP_CALL_KEYS_PATH + 1;
+    struct fuzz_bytes told = {0}, path = number(key, 8);
+    struct fuzz_bytes given = fuzz_copy("\0\5\0\0\0\0\0\0\0\3\2\0\0\0hi", 16);
+    struct fuzz_bytes done = fuzz_copy("\1\2\0\0\0\0\0\0\0\4\1\0\0\0x", 15);
+    struct fuzz_bytes failed = fuzz_copy("\1\376\377\377\377\377\377\377\377", 9);
+    fuzz_put_number(&told, key, 8);
+    fuzz_put_number(&told, TTAPE_SITE_SYSCALL, 4);
+    fuzz_put_number(&told, 2, 4);
+    fuzz_put_number(&told, 4, 2);
+    fuzz_put(&told, "open", 4);
+    fuzz_put_number(&path, 2, 4);
+    fuzz_put_number(&path, BASE + 0x110, 8);
+    fuzz_put_number(&path, 0x99, 8);
+    put_message(to, TTP_MESSAGE_SITE, &told);
+    put_message(to, TTP_MESSAGE_PATH, &path);
+    for (unsigned i = 0; i < 4; i++) {
+        put_call(to, TTP_TAG_ENTER, key);
+        put_message(to, TTP_MESSAGE_VALUES, &given);
+        if (i == 1) {
+            put_extension(to, TTP_EXT_SIGNAL_BEGIN, 10);
+            put_calls(to, 1);
+            put_extension(to, TTP_EXT_SIGNAL_END, 0);
+        }
+        if (i < 3) {
+            put_call(to, TTP_TAG_EXIT, key);
+            put_message(to, TTP_MESSAGE_VALUES, i == 2 ? &failed : &done);
+        }
+    }
+}
+
 /* One of each. */
 static void put_all(struct fuzz_bytes *to)
 {
@@ -145,6 +179,7 @@ static void put_all(struct fuzz_bytes *to)
     put_extension(to, TTP_EXT_UNWIND, ttp_unwind_payload(TTP_UNWIND_ALL_BUT, 0));
     value = fuzz_copy("\1\7\0\0\0\0\0\0\0", 9);
     put_message(to, TTP_MESSAGE_VALUES, &value);
+    put_system_calls(to);
     put_extension(to, 15, 0);
 }
 
@@ -381,12 +416,13 @@ static void seed_folder(const char *name, uint32_t flags, const struct fuzz_byte
 
 static void seed_records(void)
 {
-    for (uint32_t i = 0; i < 8; i++) {
-        char name[] = {'r', 'e', 'c', 'o', 'r', 'd', 's', (char)('0' + i), 0};
+    for (uint32_t i = 0; i < 11; i++) {
+        char name[] = {'r', 'e', 'c', 'o', 'r', 'd', 's', (char)('a' + i), 0};
         struct fuzz_bytes seed = {0};
         fuzz_put_number(&seed, i * 37, 1);
-        fuzz_put_number(&seed, i * 9, 1);
-        fuzz_put_number(&seed, 100, 2);
+        fuzz_put_number(&seed, i < 8 ? i * 9 : (i - 7) << 6,
+                        1); /* rules: the last of system calls */
+        fuzz_put_number(&seed, i < 8 ? 100 : 0, 2);
         put_slots(&seed);
         fuzz_seed("records", name, &seed);
     }

@@ -1,4 +1,5 @@
 /* Records of blocks as recorder and recovery decode them, filtered or not: a sound trace. */
+#include "format/base/checksum.h"
 #include "fuzz_recording.h"
 #include "fuzz_trace.h"
 #include "libtrace/recover/recover_state.h"
@@ -7,6 +8,43 @@ static uint32_t choose(void *context, const ttape_site *site, const ttape_module
 {
     (void)context, (void)module;
     return (uint32_t)(site->address >> 4) % 5; /* three of them mean something */
+}
+
+/* Whatever is told to those who choose can be read. */
+static uint64_t read_all(const void *bytes, size_t size_bytes)
+{
+    return size_bytes > 0 ? ttp_checksum(bytes, size_bytes) : 0;
+}
+
+static bool keep(void *context, uint32_t number, const ttape_value *arguments, uint32_t count,
+                 const int64_t *result)
+{
+    uint64_t sum = number + count + (result != NULL ? (uint64_t)*result : 1);
+    (void)context;
+    for (uint32_t i = 0; i < count; i++)
+        sum += read_all(arguments[i].bytes.data, arguments[i].bytes.size_bytes);
+    return sum % 3 != 0;
+}
+
+static bool is_application(void *context, const ttape_module *module, ttape_string executable)
+{
+    uint64_t sum = read_all(executable.data, executable.size_bytes);
+    (void)context;
+    return module == NULL || (sum ^ read_all(module->path.data, module->path.size_bytes)) % 2 == 0;
+}
+
+static void expect(void *context, const ttape_module *module, const uint64_t *addresses,
+                   size_t count)
+{
+    (void)context;
+    FUZZ_REQUIRE(count > 1);
+    for (size_t i = 0; i < count; i++)
+        FUZZ_REQUIRE(addresses[i] >= module->start && addresses[i] < module->end);
+}
+
+static void name(void *context, ttape_site *site, const ttape_module *module)
+{
+    (void)context, (void)site, (void)module;
 }
 
 static void set_options(struct ttp_encode *e, struct fuzz_input *p)
@@ -23,6 +61,12 @@ static void set_options(struct ttp_encode *e, struct fuzz_input *p)
                                           .cull_hot = (rules & 4) != 0,
                                           .max_depth = (rules >> 3) % 4,
                                           .min_ns = fuzz_number(p, 2) % 512};
+    e->options.keep_call = rules & 64 ? keep : NULL;
+    if (rules & 128) {
+        e->options.rules.is_application = is_application;
+        e->options.rules.expect = expect;
+        e->options.rules.name = name;
+    }
     ttp_clock_begin(&e->clock, &(struct ttp_tick_rate){0, 0, UINT64_C(1) << TTP_CLOCK_SCALE_BITS});
 }
 
