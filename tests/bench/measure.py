@@ -63,7 +63,8 @@ class Bench:
     """The places, the programs, and what was measured so far."""
 
     def __init__(self, source, build, work, corpus, quick):
-        self.source, self.work, self.corpus = Path(source), Path(work), Path(corpus)
+        self.source, self.corpus = Path(source), Path(corpus)
+        self.work = Path(work).resolve()  # caches below it: a relative one is none
         self.command = Path(build) / "tracetape"
         self.programs = self.work / "programs"
         self.quick, self.soak = quick, False

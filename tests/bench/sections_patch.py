@@ -3,6 +3,7 @@ hooks and beside uftrace's patches, on the same functions of one program, in the
 import os
 import shutil
 import subprocess
+import time
 
 from measure import BenchError, Row
 
@@ -45,6 +46,26 @@ def ways(bench):
     return found
 
 
+def plan_of_cc1(bench):
+    """Of a large program: made, and found in the cache; with the names of all its functions."""
+    compiler = subprocess.run(["gcc", "-print-prog-name=cc1"], check=False, capture_output=True,
+                              text=True).stdout.strip()
+    cache = bench.work / "plan-cache"
+    took = []
+    for _ in range(2 * bench.repeats):
+        if len(took) % 2 == 0:
+            shutil.rmtree(cache, ignore_errors=True)
+            cache.mkdir(mode=0o700)
+        start = time.monotonic()
+        done = subprocess.run([bench.command, "record", "--patch", "^none$", "--plan", "--",
+                               compiler], env={**os.environ, "XDG_CACHE_HOME": str(cache)},
+                              check=False, capture_output=True, timeout=600)
+        took.append(time.monotonic() - start)
+        if done.returncode != 0:
+            raise BenchError(f"no plan of {compiler}: {done.stderr.decode()[-400:]}")
+    return min(took[::2]), min(took[1::2])
+
+
 def patch(bench):
     words = ways(bench)
     best = dict.fromkeys(words, float("inf"))
@@ -64,3 +85,6 @@ def patch(bench):
     if "uftrace" in best:
         yield Row("the same, uftrace record -P's part", f"{added['uftrace']:.1f} ns",
                   f"{added['patched']:.1f} ns", added["patched"] / added["uftrace"], 0.4, 0.3)
+    made, cached = plan_of_cc1(bench)
+    yield Row("a patch plan of cc1, made; from the cache (s)", f"{made:.2f} made",
+              f"{cached:.2f} cached", made, 0, 0)

@@ -2,6 +2,7 @@
 """record --patch --plan: a program whose instructions we wrote, one program that is built in six
 ways, and what Debian installs; where objdump says that instructions begin, and branches lead."""
 import bisect
+import collections
 import json
 import os
 import re
@@ -472,6 +473,51 @@ def check_installed():
         assert patched >= 0.973 * chosen and whole >= 0.9 * patched, found["entry_reasons"]
 
 
+def count_windows(found, counts):
+    """How each entry and each exit is patched."""
+    for function in found["functions"]:
+        entry, *exits = function["probes"]
+        counts["entry"] += 1
+        if entry["reason"] != "can":
+            continue
+        counts["entry, pushes" if entry["pushes"] else "entry, whole instructions"] += 1
+        counts["entry, with an exit"] += any(said(p) == p["kind"] and
+                                             p["address"] == entry["address"] for p in exits)
+        for probe in (p for p in exits if p["kind"] != "host"):
+            kind = "return" if probe["kind"] == "return" else "jump to another function"
+            counts[kind] += 1
+            if probe["reason"] != "can":
+                counts[f"{kind}, not patched"] += 1
+            elif probe["address"] == entry["address"]:
+                counts[f"{kind}, in the entry's window"] += 1
+            elif probe["jump"] != probe["address"]:
+                counts[f"{kind}, a jump of two bytes"] += 1
+            else:
+                counts[f"{kind}, {'alone' if probe['before'] == '' else 'with others'}"] += 1
+
+
+def check_shares():
+    """What decision 0073 has in its tables: of each file, and how windows are taken in all."""
+    libraries = "/usr/lib/x86_64-linux-gnu"
+    cc1 = subprocess.run([CC, "-print-prog-name=cc1"], stdout=subprocess.PIPE, text=True,
+                         check=True).stdout.strip()
+    together = ["/usr/bin/bash", "/usr/bin/git", f"{libraries}/libsqlite3.so.0",
+                f"{libraries}/libc.so.6", f"{libraries}/libstdc++.so.6", cc1]
+    alone = ["/usr/bin/sqlite3", "/usr/bin/perl", "/usr/bin/vim", "/usr/bin/cargo"]
+    counts = collections.Counter()
+    for path in filter(os.path.exists, together + alone):
+        found = plan(os.path.realpath(path))
+        chosen, patched = found["chosen_functions"], found["patched_functions"]
+        whole = found["functions_with_all_exits"]
+        print(f"{path}: {chosen} functions, entry {100 * patched / chosen:.2f} %, all exits "
+              f"{100 * whole / patched:.1f} % of these")
+        assert patched >= 0.973 * chosen and whole >= 0.9 * patched, found["entry_reasons"]
+        if path in together:
+            count_windows(found, counts)
+    for kind, count in sorted(counts.items()):
+        print(f"{kind}: {count}, {100 * count / counts[kind.split(',')[0]]:.1f} %")
+
+
 def check_words(folder):
     def run(*words):
         return subprocess.run([BIN, "record", *words], stdout=subprocess.PIPE,
@@ -504,6 +550,8 @@ def main():
         check_builds(folder)
         check_words(folder)
         check_installed()
+        if THOROUGH:
+            check_shares()
 
 
 main()
