@@ -95,6 +95,49 @@ def check_words(run):
                     "that nothing matches", done.err)
 
 
+def check_calls(run):
+    """System calls and functions at once: where both want the same bytes the call has them."""
+    program = setting.build("p_patch_calls.c", flags=["-O1"], hooks=False, log=False)
+    calls = run.record(program, "--syscalls=getppid", "--patch", "^(asks|asks_late|other)$")
+    run.checks.equal(calls, {"asks_late": 10, "other": 10, "getppid": 20}, "calls of both kinds")
+    run.checks.equal(run.number("unpatched_functions"), 1, "functions that begin with a call")
+
+
+def spoil_bytes(plan, entry, code):
+    """The entry's first byte is another one than in the program."""
+    plan[code + struct.unpack_from("<I", plan, entry + 8)[0]] ^= 1
+
+
+def spoil_host(plan, entry, _):
+    """The exit's jump is said to be in a host's window, and there is no host."""
+    struct.pack_into("<I", plan, entry + 28 + 16,
+                     struct.unpack_from("<I", plan, entry + 28)[0] + 10)
+
+
+def check_spoiled(run, program):
+    """What the program's code does not bear out is not used."""
+    listed = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    tight = int(next(line for line in listed.splitlines() if line.endswith(" T tight"))[:16], 16)
+    without = {name: count for name, count in STATE.items() if name != "tight"}
+    for spoil, calls, left in ((spoil_bytes, without, (1, 0)), (spoil_host, STATE, (0, 1))):
+        for path in (run.work / "cache" / "tracetape" / "plan-v1").glob("*.patch"):
+            whole = path.read_bytes()
+            if len(whole) <= 300:
+                continue  # another program's, damaged above
+            plan = bytearray(whole)
+            functions, probes, _, code = struct.unpack_from("<4Q", plan, 208)
+            for at in range(functions, probes, 16):
+                start, _, first, _ = struct.unpack_from("<4I", plan, at)
+                if start == tight:
+                    spoil(plan, probes + 28 * first, code)
+            path.write_bytes(plan)
+            found = run.record(program, "--patch", "^(plain|tail|maybe|tight)$")
+            path.write_bytes(whole)
+            run.checks.equal(found, calls, spoil.__doc__)
+            run.checks.equal((run.number("unpatched_functions"), run.number("unpatched_exits")),
+                             left, spoil.__doc__)
+
+
 def overlap(plan):
     """The plan of the states' program, with an exit whose window begins within an entry's."""
     if len(plan) <= 300:
@@ -183,7 +226,9 @@ def main():
         checks.equal((run.number("patched_exits"), run.number("unpatched_exits")), (5, 0),
                      "exits in every state")
         check_damage(run, program)
+        check_spoiled(run, program)
         check_overlap(run, program)
+        check_calls(run)
         check_children(run)
         check_debugger(run)
         calls = run.record(setting.build("p_patch_unwinds.cc", hooks=False, log=False),
