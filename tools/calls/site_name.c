@@ -284,24 +284,43 @@ bool tool_site_is_called(const struct tool_site_names *names, uint32_t site, tta
     return is_short;
 }
 
+static bool is_wanted(const struct tool_site_names *names, uint32_t site, const char *name)
+{
+    char buffer[TOOL_LABEL_BYTES];
+    const ttape_string wanted = {name, strlen(name)};
+    if (tool_site_is_called(names, site, wanted))
+        return true;
+    if (symbol_of(names->reader, site).size_bytes != 0)
+        return false;
+    if (is_text(tool_site_symbol(names->reader, site, buffer), wanted))
+        return true;
+    (void)ttape_site_name(names->reader, site, buffer, sizeof(buffer));
+    return strcmp(buffer, name) == 0;
+}
+
 uint32_t tool_find_sites(const struct tool_site_names *names, const char *name, uint32_t *sites,
                          uint32_t capacity)
 {
     uint32_t count = 0;
-    char buffer[TOOL_LABEL_BYTES];
     for (uint32_t i = 0; i < names->site_count; i++) {
-        bool found = tool_site_is_called(names, i, (ttape_string){name, strlen(name)});
-        if (!found && symbol_of(names->reader, i).size_bytes == 0) {
-            found = is_text(tool_site_symbol(names->reader, i, buffer),
-                            (ttape_string){name, strlen(name)});
-            (void)ttape_site_name(names->reader, i, buffer, sizeof(buffer));
-            found = found || strcmp(buffer, name) == 0;
-        }
-        if (found) {
-            if (count < capacity)
-                sites[count] = i;
-            count++;
-        }
+        if (!is_wanted(names, i, name))
+            continue;
+        if (count < capacity)
+            sites[count] = i;
+        count++;
     }
     return count;
+}
+
+bool *tool_sites_called(const struct tool_site_names *names, const char *name)
+{
+    bool *called = NULL;
+    for (uint32_t i = 0; i < names->site_count; i++) {
+        if (!is_wanted(names, i, name))
+            continue;
+        if (called == NULL)
+            called = tool_allocate(names->site_count, sizeof(*called));
+        called[i] = true;
+    }
+    return called;
 }

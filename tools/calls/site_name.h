@@ -79,5 +79,7 @@ const char *tool_site_place(const ttape_reader *reader, uint32_t site, char *buf
  * many there are. */
 uint32_t tool_find_sites(const struct tool_site_names *names, const char *name, uint32_t *sites,
                          uint32_t capacity);
+/* The same by site, for the caller to free; NULL: none is called so. */
+bool *tool_sites_called(const struct tool_site_names *names, const char *name);
 
 #endif

@@ -2,7 +2,6 @@
 #include "tools/graph/graph_paths.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "tools/calls/ranks.h"
 #include "tools/calls/time_sum.h"
@@ -49,21 +48,13 @@ int tool_paths_make(struct tool_paths *paths, const struct tool_input *input,
                     const struct tool_selection *selection, const char *name,
                     enum tool_name_style style)
 {
-    ttape_info info;
-    ttape_reader_get_info(input->reader, &info);
     *paths = (struct tool_paths){.input = input, .name = name};
     tool_site_names_open_as(&paths->names, input->reader, style);
     if (name == NULL)
         return find_paths(paths, selection);
-    uint32_t count = tool_find_sites(&paths->names, name, NULL, 0);
-    if (count == 0)
+    paths->is_reached = tool_sites_called(&paths->names, name);
+    if (paths->is_reached == NULL)
         return tool_fail("'%s' has no function '%s'", input->name, name);
-    uint32_t *sites = tool_allocate(count, sizeof(*sites));
-    paths->is_reached = tool_allocate(info.site_count, sizeof(bool));
-    count = tool_find_sites(&paths->names, name, sites, count);
-    for (uint32_t i = 0; i < count; i++)
-        paths->is_reached[sites[i]] = true;
-    free(sites);
     return find_paths(paths, selection);
 }
 

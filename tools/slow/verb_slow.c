@@ -65,7 +65,7 @@ static const struct tool_command command = {
 /* What the callbacks look at. */
 struct asking {
     const struct tool_input *input;
-    uint8_t *selected; /* by site; NULL: all */
+    bool *selected; /* by site; NULL: all */
     uint64_t damage_count;
     int status; /* damage that was met is a loss */
 };
@@ -73,7 +73,7 @@ struct asking {
 static bool selects(void *context, uint32_t site)
 {
     const struct asking *ask = context;
-    return ask->selected == NULL || ask->selected[site] != 0;
+    return ask->selected == NULL || ask->selected[site];
 }
 
 static void note_damage(void *context, uint32_t partition, const ttape_error *error)
@@ -109,22 +109,12 @@ uint64_t tool_slow_tid(const struct tool_slow *view, const ttape_longest_call *c
 static int choose_function(struct asking *ask, const struct tool_site_names *names,
                            const char *function)
 {
-    ttape_info info;
-    const ttape_reader *reader = ask->input->reader;
     if (function == NULL)
         return TOOL_OK;
-    ttape_reader_get_info(reader, &info);
-    uint32_t count = tool_find_sites(names, function, NULL, 0);
-    if (count == 0)
-        return tool_fail("'%s' has no function '%s'", ask->input->name, function);
-    uint32_t *sites = tool_allocate(count, sizeof(*sites));
-    ask->selected = tool_allocate(info.site_count, 1);
-    memset(ask->selected, 0, info.site_count);
-    count = tool_find_sites(names, function, sites, count);
-    for (uint32_t i = 0; i < count; i++)
-        ask->selected[sites[i]] = 1;
-    free(sites);
-    return TOOL_OK;
+    ask->selected = tool_sites_called(names, function);
+    return ask->selected != NULL
+               ? TOOL_OK
+               : tool_fail("'%s' has no function '%s'", ask->input->name, function);
 }
 
 static int print(const struct options *options, struct tool_slow *view)

@@ -120,19 +120,16 @@ static bool is_format(const struct options *options, const char *name)
 static int find_functions(struct tool_sys *view, const char *name, const char *what,
                           uint8_t **found)
 {
-    ttape_info info;
     if (name == NULL)
         return TOOL_OK;
-    ttape_reader_get_info(view->reader, &info);
-    uint32_t count = tool_find_sites(&view->names, name, NULL, 0);
-    if (count == 0)
+    bool *is_called = tool_sites_called(&view->names, name);
+    if (is_called == NULL)
         return tool_fail("'%s' has no %s '%s'", view->input->name, what, name);
-    uint32_t *sites = tool_allocate(count, sizeof(*sites));
     *found = tool_allocate(view->functions.count, 1);
-    count = tool_find_sites(&view->names, name, sites, count);
-    for (uint32_t i = 0; i < count; i++)
-        (*found)[tool_function_of(&view->functions, sites[i])] = 1;
-    free(sites);
+    for (uint32_t i = 0; i < view->names.site_count; i++)
+        if (is_called[i])
+            (*found)[tool_function_of(&view->functions, i)] = 1;
+    free(is_called);
     return TOOL_OK;
 }
 

@@ -352,17 +352,13 @@ int tool_tree_open(struct tool_tree *view, const char *what, bool has_min)
 
 struct function {
     struct tool_tree *view;
-    uint32_t *sites;
-    uint32_t site_count;
+    bool *is_called; /* by site */
 };
 
 static bool is_of_function(void *context, uint32_t site)
 {
     const struct function *f = context;
-    for (uint32_t i = 0; i < f->site_count; i++)
-        if (f->sites[i] == site)
-            return true;
-    return false;
+    return f->is_called[site];
 }
 
 static void note_damage(void *context, uint32_t partition, const ttape_error *error)
@@ -446,12 +442,10 @@ static int open_longest(struct function *f, const char *name, uint32_t jobs, boo
 
 int tool_tree_find(struct tool_tree *view, const char *name, uint32_t jobs, bool has_min)
 {
-    struct function f = {.view = view, .site_count = tool_find_sites(&view->names, name, NULL, 0)};
-    if (f.site_count == 0)
+    struct function f = {.view = view, .is_called = tool_sites_called(&view->names, name)};
+    if (f.is_called == NULL)
         return tool_fail("'%s' has no function '%s'", view->input->name, name);
-    f.sites = tool_allocate(f.site_count, sizeof(*f.sites));
-    f.site_count = tool_find_sites(&view->names, name, f.sites, f.site_count);
     int status = open_longest(&f, name, jobs, has_min);
-    free(f.sites);
+    free(f.is_called);
     return status;
 }
