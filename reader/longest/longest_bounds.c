@@ -281,7 +281,7 @@ ttape_status ttp_longest_add_open(struct ttape_longest *l, ttape_error *err)
 {
     ttape_reader *r = l->reader;
     if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU || l->options.ended_only)
-        return TTAPE_OK; /* the walk over their last partition finds them */
+        return TTAPE_OK; /* on the CPU, the walk over their last partition finds them */
     for (uint32_t s = 0; s < r->indexed_streams; s++) {
         uint32_t count = r->stream_first[s + 1] - r->stream_first[s];
         if (count == 0 || (l->plan.streams != NULL && l->plan.streams[s] == 0))
