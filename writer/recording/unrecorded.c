@@ -217,12 +217,13 @@ static bool make_plan(const struct ttp_unrecorded *u, const struct ttp_note *not
 {
     const ttape_syscall_options *calls = &u->options->syscalls;
     const ttape_patch_options *patch = &u->options->patch;
-    if (note->kind == TTP_NOTE_PLAN && calls->plan != NULL)
+    if (note->kind != TTP_NOTE_PLAN)
+        return false;
+    if (calls->plan != NULL)
         calls->plan(calls->plan_context, note->path);
-    if (note->kind == TTP_NOTE_PLAN && (note->flags & TTP_NOTE_FUNCTIONS) != 0 &&
-        patch->plan != NULL)
+    if ((note->flags & TTP_NOTE_FUNCTIONS) != 0 && patch->plan != NULL)
         patch->plan(patch->plan_context, note->path);
-    return note->kind == TTP_NOTE_PLAN;
+    return true;
 }
 
 static void look_at_unseen(struct ttp_unrecorded *u, const struct ttp_arena_head *head)

@@ -20,15 +20,16 @@ bool ttp_wait_is_kept(struct ttp_encode *e, const struct ttp_thread *thread,
                                 e->values.data, count, result);
 }
 
+/* Of the exit that waits. */
 static ttape_status judge(struct ttp_encode *e, struct ttp_thread *thread, const int64_t *result,
                           ttape_error *err)
 {
     const struct ttp_call_stack *stack = ttp_filter_stack(thread);
-    if (!thread->waiting.has_left || stack == NULL || stack->calls.count == 0)
+    thread->waiting.has_left = false;
+    if (stack == NULL || stack->calls.count == 0)
         return TTAPE_OK;
     const struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
     bool is_kept = ttp_wait_is_kept(e, thread, call, result);
-    thread->waiting.has_left = false;
     TTP_TRY(ttp_filter_judged(e, thread, is_kept, err));
     return is_kept ? ttp_filter_event(e, thread, &thread->waiting.left, thread->waiting.site, err)
                    : TTAPE_OK;
@@ -36,19 +37,20 @@ static ttape_status judge(struct ttp_encode *e, struct ttp_thread *thread, const
 
 ttape_status ttp_wait_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
 {
-    return judge(e, thread, NULL, err);
+    return thread->waiting.has_left ? judge(e, thread, NULL, err) : TTAPE_OK;
 }
 
 ttape_status ttp_wait_values(struct ttp_encode *e, struct ttp_thread *thread, const uint8_t *bytes,
                              uint32_t size_bytes, ttape_error *err)
 {
-    const struct ttp_call_stack *stack = ttp_filter_stack(thread);
     if (thread->waiting.has_left) {
         bool has_result = size_bytes >= RESULT_BYTES && bytes[0] == TTAPE_VALUE_SIGNED;
         int64_t result = has_result ? (int64_t)ttp_load64(bytes + 1) : 0;
         return judge(e, thread, has_result ? &result : NULL, err);
     }
-    if (!thread->waiting.has_entered || stack == NULL || stack->calls.count == 0)
+    const struct ttp_call_stack *stack =
+        thread->waiting.has_entered ? ttp_filter_stack(thread) : NULL;
+    if (stack == NULL || stack->calls.count == 0)
         return TTAPE_OK;
     thread->waiting.has_entered = false;
     struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
