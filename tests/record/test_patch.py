@@ -52,8 +52,7 @@ class Run:
         return max(int(line.split(",")[4]) for line in done.out.decode().splitlines()[1:])
 
     def number(self, key):
-        return sum(item["value"] for item in traces.info(self.trace)["metadata"]
-                   if item["key"] == key)
+        return traces.number(traces.info(self.trace), key)
 
 
 def check_counts(run, compiler, level):

@@ -84,10 +84,7 @@ def check(checks, work, command, label, options, environment):
 
 
 def unseen(trace):
-    done = subprocess.run([setting.COMMAND, "info", "--json", trace], capture_output=True,
-                          text=True, check=True, timeout=60)
-    found = re.search(r'"syscalls_unseen_no_plan",\s*"value": (\d+)', done.stdout)
-    return int(found[1]) if found else 0
+    return traces.number(traces.info(trace), "syscalls_unseen_no_plan")
 
 
 def check_loaded(checks, work, environment):

@@ -31,10 +31,14 @@ def lost(about):
     return max([about["lost"], *known])
 
 
+def number(about, key):
+    """What the metadata has under a key, all added up; 0: nothing."""
+    return sum(item["value"] for item in about["metadata"] if item["key"] == key)
+
+
 def lost_and_told(about):
     """The same as a sum: gaps say what they stand for, the metadata what no gap stands for."""
-    return about["lost"] + sum(item["value"] for item in about["metadata"]
-                               if item["key"] == "dropped_events")
+    return about["lost"] + number(about, "dropped_events")
 
 
 def verify(path):

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "writer/arena/call_contents.h"
 #include "writer/runtime/patch/patch.h"
 
 #define PAGE      4096u

@@ -11,7 +11,6 @@
 
 #include <link.h>
 
-#include "writer/arena/call_contents.h"
 #include "writer/arena/plan.h"
 #include "writer/runtime/slow.h"
 
