@@ -99,6 +99,7 @@ def start_ms(bench, options, cache=None):
                    "XDG_CACHE_HOME": str(cache or bench.work / "cache")}
     if cache:
         shutil.rmtree(cache, ignore_errors=True)
+        cache.mkdir(mode=0o700)
     begin = time.perf_counter()
     done = subprocess.run([*map(str, words)], env=environment, check=False, capture_output=True,
                           timeout=600)
