@@ -14,7 +14,8 @@
 
 #define TOOL_ELF_LOADS_MAX      64u /* loaded segments that are looked at; real files have 2 to 9 */
 #define TOOL_BUILD_ID_BYTES_MAX 64u
-#define TOOL_ELF_FIXED          2u /* type of a file that is always mapped at its own addresses */
+#define TOOL_ELF_FIXED          2u  /* type of a file that is always mapped at its own addresses */
+#define TOOL_ELF_X86_64         62u /* machine */
 #define TOOL_ELF_PAGE           4096u /* what F-SIT-10 rounds to, on every machine */
 
 /* A segment that is mapped (PT_LOAD). */

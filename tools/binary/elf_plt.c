@@ -9,8 +9,7 @@
 #include "tools/binary/elf_symbols.h"
 #include "tools/command/tool.h"
 
-#define MACHINE_X86_64 62u
-#define STUB_RANK      48u /* after every real symbol of that address, before labels */
+#define STUB_RANK 48u /* after every real symbol of that address, before labels */
 
 /* A slot that is filled with the address of a symbol at run time. */
 struct linked_slot {
@@ -98,7 +97,7 @@ void tool_elf_table_add_stubs(struct tool_elf_table *table, const struct tool_el
 {
     struct linked_slots slots = {0};
     GElf_Shdr header;
-    if (file->head.machine != MACHINE_X86_64 || !file->head.is_64)
+    if (file->head.machine != TOOL_ELF_X86_64 || !file->head.is_64)
         return;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section)) != NULL;)
         if (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_RELA)

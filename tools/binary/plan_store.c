@@ -43,7 +43,7 @@ const char *tool_plan_module_open(const char *path, const char *suffix, int *fd,
     reason = tool_elf_head_read(*fd, &head);
     if (reason != NULL)
         return reason;
-    if (!head.is_64 || head.is_big_endian || head.machine != TOOL_IMAGE_MACHINE)
+    if (!head.is_64 || head.is_big_endian || head.machine != TOOL_ELF_X86_64)
         return "it is not for x86-64";
     if ((uint64_t)status->st_size > TOOL_PLAN_FILE_MAX)
         return "it has more than 1 GiB";

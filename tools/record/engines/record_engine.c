@@ -9,8 +9,7 @@
 #include "tools/binary/elf_head.h"
 #include "tools/record/record_output.h"
 
-#define MACHINE_X86_64 62u
-#define FILTER_BYTES   64u
+#define FILTER_BYTES 64u
 
 bool tool_parse_record_engine(const char *text, void *into)
 {
@@ -31,7 +30,7 @@ bool tool_record_loads(const char *command)
     bool loads = true;
     char *path = tool_record_find_command(command);
     if (path != NULL && tool_elf_head_of(NULL, path, &head) == NULL)
-        loads = head.has_interpreter && head.is_64 && head.machine == MACHINE_X86_64;
+        loads = head.has_interpreter && head.is_64 && head.machine == TOOL_ELF_X86_64;
     if (path != NULL && stat(path, &about) == 0)
         loads &= !((about.st_mode & S_ISUID) != 0 && about.st_uid != geteuid()) &&
                  !((about.st_mode & S_ISGID) != 0 && about.st_gid != getegid());
