@@ -109,19 +109,6 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader
     return TTP_WISH_EVENTS;
 }
 
-/* What start frames had before; cpu->rows stays NULL where the partition does not say. */
-static ttape_status load_cpu_times(ttape_reader *r, const struct ttp_loaded *p,
-                                   struct ttp_cpu_times *cpu, ttape_error *err)
-{
-    struct ttp_measure *rows;
-    uint32_t count;
-    ttape_status status = ttp_summary_load(r, p, &rows, &count, err);
-    if (status == TTAPE_OK)
-        status = ttp_cpu_times_load(r, p, rows, count, cpu, err);
-    ttp_memory_give(&r->memory, rows, count, sizeof *rows);
-    return status >= TTAPE_E_TRUNCATED ? TTAPE_OK : status; /* damaged is as good as not there */
-}
-
 static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
                          const struct ttp_loaded *p, ttape_error *err)
 {
@@ -135,7 +122,7 @@ static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
         .plan = plan, .heap = &worker->heap, .on_cpu = plan->by == TTAPE_LONGEST_BY_ON_CPU};
     ttape_status status = ttp_long_walk_open(&w, &worker->memory, p, err);
     if (status == TTAPE_OK && w.on_cpu)
-        status = load_cpu_times(r, p, &cpu, err);
+        status = ttp_longest_cpu_times(r, p, &cpu, err);
     w.start_off_ns = cpu.start_off_ns;
     for (uint32_t i = 0; status == TTAPE_OK && i < p->segments.segment_count; i++) {
         if ((plan->streams != NULL && plan->streams[segments[i].stream] == 0) ||

@@ -221,7 +221,7 @@ static ttape_status tell(struct ttape_longest *l, const struct ttp_long_call *ca
     ttape_status status = tell_with(l, cursor, call, seg, out, &problem);
     ttape_cursor_close(cursor);
     if (status == TTAPE_OK)
-        status = ttp_longest_off(l, seg, out, &problem);
+        status = ttp_longest_off(l, seg, call->height, out, &problem);
     return pass_damage(l, call->partition, status, &problem, err);
 }
 

@@ -124,8 +124,12 @@ ttape_status ttp_longest_tell(struct ttape_longest *l, ttape_error *err);
 void ttp_longest_forget(struct ttape_longest *l);
 
 /* ---- longest_off.c ---- */
-/* Fills in how long the thread did not run, if it is known. `end`: where the call ends. */
+/* Fills in how long the thread did not run, if it is known. `end`: where the call ends; height: so
+ * many frames are below it on its stack. */
 ttape_status ttp_longest_off(struct ttape_longest *l, const struct ttp_segment_entry *end,
-                             ttape_longest_call *call, ttape_error *err);
+                             uint32_t height, ttape_longest_call *call, ttape_error *err);
+/* What start frames had before; cpu->rows stays NULL where the partition does not say. */
+ttape_status ttp_longest_cpu_times(ttape_reader *r, const struct ttp_loaded *p,
+                                   struct ttp_cpu_times *cpu, ttape_error *err);
 
 #endif

@@ -248,6 +248,13 @@ ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape
     return TTAPE_OK;
 }
 
+ttape_status ttp_loaded_read_switches(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    return p->switches.segment_count != 0
+               ? TTAPE_OK
+               : parse_optional(r, p, TTP_SECTION_SWITCHES, parse_switches, err);
+}
+
 static bool has_gaps(const struct ttp_loaded *p)
 {
     for (uint32_t i = 0; i < p->symbol_count; i++)
@@ -266,7 +273,7 @@ ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_err
     TTP_TRY(ttp_loaded_make_views(r, p, err));
     TTP_TRY(ttp_times_open(r, p, err));
     TTP_TRY(parse_optional(r, p, TTP_SECTION_DEPTHS, parse_depths, err));
-    TTP_TRY(parse_optional(r, p, TTP_SECTION_SWITCHES, parse_switches, err));
+    TTP_TRY(ttp_loaded_read_switches(r, p, err));
     if (has_gaps(p))
         TTP_TRY(ttp_loaded_read_values(r, p, err));
     return ttp_loaded_check_open(r, p, err);
@@ -323,7 +330,7 @@ static void drop_values(struct ttp_memory *m, struct ttp_loaded *p)
     p->has_values = false;
 }
 
-static void drop_switches(struct ttp_memory *m, struct ttp_loaded *p)
+void ttp_loaded_drop_switches(struct ttp_memory *m, struct ttp_loaded *p)
 {
     struct ttp_switches *s = &p->switches;
     ttp_memory_give(m, s->is_known, s->segment_count, 1);
@@ -356,7 +363,7 @@ static void drop_order(ttape_reader *r, struct ttp_loaded *p)
                     sizeof *p->checkpoints);
     ttp_memory_give(m, p->specials, p->special_capacity, sizeof *p->specials);
     ttp_memory_give(m, p->changes, p->change_count, sizeof *p->changes);
-    drop_switches(m, p);
+    ttp_loaded_drop_switches(m, p);
     ttp_memory_give(m, p->stack_numbers.numbers, p->stack_numbers.count, sizeof(uint32_t));
     p->stack_numbers = (struct ttp_stack_numbers){0};
     p->codes = p->open = NULL;

@@ -13,6 +13,9 @@ ttape_status ttp_loaded_read_segments(ttape_reader *r, struct ttp_loaded *p, tta
 ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 /* The first step of ttp_loaded_prepare: codes and symbols. */
 ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+/* Of a partition at any stage; at LIGHT, whoever reads them drops them. */
+ttape_status ttp_loaded_read_switches(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+void ttp_loaded_drop_switches(struct ttp_memory *m, struct ttp_loaded *p);
 ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 /* Within stage ORDER: times and checks of a range. */
 ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,

@@ -288,6 +288,65 @@ START_TEST(time_off_the_cpu_is_that_of_the_stack)
 }
 END_TEST
 
+/* Of a call over many partitions, what is between its first and its last is in sums, unless another
+ * stack was the current one there, or a span is cut off by its interval. */
+static void write_long(ttape_writer *w, uint32_t leaves, bool goes_away, bool is_cut)
+{
+    const ttape_off_span off = {
+        .start_ns = 1, .length_ns = is_cut ? 90 : 5, .kind = TTAPE_OFF_BLOCKED};
+    ttape_process process = {.pid = 1, .parent = TTAPE_NONE};
+    ttape_stream stream = {.tid = 1};
+    uint32_t id;
+    uint64_t now = 1000;
+    ck_assert_int_eq(ttape_writer_add_process(w, &process, &id, NULL), TTAPE_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        ttape_site site = {.address = 16 * i + 16, .module = TTAPE_NONE};
+        ck_assert_int_eq(ttape_writer_add_site(w, &site, &id, NULL), TTAPE_OK);
+    }
+    ck_assert_int_eq(ttape_writer_add_stream(w, &stream, &id, NULL), TTAPE_OK);
+    append(w, 0, now, TTAPE_EVENT_ENTER, 0, NULL);
+    for (uint32_t i = 0; i < leaves; i++) {
+        append(w, 0, now += 20, TTAPE_EVENT_ENTER, 1, NULL);
+        append(w, 0, now += 20, TTAPE_EVENT_EXIT, 1, &off);
+        if (goes_away && i == leaves / 2) {
+            append(w, 0, now += 20, TTAPE_EVENT_SWITCH, 1, NULL);
+            append(w, 0, now += 20, TTAPE_EVENT_SWITCH, 0, NULL);
+        }
+    }
+    append(w, 0, now + 20, TTAPE_EVENT_EXIT, 0, NULL);
+}
+
+START_TEST(time_off_the_cpu_over_many_partitions)
+{
+    bool goes_away = (_i & 1) != 0, is_cut = (_i & 2) != 0;
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_writer_options options = {.size = sizeof options, .partition_events = (uint32_t)_i + 1};
+    ttape_writer *w;
+    ck_assert_int_eq(ttape_writer_open(&w, &sink, &options, NULL), TTAPE_OK);
+    write_long(w, 30, goes_away, is_cut);
+    ck_assert_int_eq(ttape_writer_finish(w, NULL), TTAPE_OK);
+    ttape_writer_close(w);
+    const struct ttest_file file = {.data = memory.data, .size_bytes = memory.size_bytes};
+    ttape_reader *r = ttest_open(&file);
+    struct asked first = {.options = {.count = 1}, .site = 0};
+    ttape_longest *longest = find(r, &first);
+    uint32_t count;
+    const ttape_longest_call *call = ttape_longest_get_calls(longest, &count);
+    int64_t blocked = 30 * (is_cut ? 19 : 5), length = 30 * 40 + 20 + (goes_away ? 40 : 0);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_int_eq(call->duration_ns, length);
+    if (call->off_known) { /* not over more than 32 partitions */
+        ck_assert_int_eq(call->blocked_ns, blocked);
+        ck_assert_int_eq(call->on_cpu_ns, length - blocked - (goes_away ? 20 : 0));
+    }
+    ck_assert_int_eq(call->off_known, _i > 0);
+    ttape_longest_close(longest);
+    ttape_reader_close(r);
+    ttape_memory_sink_close(&memory);
+}
+END_TEST
+
 START_TEST(what_cannot_be_is_refused)
 {
     struct ttest_opened o = open_plan(0);
@@ -324,6 +383,7 @@ int main(void)
     tcase_add_loop_test(tests, calls_are_those_of_the_model, 0, TTEST_PLANS);
     tcase_add_loop_test(tests, calls_on_the_cpu_are_those_that_were_there, 0, 5);
     tcase_add_loop_test(tests, time_off_the_cpu_is_that_of_the_stack, 0, 20);
+    tcase_add_loop_test(tests, time_off_the_cpu_over_many_partitions, 0, 20);
     tcase_add_test(tests, what_cannot_be_is_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
