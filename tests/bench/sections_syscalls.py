@@ -43,7 +43,10 @@ def ways(bench, trace):
              "not chosen": [*record, trace, "--syscalls=write", "--", *program],
              "chosen": [*record, trace, "--syscalls", "--", *program],
              "stack": [*record, bench.work / "stacks.ttape", "--syscalls", "--stacks", "--",
-                       *program]}
+                       *program],
+             "numbers": [*record, trace, "--syscalls", "--args", "--", *program],
+             "native path": [*program, "/"],
+             "path": [*record, trace, "--syscalls=access", "--args", "--", *program, "/"]}
     outside = [*record, bench.work / "outside.ttape", "--engine", "ptrace"]
     found["ptrace"] = [*outside, "--", *few]
     found["ptrace, stack"] = [*outside, "--stacks", "--", *few]
@@ -75,6 +78,12 @@ def rows_of(best, where):
               f"{best['chosen']:.1f}", added["chosen"], 60, 10)
     yield Row(f"with its stack of 26 frames, {where} (ns)", f"{native:.0f} native",
               f"{best['stack']:.1f}", added["stack"], 400, 100)
+    yield Row(f"with what it is given, six numbers, over without, {where} (ns)",
+              f"{best['chosen']:.0f} without", f"{best['numbers']:.1f}",
+              max(best["numbers"] - best["chosen"], 0.01), 150, 50)
+    yield Row(f"a call that is given a path, over native, {where} (ns)",
+              f"{best['native path']:.0f} native", f"{best['path']:.1f}",
+              best["path"] - best["native path"], 1500, 500)
     if "strace" in best:
         yield Row(f"added by a chosen call, strace -f's part, {where}", f"{added['strace']:.0f} ns",
                   f"{added['chosen']:.1f} ns", added["chosen"] / added["strace"], 0.01, 0.001)
