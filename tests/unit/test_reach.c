@@ -32,6 +32,18 @@ static void append(ttape_writer *w, uint32_t stream, uint64_t time_ns, ttape_eve
     TTEST_OK(ttape_writer_append(w, stream, &e, 1, &err));
 }
 
+static struct ttest_file make(void (*write)(ttape_writer *w))
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_writer *w;
+    ck_assert_int_eq(ttape_writer_open(&w, &sink, NULL, NULL), TTAPE_OK);
+    write(w);
+    ck_assert_int_eq(ttape_writer_finish(w, NULL), TTAPE_OK);
+    ttape_writer_close(w);
+    return ttest_take(&memory);
+}
+
 /* LEAF is called by main and by work, which calls itself; in a handler; and in a second thread.
  * TWIN is LEAF in another process. */
 static void write_small(ttape_writer *w)
@@ -69,18 +81,6 @@ static void write_small(ttape_writer *w)
     }
     for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
         append(w, events[i].stream, events[i].time, events[i].kind, events[i].number);
-}
-
-static struct ttest_file make_small(void)
-{
-    ttape_memory_sink memory = {0};
-    ttape_sink sink = ttape_sink_memory(&memory);
-    ttape_writer *w;
-    ck_assert_int_eq(ttape_writer_open(&w, &sink, NULL, NULL), TTAPE_OK);
-    write_small(w);
-    ck_assert_int_eq(ttape_writer_finish(w, NULL), TTAPE_OK);
-    ttape_writer_close(w);
-    return ttest_take(&memory);
 }
 
 static void check_paths(const ttape_reach *reach, const ttape_reach_path *wanted, uint32_t count)
@@ -138,7 +138,7 @@ START_TEST(paths_of_a_small_trace)
         {1, LEAF, .is_end = true, .length = 3, .call_count = 1, .recursion_count = 1,
          .total_ns = 11, .self_ns = 11},
     };
-    const struct ttest_file file = make_small();
+    const struct ttest_file file = make(write_small);
     ttape_reader *r = ttest_open(&file);
     uint32_t leaf = LEAF, twin = TWIN, first = 0;
     ttape_reach_options how = {.selects = is_site, .context = &leaf};
@@ -159,6 +159,75 @@ START_TEST(paths_of_a_small_trace)
 END_TEST
 
 /* ---- how sites are grouped ---- */
+
+/* Two executions map one module. Which of the sites before it is the same function as each: */
+static const struct {
+    uint32_t module, offset;
+    const char *file, *symbol;
+    uint32_t same_as;
+} alike[] = {
+    {0, 16, "a.c", "f", 0}, {0, 32, "a.c", "f", 0}, {1, 48, "a.c", "f", 0}, /* by file */
+    {0, 16, "b.c", "f", 3}, {2, 16, "a.c", "f", 4},                         /* others' */
+    {0, 16, "", "f", 5},    {1, 16, "", "f", 5},    {0, 32, "", "f", 7},    /* by offset */
+    {0, 16, "", "", 8},     {1, 16, "", "", 8},     {0, 32, "", "", 10},
+    {3, 16, "", "f", 11},   {3, 32, "", "f", 11},   {3, 16, "", "", 13}, /* in no module */
+    {3, 32, "", "", 14},
+};
+
+#define ALIKE (sizeof alike / sizeof alike[0])
+
+static void write_alike(ttape_writer *w)
+{
+    static const char *const paths[] = {"/bin/a", "/bin/a", "/bin/b"};
+    const ttape_process process = {.pid = 1, .parent = TTAPE_NONE};
+    const ttape_stream stream = {.tid = 1};
+    uint32_t id;
+    ck_assert_int_eq(ttape_writer_add_process(w, &process, &id, NULL), TTAPE_OK);
+    ck_assert_int_eq(ttape_writer_add_stream(w, &stream, &id, NULL), TTAPE_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        const ttape_module module = {.start = 4096 * (i + 1),
+                                     .end = 4096 * (i + 2),
+                                     .process = TTAPE_NONE,
+                                     .path = ttest_string(paths[i])};
+        ck_assert_int_eq(ttape_writer_add_module(w, &module, &id, NULL), TTAPE_OK);
+    }
+    for (uint32_t i = 0; i < ALIKE; i++) {
+        bool has_module = alike[i].module < 3;
+        const ttape_site site = {.address = alike[i].offset +
+                                            (has_module ? 4096 * (alike[i].module + 1) : 0),
+                                 .module = has_module ? alike[i].module : TTAPE_NONE,
+                                 .kind = TTAPE_SITE_FUNCTION,
+                                 .symbol = ttest_string(alike[i].symbol),
+                                 .file = ttest_string(alike[i].file)};
+        ck_assert_int_eq(ttape_writer_add_site(w, &site, &id, NULL), TTAPE_OK);
+        append(w, 0, 100 + 20 * i, TTAPE_EVENT_ENTER, id);
+        append(w, 0, 110 + 20 * i, TTAPE_EVENT_EXIT, id);
+    }
+}
+
+START_TEST(sites_are_grouped_by_what_they_say)
+{
+    const struct ttest_file file = make(write_alike);
+    ttape_reader *r = ttest_open(&file);
+    ttape_reach *reach = find(r, (ttape_reach_options){0});
+    uint32_t count, at = 0;
+    const ttape_reach_path *paths = ttape_reach_get_paths(reach, &count);
+    for (uint32_t i = 0; i < ALIKE; i++) {
+        uint64_t calls = 0;
+        for (uint32_t other = 0; other < ALIKE; other++)
+            calls += alike[other].same_as == i;
+        if (calls == 0)
+            continue;
+        ck_assert_uint_lt(at, count);
+        ck_assert_uint_eq(paths[at].site, i);
+        ck_assert_uint_eq(paths[at++].call_count, calls);
+    }
+    ck_assert_uint_eq(count, at);
+    ttape_reach_close(reach);
+    ttape_reader_close(r);
+    free(file.data);
+}
+END_TEST
 
 static uint32_t all_one(void *context, uint32_t site)
 {
@@ -181,7 +250,7 @@ START_TEST(sites_are_grouped_as_the_caller_says)
         {1, TTAPE_NONE, .is_signal = true, .signal = 11, .length = 3},
         {2, WORK, .is_end = true, .length = 4, .call_count = 1, .total_ns = 3, .self_ns = 3},
     };
-    const struct ttest_file file = make_small();
+    const struct ttest_file file = make(write_small);
     ttape_reader *r = ttest_open(&file);
     uint32_t work = WORK;
     ttape_error err = {0};
@@ -308,6 +377,7 @@ int main(void)
     Suite *suite = suite_create("reach");
     TCase *tests = tcase_create("reach");
     tcase_add_test(tests, paths_of_a_small_trace);
+    tcase_add_test(tests, sites_are_grouped_by_what_they_say);
     tcase_add_test(tests, sites_are_grouped_as_the_caller_says);
     tcase_add_loop_test(tests, all_calls_are_in_paths, 0, TTEST_PLANS);
     tcase_add_test(tests, what_can_be_read_is_found);
