@@ -81,6 +81,27 @@ class Bench:
         self.data.mkdir(parents=True, exist_ok=True)
         self.names = [name for name in self.names if self.is_plain(name)]
 
+    # ---- what programs say ----
+
+    def said_ns(self, words, place=()):
+        """What a program that is measured writes into BENCH_RESULT. place: words in front."""
+        result = self.work / "said_ns"
+        result.unlink(missing_ok=True)
+        environment = {**os.environ, "BENCH_RESULT": str(result), "XDG_CACHE_HOME": str(self.cache)}
+        done = subprocess.run([*place, *map(str, words)], env=environment, check=False,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=600)
+        if not result.is_file():
+            raise BenchError(f"{words}: {done.stderr.decode()[-400:]}")
+        return float(result.read_text(encoding="ascii"))
+
+    def best_ns(self, ways, place=()):
+        """Of each way (its words by its name) the best of some turns: what disturbs only adds."""
+        best = dict.fromkeys(ways, math.inf)
+        for _ in range(self.repeats):
+            for way, words in ways.items():
+                best[way] = min(best[way], self.said_ns(words, place))
+        return best
+
     # ---- recordings ----
 
     def data_name(self):

@@ -12,19 +12,6 @@ COUNT = 3000
 CALLS = 40 * 4 * COUNT  # as the program has it
 
 
-def run(bench, words):
-    result = bench.work / "patch_ns"
-    result.unlink(missing_ok=True)
-    environment = {**os.environ, "BENCH_RESULT": str(result),
-                   "XDG_CACHE_HOME": str(bench.work / "cache")}
-    done = subprocess.run(["taskset", "-c", bench.cpu, *map(str, words)], env=environment,
-                          check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          timeout=600)
-    if not result.is_file():
-        raise BenchError(f"{words}: {done.stderr.decode()[-400:]}")
-    return float(result.read_text(encoding="ascii"))
-
-
 def uftrace_calls(bench):
     """That uftrace has of the functions: what it cannot patch it leaves out."""
     done = subprocess.run(["uftrace", "report", "-d", bench.work / "uftrace.data"], check=False,
@@ -67,11 +54,7 @@ def plan_of_cc1(bench):
 
 
 def patch(bench):
-    words = ways(bench)
-    best = dict.fromkeys(words, float("inf"))
-    for _ in range(bench.repeats):
-        for way in words:
-            best[way] = min(best[way], run(bench, words[way]))
+    best = bench.best_ns(ways(bench), ["taskset", "-c", bench.cpu])
     events = [bench.info(bench.work / name)["events"] for name in ("patched.ttape", "hooked.ttape")]
     if "uftrace" in best and uftrace_calls(bench) != CALLS:
         raise BenchError(f"uftrace recorded {uftrace_calls(bench)} of {CALLS} calls")

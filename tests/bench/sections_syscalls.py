@@ -13,18 +13,6 @@ FRAMES = 22  # and main and three of the C library's below, getppid above
 COUNT = {"plain": 2000, "traced": 40}
 
 
-def run(bench, words, place):
-    result = bench.work / "call_ns"
-    result.unlink(missing_ok=True)
-    environment = {**os.environ, "BENCH_RESULT": str(result),
-                   "XDG_CACHE_HOME": str(bench.work / "cache")}
-    done = subprocess.run([*place, *map(str, words)], env=environment, check=False,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=600)
-    if not result.is_file():
-        raise BenchError(f"{words}: {done.stderr.decode()[-400:]}")
-    return float(result.read_text(encoding="ascii"))
-
-
 def has_perf_trace():
     """Not where the kernel's rules, or a machine without its event of system calls, forbid it."""
     runs = shutil.which("perf") is not None and subprocess.run(
@@ -35,7 +23,8 @@ def has_perf_trace():
     return runs
 
 
-def ways(bench, trace):
+def ways(bench):
+    trace = bench.work / "calls.ttape"
     program = [bench.programs / "calls_measured", COUNT["plain"], FRAMES]
     few = [program[0], COUNT["traced"], FRAMES]
     record = [bench.command, "record", "-q", "--force", "-o"]
@@ -56,17 +45,6 @@ def ways(bench, trace):
     if has_perf_trace():
         found["perf trace"] = ["perf", "trace", "-o", "/dev/null", *few]
     return found
-
-
-def figures(bench, place):
-    """The best of some turns: what disturbs only adds."""
-    trace = bench.work / "calls.ttape"
-    words = ways(bench, trace)
-    best = dict.fromkeys(words, float("inf"))
-    for _ in range(bench.repeats):
-        for way in words:
-            best[way] = min(best[way], run(bench, words[way], place))
-    return best
 
 
 def rows_of(best, where):
@@ -132,8 +110,9 @@ def start_rows(bench):
 
 def syscalls(bench):
     yield from start_rows(bench)
-    yield from rows_of(figures(bench, []), "as scheduled")
-    yield from rows_of(figures(bench, ["taskset", "-c", bench.cpu]), "one CPU")
+    found = ways(bench)
+    yield from rows_of(bench.best_ns(found), "as scheduled")
+    yield from rows_of(bench.best_ns(found, ["taskset", "-c", bench.cpu]), "one CPU")
     plain, stacks = (bench.info(bench.work / name) for name in ("calls.ttape", "stacks.ttape"))
     per = [about["file_bytes"] / about["events"] for about in (plain, stacks)]
     yield Row("bytes an event of a stack that comes again, over none", f"{per[0]:.3f}",
