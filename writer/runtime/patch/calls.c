@@ -70,14 +70,19 @@ struct putting {
     uint32_t count;
 };
 
+/* One record is whole; the next one begins with this. */
+INTO_CALLER void put_record(struct putting *p, uint64_t word, uint32_t count)
+{
+    ttp_store(p->place++, ttp_record_data(p->word));
+    p->word = word;
+    p->count = count;
+}
+
 static void put_byte(struct putting *p, uint8_t byte)
 {
     p->word |= (uint64_t)byte << 8 * p->count;
-    if (++p->count < TTP_DATA_BYTES)
-        return;
-    ttp_store(p->place++, ttp_record_data(p->word));
-    p->word = 0;
-    p->count = 0;
+    if (++p->count >= TTP_DATA_BYTES)
+        put_record(p, 0, 0);
 }
 
 /* Of 4 or 8 bytes: what fits into the record that was begun, and the rest. */
@@ -88,14 +93,9 @@ static void put_number(struct putting *p, uint64_t number, uint32_t bytes)
     p->count += bytes;
     if (bytes < room)
         return;
-    ttp_store(p->place++, ttp_record_data(p->word));
-    p->word = number >> 8 * room;
-    p->count = bytes - room;
-    if (p->count < TTP_DATA_BYTES)
-        return;
-    ttp_store(p->place++, ttp_record_data(p->word));
-    p->word = 0;
-    p->count = 0;
+    put_record(p, number >> 8 * room, bytes - room);
+    if (p->count >= TTP_DATA_BYTES)
+        put_record(p, 0, 0);
 }
 
 static bool is_text(const struct ttp_call_values *values, uint32_t i)
