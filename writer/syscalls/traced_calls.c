@@ -2,6 +2,8 @@
  *
  *   entry -> ENTER          exit -> EXIT, and the error where it failed
  *
+ * With arguments, what it was given stands behind ENTER, and what it returned behind each EXIT.
+ *
  * A call that a signal interrupts exits with a code of the kernel's own. What becomes of it is seen
  * later: it goes on at the next entry of the same call; or the handler returns (rt_sigreturn) to
  * behind the call, with EINTR; or the handler jumped away, and the stack is above the call. */

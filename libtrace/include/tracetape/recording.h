@@ -76,8 +76,8 @@ typedef struct ttape_syscall_options {
     bool is_attached; /* of a process that runs already; for the metadata */
     bool traced; /* with plan_folder: another process records the calls that a program makes before
                   * it can record its own (ttape_trace_options.runtime) */
-    const char *plan_folder; /* an absolute path; NULL: programs stay as they are, another
-                                                  * process records their calls (syscalls.h) */
+    const char *plan_folder; /* an absolute path; NULL: programs stay as they are, another process
+                              * records their calls (syscalls.h) */
     /* Makes the plan of a module in that folder, where there is none; NULL: nobody does. Called by
      * poll; the program waits for it, up to two seconds. */
     void (*plan)(void *context, const char *module_path);
@@ -85,8 +85,7 @@ typedef struct ttape_syscall_options {
     /* Stacks are taken of one in so many calls of a thread, which is anywhere among them; or of
      * about so many in a second of a thread (of all, without a clock), which goes first. 0: all. */
     uint32_t stack_every, stack_rate;
-    uint64_t
-        data_bytes; /* with arguments: of buffers, too, so many bytes, 4,096 at most; 0: none */
+    uint64_t data_bytes; /* with arguments: of buffers so many bytes, at most 4,096; 0: none */
 } ttape_syscall_options;
 
 /* Functions without compiled-in hooks, of the programs' own executables: where a program starts,
