@@ -85,35 +85,53 @@ static bool is_over(const ttape_recording *recording, uint32_t *round)
     return users == 0 && (starting == 0 || *round > GRACE_ROUNDS);
 }
 
+/* What rounds remember of those before. */
+struct rounds {
+    ttape_recording *recording;
+    ttape_recording_status now;
+    uint64_t drained; /* in the last one */
+    uint32_t failures;
+};
+
+static void make_round(struct rounds *r)
+{
+    ttape_error err = {0};
+    if (wanted_mode >= 0) {
+        ttape_recording_set_mode(r->recording, wanted_mode != 0);
+        wanted_mode = -1;
+    }
+    /* What else fails here is tried again; what stays wrong, finish says. */
+    (void)ttape_recording_poll(r->recording, &r->drained, &err);
+    ttape_recording_get_status(r->recording, &r->now);
+    if (r->now.snapshot_failures != r->failures)
+        tool_message("%s", err.message);
+    r->failures = r->now.snapshot_failures;
+}
+
 /* Rounds until the process that was attached to has ended, or was let go, as asked for: what it has
  * recorded is then there, and finish takes it. */
 void tool_record_rounds_attached(ttape_recording *recording, const struct tool_record_trace *trace)
 {
+    struct rounds r = {.recording = recording};
     uint32_t idle = 0;
     bool has_asked = false;
-    ttape_recording_status now = {0};
     while (!tool_trace_has_ended(trace)) {
-        ttape_error err = {0};
-        uint64_t drained = 0;
-        if (!has_asked && (end_count != 0 || now.stopped)) {
+        if (!has_asked && (end_count != 0 || r.now.stopped)) {
             tool_trace_leave(trace);
             has_asked = true;
         }
-        (void)ttape_recording_poll(recording, &drained, &err);
-        ttape_recording_get_status(recording, &now);
-        rest(drained, &idle);
+        make_round(&r);
+        rest(r.drained, &idle);
     }
 }
 
 void tool_record_rounds(ttape_recording *recording, pid_t child, int *status)
 {
+    struct rounds r = {.recording = recording};
     bool ended = false;
     sig_atomic_t asked = 0;
-    uint32_t idle = 0, users_round = 0, failures = 0;
-    uint64_t drained = 0;
-    ttape_recording_status now;
+    uint32_t idle = 0, users_round = 0;
     for (;;) {
-        ttape_error err = {0};
         bool was_ended = ended;
         if (!ended)
             ended = waitpid(child, status, WNOHANG) == child;
@@ -124,21 +142,13 @@ void tool_record_rounds(ttape_recording *recording, pid_t child, int *status)
         ended_by = 0;
         if (!ended)
             asked = end_count;
-        if (wanted_mode >= 0) {
-            ttape_recording_set_mode(recording, wanted_mode != 0);
-            wanted_mode = -1;
-        }
-        /* What else fails here is tried again; what stays wrong, finish says. */
-        (void)ttape_recording_poll(recording, &drained, &err);
-        ttape_recording_get_status(recording, &now);
-        if (now.snapshot_failures != failures)
-            tool_message("%s", err.message);
-        failures = now.snapshot_failures;
-        if (was_ended && (now.stopped || (end_count != asked && end_count >= ENDS_ASKED)))
+        make_round(&r);
+        if (was_ended && (r.now.stopped || (end_count != asked && end_count >= ENDS_ASKED)))
             return;
-        if (was_ended && drained == 0 && now.live_count == 0 && is_over(recording, &users_round))
+        if (was_ended && r.drained == 0 && r.now.live_count == 0 &&
+            is_over(recording, &users_round))
             return;
-        rest(drained, &idle);
+        rest(r.drained, &idle);
     }
 }
 

@@ -478,15 +478,15 @@ int tool_verb_record(int argc, char **argv)
         return status;
     if (options.plan || options.json)
         return show_plan(&options, argv[0]);
+    char **attached = NULL;
+    if (options.attach != 0 && (argv = attached = tool_attach_words(options.attach)) == NULL)
+        return TOOL_CANNOT;
     struct tool_record_stdout standard = {.fd = -1};
     bool to_stdout = options.output != NULL && strcmp(options.output, "-") == 0;
     if (to_stdout && (options.live || options.files || options.rotate != 0))
         return tool_usage("record", "-o - goes with none of --live, --files, --rotate");
     if (to_stdout && (status = tool_record_stdout_open(&standard)) != TOOL_OK)
         return status;
-    char **attached = NULL;
-    if (options.attach != 0 && (argv = attached = tool_attach_words(options.attach)) == NULL)
-        return TOOL_CANNOT;
     char *made = options.output == NULL ? tool_record_default_output(argv[0]) : NULL;
     options.shown = options.output == NULL ? made : options.output;
     options.output = to_stdout ? standard.path : options.shown;
