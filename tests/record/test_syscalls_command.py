@@ -133,6 +133,17 @@ def test_interval():
     assert len(counts) >= 4 and counts == sorted(counts) and counts[0] < counts[-1], counts
 
 
+def test_signals():
+    """What was ignored is ignored after the recording, too: the report is written to its end."""
+    script = "i=0; while [ $i -lt 1000 ]; do i=$((i+1)); cd /; done"
+    with subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$@"', "sh", setting.COMMAND, "syscalls",
+                           "--list", "--", "sh", "-c", script], stderr=subprocess.PIPE) as command:
+        text = command.stderr.read(1)  # more than a pipe holds
+        command.send_signal(signal.SIGHUP)
+        text += command.stderr.read()
+        assert command.wait(30) == 0 and text.count(b'\tchdir("') == 2000, (command, text[-200:])
+
+
 def test_nothing():
     done = run("--calls", "ptrace", "--", "true")
     assert done.returncode == 4 and done.stderr.count("\n") == 1, done
@@ -159,6 +170,7 @@ def main():
         test_static()
         test_attach()
         test_interval()
+        test_signals()
         test_nothing()
         test_errors()
         assert os.listdir("temporary") == []

@@ -59,13 +59,18 @@ static char *choice_word(const struct tool_call_choice *choice)
     return word;
 }
 
-/* What record has changed for the time of the recording. */
-static void restore_signals(void)
+/* Around record, which changes some: what was ignored, or caught, is so again. */
+static void keep_signals(struct sigaction kept[NSIG])
 {
-    static const int changed[] = {SIGINT,  SIGQUIT, SIGPIPE, SIGBUS, SIGUSR1,
-                                  SIGUSR2, SIGTERM, SIGHUP,  SIGXFSZ};
-    for (size_t i = 0; i < sizeof(changed) / sizeof(*changed); i++)
-        (void)signal(changed[i], SIG_DFL);
+    for (int i = 1; i < NSIG; i++)
+        if (sigaction(i, NULL, &kept[i]) != 0)
+            kept[i] = (struct sigaction){.sa_handler = SIG_DFL}; /* the C library's own */
+}
+
+static void restore_signals(const struct sigaction kept[NSIG])
+{
+    for (int i = 1; i < NSIG; i++)
+        (void)sigaction(i, &kept[i], NULL);
 }
 
 static void put_option(char **words, size_t *used, const char *name, const char *value)
@@ -125,6 +130,7 @@ static void end_watch(const struct tool_sys_command *command, pid_t watcher)
 int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
 {
     size_t count = 0, used = 0;
+    struct sigaction kept[NSIG];
     *is_recorded = false;
     if (command->output == NULL && make_folder(command) != TOOL_OK)
         return TOOL_CANNOT;
@@ -161,8 +167,9 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     pid_t watcher = command->interval != NULL ? fork() : 0;
     if (watcher == 0 && command->interval != NULL)
         watch(command);
+    keep_signals(kept);
     int status = tool_verb_record((int)(used + count), words);
-    restore_signals();
+    restore_signals(kept);
     end_watch(command, watcher);
     *is_recorded = access(command->trace, F_OK) == 0;
     free(choice);
