@@ -275,10 +275,12 @@ bool ttp_checkpoint_due(ttape_recording *r, uint64_t now_ms)
 {
     struct ttp_shared *s = &r->shared;
     const ttape_recording_options *o = &r->encoder.options;
+    if (s->is_checkpointing || now_ms < s->rest_ms)
+        return false;
     bool by_time =
         o->checkpoint_ns != 0 && (now_ms - s->checkpoint_ms) * 1000000u >= o->checkpoint_ns &&
         (r->encoder.appended != r->drain.checkpoint_events || ttp_drain_has_more(&r->drain));
-    if ((!by_time && !s->wants_checkpoint) || s->is_checkpointing || now_ms < s->rest_ms)
+    if (!by_time && !s->wants_checkpoint)
         return false;
     s->wants_checkpoint = false;
     s->is_checkpointing = true;
