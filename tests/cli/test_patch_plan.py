@@ -138,6 +138,20 @@ here: mov $1000, %eax
     ret
     finish branched
 
+    begin many          # too long to be entered and left in one window: the rest of it is free
+    .rept 6
+    .byte 0x0f, 0x84
+    .long short - . - 4
+    .endr
+    test $1000, %eax
+    test $2000, %eax
+    .byte 0x0f, 0x84
+    .long short - . - 4
+    xor %eax, %eax
+    ret
+    .cfi_endproc
+    .size many, . - many
+
     begin calls         # begins with a call: its return address is pushed
     sub $8, %rsp
     pushed
@@ -283,6 +297,7 @@ EXPECTED = {
     "pointer": ("can", ["return", "tail"]),
     "loop": ("looped", []),
     "branched": ("branched", []),
+    "many": ("can", ["conditional:shared", *["conditional"] * 6, "return", "host"]),
     "calls": ("can", ["return"]),
     "switch": ("can", ["return", "return", "return"]),
     "ending": ("can", ["return", "host"]),

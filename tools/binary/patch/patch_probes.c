@@ -234,18 +234,15 @@ static bool add_entry(struct tool_patch_place *place, const struct tool_patch_wi
     struct tool_patch *patch = place->patch;
     enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, last);
     struct ttp_patch_probe probe = new_probe(place, TTP_PATCH_ENTRY, window);
-    struct tool_moved moved = {0};
+    struct tool_moved moved = {0}, none = {0};
     bool is_call = tool_instruction_is_call(last);
     bool is_joined = patch->parts[place->range].is_joined;
     place->free_from = probe.window + probe.window_bytes;
     if (!is_joined && (exit == TOOL_EXIT_RETURN || exit == TOOL_EXIT_TAIL)) {
-        size_t count = patch->probe_count;
-        if (!add_window(place, &probe, &moved) || !add_exit(place, exit, window))
-            return false;
-        if (patch->probes[count + 1].reason == TTP_PATCH_CAN)
-            return true;
-        patch->probe_count = count; /* too long for both */
-        return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_FAR, probe.window);
+        struct ttp_patch_probe behind;
+        if (!move_exit(place, exit, window, &behind, &moved)) /* too long for both */
+            return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_FAR, probe.window);
+        return add_window(place, &probe, &none) && add_window(place, &behind, &moved);
     }
     bool fits = move(place, window->from, window->to + (is_call ? 0 : 1), &moved);
     if (fits && is_call && !tool_code_move_call(patch->code->image, last, &moved))
@@ -299,16 +296,13 @@ static bool add_first(struct tool_patch_place *place, uint32_t body)
 {
     struct tool_patch *patch = place->patch;
     size_t first = body != place->patch->code->functions[place->range].start;
-    size_t count = patch->probe_count, byte_count = patch->byte_count;
-    size_t fixup_count = patch->fixup_count;
+    size_t count = patch->probe_count;
     for (unsigned turn = 0; turn < 2; turn++) {
         struct tool_patch_window window = {0};
         enum ttp_patch_reason reason = judge_function(patch, place->range);
         place->is_parted = turn == 1;
         place->free_from = body;
         patch->probe_count = count;
-        patch->byte_count = byte_count;
-        patch->fixup_count = fixup_count;
         if (reason == TTP_PATCH_CAN)
             reason = first < place->count ? tool_patch_find_entry(place, first, &window)
                                           : TTP_PATCH_NO_ROOM;
