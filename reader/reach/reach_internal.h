@@ -14,12 +14,6 @@
 #define TTP_REACH_SIGNAL  (UINT32_C(1) << 31) /* plus the signal's number */
 #define TTP_REACH_UNKNOWN (TTP_REACH_SIGNAL - 1)
 
-/* Of the table of paths by what they go on from and their last step. */
-struct ttp_reach_slot {
-    uint64_t key;
-    uint32_t path_plus_one; /* 0: the slot is free */
-};
-
 struct ttape_reach {
     struct ttp_memory memory;
     ttape_reader *reader;
@@ -31,7 +25,7 @@ struct ttape_reach {
     bool reaches_unknown;
     ttape_reach_path *paths; /* info.path_count of them */
     uint32_t path_capacity;
-    struct ttp_reach_slot *slots;
+    uint32_t *slots;     /* paths, plus one, by what they go on from and their last step; 0: free */
     uint32_t slot_count; /* a power of two, or 0 */
 };
 

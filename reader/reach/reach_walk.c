@@ -3,6 +3,8 @@
  * read. */
 #include <tracetape/calls.h>
 
+#include <string.h>
+
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
 #include "reader/reach/reach_internal.h"
@@ -17,33 +19,42 @@ static inline void add_ns(int64_t *sum, int64_t time_ns)
 
 /* ---- paths ---- */
 
-static inline struct ttp_reach_slot *slot_of(const struct ttape_reach *reach, uint64_t key)
+static inline uint32_t last_step(const ttape_reach_path *path)
 {
+    if (path->is_signal)
+        return TTP_REACH_SIGNAL | path->signal;
+    return path->site != TTAPE_NONE ? path->site : TTP_REACH_UNKNOWN;
+}
+
+/* Of the path, or the free one where it belongs. */
+static inline uint32_t *slot_of(const struct ttape_reach *reach, uint32_t before, uint32_t step)
+{
+    uint64_t key = (uint64_t)before << 32 | step;
     uint32_t mask = reach->slot_count - 1;
     uint32_t at = (uint32_t)ttp_secret_hash(key, reach->memory.hash_key) & mask;
-    while (reach->slots[at].path_plus_one != 0 && reach->slots[at].key != key)
-        at = (at + 1) & mask;
+    for (; reach->slots[at] != 0; at = (at + 1) & mask) {
+        const ttape_reach_path *path = &reach->paths[reach->slots[at] - 1];
+        if (path->before == before && last_step(path) == step)
+            break;
+    }
     return &reach->slots[at];
 }
 
 static ttape_status grow_slots(struct ttape_reach *reach, ttape_error *err)
 {
-    struct ttp_reach_slot *old = reach->slots;
     uint32_t old_count = reach->slot_count;
     if (old_count >= SLOTS_MOST)
         return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET, "more than 2^30 paths");
     uint32_t count = old_count > 0 ? old_count * 2 : SLOTS_FIRST;
-    struct ttp_reach_slot *grown = ttp_memory_take(&reach->memory, count, sizeof *grown, err);
+    uint32_t *grown = ttp_memory_take(&reach->memory, count, sizeof *grown, err);
     if (grown == NULL)
         return reach->memory.status;
-    for (uint32_t i = 0; i < count; i++)
-        grown[i].path_plus_one = 0;
+    ttp_memory_give(&reach->memory, reach->slots, old_count, sizeof *grown);
+    memset(grown, 0, count * sizeof *grown);
     reach->slots = grown;
     reach->slot_count = count;
-    for (uint32_t i = 0; i < old_count; i++)
-        if (old[i].path_plus_one != 0)
-            *slot_of(reach, old[i].key) = old[i];
-    ttp_memory_give(&reach->memory, old, old_count, sizeof *old);
+    for (uint32_t i = 0; i < reach->info.path_count; i++)
+        *slot_of(reach, reach->paths[i].before, last_step(&reach->paths[i])) = i + 1;
     return TTAPE_OK;
 }
 
@@ -61,13 +72,6 @@ static inline bool is_reached(const struct ttape_reach *reach, const ttape_call 
     if (call->site < reach->site_count)
         return reach->is_reached[call->site] != 0;
     return reach->reaches_unknown && call->kind != TTAPE_EVENT_SIGNAL_BEGIN;
-}
-
-static inline bool ends_in(const ttape_reach_path *path, uint32_t step)
-{
-    if (path->is_signal)
-        return step == (TTP_REACH_SIGNAL | path->signal);
-    return step == (path->site != TTAPE_NONE ? path->site : TTP_REACH_UNKNOWN);
 }
 
 static ttape_status add_path(struct ttape_reach *reach, uint32_t before, uint32_t step, bool is_end,
@@ -92,19 +96,18 @@ static ttape_status go_on(struct ttape_reach *reach, uint32_t before, ttape_call
                           ttape_error *err)
 {
     uint32_t step = step_of(reach, call);
-    if (before != TTAPE_NONE && ends_in(&reach->paths[before], step)) {
+    if (before != TTAPE_NONE && last_step(&reach->paths[before]) == step) {
         call->user[0] = (uint64_t)before + 1;
         return TTAPE_OK;
     }
     if ((uint64_t)reach->info.path_count * 2 >= reach->slot_count)
         TTP_TRY(grow_slots(reach, err));
-    uint64_t key = (uint64_t)before << 32 | step;
-    struct ttp_reach_slot *slot = slot_of(reach, key);
-    if (slot->path_plus_one == 0) {
+    uint32_t *slot = slot_of(reach, before, step);
+    if (*slot == 0) {
         TTP_TRY(add_path(reach, before, step, is_reached(reach, call), err));
-        *slot = (struct ttp_reach_slot){key, reach->info.path_count};
+        *slot = reach->info.path_count;
     }
-    call->user[0] = slot->path_plus_one;
+    call->user[0] = *slot;
     return TTAPE_OK;
 }
 
