@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/losses.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
@@ -94,7 +93,6 @@ void tool_sys_open_view(struct tool_sys *view, const struct tool_input *input,
     view->path_nodes = tool_allocate(view->path_count + 1u, sizeof(uint32_t));
     tool_grow((void **)&view->nodes, &view->node_capacity, 1, sizeof(*view->nodes));
     view->nodes[view->node_count++] = (struct tool_sys_node){.function = TOOL_SYS_CUT};
-    view->is_sampled = tool_stacks_are_sampled(view->reader);
 }
 
 void tool_sys_close_view(struct tool_sys *view)

@@ -8,7 +8,7 @@
 #include "tools/kernel/kernel_choice.h"
 
 struct tool_sys_command {
-    char **argv;          /* of the command; NULL: there is none, a trace is read */
+    char **argv;          /* of the command */
     const char *output;   /* where the trace stays; NULL: nowhere */
     const char *engine;   /* as of `record`; NULL: its choice */
     const char *attach;   /* the process id in the place of a command, which argv is then not */

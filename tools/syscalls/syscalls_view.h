@@ -94,8 +94,7 @@ struct tool_sys {
     uint32_t path_count;
     struct tool_sys_open *open; /* of the stream that is read */
     size_t open_count, open_capacity;
-    bool is_sampled;                              /* stacks were taken of some calls only, */
-    bool needs_stacks;                            /* and rows are made of these */
+    bool needs_stacks; /* stacks are of some calls only, and rows are made of these */
     struct tool_sys_sum without_stack;            /* not in what follows */
     struct tool_sys_sum all, shown;               /* of all calls; of those that rows are made of */
     struct tool_sys_sum *by_function, *by_module; /* the last is of no module */

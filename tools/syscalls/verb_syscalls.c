@@ -232,7 +232,8 @@ static int run(void *context, const struct tool_input *input)
     chosen = tool_calls_choose(&options->calls, input->reader);
     view.asked.through = through;
     view.asked.to = to;
-    view.needs_stacks = view.is_sampled && (asked.by != TOOL_SYS_BY_CALL || through != NULL);
+    view.needs_stacks =
+        (asked.by != TOOL_SYS_BY_CALL || through != NULL) && tool_stacks_are_sampled(input->reader);
     view.asked.chosen = chosen;
     if (status == TOOL_OK)
         status = read_and_print(options, &view, &selection);
