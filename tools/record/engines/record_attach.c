@@ -1,6 +1,5 @@
 #include "tools/record/engines/record_attach.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

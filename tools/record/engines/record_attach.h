@@ -2,7 +2,6 @@
 #ifndef TOOL_RECORD_ATTACH_H
 #define TOOL_RECORD_ATTACH_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Its words, ended by NULL, the first of which is never missing; NULL, with a message: it is not
