@@ -202,7 +202,10 @@ def test_arguments():
         line.split(" = ")[0] for line in lines]
     assert [row[2:] for row in listed(trace, "--failed")] == [["exit", lines[2]]]
     for choice, names in ((("--path", "/etc/passwd"), {"openat"}), (("--fd", "3"), {"read"}),
-                          (("--path", "/etc"), {"openat", "unlink"}), (("--fd", "100"), set())):
+                          (("--path", "/etc"), {"openat", "unlink"}), (("--fd", "100"), set()),
+                          (("--path", "/etc/"), {"openat", "unlink"}), (("--path", "/et"), set()),
+                          (("--path", "/"), {"openat", "unlink"}),
+                          (("--path", "/etc/passwd/"), {"openat"})):
         got = {row["call"] for row in answer(trace, *choice)["rows"]}
         assert got == names, (choice, got)
     text = run("dump", trace)

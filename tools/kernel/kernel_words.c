@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "tools/io/input.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_flags.h"
 
@@ -258,10 +257,15 @@ const char *tool_kernel_letters(const struct tool_call_values *call)
     return known != NULL && known->arguments != NULL ? known->arguments : SIX;
 }
 
+/* A slash at the path's end says nothing, and all that begins with one is below "/". */
 static bool is_within(ttape_string text, const char *path)
 {
     size_t size = strlen(path);
-    return tool_text_begins(text, path) && (text.size_bytes == size || text.data[size] == '/');
+    while (size > 0 && path[size - 1] == '/')
+        size--;
+    if (text.size_bytes <= size)
+        return size > 0 && text.size_bytes == size && memcmp(text.data, path, size) == 0;
+    return memcmp(text.data, path, size) == 0 && text.data[size] == '/';
 }
 
 bool tool_kernel_has_path(const struct tool_call_values *call, const char *path)
