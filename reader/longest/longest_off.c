@@ -29,9 +29,9 @@ struct off_walk {
 
 static void add_off(ttape_longest_call *call, struct ttp_off_time off)
 {
-    call->preempted_ns += (int64_t)off.preempted_ns;
-    call->blocked_ns += (int64_t)off.blocked_ns;
-    call->unknown_ns += (int64_t)off.unknown_ns;
+    call->preempted_ns = (int64_t)((uint64_t)call->preempted_ns + off.preempted_ns);
+    call->blocked_ns = (int64_t)((uint64_t)call->blocked_ns + off.blocked_ns);
+    call->unknown_ns = (int64_t)((uint64_t)call->unknown_ns + off.unknown_ns);
 }
 
 static uint64_t off_of(const ttape_longest_call *call)
@@ -122,8 +122,9 @@ static ttape_status add_spans(struct off_walk *w, ttape_reader *r,
     if (*known) {
         struct ttp_switch_walk walk = ttp_switch_walk_init(&p->switches, segment);
         for (uint32_t event; *known && (event = ttp_switch_walk_next(&walk)) != UINT32_MAX;) {
-            *known = walk.span->kind != TTP_SPAN_UNKNOWN;
-            add_off(w->call, ttp_switch_walk_take(&walk, event, INT64_MAX, 0, INT64_MAX));
+            struct ttp_off_time off = ttp_switch_walk_take(&walk, event, INT64_MAX, 0, INT64_MAX);
+            *known = off.unknown_ns < INT64_MAX; /* else all of the interval, which is not there */
+            add_off(w->call, off);
         }
     }
     if (!was_read)
