@@ -37,9 +37,9 @@ steps_on() {
     shift
     fresh
     mkdir small
-    mount -t tmpfs -o size=8m none small
+    mount -t tmpfs -o size=32m none small
     background env "$@" "$T" record -f -o small/got.ttape --level 0 --spill 512K \
-        --checkpoint '^step_2' ./stepper 90000 20 20
+        --checkpoint '^step_2' ./stepper 300000 20 20
     await pid
     step 1
     status 0 "$T" control "$(cat pid)" flush
