@@ -44,7 +44,7 @@ struct options {
     uint32_t partition_events, depth, jobs;
     int32_t level;
     bool force, blocking, dropping, live, off, files, no_children, no_symbols, no_lines, cull_hot,
-        no_switches, quiet, plan, json;
+        no_switches, no_blocks, quiet, plan, json;
     struct tool_record_rules rules;
     struct tool_record_calls calls;
     struct tool_record_patch patch;
@@ -144,6 +144,8 @@ static const struct tool_option table[] = {
     {"no-lines", 0, NULL, "names, but no source files and lines", NULL, TOOL_AT(no_lines)},
     {"no-switches", 0, NULL, "do not ask the kernel when threads do not run", NULL,
      TOOL_AT(no_switches)},
+    {"no-blocks", 0, NULL, "calls, but no basic blocks of what is built for them", NULL,
+     TOOL_AT(no_blocks)},
     {"quiet", 'q', NULL, "say nothing at the end", NULL, TOOL_AT(quiet)},
     {"time", 't', "HOW", NULL, tool_parse_resolution, TOOL_AT(resolution_ns)},
     {"depth", 'D', "N", NULL, tool_parse_u32, TOOL_AT(depth)},
@@ -393,6 +395,7 @@ static void fill_options(const struct options *options, ttape_recording_options 
                                        .level = options->level,
                                        .literal = options->level == TTAPE_LEVEL_LITERAL,
                                        .jobs = options->jobs == 0 ? 2 : options->jobs};
+    o->no_blocks = options->no_blocks;
     o->follows = !options->no_switches && options->resolution_ns != TTAPE_TIME_NONE;
     o->rules.max_depth = options->depth;
     o->rules.min_ns = options->min_time.value_ns;

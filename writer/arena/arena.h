@@ -153,6 +153,7 @@ struct ttp_arena_head {
     uint32_t hooked_functions, unpatched_modules;
     /* before the magic: bytes of a buffer that are recorded with a system call (call_contents.h) */
     uint32_t call_data_bytes;
+    uint32_t no_blocks; /* before the magic: basic blocks are not recorded */
 };
 
 /* What a process tells of the programs that it executes, for the recorder to know who never came.

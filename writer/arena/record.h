@@ -3,14 +3,15 @@
  *
  *      63                        17 16          2 1 0
  *     +----------------------------+-------------+---+
- *     | address                 47 | time     15 |tag|   1 enter, 2 exit
+ *     | address                 47 | time     15 |tag|   1 enter, 2 exit, 0 a block of code
  *     +----------------------------+-------------+---+
  *      63                        21 20          6 5  2 1 0
  *     +----------------------------+-------------+----+---+
  *     | payload                 43 | time     15 |type| 3 |   extension
  *     +----------------------------+-------------+----+---+
  *
- * Zero is no record: what is not zero is committed. Times are the low bits of the clock; the epoch
+ * Zero is no record: what is not zero is committed. Of a block the time is 0, and then not known:
+ * its hook reads no clock. Times are the low bits of the clock; the epoch
  * before them (in the block's head, or the last epoch record) holds the rest. Epoch and data
  * records have no time: an epoch has 58 bits from bit 6 on, data 56 from bit 8 on. See
  * spec/recording.md. */
@@ -36,7 +37,7 @@
 #define TTP_DATA_BYTES              7u /* of a message in a data record */
 
 enum ttp_record_tag {
-    TTP_TAG_EMPTY = 0,
+    TTP_TAG_BLOCK = 0, /* a basic block, if not all is zero */
     TTP_TAG_ENTER = 1,
     TTP_TAG_EXIT = 2,
     TTP_TAG_EXTENSION = 3
@@ -111,6 +112,11 @@ static inline uint64_t ttp_record_call(uint64_t tag, uint64_t clock, uint64_t ad
            (clock & TTP_RECORD_TIME_MASK) << TTP_RECORD_TAG_BITS | tag;
 }
 
+static inline uint64_t ttp_record_block(uint64_t address)
+{
+    return address << TTP_RECORD_ADDRESS_SHIFT | TTP_TAG_BLOCK;
+}
+
 static inline uint64_t ttp_record_extension(uint64_t type, uint64_t clock, uint64_t payload)
 {
     return payload << TTP_EXTENSION_PAYLOAD_SHIFT |
@@ -161,10 +167,10 @@ static inline uint32_t ttp_record_tag(uint64_t record)
     return (uint32_t)(record & TTP_RECORD_TAG_MASK);
 }
 
-static inline bool ttp_record_is_call(uint64_t record)
+/* A call, its end, or a block. */
+static inline bool ttp_record_is_event(uint64_t record)
 {
-    uint32_t tag = ttp_record_tag(record);
-    return tag == TTP_TAG_ENTER || tag == TTP_TAG_EXIT;
+    return record != 0 && ttp_record_tag(record) != TTP_TAG_EXTENSION;
 }
 
 static inline uint32_t ttp_record_type(uint64_t record)

@@ -43,7 +43,7 @@ static ttape_status encode_slot(struct ttp_encode *e, uint32_t number, struct tt
         return ttp_fail_plain(&e->error, TTAPE_E_IO, "the spill file was changed by somebody else");
     if (e->is_full) {
         for (uint32_t i = 0; i < slot->head.count; i++)
-            e->overwritten += ttp_record_is_call(slot->records[i]);
+            e->overwritten += ttp_record_is_event(slot->records[i]);
         return TTAPE_OK;
     }
     return ttp_decode_slot(e, slot, &e->error);

@@ -540,6 +540,8 @@ ttape_status ttp_image_message(struct ttp_encode *e, struct ttp_thread *thread, 
 /* Index of the site in the thread's layout; it has an id in the current output. */
 ttape_status ttp_site_of(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
                          uint32_t *index, ttape_error *err);
+ttape_status ttp_block_site_of(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
+                               uint32_t *index, ttape_error *err); /* a basic block's */
 struct ttp_site_seen *ttp_site_at(struct ttp_encode *e, const struct ttp_thread *thread,
                                   uint32_t index);
 struct ttp_output *ttp_output_of(struct ttp_encode *e, const struct ttp_thread *thread);

@@ -16,6 +16,13 @@
 #define TTP_COLD        __attribute__((cold, noinline))
 #define TTP_EXPORT      __attribute__((visibility("default")))
 
+/* The stack pointer of the instrumented function, where it called us. */
+#if defined(__clang__)
+#define TTP_CALLER_SP() ((uintptr_t)__builtin_frame_address(0) + 16)
+#else
+#define TTP_CALLER_SP() ((uintptr_t)__builtin_dwarf_cfa())
+#endif
+
 /* What the compiler must not move across, because a signal handler of this thread may look. */
 #define TTP_SIGNAL_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 

@@ -16,13 +16,6 @@
 
 #define TTP_BLOCK_MASK ((uint64_t)TTP_BLOCK_BYTES - 1)
 
-/* The stack pointer of the instrumented function, where it called us. */
-#if defined(__clang__)
-#define TTP_CALLER_SP() ((uintptr_t)__builtin_frame_address(0) + 16)
-#else
-#define TTP_CALLER_SP() ((uintptr_t)__builtin_dwarf_cfa())
-#endif
-
 static inline uint64_t ttp_epoch_start(const struct ttp_thread_page *page)
 {
     return *(volatile const uint64_t *)&page->epoch_start;

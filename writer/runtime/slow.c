@@ -468,6 +468,48 @@ void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_thread_pag
     ttp_call_exit_put(function, page, NULL);
 }
 
+/* -- basic blocks: what is open stays so, unless it lies where the block's function does -- */
+
+static void put_block(const struct operation *op, uintptr_t address)
+{
+    if (!ttp_is_inherited(op->page) &&
+        !ttp_put_record(ttp_process_now(), 0, TTP_TAG_BLOCK, true, address) &&
+        !ttp_is_inherited(op->page))
+        ttp_count_dropped();
+}
+
+void ttp_block_slow(uintptr_t address, uintptr_t sp)
+{
+    bool is_alternate = false;
+    if (!ttp_ready(sp))
+        return;
+    struct operation op = begin(sp);
+    bool is_near = ttp_thread.top->sp - sp < TTP_LARGE_FRAME;
+    bool is_known = op.is_begun && (!is_near || ttp_thread.page->deep_frames != 0) &&
+                    move_to(&op, sp, &is_alternate);
+    if (is_known && ttp_thread.page->deep_frames != 0 && !is_alternate && sp > ttp_thread.top->sp)
+        forget_deep(&op);
+    if (is_known && ttp_thread.page->deep_frames == 0)
+        unwind_to(&op, find_staying(&op, sp, 0, is_alternate));
+    ttp_adopt_page(&op);
+    put_block(&op, address);
+    if (is_known && ttp_thread.page->deep_frames == 0 && ttp_has_state()) {
+        ttp_thread.page->block_sp = sp;
+        ttp_thread.page->block_top = ttp_thread.top;
+    }
+    end(&op);
+}
+
+void ttp_block_put(uintptr_t address, uint64_t slot, const struct ttp_thread_page *page)
+{
+    ttp_slot_fill(slot);
+    if (ttp_is_inherited(page))
+        return;
+    struct operation op = begin_after_hot_path(page);
+    put_block(&op, address);
+    end(&op);
+}
+
 /* -- system calls -- */
 
 /* One that was left without its end: nothing but a handler can be within a system call, and the

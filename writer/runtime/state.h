@@ -117,7 +117,9 @@ struct ttp_thread_page {
     struct ttp_runtime_frame *forked_top; /* of a forked child that began in a handler: the frames
                                            * below that handler */
     uintptr_t forked_function;            /* function of the innermost frame at the fork */
-    uintptr_t operation_sp;               /* not 0: a slow operation is under way there */
+    uintptr_t block_sp;                   /* of the last block within a large frame, */
+    const struct ttp_runtime_frame *block_top; /* and that */
+    uintptr_t operation_sp;                    /* not 0: a slow operation is under way there */
     uint32_t thread_id;
     char name[16];
     uintptr_t announced[TTP_SITES_ANNOUNCED]; /* sites that this stream has announced, by hash */
@@ -241,6 +243,9 @@ void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page);
+/* Of basic blocks: sp is the stack pointer there. */
+void ttp_block_slow(uintptr_t address, uintptr_t sp);
+void ttp_block_put(uintptr_t address, uint64_t slot, const struct ttp_thread_page *page);
 void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page);
 
 #endif

@@ -143,6 +143,8 @@ typedef struct ttape_recording_options {
     bool (*keep_call)(void *context, uint32_t number, const ttape_value *arguments, uint32_t count,
                       const int64_t *result);
     void *keep_context;
+    bool no_blocks; /* basic blocks of programs that tell of them (-fsanitize-coverage) are not
+                     * recorded */
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {

@@ -59,6 +59,10 @@ TTAPE_API void ttape_rt_mark_double(ttape_rt_site *site, double value);
 TTAPE_API void ttape_rt_mark_string(ttape_rt_site *site, const char *value);
 TTAPE_API void ttape_rt_mark_bytes(ttape_rt_site *site, const void *data, size_t size_bytes);
 
+/* A basic block is passed: the one that `address` lies in, by a function whose stack pointer is sp
+ * there. For those who bring a compiler's callbacks; libtracetape-blocks has gcc's and clang's. */
+TTAPE_API void ttape_rt_block(uintptr_t address, uintptr_t sp);
+
 /* Of the calling thread, from here on. */
 TTAPE_API void ttape_rt_thread_name(const char *name);
 /* The calling thread may run on this memory as a stack from now on (makecontext says so by itself).

@@ -102,6 +102,23 @@ static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
     return put(d, &event, site);
 }
 
+/* It has the time of what came before, unless it came by the hook's slow side. */
+static ttape_status put_block(struct decoding *d, uint64_t record)
+{
+    uint32_t site;
+    uint64_t low_bits = ttp_record_time(record), ns = d->is_timed ? d->thread->last_ns : 0;
+    if (ttp_record_address(record) == 0)
+        return lose(d, 1, TTAPE_GAP_REASON_UNKNOWN);
+    if (low_bits != 0 || ns == 0)
+        ns = time_of(d, low_bits);
+    TTP_TRY(ttp_block_site_of(d->e, d->thread, ttp_record_address(record), &site, d->err));
+    ttape_event event = {.time_ns = ns,
+                         .kind = TTAPE_EVENT_LEAF,
+                         .site = ttp_site_at(d->e, d->thread, site)->id,
+                         .depth = TTAPE_DEPTH_AUTO};
+    return put(d, &event, site);
+}
+
 /* What is open on the thread's current stack: as the filter counts, or the writer. */
 struct open_frames {
     const struct ttp_call_stack *filtered;
@@ -380,7 +397,7 @@ static ttape_status decode_record(struct decoding *d, uint64_t record)
     case TTP_TAG_EXIT:
         return put_call(d, record, is_unseen ? TTAPE_EVENT_EXIT_UNSEEN : TTAPE_EVENT_EXIT);
     case TTP_TAG_EXTENSION: return extension(d, record);
-    default: return lose(d, 1, TTAPE_GAP_REASON_UNKNOWN);
+    default: return put_block(d, record);
     }
 }
 
@@ -390,7 +407,7 @@ static ttape_status lose_late(struct decoding *d)
 {
     uint64_t count = 0;
     for (uint32_t i = 0; i < d->slot->head.count; i++)
-        count += ttp_record_is_call(d->slot->records[i]);
+        count += ttp_record_is_event(d->slot->records[i]);
     if (d->e->is_replaying || count == 0)
         return TTAPE_OK;
     TTP_TRY(lose(d, count, TTAPE_GAP_REASON_DAMAGE));
@@ -429,7 +446,12 @@ static void skip_to(struct decoding *d, uint32_t target)
     d->at = target;
 }
 
-/* The tight loop: calls of sites that have an id, unfiltered, until something else comes. */
+static const uint32_t kinds[] = {[TTP_TAG_BLOCK] = TTAPE_EVENT_LEAF,
+                                 [TTP_TAG_ENTER] = TTAPE_EVENT_ENTER,
+                                 [TTP_TAG_EXIT] = TTAPE_EVENT_EXIT};
+
+/* The tight loop: calls and blocks of sites that have an id, unfiltered, until something else
+ * comes. */
 static void decode_plain(struct decoding *d)
 {
     struct ttp_encode *e = d->e;
@@ -444,23 +466,23 @@ static void decode_plain(struct decoding *d)
     for (; at < d->slot->head.count && used < TTP_BATCH_EVENTS; at++) {
         uint64_t record = d->slot->records[at];
         uint32_t tag = ttp_record_tag(record);
+        bool is_block = tag == TTP_TAG_BLOCK;
         uint32_t site = ttp_map_find(&layout->by_address, ttp_record_address(record));
-        if ((tag != TTP_TAG_ENTER && tag != TTP_TAG_EXIT) || site == TTAPE_NONE ||
-            sites[site].id == TTAPE_NONE)
+        if (tag == TTP_TAG_EXTENSION || site == TTAPE_NONE || sites[site].id == TTAPE_NONE ||
+            is_block != (sites[site].kind == TTAPE_SITE_BLOCK))
             break;
         if (has_checkpoints && sites[site].is_checkpoint)
             break;
         uint64_t ns = 0;
-        if (d->is_timed) {
+        if (is_block && ttp_record_time(record) == 0 && last_ns != 0) {
+            ns = last_ns;
+        } else if (d->is_timed) {
             uint64_t low = record >> TTP_RECORD_TAG_BITS & TTP_RECORD_TIME_MASK;
             ns = ttp_clock_ns(&e->clock, high | low);
             last_ns = ns = ns < last_ns ? last_ns : ns;
         }
-        e->events[used++] =
-            (ttape_event){.time_ns = ns,
-                          .kind = tag == TTP_TAG_ENTER ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT,
-                          .site = sites[site].id,
-                          .depth = TTAPE_DEPTH_AUTO};
+        e->events[used++] = (ttape_event){
+            .time_ns = ns, .kind = kinds[tag], .site = sites[site].id, .depth = TTAPE_DEPTH_AUTO};
     }
     d->thread->may_attach |= used != e->event_count;
     e->event_count = used;

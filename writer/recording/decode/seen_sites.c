@@ -266,6 +266,16 @@ ttape_status ttp_site_of(struct ttp_encode *e, struct ttp_thread *thread, uint64
     return define_one(e, thread, *index, err);
 }
 
+ttape_status ttp_block_site_of(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
+                               uint32_t *index, ttape_error *err)
+{
+    TTP_TRY(find_or_add(e, thread, TTAPE_SITE_BLOCK, address, index, err));
+    if (seen_at(e, thread, *index)->id != TTAPE_NONE)
+        return TTAPE_OK;
+    TTP_TRY(ttp_stream_ready(e, thread, err));
+    return define_one(e, thread, *index, err);
+}
+
 struct ttp_site_seen *ttp_site_at(struct ttp_encode *e, const struct ttp_thread *thread,
                                   uint32_t index)
 {

@@ -165,6 +165,7 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     head->block_capacity = arena->capacity;
     head->clock = o->clock;
     head->flags = when_full(o);
+    head->no_blocks = o->no_blocks;
     head->stall_ticks = arena->stall_ticks;
     head->recorder_pid = (uint32_t)getpid();
     memcpy(head->trace_id, o->writer.trace_id, sizeof head->trace_id);

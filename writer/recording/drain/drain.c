@@ -115,7 +115,7 @@ static void lose_block(struct ttp_drain *d, uint32_t index)
     for (uint32_t i = seen->consumed; i < TTP_BLOCK_RECORDS; i++) {
         uint64_t record = __atomic_load_n(&records[i], __ATOMIC_ACQUIRE);
         is_used |= record != 0;
-        calls += ttp_record_is_call(record);
+        calls += ttp_record_is_event(record);
     }
     seen->consumed = TTP_BLOCK_RECORDS;
     d->lost += is_used && calls == 0 ? 1 : calls;
