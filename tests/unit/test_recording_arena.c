@@ -205,6 +205,24 @@ START_TEST(who_waits_is_woken_by_a_block)
 }
 END_TEST
 
+/* What came back would be zeros: a head that says that tracing is off, and nobody would know. */
+START_TEST(a_file_that_was_truncated_does_not_grow_again)
+{
+    struct stat file;
+    open_with(0);
+    const char *path = ttape_recording_arena(player.recording);
+    off_t cut = TTP_NOTES_AT + TTP_NOTES * (off_t)sizeof(struct ttp_note) +
+                (off_t)FIRST_BLOCKS * TTP_BLOCK_BYTES;
+    ck_assert_int_eq(truncate(path, cut), 0);
+    take(FIRST_BLOCKS / 2, true);
+    ttest_poll(&player);
+    ck_assert_uint_eq(player.head->block_ready, FIRST_BLOCKS + STEP_BLOCKS);
+    ck_assert_int_eq(stat(path, &file), 0);
+    ck_assert_int_eq(file.st_size, cut);
+    (void)ttest_finish(&player);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recording arena");
@@ -219,6 +237,7 @@ int main(void)
     tcase_add_test(tests, what_a_program_added_is_drained);
     tcase_add_test(tests, numbers_of_a_hostile_program_do_no_harm);
     tcase_add_test(tests, who_waits_is_woken_by_a_block);
+    tcase_add_test(tests, a_file_that_was_truncated_does_not_grow_again);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -185,6 +185,17 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     __atomic_store_n(&head->magic, TTP_ARENA_MAGIC, __ATOMIC_RELEASE);
 }
 
+/* Memory for blocks within the file, which never grows by that: somebody may have truncated it, and
+ * what came back would be a head of zeros, with which programs run on unseen. 0, or an error. */
+static int allocate_within(const struct ttp_arena_file *arena, off_t from, off_t size_bytes)
+{
+    struct stat file;
+    if (fallocate(arena->fd, FALLOC_FL_KEEP_SIZE, from, size_bytes) == 0)
+        return 0;
+    bool is_whole = fstat(arena->fd, &file) == 0 && file.st_size >= from + size_bytes;
+    return errno == EOPNOTSUPP && is_whole ? posix_fallocate(arena->fd, from, size_bytes) : errno;
+}
+
 static bool change_ready(struct ttp_arena_file *arena, uint32_t from, uint32_t count)
 {
     return __atomic_compare_exchange_n(&arena->head->block_ready, &from, count, false,
@@ -223,7 +234,7 @@ void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count, uint64_
     uint32_t count =
         arena->bound - arena->ready < GROWTH_BLOCKS ? arena->bound : arena->ready + GROWTH_BLOCKS;
     off_t from = (off_t)file_bytes(arena->ready);
-    if (posix_fallocate(arena->fd, from, (off_t)file_bytes(count) - from) != 0) {
+    if (allocate_within(arena, from, (off_t)file_bytes(count) - from) != 0) {
         arena->is_full = true; /* no more room: not tried again before it shrinks */
         return;
     }
@@ -262,7 +273,7 @@ void ttp_arena_shrink(struct ttp_arena_file *arena, uint64_t now_ms)
         return;
     (void)fallocate(arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, bytes);
     /* Where a program has added some meanwhile, they have to come back. */
-    if (!change_ready(arena, arena->ready, count) && posix_fallocate(arena->fd, from, bytes) == 0)
+    if (!change_ready(arena, arena->ready, count) && allocate_within(arena, from, bytes) == 0)
         ttp_blocks_offer(arena->states, count, arena->ready);
     ttp_arena_look(arena);
     arena->is_full = false;
