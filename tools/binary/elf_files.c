@@ -3,6 +3,7 @@
  *
  *   build id      DEBUG/.build-id/12/3456....debug
  *   debug link    beside the file, in .debug/ there, in DEBUG/ at the same path, in DEBUG itself
+ *   fetched       CACHE/123456.../debuginfo, of clients of debuginfod
  *   DEBUG         each given folder, then /usr/lib/debug
  *
  * libdwfl would do most of this, but it asks servers in the network where a variable says so,
@@ -144,6 +145,12 @@ static bool next_folder(const struct tool_elf_where *where, size_t *at, const ch
 
 static bool fits(int length) { return length > 0 && (size_t)length < TOOL_ELF_PATH_MAX; }
 
+static void put_hex(const struct wanted_file *wanted, char *hex)
+{
+    for (size_t i = 0; i < wanted->build_id_bytes; i++)
+        (void)snprintf(hex + 2 * i, 3, "%02x", wanted->build_id[i]);
+}
+
 static bool find_by_id(const struct tool_elf_where *where, const struct wanted_file *wanted,
                        struct tool_elf_file *found)
 {
@@ -152,8 +159,7 @@ static bool find_by_id(const struct tool_elf_where *where, const struct wanted_f
     const char *root, *folder;
     if (wanted->build_id_bytes < 2 || wanted->build_id_bytes > TOOL_BUILD_ID_BYTES_MAX)
         return false;
-    for (size_t i = 0; i < wanted->build_id_bytes; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", wanted->build_id[i]);
+    put_hex(wanted, hex);
     for (size_t at = 0; next_folder(where, &at, &root, &folder);) {
         for (size_t i = 0; i < 2; i++)
             if (fits(snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2,
@@ -162,6 +168,19 @@ static bool find_by_id(const struct tool_elf_where *where, const struct wanted_f
                 return true;
     }
     return false;
+}
+
+/* What debuginfod's clients keep: so as gdb has it, it is here, too. */
+static bool find_fetched(const struct tool_elf_where *where, const struct wanted_file *wanted,
+                         struct tool_elf_file *found)
+{
+    char hex[2 * TOOL_BUILD_ID_BYTES_MAX + 2] = "", path[TOOL_ELF_PATH_MAX];
+    if (where->fetched == NULL || wanted->build_id_bytes < 2 ||
+        wanted->build_id_bytes > TOOL_BUILD_ID_BYTES_MAX)
+        return false;
+    put_hex(wanted, hex);
+    return fits(snprintf(path, sizeof(path), "%s/%s/debuginfo", where->fetched, hex)) &&
+           open_wanted(found, NULL, path, wanted) == NULL;
 }
 
 static bool try_name(const char *root, const char *folder, const char *below, const char *name,
@@ -224,15 +243,15 @@ bool tool_elf_find_debug(const struct tool_elf_where *where, const struct tool_e
         return true;
     const char *name =
         main_file->elf != NULL ? dwelf_elf_gnu_debuglink(main_file->elf, &checksum) : NULL;
-    if (name == NULL || !is_plain_name(name))
-        return false;
+    bool has_name = name != NULL && is_plain_name(name);
     wanted.has_checksum = true;
     wanted.checksum = checksum;
-    for (int real = 0; real < 2; real++)
+    for (int real = 0; has_name && real < 2; real++)
         if (folder_of(main_file, real != 0, folder) &&
             find_by_name(where, main_file->root, folder, name, &wanted, debug))
             return true;
-    return false;
+    wanted.has_checksum = false; /* a server may have stripped it of something */
+    return find_fetched(where, &wanted, debug);
 }
 
 bool tool_elf_find_shared(const struct tool_elf_where *where, const struct tool_elf_file *debug,
@@ -248,13 +267,14 @@ bool tool_elf_find_shared(const struct tool_elf_where *where, const struct tool_
         return false;
     if (find_by_id(where, &wanted, shared))
         return true;
-    if (name[0] == '/')
-        return open_wanted(shared, debug->root, name, &wanted) == NULL;
-    for (int real = 1; real >= 0; real--) /* the name counts from where the file really is */
+    if (name[0] == '/' && open_wanted(shared, debug->root, name, &wanted) == NULL)
+        return true;
+    for (int real = 1; name[0] != '/' && real >= 0;
+         real--) /* the name counts from where the file really is */
         if (folder_of(debug, real != 0, folder) &&
             try_name(debug->root, folder, "", name, &wanted, shared))
             return true;
-    return false;
+    return find_fetched(where, &wanted, shared);
 }
 
 static Elf_Data *section_named(const struct tool_elf_file *file, const char *wanted)

@@ -103,9 +103,18 @@ static void list_units(struct tool_elf_lines *lines)
     }
 }
 
+static void note_missing(struct tool_elf_missing *missing, const void *id, ssize_t id_bytes)
+{
+    if (id_bytes > 0 && (size_t)id_bytes <= sizeof(missing->build_id)) {
+        missing->build_id_bytes = (uint32_t)id_bytes;
+        memcpy(missing->build_id, id, (size_t)id_bytes);
+    }
+}
+
 /* A file whose debug information lives partly in another one is used with that, or not at all:
  * libdw would open whatever the file names. */
-static bool open_shared(struct tool_elf_lines *lines, const struct tool_elf_where *where)
+static bool open_shared(struct tool_elf_lines *lines, const struct tool_elf_where *where,
+                        struct tool_elf_missing *missing)
 {
     const char *name;
     const void *id;
@@ -114,8 +123,10 @@ static bool open_shared(struct tool_elf_lines *lines, const struct tool_elf_wher
         return true;
     if (lines->shared_file.elf == NULL &&
         (id_bytes < 0 || !tool_elf_find_shared(where, lines->file, name, id, (size_t)id_bytes,
-                                               &lines->shared_file)))
+                                               &lines->shared_file))) {
+        note_missing(missing, id, id_bytes);
         return false;
+    }
     if (lines->shared == NULL)
         lines->shared = begin(&lines->shared_file);
     if (lines->shared != NULL)
@@ -124,12 +135,13 @@ static bool open_shared(struct tool_elf_lines *lines, const struct tool_elf_wher
 }
 
 struct tool_elf_lines *tool_elf_lines_open(const struct tool_elf_where *where,
-                                           const struct tool_elf_file *file)
+                                           const struct tool_elf_file *file,
+                                           struct tool_elf_missing *missing)
 {
     struct tool_elf_lines *lines = tool_allocate(1, sizeof(struct tool_elf_lines));
     lines->file = file;
     lines->dwarf = begin(file);
-    if (lines->dwarf != NULL && open_shared(lines, where))
+    if (lines->dwarf != NULL && open_shared(lines, where, missing))
         list_units(lines);
     if (lines->count == 0) {
         tool_elf_lines_close(lines);

@@ -30,7 +30,7 @@ static bool take_main(struct tool_elf_module *module, const struct tool_elf_wher
 {
     bool found = tool_elf_table_add(&module->table, &module->main_file, false, 0);
     if (with_lines)
-        module->lines = tool_elf_lines_open(where, &module->main_file);
+        module->lines = tool_elf_lines_open(where, &module->main_file, &module->missing);
     return found;
 }
 
@@ -41,7 +41,7 @@ static void take_debug(struct tool_elf_module *module, const struct tool_elf_whe
     if (!*found)
         *found = tool_elf_table_add(&module->table, &module->debug, false, move);
     if (with_lines && module->lines == NULL) {
-        module->lines = tool_elf_lines_open(where, &module->debug);
+        module->lines = tool_elf_lines_open(where, &module->debug, &module->missing);
         module->lines_move = move;
     }
 }

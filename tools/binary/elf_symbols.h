@@ -29,6 +29,7 @@ struct tool_elf_where {
     const char *root; /* the folder that the module's paths start from; NULL: / */
     const char *const *debug_folders;
     size_t debug_folder_count;
+    const char *fetched; /* the folder that clients of debuginfod fetch into; NULL: none */
 };
 
 /* An open file; a zeroed one is none. */
@@ -46,7 +47,7 @@ void tool_elf_file_close(struct tool_elf_file *file);
 
 /* The separate file with debug information: by build id, then by the main file's debug link with
  * its checksum. Its build id is `build_id` in any case where that has bytes. `main_file` may be
- * none. */
+ * none. What clients of debuginfod have fetched comes last. */
 bool tool_elf_find_debug(const struct tool_elf_where *where, const struct tool_elf_file *main_file,
                          const uint8_t *build_id, size_t build_id_bytes,
                          struct tool_elf_file *debug);
@@ -86,10 +87,17 @@ const struct tool_elf_symbol *tool_elf_table_find(const struct tool_elf_table *t
                                                   uint64_t address);
 void tool_elf_table_close(struct tool_elf_table *table);
 
+/* The build id of the file that a debug file shares things with and that is not there. */
+struct tool_elf_missing {
+    uint32_t build_id_bytes; /* 0: nothing is missing */
+    uint8_t build_id[TOOL_BUILD_ID_BYTES_MAX];
+};
+
 /* Line tables of a file; NULL where it has none. */
 struct tool_elf_lines;
 struct tool_elf_lines *tool_elf_lines_open(const struct tool_elf_where *where,
-                                           const struct tool_elf_file *file);
+                                           const struct tool_elf_file *file,
+                                           struct tool_elf_missing *missing);
 /* The source line of an address: of a function's entry the first one that the compiler gives,
  * otherwise the last. `*file` lives until the next call. */
 bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool entry,
@@ -116,6 +124,7 @@ struct tool_elf_module {
     struct tool_elf_lines *lines;
     uint64_t lines_move; /* ELF address minus this: address in the line tables */
     bool is_stripped;    /* it has at most the symbols that others link to */
+    struct tool_elf_missing missing;
 };
 
 /* Opens a module whose build id is known to be build_id (none: any file will do). Returns NULL,

@@ -2,11 +2,14 @@
  * looking goes on where it stopped. */
 #include "tools/record/record_names.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/binary/elf_head.h"
 #include "tools/command/tool.h"
+#include "tools/record/record_output.h"
+#include "tools/symbols/name_advice.h"
 
 #define PATH_SHOWN 1024u
 
@@ -16,21 +19,50 @@ struct tool_expected {
     struct tool_symbol found; /* its texts are ours */
 };
 
-/* One message, not one a module. */
+/* One message, not one a module. Of a stripped one it comes at the end, as it is advice. */
 static void warn(struct tool_record_names *names, struct tool_symbols_module *opened,
-                 const ttape_module *module)
+                 const ttape_site *site, const ttape_module *module)
 {
     enum tool_symbols_state state = tool_symbols_module_state(opened);
     if (names->has_warned)
         return;
     if (state == TOOL_SYMBOLS_FAILED) {
         names->has_warned = tool_symbols_module_warn(opened);
-    } else if (tool_symbols_module_is_stripped(opened)) {
-        ttape_string path = module->path;
-        tool_message("'%.*s' is stripped: functions that it does not export have no names",
-                     (int)(path.size_bytes < PATH_SHOWN ? path.size_bytes : PATH_SHOWN), path.data);
+    } else if (tool_symbols_module_is_stripped(opened) && module->path.size_bytes <= PATH_SHOWN) {
+        names->stripped = tool_copy_text(module->path.data, module->path.size_bytes);
+        names->stripped_offset = site->address - module->start;
+        names->not_fetched = tool_symbols_module_not_fetched(opened);
         names->has_warned = true;
     }
+}
+
+void tool_record_names_say(const struct tool_record_names *names)
+{
+    const char *path = names->stripped, *slash = path != NULL ? strrchr(path, '/') : NULL;
+    if (path == NULL)
+        return;
+    char *advice = names->not_fetched != NULL
+                       ? tool_copy_text(names->not_fetched, strlen(names->not_fetched))
+                       : tool_name_advice((ttape_string){path, strlen(path)}, names->asks_servers);
+    tool_message("'%s' is stripped, its functions are called %.64s+0x%" PRIx64 ": %s", path,
+                 slash != NULL ? slash + 1 : path, names->stripped_offset, advice);
+    free(advice);
+}
+
+void tool_record_names_ahead(struct tool_record_names *names, const char *command)
+{
+    struct tool_elf_head head;
+    char *found =
+        names->symbols == NULL || !names->asks_servers ? NULL : tool_record_find_command(command);
+    char *path = found != NULL ? realpath(found, NULL) : NULL;
+    if (path != NULL && tool_elf_head_of(NULL, path, &head) == NULL)
+        (void)tool_symbols_module_open(
+            names->symbols, (ttape_string){path, strlen(path)},
+            (ttape_string){(const char *)head.build_id, head.build_id_bytes});
+    if (names->symbols != NULL)
+        tool_symbols_end_fetching(names->symbols);
+    free(path);
+    free(found);
 }
 
 static struct tool_symbols_module *open_module(struct tool_record_names *names,
@@ -115,7 +147,7 @@ void tool_record_name(struct tool_record_names *names, ttape_site *site, const t
         ((query.entry != 0 && find_expected(names, opened, query.elf_address, &found)) ||
          tool_symbols_find(names->symbols, opened, &query, &found));
     if (!is_known || found.name.size_bytes == 0)
-        warn(names, opened, module);
+        warn(names, opened, site, module);
     if (!is_known)
         return;
     site->symbol = found.name;
@@ -127,5 +159,6 @@ void tool_record_names_close(struct tool_record_names *names)
 {
     forget(names);
     free(names->expected);
+    free(names->stripped);
     tool_symbols_close(names->symbols);
 }

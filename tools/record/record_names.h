@@ -16,8 +16,12 @@ struct tool_record_names {
     struct tool_symbols *symbols; /* NULL: sites stay without names */
     struct tool_expected *expected;
     size_t expected_count, expected_capacity;
-    size_t next;     /* the first that was not asked for yet */
-    bool has_warned; /* that a module's names could not be looked up */
+    size_t next;             /* the first that was not asked for yet */
+    bool has_warned;         /* that a module's names could not be looked up */
+    bool asks_servers;       /* debug files are fetched */
+    char *stripped;          /* the first module that has no names for what was recorded, or NULL */
+    const char *not_fetched; /* why its debug file is not here, where it was to be fetched */
+    uint64_t stripped_offset; /* of a function of it */
 };
 
 /* For ttape_site_rules: `name` and `expect`. */
@@ -25,6 +29,11 @@ void tool_record_name(struct tool_record_names *names, ttape_site *site,
                       const ttape_module *module);
 void tool_record_expect(struct tool_record_names *names, const ttape_module *module,
                         const uint64_t *addresses, size_t count);
+/* Fetches the debug file of a command that is about to start, where that was asked for: nothing is
+ * fetched later, as the program would have to wait. */
+void tool_record_names_ahead(struct tool_record_names *names, const char *command);
+/* One line on names that are missing, and how to get them. */
+void tool_record_names_say(const struct tool_record_names *names);
 void tool_record_names_close(struct tool_record_names *names);
 
 #endif

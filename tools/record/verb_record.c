@@ -28,6 +28,7 @@
 #include "tools/record/record_rules.h"
 #include "tools/record/record_start.h"
 #include "tools/record/record_unrecorded.h"
+#include "tools/symbols/debug_files.h"
 
 #define STATUS_NO_EXEC 126 /* as shells have it */
 #define STATUS_ABSENT  127
@@ -48,6 +49,7 @@ struct options {
     struct tool_record_rules rules;
     struct tool_record_calls calls;
     struct tool_record_patch patch;
+    struct tool_debug_files debug;
 };
 
 static const struct tool_option table[] = {
@@ -142,6 +144,7 @@ static const struct tool_option table[] = {
      TOOL_AT(no_children)},
     {"no-symbols", 0, NULL, "no names: see tracetape symbolize", NULL, TOOL_AT(no_symbols)},
     {"no-lines", 0, NULL, "names, but no source files and lines", NULL, TOOL_AT(no_lines)},
+    TOOL_DEBUG_OPTIONS,
     {"no-switches", 0, NULL, "do not ask the kernel when threads do not run", NULL,
      TOOL_AT(no_switches)},
     {"no-blocks", 0, NULL, "calls, but no basic blocks of what is built for them", NULL,
@@ -271,6 +274,8 @@ static int finish(const struct options *options, ttape_recording *recording, int
                      "ended there");
     if (!options->quiet || s.event_count == 0) /* without a file, the reason */
         say(options, recording);
+    if (!options->quiet && s.event_count != 0)
+        tool_record_names_say(&options->rules.names);
     if (!options->quiet && s.event_count != 0)
         tool_record_say_cost(options->output);
     if (!options->quiet && s.event_count != 0 && options->attach == 0)
@@ -443,7 +448,7 @@ static int check_options(const struct options *options, ttape_recording_options 
                           "--stack-rate goes with neither --stack-every nor --clock none");
     if ((count == 0) != (options->attach != 0))
         return tool_usage("record", "record needs a command, or --attach and a process id");
-    return TOOL_OK;
+    return tool_debug_files_check(&options->debug, "record");
 }
 
 /* Who sees what, and what that needs. */
@@ -477,6 +482,7 @@ int tool_verb_record(int argc, char **argv)
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     fill_options(&options, &recording_options);
+    options.patch.debug = &options.debug;
     if ((status = check_options(&options, &recording_options, count)) != TOOL_OK)
         return status;
     if (options.plan || options.json)
@@ -495,9 +501,12 @@ int tool_verb_record(int argc, char **argv)
     options.output = to_stdout ? standard.path : options.shown;
     if (!options.no_symbols) {
         struct tool_symbols_options symbols = {.no_lines = options.no_lines};
+        tool_debug_files_apply(&options.debug, &symbols);
+        options.rules.names.asks_servers = options.debug.debuginfod;
         options.rules.names.symbols = tool_symbols_open(&symbols);
         options.rules.names.has_warned = options.quiet;
         (void)tool_symbols_start(options.rules.names.symbols); /* while this process is small */
+        tool_record_names_ahead(&options.rules.names, argv[0]);
     }
     if ((status = choose_engine(&options, &recording_options, argv[0])) != TOOL_OK)
         return status;

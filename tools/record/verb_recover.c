@@ -16,10 +16,12 @@
 #include "tools/command/tool.h"
 #include "tools/io/target.h"
 #include "tools/record/record_rules.h"
+#include "tools/symbols/debug_files.h"
 
 struct options {
     const char *output;
     bool force, clean, no_symbols, quiet, verbose;
+    struct tool_debug_files debug;
     uint64_t memory_bytes;
 };
 
@@ -30,6 +32,7 @@ static const struct tool_option table[] = {
      TOOL_AT(clean)},
     {"no-symbols", 0, NULL, "no names for functions that were not in the trace yet", NULL,
      TOOL_AT(no_symbols)},
+    TOOL_DEBUG_OPTIONS,
     {"quiet", 'q', NULL, "say only what was lost", NULL, TOOL_AT(quiet)},
     {"verbose", 'v', NULL, "also say what was kept", NULL, TOOL_AT(verbose)},
     TOOL_MEMORY_OPTION,
@@ -221,6 +224,8 @@ int tool_verb_recover(int argc, char **argv)
         return status;
     if (options.output == NULL)
         return tool_usage("recover", "-o FILE is missing");
+    if ((status = tool_debug_files_check(&options.debug, "recover")) != TOOL_OK)
+        return status;
     if (stat(argv[0], &info) != 0)
         return tool_fail("cannot recover '%s': %s", argv[0], strerror(errno));
     bool is_directory = S_ISDIR(info.st_mode);
@@ -234,10 +239,14 @@ int tool_verb_recover(int argc, char **argv)
     tool_signals_catch();
     if (!options.no_symbols && is_directory) {
         struct tool_symbols_options symbols = {0};
+        tool_debug_files_apply(&options.debug, &symbols);
+        at.rules.names.asks_servers = options.debug.debuginfod;
         at.rules.names.symbols = tool_symbols_open(&symbols);
     }
     tool_record_rules_apply(&at.rules, &at.named);
     status = recover(argv[0], is_directory, &at);
+    if (!options.quiet)
+        tool_record_names_say(&at.rules.names);
     tool_record_rules_close(&at.rules);
     return status;
 }

@@ -14,6 +14,7 @@
 
 #include "tools/command/progress.h"
 #include "tools/command/tool.h"
+#include "tools/symbols/name_advice.h"
 #include "tools/symbols/symbolize.h"
 
 #define TEXT_BLOCK_BYTES (1u << 20)
@@ -291,19 +292,32 @@ static void run_jobs(struct tool_symbolizing *work)
             pthread_join(work->jobs[i].thread, NULL);
 }
 
-/* Says what is missing; true: nothing. */
+static void say_silent(const struct symbol_file *file, bool is_advised)
+{
+    int path_bytes = (int)(file->path.size_bytes < 1024 ? file->path.size_bytes : 1024);
+    bool is_stripped = tool_symbols_module_is_stripped(file->module);
+    const char *reason = tool_symbols_module_not_fetched(file->module);
+    char *advice = is_advised && reason == NULL ? tool_name_advice(file->path, false) : NULL;
+    reason = advice != NULL ? advice : reason;
+    tool_message("no symbols of '%.*s' at %zu of %zu addresses, 0x%" PRIx64 " the first%s%s%s",
+                 path_bytes, file->path.data, file->silent, file->count, file->first_silent,
+                 is_stripped ? ": it is stripped" : "", is_stripped && reason != NULL ? "; " : "",
+                 is_stripped && reason != NULL ? reason : "");
+    free(advice);
+}
+
+/* Says what is missing; true: nothing. How to get names is said once. */
 static bool report(const struct tool_symbolizing *work)
 {
-    bool complete = work->homeless == 0;
+    bool complete = work->homeless == 0, is_advised = false;
     for (size_t i = 0; i < work->file_count; i++) {
         const struct symbol_file *file = &work->files[i];
         if (tool_symbols_module_warn(file->module)) {
             complete = false;
         } else if (file->silent > 0) {
-            tool_message("no symbols of '%.*s' at %zu of %zu addresses, 0x%" PRIx64 " the first%s",
-                         (int)(file->path.size_bytes < 1024 ? file->path.size_bytes : 1024),
-                         file->path.data, file->silent, file->count, file->first_silent,
-                         tool_symbols_module_is_stripped(file->module) ? ": it is stripped" : "");
+            bool is_stripped = tool_symbols_module_is_stripped(file->module);
+            say_silent(file, is_stripped && !is_advised);
+            is_advised |= is_stripped;
             complete = false;
         }
     }

@@ -12,6 +12,7 @@
 #include "tools/calls/hash_key.h"
 #include "tools/command/tool.h"
 #include "tools/io/child.h"
+#include "tools/symbols/debuginfod.h"
 #include "tools/symbols/symbols.h"
 #include "tools/symbols/symbols_wire.h"
 
@@ -33,7 +34,9 @@ struct tool_symbols_module {
     uint32_t generation; /* of the helper that has it open; 0: none */
     enum tool_symbols_state state;
     bool warned, is_stripped;
-    struct tool_elf_head *head; /* NULL: none */
+    bool was_fetched, was_shared_fetched; /* or tried to be */
+    const char *not_fetched;              /* why; NULL: nothing failed */
+    struct tool_elf_head *head;           /* NULL: none */
     char reason[TOOL_WIRE_REASON];
 };
 
@@ -174,17 +177,18 @@ static bool take_opened(struct tool_symbols_module *module, struct tool_wire_ope
     return opened->has_symbols == 0 || module->head != NULL;
 }
 
-/* Has the helper that runs now open the module? A module that has a state other than READY keeps it
- * unless the helper finds a debug file. */
-static bool open_in_helper(struct tool_symbols *symbols, struct tool_symbols_module *module)
+/* Asks the helper to open the module. One that has a state other than READY keeps it unless the
+ * helper finds a debug file. */
+static bool ask_to_open(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                        struct tool_wire_opened *opened)
 {
     size_t path_bytes = strlen(module->file);
     struct tool_wire_request request = {.what = TOOL_WIRE_OPEN,
                                         .module = module->number,
                                         .count = module->build_id_bytes,
                                         .size_bytes = (uint32_t)path_bytes};
-    struct tool_wire_opened opened;
     uint64_t deadline_ms = deadline_of(symbols);
+    memset(opened, 0, sizeof(*opened));
     for (int attempt = 0; attempt < 2; attempt++) {
         if (!ensure_helper(symbols, module))
             return false;
@@ -195,16 +199,60 @@ static bool open_in_helper(struct tool_symbols *symbols, struct tool_symbols_mod
     if (symbols->helper.pid == 0 ||
         !tool_child_send(symbols->helper.fd, module->build_id, request.count, deadline_ms) ||
         !tool_child_send(symbols->helper.fd, module->file, path_bytes, deadline_ms) ||
-        !tool_child_receive(symbols->helper.fd, &opened, sizeof(opened), deadline_ms)) {
+        !tool_child_receive(symbols->helper.fd, opened, sizeof(*opened), deadline_ms)) {
         give_up(symbols, module, errno);
         return false;
     }
-    if (!take_opened(module, &opened)) {
+    if (!take_opened(module, opened)) {
         give_up(symbols, module, EPROTO);
         return false;
     }
     module->generation = symbols->generation;
     return module->state == TOOL_SYMBOLS_READY;
+}
+
+static bool open_in_helper(struct tool_symbols *symbols, struct tool_symbols_module *module)
+{
+    struct tool_wire_opened opened;
+    return ask_to_open(symbols, module, &opened);
+}
+
+/* What the file here does not say: its debug file first, then what that shares with others. True:
+ * it is worth another look. */
+static bool fetch_more(const struct tool_symbols *symbols, struct tool_symbols_module *module,
+                       const struct tool_wire_opened *opened)
+{
+    const void *id = module->head != NULL ? (const void *)module->head->build_id : module->build_id;
+    size_t id_bytes = module->head != NULL ? module->head->build_id_bytes : module->build_id_bytes;
+    bool lacks_lines = !symbols->options.no_lines && opened->has_lines == 0;
+    bool is_shared = opened->missing.build_id_bytes > 0;
+    bool lacks = opened->has_symbols == 0 || opened->is_stripped != 0 || lacks_lines;
+    if (!lacks || module->state == TOOL_SYMBOLS_FAILED ||
+        (is_shared ? module->was_shared_fetched : module->was_fetched))
+        return false;
+    if (is_shared) {
+        id = opened->missing.build_id;
+        id_bytes = opened->missing.build_id_bytes;
+        module->was_shared_fetched = true;
+        if (id_bytes > TOOL_BUILD_ID_BYTES_MAX)
+            return false;
+    }
+    module->was_fetched = true;
+    module->not_fetched = tool_debuginfod_fetch(id, id_bytes, module->path);
+    return module->not_fetched == NULL;
+}
+
+static void open_whole(struct tool_symbols *symbols, struct tool_symbols_module *module)
+{
+    struct tool_wire_opened opened;
+    do
+        (void)ask_to_open(symbols, module, &opened);
+    while (symbols->options.debuginfod && fetch_more(symbols, module, &opened));
+}
+
+void tool_symbols_end_fetching(struct tool_symbols *symbols)
+{
+    symbols->options.debuginfod = false;
 }
 
 /* Ids as people compare them; 20 bytes tell enough. */
@@ -329,13 +377,18 @@ struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbol
     }
     look(symbols, module);
     if (module->state == TOOL_SYMBOLS_READY || module->build_id_bytes > 0)
-        (void)open_in_helper(symbols, module); /* a debug file can stand in for the file */
+        open_whole(symbols, module); /* a debug file can stand in for the file */
     return module;
 }
 
 enum tool_symbols_state tool_symbols_module_state(const struct tool_symbols_module *module)
 {
     return module->state;
+}
+
+const char *tool_symbols_module_not_fetched(const struct tool_symbols_module *module)
+{
+    return module->not_fetched;
 }
 
 bool tool_symbols_module_is_stripped(const struct tool_symbols_module *module)

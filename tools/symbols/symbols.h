@@ -37,6 +37,7 @@ struct tool_symbols_options {
     const char *const *debug_folders; /* looked at before /usr/lib/debug */
     size_t debug_folder_count;
     bool no_lines, no_demangle;
+    bool debuginfod;          /* fetch debug files that are not here: debuginfod.h */
     uint32_t timeout_seconds; /* CPU and wall time of one request; default 60 */
     uint64_t memory_bytes;    /* that the helper may allocate; default 2 GiB */
 };
@@ -63,6 +64,8 @@ enum tool_symbols_state {
 struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbols,
                                                      ttape_string path, ttape_string build_id);
 enum tool_symbols_state tool_symbols_module_state(const struct tool_symbols_module *module);
+/* Why its debug file could not be fetched: static text, or NULL. */
+const char *tool_symbols_module_not_fetched(const struct tool_symbols_module *module);
 /* Once it was asked: has it at most the symbols that others link to? */
 bool tool_symbols_module_is_stripped(const struct tool_symbols_module *module);
 /* Why it is not READY: lower case, without the path. */
@@ -74,6 +77,8 @@ const struct tool_elf_head *tool_symbols_module_head(const struct tool_symbols_m
 /* Prints a warning that names the module, once per module; nothing when it is READY. Returns
  * whether it is not. */
 bool tool_symbols_module_warn(struct tool_symbols_module *module);
+/* From here on nothing is fetched: what is asked for while a recorder works must not wait. */
+void tool_symbols_end_fetching(struct tool_symbols *symbols);
 /* Frees what the helper keeps of it; it is loaded again when it is asked again. */
 void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbols_module *module);
 

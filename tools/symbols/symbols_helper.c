@@ -12,6 +12,7 @@
 #include "tools/command/tool.h"
 #include "tools/io/child.h"
 #include "tools/names/demangle.h"
+#include "tools/symbols/debuginfod.h"
 #include "tools/symbols/symbols_wire.h"
 
 #define STACK_BYTES (8u * 1024u * 1024u) /* what demangling may need, where the user allows it */
@@ -94,6 +95,8 @@ static void open_module(struct helping *help, const struct tool_wire_request *re
                                               !help->options->no_lines);
     opened.has_symbols = reason == NULL;
     opened.is_stripped = module->is_stripped;
+    opened.has_lines = module->lines != NULL;
+    opened.missing = module->missing;
     if (module->head != NULL) {
         opened.has_head = 1;
         opened.head = *module->head;
@@ -213,7 +216,8 @@ void tool_symbols_serve(int fd, const void *context)
     help->options = options;
     help->where = (struct tool_elf_where){.root = options->root,
                                           .debug_folders = options->debug_folders,
-                                          .debug_folder_count = options->debug_folder_count};
+                                          .debug_folder_count = options->debug_folder_count,
+                                          .fetched = tool_debuginfod_cache()};
     for (;;) {
         struct tool_wire_request request;
         ask(help, &request, sizeof(request));

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "tools/binary/elf_head.h"
+#include "tools/binary/elf_symbols.h"
 #include "tools/symbols/symbols.h"
 
 #define TOOL_WIRE_BATCH    256u   /* queries in a request */
@@ -31,8 +32,9 @@ struct tool_wire_query {
 
 /* Answer to OPEN. */
 struct tool_wire_opened {
-    uint32_t has_symbols, has_head, is_stripped;
-    char reason[TOOL_WIRE_REASON]; /* "" or why it has no symbols */
+    uint32_t has_symbols, has_head, is_stripped, has_lines;
+    struct tool_elf_missing missing; /* a debug file shares things with it */
+    char reason[TOOL_WIRE_REASON];   /* "" or why it has no symbols */
     struct tool_elf_head head;
 };
 

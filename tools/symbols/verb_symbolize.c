@@ -11,37 +11,21 @@
 #include "tools/command/tool.h"
 #include "tools/io/input.h"
 #include "tools/io/target.h"
+#include "tools/symbols/debug_files.h"
 #include "tools/symbols/symbolize.h"
-
-#define DEBUG_FOLDERS_MAX 64u
-
-struct debug_folders {
-    const char *paths[DEBUG_FOLDERS_MAX];
-    size_t count;
-};
 
 struct options {
     const char *output, *root;
-    struct debug_folders debug;
+    struct tool_debug_files debug;
     bool force, again, no_lines, no_demangle;
     uint32_t jobs;
     uint64_t memory_bytes;
 };
 
-static bool parse_debug_folder(const char *text, void *into)
-{
-    struct debug_folders *folders = into;
-    if (folders->count == DEBUG_FOLDERS_MAX || text[0] == '\0')
-        return false;
-    folders->paths[folders->count++] = text;
-    return true;
-}
-
 static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, TOOL_AT(output)},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
-    {"debug-dir", 0, "DIR", "look for debug files in DIR first; may be given again",
-     parse_debug_folder, TOOL_AT(debug)},
+    TOOL_DEBUG_OPTIONS,
     {"sysroot", 0, "DIR", "look for the modules' paths inside DIR", NULL, TOOL_AT(root)},
     {"again", 0, NULL, "also replace names that are there", NULL, TOOL_AT(again)},
     {"no-lines", 0, NULL, "symbols only, no source files and lines", NULL, TOOL_AT(no_lines)},
@@ -142,33 +126,24 @@ static int write_copy(struct copying *copy, const struct tool_symbolizing *work)
     return status;
 }
 
-static int check_folder(const char *path)
-{
-    struct stat status;
-    if (path != NULL && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)))
-        return tool_fail("'%s' is no folder", path);
-    return TOOL_OK;
-}
-
 static int check_folders(const struct options *options)
 {
-    int status = check_folder(options->root);
-    for (size_t i = 0; i < options->debug.count && status == TOOL_OK; i++)
-        status = check_folder(options->debug.paths[i]);
-    return status;
+    struct stat status;
+    if (options->root != NULL && (stat(options->root, &status) != 0 || !S_ISDIR(status.st_mode)))
+        return tool_fail("'%s' is no folder", options->root);
+    return tool_debug_files_check(&options->debug, "symbolize");
 }
 
 static int run(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
     struct tool_symbolize_options wanted = {.symbols = {.root = options->root,
-                                                        .debug_folders = options->debug.paths,
-                                                        .debug_folder_count = options->debug.count,
                                                         .no_lines = options->no_lines,
                                                         .no_demangle = options->no_demangle},
                                             .again = options->again,
                                             .jobs = options->jobs};
     struct copying copy = {.input = input};
+    tool_debug_files_apply(&options->debug, &wanted.symbols);
     bool complete = true;
     ttape_reader_get_info(input->reader, &copy.info);
     int status = tool_target_open(&copy.target, options->output, options->force);

@@ -121,9 +121,10 @@ static void make_plan(void *context, const char *module_path)
 
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into)
 {
-    const struct tool_symbols_options symbols = {.no_lines = true};
+    struct tool_symbols_options symbols = {.no_lines = true};
     if (patch->text == NULL)
         return true;
+    tool_debug_files_apply(patch->debug, &symbols);
     patch->folder = tool_plan_cache_path();
     if (patch->folder == NULL)
         return tool_fail("no folder for plans of functions: none below ~/.cache or "
@@ -146,6 +147,8 @@ void tool_record_patch_ahead(struct tool_record_patch *patch, const char *comman
     char *path = patch->text == NULL ? NULL : tool_record_find_command(command);
     if (path != NULL)
         make_plan(patch, path);
+    if (patch->symbols != NULL)
+        tool_symbols_end_fetching(patch->symbols);
     free(path);
 }
 

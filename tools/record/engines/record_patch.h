@@ -9,6 +9,7 @@
 
 #include "tools/binary/patch_file.h"
 #include "tools/record/record_rules.h"
+#include "tools/symbols/debug_files.h"
 #include "tools/symbols/symbols.h"
 
 struct tool_record_patch {
@@ -16,6 +17,7 @@ struct tool_record_patch {
     struct tool_symbols *symbols;   /* in the thread that makes plans only */
     char *text;                     /* the patterns, one behind another; NULL: none */
     char *folder;                   /* of plans */
+    const struct tool_debug_files *debug;
     uint64_t choice;
 };
 

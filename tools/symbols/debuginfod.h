@@ -1,0 +1,28 @@
+/* Debug files from debuginfod servers: fetched by the build id into the cache that all clients of
+ * debuginfod share, where tool_elf_find_debug looks.
+ *
+ *   caller                          child
+ *   build id             -------->  libdebuginfod asks the servers in DEBUGINFOD_URLS
+ *                        <--------  bytes so far
+ *                        <--------  it is in the cache, or why not
+ *
+ * This file is the door to libdebuginfod. Nothing is asked but where the user wants it: a server
+ * learns what runs here. */
+#ifndef TOOL_DEBUGINFOD_H
+#define TOOL_DEBUGINFOD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Are there servers to ask? */
+bool tool_debuginfod_has_servers(void);
+
+/* The cache that clients share; NULL: there is no folder for it. The caller frees it. */
+char *tool_debuginfod_cache(void);
+
+/* Waits until the debug file is in the cache; a line tells how far it is. A server that is silent
+ * for half a minute is given up. `shown`: what it is for. Returns NULL, or why it is not there
+ * (static text). */
+const char *tool_debuginfod_fetch(const void *build_id, size_t build_id_bytes, const char *shown);
+
+#endif
