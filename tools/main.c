@@ -24,6 +24,7 @@ static const struct tool_verb verbs[] = {
     {"tree", "show what called what, opened where you look", tool_verb_tree},
     {"report", "say where the time went: functions, modules, threads, callers", tool_verb_report},
     {"syscalls", "show system calls, and the code paths that led to them", tool_verb_syscalls},
+    {"lines", "show which lines of source code ran", tool_verb_lines},
     {"slow", "show the longest calls of a function, or of all", tool_verb_slow},
     {"cut", "copy a part of a trace", tool_verb_cut},
     {"merge", "join traces, or the pieces of one", tool_verb_merge},

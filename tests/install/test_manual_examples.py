@@ -45,6 +45,8 @@ int main(void)
     return access("kill", F_OK) == 0 ? raise(SIGKILL) : 0;
 }
 """
+# What `pkg-config --libs tracetape-blocks` says where it is installed.
+BLOCKS = f"-L{COMMAND.parent} -Wl,--whole-archive -ltracetape-blocks -Wl,--no-whole-archive"
 FLAMEGRAPH = """#!/usr/bin/env python3
 import re, sys
 sys.exit(not all(re.fullmatch(r"\\S.* \\d+", line.rstrip("\\n")) for line in sys.stdin))
@@ -114,6 +116,8 @@ class Examples:
             (work / folder).mkdir(parents=True)
         self.bin.joinpath("flamegraph.pl").write_text(FLAMEGRAPH, encoding="utf-8")
         self.bin.joinpath("flamegraph.pl").chmod(0o755)
+        self.bin.joinpath("pkg-config").write_text(f"#!/bin/sh\necho {BLOCKS}\n", encoding="utf-8")
+        self.bin.joinpath("pkg-config").chmod(0o755)
         self.missing = [tool for tool in MAYBE_MISSING if shutil.which(tool) is None]
 
     def shell(self, folder, line, status=0):
@@ -159,6 +163,9 @@ class Examples:
         shutil.copytree(self.fixtures, folder)
         if "syscalls" in page:
             self.shell(folder, "tracetape convert calls.txt -o run.ttape --force")
+        if "lines" in page:
+            self.shell(folder, "gcc -g -finstrument-functions -fsanitize-coverage=trace-pc -o blocks "
+                       f"program.c {BLOCKS} && tracetape record -q -f -o run.ttape ./blocks")
         if any(".recording" in line for line, _ in commands):
             folder.joinpath("kill").touch()
             self.shell(folder, "tracetape record -o run.ttape -f ./server", -signal.SIGKILL)

@@ -35,6 +35,7 @@ int tool_verb_dump(int argc, char **argv);
 int tool_verb_cut(int argc, char **argv);
 int tool_verb_merge(int argc, char **argv);
 int tool_verb_report(int argc, char **argv);
+int tool_verb_lines(int argc, char **argv);
 int tool_verb_slow(int argc, char **argv);
 int tool_verb_syscalls(int argc, char **argv);
 int tool_verb_tree(int argc, char **argv);

@@ -1,0 +1,99 @@
+// Lines that run a known number of times, which stands behind them: //= all calls, //=1 is `walk`'s
+// call with 2, `-` one that ran elsewhere only, `!` one that never did.
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+static std::jmp_buf back;
+static volatile int sink;
+
+static void fail(int n)
+{
+    if (n == 2)                              //= 6
+        throw std::runtime_error("two");     //= 1
+    sink = sink + 1;                         //= 5
+}
+
+static int catches(int n)
+{
+    try {
+        fail(n);                             //= 6
+        return 1;                            //= 5
+    } catch (const std::exception &) {
+        return 2;                            //= 1
+    }
+}
+
+static void jump(int n)
+{
+    if (n > 3)                               //= 6
+        std::longjmp(back, n);               //= 2
+    sink = sink + n;                         //= 4
+}
+
+static int recurse(int n)
+{
+    if (n == 0)                              //= 24
+        return 0;                            //= 6
+    if (n % 2 == 0)                          //= 18
+        sink = sink + 3;                     //= 6
+    return 1 + recurse(n - 1);               //= 18
+}
+
+static int walk(int n)
+{
+    int sum = catches(n);                    //= 6 : 1
+    if (setjmp(back) == 0) {
+        jump(n);                             //= 6 : 1
+        sum += 1;                            //= 4 : 1
+    } else {
+        sum += 2;                            //= 2 : -
+    }
+    switch (n) {                             //= 6 : 1
+    case 0:
+        sum += 10;                           //= 1 : -
+        break;                               //= 1 : -
+    case 7:
+        sum += 70;                           //= ! : !
+        break;                               //= ! : !
+    default:
+        sum += recurse(3);                   //= 5 : 1
+        break;
+    }
+    return sum;                              //= 6 : 1
+}
+
+static void handle(int number)
+{
+    if (number == SIGUSR1)                   //= 2
+        sink = sink + 5;                     //= 2
+    else
+        sink = 0;                            //= !
+}
+
+static void work(int n)
+{
+    for (int i = 0; i < n; i++)
+        sink = sink + 1;                     //= 12
+}
+
+int main()
+{
+    int total = 0;
+    std::signal(SIGUSR1, handle);
+    for (int i = 0; i < 6; i++)
+        total += walk(i);                    //= 6
+    std::raise(SIGUSR1);                     //= 1
+    std::raise(SIGUSR1);                     //= 1
+    std::thread one(work, 5), two(work, 7);
+    one.join();                              //= 1
+    two.join();                              //= 1
+    total += recurse(3);                     //= 1
+    std::printf("%d\n", total);              //= 1
+    if (total == 0)                          //= 1
+        std::puts("nothing");                //= !
+    return 0;                                //= 1
+}

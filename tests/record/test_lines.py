@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""`tracetape lines`: states and counts of a program whose lines say themselves how often they run,
+with exceptions, jumps, recursion, a handler and two threads; the same as gcov says of an
+interpreter; one call, two side by side, calls of a line, edges, lcov; events that are missing."""
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import setting
+
+STUB = setting.BUILD / "libtracetape-blocks.a"
+WHOLE = ["-Wl,--whole-archive", STUB, "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm"]
+FLAGS = ["-g", "-O0", "-finstrument-functions"]
+STATES = {"-": "elsewhere", "!": "never"}
+
+
+def build(compiler, sources, output, flags):
+    subprocess.run([compiler, *flags, *sources, "-o", output, *WHOLE], check=True)
+
+
+def ask(trace, *options):
+    done = setting.tracetape("lines", "--json", *options, trace)
+    if done.status:
+        raise SystemExit(f"FAILED: lines {options}: {done.err.decode()}")
+    return json.loads(done.out)
+
+
+def lines_of(answer, name):
+    for file in answer["files"]:
+        if file["file"].endswith(name):
+            return {line["line"]: line for line in file["lines"]}
+    return {}
+
+
+def compare(checks, label, found, number, word):
+    if word in STATES:
+        checks.equal(found.get("state"), STATES[word], f"{label}: line {number}")
+    else:
+        checks.equal((found.get("state"), found.get("times")), ("ran", int(word)),
+                     f"{label}: line {number}")
+
+
+def check_known(checks, compiler, work):
+    source, trace = setting.PROGRAMS / "p_lines.cc", work / "known.ttape"
+    build(compiler, [source], work / "known", [*FLAGS, "-fsanitize-coverage=trace-pc"])
+    done = setting.tracetape("record", "-q", "-f", "-o", trace, "--", work / "known")
+    checks.equal((done.status, done.err), (0, b""), f"{compiler}: record")
+    listed = json.loads(setting.tracetape("slow", "--first", "--json", "--limit", "99", trace,
+                                          "walk(int)").out)["calls"]
+    third = sorted(listed, key=lambda call: call["event"])[2]["id"]
+    every, one = lines_of(ask(trace), source.name), ask(trace, "--frame", third)
+    checks.equal((one["calls_chosen"], one["complete"]), (1, True), f"{compiler}: one call")
+    one = lines_of(one, source.name)
+    for number, text in enumerate(source.read_text("utf-8").splitlines(), 1):
+        words = re.search(r"//= (\S+)(?: : (\S+))?$", text)
+        if words is None:
+            continue
+        compare(checks, f"{compiler}, all", every.get(number, {}), number, words[1])
+        if words[2] is not None:
+            compare(checks, f"{compiler}, one call", one.get(number, {}), number, words[2])
+    return trace, third, [call["id"] for call in sorted(listed, key=lambda call: call["event"])]
+
+
+def check_questions(checks, trace, third, walks):
+    both = lines_of(ask(trace, "--frame", third, "--with", walks[0]), "p_lines.cc")
+    apart = {line for line, state in both.items() if state["state"] != state["second_state"]}
+    source = (setting.PROGRAMS / "p_lines.cc").read_text("utf-8").splitlines()
+    wanted = {n for n, text in enumerate(source, 1) if "sum += 10" in text or "recurse(3);  " in
+              text and "sum" in text}
+    checks.that(wanted <= apart, f"two calls: {apart}, not {wanted}")
+    number = next(n for n, text in enumerate(source, 1) if "sum += 2;" in text)
+    calls = ask(trace, "--line", f"p_lines.cc:{number}")["calls"]
+    checks.equal([call["id"] for call in calls], walks[4:], "calls of a line")
+    edges = ask(trace, "--function", "^recurse", "--edges")["edges"]
+    checks.that(sum(edge["times"] for edge in edges) > 30, "edges")
+    done = setting.tracetape("lines", trace, "--line", "p_lines.cc:1")
+    checks.equal(done.status, 4, "a line without code")
+    checks.that(b"no block of 'p_lines.cc:1' ran" in done.err, done.err)
+    done = setting.tracetape("lines", trace, "--function", "^walk", "--no-pager")
+    checks.that(re.search(rb"never +\d+ +sum \+= 70;", done.out), done.out)
+
+
+def check_missing(checks, work, trace):
+    """Of a trace with a gap, what did not run may have."""
+    text = setting.tracetape("dump", "--format", "csv", trace).out.decode().splitlines()
+    ends = [n for n, line in enumerate(text) if ",exit," in line and ",walk(int)" in line]
+    cut = work / "cut.ttape"
+    done = setting.tracetape("cut", "-f", trace, "-o", cut, "--events", f"0..{ends[2] - 40}")
+    if done.status:
+        return
+    states = {line["state"] for line in lines_of(ask(cut), "p_lines.cc").values()}
+    checks.that("ran" in states, states)
+
+
+def from_gcov(work, sources):
+    """{(file, line): count} of lines of code, as gcov has them."""
+    subprocess.run(["gcc", "-g", "-O0", "--coverage", *sources, "-o", "covered", "-lm"], cwd=work,
+                   check=True)
+    subprocess.run(["./covered"], cwd=work, check=True, stdout=subprocess.DEVNULL)
+    found, name = {}, ""
+    for data in sorted(work.glob("*.gcda")):
+        text = subprocess.run(["gcov", "-t", data.name], cwd=work, check=True, capture_output=True,
+                              text=True).stdout
+        for line in text.splitlines():
+            count, number, rest = line.split(":", 2)
+            name = Path(rest[7:]).name if rest.startswith("Source:") else name
+            if count.strip() != "-" and number.strip() != "0":
+                found[name, int(number)] = int(re.sub(r"\D", "", count) or 0)
+    return found
+
+
+def check_gcov(checks, work):
+    """On lines that both know, which are all but openings and ends of functions."""
+    if shutil.which("gcov") is None:
+        print("gcov is not installed: not compared")
+        return
+    sources = sorted((setting.SOURCE / "examples" / "minilang").glob("*.c"))
+    wanted = from_gcov(work, sources)
+    build("gcc", sources, work / "plain", [*FLAGS, "-fsanitize-coverage=trace-pc"])
+    trace = work / "gcov.ttape"
+    setting.tracetape("record", "-q", "-f", "-o", trace, "--", work / "plain")
+    done = setting.tracetape("lines", trace, "--lcov").out.decode()
+    found, name = {}, ""
+    for line in done.splitlines():
+        name = Path(line[3:]).name if line.startswith("SF:") else name
+        if line.startswith("DA:"):
+            number, count = line[3:].split(",")
+            found[name, int(number)] = int(count)
+    both = found.keys() & wanted.keys()
+    checks.that(len(both) > 250, f"gcov: {len(both)} lines in common")
+    wrong = {at: (found[at], wanted[at]) for at in both if (found[at] > 0) != (wanted[at] > 0)}
+    checks.equal(wrong, {}, "gcov: which lines ran")
+    others = [at for at in both if found[at] != wanted[at]]
+    checks.that(len(others) <= len(both) // 50, f"gcov: counts differ in {others}")
+
+
+def main():
+    setting.need_verb("record", "lines")
+    if not STUB.is_file():
+        setting.skip(f"no '{STUB.name}' in this build")
+    checks = setting.Checks("lines")
+    with setting.work_dir() as folder:
+        work = Path(folder)
+        for compiler in ("g++", "clang++"):
+            if shutil.which(compiler) is None:
+                print(f"{compiler} is not installed: left out")
+                continue
+            trace, third, walks = check_known(checks, compiler, work)
+            if compiler == "g++":
+                check_questions(checks, trace, third, walks)
+                check_missing(checks, work, trace)
+        check_gcov(checks, work)
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,339 @@
+/* Blocks of code, of the modules that told of some. What tells is a call in the code: those that
+ * block sites lie in show whom they call, and all calls of the same callback are blocks, also those
+ * that never ran. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/binary/elf_head.h"
+#include "tools/lines/lines_view.h"
+
+/* -- modules -- */
+
+static const char *read_code(struct tool_lines_module *module, const ttape_module *from)
+{
+    const char *reason = NULL;
+    struct stat status;
+    struct tool_elf_head head;
+    int fd = tool_elf_open_file(NULL, module->path, &reason);
+    if (fd < 0)
+        return reason;
+    reason = fstat(fd, &status) != 0 ? "it cannot be read" : tool_elf_head_read(fd, &head);
+    uint64_t page = 0;
+    if (reason == NULL && !tool_elf_lowest_page(&head, &page))
+        reason = "it has nothing that is loaded";
+    if (reason == NULL && from->build_id.size_bytes != 0 &&
+        (from->build_id.size_bytes != head.build_id_bytes ||
+         memcmp(from->build_id.data, head.build_id, head.build_id_bytes) != 0))
+        reason = "it is another build than the one that was recorded";
+    module->move = from->start - page;
+    if (reason == NULL)
+        reason = tool_plan_code_open(&module->file, fd, &status, tool_code_open_whole);
+    (void)close(fd);
+    return reason;
+}
+
+static struct tool_lines_module *module_of(struct tool_lines *view, uint32_t number)
+{
+    for (size_t i = 0; i < view->module_count; i++)
+        if (view->modules[i].number == number)
+            return &view->modules[i];
+    return NULL;
+}
+
+static bool add_module(struct tool_lines *view, uint32_t number)
+{
+    ttape_module from;
+    if (ttape_reader_get_module(view->reader, number, &from) != TTAPE_OK)
+        return false;
+    tool_grow((void **)&view->modules, &view->module_capacity, view->module_count + 1,
+              sizeof *view->modules);
+    struct tool_lines_module *module = &view->modules[view->module_count++];
+    *module = (struct tool_lines_module){
+        .number = number, .path = tool_copy_text(from.path.data, from.path.size_bytes)};
+    const char *reason = read_code(module, &from);
+    if (reason != NULL) {
+        tool_message("'%s': %s: its lines are not known", module->path, reason);
+        return false;
+    }
+    size_t count = module->file.code.function_count;
+    module->functions = tool_allocate(count + 1, sizeof *module->functions);
+    module->pieces = tool_allocate(count + 1, sizeof *module->pieces);
+    for (size_t i = 0; i < count; i++) {
+        module->functions[i] = TOOL_LINES_NONE;
+        if (module->file.code.functions[i].parent != i)
+            module->pieces[module->piece_count++] = (uint32_t)i;
+    }
+    return true;
+}
+
+/* -- blocks of a function -- */
+
+/* Calls by which blocks tell: where they lead, or where the address that they go to lies. */
+struct tellers {
+    uint64_t places[8];
+    size_t count;
+};
+
+static uint64_t place_of(const struct tool_instruction *at)
+{
+    return at->kind == TOOL_CODE_CALL_INDIRECT ? (uint64_t)1 << 32 | at->target : at->target;
+}
+
+static bool is_telling(const struct tellers *tellers, const struct tool_instruction *at)
+{
+    if (!tool_instruction_is_call(at))
+        return false;
+    for (size_t i = 0; i < tellers->count; i++)
+        if (tellers->places[i] == place_of(at))
+            return true;
+    return false;
+}
+
+static bool ends_block(const struct tool_instruction *at)
+{
+    return at->kind == TOOL_CODE_JUMP || at->kind == TOOL_CODE_JUMP_INDIRECT ||
+           at->kind == TOOL_CODE_BRANCH || at->kind == TOOL_CODE_LOOP ||
+           at->kind == TOOL_CODE_RETURN || at->kind == TOOL_CODE_STOP;
+}
+
+static const struct tool_instruction *instruction_at(const struct tool_code *code, uint32_t address)
+{
+    size_t f = tool_code_function_at(code, address);
+    if (f == code->function_count)
+        return NULL;
+    size_t from = code->functions[f].first, end = from + code->functions[f].count;
+    while (from < end) {
+        size_t middle = from + (end - from) / 2;
+        const struct tool_instruction *at = &code->instructions[middle];
+        if (at->address + at->length <= address)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    const struct tool_instruction *at = &code->instructions[from];
+    return from < code->functions[f].first + code->functions[f].count && at->address <= address
+               ? at
+               : NULL;
+}
+
+static void add_block(struct tool_lines *view, const struct tool_code *code, size_t first,
+                      size_t last, const struct tellers *tellers)
+{
+    tool_grow((void **)&view->blocks, &view->block_capacity, view->block_count + 1,
+              sizeof *view->blocks);
+    const struct tool_instruction *end = &code->instructions[last - 1];
+    struct tool_code_block *block = &view->blocks[view->block_count++];
+    *block = (struct tool_code_block){.start = code->instructions[first].address,
+                                      .end = end->address + end->length,
+                                      .site = TOOL_LINES_NONE,
+                                      .next = {TOOL_LINES_NONE, TOOL_LINES_NONE},
+                                      .first = first,
+                                      .last = last};
+    for (size_t i = first; i < last && !block->tells; i++)
+        if (is_telling(tellers, &code->instructions[i])) {
+            block->tells = true;
+            block->told_at = code->instructions[i].address;
+        }
+}
+
+/* Where something leads, or behind a jump; and each callback has a block of its own. */
+static void cut_piece(struct tool_lines *view, const struct tool_code *code,
+                      const struct tool_function *piece, const struct tellers *tellers)
+{
+    size_t first = piece->first, end = piece->first + piece->count;
+    bool has_told = false;
+    for (size_t i = piece->first; i < end; i++) {
+        const struct tool_instruction *at = &code->instructions[i];
+        bool tells = is_telling(tellers, at);
+        bool begins =
+            i > first && (tool_code_is_marked(code, at->address) || (tells && has_told) ||
+                          ends_block(at - 1) || at[-1].address + at[-1].length != at->address);
+        if (begins) {
+            add_block(view, code, first, i, tellers);
+            first = i;
+            has_told = false;
+        }
+        has_told = has_told || tells;
+    }
+    if (first < end)
+        add_block(view, code, first, end, tellers);
+}
+
+static uint32_t block_at(const struct tool_lines *view, const struct tool_lines_function *function,
+                         uint32_t address)
+{
+    size_t from = function->first, end = function->last;
+    while (from < end) {
+        size_t middle = from + (end - from) / 2;
+        if (view->blocks[middle].end <= address)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    bool is_in = from < function->last && view->blocks[from].start <= address;
+    return is_in ? (uint32_t)from : TOOL_LINES_NONE;
+}
+
+static void link_blocks(struct tool_lines *view, const struct tool_lines_function *function)
+{
+    const struct tool_code *code = &view->modules[function->module].file.code;
+    for (size_t i = function->first; i < function->last; i++) {
+        struct tool_code_block *block = &view->blocks[i];
+        const struct tool_instruction *last = &code->instructions[block->last - 1];
+        bool jumps = last->kind == TOOL_CODE_JUMP || last->kind == TOOL_CODE_BRANCH ||
+                     last->kind == TOOL_CODE_LOOP;
+        bool goes_on = !ends_block(last) || (jumps && last->kind != TOOL_CODE_JUMP);
+        if (goes_on && i + 1 < function->last && view->blocks[i + 1].start == block->end)
+            block->next[0] = (uint32_t)i + 1;
+        if (jumps)
+            block->next[1] = block_at(view, function, last->target);
+        block->has_other_way = last->kind == TOOL_CODE_JUMP_INDIRECT ||
+                               last->kind == TOOL_CODE_RETURN || last->kind == TOOL_CODE_STOP ||
+                               (jumps && block->next[1] == TOOL_LINES_NONE);
+    }
+}
+
+/* Who returns without any other call has called the exit hook before. */
+static void mark_tails(struct tool_lines *view, const struct tool_lines_function *function)
+{
+    const struct tool_code *code = &view->modules[function->module].file.code;
+    for (size_t i = function->first; i < function->last; i++) {
+        struct tool_code_block *block = &view->blocks[i];
+        size_t calls = 0;
+        for (size_t k = block->first; k < block->last; k++)
+            calls += tool_instruction_is_call(&code->instructions[k]);
+        bool returns = code->instructions[block->last - 1].kind == TOOL_CODE_RETURN;
+        for (size_t k = 0; k < 2 && !returns && calls == 1; k++) {
+            uint32_t next = block->next[k];
+            returns = next != TOOL_LINES_NONE && !view->blocks[next].tells &&
+                      code->instructions[view->blocks[next].last - 1].kind == TOOL_CODE_RETURN;
+        }
+        block->is_tail = block->tells && returns && calls == 1;
+    }
+}
+
+static int compare_blocks(const void *a, const void *b)
+{
+    const struct tool_code_block *one = a, *other = b;
+    return one->start < other->start ? -1 : one->start > other->start;
+}
+
+static uint32_t add_function(struct tool_lines *view, struct tool_lines_module *module,
+                             uint32_t number, const struct tellers *tellers)
+{
+    const struct tool_code *code = &module->file.code;
+    uint32_t parent = code->functions[number].parent;
+    if (module->functions[parent] != TOOL_LINES_NONE)
+        return module->functions[parent];
+    tool_grow((void **)&view->functions, &view->function_capacity, view->function_count + 1,
+              sizeof *view->functions);
+    struct tool_lines_function *function = &view->functions[view->function_count];
+    *function = (struct tool_lines_function){
+        .module = (uint32_t)(module - view->modules), .code = parent, .first = view->block_count};
+    cut_piece(view, code, &code->functions[parent], tellers);
+    for (size_t i = 0; i < module->piece_count; i++)
+        if (code->functions[module->pieces[i]].parent == parent)
+            cut_piece(view, code, &code->functions[module->pieces[i]], tellers);
+    function->last = view->block_count;
+    qsort(view->blocks + function->first, function->last - function->first, sizeof *view->blocks,
+          compare_blocks);
+    link_blocks(view, function);
+    mark_tails(view, function);
+    module->functions[parent] = (uint32_t)view->function_count;
+    return (uint32_t)view->function_count++;
+}
+
+/* -- sites -- */
+
+/* The site's address in its module's file; NULL: its module is not open. */
+static struct tool_lines_module *find_site(struct tool_lines *view, const ttape_site *site,
+                                           uint32_t *address)
+{
+    struct tool_lines_module *module =
+        site->module == TTAPE_NONE ? NULL : module_of(view, site->module);
+    uint64_t at = module == NULL ? 0 : site->address - module->move;
+    *address = (uint32_t)at;
+    return module != NULL && module->functions != NULL && at <= UINT32_MAX ? module : NULL;
+}
+
+static void learn_teller(struct tool_lines *view, const ttape_site *site, struct tellers *tellers)
+{
+    uint32_t address;
+    const struct tool_lines_module *module = find_site(view, site, &address);
+    const struct tool_instruction *at =
+        module == NULL ? NULL : instruction_at(&module->file.code, address);
+    if (at != NULL && tool_instruction_is_call(at) && !is_telling(tellers, at) &&
+        tellers->count < sizeof tellers->places / sizeof *tellers->places)
+        tellers->places[tellers->count++] = place_of(at);
+}
+
+static void place_site(struct tool_lines *view, uint32_t number, const ttape_site *site,
+                       const struct tellers *tellers)
+{
+    uint32_t address;
+    struct tool_lines_module *module = find_site(view, site, &address);
+    if (module == NULL)
+        return;
+    size_t function = tool_code_function_at(&module->file.code, address);
+    if (function == module->file.code.function_count)
+        return;
+    struct tool_lines_place *place = &view->places[number];
+    place->function = add_function(view, module, (uint32_t)function, tellers);
+    if (site->kind != TTAPE_SITE_BLOCK)
+        return;
+    place->block = block_at(view, &view->functions[place->function], address);
+    if (place->block != TOOL_LINES_NONE)
+        view->blocks[place->block].site = number;
+}
+
+int tool_lines_open_code(struct tool_lines *view)
+{
+    ttape_site site;
+    bool has_blocks = false, is_any = false;
+    view->places = tool_allocate((size_t)view->info.site_count + 1, sizeof *view->places);
+    for (uint32_t i = 0; i < view->info.site_count; i++) {
+        view->places[i] = (struct tool_lines_place){TOOL_LINES_NONE, TOOL_LINES_NONE};
+        if (ttape_reader_get_site(view->reader, i, &site) != TTAPE_OK ||
+            site.kind != TTAPE_SITE_BLOCK)
+            continue;
+        has_blocks = true;
+        if (site.module != TTAPE_NONE && module_of(view, site.module) == NULL)
+            is_any = add_module(view, site.module) || is_any;
+    }
+    if (!has_blocks)
+        return tool_fail("'%s' has no basic blocks: build the program with "
+                         "-fsanitize-coverage=trace-pc and `pkg-config --libs tracetape-blocks`",
+                         view->input->name);
+    if (!is_any)
+        return tool_fail("'%s': the code of its blocks is not there", view->input->name);
+    for (size_t m = 0; m < view->module_count; m++) { /* each has callbacks of its own */
+        struct tellers tellers = {.count = 0};
+        for (int pass = 0; pass < 2; pass++)
+            for (uint32_t i = 0; i < view->info.site_count; i++) {
+                (void)ttape_reader_get_site(view->reader, i, &site);
+                bool is_here = site.module == view->modules[m].number;
+                if (is_here && pass == 0 && site.kind == TTAPE_SITE_BLOCK)
+                    learn_teller(view, &site, &tellers);
+                else if (is_here && pass == 1 &&
+                         (site.kind == TTAPE_SITE_BLOCK || site.kind == TTAPE_SITE_FUNCTION))
+                    place_site(view, i, &site, &tellers);
+            }
+    }
+    return TOOL_OK;
+}
+
+void tool_lines_close_code(struct tool_lines *view)
+{
+    for (size_t i = 0; i < view->module_count; i++) {
+        tool_plan_code_close(&view->modules[i].file);
+        free(view->modules[i].functions);
+        free(view->modules[i].pieces);
+        free(view->modules[i].path);
+    }
+    free(view->modules);
+    free(view->functions);
+    free(view->blocks);
+    free(view->places);
+}

@@ -1,0 +1,410 @@
+/* From blocks to lines. A block that does not tell (compilers leave some out, where others say the
+ * same) ran as those did that it alone leads to, or else as those that lead to it alone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lines/lines_view.h"
+#include "tools/symbols/symbols.h"
+
+#define HOOK_INSTRUCTIONS 4u /* that give a hook its arguments */
+#define ROUNDS_MAX        16 /* of blocks that are known by others that are */
+
+/* How often a block ran in each choice, and whether it ever did. */
+struct ran {
+    uint64_t count[2];
+    bool is_known, ran_elsewhere;
+};
+
+/* One function, while its lines are counted. */
+struct counting {
+    struct tool_lines *view;
+    const struct tool_lines_function *function;
+    const struct tool_code *code;
+    struct ran *blocks;       /* of the function, from its first on */
+    struct tool_lines_at *at; /* by instruction of `queries` */
+    bool *is_hook;            /* by instruction: it calls the function's exit hook */
+    struct tool_symbols_query *queries;
+    size_t query_count;
+    size_t *called; /* by question of a target: the instruction that calls it */
+};
+
+/* -- blocks -- */
+
+static struct ran *ran_at(const struct counting *c, uint32_t block)
+{
+    bool is_in = block >= c->function->first && block < c->function->last;
+    return is_in ? &c->blocks[block - c->function->first] : NULL;
+}
+
+static void count_told(const struct counting *c)
+{
+    const struct tool_lines *view = c->view;
+    for (size_t i = c->function->first; i < c->function->last; i++) {
+        const struct tool_code_block *block = &view->blocks[i];
+        struct ran *ran = &c->blocks[i - c->function->first];
+        *ran = (struct ran){.is_known = block->tells};
+        if (block->site == TOOL_LINES_NONE)
+            continue;
+        ran->ran_elsewhere = true;
+        for (size_t k = 0; k < 1 + (size_t)view->has_second; k++)
+            ran->count[k] = view->counts[k].by_site[block->site];
+    }
+}
+
+static void add_ran(struct ran *to, const struct ran *from)
+{
+    to->count[0] += from->count[0];
+    to->count[1] += from->count[1];
+    to->ran_elsewhere = to->ran_elsewhere || from->ran_elsewhere;
+}
+
+/* Passes of a block that ended in a call of it before this instruction. */
+static uint64_t count_left(const struct counting *c, const struct tool_lines_counts *counts,
+                           const struct tool_code_block *block, size_t instruction)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < counts->left_count; i++) {
+        const struct tool_lines_left *left = &counts->left[i];
+        if (left->block_site != block->site)
+            continue;
+        uint32_t called = c->view->places[left->called_site].function;
+        const struct tool_lines_function *to =
+            called == TOOL_LINES_NONE ? NULL : &c->view->functions[called];
+        for (size_t k = block->first; to != NULL && k < instruction; k++) {
+            const struct tool_instruction *at = &c->code->instructions[k];
+            if (to->module == c->function->module && at->kind == TOOL_CODE_CALL &&
+                at->target == c->code->functions[to->code].start) {
+                sum += left->count;
+                break;
+            }
+        }
+    }
+    return sum;
+}
+
+/* Blocks that lead to this one, and whether each leads nowhere else. */
+static size_t find_before(const struct counting *c, uint32_t block, struct ran *sum, bool *alone)
+{
+    size_t count = 0;
+    *sum = (struct ran){.is_known = true};
+    *alone = true;
+    for (size_t i = c->function->first; i < c->function->last; i++) {
+        const struct tool_code_block *from = &c->view->blocks[i];
+        if (from->next[0] != block && from->next[1] != block)
+            continue;
+        const struct ran *ran = ran_at(c, (uint32_t)i);
+        bool has_other = from->has_other_way ||
+                         (from->next[0] != TOOL_LINES_NONE && from->next[1] != TOOL_LINES_NONE &&
+                          from->next[0] != from->next[1]);
+        *alone = *alone && !has_other;
+        sum->is_known = sum->is_known && ran->is_known;
+        add_ran(sum, ran);
+        for (size_t k = 0; k < 1 + (size_t)c->view->has_second; k++) {
+            uint64_t left = count_left(c, &c->view->counts[k], from, from->last);
+            sum->count[k] -= left < ran->count[k] ? left : ran->count[k];
+        }
+        count++;
+    }
+    return count;
+}
+
+/* Of what this block goes on with, where nothing else leads there. */
+static bool find_behind(const struct counting *c, uint32_t block, struct ran *sum)
+{
+    const struct tool_code_block *from = &c->view->blocks[block];
+    *sum = (struct ran){.is_known = true};
+    bool is_any = false;
+    for (size_t k = 0; k < 2; k++) {
+        struct ran before;
+        bool alone;
+        uint32_t next = from->next[k];
+        if (next == TOOL_LINES_NONE || (k == 1 && next == from->next[0]))
+            continue;
+        const struct ran *ran = ran_at(c, next);
+        if (ran == NULL || !ran->is_known || find_before(c, next, &before, &alone) != 1)
+            return false;
+        add_ran(sum, ran);
+        is_any = true;
+    }
+    return is_any && !from->has_other_way;
+}
+
+/* What comes behind says more: a pass that ends within a block is none of those. */
+static bool infer_by(const struct counting *c, bool by_behind)
+{
+    bool is_any = false;
+    for (size_t i = c->function->first; i < c->function->last; i++) {
+        struct ran sum, *ran = ran_at(c, (uint32_t)i);
+        bool alone;
+        if (ran->is_known)
+            continue;
+        bool is_told = by_behind
+                           ? find_behind(c, (uint32_t)i, &sum)
+                           : find_before(c, (uint32_t)i, &sum, &alone) > 0 && alone && sum.is_known;
+        if (is_told)
+            *ran = sum;
+        is_any = is_any || is_told;
+    }
+    return is_any;
+}
+
+static void infer(const struct counting *c)
+{
+    bool is_new = true;
+    for (int round = 0; round < ROUNDS_MAX && is_new; round++) {
+        is_new = infer_by(c, true);
+        is_new = is_new || infer_by(c, false);
+    }
+}
+
+/* -- lines -- */
+
+static uint32_t file_number(struct tool_lines *view, ttape_string file)
+{
+    bool is_new;
+    uint32_t *number = tool_names_find(&view->file_names, file.data, file.size_bytes, &is_new);
+    if (is_new) {
+        tool_grow((void **)&view->files, &view->file_capacity, view->file_count + 1,
+                  sizeof *view->files);
+        view->files[view->file_count] = tool_copy_text(file.data, file.size_bytes);
+        *number = (uint32_t)view->file_count++;
+    }
+    return *number;
+}
+
+static void take_at(void *context, size_t number, const struct tool_symbol *found)
+{
+    struct counting *c = context;
+    bool is_known = found->file.size_bytes > 0 && found->line > 0;
+    c->at[number].file = is_known ? file_number(c->view, found->file) : TOOL_LINES_NONE;
+    c->at[number].line = found->line;
+}
+
+static void take_target(void *context, size_t number, const struct tool_symbol *found)
+{
+    static const char hook[] = "__cyg_profile_func_exit";
+    struct counting *c = context;
+    bool is_it = found->name.size_bytes >= sizeof hook - 1 &&
+                 memcmp(found->name.data, hook, sizeof hook - 1) == 0;
+    c->is_hook[c->called[number]] = is_it;
+}
+
+/* Whom the calls call. */
+static void ask_targets(struct counting *c, struct tool_symbols *symbols,
+                        struct tool_symbols_module *asked)
+{
+    size_t count = 0, query = 0;
+    struct tool_symbols_query *queries = tool_allocate(c->query_count + 1, sizeof *queries);
+    c->called = tool_allocate(c->query_count + 1, sizeof *c->called);
+    c->is_hook = tool_allocate(c->query_count + 1, sizeof *c->is_hook);
+    for (size_t i = c->function->first; i < c->function->last; i++)
+        for (size_t k = c->view->blocks[i].first; k < c->view->blocks[i].last; k++, query++) {
+            if (c->code->instructions[k].kind != TOOL_CODE_CALL)
+                continue;
+            queries[count].elf_address = c->code->instructions[k].target;
+            c->called[count++] = query;
+        }
+    (void)tool_symbols_find_all(symbols, asked, queries, count, take_target, c);
+    free(queries);
+    free(c->called);
+}
+
+/* Instructions of all blocks, in their order. */
+static void ask(struct counting *c, struct tool_symbols *symbols)
+{
+    const struct tool_lines_module *module = &c->view->modules[c->function->module];
+    const struct tool_image *image = module->file.image;
+    size_t count = 0;
+    for (size_t i = c->function->first; i < c->function->last; i++)
+        count += c->view->blocks[i].last - c->view->blocks[i].first;
+    c->queries = tool_allocate(count + 1, sizeof *c->queries);
+    c->at = tool_allocate(count + 1, sizeof *c->at);
+    for (size_t i = c->function->first; i < c->function->last; i++)
+        for (size_t k = c->view->blocks[i].first; k < c->view->blocks[i].last; k++) {
+            c->at[c->query_count].file = TOOL_LINES_NONE;
+            c->queries[c->query_count++] =
+                (struct tool_symbols_query){.elf_address = c->code->instructions[k].address};
+        }
+    struct tool_symbols_module *asked = tool_symbols_module_open(
+        symbols, (ttape_string){module->path, strlen(module->path)},
+        (ttape_string){(const char *)image->build_id, image->build_id_bytes});
+    (void)tool_symbols_find_all(symbols, asked, c->queries, c->query_count, take_at, c);
+    ask_targets(c, symbols, asked);
+    (void)tool_symbols_module_warn(asked);
+}
+
+/* What compilers put in for us has the line of whatever was before it: the call that tells of the
+ * block, and, of a few instructions each, the call of the exit hook. The enter hook has the
+ * function's own. */
+static bool is_ours(const struct counting *c, const struct tool_code_block *block, size_t k,
+                    size_t query)
+{
+    const struct tool_instruction *at = &c->code->instructions[k];
+    bool tells = block->tells && at->address == block->told_at;
+    for (size_t i = 0; i <= HOOK_INSTRUCTIONS && k + i < block->last; i++) {
+        if (c->is_hook[query + i])
+            return true;
+        if (c->code->instructions[k + i].kind != TOOL_CODE_PLAIN)
+            break;
+    }
+    return tells && block->last - block->first > 1;
+}
+
+static void add_line(struct tool_lines *view, const struct tool_line *line)
+{
+    tool_grow((void **)&view->lines, &view->line_capacity, view->line_count + 1,
+              sizeof *view->lines);
+    view->lines[view->line_count++] = *line;
+}
+
+/* Of a path, whole parts. */
+static bool ends_with(const char *path, const char *end)
+{
+    size_t size = strlen(path), end_size = strlen(end);
+    return size >= end_size && strcmp(path + size - end_size, end) == 0 &&
+           (size == end_size || path[size - end_size - 1] == '/' || end[0] == '/');
+}
+
+static void count_block(const struct counting *c, uint32_t number, size_t first_query)
+{
+    struct tool_lines *view = c->view;
+    const struct tool_code_block *block = &view->blocks[number];
+    const struct ran *ran = ran_at(c, number);
+    bool is_first = block->site != TOOL_LINES_NONE;
+    for (size_t k = block->first; k < block->last; k++) {
+        size_t query = first_query + k - block->first;
+        const struct tool_lines_at *at = &c->at[query];
+        if (at->file == TOOL_LINES_NONE || is_ours(c, block, k, query))
+            continue;
+        if (is_first)
+            view->begins[block->site] = *at;
+        is_first = false;
+        if (view->is_finding) {
+            if (block->site != TOOL_LINES_NONE && at->line == view->wanted.line &&
+                ends_with(view->files[at->file], view->wanted.file))
+                view->line_sites[block->site] = true;
+            continue;
+        }
+        struct tool_line line = {.file = at->file,
+                                 .line = at->line,
+                                 .ran_elsewhere = ran->ran_elsewhere,
+                                 .is_known = ran->is_known};
+        for (size_t i = 0; i < 1 + (size_t)view->has_second; i++) {
+            uint64_t left =
+                block->site == TOOL_LINES_NONE ? 0 : count_left(c, &view->counts[i], block, k);
+            line.count[i] = ran->count[i] - (left < ran->count[i] ? left : ran->count[i]);
+        }
+        add_line(view, &line);
+    }
+}
+
+static void count_function(struct tool_lines *view, uint32_t number, struct tool_symbols *symbols)
+{
+    const struct tool_lines_function *function = &view->functions[number];
+    struct counting c = {
+        .view = view,
+        .function = function,
+        .code = &view->modules[function->module].file.code,
+        .blocks = tool_allocate(function->last - function->first + 1, sizeof(struct ran))};
+    count_told(&c);
+    infer(&c);
+    ask(&c, symbols);
+    size_t query = 0;
+    for (size_t i = function->first; i < function->last; i++) {
+        count_block(&c, (uint32_t)i, query);
+        query += view->blocks[i].last - view->blocks[i].first;
+    }
+    free(c.blocks);
+    free(c.queries);
+    free(c.at);
+    free(c.is_hook);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct tool_line *one = a, *other = b;
+    if (one->file != other->file)
+        return one->file < other->file ? -1 : 1;
+    return one->line < other->line ? -1 : one->line > other->line;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* One row for each line: as often as what ran most of it. */
+static void join_lines(struct tool_lines *view)
+{
+    size_t kept = 0;
+    if (view->line_count > 0)
+        qsort(view->lines, view->line_count, sizeof *view->lines, compare_lines);
+    for (size_t i = 0; i < view->line_count; i++) {
+        struct tool_line *last = kept > 0 ? &view->lines[kept - 1] : NULL;
+        if (last == NULL || compare_lines(last, &view->lines[i]) != 0) {
+            view->lines[kept++] = view->lines[i];
+            continue;
+        }
+        last->count[0] = larger(last->count[0], view->lines[i].count[0]);
+        last->count[1] = larger(last->count[1], view->lines[i].count[1]);
+        last->ran_elsewhere = last->ran_elsewhere || view->lines[i].ran_elsewhere;
+        last->is_known = last->is_known || view->lines[i].is_known;
+    }
+    view->line_count = kept;
+}
+
+/* Functions in which a chosen call was, and those in which something was counted: code that was
+ * inlined into others counts there. */
+static void want_functions(struct tool_lines *view)
+{
+    for (uint32_t i = 0; i < view->info.site_count; i++) {
+        bool is_any = view->is_finding;
+        for (size_t k = 0; k < 1 + (size_t)view->has_second; k++)
+            is_any = is_any || view->counts[k].by_site[i] > 0;
+        if (is_any && view->places[i].function != TOOL_LINES_NONE)
+            view->functions[view->places[i].function].is_wanted = true;
+    }
+}
+
+void tool_lines_count(struct tool_lines *view)
+{
+    const struct tool_symbols_options options = {0};
+    struct tool_symbols *symbols = tool_symbols_open(&options);
+    view->begins = tool_allocate((size_t)view->info.site_count + 1, sizeof *view->begins);
+    for (uint32_t i = 0; i < view->info.site_count; i++)
+        view->begins[i].file = TOOL_LINES_NONE;
+    want_functions(view);
+    for (uint32_t i = 0; i < view->function_count; i++)
+        if (view->functions[i].is_wanted)
+            count_function(view, i, symbols);
+    join_lines(view);
+    tool_symbols_close(symbols);
+}
+
+bool tool_lines_find_line(struct tool_lines *view)
+{
+    bool is_there = false;
+    size_t site_count = view->info.site_count;
+    view->line_sites = tool_allocate(site_count + 1, sizeof *view->line_sites);
+    view->counts[0].by_site = tool_allocate(site_count + 1, sizeof(uint64_t));
+    view->is_finding = true;
+    tool_lines_count(view);
+    tool_lines_count_close(view);
+    view->is_finding = false;
+    tool_lines_counts_close(&view->counts[0]);
+    for (size_t i = 0; i < site_count; i++)
+        is_there = is_there || view->line_sites[i];
+    return is_there;
+}
+
+void tool_lines_count_close(struct tool_lines *view)
+{
+    for (size_t i = 0; i < view->file_count; i++)
+        free(view->files[i]);
+    free(view->files);
+    free(view->lines);
+    free(view->begins);
+    tool_names_close(&view->file_names);
+    view->files = NULL;
+    view->lines = NULL;
+    view->begins = NULL;
+    view->file_names = (struct tool_names){0};
+    view->file_count = view->file_capacity = view->line_count = view->line_capacity = 0;
+}

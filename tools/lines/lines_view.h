@@ -1,0 +1,172 @@
+/* Lines of source code that ran, in one call or in several, by the basic blocks of a recording.
+ *
+ *   verb_lines.c -> lines_code.c (modules: blocks of code, and which site each block has)
+ *                -> lines_walk.c (events: how often each block ran in the chosen calls)
+ *                -> lines_count.c (blocks of the chosen functions -> lines, with counts)
+ *                -> lines_text.c, lines_json.c, lines_lcov.c
+ *
+ * A line ran as often as its block that ran most. Where a call within a block did not return (an
+ * exception, a jump, the end), what is behind it in that block did not run that time. */
+#ifndef TOOL_LINES_VIEW_H
+#define TOOL_LINES_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tracetape/reader.h>
+
+#include "tools/binary/plan_code.h"
+#include "tools/calls/name_table.h"
+#include "tools/calls/selection.h"
+#include "tools/calls/site_name.h"
+#include "tools/command/output.h"
+#include "tools/io/input.h"
+
+#define TOOL_LINES_NONE UINT32_MAX
+
+/* A basic block of a module's code: [start, end). */
+struct tool_code_block {
+    uint32_t start, end;
+    uint32_t site;      /* of the trace; TOOL_LINES_NONE: the trace has none, it never ran */
+    uint32_t next[2];   /* blocks that it may go on with; TOOL_LINES_NONE */
+    size_t first, last; /* its instructions: [first, last) */
+    uint32_t told_at;   /* the callback's call */
+    bool tells;         /* it has one */
+    bool is_tail;       /* behind the function's exit hook: it runs when the call is over */
+    bool has_other_way; /* a jump through a register, or out of the function */
+};
+
+/* A function with blocks; its pieces (.cold) are of it. */
+struct tool_lines_function {
+    uint32_t module;    /* in `modules` */
+    uint32_t code;      /* index of the main piece in the module's code */
+    size_t first, last; /* blocks: [first, last), by address, of all pieces */
+    bool is_wanted;     /* its lines are shown */
+};
+
+/* A module of the trace with block sites. */
+struct tool_lines_module {
+    uint32_t number; /* of the trace */
+    struct tool_plan_code file;
+    uint64_t move;       /* a recorded address less this is an address of the file */
+    uint32_t *functions; /* by function of its code: index in the view's, or TOOL_LINES_NONE */
+    uint32_t *pieces;    /* functions of its code that belong to another one */
+    size_t piece_count;
+    char *path;
+};
+
+/* Where a site of the trace lies. */
+struct tool_lines_place {
+    uint32_t function; /* in the view's; TOOL_LINES_NONE */
+    uint32_t block;    /* of a block site; TOOL_LINES_NONE */
+};
+
+/* How often a block was left by a call that did not return. */
+struct tool_lines_left {
+    uint32_t block_site, called_site;
+    uint64_t count;
+};
+
+struct tool_lines_edge {
+    uint32_t from, to; /* sites */
+    uint64_t count;
+};
+
+/* What was counted of a choice of calls. */
+struct tool_lines_counts {
+    uint64_t *by_site;
+    uint64_t calls;  /* that were chosen */
+    bool is_partial; /* events are missing: what was not seen may have run */
+    struct tool_lines_left *left;
+    size_t left_count, left_capacity;
+    struct tool_lines_edge *edges;
+    size_t edge_count, edge_capacity;
+};
+
+struct tool_lines_at {
+    uint32_t file, line;
+};
+
+/* A line that ran (or did not) in calls of the first choice, and of the second. */
+struct tool_line {
+    uint32_t file, line; /* file: in `files` */
+    uint64_t count[2];
+    bool ran_elsewhere;
+    bool is_known; /* a block of it tells whether it ran */
+};
+
+/* A call in which a chosen line ran. */
+struct tool_lines_call {
+    uint32_t stream, site;
+    uint64_t number, start_ns, count;
+};
+
+/* Calls in which a line ran, of a file whose path ends so. */
+struct tool_lines_wanted {
+    char *file; /* NULL: no line is wanted */
+    uint32_t line;
+};
+
+struct tool_lines {
+    const struct tool_input *input;
+    ttape_reader *reader;
+    const struct tool_selection *selection;
+    struct tool_site_names names;
+    ttape_info info;
+    bool *chosen;             /* by site: of functions that were asked for; NULL: all */
+    struct tool_call_id call; /* this one alone, where it is given */
+    bool wants_edges;
+    struct tool_lines_wanted wanted;
+    bool is_finding;     /* blocks of the wanted line */
+    bool *line_sites;    /* by site: which these are; NULL: no line is wanted */
+    const char *sources; /* a folder to look for source files in, too; or NULL */
+    struct tool_lines_module *modules;
+    size_t module_count, module_capacity;
+    struct tool_lines_function *functions;
+    size_t function_count, function_capacity;
+    struct tool_code_block *blocks;
+    size_t block_count, block_capacity;
+    struct tool_lines_place *places; /* by site */
+    struct tool_lines_counts counts[2];
+    bool has_second;
+    char **files;
+    size_t file_count, file_capacity;
+    struct tool_names file_names; /* to their numbers */
+    struct tool_lines_at *begins; /* by site: where a block begins; file TOOL_LINES_NONE: unknown */
+    struct tool_line *lines;      /* by file and line */
+    size_t line_count, line_capacity;
+    struct tool_lines_call *calls;
+    size_t call_count, call_capacity;
+    uint64_t damage_count;
+    int status; /* TOOL_OK, or the worst that happened */
+};
+
+/* lines_code.c: opens the modules of block sites; TOOL_CANNOT, and says why: there are no blocks,
+ * or the code is not there. */
+int tool_lines_open_code(struct tool_lines *view);
+void tool_lines_close_code(struct tool_lines *view);
+
+/* lines_walk.c: counts the blocks of the chosen calls (of `call` alone, where it is given). */
+int tool_lines_walk(struct tool_lines *view, const struct tool_call_id *call,
+                    struct tool_lines_counts *counts);
+void tool_lines_counts_close(struct tool_lines_counts *counts);
+
+/* lines_count.c: lines of the functions in which something was counted. */
+void tool_lines_count(struct tool_lines *view);
+/* Which block sites have the wanted line. False: no block has it. */
+bool tool_lines_find_line(struct tool_lines *view);
+void tool_lines_count_close(struct tool_lines *view);
+
+enum tool_lines_state { TOOL_LINE_RAN, TOOL_LINE_ELSEWHERE, TOOL_LINE_NEVER, TOOL_LINE_UNSEEN };
+/* Of a line, in one of the two choices. */
+enum tool_lines_state tool_lines_state(const struct tool_lines *view, const struct tool_line *line,
+                                       size_t choice);
+/* "ran", "elsewhere", "never", "unseen". */
+const char *tool_lines_word(enum tool_lines_state state);
+
+void tool_lines_text(struct tool_lines *view, struct tool_output *out);
+void tool_lines_json(struct tool_lines *view, struct tool_output *out);
+void tool_lines_lcov(struct tool_lines *view, struct tool_output *out);
+
+#endif

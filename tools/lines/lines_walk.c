@@ -1,0 +1,383 @@
+/* How often each block ran in the chosen calls. A block belongs to the call that is open on its
+ * stack, but for the one that stands right in front of an enter or behind an exit (F-SIT-12): so
+ * the last block waits until it is seen what comes next. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <tracetape/calls.h>
+
+#include "tools/calls/name_table.h"
+#include "tools/lines/lines_view.h"
+
+#define STACKS_MAX 4096u /* stacks of one thread that are told apart */
+
+/* An open call, by its height on its stack. */
+struct frame {
+    uint32_t site, block; /* block: the site of its last one, or TOOL_LINES_NONE */
+    bool is_chosen, is_found;
+    uint64_t number, start_ns, hits; /* hits: passes of the wanted line */
+};
+
+struct frames {
+    struct frame *list;
+    size_t count, capacity;
+};
+
+struct walk {
+    struct tool_lines *view;
+    const struct tool_call_id *call;
+    struct tool_lines_counts *counts;
+    struct tool_names lefts, edges;
+    struct frames *stacks;
+    size_t stack_count, stack_capacity;
+    uint32_t stream, chosen_open;
+    struct frame left; /* the call that the event before ended; site TOOL_LINES_NONE: none */
+    /* the block that waits, and where it was */
+    uint32_t block, block_stack;
+    size_t block_height;
+    bool is_over; /* the one call that is wanted has ended */
+};
+
+static struct frames *stack_of(struct walk *w, uint32_t number)
+{
+    size_t index = number < STACKS_MAX ? number : 0, before = w->stack_count;
+    tool_grow((void **)&w->stacks, &w->stack_capacity, index + 1, sizeof *w->stacks);
+    w->stack_count = before > index ? before : index + 1;
+    memset(w->stacks + before, 0, (w->stack_count - before) * sizeof *w->stacks);
+    return &w->stacks[index];
+}
+
+static void count_edge(struct walk *w, uint32_t from, uint32_t to)
+{
+    bool is_new;
+    uint32_t key[2] = {from, to}, *at = tool_names_find(&w->edges, key, sizeof key, &is_new);
+    struct tool_lines_counts *c = w->counts;
+    if (is_new) {
+        tool_grow((void **)&c->edges, &c->edge_capacity, c->edge_count + 1, sizeof *c->edges);
+        c->edges[c->edge_count] = (struct tool_lines_edge){.from = from, .to = to};
+        *at = (uint32_t)c->edge_count++;
+    }
+    c->edges[*at].count++;
+}
+
+static void count_left(struct walk *w, uint32_t block, uint32_t called)
+{
+    bool is_new;
+    uint32_t key[2] = {block, called}, *at = tool_names_find(&w->lefts, key, sizeof key, &is_new);
+    struct tool_lines_counts *c = w->counts;
+    if (is_new) {
+        tool_grow((void **)&c->left, &c->left_capacity, c->left_count + 1, sizeof *c->left);
+        c->left[c->left_count] =
+            (struct tool_lines_left){.block_site = block, .called_site = called};
+        *at = (uint32_t)c->left_count++;
+    }
+    c->left[*at].count++;
+}
+
+static void give(struct walk *w, struct frame *frame, uint32_t block)
+{
+    const struct tool_lines *view = w->view;
+    if (frame->is_chosen) {
+        w->counts->by_site[block]++;
+        frame->hits += view->line_sites != NULL && view->line_sites[block];
+        if (view->wants_edges && frame->block != TOOL_LINES_NONE)
+            count_edge(w, frame->block, block);
+    }
+    frame->block = block;
+}
+
+/* The block that waits belongs where it was. Outside of all calls it is of none. */
+static void settle(struct walk *w)
+{
+    if (w->block == TOOL_LINES_NONE)
+        return;
+    struct frames *stack = stack_of(w, w->block_stack);
+    if (w->block_height > 0 && w->block_height <= stack->count)
+        give(w, &stack->list[w->block_height - 1], w->block);
+    else if (w->view->chosen == NULL && !w->call->given)
+        w->counts->by_site[w->block]++;
+    w->block = TOOL_LINES_NONE;
+}
+
+static uint32_t function_of(const struct tool_lines *view, uint32_t site)
+{
+    return site < view->info.site_count ? view->places[site].function : TOOL_LINES_NONE;
+}
+
+/* Does the waiting block lie in the function that is entered? */
+static bool is_of(const struct walk *w, uint32_t block, uint32_t entered)
+{
+    uint32_t function = function_of(w->view, block);
+    return function != TOOL_LINES_NONE && function == function_of(w->view, entered);
+}
+
+static void take_block(struct walk *w, const ttape_call_step *step)
+{
+    uint32_t site = step->event->site;
+    const struct tool_lines *view = w->view;
+    settle(w);
+    struct frames *stack = stack_of(w, step->stack);
+    uint32_t block = view->places[site].block;
+    const struct frame *top = stack->count > 0 ? &stack->list[stack->count - 1] : NULL;
+    if (w->left.site != TOOL_LINES_NONE && is_of(w, site, w->left.site) &&
+        ((block != TOOL_LINES_NONE && view->blocks[block].is_tail) || top == NULL ||
+         !is_of(w, site, top->site))) {
+        give(w, &w->left, site);
+        return;
+    }
+    w->left.site = TOOL_LINES_NONE;
+    w->block = site;
+    w->block_stack = step->stack;
+    w->block_height = stack->count;
+}
+
+static bool is_chosen(const struct walk *w, const ttape_call *call)
+{
+    if (w->call->given)
+        return call->stream == w->call->stream && call->enter_number == w->call->event &&
+               !call->is_found;
+    return call->site != TTAPE_NONE && call->kind != TTAPE_EVENT_EXIT_UNSEEN &&
+           (w->view->chosen == NULL || w->view->chosen[call->site]);
+}
+
+static void begin(struct walk *w, const ttape_call *call)
+{
+    struct frames *stack = stack_of(w, call->stack);
+    tool_grow((void **)&stack->list, &stack->capacity, (size_t)call->height + 1,
+              sizeof *stack->list);
+    struct frame *frame = &stack->list[call->height];
+    for (size_t i = stack->count; i < call->height; i++) /* not known: events were missing */
+        stack->list[i] = (struct frame){.site = TOOL_LINES_NONE, .block = TOOL_LINES_NONE};
+    *frame = (struct frame){.site = call->site,
+                            .block = TOOL_LINES_NONE,
+                            .is_chosen = is_chosen(w, call),
+                            .is_found = call->is_found,
+                            .number = call->enter_number,
+                            .start_ns = call->enter_ns};
+    stack->count = (size_t)call->height + 1;
+    if (!frame->is_chosen)
+        return;
+    w->chosen_open++;
+    w->counts->calls++;
+    w->counts->is_partial = w->counts->is_partial || call->is_found;
+}
+
+static void add_call(struct walk *w, const struct frame *frame)
+{
+    struct tool_lines *view = w->view;
+    if (frame->hits == 0 || frame->is_found)
+        return;
+    tool_grow((void **)&view->calls, &view->call_capacity, view->call_count + 1,
+              sizeof *view->calls);
+    view->calls[view->call_count++] = (struct tool_lines_call){.stream = w->stream,
+                                                               .site = frame->site,
+                                                               .number = frame->number,
+                                                               .start_ns = frame->start_ns,
+                                                               .count = frame->hits};
+}
+
+static void finish(struct walk *w, const struct frame *frame)
+{
+    if (!frame->is_chosen)
+        return;
+    w->chosen_open--;
+    w->is_over = w->call->given;
+    add_call(w, frame);
+}
+
+static void end(struct walk *w, const ttape_call *call)
+{
+    struct frames *stack = stack_of(w, call->stack);
+    if (call->height >= stack->count)
+        return;
+    struct frame frame = stack->list[call->height];
+    struct frame *below = call->height > 0 ? &stack->list[call->height - 1] : NULL;
+    if (call->end != TTAPE_CALL_RETURNED && below != NULL && below->is_chosen &&
+        below->block != TOOL_LINES_NONE && call->site != TTAPE_NONE)
+        count_left(w, below->block, call->site);
+    stack->count = call->height;
+    if (call->end == TTAPE_CALL_LOST)
+        w->counts->is_partial = w->counts->is_partial || frame.is_chosen;
+    w->left = frame;
+    if (call->end != TTAPE_CALL_RETURNED)
+        w->left.site = TOOL_LINES_NONE;
+    finish(w, &frame);
+}
+
+/* What a step other than a block begins and ends. */
+static void take_calls(struct walk *w, const ttape_call_step *step)
+{
+    const ttape_call *last = step->began_count > 0 ? &step->began[step->began_count - 1] : NULL;
+    bool is_signal = last != NULL && last->site == TTAPE_NONE;
+    bool is_entered = w->block != TOOL_LINES_NONE && last != NULL && !is_signal &&
+                      step->kind == TTAPE_STEP_EVENT && is_of(w, w->block, last->site);
+    uint32_t entered_by = w->block;
+    if (is_entered)
+        w->block = TOOL_LINES_NONE;
+    else if (!is_signal)
+        settle(w);
+    w->left.site = TOOL_LINES_NONE;
+    for (uint32_t i = step->ended_count; i-- > 0;)
+        end(w, &step->ended[i]);
+    for (uint32_t i = 0; i < step->began_count; i++)
+        begin(w, &step->began[i]);
+    if (is_entered) {
+        struct frames *stack = stack_of(w, last->stack);
+        give(w, &stack->list[stack->count - 1], entered_by);
+    }
+    bool is_gap = step->event != NULL && step->event->kind == TTAPE_EVENT_GAP;
+    if ((is_gap || step->kind == TTAPE_STEP_MISSING) && (w->chosen_open > 0 || !w->call->given))
+        w->counts->is_partial = true;
+}
+
+static void take(struct walk *w, const ttape_call_step *step)
+{
+    ttape_site site;
+    if (step->kind == TTAPE_STEP_EVENT && step->event->kind == TTAPE_EVENT_LEAF) {
+        if (ttape_reader_get_site(w->view->reader, step->event->site, &site) == TTAPE_OK &&
+            site.kind == TTAPE_SITE_BLOCK)
+            take_block(w, step);
+        return;
+    }
+    take_calls(w, step);
+}
+
+/* What is right in front of the one call, and would not be read: its first block. */
+static void take_first_block(struct walk *w, ttape_cursor *cursor)
+{
+    ttape_event_item item;
+    ttape_error err = {0};
+    uint64_t number = w->call->event;
+    for (int i = 0; i < 2 && number > 0; i++) {
+        if (ttape_cursor_seek_event(cursor, --number, &err) != TTAPE_OK ||
+            ttape_cursor_next(cursor, &item, &err) != TTAPE_OK)
+            return;
+        if (item.event.kind == TTAPE_EVENT_LEAF &&
+            w->view->places[item.event.site].block != TOOL_LINES_NONE)
+            w->block = item.event.site;
+        if (item.event.kind != TTAPE_EVENT_SIGNAL_BEGIN)
+            return;
+    }
+}
+
+/* When the one call begins; false: there is no such call. */
+static bool find_call(struct walk *w, uint64_t *from_ns)
+{
+    ttape_cursor *cursor;
+    ttape_event_item item;
+    ttape_error err = {0};
+    ttape_stream_info stream;
+    if (ttape_reader_get_stream(w->view->reader, w->call->stream, &stream) != TTAPE_OK ||
+        ttape_cursor_open(&cursor, w->view->reader, w->call->stream, &err) != TTAPE_OK)
+        return false;
+    bool is_there = ttape_cursor_seek_event(cursor, w->call->event, &err) == TTAPE_OK &&
+                    ttape_cursor_next(cursor, &item, &err) == TTAPE_OK &&
+                    item.number == w->call->event && item.event.kind == TTAPE_EVENT_ENTER;
+    if (is_there) {
+        *from_ns = item.event.time_ns;
+        take_first_block(w, cursor);
+    }
+    ttape_cursor_close(cursor);
+    return is_there;
+}
+
+static void walk_stream(struct walk *w, ttape_call_cursor *cursor)
+{
+    const ttape_call_step *step;
+    ttape_error err = {0};
+    struct tool_lines *view = w->view;
+    uint32_t first = w->block;
+    while (!w->is_over) {
+        ttape_status status = ttape_call_cursor_step(cursor, &step, &err);
+        if (status == TTAPE_END)
+            break;
+        if (status != TTAPE_OK) {
+            if (!tool_input_go_on(view->input, &err, &view->damage_count, &view->status))
+                break;
+            w->counts->is_partial = true;
+            continue;
+        }
+        if (first != TOOL_LINES_NONE) { /* events at the same time come before the call */
+            bool is_it = step->kind == TTAPE_STEP_EVENT && step->number == w->call->event;
+            w->block = is_it ? first : TOOL_LINES_NONE;
+            first = is_it ? TOOL_LINES_NONE : first;
+        }
+        take(w, step);
+        if (w->is_over && ttape_call_cursor_step(cursor, &step, &err) == TTAPE_OK &&
+            step->kind == TTAPE_STEP_EVENT && step->event->kind == TTAPE_EVENT_LEAF)
+            take(w, step); /* it may have told of its last block behind its exit */
+    }
+    w->view->status = view->status;
+    settle(w);
+}
+
+static void restart(struct walk *w, uint32_t stream)
+{
+    for (size_t i = 0; i < w->stack_count; i++)
+        w->stacks[i].count = 0;
+    w->stream = stream;
+    w->chosen_open = 0;
+    w->left.site = TOOL_LINES_NONE;
+}
+
+static int walk_one(struct walk *w, uint32_t stream, uint64_t from_ns)
+{
+    const struct tool_selection *s = w->view->selection;
+    ttape_error err = {0};
+    ttape_call_cursor *cursor;
+    const ttape_call_options options = {.size = sizeof options,
+                                        .streams = &stream,
+                                        .stream_count = 1,
+                                        .has_range = s->has_range || w->call->given,
+                                        .from_ns = w->call->given ? from_ns : s->from_ns,
+                                        .to_ns = w->call->given ? UINT64_MAX : s->to_ns};
+    restart(w, stream);
+    if (ttape_call_cursor_open(&cursor, w->view->reader, &options, &err) != TTAPE_OK)
+        return tool_fail_error(w->view->input->name, &err);
+    walk_stream(w, cursor);
+    ttape_call_cursor_close(cursor);
+    return TOOL_OK;
+}
+
+static int walk_all(struct walk *w)
+{
+    const struct tool_selection *s = w->view->selection;
+    uint32_t count = s->streams != NULL ? s->stream_count : w->view->info.stream_count;
+    int status = TOOL_OK;
+    for (uint32_t i = 0; i < count && status == TOOL_OK; i++)
+        status = walk_one(w, s->streams != NULL ? s->streams[i] : i, 0);
+    return status;
+}
+
+int tool_lines_walk(struct tool_lines *view, const struct tool_call_id *call,
+                    struct tool_lines_counts *counts)
+{
+    uint64_t from_ns = 0;
+    int status;
+    struct walk w = {.view = view,
+                     .call = call,
+                     .counts = counts,
+                     .block = TOOL_LINES_NONE,
+                     .left = {.site = TOOL_LINES_NONE}};
+    counts->by_site = tool_allocate((size_t)view->info.site_count + 1, sizeof *counts->by_site);
+    char id[TOOL_CALL_ID_BYTES];
+    if (call->given && !find_call(&w, &from_ns))
+        status = tool_fail("'%s' has no call '%s'", view->input->name,
+                           tool_put_call(id, call->stream, call->event));
+    else
+        status = call->given ? walk_one(&w, call->stream, from_ns) : walk_all(&w);
+    for (size_t i = 0; i < w.stack_count; i++)
+        free(w.stacks[i].list);
+    free(w.stacks);
+    tool_names_close(&w.lefts);
+    tool_names_close(&w.edges);
+    return status != TOOL_OK ? status : view->status == TOOL_CANNOT ? TOOL_CANNOT : TOOL_OK;
+}
+
+void tool_lines_counts_close(struct tool_lines_counts *counts)
+{
+    free(counts->by_site);
+    free(counts->left);
+    free(counts->edges);
+    *counts = (struct tool_lines_counts){0};
+}
