@@ -164,8 +164,9 @@ class Examples:
         if "syscalls" in page:
             self.shell(folder, "tracetape convert calls.txt -o run.ttape --force")
         if "lines" in page:
-            self.shell(folder, "gcc -g -finstrument-functions -fsanitize-coverage=trace-pc -o blocks "
-                       f"program.c {BLOCKS} && tracetape record -q -f -o run.ttape ./blocks")
+            self.shell(folder, "gcc -g -finstrument-functions -fsanitize-coverage=trace-pc "
+                       f"-o blocks program.c {BLOCKS} && "
+                       "tracetape record -q -f -o run.ttape ./blocks")
         if any(".recording" in line for line, _ in commands):
             folder.joinpath("kill").touch()
             self.shell(folder, "tracetape record -o run.ttape -f ./server", -signal.SIGKILL)
