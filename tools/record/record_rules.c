@@ -17,7 +17,24 @@ bool tool_parse_pattern(const char *text, void *into)
     if (regcomp(&patterns->items[patterns->count], text, REG_EXTENDED | REG_NOSUB) != 0)
         return false;
     patterns->count++;
+    size_t before = patterns->text != NULL ? strlen(patterns->text) + 1 : 0;
+    char *joined = tool_allocate(before + strlen(text) + 1, 1);
+    if (before != 0) {
+        memcpy(joined, patterns->text, before - 1);
+        joined[before - 1] = '\n';
+    }
+    strcpy(joined + before, text);
+    free(patterns->text);
+    patterns->text = joined;
     return true;
+}
+
+bool tool_patterns_match(const struct tool_patterns *patterns, const char *text)
+{
+    for (size_t i = 0; i < patterns->count; i++)
+        if (regexec(&patterns->items[i], text, 0, NULL, 0) == 0)
+            return true;
+    return false;
 }
 
 static const char *as_text(struct tool_record_rules *rules, ttape_string string)
@@ -34,11 +51,7 @@ static bool matches(struct tool_record_rules *rules, const struct tool_patterns 
 {
     if (patterns->count == 0)
         return false;
-    const char *text = as_text(rules, string);
-    for (size_t i = 0; i < patterns->count; i++)
-        if (regexec(&patterns->items[i], text, 0, NULL, 0) == 0)
-            return true;
-    return false;
+    return tool_patterns_match(patterns, as_text(rules, string));
 }
 
 /* In full, or as people see it. */
@@ -131,6 +144,7 @@ static void free_patterns(struct tool_patterns *patterns)
     for (size_t i = 0; i < patterns->count; i++)
         regfree(&patterns->items[i]);
     free(patterns->items);
+    free(patterns->text);
 }
 
 void tool_record_rules_close(struct tool_record_rules *rules)

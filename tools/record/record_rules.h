@@ -15,6 +15,7 @@
 struct tool_patterns {
     regex_t *items;
     size_t count, capacity;
+    char *text; /* as they were given, one behind another, a line each; NULL: none */
 };
 
 struct tool_record_rules {
@@ -27,6 +28,9 @@ struct tool_record_rules {
 
 /* Option parser: adds an extended regular expression to the tool_patterns at `into`. */
 bool tool_parse_pattern(const char *text, void *into);
+
+/* Whether one of them matches; where there are none, none does. Of use in any thread. */
+bool tool_patterns_match(const struct tool_patterns *patterns, const char *text);
 
 /* Whether a function of that name is recorded, as far as names decide. */
 bool tool_record_passes_name(struct tool_record_rules *rules, ttape_string name);

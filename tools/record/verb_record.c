@@ -79,8 +79,8 @@ static const struct tool_option table[] = {
      tool_parse_pattern, TOOL_AT(rules.function)},
     {"no-function", 'N', "REGEX", "no functions whose name matches", tool_parse_pattern,
      TOOL_AT(rules.no_function)},
-    {"module", 0, "REGEX", "only executables and libraries whose path matches", tool_parse_pattern,
-     TOOL_AT(rules.module)},
+    {"module", 0, "REGEX", "only executables and libraries whose path matches; --patch: of these",
+     tool_parse_pattern, TOOL_AT(rules.module)},
     {"no-module", 0, "REGEX", "none whose path matches", tool_parse_pattern,
      TOOL_AT(rules.no_module)},
     {"source", 0, "REGEX", "only functions whose source file matches", tool_parse_pattern,
@@ -419,7 +419,7 @@ static int show_plan(struct options *options, const char *command_name)
         return tool_usage("record", "--json is of --plan");
     if (options->attach != 0)
         return tool_usage("record", "--plan is of a command: it does not go with --attach");
-    if (options->patch.text == NULL)
+    if (!tool_record_patch_is_given(&options->patch))
         return tool_usage("record", "--plan says what --patch does: it needs one");
     if (tool_record_patch_open(&options->patch, &unused))
         status = tool_record_plan(&options->patch, command_name, options->json);
@@ -463,7 +463,7 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
                                (options->engine == TOOL_ENGINE_AUTO && options->calls.given &&
                                 !tool_record_loads(command_name));
     options->calls.given |= options->calls.by_ptrace;
-    if (options->calls.by_ptrace && options->patch.text != NULL)
+    if (options->calls.by_ptrace && tool_record_patch_is_given(&options->patch))
         return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
     if (!tool_record_calls_open(&options->calls, o))
         return TOOL_CANNOT;
@@ -478,6 +478,8 @@ int tool_verb_record(int argc, char **argv)
 {
     int count, status;
     struct options options = {.level = TTAPE_LEVEL_DEFAULT};
+    options.patch.module = &options.rules.module;
+    options.patch.no_module = &options.rules.no_module;
     ttape_recording_options recording_options;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;

@@ -153,8 +153,11 @@ struct ttp_arena_head {
     uint32_t hooked_functions, unpatched_modules;
     /* before the magic: bytes of a buffer that are recorded with a system call (call_contents.h) */
     uint32_t call_data_bytes;
-    uint32_t no_blocks; /* before the magic: basic blocks are not recorded */
+    uint32_t no_blocks;   /* before the magic: basic blocks are not recorded */
+    uint32_t patch_flags; /* before the magic: of TTP_PATCH_*, with patch_choice */
 };
+
+#define TTP_PATCH_MODULES 1u /* functions of any module, not of the executable only */
 
 /* What a process tells of the programs that it executes, for the recorder to know who never came.
  * They lie between states and blocks. */
@@ -175,6 +178,7 @@ enum ttp_note_kind {
 #define TTP_NOTE_USER        4u  /* by another user */
 #define TTP_NOTE_NAMESPACE   8u  /* in another namespace of process ids */
 #define TTP_NOTE_FUNCTIONS   16u /* of a plan: a patch plan, too, with its choice */
+#define TTP_NOTE_NO_CALLS    32u /* of a plan: only that, and no plan of system calls */
 #define TTP_NOTE_TURN_SHIFT  2u
 
 struct ttp_note {

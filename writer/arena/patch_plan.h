@@ -137,20 +137,32 @@ enum ttp_patch_probe_flags {
     TTP_PATCH_PUSHES = 2 /* a return address is pushed: not where there are shadow stacks */
 };
 
-/* Which functions of a plan are patched: BUILDID-CHOICE.chosen, where CHOICE is 16 hexadecimal
- * digits that the arena's head has (patch_choice); behind the head a bit for each function of the
- * plan, in words of 64 bits. */
+/* Which functions of a module are patched: BUILDID-CHOICE.chosen, where CHOICE is 16 hexadecimal
+ * digits: ttp_chosen_number of the arena's patch_choice and the module's path, as names and the
+ * choice of modules go by that. Behind the head a bit for each function of the plan, in words of 64
+ * bits. Where none is chosen there are none, and the plan need not be there. */
 #define TTP_CHOSEN_MAGIC  0x6e65736f68637474ull /* "ttchosen" */
 #define TTP_CHOSEN_SUFFIX ".chosen"
+#define TTP_CHOSEN_NONE   1u /* none of its functions: function_count and plan_bytes are 0 */
+#define TTP_CHOSEN_LEFT   2u /* with it: the module is not one of those that are chosen */
 struct ttp_chosen_head {
     uint64_t magic, choice;
     uint32_t patch_version, function_count; /* of the plan */
     uint64_t plan_bytes;                    /* its total_bytes */
+    uint32_t flags, reserved;
 };
+
+/* FNV-1a, gone on with. */
+static inline uint64_t ttp_chosen_number(uint64_t choice, const char *path)
+{
+    for (; *path != '\0'; path++)
+        choice = (choice ^ (uint8_t)*path) * UINT64_C(0x100000001b3);
+    return choice;
+}
 
 _Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_function) == 16, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_probe) == 28, "no hidden padding");
-_Static_assert(sizeof(struct ttp_chosen_head) == 32, "no hidden padding");
+_Static_assert(sizeof(struct ttp_chosen_head) == 40, "no hidden padding");
 
 #endif

@@ -219,7 +219,7 @@ static bool make_plan(const struct ttp_unrecorded *u, const struct ttp_note *not
     const ttape_patch_options *patch = &u->options->patch;
     if (note->kind != TTP_NOTE_PLAN)
         return false;
-    if (calls->plan != NULL)
+    if (calls->plan != NULL && (note->flags & TTP_NOTE_NO_CALLS) == 0)
         calls->plan(calls->plan_context, note->path);
     if ((note->flags & TTP_NOTE_FUNCTIONS) != 0 && patch->plan != NULL)
         patch->plan(patch->plan_context, note->path);

@@ -284,9 +284,9 @@ struct ttp_noted {
     uint32_t turn, pid;
 };
 uint32_t ttp_note_turn(void);
-void ttp_note_came(void);                                  /* this program has the arena */
-void ttp_note_plan(const char *path, bool with_functions); /* it wants a plan of that file */
-void ttp_note_image(void);                                 /* and its number */
+void ttp_note_came(void);                             /* this program has the arena */
+void ttp_note_plan(const char *path, uint32_t flags); /* it wants a plan of that file */
+void ttp_note_image(void);                            /* and its number */
 void ttp_note_exec(struct ttp_noted *noted, const char *path, uint32_t flags,
                    char *const *environment);
 void ttp_note_failed(const struct ttp_noted *noted); /* it was not executed */

@@ -88,18 +88,21 @@ typedef struct ttape_syscall_options {
     uint64_t data_bytes; /* with arguments: of buffers so many bytes, at most 4,096; 0: none */
 } ttape_syscall_options;
 
-/* Functions without compiled-in hooks, of the programs' own executables: where a program starts,
- * the runtime patches the code of those that were chosen (x86-64). What it needs lies in the folder
- * of plans (ttape_syscall_options.plan_folder, which has to be there): BUILDID.patch says where
- * each function is entered and left, BUILDID-CHOICE.chosen which are patched, CHOICE being `choice`
- * as 16 hexadecimal digits. */
+/* Functions without compiled-in hooks: where a program starts, the runtime patches the code of
+ * those that were chosen, of its executable, or of any module, those that are loaded later
+ * included (x86-64). What it needs lies in the folder of plans (ttape_syscall_options.plan_folder,
+ * which has to be there): BUILDID.patch says where each function is entered and left,
+ * BUILDID-CHOICE.chosen which are patched; CHOICE has 16 hexadecimal digits, FNV-1a of the module's
+ * path with `choice` for its start. */
 typedef struct ttape_patch_options {
     uint64_t choice;    /* 0: nothing is patched */
     const char *filter; /* what was chosen, for the metadata */
-    /* Makes both files for an executable; as ttape_syscall_options.plan. */
+    /* Makes both files for a module; as ttape_syscall_options.plan, which has then to make those of
+     * the loader and the C library, too. */
     void (*plan)(void *context, const char *module_path);
     void *plan_context;
-    uint64_t reserved[4];
+    bool all_modules; /* the files are asked for of every module, not of the executable only */
+    uint64_t reserved[3];
 } ttape_patch_options;
 
 typedef struct ttape_recording_options {
@@ -230,12 +233,12 @@ TTAPE_API void ttape_recording_note_ended(ttape_recording *recording, uint32_t p
  * of them (valid until close), NULL where it is not known. */
 TTAPE_API uint64_t ttape_recording_get_unrecorded(const ttape_recording *recording,
                                                   ttape_unrecorded reason, const char **example);
-/* What was patched so far, added up over the executables of all processes. */
+/* What was patched so far, added up over the modules of all processes. */
 typedef struct ttape_patch_counts {
     uint64_t functions, exits;
     uint64_t functions_left, exits_left; /* chosen, and not patched; exits of patched functions */
     uint64_t hooked;                     /* chosen; they record themselves */
-    uint64_t modules_left;               /* executables of which it is not known how */
+    uint64_t modules_left;               /* of which it is not known how */
     uint64_t reserved[2];
 } ttape_patch_counts;
 TTAPE_API void ttape_recording_get_patched(const ttape_recording *recording,

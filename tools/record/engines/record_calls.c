@@ -17,7 +17,7 @@
 #define DATA_MAX     4096u
 
 /* A module without a plan is not seen, and the runtime says so. */
-static void make_plan(void *context, const char *module_path)
+void tool_record_calls_plan(void *context, const char *module_path)
 {
     struct tool_plan_given given;
     (void)context;
@@ -113,7 +113,7 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_opt
                          "XDG_CACHE_HOME is ours alone") != 0 &&
                false;
     into->plan_folder = calls->folder;
-    into->plan = make_plan;
+    into->plan = tool_record_calls_plan;
     return true;
 }
 

@@ -25,6 +25,8 @@ bool tool_parse_stacks(const char *text, void *into);       /* tool_record_calls
 bool tool_parse_data(const char *text, void *into);         /* uint32_t; NULL: 32 */
 bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
 /* False, with a message: it cannot be. `calls` stays as long as it is recorded. */
+/* For ttape_syscall_options.plan: into the user's folder of plans. */
+void tool_record_calls_plan(void *context, const char *module_path);
 bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_options *options);
 void tool_record_calls_close(struct tool_record_calls *calls);
 

@@ -1,36 +1,40 @@
-/* BUILDID.patch has the functions of an executable, BUILDID-CHOICE.chosen a bit for each of them.
+/* BUILDID.patch has the functions of a module, BUILDID-CHOICE.chosen a bit for each of them.
  * Functions without names are called as people see them: FILE+0xADDRESS. */
-#define _GNU_SOURCE /* asprintf */
 #include "tools/record/engines/record_patch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/binary/patch_file.h"
 #include "tools/binary/plan_store.h"
 #include "tools/command/tool.h"
+#include "tools/record/engines/record_calls.h"
 #include "tools/record/record_output.h"
 #include "writer/arena/patch_plan.h"
 
 #define HASH_START UINT64_C(0xcbf29ce484222325) /* FNV-1a */
-#define HASH_PRIME UINT64_C(0x100000001b3)
 
 bool tool_parse_record_patch(const char *text, void *into)
 {
     struct tool_record_patch *patch = into;
-    char *joined = NULL;
-    if (!tool_parse_pattern(text, &patch->rules.function) ||
-        asprintf(&joined, "%s%s%s", patch->text != NULL ? patch->text : "",
-                 patch->text != NULL ? "\n" : "", text) < 0)
-        return false;
-    free(patch->text);
-    patch->text = joined;
-    return true;
+    return tool_parse_pattern(text, &patch->rules.function);
 }
 
-/* The functions of one executable, while they are named. */
+bool tool_record_patch_is_given(const struct tool_record_patch *patch)
+{
+    return patch->rules.function.count != 0;
+}
+
+bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path)
+{
+    return (patch->module->count == 0 || tool_patterns_match(patch->module, module_path)) &&
+           !tool_patterns_match(patch->no_module, module_path);
+}
+
+/* The functions of one module, while they are named. */
 struct choosing {
     struct tool_record_rules *rules;
     const struct tool_patch_given *given;
@@ -79,22 +83,52 @@ void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_p
     free(queries);
 }
 
+struct bits {
+    uint64_t *words;
+    bool is_any;
+};
+
 static void choose(void *context, uint32_t index, ttape_string name, bool is_chosen)
 {
-    uint64_t *bits = context;
+    struct bits *bits = context;
     (void)name;
     if (is_chosen)
-        bits[index / 64] |= UINT64_C(1) << index % 64;
+        bits->words[index / 64] |= UINT64_C(1) << index % 64;
+    bits->is_any |= is_chosen;
 }
 
-static void put_chosen(const struct tool_record_patch *patch, const struct tool_patch_given *given,
-                       const struct ttp_chosen_head *chosen, size_t size_bytes)
+/* plan_name: BUILDID.patch */
+static void put_chosen(const struct tool_record_patch *patch, const char *plan_name,
+                       const char *module_path, struct ttp_chosen_head *chosen)
 {
     char name[2 * TOOL_PLAN_NAME_BYTES];
-    int length = (int)strlen(given->name) - (int)strlen(TTP_PATCH_SUFFIX);
-    (void)snprintf(name, sizeof name, "%.*s-%016" PRIx64 TTP_CHOSEN_SUFFIX, length, given->name,
-                   patch->choice);
-    (void)tool_plan_put(patch->folder, name, (const uint8_t *)chosen, size_bytes);
+    int length = (int)strlen(plan_name) - (int)strlen(TTP_PATCH_SUFFIX);
+    size_t words = ((size_t)chosen->function_count + 63) / 64;
+    chosen->magic = TTP_CHOSEN_MAGIC;
+    chosen->patch_version = TTP_PATCH_VERSION;
+    chosen->choice = ttp_chosen_number(patch->choice, module_path);
+    (void)snprintf(name, sizeof name, "%.*s-%016" PRIx64 TTP_CHOSEN_SUFFIX, length, plan_name,
+                   chosen->choice);
+    (void)tool_plan_put(patch->folder, name, (const uint8_t *)chosen, sizeof *chosen + 8 * words);
+}
+
+static void put_none(const struct tool_record_patch *patch, const char *plan_name,
+                     const char *module_path, uint32_t flags)
+{
+    struct ttp_chosen_head none = {.flags = TTP_CHOSEN_NONE | flags};
+    put_chosen(patch, plan_name, module_path, &none);
+}
+
+/* Nothing is known of its functions. */
+static void leave_module(const struct tool_record_patch *patch, const char *path)
+{
+    char name[TOOL_PLAN_NAME_BYTES];
+    struct stat status;
+    int fd = -1;
+    if (tool_plan_module_open(path, TTP_PATCH_SUFFIX, &fd, &status, name) == NULL)
+        put_none(patch, name, path, TTP_CHOSEN_LEFT);
+    if (fd >= 0)
+        (void)close(fd);
 }
 
 /* A program whose plan is not there says so itself. */
@@ -103,26 +137,38 @@ static void make_plan(void *context, const char *module_path)
     struct tool_record_patch *patch = context;
     const struct tool_plan_wish wish = {.path = module_path};
     struct tool_patch_given given;
+    if (!tool_record_patch_covers(patch, module_path)) {
+        leave_module(patch, module_path);
+        return;
+    }
     if (tool_patch_give(&wish, &given) == NULL) {
         uint32_t count = given.head.function_count;
-        size_t size_bytes = sizeof(struct ttp_chosen_head) + ((size_t)count + 63) / 64 * 8;
-        struct ttp_chosen_head *chosen = tool_allocate(size_bytes, 1);
-        *chosen = (struct ttp_chosen_head){.magic = TTP_CHOSEN_MAGIC,
-                                           .choice = patch->choice,
-                                           .patch_version = TTP_PATCH_VERSION,
-                                           .function_count = count,
-                                           .plan_bytes = given.head.total_bytes};
-        tool_record_patch_each(patch, &given, module_path, choose, chosen + 1);
-        put_chosen(patch, &given, chosen, size_bytes);
+        struct ttp_chosen_head *chosen =
+            tool_allocate(sizeof *chosen + ((size_t)count + 63) / 64 * 8, 1);
+        struct bits bits = {.words = (uint64_t *)(chosen + 1)};
+        chosen->function_count = count;
+        chosen->plan_bytes = given.head.total_bytes;
+        tool_record_patch_each(patch, &given, module_path, choose, &bits);
+        if (bits.is_any)
+            put_chosen(patch, given.name, module_path, chosen);
+        else
+            put_none(patch, given.name, module_path, 0);
         free(chosen);
     }
     tool_patch_given_close(&given);
 }
 
+/* With what is between them, so that no two choices are one. */
+static uint64_t go_on(uint64_t choice, const struct tool_patterns *patterns)
+{
+    choice = ttp_chosen_number(choice, patterns->text != NULL ? patterns->text : "");
+    return ttp_chosen_number(choice, "\n\n");
+}
+
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into)
 {
     struct tool_symbols_options symbols = {.no_lines = true};
-    if (patch->text == NULL)
+    if (!tool_record_patch_is_given(patch))
         return true;
     tool_debug_files_apply(patch->debug, &symbols);
     patch->folder = tool_plan_cache_path();
@@ -130,25 +176,30 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
         return tool_fail("no folder for plans of functions: none below ~/.cache or "
                          "XDG_CACHE_HOME is ours alone") != 0 &&
                false;
-    patch->choice = HASH_START;
-    for (const char *at = patch->text; *at != '\0'; at++)
-        patch->choice = (patch->choice ^ (uint8_t)*at) * HASH_PRIME;
+    patch->choice = go_on(HASH_START, &patch->rules.function);
+    patch->choice = go_on(go_on(patch->choice, patch->module), patch->no_module);
     patch->choice |= 1; /* 0 is none */
     patch->symbols = tool_symbols_open(&symbols);
     (void)tool_symbols_start(patch->symbols);
     into->syscalls.plan_folder = patch->folder;
-    into->patch = (ttape_patch_options){
-        .choice = patch->choice, .filter = patch->text, .plan = make_plan, .plan_context = patch};
+    into->syscalls.plan = tool_record_calls_plan; /* the loader's and the C library's */
+    into->patch = (ttape_patch_options){.choice = patch->choice,
+                                        .filter = patch->rules.function.text,
+                                        .plan = make_plan,
+                                        .plan_context = patch,
+                                        .all_modules = patch->module->count != 0};
     return true;
 }
 
 void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command)
 {
-    char *path = patch->text == NULL ? NULL : tool_record_find_command(command);
-    if (path != NULL)
-        make_plan(patch, path);
+    char *path = tool_record_patch_is_given(patch) ? tool_record_find_command(command) : NULL;
+    char *real = path != NULL ? realpath(path, NULL) : NULL; /* as the kernel says it */
+    if (real != NULL)
+        make_plan(patch, real);
     if (patch->symbols != NULL)
         tool_symbols_end_fetching(patch->symbols);
+    free(real);
     free(path);
 }
 
@@ -156,7 +207,7 @@ void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_re
 {
     ttape_patch_counts counts;
     char left[64] = "", hooked[64] = "";
-    if (patch->text == NULL)
+    if (!tool_record_patch_is_given(patch))
         return;
     ttape_recording_get_patched(recording, &counts);
     if (counts.functions + counts.functions_left + counts.hooked == 0) {
@@ -178,6 +229,5 @@ void tool_record_patch_close(struct tool_record_patch *patch)
 {
     tool_record_rules_close(&patch->rules);
     tool_symbols_close(patch->symbols);
-    free(patch->text);
     free(patch->folder);
 }

@@ -1,4 +1,4 @@
-/* Which functions the runtime patches: names against patterns, for one executable at a time. */
+/* Which functions the runtime patches: names against patterns, for one module at a time. */
 #ifndef TOOL_RECORD_PATCH_H
 #define TOOL_RECORD_PATCH_H
 
@@ -13,16 +13,22 @@
 #include "tools/symbols/symbols.h"
 
 struct tool_record_patch {
-    struct tool_record_rules rules; /* its pattern `function` */
-    struct tool_symbols *symbols;   /* in the thread that makes plans only */
-    char *text;                     /* the patterns, one behind another; NULL: none */
-    char *folder;                   /* of plans */
+    struct tool_record_rules rules; /* its patterns `function`; none: nothing is patched */
+    /* Of modules' paths. Without `module` it is the executable only. */
+    const struct tool_patterns *module, *no_module;
+    struct tool_symbols *symbols; /* in the thread that makes plans only */
+    char *folder;                 /* of plans */
     const struct tool_debug_files *debug;
     uint64_t choice;
 };
 
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */
-/* Call it while this process is small. False, with a message: it cannot be. */
+bool tool_record_patch_is_given(const struct tool_record_patch *patch);
+/* Whether functions of a module are patched; of one that is not the executable, where patterns of
+ * modules are given only. */
+bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path);
+/* `module` and `no_module` are set. Call it while this process is small. False, with a message: it
+ * cannot be. */
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into);
 /* Makes the plan of the command, so that it does not wait for it. What a script needs is made when
  * that runs. */

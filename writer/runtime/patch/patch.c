@@ -16,79 +16,26 @@
 
 #include "writer/runtime/patch/probe.h"
 
-#define PAGE            4096u
-#define REACH           0x70000000ull /* of a jump, with room for sizes */
-#define HINT_STEP       0x1000000ull
-#define HINTS           96u
-#define FIXED_NOREPLACE 0x100000
-#define FUTEX_WAIT      0
-#define PLAN_WAIT_S     2
-#define PLAN_TURNS      2u /* the first may have begun before our note was there */
-#define SIGNAL_RETURN   15u
-#define VFORK           58u
+#define PAGE          4096u
+#define FUTEX_WAIT    0
+#define PLAN_WAIT_S   2
+#define PLAN_TURNS    2u /* the first may have begun before our note was there */
+#define SIGNAL_RETURN 15u
+#define VFORK         58u
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
-static struct ttp_area areas[TTP_AREAS];
-static uint32_t area_count;
 static uint64_t loader_bias; /* 0: it is not patched */
 
-bool ttp_area_add(const struct ttp_area *area)
-{
-    if (area_count == TTP_AREAS)
-        return false;
-    areas[area_count] = *area;
-    __atomic_store_n(&area_count, area_count + 1, __ATOMIC_RELEASE);
-    return true;
-}
-
-void ttp_area_drop(void) { __atomic_store_n(&area_count, area_count - 1, __ATOMIC_RELEASE); }
-
-const struct ttp_area *ttp_area_of(uintptr_t code)
-{
-    uint32_t count = __atomic_load_n(&area_count, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < count; i++)
-        if (code - areas[i].start < areas[i].end - areas[i].start)
-            return &areas[i];
-    return NULL;
-}
-
-/* -- memory near a module -- */
-
-static long map_at(uintptr_t hint, size_t bytes)
-{
-    return ttp_syscall(SYS_mmap, (long)hint, (long)bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | (hint != 0 ? FIXED_NOREPLACE : 0), -1, 0);
-}
-
-static bool is_near(const struct ttp_module_seen *module, uintptr_t at, size_t bytes)
-{
-    uint64_t low = module->start < at ? module->start : at;
-    uint64_t high = module->end > at + bytes ? module->end : at + bytes;
-    return high - low < REACH;
-}
-
-/* Where the kernel puts it by itself, then below the module, then above; 0: nowhere. */
-uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes)
-{
-    uintptr_t low = module->start & ~(uintptr_t)(PAGE - 1);
-    uintptr_t high = (module->end + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-    for (uint32_t i = 0; i <= 2 * HINTS; i++) {
-        uintptr_t step = (i - 1) / 2 * HINT_STEP + PAGE;
-        uintptr_t hint = i == 0 ? 0 : i % 2 != 0 ? low - bytes - step : high + step;
-        if (i != 0 && !is_near(module, hint, bytes))
-            continue;
-        long memory = map_at(hint, bytes);
-        if (ttp_failed(memory))
-            continue;
-        if (is_near(module, (uintptr_t)memory, bytes))
-            return (uintptr_t)memory;
-        ttp_syscall(SYS_munmap, memory, (long)bytes, 0, 0, 0, 0);
-    }
-    return 0;
-}
-
 /* -- one module -- */
+
+static bool records_calls(void) { return (ttp_arena.head.call_flags & TTP_CALLS_ON) != 0; }
+
+static void count_unseen(void)
+{
+    if (records_calls())
+        ttp_count_more(&ttp_arena.head.unseen_modules, 1);
+}
 
 struct patching {
     const struct dl_phdr_info *info;
@@ -186,12 +133,6 @@ static long protect(uintptr_t start, uintptr_t end, int protection)
     return ttp_syscall(SYS_mprotect, (long)start, (long)(end - start), protection, 0, 0, 0);
 }
 
-bool ttp_area_seal(const struct ttp_area *area)
-{
-    return protect(area->start - TTP_AREA_DATA, area->start, PROT_READ) == 0 &&
-           protect(area->start, area->end, PROT_READ | PROT_EXEC) == 0;
-}
-
 static bool change_segment(const struct ttp_code_change *change, const ElfW(Phdr) * segment)
 {
     uintptr_t from = change->info->dlpi_addr + segment->p_vaddr;
@@ -247,32 +188,33 @@ static bool fill_area(struct patching *p, uintptr_t memory, size_t bytes)
     bool is_loader = is_loader_at(p->area.bias);
     ttp_area_fill(data, p->area.start, bytes - TTP_AREA_DATA, is_loader);
     uint32_t made = make_stubs(p, data);
-    if (made == 0 || !ttp_area_seal(&p->area) || !ttp_area_add(&p->area))
+    struct ttp_area *added;
+    if (made == 0 || !ttp_area_seal(&p->area) || (added = ttp_area_add(&p->area)) == NULL)
         return false;
     bool is_any = put_all_jumps(p);
     if (is_loader && is_any)
         loader_bias = p->area.bias;
-    ttp_count_more(&ttp_arena.head.seen_sites, is_any ? made : 0);
-    ttp_count_more(&ttp_arena.head.unseen_sites,
-                   p->plan->site_count - count_left(p->plan) - (is_any ? made : 0));
+    if (records_calls()) {
+        ttp_count_more(&ttp_arena.head.seen_sites, is_any ? made : 0);
+        ttp_count_more(&ttp_arena.head.unseen_sites,
+                       p->plan->site_count - count_left(p->plan) - (is_any ? made : 0));
+    }
     if (!is_any)
-        ttp_area_drop();
+        ttp_area_drop(added);
     return is_any;
 }
 
 /* Its stubs are there already: it was in this place before. */
 static bool patch_again(struct patching *p)
 {
-    for (uint32_t i = 0; i < area_count; i++) {
-        if (areas[i].module_start != p->module.start || areas[i].plan != p->plan)
-            continue;
-        p->area = areas[i];
-        p->stubs = (struct ttp_stub *)areas[i].start;
-        if (!put_all_jumps(p))
-            ttp_count_more(&ttp_arena.head.unseen_modules, 1);
-        return true;
-    }
-    return false;
+    const struct ttp_area *area = ttp_area_with(p->module.start, p->plan);
+    if (area == NULL)
+        return false;
+    p->area = *area;
+    p->stubs = (struct ttp_stub *)area->start;
+    if (!put_all_jumps(p))
+        count_unseen();
+    return true;
 }
 
 static void patch_module(struct patching *p)
@@ -284,40 +226,53 @@ static void patch_module(struct patching *p)
         return;
     if (memory != 0)
         ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
-    ttp_count_more(&ttp_arena.head.unseen_modules, 1);
+    count_unseen();
 }
 
 /* -- all modules -- */
 
 /* What is wanted of a module, and is there. */
 struct plans {
+    const char *path;
     bool wants_calls, wants_probes;
     const struct ttp_plan_head *calls;
     const struct ttp_patch_head *patch;
     const struct ttp_chosen_head *chosen;
 };
 
+static bool is_chosen(const struct plans *plans)
+{
+    return plans->chosen != NULL && (plans->chosen->flags & TTP_CHOSEN_NONE) == 0;
+}
+
 static bool map_plans(struct plans *plans, const struct ttp_module_seen *module)
 {
     if (plans->wants_calls && plans->calls == NULL)
         plans->calls = ttp_plan_map(module->build_id, module->build_id_size);
-    if (plans->wants_probes && plans->patch == NULL)
+    if (plans->wants_probes && plans->chosen == NULL)
+        plans->chosen = ttp_chosen_map(module, plans->path);
+    if (is_chosen(plans) && plans->patch == NULL)
         plans->patch = ttp_patch_plan_map(module);
-    if (plans->patch != NULL && plans->chosen == NULL)
-        plans->chosen = ttp_chosen_map(module, plans->patch);
+    if (plans->patch != NULL && !ttp_chosen_is_of(plans->chosen, plans->patch)) {
+        ttp_chosen_unmap(plans->chosen);
+        plans->chosen = NULL;
+    }
     return (!plans->wants_calls || plans->calls != NULL) &&
-           (!plans->wants_probes || plans->chosen != NULL);
+           (!plans->wants_probes ||
+            (plans->chosen != NULL && (plans->patch != NULL || !is_chosen(plans))));
 }
 
 /* The recorder makes the plan where there is none: that takes a tenth of a second for a large one,
  * once for each build. Bounded, as the recorder may be gone. */
-static void get_plans(struct plans *plans, const struct ttp_module_seen *module, const char *path)
+static void get_plans(struct plans *plans, const struct ttp_module_seen *module)
 {
+    const char *path = plans->path;
     const struct timespec limit = {.tv_sec = PLAN_WAIT_S};
     if (map_plans(plans, module) || module->build_id == NULL || path[0] != '/')
         return;
     uint32_t turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
-    ttp_note_plan(path, plans->wants_probes);
+    ttp_note_plan(path, (plans->wants_probes ? TTP_NOTE_FUNCTIONS : 0) |
+                            (plans->wants_calls ? 0 : TTP_NOTE_NO_CALLS));
     for (uint32_t i = 0; i < PLAN_TURNS; i++) {
         if (ttp_syscall(SYS_futex, (long)&ttp_arena.head.plan_turn, FUTEX_WAIT, turn, (long)&limit,
                         0, 0) < 0 &&
@@ -336,34 +291,38 @@ static void see_calls(struct patching *p, bool is_start, bool is_again)
     p->area = (struct ttp_area){
         .module_start = p->module.start, .bias = p->info->dlpi_addr, .plan = p->plan};
     if (!is_known || p->plan == NULL || ttp_failed(p->file))
-        ttp_count_more(&ttp_arena.head.unseen_modules, 1);
+        count_unseen();
     else if (p->plan->site_count != 0 && !(is_again && patch_again(p)))
         patch_module(p);
 }
 
-static void see_functions(const struct patching *p, const struct plans *plans)
+/* Whether any was patched. */
+static bool see_functions(const struct patching *p, const struct plans *plans)
 {
+    bool is_any = false;
     const struct ttp_probe_wish wish = {.info = p->info,
                                         .module = &p->module,
                                         .plan = plans->patch,
                                         .chosen = plans->chosen,
                                         .calls = p->plan,
                                         .file = p->file};
-    if (plans->chosen == NULL || ttp_failed(p->file))
+    if (plans->chosen == NULL ||
+        (is_chosen(plans) && (plans->patch == NULL || ttp_failed(p->file))))
         ttp_count_more(&ttp_arena.head.unpatched_modules, 1);
-    else
-        ttp_probes_patch(&wish);
+    else if (is_chosen(plans))
+        is_any = ttp_probes_patch(&wish);
     if (plans->chosen != NULL)
-        ttp_chosen_unmap(plans->chosen, plans->patch);
+        ttp_chosen_unmap(plans->chosen);
     if (plans->patch != NULL)
         ttp_patch_plan_unmap(plans->patch);
+    return is_any;
 }
 
 /* The program is the first of all modules. */
 struct visit {
     uint32_t count;
-    bool is_start;
-    uintptr_t of; /* where it is not the start: of the module that has this address */
+    bool is_start, has_patched; /* functions of a module */
+    uintptr_t of;               /* where it is not the start: of the module that has this address */
 };
 
 /* False: it is the kernel's own. A module that is loaded may have a name that is no path. */
@@ -388,9 +347,14 @@ static bool find_path(const struct dl_phdr_info *info, const struct visit *visit
     return true;
 }
 
+static bool is_within(const struct ttp_module_seen *module, uintptr_t address)
+{
+    return address - module->start < module->end - module->start;
+}
+
 static bool is_own(const struct ttp_module_seen *module)
 {
-    return (uintptr_t)__ehdr_start - module->start < module->end - module->start;
+    return is_within(module, (uintptr_t)__ehdr_start);
 }
 
 /* The runtime stands in front of functions of the C library: walks go through it. Not where it is a
@@ -398,10 +362,10 @@ static bool is_own(const struct ttp_module_seen *module)
 static void see_own(struct patching *p, const char *path)
 {
 #ifdef TTP_RUNTIME_SHARED
-    struct plans plans = {.wants_calls = true};
+    struct plans plans = {.path = path, .wants_calls = true};
     if ((ttp_arena.head.call_flags & TTP_CALLS_STACKS) == 0)
         return;
-    get_plans(&plans, &p->module, path);
+    get_plans(&plans, &p->module);
     if (plans.calls != NULL &&
         ttp_seen_module_add(&p->module, p->info->dlpi_addr, plans.calls, true))
         ttp_seen_module_own(p->module.start);
@@ -411,16 +375,31 @@ static void see_own(struct patching *p, const char *path)
 #endif
 }
 
+/* Where functions of any module are patched, the loader says when one comes or goes; and children
+ * that the C library makes may have this thread's state (sharing.c). */
+static bool wants_calls(const struct patching *p)
+{
+    return records_calls() ||
+           (ttp_patches_modules() &&
+            (is_loader_at(p->info->dlpi_addr) || is_within(&p->module, (uintptr_t)getauxval)));
+}
+
+static bool wants_probes(const struct patching *p, bool is_program)
+{
+    return ttp_arena.head.patch_choice != 0 && (is_program || ttp_patches_modules()) &&
+           ttp_area_with(p->module.start, NULL) == NULL;
+}
+
 static int see(struct dl_phdr_info *info, size_t size, void *data)
 {
     static char path[PATH_MAX];
     struct visit *visit = data;
     struct patching p = {.info = info};
-    struct plans plans = {.wants_calls = (ttp_arena.head.call_flags & TTP_CALLS_ON) != 0};
+    struct plans plans = {.path = path};
     bool is_first = visit->count++ == 0;
     (void)size;
     if (!ttp_module_look(info, &p.module) ||
-        (!visit->is_start && visit->of - p.module.start >= p.module.end - p.module.start) ||
+        (!visit->is_start && !is_within(&p.module, visit->of)) ||
         !find_path(info, visit, &p.module, path))
         return 0;
     if (is_own(&p.module)) {
@@ -430,19 +409,19 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
     }
     if (ttp_seen_module_unmiss(&p.module))
         __atomic_sub_fetch(&ttp_arena.head.unseen_modules, 1, __ATOMIC_RELAXED);
-    plans.wants_calls &= ttp_seen_module_at(p.module.start) == NULL;
-    plans.wants_probes = is_first && visit->is_start && ttp_arena.head.patch_choice != 0;
+    plans.wants_calls = wants_calls(&p) && ttp_seen_module_at(p.module.start) == NULL;
+    plans.wants_probes = wants_probes(&p, is_first && visit->is_start);
     if (!plans.wants_calls && !plans.wants_probes)
         return 0;
     const struct ttp_plan_head *again = ttp_seen_module_again(&p.module, info->dlpi_addr);
     plans.calls = again;
-    get_plans(&plans, &p.module, path);
+    get_plans(&plans, &p.module);
     p.plan = plans.calls;
     p.file = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     if (plans.wants_calls)
         see_calls(&p, visit->is_start, again != NULL);
     if (plans.wants_probes)
-        see_functions(&p, &plans);
+        visit->has_patched |= see_functions(&p, &plans);
     if (!ttp_failed(p.file))
         ttp_syscall(SYS_close, p.file, 0, 0, 0, 0, 0);
     return 0;
@@ -450,7 +429,7 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
 
 static bool is_wanted_here(void)
 {
-    return ((ttp_arena.head.call_flags & TTP_CALLS_ON) != 0 || ttp_arena.head.patch_choice != 0) &&
+    return (records_calls() || ttp_arena.head.patch_choice != 0) &&
            ttp_arena.head.mode != TTP_MODE_STOPPED && !ttp_process.avoids_system_calls;
 }
 
@@ -460,8 +439,13 @@ static void look(struct visit *visit)
     if (!is_wanted_here() ||
         ttp_syscall(SYS_rt_sigprocmask, 0, (long)&all, (long)&before, sizeof(all), 0, 0) != 0)
         return;
+    struct ttp_thread_page *page = ttp_thread.page;
+    ttp_thread.page = &ttp_page_recorder_thread; /* what we call is not the program's */
+    TTP_SIGNAL_FENCE();
     ttp_modules_visit(see, visit);
-    if (visit->is_start && (ttp_arena.head.call_flags & TTP_CALLS_ON) != 0) {
+    TTP_SIGNAL_FENCE();
+    ttp_thread.page = page;
+    if (visit->is_start && records_calls()) {
         ttp_tell_tracer(TTP_MARK_RECORDS, NULL);
         ttp_process.records_calls = true;
     }
@@ -479,7 +463,7 @@ void ttp_calls_begin(void)
 
 /* -- modules that are loaded later -- */
 
-/* The list of modules comes before the first path through this one. */
+/* The list of modules comes before the first path through this one, and the first of its calls. */
 void ttp_loader_protects(uintptr_t start)
 {
     struct visit visit = {.of = start};
@@ -487,11 +471,16 @@ void ttp_loader_protects(uintptr_t start)
     if (module != NULL && !module->is_missed)
         return;
     look(&visit);
-    if ((ttp_arena.head.call_flags & TTP_CALLS_STACKS) != 0 && ttp_has_state())
+    bool has_stacks = (ttp_arena.head.call_flags & TTP_CALLS_STACKS) != 0;
+    if (visit.has_patched || (has_stacks && ttp_has_state()))
         ttp_modules_write();
 }
 
-void ttp_loader_unmaps(uintptr_t start, size_t bytes) { ttp_seen_modules_gone(start, bytes); }
+void ttp_loader_unmaps(uintptr_t start, size_t bytes)
+{
+    ttp_seen_modules_gone(start, bytes);
+    ttp_probe_areas_gone(start, bytes);
+}
 
 static int count_not_seen(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -506,6 +495,6 @@ static int count_not_seen(struct dl_phdr_info *info, size_t size, void *data)
 
 void ttp_calls_modules_changed(void)
 {
-    if ((ttp_arena.head.call_flags & TTP_CALLS_ON) != 0)
+    if (records_calls())
         ttp_modules_visit(count_not_seen, NULL);
 }

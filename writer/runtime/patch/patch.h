@@ -17,7 +17,7 @@
 #define TTP_STUB_BYTES   256u
 #define TTP_STUB_HEAD    16u
 #define TTP_AREA_DATA    4096u
-#define TTP_AREAS        256u
+#define TTP_AREAS        1024u
 #define TTP_UNWIND_BYTES 128u
 #define TTP_FDE_BYTES    20u
 #define TTP_NUMBERS_PAGE 256u
@@ -161,12 +161,25 @@ struct ttp_path_site *ttp_path_of(uint32_t number, uint64_t after, uintptr_t sp,
 bool ttp_is_loader(const struct ttp_stub *stub);
 void ttp_loader_protects(uintptr_t start);
 void ttp_loader_unmaps(uintptr_t start, size_t bytes);
+static inline bool ttp_patches_modules(void)
+{
+    return ttp_arena.head.patch_choice != 0 &&
+           (ttp_arena.head.patch_flags & TTP_PATCH_MODULES) != 0;
+}
+
+/* areas.c */
 const struct ttp_area *ttp_area_of(uintptr_t code); /* that has this stub, or NULL */
 /* Its data cannot be written any more, and its stubs can be executed. */
 bool ttp_area_seal(const struct ttp_area *area);
-bool ttp_area_add(const struct ttp_area *area);                             /* false: no room */
-void ttp_area_drop(void);                                                   /* the last one */
+struct ttp_area *ttp_area_add(const struct ttp_area *area); /* NULL: no room */
+void ttp_area_drop(struct ttp_area *area);                  /* its memory is the caller's */
+/* Of a module that begins there; plan: as the area has it. NULL: there is none. */
+const struct ttp_area *ttp_area_with(uintptr_t module_start, const struct ttp_plan_head *plan);
+/* Areas of functions' stubs, and their memory, of modules that begin there. */
+void ttp_probe_areas_gone(uintptr_t start, size_t bytes);
 uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes); /* 0: nowhere */
+
+/* patch.c, too. */
 /* The segment with code that holds a window and cannot be written, or NULL. */
 const ElfW(Phdr) *
     ttp_code_segment(const struct dl_phdr_info *info, uint32_t window, uint32_t window_bytes);

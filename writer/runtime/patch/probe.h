@@ -61,12 +61,14 @@ void ttp_probe_exit_entry(void);
 /* probe_plan.c: NULL: there is none that can be used. */
 const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_module_seen *module);
 void ttp_patch_plan_unmap(const struct ttp_patch_head *plan);
-/* Behind its head a bit for each function. */
+/* Behind its head a bit for each function, unless none is chosen. `path`: of the module. */
 const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_module_seen *module,
-                                             const struct ttp_patch_head *plan);
-void ttp_chosen_unmap(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan);
+                                             const char *path);
+bool ttp_chosen_is_of(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan);
+void ttp_chosen_unmap(const struct ttp_chosen_head *chosen);
 
-/* probes.c: of one module, while the process has one thread and no signal. */
+/* probes.c: of one module, while no thread can be in its code and no signal is taken.
+ * Whether any function was patched. */
 struct ttp_probe_wish {
     const struct dl_phdr_info *info;
     const struct ttp_module_seen *module;
@@ -75,6 +77,6 @@ struct ttp_probe_wish {
     const struct ttp_plan_head *calls; /* of system calls that were patched before; or NULL */
     long file;                         /* of the module */
 };
-void ttp_probes_patch(const struct ttp_probe_wish *wish);
+bool ttp_probes_patch(const struct ttp_probe_wish *wish);
 
 #endif

@@ -102,34 +102,40 @@ void ttp_patch_plan_unmap(const struct ttp_patch_head *plan)
 
 /* -- the choice -- */
 
-static uint64_t chosen_bytes(const struct ttp_patch_head *plan)
+static uint64_t chosen_bytes(uint32_t function_count)
 {
-    return sizeof(struct ttp_chosen_head) + ((uint64_t)plan->function_count + 63) / 64 * 8;
+    return sizeof(struct ttp_chosen_head) + ((uint64_t)function_count + 63) / 64 * 8;
 }
 
 const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_module_seen *module,
-                                             const struct ttp_patch_head *plan)
+                                             const char *module_path)
 {
     static const char digits[] = "0123456789abcdef";
     char path[TTP_PLAN_PATH_BYTES], suffix[1 + CHOICE_DIGITS + sizeof(TTP_CHOSEN_SUFFIX)] = "-";
-    uint64_t size_bytes, choice = ttp_arena.head.patch_choice;
+    uint64_t size_bytes, choice = ttp_chosen_number(ttp_arena.head.patch_choice, module_path);
     for (uint32_t i = 0; i < CHOICE_DIGITS; i++)
         suffix[1 + i] = digits[choice >> (60 - 4 * i) & 15];
     for (uint32_t i = 0; i < sizeof(TTP_CHOSEN_SUFFIX); i++)
         suffix[1 + CHOICE_DIGITS + i] = TTP_CHOSEN_SUFFIX[i];
     if (!ttp_plan_path(path, module->build_id, module->build_id_size, suffix))
         return NULL;
-    const struct ttp_chosen_head *head = ttp_plan_file_map(path, chosen_bytes(plan), &size_bytes);
-    if (head == NULL ||
-        (size_bytes == chosen_bytes(plan) && head->magic == TTP_CHOSEN_MAGIC &&
-         head->choice == choice && head->patch_version == TTP_PATCH_VERSION &&
-         head->function_count == plan->function_count && head->plan_bytes == plan->total_bytes))
+    const struct ttp_chosen_head *head =
+        ttp_plan_file_map(path, chosen_bytes(TTP_PATCH_FUNCTIONS_MAX), &size_bytes);
+    if (head == NULL || (size_bytes >= sizeof(*head) && head->magic == TTP_CHOSEN_MAGIC &&
+                         head->choice == choice && head->patch_version == TTP_PATCH_VERSION &&
+                         size_bytes == chosen_bytes(head->function_count)))
         return head;
     ttp_plan_file_unmap(head, size_bytes);
     return NULL;
 }
 
-void ttp_chosen_unmap(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan)
+bool ttp_chosen_is_of(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan)
 {
-    ttp_plan_file_unmap(chosen, chosen_bytes(plan));
+    return chosen->function_count == plan->function_count &&
+           chosen->plan_bytes == plan->total_bytes;
+}
+
+void ttp_chosen_unmap(const struct ttp_chosen_head *chosen)
+{
+    ttp_plan_file_unmap(chosen, chosen_bytes(chosen->function_count));
 }

@@ -226,23 +226,26 @@ static bool fill_area(struct probing *p, uintptr_t memory, size_t bytes)
     p->data = (struct ttp_probe_data *)memory;
     const struct ttp_area area = {.start = memory + TTP_AREA_DATA,
                                   .end = memory + bytes,
+                                  .module_start = p->wish->module->start,
+                                  .bias = p->wish->info->dlpi_addr,
                                   .unwind_head = p->data->unwind_head};
     p->stubs = (struct ttp_probe_stub *)area.start;
     ttp_probe_data_fill(p->data, area.start, bytes - TTP_AREA_DATA);
     take_calls(p);
     visit(p, make_stubs);
     visit(p, count_made);
-    if (p->entries == 0 || !ttp_area_seal(&area) || !ttp_area_add(&area))
+    struct ttp_area *added;
+    if (p->entries == 0 || !ttp_area_seal(&area) || (added = ttp_area_add(&area)) == NULL)
         return false;
     const struct ttp_code_change change = {
         .info = p->wish->info, .file = p->wish->file, .put = put_segment, .context = p};
     bool is_any = ttp_code_change(&change);
     if (!is_any)
-        ttp_area_drop();
+        ttp_area_drop(added);
     return is_any;
 }
 
-void ttp_probes_patch(const struct ttp_probe_wish *wish)
+bool ttp_probes_patch(const struct ttp_probe_wish *wish)
 {
     const struct ttp_patch_head *plan = wish->plan;
     struct probing p = {.wish = wish,
@@ -267,4 +270,5 @@ void ttp_probes_patch(const struct ttp_probe_wish *wish)
     ttp_count_more(&ttp_arena.head.unpatched_functions, p.chosen - (is_done ? p.entries : 0));
     ttp_count_more(&ttp_arena.head.unpatched_exits, is_done ? p.exits_left : 0);
     ttp_count_more(&ttp_arena.head.hooked_functions, p.hooked);
+    return is_done;
 }

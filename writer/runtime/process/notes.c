@@ -65,11 +65,11 @@ void ttp_note_came(void)
     put(&note, path);
 }
 
-void ttp_note_plan(const char *path, bool with_functions)
+void ttp_note_plan(const char *path, uint32_t flags)
 {
     struct ttp_note note = {.kind = TTP_NOTE_PLAN,
                             .pid = ttp_process.page->process_id,
-                            .flags = with_functions ? TTP_NOTE_FUNCTIONS : 0,
+                            .flags = flags,
                             .turn = ttp_note_turn()};
     put(&note, path);
 }

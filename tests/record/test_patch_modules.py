@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Which modules' functions are patched: the executable's, or those that --module names, libraries
+that are loaded and unloaded while other threads run included, from their constructors to their
+destructors; nothing stays behind when they are gone. Run as root and as an ordinary user."""
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import setting
+import traces
+
+ROUNDS = setting.cut(200, 60)
+SHARED = ("-O1", "-fPIC", "-shared", "-Wl,--build-id")
+MAPPED = re.compile(rb"more is mapped.*")  # plans of system calls stay
+CHOSEN = "^(main|use|be_busy|count_mappings|(first|second|third)_(goes|leaf|begins|ends))$"
+
+
+def build():
+    """The program and the libraries that it loads."""
+    made = {"log": False, "hooks": False}
+    first, second, third = (
+        setting.build("p_patch_modules.c", flags=(*SHARED, f"-DLIBRARY={name}"),
+                      output=f"{name}.so", **made) for name in ("first", "second", "third"))
+    program = setting.build("p_patch_modules.c", flags=("-O1",),
+                            libraries=(first, f"-Wl,-rpath,{first.parent}"), **made)
+    return program, second, third
+
+
+class Run:
+    def __init__(self, checks, work):
+        self.checks, self.work = checks, work
+        self.trace = work / "modules.ttape"
+        (work / "cache").mkdir(mode=0o700)
+        self.environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache")}
+        program, *libraries = build()
+        for path in libraries:
+            (work / path.name).symlink_to(path)
+        self.command = [program, work, str(ROUNDS)]
+        plain = subprocess.run(self.command, capture_output=True, check=True, timeout=60)
+        self.out = plain.stdout
+        checks.that(b"failed 0, more is mapped: 0\n" in self.out, "the program itself", self.out)
+        self.expected = {line.split()[1]: int(line.split()[2])
+                         for line in self.out.decode().splitlines() if line.startswith("expect")}
+
+    def calls(self, *options):
+        done = setting.tracetape("record", "-q", "-f", "-o", self.trace, "--patch", CHOSEN,
+                                 *options, "--", *self.command, env=self.environment)
+        out = MAPPED.sub(b"", done.out) if "--syscalls=mmap" in options else done.out
+        wanted = self.out if out == done.out else MAPPED.sub(b"", self.out)
+        self.checks.equal((done.status, out, done.err), (0, wanted, b""), options)
+        self.checks.equal(traces.verify(self.trace), None, f"{options}: verify")
+        return dict(traces.call_counts(self.trace)["enter"])
+
+    def check(self, wanted, *options):
+        """Calls of functions whose name begins with one of those are there, as often as they were
+        made, and no others."""
+        calls = self.calls(*options)
+        found = {name: count for name, count in calls.items() if name in self.expected}
+        self.checks.equal(found, {name: count for name, count in self.expected.items()
+                                  if name.startswith(wanted)}, f"calls with {options}")
+        return calls
+
+
+def main():
+    setting.need_verb("record", "report")
+    checks = setting.Checks("patched modules")
+    with setting.work_dir() as folder:
+        run = Run(checks, Path(folder))
+        calls = run.check(("use",))
+        checks.that("main" in calls and "be_busy" in calls, "the executable's", calls)
+        calls = run.check(("first",), "--module", "/first.so$")
+        checks.equal(calls["first_leaf"], run.expected["first_goes"] + 2, "a library's calls")
+        checks.that("main" not in calls, "not the executable's", calls)
+        run.check(("second",), "--module", "second")
+        run.check(("third",), "--module", "(second|third)[.]so$", "--no-module", "second")
+        run.check(("use", "first", "second", "third"), "--module", ".")
+        run.check(("first", "second", "third"), "--module", ".", "--syscalls=mmap",
+                  "--no-module", "/p_patch_modules$")
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
