@@ -63,6 +63,34 @@ class Run:
         return calls
 
 
+def check_words(run):
+    """How many functions of which modules, in the closing line and in `info`."""
+    done = setting.tracetape("record", "-f", "-o", run.trace, "--patch", CHOSEN, "--module",
+                             "/(first|second|third|p_patch_modules)[.so]*$", "--", *run.command,
+                             env=run.environment)
+    rounds = {name: 4 * ((ROUNDS + 1 - i) // 2) for i, name in enumerate(("second", "third"))}
+    listed = f"second.so {rounds['second']}, third.so {rounds['third']}, first.so 4"
+    said = f"{sum(rounds.values()) + 8} functions of 4 modules were patched: {listed} and 1 more\n"
+    run.checks.that(said in done.err.decode(), "what is said", done.err)
+    kept = [item["value"] for item in traces.info(run.trace)["metadata"]
+            if item["key"] == "patched_modules"]
+    run.checks.equal(kept, [f"{listed}, p_patch_modules 4"], "what info has")
+
+
+def check_passing(run):
+    """A choice that leaves functions for want of a name is not kept: a debug file may come."""
+    program = run.work / "stripped"
+    subprocess.run(["strip", "-o", program, run.command[0]], check=True)
+    kept = []
+    for pattern in ("^no_such_function$", "."):
+        cache = run.work / f"cache-{len(kept)}"
+        cache.mkdir(mode=0o700)
+        setting.tracetape("record", "-q", "-f", "-o", run.trace, "--patch", pattern, "--", program,
+                          *run.command[1:], env={**os.environ, "XDG_CACHE_HOME": str(cache)})
+        kept.append(sum(path.suffix == ".chosen" for path in cache.rglob("*")))
+    run.checks.equal(kept, [0, 1], "choices that are kept")
+
+
 def main():
     setting.need_verb("record", "report")
     checks = setting.Checks("patched modules")
@@ -78,6 +106,8 @@ def main():
         run.check(("use", "first", "second", "third"), "--module", ".")
         run.check(("first", "second", "third"), "--module", ".", "--syscalls=mmap",
                   "--no-module", "/p_patch_modules$")
+        check_words(run)
+        check_passing(run)
     checks.verdict()
 
 

@@ -171,7 +171,8 @@ enum ttp_note_kind {
     TTP_NOTE_FAILED = 2, /* it was not */
     TTP_NOTE_CAME = 3,   /* it has mapped the arena */
     TTP_NOTE_IMAGE = 4,  /* it has a number, as a process image */
-    TTP_NOTE_PLAN = 5    /* it wants a plan of that file */
+    TTP_NOTE_PLAN = 5,   /* it wants a plan of that file */
+    TTP_NOTE_PATCHED = 6 /* functions of that file were patched */
 };
 #define TTP_NOTE_SEARCHED    1u  /* the name is looked for in PATH */
 #define TTP_NOTE_ENVIRONMENT 2u  /* without the arena's name or the runtime in its environment */
@@ -184,8 +185,9 @@ enum ttp_note_kind {
 struct ttp_note {
     uint32_t state; /* enum ttp_note_state, above it the turn */
     uint32_t kind, pid, flags;
-    uint64_t image;
-    uint32_t turn, reserved;
+    uint64_t image; /* of PATCHED: functions and, from bit 32 on, exits */
+    uint32_t turn;
+    uint32_t left; /* of PATCHED: chosen functions that were not */
     char path[TTP_NOTE_PATH_BYTES];
 };
 

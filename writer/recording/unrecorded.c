@@ -274,7 +274,9 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
     for (size_t i = 0; i < u->taken.count; i++) {
         bool is_plan = make_plan(u, &taken[i]);
         has_plans |= is_plan;
-        if (!is_plan)
+        if (taken[i].kind == TTP_NOTE_PATCHED)
+            ttp_patched_take(&u->patched, a, &taken[i]);
+        else if (!is_plan)
             take(u, a, &taken[i]);
     }
     if (has_plans)
@@ -332,17 +334,7 @@ void ttp_unrecorded_close(struct ttp_unrecorded *u, const ttape_allocator *a)
         free(u->examples[i]);
     ttp_grown_free(a, &u->came);
     ttp_grown_free(a, &u->taken);
+    ttp_patched_close(&u->patched, a);
     ttp_grown_free(a, &u->processes);
     ttp_map_free(a, &u->by_pid);
-}
-
-void ttape_recording_get_patched(const ttape_recording *r, ttape_patch_counts *counts)
-{
-    const _Atomic uint64_t *unseen = r->shared.unseen;
-    *counts = (ttape_patch_counts){.functions = unseen[TTP_PATCHED_FUNCTIONS],
-                                   .exits = unseen[TTP_PATCHED_EXITS],
-                                   .functions_left = unseen[TTP_UNPATCHED_FUNCTIONS],
-                                   .exits_left = unseen[TTP_UNPATCHED_EXITS],
-                                   .hooked = unseen[TTP_UNPATCHED_HOOKED],
-                                   .modules_left = unseen[TTP_UNPATCHED_MODULES]};
 }

@@ -45,6 +45,7 @@ struct ttp_unrecorded {
     char *examples[TTAPE_UNRECORDED_COUNT]; /* paths */
     _Atomic uint64_t *counts;               /* by reason */
     const ttape_recording_options *options; /* who makes plans */
+    struct ttp_growing patched;             /* modules: patched.c */
     _Atomic uint64_t *unseen;               /* by enum ttp_unseen */
 };
 
@@ -58,6 +59,10 @@ void ttp_unrecorded_started(struct ttp_unrecorded *u, const ttape_allocator *all
 void ttp_unrecorded_settle(struct ttp_unrecorded *u, const ttape_allocator *allocator,
                            const struct ttp_encode *e, const struct ttp_arena_head *head);
 void ttp_unrecorded_close(struct ttp_unrecorded *u, const ttape_allocator *allocator);
+/* patched.c: a module of a process whose functions were patched. */
+void ttp_patched_take(struct ttp_growing *patched, const ttape_allocator *allocator,
+                      const struct ttp_note *note);
+void ttp_patched_close(struct ttp_growing *patched, const ttape_allocator *allocator);
 /* Metadata key of a reason. */
 const char *ttp_unrecorded_key(uint32_t reason);
 

@@ -286,7 +286,9 @@ struct ttp_noted {
 uint32_t ttp_note_turn(void);
 void ttp_note_came(void);                             /* this program has the arena */
 void ttp_note_plan(const char *path, uint32_t flags); /* it wants a plan of that file */
-void ttp_note_image(void);                            /* and its number */
+/* So many of that file's functions, with so many exits; so many chosen ones were left. */
+void ttp_note_patched(const char *path, uint32_t functions, uint32_t exits, uint32_t left);
+void ttp_note_image(void); /* and its number */
 void ttp_note_exec(struct ttp_noted *noted, const char *path, uint32_t flags,
                    char *const *environment);
 void ttp_note_failed(const struct ttp_noted *noted); /* it was not executed */

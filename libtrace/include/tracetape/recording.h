@@ -239,14 +239,19 @@ typedef struct ttape_patch_counts {
     uint64_t functions_left, exits_left; /* chosen, and not patched; exits of patched functions */
     uint64_t hooked;                     /* chosen; they record themselves */
     uint64_t modules_left;               /* of which it is not known how */
-    uint64_t reserved[2];
+    uint64_t times;                      /* of one module: processes and loads */
+    uint64_t reserved[1];
 } ttape_patch_counts;
 TTAPE_API void ttape_recording_get_patched(const ttape_recording *recording,
                                            ttape_patch_counts *counts);
+/* The same by module, in the order in which they came, without what is known of the sum only: the
+ * path of module `index` (valid until close), or NULL, where there are no more. */
+TTAPE_API const char *ttape_recording_get_patched_module(const ttape_recording *recording,
+                                                         size_t index, ttape_patch_counts *counts);
 /* Adds metadata, before finish. */
 TTAPE_API ttape_status ttape_recording_set_number(ttape_recording *recording, const char *key,
                                                   uint64_t value, ttape_error *err);
-/* Of a text its first 63 bytes; an empty one is none. */
+/* Of a text its first 255 bytes; an empty one is none. */
 TTAPE_API ttape_status ttape_recording_set_text(ttape_recording *recording, const char *key,
                                                 const char *text, ttape_error *err);
 /* Takes the rest (of processes that run on, what they have recorded so far), ends the trace, gives

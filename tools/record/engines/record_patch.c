@@ -2,6 +2,7 @@
  * Functions without names are called as people see them: FILE+0xADDRESS. */
 #include "tools/record/engines/record_patch.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,9 @@
 #include "tools/record/record_output.h"
 #include "writer/arena/patch_plan.h"
 
+#define SAID_BYTES 96u
+#define KEPT_BYTES 256u
+#define MORE_BYTES 48u                          /* two numbers, and words */
 #define HASH_START UINT64_C(0xcbf29ce484222325) /* FNV-1a */
 
 bool tool_parse_record_patch(const char *text, void *into)
@@ -36,7 +40,7 @@ bool tool_record_patch_covers(const struct tool_record_patch *patch, const char 
 
 /* The functions of one module, while they are named. */
 struct choosing {
-    struct tool_record_rules *rules;
+    struct tool_record_patch *patch;
     const struct tool_patch_given *given;
     const char *file;
     tool_record_take_function take;
@@ -51,7 +55,9 @@ static void judge(struct choosing *c, uint32_t index, ttape_string name)
                             tool_patch_function_at(c->given, index).start);
         name = (ttape_string){unnamed, (size_t)size};
     }
-    c->take(c->context, index, name, tool_record_passes_name(c->rules, name));
+    bool is_chosen = tool_record_passes_name(&c->patch->rules, name);
+    c->patch->leaves_unnamed |= name.data == unnamed && !is_chosen;
+    c->take(c->context, index, name, is_chosen);
 }
 
 static void take_name(void *context, size_t number, const struct tool_symbol *found)
@@ -64,11 +70,12 @@ void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_p
 {
     const char *slash = strrchr(path, '/');
     uint32_t count = given->head.function_count;
-    struct choosing c = {.rules = &patch->rules,
+    struct choosing c = {.patch = patch,
                          .given = given,
                          .file = slash != NULL ? slash + 1 : path,
                          .take = take,
                          .context = context};
+    patch->leaves_unnamed = false;
     struct tool_symbols_query *queries = tool_allocate((size_t)count + 1, sizeof *queries);
     for (uint32_t i = 0; i < count; i++)
         queries[i] = (struct tool_symbols_query){
@@ -98,7 +105,7 @@ static void choose(void *context, uint32_t index, ttape_string name, bool is_cho
 }
 
 /* plan_name: BUILDID.patch */
-static void put_chosen(const struct tool_record_patch *patch, const char *plan_name,
+static void put_chosen(struct tool_record_patch *patch, const char *plan_name,
                        const char *module_path, struct ttp_chosen_head *chosen)
 {
     char name[2 * TOOL_PLAN_NAME_BYTES];
@@ -110,9 +117,14 @@ static void put_chosen(const struct tool_record_patch *patch, const char *plan_n
     (void)snprintf(name, sizeof name, "%.*s-%016" PRIx64 TTP_CHOSEN_SUFFIX, length, plan_name,
                    chosen->choice);
     (void)tool_plan_put(patch->folder, name, (const uint8_t *)chosen, sizeof *chosen + 8 * words);
+    if (patch->leaves_unnamed) {
+        tool_grow((void **)&patch->passing, &patch->passing_capacity, patch->passing_count + 1,
+                  sizeof *patch->passing);
+        patch->passing[patch->passing_count++] = tool_copy_text(name, strlen(name));
+    }
 }
 
-static void put_none(const struct tool_record_patch *patch, const char *plan_name,
+static void put_none(struct tool_record_patch *patch, const char *plan_name,
                      const char *module_path, uint32_t flags)
 {
     struct ttp_chosen_head none = {.flags = TTP_CHOSEN_NONE | flags};
@@ -120,11 +132,12 @@ static void put_none(const struct tool_record_patch *patch, const char *plan_nam
 }
 
 /* Nothing is known of its functions. */
-static void leave_module(const struct tool_record_patch *patch, const char *path)
+static void leave_module(struct tool_record_patch *patch, const char *path)
 {
     char name[TOOL_PLAN_NAME_BYTES];
     struct stat status;
     int fd = -1;
+    patch->leaves_unnamed = false;
     if (tool_plan_module_open(path, TTP_PATCH_SUFFIX, &fd, &status, name) == NULL)
         put_none(patch, name, path, TTP_CHOSEN_LEFT);
     if (fd >= 0)
@@ -178,6 +191,8 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
                false;
     patch->choice = go_on(HASH_START, &patch->rules.function);
     patch->choice = go_on(go_on(patch->choice, patch->module), patch->no_module);
+    for (size_t i = 0; i < patch->debug->folder_count; i++)
+        patch->choice = ttp_chosen_number(patch->choice, patch->debug->folders[i]);
     patch->choice |= 1; /* 0 is none */
     patch->symbols = tool_symbols_open(&symbols);
     (void)tool_symbols_start(patch->symbols);
@@ -203,10 +218,65 @@ void tool_record_patch_ahead(struct tool_record_patch *patch, const char *comman
     free(path);
 }
 
+/* -- what was patched -- */
+
+struct patched {
+    const char *name;
+    uint64_t functions;
+};
+
+static int by_functions(const void *a, const void *b)
+{
+    const struct patched *x = a, *y = b;
+    return x->functions != y->functions
+               ? (x->functions < y->functions) - (x->functions > y->functions)
+               : strcmp(x->name, y->name);
+}
+
+/* "libc.so.6 3398, ls 290 and 3 more", as far as there is room; *count: of modules. */
+static void list_modules(const ttape_recording *recording, char *text, size_t room, size_t *count)
+{
+    struct patched *list = NULL;
+    size_t capacity = 0, used = 0, named = 0;
+    const char *path;
+    ttape_patch_counts counts;
+    *count = 0;
+    for (size_t i = 0; (path = ttape_recording_get_patched_module(recording, i, &counts)) != NULL;
+         i++) {
+        if (counts.functions == 0)
+            continue;
+        const char *slash = strrchr(path, '/');
+        tool_grow((void **)&list, &capacity, *count + 1, sizeof *list);
+        list[(*count)++] = (struct patched){slash != NULL ? slash + 1 : path, counts.functions};
+    }
+    if (*count != 0)
+        qsort(list, *count, sizeof *list, by_functions);
+    text[0] = '\0';
+    for (; named < *count && used + strlen(list[named].name) + MORE_BYTES < room; named++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s %" PRIu64, named == 0 ? "" : ", ",
+                                 list[named].name, list[named].functions);
+    if (named < *count)
+        (void)snprintf(text + used, room - used, " and %zu more", *count - named);
+    free(list);
+}
+
+void tool_record_patch_keep(const struct tool_record_patch *patch, ttape_recording *recording)
+{
+    char text[KEPT_BYTES];
+    size_t count;
+    ttape_error err = {0};
+    if (!tool_record_patch_is_given(patch) || patch->module->count == 0)
+        return;
+    list_modules(recording, text, sizeof text, &count);
+    if (ttape_recording_set_text(recording, "patched_modules", text, &err) != TTAPE_OK)
+        (void)tool_fail_error("patched_modules", &err);
+}
+
 void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_recording *recording)
 {
     ttape_patch_counts counts;
-    char left[64] = "", hooked[64] = "";
+    char left[64] = "", hooked[64] = "", modules[SAID_BYTES];
+    size_t count = 0;
     if (!tool_record_patch_is_given(patch))
         return;
     ttape_recording_get_patched(recording, &counts);
@@ -222,11 +292,33 @@ void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_re
         (void)snprintf(left, sizeof left, ", %" PRIu64 " cannot be", counts.functions_left);
     if (counts.hooked != 0)
         (void)snprintf(hooked, sizeof hooked, ", %" PRIu64 " record themselves", counts.hooked);
-    tool_message("%" PRIu64 " functions were patched%s%s", counts.functions, left, hooked);
+    if (patch->module->count != 0)
+        list_modules(recording, modules, sizeof modules, &count);
+    if (count > 1)
+        tool_message("%" PRIu64 " functions of %zu modules were patched%s%s: %s", counts.functions,
+                     count, left, hooked, modules);
+    else
+        tool_message("%" PRIu64 " functions were patched%s%s", counts.functions, left, hooked);
+}
+
+/* A program that has one mapped keeps it. */
+static void remove_passing(struct tool_record_patch *patch)
+{
+    int folder = open(patch->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < patch->passing_count; i++) {
+        if (folder >= 0)
+            (void)unlinkat(folder, patch->passing[i], 0);
+        free(patch->passing[i]);
+    }
+    free(patch->passing);
+    if (folder >= 0)
+        (void)close(folder);
 }
 
 void tool_record_patch_close(struct tool_record_patch *patch)
 {
+    if (patch->passing_count != 0)
+        remove_passing(patch);
     tool_record_rules_close(&patch->rules);
     tool_symbols_close(patch->symbols);
     free(patch->folder);

@@ -19,6 +19,11 @@ struct tool_record_patch {
     struct tool_symbols *symbols; /* in the thread that makes plans only */
     char *folder;                 /* of plans */
     const struct tool_debug_files *debug;
+    /* Choices in the folder that hold for this recording only: functions were left for want of a
+     * name, which a debug file may bring. */
+    char **passing;
+    size_t passing_count, passing_capacity;
+    bool leaves_unnamed; /* of the module that is being named */
     uint64_t choice;
 };
 
@@ -38,6 +43,8 @@ typedef void (*tool_record_take_function)(void *context, uint32_t index, ttape_s
                                           bool is_chosen);
 void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_patch_given *given,
                             const char *path, tool_record_take_function take, void *context);
+/* What was patched, by module, for the metadata; before the recording is finished. */
+void tool_record_patch_keep(const struct tool_record_patch *patch, ttape_recording *recording);
 /* One line at the end, where it was asked for. */
 void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_recording *recording);
 void tool_record_patch_close(struct tool_record_patch *patch);

@@ -304,6 +304,7 @@ static bool see_functions(const struct patching *p, const struct plans *plans)
                                         .module = &p->module,
                                         .plan = plans->patch,
                                         .chosen = plans->chosen,
+                                        .path = plans->path,
                                         .calls = p->plan,
                                         .file = p->file};
     if (plans->chosen == NULL ||

@@ -74,6 +74,7 @@ struct ttp_probe_wish {
     const struct ttp_module_seen *module;
     const struct ttp_patch_head *plan;
     const struct ttp_chosen_head *chosen;
+    const char *path;                  /* of the module */
     const struct ttp_plan_head *calls; /* of system calls that were patched before; or NULL */
     long file;                         /* of the module */
 };

@@ -270,5 +270,8 @@ bool ttp_probes_patch(const struct ttp_probe_wish *wish)
     ttp_count_more(&ttp_arena.head.unpatched_functions, p.chosen - (is_done ? p.entries : 0));
     ttp_count_more(&ttp_arena.head.unpatched_exits, is_done ? p.exits_left : 0);
     ttp_count_more(&ttp_arena.head.hooked_functions, p.hooked);
+    if (p.chosen != 0)
+        ttp_note_patched(wish->path, is_done ? p.entries : 0, is_done ? p.exits : 0,
+                         p.chosen - (is_done ? p.entries : 0));
     return is_done;
 }

@@ -23,8 +23,9 @@ uint32_t ttp_note_turn(void)
     return __atomic_add_fetch(&ttp_arena.head.note_turn, 1, __ATOMIC_RELAXED);
 }
 
-static struct ttp_note *take(uint32_t turn)
+static struct ttp_note *take(const struct ttp_note *content)
 {
+    uint32_t turn = content->turn;
     for (uint32_t i = 0; i < TTP_NOTES; i++) {
         struct ttp_note *note = &ttp_process.notes[(turn + i) % TTP_NOTES];
         uint32_t before = __atomic_load_n(&note->state, __ATOMIC_RELAXED);
@@ -33,13 +34,14 @@ static struct ttp_note *take(uint32_t turn)
                                         __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             return note;
     }
-    __atomic_add_fetch(&ttp_arena.head.notes_missed, 1, __ATOMIC_RELAXED);
+    if (content->kind != TTP_NOTE_PATCHED) /* of it the head has the sums */
+        __atomic_add_fetch(&ttp_arena.head.notes_missed, 1, __ATOMIC_RELAXED);
     return NULL;
 }
 
 static struct ttp_note *put(const struct ttp_note *content, const char *path)
 {
-    struct ttp_note *note = ttp_process.notes == NULL ? NULL : take(content->turn);
+    struct ttp_note *note = ttp_process.notes == NULL ? NULL : take(content);
     uint32_t size = 0;
     if (note == NULL)
         return NULL;
@@ -48,6 +50,7 @@ static struct ttp_note *put(const struct ttp_note *content, const char *path)
     note->flags = content->flags;
     note->image = content->image;
     note->turn = content->turn;
+    note->left = content->left;
     for (; path != NULL && size < TTP_NOTE_PATH_BYTES - 1 && path[size] != '\0'; size++)
         note->path[size] = path[size];
     note->path[size] = '\0';
@@ -71,6 +74,16 @@ void ttp_note_plan(const char *path, uint32_t flags)
                             .pid = ttp_process.page->process_id,
                             .flags = flags,
                             .turn = ttp_note_turn()};
+    put(&note, path);
+}
+
+void ttp_note_patched(const char *path, uint32_t functions, uint32_t exits, uint32_t left)
+{
+    struct ttp_note note = {.kind = TTP_NOTE_PATCHED,
+                            .pid = ttp_process.page->process_id,
+                            .image = functions | (uint64_t)exits << 32,
+                            .turn = ttp_note_turn(),
+                            .left = left};
     put(&note, path);
 }
 
