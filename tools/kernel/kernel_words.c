@@ -117,7 +117,8 @@ static void put_argument(struct tool_output *out, const struct tool_call_values 
     const ttape_value *value = &call->arguments[i];
     uint64_t whole = number_at(call, i + 1);
     ttape_value filled;
-    if ((letter == '<' || letter == '>') && call->result_count > 1) {
+    if ((letter == '<' || letter == '>') && call->result_count > 1 &&
+        call->results[1].type == TTAPE_VALUE_BYTES) {
         filled = call->results[1];
         whole = call->results[0].number;
         value = &filled;

@@ -113,7 +113,7 @@ static pid_t fork_command(char **argv, const struct surroundings *around, int re
         !tool_trace_hold(how->trace, ttape_recording_arena(recording), child, false)) {
         (void)kill(child, SIGKILL); /* it has executed nothing */
         (void)waitpid(child, NULL, 0);
-        code = EPERM;
+        code = ECANCELED;
         child = -1;
     }
     (void)close(go[0]);

@@ -120,6 +120,8 @@ static const struct tool_option table[] = {
     {"json", 0, NULL, "print that as JSON", NULL, TOOL_AT(json)},
     {"complete", 0, NULL, "system calls before the program begins, and of static programs, too",
      NULL, TOOL_AT(calls.complete)},
+    {"measure", 0, "COUNTER", "what each system call costs of it: instructions, cpu-time, ...",
+     tool_parse_measure, TOOL_AT(calls.measure)},
     {"engine", 0, "HOW", "of system calls: in-process, ptrace (sees all programs); default: auto",
      tool_parse_record_engine, TOOL_AT(engine)},
     {"attach", 0, "PID", "system calls of a process that runs, until it ends or Ctrl-C",
@@ -319,7 +321,8 @@ static int record_with(const struct options *options, char **argv,
     hold_size_signal(&size_action);
     ttape_recover_left(say_left, (void *)options);
     bool is_traced = options->calls.by_ptrace || options->calls.complete;
-    if (is_traced && !tool_trace_open(&trace, &recording_options->syscalls, runtime))
+    const struct tool_trace_how traced = {.runtime = runtime, .measure = options->calls.measure};
+    if (is_traced && !tool_trace_open(&trace, &recording_options->syscalls, &traced))
         return TOOL_CANNOT;
     if (ttape_recording_open(&recording, options->output, recording_options, &err) != TTAPE_OK)
         return fail_open(options, &err);
@@ -345,7 +348,8 @@ static int record_with(const struct options *options, char **argv,
         if (child > 0)
             (void)waitpid(child, &status, 0);
         ttape_recording_discard(recording);
-        (void)tool_fail("cannot run '%s': %s", argv[0], strerror(code));
+        if (code != ECANCELED) /* that was said */
+            (void)tool_fail("cannot run '%s': %s", argv[0], strerror(code));
         return child < 0 ? TOOL_CANNOT : code == ENOENT ? STATUS_ABSENT : STATUS_NO_EXEC;
     }
     if (!options->calls.by_ptrace)
@@ -463,6 +467,9 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     options->calls.by_ptrace = options->attach != 0 || options->engine == TOOL_ENGINE_PTRACE ||
                                (options->engine == TOOL_ENGINE_AUTO && options->calls.given &&
                                 !tool_record_loads(command_name));
+    if (options->calls.measure != NULL && options->engine == TOOL_ENGINE_IN_PROCESS)
+        return tool_usage("record", "--measure needs --engine ptrace");
+    options->calls.by_ptrace |= options->calls.measure != NULL;
     options->calls.given |= options->calls.by_ptrace;
     if (options->calls.by_ptrace && tool_record_patch_is_given(&options->patch))
         return tool_usage("record", "--patch needs a program that the runtime can be loaded into");

@@ -15,7 +15,7 @@
 
 #include "tools/command/tool.h"
 
-#define WORDS_OF_RECORD 22u
+#define WORDS_OF_RECORD 24u
 #define WATCH_NS        20000000
 
 char **tool_sys_command_find(int *argc, char **argv)
@@ -146,6 +146,7 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     for (; used < sizeof(first) / sizeof(*first); used++)
         words[used] = (char *)first[used];
     put_option(words, &used, "--engine", command->engine);
+    put_option(words, &used, "--measure", command->measure);
     put_option(words, &used, "--max-time", command->duration);
     put_option(words, &used, "--attach", command->attach);
     put_option(words, &used, "--stack-every", command->stack_every);

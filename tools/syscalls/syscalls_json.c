@@ -42,13 +42,16 @@ static void put_path(struct tool_sys *view, struct tool_json *json, uint32_t nod
     free(steps);
 }
 
-static void put_sum(struct tool_json *json, const char *key, const struct tool_sys_sum *sum)
+/* Of time in nanoseconds; of a counter as much as it counted. */
+static void put_sum(const struct tool_sys *view, struct tool_json *json, const char *key,
+                    const struct tool_sys_sum *sum)
 {
+    bool is_other = view->asked.measure != NULL;
     tool_json_begin(json, key, '{');
     tool_json_number(json, "calls", sum->calls);
     tool_json_number(json, "errors", sum->errors);
-    tool_json_signed(json, "time_ns", sum->time_ns);
-    tool_json_signed(json, "longest_ns", sum->longest_ns);
+    tool_json_signed(json, is_other ? "measured" : "time_ns", sum->time_ns);
+    tool_json_signed(json, is_other ? "most" : "longest_ns", sum->longest_ns);
     tool_json_end(json, '}');
 }
 
@@ -61,9 +64,9 @@ static void put_row(struct tool_sys *view, struct tool_json *json, const struct 
         put_name(view, json, "call", row->index);
     else
         tool_json_string_if(json, "module", tool_module_path(view->reader, row->index));
-    put_sum(json, view->asked.by == TOOL_SYS_BY_PATH ? "inclusive" : "sum", &row->within);
+    put_sum(view, json, view->asked.by == TOOL_SYS_BY_PATH ? "inclusive" : "sum", &row->within);
     if (view->asked.by == TOOL_SYS_BY_PATH)
-        put_sum(json, "exclusive", &row->exact);
+        put_sum(view, json, "exclusive", &row->exact);
     tool_json_end(json, '}');
 }
 
@@ -81,11 +84,13 @@ void tool_sys_json(struct tool_sys *view, const struct tool_sys_rows *rows, stru
         tool_json_text(&json, "engine", known.engine);
     if (known.from != NULL)
         tool_json_text(&json, "from", known.from);
+    if (view->asked.measure != NULL)
+        tool_json_text(&json, "measure", view->asked.measure);
     tool_json_number(&json, "unseen_places", known.unseen);
     tool_json_number(&json, "unseen_processes", known.unrecorded);
-    put_sum(&json, "all", &view->all);
-    put_sum(&json, "without_stack", &view->without_stack);
-    put_sum(&json, "shown", &view->shown);
+    put_sum(view, &json, "all", &view->all);
+    put_sum(view, &json, "without_stack", &view->without_stack);
+    put_sum(view, &json, "shown", &view->shown);
     tool_json_number(&json, "lost_events", tool_lost_events(view->reader));
     tool_json_number(&json, "left_out", rows->left_out);
     tool_json_begin(&json, "rows", '[');

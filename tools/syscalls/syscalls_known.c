@@ -16,6 +16,8 @@ void tool_sys_find_known(const ttape_reader *reader, struct tool_sys_known *know
     for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
         if (tool_text_is(entry.key, "syscalls_engine"))
             known->engine = is_text(&entry, "ptrace") ? "ptrace" : "in-process";
+        else if (tool_text_is(entry.key, "syscalls_measure"))
+            known->measure = entry.text;
         else if (tool_text_is(entry.key, "syscalls_from"))
             known->from = is_text(&entry, "attach")              ? "attach"
                           : is_text(&entry, "first instruction") ? "first instruction"
@@ -25,6 +27,11 @@ void tool_sys_find_known(const ttape_reader *reader, struct tool_sys_known *know
             known->unseen += entry.number;
         else if (entry.type == TTAPE_METADATA_NUMBER && tool_text_begins(entry.key, "unrecorded_"))
             known->unrecorded += entry.number;
+}
+
+bool tool_sys_is_time(const struct tool_sys *view)
+{
+    return view->asked.measure == NULL || strcmp(view->asked.measure, "cpu-time") == 0;
 }
 
 static const char *since_words(const struct tool_sys_known *known)

@@ -8,7 +8,7 @@ void tool_sys_folded(struct tool_sys *view, struct tool_output *out)
 {
     for (uint32_t i = 0; i < view->node_count; i++) {
         const struct tool_sys_sum *exact = &view->nodes[i].exact;
-        int64_t micros = exact->time_ns / 1000;
+        int64_t micros = tool_sys_is_time(view) ? exact->time_ns / 1000 : exact->time_ns;
         if (exact->calls == 0)
             continue;
         tool_sys_put_path(view, out, i, ";");

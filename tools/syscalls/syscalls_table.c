@@ -1,11 +1,15 @@
 /* Tables for people. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/command/pager.h"
 #include "tools/io/table.h"
 #include "tools/syscalls/syscalls_view.h"
+
+#define HEAD_BYTES 40u
 
 struct printing {
     struct tool_sys *view;
@@ -26,12 +30,21 @@ static void put_share(struct printing *print, double part, double shown, double 
         tool_table_printf(&print->table, TOOL_FAINT, "%.1f%%", share(part, all));
 }
 
+/* A time, or so many of what is measured. */
+static void put_amount(struct printing *print, enum tool_tone tone, int64_t amount)
+{
+    if (tool_sys_is_time(print->view))
+        tool_table_time(&print->table, tone, amount);
+    else
+        tool_table_count(&print->table, tone, amount > 0 ? (uint64_t)amount : 0);
+}
+
 static void put_sum(struct printing *print, const struct tool_sys_sum *sum)
 {
     const struct tool_sys *view = print->view;
     tool_table_count(&print->table, TOOL_PLAIN, sum->calls);
     put_share(print, (double)sum->calls, (double)view->shown.calls, (double)view->all.calls);
-    tool_table_time(&print->table, TOOL_HOT, sum->time_ns);
+    put_amount(print, TOOL_HOT, sum->time_ns);
     put_share(print, (double)sum->time_ns, (double)view->shown.time_ns, (double)view->all.time_ns);
 }
 
@@ -70,8 +83,8 @@ static void finish(struct printing *print, struct tool_output *out)
 
 static void put_average(struct printing *print, const struct tool_sys_sum *sum)
 {
-    tool_table_time(&print->table, TOOL_PLAIN, sum->time_ns / (int64_t)sum->calls);
-    tool_table_time(&print->table, TOOL_PLAIN, sum->longest_ns);
+    put_amount(print, TOOL_PLAIN, sum->time_ns / (int64_t)sum->calls);
+    put_amount(print, TOOL_PLAIN, sum->longest_ns);
 }
 
 static void put_module(struct printing *print, uint32_t module)
@@ -84,14 +97,30 @@ static void put_module(struct printing *print, uint32_t module)
     tool_table_bytes(&print->table, TOOL_PLAIN, print->text.data, print->text.size_bytes);
 }
 
+/* The head of a column of times; "CACHE-MISSES", of what is measured. */
+static const char *head_of(const struct printing *print, const char *time, bool is_own, char *head)
+{
+    const char *measure = print->view->asked.measure;
+    size_t size = is_own ? 4 : 0;
+    if (measure == NULL)
+        return time;
+    memcpy(head, "OWN ", 4);
+    for (; *measure != '\0' && size + 1 < HEAD_BYTES; measure++)
+        head[size++] = (char)toupper((unsigned char)*measure);
+    head[size] = '\0';
+    return head;
+}
+
 static void sums_table(struct printing *print, const struct tool_sys_rows *rows,
                        struct tool_output *out)
 {
     struct tool_column columns[TOOL_TABLE_COLUMNS];
     bool is_call = print->view->asked.by == TOOL_SYS_BY_CALL;
-    size_t count = put_columns(print, columns, "CALLS", "TIME");
+    char head[HEAD_BYTES];
+    const char *most = tool_sys_is_time(print->view) ? "LONGEST" : "MOST";
+    size_t count = put_columns(print, columns, "CALLS", head_of(print, "TIME", false, head));
     columns[count++] = (struct tool_column){.title = "AVERAGE", .rank = 2};
-    columns[count++] = (struct tool_column){.title = "LONGEST", .rank = 3};
+    columns[count++] = (struct tool_column){.title = most, .rank = 3};
     columns[count++] = (struct tool_column){.title = "ERRORS", .rank = 1};
     columns[count++] = (struct tool_column){
         .title = is_call ? "CALL" : "MODULE", .is_text = true, .gives_way = true};
@@ -134,8 +163,10 @@ static void paths_table(struct printing *print, const struct tool_sys_rows *rows
                         struct tool_output *out)
 {
     struct tool_column columns[TOOL_TABLE_COLUMNS];
-    size_t count = put_columns(print, columns, "CALLS", "TIME");
-    count += put_columns(print, columns + count, "OWN CALLS", "OWN TIME");
+    char head[HEAD_BYTES], own[HEAD_BYTES];
+    size_t count = put_columns(print, columns, "CALLS", head_of(print, "TIME", false, head));
+    count +=
+        put_columns(print, columns + count, "OWN CALLS", head_of(print, "OWN TIME", true, own));
     columns[count++] = (struct tool_column){.title = "ERRORS", .rank = 1};
     columns[count++] = (struct tool_column){.title = "PATH", .is_text = true, .gives_way = true};
     tool_table_open(&print->table, columns, count);
@@ -148,20 +179,28 @@ static void paths_table(struct printing *print, const struct tool_sys_rows *rows
     finish(print, out);
 }
 
+static size_t write_amount(const struct tool_sys *view, char *at, int64_t amount)
+{
+    return tool_sys_is_time(view) ? tool_put_time(at, amount)
+                                  : tool_put_count(at, amount > 0 ? (uint64_t)amount : 0);
+}
+
 static void put_total(struct printing *print, const struct tool_sys_rows *rows,
                       struct tool_output *out)
 {
     const struct tool_sys *view = print->view;
     char calls[40], time[40];
     size_t calls_size = tool_put_count(calls, view->shown.calls);
-    size_t time_size = tool_put_time(time, view->shown.time_ns);
-    tool_output_printf(out, "\n%.*s calls, %.*s in them", (int)calls_size, calls, (int)time_size,
-                       time);
+    size_t time_size = write_amount(view, time, view->shown.time_ns);
+    bool is_other = view->asked.measure != NULL;
+    tool_output_printf(out, "\n%.*s calls, %.*s%s%s in them", (int)calls_size, calls,
+                       (int)time_size, time, is_other ? " " : "",
+                       is_other ? view->asked.measure : "");
     if (view->shown.errors > 0)
         tool_output_printf(out, ", %" PRIu64 " failed", view->shown.errors);
     if (is_part(view)) {
         calls_size = tool_put_count(calls, view->all.calls);
-        time_size = tool_put_time(time, view->all.time_ns);
+        time_size = write_amount(view, time, view->all.time_ns);
         tool_output_printf(out, "; of %.*s calls, %.*s", (int)calls_size, calls, (int)time_size,
                            time);
     }

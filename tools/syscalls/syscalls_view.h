@@ -57,6 +57,7 @@ struct tool_sys_asked {
     const char *path;  /* only calls with this path among their arguments; NULL: all */
     const struct tool_id *descriptor; /* only calls with this one; NULL: all */
     bool list;                        /* each call is printed, and nothing added up */
+    const char *measure;              /* a counter in the place of time; NULL: time */
 };
 
 /* Arguments of a call that is open, for the line that it ends with. */
@@ -158,9 +159,12 @@ void tool_sys_put_path(struct tool_sys *view, struct tool_output *text, uint32_t
 /* How the calls were recorded; NULL where the trace does not say it. */
 struct tool_sys_known {
     const char *engine, *from;
+    ttape_string measure;        /* the counter that they have; empty: none */
     uint64_t unseen, unrecorded; /* places; processes */
 };
 
+/* Whether what is measured is a time: elapsed, or on a processor. */
+bool tool_sys_is_time(const struct tool_sys *view);
 void tool_sys_find_known(const ttape_reader *reader, struct tool_sys_known *known);
 /* A line, where the trace says it. */
 void tool_sys_put_known(const struct tool_sys *view, struct tool_output *out);

@@ -80,6 +80,19 @@ static bool is_error(const ttape_call_step *step, const ttape_call *call)
            (int64_t)value->number > -4096;
 }
 
+/* What is added up of it: its time, or what its counter says (F-SIT-11); 0: nothing is known. */
+static int64_t measure(const struct walking *walk, const ttape_call *call)
+{
+    const ttape_call_step *step = walk->step;
+    if (walk->view->asked.measure == NULL)
+        return call->duration_ns;
+    if (call->end != TTAPE_CALL_RETURNED || step->value_count < 2)
+        return 0;
+    const ttape_value *last = &step->values[step->value_count - 1];
+    bool is_counted = last->type == TTAPE_VALUE_UNSIGNED && last->number <= INT64_MAX;
+    return is_counted ? (int64_t)last->number : 0;
+}
+
 static void end(struct walking *walk, const ttape_call *call)
 {
     struct tool_sys *view = walk->view;
@@ -89,7 +102,8 @@ static void end(struct walking *walk, const ttape_call *call)
         tool_sys_list_exit(view, walk->step, call, call->user[WORD_NUMBER],
                            !view->asked.failed || is_error(walk->step, call));
     else
-        tool_sys_end(view, call->user[WORD_NUMBER], call->duration_ns, is_error(walk->step, call));
+        tool_sys_end(view, call->user[WORD_NUMBER], measure(walk, call),
+                     is_error(walk->step, call));
 }
 
 static void take(struct walking *walk, ttape_call_cursor *cursor)

@@ -73,6 +73,9 @@ static const struct tool_option table[] = {
      TOOL_AT(recording.data)},
     {"engine", 0, "HOW", "of a command: as record has it: in-process, ptrace", NULL,
      TOOL_AT(recording.engine)},
+    {"measure", 0, "COUNTER",
+     "in the place of time: cpu-time, page-faults, context-switches, instructions, cycles, ...",
+     NULL, TOOL_AT(recording.measure)},
     {"stack-every", 0, "N", "of a command: stacks of one in N calls of a thread only", NULL,
      TOOL_AT(recording.stack_every)},
     {"stack-rate", 0, "N/s", "of a command: stacks of about N calls in a second of a thread only",
@@ -201,6 +204,20 @@ static int read_and_print(const struct options *options, struct tool_sys *view,
     return closed > status ? closed : status;
 }
 
+static int check_measure(const struct options *options, const struct tool_input *input)
+{
+    struct tool_sys_known known;
+    const char *measure = options->recording.measure;
+    tool_sys_find_known(input->reader, &known);
+    if (measure == NULL || tool_text_is(known.measure, measure))
+        return TOOL_OK;
+    if (known.measure.size_bytes == 0)
+        return tool_fail("'%s' has times only (record --syscalls --measure %s)", input->name,
+                         measure);
+    return tool_fail("'%s' has '%.*s', not '%s'", input->name, (int)known.measure.size_bytes,
+                     known.measure.data, measure);
+}
+
 static int run(void *context, const struct tool_input *input)
 {
     struct options *options = context;
@@ -210,6 +227,7 @@ static int run(void *context, const struct tool_input *input)
                                    .failed = options->failed,
                                    .list = options->list,
                                    .path = options->path,
+                                   .measure = options->recording.measure,
                                    .descriptor =
                                        options->descriptor.given ? &options->descriptor : NULL};
     uint8_t *through = NULL, *to = NULL, *chosen;
@@ -222,6 +240,8 @@ static int run(void *context, const struct tool_input *input)
         return tool_usage("syscalls", "'%s' is no regular expression", options->own);
     asked.own = options->own != NULL ? &own : NULL;
     int status = tool_select(&selection, input, &options->choice);
+    if (status == TOOL_OK)
+        status = check_measure(options, input);
     if (status == TOOL_OK)
         tool_losses_warn(input);
     tool_sys_open_view(&view, input, &asked, tool_name_style(options->names, options->json));
@@ -266,6 +286,9 @@ static int check_options(struct options *options)
         return tool_usage("syscalls", "folded, dot, --expand and --depth are for --by path");
     if (options->summary + options->list + (options->json || options->format != NULL ? 1 : 0) > 1)
         return tool_usage("syscalls", "only one of --summary, --list, --format is possible");
+    if (options->recording.measure != NULL &&
+        (options->summary || options->list || is_format(options, "dot")))
+        return tool_usage("syscalls", "--measure is for tables, JSON and folded stacks");
     if (options->summary && strcmp(by, "call") != 0)
         return tool_usage("syscalls", "--summary is of calls");
     return TOOL_OK;
@@ -301,8 +324,8 @@ static int run_command(struct options *options, char **argv)
     int status = open_report(options);
     if (status != TOOL_OK)
         return status;
-    options->summary |=
-        !options->list && !options->json && options->format == NULL && options->by == NULL;
+    options->summary |= !options->list && !options->json && options->format == NULL &&
+                        options->by == NULL && recording->measure == NULL;
     recording->argv = argv;
     recording->choice = &options->calls;
     recording->arguments |= options->list || options->path != NULL || options->descriptor.given;

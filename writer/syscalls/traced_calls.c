@@ -72,15 +72,31 @@ static uint64_t key_of(struct ttp_tracer *tracer, struct ttp_traced *thread, uin
     return TTP_CALL_KEYS + number;
 }
 
+/* The last thing at a call's entry, and the first at its exit. */
+static bool count_now(const struct ttp_tracer *tracer, struct ttp_traced *thread, uint64_t *count)
+{
+    if (tracer->counter == NULL)
+        return false;
+    if (thread->counter == TTP_TRACED_NO_COUNTER) {
+        int descriptor = ttp_counter_open(tracer->counter, thread->tid);
+        thread->counter = descriptor >= 0 ? descriptor : TTP_TRACED_NO_COUNTER;
+    }
+    return thread->counter != TTP_TRACED_NO_COUNTER && ttp_counter_read(thread->counter, count);
+}
+
 static void write_exit(struct ttp_tracer *tracer, struct ttp_traced *thread,
                        const struct ttp_traced_call *call, int64_t result, bool has_result)
 {
+    uint64_t now;
     if (!call->is_written)
         return;
+    bool is_counted = call->is_counted && count_now(tracer, thread, &now);
+    uint64_t counted = is_counted ? now - call->counted : 0;
+    counted -= is_counted && counted >= tracer->counter->own ? tracer->counter->own : 0;
     (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT, call->key);
     bool is_error = result < 0 && result >= -4095;
-    if (has_result && (is_error || tracer->options->arguments))
-        ttp_traced_result(tracer, thread, call, result);
+    if (has_result && (is_error || is_counted || tracer->options->arguments))
+        ttp_traced_result(tracer, thread, call, result, is_counted ? &counted : NULL);
 }
 
 /* Calls that a jump has left. */
@@ -129,6 +145,8 @@ static void write_enter(struct ttp_tracer *tracer, struct ttp_traced *thread,
     call->is_written = ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, call->key);
     if (call->is_written && tracer->options->arguments)
         ttp_traced_arguments(tracer, thread, call, arguments);
+    if (call->is_written)
+        call->is_counted = count_now(tracer, thread, &call->counted);
 }
 
 static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number,

@@ -115,12 +115,14 @@ void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
 }
 
 void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
-                       const struct ttp_traced_call *call, int64_t result)
+                       const struct ttp_traced_call *call, int64_t result, const uint64_t *counted)
 {
     struct values values;
     values.field_count = values.value_count = 0;
     add_number(&values, TTAPE_VALUE_SIGNED, (uint64_t)result);
     if (call->filled_at != 0 && result >= 0)
         (void)add_data(&values, tracer, thread, call->filled_at, (uint64_t)result);
+    if (counted != NULL)
+        add_number(&values, TTAPE_VALUE_UNSIGNED, *counted);
     write_values(tracer, thread, &values);
 }

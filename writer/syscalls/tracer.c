@@ -55,6 +55,7 @@ static struct ttp_traced *add(struct ttp_tracer *tracer, uint32_t tid, uint32_t 
     if (thread == NULL)
         return NULL;
     thread->tid = tid;
+    thread->counter = TTP_TRACED_NO_COUNTER;
     thread->pid = pid;
     thread->out = (struct ttp_outside_thread){.pid = pid, .tid = tid};
     size_t at = place_of(tracer, tid);
@@ -75,6 +76,8 @@ static void forget(struct ttp_tracer *tracer, struct ttp_traced *thread)
     memmove(tracer->threads + at, tracer->threads + at + 1,
             (tracer->count - at) * sizeof(*tracer->threads));
     ttp_traced_forget(thread);
+    if (thread->counter != TTP_TRACED_NO_COUNTER)
+        (void)close(thread->counter);
     free(thread);
 }
 
@@ -321,6 +324,31 @@ static void begin_images(struct ttp_tracer *tracer)
     }
 }
 
+/* Whether this machine counts that, and lets us, is seen by counting ourselves. */
+static ttape_status choose_counter(struct ttp_tracer *tracer, ttape_error *err)
+{
+    const char *name = tracer->options->measure;
+    if (name == NULL)
+        return TTAPE_OK;
+    tracer->counter = ttp_counter_find(name);
+    if (tracer->counter == NULL)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no counter '%s'", name);
+    int descriptor = ttp_counter_open(tracer->counter, 0);
+    if (descriptor >= 0) {
+        (void)close(descriptor);
+        return TTAPE_OK;
+    }
+    if (descriptor == -EACCES || descriptor == -EPERM)
+        return ttp_fail(err, TTAPE_E_UNSUPPORTED, "", TTAPE_ERROR_NO_OFFSET,
+                        "counting '%s' in the kernel is not permitted: it needs root, or 1 in "
+                        "/proc/sys/kernel/perf_event_paranoid",
+                        name);
+    return ttp_fail(err, TTAPE_E_UNSUPPORTED, "", TTAPE_ERROR_NO_OFFSET,
+                    "this machine does not count '%s' (%s); it may count cpu-time, page-faults, "
+                    "context-switches",
+                    name, strerror(-descriptor));
+}
+
 ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_counts *counts,
                                ttape_error *err)
 {
@@ -329,7 +357,9 @@ ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_c
     if (options->size != sizeof(*options) || options->arena == NULL || options->pid == 0)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "the options of tracing are not filled in");
-    ttape_status status = ttp_outside_open(&tracer.outside, options->arena, err);
+    ttape_status status = choose_counter(&tracer, err);
+    if (status == TTAPE_OK)
+        status = ttp_outside_open(&tracer.outside, options->arena, err);
     if (status != TTAPE_OK)
         return status;
     wants_to_leave = 0;

@@ -8,15 +8,19 @@
 #include <tracetape/syscalls.h>
 
 #include "writer/arena/stack_sample.h"
+#include "writer/syscalls/counters.h"
 #include "writer/syscalls/outside.h"
 #include "writer/syscalls/traced_stack.h"
 
 #define TTP_CALLS_OPEN 64u /* calls in handlers in calls in handlers ... */
 
-#define TTP_TRACED_ARGUMENTS 6u
+#define TTP_TRACED_ARGUMENTS  6u
+#define TTP_TRACED_NO_COUNTER (-1) /* it is not opened yet, or cannot be */
 
 struct ttp_traced_call {
     uint64_t sp, key;
+    uint64_t counted;   /* the thread's counter at the entry, */
+    bool is_counted;    /* where there is one */
     uint64_t filled_at; /* the buffer that it fills, where that is recorded; 0: none */
     uint32_t number;
     bool is_pending; /* it was interrupted, and whether it goes on is not known yet */
@@ -46,6 +50,7 @@ struct ttp_traced {
     uint8_t announced[TTAPE_CALL_NUMBERS / 8];
     uint64_t space_version; /* of the modules that its stream has been told of */
     struct ttp_stack_sample stack_sample;
+    int counter;    /* its descriptor, or TTP_TRACED_NO_COUNTER */
     uint64_t *said; /* keys of calls over stacks: a table; 0: free */
     size_t said_count, said_capacity;
 };
@@ -66,6 +71,7 @@ struct ttp_traced_paths {
 struct ttp_tracer {
     const ttape_trace_options *options;
     ttape_trace_counts *counts;
+    const struct ttp_counter *counter; /* NULL: nothing is counted */
     struct ttp_outside outside;
     struct ttp_traced **threads; /* sorted by their ids */
     size_t count, capacity;
@@ -107,8 +113,9 @@ uint32_t ttp_traced_status(uint32_t tid, const char *name, uint32_t number);
 size_t ttp_traced_read(const struct ttp_traced *thread, void *into, uint64_t from, size_t count);
 void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
                           struct ttp_traced_call *call, const uint64_t *arguments);
+/* `counted`: what the counter says of the call; NULL: nothing. */
 void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
-                       const struct ttp_traced_call *call, int64_t result);
+                       const struct ttp_traced_call *call, int64_t result, const uint64_t *counted);
 
 /* ---- traced_runtime.c: programs that come to record themselves ---- */
 

@@ -22,6 +22,9 @@ TTAPE_API const char *ttape_system_call_name(uint32_t number);
 
 #define TTAPE_CALL_NUMBERS 512u /* of the kernel; higher ones, and those of 32 bits, are one */
 
+/* Names of counters, from 0 on; static. NULL: there are no more. */
+TTAPE_API const char *ttape_trace_counter(uint32_t number);
+
 typedef struct ttape_trace_options {
     size_t size;       /* sizeof(ttape_trace_options) */
     const char *arena; /* ttape_recording_arena */
@@ -41,7 +44,9 @@ typedef struct ttape_trace_options {
      * (ttape_syscall_options.traced): from then on they run free. Its own calls, and those that
      * load it, are left out. NULL: there is none. */
     const char *runtime;
-    uint64_t reserved[1];
+    /* A counter of the thread, by its name: how much it went on from each call's entry to its exit
+     * is the last value of the exit (F-SIT-11). NULL: none. */
+    const char *measure;
 } ttape_trace_options;
 
 /* What was seen, and what was not. */
@@ -52,7 +57,8 @@ typedef struct ttape_trace_counts {
 } ttape_trace_counts;
 
 /* Returns when all have ended, or after ttape_trace_leave. TTAPE_E_UNSUPPORTED: the kernel refuses
- * (no such process, another user's, traced by another, a rule of the machine). */
+ * (no such process, another user's, traced by another, a rule of the machine), or the machine has
+ * no such counter. */
 TTAPE_API ttape_status ttape_trace_calls(const ttape_trace_options *options,
                                          ttape_trace_counts *counts, ttape_error *err);
 /* For a handler of signals: lets go of all programs, which run on. */

@@ -46,6 +46,17 @@ bool tool_parse_data(const char *text, void *into)
     return text == NULL || (tool_parse_u32(text, bytes) && *bytes > 0 && *bytes <= DATA_MAX);
 }
 
+bool tool_parse_measure(const char *text, void *into)
+{
+    const char **measure = into;
+    for (uint32_t i = 0; ttape_trace_counter(i) != NULL; i++)
+        if (strcmp(text, ttape_trace_counter(i)) == 0) {
+            *measure = text;
+            return true;
+        }
+    return false;
+}
+
 bool tool_parse_stack_rate(const char *text, void *into)
 {
     char number[16];

@@ -17,12 +17,14 @@ struct tool_record_calls {
     uint32_t data_bytes;              /* of buffers; 0: none */
     uint32_t stack_every, stack_rate; /* as of ttape_syscall_options */
     struct tool_call_choice choice;   /* nothing in it: all */
+    const char *measure;              /* a counter's name; NULL: none */
     char *folder;                     /* of plans */
 };
 
 bool tool_parse_record_calls(const char *text, void *into); /* tool_record_calls; NULL: all */
 bool tool_parse_stacks(const char *text, void *into);       /* tool_record_calls; NULL: whole */
 bool tool_parse_data(const char *text, void *into);         /* uint32_t; NULL: 32 */
+bool tool_parse_measure(const char *text, void *into);      /* const char *, of a counter */
 bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
 /* False, with a message: it cannot be. `calls` stays as long as it is recorded. */
 /* For ttape_syscall_options.plan: into the user's folder of plans. */

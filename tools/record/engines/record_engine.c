@@ -47,4 +47,6 @@ void tool_record_keep_choice(ttape_recording *recording, const struct tool_recor
         used += (size_t)snprintf(filter + used, sizeof filter - used, "%s%s", i > 0 ? "," : "",
                                  choice->words[i]);
     (void)ttape_recording_set_text(recording, "syscalls_filter", filter, NULL);
+    if (calls->measure != NULL)
+        (void)ttape_recording_set_text(recording, "syscalls_measure", calls->measure, NULL);
 }

@@ -103,7 +103,7 @@ static const void *find_plan(void *context, const char *module_path, size_t *siz
 }
 
 static _Noreturn void trace(int task_pipe, int answer_pipe, const ttape_syscall_options *calls,
-                            const char *runtime)
+                            const struct tool_trace_how *how)
 {
     struct task task;
     ttape_error err = {0};
@@ -121,7 +121,8 @@ static _Noreturn void trace(int task_pipe, int answer_pipe, const ttape_syscall_
                                          .stacks = calls->stacks,
                                          .arguments = calls->arguments,
                                          .data_bytes = calls->data_bytes,
-                                         .runtime = runtime,
+                                         .runtime = how->runtime,
+                                         .measure = how->measure,
                                          .plan = find_plan,
                                          .context = &answer_pipe};
     end.status = ttape_trace_calls(&options, &counts, &err);
@@ -133,7 +134,7 @@ static _Noreturn void trace(int task_pipe, int answer_pipe, const ttape_syscall_
 /* ---- in the recorder ---- */
 
 bool tool_trace_open(struct tool_record_trace *trace_out, const ttape_syscall_options *calls,
-                     const char *runtime)
+                     const struct tool_trace_how *how)
 {
     int task[2] = {-1, -1}, answer[2] = {-1, -1};
     pid_t child = -1;
@@ -142,7 +143,7 @@ bool tool_trace_open(struct tool_record_trace *trace_out, const ttape_syscall_op
     if (child == 0) {
         (void)close(task[1]);
         (void)close(answer[0]);
-        trace(task[0], answer[1], calls, runtime);
+        trace(task[0], answer[1], calls, how);
     }
     int code = errno;
     if (task[0] >= 0)

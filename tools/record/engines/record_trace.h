@@ -14,10 +14,14 @@ struct tool_record_trace {
     int to, from; /* pipes */
 };
 
-/* `calls`: which, and what of them; `runtime`: as of ttape_trace_options. False, with a message: it
- * cannot be. */
+/* As of ttape_trace_options. */
+struct tool_trace_how {
+    const char *runtime, *measure;
+};
+
+/* `calls`: which, and what of them. False, with a message: it cannot be. */
 bool tool_trace_open(struct tool_record_trace *trace, const ttape_syscall_options *calls,
-                     const char *runtime);
+                     const struct tool_trace_how *how);
 /* Holds the process, or says why it cannot be. A child that has not executed its program yet lets
  * itself be traced by tool_trace_allow. */
 bool tool_trace_hold(struct tool_record_trace *trace, const char *arena, pid_t pid,

@@ -80,6 +80,8 @@ void ttp_fact_end(uint32_t how, int status)
 {
     uint64_t now;
     uint32_t number = (uint32_t)status & CODE_MASK;
+    if (ttp_process.page == NULL) /* it never found an arena */
+        return;
     uint32_t process = ttp_process_now();
     if (ttp_arena.head.mode == TTP_MODE_STOPPED || !ttp_has_state())
         return;
