@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Two runs of one program beside busy processes: `diff` shows fewer than ten functions; what was
-made slower is among the first three. In its long form of SQLite with a script, and with one query
-made slower, too. Run as root and as an ordinary user."""
+made slower is among the first three: in most of five tries, as a machine may be busy with more than
+what is asked of it here. In its long form of SQLite with a script, and with one query made slower,
+too."""
 import json
 import sys
 from pathlib import Path
@@ -13,7 +14,9 @@ sys.path.insert(0, str(setting.SOURCE / "tests" / "bench"))
 import measure  # noqa: E402
 import record_programs  # noqa: E402
 
-SLOW = 30
+SLOW, TRIES = 30, 5
+WHAT = ("rows of two runs", "of two others", "of two runs a side",
+        "the slower one is among the first", "of two runs a side, too")
 QUERY = "SELECT sum(length(name)), total(age) FROM person;\n"
 SLOWER = "SELECT count(*) FROM person a, city b WHERE a.age + b.id = 100;\n"
 
@@ -49,18 +52,25 @@ def names(found):
 
 
 def check(checks, work, same, slower, wanted):
+    tries = [try_once(checks, work, same, slower, wanted) for _ in range(TRIES)]
+    for i, what in enumerate(WHAT):
+        right = sum(found[i] for found in tries)
+        checks.that(right > TRIES // 2, f"{same[0]}: {what}: {right} of {TRIES}")
+
+
+def try_once(checks, work, same, slower, wanted):
     """Two runs a side, and one."""
+    few, first = [], []
     with busy(2):
         a, b, c, d = [record(checks, work / f"{i}.ttape", same) for i in range(4)]
         slow = [record(checks, work / f"slow{i}.ttape", slower) for i in range(2)]
     for words in ((a, b), (b, c), (a, b, "--with", c, d)):
         found = diff(checks, *words)
-        checks.that(len(found["rows"]) < 10, f"{same[0]}: {len(found['rows'])} rows of two runs",
-                    found["noise"], names(found))
+        few.append(len(found["rows"]) < 10)
     for words in ((a, slow[0]), (a, b, "--with", *slow)):
         found = diff(checks, *words)
-        checks.that(wanted in names(found)[:3], f"{same[0]}: {wanted} is among the first",
-                    found["noise"], names(found)[:20])
+        first.append(wanted in names(found)[:3])
+    return [*few, *first]
 
 
 def check_sqlite(checks, work):
