@@ -85,6 +85,17 @@ def check_ways(run):
         run.checks.equal(found, wanted, f"calls with {flags}")
 
 
+def check_tables(run):
+    """Jumps by tables that are in one segment with the code."""
+    names = ("first", "second", "third", "fourth", "fifth")
+    for compiler, *flags in (("gcc",), ("clang",), ("gcc", "-no-pie"), ("clang", "-no-pie")):
+        program = setting.build("p_patch_tables.c", compiler, hooks=False, log=False,
+                                flags=["-O2", "-Wl,-z,noseparate-code", "-Wl,--build-id", *flags])
+        calls = run.record(program, "--patch", f"^(chooses|{'|'.join(names)})$")
+        run.checks.equal(calls, {"chooses": 600, **{name: 120 for name in names}},
+                         f"tables: {compiler} {flags}")
+
+
 def check_words(run):
     program = setting.build("p_patch_state.c", flags=["-O1"], hooks=False, log=False)
     done = run.start(program, "--patch", "^(plain|tight)$")
@@ -218,6 +229,7 @@ def main():
         for compiler, level in BUILDS:
             check_counts(run, compiler, level)
         check_ways(run)
+        check_tables(run)
         check_words(run)
         program = setting.build("p_patch_state.c", flags=["-O1"], hooks=False, log=False)
         calls = run.record(program, "--patch", "^(plain|tail|maybe|tight)$")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Programs of the system with all their functions patched print what they print otherwise, and end
-as they end: their version, and a task each (patch_programs.txt). Which of them the gate takes,
+"""Programs of the system with all their functions patched, and with those of all libraries, the
+loader and the C library too, print what they print otherwise, and end as they end: their version,
+and a task each (patch_programs.txt). Which of them the gate takes,
 their number says. Run as root."""
 import os
 import shlex
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import setting
 
+ALL = ([], ["--module", "."])
 EACH = setting.cut(1, 20)
 TEXT = "".join(f"line {i}: the quick brown fox is jumping over {i * 7919 % 97} lazy dogs\n"
                for i in range(40))
@@ -88,10 +90,13 @@ def main():
         for words in (["-c", "-o", "hello.o"], ["-S", "-o", "hello.s"]):
             subprocess.run(["gcc", "-O1", *words, "hello.c"], cwd=work, check=True)
         record = [setting.COMMAND, "record", "-q", "-f", "-o", Path(work, "run.ttape"),
-                  "--patch", ".", "--"]
+                  "--patch", "."]
         for words in programs():
-            for task in ([words[0], "--version"], words):
-                checks.equal(run(folder, [*record, *task]), run(folder, task), shlex.join(task))
+            for task, ways in (([words[0], "--version"], ALL[1:]), (words, ALL)):
+                plain = run(folder, task)
+                for way in ways:
+                    checks.equal(run(folder, [*record, *way, "--", *task]), plain,
+                                 shlex.join([*way, *task]))
                 tried += 1
     print(f"{tried} runs of {len(programs())} programs")
     checks.verdict()

@@ -18,7 +18,7 @@
 #include "writer/arena/plan.h"
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
-#define TTP_PATCH_VERSION       2u
+#define TTP_PATCH_VERSION       3u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX

@@ -161,13 +161,13 @@ static void mark_packed(struct tool_code *code)
     }
 }
 
+/* Constants may be in one segment with the code. */
 static void mark_words(struct tool_code *code)
 {
     for (uint32_t i = 0; i < code->image->segment_count; i++) {
         const struct tool_image_segment *segment = &code->image->segments[i];
         const uint8_t *bytes = code->image->bytes + segment->offset;
-        for (uint64_t at = (8 - segment->address % 8) % 8;
-             !segment->executable && at + 8 <= segment->file_bytes; at += 8)
+        for (uint64_t at = (8 - segment->address % 8) % 8; at + 8 <= segment->file_bytes; at += 8)
             mark_held(code, tool_le64(bytes + at));
     }
 }
@@ -211,7 +211,8 @@ static void mark_landing_pads(struct tool_code *code, const struct tool_frame *f
     }
 }
 
-/* Marks what a table at `place` lists, of distances from it or of addresses, until something is no
+/* Linkers may put tables into one segment with the code (gold, -z noseparate-code). Marks what a
+ * table at `place` lists, of distances from it or of addresses, until something is no
  * code. Returns whether there was anything. */
 static bool mark_table(struct tool_code *code, uint32_t place)
 {
@@ -261,8 +262,8 @@ static void mark_function(struct tool_code *code, struct tool_function *function
             tool_code_set_mark(code, all[i].target);
     }
     for (size_t i = 0; jumps && i < function->count; i++)
-        if (all[i].is_table ||
-            (all[i].is_address && !tool_image_is_code(code->image, all[i].target)))
+        if (all[i].is_table || (all[i].is_address &&
+                                tool_code_function_at(code, all[i].target) == code->function_count))
             has_table |= mark_table(code, all[i].target);
     if ((chooses && !has_table) || code->entries_left == 0)
         function->flags |= TTP_PLAN_FUNCTION_COMPUTED;

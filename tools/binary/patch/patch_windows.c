@@ -20,9 +20,10 @@ static uint32_t end_of(const struct tool_instruction *instruction)
     return instruction->address + instruction->length;
 }
 
-/* The instruction at an address behind the range: what assemblers and linkers fill up with, nops or
- * a jump over them to the next function. */
-static bool fill_at(const struct tool_patch_place *place, uint32_t address, uint32_t *length)
+/* The instruction at an address behind the range: a nop, or int3; a jump to the next function where
+ * is_jump is given. */
+static bool filler_at(const struct tool_patch_place *place, uint32_t address, uint32_t *length,
+                      bool *is_jump)
 {
     size_t available;
     struct tool_instruction next;
@@ -33,11 +34,24 @@ static bool fill_at(const struct tool_patch_place *place, uint32_t address, uint
     *length = 1;
     if (bytes[0] == 0xcc)
         return true;
-    if (!tool_decode(bytes, available < room ? available : (size_t)room, address, &next) ||
-        (!next.is_nop && (next.kind != TOOL_CODE_JUMP || next.target != place->limit)))
+    if (!tool_decode(bytes, available < room ? available : (size_t)room, address, &next))
         return false;
     *length = next.length;
-    return true;
+    if (is_jump != NULL && next.kind == TOOL_CODE_JUMP && next.target == place->limit)
+        return *is_jump = true;
+    return next.is_nop;
+}
+
+/* What assemblers and linkers fill up with: nops, or a jump over nothing but nops. */
+static bool fill_at(const struct tool_patch_place *place, uint32_t address, uint32_t *length)
+{
+    bool is_jump = false, is_fill = filler_at(place, address, length, &is_jump);
+    uint32_t next = address + *length, more;
+    while (is_fill && is_jump && next < place->limit) {
+        is_fill = filler_at(place, next, &more, NULL);
+        next += is_fill ? more : 0;
+    }
+    return is_fill;
 }
 
 /* Bytes behind an instruction that ends the flow which nothing executes: no more than needed. */
