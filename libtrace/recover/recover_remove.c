@@ -37,8 +37,11 @@ static ttape_status check_name(const struct ttp_recovered_files *files, int fd, 
         return TTAPE_OK;
     if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
         return ttp_recovered_fail(err, "reading the state of", name);
-    if (S_ISREG(info.st_mode) ? is_file_of_ours(name)
-                              : S_ISDIR(info.st_mode) && is_arena_of_ours(&files->arena, name))
+    bool is_ours = S_ISREG(info.st_mode)   ? is_file_of_ours(name)
+                   : S_ISLNK(info.st_mode) ? strcmp(name, TTP_PLAN_FOLDER) == 0
+                                           : S_ISDIR(info.st_mode) &&
+                                                 is_arena_of_ours(&files->arena, name);
+    if (is_ours)
         return TTAPE_OK;
     return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                     "nothing was removed: no recorder made '%s' in '%s'", name, files->directory);
@@ -104,6 +107,7 @@ static ttape_status remove_all(const struct ttp_recovered_files *files, int fd, 
     TTP_TRY(remove_file(fd, "spill", err));
     TTP_TRY(ttp_recovered_arena_remove(&files->arena, err));
     TTP_TRY(remove_file(fd, "snapshot", err));
+    TTP_TRY(remove_file(fd, TTP_PLAN_FOLDER, err)); /* a link */
     TTP_TRY(each_name(files, fd, remove_trace, err));
     TTP_TRY(remove_file(fd, "journal", err));
     return rmdir(files->directory) != 0 ? ttp_recovered_fail(err, "removing", files->directory)

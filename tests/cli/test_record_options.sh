@@ -263,13 +263,13 @@ cp there.ttape second
 status 0 "$T" record --live -o there.ttape ./prog
 same there.ttape.old second
 cp there.ttape third
-status 5 "$T" record -o there.ttape ./plain
+status 5 "$T" record --no-patch -o there.ttape ./plain
 same there.ttape third
 same there.ttape.old second
-status 5 "$T" record --live -o other.ttape ./plain
-status 5 "$T" record --files -o other.ttape ./plain
-status 5 "$T" record --rotate 64k -o other.ttape ./plain
-status 5 "$T" record --keep-last 64k -o other.ttape ./plain
+status 5 "$T" record --no-patch --live -o other.ttape ./plain
+status 5 "$T" record --no-patch --files -o other.ttape ./plain
+status 5 "$T" record --no-patch --rotate 64k -o other.ttape ./plain
+status 5 "$T" record --no-patch --keep-last 64k -o other.ttape ./plain
 absent other*
 status 0 "$T" record --keep-last 64k -o there.ttape ./prog
 same there.ttape.old third
@@ -357,7 +357,7 @@ checks=$((checks + 1))
 [ "$(printf 'a\0b' | "$T" record -q -f -o got.ttape cat 2>/dev/null |
     od -An -c | tr -d ' ')" = 'a\0b' ] ||
     fail 'standard input and output do not pass through'
-status 4 "$T" record -q -f -o got.ttape sh -c 'echo out; echo err >&2'
+status 4 "$T" record --no-patch -q -f -o got.ttape sh -c 'echo out; echo err >&2'
 equals "$(cat out)/$(head -n 1 err)" out/err 'outputs of the command'
 status 0 ./prog
 cp out wanted

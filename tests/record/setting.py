@@ -220,10 +220,16 @@ def run(words, timeout=60, **options):
 
 
 def record_words(output, program, *options, quiet=True):
-    return [COMMAND, "record", *(["-q"] if quiet else []), "-o", output, *options, "--", *program]
+    return [COMMAND, "record", "--no-patch", *(["-q"] if quiet else []), "-o", output, *options,
+            "--", *program]
 
 
 def tracetape(*words, timeout=120, **options):
+    """Only what has hooks is recorded where nothing else is asked for: the shells around programs,
+    and Python, are none of a test's business."""
+    is_asked = any(str(word).startswith(("--patch", "--plan")) for word in words)
+    if words[0] == "record" and not is_asked:
+        words = [words[0], "--no-patch", *words[1:]]
     return run([COMMAND, *words], timeout=timeout, **options)
 
 

@@ -38,8 +38,8 @@ def compile_lacking(work):
 def record(work, *words, options=()):
     trace = work / "run.ttape"
     trace.unlink(missing_ok=True)
-    done = setting.run([setting.COMMAND, "record", "-f", "-o", trace, *options, "--", *words],
-                       env=setting.environment(PATH=os.environ["PATH"]))
+    done = setting.run([setting.COMMAND, "record", "--no-patch", "-f", "-o", trace, *options,
+                        "--", *words], env=setting.environment(PATH=os.environ["PATH"]))
     return trace, done
 
 

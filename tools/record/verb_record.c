@@ -45,7 +45,7 @@ struct options {
     uint32_t partition_events, depth, jobs;
     int32_t level;
     bool force, blocking, dropping, live, off, files, no_children, no_symbols, no_lines, cull_hot,
-        no_switches, no_blocks, quiet, plan, json;
+        no_switches, no_blocks, no_patch, quiet, plan, json;
     struct tool_record_rules rules;
     struct tool_record_calls calls;
     struct tool_record_patch patch;
@@ -115,6 +115,8 @@ static const struct tool_option table[] = {
      tool_parse_stack_rate, TOOL_AT(calls.stack_rate)},
     {"patch", 0, "REGEX", "functions without hooks whose name matches, too",
      tool_parse_record_patch, TOOL_AT(patch)},
+    {"no-patch", 0, NULL, "of a command without hooks, too, only what has hooks", NULL,
+     TOOL_AT(no_patch)},
     {"plan", 0, NULL, "print what --patch would do to the command, and why not, and do not run it",
      NULL, TOOL_AT(plan)},
     {"json", 0, NULL, "print that as JSON", NULL, TOOL_AT(json)},
@@ -475,6 +477,8 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
         return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
     if (!tool_record_calls_open(&options->calls, o))
         return TOOL_CANNOT;
+    if (!options->no_patch && !options->calls.given && !tool_record_patch_is_given(&options->patch))
+        tool_record_patch_by_itself(&options->patch, command_name);
     if (!tool_record_patch_open(&options->patch, o))
         return TOOL_CANNOT;
     tool_record_patch_ahead(&options->patch, command_name);

@@ -9,11 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/binary/elf_hooks.h"
 #include "tools/binary/patch_file.h"
 #include "tools/binary/plan_store.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_calls.h"
-#include "tools/record/record_output.h"
+#include "tools/record/engines/record_engine.h"
+#include "tools/record/engines/record_image.h"
 #include "writer/arena/patch_plan.h"
 
 #define SAID_BYTES 96u
@@ -32,8 +34,20 @@ bool tool_record_patch_is_given(const struct tool_record_patch *patch)
     return patch->rules.function.count != 0;
 }
 
+void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command)
+{
+    char *image = tool_record_loads(command) ? tool_record_image(command) : NULL;
+    if (image == NULL || tool_elf_has_hooks(image) || !tool_parse_record_patch(".", patch)) {
+        free(image);
+        return;
+    }
+    patch->only = image;
+}
+
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path)
 {
+    if (patch->only != NULL && patch->module->count == 0 && strcmp(patch->only, module_path) != 0)
+        return false;
     return (patch->module->count == 0 || tool_patterns_match(patch->module, module_path)) &&
            !tool_patterns_match(patch->no_module, module_path);
 }
@@ -104,6 +118,13 @@ static void choose(void *context, uint32_t index, ttape_string name, bool is_cho
     bits->is_any |= is_chosen;
 }
 
+static void choose_all(struct tool_record_patch *patch, uint32_t count, struct bits *bits)
+{
+    patch->leaves_unnamed = false;
+    for (uint32_t i = 0; i < count; i++)
+        choose(bits, i, (ttape_string){"", 0}, true);
+}
+
 /* plan_name: BUILDID.patch */
 static void put_chosen(struct tool_record_patch *patch, const char *plan_name,
                        const char *module_path, struct ttp_chosen_head *chosen)
@@ -161,7 +182,13 @@ static void make_plan(void *context, const char *module_path)
         struct bits bits = {.words = (uint64_t *)(chosen + 1)};
         chosen->function_count = count;
         chosen->plan_bytes = given.head.total_bytes;
-        tool_record_patch_each(patch, &given, module_path, choose, &bits);
+        if (patch->only != NULL) { /* whatever they are called */
+            choose_all(patch, count, &bits);
+            patch->only_functions = count;
+            patch->only_patchable = given.head.entry_reasons[TTP_PATCH_CAN];
+        }
+        if (patch->only == NULL)
+            tool_record_patch_each(patch, &given, module_path, choose, &bits);
         if (bits.is_any)
             put_chosen(patch, given.name, module_path, chosen);
         else
@@ -185,6 +212,14 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
         return true;
     tool_debug_files_apply(patch->debug, &symbols);
     patch->folder = tool_plan_cache_path();
+    if (patch->folder == NULL && patch->only != NULL) { /* nobody asked for it */
+        tool_message("'%s' has no hooks, and cannot be patched: no folder for plans below ~/.cache "
+                     "or XDG_CACHE_HOME is ours alone",
+                     patch->only);
+        tool_record_rules_close(&patch->rules);
+        patch->rules = (struct tool_record_rules){0};
+        return true;
+    }
     if (patch->folder == NULL)
         return tool_fail("no folder for plans of functions: none below ~/.cache or "
                          "XDG_CACHE_HOME is ours alone") != 0 &&
@@ -193,6 +228,8 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     patch->choice = go_on(go_on(patch->choice, patch->module), patch->no_module);
     for (size_t i = 0; i < patch->debug->folder_count; i++)
         patch->choice = ttp_chosen_number(patch->choice, patch->debug->folders[i]);
+    if (patch->only != NULL)
+        patch->choice = ttp_chosen_number(patch->choice, patch->only);
     patch->choice |= 1; /* 0 is none */
     patch->symbols = tool_symbols_open(&symbols);
     (void)tool_symbols_start(patch->symbols);
@@ -208,13 +245,11 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
 
 void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command)
 {
-    char *path = tool_record_patch_is_given(patch) ? tool_record_find_command(command) : NULL;
-    char *real = path != NULL ? realpath(path, NULL) : NULL; /* as the kernel says it */
-    if (real != NULL)
-        make_plan(patch, real);
+    char *path = tool_record_patch_is_given(patch) ? tool_record_image(command) : NULL;
+    if (path != NULL)
+        make_plan(patch, path);
     if (patch->symbols != NULL)
         tool_symbols_end_fetching(patch->symbols);
-    free(real);
     free(path);
 }
 
@@ -272,6 +307,19 @@ void tool_record_patch_keep(const struct tool_record_patch *patch, ttape_recordi
         (void)tool_fail_error("patched_modules", &err);
 }
 
+static void say_by_itself(const struct tool_record_patch *patch, const ttape_patch_counts *counts)
+{
+    const char *slash = strrchr(patch->only, '/'), *name = slash != NULL ? slash + 1 : patch->only;
+    if (counts->functions == 0)
+        tool_message(
+            "'%s' has no hooks, and none of its functions could be patched%s", name,
+            counts->modules_left != 0 ? ": nothing says where they begin and end (.eh_frame)" : "");
+    else
+        tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
+                     " functions were patched (--no-patch: hooks only)",
+                     name, patch->only_patchable, patch->only_functions);
+}
+
 void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_recording *recording)
 {
     ttape_patch_counts counts;
@@ -280,6 +328,10 @@ void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_re
     if (!tool_record_patch_is_given(patch))
         return;
     ttape_recording_get_patched(recording, &counts);
+    if (patch->only != NULL) {
+        say_by_itself(patch, &counts);
+        return;
+    }
     if (counts.functions + counts.functions_left + counts.hooked == 0) {
         tool_message(
             "no function was patched: %s",
@@ -322,4 +374,5 @@ void tool_record_patch_close(struct tool_record_patch *patch)
     tool_record_rules_close(&patch->rules);
     tool_symbols_close(patch->symbols);
     free(patch->folder);
+    free(patch->only);
 }

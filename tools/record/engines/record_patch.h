@@ -16,6 +16,8 @@ struct tool_record_patch {
     struct tool_record_rules rules; /* its patterns `function`; none: nothing is patched */
     /* Of modules' paths. Without `module` it is the executable only. */
     const struct tool_patterns *module, *no_module;
+    uint32_t only_functions, only_patchable; /* what `only` has */
+    char *only; /* not asked for: all functions of this one module, the command's; or NULL */
     struct tool_symbols *symbols; /* in the thread that makes plans only */
     char *folder;                 /* of plans */
     const struct tool_debug_files *debug;
@@ -29,6 +31,9 @@ struct tool_record_patch {
 
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */
 bool tool_record_patch_is_given(const struct tool_record_patch *patch);
+/* Where a command has no hooks, and nothing else was asked for than what it calls: all functions of
+ * its own image. */
+void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command);
 /* Whether functions of a module are patched; of one that is not the executable, where patterns of
  * modules are given only. */
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path);

@@ -1,0 +1,45 @@
+#define _GNU_SOURCE /* realpath */
+#include "tools/record/engines/record_image.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/record/record_output.h"
+
+#define LINE_BYTES  256u /* that the kernel looks at, of a script */
+#define SCRIPTS_MAX 4    /* that interpret one another */
+
+/* "#!/usr/bin/env python3", "#!/bin/sh -e": the interpreter; NULL: it is no script. */
+static char *interpreter(const char *path)
+{
+    char line[LINE_BYTES] = "", *rest = NULL;
+    FILE *file = fopen(path, "re");
+    bool is_script =
+        file != NULL && fgets(line, sizeof line, file) != NULL && line[0] == '#' && line[1] == '!';
+    if (file != NULL)
+        (void)fclose(file);
+    const char *name = is_script ? strtok_r(line + 2, " \t\n", &rest) : NULL;
+    if (name == NULL)
+        return NULL;
+    const char *slash = strrchr(name, '/');
+    bool is_env = strcmp(slash != NULL ? slash + 1 : name, "env") == 0;
+    const char *word = is_env ? strtok_r(NULL, " \t\n", &rest) : NULL;
+    return tool_record_find_command(word != NULL && word[0] != '-' ? word : name);
+}
+
+char *tool_record_image(const char *command)
+{
+    char *path = tool_record_find_command(command);
+    for (int i = 0; path != NULL && i < SCRIPTS_MAX; i++) {
+        char *next = interpreter(path);
+        if (next == NULL)
+            break;
+        free(path);
+        path = next;
+    }
+    char *real = path != NULL ? realpath(path, NULL) : NULL;
+    free(path);
+    return real;
+}
