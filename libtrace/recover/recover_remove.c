@@ -37,10 +37,10 @@ static ttape_status check_name(const struct ttp_recovered_files *files, int fd, 
         return TTAPE_OK;
     if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
         return ttp_recovered_fail(err, "reading the state of", name);
-    bool is_ours = S_ISREG(info.st_mode)   ? is_file_of_ours(name)
-                   : S_ISLNK(info.st_mode) ? strcmp(name, TTP_PLAN_FOLDER) == 0
-                                           : S_ISDIR(info.st_mode) &&
-                                                 is_arena_of_ours(&files->arena, name);
+    bool is_ours = S_ISREG(info.st_mode) ? is_file_of_ours(name)
+                   : S_ISLNK(info.st_mode)
+                       ? strcmp(name, TTP_PLAN_FOLDER) == 0
+                       : S_ISDIR(info.st_mode) && is_arena_of_ours(&files->arena, name);
     if (is_ours)
         return TTAPE_OK;
     return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,

@@ -189,9 +189,9 @@ rotate() { # OPTION...: in files that open alone, and together are the whole
     fi
     absent piece.ttape piece.ttape.recording
 }
-rotate --rotate 20K
+rotate --rotate 8K
 rotate --clock none --rotate 2K
-rotate --rotate 16K --min-time 1ns
+rotate --rotate 8K --min-time 1ns
 
 status 0 record keep.ttape --block --keep-last 24K ./threads 9000
 status 0 "$T" verify keep.ttape
@@ -292,7 +292,7 @@ cp out piped.ttape
 equals "$(grep -cxE -- '-?[0-9]+' err)" 1 'what the command says'
 has err "report '-'$"
 status 0 "$T" verify piped.ttape
-status 5 "$T" record -q -o - ./plain
+status 5 "$T" record --no-patch -q -o - ./plain
 lines out 0
 status 2 "$T" record --live -o - ./prog
 status 4 sh -c '"$0" record -q -o - ./prog >/dev/full' "$T"
@@ -347,7 +347,7 @@ status 126 "$T" record -o never.ttape ./data
 mkdir -p folder
 status 126 "$T" record -o never.ttape ./folder
 absent never.ttape never.ttape.recording
-status 5 "$T" record -f -o got.ttape ./plain
+status 5 "$T" record --no-patch -f -o got.ttape ./plain
 has err "nothing was recorded, and 'got.ttape' not written: 1 process: 1 not compiled with "
 status 137 "$T" record -f -o got.ttape sh -c 'kill -9 $$'
 status 143 "$T" record -f -o got.ttape sh -c 'kill -15 $$'

@@ -87,7 +87,12 @@ def prepare(work):
     run(work, "tracetape record -o minilang.ttape -- ./minilang 2")
 
 
+# What `pkg-config --libs tracetape-blocks` says where it is installed.
+BLOCKS = f"-L{COMMAND.parent} -Wl,--whole-archive -ltracetape-blocks -Wl,--no-whole-archive"
+
+
 def run(work, line, status=0):
+    line = line.replace("$(pkg-config --libs tracetape-blocks)", BLOCKS)
     path = f"{COMMAND.parent}:{os.environ['PATH']}"
     done = subprocess.run(["bash", "-c", line], cwd=work, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, env={**os.environ, "PATH": path}, check=False)

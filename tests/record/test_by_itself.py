@@ -38,8 +38,7 @@ def check_ways(checks, work):
         alone = subprocess.run([program], cwd=work, capture_output=True, text=True, check=False)
         done = record(trace, program)
         checks.equal((done.status, done.out.decode()), (4, alone.stdout), f"{way}: status, output")
-        said = f"has no hooks: ".encode()
-        checks.equal(done.err.count(said), 0 if way == "hooks" else 1, f"{way}: {done.err}")
+        checks.equal(done.err.count(b"has no hooks: "), int(way != "hooks"), f"{way}: {done.err}")
         wanted = {name: int(n) for name, n in re.findall(r"(?m)^(\w+) (\d+)$", alone.stdout)
                   if not name.isdigit()}
         found = {name: n for name, n in traces.call_counts(trace)["enter"].items()
@@ -84,13 +83,6 @@ def check_said(checks, work):
         done = record(trace, static)
         checks.that(b"1 linked statically" in done.err, f"static: {done.err}")
         checks.that(b"record --syscalls" in done.err, f"static, what to do: {done.err}")
-    other = work / "other"
-    head = bytearray(64)
-    head[:20] = b"\x7fELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0"
-    other.write_bytes(head)
-    other.chmod(0o755)
-    done = record(trace, other)
-    checks.that(done.status in (126, 4), f"32 bits: {done.status} {done.err}")
     cache = work / "cache"
     cache.mkdir(mode=0o700)
     cache.joinpath("tracetape").write_text("in the way", encoding="utf-8")

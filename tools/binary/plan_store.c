@@ -12,22 +12,27 @@
 #include "tools/binary/frames/image.h"
 #include "tools/binary/plan_store.h"
 
+static void put_name(const uint8_t *bytes, uint32_t count, const char *suffix,
+                     char name[TOOL_PLAN_NAME_BYTES])
+{
+    for (uint32_t i = 0; i < count; i++)
+        (void)snprintf(name + 2 * i, 3, "%02x", bytes[i]);
+    memcpy(name + 2 * count, suffix, strlen(suffix) + 1);
+}
+
 /* The name of a module's plan: of its build id, or of what the file system knows of it. */
 static void set_name(const struct tool_elf_head *head, const struct stat *status,
                      const char *suffix, char name[TOOL_PLAN_NAME_BYTES])
 {
     if (head->build_id_bytes == 0 || head->build_id_bytes > TOOL_IMAGE_BUILD_ID_MAX) {
-        uint64_t changed_ns =
+        const uint64_t changed_ns =
             (uint64_t)status->st_mtim.tv_sec * 1000000000u + (uint64_t)status->st_mtim.tv_nsec;
-        (void)snprintf(name, TOOL_PLAN_NAME_BYTES,
-                       "file-%" PRIx64 "-%" PRIx64 "-%" PRIx64 "-%" PRIx64 "%s",
-                       (uint64_t)status->st_dev, (uint64_t)status->st_ino,
-                       (uint64_t)status->st_size, changed_ns, suffix);
+        const uint64_t file[4] = {(uint64_t)status->st_dev, (uint64_t)status->st_ino,
+                                  (uint64_t)status->st_size, changed_ns};
+        put_name((const uint8_t *)file, sizeof file, suffix, name); /* as the runtime asks for it */
         return;
     }
-    for (uint32_t i = 0; i < head->build_id_bytes; i++)
-        (void)snprintf(name + 2 * i, 3, "%02x", head->build_id[i]);
-    memcpy(name + 2 * head->build_id_bytes, suffix, strlen(suffix) + 1);
+    put_name(head->build_id, head->build_id_bytes, suffix, name);
 }
 
 const char *tool_plan_module_open(const char *path, const char *suffix, int *fd,

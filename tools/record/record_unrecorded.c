@@ -22,6 +22,22 @@ static char *add(char *text, bool is_first, uint64_t count, uint32_t reason, con
     return size < 0 ? NULL : more;
 }
 
+static bool is_any(const ttape_recording *recording, ttape_unrecorded reason)
+{
+    const char *example;
+    return ttape_recording_get_unrecorded(recording, reason, &example) != 0;
+}
+
+const char *tool_record_unrecorded_hint(const ttape_recording *recording, bool is_patched)
+{
+    if (is_any(recording, TTAPE_UNRECORDED_STATIC) || is_any(recording, TTAPE_UNRECORDED_SET_UID) ||
+        is_any(recording, TTAPE_UNRECORDED_OTHER_MACHINE))
+        return "; record --syscalls shows at least what such a program asks of the kernel";
+    if (!is_patched && is_any(recording, TTAPE_UNRECORDED_NOT_INSTRUMENTED))
+        return "; with --patch . their functions are patched";
+    return "";
+}
+
 char *tool_record_unrecorded(const ttape_recording *recording)
 {
     char *text = NULL;

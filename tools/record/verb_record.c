@@ -208,14 +208,16 @@ static void say_unrecorded(const struct options *options, const ttape_recording 
                            bool has_events)
 {
     char *text = tool_record_unrecorded(recording);
+    bool is_patched = tool_record_patch_is_given(&options->patch) && options->patch.only == NULL;
+    const char *hint = text != NULL ? tool_record_unrecorded_hint(recording, is_patched) : "";
     if (has_events && text != NULL)
-        tool_message("not recorded: %s", text);
+        tool_message("not recorded: %s%s", text, hint);
     else if (!has_events && options->calls.given)
         tool_message("nothing was recorded, and no file written: the command made none of these "
                      "system calls where they are seen");
     else if (!has_events)
-        tool_message("nothing was recorded, and '%s' not written: %s", options->shown,
-                     text != NULL ? text : "filters left none, or tracing was off");
+        tool_message("nothing was recorded, and '%s' not written: %s%s", options->shown,
+                     text != NULL ? text : "filters left none, or tracing was off", hint);
     free(text);
 }
 

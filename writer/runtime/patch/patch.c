@@ -245,14 +245,14 @@ static bool is_chosen(const struct plans *plans)
     return plans->chosen != NULL && (plans->chosen->flags & TTP_CHOSEN_NONE) == 0;
 }
 
-static bool map_plans(struct plans *plans, const struct ttp_module_seen *module)
+static bool map_plans(struct plans *plans, const struct ttp_plan_name *name)
 {
     if (plans->wants_calls && plans->calls == NULL)
-        plans->calls = ttp_plan_map(module->build_id, module->build_id_size);
+        plans->calls = ttp_plan_map(name);
     if (plans->wants_probes && plans->chosen == NULL)
-        plans->chosen = ttp_chosen_map(module, plans->path);
+        plans->chosen = ttp_chosen_map(name, plans->path);
     if (is_chosen(plans) && plans->patch == NULL)
-        plans->patch = ttp_patch_plan_map(module);
+        plans->patch = ttp_patch_plan_map(name);
     if (plans->patch != NULL && !ttp_chosen_is_of(plans->chosen, plans->patch)) {
         ttp_chosen_unmap(plans->chosen);
         plans->chosen = NULL;
@@ -268,7 +268,9 @@ static void get_plans(struct plans *plans, const struct ttp_module_seen *module)
 {
     const char *path = plans->path;
     const struct timespec limit = {.tv_sec = PLAN_WAIT_S};
-    if (map_plans(plans, module) || module->build_id == NULL || path[0] != '/')
+    struct ttp_plan_name name;
+    ttp_plan_name_of(&name, module, path);
+    if (map_plans(plans, &name) || name.count == 0 || path[0] != '/')
         return;
     uint32_t turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
     ttp_note_plan(path, (plans->wants_probes ? TTP_NOTE_FUNCTIONS : 0) |
@@ -279,7 +281,7 @@ static void get_plans(struct plans *plans, const struct ttp_module_seen *module)
             turn == __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE))
             return; /* nobody makes it */
         turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
-        if (map_plans(plans, module))
+        if (map_plans(plans, &name))
             return;
     }
 }

@@ -51,12 +51,21 @@ struct ttp_area {
 #define TTP_PLAN_ID_BYTES 32u
 #define TTP_PLAN_PATH_BYTES                                                                        \
     (TTP_ARENA_FOLDER_BYTES + sizeof("/" TTP_PLAN_FOLDER "/") + 2 * TTP_PLAN_ID_BYTES + 32u)
-bool ttp_plan_path(char *path, const uint8_t *build_id, uint32_t count, const char *suffix);
+/* What a module's files are called: by its build id, or by what the file system says of it. */
+struct ttp_plan_name {
+    const struct ttp_module_seen *module;
+    const uint8_t *bytes;
+    uint32_t count;   /* 0: it has none */
+    uint64_t file[4]; /* device, inode, size, time of change: of a file without a build id */
+};
+void ttp_plan_name_of(struct ttp_plan_name *name, const struct ttp_module_seen *module,
+                      const char *path);
+bool ttp_plan_path(char *path, const struct ttp_plan_name *name, const char *suffix);
 /* NULL: it is not there, not the recorder's, or too large. */
 const void *ttp_plan_file_map(const char *path, uint64_t bytes_max, uint64_t *size_bytes);
 void ttp_plan_file_unmap(const void *file, uint64_t size_bytes);
 /* NULL: there is none that can be used. */
-const struct ttp_plan_head *ttp_plan_map(const uint8_t *build_id, uint32_t build_id_bytes);
+const struct ttp_plan_head *ttp_plan_map(const struct ttp_plan_name *name);
 /* A table of a plan of either kind. */
 static inline const void *ttp_plan_at(const void *plan, uint64_t offset)
 {

@@ -14,19 +14,37 @@ static uint32_t put_text(char *path, uint32_t at, const char *text)
     return at;
 }
 
-bool ttp_plan_path(char *path, const uint8_t *build_id, uint32_t count, const char *suffix)
+/* As tools/binary names them. */
+void ttp_plan_name_of(struct ttp_plan_name *name, const struct ttp_module_seen *module,
+                      const char *path)
+{
+    struct stat about;
+    *name = (struct ttp_plan_name){
+        .module = module, .bytes = module->build_id, .count = module->build_id_size};
+    if (name->count != 0 || path[0] != '/' ||
+        ttp_syscall(SYS_newfstatat, AT_FDCWD, (long)path, (long)&about, 0, 0, 0) != 0)
+        return;
+    name->file[0] = (uint64_t)about.st_dev;
+    name->file[1] = (uint64_t)about.st_ino;
+    name->file[2] = (uint64_t)about.st_size;
+    name->file[3] = (uint64_t)about.st_mtim.tv_sec * 1000000000u + (uint64_t)about.st_mtim.tv_nsec;
+    name->bytes = (const uint8_t *)name->file;
+    name->count = sizeof(name->file);
+}
+
+bool ttp_plan_path(char *path, const struct ttp_plan_name *name, const char *suffix)
 {
     static const char digits[] = "0123456789abcdef";
     const char *folder = (const char *)ttp_arena.bytes + TTP_ARENA_FOLDER_AT;
     uint32_t at = 0;
-    if (folder[0] == '\0' || ttp_arena.bytes[TTP_ARENA_HEAD_BYTES - 1] != 0 || count == 0 ||
-        count > TTP_PLAN_ID_BYTES)
+    if (folder[0] == '\0' || ttp_arena.bytes[TTP_ARENA_HEAD_BYTES - 1] != 0 || name->count == 0 ||
+        name->count > TTP_PLAN_ID_BYTES)
         return false;
     at = put_text(path, at, folder);
     at = put_text(path, at, "/" TTP_PLAN_FOLDER "/");
-    for (uint32_t i = 0; i < count; i++) {
-        path[at++] = digits[build_id[i] >> 4];
-        path[at++] = digits[build_id[i] & 15];
+    for (uint32_t i = 0; i < name->count; i++) {
+        path[at++] = digits[name->bytes[i] >> 4];
+        path[at++] = digits[name->bytes[i] & 15];
     }
     at = put_text(path, at, suffix);
     path[at] = '\0';
@@ -111,14 +129,15 @@ static bool check(const struct ttp_plan_head *head, uint64_t size, const uint8_t
     return true;
 }
 
-const struct ttp_plan_head *ttp_plan_map(const uint8_t *build_id, uint32_t build_id_bytes)
+const struct ttp_plan_head *ttp_plan_map(const struct ttp_plan_name *name)
 {
     char path[TTP_PLAN_PATH_BYTES];
     uint64_t size_bytes;
-    if (!ttp_plan_path(path, build_id, build_id_bytes, TTP_PLAN_SUFFIX))
+    if (!ttp_plan_path(path, name, TTP_PLAN_SUFFIX))
         return NULL;
     const struct ttp_plan_head *head = ttp_plan_file_map(path, TTP_PLAN_BYTES_MAX, &size_bytes);
-    if (head == NULL || check(head, size_bytes, build_id, build_id_bytes))
+    if (head == NULL ||
+        check(head, size_bytes, name->module->build_id, name->module->build_id_size))
         return head;
     ttp_plan_file_unmap(head, size_bytes);
     return NULL;

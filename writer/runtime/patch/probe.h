@@ -59,11 +59,10 @@ void ttp_probe_enter_entry(void);
 void ttp_probe_exit_entry(void);
 
 /* probe_plan.c: NULL: there is none that can be used. */
-const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_module_seen *module);
+const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_plan_name *name);
 void ttp_patch_plan_unmap(const struct ttp_patch_head *plan);
 /* Behind its head a bit for each function, unless none is chosen. `path`: of the module. */
-const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_module_seen *module,
-                                             const char *path);
+const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_plan_name *name, const char *path);
 bool ttp_chosen_is_of(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan);
 void ttp_chosen_unmap(const struct ttp_chosen_head *chosen);
 

@@ -82,14 +82,14 @@ static bool check(const struct ttp_patch_head *head, uint64_t size,
     return true;
 }
 
-const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_module_seen *module)
+const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_plan_name *name)
 {
     char path[TTP_PLAN_PATH_BYTES];
     uint64_t size_bytes;
-    if (!ttp_plan_path(path, module->build_id, module->build_id_size, TTP_PATCH_SUFFIX))
+    if (!ttp_plan_path(path, name, TTP_PATCH_SUFFIX))
         return NULL;
     const struct ttp_patch_head *head = ttp_plan_file_map(path, TTP_PATCH_BYTES_MAX, &size_bytes);
-    if (head == NULL || check(head, size_bytes, module))
+    if (head == NULL || check(head, size_bytes, name->module))
         return head;
     ttp_plan_file_unmap(head, size_bytes);
     return NULL;
@@ -107,7 +107,7 @@ static uint64_t chosen_bytes(uint32_t function_count)
     return sizeof(struct ttp_chosen_head) + ((uint64_t)function_count + 63) / 64 * 8;
 }
 
-const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_module_seen *module,
+const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_plan_name *name,
                                              const char *module_path)
 {
     static const char digits[] = "0123456789abcdef";
@@ -117,7 +117,7 @@ const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_module_seen *modul
         suffix[1 + i] = digits[choice >> (60 - 4 * i) & 15];
     for (uint32_t i = 0; i < sizeof(TTP_CHOSEN_SUFFIX); i++)
         suffix[1 + CHOICE_DIGITS + i] = TTP_CHOSEN_SUFFIX[i];
-    if (!ttp_plan_path(path, module->build_id, module->build_id_size, suffix))
+    if (!ttp_plan_path(path, name, suffix))
         return NULL;
     const struct ttp_chosen_head *head =
         ttp_plan_file_map(path, chosen_bytes(TTP_PATCH_FUNCTIONS_MAX), &size_bytes);

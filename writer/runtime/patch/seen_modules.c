@@ -81,7 +81,8 @@ bool ttp_seen_module_unmiss(const struct ttp_module_seen *module)
 
 static bool is_build_of(const struct ttp_plan_head *plan, const struct ttp_module_seen *module)
 {
-    return plan != NULL && plan->build_id_bytes == module->build_id_size &&
+    return plan != NULL && module->build_id_size != 0 &&
+           plan->build_id_bytes == module->build_id_size &&
            ttp_is_same(plan->build_id, module->build_id, plan->build_id_bytes);
 }
 
