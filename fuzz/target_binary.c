@@ -83,6 +83,7 @@ static void look_whole(const uint8_t *file, size_t size)
         FUZZ_REQUIRE(ttest_patch_broken(&patch) == NULL);
         if (tool_patch_make(&patch, &plan, &plan_bytes) == NULL)
             FUZZ_REQUIRE(((const struct ttp_patch_head *)plan)->total_bytes == plan_bytes);
+        FUZZ_REQUIRE(ttest_inlined_broken(&patch) == NULL);
     }
     free(plan);
     tool_patch_close(&patch);

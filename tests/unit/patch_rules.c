@@ -66,7 +66,9 @@ static const char *check_window(const struct tool_patch *patch, const struct ttp
     if (range >= code->function_count || patch->parts[range].owner == TOOL_PATCH_NOBODY)
         return "a window is in no function";
     const struct tool_function *function = &code->functions[patch->parts[range].owner];
-    if (patch->functions[probe->function].start != function->start)
+    if (patch->is_inlined
+            ? patch->functions[probe->function].start != probe->window + TTP_INLINED_ABOVE
+            : patch->functions[probe->function].start != function->start)
         return "a window is in another function";
     if (range + 1 < code->function_count && end > code->functions[range + 1].start)
         return "a window reaches into the next function";
@@ -99,6 +101,7 @@ static const char *check_window(const struct tool_patch *patch, const struct ttp
 
 const char *ttest_patch_broken(const struct tool_patch *patch)
 {
+    uint8_t first = patch->is_inlined ? TTP_PATCH_INLINED : TTP_PATCH_ENTRY;
     uint64_t next = 0;
     for (size_t i = 0; i < patch->function_count; i++) {
         const struct ttp_patch_function *function = &patch->functions[i];
@@ -110,11 +113,71 @@ const char *ttest_patch_broken(const struct tool_patch *patch)
             const char *broken = probe->reason == TTP_PATCH_CAN ? check_window(patch, probe) : NULL;
             if (broken != NULL)
                 return broken;
-            if (probe->function != i || (probe->kind == TTP_PATCH_ENTRY) != (n == 0) ||
+            if (probe->function != i || (probe->kind == first) != (n == 0) ||
                 (n > 0 && patch->probes[next].reason != TTP_PATCH_CAN))
                 return "the first probe, and no other, is the entry";
         }
         next += function->probe_count;
     }
     return next != patch->probe_count ? "probes without a function" : check_overlaps(patch);
+}
+
+/* Every fourth place, so that most are no instruction's; some behind the code. */
+static size_t make_copies(const struct tool_patch *patch, struct tool_patch_copy *copies,
+                          size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < patch->function_count; i++)
+        for (uint32_t at = patch->functions[i].start; at < patch->functions[i].end + 8; at += 4)
+            if (count < most)
+                copies[count++] = (struct tool_patch_copy){at, at - 2, at + at % 32};
+    return count;
+}
+
+/* No window of a chosen function's is taken again. */
+static const char *check_beside(const struct tool_patch *patch, const struct ttp_patch_probe *old,
+                                size_t count)
+{
+    struct ttp_patch_probe *both = malloc((count + patch->probe_count + 1) * sizeof *both);
+    size_t kept = 0;
+    if (both == NULL)
+        return "no memory";
+    for (size_t i = 0; i < count; i++)
+        if (old[i].function % 2 != 0)
+            both[kept++] = old[i];
+    for (size_t i = 0; i < patch->probe_count; i++) {
+        both[kept] = patch->probes[i];
+        both[kept++].function = UINT32_MAX;
+    }
+    struct tool_patch all = *patch;
+    all.probes = both;
+    all.probe_count = kept;
+    const char *broken = check_overlaps(&all);
+    free(both);
+    return broken;
+}
+
+const char *ttest_inlined_broken(struct tool_patch *patch)
+{
+    enum { COPIES = 4096 };
+    size_t words = patch->function_count / 64 + 1, count = patch->probe_count;
+    uint64_t *chosen = malloc(words * sizeof *chosen);
+    struct tool_patch_copy *copies = malloc(COPIES * sizeof *copies);
+    struct ttp_patch_probe *old = malloc((count + 1) * sizeof *old);
+    const char *broken = "no memory";
+    if (chosen != NULL && copies != NULL && old != NULL) {
+        memset(chosen, 0xaa, words * sizeof *chosen); /* functions with odd numbers */
+        if (count > 0)
+            memcpy(old, patch->probes, count * sizeof *old);
+        broken = NULL;
+        size_t copy_count = make_copies(patch, copies, COPIES);
+        if (tool_patch_inlined(patch, chosen, copies, copy_count) == NULL)
+            broken = ttest_patch_broken(patch);
+        if (broken == NULL)
+            broken = check_beside(patch, old, count);
+    }
+    free(chosen);
+    free(copies);
+    free(old);
+    return broken;
 }

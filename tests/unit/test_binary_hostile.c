@@ -69,6 +69,8 @@ static void look_whole(const uint8_t *bytes, size_t size_bytes)
         reason = tool_code_open_whole(&code, &image);
     if (reason == NULL && tool_patch_open(&patch, &code) == NULL) {
         const char *broken = ttest_patch_broken(&patch);
+        if (broken == NULL)
+            broken = ttest_inlined_broken(&patch);
         ck_assert_msg(broken == NULL, "%s", broken);
     }
     tool_patch_close(&patch);
@@ -184,6 +186,8 @@ START_TEST(sound)
     ck_assert_ptr_null(tool_code_open_whole(&code, &image));
     ck_assert_ptr_null(tool_patch_open(&patch, &code));
     ck_assert_ptr_null(ttest_patch_broken(&patch));
+    ck_assert_uint_gt(patch.function_count, 100);
+    ck_assert_ptr_null(ttest_inlined_broken(&patch));
     ck_assert_uint_gt(patch.function_count, 100);
     tool_patch_close(&patch);
     tool_code_close(&code);

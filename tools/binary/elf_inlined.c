@@ -1,4 +1,5 @@
-/* Inlined functions, of DWARF: where the code of each copy is, and which line called it. */
+/* Inlined functions, of DWARF: where the code of each copy is, where it is entered, and which line
+ * called it. */
 #include <string.h>
 
 #include <dwarf.h>
@@ -51,6 +52,8 @@ static void take_one(struct listing *listing, Dwarf_Die *unit, Dwarf_Die *die)
     if (inlined.name == NULL)
         return;
     ptrdiff_t at = 0;
+    if (dwarf_entrypc(die, &inlined.entry) != 0) /* it has ranges, and none is said to be first */
+        inlined.entry = dwarf_ranges(die, 0, &base, &start, &end) > 0 ? start : 0;
     while (!listing->is_ended && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
         inlined.start = start;
         inlined.end = end;
@@ -94,4 +97,32 @@ void tool_elf_inlined_list(struct tool_elf_lines *lines, tool_elf_take_inlined t
             walk(&listing, &unit, &unit, 0);
         offset = next;
     }
+}
+
+struct looking {
+    uint64_t address;
+    struct tool_elf_inlined *found;
+    bool is_found;
+};
+
+static bool look(void *context, const struct tool_elf_inlined *inlined)
+{
+    struct looking *looking = context;
+    looking->is_found = inlined->entry == looking->address;
+    *looking->found = *inlined;
+    return !looking->is_found;
+}
+
+bool tool_elf_inlined_at(struct tool_elf_lines *lines, uint64_t address,
+                         struct tool_elf_inlined *inlined)
+{
+    struct looking looking = {.address = address, .found = inlined};
+    struct listing listing = {.take = look, .context = &looking, .dies_left = DIES_MAX};
+    Dwarf *dwarf = tool_elf_lines_dwarf(lines);
+    uint64_t offset;
+    Dwarf_Die unit;
+    if (dwarf != NULL && tool_elf_lines_unit(lines, address, &offset) &&
+        dwarf_offdie(dwarf, offset, &unit) != NULL)
+        walk(&listing, &unit, &unit, 0);
+    return looking.is_found;
 }

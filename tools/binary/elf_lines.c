@@ -164,6 +164,25 @@ void tool_elf_lines_close(struct tool_elf_lines *lines)
     free(lines);
 }
 
+/* The innermost range around an address. */
+static struct unit_range *find_range(const struct tool_elf_lines *lines, uint64_t address)
+{
+    struct tool_search s = {.end = lines->count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, lines->ranges[s.middle].start <= address);
+    while (s.first-- > 0 && lines->ends[s.first] > address)
+        if (lines->ranges[s.first].end > address)
+            return &lines->ranges[s.first];
+    return NULL;
+}
+
+bool tool_elf_lines_unit(struct tool_elf_lines *lines, uint64_t address, uint64_t *offset)
+{
+    const struct unit_range *range = find_range(lines, address);
+    *offset = range != NULL ? range->die : 0;
+    return range != NULL;
+}
+
 struct Dwarf *tool_elf_lines_dwarf(struct tool_elf_lines *lines) { return lines->dwarf; }
 
 static void drop_kept(struct tool_elf_lines *lines)
@@ -175,18 +194,6 @@ static void drop_kept(struct tool_elf_lines *lines)
     lines->lines_kept = 0;
     for (size_t i = 0; i < lines->count; i++)
         lines->ranges[i].counted = false;
-}
-
-/* The innermost range around an address. */
-static struct unit_range *find_range(const struct tool_elf_lines *lines, uint64_t address)
-{
-    struct tool_search s = {.end = lines->count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, lines->ranges[s.middle].start <= address);
-    while (s.first-- > 0 && lines->ends[s.first] > address)
-        if (lines->ranges[s.first].end > address)
-            return &lines->ranges[s.first];
-    return NULL;
 }
 
 /* Rows [0, *count) with addresses at or before `address`: the last one, and where its equals

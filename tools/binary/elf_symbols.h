@@ -64,8 +64,8 @@ bool tool_elf_find_embedded(const struct tool_elf_file *file, struct tool_elf_fi
 struct tool_elf_symbol {
     uint64_t start, size_bytes;
     const char *name;
-    uint32_t rank;  /* among symbols of one address: the least is taken */
-    char suffix[5]; /* "@plt" or "" */
+    uint32_t rank;   /* among symbols of one address: the least is taken */
+    char suffix[11]; /* "@plt", " [inlined]", or "" */
 };
 
 struct tool_elf_table {
@@ -109,12 +109,18 @@ struct Dwarf *tool_elf_lines_dwarf(struct tool_elf_lines *lines);
  * is that of the call. */
 struct tool_elf_inlined {
     uint64_t start, end;
+    uint64_t entry;          /* of the copy, which may lie in another range of it */
     const char *name, *file; /* as linked; file: NULL: not known */
     uint32_t line;
 };
 /* Lists all of a file; `take` returns false to end it. */
 typedef bool (*tool_elf_take_inlined)(void *context, const struct tool_elf_inlined *inlined);
 void tool_elf_inlined_list(struct tool_elf_lines *lines, tool_elf_take_inlined take, void *context);
+/* The outermost copy that is entered at an address. False: there is none. */
+bool tool_elf_inlined_at(struct tool_elf_lines *lines, uint64_t address,
+                         struct tool_elf_inlined *inlined);
+/* The unit that has the address, by its place in the debug information. */
+bool tool_elf_lines_unit(struct tool_elf_lines *lines, uint64_t address, uint64_t *offset);
 
 /* Everything about one module. */
 struct tool_elf_module {

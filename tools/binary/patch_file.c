@@ -15,14 +15,14 @@ static bool holds(const struct ttp_patch_head *head, uint64_t at, uint64_t count
 }
 
 /* Is it a patch plan of this version, and does each function have its probes? */
-static bool check(struct tool_patch_given *given)
+static bool check(struct tool_patch_given *given, uint64_t magic)
 {
     struct ttp_patch_head *head = &given->head;
     uint64_t next = 0;
     if (given->bytes == NULL || given->size_bytes < sizeof *head)
         return false;
     memcpy(head, given->bytes, sizeof *head);
-    if (head->magic != TTP_PATCH_MAGIC || head->version != TTP_PATCH_VERSION ||
+    if (head->magic != magic || head->version != TTP_PATCH_VERSION ||
         head->head_bytes != sizeof *head || head->total_bytes != given->size_bytes ||
         !holds(head, head->functions_at, head->function_count, sizeof(struct ttp_patch_function)) ||
         !holds(head, head->probes_at, head->probe_count, sizeof(struct ttp_patch_probe)) ||
@@ -61,12 +61,12 @@ static const char *give(int fd, const struct stat *status, const struct tool_pla
     int cache = wish->no_cache ? -1 : tool_plan_cache_open();
     if (cache >= 0)
         given->bytes = tool_plan_read(cache, given->name, TTP_PATCH_BYTES_MAX, &given->size_bytes);
-    given->was_cached = check(given);
+    given->was_cached = check(given, TTP_PATCH_MAGIC);
     if (!given->was_cached) {
         free(given->bytes);
         given->bytes = NULL;
         reason = make_patch(fd, status, given);
-        if (reason == NULL && check(given) && cache >= 0)
+        if (reason == NULL && check(given, TTP_PATCH_MAGIC) && cache >= 0)
             (void)tool_plan_write(cache, given->name, given->bytes, given->size_bytes);
     }
     if (reason == NULL && wish->folder != NULL)
@@ -85,6 +85,42 @@ const char *tool_patch_give(const struct tool_plan_wish *wish, struct tool_patch
         tool_plan_module_open(wish->path, TTP_PATCH_SUFFIX, &fd, &status, given->name);
     if (reason == NULL)
         reason = give(fd, &status, wish, given);
+    if (fd >= 0)
+        close(fd);
+    return reason;
+}
+
+/* Choices are of functions of this plan: so it has as many as when they were made. */
+static const char *make_inlined(int fd, const struct stat *status, const uint64_t *chosen,
+                                struct tool_patch_copy *copies, size_t count,
+                                struct tool_patch_given *given)
+{
+    struct tool_plan_code module;
+    struct tool_patch patch = {0};
+    const char *reason = tool_plan_code_open(&module, fd, status, tool_code_open_whole);
+    if (reason == NULL)
+        reason = tool_patch_open(&patch, &module.code);
+    if (reason == NULL)
+        reason = tool_patch_inlined(&patch, chosen, copies, count);
+    if (reason == NULL)
+        reason = tool_patch_make(&patch, &given->bytes, &given->size_bytes);
+    if (reason == NULL && !check(given, TTP_INLINED_MAGIC))
+        reason = "its patch plan is damaged";
+    tool_patch_close(&patch);
+    tool_plan_code_close(&module);
+    return reason;
+}
+
+const char *tool_patch_inlined_give(const char *path, const uint64_t *chosen,
+                                    struct tool_patch_copy *copies, size_t count,
+                                    struct tool_patch_given *given)
+{
+    struct stat status;
+    int fd;
+    *given = (struct tool_patch_given){0};
+    const char *reason = tool_plan_module_open(path, TTP_INLINED_SUFFIX, &fd, &status, given->name);
+    if (reason == NULL)
+        reason = make_inlined(fd, &status, chosen, copies, count, given);
     if (fd >= 0)
         close(fd);
     return reason;

@@ -45,7 +45,8 @@ static bool take_apart(const char *at, const char *end, struct anatomy *parts, u
 static bool is_tail(const char *at, const char *end)
 {
     return at == end || tool_name_starts(at, end, " [clone ") || tool_name_starts(at, end, " (.") ||
-           tool_name_starts(at, end, " requires ") || *at == '.' || *at == '@';
+           tool_name_starts(at, end, " requires ") || tool_name_starts(at, end, " [inlined]") ||
+           *at == '.' || *at == '@';
 }
 
 /* void (*NAME(int))(char) */

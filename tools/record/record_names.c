@@ -142,8 +142,12 @@ void tool_record_name(struct tool_record_names *names, ttape_site *site, const t
     if (module == NULL)
         return;
     struct tool_symbols_module *opened = open_module(names, module);
+    bool has_query = to_query(opened, module, site->address, &query);
+    if (has_query && query.entry != 0 && names->copies != NULL &&
+        tool_record_copies_find(names->copies, module->build_id, query.elf_address, site))
+        return;
     bool is_known =
-        to_query(opened, module, site->address, &query) &&
+        has_query &&
         ((query.entry != 0 && find_expected(names, opened, query.elf_address, &found)) ||
          tool_symbols_find(names->symbols, opened, &query, &found));
     if (!is_known || found.name.size_bytes == 0)

@@ -117,6 +117,8 @@ static const struct tool_option table[] = {
      tool_parse_record_patch, TOOL_AT(patch)},
     {"no-patch", 0, NULL, "of a command without hooks, too, only what has hooks", NULL,
      TOOL_AT(no_patch)},
+    {"inlined", 0, NULL, "with --patch: copies of inlined functions, too, but not their ends", NULL,
+     TOOL_AT(patch.inlined)},
     {"plan", 0, NULL, "print what --patch would do to the command, and why not, and do not run it",
      NULL, TOOL_AT(plan)},
     {"json", 0, NULL, "print that as JSON", NULL, TOOL_AT(json)},
@@ -455,6 +457,11 @@ static int check_options(const struct options *options, ttape_recording_options 
         (options->calls.stack_every != 0 || o->clock == TTAPE_CLOCK_NONE))
         return tool_usage("record",
                           "--stack-rate goes with neither --stack-every nor --clock none");
+    if (options->patch.inlined &&
+        (!tool_record_patch_is_given(&options->patch) || options->no_symbols || options->no_lines))
+        return tool_usage("record",
+                          "--inlined goes with --patch, and with neither --no-symbols nor "
+                          "--no-lines: debug information says where copies are");
     if ((count == 0) != (options->attach != 0))
         return tool_usage("record", "record needs a command, or --attach and a process id");
     return tool_debug_files_check(&options->debug, "record");
@@ -483,6 +490,8 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
         tool_record_patch_by_itself(&options->patch, command_name);
     if (!tool_record_patch_open(&options->patch, o))
         return TOOL_CANNOT;
+    if (options->patch.inlined)
+        options->rules.names.copies = &options->patch.copies;
     tool_record_patch_ahead(&options->patch, command_name);
     o->syscalls.is_attached = options->attach != 0;
     return TOOL_OK;

@@ -516,6 +516,7 @@ static bool take_inlined(struct tool_symbols *symbols, uint64_t deadline_ms,
     }
     *found = (struct tool_symbols_inlined){.start = wire.start,
                                            .end = wire.end,
+                                           .entry = wire.entry,
                                            .name = {symbols->name, wire.name_bytes},
                                            .file = {symbols->file, wire.file_bytes},
                                            .line = wire.line};

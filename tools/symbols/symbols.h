@@ -82,6 +82,8 @@ void tool_symbols_end_fetching(struct tool_symbols *symbols);
 /* Frees what the helper keeps of it; it is loaded again when it is asked again. */
 void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbols_module *module);
 
+#define TOOL_SYMBOLS_COPY 1u
+
 /* One address. `entry`: it is a function's entry, so its line is that of the function's
  * beginning. */
 struct tool_symbols_query {
@@ -91,7 +93,9 @@ struct tool_symbols_query {
 
 /* Strings are borrowed until the next call. */
 struct tool_symbol {
-    ttape_string name; /* "": no symbol contains the address */
+    ttape_string name; /* "": no symbol contains the address. Of an entry that is no symbol's, but
+                        * is TOOL_SYMBOLS_COPY above where a copy of an inlined function is entered,
+                        * "name [inlined]" */
     ttape_string file; /* "": no line is known */
     uint32_t line;
     uint64_t start; /* ELF address where the symbol starts */
@@ -112,6 +116,7 @@ size_t tool_symbols_find_all(struct tool_symbols *symbols, struct tool_symbols_m
 /* A copy of an inlined function's code: its range of ELF addresses, and where it is called. */
 struct tool_symbols_inlined {
     uint64_t start, end;
+    uint64_t entry;          /* of the copy, which may lie in another range of it */
     ttape_string name, file; /* borrowed until the next one */
     uint32_t line;
 };

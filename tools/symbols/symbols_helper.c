@@ -124,22 +124,45 @@ static const char *shown_name(struct helping *help, const struct tool_elf_symbol
     return help->name;
 }
 
+/* A function that is entered at no symbol's start is a copy of an inlined one. */
+static bool find_inlined(const struct tool_elf_module *module, const struct tool_wire_query *query,
+                         struct tool_elf_symbol *symbol, const char **file, uint32_t *line)
+{
+    struct tool_elf_inlined inlined;
+    if (query->entry == 0 || module->lines == NULL ||
+        !tool_elf_inlined_at(module->lines,
+                             query->elf_address - TOOL_SYMBOLS_COPY - module->lines_move, &inlined))
+        return false;
+    *symbol = (struct tool_elf_symbol){
+        .start = query->elf_address, .name = inlined.name, .suffix = " [inlined]"};
+    *file = inlined.file;
+    *line = inlined.line;
+    return true;
+}
+
 static void find_one(struct helping *help, const struct tool_elf_module *module,
                      const struct tool_wire_query *query)
 {
     struct tool_wire_found found;
+    struct tool_elf_symbol copy;
     const char *name = "", *file = NULL;
     size_t name_bytes = 0;
     memset(&found, 0, sizeof(found));
     const struct tool_elf_symbol *symbol = tool_elf_table_find(&module->table, query->elf_address);
     uint64_t address = query->elf_address;
-    if (symbol != NULL) {
+    bool is_copy = (symbol == NULL || symbol->start != address) &&
+                   find_inlined(module, query, &copy, &file, &found.line);
+    if (is_copy) {
+        name = shown_name(help, &copy, &name_bytes);
+        found.start = address;
+    } else if (symbol != NULL) {
         name = shown_name(help, symbol, &name_bytes);
         found.start = symbol->start;
         address = query->entry != 0 ? symbol->start : address;
     }
-    if (module->lines != NULL && !tool_elf_lines_find(module->lines, address - module->lines_move,
-                                                      query->entry != 0, &file, &found.line))
+    if (!is_copy && module->lines != NULL &&
+        !tool_elf_lines_find(module->lines, address - module->lines_move, query->entry != 0, &file,
+                             &found.line))
         file = NULL;
     size_t file_bytes = file != NULL ? strnlen(file, TOOL_WIRE_FILE_MAX + 1) : 0;
     if (file_bytes > TOOL_WIRE_FILE_MAX)
@@ -176,6 +199,7 @@ static bool tell_inlined(void *context, const struct tool_elf_inlined *inlined)
     struct tool_elf_symbol symbol = {.name = inlined->name};
     struct tool_wire_inlined wire = {.start = inlined->start + telling->move,
                                      .end = inlined->end + telling->move,
+                                     .entry = inlined->entry + telling->move,
                                      .line = inlined->line};
     size_t name_bytes, file_bytes = 0;
     const char *name = shown_name(help, &symbol, &name_bytes);

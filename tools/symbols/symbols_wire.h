@@ -46,7 +46,7 @@ struct tool_wire_found {
 
 /* Answers to INLINED, until one has no end; name and file follow each. */
 struct tool_wire_inlined {
-    uint64_t start, end;
+    uint64_t start, end, entry;
     uint32_t name_bytes, file_bytes, line, reserved;
 };
 

@@ -155,6 +155,8 @@ struct ttp_arena_head {
     uint32_t call_data_bytes;
     uint32_t no_blocks;   /* before the magic: basic blocks are not recorded */
     uint32_t patch_flags; /* before the magic: of TTP_PATCH_*, with patch_choice */
+    /* written by programs: copies of inlined functions that were chosen, and patched or not */
+    uint32_t patched_inlined, unpatched_inlined;
 };
 
 #define TTP_PATCH_MODULES 1u /* functions of any module, not of the executable only */

@@ -18,6 +18,7 @@
 #include "writer/arena/plan.h"
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
+#define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
 #define TTP_PATCH_VERSION       3u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
@@ -67,7 +68,8 @@ enum ttp_patch_kind {
     TTP_PATCH_RETURN = 1,
     TTP_PATCH_TAIL = 2,
     TTP_PATCH_TAIL_IF = 3,
-    TTP_PATCH_HOST = 4 /* behind the exits of its range */
+    TTP_PATCH_HOST = 4,   /* behind the exits of its range */
+    TTP_PATCH_INLINED = 5 /* of a plan of inlined functions; no other kind is there */
 };
 
 /* Why there is no window. A probe that has none says where it would be, and nothing else. */
@@ -145,6 +147,8 @@ enum ttp_patch_probe_flags {
 #define TTP_CHOSEN_SUFFIX ".chosen"
 #define TTP_CHOSEN_NONE   1u /* none of its functions: function_count and plan_bytes are 0 */
 #define TTP_CHOSEN_LEFT   2u /* with it: the module is not one of those that are chosen */
+/* Copies of inlined functions, too: BUILDID-CHOICE.inlined is there. */
+#define TTP_CHOSEN_INLINED 4u
 struct ttp_chosen_head {
     uint64_t magic, choice;
     uint32_t patch_version, function_count; /* of the plan */
@@ -159,6 +163,19 @@ static inline uint64_t ttp_chosen_number(uint64_t choice, const char *path)
         choice = (choice ^ (uint8_t)*path) * UINT64_C(0x100000001b3);
     return choice;
 }
+
+/* Which copies of inlined functions are patched: BUILDID-CHOICE.inlined, where the choice says
+ * that it is there. A patch plan, but for its magic: each of its functions is a copy, and has one
+ * probe, whose stub is as an entry's. Its window is where debug information says that the copy is
+ * entered; that may be where a function starts, too, so `start`, which stands for the copy in a
+ * trace, is 1 above.
+ *
+ *     inlined:      jmp stub                    stub: inlined;  moved;  jmp window + window_bytes
+ *
+ * Where the hook is called rsp is anywhere in the frame of the function that the copy is in, and
+ * flags are in use. */
+#define TTP_INLINED_SUFFIX ".inlined"
+#define TTP_INLINED_ABOVE  1u
 
 _Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_function) == 16, "no hidden padding");

@@ -279,6 +279,8 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
                {"unpatched_exits", unseen[TTP_UNPATCHED_EXITS]},
                {"unpatched_hooked", unseen[TTP_UNPATCHED_HOOKED]},
                {"unpatched_modules", unseen[TTP_UNPATCHED_MODULES]},
+               {"patched_inlined", unseen[TTP_PATCHED_INLINED]},
+               {"unpatched_inlined", unseen[TTP_UNPATCHED_INLINED]},
                {"lost_switches", e->switches != NULL ? e->switches->lost_count : 0}};
     list->count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -236,7 +236,9 @@ static void look_at_unseen(struct ttp_unrecorded *u, const struct ttp_arena_head
         [TTP_UNPATCHED_FUNCTIONS] = &head->unpatched_functions,
         [TTP_UNPATCHED_EXITS] = &head->unpatched_exits,
         [TTP_UNPATCHED_HOOKED] = &head->hooked_functions,
-        [TTP_UNPATCHED_MODULES] = &head->unpatched_modules};
+        [TTP_UNPATCHED_MODULES] = &head->unpatched_modules,
+        [TTP_PATCHED_INLINED] = &head->patched_inlined,
+        [TTP_UNPATCHED_INLINED] = &head->unpatched_inlined};
     for (uint32_t i = 0; i < TTP_UNSEEN_COUNT; i++)
         u->unseen[i] = __atomic_load_n(counts[i], __ATOMIC_RELAXED);
 }

@@ -240,7 +240,7 @@ typedef struct ttape_patch_counts {
     uint64_t hooked;                     /* chosen; they record themselves */
     uint64_t modules_left;               /* of which it is not known how */
     uint64_t times;                      /* of one module: processes and loads */
-    uint64_t reserved[1];
+    uint64_t inlined;                    /* copies of inlined functions that are patched */
 } ttape_patch_counts;
 TTAPE_API void ttape_recording_get_patched(const ttape_recording *recording,
                                            ttape_patch_counts *counts);

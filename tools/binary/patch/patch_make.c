@@ -9,21 +9,22 @@ static void fill_head(const struct tool_patch *patch, struct ttp_patch_head *hea
 {
     const struct tool_image *image = patch->code->image;
     uint64_t end = sizeof *head;
-    *head = (struct ttp_patch_head){.magic = TTP_PATCH_MAGIC,
-                                    .version = TTP_PATCH_VERSION,
-                                    .head_bytes = sizeof *head,
-                                    .build_id_bytes = image->build_id_bytes,
-                                    .machine = TOOL_IMAGE_MACHINE,
-                                    .function_count = (uint32_t)patch->function_count,
-                                    .probe_count = (uint32_t)patch->probe_count,
-                                    .fixup_count = (uint32_t)patch->fixup_count,
-                                    .code_start = image->code_start,
-                                    .code_end = image->code_end,
-                                    .byte_count = patch->byte_count};
+    *head =
+        (struct ttp_patch_head){.magic = patch->is_inlined ? TTP_INLINED_MAGIC : TTP_PATCH_MAGIC,
+                                .version = TTP_PATCH_VERSION,
+                                .head_bytes = sizeof *head,
+                                .build_id_bytes = image->build_id_bytes,
+                                .machine = TOOL_IMAGE_MACHINE,
+                                .function_count = (uint32_t)patch->function_count,
+                                .probe_count = (uint32_t)patch->probe_count,
+                                .fixup_count = (uint32_t)patch->fixup_count,
+                                .code_start = image->code_start,
+                                .code_end = image->code_end,
+                                .byte_count = patch->byte_count};
     memcpy(head->build_id, image->build_id, image->build_id_bytes);
     for (size_t i = 0; i < patch->probe_count; i++) {
         const struct ttp_patch_probe *probe = &patch->probes[i];
-        if (probe->kind == TTP_PATCH_ENTRY)
+        if (probe->kind == TTP_PATCH_ENTRY || probe->kind == TTP_PATCH_INLINED)
             head->entry_reasons[probe->reason]++;
         else if (probe->kind != TTP_PATCH_HOST)
             head->exit_reasons[probe->reason]++;

@@ -29,6 +29,22 @@ enum ttp_patch_reason tool_patch_find_entry(const struct tool_patch_place *place
 enum ttp_patch_reason tool_patch_find_exit(const struct tool_patch_place *place, size_t at,
                                            struct tool_patch_window *window);
 
+/* The window of an inlined function that is entered at instruction `from`. */
+enum ttp_patch_reason tool_patch_find_inlined(const struct tool_patch_place *place, size_t from,
+                                              struct tool_patch_window *window);
+
+/* patch_probes.c, for patch_inlined.c. */
+void tool_patch_start_range(struct tool_patch *patch, size_t range, struct tool_patch_place *place);
+/* The first instruction that does not lie in front of the address. */
+size_t tool_patch_index_of(const struct tool_patch_place *place, uint32_t address);
+/* Adds the probe of an entry; probes that cannot be say why. False: memory is short, or a table
+ * would be too large. */
+bool tool_patch_add_start(struct tool_patch_place *place, enum ttp_patch_kind kind,
+                          const struct tool_patch_window *window);
+bool tool_patch_add_reason(const struct tool_patch_place *place, enum ttp_patch_kind kind,
+                           enum ttp_patch_reason reason, uint32_t address);
+bool tool_patch_add_function(struct tool_patch *patch, const struct ttp_patch_function *function);
+
 /* A window of two to four bytes for the exit at instruction `at`, and that of a host in its reach.
  * False: there is none. */
 bool tool_patch_find_relay(const struct tool_patch_place *place, size_t at,

@@ -91,8 +91,8 @@ static enum ttp_patch_kind kind_of(enum tool_patch_exit exit)
 }
 
 /* A probe that says only why there is none. */
-static bool add_reason(const struct tool_patch_place *place, enum ttp_patch_kind kind,
-                       enum ttp_patch_reason reason, uint32_t address)
+bool tool_patch_add_reason(const struct tool_patch_place *place, enum ttp_patch_kind kind,
+                           enum ttp_patch_reason reason, uint32_t address)
 {
     struct ttp_patch_probe probe = {.window = address,
                                     .function = (uint32_t)place->patch->function_count,
@@ -126,13 +126,14 @@ static bool add_exit(struct tool_patch_place *place, enum tool_patch_exit exit,
     struct tool_moved moved = {0};
     struct ttp_patch_probe probe;
     if (!move_exit(place, exit, window, &probe, &moved))
-        return add_reason(place, kind_of(exit), TTP_PATCH_FAR, place->all[window->to].address);
+        return tool_patch_add_reason(place, kind_of(exit), TTP_PATCH_FAR,
+                                     place->all[window->to].address);
     place->free_from = probe.window + probe.window_bytes;
     return add_window(place, &probe, &moved);
 }
 
 /* The instruction at an address that was one's before. */
-static size_t index_of(const struct tool_patch_place *place, uint32_t address)
+size_t tool_patch_index_of(const struct tool_patch_place *place, uint32_t address)
 {
     size_t from = 0, end = place->count;
     while (from < end) {
@@ -152,7 +153,7 @@ static bool add_relay(struct tool_patch_place *place, size_t number)
     struct tool_patch_window window, host;
     struct ttp_patch_probe probe, host_probe;
     struct tool_moved moved = {0}, host_moved = {0};
-    size_t at = index_of(place, patch->probes[number].window);
+    size_t at = tool_patch_index_of(place, patch->probes[number].window);
     enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, &place->all[at]);
     if (!tool_patch_find_relay(place, at, &window, &host) ||
         !move(place, host.from, host.to + 1, &host_moved) ||
@@ -197,8 +198,9 @@ static bool add_exits(struct tool_patch_place *place)
             reason = tool_patch_find_exit(place, i, &window);
         if (reason == TTP_PATCH_CAN
                 ? !add_exit(place, exit, &window)
-                : !add_reason(place, exit == TOOL_EXIT_LOST ? TTP_PATCH_TAIL : kind_of(exit),
-                              reason, place->all[i].address))
+                : !tool_patch_add_reason(place,
+                                         exit == TOOL_EXIT_LOST ? TTP_PATCH_TAIL : kind_of(exit),
+                                         reason, place->all[i].address))
             return false;
     }
     for (size_t i = first, count = patch->probe_count; i < count; i++)
@@ -228,25 +230,16 @@ static bool is_sled(const struct tool_patch_place *place, const struct tool_patc
            place->all[next].address == jump->target;
 }
 
-static bool add_entry(struct tool_patch_place *place, const struct tool_patch_window *window)
+bool tool_patch_add_start(struct tool_patch_place *place, enum ttp_patch_kind kind,
+                          const struct tool_patch_window *window)
 {
     const struct tool_instruction *last = &place->all[window->to];
-    struct tool_patch *patch = place->patch;
-    enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, last);
-    struct ttp_patch_probe probe = new_probe(place, TTP_PATCH_ENTRY, window);
-    struct tool_moved moved = {0}, none = {0};
+    struct ttp_patch_probe probe = new_probe(place, kind, window);
+    struct tool_moved moved = {0};
     bool is_call = tool_instruction_is_call(last);
-    bool is_joined = patch->parts[place->range].is_joined;
-    place->free_from = probe.window + probe.window_bytes;
-    if (!is_joined && (exit == TOOL_EXIT_RETURN || exit == TOOL_EXIT_TAIL)) {
-        struct ttp_patch_probe behind;
-        if (!move_exit(place, exit, window, &behind, &moved)) /* too long for both */
-            return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_FAR, probe.window);
-        return add_window(place, &probe, &none) && add_window(place, &behind, &moved);
-    }
     bool fits = move(place, window->from, window->to + (is_call ? 0 : 1), &moved);
-    if (fits && is_call && !tool_code_move_call(patch->code->image, last, &moved))
-        return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_IMMOVABLE, probe.window);
+    if (fits && is_call && !tool_code_move_call(place->patch->code->image, last, &moved))
+        return tool_patch_add_reason(place, kind, TTP_PATCH_IMMOVABLE, probe.window);
     bool is_plain_pad = is_pad(place, window);
     if (is_call)
         probe.flags |= TTP_PATCH_PUSHES;
@@ -255,12 +248,30 @@ static bool add_entry(struct tool_patch_place *place, const struct tool_patch_wi
     if (is_plain_pad)
         moved.used = 0;
     if (!fits || moved.used > TTP_PATCH_MOVED_MAX)
-        return add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_FAR, probe.window);
+        return tool_patch_add_reason(place, kind, TTP_PATCH_FAR, probe.window);
     probe.after_bytes = (uint8_t)moved.used;
     return add_window(place, &probe, &moved);
 }
 
-static void start_range(struct tool_patch *patch, size_t range, struct tool_patch_place *place)
+static bool add_entry(struct tool_patch_place *place, const struct tool_patch_window *window)
+{
+    const struct tool_instruction *last = &place->all[window->to];
+    struct tool_patch *patch = place->patch;
+    enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, last);
+    struct ttp_patch_probe probe = new_probe(place, TTP_PATCH_ENTRY, window);
+    struct tool_moved moved = {0}, none = {0};
+    bool is_joined = patch->parts[place->range].is_joined;
+    place->free_from = probe.window + probe.window_bytes;
+    if (!is_joined && (exit == TOOL_EXIT_RETURN || exit == TOOL_EXIT_TAIL)) {
+        struct ttp_patch_probe behind;
+        if (!move_exit(place, exit, window, &behind, &moved)) /* too long for both */
+            return tool_patch_add_reason(place, TTP_PATCH_ENTRY, TTP_PATCH_FAR, probe.window);
+        return add_window(place, &probe, &none) && add_window(place, &behind, &moved);
+    }
+    return tool_patch_add_start(place, TTP_PATCH_ENTRY, window);
+}
+
+void tool_patch_start_range(struct tool_patch *patch, size_t range, struct tool_patch_place *place)
 {
     const struct tool_code *code = patch->code;
     const struct tool_function *function = &code->functions[range];
@@ -307,11 +318,21 @@ static bool add_first(struct tool_patch_place *place, uint32_t body)
             reason = first < place->count ? tool_patch_find_entry(place, first, &window)
                                           : TTP_PATCH_NO_ROOM;
         if (reason == TTP_PATCH_CAN ? !add_entry(place, &window)
-                                    : !add_reason(place, TTP_PATCH_ENTRY, reason, body))
+                                    : !tool_patch_add_reason(place, TTP_PATCH_ENTRY, reason, body))
             return false;
         if (patch->probes[count].reason != TTP_PATCH_FAR)
             break;
     }
+    return true;
+}
+
+bool tool_patch_add_function(struct tool_patch *patch, const struct ttp_patch_function *function)
+{
+    if (patch->function_count >= TTP_PATCH_FUNCTIONS_MAX ||
+        !grow(patch, &patch->functions, &patch->function_capacity, patch->function_count + 1,
+              sizeof *function))
+        return false;
+    patch->functions[patch->function_count++] = *function;
     return true;
 }
 
@@ -322,7 +343,7 @@ static bool add_function(struct tool_patch *patch, size_t range)
                                        .end = function->end,
                                        .first_probe = (uint32_t)patch->probe_count};
     struct tool_patch_place place;
-    start_range(patch, range, &place);
+    tool_patch_start_range(patch, range, &place);
     if (!add_first(&place, tool_patch_body(patch->code, function)))
         return false;
     bool is_patched = patch->probes[added.first_probe].reason == TTP_PATCH_CAN;
@@ -330,17 +351,12 @@ static bool add_function(struct tool_patch *patch, size_t range)
         return false;
     for (uint32_t piece = patch->parts[range].first_piece; is_patched && piece != TOOL_PATCH_NOBODY;
          piece = patch->parts[piece].next_piece) {
-        start_range(patch, piece, &place);
+        tool_patch_start_range(patch, piece, &place);
         if (!add_exits(&place))
             return false;
     }
     added.probe_count = (uint32_t)patch->probe_count - added.first_probe;
-    if (patch->function_count >= TTP_PATCH_FUNCTIONS_MAX ||
-        !grow(patch, &patch->functions, &patch->function_capacity, patch->function_count + 1,
-              sizeof added))
-        return false;
-    patch->functions[patch->function_count++] = added;
-    return true;
+    return tool_patch_add_function(patch, &added);
 }
 
 bool tool_patch_probes(struct tool_patch *patch)

@@ -155,8 +155,9 @@ static void join_exit(const struct tool_patch_place *place, struct tool_patch_wi
     }
 }
 
-enum ttp_patch_reason tool_patch_find_entry(const struct tool_patch_place *place, size_t from,
-                                            struct tool_patch_window *window)
+/* Whole instructions from `from` on. */
+static enum ttp_patch_reason find_start(const struct tool_patch_place *place, size_t from,
+                                        struct tool_patch_window *window)
 {
     enum ttp_patch_reason reason = TTP_PATCH_NO_ROOM;
     for (size_t to = from; to < place->count && reason == TTP_PATCH_NO_ROOM; to++) {
@@ -166,6 +167,13 @@ enum ttp_patch_reason tool_patch_find_entry(const struct tool_patch_place *place
         if (ends_flow(last) || tool_instruction_is_call(last))
             break;
     }
+    return reason;
+}
+
+enum ttp_patch_reason tool_patch_find_entry(const struct tool_patch_place *place, size_t from,
+                                            struct tool_patch_window *window)
+{
+    enum ttp_patch_reason reason = find_start(place, from, window);
     if (reason == TTP_PATCH_CAN && !place->is_parted && !ends_flow(&place->all[window->to]) &&
         !tool_instruction_is_call(&place->all[window->to]))
         join_exit(place, window);
@@ -178,6 +186,15 @@ static bool is_free(const struct tool_patch_place *place, uint32_t address, uint
         if (tool_patch_is_taken(place->patch, address + i))
             return false;
     return true;
+}
+
+enum ttp_patch_reason tool_patch_find_inlined(const struct tool_patch_place *place, size_t from,
+                                              struct tool_patch_window *window)
+{
+    enum ttp_patch_reason reason = find_start(place, from, window);
+    bool is_other =
+        reason == TTP_PATCH_CAN && !is_free(place, place->all[window->from].address, window->bytes);
+    return is_other ? TTP_PATCH_SHARED : reason;
 }
 
 /* Who unwinds in between finds the same frame. */

@@ -5,6 +5,7 @@
  *          --patch_windows.c--> where a jump can be put
  *          --patch_probes.c---> what is moved for it
  *          --patch_make.c-----> a patch plan (writer/arena/patch_plan.h)
+ *          --patch_inlined.c--> a plan of copies of inlined functions, beside that
  *
  * Whatever is not known costs a probe, or its function, and never the program. */
 #ifndef TOOL_PATCHABLE_H
@@ -13,6 +14,7 @@
 #include "tools/binary/code/code.h"
 #include "tools/binary/code/code_links.h"
 #include "tools/binary/code/code_move.h"
+#include "tools/binary/patch/patch_copy.h"
 #include "writer/arena/patch_plan.h"
 
 #define TOOL_PATCH_NOBODY UINT32_MAX
@@ -49,6 +51,7 @@ struct tool_patch {
     uint8_t *bytes;
     size_t byte_count, byte_capacity;
     uint64_t *taken; /* a bit for each byte of code: it is in a window */
+    bool is_inlined; /* it is of copies of inlined functions */
 };
 
 static inline bool tool_patch_is_taken(const struct tool_patch *patch, uint32_t address)
@@ -63,6 +66,12 @@ void tool_patch_close(struct tool_patch *patch);
 
 /* A patch plan in memory of malloc. Returns NULL, or why there is none (static text). */
 const char *tool_patch_make(const struct tool_patch *patch, uint8_t **plan, size_t *size_bytes);
+
+/* Makes of a patch that was opened one of copies, beside chosen functions of it (bits): then it has
+ * no others. Sorts the copies; several at one place are one. Returns NULL, or why not (static
+ * text). */
+const char *tool_patch_inlined(struct tool_patch *patch, const uint64_t *chosen,
+                               struct tool_patch_copy *copies, size_t count);
 
 /* The steps. False: memory is short, or a table would be too large. */
 bool tool_patch_parts(struct tool_patch *patch);

@@ -79,6 +79,14 @@ static void take_name(void *context, size_t number, const struct tool_symbol *fo
     judge(context, (uint32_t)number, found->name);
 }
 
+static struct tool_symbols_module *
+open_module(struct tool_record_patch *patch, const struct tool_patch_given *given, const char *path)
+{
+    return tool_symbols_module_open(
+        patch->symbols, (ttape_string){path, strlen(path)},
+        (ttape_string){(const char *)given->head.build_id, given->head.build_id_bytes});
+}
+
 void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_patch_given *given,
                             const char *path, tool_record_take_function take, void *context)
 {
@@ -94,9 +102,7 @@ void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_p
     for (uint32_t i = 0; i < count; i++)
         queries[i] = (struct tool_symbols_query){
             .elf_address = tool_patch_function_at(given, i).start, .entry = true};
-    struct tool_symbols_module *module = tool_symbols_module_open(
-        patch->symbols, (ttape_string){path, strlen(path)},
-        (ttape_string){(const char *)given->head.build_id, given->head.build_id_bytes});
+    struct tool_symbols_module *module = open_module(patch, given, path);
     size_t named = tool_symbols_find_all(patch->symbols, module, queries, count, take_name, &c);
     for (size_t i = named; i < count; i++)
         judge(&c, (uint32_t)i, (ttape_string){"", 0});
@@ -108,6 +114,44 @@ struct bits {
     uint64_t *words;
     bool is_any;
 };
+
+/* Copies of inlined functions, while they are listed. */
+struct copying {
+    struct tool_record_patch *patch;
+    ttape_string build_id;
+    struct tool_patch_copy *copies;
+    size_t count, capacity;
+};
+
+static void take_copy(void *context, const struct tool_symbols_inlined *found)
+{
+    struct copying *c = context;
+    bool is_next = c->count > 0 && c->copies[c->count - 1].entry == found->entry;
+    if (found->entry > UINT32_MAX || found->end > UINT32_MAX ||
+        !tool_record_passes_name(&c->patch->rules, found->name))
+        return;
+    if (!is_next)
+        tool_record_copies_add(&c->patch->copies, c->build_id, found->entry + TTP_INLINED_ABOVE,
+                               found->name, found->file, found->line);
+    tool_grow((void **)&c->copies, &c->capacity, c->count + 1, sizeof *c->copies);
+    c->copies[c->count++] = (struct tool_patch_copy){.entry = (uint32_t)found->entry,
+                                                     .start = (uint32_t)found->start,
+                                                     .end = (uint32_t)found->end};
+}
+
+size_t tool_record_patch_copies(struct tool_record_patch *patch,
+                                const struct tool_patch_given *given, const char *path,
+                                struct tool_patch_copy **copies)
+{
+    struct copying c = {
+        .patch = patch,
+        .build_id = {(const char *)given->head.build_id, given->head.build_id_bytes}};
+    struct tool_symbols_module *module = open_module(patch, given, path);
+    (void)tool_symbols_inlined_list(patch->symbols, module, take_copy, &c);
+    tool_symbols_module_release(patch->symbols, module);
+    *copies = c.copies;
+    return c.count;
+}
 
 static void choose(void *context, uint32_t index, ttape_string name, bool is_chosen)
 {
@@ -125,24 +169,47 @@ static void choose_all(struct tool_record_patch *patch, uint32_t count, struct b
         choose(bits, i, (ttape_string){"", 0}, true);
 }
 
-/* plan_name: BUILDID.patch */
-static void put_chosen(struct tool_record_patch *patch, const char *plan_name,
-                       const char *module_path, struct ttp_chosen_head *chosen)
+/* Puts what belongs to the choice beside the plan: BUILDID-CHOICE and a suffix. plan_name:
+ * BUILDID.patch */
+static void put(struct tool_record_patch *patch, const char *plan_name, const char *module_path,
+                const char *suffix, const void *bytes, size_t size_bytes)
 {
     char name[2 * TOOL_PLAN_NAME_BYTES];
     int length = (int)strlen(plan_name) - (int)strlen(TTP_PATCH_SUFFIX);
-    size_t words = ((size_t)chosen->function_count + 63) / 64;
-    chosen->magic = TTP_CHOSEN_MAGIC;
-    chosen->patch_version = TTP_PATCH_VERSION;
-    chosen->choice = ttp_chosen_number(patch->choice, module_path);
-    (void)snprintf(name, sizeof name, "%.*s-%016" PRIx64 TTP_CHOSEN_SUFFIX, length, plan_name,
-                   chosen->choice);
-    (void)tool_plan_put(patch->folder, name, (const uint8_t *)chosen, sizeof *chosen + 8 * words);
-    if (patch->leaves_unnamed) {
+    (void)snprintf(name, sizeof name, "%.*s-%016" PRIx64 "%s", length, plan_name,
+                   ttp_chosen_number(patch->choice, module_path), suffix);
+    (void)tool_plan_put(patch->folder, name, bytes, size_bytes);
+    if (patch->leaves_unnamed || patch->inlined) { /* names of copies are not kept */
         tool_grow((void **)&patch->passing, &patch->passing_capacity, patch->passing_count + 1,
                   sizeof *patch->passing);
         patch->passing[patch->passing_count++] = tool_copy_text(name, strlen(name));
     }
+}
+
+static void put_chosen(struct tool_record_patch *patch, const char *plan_name,
+                       const char *module_path, struct ttp_chosen_head *chosen)
+{
+    size_t words = ((size_t)chosen->function_count + 63) / 64;
+    chosen->magic = TTP_CHOSEN_MAGIC;
+    chosen->patch_version = TTP_PATCH_VERSION;
+    chosen->choice = ttp_chosen_number(patch->choice, module_path);
+    put(patch, plan_name, module_path, TTP_CHOSEN_SUFFIX, chosen, sizeof *chosen + 8 * words);
+}
+
+/* It is there before the choice is, which the runtime waits for. Whether any is chosen. */
+static bool make_inlined(struct tool_record_patch *patch, const struct tool_patch_given *given,
+                         const char *path, const uint64_t *chosen)
+{
+    struct tool_patch_given inlined = {0};
+    struct tool_patch_copy *copies;
+    size_t count = tool_record_patch_copies(patch, given, path, &copies);
+    bool is_made =
+        count != 0 && tool_patch_inlined_give(path, chosen, copies, count, &inlined) == NULL;
+    if (is_made)
+        put(patch, given->name, path, TTP_INLINED_SUFFIX, inlined.bytes, inlined.size_bytes);
+    tool_patch_given_close(&inlined);
+    free(copies);
+    return is_made;
 }
 
 static void put_none(struct tool_record_patch *patch, const char *plan_name,
@@ -189,6 +256,10 @@ static void make_plan(void *context, const char *module_path)
         }
         if (patch->only == NULL)
             tool_record_patch_each(patch, &given, module_path, choose, &bits);
+        if (patch->inlined && make_inlined(patch, &given, module_path, bits.words)) {
+            chosen->flags = TTP_CHOSEN_INLINED;
+            bits.is_any = true;
+        }
         if (bits.is_any)
             put_chosen(patch, given.name, module_path, chosen);
         else
@@ -207,10 +278,11 @@ static uint64_t go_on(uint64_t choice, const struct tool_patterns *patterns)
 
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into)
 {
-    struct tool_symbols_options symbols = {.no_lines = true};
+    struct tool_symbols_options symbols = {.no_lines = !patch->inlined};
     if (!tool_record_patch_is_given(patch))
         return true;
     tool_debug_files_apply(patch->debug, &symbols);
+    tool_record_copies_open(&patch->copies);
     patch->folder = tool_plan_cache_path();
     if (patch->folder == NULL && patch->only != NULL) { /* nobody asked for it */
         tool_message("'%s' has no hooks, and cannot be patched: no folder for plans below ~/.cache "
@@ -230,6 +302,7 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
         patch->choice = ttp_chosen_number(patch->choice, patch->debug->folders[i]);
     if (patch->only != NULL)
         patch->choice = ttp_chosen_number(patch->choice, patch->only);
+    patch->choice = ttp_chosen_number(patch->choice, patch->inlined ? "inlined" : "");
     patch->choice |= 1; /* 0 is none */
     patch->symbols = tool_symbols_open(&symbols);
     (void)tool_symbols_start(patch->symbols);
@@ -323,7 +396,7 @@ static void say_by_itself(const struct tool_record_patch *patch, const ttape_pat
 void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_recording *recording)
 {
     ttape_patch_counts counts;
-    char left[64] = "", hooked[64] = "", modules[SAID_BYTES];
+    char left[64] = "", hooked[64] = "", inlined[96] = "", modules[SAID_BYTES];
     size_t count = 0;
     if (!tool_record_patch_is_given(patch))
         return;
@@ -332,7 +405,7 @@ void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_re
         say_by_itself(patch, &counts);
         return;
     }
-    if (counts.functions + counts.functions_left + counts.hooked == 0) {
+    if (counts.functions + counts.functions_left + counts.hooked + counts.inlined == 0) {
         tool_message(
             "no function was patched: %s",
             counts.modules_left != 0
@@ -344,13 +417,18 @@ void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_re
         (void)snprintf(left, sizeof left, ", %" PRIu64 " cannot be", counts.functions_left);
     if (counts.hooked != 0)
         (void)snprintf(hooked, sizeof hooked, ", %" PRIu64 " record themselves", counts.hooked);
+    if (counts.inlined != 0)
+        (void)snprintf(inlined, sizeof inlined,
+                       "; and %" PRIu64 " copies of inlined ones, whose ends are not seen",
+                       counts.inlined);
     if (patch->module->count != 0)
         list_modules(recording, modules, sizeof modules, &count);
     if (count > 1)
-        tool_message("%" PRIu64 " functions of %zu modules were patched%s%s: %s", counts.functions,
-                     count, left, hooked, modules);
+        tool_message("%" PRIu64 " functions of %zu modules were patched%s%s: %s%s",
+                     counts.functions, count, left, hooked, modules, inlined);
     else
-        tool_message("%" PRIu64 " functions were patched%s%s", counts.functions, left, hooked);
+        tool_message("%" PRIu64 " functions were patched%s%s%s", counts.functions, left, hooked,
+                     inlined);
 }
 
 /* A program that has one mapped keeps it. */
@@ -373,6 +451,8 @@ void tool_record_patch_close(struct tool_record_patch *patch)
         remove_passing(patch);
     tool_record_rules_close(&patch->rules);
     tool_symbols_close(patch->symbols);
+    if (tool_record_patch_is_given(patch))
+        tool_record_copies_close(&patch->copies);
     free(patch->folder);
     free(patch->only);
 }

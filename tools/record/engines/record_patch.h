@@ -8,6 +8,7 @@
 #include <tracetape/recording.h>
 
 #include "tools/binary/patch_file.h"
+#include "tools/record/engines/record_copies.h"
 #include "tools/record/record_rules.h"
 #include "tools/symbols/debug_files.h"
 #include "tools/symbols/symbols.h"
@@ -27,6 +28,8 @@ struct tool_record_patch {
     size_t passing_count, passing_capacity;
     bool leaves_unnamed; /* of the module that is being named */
     uint64_t choice;
+    bool inlined;                     /* copies of inlined functions, too */
+    struct tool_record_copies copies; /* that are patched */
 };
 
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */
@@ -50,6 +53,10 @@ void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_p
                             const char *path, tool_record_take_function take, void *context);
 /* What was patched, by module, for the metadata; before the recording is finished. */
 void tool_record_patch_keep(const struct tool_record_patch *patch, ttape_recording *recording);
+/* Where the chosen copies of inlined functions are, range by range; *copies is to be freed. */
+size_t tool_record_patch_copies(struct tool_record_patch *patch,
+                                const struct tool_patch_given *given, const char *path,
+                                struct tool_patch_copy **copies);
 /* One line at the end, where it was asked for. */
 void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_recording *recording);
 void tool_record_patch_close(struct tool_record_patch *patch);

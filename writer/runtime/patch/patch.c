@@ -238,6 +238,7 @@ struct plans {
     const struct ttp_plan_head *calls;
     const struct ttp_patch_head *patch;
     const struct ttp_chosen_head *chosen;
+    const struct ttp_patch_head *inlined;
 };
 
 static bool is_chosen(const struct plans *plans)
@@ -257,6 +258,9 @@ static bool map_plans(struct plans *plans, const struct ttp_plan_name *name)
         ttp_chosen_unmap(plans->chosen);
         plans->chosen = NULL;
     }
+    if (plans->patch != NULL && plans->chosen != NULL && plans->inlined == NULL &&
+        (plans->chosen->flags & TTP_CHOSEN_INLINED) != 0)
+        plans->inlined = ttp_inlined_plan_map(name, plans->path);
     return (!plans->wants_calls || plans->calls != NULL) &&
            (!plans->wants_probes ||
             (plans->chosen != NULL && (plans->patch != NULL || !is_chosen(plans))));
@@ -307,6 +311,7 @@ static bool see_functions(const struct patching *p, const struct plans *plans)
                                         .plan = plans->patch,
                                         .chosen = plans->chosen,
                                         .path = plans->path,
+                                        .inlined = plans->inlined,
                                         .calls = p->plan,
                                         .file = p->file};
     if (plans->chosen == NULL ||
@@ -314,6 +319,8 @@ static bool see_functions(const struct patching *p, const struct plans *plans)
         ttp_count_more(&ttp_arena.head.unpatched_modules, 1);
     else if (is_chosen(plans))
         is_any = ttp_probes_patch(&wish);
+    if (plans->inlined != NULL)
+        ttp_patch_plan_unmap(plans->inlined);
     if (plans->chosen != NULL)
         ttp_chosen_unmap(plans->chosen);
     if (plans->patch != NULL)

@@ -34,7 +34,7 @@ struct ttp_probe_stub {
 /* By (place in the stub - hook_at + TTP_PROBE_MIDDLE): how far the stack pointer is below the
  * program's, and how many bytes of the stub so far are none of the window's. Read-only in use. */
 struct ttp_probe_data {
-    uint64_t enter, exit;
+    uint64_t enter, exit, inlined;
     uint8_t lower[TTP_PROBE_DISTANCE], added[TTP_PROBE_DISTANCE];
     uint8_t unwind_head[20], unwind[TTP_UNWIND_BYTES];
 };
@@ -57,9 +57,13 @@ void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp);
 /* probe_entry.c: what stubs call; all registers and flags stay as they are. */
 void ttp_probe_enter_entry(void);
 void ttp_probe_exit_entry(void);
+void ttp_probe_inlined_entry(void);
 
 /* probe_plan.c: NULL: there is none that can be used. */
 const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_plan_name *name);
+/* Of copies of inlined functions that are chosen. */
+const struct ttp_patch_head *ttp_inlined_plan_map(const struct ttp_plan_name *name,
+                                                  const char *path);
 void ttp_patch_plan_unmap(const struct ttp_patch_head *plan);
 /* Behind its head a bit for each function, unless none is chosen. `path`: of the module. */
 const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_plan_name *name, const char *path);
@@ -73,9 +77,10 @@ struct ttp_probe_wish {
     const struct ttp_module_seen *module;
     const struct ttp_patch_head *plan;
     const struct ttp_chosen_head *chosen;
-    const char *path;                  /* of the module */
-    const struct ttp_plan_head *calls; /* of system calls that were patched before; or NULL */
-    long file;                         /* of the module */
+    const char *path;                     /* of the module */
+    const struct ttp_patch_head *inlined; /* or NULL */
+    const struct ttp_plan_head *calls;    /* of system calls that were patched before; or NULL */
+    long file;                            /* of the module */
 };
 bool ttp_probes_patch(const struct ttp_probe_wish *wish);
 

@@ -1,7 +1,8 @@
 /* Between a probe's stub and the hook. A stub has skipped the 128 bytes below the program's stack
  * pointer, put rdi there, and the function's address into rdi:
  *
- *     P        the return address of the function: the program's stack pointer
+ *     P        the program's stack pointer: the return address of the function, or where the frame
+ *              ends that an inlined one is in
  *     P - 136  its rdi
  *     P - 144  back into the stub
  *     P - 224  all that a call may change, and rbp: rax, flags, rcx, rdx, rsi, r8 .. r11, rbp
@@ -42,4 +43,5 @@
                                                             ", . - " name "\n\t"
 
 __asm__(".text\n\t" ENTRY("ttp_probe_enter_entry", "ttp_probe_enter")
-            ENTRY("ttp_probe_exit_entry", "ttp_probe_exit"));
+            ENTRY("ttp_probe_exit_entry", "ttp_probe_exit")
+                ENTRY("ttp_probe_inlined_entry", "ttp_probe_inlined"));

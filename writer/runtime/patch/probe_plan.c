@@ -15,11 +15,12 @@ static bool check_window(const struct ttp_patch_head *head, const struct ttp_pat
 {
     uint64_t moved = (uint64_t)probe->before_bytes + probe->after_bytes;
     bool is_near = probe->jump != probe->window; /* the jump is in a host, who has an exit */
-    if (is_near && (probe->kind == TTP_PATCH_ENTRY || probe->kind == TTP_PATCH_HOST))
+    if (is_near && probe->kind != TTP_PATCH_RETURN && probe->kind != TTP_PATCH_TAIL &&
+        probe->kind != TTP_PATCH_TAIL_IF)
         return false;
     return probe->window_bytes >= (is_near ? TTP_PATCH_SHORT_MIN : TTP_PLAN_WINDOW_MIN) &&
            probe->window_bytes <= TTP_PLAN_WINDOW_MAX && moved <= TTP_PATCH_MOVED_MAX &&
-           probe->kind <= TTP_PATCH_HOST && probe->condition < 16 &&
+           probe->kind <= TTP_PATCH_INLINED && probe->condition < 16 &&
            probe->window >= head->code_start &&
            (uint64_t)probe->window + probe->window_bytes <= head->code_end &&
            (uint64_t)probe->bytes + probe->window_bytes + moved <= head->byte_count &&
@@ -44,28 +45,28 @@ static bool check_functions(const struct ttp_patch_head *head)
 {
     const struct ttp_patch_function *functions = ttp_plan_at(head, head->functions_at);
     const struct ttp_patch_probe *probes = ttp_plan_at(head, head->probes_at);
-    uint32_t next = 0;
+    bool is_inlined = head->magic == TTP_INLINED_MAGIC;
+    uint32_t next = 0, first = is_inlined ? TTP_PATCH_INLINED : TTP_PATCH_ENTRY;
     for (uint32_t i = 0; i < head->function_count; i++) {
         const struct ttp_patch_function *function = &functions[i];
         if (function->first_probe != next || function->probe_count == 0 ||
-            function->probe_count > head->probe_count - next ||
-            probes[next].kind != TTP_PATCH_ENTRY)
+            function->probe_count > head->probe_count - next || probes[next].kind != first)
             return false;
         for (uint32_t end = next + function->probe_count; next < end; next++)
-            if (probes[next].function != i)
+            if (probes[next].function != i ||
+                (probes[next].kind == TTP_PATCH_INLINED) != is_inlined)
                 return false;
     }
     return next == head->probe_count;
 }
 
-static bool check(const struct ttp_patch_head *head, uint64_t size,
+static bool check(const struct ttp_patch_head *head, uint64_t size, uint64_t magic,
                   const struct ttp_module_seen *module)
 {
-    if (size < sizeof(*head) || head->magic != TTP_PATCH_MAGIC ||
-        head->version != TTP_PATCH_VERSION || head->head_bytes != sizeof(*head) ||
-        head->total_bytes != size || head->build_id_bytes != module->build_id_size ||
-        head->machine != 62 || head->code_start > head->code_end ||
-        head->function_count > TTP_PATCH_FUNCTIONS_MAX ||
+    if (size < sizeof(*head) || head->magic != magic || head->version != TTP_PATCH_VERSION ||
+        head->head_bytes != sizeof(*head) || head->total_bytes != size ||
+        head->build_id_bytes != module->build_id_size || head->machine != 62 ||
+        head->code_start > head->code_end || head->function_count > TTP_PATCH_FUNCTIONS_MAX ||
         head->probe_count > TTP_PATCH_PROBES_MAX ||
         !ttp_is_same(head->build_id, module->build_id, module->build_id_size))
         return false;
@@ -82,17 +83,23 @@ static bool check(const struct ttp_patch_head *head, uint64_t size,
     return true;
 }
 
-const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_plan_name *name)
+static const struct ttp_patch_head *map(const struct ttp_plan_name *name, const char *suffix,
+                                        uint64_t magic)
 {
     char path[TTP_PLAN_PATH_BYTES];
     uint64_t size_bytes;
-    if (!ttp_plan_path(path, name, TTP_PATCH_SUFFIX))
+    if (!ttp_plan_path(path, name, suffix))
         return NULL;
     const struct ttp_patch_head *head = ttp_plan_file_map(path, TTP_PATCH_BYTES_MAX, &size_bytes);
-    if (head == NULL || check(head, size_bytes, name->module))
+    if (head == NULL || check(head, size_bytes, magic, name->module))
         return head;
     ttp_plan_file_unmap(head, size_bytes);
     return NULL;
+}
+
+const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_plan_name *name)
+{
+    return map(name, TTP_PATCH_SUFFIX, TTP_PATCH_MAGIC);
 }
 
 void ttp_patch_plan_unmap(const struct ttp_patch_head *plan)
@@ -102,6 +109,31 @@ void ttp_patch_plan_unmap(const struct ttp_patch_head *plan)
 
 /* -- the choice -- */
 
+/* "-0123456789abcdef.chosen" */
+#define CHOICE_SUFFIX_BYTES (1 + CHOICE_DIGITS + sizeof(TTP_INLINED_SUFFIX))
+_Static_assert(sizeof(TTP_CHOSEN_SUFFIX) <= sizeof(TTP_INLINED_SUFFIX), "the longer one");
+static uint64_t put_choice(char suffix[CHOICE_SUFFIX_BYTES], const char *module_path,
+                           const char *ending)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t choice = ttp_chosen_number(ttp_arena.head.patch_choice, module_path);
+    uint32_t at = 0;
+    suffix[at++] = '-';
+    for (uint32_t i = 0; i < CHOICE_DIGITS; i++)
+        suffix[at++] = digits[choice >> (60 - 4 * i) & 15];
+    while ((suffix[at++] = *ending++) != '\0')
+        continue;
+    return choice;
+}
+
+const struct ttp_patch_head *ttp_inlined_plan_map(const struct ttp_plan_name *name,
+                                                  const char *module_path)
+{
+    char suffix[CHOICE_SUFFIX_BYTES];
+    (void)put_choice(suffix, module_path, TTP_INLINED_SUFFIX);
+    return map(name, suffix, TTP_INLINED_MAGIC);
+}
+
 static uint64_t chosen_bytes(uint32_t function_count)
 {
     return sizeof(struct ttp_chosen_head) + ((uint64_t)function_count + 63) / 64 * 8;
@@ -110,13 +142,8 @@ static uint64_t chosen_bytes(uint32_t function_count)
 const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_plan_name *name,
                                              const char *module_path)
 {
-    static const char digits[] = "0123456789abcdef";
-    char path[TTP_PLAN_PATH_BYTES], suffix[1 + CHOICE_DIGITS + sizeof(TTP_CHOSEN_SUFFIX)] = "-";
-    uint64_t size_bytes, choice = ttp_chosen_number(ttp_arena.head.patch_choice, module_path);
-    for (uint32_t i = 0; i < CHOICE_DIGITS; i++)
-        suffix[1 + i] = digits[choice >> (60 - 4 * i) & 15];
-    for (uint32_t i = 0; i < sizeof(TTP_CHOSEN_SUFFIX); i++)
-        suffix[1 + CHOICE_DIGITS + i] = TTP_CHOSEN_SUFFIX[i];
+    char path[TTP_PLAN_PATH_BYTES], suffix[CHOICE_SUFFIX_BYTES];
+    uint64_t size_bytes, choice = put_choice(suffix, module_path, TTP_CHOSEN_SUFFIX);
     if (!ttp_plan_path(path, name, suffix))
         return NULL;
     const struct ttp_chosen_head *head =

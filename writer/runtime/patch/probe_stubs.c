@@ -21,8 +21,9 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
 {
     const struct ttp_patch_probe *probe = site->probe;
     struct ttp_code_put w = {.at = stub->code, .end = stub->code + sizeof(stub->code)};
-    bool is_entry = probe->kind == TTP_PATCH_ENTRY, is_if = probe->kind == TTP_PATCH_TAIL_IF;
-    bool is_host = probe->kind == TTP_PATCH_HOST;
+    bool is_if = probe->kind == TTP_PATCH_TAIL_IF, is_host = probe->kind == TTP_PATCH_HOST;
+    bool is_inlined = probe->kind == TTP_PATCH_INLINED;
+    bool is_entry = probe->kind == TTP_PATCH_ENTRY || is_inlined;
     uint8_t *over = NULL;
     ttp_put_moved(&w, &site->moved, 0, probe->before_bytes);
     if (is_if) {
@@ -33,7 +34,11 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
     stub->window = site->moved.bias + probe->window - TTP_PROBE_HEAD;
     stub->hook_at = is_host ? TTP_PROBE_BYTES - 1 : (uint8_t)(w.at - (uint8_t *)stub);
     if (!is_host)
-        put_hook(&w, is_entry ? &data->enter : &data->exit, site->function);
+        put_hook(&w,
+                 is_inlined ? &data->inlined
+                 : is_entry ? &data->enter
+                            : &data->exit,
+                 site->function);
     ttp_put_moved(&w, &site->moved, probe->before_bytes, probe->after_bytes);
     if (is_if && !w.failed)
         over[-1] = (uint8_t)(w.at - over);
@@ -133,6 +138,7 @@ void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t st
 {
     data->enter = (uintptr_t)ttp_probe_enter_entry;
     data->exit = (uintptr_t)ttp_probe_exit_entry;
+    data->inlined = (uintptr_t)ttp_probe_inlined_entry;
     fill_distances(data);
     ttp_unwind_put(data->unwind_head, data->unwind, put_cie(data->unwind, data), stubs, stub_bytes);
 }

@@ -24,7 +24,7 @@ struct probing {
 static bool is_chosen(const struct probing *p, uint32_t function)
 {
     const uint64_t *bits = (const uint64_t *)(p->wish->chosen + 1);
-    return (bits[function / 64] >> function % 64 & 1) != 0;
+    return p->wish->chosen == NULL || (bits[function / 64] >> function % 64 & 1) != 0;
 }
 
 static bool is_entry_there(const struct probing *p, uint32_t function)
@@ -231,7 +231,6 @@ static bool fill_area(struct probing *p, uintptr_t memory, size_t bytes)
                                   .unwind_head = p->data->unwind_head};
     p->stubs = (struct ttp_probe_stub *)area.start;
     ttp_probe_data_fill(p->data, area.start, bytes - TTP_AREA_DATA);
-    take_calls(p);
     visit(p, make_stubs);
     visit(p, count_made);
     struct ttp_area *added;
@@ -245,33 +244,61 @@ static bool fill_area(struct probing *p, uintptr_t memory, size_t bytes)
     return is_any;
 }
 
+/* What the plan of p->wish chooses; counts are 0 where nothing was changed. */
+static void patch(struct probing *p)
+{
+    const struct ttp_patch_head *plan = p->wish->plan;
+    p->functions = ttp_plan_at(plan, plan->functions_at);
+    p->probes = ttp_plan_at(plan, plan->probes_at);
+    count_chosen(p);
+    size_t bytes = TTP_AREA_DATA + (size_t)p->stub_count * TTP_PROBE_BYTES;
+    bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    uintptr_t memory =
+        p->stub_count == 0 || p->taken == NULL ? 0 : ttp_map_near(p->wish->module, bytes);
+    bool is_done = memory != 0 && fill_area(p, memory, bytes);
+    if (memory != 0 && !is_done)
+        ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
+    if (!is_done)
+        p->entries = p->exits = p->exits_left = 0;
+}
+
+/* Behind the functions, whose windows are taken. Whether any was patched. */
+static bool patch_inlined(const struct probing *functions)
+{
+    const struct ttp_patch_head *plan = functions->wish->plan, *inlined = functions->wish->inlined;
+    struct ttp_probe_wish wish = *functions->wish;
+    struct probing p = {
+        .wish = &wish, .has_shadow_stack = functions->has_shadow_stack, .taken = functions->taken};
+    if (inlined == NULL || inlined->code_start != plan->code_start ||
+        inlined->code_end != plan->code_end)
+        return false;
+    wish.plan = inlined;
+    wish.chosen = NULL;
+    patch(&p);
+    ttp_count_more(&ttp_arena.head.patched_inlined, p.entries);
+    ttp_count_more(&ttp_arena.head.unpatched_inlined, p.chosen - p.entries);
+    return p.entries != 0;
+}
+
 bool ttp_probes_patch(const struct ttp_probe_wish *wish)
 {
     const struct ttp_patch_head *plan = wish->plan;
-    struct probing p = {.wish = wish,
-                        .has_shadow_stack = has_shadow_stack(),
-                        .functions = ttp_plan_at(plan, plan->functions_at),
-                        .probes = ttp_plan_at(plan, plan->probes_at)};
-    count_chosen(&p);
+    struct probing p = {.wish = wish, .has_shadow_stack = has_shadow_stack()};
     size_t taken_bytes = ((size_t)(plan->code_end - plan->code_start) / 64 + 1) * sizeof(uint64_t);
     long taken = ttp_room_map(taken_bytes);
-    p.taken = (uint64_t *)taken;
-    size_t bytes = TTP_AREA_DATA + (size_t)p.stub_count * TTP_PROBE_BYTES;
-    bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
-    uintptr_t memory =
-        p.stub_count == 0 || ttp_failed(taken) ? 0 : ttp_map_near(wish->module, bytes);
-    bool is_done = memory != 0 && fill_area(&p, memory, bytes);
-    if (memory != 0 && !is_done)
-        ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
-    if (!ttp_failed(taken))
-        ttp_room_unmap((void *)taken, taken_bytes);
-    ttp_count_more(&ttp_arena.head.patched_functions, is_done ? p.entries : 0);
-    ttp_count_more(&ttp_arena.head.patched_exits, is_done ? p.exits : 0);
-    ttp_count_more(&ttp_arena.head.unpatched_functions, p.chosen - (is_done ? p.entries : 0));
-    ttp_count_more(&ttp_arena.head.unpatched_exits, is_done ? p.exits_left : 0);
+    p.taken = ttp_failed(taken) ? NULL : (uint64_t *)taken;
+    if (p.taken != NULL)
+        take_calls(&p);
+    patch(&p);
+    bool has_inlined = patch_inlined(&p);
+    if (p.taken != NULL)
+        ttp_room_unmap(p.taken, taken_bytes);
+    ttp_count_more(&ttp_arena.head.patched_functions, p.entries);
+    ttp_count_more(&ttp_arena.head.patched_exits, p.exits);
+    ttp_count_more(&ttp_arena.head.unpatched_functions, p.chosen - p.entries);
+    ttp_count_more(&ttp_arena.head.unpatched_exits, p.exits_left);
     ttp_count_more(&ttp_arena.head.hooked_functions, p.hooked);
     if (p.chosen != 0)
-        ttp_note_patched(wish->path, is_done ? p.entries : 0, is_done ? p.exits : 0,
-                         p.chosen - (is_done ? p.entries : 0));
-    return is_done;
+        ttp_note_patched(wish->path, p.entries, p.exits, p.chosen - p.entries);
+    return p.entries != 0 || has_inlined;
 }

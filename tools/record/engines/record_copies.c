@@ -1,0 +1,97 @@
+#define _GNU_SOURCE /* asprintf */
+#include "tools/record/engines/record_copies.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/binary/elf_head.h"
+#include "tools/command/tool.h"
+
+struct tool_record_copy {
+    uint8_t build_id[TOOL_BUILD_ID_BYTES_MAX]; /* zero-padded */
+    uint64_t elf_address;
+    size_t number; /* in the order in which they came */
+    char *name, *file;
+    uint32_t line;
+};
+
+void tool_record_copies_open(struct tool_record_copies *copies)
+{
+    *copies = (struct tool_record_copies){.is_sorted = true};
+    (void)pthread_mutex_init(&copies->lock, NULL);
+}
+
+static struct tool_record_copy key_of(ttape_string build_id, uint64_t elf_address)
+{
+    struct tool_record_copy key = {.elf_address = elf_address};
+    size_t size_bytes =
+        build_id.size_bytes < sizeof key.build_id ? build_id.size_bytes : sizeof key.build_id;
+    if (size_bytes > 0)
+        memcpy(key.build_id, build_id.data, size_bytes);
+    return key;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct tool_record_copy *one = a, *other = b;
+    int order = memcmp(one->build_id, other->build_id, sizeof one->build_id);
+    return order != 0
+               ? order
+               : (one->elf_address > other->elf_address) - (one->elf_address < other->elf_address);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct tool_record_copy *one = a, *other = b;
+    int order = compare_places(a, b);
+    return order != 0 ? order : (one->number > other->number) - (one->number < other->number);
+}
+
+void tool_record_copies_add(struct tool_record_copies *copies, ttape_string build_id,
+                            uint64_t elf_address, ttape_string name, ttape_string file,
+                            uint32_t line)
+{
+    struct tool_record_copy added = key_of(build_id, elf_address);
+    if (asprintf(&added.name, "%.*s [inlined]", (int)name.size_bytes, name.data) < 0)
+        tool_out_of_memory();
+    added.file = tool_copy_text(file.data, file.size_bytes);
+    added.line = line;
+    (void)pthread_mutex_lock(&copies->lock);
+    added.number = copies->count;
+    tool_grow((void **)&copies->items, &copies->capacity, copies->count + 1, sizeof added);
+    copies->items[copies->count++] = added;
+    copies->is_sorted = false;
+    (void)pthread_mutex_unlock(&copies->lock);
+}
+
+bool tool_record_copies_find(struct tool_record_copies *copies, ttape_string build_id,
+                             uint64_t elf_address, ttape_site *site)
+{
+    struct tool_record_copy key = key_of(build_id, elf_address), *found = NULL;
+    (void)pthread_mutex_lock(&copies->lock);
+    if (!copies->is_sorted)
+        qsort(copies->items, copies->count, sizeof key, compare);
+    copies->is_sorted = true;
+    if (copies->count > 0)
+        found = bsearch(&key, copies->items, copies->count, sizeof key, compare_places);
+    while (found != NULL && found > copies->items && compare_places(found - 1, found) == 0)
+        found--;
+    if (found != NULL) {
+        site->symbol = (ttape_string){found->name, strlen(found->name)};
+        site->file = (ttape_string){found->file, strlen(found->file)};
+        site->line = found->line;
+    }
+    (void)pthread_mutex_unlock(&copies->lock);
+    return found != NULL;
+}
+
+void tool_record_copies_close(struct tool_record_copies *copies)
+{
+    for (size_t i = 0; i < copies->count; i++) {
+        free(copies->items[i].name);
+        free(copies->items[i].file);
+    }
+    free(copies->items);
+    (void)pthread_mutex_destroy(&copies->lock);
+}

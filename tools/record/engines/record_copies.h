@@ -1,0 +1,33 @@
+/* Which inlined function a copy is of that was patched: several may be entered at one address, and
+ * the name is that of the one that was chosen. Plans are made and names are asked for in different
+ * threads. */
+#ifndef TOOL_RECORD_COPIES_H
+#define TOOL_RECORD_COPIES_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tracetape/types.h>
+
+struct tool_record_copy; /* one of them */
+
+struct tool_record_copies {
+    pthread_mutex_t lock;
+    struct tool_record_copy *items; /* sorted by module, address */
+    size_t count, capacity;
+    bool is_sorted;
+};
+
+void tool_record_copies_open(struct tool_record_copies *copies);
+/* Of several at one address the first is kept. */
+void tool_record_copies_add(struct tool_record_copies *copies, ttape_string build_id,
+                            uint64_t elf_address, ttape_string name, ttape_string file,
+                            uint32_t line);
+/* False: none is known to be there. What it fills in lives until close. */
+bool tool_record_copies_find(struct tool_record_copies *copies, ttape_string build_id,
+                             uint64_t elf_address, ttape_site *site);
+void tool_record_copies_close(struct tool_record_copies *copies);
+
+#endif
