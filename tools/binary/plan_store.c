@@ -127,6 +127,18 @@ const char *tool_plan_put(const char *folder, const char *name, const uint8_t *p
     return done ? NULL : "its plan cannot be written";
 }
 
+bool tool_plan_head_read(int folder, const char *name, void *head, size_t head_bytes)
+{
+    struct stat status;
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool is_read = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                   status.st_uid == geteuid() && tool_elf_read_exactly(fd, 0, head, head_bytes);
+    close(fd);
+    return is_read;
+}
+
 uint8_t *tool_plan_read(int folder, const char *name, uint64_t most, size_t *size_bytes)
 {
     struct stat status;

@@ -17,6 +17,8 @@ bool tool_plan_write(int folder, const char *name, const uint8_t *plan, size_t s
 /* The same, by the folder's path. Returns NULL, or why not. */
 const char *tool_plan_put(const char *folder, const char *name, const uint8_t *plan,
                           size_t size_bytes);
+/* Reads what a file of ours begins with. False: there is none, or it has less. */
+bool tool_plan_head_read(int folder, const char *name, void *head, size_t head_bytes);
 /* Reads a file of ours from a folder into memory of malloc; NULL: there is none, or it has more
  * than `most` bytes. What is in it is not looked at. */
 uint8_t *tool_plan_read(int folder, const char *name, uint64_t most, size_t *size_bytes);

@@ -186,24 +186,28 @@ bool tool_child_send(int fd, const void *data, size_t size_bytes, uint64_t deadl
     return true;
 }
 
-bool tool_child_receive(int fd, void *data, size_t size_bytes, uint64_t deadline_ms)
+size_t tool_child_receive_more(int fd, void *data, size_t least, size_t room, uint64_t deadline_ms)
 {
-    char *at = data;
-    while (size_bytes > 0) {
-        ssize_t got = recv(fd, at, size_bytes, MSG_DONTWAIT);
+    size_t size_bytes = 0;
+    while (size_bytes < least) {
+        ssize_t got = recv(fd, (char *)data + size_bytes, room - size_bytes, MSG_DONTWAIT);
         if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             if (!wait_for(fd, POLLIN, deadline_ms))
-                return false;
+                return size_bytes;
             continue;
         }
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0) {
             errno = got == 0 ? EPIPE : errno;
-            return false;
+            return size_bytes;
         }
-        at += got;
-        size_bytes -= (size_t)got;
+        size_bytes += (size_t)got;
     }
-    return true;
+    return size_bytes;
+}
+
+bool tool_child_receive(int fd, void *data, size_t size_bytes, uint64_t deadline_ms)
+{
+    return tool_child_receive_more(fd, data, size_bytes, size_bytes, deadline_ms) == size_bytes;
 }

@@ -28,6 +28,9 @@ void tool_child_limit(int what, uint64_t value);
  * clock; 0: none. When it is over, tool_child_receive returns false with errno ETIMEDOUT. */
 bool tool_child_send(int fd, const void *data, size_t size_bytes, uint64_t deadline_ms);
 bool tool_child_receive(int fd, void *data, size_t size_bytes, uint64_t deadline_ms);
+/* The same, and what else is there, up to `room`: how many bytes came; fewer than `least`: the
+ * other side is gone, or the deadline is over. */
+size_t tool_child_receive_more(int fd, void *data, size_t least, size_t room, uint64_t deadline_ms);
 uint64_t tool_child_now_ms(void);
 
 #endif

@@ -19,6 +19,7 @@
 #define INLINED_MAX       4000000u            /* that a helper may tell of one module */
 #define INLINED_BYTES_MAX ((uint64_t)1 << 29) /* of their names and files */
 
+#define AHEAD_BYTES             32768u
 #define DEFAULT_TIMEOUT_SECONDS 60u
 #define DEFAULT_MEMORY_BYTES    (2ull << 30)
 #define DEATHS_MAX              64u /* after so many helpers, no new one */
@@ -51,6 +52,10 @@ struct tool_symbols {
     size_t slot_count;
     uint64_t secret; /* of the hash */
     char name[TOOL_WIRE_NAME_MAX], file[TOOL_WIRE_FILE_MAX];
+    /* What that helper has sent, and nobody has asked for yet: answers come by the thousand. */
+    uint32_t ahead_generation;
+    size_t ahead_at, ahead_end;
+    char ahead[AHEAD_BYTES];
 };
 
 struct tool_symbols *tool_symbols_open(const struct tool_symbols_options *options)
@@ -136,13 +141,43 @@ static void give_up(struct tool_symbols *symbols, struct tool_symbols_module *mo
     }
 }
 
+static size_t ahead_of(struct tool_symbols *symbols)
+{
+    if (symbols->ahead_generation != symbols->generation)
+        symbols->ahead_at = symbols->ahead_end = 0;
+    symbols->ahead_generation = symbols->generation;
+    return symbols->ahead_end - symbols->ahead_at;
+}
+
+static bool receive(struct tool_symbols *symbols, void *data, size_t size_bytes,
+                    uint64_t deadline_ms)
+{
+    char *to = data;
+    while (size_bytes > 0) {
+        size_t there = ahead_of(symbols), part = there < size_bytes ? there : size_bytes;
+        memcpy(to, symbols->ahead + symbols->ahead_at, part);
+        symbols->ahead_at += part;
+        to += part;
+        size_bytes -= part;
+        if (size_bytes == 0)
+            break;
+        symbols->ahead_at = 0;
+        symbols->ahead_end = tool_child_receive_more(symbols->helper.fd, symbols->ahead, 1,
+                                                     sizeof symbols->ahead, deadline_ms);
+        if (symbols->ahead_end == 0)
+            return false;
+    }
+    return true;
+}
+
 /* Sends a request to a helper that may have died since the last one, of no fault of this
  * module's. */
 static bool send_request(struct tool_symbols *symbols, const struct tool_wire_request *request,
                          uint64_t deadline_ms)
 {
     char byte;
-    bool alive = !tool_child_receive(symbols->helper.fd, &byte, 1, 1) && errno == ETIMEDOUT;
+    bool alive = ahead_of(symbols) == 0 && !tool_child_receive(symbols->helper.fd, &byte, 1, 1) &&
+                 errno == ETIMEDOUT;
     return alive && tool_child_send(symbols->helper.fd, request, sizeof(*request), deadline_ms);
 }
 
@@ -199,7 +234,7 @@ static bool ask_to_open(struct tool_symbols *symbols, struct tool_symbols_module
     if (symbols->helper.pid == 0 ||
         !tool_child_send(symbols->helper.fd, module->build_id, request.count, deadline_ms) ||
         !tool_child_send(symbols->helper.fd, module->file, path_bytes, deadline_ms) ||
-        !tool_child_receive(symbols->helper.fd, opened, sizeof(*opened), deadline_ms)) {
+        !receive(symbols, opened, sizeof(*opened), deadline_ms)) {
         give_up(symbols, module, errno);
         return false;
     }
@@ -430,7 +465,7 @@ static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
                         struct tool_symbol *found)
 {
     struct tool_wire_found wire;
-    if (!tool_child_receive(symbols->helper.fd, &wire, sizeof(wire), deadline_ms))
+    if (!receive(symbols, &wire, sizeof(wire), deadline_ms))
         return false;
     if (wire.name_bytes > TOOL_WIRE_NAME_MAX || wire.file_bytes > TOOL_WIRE_FILE_MAX) {
         errno = EPROTO;
@@ -440,8 +475,8 @@ static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
                                   .file = {symbols->file, wire.file_bytes},
                                   .line = wire.line,
                                   .start = wire.start};
-    return tool_child_receive(symbols->helper.fd, symbols->name, wire.name_bytes, deadline_ms) &&
-           tool_child_receive(symbols->helper.fd, symbols->file, wire.file_bytes, deadline_ms);
+    return receive(symbols, symbols->name, wire.name_bytes, deadline_ms) &&
+           receive(symbols, symbols->file, wire.file_bytes, deadline_ms);
 }
 
 /* Sends a batch to a helper that has the module open. */
@@ -508,7 +543,7 @@ static bool take_inlined(struct tool_symbols *symbols, uint64_t deadline_ms,
                          struct tool_symbols_inlined *found)
 {
     struct tool_wire_inlined wire;
-    if (!tool_child_receive(symbols->helper.fd, &wire, sizeof(wire), deadline_ms))
+    if (!receive(symbols, &wire, sizeof(wire), deadline_ms))
         return false;
     if (wire.name_bytes > TOOL_WIRE_NAME_MAX || wire.file_bytes > TOOL_WIRE_FILE_MAX) {
         errno = EPROTO;
@@ -520,8 +555,8 @@ static bool take_inlined(struct tool_symbols *symbols, uint64_t deadline_ms,
                                            .name = {symbols->name, wire.name_bytes},
                                            .file = {symbols->file, wire.file_bytes},
                                            .line = wire.line};
-    return tool_child_receive(symbols->helper.fd, symbols->name, wire.name_bytes, deadline_ms) &&
-           tool_child_receive(symbols->helper.fd, symbols->file, wire.file_bytes, deadline_ms);
+    return receive(symbols, symbols->name, wire.name_bytes, deadline_ms) &&
+           receive(symbols, symbols->file, wire.file_bytes, deadline_ms);
 }
 
 bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols_module *module,

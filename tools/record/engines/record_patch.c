@@ -18,10 +18,11 @@
 #include "tools/record/engines/record_image.h"
 #include "writer/arena/patch_plan.h"
 
-#define SAID_BYTES 96u
-#define KEPT_BYTES 256u
-#define MORE_BYTES 48u                          /* two numbers, and words */
-#define HASH_START UINT64_C(0xcbf29ce484222325) /* FNV-1a */
+#define SAID_BYTES        96u
+#define KEPT_BYTES        256u
+#define MORE_BYTES        48u /* two numbers, and words */
+#define BESIDE_NAME_BYTES (2u * TOOL_PLAN_NAME_BYTES)
+#define HASH_START        UINT64_C(0xcbf29ce484222325) /* FNV-1a */
 
 bool tool_parse_record_patch(const char *text, void *into)
 {
@@ -37,7 +38,8 @@ bool tool_record_patch_is_given(const struct tool_record_patch *patch)
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command)
 {
     char *image = tool_record_loads(command) ? tool_record_image(command) : NULL;
-    if (image == NULL || tool_elf_has_hooks(image) || !tool_parse_record_patch(".", patch)) {
+    if (image == NULL || tool_elf_has_hooks(image) || !tool_parse_record_patch(".", patch) ||
+        patch->module->count != 0) { /* then these, as if it had been asked for */
         free(image);
         return;
     }
@@ -169,15 +171,21 @@ static void choose_all(struct tool_record_patch *patch, uint32_t count, struct b
         choose(bits, i, (ttape_string){"", 0}, true);
 }
 
-/* Puts what belongs to the choice beside the plan: BUILDID-CHOICE and a suffix. plan_name:
- * BUILDID.patch */
+/* BUILDID-CHOICE and a suffix; plan_name: BUILDID.patch */
+static void name_beside(char name[BESIDE_NAME_BYTES], const char *plan_name, uint64_t choice,
+                        const char *suffix)
+{
+    int length = (int)strlen(plan_name) - (int)strlen(TTP_PATCH_SUFFIX);
+    (void)snprintf(name, BESIDE_NAME_BYTES, "%.*s-%016" PRIx64 "%s", length, plan_name, choice,
+                   suffix);
+}
+
+/* Puts what belongs to the choice beside the plan. */
 static void put(struct tool_record_patch *patch, const char *plan_name, const char *module_path,
                 const char *suffix, const void *bytes, size_t size_bytes)
 {
-    char name[2 * TOOL_PLAN_NAME_BYTES];
-    int length = (int)strlen(plan_name) - (int)strlen(TTP_PATCH_SUFFIX);
-    (void)snprintf(name, sizeof name, "%.*s-%016" PRIx64 "%s", length, plan_name,
-                   ttp_chosen_number(patch->choice, module_path), suffix);
+    char name[BESIDE_NAME_BYTES];
+    name_beside(name, plan_name, ttp_chosen_number(patch->choice, module_path), suffix);
     (void)tool_plan_put(patch->folder, name, bytes, size_bytes);
     if (patch->leaves_unnamed || patch->inlined) { /* names of copies are not kept */
         tool_grow((void **)&patch->passing, &patch->passing_capacity, patch->passing_count + 1,
@@ -316,10 +324,35 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     return true;
 }
 
+/* Whether a plan and a choice of it are there, as they look from outside; who maps them looks
+ * closer, and asks for others where they are none. */
+static bool is_chosen_before(struct tool_record_patch *patch, const char *path)
+{
+    char name[TOOL_PLAN_NAME_BYTES], beside[BESIDE_NAME_BYTES];
+    struct stat status;
+    struct ttp_patch_head head = {0};
+    struct ttp_chosen_head chosen = {0};
+    int fd = -1, folder = open(patch->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0 && tool_plan_module_open(path, TTP_PATCH_SUFFIX, &fd, &status, name) == NULL) {
+        name_beside(beside, name, ttp_chosen_number(patch->choice, path), TTP_CHOSEN_SUFFIX);
+        (void)tool_plan_head_read(folder, name, &head, sizeof head);
+        (void)tool_plan_head_read(folder, beside, &chosen, sizeof chosen);
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    if (folder >= 0)
+        (void)close(folder);
+    patch->only_functions = head.function_count;
+    patch->only_patchable = head.entry_reasons[TTP_PATCH_CAN];
+    return head.magic == TTP_PATCH_MAGIC && head.version == TTP_PATCH_VERSION &&
+           chosen.magic == TTP_CHOSEN_MAGIC && chosen.patch_version == TTP_PATCH_VERSION &&
+           chosen.function_count == head.function_count && chosen.plan_bytes == head.total_bytes;
+}
+
 void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command)
 {
     char *path = tool_record_patch_is_given(patch) ? tool_record_image(command) : NULL;
-    if (path != NULL)
+    if (path != NULL && !is_chosen_before(patch, path))
         make_plan(patch, path);
     if (patch->symbols != NULL)
         tool_symbols_end_fetching(patch->symbols);
