@@ -115,7 +115,7 @@ def check_advice(of):
     done, counts = of.record(chosen=".")
     said = [line for line in done.said() if "stripped" in line]
     of.checks.equal(len(said), 1, f"lines on names: {said}")
-    of.checks.that("its functions are called program+0x" in said[0] and
+    of.checks.that("functions that it does not export are called program+0x" in said[0] and
                    "--debuginfod with DEBUGINFOD_URLS=https://" in said[0], "advice", said)
     shown = setting.tracetape("report", of.work / "run.ttape").out
     of.checks.that(counts and b" program+0x" in shown, "addresses", shown)
@@ -123,13 +123,28 @@ def check_advice(of):
     of.checks.that(b"no name matches" in done.err, "a name that is not there", done.err)
 
 
+def check_main(of):
+    """What the first code of a program calls has a name all the same."""
+    plain = (of.work / "program").read_bytes()
+    for compiler in ("gcc", "clang"):
+        for flags in ([], ["-no-pie"], ["-fcf-protection", "-O0"]):
+            if shutil.which(compiler) is None:
+                print(f"SKIPPED: no {compiler}")
+                continue
+            words(compiler, "-O2", *flags, "-s", "-o", "program", "program.c", cwd=of.work)
+            of.fresh()
+            _, counts = of.record(chosen="^main$")
+            of.checks.equal(counts, {"main": 1}, f"main, {compiler} {flags}")
+    (of.work / "program").write_bytes(plain)
+
+
 def check_packaged(of):
     """What dpkg brought is found in its lists."""
     if not Path("/var/lib/dpkg/info/coreutils.list").exists():
         print("SKIPPED: no dpkg")
         return
-    done = setting.tracetape("record", "-f", "-o", of.work / "true.ttape", "--patch", ".", "--",
-                             "/bin/true", cwd=of.work, env=of.env)
+    done = setting.tracetape("record", "-f", "-o", of.work / "ls.ttape", "--patch", ".", "--",
+                             "/bin/ls", "/", cwd=of.work, env=of.env)
     of.checks.that(b"or the package coreutils-dbgsym has them" in done.err, "package", done.err)
 
 
@@ -231,6 +246,7 @@ def main():
     with setting.work_dir() as work:
         of = Stripped(checks, Path(work))
         check_advice(of)
+        check_main(of)
         check_packaged(of)
         check_folders(of)
         check_embedded(of)

@@ -85,6 +85,8 @@ const char *tool_elf_module_open(struct tool_elf_module *module, const struct to
     if (reason == NULL) {
         module->is_stripped = !found;
         found = found || take_dynamic(module);
+        if (module->is_stripped)
+            tool_elf_table_add_main(&module->table, &module->main_file);
         tool_elf_table_add_stubs(&module->table, &module->main_file);
     }
     tool_elf_table_settle(&module->table);

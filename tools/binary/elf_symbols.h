@@ -5,7 +5,7 @@
  *   elf_tables.c   symbol tables -> one sorted table
  *   elf_lines.c    DWARF line tables
  *   elf_inlined.c  inlined functions, of DWARF
- *   elf_plt.c      linker stubs, by what they jump to
+ *   elf_plt.c      linker stubs, by what they jump to; the main of a stripped program
  *   elf_module.c   all of it for one module
  *
  * These files are the door to elfutils. They run on bytes that may be forged, in code that
@@ -82,6 +82,8 @@ bool tool_elf_table_add(struct tool_elf_table *table, const struct tool_elf_file
 void tool_elf_table_put(struct tool_elf_table *table, const struct tool_elf_symbol *symbol);
 /* Adds the stubs of the procedure linkage table (x86-64). */
 void tool_elf_table_add_stubs(struct tool_elf_table *table, const struct tool_elf_file *file);
+/* Adds main, as the program's first code names it (x86-64, glibc). */
+void tool_elf_table_add_main(struct tool_elf_table *table, const struct tool_elf_file *file);
 void tool_elf_table_settle(struct tool_elf_table *table);
 const struct tool_elf_symbol *tool_elf_table_find(const struct tool_elf_table *table,
                                                   uint64_t address);
