@@ -2,6 +2,7 @@
 """Which modules' functions are patched: the executable's, or those that --module names, libraries
 that are loaded and unloaded while other threads run included, from their constructors to their
 destructors; nothing stays behind when they are gone. Run as root and as an ordinary user."""
+import json
 import os
 import re
 import subprocess
@@ -77,6 +78,22 @@ def check_words(run):
     run.checks.equal(kept, [f"{listed}, p_patch_modules 4"], "what info has")
 
 
+def check_plan(run):
+    """The modules that the program starts with, of those that are chosen."""
+    options = ["--patch", CHOSEN, "--plan", "--module", "/(first.so|third.so|p_patch_modules)$"]
+    text, data = (setting.tracetape("record", *options, *more, "--", *run.command,
+                                    env=run.environment) for more in ([], ["--json"]))
+    listed = [line.split(":")[0].rsplit("/", 1)[1] for line in text.out.decode().splitlines()
+              if "functions can be patched" in line]
+    run.checks.equal((text.status, listed), (0, ["p_patch_modules", "first.so"]), "plan")
+    found = [(Path(module["module"]).name, module["chosen_functions"])
+             for module in json.loads(data.out)["modules"]]
+    run.checks.equal(found, [("p_patch_modules", 4), ("first.so", 4)], "plan as JSON")
+    done = setting.tracetape("record", "--patch", ".", "--plan", "--module", "^none$", "--",
+                             *run.command, env=run.environment)
+    run.checks.equal((done.status, done.out), (4, b""), "no module")
+
+
 def check_passing(run):
     """A choice that leaves functions for want of a name is not kept: a debug file may come."""
     program = run.work / "stripped"
@@ -107,6 +124,7 @@ def main():
         run.check(("first", "second", "third"), "--module", ".", "--syscalls=mmap",
                   "--no-module", "/p_patch_modules$")
         check_words(run)
+        check_plan(run)
         check_passing(run)
     checks.verdict()
 

@@ -117,7 +117,8 @@ static ttape_status open_segment(ttape_writer *w, struct ttp_pending *p, struct 
                                     .enter_tick = stack->frames[i].enter_tick,
                                     .self_ticks = stack->frames[i].self_ticks,
                                     .off_ns = off_ns};
-            if (entry != entries + stack->offs.count && entry->height == i + 1)
+            if (stack->offs.count != 0 && entry != entries + stack->offs.count &&
+                entry->height == i + 1)
                 off_ns = (int64_t)((uint64_t)off_ns - (uint64_t)entry++->off_ns);
             g->start.frame_count++;
         }

@@ -14,6 +14,8 @@
 #include "tools/command/tool.h"
 #include "tools/io/json.h"
 #include "tools/io/table.h"
+#include "tools/record/engines/record_image.h"
+#include "tools/record/engines/record_modules.h"
 #include "tools/record/record_output.h"
 
 struct planned {
@@ -119,7 +121,7 @@ static void print_row(const struct planned *planned, struct tool_table *table, u
                     reason == TTP_PATCH_CAN ? "" : tool_patch_reason_text(reason));
 }
 
-static void print_text(const struct planned *planned, struct tool_output *out)
+static void print_text(const struct planned *planned, struct tool_output *out, bool is_next)
 {
     static const struct tool_column columns[] = {
         {.title = "address"},
@@ -128,6 +130,8 @@ static void print_text(const struct planned *planned, struct tool_output *out)
         {.title = "exits"},
         {.title = "why not", .is_text = true, .gives_way = true}};
     struct tool_table table;
+    if (is_next)
+        tool_output_text(out, "\n");
     print_summary(planned, out);
     if (planned->chosen == 0)
         return;
@@ -209,60 +213,108 @@ static void put_reasons(struct tool_json *json, const char *key, const uint64_t 
     tool_json_end(json, '}');
 }
 
-static void print_json(const struct planned *planned, struct tool_output *out)
+static void put_module(const struct planned *planned, struct tool_json *json)
 {
-    struct tool_json json;
     const struct ttp_patch_head *head = &planned->given->head;
-    tool_json_open(&json, out);
-    tool_json_begin(&json, NULL, '{');
-    tool_json_text(&json, "module", planned->path);
-    tool_json_hex(&json, "build_id", head->build_id, head->build_id_bytes % 33);
-    tool_json_number(&json, "all_functions", head->function_count);
-    tool_json_number(&json, "chosen_functions", planned->chosen);
-    tool_json_number(&json, "patched_functions", planned->entries);
-    tool_json_number(&json, "functions_with_all_exits", planned->exits_all);
-    tool_json_number(&json, "exits", planned->exits);
-    tool_json_number(&json, "patched_exits", planned->exits_can);
-    put_reasons(&json, "entry_reasons", planned->entry_reasons);
-    put_reasons(&json, "exit_reasons", planned->exit_reasons);
-    tool_json_begin(&json, "functions", '[');
+    tool_json_begin(json, NULL, '{');
+    tool_json_text(json, "module", planned->path);
+    tool_json_hex(json, "build_id", head->build_id, head->build_id_bytes % 33);
+    tool_json_number(json, "all_functions", head->function_count);
+    tool_json_number(json, "chosen_functions", planned->chosen);
+    tool_json_number(json, "patched_functions", planned->entries);
+    tool_json_number(json, "functions_with_all_exits", planned->exits_all);
+    tool_json_number(json, "exits", planned->exits);
+    tool_json_number(json, "patched_exits", planned->exits_can);
+    put_reasons(json, "entry_reasons", planned->entry_reasons);
+    put_reasons(json, "exit_reasons", planned->exit_reasons);
+    tool_json_begin(json, "functions", '[');
     for (uint32_t i = 0; i < head->function_count; i++)
         if (planned->names[i] != NULL)
-            put_function(planned, &json, i);
-    tool_json_end(&json, ']');
-    tool_json_end(&json, '}');
+            put_function(planned, json, i);
+    tool_json_end(json, ']');
+    tool_json_end(json, '}');
 }
 
-static int print(const struct planned *planned, bool as_json)
-{
+/* Of one module, or of those that patterns of modules choose. */
+struct printing {
+    struct tool_record_patch *patch;
     struct tool_output out;
-    tool_output_open(&out, STDOUT_FILENO);
-    if (as_json)
-        print_json(planned, &out);
+    struct tool_json json;
+    bool as_json;
+    uint32_t count; /* of modules */
+};
+
+static void print(struct printing *p, const struct planned *planned)
+{
+    if (p->as_json)
+        put_module(planned, &p->json);
     else
-        print_text(planned, &out);
-    return tool_output_close(&out);
+        print_text(planned, &p->out, p->count != 0);
+    p->count++;
 }
 
-int tool_record_plan(struct tool_record_patch *patch, const char *command, bool as_json)
+/* NULL, or why there is no plan. */
+static const char *plan_module(struct printing *p, const char *path)
 {
-    char *path = tool_record_find_command(command);
     struct tool_patch_given given = {0};
-    if (path == NULL)
-        return tool_fail("there is no command '%s'", command);
     const struct tool_plan_wish wish = {.path = path};
     const char *reason = tool_patch_give(&wish, &given);
-    int status = reason != NULL ? tool_fail("'%s': %s", path, reason) : TOOL_OK;
     if (reason == NULL) {
         struct planned planned = {.path = path, .given = &given};
         planned.names = tool_allocate((size_t)given.head.function_count + 1, sizeof(char *));
-        tool_record_patch_each(patch, &given, path, take, &planned);
-        status = print(&planned, as_json);
+        tool_record_patch_each(p->patch, &given, path, take, &planned);
+        print(p, &planned);
         for (uint32_t i = 0; i < given.head.function_count; i++)
             free(planned.names[i]);
         free(planned.names);
     }
     tool_patch_given_close(&given);
-    free(path);
+    return reason;
+}
+
+/* What is loaded later is not known. */
+static int plan_modules(struct printing *p, const char *program)
+{
+    char **modules = tool_record_modules(program);
+    int status = TOOL_OK;
+    for (char **path = modules; *path != NULL; path++) {
+        const char *reason =
+            tool_record_patch_covers(p->patch, *path) ? plan_module(p, *path) : NULL;
+        if (reason != NULL)
+            status = tool_fail("'%s': %s", *path, reason);
+    }
+    tool_record_modules_free(modules);
+    if (p->count == 0 && status == TOOL_OK)
+        status = tool_fail("no module that '%s' starts with matches", program);
     return status;
+}
+
+int tool_record_plan(struct tool_record_patch *patch, const char *command, bool as_json)
+{
+    struct printing p = {.patch = patch, .as_json = as_json};
+    bool is_list = patch->module->count != 0;
+    char *path = is_list ? tool_record_image(command) : tool_record_find_command(command);
+    int status = TOOL_OK;
+    if (path == NULL)
+        return tool_fail("there is no command '%s'", command);
+    tool_output_open(&p.out, STDOUT_FILENO);
+    if (as_json)
+        tool_json_open(&p.json, &p.out);
+    if (as_json && is_list) {
+        tool_json_begin(&p.json, NULL, '{');
+        tool_json_begin(&p.json, "modules", '[');
+    }
+    if (is_list) {
+        status = plan_modules(&p, path);
+    } else {
+        const char *reason = plan_module(&p, path);
+        status = reason != NULL ? tool_fail("'%s': %s", path, reason) : TOOL_OK;
+    }
+    if (as_json && is_list) {
+        tool_json_end(&p.json, ']');
+        tool_json_end(&p.json, '}');
+    }
+    free(path);
+    int written = tool_output_close(&p.out);
+    return status != TOOL_OK ? status : written;
 }

@@ -4,7 +4,8 @@
 
 #include "tools/record/engines/record_patch.h"
 
-/* Prints it for the command's own executable; nothing is run. Returns the exit status. */
+/* Prints it for the command's own executable, or for those of the modules that it starts with which
+ * patterns of modules choose; nothing is run. Returns the exit status. */
 int tool_record_plan(struct tool_record_patch *patch, const char *command, bool as_json);
 
 #endif
