@@ -153,12 +153,21 @@ def check_folders(of):
     place.mkdir(parents=True)
     (place / f"{of.build_id[2:]}.debug").write_bytes(of.debug)
     of.check_named("--debug-dir", "--debug-dir", of.work / "folder")
+    done = setting.tracetape("binary", "--functions", "program", "--debug-dir", "folder",
+                             cwd=of.work, env=of.env)
+    of.checks.that(b"names        from its debug file; lines from its debug file\n" in done.out and
+                   b"debug file   folder/.build-id/" in done.out and b" hidden" in done.out,
+                   "binary says where names come from", done.out)
+    done = setting.tracetape("binary", "--functions", "program", cwd=of.work, env=of.env)
+    of.checks.that(b"names        from what it exports; lines from nowhere\n" in done.out and
+                   b" main" in done.out, "binary of a stripped program", done.out)
     plain = (of.work / "program").read_bytes()
     words("objcopy", "--add-gnu-debuglink=program.debug", "program", cwd=of.work)
     of.fresh()
     of.check_named("debug link")
     with open(of.work / "program.debug", "ab") as file:
         file.write(b"x")
+    of.fresh()
     done, _ = of.record()
     of.checks.that(b"no name matches" in done.err, "a debug file of another checksum", done.err)
     (of.work / "program").write_bytes(plain)
@@ -184,6 +193,9 @@ def check_embedded(of):
     of.fresh()
     _, counts = of.record()
     of.checks.equal(counts, WANTED, "names of .gnu_debugdata")
+    done = setting.tracetape("binary", "--json", "program", cwd=of.work, env=of.env)
+    of.checks.that(b'"names_from":".gnu_debugdata"' in done.out.replace(b": ", b":"),
+                   "binary of that", done.out[:300])
     (of.work / "program").write_bytes(plain)
 
 

@@ -38,11 +38,14 @@ static void take_debug(struct tool_elf_module *module, const struct tool_elf_whe
                        bool with_lines, bool *found)
 {
     uint64_t move = move_between(&module->debug.head, module->head);
-    if (!*found)
+    if (!*found) {
         *found = tool_elf_table_add(&module->table, &module->debug, false, move);
+        module->are_names_of_debug = *found;
+    }
     if (with_lines && module->lines == NULL) {
         module->lines = tool_elf_lines_open(where, &module->debug, &module->missing);
         module->lines_move = move;
+        module->are_lines_of_debug = module->lines != NULL;
     }
 }
 

@@ -132,6 +132,7 @@ struct tool_elf_module {
     struct tool_elf_lines *lines;
     uint64_t lines_move; /* ELF address minus this: address in the line tables */
     bool is_stripped;    /* it has at most the symbols that others link to */
+    bool are_names_of_debug, are_lines_of_debug;
     struct tool_elf_missing missing;
 };
 

@@ -8,7 +8,7 @@
 
 #include "tools/binary/elf_head.h"
 #include "tools/command/tool.h"
-#include "tools/record/record_output.h"
+#include "tools/record/engines/record_image.h"
 #include "tools/symbols/name_advice.h"
 
 #define PATH_SHOWN 1024u
@@ -53,9 +53,7 @@ void tool_record_names_say(const struct tool_record_names *names)
 void tool_record_names_ahead(struct tool_record_names *names, const char *command)
 {
     struct tool_elf_head head;
-    char *found =
-        names->symbols == NULL || !names->asks_servers ? NULL : tool_record_find_command(command);
-    char *path = found != NULL ? realpath(found, NULL) : NULL;
+    char *path = names->symbols == NULL || !names->asks_servers ? NULL : tool_record_image(command);
     if (path != NULL && tool_elf_head_of(NULL, path, &head) == NULL)
         (void)tool_symbols_module_open(
             names->symbols, (ttape_string){path, strlen(path)},
@@ -63,7 +61,6 @@ void tool_record_names_ahead(struct tool_record_names *names, const char *comman
     if (names->symbols != NULL)
         tool_symbols_end_fetching(names->symbols);
     free(path);
-    free(found);
 }
 
 static struct tool_symbols_module *open_module(struct tool_record_names *names,

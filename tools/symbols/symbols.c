@@ -37,7 +37,9 @@ struct tool_symbols_module {
     bool warned, is_stripped;
     bool was_fetched, was_shared_fetched; /* or tried to be */
     const char *not_fetched;              /* why; NULL: nothing failed */
-    struct tool_elf_head *head;           /* NULL: none */
+    enum tool_symbols_from names_from, lines_from;
+    char debug_path[TOOL_WIRE_SHOWN];
+    struct tool_elf_head *head; /* NULL: none */
     char reason[TOOL_WIRE_REASON];
 };
 
@@ -203,6 +205,14 @@ static bool take_opened(struct tool_symbols_module *module, struct tool_wire_ope
         *module->head = opened->head;
     }
     module->is_stripped = opened->is_stripped != 0;
+    module->names_from = opened->names_from <= TOOL_SYMBOLS_FROM_EXPORTED
+                             ? (enum tool_symbols_from)opened->names_from
+                             : TOOL_SYMBOLS_FROM_NOWHERE;
+    module->lines_from = opened->lines_from <= TOOL_SYMBOLS_FROM_EXPORTED
+                             ? (enum tool_symbols_from)opened->lines_from
+                             : TOOL_SYMBOLS_FROM_NOWHERE;
+    opened->debug_path[sizeof(opened->debug_path) - 1] = '\0';
+    memcpy(module->debug_path, opened->debug_path, sizeof(module->debug_path));
     if (opened->has_symbols != 0)
         set_reason(module, TOOL_SYMBOLS_READY, "");
     else if (opened->has_head != 0)
@@ -419,6 +429,12 @@ struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbol
 enum tool_symbols_state tool_symbols_module_state(const struct tool_symbols_module *module)
 {
     return module->state;
+}
+
+struct tool_symbols_origin tool_symbols_module_origin(const struct tool_symbols_module *module)
+{
+    return (struct tool_symbols_origin){
+        .names = module->names_from, .lines = module->lines_from, .debug_path = module->debug_path};
 }
 
 const char *tool_symbols_module_not_fetched(const struct tool_symbols_module *module)

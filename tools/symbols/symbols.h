@@ -64,6 +64,19 @@ enum tool_symbols_state {
 struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbols,
                                                      ttape_string path, ttape_string build_id);
 enum tool_symbols_state tool_symbols_module_state(const struct tool_symbols_module *module);
+/* Where a module's names and lines come from; its separate debug file. */
+enum tool_symbols_from {
+    TOOL_SYMBOLS_FROM_NOWHERE,
+    TOOL_SYMBOLS_FROM_FILE,
+    TOOL_SYMBOLS_FROM_DEBUG,    /* the separate file */
+    TOOL_SYMBOLS_FROM_EMBEDDED, /* .gnu_debugdata, and what others link to */
+    TOOL_SYMBOLS_FROM_EXPORTED  /* what others link to */
+};
+struct tool_symbols_origin {
+    enum tool_symbols_from names, lines;
+    const char *debug_path; /* "": there is none; lives until close */
+};
+struct tool_symbols_origin tool_symbols_module_origin(const struct tool_symbols_module *module);
 /* Why its debug file could not be fetched: static text, or NULL. */
 const char *tool_symbols_module_not_fetched(const struct tool_symbols_module *module);
 /* Once it was asked: has it at most the symbols that others link to? */

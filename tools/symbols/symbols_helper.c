@@ -73,6 +73,15 @@ static void release(struct helping *help, uint32_t number)
     }
 }
 
+static uint32_t names_from(const struct tool_elf_module *module, const char *reason)
+{
+    if (reason != NULL)
+        return TOOL_SYMBOLS_FROM_NOWHERE;
+    if (!module->is_stripped)
+        return module->are_names_of_debug ? TOOL_SYMBOLS_FROM_DEBUG : TOOL_SYMBOLS_FROM_FILE;
+    return module->embedded.elf != NULL ? TOOL_SYMBOLS_FROM_EMBEDDED : TOOL_SYMBOLS_FROM_EXPORTED;
+}
+
 static void open_module(struct helping *help, const struct tool_wire_request *request)
 {
     uint8_t build_id[TOOL_BUILD_ID_BYTES_MAX];
@@ -97,6 +106,12 @@ static void open_module(struct helping *help, const struct tool_wire_request *re
     opened.is_stripped = module->is_stripped;
     opened.has_lines = module->lines != NULL;
     opened.missing = module->missing;
+    opened.names_from = names_from(module, reason);
+    opened.lines_from = module->lines == NULL        ? TOOL_SYMBOLS_FROM_NOWHERE
+                        : module->are_lines_of_debug ? TOOL_SYMBOLS_FROM_DEBUG
+                                                     : TOOL_SYMBOLS_FROM_FILE;
+    if (module->debug.path != NULL && strlen(module->debug.path) < sizeof(opened.debug_path))
+        strcpy(opened.debug_path, module->debug.path);
     if (module->head != NULL) {
         opened.has_head = 1;
         opened.head = *module->head;

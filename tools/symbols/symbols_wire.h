@@ -15,6 +15,7 @@
 #define TOOL_WIRE_FILE_MAX 4096u
 #define TOOL_WIRE_PATH_MAX 4096u
 #define TOOL_WIRE_REASON   128u
+#define TOOL_WIRE_SHOWN    512u
 
 enum { TOOL_WIRE_OPEN = 1, TOOL_WIRE_FIND = 2, TOOL_WIRE_RELEASE = 3, TOOL_WIRE_INLINED = 4 };
 
@@ -33,8 +34,10 @@ struct tool_wire_query {
 /* Answer to OPEN. */
 struct tool_wire_opened {
     uint32_t has_symbols, has_head, is_stripped, has_lines;
-    struct tool_elf_missing missing; /* a debug file shares things with it */
-    char reason[TOOL_WIRE_REASON];   /* "" or why it has no symbols */
+    struct tool_elf_missing missing;  /* a debug file shares things with it */
+    uint32_t names_from, lines_from;  /* enum tool_symbols_from */
+    char debug_path[TOOL_WIRE_SHOWN]; /* of the separate file; "": none, or longer */
+    char reason[TOOL_WIRE_REASON];    /* "" or why it has no symbols */
     struct tool_elf_head head;
 };
 

@@ -41,7 +41,28 @@ void tool_binary_row_words(const struct ttp_plan_row *row, char cfa[32], char rb
 const char *tool_binary_function_name(const struct tool_binary *binary, uint32_t number)
 {
     const struct tool_function *function = &binary->code.functions[number];
-    return function->name != NULL ? function->name : "";
+    const char *given = binary->names != NULL ? binary->names[number] : NULL;
+    return function->name != NULL ? function->name : given != NULL ? given : "";
+}
+
+const char *tool_binary_origin_words(enum tool_symbols_from from)
+{
+    static const char *const words[] = {"nowhere", "the file", "its debug file", ".gnu_debugdata",
+                                        "what it exports"};
+    return (size_t)from < sizeof words / sizeof words[0] ? words[from] : "nowhere";
+}
+
+static void print_origin(const struct tool_binary *binary, struct tool_output *out)
+{
+    tool_output_printf(out, "names        from %s; lines from %s\n",
+                       tool_binary_origin_words(binary->origin.names),
+                       tool_binary_origin_words(binary->origin.lines));
+    if (binary->debug_path[0] == '\0')
+        return;
+    tool_output_text(out, "debug file   ");
+    tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
+                        (ttape_string){binary->debug_path, strlen(binary->debug_path)});
+    tool_output_text(out, "\n");
 }
 
 static void print(struct tool_table *table, struct tool_output *out)
@@ -70,6 +91,7 @@ static void print_summary(const struct tool_binary *binary, struct tool_output *
     tool_output_printf(out, "%s\nfunctions    %zu, of these %zu pieces of others\n",
                        binary->image.build_id_bytes == 0 ? "none" : "", code->function_count,
                        pieces);
+    print_origin(binary, out);
     tool_output_printf(out, "unwind rows  %zu", code->row_count);
     if (code->bad_frames > 0)
         tool_output_printf(out, ", %u entries are damaged", code->bad_frames);

@@ -4,6 +4,7 @@
 
 #include "tools/binary/code/code_calls.h"
 #include "tools/command/output.h"
+#include "tools/symbols/symbols.h"
 
 struct tool_binary_wish {
     bool sites, functions, rows, calls, inlined; /* lists that are shown beside the summary */
@@ -24,6 +25,9 @@ struct tool_binary {
     struct tool_code code;
     struct tool_binary_inlined *inlined; /* sorted by start, the outer ones first */
     size_t inlined_count, inlined_capacity;
+    char **names; /* of functions that the file's own symbols do not name; NULL: of none */
+    struct tool_symbols_origin origin;
+    char *debug_path;
 };
 
 /* Why a site cannot be patched; "can be patched". */
@@ -31,6 +35,9 @@ const char *tool_binary_kind_words(unsigned kind);
 /* A row in words: "rsp+16", and where the caller's rbp is: "cfa-16"; each of 32 bytes at most. */
 void tool_binary_row_words(const struct ttp_plan_row *row, char cfa[32], char rbp[32]);
 const char *tool_binary_function_name(const struct tool_binary *binary, uint32_t number);
+
+/* Where names or lines come from, in words. */
+const char *tool_binary_origin_words(enum tool_symbols_from from);
 
 /* False: memory is short. */
 bool tool_binary_text(struct tool_binary *binary, struct tool_output *out);

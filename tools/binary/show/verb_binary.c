@@ -8,10 +8,12 @@
 #include "tools/binary/show/binary_view.h"
 #include "tools/command/options.h"
 #include "tools/io/json.h"
+#include "tools/symbols/debug_files.h"
 #include "tools/symbols/symbols.h"
 
 struct options {
     bool functions, rows, edges, inlined, all, json;
+    struct tool_debug_files debug;
 };
 
 static const struct tool_option table[] = {
@@ -23,6 +25,7 @@ static const struct tool_option table[] = {
      TOOL_AT(edges)},
     {"inlined", 0, NULL, "list inlined functions, of debug information", NULL, TOOL_AT(inlined)},
     {"all", 'a', NULL, "list all of these", NULL, TOOL_AT(all)},
+    TOOL_DEBUG_OPTIONS,
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {0}};
 
@@ -90,19 +93,51 @@ static int compare_inlined(const void *a, const void *b)
     return order != 0 ? order : one->line < other->line ? -1 : one->line > other->line;
 }
 
-/* What only debug information says: by the symbol helper, as it may be anything. */
-static void ask_inlined(struct tool_binary *binary)
+static void keep_name(void *context, size_t number, const struct tool_symbol *found)
 {
-    struct tool_symbols_options options = {0};
-    struct tool_symbols *symbols = tool_symbols_open(&options);
-    ttape_string path = {binary->path, strlen(binary->path)};
-    struct tool_symbols_module *module =
-        tool_symbols_module_open(symbols, path, (ttape_string){"", 0});
+    struct tool_binary *binary = context;
+    if (found->start == binary->code.functions[number].start && found->name.size_bytes > 0)
+        binary->names[number] = tool_copy_text(found->name.data, found->name.size_bytes);
+}
+
+static void ask_names(struct tool_binary *binary, struct tool_symbols *symbols,
+                      struct tool_symbols_module *module)
+{
+    size_t count = binary->code.function_count;
+    struct tool_symbols_query *queries = tool_allocate(count + 1, sizeof *queries);
+    binary->names = tool_allocate(count + 1, sizeof *binary->names);
+    for (size_t i = 0; i < count; i++)
+        queries[i].elf_address = binary->code.functions[i].start;
+    (void)tool_symbols_find_all(symbols, module, queries, count, keep_name, binary);
+    free(queries);
+}
+
+static void ask_inlined(struct tool_binary *binary, struct tool_symbols *symbols,
+                        struct tool_symbols_module *module)
+{
     if (tool_symbols_inlined_list(symbols, module, keep_inlined, binary) &&
         binary->inlined_count > 0)
         qsort(binary->inlined, binary->inlined_count, sizeof *binary->inlined, compare_inlined);
     else if (tool_symbols_module_state(module) != TOOL_SYMBOLS_EMPTY)
         (void)tool_symbols_module_warn(module);
+}
+
+/* What others than the file's own symbols say: by the symbol helper, as it may be anything. */
+static void ask_helper(struct tool_binary *binary, const struct tool_debug_files *debug)
+{
+    struct tool_symbols_options options = {0};
+    tool_debug_files_apply(debug, &options);
+    struct tool_symbols *symbols = tool_symbols_open(&options);
+    ttape_string path = {binary->path, strlen(binary->path)};
+    struct tool_symbols_module *module =
+        tool_symbols_module_open(symbols, path, (ttape_string){"", 0});
+    binary->origin = tool_symbols_module_origin(module);
+    binary->debug_path =
+        tool_copy_text(binary->origin.debug_path, strlen(binary->origin.debug_path));
+    if (binary->origin.names != TOOL_SYMBOLS_FROM_FILE)
+        ask_names(binary, symbols, module);
+    if (binary->wish.inlined)
+        ask_inlined(binary, symbols, module);
     tool_symbols_close(symbols);
 }
 
@@ -115,6 +150,8 @@ int tool_verb_binary(int argc, char **argv)
     case TOOL_PARSED_GO: break;
     default: return status;
     }
+    if ((status = tool_debug_files_check(&options.debug, "binary")) != TOOL_OK)
+        return status;
     struct tool_binary *binary = tool_allocate(1, sizeof *binary);
     *binary = (struct tool_binary){.path = argv[0],
                                    .plan_name = input.name,
@@ -129,8 +166,8 @@ int tool_verb_binary(int argc, char **argv)
     status = reason != NULL ? tool_fail("'%s': %s", argv[0], reason) : TOOL_OK;
     if (status == TOOL_OK && !tool_decode_is_there())
         tool_message("built without Zydis: system calls and calls are not found");
-    if (status == TOOL_OK && binary->wish.inlined)
-        ask_inlined(binary);
+    if (status == TOOL_OK)
+        ask_helper(binary, &options.debug);
     if (status == TOOL_OK)
         status = show(binary, options.json);
     for (size_t i = 0; i < binary->inlined_count; i++) {
@@ -138,6 +175,10 @@ int tool_verb_binary(int argc, char **argv)
         free(binary->inlined[i].file);
     }
     free(binary->inlined);
+    for (size_t i = 0; binary->names != NULL && i < binary->code.function_count; i++)
+        free(binary->names[i]);
+    free(binary->names);
+    free(binary->debug_path);
     tool_code_close(&binary->code);
     tool_plan_input_close(&input);
     free(binary);

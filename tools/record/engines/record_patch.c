@@ -352,7 +352,7 @@ static bool is_chosen_before(struct tool_record_patch *patch, const char *path)
 void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command)
 {
     char *path = tool_record_patch_is_given(patch) ? tool_record_image(command) : NULL;
-    if (path != NULL && !is_chosen_before(patch, path))
+    if (path != NULL && (patch->inlined || !is_chosen_before(patch, path)))
         make_plan(patch, path);
     if (patch->symbols != NULL)
         tool_symbols_end_fetching(patch->symbols);
