@@ -6,6 +6,7 @@ import subprocess
 import time
 
 from measure import BenchError, Row
+from sections_syscalls import start_ms
 
 FUNCTIONS = "^(leaf|inner|outer)$"
 COUNT = 3000
@@ -53,6 +54,21 @@ def plan_of_cc1(bench):
     return min(took[::2]), min(took[1::2])
 
 
+def start_rows(bench):
+    """What a program of three modules takes longer to start with all their functions patched, the
+    C library's and the loader's included; of the whole command."""
+    best = dict.fromkeys(("without", "cached", "cold"), float("inf"))
+    options = ["--patch", ".", "--module", "."]
+    for _ in range(4 * bench.repeats):
+        for way, cache in (("cached", None), ("cold", bench.work / "cold")):
+            best[way] = min(best[way], start_ms(bench, options, cache))
+        best["without"] = min(best["without"], start_ms(bench, ["--no-patch"]))
+    for way in ("cached", "cold"):
+        yield Row(f"start with all modules patched, plans {way}, over none (ms)",
+                  f"{best['without']:.1f} without", f"{best[way]:.1f}",
+                  max(best[way] - best["without"], 0.01), 0, 0)
+
+
 def patch(bench):
     best = bench.best_ns(ways(bench), ["taskset", "-c", bench.cpu])
     events = [bench.info(bench.work / name)["events"] for name in ("patched.ttape", "hooked.ttape")]
@@ -69,5 +85,7 @@ def patch(bench):
         yield Row("the same, uftrace record -P's part", f"{added['uftrace']:.1f} ns",
                   f"{added['patched']:.1f} ns", added["patched"] / added["uftrace"], 0.4, 0.3)
     made, cached = plan_of_cc1(bench)
-    yield Row("a patch plan of cc1, made; from the cache (s)", f"{made:.2f} made",
-              f"{cached:.2f} cached", made, 0, 0)
+    yield Row("a patch plan of cc1, made (s)", "", f"{made:.2f}", made, 1, 0.7)
+    yield Row("the same, from the cache, with its functions' names (s)", f"{made:.2f} made",
+              f"{cached:.3f}", cached, 0.05, 0.03)
+    yield from start_rows(bench)
