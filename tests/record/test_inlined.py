@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Inlined functions: each copy is patched where debug information says that it is entered. As many
 calls as the functions count themselves, the same output, whole stacks at each instruction."""
+import json
 import re
 import subprocess
 import sys
@@ -112,6 +113,22 @@ def check_unwound(run):
                      "calls while single-stepping")  # tail begins with a copy, and has its window
 
 
+def check_plan(run, program):
+    """What would be patched, in words and as JSON; nothing is run."""
+    options = ("--inlined", "--patch", "^(mix|leaf|walks)$", "--plan")
+    done = run.record(program, *options)
+    lines = done.out.decode().splitlines()
+    run.checks.that(any("copies of inlined functions can be patched" in line for line in lines) and
+                    sum("mix [inlined]" in line for line in lines) >= 4, "the plan", done.out)
+    done = run.record(program, *options, "--json")
+    plan = json.loads(done.out)
+    names = {copy["name"] for copy in plan["copies"]}
+    run.checks.that(plan["chosen_copies"] == len(plan["copies"]) >= plan["patched_copies"] >= 5 and
+                    names <= {"mix [inlined]", "walks [inlined]"} and
+                    all(copy["probes"][0]["kind"] == "inlined" for copy in plan["copies"]),
+                    "the plan as JSON", str(plan)[:600])
+
+
 def check_refused(run, program):
     for options in (["--inlined"], ["--inlined", "--patch", ".", "--no-lines"]):
         done = run.record(program, *options)
@@ -129,7 +146,9 @@ def main():
         check_hooked(run)
         check_callers(run)
         check_unwound(run)
-        check_refused(run, setting.build("p_inlined.c", flags=["-O2"], hooks=False, log=False))
+        program = setting.build("p_inlined.c", flags=["-O2"], hooks=False, log=False)
+        check_refused(run, program)
+        check_plan(run, program)
     checks.verdict()
 
 

@@ -3,7 +3,9 @@
  *     function   entry  exits  not patched
  *     main       5 B    3 of 3
  *     sum        pad    1 of 2 another window is too near
- *     spin       -             it branches to its own start */
+ *     spin       -             it branches to its own start
+ *
+ * With --inlined also each chosen copy of an inlined function. */
 #include "tools/record/engines/record_plan.h"
 
 #include <stdlib.h>
@@ -24,6 +26,8 @@ struct planned {
     char **names; /* NULL: it is not chosen */
     uint64_t chosen, entries, exits, exits_can, exits_all;
     uint64_t entry_reasons[TTP_PATCH_REASONS], exit_reasons[TTP_PATCH_REASONS];
+    struct tool_patch_given copies; /* of inlined functions; without bytes: none is chosen */
+    struct tool_record_copies *copy_names;
 };
 
 /* Exits of a function: how many, how many of them can be patched, and why the first one cannot. */
@@ -70,6 +74,45 @@ static void take(void *context, uint32_t number, ttape_string name, bool is_chos
     planned->exits_all += exits.count == exits.can;
 }
 
+/* -- copies of inlined functions -- */
+
+static uint32_t copy_count(const struct planned *planned)
+{
+    return planned->copies.bytes != NULL ? planned->copies.head.function_count : 0;
+}
+
+static uint32_t patched_copies(const struct planned *planned)
+{
+    return copy_count(planned) > 0 ? planned->copies.head.entry_reasons[TTP_PATCH_CAN] : 0;
+}
+
+static const char *copy_name(const struct planned *planned, uint32_t start)
+{
+    const struct ttp_patch_head *head = &planned->given->head;
+    ttape_site site = {.symbol = {"", 0}};
+    (void)tool_record_copies_find(
+        planned->copy_names, (ttape_string){(const char *)head->build_id, head->build_id_bytes},
+        start, &site);
+    return site.symbol.data;
+}
+
+static void plan_copies(struct planned *planned, struct tool_record_patch *patch)
+{
+    uint32_t count = planned->given->head.function_count;
+    uint64_t *chosen = tool_allocate((size_t)count / 64 + 1, sizeof *chosen);
+    struct tool_patch_copy *copies;
+    for (uint32_t i = 0; i < count; i++)
+        chosen[i / 64] |= (uint64_t)(planned->names[i] != NULL) << i % 64;
+    size_t range_count = tool_record_patch_copies(patch, planned->given, planned->path, &copies);
+    const char *reason =
+        tool_patch_inlined_give(planned->path, chosen, copies, range_count, &planned->copies);
+    if (reason != NULL)
+        tool_message("'%s': no plan of inlined functions: %s", planned->path, reason);
+    planned->copy_names = &patch->copies;
+    free(copies);
+    free(chosen);
+}
+
 /* -- for people -- */
 
 static double share(uint64_t part, uint64_t whole)
@@ -77,12 +120,13 @@ static double share(uint64_t part, uint64_t whole)
     return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
-static void print_reasons(struct tool_output *out, const uint64_t *counts, const char *what)
+static void print_reasons(struct tool_output *out, const uint64_t *counts, const char *one,
+                          const char *more)
 {
     for (unsigned i = 1; i < TTP_PATCH_REASONS; i++)
         if (counts[i] > 0)
-            tool_output_printf(out, "  %llu %s%s not: %s\n", (unsigned long long)counts[i], what,
-                               counts[i] == 1 ? "" : "s", tool_patch_reason_text(i));
+            tool_output_printf(out, "  %llu %s not: %s\n", (unsigned long long)counts[i],
+                               counts[i] == 1 ? one : more, tool_patch_reason_text(i));
 }
 
 static void print_summary(const struct planned *planned, struct tool_output *out)
@@ -96,8 +140,37 @@ static void print_summary(const struct planned *planned, struct tool_output *out
                        share(planned->entries, planned->chosen),
                        (unsigned long long)planned->exits_all,
                        share(planned->exits_all, planned->entries));
-    print_reasons(out, planned->entry_reasons, "function");
-    print_reasons(out, planned->exit_reasons, "exit");
+    print_reasons(out, planned->entry_reasons, "function", "functions");
+    print_reasons(out, planned->exit_reasons, "exit", "exits");
+    if (copy_count(planned) == 0)
+        return;
+    uint64_t reasons[TTP_PATCH_REASONS];
+    for (unsigned i = 0; i < TTP_PATCH_REASONS; i++)
+        reasons[i] = planned->copies.head.entry_reasons[i];
+    tool_output_printf(out, "  %u of %u copies of inlined functions can be patched (%.1f %%)\n",
+                       patched_copies(planned), copy_count(planned),
+                       share(patched_copies(planned), copy_count(planned)));
+    print_reasons(out, reasons, "copy", "copies");
+}
+
+static const char *entry_words(const struct ttp_patch_probe *entry)
+{
+    return entry->reason != TTP_PATCH_CAN           ? "no"
+           : (entry->flags & TTP_PATCH_PAD) != 0    ? "pad"
+           : (entry->flags & TTP_PATCH_PUSHES) != 0 ? "call"
+                                                    : "code";
+}
+
+static void print_copy(const struct planned *planned, struct tool_table *table, uint32_t number)
+{
+    struct ttp_patch_function copy = tool_patch_function_at(&planned->copies, number);
+    struct ttp_patch_probe entry = tool_patch_probe_at(&planned->copies, &copy, 0);
+    tool_table_printf(table, TOOL_PLAIN, "%x", entry.window);
+    tool_table_text(table, TOOL_PLAIN, copy_name(planned, copy.start));
+    tool_table_text(table, TOOL_PLAIN, entry_words(&entry));
+    tool_table_text(table, TOOL_PLAIN, "");
+    tool_table_text(table, TOOL_PLAIN,
+                    entry.reason == TTP_PATCH_CAN ? "" : tool_patch_reason_text(entry.reason));
 }
 
 static void print_row(const struct planned *planned, struct tool_table *table, uint32_t number)
@@ -108,11 +181,7 @@ static void print_row(const struct planned *planned, struct tool_table *table, u
     enum ttp_patch_reason reason = entry.reason != TTP_PATCH_CAN ? entry.reason : exits.reason;
     tool_table_printf(table, TOOL_PLAIN, "%x", function.start);
     tool_table_text(table, TOOL_PLAIN, planned->names[number]);
-    tool_table_text(table, TOOL_PLAIN,
-                    entry.reason != TTP_PATCH_CAN           ? "no"
-                    : (entry.flags & TTP_PATCH_PAD) != 0    ? "pad"
-                    : (entry.flags & TTP_PATCH_PUSHES) != 0 ? "call"
-                                                            : "code");
+    tool_table_text(table, TOOL_PLAIN, entry_words(&entry));
     if (entry.reason != TTP_PATCH_CAN)
         tool_table_text(table, TOOL_PLAIN, "");
     else
@@ -133,27 +202,29 @@ static void print_text(const struct planned *planned, struct tool_output *out, b
     if (is_next)
         tool_output_text(out, "\n");
     print_summary(planned, out);
-    if (planned->chosen == 0)
+    if (planned->chosen == 0 && copy_count(planned) == 0)
         return;
     tool_output_text(out, "\n");
     tool_table_open(&table, columns, sizeof columns / sizeof columns[0]);
     for (uint32_t i = 0; i < planned->given->head.function_count; i++)
         if (planned->names[i] != NULL)
             print_row(planned, &table, i);
+    for (uint32_t i = 0; i < copy_count(planned); i++)
+        print_copy(planned, &table, i);
     tool_table_print(&table, out, tool_table_width(&table, false), false);
     tool_table_close(&table);
 }
 
 /* -- for programs -- */
 
-static void put_fixups(const struct planned *planned, struct tool_json *json,
+static void put_fixups(const struct tool_patch_given *given, struct tool_json *json,
                        const struct ttp_patch_probe *probe)
 {
     tool_json_begin(json, "fixups", '[');
     for (uint32_t i = 0; i < probe->fixup_count; i++) {
         struct ttp_plan_fixup fixup;
         memcpy(&fixup,
-               planned->given->bytes + planned->given->head.fixups_at +
+               given->bytes + given->head.fixups_at +
                    ((size_t)probe->first_fixup + i) * sizeof fixup,
                sizeof fixup);
         tool_json_begin(json, NULL, '{');
@@ -165,13 +236,14 @@ static void put_fixups(const struct planned *planned, struct tool_json *json,
     tool_json_end(json, ']');
 }
 
-static void put_probe(const struct planned *planned, struct tool_json *json,
+static void put_probe(const struct tool_patch_given *given, struct tool_json *json,
                       const struct ttp_patch_probe *probe)
 {
-    static const char *const kinds[] = {"entry", "return", "tail", "conditional", "host"};
-    const uint8_t *bytes = planned->given->bytes + planned->given->head.bytes_at + probe->bytes;
+    static const char *const kinds[] = {"entry",       "return", "tail",
+                                        "conditional", "host",   "inlined"};
+    const uint8_t *bytes = given->bytes + given->head.bytes_at + probe->bytes;
     tool_json_begin(json, NULL, '{');
-    tool_json_text(json, "kind", kinds[probe->kind % 5]);
+    tool_json_text(json, "kind", kinds[probe->kind % 6]);
     tool_json_text(json, "reason", tool_patch_reason_word(probe->reason));
     tool_json_number(json, "address", probe->window);
     tool_json_number(json, "window_bytes", probe->window_bytes);
@@ -183,7 +255,7 @@ static void put_probe(const struct planned *planned, struct tool_json *json,
         tool_json_hex(json, "before", bytes + probe->window_bytes, probe->before_bytes);
         tool_json_hex(json, "after", bytes + probe->window_bytes + probe->before_bytes,
                       probe->after_bytes);
-        put_fixups(planned, json, probe);
+        put_fixups(given, json, probe);
     }
     tool_json_end(json, '}');
 }
@@ -198,7 +270,7 @@ static void put_function(const struct planned *planned, struct tool_json *json, 
     tool_json_begin(json, "probes", '[');
     for (uint32_t i = 0; i < function.probe_count; i++) {
         struct ttp_patch_probe probe = tool_patch_probe_at(planned->given, &function, i);
-        put_probe(planned, json, &probe);
+        put_probe(planned->given, json, &probe);
     }
     tool_json_end(json, ']');
     tool_json_end(json, '}');
@@ -211,6 +283,28 @@ static void put_reasons(struct tool_json *json, const char *key, const uint64_t 
         if (counts[i] > 0)
             tool_json_number(json, tool_patch_reason_word(i), counts[i]);
     tool_json_end(json, '}');
+}
+
+static void put_copies(const struct planned *planned, struct tool_json *json)
+{
+    uint64_t reasons[TTP_PATCH_REASONS];
+    for (unsigned i = 0; i < TTP_PATCH_REASONS; i++)
+        reasons[i] = planned->copies.head.entry_reasons[i];
+    tool_json_number(json, "chosen_copies", copy_count(planned));
+    tool_json_number(json, "patched_copies", patched_copies(planned));
+    put_reasons(json, "copy_reasons", reasons);
+    tool_json_begin(json, "copies", '[');
+    for (uint32_t i = 0; i < copy_count(planned); i++) {
+        struct ttp_patch_function copy = tool_patch_function_at(&planned->copies, i);
+        struct ttp_patch_probe probe = tool_patch_probe_at(&planned->copies, &copy, 0);
+        tool_json_begin(json, NULL, '{');
+        tool_json_text(json, "name", copy_name(planned, copy.start));
+        tool_json_begin(json, "probes", '[');
+        put_probe(&planned->copies, json, &probe);
+        tool_json_end(json, ']');
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
 }
 
 static void put_module(const struct planned *planned, struct tool_json *json)
@@ -232,6 +326,8 @@ static void put_module(const struct planned *planned, struct tool_json *json)
         if (planned->names[i] != NULL)
             put_function(planned, json, i);
     tool_json_end(json, ']');
+    if (planned->copies.bytes != NULL)
+        put_copies(planned, json);
     tool_json_end(json, '}');
 }
 
@@ -263,7 +359,10 @@ static const char *plan_module(struct printing *p, const char *path)
         struct planned planned = {.path = path, .given = &given};
         planned.names = tool_allocate((size_t)given.head.function_count + 1, sizeof(char *));
         tool_record_patch_each(p->patch, &given, path, take, &planned);
+        if (p->patch->inlined)
+            plan_copies(&planned, p->patch);
         print(p, &planned);
+        tool_patch_given_close(&planned.copies);
         for (uint32_t i = 0; i < given.head.function_count; i++)
             free(planned.names[i]);
         free(planned.names);
