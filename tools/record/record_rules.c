@@ -1,5 +1,6 @@
 /* Patterns against names. A site is kept when it matches one of the patterns of each kind that was
  * given, and none of the patterns that exclude. */
+#define _GNU_SOURCE /* memmem */
 #include "tools/record/record_rules.h"
 
 #include <stdlib.h>
@@ -35,6 +36,14 @@ bool tool_patterns_match(const struct tool_patterns *patterns, const char *text)
         if (regexec(&patterns->items[i], text, 0, NULL, 0) == 0)
             return true;
     return false;
+}
+
+void tool_patterns_close(struct tool_patterns *patterns)
+{
+    for (size_t i = 0; i < patterns->count; i++)
+        regfree(&patterns->items[i]);
+    free(patterns->items);
+    free(patterns->text);
 }
 
 static const char *as_text(struct tool_record_rules *rules, ttape_string string)
@@ -81,13 +90,22 @@ static bool passes(struct tool_record_rules *rules, const struct tool_patterns *
            !matches(rules, unwanted, string);
 }
 
+/* Of a library, by its name. */
+static bool is_call_wanted(struct tool_record_rules *rules, const ttape_site *site,
+                           ttape_string path)
+{
+    return rules->called == NULL || rules->called->count == 0 ||
+           memmem(path.data, path.size_bytes, ".so", 3) == NULL ||
+           matches_name(rules, rules->called, site->symbol);
+}
+
 static uint32_t select_site(void *context, const ttape_site *site, const ttape_module *module)
 {
     struct tool_record_rules *rules = context;
     ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
     uint32_t below =
         matches_name(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW : TTAPE_SELECT_KEEP;
-    if (tool_record_passes_name(rules, site->symbol) &&
+    if (tool_record_passes_name(rules, site->symbol) && is_call_wanted(rules, site, path) &&
         passes(rules, &rules->module, &rules->no_module, path) &&
         passes(rules, &rules->source, &rules->no_source, site->file))
         return below;
@@ -137,27 +155,21 @@ void tool_record_rules_apply(struct tool_record_rules *rules, ttape_site_rules *
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i]->count != 0)
             into->select = select_site;
-}
-
-static void free_patterns(struct tool_patterns *patterns)
-{
-    for (size_t i = 0; i < patterns->count; i++)
-        regfree(&patterns->items[i]);
-    free(patterns->items);
-    free(patterns->text);
+    if (rules->called != NULL && rules->called->count != 0)
+        into->select = select_site;
 }
 
 void tool_record_rules_close(struct tool_record_rules *rules)
 {
-    free_patterns(&rules->function);
-    free_patterns(&rules->no_function);
-    free_patterns(&rules->module);
-    free_patterns(&rules->no_module);
-    free_patterns(&rules->source);
-    free_patterns(&rules->no_source);
-    free_patterns(&rules->below);
-    free_patterns(&rules->checkpoint);
-    free_patterns(&rules->own);
+    tool_patterns_close(&rules->function);
+    tool_patterns_close(&rules->no_function);
+    tool_patterns_close(&rules->module);
+    tool_patterns_close(&rules->no_module);
+    tool_patterns_close(&rules->source);
+    tool_patterns_close(&rules->no_source);
+    tool_patterns_close(&rules->below);
+    tool_patterns_close(&rules->checkpoint);
+    tool_patterns_close(&rules->own);
     free(rules->text);
     tool_record_names_close(&rules->names);
 }

@@ -21,13 +21,16 @@ struct tool_patterns {
 struct tool_record_rules {
     struct tool_patterns function, no_function, module, no_module, source, no_source, below;
     struct tool_patterns checkpoint, own;
-    char *text; /* of the last name, as a C string */
+    const struct tool_patterns *called; /* functions of libraries; NULL, or none: all */
+    char *text;                         /* of the last name, as a C string */
     size_t text_capacity;
     struct tool_record_names names;
 };
 
 /* Option parser: adds an extended regular expression to the tool_patterns at `into`. */
 bool tool_parse_pattern(const char *text, void *into);
+
+void tool_patterns_close(struct tool_patterns *patterns);
 
 /* Whether one of them matches; where there are none, none does. Of use in any thread. */
 bool tool_patterns_match(const struct tool_patterns *patterns, const char *text);

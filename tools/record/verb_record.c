@@ -115,6 +115,8 @@ static const struct tool_option table[] = {
      tool_parse_stack_rate, TOOL_AT(calls.stack_rate)},
     {"patch", 0, "REGEX", "functions without hooks whose name matches, too",
      tool_parse_record_patch, TOOL_AT(patch)},
+    {"libcalls", 0, "[=REGEX]", "calls of the executable into libraries, of all or of these names",
+     tool_parse_libcalls, TOOL_AT(patch)},
     {"no-patch", 0, NULL, "of a command without hooks, too, only what has hooks", NULL,
      TOOL_AT(no_patch)},
     {"inlined", 0, NULL, "with --patch: copies of inlined functions, too, but not their ends", NULL,
@@ -503,6 +505,7 @@ int tool_verb_record(int argc, char **argv)
     struct options options = {.level = TTAPE_LEVEL_DEFAULT};
     options.patch.module = &options.rules.module;
     options.patch.no_module = &options.rules.no_module;
+    options.rules.called = &options.patch.called;
     ttape_recording_options recording_options;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;

@@ -110,7 +110,8 @@ static __attribute__((noinline)) void probe_enter_other(uintptr_t function, uint
         ttp_enter_put(function, place, page);
 }
 
-void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+static inline __attribute__((always_inline)) void probe_enter(uintptr_t function,
+                                                              uintptr_t call_site, uintptr_t sp)
 {
     const struct ttp_thread_page *page = ttp_thread.page;
     if (is_off())
@@ -130,6 +131,11 @@ void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         ttp_enter_put(function, place, page);
 }
 
+void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    probe_enter(function, call_site, sp);
+}
+
 void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     if (!is_off())
@@ -143,6 +149,25 @@ void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp)
     (void)unused;
     ttp_probe_enter(function, function, sp - sizeof(uintptr_t));
     ttp_probe_exit(function, function, sp - sizeof(uintptr_t));
+}
+
+/* Of functions of libraries: only where the executable calls them, by the return address, which is
+ * there at both ends. */
+static inline bool is_called(uintptr_t call_site)
+{
+    return call_site - ttp_process.caller_low < ttp_process.caller_bytes;
+}
+
+void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    if (is_called(call_site))
+        probe_enter(function, call_site, sp);
+}
+
+void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    if (is_called(call_site) && !is_off())
+        leave(function, call_site, sp);
 }
 
 extern __typeof__(__cyg_profile_func_enter) ttp_own_enter

@@ -318,6 +318,8 @@ void ttp_execs_begin(void);
 void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp);
+void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 /* This copy's, whatever the name stands for in this process */
 void ttp_own_enter(void *function, void *call_site);
 

@@ -209,10 +209,11 @@ struct ttp_runtime_process {
     uint32_t user;       /* whose the arena is */
     uint64_t last_image; /* this process's, or in a forked child its parent's */
     uint64_t (*clock)(void);
-    uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */
-    uint32_t tid_offset;           /* of a thread's id in its control block; 0: ask the kernel */
-    uint32_t module_changes;       /* since the process began */
-    uint32_t signal_changes;       /* of handlers */
+    uintptr_t caller_low, caller_bytes; /* the executable, where its library calls are recorded */
+    uintptr_t libc_low, libc_high;      /* code of the C library, where its signal trampoline is */
+    uint32_t tid_offset;     /* of a thread's id in its control block; 0: ask the kernel */
+    uint32_t module_changes; /* since the process began */
+    uint32_t signal_changes; /* of handlers */
     uint64_t arena_file, arena_device; /* as the kernel's list of mappings has them */
     uint32_t thread_key;
     bool has_thread_key;

@@ -102,6 +102,8 @@ typedef struct ttape_patch_options {
     void (*plan)(void *context, const char *module_path);
     void *plan_context;
     bool all_modules; /* the files are asked for of every module, not of the executable only */
+    bool library_calls; /* and functions that the executable calls of other modules, where it does:
+                         * BUILDID.patch is asked for of these */
     uint64_t reserved[3];
 } ttape_patch_options;
 

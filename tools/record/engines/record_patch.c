@@ -30,9 +30,16 @@ bool tool_parse_record_patch(const char *text, void *into)
     return tool_parse_pattern(text, &patch->rules.function);
 }
 
+bool tool_parse_libcalls(const char *text, void *into)
+{
+    struct tool_record_patch *patch = into;
+    patch->library_calls = true;
+    return text == NULL || tool_parse_pattern(text, &patch->called);
+}
+
 bool tool_record_patch_is_given(const struct tool_record_patch *patch)
 {
-    return patch->rules.function.count != 0;
+    return patch->rules.function.count != 0 || patch->library_calls;
 }
 
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command)
@@ -44,11 +51,13 @@ void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *co
         return;
     }
     patch->only = image;
+    patch->library_calls = true;
 }
 
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path)
 {
-    if (patch->only != NULL && patch->module->count == 0 && strcmp(patch->only, module_path) != 0)
+    if (patch->rules.function.count == 0 ||
+        (patch->only != NULL && patch->module->count == 0 && strcmp(patch->only, module_path) != 0))
         return false;
     return (patch->module->count == 0 || tool_patterns_match(patch->module, module_path)) &&
            !tool_patterns_match(patch->no_module, module_path);
@@ -235,7 +244,8 @@ static void leave_module(struct tool_record_patch *patch, const char *path)
     int fd = -1;
     patch->leaves_unnamed = false;
     if (tool_plan_module_open(path, TTP_PATCH_SUFFIX, &fd, &status, name) == NULL)
-        put_none(patch, name, path, TTP_CHOSEN_LEFT);
+        put_none(patch, name, path,
+                 patch->rules.function.count == 0 ? 0 : TTP_CHOSEN_LEFT); /* what it calls, only */
     if (fd >= 0)
         (void)close(fd);
 }
@@ -246,11 +256,12 @@ static void make_plan(void *context, const char *module_path)
     struct tool_record_patch *patch = context;
     const struct tool_plan_wish wish = {.path = module_path};
     struct tool_patch_given given;
-    if (!tool_record_patch_covers(patch, module_path)) {
+    bool is_covered = tool_record_patch_covers(patch, module_path);
+    if (!is_covered)
         leave_module(patch, module_path);
+    if (!is_covered && !patch->library_calls)
         return;
-    }
-    if (tool_patch_give(&wish, &given) == NULL) {
+    if (tool_patch_give(&wish, &given) == NULL && is_covered) {
         uint32_t count = given.head.function_count;
         struct ttp_chosen_head *chosen =
             tool_allocate(sizeof *chosen + ((size_t)count + 63) / 64 * 8, 1);
@@ -306,6 +317,7 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
                false;
     patch->choice = go_on(HASH_START, &patch->rules.function);
     patch->choice = go_on(go_on(patch->choice, patch->module), patch->no_module);
+    patch->choice = ttp_chosen_number(patch->choice, patch->library_calls ? "called" : "");
     for (size_t i = 0; i < patch->debug->folder_count; i++)
         patch->choice = ttp_chosen_number(patch->choice, patch->debug->folders[i]);
     if (patch->only != NULL)
@@ -320,7 +332,8 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
                                         .filter = patch->rules.function.text,
                                         .plan = make_plan,
                                         .plan_context = patch,
-                                        .all_modules = patch->module->count != 0};
+                                        .all_modules = patch->module->count != 0,
+                                        .library_calls = patch->library_calls};
     return true;
 }
 
@@ -422,7 +435,8 @@ static void say_by_itself(const struct tool_record_patch *patch, const ttape_pat
             counts->modules_left != 0 ? ": nothing says where they begin and end (.eh_frame)" : "");
     else
         tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
-                     " functions were patched (--no-patch: hooks only)",
+                     " functions were patched, and those of libraries that it calls (--no-patch: "
+                     "hooks only)",
                      name, patch->only_patchable, patch->only_functions);
 }
 
@@ -483,6 +497,7 @@ void tool_record_patch_close(struct tool_record_patch *patch)
     if (patch->passing_count != 0)
         remove_passing(patch);
     tool_record_rules_close(&patch->rules);
+    tool_patterns_close(&patch->called);
     tool_symbols_close(patch->symbols);
     if (tool_record_patch_is_given(patch))
         tool_record_copies_close(&patch->copies);

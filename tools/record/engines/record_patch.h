@@ -17,6 +17,8 @@ struct tool_record_patch {
     struct tool_record_rules rules; /* its patterns `function`; none: nothing is patched */
     /* Of modules' paths. Without `module` it is the executable only. */
     const struct tool_patterns *module, *no_module;
+    bool library_calls;                      /* of executables, too, */
+    struct tool_patterns called;             /* of these names; none: all */
     uint32_t only_functions, only_patchable; /* what `only` has */
     char *only; /* not asked for: all functions of this one module, the command's; or NULL */
     struct tool_symbols *symbols; /* in the thread that makes plans only */
@@ -33,6 +35,7 @@ struct tool_record_patch {
 };
 
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */
+bool tool_parse_libcalls(const char *text, void *into);     /* the same; NULL: all */
 bool tool_record_patch_is_given(const struct tool_record_patch *patch);
 /* Where a command has no hooks, and nothing else was asked for than what it calls: all functions of
  * its own image. */

@@ -332,6 +332,7 @@ static bool see_functions(const struct patching *p, const struct plans *plans)
 struct visit {
     uint32_t count;
     bool is_start, has_patched; /* functions of a module */
+    bool is_left;               /* nothing of the program is chosen, nor what it calls */
     uintptr_t of;               /* where it is not the start: of the module that has this address */
 };
 
@@ -430,6 +431,8 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
     p.file = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     if (plans.wants_calls)
         see_calls(&p, visit->is_start, again != NULL);
+    if (is_first && visit->is_start)
+        visit->is_left = plans.chosen == NULL || (plans.chosen->flags & TTP_CHOSEN_LEFT) != 0;
     if (plans.wants_probes)
         visit->has_patched |= see_functions(&p, &plans);
     if (!ttp_failed(p.file))
@@ -462,13 +465,26 @@ static void look(struct visit *visit)
     ttp_syscall(SYS_rt_sigprocmask, 2, (long)&before, 0, sizeof(before), 0, 0);
 }
 
+static void begin_library_calls(void)
+{
+    uint64_t all = UINT64_MAX, before;
+    if ((ttp_arena.head.patch_flags & TTP_PATCH_CALLS) == 0 || ttp_arena.head.patch_choice == 0 ||
+        ttp_syscall(SYS_rt_sigprocmask, 0, (long)&all, (long)&before, sizeof(all), 0, 0) != 0)
+        return;
+    ttp_library_calls_begin();
+    ttp_syscall(SYS_rt_sigprocmask, 2, (long)&before, 0, sizeof(before), 0, 0);
+}
+
 /* Other threads could be in the code that is changed: then all of it stays. */
 void ttp_calls_begin(void)
 {
     struct ttp_status status;
     struct visit visit = {.is_start = true};
-    if (is_wanted_here() && ttp_status_read(&status) && status.threads == 1)
-        look(&visit);
+    if (!is_wanted_here() || !ttp_status_read(&status) || status.threads != 1)
+        return;
+    look(&visit);
+    if (!visit.is_left)
+        begin_library_calls();
 }
 
 /* -- modules that are loaded later -- */

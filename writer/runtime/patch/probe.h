@@ -50,7 +50,8 @@ struct ttp_probe_site {
 /* probe_stubs.c: false: it does not fit, or is too far away. */
 bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_data *data,
                          const struct ttp_probe_site *site);
-void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t stub_bytes);
+void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t stub_bytes,
+                         bool is_library);
 /* What was interrupted in a stub, as it would have been in the program's own code. */
 void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp);
 
@@ -58,6 +59,11 @@ void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp);
 void ttp_probe_enter_entry(void);
 void ttp_probe_exit_entry(void);
 void ttp_probe_inlined_entry(void);
+void ttp_library_enter_entry(void);
+void ttp_library_exit_entry(void);
+
+/* library_calls.c: patches what the executable calls of others, while there is one thread. */
+void ttp_library_calls_begin(void);
 
 /* probe_plan.c: NULL: there is none that can be used. */
 const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_plan_name *name);
@@ -77,7 +83,8 @@ struct ttp_probe_wish {
     const struct ttp_module_seen *module;
     const struct ttp_patch_head *plan;
     const struct ttp_chosen_head *chosen;
-    const char *path;                     /* of the module */
+    const char *path; /* of the module */
+    bool is_library;  /* its functions are recorded where the executable calls them */
     const struct ttp_patch_head *inlined; /* or NULL */
     const struct ttp_plan_head *calls;    /* of system calls that were patched before; or NULL */
     long file;                            /* of the module */

@@ -134,10 +134,11 @@ _Static_assert(sizeof(rip_start) + 8 + sizeof(rip_end) - 3 == AT_BYTES + 25, "as
 _Static_assert(sizeof(struct ttp_probe_data) <= TTP_AREA_DATA, "it has a page");
 _Static_assert(sizeof(struct ttp_probe_stub) == TTP_PROBE_BYTES, "as unwinding has it");
 
-void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t stub_bytes)
+void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t stub_bytes,
+                         bool is_library)
 {
-    data->enter = (uintptr_t)ttp_probe_enter_entry;
-    data->exit = (uintptr_t)ttp_probe_exit_entry;
+    data->enter = (uintptr_t)(is_library ? ttp_library_enter_entry : ttp_probe_enter_entry);
+    data->exit = (uintptr_t)(is_library ? ttp_library_exit_entry : ttp_probe_exit_entry);
     data->inlined = (uintptr_t)ttp_probe_inlined_entry;
     fill_distances(data);
     ttp_unwind_put(data->unwind_head, data->unwind, put_cie(data->unwind, data), stubs, stub_bytes);

@@ -230,7 +230,7 @@ static bool fill_area(struct probing *p, uintptr_t memory, size_t bytes)
                                   .bias = p->wish->info->dlpi_addr,
                                   .unwind_head = p->data->unwind_head};
     p->stubs = (struct ttp_probe_stub *)area.start;
-    ttp_probe_data_fill(p->data, area.start, bytes - TTP_AREA_DATA);
+    ttp_probe_data_fill(p->data, area.start, bytes - TTP_AREA_DATA, p->wish->is_library);
     visit(p, make_stubs);
     visit(p, count_made);
     struct ttp_area *added;
