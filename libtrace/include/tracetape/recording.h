@@ -102,9 +102,10 @@ typedef struct ttape_patch_options {
     void (*plan)(void *context, const char *module_path);
     void *plan_context;
     bool all_modules; /* the files are asked for of every module, not of the executable only */
-    bool library_calls; /* and functions that the executable calls of other modules, where it does:
-                         * BUILDID.patch is asked for of these */
-    uint64_t reserved[3];
+    /* Not 0: and functions that the executable calls of other modules, where it does; BUILDID.patch
+     * is asked for of these. */
+    uint64_t library_calls;
+    uint64_t reserved[2];
 } ttape_patch_options;
 
 typedef struct ttape_recording_options {

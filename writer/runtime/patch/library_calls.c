@@ -1,7 +1,7 @@
-/* Calls of the executable that lead into libraries: the functions that its relocations name, patched
- * where they lie, and recorded where the return address is the executable's. So calls through PLT
- * and GOT and through pointers are all seen, at both ends, whatever linked them when; and what a
- * library calls itself is not.
+/* Calls of the executable that lead into libraries: the functions that its relocations name,
+ * patched where they lie, and recorded where the return address is the executable's. So calls
+ * through PLT and GOT and through pointers are all seen, at both ends, whatever linked them when;
+ * and what a library calls itself is not.
  *
  *     relocations of the executable -> names -> dlsym -> functions of plans -> probes
  *

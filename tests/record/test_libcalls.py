@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Calls of the executable into libraries: exactly those that it makes, through PLT, GOT and
+pointers, with hooks and without; what leaves them in the middle (jumps, exceptions, cancellation),
+and processes, do what they do otherwise. The same numbers as ltrace has."""
+import collections
+import csv
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import setting
+import traces
+
+FLAGS = ("-O1", "-pthread", "-fno-builtin", "-U_FORTIFY_SOURCE")
+WAYS = {"PLT": (), "GOT": ("-fno-plt",), "at once": ("-Wl,-z,now",), "no pie": ("-no-pie",)}
+# What ltrace does not tell: functions of which processors have several.
+SEVERAL = {"memcpy", "memmove", "time", "_setjmp", "strchrnul"}
+
+
+def calls_of(trace):
+    """Of functions in libraries, by name."""
+    done = setting.tracetape("export", "--format", "csv", trace, "-o", "-")
+    found = collections.Counter()
+    for row in csv.DictReader(io.StringIO(done.out.decode())):
+        found[row["symbol"]] += row["kind"] == "enter"
+    return found
+
+
+def check(checks, work, label, program, options):
+    trace = work / "calls.ttape"
+    alone = subprocess.run([program], capture_output=True, text=True, check=False, timeout=60)
+    done = setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, *options, "--",
+                        program], timeout=60)
+    said = b"".join(line for line in done.err.splitlines(True) if b"is stripped" not in line)
+    checks.equal((done.status, done.out.decode(), said), (alone.returncode, alone.stdout, b""),
+                 f"{label}: status, output, messages")
+    checks.equal(traces.verify(trace), None, f"{label}: verify")
+    wanted = {name: int(n) for name, n in re.findall(r"(?m)^count (\w+) (\d+)$", alone.stdout)}
+    checks.that(len(wanted) > 8, f"{label}: {alone.stdout}")
+    found = calls_of(trace)
+    checks.equal({name: found[name] for name in wanted}, wanted, f"{label}: calls")
+    return found
+
+
+def check_known(checks, work):
+    made = {"compiler": "gcc", "log": False}
+    for way, flags in WAYS.items():
+        program = setting.build("p_libcalls.cc", flags=(*FLAGS, *flags), hooks=False,
+                                libraries=("-ldl",), **made)
+        found = check(checks, work, f"{way}, by itself", program, [])
+        checks.that(found["in_callbacks()"] == 1, f"{way}: functions of its own, too")
+        found = check(checks, work, f"{way}, alone", program, ["--libcalls"])
+        checks.that(found["in_callbacks()"] == 0, f"{way}: nothing else")
+    program = setting.build("p_libcalls.cc", flags=(*FLAGS, "-finstrument-functions-exclude-"
+                            "file-list=/usr/"), libraries=("-ldl",), **made)
+    found = check(checks, work, "with hooks", program, ["--libcalls"])
+    checks.that(found["in_callbacks()"] == 1, "with hooks: its own functions")
+    trace = work / "some.ttape"
+    setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, "--libcalls=^(getenv|read)$",
+                 "--", program], timeout=60)
+    found = calls_of(trace)
+    checks.equal((found["getenv"], found["read"], found["qsort"], found["in_callbacks()"]),
+                 (11, 5, 0, 1), "chosen ones only")
+
+
+def check_ltrace(checks, work, command):
+    if shutil.which("ltrace") is None:
+        print("left out: ltrace is not installed")
+        return
+    listing, trace = work / "ltrace.txt", work / "ltrace.ttape"
+    done = setting.run(["ltrace", "-c", "-o", listing, *command], timeout=60)
+    rows = [line.split() for line in listing.read_text("utf-8", "replace").splitlines()[2:]]
+    theirs = {row[-1]: int(row[3]) for row in rows if len(row) == 5 and row[3].isdigit()}
+    setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, "--libcalls", "--", *command],
+                timeout=60)
+    ours = calls_of(trace)
+    common = {name: n for name, n in theirs.items() if name in ours and name not in SEVERAL}
+    if done.status or len(theirs) < 10:
+        print(f"left out: ltrace says nothing of {command}")
+        return
+    checks.that(len(common) > len(theirs) * 3 // 4, f"{command}: {len(common)} of {len(theirs)}")
+    wrong = {name: (ours[name], n) for name, n in common.items() if ours[name] != n}
+    # Through pointers there are more than ltrace sees; nothing is missing.
+    checks.that(all(mine > n for mine, n in wrong.values()) and len(wrong) <= 4,
+                f"{command}: other numbers than ltrace's: {wrong}")
+
+
+def main():
+    setting.need_verb("record")
+    checks = setting.Checks("library calls")
+    with setting.work_dir() as folder:
+        work = Path(folder)
+        os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+        check_known(checks, work)
+        check_ltrace(checks, work, ["ls", "-l", "/usr"])
+        check_ltrace(checks, work, ["sort", "--parallel=1", "/etc/passwd"])
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
