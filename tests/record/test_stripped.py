@@ -251,6 +251,29 @@ def check_later(of, server):
                    done.out[:600], server.asked)
 
 
+def check_libraries(of, server):
+    """Of the libraries that a command starts with, those that --module chooses."""
+    (of.work / "main.c").write_text("int middle(int); int main(void) { return middle(0) != 7; }\n",
+                                    encoding="utf-8")
+    words("gcc", "-g", "-O2", "-shared", "-fPIC", "-o", "libparts.so", "program.c", cwd=of.work)
+    words("objcopy", "--only-keep-debug", "libparts.so", "parts.debug", cwd=of.work)
+    words("strip", "libparts.so", cwd=of.work)
+    words("gcc", "-O2", "-o", "user", "main.c", of.work / "libparts.so", cwd=of.work)
+    notes = subprocess.run(["readelf", "-n", of.work / "libparts.so"], capture_output=True,
+                           text=True, check=True).stdout
+    path = f"/buildid/{notes.split('Build ID: ')[1].split()[0]}/debuginfo"
+    server.files[path] = (of.work / "parts.debug").read_bytes()
+    of.fresh(DEBUGINFOD_URLS=server.url)
+    server.asked.clear()
+    done = setting.tracetape("record", "-f", "-o", of.work / "run.ttape", "--patch", "^hidden$",
+                             "--module", "libparts", "--debuginfod", "--", "./user", cwd=of.work,
+                             env=of.env)
+    of.checks.that(path in server.asked, "a library's debug file", server.asked)
+    counts = dict(traces.call_counts(of.work / "run.ttape")["enter"]) if done.status == 0 else done
+    of.checks.equal(counts, {"hidden": 2}, "calls in a library by the names that were fetched")
+    of.checks.that(not any("libc" in line for line in done.said()), "no word on others", done.err)
+
+
 def main():
     setting.need_verb("record", "symbolize")
     setting.need_command("gcc", "objcopy", "strip", "readelf")
@@ -268,6 +291,7 @@ def main():
             server = Server()
             check_server(of, server)
             check_later(of, server)
+            check_libraries(of, server)
             server.shutdown()
         else:
             print(f"SKIPPED: no {NO_LIBRARY}")

@@ -9,6 +9,7 @@
 #include "tools/binary/elf_head.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_image.h"
+#include "tools/record/engines/record_modules.h"
 #include "tools/symbols/name_advice.h"
 
 #define PATH_SHOWN 1024u
@@ -50,17 +51,27 @@ void tool_record_names_say(const struct tool_record_names *names)
     free(advice);
 }
 
-void tool_record_names_ahead(struct tool_record_names *names, const char *command)
+static void fetch(struct tool_record_names *names, const char *path)
 {
     struct tool_elf_head head;
-    char *path = names->symbols == NULL || !names->asks_servers ? NULL : tool_record_image(command);
-    if (path != NULL && tool_elf_head_of(NULL, path, &head) == NULL)
+    if (tool_elf_head_of(NULL, path, &head) == NULL)
         (void)tool_symbols_module_open(
             names->symbols, (ttape_string){path, strlen(path)},
             (ttape_string){(const char *)head.build_id, head.build_id_bytes});
-    if (names->symbols != NULL)
-        tool_symbols_end_fetching(names->symbols);
-    free(path);
+}
+
+void tool_record_names_ahead(struct tool_record_names *names, const char *command,
+                             tool_record_wants wants, const void *context)
+{
+    char *program = names->asks_servers ? tool_record_image(command) : NULL;
+    char **modules = program != NULL ? tool_record_modules(program) : NULL;
+    for (size_t i = 0; modules != NULL && modules[i] != NULL; i++)
+        if (i == 0 || wants(context, modules[i]))
+            fetch(names, modules[i]);
+    if (modules != NULL)
+        tool_record_modules_free(modules);
+    tool_symbols_end_fetching(names->symbols);
+    free(program);
 }
 
 static struct tool_symbols_module *open_module(struct tool_record_names *names,

@@ -499,6 +499,14 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     return TOOL_OK;
 }
 
+/* Of a library that the command starts with: something of it will be in the trace. */
+static bool wants_names(const void *context, const char *path)
+{
+    const struct options *options = context;
+    return options->calls.stacks ||
+           (options->patch.module->count != 0 && tool_record_patch_covers(&options->patch, path));
+}
+
 int tool_verb_record(int argc, char **argv)
 {
     int count, status;
@@ -534,7 +542,7 @@ int tool_verb_record(int argc, char **argv)
         options.rules.names.symbols = tool_symbols_open(&symbols);
         options.rules.names.has_warned = options.quiet;
         (void)tool_symbols_start(options.rules.names.symbols); /* while this process is small */
-        tool_record_names_ahead(&options.rules.names, argv[0]);
+        tool_record_names_ahead(&options.rules.names, argv[0], wants_names, &options);
     }
     if ((status = choose_engine(&options, &recording_options, argv[0])) != TOOL_OK)
         return status;
