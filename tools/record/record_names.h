@@ -31,9 +31,9 @@ void tool_record_name(struct tool_record_names *names, ttape_site *site,
                       const ttape_module *module);
 void tool_record_expect(struct tool_record_names *names, const ttape_module *module,
                         const uint64_t *addresses, size_t count);
-/* Fetches the debug file of a command that is about to start, where that was asked for, and those of
- * the libraries that it starts with and that are wanted: nothing is fetched later, as the program
- * would have to wait. */
+/* Fetches the debug file of a command that is about to start, where that was asked for, and those
+ * of the libraries that it starts with and that are wanted: nothing is fetched later, as the
+ * program would have to wait. */
 typedef bool (*tool_record_wants)(const void *context, const char *path);
 void tool_record_names_ahead(struct tool_record_names *names, const char *command,
                              tool_record_wants wants, const void *context);
