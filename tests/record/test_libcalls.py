@@ -5,6 +5,7 @@ and processes, do what they do otherwise. The same numbers as ltrace has."""
 import collections
 import csv
 import io
+import json
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ from pathlib import Path
 import setting
 import traces
 
-FLAGS = ("-O1", "-pthread", "-fno-builtin", "-U_FORTIFY_SOURCE")
+FLAGS = ("-O1", "-fno-inline", "-pthread", "-fno-builtin", "-U_FORTIFY_SOURCE")
 WAYS = {"PLT": (), "GOT": ("-fno-plt",), "at once": ("-Wl,-z,now",), "no pie": ("-no-pie",)}
 # What ltrace does not tell: functions of which processors have several.
 SEVERAL = {"memcpy", "memmove", "time", "_setjmp", "strchrnul"}
@@ -89,6 +90,24 @@ def check_ltrace(checks, work, command):
                 f"{command}: other numbers than ltrace's: {wrong}")
 
 
+def check_api(checks, work):
+    """As calls of interest: counted and timed as system calls, with the paths that led there."""
+    program = setting.build("p_libcalls.cc", flags=FLAGS, hooks=False, libraries=("-ldl",),
+                            log=False)
+    done = setting.run([setting.COMMAND, "syscalls", "--api", "^(getenv|pthread_join|qsort)$",
+                        "--json", "--by", "path", "--", program], timeout=60)
+    checks.equal(done.status, 7, f"--api: status; {done.err[-300:]}")
+    rows = json.loads(done.err)["rows"]
+    found = {tuple(row["path"][-2:]): row["exclusive"]["calls"] for row in rows
+             if row["exclusive"]["calls"]}
+    checks.equal(found, {("by_pointers()", "getenv"): 11, ("in_threads()", "pthread_join"): 5,
+                         ("in_callbacks()", "qsort"): 3}, "--api: paths")
+    done = setting.run([setting.COMMAND, "syscalls", "--api", "^qsort$", "--json", "--calls",
+                        "getppid", "--", program], timeout=60)
+    rows = {row["call"]: row["sum"]["calls"] for row in json.loads(done.err)["rows"]}
+    checks.equal(rows, {"qsort": 3, "getppid": 3}, "--api beside --calls")
+
+
 def main():
     setting.need_verb("record")
     checks = setting.Checks("library calls")
@@ -96,6 +115,7 @@ def main():
         work = Path(folder)
         os.environ["XDG_CACHE_HOME"] = str(work / "cache")
         check_known(checks, work)
+        check_api(checks, work)
         check_ltrace(checks, work, ["ls", "-l", "/usr"])
         check_ltrace(checks, work, ["sort", "--parallel=1", "/etc/passwd"])
     checks.verdict()

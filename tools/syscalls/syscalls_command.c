@@ -15,7 +15,7 @@
 
 #include "tools/command/tool.h"
 
-#define WORDS_OF_RECORD 24u
+#define WORDS_OF_RECORD 27u
 #define WATCH_NS        20000000
 
 char **tool_sys_command_find(int *argc, char **argv)
@@ -139,10 +139,13 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     while (command->argv[count] != NULL)
         count++;
     char **words = tool_allocate(count + WORDS_OF_RECORD + 1, sizeof(*words));
-    char *choice = choice_word(command->choice), *data = NULL;
+    char *choice = choice_word(command->choice), *data = NULL, *called = NULL;
+    bool is_api = command->api != NULL, has_calls = !is_api || command->choice->count > 0;
+    if (is_api && asprintf(&called, "--libcalls=%s", command->api) < 0)
+        tool_out_of_memory();
     if (command->data != NULL && asprintf(&data, "--data=%s", command->data) < 0)
         tool_out_of_memory();
-    const char *const first[] = {"record", "-q", "-o", command->trace, choice};
+    const char *const first[] = {"record", "-q", "-o", command->trace, has_calls ? choice : called};
     for (; used < sizeof(first) / sizeof(*first); used++)
         words[used] = (char *)first[used];
     put_option(words, &used, "--engine", command->engine);
@@ -154,7 +157,11 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     put_option(words, &used, "--checkpoint-every", command->interval);
     if (command->complete)
         words[used++] = (char *)"--complete";
-    if (command->stacks)
+    if (is_api && has_calls)
+        words[used++] = called;
+    if (is_api && command->stacks)
+        put_option(words, &used, "--patch", ".");
+    if (has_calls && command->stacks)
         words[used++] = (char *)"--stacks";
     if (command->arguments)
         words[used++] = (char *)"--args";
@@ -175,6 +182,7 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     *is_recorded = access(command->trace, F_OK) == 0;
     free(choice);
     free(data);
+    free(called);
     free(words);
     return status;
 }

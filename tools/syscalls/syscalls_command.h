@@ -11,6 +11,7 @@ struct tool_sys_command {
     char **argv;          /* of the command */
     const char *output;   /* where the trace stays; NULL: nowhere */
     const char *engine;   /* as of `record`; NULL: its choice */
+    const char *api;      /* functions of libraries, in the place of system calls; NULL: none */
     const char *measure;  /* as of `record`; NULL: time only */
     const char *attach;   /* the process id in the place of a command, which argv is then not */
     const char *duration; /* NULL: to the end */

@@ -37,6 +37,8 @@ static const struct tool_option table[] = {
     {"by", 'b', "WHAT", "rows: call (default), module, path", NULL, TOOL_AT(by)},
     {"calls", 0, "WHICH", "only these: names, classes (%file), /REGEX/, ! for all others",
      tool_parse_call_choice, TOOL_AT(calls)},
+    {"api", 0, "REGEX", "instead: functions whose name matches, of libraries (record --libcalls)",
+     NULL, TOOL_AT(recording.api)},
     {"failed", 0, NULL, "only calls that failed", NULL, TOOL_AT(failed)},
     {"path", 0, "PATH", "only calls that were given this path, or one below it (record --args)",
      NULL, TOOL_AT(path)},
@@ -204,6 +206,19 @@ static int read_and_print(const struct options *options, struct tool_sys *view,
     return closed > status ? closed : status;
 }
 
+/* Functions as calls of interest, beside what was chosen of system calls. */
+static uint8_t *choose_api(struct tool_sys *view, const regex_t *api, uint8_t *chosen)
+{
+    ttape_site site;
+    if (chosen == NULL)
+        chosen = tool_allocate(view->names.site_count + 1u, 1);
+    for (uint32_t i = 0; i < view->names.site_count; i++)
+        if (ttape_reader_get_site(view->reader, i, &site) == TTAPE_OK &&
+            site.kind == TTAPE_SITE_FUNCTION && tool_site_matches(&view->names, i, api))
+            chosen[i] = 1;
+    return chosen;
+}
+
 static int check_measure(const struct options *options, const struct tool_input *input)
 {
     struct tool_sys_known known;
@@ -231,13 +246,16 @@ static int run(void *context, const struct tool_input *input)
                                    .descriptor =
                                        options->descriptor.given ? &options->descriptor : NULL};
     uint8_t *through = NULL, *to = NULL, *chosen;
-    regex_t own;
+    regex_t own, api;
     if (options->by != NULL)
         asked.by = options->by[0] == 'p'   ? TOOL_SYS_BY_PATH
                    : options->by[0] == 'm' ? TOOL_SYS_BY_MODULE
                                            : TOOL_SYS_BY_CALL;
     if (options->own != NULL && regcomp(&own, options->own, REG_EXTENDED | REG_NOSUB) != 0)
         return tool_usage("syscalls", "'%s' is no regular expression", options->own);
+    const char *name = options->recording.api;
+    if (name != NULL && regcomp(&api, name, REG_EXTENDED | REG_NOSUB) != 0)
+        return tool_usage("syscalls", "'%s' is no regular expression", name);
     asked.own = options->own != NULL ? &own : NULL;
     int status = tool_select(&selection, input, &options->choice);
     if (status == TOOL_OK)
@@ -250,6 +268,8 @@ static int run(void *context, const struct tool_input *input)
     if (status == TOOL_OK)
         status = find_functions(&view, options->to, "call", &to);
     chosen = tool_calls_choose(&options->calls, input->reader);
+    if (options->recording.api != NULL)
+        chosen = choose_api(&view, &api, chosen);
     view.asked.through = through;
     view.asked.to = to;
     view.needs_stacks =
@@ -261,6 +281,8 @@ static int run(void *context, const struct tool_input *input)
     tool_selection_close(&selection);
     if (options->own != NULL)
         regfree(&own);
+    if (name != NULL)
+        regfree(&api);
     free(through);
     free(to);
     free(chosen);
