@@ -19,7 +19,8 @@ enum {
     DYNAMIC = 0x540,
     NOTE = 0x620,
     SLOT = 0x660,
-    END = 0x680
+    END = 0x680,
+    SEGMENT_BYTES = 56
 };
 
 static void at(struct fuzz_bytes *to, size_t place)
@@ -106,6 +107,32 @@ static void put_text(struct fuzz_bytes *to)
     fuzz_put(to, second, sizeof second);
 }
 
+/* Functions with the caller's frame and nothing else: one that jumps to others by a table, the
+ * first of them right behind it, and one that is entered and left in one window. */
+static void put_plain_text(struct fuzz_bytes *to)
+{
+    static const uint8_t first[] = {
+        0x8a, 0x46, 0x10,                            /* mov 16(%rsi),%al */
+        0x0f, 0xb6, 0xc0,                            /* movzbl %al,%eax */
+        0x48, 0x8d, 0x0d, 0x93, 0x01, 0,    0,       /* lea table(%rip),%rcx */
+        0x48, 0x63, 0x04, 0x81, 0x48, 0x01, 0xc8,    /* movslq (%rcx,%rax,4),%rax; add */
+        0xff, 0xe0,                                  /* jmp *%rax */
+        0xe9, 0x25, 0,    0,    0,                   /* jmp second */
+        0x31, 0xc0, 0xc3,                            /* xor %eax,%eax; ret */
+        0x85, 0xff, 0x0f, 0x84, 0x1a, 0,    0,    0, /* test; jz second */
+        0xeb, 0xd8, 0xc3,                            /* jmp first; ret */
+    };
+    static const uint8_t second[] = {
+        0x8d, 0x47, 0x01, 0xc3,                                     /* lea 1(%rdi),%eax; ret */
+        0x66, 0x2e, 0x0f, 0x1f, 0x84, 0,    0,    0,    0,    0,    /* nop */
+        0x48, 0x83, 0xec, 0x08, 0xe8, 0xe9, 0xff, 0xff, 0xff, 0xc3, /* sub; call second; ret */
+    };
+    at(to, TEXT);
+    fuzz_put(to, first, sizeof first);
+    at(to, TEXT + 0x40);
+    fuzz_put(to, second, sizeof second);
+}
+
 static void put_entry(struct fuzz_bytes *to, const void *bytes, size_t size_bytes)
 {
     size_t padded = (size_bytes + 7) / 8 * 8 + 4;
@@ -127,7 +154,7 @@ static void put_frame(struct fuzz_bytes *to, uint32_t start, uint32_t size_bytes
     put_entry(to, entry.data, entry.size);
 }
 
-static void put_frames(struct fuzz_bytes *to)
+static void put_frames(struct fuzz_bytes *to, bool is_plain)
 {
     static const uint8_t common[] = {0,    0,  0, 0,    1,    'z',  'L', 'R', 0,    1,
                                      0x78, 16, 2, 0x1b, 0x1b, 0x0c, 7,   8,   0x90, 1};
@@ -140,12 +167,12 @@ static void put_frames(struct fuzz_bytes *to)
     fuzz_put_number(to, FRAMES - FRAMES_HEAD - 4, 4);
     at(to, FRAMES);
     put_entry(to, common, sizeof common);
-    put_frame(to, TEXT, 0x40, PADS, first, sizeof first);
-    put_frame(to, TEXT + 0x40, 0x30, 0, second, sizeof second);
+    put_frame(to, TEXT, 0x40, PADS, first, is_plain ? 0 : sizeof first);
+    put_frame(to, TEXT + 0x40, 0x30, 0, second, is_plain ? 0 : sizeof second);
     fuzz_put_number(to, 0, 4);
 }
 
-static void put_tables(struct fuzz_bytes *to)
+static void put_tables(struct fuzz_bytes *to, bool is_plain)
 {
     static const uint8_t pads[] = {0xff, 0xff, 1, 4, 4, 4, 0x10, 0};
     static const char names[] = "\0first\0first.cold\0there";
@@ -160,8 +187,8 @@ static void put_tables(struct fuzz_bytes *to)
     at(to, PADS);
     fuzz_put(to, pads, sizeof pads);
     at(to, TABLE);
-    fuzz_put_number(to, (uint32_t)(TEXT + 0x51 - TABLE), 4);
-    fuzz_put_number(to, (uint32_t)(TEXT + 0x57 - TABLE), 4);
+    fuzz_put_number(to, (uint32_t)(TEXT + (is_plain ? 0x16 : 0x51) - TABLE), 4);
+    fuzz_put_number(to, (uint32_t)(TEXT + (is_plain ? 0x1b : 0x57) - TABLE), 4);
     at(to, SYMBOLS + 24);
     for (size_t i = 0; i < 3; i++) {
         fuzz_put_number(to, named[i], 4);
@@ -186,11 +213,19 @@ static void put_tables(struct fuzz_bytes *to)
 void fuzz_seed_binary(void)
 {
     struct fuzz_bytes file = {0};
+    struct fuzz_bytes plain = {0};
     put_heads(&file);
     put_text(&file);
-    put_frames(&file);
-    put_tables(&file);
+    put_frames(&file, false);
+    put_tables(&file, false);
     fuzz_seed("binary", "all", &file);
     file.data[60] = 0; /* no sections: symbols by the dynamic section */
     fuzz_seed("binary", "no_sections", &file);
+    put_heads(&plain);
+    put_plain_text(&plain);
+    put_frames(&plain, true);
+    put_tables(&plain, true);
+    fuzz_seed("binary", "plain", &plain);
+    plain.data[SEGMENTS + SEGMENT_BYTES + 4] = 5; /* the tables are in a segment with code */
+    fuzz_seed("binary", "one_segment", &plain);
 }
