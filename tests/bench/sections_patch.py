@@ -69,6 +69,27 @@ def start_rows(bench):
                   max(best[way] - best["without"], 0.01), 0, 0)
 
 
+def library_rows(bench):
+    """A call of the executable into the C library, with both its ends, beside uftrace's."""
+    program = [bench.programs / "library_measured", COUNT]
+    found = {"native": program,
+             "ours": [bench.command, "record", "-q", "--force", "-o",
+                      bench.work / "called.ttape", "--libcalls", "--", *program]}
+    if shutil.which("uftrace"):
+        found["uftrace"] = ["uftrace", "record", "--force", "-d", bench.work / "uftrace.data",
+                            *program]
+    best = bench.best_ns(found, ["taskset", "-c", bench.cpu])
+    calls = bench.info(bench.work / "called.ttape")["events"] // 2
+    if calls < 40 * 2 * COUNT:
+        raise BenchError(f"{calls} library calls were recorded")
+    added = {way: max(best[way] - best["native"], 0.01) for way in best}
+    yield Row("a recorded library call, over native (ns)", f"{best['native']:.1f} native",
+              f"{best['ours']:.1f}", added["ours"], 0, 0)
+    if "uftrace" in best:
+        yield Row("the same, uftrace record --force's part", f"{added['uftrace']:.1f} ns",
+                  f"{added['ours']:.1f} ns", added["ours"] / added["uftrace"], 0.4, 0.3)
+
+
 def patch(bench):
     best = bench.best_ns(ways(bench), ["taskset", "-c", bench.cpu])
     events = [bench.info(bench.work / name)["events"] for name in ("patched.ttape", "hooked.ttape")]
@@ -84,6 +105,7 @@ def patch(bench):
     if "uftrace" in best:
         yield Row("the same, uftrace record -P's part", f"{added['uftrace']:.1f} ns",
                   f"{added['patched']:.1f} ns", added["patched"] / added["uftrace"], 0.4, 0.3)
+    yield from library_rows(bench)
     made, cached = plan_of_cc1(bench)
     yield Row("a patch plan of cc1, made (s)", "", f"{made:.2f}", made, 1, 0.7)
     yield Row("the same, from the cache, with its functions' names (s)", f"{made:.2f} made",
