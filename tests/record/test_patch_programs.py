@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Programs of the system with all their functions patched, and with those of all libraries, the
-loader and the C library too, print what they print otherwise, and end as they end: their version,
-and a task each (patch_programs.txt). Which of them the gate takes,
-their number says. Run as root."""
+"""Programs of the system with all their functions patched, their library calls recorded, and with
+the functions of all libraries, the loader and the C library too, print what they print otherwise,
+and end as they end: their version, and a task each (patch_programs.txt). Which of them the gate
+takes, their number says. Run as root."""
 import os
 import shlex
 import shutil
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import setting
 
-ALL = ([], ["--module", "."])
+ALL = (["--module", "."], ["--libcalls"])
 EACH = setting.cut(1, 20)
 TEXT = "".join(f"line {i}: the quick brown fox is jumping over {i * 7919 % 97} lazy dogs\n"
                for i in range(40))
