@@ -113,6 +113,29 @@ def check_unwound(run):
                      "calls while single-stepping")  # tail begins with a copy, and has its window
 
 
+def check_loaded(run, work):
+    """In a library that is loaded and unloaded again and again."""
+    (work / "part.c").write_text(
+        "static inline __attribute__((always_inline)) long mix(long x)\n"
+        "{ x ^= x >> 3; x *= 77777; return x ^ x >> 5; }\n"
+        "long work(long n) { long s = 0;\n"
+        "for (long i = 0; i < n; i++) s += mix(i ^ s) * 3; return s; }\n", encoding="utf-8")
+    (work / "loads.c").write_text(
+        "#include <dlfcn.h>\nint main(int count, char **words) { long sum = 0; (void)count;\n"
+        "for (int i = 0; i < 30; i++) { void *part = dlopen(words[1], RTLD_NOW);\n"
+        "long (*work)(long) = (long (*)(long))dlsym(part, \"work\"); sum += work(i);\n"
+        "dlclose(part); } return (int)(sum & 63); }\n", encoding="utf-8")
+    setting.call(["gcc", "-g", "-O2", "-shared", "-fPIC", "-o", work / "part.so", work / "part.c"])
+    setting.call(["gcc", "-O2", "-w", "-o", work / "loads", work / "loads.c", "-ldl"])
+    words = [work / "loads", work / "part.so"]
+    wanted = subprocess.run(words, check=False, timeout=60).returncode
+    done = setting.tracetape("record", "-f", "-o", run.trace, "--patch", "^(mix|work)$", "--module",
+                             "part[.]so", "--inlined", "--", *words, env=run.environment)
+    counts = {name: count for name, count in run.calls().items() if count}
+    run.checks.equal((done.status, counts), (wanted, {"work": 30, "mix [inlined]": 435}),
+                     f"a library that is loaded 30 times: {done.err}")
+
+
 def check_plan(run, program):
     """What would be patched, in words and as JSON; nothing is run."""
     options = ("--inlined", "--patch", "^(mix|leaf|walks)$", "--plan")
@@ -148,6 +171,7 @@ def main():
         check_unwound(run)
         program = setting.build("p_inlined.c", flags=["-O2"], hooks=False, log=False)
         check_refused(run, program)
+        check_loaded(run, Path(folder))
         check_plan(run, program)
     checks.verdict()
 

@@ -5,6 +5,7 @@ them, one line that says how to get them."""
 import http.server
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -32,6 +33,7 @@ int main(int count, char **words)
 WANTED = {"hidden": 20, "middle": 10}
 CHOSEN = "^(hidden|middle)$"
 NO_LIBRARY = "libdebuginfod.so.1"
+LISTS = Path("/var/lib/dpkg/info")
 
 
 def words(*command, cwd=None):
@@ -115,8 +117,10 @@ def check_advice(of):
     done, counts = of.record(chosen=".")
     said = [line for line in done.said() if "stripped" in line]
     of.checks.equal(len(said), 1, f"lines on names: {said}")
+    advice = "or give its debug file's folder with --debug-dir" if LISTS.is_dir() else \
+             "--debuginfod with DEBUGINFOD_URLS=https://"  # it came with no package
     of.checks.that("functions that it does not export are called program+0x" in said[0] and
-                   "--debuginfod with DEBUGINFOD_URLS=https://" in said[0], "advice", said)
+                   advice in said[0], "advice", said)
     shown = setting.tracetape("report", of.work / "run.ttape").out
     of.checks.that(counts and b" program+0x" in shown, "addresses", shown)
     done, _ = of.record()
@@ -140,12 +144,13 @@ def check_main(of):
 
 def check_packaged(of):
     """What dpkg brought is found in its lists."""
-    if not Path("/var/lib/dpkg/info/coreutils.list").exists():
+    if not (LISTS / "coreutils.list").exists():
         print("SKIPPED: no dpkg")
         return
     done = setting.tracetape("record", "-f", "-o", of.work / "ls.ttape", "--patch", ".", "--",
                              "/bin/ls", "/", cwd=of.work, env=of.env)
-    of.checks.that(b"or the package coreutils-dbgsym has them" in done.err, "package", done.err)
+    of.checks.that(b"--debuginfod with DEBUGINFOD_URLS=https://" in done.err and
+                   b"or the package coreutils-dbgsym has them" in done.err, "package", done.err)
 
 
 def check_folders(of):
@@ -228,6 +233,15 @@ def check_server(of, server):
                    "no servers are known", done.err)
 
 
+def check_silent(of):
+    """A server that takes the question and says nothing is given up, once for all."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        of.fresh(DEBUGINFOD_URLS=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        done, counts = of.record("--debuginfod", "--stacks", chosen=".")
+        of.checks.that(done.status == 0 and counts and
+                       b"no server in DEBUGINFOD_URLS answers" in done.err, "silence", done.err)
+
+
 def check_later(of, server):
     """symbolize fetches, too; and what debug files share with one another (dwz)."""
     of.fresh()
@@ -291,6 +305,8 @@ def main():
             server = Server()
             check_server(of, server)
             check_later(of, server)
+            if setting.cut(True, False):  # half a minute
+                check_silent(of)
             check_libraries(of, server)
             server.shutdown()
         else:

@@ -60,7 +60,7 @@ static void fetch(struct tool_record_names *names, const char *path)
             (ttape_string){(const char *)head.build_id, head.build_id_bytes});
 }
 
-void tool_record_names_ahead(struct tool_record_names *names, const char *command,
+bool tool_record_names_ahead(struct tool_record_names *names, const char *command,
                              tool_record_wants wants, const void *context)
 {
     char *program = names->asks_servers ? tool_record_image(command) : NULL;
@@ -70,8 +70,8 @@ void tool_record_names_ahead(struct tool_record_names *names, const char *comman
             fetch(names, modules[i]);
     if (modules != NULL)
         tool_record_modules_free(modules);
-    tool_symbols_end_fetching(names->symbols);
     free(program);
+    return tool_symbols_end_fetching(names->symbols);
 }
 
 static struct tool_symbols_module *open_module(struct tool_record_names *names,

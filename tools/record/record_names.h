@@ -33,9 +33,9 @@ void tool_record_expect(struct tool_record_names *names, const ttape_module *mod
                         const uint64_t *addresses, size_t count);
 /* Fetches the debug file of a command that is about to start, where that was asked for, and those
  * of the libraries that it starts with and that are wanted: nothing is fetched later, as the
- * program would have to wait. */
+ * program would have to wait. False: nobody answers. */
 typedef bool (*tool_record_wants)(const void *context, const char *path);
-void tool_record_names_ahead(struct tool_record_names *names, const char *command,
+bool tool_record_names_ahead(struct tool_record_names *names, const char *command,
                              tool_record_wants wants, const void *context);
 /* One line on names that are missing, and how to get them. */
 void tool_record_names_say(const struct tool_record_names *names);

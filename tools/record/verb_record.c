@@ -542,7 +542,8 @@ int tool_verb_record(int argc, char **argv)
         options.rules.names.symbols = tool_symbols_open(&symbols);
         options.rules.names.has_warned = options.quiet;
         (void)tool_symbols_start(options.rules.names.symbols); /* while this process is small */
-        tool_record_names_ahead(&options.rules.names, argv[0], wants_names, &options);
+        options.debug.debuginfod &=
+            tool_record_names_ahead(&options.rules.names, argv[0], wants_names, &options);
     }
     if ((status = choose_engine(&options, &recording_options, argv[0])) != TOOL_OK)
         return status;

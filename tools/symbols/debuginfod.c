@@ -19,7 +19,8 @@
 
 #define LIBRARY       "libdebuginfod.so.1"
 #define MEMORY_BYTES  (2ull << 30)
-#define SILENT_MS     30000u  /* without one more byte */
+#define SILENT_MS     30000u  /* without some more bytes */
+#define SOME_BYTES    4096u   /* until an answer begins, libdebuginfod counts its turns instead */
 #define WHOLE_MS      900000u /* for one file */
 #define TOLD_EACH_MS  100u
 #define ID_BYTES_MAX  64u
@@ -154,39 +155,43 @@ static const char *words_of(uint64_t what)
     }
 }
 
-static const char *wait_for(struct tool_child *asking)
+static uint64_t wait_for(const struct tool_child *asking)
 {
     struct telling told = {.what = MORE};
     uint64_t end_ms = tool_child_now_ms() + WHOLE_MS, silent_ms = 0, done_bytes = 0;
     while (told.what == MORE) {
         uint64_t now = tool_child_now_ms();
-        if (silent_ms == 0 || told.done_bytes != done_bytes)
+        if (silent_ms == 0 || told.done_bytes >= done_bytes + SOME_BYTES) {
             silent_ms = now + SILENT_MS;
-        done_bytes = told.done_bytes;
+            done_bytes = told.done_bytes;
+        }
         if (now >= silent_ms || now >= end_ms ||
             !tool_child_receive(asking->fd, &told, sizeof told,
                                 silent_ms < end_ms ? silent_ms : end_ms))
-            return words_of(FAILED);
+            return FAILED;
         tool_progress_update(told.done_bytes, told.total_bytes, 0);
     }
-    return words_of(told.what);
+    return told.what;
 }
 
-const char *tool_debuginfod_fetch(const void *build_id, size_t build_id_bytes, const char *shown)
+const char *tool_debuginfod_fetch(const void *build_id, size_t build_id_bytes, const char *shown,
+                                  bool *is_silent)
 {
     struct fetching wanted = {.build_id = build_id, .build_id_bytes = build_id_bytes};
     struct tool_child asking = {0};
-    char what[SHOWN_COLUMNS + 48];
+    char line[SHOWN_COLUMNS + 48];
     const char *slash = strrchr(shown, '/');
+    *is_silent = false;
     if (build_id_bytes == 0 || build_id_bytes > ID_BYTES_MAX)
         return "it has no build id to ask debuginfod for";
     if (!tool_child_start(&asking, MEMORY_BYTES, fetch, &wanted))
         return "debuginfod cannot be asked: no process can be started";
-    (void)snprintf(what, sizeof what, "debug file of %.*s", SHOWN_COLUMNS,
+    (void)snprintf(line, sizeof line, "debug file of %.*s", SHOWN_COLUMNS,
                    slash != NULL ? slash + 1 : shown);
-    tool_progress_start(what);
-    const char *reason = wait_for(&asking);
+    tool_progress_start(line);
+    uint64_t what = wait_for(&asking);
     tool_progress_stop();
     (void)tool_child_end(&asking, true);
-    return reason;
+    *is_silent = what != DONE && what != NOT_THERE;
+    return words_of(what);
 }

@@ -22,7 +22,8 @@ char *tool_debuginfod_cache(void);
 
 /* Waits until the debug file is in the cache; a line tells how far it is. A server that is silent
  * for half a minute is given up. `shown`: what it is for. Returns NULL, or why it is not there
- * (static text). */
-const char *tool_debuginfod_fetch(const void *build_id, size_t build_id_bytes, const char *shown);
+ * (static text). *is_silent: nobody can be asked, so that there is no use in asking again. */
+const char *tool_debuginfod_fetch(const void *build_id, size_t build_id_bytes, const char *shown,
+                                  bool *is_silent);
 
 #endif

@@ -89,7 +89,8 @@ static bool package_of(const char *list, char package[128])
     return true;
 }
 
-static bool find_package(const char *path, char package[128])
+/* *is_known: this system has such lists. */
+static bool find_package(const char *path, char package[128], bool *is_known)
 {
     DIR *lists = opendir(LISTS);
     struct dirent *entry;
@@ -97,6 +98,7 @@ static bool find_package(const char *path, char package[128])
     bool is_found = false;
     const char *other =
         strncmp(path, MERGED "/", sizeof MERGED) == 0 ? path + sizeof MERGED - 1 : path;
+    *is_known = lists != NULL;
     if (lists == NULL)
         return false;
     char *text = tool_allocate(LIST_BYTES_MAX, 1);
@@ -114,12 +116,17 @@ static bool find_package(const char *path, char package[128])
 
 char *tool_name_advice(ttape_string path, bool was_asked)
 {
+    static const char own[] =
+        "build it without -s and strip, or give its debug file's folder with --debug-dir";
     char copy[PATH_BYTES], package[128], *advice = NULL, *real = NULL;
     if (path.size_bytes < sizeof copy) {
         (void)snprintf(copy, sizeof copy, "%.*s", (int)path.size_bytes, path.data);
         real = realpath(copy, NULL);
     }
-    bool has_package = real != NULL && real[0] == '/' && find_package(real, package);
+    bool is_known = false;
+    bool has_package = real != NULL && real[0] == '/' && find_package(real, package, &is_known);
+    if (is_known && !has_package)
+        return tool_copy_text(own, strlen(own));
     const char *ending = has_package && strcmp(package, "libc6") == 0 ? "-dbg" : "-dbgsym";
     bool is_set = tool_debuginfod_has_servers();
     int size =

@@ -205,12 +205,8 @@ static bool take_opened(struct tool_symbols_module *module, struct tool_wire_ope
         *module->head = opened->head;
     }
     module->is_stripped = opened->is_stripped != 0;
-    module->names_from = opened->names_from <= TOOL_SYMBOLS_FROM_EXPORTED
-                             ? (enum tool_symbols_from)opened->names_from
-                             : TOOL_SYMBOLS_FROM_NOWHERE;
-    module->lines_from = opened->lines_from <= TOOL_SYMBOLS_FROM_EXPORTED
-                             ? (enum tool_symbols_from)opened->lines_from
-                             : TOOL_SYMBOLS_FROM_NOWHERE;
+    module->names_from = opened->names_from % TOOL_SYMBOLS_FROMS;
+    module->lines_from = opened->lines_from % TOOL_SYMBOLS_FROMS;
     opened->debug_path[sizeof(opened->debug_path) - 1] = '\0';
     memcpy(module->debug_path, opened->debug_path, sizeof(module->debug_path));
     if (opened->has_symbols != 0)
@@ -262,15 +258,22 @@ static bool open_in_helper(struct tool_symbols *symbols, struct tool_symbols_mod
     return ask_to_open(symbols, module, &opened);
 }
 
+bool tool_symbols_end_fetching(struct tool_symbols *symbols)
+{
+    bool was_fetching = symbols->options.debuginfod;
+    symbols->options.debuginfod = false;
+    return was_fetching;
+}
+
 /* What the file here does not say: its debug file first, then what that shares with others. True:
  * it is worth another look. */
-static bool fetch_more(const struct tool_symbols *symbols, struct tool_symbols_module *module,
+static bool fetch_more(struct tool_symbols *symbols, struct tool_symbols_module *module,
                        const struct tool_wire_opened *opened)
 {
     const void *id = module->head != NULL ? (const void *)module->head->build_id : module->build_id;
     size_t id_bytes = module->head != NULL ? module->head->build_id_bytes : module->build_id_bytes;
     bool lacks_lines = !symbols->options.no_lines && opened->has_lines == 0;
-    bool is_shared = opened->missing.build_id_bytes > 0;
+    bool is_shared = opened->missing.build_id_bytes > 0, is_silent;
     bool lacks = opened->has_symbols == 0 || opened->is_stripped != 0 || lacks_lines;
     if (!lacks || module->state == TOOL_SYMBOLS_FAILED ||
         (is_shared ? module->was_shared_fetched : module->was_fetched))
@@ -283,7 +286,9 @@ static bool fetch_more(const struct tool_symbols *symbols, struct tool_symbols_m
             return false;
     }
     module->was_fetched = true;
-    module->not_fetched = tool_debuginfod_fetch(id, id_bytes, module->path);
+    module->not_fetched = tool_debuginfod_fetch(id, id_bytes, module->path, &is_silent);
+    if (is_silent)
+        (void)tool_symbols_end_fetching(symbols); /* the next one would wait as long */
     return module->not_fetched == NULL;
 }
 
@@ -293,11 +298,6 @@ static void open_whole(struct tool_symbols *symbols, struct tool_symbols_module 
     do
         (void)ask_to_open(symbols, module, &opened);
     while (symbols->options.debuginfod && fetch_more(symbols, module, &opened));
-}
-
-void tool_symbols_end_fetching(struct tool_symbols *symbols)
-{
-    symbols->options.debuginfod = false;
 }
 
 /* Ids as people compare them; 20 bytes tell enough. */
@@ -476,6 +476,16 @@ void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbo
     module->generation = 0;
 }
 
+/* The two texts of an answer; false with errno where they did not come or make no sense. */
+static bool take_texts(struct tool_symbols *symbols, uint32_t name_bytes, uint32_t file_bytes,
+                       uint64_t deadline_ms)
+{
+    bool fits = name_bytes <= TOOL_WIRE_NAME_MAX && file_bytes <= TOOL_WIRE_FILE_MAX;
+    errno = fits ? errno : EPROTO;
+    return fits && receive(symbols, symbols->name, name_bytes, deadline_ms) &&
+           receive(symbols, symbols->file, file_bytes, deadline_ms);
+}
+
 /* One answer; false with errno where it did not come or makes no sense. */
 static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
                         struct tool_symbol *found)
@@ -483,16 +493,11 @@ static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
     struct tool_wire_found wire;
     if (!receive(symbols, &wire, sizeof(wire), deadline_ms))
         return false;
-    if (wire.name_bytes > TOOL_WIRE_NAME_MAX || wire.file_bytes > TOOL_WIRE_FILE_MAX) {
-        errno = EPROTO;
-        return false;
-    }
     *found = (struct tool_symbol){.name = {symbols->name, wire.name_bytes},
                                   .file = {symbols->file, wire.file_bytes},
                                   .line = wire.line,
                                   .start = wire.start};
-    return receive(symbols, symbols->name, wire.name_bytes, deadline_ms) &&
-           receive(symbols, symbols->file, wire.file_bytes, deadline_ms);
+    return take_texts(symbols, wire.name_bytes, wire.file_bytes, deadline_ms);
 }
 
 /* Sends a batch to a helper that has the module open. */
@@ -561,18 +566,13 @@ static bool take_inlined(struct tool_symbols *symbols, uint64_t deadline_ms,
     struct tool_wire_inlined wire;
     if (!receive(symbols, &wire, sizeof(wire), deadline_ms))
         return false;
-    if (wire.name_bytes > TOOL_WIRE_NAME_MAX || wire.file_bytes > TOOL_WIRE_FILE_MAX) {
-        errno = EPROTO;
-        return false;
-    }
     *found = (struct tool_symbols_inlined){.start = wire.start,
                                            .end = wire.end,
                                            .entry = wire.entry,
                                            .name = {symbols->name, wire.name_bytes},
                                            .file = {symbols->file, wire.file_bytes},
                                            .line = wire.line};
-    return receive(symbols, symbols->name, wire.name_bytes, deadline_ms) &&
-           receive(symbols, symbols->file, wire.file_bytes, deadline_ms);
+    return take_texts(symbols, wire.name_bytes, wire.file_bytes, deadline_ms);
 }
 
 bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols_module *module,

@@ -70,7 +70,8 @@ enum tool_symbols_from {
     TOOL_SYMBOLS_FROM_FILE,
     TOOL_SYMBOLS_FROM_DEBUG,    /* the separate file */
     TOOL_SYMBOLS_FROM_EMBEDDED, /* .gnu_debugdata, and what others link to */
-    TOOL_SYMBOLS_FROM_EXPORTED  /* what others link to */
+    TOOL_SYMBOLS_FROM_EXPORTED, /* what others link to */
+    TOOL_SYMBOLS_FROMS
 };
 struct tool_symbols_origin {
     enum tool_symbols_from names, lines;
@@ -90,8 +91,9 @@ const struct tool_elf_head *tool_symbols_module_head(const struct tool_symbols_m
 /* Prints a warning that names the module, once per module; nothing when it is READY. Returns
  * whether it is not. */
 bool tool_symbols_module_warn(struct tool_symbols_module *module);
-/* From here on nothing is fetched: what is asked for while a recorder works must not wait. */
-void tool_symbols_end_fetching(struct tool_symbols *symbols);
+/* From here on nothing is fetched: what is asked for while a recorder works must not wait. False:
+ * it was over, as nobody answers. */
+bool tool_symbols_end_fetching(struct tool_symbols *symbols);
 /* Frees what the helper keeps of it; it is loaded again when it is asked again. */
 void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbols_module *module);
 

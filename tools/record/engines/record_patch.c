@@ -368,7 +368,7 @@ void tool_record_patch_ahead(struct tool_record_patch *patch, const char *comman
     if (path != NULL && (patch->inlined || !is_chosen_before(patch, path)))
         make_plan(patch, path);
     if (patch->symbols != NULL)
-        tool_symbols_end_fetching(patch->symbols);
+        (void)tool_symbols_end_fetching(patch->symbols);
     free(path);
 }
 
