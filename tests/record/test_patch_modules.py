@@ -64,6 +64,14 @@ class Run:
         return calls
 
 
+def check_system(run):
+    """Of the C library also what is little more than a system call."""
+    setting.tracetape("record", "-q", "-f", "-o", run.trace, "--patch", "^(__)?(write|close)$",
+                      "--module", "/libc[.]so", "--", *run.command, env=run.environment)
+    calls = traces.call_counts(run.trace)["enter"]
+    run.checks.equal(sum(calls[name] for name in ("write", "__write")), 1, "calls of write")
+
+
 def check_words(run):
     """How many functions of which modules, in the closing line and in `info`."""
     done = setting.tracetape("record", "-f", "-o", run.trace, "--patch", CHOSEN, "--module",
@@ -123,6 +131,7 @@ def main():
         run.check(("use", "first", "second", "third"), "--module", ".")
         run.check(("first", "second", "third"), "--module", ".", "--syscalls=mmap",
                   "--no-module", "/p_patch_modules$")
+        check_system(run)
         check_words(run)
         check_plan(run)
         check_passing(run)

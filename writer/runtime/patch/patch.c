@@ -51,20 +51,29 @@ static const struct ttp_plan_site *sites_of(const struct ttp_plan_head *plan)
     return ttp_plan_at(plan, plan->sites_at);
 }
 
+/* Where calls are not recorded, functions that make them have the room: but for those that load and
+ * unload, and those that begin what shares a thread's state. */
+static bool is_of_use(const struct ttp_plan_site *site)
+{
+    return records_calls() || !site->number_known || site->number == SYS_mprotect ||
+           site->number == SYS_munmap || site->number == SYS_clone || site->number == SYS_clone3;
+}
+
 /* The signal return is told by its bytes (signal_frames.c, debuggers); a vfork child would find our
  * words in its parent's stack. */
-static bool is_left(const struct ttp_plan_site *site)
+bool ttp_site_is_left(const struct ttp_plan_site *site)
 {
     bool is_traced = (ttp_arena.head.call_flags & TTP_CALLS_TRACED) != 0;
-    return site->number_known &&
-           ((site->number == SIGNAL_RETURN && !is_traced) || site->number == VFORK);
+    return !is_of_use(site) ||
+           (site->number_known &&
+            ((site->number == SIGNAL_RETURN && !is_traced) || site->number == VFORK));
 }
 
 static uint32_t count_left(const struct ttp_plan_head *plan)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < plan->site_count; i++)
-        count += is_left(&sites_of(plan)[i]);
+        count += ttp_site_is_left(&sites_of(plan)[i]);
     return count;
 }
 
@@ -101,7 +110,7 @@ static uint32_t make_stubs(const struct patching *p, const struct ttp_area_data 
     uint32_t made = 0;
     for (uint32_t i = 0; i < p->plan->site_count; i++) {
         struct ttp_stub *stub = &p->stubs[i];
-        if (sites[i].kind == TTP_PLAN_CAN && !is_left(&sites[i]) &&
+        if (sites[i].kind == TTP_PLAN_CAN && !ttp_site_is_left(&sites[i]) &&
             segment_of(p, &sites[i]) != NULL && is_as_planned(p, &sites[i]) &&
             ttp_stub_make(stub, data, p->plan, &sites[i], p->area.bias))
             made++;

@@ -189,6 +189,8 @@ void ttp_probe_areas_gone(uintptr_t start, size_t bytes);
 uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes); /* 0: nowhere */
 
 /* patch.c, too. */
+/* Whether that system call is left as it is, whatever the plan says. */
+bool ttp_site_is_left(const struct ttp_plan_site *site);
 /* The segment with code that holds a window and cannot be written, or NULL. */
 const ElfW(Phdr) *
     ttp_code_segment(const struct dl_phdr_info *info, uint32_t window, uint32_t window_bytes);

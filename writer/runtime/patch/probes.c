@@ -65,7 +65,7 @@ static void take_calls(const struct probing *p)
     const struct ttp_plan_head *calls = p->wish->calls;
     const struct ttp_plan_site *sites = calls == NULL ? NULL : ttp_plan_at(calls, calls->sites_at);
     for (uint32_t i = 0; calls != NULL && i < calls->site_count; i++)
-        if (sites[i].kind == TTP_PLAN_CAN)
+        if (sites[i].kind == TTP_PLAN_CAN && !ttp_site_is_left(&sites[i]))
             set_taken(p, sites[i].window, sites[i].window_bytes);
 }
 
