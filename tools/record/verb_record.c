@@ -231,7 +231,7 @@ static void say(const struct options *options, const ttape_recording *recording)
     ttape_recording_status s;
     ttape_recording_get_status(recording, &s);
     if (!options->quiet)
-        tool_record_patch_say(&options->patch, recording);
+        tool_record_patch_say((struct tool_record_patch *)&options->patch, recording);
     say_unrecorded(options, recording, s.event_count != 0);
     if (s.event_count == 0)
         return;

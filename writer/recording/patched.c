@@ -64,5 +64,6 @@ void ttape_recording_get_patched(const ttape_recording *r, ttape_patch_counts *c
                                    .exits_left = unseen[TTP_UNPATCHED_EXITS],
                                    .hooked = unseen[TTP_UNPATCHED_HOOKED],
                                    .modules_left = unseen[TTP_UNPATCHED_MODULES],
-                                   .inlined = unseen[TTP_PATCHED_INLINED]};
+                                   .inlined = unseen[TTP_PATCHED_INLINED],
+                                   .inlined_left = unseen[TTP_UNPATCHED_INLINED]};
 }

@@ -243,7 +243,8 @@ typedef struct ttape_patch_counts {
     uint64_t hooked;                     /* chosen; they record themselves */
     uint64_t modules_left;               /* of which it is not known how */
     uint64_t times;                      /* of one module: processes and loads */
-    uint64_t inlined;                    /* copies of inlined functions that are patched */
+    uint64_t inlined, inlined_left;      /* copies of inlined functions: patched; chosen, and not */
+    uint64_t reserved[3];
 } ttape_patch_counts;
 TTAPE_API void ttape_recording_get_patched(const ttape_recording *recording,
                                            ttape_patch_counts *counts);

@@ -364,12 +364,11 @@ static bool is_chosen_before(struct tool_record_patch *patch, const char *path)
 
 void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command)
 {
-    char *path = tool_record_patch_is_given(patch) ? tool_record_image(command) : NULL;
-    if (path != NULL && (patch->inlined || !is_chosen_before(patch, path)))
-        make_plan(patch, path);
+    patch->image = tool_record_patch_is_given(patch) ? tool_record_image(command) : NULL;
+    if (patch->image != NULL && (patch->inlined || !is_chosen_before(patch, patch->image)))
+        make_plan(patch, patch->image);
     if (patch->symbols != NULL)
         (void)tool_symbols_end_fetching(patch->symbols);
-    free(path);
 }
 
 /* -- what was patched -- */
@@ -440,10 +439,45 @@ static void say_by_itself(const struct tool_record_patch *patch, const ttape_pat
                      name, patch->only_patchable, patch->only_functions);
 }
 
-void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_recording *recording)
+static void count_copy(void *context, const struct tool_symbols_inlined *found)
+{
+    struct copying *c = context;
+    c->count += tool_record_passes_name(&c->patch->rules, found->name);
+}
+
+/* Does a pattern match what the compiler has inlined? Asked where nothing else was found only, as
+ * it takes all debug information. */
+static bool is_inlined(struct tool_record_patch *patch)
+{
+    struct tool_symbols_options options = {0};
+    struct copying c = {.patch = patch};
+    if (patch->inlined || patch->image == NULL)
+        return false;
+    tool_debug_files_apply(patch->debug, &options);
+    options.debuginfod = false;
+    struct tool_symbols *symbols = tool_symbols_open(&options);
+    struct tool_symbols_module *module = tool_symbols_module_open(
+        symbols, (ttape_string){patch->image, strlen(patch->image)}, (ttape_string){"", 0});
+    bool is_listed = tool_symbols_inlined_list(symbols, module, count_copy, &c);
+    tool_symbols_close(symbols);
+    return is_listed && c.count > 0;
+}
+
+static void say_none(struct tool_record_patch *patch, const ttape_patch_counts *counts)
+{
+    const char *reason = "no name matches in a program that the runtime is loaded into";
+    if (counts->modules_left != 0)
+        reason = "nothing says where the program's functions begin and end, or it has no build id";
+    else if (is_inlined(patch))
+        reason = "what matches is inlined wherever it is called: --inlined patches these copies";
+    tool_message("no function was patched: %s", reason);
+}
+
+void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recording *recording)
 {
     ttape_patch_counts counts;
-    char left[64] = "", hooked[64] = "", inlined[96] = "", modules[SAID_BYTES];
+    char left[64] = "", hooked[64] = "", inlined[128] = "", copies_left[48] = "",
+         modules[SAID_BYTES];
     size_t count = 0;
     if (!tool_record_patch_is_given(patch))
         return;
@@ -452,22 +486,23 @@ void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_re
         say_by_itself(patch, &counts);
         return;
     }
-    if (counts.functions + counts.functions_left + counts.hooked + counts.inlined == 0) {
-        tool_message(
-            "no function was patched: %s",
-            counts.modules_left != 0
-                ? "nothing says where the program's functions begin and end, or it has no build id"
-                : "no name matches in a program that the runtime is loaded into");
+    if (counts.functions + counts.functions_left + counts.hooked + counts.inlined +
+            counts.inlined_left ==
+        0) {
+        say_none(patch, &counts);
         return;
     }
     if (counts.functions_left != 0)
         (void)snprintf(left, sizeof left, ", %" PRIu64 " cannot be", counts.functions_left);
     if (counts.hooked != 0)
         (void)snprintf(hooked, sizeof hooked, ", %" PRIu64 " record themselves", counts.hooked);
-    if (counts.inlined != 0)
+    if (counts.inlined_left != 0)
+        (void)snprintf(copies_left, sizeof copies_left, " (%" PRIu64 " more cannot be)",
+                       counts.inlined_left);
+    if (counts.inlined + counts.inlined_left != 0)
         (void)snprintf(inlined, sizeof inlined,
-                       "; and %" PRIu64 " copies of inlined ones, whose ends are not seen",
-                       counts.inlined);
+                       "; and %" PRIu64 " copies of inlined ones%s, whose ends are not seen",
+                       counts.inlined, copies_left);
     if (patch->module->count != 0)
         list_modules(recording, modules, sizeof modules, &count);
     if (count > 1)
@@ -503,4 +538,5 @@ void tool_record_patch_close(struct tool_record_patch *patch)
         tool_record_copies_close(&patch->copies);
     free(patch->folder);
     free(patch->only);
+    free(patch->image);
 }

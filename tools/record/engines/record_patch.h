@@ -30,6 +30,7 @@ struct tool_record_patch {
     size_t passing_count, passing_capacity;
     bool leaves_unnamed; /* of the module that is being named */
     uint64_t choice;
+    char *image;                      /* of the command; NULL: not known */
     bool inlined;                     /* copies of inlined functions, too */
     struct tool_record_copies copies; /* that are patched */
 };
@@ -61,7 +62,7 @@ size_t tool_record_patch_copies(struct tool_record_patch *patch,
                                 const struct tool_patch_given *given, const char *path,
                                 struct tool_patch_copy **copies);
 /* One line at the end, where it was asked for. */
-void tool_record_patch_say(const struct tool_record_patch *patch, const ttape_recording *recording);
+void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recording *recording);
 void tool_record_patch_close(struct tool_record_patch *patch);
 
 #endif
