@@ -66,10 +66,11 @@ class Run:
 
 def check_system(run):
     """Of the C library also what is little more than a system call."""
-    setting.tracetape("record", "-q", "-f", "-o", run.trace, "--patch", "^(__)?(write|close)$",
+    setting.tracetape("record", "-q", "-f", "-o", run.trace, "--patch", "^(__)?(write|getppid)$",
                       "--module", "/libc[.]so", "--", *run.command, env=run.environment)
     calls = traces.call_counts(run.trace)["enter"]
-    run.checks.equal(sum(calls[name] for name in ("write", "__write")), 1, "calls of write")
+    found = {name: sum(calls[each] for each in (name, f"__{name}")) for name in ("write", "getppid")}
+    run.checks.equal(found, {"write": 1, "getppid": 1}, "calls of the C library")
 
 
 def check_words(run):

@@ -99,6 +99,7 @@ int main(int argc, char **argv)
         if (i == SETTLED + 1)
             settled = count_mappings();
     }
+    seen += getppid();
     printf("failed %d, more is mapped: %d\n", failed, count_mappings() - settled);
     printf("expect use %d\nexpect first_goes %d\n", rounds, BUSY);
     for (int i = 0; i < 2; i++) {

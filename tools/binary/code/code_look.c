@@ -20,6 +20,16 @@ static const uint8_t *code_of(const struct tool_code *code, const struct tool_fu
     return bytes;
 }
 
+static bool make_room(struct tool_code *code)
+{
+    void *array = code->instructions;
+    bool has_room = tool_bounded_grow(&code->memory, &array, &code->instruction_capacity,
+                                      code->instruction_count + 1, sizeof *code->instructions);
+    code->instructions = array;
+    return has_room;
+}
+
+/* There is an array then, if with nothing in it. */
 static bool decode_function(struct tool_code *code, struct tool_function *function)
 {
     uint32_t start;
@@ -27,12 +37,11 @@ static bool decode_function(struct tool_code *code, struct tool_function *functi
     const uint8_t *bytes = code_of(code, function, &start, &size_bytes);
     function->first = code->instruction_count;
     function->flags |= TTP_PLAN_FUNCTION_LOOKED;
+    if (!make_room(code))
+        return false;
     for (size_t at = 0; bytes != NULL && at < size_bytes;) {
-        void *array = code->instructions;
-        if (!tool_bounded_grow(&code->memory, &array, &code->instruction_capacity,
-                               code->instruction_count + 1, sizeof *code->instructions))
+        if (!make_room(code))
             return false;
-        code->instructions = array;
         struct tool_instruction *next = &code->instructions[code->instruction_count];
         if (tool_decode(bytes + at, size_bytes - at, start + (uint32_t)at, next)) {
             code->instruction_count++;
