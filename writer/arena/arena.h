@@ -157,6 +157,7 @@ struct ttp_arena_head {
     uint32_t patch_flags; /* before the magic: of TTP_PATCH_*, with patch_choice */
     /* written by programs: copies of inlined functions that were chosen, and patched or not */
     uint32_t patched_inlined, unpatched_inlined;
+    uint32_t has_verdicts; /* before the magic: not 0: verdicts.h, in front of the blocks */
 };
 
 #define TTP_PATCH_MODULES 1u /* functions of any module, not of the executable only */

@@ -297,6 +297,7 @@ static ttape_status set_up(ttape_recording *r, const char *output,
     TTP_TRY(ttp_clock_sample(&r->drain, false, err));
     (void)pthread_cond_init(&r->started, NULL);
     TTP_TRY(ttp_arena_make(r, err));
+    e->verdicts = r->drain.arena.verdicts;
     TTP_TRY(ttp_journal_open(e, r->drain.arena.path, err));
     e->opened_ms = e->sealed_ms = r->drain.partial_ms = ttp_now_ms();
     r->shared.checkpoint_ms = e->opened_ms;

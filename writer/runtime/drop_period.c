@@ -44,10 +44,10 @@ void ttp_event_lost(void) { __atomic_add_fetch(&ttp_arena.head.lost, 1, __ATOMIC
 
 /* -- drop periods -- */
 
-uint32_t ttp_gate_wanted(void)
+static uint32_t gate_wanted(void)
 {
     switch (ttp_arena.head.clock) {
-    case TTP_CLOCK_TSC: return TTP_GATE_TSC;
+    case TTP_CLOCK_TSC: return ttp_process.verdicts != NULL ? TTP_GATE_FILTER : TTP_GATE_TSC;
     case TTP_CLOCK_NONE: return TTP_GATE_NO_CLOCK;
     default: return TTP_GATE_CLOCK;
     }
@@ -58,6 +58,14 @@ bool ttp_gate_set(struct ttp_thread_page *page, uint32_t gate)
 {
     uint32_t seen = *(volatile const uint32_t *)&page->gate;
     return seen != TTP_GATE_NO_STATE && ttp_swap_word_here(&page->gate, seen, gate);
+}
+
+bool ttp_gate_open(struct ttp_thread_page *page)
+{
+    uint64_t image = ttp_process.page->image;
+    page->verdict_seed = ttp_verdict_seed(image);
+    page->verdict_image = image;
+    return ttp_gate_set(page, gate_wanted());
 }
 
 /* A child's records mention no frame yet. */
@@ -259,7 +267,7 @@ bool ttp_drop_end(void)
         return false;
     }
     page->failed_resumes = 0;
-    if (!ttp_gate_set(page, ttp_gate_wanted()))
+    if (!ttp_gate_open(page))
         return false;
     ttp_drop_write_gap();
     ttp_fact_write_start();

@@ -9,18 +9,52 @@ TTP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
 /* All that a program pays while tracing is off: one comparison with the arena's own page. */
 static inline bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
 
+/* -- beside the hot path: other clocks, and where calls may be left out -- */
+
+/* Where many calls around it are left out, the innermost frame is far. */
+static inline bool fits_far_enter(const struct ttp_runtime_frame *top,
+                                  const struct ttp_thread_page *page, uintptr_t sp,
+                                  uintptr_t call_site)
+{
+    return top < page->frames_end && ttp_is_known_below(top, page, sp) &&
+           !ttp_is_signal_return(call_site);
+}
+
 static __attribute__((noinline)) void enter_other(uintptr_t function, uintptr_t call_site,
                                                   uintptr_t sp, const struct ttp_thread_page *page)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
-    if (!ttp_is_other_gate(page) || !ttp_fits_enter(top, page, sp, call_site)) {
+    if (!ttp_is_other_gate(page) ||
+        !(ttp_fits_enter(top, page, sp, call_site) || fits_far_enter(top, page, sp, call_site))) {
         ttp_enter_slow(function, call_site, sp);
         return;
     }
     ttp_push(top, function, call_site, sp);
-    if (!ttp_record_clock(page, TTP_TAG_ENTER, function, &place))
+    if (!ttp_record_other(page, TTP_TAG_ENTER, function, &place))
         ttp_enter_put(function, place, page);
+}
+
+static __attribute__((noinline)) void enter_left_out(uintptr_t function, uintptr_t call_site,
+                                                     uintptr_t sp,
+                                                     const struct ttp_thread_page *page)
+{
+    if (!fits_far_enter(ttp_thread.top, page, sp, call_site) && !ttp_left_out_enter(call_site, sp))
+        enter_other(function, call_site, sp, ttp_thread.page);
+}
+
+/* What is inlined in the innermost frame has its stack pointer, and is recorded: which of the two
+ * ends would not be known. */
+static __attribute__((noinline)) void enter_beside(uintptr_t function, uintptr_t call_site,
+                                                   uintptr_t sp, const struct ttp_thread_page *page)
+{
+    const struct ttp_runtime_frame *top = ttp_thread.top;
+    if (!ttp_is_left_out(page, function) || ttp_is_own_frame(top, function)) {
+        enter_other(function, call_site, sp, page);
+        return;
+    }
+    if (top->sp - sp - 1 >= TTP_LARGE_FRAME - 1 || top >= page->frames_end)
+        enter_left_out(function, call_site, sp, page);
 }
 
 static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t call_site,
@@ -29,12 +63,33 @@ static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t c
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
     if (!ttp_is_other_gate(page) || !ttp_fits_exit(top, function, call_site, sp)) {
-        ttp_exit_slow(function, call_site, sp);
+        if (ttp_is_left_out(page, function) && !ttp_is_own_frame(top, function))
+            ttp_left_out_exit(function, call_site, sp);
+        else
+            ttp_exit_slow(function, call_site, sp);
         return;
     }
     ttp_pop(top);
-    if (!ttp_record_clock(page, TTP_TAG_EXIT, function, &place))
+    if (!ttp_record_other(page, TTP_TAG_EXIT, function, &place))
         ttp_exit_put(function, place, page);
+}
+
+/* The call of a hook that is a function's last jump has its caller's stack pointer. */
+static inline bool fits_left_out_exit(const struct ttp_runtime_frame *top,
+                                      const struct ttp_thread_page *page, uintptr_t sp,
+                                      uintptr_t call_site)
+{
+    return top < page->frames_end &&
+           ((top->sp - sp < TTP_LARGE_FRAME && (top->sp != sp || top->call_site != call_site)) ||
+            ttp_is_known_below(top, page, sp));
+}
+
+static __attribute__((noinline)) void exit_beside(uintptr_t function, uintptr_t call_site,
+                                                  uintptr_t sp, const struct ttp_thread_page *page)
+{
+    if (!ttp_is_left_out(page, function) || ttp_is_own_frame(ttp_thread.top, function) ||
+        !fits_left_out_exit(ttp_thread.top, page, sp, call_site))
+        exit_other(function, call_site, sp, page);
 }
 
 /* Functions are left the same way, whoever called the hook. */
@@ -43,7 +98,7 @@ static inline __attribute__((always_inline)) void leave(uintptr_t function, uint
 {
     const struct ttp_thread_page *page = ttp_thread.page;
     if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
-        exit_other(function, call_site, sp, page);
+        exit_beside(function, call_site, sp, page);
         return;
     }
     struct ttp_runtime_frame *top = ttp_thread.top;
@@ -65,7 +120,7 @@ void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
     uintptr_t sp = TTP_CALLER_SP();
     const struct ttp_thread_page *page = ttp_thread.page;
     if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
-        enter_other(function, call_site, sp, page);
+        enter_beside(function, call_site, sp, page);
         return;
     }
     struct ttp_runtime_frame *top = ttp_thread.top;
@@ -106,7 +161,7 @@ static __attribute__((noinline)) void probe_enter_other(uintptr_t function, uint
         return;
     }
     ttp_push(top, function, call_site, sp);
-    if (!ttp_record_clock(page, TTP_TAG_ENTER, function, &place))
+    if (!ttp_record_other(page, TTP_TAG_ENTER, function, &place))
         ttp_enter_put(function, place, page);
 }
 

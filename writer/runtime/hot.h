@@ -98,11 +98,42 @@ static inline bool ttp_record_clock(const struct ttp_thread_page *page, uint64_t
            ttp_record_at(page, start, tag, (uint32_t)time, function, place);
 }
 
-/* Gates without the time stamp counter. There it is here that a time of being off is noticed. */
+/* Gates that record beside the hot path. Without the time stamp counter it is here that a time of
+ * being off is noticed. */
 static inline bool ttp_is_other_gate(const struct ttp_thread_page *page)
 {
-    return (page->gate == TTP_GATE_NO_CLOCK || page->gate == TTP_GATE_CLOCK) &&
+    return page->gate - TTP_GATE_NO_CLOCK <= TTP_GATE_FILTER - TTP_GATE_NO_CLOCK &&
            *(volatile const uint32_t *)&ttp_arena.head.periods == page->period;
+}
+
+static inline bool ttp_record_other(const struct ttp_thread_page *page, uint64_t tag,
+                                    uintptr_t function, uint64_t *place)
+{
+    return page->gate == TTP_GATE_FILTER ? ttp_record_tsc(page, tag, function, place)
+                                         : ttp_record_clock(page, tag, function, place);
+}
+
+/* -- calls that are left out: no frame, no record -- */
+
+static inline bool ttp_is_left_out(const struct ttp_thread_page *page, uintptr_t function)
+{
+    struct ttp_verdict_bucket *verdicts = ttp_process.verdicts;
+    return verdicts != NULL &&
+           ttp_verdict_is_there(verdicts, page->verdict_seed, page->verdict_image, function);
+}
+
+/* It has a frame: it was entered before it was decided, or it is a handler. What it calls of itself
+ * has one, too, so that it is known whose end comes. */
+static inline bool ttp_is_own_frame(const struct ttp_runtime_frame *top, uintptr_t function)
+{
+    return (top->function & ~TTP_FRAME_HANDLER) == function;
+}
+
+/* On the stack that the innermost frame is on, below it. */
+static inline bool ttp_is_known_below(const struct ttp_runtime_frame *top,
+                                      const struct ttp_thread_page *page, uintptr_t sp)
+{
+    return page->left_top == top && sp - page->left_low < top->sp - page->left_low;
 }
 
 #endif

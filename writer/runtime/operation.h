@@ -1,4 +1,4 @@
-/* A slow operation, and what it writes: for slow.c and put.c. */
+/* A slow operation, and what it writes: for slow.c, put.c and frameless.c. */
 #ifndef TTP_RUNTIME_OPERATION_H
 #define TTP_RUNTIME_OPERATION_H
 
@@ -28,5 +28,22 @@ void ttp_adopt_page(struct operation *op);
 /* Of frames that were pushed or popped on the shadow stack. */
 void ttp_put_call(const struct operation *op, uint64_t tag, uintptr_t function, long change);
 void ttp_put_extension(const struct operation *op, uint64_t type, uint64_t payload, long change);
+
+/* slow.c */
+struct operation ttp_slow_begin(uintptr_t sp);
+void ttp_slow_end(const struct operation *op);
+/* The hot path did the frame; handlers must not end a drop period between the record's failure and
+ * what accounts for it. */
+struct operation ttp_slow_after_hot_path(const struct ttp_thread_page *page);
+/* Moves to the stack that sp is on. False: another task runs on a copy of this thread's pointer. */
+bool ttp_slow_move(struct operation *op, uintptr_t sp, bool *is_alternate);
+/* Frames above it were left without their exits. */
+void ttp_slow_unwind(struct operation *op, struct ttp_runtime_frame *top);
+/* The innermost frame that is not gone. */
+struct ttp_runtime_frame *ttp_slow_staying(const struct operation *op, uintptr_t sp,
+                                           uintptr_t call_site, bool is_alternate);
+/* The innermost frame ends. */
+void ttp_slow_leave(struct operation *op, uintptr_t function);
+void ttp_slow_forget_deep(const struct operation *op);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define SEARCH_MAX 4096 /* frames that an exit looks through for its own */
 
-static struct operation begin(uintptr_t sp)
+struct operation ttp_slow_begin(uintptr_t sp)
 {
     ttp_stack_verify();
     struct operation op = {.sp = sp, .page = ttp_thread.page, .is_begun = ttp_operation_begin(sp)};
@@ -24,7 +24,7 @@ static struct operation begin(uintptr_t sp)
     return op;
 }
 
-static void end(const struct operation *op) { ttp_operation_end(op->is_begun); }
+void ttp_slow_end(const struct operation *op) { ttp_operation_end(op->is_begun); }
 
 static void pop_to(struct ttp_runtime_frame *top)
 {
@@ -62,7 +62,7 @@ static void write_unwind(struct operation *op, struct ttp_runtime_frame *top)
     ttp_put_extension(op, TTP_EXT_UNWIND, ttp_unwind_signals(signals, above), -count);
 }
 
-static void unwind_to(struct operation *op, struct ttp_runtime_frame *top)
+void ttp_slow_unwind(struct operation *op, struct ttp_runtime_frame *top)
 {
     if (top != ttp_thread.top)
         write_unwind(op, top);
@@ -102,7 +102,7 @@ static void put_deep(const struct operation *op, uint64_t tag_or_type, bool is_c
         ttp_stack_current()->recorded_count -= (size_t)change;
 }
 
-static void forget_deep(const struct operation *op)
+void ttp_slow_forget_deep(const struct operation *op)
 {
     struct ttp_thread_page *page = ttp_thread.page;
     long count = (long)(page->deep_frames - page->unrecorded_deep_frames);
@@ -165,8 +165,8 @@ static bool is_gone(const struct ttp_runtime_frame *frame, uintptr_t sp, uintptr
 }
 
 /* The innermost frame that is not. */
-static struct ttp_runtime_frame *find_staying(const struct operation *op, uintptr_t sp,
-                                              uintptr_t call_site, bool is_alternate)
+struct ttp_runtime_frame *ttp_slow_staying(const struct operation *op, uintptr_t sp,
+                                           uintptr_t call_site, bool is_alternate)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
     if (op->is_begun && !is_alternate && !ttp_is_base(top) &&
@@ -186,11 +186,11 @@ static void drop_stale(struct operation *op)
     if (!stack->is_stale)
         return;
     stack->is_stale = false;
-    unwind_to(op, stack->base);
+    ttp_slow_unwind(op, stack->base);
 }
 
 /* Moves to the stack that sp is on. False: another task runs on a copy of this thread's pointer. */
-static bool move_to(struct operation *op, uintptr_t sp, bool *is_alternate)
+bool ttp_slow_move(struct operation *op, uintptr_t sp, bool *is_alternate)
 {
     *is_alternate = false;
     if (!op->is_begun)
@@ -200,7 +200,7 @@ static bool move_to(struct operation *op, uintptr_t sp, bool *is_alternate)
         return false;
     if (index != ttp_thread.stacks->current) {
         if (ttp_thread.page->deep_frames != 0)
-            forget_deep(op);
+            ttp_slow_forget_deep(op);
         ttp_stack_switch(index);
         if (ttp_put_record(ttp_process_now(), 0, TTP_EXT_SWITCH, false, index))
             ttp_thread.page->announced_stack = index;
@@ -257,12 +257,13 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
         return;
     if (op->is_begun && (!is_near || ttp_thread.page->deep_frames != 0)) {
         bool is_alternate;
-        if (!move_to(op, op->sp, &is_alternate))
+        if (!ttp_slow_move(op, op->sp, &is_alternate))
             return;
         if (ttp_thread.page->deep_frames != 0 && !is_alternate && op->sp > ttp_thread.top->sp)
-            forget_deep(op);
+            ttp_slow_forget_deep(op);
         if (ttp_thread.page->deep_frames == 0)
-            unwind_to(op, find_staying(op, op->sp + op->is_whole, call_site, is_alternate));
+            ttp_slow_unwind(op,
+                            ttp_slow_staying(op, op->sp + op->is_whole, call_site, is_alternate));
     }
     if (ttp_thread.page->deep_frames != 0 || is_full(1)) {
         put_deep(op, TTP_TAG_ENTER, true, function, 1);
@@ -277,19 +278,19 @@ void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     if (!ttp_ready(sp))
         return;
-    struct operation op = begin(sp);
+    struct operation op = ttp_slow_begin(sp);
     enter(&op, function, call_site);
-    end(&op);
+    ttp_slow_end(&op);
 }
 
 void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     if (!ttp_ready(sp))
         return;
-    struct operation op = begin(sp);
+    struct operation op = ttp_slow_begin(sp);
     op.is_whole = true;
     enter(&op, function, call_site);
-    end(&op);
+    ttp_slow_end(&op);
 }
 
 /* As part of the call around it, whatever functions of its own the program has for beginning one.
@@ -299,9 +300,9 @@ void ttp_enter_in_call(uintptr_t function, uintptr_t sp)
     bool is_alternate;
     if (!ttp_ready(sp))
         return;
-    struct operation op = begin(sp);
-    if (move_to(&op, sp, &is_alternate) && ttp_thread.page->deep_frames == 0) {
-        unwind_to(&op, find_staying(&op, sp, 0, is_alternate));
+    struct operation op = ttp_slow_begin(sp);
+    if (ttp_slow_move(&op, sp, &is_alternate) && ttp_thread.page->deep_frames == 0) {
+        ttp_slow_unwind(&op, ttp_slow_staying(&op, sp, 0, is_alternate));
         if (!is_full(1)) {
             ttp_adopt_page(&op);
             ttp_push(ttp_thread.top, function, ttp_thread.top->call_site, ttp_thread.top->sp);
@@ -312,7 +313,7 @@ void ttp_enter_in_call(uintptr_t function, uintptr_t sp)
     } else if (ttp_thread.page->deep_frames != 0) {
         put_deep(&op, TTP_TAG_ENTER, true, function, 1);
     }
-    end(&op);
+    ttp_slow_end(&op);
 }
 
 /* -- exit -- */
@@ -325,8 +326,10 @@ static struct ttp_runtime_frame *find_exiting(uintptr_t function, uintptr_t call
 {
     struct ttp_runtime_frame *found = NULL, *orphan = NULL;
     int steps = 0;
-    for (struct ttp_runtime_frame *at = ttp_thread.top; !ttp_is_base(at) && steps < SEARCH_MAX;
-         at--, steps++) {
+    /* The call that ends may have no frame: what is above the innermost one has not ended. */
+    bool is_innermost = ttp_process.verdicts != NULL && !is_alternate && ttp_thread.top->sp > sp;
+    for (struct ttp_runtime_frame *at = ttp_thread.top;
+         !ttp_is_base(at) && steps < (is_innermost ? 1 : SEARCH_MAX); at--, steps++) {
         bool is_handler = (at->function & TTP_FRAME_HANDLER) != 0;
         bool is_same = (at->function & ~TTP_FRAME_HANDLER) == function;
         bool is_below = ttp_is_base(at - 1) || sp <= at[-1].sp;
@@ -342,7 +345,7 @@ static struct ttp_runtime_frame *find_exiting(uintptr_t function, uintptr_t call
     return found != NULL ? found : orphan;
 }
 
-static void leave_top(struct operation *op, uintptr_t function)
+void ttp_slow_leave(struct operation *op, uintptr_t function)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
     bool is_handler = (top->function & TTP_FRAME_HANDLER) != 0;
@@ -359,7 +362,7 @@ static void leave_top(struct operation *op, uintptr_t function)
 static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     bool is_alternate;
-    if (!move_to(op, op->sp, &is_alternate))
+    if (!ttp_slow_move(op, op->sp, &is_alternate))
         return;
     if (ttp_thread.page->deep_frames != 0) {
         /* The outermost of them may jump to the hook from where the one below it called. */
@@ -368,7 +371,7 @@ static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_si
             exit_deep(op, function);
             return;
         }
-        forget_deep(op);
+        ttp_slow_forget_deep(op);
     }
     struct ttp_runtime_frame *frame = find_exiting(function, call_site, op->sp, is_alternate);
     if (frame == NULL) {
@@ -376,22 +379,22 @@ static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_si
             ttp_count_dropped();
         return;
     }
-    unwind_to(op, frame);
-    leave_top(op, function);
+    ttp_slow_unwind(op, frame);
+    ttp_slow_leave(op, function);
 }
 
 void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     if (!ttp_ready(sp))
         return;
-    struct operation op = begin(sp);
+    struct operation op = ttp_slow_begin(sp);
     const struct ttp_runtime_frame *top = ttp_thread.top;
     if (ttp_thread.page->deep_frames == 0 && !ttp_is_base(top) && top->call_site == call_site &&
         (top->function & ~TTP_FRAME_HANDLER) == function && sp - top->sp <= top[-1].sp - top->sp)
-        leave_top(&op, function);
+        ttp_slow_leave(&op, function);
     else
         exit_far(&op, function, call_site);
-    end(&op);
+    ttp_slow_end(&op);
 }
 
 /* -- the hot path did the frame, and found no room or another epoch -- */
@@ -402,7 +405,7 @@ static bool is_other_period(void)
 }
 
 /* Handlers must not end a drop period between the record's failure and what accounts for it. */
-static struct operation begin_after_hot_path(const struct ttp_thread_page *page)
+struct operation ttp_slow_after_hot_path(const struct ttp_thread_page *page)
 {
     uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
     return (struct operation){
@@ -428,10 +431,10 @@ void ttp_call_enter_put(uintptr_t function, const struct ttp_thread_page *page,
             ttp_call_enter_slow(function, call_site, sp, values);
         return;
     }
-    struct operation op = begin_after_hot_path(page);
+    struct operation op = ttp_slow_after_hot_path(page);
     op.values = values;
     ttp_put_call(&op, TTP_TAG_ENTER, function, 1);
-    end(&op);
+    ttp_slow_end(&op);
 }
 
 void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page)
@@ -456,58 +459,16 @@ void ttp_call_exit_put(uintptr_t function, const struct ttp_thread_page *page,
             ttp_call_exit_slow(call_site, sp, values);
         return;
     }
-    struct operation op = begin_after_hot_path(page);
+    struct operation op = ttp_slow_after_hot_path(page);
     op.values = values;
     ttp_put_call(&op, TTP_TAG_EXIT, function, -1);
-    end(&op);
+    ttp_slow_end(&op);
 }
 
 void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page)
 {
     ttp_slot_fill(slot);
     ttp_call_exit_put(function, page, NULL);
-}
-
-/* -- basic blocks: what is open stays so, unless it lies where the block's function does -- */
-
-static void put_block(const struct operation *op, uintptr_t address)
-{
-    if (!ttp_is_inherited(op->page) &&
-        !ttp_put_record(ttp_process_now(), 0, TTP_TAG_BLOCK, true, address) &&
-        !ttp_is_inherited(op->page))
-        ttp_count_dropped();
-}
-
-void ttp_block_slow(uintptr_t address, uintptr_t sp)
-{
-    bool is_alternate = false;
-    if (!ttp_ready(sp))
-        return;
-    struct operation op = begin(sp);
-    bool is_near = ttp_thread.top->sp - sp < TTP_LARGE_FRAME;
-    bool is_known = op.is_begun && (!is_near || ttp_thread.page->deep_frames != 0) &&
-                    move_to(&op, sp, &is_alternate);
-    if (is_known && ttp_thread.page->deep_frames != 0 && !is_alternate && sp > ttp_thread.top->sp)
-        forget_deep(&op);
-    if (is_known && ttp_thread.page->deep_frames == 0)
-        unwind_to(&op, find_staying(&op, sp, 0, is_alternate));
-    ttp_adopt_page(&op);
-    put_block(&op, address);
-    if (is_known && ttp_thread.page->deep_frames == 0 && ttp_has_state()) {
-        ttp_thread.page->block_sp = sp;
-        ttp_thread.page->block_top = ttp_thread.top;
-    }
-    end(&op);
-}
-
-void ttp_block_put(uintptr_t address, uint64_t slot, const struct ttp_thread_page *page)
-{
-    ttp_slot_fill(slot);
-    if (ttp_is_inherited(page))
-        return;
-    struct operation op = begin_after_hot_path(page);
-    put_block(&op, address);
-    end(&op);
 }
 
 /* -- system calls -- */
@@ -525,20 +486,20 @@ void ttp_call_enter_slow(uintptr_t key, uintptr_t call_site, uintptr_t sp,
     bool is_alternate;
     if (!ttp_ready(sp))
         return;
-    struct operation op = begin(sp);
-    bool is_here = move_to(&op, sp, &is_alternate);
+    struct operation op = ttp_slow_begin(sp);
+    bool is_here = ttp_slow_move(&op, sp, &is_alternate);
     if (!is_here || ttp_thread.page->deep_frames != 0 || is_full(1)) {
         /* A child that posix_spawn makes has this state and a stack of its own; it is not seen. */
         if (is_here || ttp_process_number() == ttp_thread.process_id)
             ttp_count_dropped();
-        end(&op);
+        ttp_slow_end(&op);
         return;
     }
     while (!is_alternate && is_left(ttp_thread.top, sp))
-        unwind_to(&op, ttp_thread.top - 1);
+        ttp_slow_unwind(&op, ttp_thread.top - 1);
     op.values = values;
     enter(&op, key, call_site);
-    end(&op);
+    ttp_slow_end(&op);
 }
 
 /* Whether the call's beginning was recorded is not known: where it was, there is its frame. */
@@ -547,19 +508,19 @@ void ttp_call_exit_slow(uintptr_t call_site, uintptr_t sp, const struct ttp_call
     bool is_alternate;
     if (!ttp_ready(sp) || ttp_thread.top == NULL)
         return;
-    struct operation op = begin(sp);
+    struct operation op = ttp_slow_begin(sp);
     struct ttp_runtime_frame *at = ttp_thread.top;
-    if (ttp_thread.page->deep_frames == 0 && move_to(&op, sp, &is_alternate)) {
+    if (ttp_thread.page->deep_frames == 0 && ttp_slow_move(&op, sp, &is_alternate)) {
         for (at = ttp_thread.top; !ttp_is_base(at); at--)
             if (ttp_is_call_key(at->function) && at->sp == sp && at->call_site == call_site)
                 break;
         if (!ttp_is_base(at)) {
-            unwind_to(&op, at);
+            ttp_slow_unwind(&op, at);
             op.values = values;
-            leave_top(&op, at->function);
+            ttp_slow_leave(&op, at->function);
         }
     }
-    end(&op);
+    ttp_slow_end(&op);
 }
 
 /* -- for others -- */
@@ -568,8 +529,8 @@ bool ttp_thread_ready(uintptr_t sp)
 {
     if (ttp_arena.head.mode == TTP_MODE_STOPPED || !ttp_ready(sp))
         return false;
-    struct operation op = begin(sp);
-    end(&op);
+    struct operation op = ttp_slow_begin(sp);
+    ttp_slow_end(&op);
     return !ttp_is_dropping();
 }
 
@@ -585,13 +546,13 @@ void ttp_jump(uintptr_t sp, uintptr_t target)
     if (page->operation_sp < target && ttp_stack_holds(ttp_stack_current(), page->operation_sp) &&
         ttp_stack_holds(ttp_stack_current(), target))
         page->operation_sp = 0;
-    struct operation op = begin(sp);
+    struct operation op = ttp_slow_begin(sp);
     if (op.is_begun && ttp_stack_locate(target, &is_alternate) == ttp_thread.stacks->current) {
         ttp_hooks_left(sp, target);
         if (ttp_thread.page->deep_frames != 0 && target > ttp_thread.top->sp)
-            forget_deep(&op);
+            ttp_slow_forget_deep(&op);
         if (ttp_thread.page->deep_frames == 0)
-            write_unwind(&op, find_staying(&op, target, 0, is_alternate));
+            write_unwind(&op, ttp_slow_staying(&op, target, 0, is_alternate));
     }
-    end(&op);
+    ttp_slow_end(&op);
 }

@@ -55,7 +55,8 @@ void ttp_drop_write_gap(void);         /* for events that were dropped without a
 void ttp_drop_record_missing(long change);
 void ttp_drop_frames_changed(long change); /* by an operation of the drop period */
 void ttp_period_check(void);               /* whether tracing was off since the last record */
-uint32_t ttp_gate_wanted(void);
+/* From here on the thread records. */
+bool ttp_gate_open(struct ttp_thread_page *page);
 static inline bool ttp_is_dropping(void) { return ttp_thread.page->gate == TTP_GATE_DROP; }
 
 /* drop_period.c, too: one operation at a time. False: another one is under way below. */

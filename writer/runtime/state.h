@@ -21,6 +21,7 @@
 
 #include "writer/arena/arena.h"
 #include "writer/arena/stack_sample.h"
+#include "writer/arena/verdicts.h"
 #include "writer/runtime/arch.h"
 
 /* What a hook does, by its thread's page. Zero is what a fresh thread and a forked child see. */
@@ -29,10 +30,11 @@ enum ttp_gate {
     TTP_GATE_TSC = 1,            /* record with the time stamp counter: the hot path */
     TTP_GATE_NO_CLOCK = 2,       /* record without a clock */
     TTP_GATE_CLOCK = 3,          /* record with clock_gettime */
-    TTP_GATE_DROP = 4,           /* no block to be had: keep frames, count */
-    TTP_GATE_UNUSABLE = 5,       /* the thread's state is being made, or was given up: nothing */
-    TTP_GATE_VFORK_CHILD = 6,    /* a vfork child runs: nothing */
-    TTP_GATE_RECORDER_THREAD = 7 /* the recorder's own thread: nothing */
+    TTP_GATE_FILTER = 4,         /* with that counter, where calls may be left out: verdicts.h */
+    TTP_GATE_DROP = 5,           /* no block to be had: keep frames, count */
+    TTP_GATE_UNUSABLE = 6,       /* the thread's state is being made, or was given up: nothing */
+    TTP_GATE_VFORK_CHILD = 7,    /* a vfork child runs: nothing */
+    TTP_GATE_RECORDER_THREAD = 8 /* the recorder's own thread: nothing */
 };
 
 /* An open call. */
@@ -100,6 +102,11 @@ struct ttp_thread_page {
     uint32_t period;      /* of the arena, when this thread last recorded */
     uint64_t epoch_start; /* clock there: a multiple of what the bits of time can say */
     struct ttp_runtime_frame *frames_end;
+    /* Of calls that are left out, which have no frame: the process image that verdicts are of; and
+     * from where on, below the frame left_top, the stack is known to be the same. */
+    uint64_t verdict_image, verdict_seed;
+    uintptr_t left_low;
+    const struct ttp_runtime_frame *left_top;
     /* cold from here */
     uint64_t dropped;   /* events since the last that was recorded */
     uint64_t published; /* of those, the ones that the arena's `lost` counts for now */
@@ -202,8 +209,9 @@ struct ttp_runtime_process {
     uint32_t block_first;    /* blocks of the first extent, a power of two */
     uint32_t block_capacity; /* blocks that the file may ever have */
     uint32_t *block_states;
-    struct ttp_note *notes;            /* NULL: there is no arena */
-    uint8_t *extents[TTP_EXTENTS_MAX]; /* where blocks are mapped, aligned to their size; each
+    struct ttp_note *notes;              /* NULL: there is no arena */
+    struct ttp_verdict_bucket *verdicts; /* NULL: each call is recorded */
+    uint8_t *extents[TTP_EXTENTS_MAX];   /* where blocks are mapped, aligned to their size; each
                                         * extent is as large as all before it. NULL: not yet */
     struct ttp_process_page *page;
     uint32_t user;       /* whose the arena is */
@@ -248,5 +256,9 @@ void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_thread_pa
 void ttp_block_slow(uintptr_t address, uintptr_t sp);
 void ttp_block_put(uintptr_t address, uint64_t slot, const struct ttp_thread_page *page);
 void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page);
+/* frameless.c: calls that are left out, where what is around them has to be looked at. Of the
+ * first, false: record it. */
+bool ttp_left_out_enter(uintptr_t call_site, uintptr_t sp);
+void ttp_left_out_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "writer/arena/verdicts.h"
 #include "writer/recording/decode/layouts.h"
 
 #define HOT_CALLS  65536u /* calls after which a function may be culled as hot */
@@ -22,6 +23,35 @@ bool ttp_filter_is_on(const struct ttp_encode *e)
     const ttape_site_rules *rules = &e->options.rules;
     return rules->select != NULL || rules->max_depth != 0 || rules->min_ns != 0 ||
            rules->cull_hot || e->options.keep_call != NULL;
+}
+
+/* Whether a function is hot goes by what it calls, left out or not. */
+bool ttp_verdicts_are_wanted(const ttape_recording_options *options)
+{
+    return options->rules.select != NULL && !options->rules.cull_hot;
+}
+
+/* A full bucket takes no more: these calls are recorded, and left out here. */
+static void tell_verdict(const struct ttp_encode *e, const struct ttp_thread *thread,
+                         const struct ttp_site_seen *site)
+{
+    uint64_t image = ttp_image_at(e, thread->image)->serial, seed = ttp_verdict_seed(image);
+    if (ttp_verdict_is_there(e->verdicts, seed, image, site->address))
+        return;
+    struct ttp_verdict *at = ttp_verdict_bucket_of(e->verdicts, seed, site->address)->items;
+    for (uint32_t i = 0; i < TTP_VERDICTS_EACH; i++)
+        if (at[i].function == 0) {
+            at[i].image = image;
+            __atomic_store_n(&at[i].function, site->address, __ATOMIC_RELEASE);
+            return;
+        }
+}
+
+/* Not of those below which calls are kept, and not of what is to be seen: it makes a checkpoint. */
+static bool is_always_dropped(const struct ttp_site_seen *site)
+{
+    return site->select == TTAPE_SELECT_DROP && !site->is_checkpoint &&
+           site->kind == TTAPE_SITE_FUNCTION;
 }
 
 static ttape_status emit(struct ttp_encode *e, struct ttp_thread *thread, const ttape_event *event,
@@ -147,6 +177,8 @@ static ttape_status enter(struct ttp_encode *e, struct ttp_thread *thread,
     if (call == NULL)
         return TTAPE_E_MEMORY;
     site->calls++;
+    if (e->verdicts != NULL && site->calls % TTP_VERDICT_EVERY == 0 && is_always_dropped(site))
+        tell_verdict(e, thread, site);
     *call = (struct ttp_call){.site = index,
                               .time_ns = event->time_ns,
                               .opens_below = (site->select & TTAPE_SELECT_BELOW) != 0,

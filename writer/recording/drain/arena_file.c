@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "writer/arena/verdicts.h"
 #include "writer/recording/recording_internal.h"
 
 #define FEWEST_BLOCKS  4u
@@ -23,22 +24,23 @@
 #define BOUND_MS       200u /* how old the bound may be */
 #define QUIET_MS       500u /* after so long with most blocks free, memory goes back */
 
-static uint64_t blocks_offset(void)
+static uint64_t blocks_offset(const struct ttp_arena_file *arena)
 {
     uint64_t states = TTP_ARENA_HEAD_BYTES + (uint64_t)TTP_ARENA_BLOCKS_MAX * sizeof(uint32_t);
-    return (states + TTP_BLOCK_BYTES - 1) / TTP_BLOCK_BYTES * TTP_BLOCK_BYTES;
+    uint64_t verdicts = arena->has_verdicts ? TTP_VERDICT_BYTES : 0;
+    return (states + TTP_BLOCK_BYTES - 1) / TTP_BLOCK_BYTES * TTP_BLOCK_BYTES + verdicts;
 }
 
-static uint64_t file_bytes(uint32_t blocks)
+static uint64_t file_bytes(const struct ttp_arena_file *arena, uint32_t blocks)
 {
-    return blocks_offset() + (uint64_t)blocks * TTP_BLOCK_BYTES;
+    return blocks_offset(arena) + (uint64_t)blocks * TTP_BLOCK_BYTES;
 }
 
 /* As many blocks as there is room for, of those wanted; 0: not even a few. */
-static uint32_t allocate(int fd, uint32_t wanted)
+static uint32_t allocate(const struct ttp_arena_file *arena, uint32_t wanted)
 {
     for (uint32_t count = wanted; count >= FEWEST_BLOCKS; count /= 2) {
-        int code = posix_fallocate(fd, 0, (off_t)file_bytes(count));
+        int code = posix_fallocate(arena->fd, 0, (off_t)file_bytes(arena, count));
         if (code == 0)
             return count;
         errno = code; /* which it does not do */
@@ -48,7 +50,7 @@ static uint32_t allocate(int fd, uint32_t wanted)
 
 static bool map(struct ttp_arena_file *arena)
 {
-    uint64_t size_bytes = file_bytes(arena->capacity);
+    uint64_t size_bytes = file_bytes(arena, arena->capacity);
     if (size_bytes > SIZE_MAX)
         return false;
     arena->map_bytes = (size_t)size_bytes;
@@ -58,7 +60,9 @@ static bool map(struct ttp_arena_file *arena)
     (void)madvise(memory, arena->map_bytes, MADV_DONTFORK); /* helpers of the caller need none */
     arena->head = memory;
     arena->states = (void *)((uint8_t *)memory + TTP_ARENA_HEAD_BYTES);
-    arena->blocks = (uint8_t *)memory + blocks_offset();
+    arena->blocks = (uint8_t *)memory + blocks_offset(arena);
+    if (arena->has_verdicts)
+        arena->verdicts = (void *)((uint8_t *)memory + TTP_VERDICTS_AT);
     return true;
 }
 
@@ -92,11 +96,11 @@ static bool make_in(struct ttp_arena_file *arena, const char *parent, uint32_t w
     if (arena->path != NULL)
         arena->fd = open(arena->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (arena->fd >= 0) {
-        arena->ready = allocate(arena->fd, wanted);
+        arena->ready = allocate(arena, wanted);
         /* Room that is promised and not there yet: programs map all of it, and use what is ready.
          * Where files may not be as large, there is no more than what is ready. */
         arena->capacity = TTP_ARENA_BLOCKS_MAX;
-        if (ftruncate(arena->fd, (off_t)file_bytes(arena->capacity)) != 0)
+        if (ftruncate(arena->fd, (off_t)file_bytes(arena, arena->capacity)) != 0)
             arena->capacity = arena->ready;
         if (arena->ready != 0 && map(arena))
             return true;
@@ -169,7 +173,8 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     head->stall_ticks = arena->stall_ticks;
     head->recorder_pid = (uint32_t)getpid();
     memcpy(head->trace_id, o->writer.trace_id, sizeof head->trace_id);
-    head->blocks_offset = blocks_offset();
+    head->blocks_offset = blocks_offset(arena);
+    head->has_verdicts = arena->has_verdicts;
     struct stat namespace, processes;
     head->pid_namespace = stat("/proc/self/ns/pid", &namespace) == 0 ? namespace.st_ino : 0;
     /* Only where /proc has the processes by the numbers that we know. */
@@ -235,8 +240,8 @@ void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count, uint64_
         return;
     uint32_t count =
         arena->bound - arena->ready < GROWTH_BLOCKS ? arena->bound : arena->ready + GROWTH_BLOCKS;
-    off_t from = (off_t)file_bytes(arena->ready);
-    if (allocate_within(arena, from, (off_t)file_bytes(count) - from) != 0) {
+    off_t from = (off_t)file_bytes(arena, arena->ready);
+    if (allocate_within(arena, from, (off_t)file_bytes(arena, count) - from) != 0) {
         arena->is_full = true; /* no more room: not tried again before it shrinks */
         return;
     }
@@ -270,7 +275,8 @@ void ttp_arena_shrink(struct ttp_arena_file *arena, uint64_t now_ms)
         return;
     arena->quiet_ms = 0;
     uint32_t count = withdraw(arena, kept);
-    off_t from = (off_t)file_bytes(count), bytes = (off_t)file_bytes(arena->ready) - from;
+    off_t from = (off_t)file_bytes(arena, count),
+          bytes = (off_t)file_bytes(arena, arena->ready) - from;
     if (count == arena->ready)
         return;
     (void)fallocate(arena->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, bytes);
@@ -293,6 +299,7 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
     uint32_t wanted = (uint32_t)((bytes_wanted < most ? bytes_wanted : most) / TTP_BLOCK_BYTES);
     wanted = wanted < FEWEST_BLOCKS ? FEWEST_BLOCKS : wanted;
     arena->least = wanted;
+    arena->has_verdicts = ttp_verdicts_are_wanted(o);
     arena->is_sized = o->buffer_bytes != 0;
     arena->stall_ticks = ttp_clock_ticks(o->clock, &r->encoder.rate, TTP_ARENA_STALL_NS);
     arena->thread_blocks = (uint32_t)(o->thread_bytes / TTP_BLOCK_BYTES);

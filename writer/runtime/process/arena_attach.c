@@ -247,6 +247,8 @@ void ttp_arena_unlock(void)
     ttp_syscall(SYS_munlock, (long)&ttp_arena, sizeof(ttp_arena), 0, 0, 0, 0);
     ttp_syscall(SYS_munlock, (long)ttp_process.block_states - TTP_ARENA_HEAD_BYTES, ARENA_BYTES, 0,
                 0, 0, 0);
+    if (ttp_process.verdicts != NULL)
+        ttp_syscall(SYS_munlock, (long)ttp_process.verdicts, TTP_VERDICT_BYTES, 0, 0, 0, 0);
     for (uint32_t i = 0; i < count; i++) {
         size_t bytes = (size_t)(extent_end(i) - extent_start(i)) * TTP_BLOCK_BYTES;
         long page = i == 0 ? 0 : (long)PAGE; /* doubled, and in front of the blocks */
@@ -268,6 +270,17 @@ static bool map_own(void)
     }
     ttp_process.page = (struct ttp_process_page *)own;
     return true;
+}
+
+/* Read only. Where that fails, each call is recorded. */
+static void map_verdicts(long fd, const struct ttp_arena_head *arena)
+{
+    if (arena->has_verdicts == 0 || arena->blocks_offset < TTP_VERDICTS_AT + TTP_VERDICT_BYTES)
+        return;
+    long at =
+        ttp_syscall(SYS_mmap, 0, TTP_VERDICT_BYTES, PROT_READ, MAP_SHARED, fd, TTP_VERDICTS_AT);
+    if (!ttp_failed(at))
+        ttp_process.verdicts = (struct ttp_verdict_bucket *)at;
 }
 
 /* Where the tracer could not be told that the process records itself, it goes on recording it. */
@@ -294,6 +307,7 @@ static bool map_arena(long fd, const struct stat *file, const struct ttp_status 
         ttp_process.block_states = (uint32_t *)(head + TTP_ARENA_HEAD_BYTES);
         if (arena->blocks_offset >= bytes)
             ttp_process.notes = (struct ttp_note *)(head + TTP_NOTES_AT);
+        map_verdicts(fd, arena);
         if (!ttp_failed(ttp_syscall(SYS_mmap, (long)&ttp_arena, sizeof(ttp_arena), protection,
                                     MAP_SHARED | MAP_FIXED, fd, 0)))
             return true;

@@ -387,7 +387,7 @@ static bool begin_thread(uintptr_t sp)
     } else {
         ttp_block_reopen();
         if (ttp_write_pending_process())
-            (void)ttp_gate_set(page, ttp_gate_wanted());
+            (void)ttp_gate_open(page);
         else
             ttp_drop_begin(TTP_GATE_DROP, 0);
     }
