@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """`syscalls -- COMMAND`: output and exit status are the command's, the report goes elsewhere, the
 engine fits the program and is told, and nothing is left behind."""
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import termios
+import time
 from pathlib import Path
 
 import setting
@@ -133,6 +136,120 @@ def test_interval():
     assert len(counts) >= 4 and counts == sorted(counts) and counts[0] < counts[-1], counts
 
 
+KNOWN = """
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static int ends[2];
+static char byte;
+static __attribute__((noinline)) void few(void) { getppid(); getppid(); }
+static void on_signal(int number)
+{
+    if (read(0, &byte, 1) == 1)
+        getppid();
+}
+static void *waits(void *unused) { return read(ends[0], &byte, 1) == 1 ? unused : 0; }
+int main(void)
+{
+    pthread_t thread;
+    if (pipe(ends) != 0 || pthread_create(&thread, 0, waits, 0) != 0)
+        return 1;
+    for (int part = 0; part < 3; part++) {
+        for (int i = 0; i < 100; i++)
+            few();
+        if (read(0, &byte, 1) != 1)
+            return 1;
+    }
+    signal(SIGALRM, on_signal);
+    raise(SIGALRM);
+    return write(ends[1], "", 1) == 1 && pthread_join(thread, 0) == 0 ? 0 : 1;
+}
+"""
+
+
+def tables(stream):
+    """JSON after JSON, as they come."""
+    text = ""
+    for line in stream:
+        text += line.decode()
+        try:
+            found = json.loads(text)
+        except ValueError:
+            continue
+        yield found
+        text = ""
+
+
+def test_parts():
+    """A trace is read part by part while it is recorded: calls over several parts count once, those
+    under way too, and the table comes to what it is in the end."""
+    Path("known.c").write_text(KNOWN)
+    subprocess.run(["gcc", "-O1", "known.c", "-o", "known", "-pthread"], check=True)
+    steps = [{"getppid": 200, "read": 2, "tgkill": 0}, {"getppid": 400, "read": 3, "tgkill": 0},
+             {"getppid": 600, "read": 4, "tgkill": 0}, {"getppid": 600, "read": 5, "tgkill": 1},
+             {"getppid": 601, "read": 5, "tgkill": 1}]
+    left, found = list(steps), {}
+    with subprocess.Popen([setting.COMMAND, "syscalls", "--interval", "1ms", "--by", "path",
+                           "--json", "--calls", "getppid,read,tgkill", "--", "./known"],
+                          stdin=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        for table_of_all in tables(program.stderr):
+            found = dict.fromkeys(steps[0], 0)
+            for row in table_of_all["rows"]:
+                found[row["path"][-1]] += row["exclusive"]["calls"]
+            assert all(found[name] <= left[0][name] for name in found), (found, left)
+            waited_ns = sum(row["exclusive"]["time_ns"] for row in table_of_all["rows"]
+                            if row["path"][-1] == "read")
+            assert waited_ns >= 100_000 * (found["read"] - 2), table_of_all
+            if found == left[0] and len(left) > 1:  # it waits: that is all that was called
+                left.pop(0)
+                program.stdin.write(b"x")
+                program.stdin.flush()
+        assert program.wait(30) == 0
+    assert left == [found], (found, left)
+
+
+DEEP = """
+#include <unistd.h>
+static __attribute__((noinline)) int deep(int n) { return n > 0 ? deep(n - 1) + 1 : getppid(); }
+int main(void)
+{
+    char byte;
+    for (int i = 0; i < 1000; i++) {
+        deep(1500);
+        usleep(1000);
+    }
+    return read(0, &byte, 1) == 1 ? 7 : 2;
+}
+"""
+
+
+def test_whole_tables():
+    """Where the recording ends while a table is written, the table comes to its end first."""
+    Path("deep.c").write_text(DEEP)
+    subprocess.run(["gcc", "-O0", "deep.c", "-o", "deep"], check=True)
+    with subprocess.Popen([setting.COMMAND, "syscalls", "--interval", "1ms", "--by", "path",
+                           "--json", "--calls", "getppid", "--", "./deep"],
+                          stdin=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        room = fcntl.fcntl(program.stderr, fcntl.F_SETPIPE_SZ, 4096)
+        held, until = 0, time.monotonic() + 30
+        while held < room and time.monotonic() < until:  # a table is longer: its writer waits
+            held = int.from_bytes(fcntl.ioctl(program.stderr, termios.FIONREAD, b"\0" * 4),
+                                  sys.byteorder)
+            time.sleep(0.02)
+        assert held == room, held
+        program.stdin.write(b"x")
+        program.stdin.close()
+        folder = next(Path("temporary").iterdir())
+        while not list(folder.glob("deep.ttape")) or list(folder.glob("*.recording")):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        time.sleep(0.2)  # so that it would be ended while it writes
+        text = program.stderr.read().decode()
+        assert program.wait(30) == 7
+    found = list(tables(line.encode() for line in text.splitlines(True)))
+    assert len(found) > 1 and "".join(text.split()).count('"rows"') == len(found), text[-500:]
+
+
 def test_signals():
     """What was ignored is ignored after the recording, too: the report is written to its end."""
     script = "i=0; while [ $i -lt 1000 ]; do i=$((i+1)); cd /; done"
@@ -170,6 +287,8 @@ def main():
         test_static()
         test_attach()
         test_interval()
+        test_parts()
+        test_whole_tables()
         test_signals()
         test_nothing()
         test_errors()

@@ -73,6 +73,74 @@ static void join_modules(struct tool_sys *view)
     tool_map_close(&map);
 }
 
+/* `count` grows to `to`; the last one stays the last. */
+static struct tool_sys_sum *grow_sums(struct tool_sys_sum *sums, uint32_t count, uint32_t to)
+{
+    struct tool_sys_sum *grown = tool_allocate(to, sizeof(*grown));
+    if (count > 0) {
+        memcpy(grown, sums, (count - 1) * sizeof(*grown));
+        grown[to - 1] = sums[count - 1];
+    }
+    free(sums);
+    return grown;
+}
+
+static void grow_paths(struct tool_sys *view, uint32_t count)
+{
+    uint32_t *grown = tool_allocate(count + 1u, sizeof(*grown));
+    if (view->path_nodes != NULL)
+        memcpy(grown, view->path_nodes, (view->path_count + 1u) * sizeof(*grown));
+    free(view->path_nodes);
+    view->path_nodes = grown;
+    view->path_count = count;
+}
+
+/* The unknown function has the last number always. */
+static void renumber_unknown(struct tool_sys *view, uint32_t before)
+{
+    tool_map_close(&view->children);
+    view->children = (struct tool_map){0};
+    for (uint32_t i = 1; i < view->node_count; i++) {
+        struct tool_sys_node *node = &view->nodes[i];
+        if (node->function == before)
+            node->function = view->functions.count - 1;
+        *tool_map_at(&view->children, (uint64_t)node->parent << 32 | node->function, i) = i;
+    }
+    for (size_t i = 0; i < view->left_count; i++)
+        if (view->left[i].call.function == before)
+            view->left[i].call.function = view->functions.count - 1;
+}
+
+bool tool_sys_grow_view(struct tool_sys *view)
+{
+    ttape_info info;
+    ttape_reader_get_info(view->reader, &info);
+    uint32_t functions = view->functions.count, modules = view->module_count;
+    uint32_t sums = view->by_module != NULL ? modules + 1u : 0;
+    bool has_paths = ttape_reader_path_count(view->reader) != view->path_count;
+    if (has_paths || view->path_nodes == NULL)
+        grow_paths(view, ttape_reader_path_count(view->reader));
+    if (sums > 0 && info.site_count == view->functions.site_count && info.module_count == modules)
+        return has_paths;
+    tool_functions_close(&view->functions);
+    tool_site_names_close(&view->names);
+    free(view->is_own);
+    free(view->module_of);
+    view->module_count = info.module_count;
+    tool_functions_open(&view->functions, view->reader);
+    tool_site_names_open_as(&view->names, view->reader, view->name_style);
+    find_own(view);
+    join_modules(view);
+    view->by_function = grow_sums(view->by_function, functions, view->functions.count);
+    view->by_module = grow_sums(view->by_module, sums, view->module_count + 1u);
+    for (size_t i = 0; i < view->left_count; i++)
+        if (view->left[i].call.module == modules)
+            view->left[i].call.module = view->module_count;
+    if (functions > 0 && functions != view->functions.count)
+        renumber_unknown(view, functions - 1);
+    return true;
+}
+
 void tool_sys_open_view(struct tool_sys *view, const struct tool_input *input,
                         const struct tool_sys_asked *asked, enum tool_name_style names)
 {
@@ -81,16 +149,9 @@ void tool_sys_open_view(struct tool_sys *view, const struct tool_input *input,
     *view = (struct tool_sys){.input = input,
                               .reader = input->reader,
                               .asked = *asked,
-                              .module_count = info.module_count,
-                              .path_count = ttape_reader_path_count(input->reader),
+                              .name_style = names,
                               .start_ns = info.time_first_ns};
-    tool_functions_open(&view->functions, view->reader);
-    tool_site_names_open_as(&view->names, view->reader, names);
-    find_own(view);
-    join_modules(view);
-    view->by_function = tool_allocate(view->functions.count, sizeof(struct tool_sys_sum));
-    view->by_module = tool_allocate(view->module_count + 1u, sizeof(struct tool_sys_sum));
-    view->path_nodes = tool_allocate(view->path_count + 1u, sizeof(uint32_t));
+    (void)tool_sys_grow_view(view);
     tool_grow((void **)&view->nodes, &view->node_capacity, 1, sizeof(*view->nodes));
     view->nodes[view->node_count++] = (struct tool_sys_node){.function = TOOL_SYS_CUT};
 }
@@ -106,6 +167,7 @@ void tool_sys_close_view(struct tool_sys *view)
     free(view->nodes);
     free(view->path_nodes);
     free(view->open);
+    free(view->left);
     free(view->by_function);
     free(view->by_module);
     *view = (struct tool_sys){0};

@@ -1,22 +1,18 @@
-#define _GNU_SOURCE /* asprintf */
+#define _GNU_SOURCE /* asprintf, pipe2 */
 #include "tools/syscalls/syscalls_command.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <limits.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tools/command/tool.h"
 
 #define WORDS_OF_RECORD 27u
-#define WATCH_NS        20000000
 
 char **tool_sys_command_find(int *argc, char **argv)
 {
@@ -81,56 +77,47 @@ static void put_option(char **words, size_t *used, const char *name, const char 
     words[(*used)++] = (char *)value;
 }
 
-/* ---- --interval: another process shows the copies that the recorder makes ---- */
+/* ---- --interval: another process follows the trace ---- */
 
-/* The copy that is there; false: none is. Only the recorder and we write into the folder. */
-static bool find_copy(const struct tool_sys_command *command, char *path, size_t room)
+struct watcher {
+    pid_t pid;
+    int stop[2]; /* a pipe: what is in it ends the watcher, between two tables */
+};
+
+static int start_watch(const struct tool_sys_command *command, struct watcher *watcher)
 {
-    bool found = false;
-    DIR *folder = opendir(command->folder);
-    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
-        if (strstr(entry->d_name, ".ttape.snapshot-") != NULL) {
-            found = snprintf(path, room, "%s/%s", command->folder, entry->d_name) < (int)room;
-            break;
-        }
-    if (folder != NULL)
-        (void)closedir(folder);
-    return found;
+    if (pipe2(watcher->stop, O_CLOEXEC) != 0)
+        return tool_fail("cannot make a pipe: %s", strerror(errno));
+    watcher->pid = fork();
+    if (watcher->pid == 0) {
+        (void)signal(SIGINT, SIG_IGN); /* the terminal's: the recorder ends this one */
+        (void)close(watcher->stop[1]);
+        command->watch(command->context, command->trace, watcher->stop[0]);
+        _exit(EXIT_SUCCESS);
+    }
+    if (watcher->pid > 0)
+        return TOOL_OK;
+    int status = tool_fail("cannot start a process: %s", strerror(errno));
+    (void)close(watcher->stop[0]);
+    (void)close(watcher->stop[1]);
+    return status;
 }
 
-static _Noreturn void watch(const struct tool_sys_command *command)
+/* Waits for it: a table that it is writing comes to its end. */
+static void end_watch(const struct watcher *watcher)
 {
-    const struct timespec pause = {0, WATCH_NS};
-    const pid_t recorder = getppid();
-    char path[PATH_MAX];
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    (void)signal(SIGINT, SIG_IGN); /* the terminal's: the recorder ends this one */
-    while (getppid() == recorder) {
-        if (!find_copy(command, path, sizeof path)) {
-            (void)nanosleep(&pause, NULL);
-            continue;
-        }
-        command->show(command->context, path);
-        (void)unlink(path);
+    (void)!write(watcher->stop[1], "", 1); /* our own reading end is open, too: no SIGPIPE */
+    while (waitpid(watcher->pid, NULL, 0) < 0 && errno == EINTR) {
     }
-    _exit(EXIT_SUCCESS);
-}
-
-static void end_watch(const struct tool_sys_command *command, pid_t watcher)
-{
-    char path[PATH_MAX];
-    if (watcher <= 0)
-        return;
-    (void)kill(watcher, SIGKILL);
-    (void)waitpid(watcher, NULL, 0);
-    while (find_copy(command, path, sizeof path) && unlink(path) == 0) {
-    }
+    (void)close(watcher->stop[0]);
+    (void)close(watcher->stop[1]);
 }
 
 int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
 {
     size_t count = 0, used = 0;
     struct sigaction kept[NSIG];
+    struct watcher watcher;
     *is_recorded = false;
     if (command->output == NULL && make_folder(command) != TOOL_OK)
         return TOOL_CANNOT;
@@ -154,7 +141,8 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     put_option(words, &used, "--attach", command->attach);
     put_option(words, &used, "--stack-every", command->stack_every);
     put_option(words, &used, "--stack-rate", command->stack_rate);
-    put_option(words, &used, "--checkpoint-every", command->interval);
+    if (command->is_watched)
+        words[used++] = (char *)"--live";
     if (command->complete)
         words[used++] = (char *)"--complete";
     if (is_api && has_calls)
@@ -172,13 +160,14 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     else
         count = 0;
     memcpy(words + used, command->argv, count * sizeof(*words));
-    pid_t watcher = command->interval != NULL ? fork() : 0;
-    if (watcher == 0 && command->interval != NULL)
-        watch(command);
-    keep_signals(kept);
-    int status = tool_verb_record((int)(used + count), words);
-    restore_signals(kept);
-    end_watch(command, watcher);
+    int status = command->is_watched ? start_watch(command, &watcher) : TOOL_OK;
+    if (status == TOOL_OK) {
+        keep_signals(kept);
+        status = tool_verb_record((int)(used + count), words);
+        restore_signals(kept);
+        if (command->is_watched)
+            end_watch(&watcher);
+    }
     *is_recorded = access(command->trace, F_OK) == 0;
     free(choice);
     free(data);

@@ -20,8 +20,9 @@ struct tool_sys_command {
     const char *data;     /* and so many bytes of buffers; NULL: none */
     bool stacks;          /* with the stack of each call, */
     const char *stack_every, *stack_rate; /* or of some; NULL: not asked for */
-    const char *interval; /* how often what is there is shown while it is recorded; NULL: never */
-    void (*show)(void *context, const char *trace); /* in another process; needs no output */
+    bool is_watched;                      /* while it is recorded: */
+    /* follows the trace, in another process, until `stop_fd` can be read; needs no output */
+    void (*watch)(void *context, const char *trace, int stop_fd);
     void *context;
     const struct tool_call_choice *choice;
     char *folder, *trace; /* made by tool_sys_command_run */

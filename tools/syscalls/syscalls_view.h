@@ -79,12 +79,21 @@ struct tool_sys_open {
     bool is_shown_inner, is_same_call, is_same_module; /* within another one that counts */
 };
 
+/* A call that is open where a part of a trace ends that is being recorded. */
+struct tool_sys_left {
+    struct tool_sys_open call;
+    uint32_t stream, site, stack, height;
+    uint64_t enter_ns;
+    int64_t duration_ns; /* so far */
+};
+
 struct tool_sys {
     const struct tool_input *input;
     const ttape_reader *reader;
     struct tool_sys_asked asked;
     struct tool_functions functions;
     struct tool_site_names names;
+    enum tool_name_style name_style;
     bool *is_own;        /* by function: in a module of the application */
     uint32_t *module_of; /* by module: the first with its path */
     uint32_t module_count;
@@ -95,6 +104,9 @@ struct tool_sys {
     uint32_t path_count;
     struct tool_sys_open *open; /* of the stream that is read */
     size_t open_count, open_capacity;
+    bool is_live; /* the trace is read part by part, while it is recorded */
+    struct tool_sys_left *left;
+    size_t left_count, left_capacity;
     bool needs_stacks; /* stacks are of some calls only, and rows are made of these */
     struct tool_sys_sum without_stack;            /* not in what follows */
     struct tool_sys_sum all, shown;               /* of all calls; of those that rows are made of */
@@ -112,6 +124,8 @@ struct tool_sys {
 void tool_sys_open_view(struct tool_sys *view, const struct tool_input *input,
                         const struct tool_sys_asked *asked, enum tool_name_style names);
 void tool_sys_close_view(struct tool_sys *view);
+/* Takes in what is defined by now; numbers stay what they are. False: nothing is new. */
+bool tool_sys_grow_view(struct tool_sys *view);
 uint32_t tool_sys_child(struct tool_sys *view, uint32_t node, uint32_t function);
 /* The node of a path of the trace. */
 uint32_t tool_sys_path_node(struct tool_sys *view, uint32_t path);
@@ -120,10 +134,35 @@ uint32_t tool_sys_path_node(struct tool_sys *view, uint32_t path);
 uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site, bool has_stack);
 void tool_sys_end(struct tool_sys *view, uint64_t number, int64_t duration_ns, bool is_error);
 
+/* ---- syscalls_parts.c: a trace that is being recorded, read part by part ---- */
+
+/* Where a part ends; the number is that of its begin. */
+void tool_sys_leave(struct tool_sys *view, const ttape_call *call, uint64_t number);
+/* Where the next one begins; 0: nobody asked for this call. */
+uint64_t tool_sys_resume(struct tool_sys *view, const ttape_call *call);
+
+/* What follows the trace: `take` is called with each part (and all definitions so far), `show` not
+ * more often than each interval, where something was taken in. Ends with the recording, its
+ * recorder, and when `stop_fd` can be read. */
+struct tool_sys_watch {
+    const char *trace;
+    uint64_t interval_ns, memory_bytes;
+    int stop_fd;
+    bool (*take)(void *context, const struct tool_input *part);
+    void (*show)(void *context);
+    void *context;
+};
+void tool_sys_watch(const struct tool_sys_watch *watch);
+/* Calls `print` with the open calls counted as far as they came. */
+void tool_sys_with_left(struct tool_sys *view, void (*print)(void *context), void *context);
+
 /* ---- syscalls_walk.c ---- */
 
 /* Reads the selection; with asked.list in the order of time. */
 int tool_sys_read(struct tool_sys *view, const struct tool_selection *selection);
+/* Reads the one partition that a forward reader has, of the streams that were chosen. */
+int tool_sys_read_part(struct tool_sys *view, const struct tool_selection *selection,
+                       const struct tool_choice *choice);
 
 /* ---- syscalls_rows.c ---- */
 

@@ -14,6 +14,7 @@ enum word { WORD_NODE, WORD_NUMBER, WORD_IN_FUNCTION };
 struct walking {
     struct tool_sys *view;
     const ttape_call_step *step;
+    bool has_started; /* what is found open after that was found behind missing events */
     uint64_t error_count;
     int status;
 };
@@ -57,8 +58,10 @@ static void begin(struct walking *walk, const ttape_call *below, ttape_call *cal
     uint32_t function = tool_function_of(&view->functions, call->site);
     if (site.path != 0)
         node = tool_sys_path_node(view, site.path);
-    if (is_chosen(view, &site, call->site) && call->kind == TTAPE_EVENT_ENTER &&
-        has_arguments(view, walk->step, &site)) {
+    if (view->is_live && !walk->has_started)
+        call->user[WORD_NUMBER] = tool_sys_resume(view, call);
+    else if (is_chosen(view, &site, call->site) && call->kind == TTAPE_EVENT_ENTER &&
+             has_arguments(view, walk->step, &site)) {
         bool has_stack = in_function || site.path != 0;
         call->user[WORD_NUMBER] = view->asked.list
                                       ? tool_sys_list_enter(view, walk->step, node, call)
@@ -98,7 +101,9 @@ static void end(struct walking *walk, const ttape_call *call)
     struct tool_sys *view = walk->view;
     if (call->user[WORD_NUMBER] == 0)
         return;
-    if (view->asked.list)
+    if (view->is_live && walk->step->kind == TTAPE_STEP_LEFT)
+        tool_sys_leave(view, call, call->user[WORD_NUMBER]);
+    else if (view->asked.list)
         tool_sys_list_exit(view, walk->step, call, call->user[WORD_NUMBER],
                            !view->asked.failed || is_error(walk->step, call));
     else
@@ -109,6 +114,7 @@ static void end(struct walking *walk, const ttape_call *call)
 static void take(struct walking *walk, ttape_call_cursor *cursor)
 {
     const ttape_call_step *step = walk->step;
+    walk->has_started |= step->kind == TTAPE_STEP_START;
     for (uint32_t i = step->ended_count; i-- > 0;)
         end(walk, &step->ended[i]);
     if (step->began_count == 0)
@@ -153,6 +159,7 @@ static void read_streams(struct walking *walk, const uint32_t *streams, uint32_t
     ttape_error err = {0};
     ttape_call_cursor *cursor;
     walk->view->open_count = 0;
+    walk->has_started = false;
     if (ttape_call_cursor_open(&cursor, walk->view->input->reader, &options, &err) == TTAPE_OK)
         read_steps(walk, cursor);
     else
@@ -171,6 +178,25 @@ int tool_sys_read(struct tool_sys *view, const struct tool_selection *selection)
     for (uint32_t i = 0; i < count && walk.status != TOOL_CANNOT && !view->asked.list; i++) {
         uint32_t stream = selection->streams != NULL ? selection->streams[i] : i;
         read_streams(&walk, &stream, 1, selection);
+    }
+    return walk.status;
+}
+
+int tool_sys_read_part(struct tool_sys *view, const struct tool_selection *selection,
+                       const struct tool_choice *choice)
+{
+    struct walking walk = {.view = view};
+    ttape_segment_info segment;
+    ttape_stream_info stream;
+    ttape_error err = {0};
+    ttape_status status;
+    for (uint32_t i = 0; walk.status != TOOL_CANNOT; i++) {
+        status = ttape_reader_get_segment(view->input->reader, 0, i, &segment, &err);
+        if (status != TTAPE_OK)
+            break;
+        (void)ttape_reader_get_stream(view->reader, segment.stream, &stream);
+        if (tool_choice_has(choice, segment.stream, &stream))
+            read_streams(&walk, &segment.stream, 1, selection);
     }
     return walk.status;
 }

@@ -21,6 +21,7 @@ struct options {
     struct tool_call_choice calls;
     struct tool_choice choice;
     struct tool_id depth, limit, descriptor;
+    struct tool_time interval;
     enum tool_name_style names;
     bool application, failed, list, summary, expand, json, no_pager;
     int fd; /* where the report goes */
@@ -61,8 +62,8 @@ static const struct tool_option table[] = {
     {"attach", 0, "PID", "record a process that runs, until it ends or Ctrl-C", NULL,
      TOOL_AT(recording.attach)},
     {"duration", 0, "TIME", "record for so long", NULL, TOOL_AT(recording.duration)},
-    {"interval", 0, "TIME", "show what is there so often, while it is recorded", NULL,
-     TOOL_AT(recording.interval)},
+    {"interval", 0, "TIME", "show what is there so often, while it is recorded", tool_parse_time,
+     TOOL_AT(interval)},
     {"output", 'o', "FILE", "of a command: keep its trace as FILE", NULL,
      TOOL_AT(recording.output)},
     {"report", 0, "FILE", "of a command: the report to FILE, - is standard output", NULL,
@@ -121,18 +122,65 @@ static bool is_format(const struct options *options, const char *name)
     return options->format != NULL && strcmp(options->format, name) == 0;
 }
 
-/* Functions of this name; `what` says whose they are where there is none. */
+/* What is asked of a view, and what that needs. */
+struct asking {
+    struct tool_sys_asked asked;
+    struct tool_selection selection;
+    regex_t own, api;
+    bool has_api;
+    uint8_t *through, *to, *chosen;
+};
+
+static void end_asking(struct asking *asking)
+{
+    tool_selection_close(&asking->selection);
+    if (asking->asked.own != NULL)
+        regfree(&asking->own);
+    if (asking->has_api)
+        regfree(&asking->api);
+    free(asking->through);
+    free(asking->to);
+    free(asking->chosen);
+}
+
+static int start_asking(const struct options *options, struct asking *asking)
+{
+    *asking = (struct asking){
+        .asked = {.application = options->application,
+                  .failed = options->failed,
+                  .list = options->list,
+                  .path = options->path,
+                  .measure = options->recording.measure,
+                  .descriptor = options->descriptor.given ? &options->descriptor : NULL}};
+    if (options->by != NULL)
+        asking->asked.by = options->by[0] == 'p'   ? TOOL_SYS_BY_PATH
+                           : options->by[0] == 'm' ? TOOL_SYS_BY_MODULE
+                                                   : TOOL_SYS_BY_CALL;
+    const char *api = options->recording.api;
+    if (options->own != NULL && regcomp(&asking->own, options->own, REG_EXTENDED | REG_NOSUB) != 0)
+        return tool_usage("syscalls", "'%s' is no regular expression", options->own);
+    asking->asked.own = options->own != NULL ? &asking->own : NULL;
+    asking->has_api = api != NULL && regcomp(&asking->api, api, REG_EXTENDED | REG_NOSUB) == 0;
+    if (api != NULL && !asking->has_api) {
+        end_asking(asking);
+        return tool_usage("syscalls", "'%s' is no regular expression", api);
+    }
+    return TOOL_OK;
+}
+
+/* Functions of this name; `what` says whose they are where there is none, NULL: they may come. */
 static int find_functions(struct tool_sys *view, const char *name, const char *what,
                           uint8_t **found)
 {
     if (name == NULL)
         return TOOL_OK;
     bool *is_called = tool_sites_called(&view->names, name);
-    if (is_called == NULL)
+    if (is_called == NULL && what != NULL)
         return tool_fail("'%s' has no %s '%s'", view->input->name, what, name);
+    free(*found);
     *found = tool_allocate(view->functions.count, 1);
     for (uint32_t i = 0; i < view->names.site_count; i++)
-        if (is_called[i])
+        if (is_called != NULL && is_called[i])
             (*found)[tool_function_of(&view->functions, i)] = 1;
     free(is_called);
     return TOOL_OK;
@@ -233,60 +281,124 @@ static int check_measure(const struct options *options, const struct tool_input 
                      known.measure.data, measure);
 }
 
+/* Whose numbers are those of the view; `is_growing`: more of them may come. */
+static int find_asked(const struct options *options, struct tool_sys *view, struct asking *asking,
+                      bool is_growing)
+{
+    int status =
+        find_functions(view, options->through, is_growing ? NULL : "function", &asking->through);
+    if (status == TOOL_OK)
+        status = find_functions(view, options->to, is_growing ? NULL : "call", &asking->to);
+    free(asking->chosen);
+    asking->chosen = tool_calls_choose(&options->calls, view->input->reader);
+    if (asking->has_api)
+        asking->chosen = choose_api(view, &asking->api, asking->chosen);
+    view->asked.through = asking->through;
+    view->asked.to = asking->to;
+    view->asked.chosen = asking->chosen;
+    return status;
+}
+
+static bool asks_for_stacks(const struct options *options)
+{
+    return options->through != NULL || (options->by != NULL && options->by[0] != 'c');
+}
+
 static int run(void *context, const struct tool_input *input)
 {
     struct options *options = context;
-    struct tool_selection selection = {0};
+    struct asking asking;
     struct tool_sys view = {0};
-    struct tool_sys_asked asked = {.application = options->application,
-                                   .failed = options->failed,
-                                   .list = options->list,
-                                   .path = options->path,
-                                   .measure = options->recording.measure,
-                                   .descriptor =
-                                       options->descriptor.given ? &options->descriptor : NULL};
-    uint8_t *through = NULL, *to = NULL, *chosen;
-    regex_t own, api;
-    if (options->by != NULL)
-        asked.by = options->by[0] == 'p'   ? TOOL_SYS_BY_PATH
-                   : options->by[0] == 'm' ? TOOL_SYS_BY_MODULE
-                                           : TOOL_SYS_BY_CALL;
-    if (options->own != NULL && regcomp(&own, options->own, REG_EXTENDED | REG_NOSUB) != 0)
-        return tool_usage("syscalls", "'%s' is no regular expression", options->own);
-    const char *name = options->recording.api;
-    if (name != NULL && regcomp(&api, name, REG_EXTENDED | REG_NOSUB) != 0)
-        return tool_usage("syscalls", "'%s' is no regular expression", name);
-    asked.own = options->own != NULL ? &own : NULL;
-    int status = tool_select(&selection, input, &options->choice);
+    int status = start_asking(options, &asking);
+    if (status != TOOL_OK)
+        return status;
+    status = tool_select(&asking.selection, input, &options->choice);
     if (status == TOOL_OK)
         status = check_measure(options, input);
     if (status == TOOL_OK)
         tool_losses_warn(input);
-    tool_sys_open_view(&view, input, &asked, tool_name_style(options->names, options->json));
+    tool_sys_open_view(&view, input, &asking.asked, tool_name_style(options->names, options->json));
     if (status == TOOL_OK)
-        status = find_functions(&view, options->through, "function", &through);
+        status = find_asked(options, &view, &asking, false);
+    view.needs_stacks = asks_for_stacks(options) && tool_stacks_are_sampled(input->reader);
     if (status == TOOL_OK)
-        status = find_functions(&view, options->to, "call", &to);
-    chosen = tool_calls_choose(&options->calls, input->reader);
-    if (options->recording.api != NULL)
-        chosen = choose_api(&view, &api, chosen);
-    view.asked.through = through;
-    view.asked.to = to;
-    view.needs_stacks =
-        (asked.by != TOOL_SYS_BY_CALL || through != NULL) && tool_stacks_are_sampled(input->reader);
-    view.asked.chosen = chosen;
-    if (status == TOOL_OK)
-        status = read_and_print(options, &view, &selection);
+        status = read_and_print(options, &view, &asking.selection);
     tool_sys_close_view(&view);
-    tool_selection_close(&selection);
-    if (options->own != NULL)
-        regfree(&own);
-    if (name != NULL)
-        regfree(&api);
-    free(through);
-    free(to);
-    free(chosen);
+    end_asking(&asking);
     return status;
+}
+
+/* ---- --interval ---- */
+
+struct live {
+    struct options *options;
+    struct tool_input input;
+    struct asking asking;
+    struct tool_sys view;
+    bool is_open;
+};
+
+/* What follows from a part of the trace is added to what is known. */
+static bool take_part(void *context, const struct tool_input *part)
+{
+    struct live *live = context;
+    struct options *options = live->options;
+    const struct options *asked = options;
+    ttape_info info;
+    bool has_grown = true;
+    live->input = *part;
+    if (!live->is_open) {
+        tool_sys_open_view(&live->view, &live->input, &live->asking.asked,
+                           tool_name_style(asked->names, asked->json));
+        live->view.is_live = true;
+        live->view.needs_stacks = asks_for_stacks(asked) && (asked->recording.stack_every != NULL ||
+                                                             asked->recording.stack_rate != NULL);
+        ttape_reader_get_info(part->reader, &info);
+        if (tool_select_time(&live->asking.selection, part->name, &info, &options->choice.time) !=
+            TOOL_OK)
+            return false;
+        live->is_open = true;
+    } else {
+        live->view.reader = part->reader;
+        has_grown = tool_sys_grow_view(&live->view);
+    }
+    if (has_grown && find_asked(options, &live->view, &live->asking, true) != TOOL_OK)
+        return false;
+    return tool_sys_read_part(&live->view, &live->asking.selection, &options->choice) !=
+           TOOL_CANNOT;
+}
+
+static void print_live(void *context)
+{
+    struct live *live = context;
+    (void)print(live->options, &live->view);
+}
+
+static void show_live(void *context)
+{
+    struct live *live = context;
+    tool_sys_with_left(&live->view, print_live, live);
+}
+
+/* Another process, while it is recorded; the table of all goes on to be the last. */
+static void watch(void *context, const char *trace, int stop_fd)
+{
+    struct options *options = context;
+    struct live live = {.options = options};
+    const struct tool_sys_watch watched = {.trace = trace,
+                                           .interval_ns = options->interval.value_ns,
+                                           .memory_bytes = options->memory_bytes,
+                                           .stop_fd = stop_fd,
+                                           .take = take_part,
+                                           .show = show_live,
+                                           .context = &live};
+    tool_memory_bound(options->memory_bytes);
+    if (start_asking(options, &live.asking) != TOOL_OK)
+        return;
+    tool_sys_watch(&watched);
+    if (live.is_open)
+        tool_sys_close_view(&live.view);
+    end_asking(&live.asking);
 }
 
 static int check_options(struct options *options)
@@ -313,6 +425,8 @@ static int check_options(struct options *options)
         return tool_usage("syscalls", "--measure is for tables, JSON and folded stacks");
     if (options->summary && strcmp(by, "call") != 0)
         return tool_usage("syscalls", "--summary is of calls");
+    if (options->interval.given && options->list)
+        return tool_usage("syscalls", "--interval is for tables; it does not go with --list");
     return TOOL_OK;
 }
 
@@ -335,9 +449,6 @@ static int open_report(struct options *options)
                             : tool_fail("cannot write '%s': %s", options->report, strerror(errno));
 }
 
-/* A copy of what was recorded so far; the table of all goes on to be the last. */
-static void show_copy(void *context, const char *path) { (void)read_trace(context, path); }
-
 /* The status is the command's; where that is 0, what became of the report. */
 static int run_command(struct options *options, char **argv)
 {
@@ -351,9 +462,9 @@ static int run_command(struct options *options, char **argv)
     recording->argv = argv;
     recording->choice = &options->calls;
     recording->arguments |= options->list || options->path != NULL || options->descriptor.given;
-    recording->stacks =
-        options->list || options->through != NULL || (options->by != NULL && options->by[0] != 'c');
-    recording->show = show_copy;
+    recording->stacks = options->list || asks_for_stacks(options);
+    recording->is_watched = options->interval.given;
+    recording->watch = watch;
     recording->context = options;
     status = tool_sys_command_run(recording, &is_recorded);
     if (is_recorded) {
@@ -370,7 +481,7 @@ static bool asks_to_record(const struct options *options)
 {
     const struct tool_sys_command *recording = &options->recording;
     return options->report != NULL || recording->output != NULL || recording->engine != NULL ||
-           recording->duration != NULL || recording->interval != NULL ||
+           recording->duration != NULL || options->interval.given ||
            recording->stack_every != NULL || recording->stack_rate != NULL ||
            recording->data != NULL || recording->arguments || recording->complete;
 }
@@ -393,7 +504,7 @@ int tool_verb_syscalls(int argc, char **argv)
         status = tool_usage("syscalls",
                             "--output, --report, --engine, --complete, --duration, --args, "
                             "--data, --interval and --stack-... are for a command, or --attach");
-    else if (status == TOOL_OK && recording->interval != NULL && recording->output != NULL)
+    else if (status == TOOL_OK && options.interval.given && recording->output != NULL)
         status = tool_usage("syscalls", "--interval does not go with --output");
     else if (status == TOOL_OK)
         status = is_recording ? run_command(&options, words != NULL ? words : attached)
