@@ -12,53 +12,14 @@
 #include "tools/calls/hash_key.h"
 #include "tools/command/tool.h"
 #include "tools/io/child.h"
-#include "tools/symbols/debuginfod.h"
-#include "tools/symbols/symbols.h"
-#include "tools/symbols/symbols_wire.h"
+#include "tools/symbols/symbols_inside.h"
 
 #define INLINED_MAX       4000000u            /* that a helper may tell of one module */
 #define INLINED_BYTES_MAX ((uint64_t)1 << 29) /* of their names and files */
 
-#define AHEAD_BYTES             32768u
 #define DEFAULT_TIMEOUT_SECONDS 60u
 #define DEFAULT_MEMORY_BYTES    (2ull << 30)
 #define DEATHS_MAX              64u /* after so many helpers, no new one */
-
-struct tool_symbols_module {
-    char *path; /* as it came, for messages */
-    size_t path_bytes;
-    char *file; /* where it is looked for */
-    char *build_id;
-    uint32_t build_id_bytes;
-    uint64_t hash;
-    uint32_t number;
-    uint32_t generation; /* of the helper that has it open; 0: none */
-    enum tool_symbols_state state;
-    bool warned, is_stripped;
-    bool was_fetched, was_shared_fetched; /* or tried to be */
-    const char *not_fetched;              /* why; NULL: nothing failed */
-    enum tool_symbols_from names_from, lines_from;
-    char debug_path[TOOL_WIRE_SHOWN];
-    struct tool_elf_head *head; /* NULL: none */
-    char reason[TOOL_WIRE_REASON];
-};
-
-struct tool_symbols {
-    struct tool_symbols_options options;
-    struct tool_child helper;
-    uint32_t generation; /* of the last helper, from 1 */
-    uint32_t deaths;
-    struct tool_symbols_module **modules;
-    size_t count, capacity;
-    uint32_t *slots; /* module number + 1 by hash; slot_count is a power of two */
-    size_t slot_count;
-    uint64_t secret; /* of the hash */
-    char name[TOOL_WIRE_NAME_MAX], file[TOOL_WIRE_FILE_MAX];
-    /* What that helper has sent, and nobody has asked for yet: answers come by the thousand. */
-    uint32_t ahead_generation;
-    size_t ahead_at, ahead_end;
-    char ahead[AHEAD_BYTES];
-};
 
 struct tool_symbols *tool_symbols_open(const struct tool_symbols_options *options)
 {
@@ -258,46 +219,12 @@ static bool open_in_helper(struct tool_symbols *symbols, struct tool_symbols_mod
     return ask_to_open(symbols, module, &opened);
 }
 
-bool tool_symbols_end_fetching(struct tool_symbols *symbols)
-{
-    bool was_fetching = symbols->options.debuginfod;
-    symbols->options.debuginfod = false;
-    return was_fetching;
-}
-
-/* What the file here does not say: its debug file first, then what that shares with others. True:
- * it is worth another look. */
-static bool fetch_more(struct tool_symbols *symbols, struct tool_symbols_module *module,
-                       const struct tool_wire_opened *opened)
-{
-    const void *id = module->head != NULL ? (const void *)module->head->build_id : module->build_id;
-    size_t id_bytes = module->head != NULL ? module->head->build_id_bytes : module->build_id_bytes;
-    bool lacks_lines = !symbols->options.no_lines && opened->has_lines == 0;
-    bool is_shared = opened->missing.build_id_bytes > 0, is_silent;
-    bool lacks = opened->has_symbols == 0 || opened->is_stripped != 0 || lacks_lines;
-    if (!lacks || module->state == TOOL_SYMBOLS_FAILED ||
-        (is_shared ? module->was_shared_fetched : module->was_fetched))
-        return false;
-    if (is_shared) {
-        id = opened->missing.build_id;
-        id_bytes = opened->missing.build_id_bytes;
-        module->was_shared_fetched = true;
-        if (id_bytes > TOOL_BUILD_ID_BYTES_MAX)
-            return false;
-    }
-    module->was_fetched = true;
-    module->not_fetched = tool_debuginfod_fetch(id, id_bytes, module->path, &is_silent);
-    if (is_silent)
-        (void)tool_symbols_end_fetching(symbols); /* the next one would wait as long */
-    return module->not_fetched == NULL;
-}
-
 static void open_whole(struct tool_symbols *symbols, struct tool_symbols_module *module)
 {
     struct tool_wire_opened opened;
     do
         (void)ask_to_open(symbols, module, &opened);
-    while (symbols->options.debuginfod && fetch_more(symbols, module, &opened));
+    while (symbols->options.debuginfod && tool_symbols_fetch_more(symbols, module, &opened));
 }
 
 /* Ids as people compare them; 20 bytes tell enough. */
