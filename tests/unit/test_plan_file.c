@@ -110,6 +110,35 @@ START_TEST(what_is_none_is_made_anew)
 }
 END_TEST
 
+START_TEST(a_cache_that_is_missing_is_made)
+{
+    char path[512];
+    struct stat status;
+    ck_assert_int_eq(setenv("XDG_CACHE_HOME", within("none"), 1), 0);
+    struct tool_plan_given given = give(NULL);
+    ck_assert(!given.was_cached);
+    plan_path("none", given.name, path);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    ck_assert_int_eq(stat(within("none"), &status), 0);
+    ck_assert_int_eq(status.st_mode & 07777, 0700);
+
+    /* where the folder above is missing, too, the one at home is used */
+    ck_assert_int_eq(setenv("XDG_CACHE_HOME", within("absent/none"), 1), 0);
+    ck_assert(!give(NULL).was_cached);
+    ck_assert_int_eq(access(within("absent"), F_OK), -1);
+    plan_path("home/.cache", given.name, path);
+    ck_assert_int_eq(access(path, F_OK), 0);
+    if (geteuid() != 0)
+        return;
+    /* under sudo it may be in another user's, who would find a folder there that is not his */
+    ck_assert_int_eq(mkdir(within("other"), 0755), 0);
+    ck_assert_int_eq(chown(within("other"), 12345, 12345), 0);
+    ck_assert_int_eq(setenv("XDG_CACHE_HOME", within("other/none"), 1), 0);
+    ck_assert(give(NULL).was_cached);
+    ck_assert_int_eq(access(within("other/none"), F_OK), -1);
+}
+END_TEST
+
 START_TEST(others_may_not_look_in)
 {
     char path[512];
@@ -192,6 +221,7 @@ int main(void)
     tcase_add_test(test_case, made_once);
     tcase_add_test(test_case, what_is_none_is_made_anew);
     tcase_add_test(test_case, others_may_not_look_in);
+    tcase_add_test(test_case, a_cache_that_is_missing_is_made);
     tcase_add_test(test_case, patches);
     tcase_add_test(test_case, refusals);
     suite_add_tcase(suite, test_case);

@@ -47,6 +47,28 @@ static int open_own(const char *path)
     return fd;
 }
 
+/* A folder that is missing is made where its parent is ours, or anybody's but so that nobody takes
+ * away what is ours (/tmp). Under sudo it is neither: the environment names another's. */
+static bool make_own(const char *path)
+{
+    struct stat status;
+    char *parent = strdup(path), *slash = parent != NULL ? strrchr(parent, '/') : NULL;
+    if (slash != NULL)
+        *(slash == parent ? slash + 1 : slash) = '\0';
+    bool may = slash != NULL && stat(parent, &status) == 0 &&
+               (status.st_uid == geteuid() || (status.st_uid == 0 && status.st_mode & S_ISVTX));
+    free(parent);
+    return may && mkdir(path, 0700) == 0;
+}
+
+static int open_named(const char *path)
+{
+    int fd = open_own(path);
+    if (fd < 0 && path != NULL && path[0] == '/' && errno == ENOENT && make_own(path))
+        fd = open_own(path);
+    return fd;
+}
+
 /* The home folder of the effective user: under sudo the environment may name another's. */
 static int open_home(void)
 {
@@ -60,7 +82,7 @@ static int open_home(void)
 
 int tool_plan_cache_open(void)
 {
-    int fd = open_own(getenv("XDG_CACHE_HOME"));
+    int fd = open_named(getenv("XDG_CACHE_HOME"));
     if (fd < 0)
         fd = step(open_home(), ".cache", S_IWOTH | S_IWGRP);
     fd = step(fd, "tracetape", S_IRWXO | S_IRWXG);

@@ -329,6 +329,23 @@ static const struct tool_dump_format *find_format(const char *name)
     return NULL;
 }
 
+static int check(const struct options *options, const struct tool_dump_format *format)
+{
+    if (format == NULL)
+        return tool_usage("dump", "unknown format '%s'", options->format);
+    if (options->wait.given && !options->follow)
+        return tool_usage("dump", "--wait goes with --follow");
+    if (options->places && format == &tool_dump_csv)
+        return tool_usage("dump", "--places does not go with the fixed columns of csv");
+    if (options->open.given &&
+        (options->follow || options->events.given || tool_choice_names(&options->choice)))
+        return tool_usage("dump",
+                          "--open goes without --events, --follow, threads, processes and streams");
+    if (options->follow && (options->wishes.last.given || options->wishes.min_time.given))
+        return tool_usage("dump", "--last and --min-time go without --follow");
+    return TOOL_OK;
+}
+
 int tool_verb_dump(int argc, char **argv)
 {
     int count, status;
@@ -337,18 +354,11 @@ int tool_verb_dump(int argc, char **argv)
         return status;
     const struct tool_dump_format *format =
         find_format(options.format == NULL ? "text" : options.format);
-    if (format == NULL)
-        return tool_usage("dump", "unknown format '%s'", options.format);
-    if (options.wait.given && !options.follow)
-        return tool_usage("dump", "--wait goes with --follow");
-    if (options.places && format == &tool_dump_csv)
-        return tool_usage("dump", "--places does not go with the fixed columns of csv");
-    if (options.open.given &&
-        (options.follow || options.events.given || tool_choice_names(&options.choice)))
-        return tool_usage("dump",
-                          "--open goes without --events, --follow, threads, processes and streams");
-    if (options.follow && (options.wishes.last.given || options.wishes.min_time.given))
-        return tool_usage("dump", "--last and --min-time go without --follow");
+    status = check(&options, format);
+    if (status != TOOL_OK) {
+        tool_choice_close(&options.choice);
+        return status;
+    }
     if (options.open.given)
         tool_add_number(&options.choice.streams, options.open.stream);
     struct tool_dump dump = {.format = format,
