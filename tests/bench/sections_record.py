@@ -20,6 +20,7 @@ from measure import BenchError, Row, geometric, median
 MEMORY_MIB = 4 + 1  # and 1 for each thread: the programs here have one
 SOAK_SECONDS = 600
 RECORDED = (0, 3)
+NO_FUNCTION = "^no function has this name$"
 
 
 class Recorded:
@@ -69,12 +70,12 @@ class Recorded:
             self.events = about["events"] + about["lost"]
         return own
 
-    def uftrace(self):
+    def uftrace(self, *options):
         place = self.bench.work / "recorded.uftrace"
         shutil.rmtree(place, ignore_errors=True)
         # its reader threads go where it starts; the program moves itself
         words = [*self.elsewhere, "uftrace", "record", "--no-libcall", "--no-event", "--force",
-                 "-d", place, *self.here, self.program.hooked, *self.program.arguments]
+                 "-d", place, *options, *self.here, self.program.hooked, *self.program.arguments]
         own = self.run(words)
         shutil.rmtree(place, ignore_errors=True)
         return own
@@ -102,9 +103,12 @@ class Recorded:
                  "tsc": self.ours,
                  "none": lambda: self.ours("--clock", "none"),
                  "off": lambda: self.ours("--off"),
+                 "left out": lambda: self.ours("--function", NO_FUNCTION),
                  "idle": lambda: self.preloaded(self.libraries["runtime"])}
         if shutil.which("uftrace"):
             found["uftrace"] = self.uftrace
+            found["uftrace -N"] = lambda: self.uftrace("-N", ".")
+            found["uftrace -D"] = lambda: self.uftrace("-D", "1")
         if self.libraries.get("lttng"):
             found["lttng"] = self.lttng
         return found
@@ -149,7 +153,7 @@ def measure_program(bench, program, libraries):
         try:
             ways[way]()
         except BenchError as error:
-            if way not in ("uftrace", "lttng"):
+            if way.split()[0] not in ("uftrace", "lttng"):
                 raise
             broken.append(f"{way}: {error}")
             del ways[way]
@@ -207,6 +211,17 @@ class Figures:
         return ", ".join(words) or "-"
 
 
+def left_out(figures):
+    """Of calls that `--function` leaves out: an enter and an exit, over the plain program."""
+    pair = {way: 2 * figures.ns(way) for way in ("empty", "left out", "tsc", "uftrace -N",
+                                                 "uftrace -D") if figures.each(way)}
+    others = ", ".join(f"{way} {ns:.1f} ns" for way, ns in pair.items() if way.startswith("uft"))
+    return Row("a call left out, ns over plain", others or "-",
+               f"{pair['left out']:.1f} ns (empty hooks {pair['empty']:.1f}, kept "
+               f"{pair['tsc']:.1f})", pair["left out"], 3, 3,
+               details=[f"{n}: {2 * v:.2f} ns" for n, v in figures.each("left out").items()])
+
+
 def rows(figures):
     per_program = {name: [f"{n}: {r:.2f}" for n, r in figures.ratios(*name).items()]
                    for name in (("tsc",), ("none",), ("off", "empty"), ("idle", "empty"))}
@@ -221,6 +236,7 @@ def rows(figures):
     yield Row("compiled in but off, empty hooks", f"empty {figures.ns('empty'):.2f} ns",
               f"{figures.ns('off'):.2f} ns", figures.mean("off", "empty"), 1.2, 1.0,
               details=per_program[("off", "empty")])
+    yield left_out(figures)
     yield Row("preloaded, nobody records, empty hooks", "-", f"{figures.ns('idle'):.2f} ns",
               figures.mean("idle", "empty"), 0, 0, details=per_program[("idle", "empty")])
 
