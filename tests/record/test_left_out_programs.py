@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What is recorded of a program whose hooks leave out what is not wanted is what its recorder leaves
-in: the same events of each thread, in the same order, at the same depths."""
+"""What is recorded of a program whose hooks leave out what is not wanted is what its recorder
+leaves in: the same events of each thread, in the same order, at the same depths."""
 import sys
 from pathlib import Path
 
@@ -41,7 +41,8 @@ def first_difference(got, wanted):
     for number, (one, two) in enumerate(zip(got, wanted)):
         for at, (a, b) in enumerate(zip(one, two)):
             if a != b:
-                return f"stream {number}, event {at}: {one[at - 4:at + 4]}, not {two[at - 4:at + 4]}"
+                near = slice(max(0, at - 4), at + 4)
+                return f"stream {number}, event {at}: {one[near]}, not {two[near]}"
     return f"lengths {[len(s) for s in got]}, not {[len(s) for s in wanted]}"
 
 

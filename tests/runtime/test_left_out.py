@@ -9,8 +9,6 @@ import arena as rt
 shop = rt.Workshop()
 failures = []
 SOURCES = ("basic.c", "jumps.c", "coroutines.c", "handlers.c", "exceptions.cpp")
-# Within a call that is recorded these may be inlined, and are then recorded, too.
-INLINED = {"inlined"}
 
 
 def record(exe, clock, left_out=None):
@@ -79,7 +77,7 @@ def addresses(exe):
 
 def check(what, exe, clock):
     whole, errors = record(exe, clock)
-    names = sorted({w[1:] for w in whole if w[0] == "+"} - INLINED - {"main"})
+    names = sorted({w[1:] for w in whole if w[0] == "+"} - {"main"})
     places = addresses(exe)
     sets = [names, ["leaf"], *([n for n in names if n != name] for name in names)]
     for left in sets:
@@ -105,8 +103,7 @@ def main():
             for level in levels:
                 name = {"gcc": "g++", "clang": "clang++"}[compiler] if source.endswith("pp") \
                     else compiler
-                flags = ("-fno-inline",) if source.endswith("pp") else ()
-                exe = shop.build(source, level, "-no-pie", *flags, compiler=name)
+                exe = shop.build(source, level, "-no-pie", compiler=name)
                 check(f"{source} {name} {level}", exe, rt.NONE if level == "-O0" else rt.TSC)
     shop.close()
     for failure in failures:

@@ -88,7 +88,7 @@ void ttape_rt_exit(ttape_rt_site *site)
     if (is_off() || ttp_thread.page->gate == TTP_GATE_NO_STATE || !is_known(site))
         return;
     const struct ttp_runtime_frame *top = ttp_thread.top;
-    bool is_top = top != NULL && top->function == (uintptr_t)site;
+    bool is_top = top != NULL && ttp_function_of(top) == (uintptr_t)site;
     ttp_exit_slow((uintptr_t)site, is_top ? top->call_site : 0, sp);
 }
 
@@ -124,7 +124,7 @@ void ttape_rt_scope_exit(ttape_rt_site *site)
     if (is_off() || page->gate == TTP_GATE_NO_STATE || !is_known(site))
         return;
     struct ttp_runtime_frame *top = ttp_thread.top;
-    uintptr_t call_site = top != NULL && top->function == function ? top->call_site : 0;
+    uintptr_t call_site = top != NULL && ttp_function_of(top) == function ? top->call_site : 0;
     if (page->gate != TTP_GATE_TSC || !ttp_fits_exit(top, function, call_site, sp)) {
         ttp_exit_slow(function, call_site, sp);
         return;

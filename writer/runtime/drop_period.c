@@ -172,7 +172,7 @@ static bool put_open(const struct ttp_thread_page *page, const struct ttp_runtim
     uint64_t now, *place = page == ttp_thread.page ? ttp_reserve_timed(2, &now) : NULL;
     if (place == NULL)
         return false;
-    ttp_store(place + 1, ttp_record_call(TTP_TAG_ENTER, now, frame->function & ~TTP_FRAME_HANDLER));
+    ttp_store(place + 1, ttp_record_call(TTP_TAG_ENTER, now, ttp_function_of(frame)));
     ttp_store(place, ttp_record_extension(TTP_EXT_OPEN, now, 0));
     return true;
 }

@@ -97,19 +97,21 @@ static struct ttp_runtime_frame *find_own(uintptr_t function, uintptr_t call_sit
     for (struct ttp_runtime_frame *at = ttp_thread.top; !ttp_is_base(at); at--) {
         if (at->sp > sp && !ttp_is_mark(at) && !is_alternate)
             return NULL;
-        if ((at->function & ~TTP_FRAME_HANDLER) == function && at->call_site == call_site &&
-            at->sp <= sp && (ttp_is_base(at - 1) || sp <= at[-1].sp))
+        if (ttp_function_of(at) == function && at->call_site == call_site && at->sp <= sp &&
+            (ttp_is_base(at - 1) || sp <= at[-1].sp))
             return at;
     }
     return NULL;
 }
 
-/* What was called at the same place and has the same stack pointer was inlined in it. */
+/* What was called at the same place and has the same stack pointer was inlined in it; or it is
+ * inlined in that, which has counted it. */
 static struct ttp_runtime_frame *find_around(const struct operation *op, uintptr_t call_site,
                                              bool is_alternate)
 {
     struct ttp_runtime_frame *top = ttp_slow_staying(op, op->sp, 0, is_alternate);
-    while (!ttp_is_base(top) && top->sp == op->sp && top->call_site == call_site)
+    while (!ttp_is_base(top) && ttp_is_inlined_in(top, op->sp, call_site) &&
+           ttp_inlined_in(top) == 0)
         top--;
     return top;
 }
@@ -129,6 +131,8 @@ void ttp_left_out_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         ttp_slow_unwind(&op, own != NULL ? own : find_around(&op, call_site, is_alternate));
         if (own != NULL)
             ttp_slow_leave(&op, function);
+        else if (ttp_is_inlined_in(ttp_thread.top, sp, call_site) && !ttp_is_base(ttp_thread.top))
+            ttp_thread.top->function -= TTP_FRAME_INLINED;
         else if (op.is_begun)
             know_below(sp, is_alternate);
     }

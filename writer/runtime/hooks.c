@@ -43,8 +43,8 @@ static __attribute__((noinline)) void enter_left_out(uintptr_t function, uintptr
         enter_other(function, call_site, sp, ttp_thread.page);
 }
 
-/* What is inlined in the innermost frame has its stack pointer, and is recorded: which of the two
- * ends would not be known. */
+/* What is inlined in the innermost frame has its stack pointer, and is counted there, so that it is
+ * known which of the two ends. */
 static __attribute__((noinline)) void enter_beside(uintptr_t function, uintptr_t call_site,
                                                    uintptr_t sp, const struct ttp_thread_page *page)
 {
@@ -53,7 +53,9 @@ static __attribute__((noinline)) void enter_beside(uintptr_t function, uintptr_t
         enter_other(function, call_site, sp, page);
         return;
     }
-    if (top->sp - sp - 1 >= TTP_LARGE_FRAME - 1 || top >= page->frames_end)
+    if (ttp_is_inlined_in(top, sp, call_site) && ttp_inlined_in(top) < TTP_INLINED_MAX)
+        ttp_thread.top->function += TTP_FRAME_INLINED;
+    else if (top->sp - sp - 1 >= TTP_LARGE_FRAME - 1 || top >= page->frames_end)
         enter_left_out(function, call_site, sp, page);
 }
 
@@ -87,8 +89,12 @@ static inline bool fits_left_out_exit(const struct ttp_runtime_frame *top,
 static __attribute__((noinline)) void exit_beside(uintptr_t function, uintptr_t call_site,
                                                   uintptr_t sp, const struct ttp_thread_page *page)
 {
-    if (!ttp_is_left_out(page, function) || ttp_is_own_frame(ttp_thread.top, function) ||
-        !fits_left_out_exit(ttp_thread.top, page, sp, call_site))
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    if (!ttp_is_left_out(page, function) || ttp_is_own_frame(top, function))
+        exit_other(function, call_site, sp, page);
+    else if (ttp_is_inlined_in(top, sp, call_site) && ttp_inlined_in(top) != 0)
+        top->function -= TTP_FRAME_INLINED;
+    else if (!fits_left_out_exit(top, page, sp, call_site))
         exit_other(function, call_site, sp, page);
 }
 

@@ -126,7 +126,14 @@ static inline bool ttp_is_left_out(const struct ttp_thread_page *page, uintptr_t
  * has one, too, so that it is known whose end comes. */
 static inline bool ttp_is_own_frame(const struct ttp_runtime_frame *top, uintptr_t function)
 {
-    return (top->function & ~TTP_FRAME_HANDLER) == function;
+    return ttp_function_of(top) == function;
+}
+
+/* Called at the same place, with the same stack pointer. */
+static inline bool ttp_is_inlined_in(const struct ttp_runtime_frame *top, uintptr_t sp,
+                                     uintptr_t call_site)
+{
+    return top->sp == sp && top->call_site == call_site;
 }
 
 /* On the stack that the innermost frame is on, below it. */

@@ -68,7 +68,7 @@ static void account_missing(long change, bool was_dropping)
  * the frame that was there before. */
 void ttp_correct_inherited(uintptr_t function)
 {
-    uintptr_t recorded = ttp_thread.page->forked_function & ~TTP_FRAME_HANDLER;
+    uintptr_t recorded = ttp_thread.page->forked_function & TTP_FRAME_ADDRESS;
     if (recorded != function && ttp_has_state() && !ttp_is_dropping())
         ttp_drop_restate_innermost();
 }

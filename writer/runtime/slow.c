@@ -331,7 +331,7 @@ static struct ttp_runtime_frame *find_exiting(uintptr_t function, uintptr_t call
     for (struct ttp_runtime_frame *at = ttp_thread.top;
          !ttp_is_base(at) && steps < (is_innermost ? 1 : SEARCH_MAX); at--, steps++) {
         bool is_handler = (at->function & TTP_FRAME_HANDLER) != 0;
-        bool is_same = (at->function & ~TTP_FRAME_HANDLER) == function;
+        bool is_same = ttp_function_of(at) == function;
         bool is_below = ttp_is_base(at - 1) || sp <= at[-1].sp;
         if (is_same && is_below && at->call_site == call_site)
             return at;
@@ -390,7 +390,7 @@ void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     struct operation op = ttp_slow_begin(sp);
     const struct ttp_runtime_frame *top = ttp_thread.top;
     if (ttp_thread.page->deep_frames == 0 && !ttp_is_base(top) && top->call_site == call_site &&
-        (top->function & ~TTP_FRAME_HANDLER) == function && sp - top->sp <= top[-1].sp - top->sp)
+        ttp_function_of(top) == function && sp - top->sp <= top[-1].sp - top->sp)
         ttp_slow_leave(&op, function);
     else
         exit_far(&op, function, call_site);

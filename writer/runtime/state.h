@@ -48,6 +48,10 @@ struct ttp_runtime_frame {
  * lies the handler's mark: function 1 + signal number, call_site the address of the handler's
  * return address. */
 #define TTP_FRAME_HANDLER ((uintptr_t)1 << 63)
+/* Of calls that are left out and inlined in it (frameless.c), how many are open. */
+#define TTP_FRAME_INLINED ((uintptr_t)1 << 48)
+#define TTP_FRAME_ADDRESS (TTP_FRAME_INLINED - 1)
+#define TTP_INLINED_MAX   1000u
 #define TTP_FRAME_MARK    1u
 #define TTP_MARKS         66u
 
@@ -56,6 +60,16 @@ struct ttp_runtime_frame {
 static inline bool ttp_is_base(const struct ttp_runtime_frame *frame)
 {
     return frame->function == TTP_FRAME_NONE;
+}
+
+static inline uintptr_t ttp_function_of(const struct ttp_runtime_frame *frame)
+{
+    return frame->function & TTP_FRAME_ADDRESS;
+}
+
+static inline uintptr_t ttp_inlined_in(const struct ttp_runtime_frame *frame)
+{
+    return (frame->function & ~TTP_FRAME_HANDLER) / TTP_FRAME_INLINED;
 }
 
 static inline bool ttp_is_mark(const struct ttp_runtime_frame *frame)
