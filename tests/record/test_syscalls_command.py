@@ -4,6 +4,7 @@ engine fits the program and is told, and nothing is left behind."""
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -250,6 +251,52 @@ def test_whole_tables():
     assert len(found) > 1 and "".join(text.split()).count('"rows"') == len(found), text[-500:]
 
 
+EXECS = r"""
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static char large[9000];
+static void try(char **list) { syscall(SYS_execve, "/none", list, 0L); }
+int main(void)
+{
+    char *page = mmap(0, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char **end = (char **)(page + 4096), *many[5001];
+    if (page == MAP_FAILED || munmap(page + 4096, 4096) != 0)
+        return 1;
+    memset(large, 'q', sizeof large - 1);
+    for (int i = 0; i < 5000; i++)
+        many[i] = "x";
+    many[5000] = NULL;
+    try((char *[]){NULL});
+    try((char *[]){"ls", "", "a \"b\"", NULL});
+    try((char *[]){"a", (char *)8, NULL}); /* no address */
+    try((char *[]){"l", large, "m", NULL});
+    try(many);
+    end[-3] = "c", end[-2] = "d", end[-1] = NULL;
+    try(end - 3);
+    end[-1] = "e"; /* memory ends before the list does */
+    try(end - 1);
+    try(NULL);
+    return 0;
+}
+"""
+
+
+def test_lists():
+    """What a program is given, in both engines; a list that is none is an address."""
+    Path("execs.c").write_text(EXECS)
+    subprocess.run(["gcc", "-O1", "-w", "execs.c", "-o", "execs"], check=True)
+    wanted = ['[]', r'["ls", "", "a \"b\""]', "0x", f'["l", "{"q" * 4094}"..., ...]',
+              "[" + 2047 * '"x", ' + '"x"..., ...]', '["c", "d"]',
+              "0x", "NULL"]
+    for engine in ("in-process", "ptrace"):
+        done = run("--engine", engine, "--calls", "execve", "--list", "--", "./execs")
+        found = [re.sub("^0x.*", "0x", text) for text in
+                 re.findall(r'\texit\texecve\("/none", (.*), NULL\) = -1 ENOENT', done.stderr)]
+        assert found == wanted, (engine, found)
+
+
 def test_signals():
     """What was ignored is ignored after the recording, too: the report is written to its end."""
     script = "i=0; while [ $i -lt 1000 ]; do i=$((i+1)); cd /; done"
@@ -289,6 +336,7 @@ def main():
         test_interval()
         test_parts()
         test_whole_tables()
+        test_lists()
         test_signals()
         test_nothing()
         test_errors()

@@ -1,6 +1,7 @@
 /* What a system call looks like in words: as strace 6.1 prints these calls, structures as
  * addresses. Numbers are those of x86-64. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +300,28 @@ START_TEST(test_kernel_words_of_contents)
 }
 END_TEST
 
+START_TEST(test_kernel_words_of_lists)
+{
+    static const struct {
+        ttape_string bytes;
+        const char *words;
+    } lists[] = {{{"", 0}, "[]"},
+                 {{"\0", 1}, "[\"\"]"},
+                 {{"ls\0-l\0", 6}, "[\"ls\", \"-l\"]"},
+                 {{"ls\0-l", 5}, "[\"ls\", \"-l\"..., ...]"}};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+        char wanted[128];
+        const ttape_value given[3] = {{.type = TTAPE_VALUE_STRING, .bytes = {"/bin/ls", 7}},
+                                      {.type = TTAPE_VALUE_BYTES, .bytes = lists[i].bytes},
+                                      {.type = TTAPE_VALUE_UNSIGNED, .number = 0}};
+        const struct tool_call_values call = {
+            .number = tool_kernel_number("execve"), .arguments = given, .argument_count = 3};
+        (void)snprintf(wanted, sizeof wanted, "execve(\"/bin/ls\", %s, NULL)", lists[i].words);
+        ck_assert_str_eq(words_of("execve", &call), wanted);
+    }
+}
+END_TEST
+
 START_TEST(test_kernel_words_of_paths)
 {
     const ttape_value given[2] = {{.type = TTAPE_VALUE_STRING, .bytes = {"/etc/passwd", 11}},
@@ -325,6 +348,8 @@ START_TEST(test_kernel_contents_are_those_of_letters)
                 expected.given = (uint8_t)(k + 1);
             else if (letters[k] == '<' || letters[k] == '>')
                 expected.filled = (uint8_t)(k + 1);
+            else if (letters[k] == '|')
+                expected.list = (uint8_t)(k + 1);
         ck_assert_msg(memcmp(&expected, &ttp_call_contents[i], sizeof(expected)) == 0, "%u", i);
     }
 }
@@ -337,6 +362,7 @@ int main(void)
     tool_output_open(&out, -1);
     tcase_add_loop_test(all, test_kernel_words_of_calls, 0, (int)(sizeof(rows) / sizeof(*rows)));
     tcase_add_test(all, test_kernel_words_of_contents);
+    tcase_add_test(all, test_kernel_words_of_lists);
     tcase_add_test(all, test_kernel_words_of_paths);
     tcase_add_test(all, test_kernel_contents_are_those_of_letters);
     suite_add_tcase(suite, all);

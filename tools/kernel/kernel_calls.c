@@ -73,7 +73,7 @@ static const struct tool_kernel_call table[] = {
     {56, "P", "xpppp"},    /* clone */
     {57, "P", ""},         /* fork */
     {58, "P", ""},         /* vfork */
-    {59, "FP", "spp"},     /* execve */
+    {59, "FP", "s|p"},     /* execve */
     {60, "P", "d"},        /* exit */
     {61, "PW", "dpwp"},    /* wait4 */
     {62, "PS", "dg"},      /* kill */
@@ -267,7 +267,7 @@ static const struct tool_kernel_call table[] = {
     {316, "FD", "asasR"},  /* renameat2 */
     {318, "", "<un"},      /* getrandom */
     {319, "D", "S#"},      /* memfd_create */
-    {322, "FDP", "asppx"}, /* execveat */
+    {322, "FDP", "as|px"}, /* execveat */
     {325, "M", NULL},      /* mlock2 */
     {326, "D", "fpfpux"},  /* copy_file_range */
     {327, "DW", "fpd+x"},  /* preadv2 */

@@ -16,13 +16,14 @@ struct tool_kernel_call {
 
 /* Numbers: d int, u unsigned, + signed, x bits, p address, m mode. Contents: s path, S other
  * string, b bytes whose number is the next argument, < the same, filled by the call, > with a
- * string. Descriptors: f, and a of a folder or AT_FDCWD. Words of kernel_flags.c: files o open,
- * y descriptors, A access, @ *at, Q faccessat2, U unlinkat, R renameat2, T statx and X its mask,
- * W whence, k flock, & fadvise, $ fallocate, F fcntl, e FD_, I ioctl, # memfd; memory P
- * protection, M mapping, z mremap, Z msync, D madvise; signals g, H mask; waiting w, J waitid, j
- * futex, E epoll_ctl, B epoll_create1, % eventfd2; time c clock, t timer, i interval; sockets N
- * family, K kind, V protocol, G message, L level, O and Y options, h shutdown; processes C
- * clone, r prctl, q arch_prctl, l limit, v usage, ! priority; n getrandom. * is a futex's bits. */
+ * string, | a list of strings. Descriptors: f, and a of a folder or AT_FDCWD. Words of
+ * kernel_flags.c: files o open, y descriptors, A access, @ *at, Q faccessat2, U unlinkat, R
+ * renameat2, T statx and X its mask, W whence, k flock, & fadvise, $ fallocate, F fcntl, e FD_, I
+ * ioctl, # memfd; memory P protection, M mapping, z mremap, Z msync, D madvise; signals g, H mask;
+ * waiting w, J waitid, j futex, E epoll_ctl, B epoll_create1, % eventfd2; time c clock, t timer, i
+ * interval; sockets N family, K kind, V protocol, G message, L level, O and Y options, h shutdown;
+ * processes C clone, r prctl, q arch_prctl, l limit, v usage, ! priority; n getrandom. * is a
+ * futex's bits. */
 
 struct tool_kernel_class {
     const char *name; /* "file" */

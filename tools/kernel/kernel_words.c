@@ -91,11 +91,28 @@ static void put_number(struct tool_output *out, char letter, uint64_t value)
         put_address(out, value);
 }
 
+/* Strings with their zeros; without the last zero there was more. */
+static void put_list(struct tool_output *out, ttape_string list)
+{
+    const char *at = list.data, *end = at + list.size_bytes;
+    tool_output_text(out, "[");
+    while (at < end) {
+        const char *zero = memchr(at, 0, (size_t)(end - at)), *behind = zero != NULL ? zero : end;
+        put_quoted(out, (ttape_string){at, (size_t)(behind - at)}, zero == NULL);
+        at = behind + 1;
+        if (zero == NULL || at < end)
+            tool_output_text(out, zero == NULL ? ", ..." : ", ");
+    }
+    tool_output_text(out, "]");
+}
+
 static void put_value(struct tool_output *out, char letter, const ttape_value *value,
                       uint64_t whole_bytes)
 {
     if (value->type == TTAPE_VALUE_STRING)
         put_quoted(out, value->bytes, value->bytes.size_bytes >= STRING_MAX);
+    else if (value->type == TTAPE_VALUE_BYTES && letter == '|')
+        put_list(out, value->bytes);
     else if (value->type == TTAPE_VALUE_BYTES)
         put_quoted(out, value->bytes, value->bytes.size_bytes < whole_bytes);
     else if (value->type == TTAPE_VALUE_NULL)

@@ -8,6 +8,7 @@
 
 #define PAGE        4096u
 #define FIELD_COUNT (3u * TTP_TRACED_ARGUMENTS)
+#define LIST_WORDS  16u /* of a list's addresses at once */
 
 /* Two pieces, as one is read whole or not at all. */
 size_t ttp_traced_read(const struct ttp_traced *thread, void *into, uint64_t from, size_t count)
@@ -80,6 +81,36 @@ static bool add_data(struct values *values, const struct ttp_tracer *tracer,
     return true;
 }
 
+/* Strings with their zeros, one behind the other; without room for all, the last has none.
+ * False: a list or a string of it has no end. */
+static bool add_list(struct values *values, const struct ttp_traced *thread, uint64_t from)
+{
+    uint8_t *into = values->bytes[values->value_count];
+    uint64_t words[LIST_WORDS];
+    size_t used = 0, count = LIST_WORDS;
+    for (; from != 0 && count == LIST_WORDS; from += sizeof(words)) {
+        count = ttp_traced_read(thread, words, from, sizeof(words)) / sizeof(*words);
+        for (size_t k = 0; k < count; k++) {
+            if (words[k] == 0) {
+                add_bytes(values, TTAPE_VALUE_BYTES, (uint32_t)used);
+                return true;
+            }
+            size_t room = TTP_CALL_STRING_MAX - used;
+            size_t got = ttp_traced_read(thread, into + used, words[k], room);
+            const uint8_t *end = got > 0 ? memchr(into + used, 0, got) : NULL;
+            size_t length = end != NULL ? (size_t)(end - into) - used : got;
+            if (end == NULL && got < room)
+                return false;
+            if (length + 1 >= room) {
+                add_bytes(values, TTAPE_VALUE_BYTES, (uint32_t)(used + length));
+                return true;
+            }
+            used += length + 1;
+        }
+    }
+    return false;
+}
+
 static void write_values(struct ttp_tracer *tracer, struct ttp_traced *thread,
                          const struct values *values)
 {
@@ -106,7 +137,9 @@ void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
     values.field_count = values.value_count = 0;
     for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++) {
         bool is_string = (contents.strings >> i & 1) != 0, is_data = contents.given == i + 1;
+        bool is_list = contents.list == i + 1;
         if (!(is_string && add_string(&values, thread, arguments[i])) &&
+            !(is_list && add_list(&values, thread, arguments[i])) &&
             !(is_data && add_data(&values, tracer, thread, arguments[i], arguments[i + 1])))
             add_number(&values, TTAPE_VALUE_UNSIGNED, arguments[i]);
     }

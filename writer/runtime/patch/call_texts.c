@@ -7,8 +7,9 @@
 #include "writer/arena/call_contents.h"
 #include "writer/runtime/patch/patch.h"
 
-#define PAGE      4096u
-#define FIRST_TRY 256u
+#define PAGE       4096u
+#define FIRST_TRY  256u
+#define LIST_WORDS 16u /* of a list's addresses at once */
 
 static struct ttp_call_texts *texts_of_thread(void)
 {
@@ -108,6 +109,38 @@ static void read_data(struct ttp_call_texts *texts, uint32_t i, uint64_t from, u
         add(texts, i, TTAPE_VALUE_BYTES, got);
 }
 
+/* Strings with their zeros, one behind the other; without room for all, the last has none.
+ * A list or a string of it without an end before memory ends is no list. */
+static void read_list(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
+{
+    uint8_t *into = texts->bytes + texts->used;
+    uint64_t words[LIST_WORDS];
+    uint32_t used = 0;
+    if (from == 0 || texts->used + TTP_CALL_DATA_MAX > sizeof(texts->bytes))
+        return;
+    for (;; from += sizeof(words)) {
+        uint32_t count = read_bytes((uint8_t *)words, from, sizeof(words)) / sizeof(*words);
+        for (uint32_t k = 0; k < count; k++) {
+            if (words[k] == 0) {
+                add(texts, i, TTAPE_VALUE_BYTES, used);
+                return;
+            }
+            uint32_t room = TTP_CALL_DATA_MAX - used;
+            uint32_t got = read_bytes(into + used, words[k], room);
+            uint32_t length = length_of(into + used, got);
+            if (length == got && got < room)
+                return;
+            if (length + 1 >= room) {
+                add(texts, i, TTAPE_VALUE_BYTES, used + length);
+                return;
+            }
+            used += length + 1;
+        }
+        if (count < LIST_WORDS)
+            return;
+    }
+}
+
 void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintptr_t sp)
 {
     const struct ttp_call_contents *contents = &ttp_call_contents[number];
@@ -121,6 +154,8 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
     for (uint32_t i = 0; contents->strings >> i != 0; i++)
         if ((contents->strings >> i & 1) != 0)
             read_string(texts, i, values->numbers[i]);
+    if (contents->list != 0)
+        read_list(texts, contents->list - 1u, values->numbers[contents->list - 1u]);
     if (given != 0)
         read_data(texts, given - 1, values->numbers[given - 1], values->numbers[given]);
     texts->call_sp = sp;
