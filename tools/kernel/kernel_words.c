@@ -99,7 +99,7 @@ static void put_list(struct tool_output *out, ttape_string list)
     while (at < end) {
         const char *zero = memchr(at, 0, (size_t)(end - at)), *behind = zero != NULL ? zero : end;
         put_quoted(out, (ttape_string){at, (size_t)(behind - at)}, zero == NULL);
-        at = behind + 1;
+        at = zero != NULL ? zero + 1 : end;
         if (zero == NULL || at < end)
             tool_output_text(out, zero == NULL ? ", ..." : ", ");
     }
