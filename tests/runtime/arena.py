@@ -31,7 +31,7 @@ LEFT_MAX = 2 # places that a hook reserves at once
 OFF, ON, STOPPED = range(3)
 TSC, MONOTONIC, COARSE, NONE = 1, 2, 3, 4
 MODE, PERIODS, READY, BEAT, FREED, SERIAL, LOST = 56, 60, 64, 72, 80, 120, 128
-HAS_VERDICTS, VERDICTS = 2428, 1 << 18
+HAS_VERDICTS, VERDICTS = 2428, 1 << 17
 FLUSH, SNAPSHOT, MODULES, STOP = 136, 140, 144, 148
 FACT = "tracetape:" # site names of facts begin so
 MESSAGES = {1: "process", 2: "module", 3: "modules", 4: "site", 5: "leaf", 6: "thread", 7: "values"}
@@ -81,10 +81,10 @@ class Arena:
         self.put(HAS_VERDICTS, 1)
         seed = 0x9E3779B97F4A7C15 >> 40
         for function in functions:
-            bucket = OFFSET + ((function >> 4 ^ seed) & 4095) * 64
-            place = next(at for at in range(bucket, bucket + 64, 16) if not self.get(at + 8, True))
-            self.put(place, 1, True)
-            self.put(place + 8, function, True)
+            slot = (function >> 6 ^ seed) & 16383
+            slots = [slot & ~7 | slot + i & 7 for i in range(8)]
+            place = next(at for at in (OFFSET + 8 * n for n in slots) if not self.get(at, True))
+            self.put(place, function << 17 | 1, True)
 
     def get(self, at, wide=False):
         return (self.wide[at // 8] if wide else self.words[at // 4])

@@ -120,18 +120,18 @@ struct ttp_arena_file {
     uint32_t *states;
     uint8_t *blocks;
     size_t map_bytes;
-    struct ttp_verdict_bucket *verdicts; /* NULL: there are none */
-    uint32_t capacity;                   /* blocks that the file has room for */
-    uint32_t ready, least;               /* blocks allocated; those that are never given back */
-    uint32_t peak;                       /* of ready */
-    uint32_t bound;                      /* what ready may become */
-    uint64_t bound_ms;                   /* when that was found out */
-    uint64_t quiet_ms;                   /* since when most of them are free; 0: they are not */
-    uint32_t thread_blocks;              /* what a thread adds to it, where a size was asked for */
-    bool is_sized, has_verdicts;         /* a size was asked for; verdicts.h */
-    uint64_t stall_ticks;                /* of the arena's head */
-    bool is_full;                        /* its file system has no room for more */
-    struct ttp_block_seen *seen;         /* TTP_ARENA_BLOCKS_MAX */
+    uint64_t *verdicts;          /* NULL: there are none */
+    uint32_t capacity;           /* blocks that the file has room for */
+    uint32_t ready, least;       /* blocks allocated; those that are never given back */
+    uint32_t peak;               /* of ready */
+    uint32_t bound;              /* what ready may become */
+    uint64_t bound_ms;           /* when that was found out */
+    uint64_t quiet_ms;           /* since when most of them are free; 0: they are not */
+    uint32_t thread_blocks;      /* what a thread adds to it, where a size was asked for */
+    bool is_sized, has_verdicts; /* a size was asked for; verdicts.h */
+    uint64_t stall_ticks;        /* of the arena's head */
+    bool is_full;                /* its file system has no room for more */
+    struct ttp_block_seen *seen; /* TTP_ARENA_BLOCKS_MAX */
 };
 
 /* The spill file and the queue: both threads use it, under its lock. */
@@ -329,9 +329,9 @@ struct ttp_encode {
     const struct ttp_directory *directory;
     struct ttp_spill *spill;
     struct ttp_shared *shared;
-    struct ttp_follower *switches;       /* NULL: a recovery */
-    struct ttp_verdict_bucket *verdicts; /* of the arena, or NULL */
-    bool is_replaying;                   /* a recovery: nothing is journaled */
+    struct ttp_follower *switches; /* NULL: a recovery */
+    uint64_t *verdicts;            /* of the arena, or NULL */
+    bool is_replaying;             /* a recovery: nothing is journaled */
     uint64_t opened_ms;
     struct ttp_clock clock;
     /* the processes and threads of the records */

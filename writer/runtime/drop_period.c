@@ -64,7 +64,7 @@ bool ttp_gate_open(struct ttp_thread_page *page)
 {
     uint64_t image = ttp_process.page->image;
     page->verdict_seed = ttp_verdict_seed(image);
-    page->verdict_image = image;
+    page->verdict_image = ttp_verdict_image(image);
     return ttp_gate_set(page, gate_wanted());
 }
 

@@ -43,20 +43,38 @@ static __attribute__((noinline)) void enter_left_out(uintptr_t function, uintptr
         enter_other(function, call_site, sp, ttp_thread.page);
 }
 
-/* What is inlined in the innermost frame has its stack pointer, and is counted there, so that it is
- * known which of the two ends. */
+/* Of a function that is left out. What is inlined in the innermost frame has its stack pointer, and
+ * is counted there, so that it is known which of the two ends. */
+static inline __attribute__((always_inline)) void pass_enter(uintptr_t function,
+                                                             uintptr_t call_site, uintptr_t sp,
+                                                             const struct ttp_thread_page *page)
+{
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    if (TTP_UNLIKELY(ttp_is_own_frame(top, function)))
+        enter_other(function, call_site, sp, page);
+    else if (ttp_is_inlined_in(top, sp, call_site) && ttp_inlined_in(top) < TTP_INLINED_MAX)
+        top->function += TTP_FRAME_INLINED;
+    else if (TTP_UNLIKELY(top->sp - sp - 1 >= TTP_LARGE_FRAME - 1 || top >= page->frames_end))
+        enter_left_out(function, call_site, sp, page);
+}
+
+static __attribute__((noinline)) void enter_looking(uintptr_t function, uintptr_t call_site,
+                                                    uintptr_t sp,
+                                                    const struct ttp_thread_page *page)
+{
+    if (ttp_is_left_out(page, function))
+        pass_enter(function, call_site, sp, page);
+    else
+        enter_other(function, call_site, sp, page);
+}
+
 static __attribute__((noinline)) void enter_beside(uintptr_t function, uintptr_t call_site,
                                                    uintptr_t sp, const struct ttp_thread_page *page)
 {
-    const struct ttp_runtime_frame *top = ttp_thread.top;
-    if (!ttp_is_left_out(page, function) || ttp_is_own_frame(top, function)) {
-        enter_other(function, call_site, sp, page);
-        return;
-    }
-    if (ttp_is_inlined_in(top, sp, call_site) && ttp_inlined_in(top) < TTP_INLINED_MAX)
-        ttp_thread.top->function += TTP_FRAME_INLINED;
-    else if (top->sp - sp - 1 >= TTP_LARGE_FRAME - 1 || top >= page->frames_end)
-        enter_left_out(function, call_site, sp, page);
+    if (ttp_is_left_out_first(page, function))
+        pass_enter(function, call_site, sp, page);
+    else
+        enter_looking(function, call_site, sp, page);
 }
 
 static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t call_site,
@@ -86,16 +104,34 @@ static inline bool fits_left_out_exit(const struct ttp_runtime_frame *top,
             ttp_is_known_below(top, page, sp));
 }
 
-static __attribute__((noinline)) void exit_beside(uintptr_t function, uintptr_t call_site,
-                                                  uintptr_t sp, const struct ttp_thread_page *page)
+static inline __attribute__((always_inline)) void
+pass_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp, const struct ttp_thread_page *page)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
-    if (!ttp_is_left_out(page, function) || ttp_is_own_frame(top, function))
+    if (TTP_UNLIKELY(ttp_is_own_frame(top, function)))
         exit_other(function, call_site, sp, page);
     else if (ttp_is_inlined_in(top, sp, call_site) && ttp_inlined_in(top) != 0)
         top->function -= TTP_FRAME_INLINED;
-    else if (!fits_left_out_exit(top, page, sp, call_site))
+    else if (TTP_UNLIKELY(!fits_left_out_exit(top, page, sp, call_site)))
         exit_other(function, call_site, sp, page);
+}
+
+static __attribute__((noinline)) void exit_looking(uintptr_t function, uintptr_t call_site,
+                                                   uintptr_t sp, const struct ttp_thread_page *page)
+{
+    if (ttp_is_left_out(page, function))
+        pass_exit(function, call_site, sp, page);
+    else
+        exit_other(function, call_site, sp, page);
+}
+
+static __attribute__((noinline)) void exit_beside(uintptr_t function, uintptr_t call_site,
+                                                  uintptr_t sp, const struct ttp_thread_page *page)
+{
+    if (ttp_is_left_out_first(page, function))
+        pass_exit(function, call_site, sp, page);
+    else
+        exit_looking(function, call_site, sp, page);
 }
 
 /* Functions are left the same way, whoever called the hook. */

@@ -117,16 +117,26 @@ static inline bool ttp_record_other(const struct ttp_thread_page *page, uint64_t
 
 static inline bool ttp_is_left_out(const struct ttp_thread_page *page, uintptr_t function)
 {
-    struct ttp_verdict_bucket *verdicts = ttp_process.verdicts;
+    const uint64_t *verdicts = ttp_process.verdicts;
     return verdicts != NULL &&
            ttp_verdict_is_there(verdicts, page->verdict_seed, page->verdict_image, function);
+}
+
+/* In the first place where it may be; no loop, for the hooks. */
+static inline bool ttp_is_left_out_first(const struct ttp_thread_page *page, uintptr_t function)
+{
+    const uint64_t *verdicts = ttp_process.verdicts;
+    return TTP_LIKELY(verdicts != NULL) &&
+           TTP_LIKELY(*(volatile const uint64_t
+                            *)&verdicts[ttp_verdict_slot(page->verdict_seed, function)] ==
+                      ttp_verdict_word(page->verdict_image, function));
 }
 
 /* It has a frame: it was entered before it was decided, or it is a handler. What it calls of itself
  * has one, too, so that it is known whose end comes. */
 static inline bool ttp_is_own_frame(const struct ttp_runtime_frame *top, uintptr_t function)
 {
-    return ttp_function_of(top) == function;
+    return (top->function ^ function) << 16 == 0; /* bits 48 and up say something else */
 }
 
 /* Called at the same place, with the same stack pointer. */

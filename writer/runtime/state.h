@@ -223,9 +223,9 @@ struct ttp_runtime_process {
     uint32_t block_first;    /* blocks of the first extent, a power of two */
     uint32_t block_capacity; /* blocks that the file may ever have */
     uint32_t *block_states;
-    struct ttp_note *notes;              /* NULL: there is no arena */
-    struct ttp_verdict_bucket *verdicts; /* NULL: each call is recorded */
-    uint8_t *extents[TTP_EXTENTS_MAX];   /* where blocks are mapped, aligned to their size; each
+    struct ttp_note *notes;            /* NULL: there is no arena */
+    const uint64_t *verdicts;          /* NULL: each call is recorded */
+    uint8_t *extents[TTP_EXTENTS_MAX]; /* where blocks are mapped, aligned to their size; each
                                         * extent is as large as all before it. NULL: not yet */
     struct ttp_process_page *page;
     uint32_t user;       /* whose the arena is */

@@ -31,18 +31,19 @@ bool ttp_verdicts_are_wanted(const ttape_recording_options *options)
     return options->rules.select != NULL && !options->rules.cull_hot;
 }
 
-/* A full bucket takes no more: these calls are recorded, and left out here. */
+/* A full line takes no more: these calls are recorded, and left out here. */
 static void tell_verdict(const struct ttp_encode *e, const struct ttp_thread *thread,
                          const struct ttp_site_seen *site)
 {
     uint64_t image = ttp_image_at(e, thread->image)->serial, seed = ttp_verdict_seed(image);
-    if (ttp_verdict_is_there(e->verdicts, seed, image, site->address))
+    uint32_t slot = ttp_verdict_slot(seed, site->address);
+    if (ttp_verdict_image(image) == 0 ||
+        ttp_verdict_is_there(e->verdicts, seed, image, site->address))
         return;
-    struct ttp_verdict *at = ttp_verdict_bucket_of(e->verdicts, seed, site->address)->items;
-    for (uint32_t i = 0; i < TTP_VERDICTS_EACH; i++)
-        if (at[i].function == 0) {
-            at[i].image = image;
-            __atomic_store_n(&at[i].function, site->address, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; i < TTP_VERDICT_LINE; i++, slot = ttp_verdict_next(slot))
+        if (e->verdicts[slot] == 0) {
+            __atomic_store_n(&e->verdicts[slot], ttp_verdict_word(image, site->address),
+                             __ATOMIC_RELAXED);
             return;
         }
 }

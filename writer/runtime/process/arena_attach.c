@@ -280,7 +280,7 @@ static void map_verdicts(long fd, const struct ttp_arena_head *arena)
     long at =
         ttp_syscall(SYS_mmap, 0, TTP_VERDICT_BYTES, PROT_READ, MAP_SHARED, fd, TTP_VERDICTS_AT);
     if (!ttp_failed(at))
-        ttp_process.verdicts = (struct ttp_verdict_bucket *)at;
+        ttp_process.verdicts = (const uint64_t *)at;
 }
 
 /* Where the tracer could not be told that the process records itself, it goes on recording it. */
