@@ -161,25 +161,91 @@ static inline bool put(struct ttp_times *out, uint32_t event, int64_t delta)
     return true;
 }
 
+/* A bit for each of 64 bytes that ends a varint, the first byte's lowest. */
+static inline uint64_t ends_of(const uint8_t *from)
+{
+    uint64_t ends = 0;
+
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t last = ~ttp_load64(from + (size_t)8 * i) >> 7 & UINT64_C(0x0101010101010101);
+        ends |= (last * UINT64_C(0x0102040810204080) >> 56) << 8 * i;
+    }
+    return ends;
+}
+
+/* Steps through a window of bytes by the ends of its varints, so that no read waits for the length
+ * of the one before, as in a loop over bytes. Stops before what is not small, not positive or not
+ * canonical: reading it the careful way says what it is. There are WINDOW_BYTES to read, and
+ * room for WINDOW_EVENTS. Returns how many differences it read. */
+#define WINDOW_EVENTS 64u
+#define WINDOW_BYTES  (WINDOW_EVENTS + 8u)
+
+static inline uint32_t read_window(struct ttp_reader_cursor *from, uint32_t *delta, uint64_t *time)
+{
+    const uint8_t *bytes = from->at;
+    uint64_t ends = ends_of(bytes), sum = 0;
+    unsigned start = 0;
+    uint32_t count = 0;
+
+    for (; ends != 0; ends &= ends - 1) {
+        unsigned last = (unsigned)__builtin_ctzll(ends), above = last - start;
+        if (__builtin_expect((above > 4) | ((bytes[last] == 0) & (above != 0)), 0))
+            break;
+        uint64_t x = ttp_load64(bytes + start) & UINT64_MAX >> (56 - 8 * above);
+        uint64_t v = (x & 0x7f) | (x >> 1 & 0x3f80) | (x >> 2 & 0x1fc000) | (x >> 3 & 0xfe00000) |
+                     (x >> 4 & 0x7f0000000);
+        if (__builtin_expect((v & 1) | (v >> 1 >= TTP_DELTA_WIDE), 0))
+            break;
+        delta[count++] = (uint32_t)(v >> 1);
+        sum += v >> 1;
+        start = last + 1;
+    }
+    from->at += start;
+    *time += sum;
+    return count;
+}
+
+/* Events of one block and one segment. */
+static ttape_status take_run(struct ttp_reader_cursor *from, uint32_t first, uint32_t end,
+                             struct ttp_times *out, uint64_t *time, ttape_error *err)
+{
+    for (uint32_t i = first; i < end; i++) {
+        while (end - i >= WINDOW_EVENTS && ttp_reader_left(from) >= WINDOW_BYTES) {
+            uint32_t count = read_window(from, out->delta + i, time);
+            i += count;
+            if (count == 0)
+                break;
+        }
+        if (i == end)
+            break;
+        int64_t delta = ttp_read_svarint(from);
+        if (from->bad)
+            return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-04", ttp_reader_offset(from),
+                            "bad or missing difference in block '%u' of the times",
+                            first / TTP_TIME_BLOCK_EVENTS);
+        if (!put(out, i, delta))
+            return ttp_fail(err, TTAPE_E_LIMIT, "T-RAW-05", ttp_reader_offset(from),
+                            "too many wide differences in the times data");
+        *time += (uint64_t)delta;
+    }
+    return TTAPE_OK;
+}
+
 static ttape_status block_decode(const uint8_t *data, size_t start, size_t end, uint32_t block,
                                  struct ttp_times *out, struct walk *walk, ttape_error *err)
 {
-    struct ttp_reader_cursor from = ttp_reader_cursor_init(data + start, end - start);
+    /* From the section's start, as offsets in errors are. */
+    struct ttp_reader_cursor from = ttp_reader_cursor_init(data, end);
     uint32_t last = block_end(out->event_count, block);
 
-    for (uint32_t i = block * TTP_TIME_BLOCK_EVENTS; i < last; i++) {
-        int64_t delta = ttp_read_svarint(&from);
-        if (from.bad)
-            return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-04", start + ttp_reader_offset(&from),
-                            "bad or missing difference in block '%u' of the times", block);
-        if (!put(out, i, delta))
-            return ttp_fail(err, TTAPE_E_LIMIT, "T-RAW-05", start + ttp_reader_offset(&from),
-                            "too many wide differences in the times data");
+    from.at += start;
+    for (uint32_t i = block * TTP_TIME_BLOCK_EVENTS, next; i < last; i = next) {
         walk_to(walk, out, i);
-        walk->time += (uint64_t)delta;
+        next = run_end(walk, out, i);
+        TTP_TRY(take_run(&from, i, next, out, &walk->time, err));
     }
     if (ttp_reader_left(&from) != 0)
-        return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-02", start + ttp_reader_offset(&from),
+        return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-02", ttp_reader_offset(&from),
                         "block '%u' of the times goes on after its last event", block);
     return TTAPE_OK;
 }

@@ -183,6 +183,47 @@ static inline ttape_status check_event(struct check *c, uint32_t event, struct t
     return v->event_class == TTP_CLASS_LEAF ? TTAPE_OK : check_other(c, v, event, w);
 }
 
+/* Enters, exits and leaves up to `end`, with what changes in registers: most events wait for what
+ * the one before made of the stack, and through memory that takes longer. Stops before all else,
+ * and before what is wrong or finds no free frame; returns where. */
+static uint32_t check_plain(struct check *c, uint32_t event, uint32_t end)
+{
+    struct ttp_frame_stacks *s = c->stacks;
+    struct ttp_stack_frame *frames = s->frames;
+    const struct ttp_code_view *views = c->p->views;
+    const uint32_t *codes = c->p->codes, symbol_count = c->p->symbol_count;
+    uint32_t top = s->current->top, height = s->current->height, free_frame = s->free_frame;
+    for (; event < end; event++) {
+        uint32_t code = codes[event], symbol = code >> 1, frame;
+        if (symbol >= symbol_count)
+            break;
+        if (code & 1) {
+            if (top == TTP_NO_FRAME || frames[top].symbol != symbol)
+                break;
+            frame = top;
+            top = frames[frame].below;
+            frames[frame].below = free_frame;
+            free_frame = frame;
+            height--;
+        } else if (views[code].after != 0) {
+            if (free_frame == TTP_NO_FRAME)
+                break;
+            frame = free_frame;
+            free_frame = frames[frame].below;
+            frames[frame].symbol = symbol;
+            frames[frame].below = top;
+            top = frame;
+            height++;
+        } else if (views[code].event_class != TTP_CLASS_LEAF) {
+            break;
+        }
+    }
+    s->current->top = top;
+    s->current->height = height;
+    s->free_frame = free_frame;
+    return event;
+}
+
 static ttape_status start_segment(struct check *c, uint32_t segment, struct ttp_walker *w)
 {
     const struct ttp_loaded *p = c->p;
@@ -238,11 +279,18 @@ static ttape_status check_segment(struct check *c, uint32_t end, struct ttp_walk
     /* Frames alone make no depth that is out of range. */
     bool watch = p->change_count != 0 || w->offset < 0 ||
                  (int64_t)w->offset + w->unknown > TTP_MAX_DEPTH / 2;
-    for (; event < end; event++) {
+    while (event < end) {
         if (event % TTP_CHECKPOINT_EVENTS == 0) {
             w->event = event;
             w->frames = c->stacks->current->height;
             p->checkpoints[event / TTP_CHECKPOINT_EVENTS] = *w;
+        }
+        if (!watch) {
+            uint32_t next = (event / TTP_CHECKPOINT_EVENTS + 1) * TTP_CHECKPOINT_EVENTS;
+            next = next < end ? next : end;
+            event = check_plain(c, event, next);
+            if (event == next)
+                continue;
         }
         if (watch && w->change < p->change_count && p->changes[w->change].event == event)
             w->offset = p->changes[w->change++].offset;
@@ -252,6 +300,7 @@ static ttape_status check_segment(struct check *c, uint32_t end, struct ttp_walk
         TTP_TRY(check_event(c, event, w));
         if (watch && !before)
             TTP_TRY(check_depth(c, w, event));
+        event++;
     }
     w->event = end;
     w->segment += end == segment_end;

@@ -29,7 +29,7 @@ def ratio_row(figure, label, measured, bounds):
                geometric(ratios), *bounds, higher=True, details=details)
 
 
-def convert(bench):
+def convert_at(bench, options, label, bounds):
     """Whole tasks, one core, both as processes that read a file and write one."""
     measured = {}
     for name in bench.names:
@@ -37,12 +37,17 @@ def convert(bench):
         dat = source / f"{tid}.dat"
         out, packed = bench.work / "speed.ttape", bench.work / "speed.zst"
         results = bench.interleave({
-            "ours": lambda s=source, o=out: bench.convert(s, o, cpu=bench.cpu),
+            "ours": lambda s=source, o=out: bench.convert(s, o, *options, cpu=bench.cpu),
             "others": lambda d=dat, p=packed: bench.run(
                 ["zstd", "-3", "-q", "-f", d, "-o", p], cpu=bench.cpu)}, bench.repeats)
         events = dat.stat().st_size // recordings.RECORD_BYTES
         measured[name] = events, medians(results, "cpu"), medians(results, "wall")
-    yield ratio_row("convert, exact, default, one core / zstd -3", "zstd -3", measured, (2.5, 5))
+    return ratio_row(f"convert, exact, {label}, one core / zstd -3", "zstd -3", measured, bounds)
+
+
+def convert(bench):
+    yield convert_at(bench, [], "default", (1.8, 2.5))
+    yield convert_at(bench, ["--level", "1"], "level 1", (2.5, 5))
 
 
 def xz_rate(bench):
@@ -72,13 +77,13 @@ def level9(bench):
               details=[f"{name}: {r:.2f} M events/s" for name, r in rates.items()])
 
 
-def decode(bench):
+def decode_at(bench, options, label, bounds):
     measured = {}
     for name in bench.names:
         source, tid = bench.whole_task(name)
         dat = source / f"{tid}.dat"
         out, packed = bench.work / "decode.ttape", bench.work / "decode.zst"
-        bench.convert(source, out)
+        bench.convert(source, out, *options)
         bench.call(["zstd", "-3", "-q", "-f", dat, "-o", packed])
         results = bench.interleave({
             "ours": lambda o=out: bench.run([bench.programs / "decode_all", o], cpu=bench.cpu,
@@ -91,7 +96,12 @@ def decode(bench):
             print(f"  {name}: decoded {said} events of {events}")
         measured[name] = events, medians(results, "cpu"), medians(results, "wall")
     os.unlink(bench.work / "decode.zst")
-    yield ratio_row("decode all events, one core / zstd -d", "zstd -d", measured, (1, 2))
+    return ratio_row(f"decode all events, {label}, one core / zstd -d", "zstd -d", measured, bounds)
+
+
+def decode(bench):
+    yield decode_at(bench, [], "default", (0.8, 1.5))
+    yield decode_at(bench, ["--level", "1"], "level 1", (1, 3))
 
 
 STEPS = (  # step, figure, floor, aim

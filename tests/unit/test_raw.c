@@ -376,6 +376,52 @@ START_TEST(damaged_times_stay_in_bounds)
 }
 END_TEST
 
+/* T-RAW-04: a number with a byte too many is one wherever it stands: most are read in windows. */
+START_TEST(times_too_long_are_named_anywhere)
+{
+    uint32_t delta[299], starts[2] = {0, 299};
+    for (uint32_t at = 0; at < 299; at++) {
+        struct ttp_times out = {NULL, starts, delta, NULL, 299, 1, 0, 0, 0};
+        uint8_t data[316];
+        ttape_error err;
+        memset(data, 0, 16);
+        memset(data + 16, 0x0a, 300);
+        data[16 + at] = 0x8a;
+        data[17 + at] = 0;
+        ck_assert_int_eq(ttp_raw_times_decode(data, sizeof data, &out, &err), TTAPE_E_CORRUPT);
+        ck_assert_str_eq(err.rule, "T-RAW-04");
+        ck_assert_uint_eq(err.offset, 18 + at);
+    }
+}
+END_TEST
+
+/* One that is wide or negative among others that are not, at every place of a window. */
+START_TEST(times_wide_stand_anywhere)
+{
+    static const int64_t numbers[] = {-1,        -70000,          TTP_DELTA_WIDE,
+                                      1ll << 33, (1ll << 34) - 1, 1ll << 34,
+                                      1ll << 40, INT64_MAX,       INT64_MIN};
+    uint32_t delta[299], starts[2] = {0, 299};
+    for (uint32_t at = 0; at < 299 * 9; at++) {
+        int64_t wide[1] = {numbers[at % 9]};
+        struct ttp_times in = {NULL, starts, delta, wide, 299, 1, 0, 1, 1}, out;
+        ttape_error err;
+        size_t bytes;
+        for (uint32_t i = 0; i < 299; i++)
+            delta[i] = i % 7 == 0 ? i * 1000 : i % 80;
+        delta[at / 9] = TTP_DELTA_WIDE;
+        out = times_room(&in);
+        uint8_t *data = times_encode(&in, &bytes);
+        ck_assert_int_eq(ttp_raw_times_decode(data, bytes, &out, &err), TTAPE_OK);
+        ck_assert_mem_eq(out.delta, delta, sizeof delta);
+        ck_assert_uint_eq(out.wide_count, 1);
+        ck_assert_int_eq(out.wide[0], wide[0]);
+        free(data);
+        times_free(&out);
+    }
+}
+END_TEST
+
 /* Ids that are uniform random numbers, and times besides: no more than 16-byte records and one
  * percent. */
 START_TEST(random_ids_cost_no_more_than_records)
@@ -419,6 +465,8 @@ int main(void)
     tcase_add_loop_test(tcase, broken_times_are_named, 0,
                         sizeof broken_times / sizeof *broken_times);
     tcase_add_test(tcase, damaged_times_stay_in_bounds);
+    tcase_add_test(tcase, times_too_long_are_named_anywhere);
+    tcase_add_test(tcase, times_wide_stand_anywhere);
     tcase_add_test(tcase, random_ids_cost_no_more_than_records);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
