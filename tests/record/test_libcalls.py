@@ -108,6 +108,24 @@ def check_api(checks, work):
     checks.equal(rows, {"qsort": 3, "getppid": 3}, "--api beside --calls")
 
 
+def check_values(checks, work):
+    """With --args, what it is given and what it returns; a string that points nowhere is a
+    number. Without it, nothing of that."""
+    program = setting.build("p_library_values.c", flags=FLAGS, hooks=False, log=False)
+    trace = work / "values.ttape"
+    done = setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, "--libcalls", "--args",
+                        "--", program], timeout=60)
+    checks.equal((done.status, traces.verify(trace)), (0, None), f"values: {done.err}")
+    dump = setting.tracetape("dump", trace).out.decode()
+    shown = re.findall(r"(?m)^ +[0-9.]+ +\d+ +[\d.]+ \w+ +(\w+\(.*);$", dump)
+    wanted = done.out.decode().splitlines()
+    checks.that(len(wanted) >= 30, f"values: {len(wanted)} lines")
+    checks.equal([line for line in wanted if line not in shown], [], "values")
+    setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, "--libcalls", "--", program],
+                timeout=60)
+    checks.that("zero" not in setting.tracetape("dump", trace).out.decode(), "without --args")
+
+
 def main():
     setting.need_verb("record")
     checks = setting.Checks("library calls")
@@ -116,6 +134,7 @@ def main():
         os.environ["XDG_CACHE_HOME"] = str(work / "cache")
         check_known(checks, work)
         check_api(checks, work)
+        check_values(checks, work)
         check_ltrace(checks, work, ["ls", "-l", "/usr"])
         check_ltrace(checks, work, ["sort", "--parallel=1", "/etc/passwd"])
     checks.verdict()

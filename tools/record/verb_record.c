@@ -488,6 +488,7 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
         return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
     if (!tool_record_calls_open(&options->calls, o))
         return TOOL_CANNOT;
+    options->patch.arguments = options->calls.arguments;
     if (!options->no_patch && !options->calls.given && !tool_record_patch_is_given(&options->patch))
         tool_record_patch_by_itself(&options->patch, command_name);
     if (!tool_record_patch_open(&options->patch, o))

@@ -160,8 +160,9 @@ struct ttp_arena_head {
     uint32_t has_verdicts; /* before the magic: not 0: verdicts.h, in front of the blocks */
 };
 
-#define TTP_PATCH_MODULES 1u /* functions of any module, not of the executable only */
-#define TTP_PATCH_CALLS   2u /* those of libraries where the executable calls them */
+#define TTP_PATCH_MODULES   1u /* functions of any module, not of the executable only */
+#define TTP_PATCH_CALLS     2u /* those of libraries where the executable calls them, */
+#define TTP_PATCH_ARGUMENTS 4u /* with what they are given, and return */
 
 /* What a process tells of the programs that it executes, for the recorder to know who never came.
  * They lie between states and blocks. */

@@ -89,7 +89,7 @@ void ttape_rt_exit(ttape_rt_site *site)
         return;
     const struct ttp_runtime_frame *top = ttp_thread.top;
     bool is_top = top != NULL && ttp_function_of(top) == (uintptr_t)site;
-    ttp_exit_slow((uintptr_t)site, is_top ? top->call_site : 0, sp);
+    ttp_exit_slow((uintptr_t)site, is_top ? top->call_site : 0, sp, NULL);
 }
 
 void ttape_rt_scope_enter(ttape_rt_site *site)
@@ -126,7 +126,7 @@ void ttape_rt_scope_exit(ttape_rt_site *site)
     struct ttp_runtime_frame *top = ttp_thread.top;
     uintptr_t call_site = top != NULL && ttp_function_of(top) == function ? top->call_site : 0;
     if (page->gate != TTP_GATE_TSC || !ttp_fits_exit(top, function, call_site, sp)) {
-        ttp_exit_slow(function, call_site, sp);
+        ttp_exit_slow(function, call_site, sp, NULL);
         return;
     }
     ttp_pop(top);

@@ -122,7 +122,7 @@ void ttp_left_out_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     if (!ttp_ready(sp))
         return;
     if (ttp_thread.page->deep_frames != 0) {
-        ttp_exit_slow(function, call_site, sp);
+        ttp_exit_slow(function, call_site, sp, NULL);
         return;
     }
     struct operation op = ttp_slow_begin(sp);

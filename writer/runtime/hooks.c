@@ -1,6 +1,7 @@
 /* The hooks that compilers call around each function, and those of functions whose code was patched
  * (patch/): one leaf each, see hot.h. */
 #include "writer/runtime/hot.h"
+#include "writer/runtime/library/library_values.h"
 #include "writer/runtime/slow.h"
 
 TTP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
@@ -86,7 +87,7 @@ static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t c
         if (ttp_is_left_out(page, function) && !ttp_is_own_frame(top, function))
             ttp_left_out_exit(function, call_site, sp);
         else
-            ttp_exit_slow(function, call_site, sp);
+            ttp_exit_slow(function, call_site, sp, NULL);
         return;
     }
     ttp_pop(top);
@@ -146,7 +147,7 @@ static inline __attribute__((always_inline)) void leave(uintptr_t function, uint
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
     if (TTP_UNLIKELY(!ttp_fits_exit(top, function, call_site, sp))) {
-        ttp_exit_slow(function, call_site, sp);
+        ttp_exit_slow(function, call_site, sp, NULL);
         return;
     }
     ttp_pop(top);
@@ -199,7 +200,7 @@ static __attribute__((noinline)) void probe_enter_other(uintptr_t function, uint
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
     if (!ttp_is_other_gate(page) || !fits_probe(top, page, sp)) {
-        ttp_probe_enter_slow(function, call_site, sp);
+        ttp_probe_enter_slow(function, call_site, sp, NULL);
         return;
     }
     ttp_push(top, function, call_site, sp);
@@ -220,7 +221,7 @@ static inline __attribute__((always_inline)) void probe_enter(uintptr_t function
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
     if (TTP_UNLIKELY(!fits_probe(top, page, sp))) {
-        ttp_probe_enter_slow(function, call_site, sp);
+        ttp_probe_enter_slow(function, call_site, sp, NULL);
         return;
     }
     ttp_push(top, function, call_site, sp);
@@ -248,23 +249,51 @@ void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp)
     ttp_probe_exit(function, function, sp - sizeof(uintptr_t));
 }
 
-/* Of functions of libraries: only where the executable calls them, by the return address, which is
- * there at both ends. */
+/* -- functions of libraries: only where the executable calls them, by the return address, which is
+ * there at both ends -- */
+
 static inline bool is_called(uintptr_t call_site)
 {
-    return call_site - ttp_process.caller_low < ttp_process.caller_bytes;
+    return call_site - ttp_process.caller_low < ttp_process.caller_bytes && !is_off();
+}
+
+/* One that was jumped to returns for the one that jumped. */
+static inline bool is_within(const struct ttp_runtime_frame *top, uintptr_t call_site, uintptr_t sp)
+{
+    return top != NULL && top->sp == sp && top->call_site == call_site;
 }
 
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    if (is_called(call_site))
+    const struct ttp_runtime_frame *top = ttp_thread.top;
+    if (!is_called(call_site) || (is_within(top, call_site, sp) && top->function != function))
+        return;
+    if (TTP_UNLIKELY(ttp_process.library.count != 0))
+        ttp_library_enter_valued(function, call_site, sp);
+    else
         probe_enter(function, call_site, sp);
 }
 
 void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    if (is_called(call_site) && !is_off())
+    const struct ttp_runtime_frame *top = ttp_thread.top;
+    if (!is_called(call_site))
+        return;
+    if (is_within(top, call_site, sp))
+        function = top->function;
+    if (TTP_UNLIKELY(ttp_process.library.count != 0))
+        ttp_library_exit_valued(function, call_site, sp);
+    else
         leave(function, call_site, sp);
+}
+
+/* By a jump to another function, which returns in its place; where that is not patched, the call
+ * ends when the next event shows that it is over. */
+void ttp_library_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    (void)function;
+    (void)call_site;
+    (void)sp;
 }
 
 extern __typeof__(__cyg_profile_func_enter) ttp_own_enter

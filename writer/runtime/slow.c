@@ -283,11 +283,13 @@ void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     ttp_slow_end(&op);
 }
 
-void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
+                          const struct ttp_call_values *values)
 {
     if (!ttp_ready(sp))
         return;
     struct operation op = ttp_slow_begin(sp);
+    op.values = values;
     op.is_whole = true;
     enter(&op, function, call_site);
     ttp_slow_end(&op);
@@ -383,11 +385,13 @@ static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_si
     ttp_slow_leave(op, function);
 }
 
-void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
+                   const struct ttp_call_values *values)
 {
     if (!ttp_ready(sp))
         return;
     struct operation op = ttp_slow_begin(sp);
+    op.values = values;
     const struct ttp_runtime_frame *top = ttp_thread.top;
     if (ttp_thread.page->deep_frames == 0 && !ttp_is_base(top) && top->call_site == call_site &&
         ttp_function_of(top) == function && sp - top->sp <= top[-1].sp - top->sp)
@@ -454,7 +458,7 @@ void ttp_call_exit_put(uintptr_t function, const struct ttp_thread_page *page,
     if (is_other_period() && popped->function == function) { /* no handler came before this */
         ttp_push(popped - 1, function, call_site, sp);
         if (values == NULL)
-            ttp_exit_slow(function, call_site, sp);
+            ttp_exit_slow(function, call_site, sp, NULL);
         else
             ttp_call_exit_slow(call_site, sp, values);
         return;
@@ -522,8 +526,6 @@ void ttp_call_exit_slow(uintptr_t call_site, uintptr_t sp, const struct ttp_call
     }
     ttp_slow_end(&op);
 }
-
-/* -- for others -- */
 
 bool ttp_thread_ready(uintptr_t sp)
 {

@@ -73,6 +73,8 @@ bool ttp_ready(uintptr_t sp);
 #define TTP_CALL_VALUES_MAX 6u
 struct ttp_call_values {
     uint32_t type, count;
+    bool has_types; /* each has one of its own */
+    uint8_t types[TTP_CALL_VALUES_MAX];
     uint64_t numbers[TTP_CALL_VALUES_MAX];
     struct ttp_call_texts *texts; /* patch.h; NULL: all are numbers */
 };
@@ -321,6 +323,7 @@ void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp);
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_library_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 /* This copy's, whatever the name stands for in this process */
 void ttp_own_enter(void *function, void *call_site);
 

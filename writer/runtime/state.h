@@ -23,6 +23,7 @@
 #include "writer/arena/stack_sample.h"
 #include "writer/arena/verdicts.h"
 #include "writer/runtime/arch.h"
+#include "writer/runtime/library/prototypes.h"
 
 /* What a hook does, by its thread's page. Zero is what a fresh thread and a forked child see. */
 enum ttp_gate {
@@ -231,11 +232,12 @@ struct ttp_runtime_process {
     uint32_t user;       /* whose the arena is */
     uint64_t last_image; /* this process's, or in a forked child its parent's */
     uint64_t (*clock)(void);
-    uintptr_t caller_low, caller_bytes; /* the executable, where its library calls are recorded */
-    uintptr_t libc_low, libc_high;      /* code of the C library, where its signal trampoline is */
-    uint32_t tid_offset;     /* of a thread's id in its control block; 0: ask the kernel */
-    uint32_t module_changes; /* since the process began */
-    uint32_t signal_changes; /* of handlers */
+    struct ttp_library_functions library; /* library/prototypes.h: with arguments */
+    uintptr_t caller_low, caller_bytes;   /* the executable, where its library calls are recorded */
+    uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */
+    uint32_t tid_offset;           /* of a thread's id in its control block; 0: ask the kernel */
+    uint32_t module_changes;       /* since the process began */
+    uint32_t signal_changes;       /* of handlers */
     uint64_t arena_file, arena_device; /* as the kernel's list of mappings has them */
     uint32_t thread_key;
     bool has_thread_key;
@@ -263,8 +265,11 @@ extern union ttp_arena_page {
  * frame, and the record is missing; `slot` is the place that the hook reserved for it, and `page`
  * the thread's page when the hook began. */
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
-void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
-void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+struct ttp_call_values; /* slow.h; NULL: none */
+void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
+                          const struct ttp_call_values *values);
+void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
+                   const struct ttp_call_values *values);
 void ttp_enter_put(uintptr_t function, uint64_t slot, const struct ttp_thread_page *page);
 /* Of basic blocks: sp is the stack pointer there. */
 void ttp_block_slow(uintptr_t address, uintptr_t sp);

@@ -105,7 +105,8 @@ typedef struct ttape_patch_options {
     /* Not 0: and functions that the executable calls of other modules, where it does; BUILDID.patch
      * is asked for of these. */
     uint64_t library_calls;
-    uint64_t reserved[2];
+    uint64_t library_arguments; /* not 0: with what these are given and return, where it is known */
+    uint64_t reserved[1];
 } ttape_patch_options;
 
 typedef struct ttape_recording_options {

@@ -333,7 +333,8 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
                                         .plan = make_plan,
                                         .plan_context = patch,
                                         .all_modules = patch->module->count != 0,
-                                        .library_calls = patch->library_calls};
+                                        .library_calls = patch->library_calls,
+                                        .library_arguments = patch->arguments};
     return true;
 }
 

@@ -17,8 +17,9 @@ struct tool_record_patch {
     struct tool_record_rules rules; /* its patterns `function`; none: nothing is patched */
     /* Of modules' paths. Without `module` it is the executable only. */
     const struct tool_patterns *module, *no_module;
-    bool library_calls;                      /* of executables, too, */
-    struct tool_patterns called;             /* of these names; none: all */
+    bool arguments;              /* with what functions of libraries are given, and return */
+    bool library_calls;          /* of executables, too, */
+    struct tool_patterns called; /* of these names; none: all */
     uint32_t only_functions, only_patchable; /* what `only` has */
     char *only; /* not asked for: all functions of this one module, the command's; or NULL */
     struct tool_symbols *symbols; /* in the thread that makes plans only */

@@ -163,6 +163,18 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
     values->texts = texts;
 }
 
+void ttp_call_texts_strings(struct ttp_call_values *values, uint32_t strings, uintptr_t sp)
+{
+    struct ttp_call_texts *texts = begin(sp);
+    if (texts == NULL)
+        return;
+    texts->call_sp = 0; /* of no system call */
+    for (uint32_t i = 0; strings >> i != 0; i++)
+        if ((strings >> i & 1) != 0)
+            read_string(texts, i, values->numbers[i]);
+    values->texts = texts;
+}
+
 /* The call has filled as much of the buffer as its result says. Which call it was is known as long
  * as no handler has made another one. */
 void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,

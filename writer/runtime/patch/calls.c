@@ -117,7 +117,7 @@ static void put_values(uint64_t *place, const struct ttp_call_values *values)
     const struct ttp_call_texts *texts = values->texts;
     for (uint32_t i = 0; i < values->count; i++) {
         if (!is_text(values, i)) {
-            put_byte(&p, (uint8_t)values->type);
+            put_byte(&p, values->has_types ? values->types[i] : (uint8_t)values->type);
             put_number(&p, values->numbers[i], 8);
             continue;
         }

@@ -136,6 +136,8 @@ struct ttp_call_texts {
 void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintptr_t sp);
 void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,
                            uintptr_t sp);
+/* Of arguments, by their bits, that are strings. */
+void ttp_call_texts_strings(struct ttp_call_values *values, uint32_t strings, uintptr_t sp);
 void ttp_call_texts_done(struct ttp_call_values *values);
 
 /* stack_walk.c: frames of the stack that led to a call, from memory that is the stack's. */

@@ -34,7 +34,7 @@ struct ttp_probe_stub {
 /* By (place in the stub - hook_at + TTP_PROBE_MIDDLE): how far the stack pointer is below the
  * program's, and how many bytes of the stub so far are none of the window's. Read-only in use. */
 struct ttp_probe_data {
-    uint64_t enter, exit, inlined;
+    uint64_t enter, exit, tail, inlined;
     uint8_t lower[TTP_PROBE_DISTANCE], added[TTP_PROBE_DISTANCE];
     uint8_t unwind_head[20], unwind[TTP_UNWIND_BYTES];
 };
@@ -61,6 +61,7 @@ void ttp_probe_exit_entry(void);
 void ttp_probe_inlined_entry(void);
 void ttp_library_enter_entry(void);
 void ttp_library_exit_entry(void);
+void ttp_library_tail_entry(void);
 
 /* library_calls.c: patches what the executable calls of others, while there is one thread. */
 void ttp_library_calls_begin(void);

@@ -22,7 +22,8 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
     const struct ttp_patch_probe *probe = site->probe;
     struct ttp_code_put w = {.at = stub->code, .end = stub->code + sizeof(stub->code)};
     bool is_if = probe->kind == TTP_PATCH_TAIL_IF, is_host = probe->kind == TTP_PATCH_HOST;
-    bool is_inlined = probe->kind == TTP_PATCH_INLINED;
+    bool is_inlined = probe->kind == TTP_PATCH_INLINED,
+         is_tail = is_if || probe->kind == TTP_PATCH_TAIL;
     bool is_entry = probe->kind == TTP_PATCH_ENTRY || is_inlined;
     uint8_t *over = NULL;
     ttp_put_moved(&w, &site->moved, 0, probe->before_bytes);
@@ -37,6 +38,7 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
         put_hook(&w,
                  is_inlined ? &data->inlined
                  : is_entry ? &data->enter
+                 : is_tail  ? &data->tail
                             : &data->exit,
                  site->function);
     ttp_put_moved(&w, &site->moved, probe->before_bytes, probe->after_bytes);
@@ -139,6 +141,7 @@ void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t st
 {
     data->enter = (uintptr_t)(is_library ? ttp_library_enter_entry : ttp_probe_enter_entry);
     data->exit = (uintptr_t)(is_library ? ttp_library_exit_entry : ttp_probe_exit_entry);
+    data->tail = (uintptr_t)(is_library ? ttp_library_tail_entry : ttp_probe_exit_entry);
     data->inlined = (uintptr_t)ttp_probe_inlined_entry;
     fill_distances(data);
     ttp_unwind_put(data->unwind_head, data->unwind, put_cie(data->unwind, data), stubs, stub_bytes);

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "writer/runtime/library/prototypes.h"
 #include "writer/runtime/patch/probe.h"
 
 #define FUNCTIONS_MAX 16384u
@@ -20,15 +21,11 @@
 #define PLAN_WAIT_S   2
 #define PLAN_TURNS    2u
 #define FUTEX_WAIT    0
-
-struct library_function {
-    uint64_t address;
-    const char *name; /* in the executable's memory */
-};
+#define JUMPS_MAX     4u /* of one function to the next, that are followed */
 
 /* What is looked for, while there is one thread. */
 struct library_calls {
-    struct library_function *list;
+    struct ttp_library_function *list;
     uint32_t count, visited;
     uint64_t program; /* where the executable begins */
 };
@@ -130,7 +127,7 @@ static void add(struct library_calls *calls, uint64_t address, const char *name)
     if (calls->count == FUNCTIONS_MAX)
         return;
     memmove(&calls->list[at + 1], &calls->list[at], (calls->count - at) * sizeof(*calls->list));
-    calls->list[at] = (struct library_function){address, name};
+    calls->list[at] = (struct ttp_library_function){address, name, ttp_prototype_of(name)};
     calls->count++;
 }
 
@@ -195,6 +192,37 @@ static uint32_t choose(const struct library_calls *calls, const struct ttp_patch
     return chosen;
 }
 
+/* Functions that chosen ones jump to return in their place. Returns how many were added. */
+static uint32_t choose_jumped_to(const struct ttp_patch_head *plan, uint64_t *bits)
+{
+    const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
+    const struct ttp_patch_probe *probes = ttp_plan_at(plan, plan->probes_at);
+    const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
+    uint32_t added = 0;
+    for (uint32_t i = 0; i < plan->probe_count; i++) {
+        const struct ttp_patch_probe *probe = &probes[i];
+        bool is_jump = probe->kind == TTP_PATCH_TAIL || probe->kind == TTP_PATCH_TAIL_IF;
+        if (!is_jump || probe->reason != TTP_PATCH_CAN || probe->fixup_count == 0 ||
+            (bits[probe->function / 64] >> probe->function % 64 & 1) == 0)
+            continue;
+        uint32_t target = fixups[probe->first_fixup + probe->fixup_count - 1].target;
+        uint32_t from = 0, end = plan->function_count;
+        while (from < end) {
+            uint32_t middle = from + (end - from) / 2;
+            if (functions[middle].start < target)
+                from = middle + 1;
+            else
+                end = middle;
+        }
+        if (from < plan->function_count && functions[from].start == target &&
+            (bits[from / 64] >> from % 64 & 1) == 0) {
+            bits[from / 64] |= (uint64_t)1 << from % 64;
+            added++;
+        }
+    }
+    return added;
+}
+
 static void patch(const struct library_calls *calls, struct ttp_probe_wish *wish, const char *path)
 {
     struct ttp_plan_name name;
@@ -209,9 +237,13 @@ static void patch(const struct library_calls *calls, struct ttp_probe_wish *wish
         struct ttp_chosen_head *chosen = (struct ttp_chosen_head *)memory;
         wish->chosen = chosen;
         wish->file = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+        uint64_t *bits = (uint64_t *)(chosen + 1);
         if (!ttp_failed(wish->file) &&
-            choose(calls, wish->plan, wish->info->dlpi_addr, (uint64_t *)(chosen + 1)) != 0)
+            choose(calls, wish->plan, wish->info->dlpi_addr, bits) != 0) {
+            for (uint32_t i = 0; i < JUMPS_MAX && choose_jumped_to(wish->plan, bits) != 0; i++) {
+            }
             (void)ttp_probes_patch(wish);
+        }
         if (!ttp_failed(wish->file))
             ttp_syscall(SYS_close, wish->file, 0, 0, 0, 0, 0);
         ttp_room_unmap(chosen, bytes);
@@ -259,7 +291,7 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
 static void tell(const struct library_calls *calls)
 {
     for (uint32_t i = 0; i < calls->count; i++) {
-        const struct library_function *function = &calls->list[i];
+        const struct ttp_library_function *function = &calls->list[i];
         uint32_t numbers[2] = {0, 0}; /* a function's kind, no line */
         uint16_t size = (uint16_t)strnlen(function->name, NAME_MAX_SAID);
         const struct ttp_message_field fields[4] = {{&function->address, sizeof(uint64_t)},
@@ -279,7 +311,7 @@ void ttp_library_calls_begin(void)
     long memory = ttp_room_map(bytes);
     if (ttp_failed(memory))
         return;
-    calls.list = (struct library_function *)memory;
+    calls.list = (struct ttp_library_function *)memory;
     ttp_thread.page = &ttp_page_recorder_thread; /* what we call is not the program's */
     TTP_SIGNAL_FENCE();
     ttp_modules_visit(see, &calls);
@@ -287,5 +319,8 @@ void ttp_library_calls_begin(void)
     ttp_thread.page = page;
     if (ttp_has_state())
         tell(&calls);
-    ttp_room_unmap(calls.list, bytes);
+    if ((ttp_arena.head.patch_flags & TTP_PATCH_ARGUMENTS) != 0)
+        ttp_process.library = (struct ttp_library_functions){calls.list, calls.count};
+    else
+        ttp_room_unmap(calls.list, bytes);
 }
