@@ -14,6 +14,7 @@ import measure
 import recordings
 import sections_export
 import sections_file
+import sections_hook
 import sections_instructions
 import sections_patch
 import sections_record
@@ -41,6 +42,7 @@ SECTIONS = {  # name: generator of rows
     "answers": sections_report.answers,
     "export": sections_export.chrome,
     "record": sections_record.record,
+    "hook": sections_hook.hook,
     "syscalls": sections_syscalls.syscalls,
     "patch": sections_patch.patch,
     "instructions": sections_instructions.instructions,

@@ -14,6 +14,7 @@
 #ifndef TTP_WRITER_ARENA_H
 #define TTP_WRITER_ARENA_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define TTP_ARENA_MAGIC      0x6672636170617474ull /* "ttapacrf" */
@@ -218,6 +219,15 @@ struct ttp_block_head {
 };
 
 _Static_assert(sizeof(struct ttp_arena_head) <= TTP_ARENA_FOLDER_AT, "the folder is behind it");
+/* Lines of the cache: each hook reads `mode`, so that what is written all the time lies elsewhere;
+ * and no block has a line of another one, which may be another thread's. */
+_Static_assert(offsetof(struct ttp_arena_head, periods) + 4 <= 64 &&
+                   offsetof(struct ttp_arena_head, heartbeat) >= 64 &&
+                   offsetof(struct ttp_arena_head, mode) + 4 <= 64,
+               "the first line changes when recording goes on or off only");
+_Static_assert(TTP_BLOCK_BYTES % 64 == 0 && TTP_BLOCK_HEAD_BYTES % 64 == 0 &&
+                   (TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note)) % 64 == 0,
+               "blocks begin a line");
 _Static_assert(sizeof(struct ttp_note) == 256, "as drawn");
 _Static_assert(TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note) == 3 * TTP_BLOCK_BYTES,
                "they end where blocks begin");

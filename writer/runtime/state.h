@@ -177,6 +177,15 @@ struct ttp_thread_state {
     struct ttp_stack_sample stack_sample; /* patch/calls.c */
 };
 
+/* What each hook reads and writes of a thread lies in two lines of the cache: one of the
+ * thread-local state, one of the page, which begins one. */
+#define TTP_LINE_BYTES       64u
+#define TTP_THREAD_ALIGNMENT 32u
+_Static_assert(offsetof(struct ttp_thread_state, page) + sizeof(void *) <= TTP_THREAD_ALIGNMENT,
+               "cursor, top and page are in one line");
+_Static_assert(offsetof(struct ttp_thread_page, frames_end) + sizeof(void *) <= TTP_LINE_BYTES,
+               "gate, epoch and the frames' end are in one line");
+
 /* The cursor without a block: different after each block and in each process, and without room as
  * the hot path sees it. */
 #define TTP_NO_BLOCK      ((uint64_t)1 << 63)

@@ -39,8 +39,8 @@ struct ttp_thread_page ttp_page_recorder_thread = {.gate = TTP_GATE_RECORDER_THR
 struct ttp_runtime_process ttp_process;
 union ttp_arena_page ttp_arena __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {
     .head = {.mode = TTP_MODE_ON}}; /* until the arena was looked for */
-__thread struct ttp_thread_state ttp_thread
-    __attribute__((tls_model("initial-exec"))) = {.page = &ttp_page_no_state};
+__thread struct ttp_thread_state ttp_thread __attribute__((
+    aligned(TTP_THREAD_ALIGNMENT), tls_model("initial-exec"))) = {.page = &ttp_page_no_state};
 
 static uint64_t lost_before_environment; /* events before there was an environment to look into */
 static void *kept_states[KEPT_STATES];
