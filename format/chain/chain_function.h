@@ -11,12 +11,22 @@
 
 /* --- functions --- */
 
+/* A value of a record that no symbol has yet. Steps and chain steps share their records: where the
+ * hashes of two are the same, what looks like a value is a token. It is never the right one, and
+ * its class is not asked for: a decoder does not know it. */
+TTP_CHAIN_INLINE bool ttp_chain_value_unknown(const struct ttp_chain_coder *c, uint32_t value)
+{
+    return value > c->view.model->symbol_count;
+}
+
 /* A function value that cannot stand here. */
 TTP_CHAIN_INLINE bool ttp_chain_value_misplaced(const struct ttp_chain_coder *c,
                                                 const struct ttp_chain_context *x, uint32_t value)
 {
     if (value == 0)
         return !x->defining && x->frame == 0;
+    if (ttp_chain_value_unknown(c, value))
+        return false;
     return x->defining && !ttp_class_chains(c->symbols[value - 1].event_class);
 }
 
@@ -64,8 +74,11 @@ TTP_CHAIN_INLINE bool ttp_chain_code_function_steps(struct ttp_chain_coder *c,
                 ttp_chain_slot(c, 9, tried * 4 + before, x->defining ? 1u + t->was_left : 0);
             m.input[4] = ttp_chain_slot(c, 28, x->function[0], value);
             m.weights = c->view.model->weights[TTP_SITE_FUNCTION + place * 4 + before];
-            if (ttp_chain_mixed(ttp_chain_port_of(c, x), &m, 5, t->value == value, decode)) {
-                t->value = value;
+            bool known = !ttp_chain_value_unknown(c, value);
+            if (ttp_chain_mixed(ttp_chain_port_of(c, x), &m, 5, known && t->value == value,
+                                decode)) {
+                c->rule = known ? c->rule : "O-FUL-33";
+                t->value = known ? value : 0;
                 return true;
             }
             out->value[out->count++] = value;
@@ -216,6 +229,14 @@ TTP_CHAIN_INLINE void ttp_chain_code_function(struct ttp_chain_coder *c,
 
 /* --- chains of a function --- */
 
+/* That a chain step of a decoder may be followed: its record may be one of function values. */
+TTP_CHAIN_INLINE bool ttp_chain_is_of(const struct ttp_chain_coder *c, uint32_t token,
+                                      uint32_t value)
+{
+    return token >= TTP_CHAIN_FIRST && token - TTP_CHAIN_FIRST < c->view.model->chain_count &&
+           c->view.chains[token - TTP_CHAIN_FIRST].symbol == value - 1;
+}
+
 TTP_CHAIN_INLINE bool ttp_chain_code_chain_steps(struct ttp_chain_coder *c,
                                                  struct ttp_chain_context *x,
                                                  struct ttp_chain_choice *t, bool decode)
@@ -239,6 +260,8 @@ TTP_CHAIN_INLINE bool ttp_chain_code_chain_steps(struct ttp_chain_coder *c,
             m.input[3] = ttp_chain_slot(c, 18, place, r[step]->history & 31);
             m.weights = c->view.model->weights[TTP_SITE_CHAIN + place * 4 + before];
             if (ttp_chain_mixed(ttp_chain_port_of(c, x), &m, 4, t->token == token, decode)) {
+                if (decode && !ttp_chain_is_of(c, token, t->value))
+                    c->rule = "O-FUL-43";
                 t->token = token;
                 return true;
             }

@@ -160,7 +160,7 @@ static ttape_status add_between(struct off_walk *w, ttape_reader *r, uint32_t he
                                 uint32_t first, uint32_t last, bool *known, ttape_error *err)
 {
     ttape_longest_call *call = w->call;
-    uint64_t so_far;
+    uint64_t so_far = 0;
     TTP_TRY(read_so_far(r, ttp_stream_segment(r, call->stream, last), call, height, known, &so_far,
                         err));
     if (*known)

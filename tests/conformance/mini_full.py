@@ -107,6 +107,8 @@ class Full:
         """O-FUL-33."""
         if value == 0:
             return not defining and x.frame == 0
+        if value > len(self.symbols):
+            return False
         return defining and self.symbols[value - 1][0] not in INSIDE
 
     def value_of(self, token):
@@ -208,6 +210,7 @@ class Full:
                                    2 * opinions(group, k, v) + (v == 0)),
                                   (7, x.frame, v), (8, 2 * k + j, record.history & 31),
                                   (9, 4 * tried + before, how), (28, x.f1, v)):
+                    need(v <= len(self.symbols), "O-FUL-33", f"value {v} of no symbol")
                     t.value = v
                     self.to_front(x, v)
                     return
@@ -317,7 +320,7 @@ class Full:
                                   (15, 128 * k + record.trust(j), opinions(group, k, c)),
                                   (16, x.frame, v), (17, c, 0),
                                   (18, 2 * k + j, record.history & 31)):
-                    need(2 <= c < SPINE, "O-FUL-43", "not a chain")
+                    need(c - 2 in chains, "O-FUL-43", f"{c} is no chain of {v}")
                     t.token = c
                     return
                 self.refuse(t, c)
