@@ -55,6 +55,18 @@ class Run:
         return traces.number(traces.info(self.trace), key)
 
 
+def check_steps(run):
+    """A handler at each instruction, of hooks too, and recorded itself: what cannot be written is
+    left out, and counted."""
+    program = setting.build("p_patch_unwinds.cc", hooks=False, log=False)
+    done = run.start(program, "-q", "--patch", ".")
+    plain = subprocess.run([program], capture_output=True, check=False, timeout=60, cwd=run.work)
+    run.checks.equal((done.status in (0, 3), done.out), (True, plain.stdout), "steps: output")
+    run.checks.equal(traces.verify(run.trace), None, "steps: verify")
+    calls = traces.call_counts(run.trace)["enter"]
+    run.checks.that(calls["goes"] > 0 and calls["on_step"] > 100, f"steps: {calls}")
+
+
 def check_counts(run, compiler, level):
     """As often as with hooks, each function; and so where some have hooks."""
     label = f"{compiler} {level}"
@@ -246,6 +258,7 @@ def main():
                            "--patch", UNWINDS)
         checks.equal([calls[name] for name in ("goes", "throws", "jumps", "yields", "leaf")],
                      [10, 11, 3, 20, 4], "calls that are unwound")
+        check_steps(run)
     checks.verdict()
 
 

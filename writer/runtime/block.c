@@ -7,6 +7,11 @@
 #include "writer/runtime/hot.h"
 #include "writer/runtime/slow.h"
 
+/* A handler that comes between two steps of a reservation and is recorded itself makes it begin
+ * again. One that comes at each instruction, in a program that steps through itself, would do so
+ * for ever: what was to be recorded is left out then, and counted. */
+#define TRIES_MAX 100u
+
 static struct ttp_block_head *block_of(uint64_t place)
 {
     return (struct ttp_block_head *)(place & ~TTP_BLOCK_MASK);
@@ -148,7 +153,7 @@ static void let_go(uint64_t at, uint32_t process)
 bool ttp_block_next(void)
 {
     uint32_t process = ttp_process_now();
-    for (;;) {
+    for (uint32_t tries = 0; tries < TRIES_MAX; tries++) {
         struct ttp_block_head head;
         uint64_t at = ttp_thread.cursor;
         if ((at & TTP_NO_BLOCK) == 0) {
@@ -175,6 +180,7 @@ bool ttp_block_next(void)
             return false;
         give_back(block); /* a handler of this thread was faster */
     }
+    return false;
 }
 
 void ttp_block_end(void)
@@ -213,7 +219,7 @@ void ttp_block_reopen(void)
 
 static uint64_t *reserve(uint32_t count)
 {
-    for (;;) {
+    for (uint32_t tries = 0; tries < TRIES_MAX; tries++) {
         uint64_t at = ttp_thread.cursor;
         if ((at & TTP_NO_BLOCK) != 0 || !ttp_has_room(at)) {
             if (!ttp_block_next())
@@ -229,6 +235,7 @@ static uint64_t *reserve(uint32_t count)
         for (; at < end; at += 8)
             ttp_slot_fill(at);
     }
+    return NULL;
 }
 
 /* Not in a block that is another's: that of its parent, when a handler forked meanwhile. */
@@ -248,7 +255,7 @@ uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
     volatile uint64_t *epoch_start = &ttp_thread.page->epoch_start;
     bool is_behind = false;
     *now = ttp_process.clock();
-    for (;;) {
+    for (uint32_t tries = 0; tries < TRIES_MAX; tries++) {
         uint64_t before = *epoch_start, start = *now & ~(uint64_t)TTP_RECORD_TIME_MASK;
         if (start < before && !is_behind) { /* a handler came just then, or the clock is not one */
             *now = ttp_process.clock();
@@ -275,4 +282,5 @@ uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
         TTP_SIGNAL_FENCE();
         ttp_swap_here(&ttp_thread.page->epoch_start, before, start);
     }
+    return NULL;
 }

@@ -47,6 +47,11 @@ int main(void)
     SAY("getenv(\"SOME_NAME\") = \"%s\"\n", getenv("SOME_NAME"));
     SAY("umask(18) = %u\n", (unsigned)umask(022));
     SAY("mkdir(\"\", 511) = %d\n", mkdir("", 0777));
+    /* The upper half of a register that holds 32 bits is not part of the argument. */
+    mode_t (*wide)(unsigned long) = (mode_t(*)(unsigned long))(void *)umask;
+    SAY("umask(18) = %u\n", (unsigned)wide(0xdead00000012));
+    static char four[4] = {'a', 'b', 'c', 'd'}, other[4] = {'a', 'b', 'c', 'd'}; /* no strings */
+    SAY("strncmp(%p, %p, 4) = %d\n", (void *)four, (void *)other, strncmp(four, other, 4));
     SAY("chdir(\"/\") = %d\n", chdir("/"));
     SAY("isatty(77) = %d\n", isatty(77));
     SAY("dup2(1, 1) = %d\n", dup2(1, 1));

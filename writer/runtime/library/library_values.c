@@ -38,10 +38,12 @@ static const char *letters_of(uintptr_t function)
 /* A number as its letter has it. */
 static void set(struct ttp_call_values *values, uint32_t i, char letter, uint64_t number)
 {
-    values->types[i] = letter == 'i' || letter == 'l' ? TTAPE_VALUE_SIGNED
-                       : letter == 'u'                ? TTAPE_VALUE_UNSIGNED
-                                                      : TTAPE_VALUE_POINTER;
-    values->numbers[i] = letter == 'i' ? (uint64_t)(int64_t)(int32_t)number : number;
+    values->types[i] = letter == 'i' || letter == 'l'   ? TTAPE_VALUE_SIGNED
+                       : letter == 'u' || letter == 'w' ? TTAPE_VALUE_UNSIGNED
+                                                        : TTAPE_VALUE_POINTER;
+    values->numbers[i] = letter == 'i'   ? (uint64_t)(int64_t)(int32_t)number
+                         : letter == 'w' ? (uint32_t)number
+                                         : number;
 }
 
 void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
