@@ -65,12 +65,13 @@ def check_children(checks, work):
     checks.that(re.search(rb"not recorded: 1 process: 1 not compiled .*p_ways'", done.err),
                 f"script: who is not recorded; {done.err}")
     checks.equal(traces.call_counts(trace)["enter"]["tree"], 21, "script: of what has hooks")
-    environment = work / "by_env"
-    environment.write_text("#!/usr/bin/env sh\nexit 5\n", encoding="utf-8")
-    environment.chmod(0o755)
-    done = record(trace, environment)
-    checks.equal((done.status, f"'{name}' has no hooks: ".encode() in done.err), (5, True),
-                 f"env: {done.err}")
+    for words in ("sh", "-S sh -u", "-S -u SOME_NAME SOME=value sh", "-SOTHER=value sh"):
+        environment = work / "by_env"
+        environment.write_text(f"#!/usr/bin/env {words}\nexit 5\n", encoding="utf-8")
+        environment.chmod(0o755)
+        done = record(trace, environment)
+        checks.equal((done.status, f"'{name}' has no hooks: ".encode() in done.err), (5, True),
+                     f"env {words}: {done.err}")
 
 
 def check_said(checks, work):

@@ -11,6 +11,22 @@
 #define LINE_BYTES  256u /* that the kernel looks at, of a script */
 #define SCRIPTS_MAX 4    /* that interpret one another */
 
+/* The command among the words of "env -S NAME=value python3 -u"; NULL: not known. */
+static const char *env_command(char **rest)
+{
+    for (;;) {
+        const char *word = strtok_r(NULL, " \t\n", rest);
+        if (word == NULL)
+            return NULL;
+        bool takes_word = strcmp(word, "-u") == 0 || strcmp(word, "-C") == 0;
+        if (takes_word && strtok_r(NULL, " \t\n", rest) == NULL)
+            return NULL;
+        word += strncmp(word, "-S", 2) == 0 ? 2 : 0;
+        if (word[0] != '-' && word[0] != '\0' && strchr(word, '=') == NULL)
+            return word;
+    }
+}
+
 /* "#!/usr/bin/env python3", "#!/bin/sh -e": the interpreter; NULL: it is no script. */
 static char *interpreter(const char *path)
 {
@@ -25,8 +41,8 @@ static char *interpreter(const char *path)
         return NULL;
     const char *slash = strrchr(name, '/');
     bool is_env = strcmp(slash != NULL ? slash + 1 : name, "env") == 0;
-    const char *word = is_env ? strtok_r(NULL, " \t\n", &rest) : NULL;
-    return tool_record_find_command(word != NULL && word[0] != '-' ? word : name);
+    const char *word = is_env ? env_command(&rest) : NULL;
+    return tool_record_find_command(word != NULL ? word : name);
 }
 
 char *tool_record_image(const char *command)
