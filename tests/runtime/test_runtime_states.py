@@ -154,7 +154,8 @@ def test_storm():
         facts = 2 * STORM_THREADS - sum(len(s.facts) for s in streams)  # that may be lost, too
         if not 2 * told <= recorded + lost <= 2 * told + facts:
             note(what, f"{recorded} recorded + {lost} lost, the program counted {2 * told}")
-        if not any(w[0] == "!" and w != "!." for s in streams for w in s.words):
+        has_room = kind["blocks"] >= 10  # without, it is chance what is recorded
+        if has_room and not any(w[0] == "!" and w != "!." for s in streams for w in s.words):
             note(what, "no handler was recorded")
 
 
