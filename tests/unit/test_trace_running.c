@@ -1,10 +1,11 @@
 /* Tracing the system calls of a process that runs already, with two threads: what they call while
  * it is traced is recorded, once and exactly; then it is let go, runs on, and ends as it would. */
-#define _GNU_SOURCE /* gettid */
+#define _GNU_SOURCE /* gettid, wait4 */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <tracetape/syscalls.h>
@@ -57,6 +58,20 @@ static void run_phase(void)
 }
 
 /* ---- the tracer ---- */
+
+static bool is_told; /* the tracer is told to leave just before a wait that nothing ends */
+
+/* The tracer's own waits, too. */
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+    const struct timespec pause = {0, 20000000};
+    siginfo_t next = {0};
+    if (pid == -1 && is_told && nanosleep(&pause, NULL) == 0 &&
+        waitid(P_ALL, 0, &next, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+        next.si_pid == 0)
+        (void)raise(SIGTERM);
+    return wait4(pid, status, options, NULL);
+}
 
 static void on_term(int number)
 {
@@ -140,6 +155,37 @@ START_TEST(a_running_process_is_traced_and_let_go)
 }
 END_TEST
 
+/* A signal that comes behind the tracer's last look and before its wait does not end the wait. */
+START_TEST(it_leaves_when_it_is_told_just_before_it_waits)
+{
+    struct ttest_player p;
+    ttape_status traced;
+    int status, *const pipes[] = {go, done, ready, result};
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_int_eq(pipe(pipes[i]), 0);
+    pid_t process = fork();
+    if (process == 0)
+        be_traced();
+    run_phase();
+    ttest_player_open(&p, NULL);
+    is_told = true;
+    pid_t tracer = fork();
+    if (tracer == 0)
+        trace(ttape_recording_arena(p.recording), process);
+    is_told = false;
+    await(ready);
+    ck_assert_int_eq(read(result[0], &traced, sizeof traced), (ssize_t)sizeof traced);
+    ck_assert_int_eq(traced, TTAPE_OK);
+    ck_assert_int_eq(waitpid(tracer, &status, 0), tracer);
+    run_phase();
+    run_phase();
+    ck_assert_int_eq(waitpid(process, &status, 0), process);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == STATUS);
+    (void)ttest_finish(&p);
+    ttest_player_close(&p);
+}
+END_TEST
+
 START_TEST(a_process_that_is_not_there_is_refused)
 {
     struct ttest_player p;
@@ -166,6 +212,7 @@ int main(void)
     Suite *suite = suite_create("trace_running");
     TCase *tests = tcase_create("running");
     tcase_add_test(tests, a_running_process_is_traced_and_let_go);
+    tcase_add_test(tests, it_leaves_when_it_is_told_just_before_it_waits);
     tcase_add_test(tests, a_process_that_is_not_there_is_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -19,8 +19,18 @@
 #define SEIZE_ROUNDS 100u
 
 static volatile sig_atomic_t wants_to_leave;
+static volatile pid_t waits_for; /* one of the threads that the next stop may come from; or 0 */
 
-void ttape_trace_leave(void) { wants_to_leave = 1; }
+/* A signal may come between the look at wants_to_leave and the wait, which it does not end then. So
+ * it makes a stop itself. */
+void ttape_trace_leave(void)
+{
+    int code = errno;
+    wants_to_leave = 1;
+    if (waits_for != 0)
+        (void)ptrace(PTRACE_INTERRUPT, waits_for, NULL, NULL);
+    errno = code;
+}
 
 /* ---- threads ---- */
 
@@ -262,6 +272,7 @@ static void run(struct ttp_tracer *tracer)
 {
     while (tracer->count > 0) {
         int status;
+        waits_for = (pid_t)tracer->threads[0]->tid;
         if (!tracer->is_leaving && is_over(tracer))
             begin_to_leave(tracer);
         ttp_tracer_place(tracer);
@@ -374,6 +385,7 @@ ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_c
         if (options->ready != NULL)
             options->ready(options->context);
         run(&tracer);
+        waits_for = 0;
     }
     counts->lost = tracer.outside.lost;
     while (tracer.count > 0)
