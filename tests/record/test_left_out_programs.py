@@ -11,7 +11,7 @@ KEPT = "keep_"
 WAYS = (("gcc", "-O0"), ("gcc", "-O2"), ("clang", "-O2"))
 RUNS = setting.cut(20, 2)
 WANTED = {  # calls: 3 threads of 60 rounds, 80 rounds of main, 30 of a child
-    "keep_sort": 290, "keep_thread": 3, "keep_child": 1, "keep_jumper": 290}
+    "keep_sort": 291, "keep_between": 1, "keep_thread": 3, "keep_child": 1, "keep_jumper": 290}
 
 
 def events(trace):

@@ -63,7 +63,7 @@ static __attribute__((noinline)) void enter_looking(uintptr_t function, uintptr_
                                                     uintptr_t sp,
                                                     const struct ttp_thread_page *page)
 {
-    if (ttp_is_left_out(page, function))
+    if (ttp_is_left_out(ttp_process.enter_verdicts, page, function))
         pass_enter(function, call_site, sp, page);
     else
         enter_other(function, call_site, sp, page);
@@ -72,7 +72,7 @@ static __attribute__((noinline)) void enter_looking(uintptr_t function, uintptr_
 static __attribute__((noinline)) void enter_beside(uintptr_t function, uintptr_t call_site,
                                                    uintptr_t sp, const struct ttp_thread_page *page)
 {
-    if (ttp_is_left_out_first(page, function))
+    if (ttp_is_left_out_first(ttp_process.enter_verdicts, page, function))
         pass_enter(function, call_site, sp, page);
     else
         enter_looking(function, call_site, sp, page);
@@ -84,7 +84,8 @@ static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t c
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
     if (!ttp_is_other_gate(page) || !ttp_fits_exit(top, function, call_site, sp)) {
-        if (ttp_is_left_out(page, function) && !ttp_is_own_frame(top, function))
+        if (ttp_is_left_out(ttp_process.verdicts, page, function) &&
+            !ttp_is_own_frame(top, function))
             ttp_left_out_exit(function, call_site, sp);
         else
             ttp_exit_slow(function, call_site, sp, NULL);
@@ -120,7 +121,7 @@ pass_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp, const struct tt
 static __attribute__((noinline)) void exit_looking(uintptr_t function, uintptr_t call_site,
                                                    uintptr_t sp, const struct ttp_thread_page *page)
 {
-    if (ttp_is_left_out(page, function))
+    if (ttp_is_left_out(ttp_process.verdicts, page, function))
         pass_exit(function, call_site, sp, page);
     else
         exit_other(function, call_site, sp, page);
@@ -129,7 +130,7 @@ static __attribute__((noinline)) void exit_looking(uintptr_t function, uintptr_t
 static __attribute__((noinline)) void exit_beside(uintptr_t function, uintptr_t call_site,
                                                   uintptr_t sp, const struct ttp_thread_page *page)
 {
-    if (ttp_is_left_out_first(page, function))
+    if (ttp_is_left_out_first(ttp_process.verdicts, page, function))
         pass_exit(function, call_site, sp, page);
     else
         exit_looking(function, call_site, sp, page);
@@ -266,7 +267,8 @@ static inline bool is_within(const struct ttp_runtime_frame *top, uintptr_t call
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     const struct ttp_runtime_frame *top = ttp_thread.top;
-    if (!is_called(call_site) || (is_within(top, call_site, sp) && top->function != function))
+    if (!is_called(call_site) ||
+        (is_within(top, call_site, sp) && ttp_function_of(top) != function))
         return;
     if (TTP_UNLIKELY(ttp_process.library.count != 0))
         ttp_library_enter_valued(function, call_site, sp);
@@ -280,7 +282,7 @@ void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     if (!is_called(call_site))
         return;
     if (is_within(top, call_site, sp))
-        function = top->function;
+        function = ttp_function_of(top);
     if (TTP_UNLIKELY(ttp_process.library.count != 0))
         ttp_library_exit_valued(function, call_site, sp);
     else

@@ -115,17 +115,18 @@ static inline bool ttp_record_other(const struct ttp_thread_page *page, uint64_t
 
 /* -- calls that are left out: no frame, no record -- */
 
-static inline bool ttp_is_left_out(const struct ttp_thread_page *page, uintptr_t function)
+/* Of ttp_process.enter_verdicts or .verdicts. */
+static inline bool ttp_is_left_out(const uint64_t *verdicts, const struct ttp_thread_page *page,
+                                   uintptr_t function)
 {
-    const uint64_t *verdicts = ttp_process.verdicts;
     return verdicts != NULL &&
            ttp_verdict_is_there(verdicts, page->verdict_seed, page->verdict_image, function);
 }
 
 /* In the first place where it may be; no loop, for the hooks. */
-static inline bool ttp_is_left_out_first(const struct ttp_thread_page *page, uintptr_t function)
+static inline bool ttp_is_left_out_first(const uint64_t *verdicts,
+                                         const struct ttp_thread_page *page, uintptr_t function)
 {
-    const uint64_t *verdicts = ttp_process.verdicts;
     return TTP_LIKELY(verdicts != NULL) &&
            TTP_LIKELY(*(volatile const uint64_t
                             *)&verdicts[ttp_verdict_slot(page->verdict_seed, function)] ==

@@ -183,7 +183,7 @@ struct ttp_thread_state {
 #define TTP_THREAD_ALIGNMENT 32u
 _Static_assert(offsetof(struct ttp_thread_state, page) + sizeof(void *) <= TTP_THREAD_ALIGNMENT,
                "cursor, top and page are in one line");
-_Static_assert(offsetof(struct ttp_thread_page, frames_end) + sizeof(void *) <= TTP_LINE_BYTES,
+_Static_assert(offsetof(struct ttp_thread_page, left_top) + sizeof(void *) <= TTP_LINE_BYTES,
                "gate, epoch and the frames' end are in one line");
 
 /* The cursor without a block: different after each block and in each process, and without room as
@@ -234,7 +234,8 @@ struct ttp_runtime_process {
     uint32_t block_capacity; /* blocks that the file may ever have */
     uint32_t *block_states;
     struct ttp_note *notes;            /* NULL: there is no arena */
-    const uint64_t *verdicts;          /* NULL: each call is recorded */
+    const uint64_t *verdicts;          /* of calls that end; NULL: each call is recorded */
+    const uint64_t *enter_verdicts;    /* of calls that begin; NULL after a dlclose, too */
     uint8_t *extents[TTP_EXTENTS_MAX]; /* where blocks are mapped, aligned to their size; each
                                         * extent is as large as all before it. NULL: not yet */
     struct ttp_process_page *page;

@@ -79,9 +79,9 @@ static bool count_now(const struct ttp_tracer *tracer, struct ttp_traced *thread
         return false;
     if (thread->counter == TTP_TRACED_NO_COUNTER) {
         int descriptor = ttp_counter_open(tracer->counter, thread->tid);
-        thread->counter = descriptor >= 0 ? descriptor : TTP_TRACED_NO_COUNTER;
+        thread->counter = descriptor >= 0 ? descriptor : TTP_TRACED_CANNOT;
     }
-    return thread->counter != TTP_TRACED_NO_COUNTER && ttp_counter_read(thread->counter, count);
+    return thread->counter >= 0 && ttp_counter_read(thread->counter, count);
 }
 
 static void write_exit(struct ttp_tracer *tracer, struct ttp_traced *thread,

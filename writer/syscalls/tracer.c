@@ -86,7 +86,7 @@ static void forget(struct ttp_tracer *tracer, struct ttp_traced *thread)
     memmove(tracer->threads + at, tracer->threads + at + 1,
             (tracer->count - at) * sizeof(*tracer->threads));
     ttp_traced_forget(thread);
-    if (thread->counter != TTP_TRACED_NO_COUNTER)
+    if (thread->counter >= 0)
         (void)close(thread->counter);
     free(thread);
 }

@@ -15,7 +15,8 @@
 #define TTP_CALLS_OPEN 64u /* calls in handlers in calls in handlers ... */
 
 #define TTP_TRACED_ARGUMENTS  6u
-#define TTP_TRACED_NO_COUNTER (-1) /* it is not opened yet, or cannot be */
+#define TTP_TRACED_NO_COUNTER (-1) /* it is not opened yet; */
+#define TTP_TRACED_CANNOT     (-2) /* it could not be */
 
 struct ttp_traced_call {
     uint64_t sp, key;
@@ -50,7 +51,7 @@ struct ttp_traced {
     uint8_t announced[TTAPE_CALL_NUMBERS / 8];
     uint64_t space_version; /* of the modules that its stream has been told of */
     struct ttp_stack_sample stack_sample;
-    int counter;    /* its descriptor, or TTP_TRACED_NO_COUNTER */
+    int counter;    /* its descriptor, or one of TTP_TRACED_* */
     uint64_t *said; /* keys of calls over stacks: a table; 0: free */
     size_t said_count, said_capacity;
 };

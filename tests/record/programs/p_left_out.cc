@@ -134,6 +134,27 @@ PLAIN void keep_child()
     waitpid(child, nullptr, 0);
 }
 
+/* Ends within a call that has a frame, where its own have none any more: a module goes meanwhile. */
+void hot_closer(int depth);
+void keep_between()
+{
+    for (int i = 0; i < 40000; i++) {
+        hot_closer(1);
+        if (i % 4000 == 0)
+            usleep(5000);
+    }
+    hot_closer(2);
+    hot_leaf(1);
+}
+void hot_closer(int depth)
+{
+    void *itself = depth == 2 ? dlopen(nullptr, RTLD_NOW) : nullptr;
+    if (depth == 0)
+        keep_between();
+    if (itself != nullptr)
+        dlclose(itself);
+}
+
 int main(int count, char **)
 {
     pthread_t threads[3];
@@ -158,5 +179,7 @@ int main(int count, char **)
             usleep(5000);
     }
     keep_child();
+    hot_closer(0);
+    keep_sort();
     puts("done");
 }

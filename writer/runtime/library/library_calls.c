@@ -281,7 +281,9 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
     const char *path = info->dlpi_name;
     if (!is_own && path != NULL && path[0] == '/' && leads_into(calls, &module) &&
         ttp_area_with(module.start, NULL) == NULL) {
+        const struct ttp_seen_module *seen = ttp_seen_module_at(module.start);
         wish.path = path;
+        wish.calls = seen != NULL ? seen->plan : NULL;
         patch(calls, &wish, path);
     }
     return 0;

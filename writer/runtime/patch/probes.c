@@ -23,8 +23,10 @@ struct probing {
 
 static bool is_chosen(const struct probing *p, uint32_t function)
 {
+    if (p->wish->chosen == NULL)
+        return true;
     const uint64_t *bits = (const uint64_t *)(p->wish->chosen + 1);
-    return p->wish->chosen == NULL || (bits[function / 64] >> function % 64 & 1) != 0;
+    return (bits[function / 64] >> function % 64 & 1) != 0;
 }
 
 static bool is_entry_there(const struct probing *p, uint32_t function)

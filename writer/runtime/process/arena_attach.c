@@ -272,15 +272,19 @@ static bool map_own(void)
     return true;
 }
 
-/* Read only. Where that fails, each call is recorded. */
+/* Read only. Where that fails, each call is recorded; so it is in the static library, which stands
+ * in front of no dlclose. */
 static void map_verdicts(long fd, const struct ttp_arena_head *arena)
 {
+#ifndef TTP_RUNTIME_SHARED
+    return;
+#endif
     if (arena->has_verdicts == 0 || arena->blocks_offset < TTP_VERDICTS_AT + TTP_VERDICT_BYTES)
         return;
     long at =
         ttp_syscall(SYS_mmap, 0, TTP_VERDICT_BYTES, PROT_READ, MAP_SHARED, fd, TTP_VERDICTS_AT);
     if (!ttp_failed(at))
-        ttp_process.verdicts = (const uint64_t *)at;
+        ttp_process.verdicts = ttp_process.enter_verdicts = (const uint64_t *)at;
 }
 
 /* Where the tracer could not be told that the process records itself, it goes on recording it. */

@@ -236,7 +236,7 @@ TTP_EXPORT int dlclose(void *handle)
         return close_it(handle);
     ttp_modules_write();
     ttp_calls_modules_changed();
-    ttp_process.verdicts = NULL; /* their addresses may mean other functions from now on */
+    ttp_process.enter_verdicts = NULL; /* their addresses may mean other functions from now on */
     int result = close_it(handle);
     modules_change();
     ttp_modules_write();
