@@ -74,6 +74,9 @@ def check_questions(checks, trace, third, walks):
     number = next(n for n, text in enumerate(source, 1) if "sum += 2;" in text)
     calls = ask(trace, "--line", f"p_lines.cc:{number}")["calls"]
     checks.equal([call["id"] for call in calls], walks[4:], "calls of a line")
+    for more in (("--edges",), ("--frame", third, "--with", walks[0])):
+        answer = ask(trace, "--line", f"p_lines.cc:{number}", *more)
+        checks.that({call["id"] for call in answer["calls"]} <= set(walks), f"{more}: {answer}")
     edges = ask(trace, "--function", "^recurse", "--edges")["edges"]
     checks.that(sum(edge["times"] for edge in edges) > 30, "edges")
     done = setting.tracetape("lines", trace, "--line", "p_lines.cc:1")
@@ -84,15 +87,16 @@ def check_questions(checks, trace, third, walks):
 
 
 def check_missing(checks, work, trace):
-    """Of a trace with a gap, what did not run may have."""
+    """Of a part that begins within a call, what did not run may have run before."""
     text = setting.tracetape("dump", "--format", "csv", trace).out.decode().splitlines()
-    ends = [n for n, line in enumerate(text) if ",exit," in line and ",walk(int)" in line]
+    begins = [n for n, line in enumerate(text) if ",enter," in line and ",walk(int)" in line]
     cut = work / "cut.ttape"
-    done = setting.tracetape("cut", "-f", trace, "-o", cut, "--events", f"0..{ends[2] - 40}")
-    if done.status:
-        return
-    states = {line["state"] for line in lines_of(ask(cut), "p_lines.cc").values()}
-    checks.that("ran" in states, states)
+    done = setting.tracetape("cut", "-f", trace, "-o", cut, "--events", f"{begins[1] + 3}..")
+    checks.equal(done.status, 0, f"cut: {done.err}")
+    answer = ask(cut)
+    states = {line["state"] for line in lines_of(answer, "p_lines.cc").values()}
+    checks.equal(answer["complete"], False, "a part: complete")
+    checks.that("unseen" in states and "never" not in states, f"a part: {states}")
 
 
 def from_gcov(work, sources):

@@ -279,7 +279,7 @@ static void count_block(const struct counting *c, uint32_t number, size_t first_
         if (is_first)
             view->begins[block->site] = *at;
         is_first = false;
-        if (view->is_finding) {
+        if (view->line_sites != NULL) { /* that is what is looked for */
             if (block->site != TOOL_LINES_NONE && at->line == view->wanted.line &&
                 ends_with(view->files[at->file], view->wanted.file))
                 view->line_sites[block->site] = true;
@@ -290,8 +290,7 @@ static void count_block(const struct counting *c, uint32_t number, size_t first_
                                  .ran_elsewhere = ran->ran_elsewhere,
                                  .is_known = ran->is_known};
         for (size_t i = 0; i < 1 + (size_t)view->has_second; i++) {
-            uint64_t left =
-                block->site == TOOL_LINES_NONE ? 0 : count_left(c, &view->counts[i], block, k);
+            uint64_t left = count_left(c, &view->counts[i], block, k);
             line.count[i] = ran->count[i] - (left < ran->count[i] ? left : ran->count[i]);
         }
         add_line(view, &line);
@@ -306,8 +305,10 @@ static void count_function(struct tool_lines *view, uint32_t number, struct tool
         .function = function,
         .code = &view->modules[function->module].file.code,
         .blocks = tool_allocate(function->last - function->first + 1, sizeof(struct ran))};
-    count_told(&c);
-    infer(&c);
+    if (view->line_sites == NULL) {
+        count_told(&c);
+        infer(&c);
+    }
     ask(&c, symbols);
     size_t query = 0;
     for (size_t i = function->first; i < function->last; i++) {
@@ -355,7 +356,7 @@ static void join_lines(struct tool_lines *view)
 static void want_functions(struct tool_lines *view)
 {
     for (uint32_t i = 0; i < view->info.site_count; i++) {
-        bool is_any = view->is_finding;
+        bool is_any = view->line_sites != NULL;
         for (size_t k = 0; k < 1 + (size_t)view->has_second; k++)
             is_any = is_any || view->counts[k].by_site[i] > 0;
         if (is_any && view->places[i].function != TOOL_LINES_NONE)
@@ -383,12 +384,8 @@ bool tool_lines_find_line(struct tool_lines *view)
     bool is_there = false;
     size_t site_count = view->info.site_count;
     view->line_sites = tool_allocate(site_count + 1, sizeof *view->line_sites);
-    view->counts[0].by_site = tool_allocate(site_count + 1, sizeof(uint64_t));
-    view->is_finding = true;
     tool_lines_count(view);
     tool_lines_count_close(view);
-    view->is_finding = false;
-    tool_lines_counts_close(&view->counts[0]);
     for (size_t i = 0; i < site_count; i++)
         is_there = is_there || view->line_sites[i];
     return is_there;

@@ -91,12 +91,13 @@ void tool_lines_json(struct tool_lines *view, struct tool_output *out)
     tool_json_bool(&json, "complete", !view->counts[0].is_partial);
     if (view->has_second)
         tool_json_bool(&json, "second_complete", !view->counts[1].is_partial);
-    if (view->line_sites != NULL)
+    if (view->line_sites != NULL) {
         put_calls(view, &json);
-    else
+    } else {
         put_files(view, &json);
-    if (view->wants_edges)
-        put_edges(view, &json);
+        if (view->wants_edges)
+            put_edges(view, &json);
+    }
     tool_json_end(&json, '}');
     tool_output_text(out, "\n");
 }

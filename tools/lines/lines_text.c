@@ -13,7 +13,6 @@
 
 #define NEAR_LINES 8u    /* between lines of code that are shown with what is between them */
 #define TEXT_BYTES 4096u /* of a source line; the rest is left out */
-#define SOURCE_MAX (1u << 28)
 
 enum tool_lines_state tool_lines_state(const struct tool_lines *view, const struct tool_line *line,
                                        size_t choice)

@@ -114,11 +114,9 @@ struct tool_lines {
     const struct tool_selection *selection;
     struct tool_site_names names;
     ttape_info info;
-    bool *chosen;             /* by site: of functions that were asked for; NULL: all */
-    struct tool_call_id call; /* this one alone, where it is given */
+    bool *chosen; /* by site: of functions that were asked for; NULL: all */
     bool wants_edges;
     struct tool_lines_wanted wanted;
-    bool is_finding;     /* blocks of the wanted line */
     bool *line_sites;    /* by site: which these are; NULL: no line is wanted */
     const char *sources; /* a folder to look for source files in, too; or NULL */
     struct tool_lines_module *modules;

@@ -307,7 +307,6 @@ static void walk_stream(struct walk *w, ttape_call_cursor *cursor)
             step->kind == TTAPE_STEP_EVENT && step->event->kind == TTAPE_EVENT_LEAF)
             take(w, step); /* it may have told of its last block behind its exit */
     }
-    w->view->status = view->status;
     settle(w);
 }
 

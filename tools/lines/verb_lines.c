@@ -154,7 +154,6 @@ static int run(void *context, const struct tool_input *input)
     struct tool_lines view = {.input = input,
                               .reader = input->reader,
                               .selection = &selection,
-                              .call = options->call,
                               .wanted = options->wanted,
                               .wants_edges = options->edges,
                               .sources = options->sources,

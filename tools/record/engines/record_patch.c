@@ -57,7 +57,7 @@ void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *co
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path)
 {
     if (patch->rules.function.count == 0 ||
-        (patch->only != NULL && patch->module->count == 0 && strcmp(patch->only, module_path) != 0))
+        (patch->only != NULL && strcmp(patch->only, module_path) != 0))
         return false;
     return (patch->module->count == 0 || tool_patterns_match(patch->module, module_path)) &&
            !tool_patterns_match(patch->no_module, module_path);
@@ -272,9 +272,9 @@ static void make_plan(void *context, const char *module_path)
             choose_all(patch, count, &bits);
             patch->only_functions = count;
             patch->only_patchable = given.head.entry_reasons[TTP_PATCH_CAN];
-        }
-        if (patch->only == NULL)
+        } else {
             tool_record_patch_each(patch, &given, module_path, choose, &bits);
+        }
         if (patch->inlined && make_inlined(patch, &given, module_path, bits.words)) {
             chosen->flags = TTP_CHOSEN_INLINED;
             bits.is_any = true;
@@ -309,6 +309,7 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
                      patch->only);
         tool_record_rules_close(&patch->rules);
         patch->rules = (struct tool_record_rules){0};
+        patch->library_calls = false;
         return true;
     }
     if (patch->folder == NULL)
