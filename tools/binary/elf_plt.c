@@ -13,6 +13,7 @@
 #include <gelf.h>
 
 #include "tools/binary/elf_symbols.h"
+#include "tools/binary/frames/image.h"
 #include "tools/command/tool.h"
 
 #define STUB_RANK 48u /* after every real symbol of that address, before labels */
@@ -135,13 +136,7 @@ void tool_elf_table_add_stubs(struct tool_elf_table *table, const struct tool_el
 
 /* -- main -- */
 
-static uint32_t word_at(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
-
-static int64_t distance_at(const uint8_t *bytes) { return (int32_t)word_at(bytes); }
+static int64_t distance_at(const uint8_t *bytes) { return (int32_t)tool_le32(bytes); }
 
 /* Up to `most` bytes of code that are in the file. */
 static const Elf_Data *code_at(const struct tool_elf_file *file, uint64_t address, size_t most)
@@ -181,7 +176,7 @@ static uint64_t find_main(const struct tool_elf_file *file, uint64_t start)
         if (here[0] == 0x48 && here[1] == 0x8d && here[2] == 0x3d)
             found = start + at + 7 + (uint64_t)distance_at(here + 3);
         else if (here[0] == 0x48 && here[1] == 0xc7 && here[2] == 0xc7)
-            found = word_at(here + 3);
+            found = tool_le32(here + 3);
         else if (here[0] == 0xff && here[1] == 0x15 && found != 0)
             return leads_to_starter(file, start + at + 6 + (uint64_t)distance_at(here + 2)) ? found
                                                                                             : 0;
@@ -194,12 +189,12 @@ static uint64_t size_in(const Elf_Data *frames, uint64_t address, uint64_t main_
 {
     const uint8_t *bytes = frames->d_buf;
     for (size_t at = 0; bytes != NULL && at + 16 <= frames->d_size;) {
-        uint32_t length = word_at(bytes + at);
+        uint32_t length = tool_le32(bytes + at);
         if (length < 4 || length > frames->d_size - at - 4)
             return 0;
-        if (word_at(bytes + at + 4) != 0 && length >= 12 &&
+        if (tool_le32(bytes + at + 4) != 0 && length >= 12 &&
             address + at + 8 + (uint64_t)distance_at(bytes + at + 8) == main_address)
-            return word_at(bytes + at + 12);
+            return tool_le32(bytes + at + 12);
         at += 4 + (size_t)length;
     }
     return 0;

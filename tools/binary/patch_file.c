@@ -90,8 +90,10 @@ const char *tool_patch_give(const struct tool_plan_wish *wish, struct tool_patch
     return reason;
 }
 
-/* Choices are of functions of this plan: so it has as many as when they were made. */
-static const char *make_inlined(int fd, const struct stat *status, const uint64_t *chosen,
+/* Choices are of a plan's functions. A file of the same build id may have others: one that was
+ * stripped, or the plan was kept from it. */
+static const char *make_inlined(int fd, const struct stat *status,
+                                const struct ttp_patch_head *plan, const uint64_t *chosen,
                                 struct tool_patch_copy *copies, size_t count,
                                 struct tool_patch_given *given)
 {
@@ -100,6 +102,9 @@ static const char *make_inlined(int fd, const struct stat *status, const uint64_
     const char *reason = tool_plan_code_open(&module, fd, status, tool_code_open_whole);
     if (reason == NULL)
         reason = tool_patch_open(&patch, &module.code);
+    if (reason == NULL &&
+        (patch.function_count != plan->function_count || patch.probe_count != plan->probe_count))
+        reason = "its plan was made of another file";
     if (reason == NULL)
         reason = tool_patch_inlined(&patch, chosen, copies, count);
     if (reason == NULL)
@@ -111,16 +116,16 @@ static const char *make_inlined(int fd, const struct stat *status, const uint64_
     return reason;
 }
 
-const char *tool_patch_inlined_give(const char *path, const uint64_t *chosen,
-                                    struct tool_patch_copy *copies, size_t count,
-                                    struct tool_patch_given *given)
+const char *tool_patch_inlined_give(const char *path, const struct ttp_patch_head *plan,
+                                    const uint64_t *chosen, struct tool_patch_copy *copies,
+                                    size_t count, struct tool_patch_given *given)
 {
     struct stat status;
     int fd;
     *given = (struct tool_patch_given){0};
     const char *reason = tool_plan_module_open(path, TTP_INLINED_SUFFIX, &fd, &status, given->name);
     if (reason == NULL)
-        reason = make_inlined(fd, &status, chosen, copies, count, given);
+        reason = make_inlined(fd, &status, plan, chosen, copies, count, given);
     if (fd >= 0)
         close(fd);
     return reason;

@@ -22,11 +22,11 @@ struct tool_patch_given {
 const char *tool_patch_give(const struct tool_plan_wish *wish, struct tool_patch_given *given);
 void tool_patch_given_close(struct tool_patch_given *given);
 
-/* A plan of copies of inlined functions, beside the chosen ones (a bit for each function of the
- * module's plan); made anew each time. Otherwise as above. */
-const char *tool_patch_inlined_give(const char *path, const uint64_t *chosen,
-                                    struct tool_patch_copy *copies, size_t count,
-                                    struct tool_patch_given *given);
+/* A plan of copies of inlined functions, beside the chosen ones (a bit for each function of
+ * `plan`); made anew each time. A file that is not the plan's has none. Otherwise as above. */
+const char *tool_patch_inlined_give(const char *path, const struct ttp_patch_head *plan,
+                                    const uint64_t *chosen, struct tool_patch_copy *copies,
+                                    size_t count, struct tool_patch_given *given);
 
 struct ttp_patch_function tool_patch_function_at(const struct tool_patch_given *given,
                                                  uint32_t number);

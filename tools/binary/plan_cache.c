@@ -52,7 +52,10 @@ static int open_own(const char *path)
 static bool make_own(const char *path)
 {
     struct stat status;
-    char *parent = strdup(path), *slash = parent != NULL ? strrchr(parent, '/') : NULL;
+    char *parent = strdup(path);
+    for (size_t n = parent != NULL ? strlen(parent) : 0; n > 1 && parent[n - 1] == '/'; n--)
+        parent[n - 1] = '\0';
+    char *slash = parent != NULL ? strrchr(parent, '/') : NULL;
     if (slash != NULL)
         *(slash == parent ? slash + 1 : slash) = '\0';
     bool may = slash != NULL && stat(parent, &status) == 0 &&

@@ -15,10 +15,10 @@ static struct {
     bool active, shown;
 } progress;
 
-static uint64_t now_ns(void)
+uint64_t tool_now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
@@ -28,7 +28,7 @@ void tool_progress_start(const char *what)
     progress.active = isatty(STDERR_FILENO) == 1;
     progress.shown = false;
     if (progress.active) {
-        progress.start_ns = now_ns();
+        progress.start_ns = tool_now_ns();
         progress.next_ns = progress.start_ns + FIRST_NS;
     }
 }
@@ -37,7 +37,7 @@ void tool_progress_update(uint64_t done_bytes, uint64_t total_bytes, uint64_t ev
 {
     if (!progress.active)
         return;
-    uint64_t now = now_ns();
+    uint64_t now = tool_now_ns();
     if (now < progress.next_ns)
         return;
     progress.next_ns = now + PERIOD_NS;

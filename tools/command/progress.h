@@ -16,4 +16,7 @@ void tool_progress_clear(void);
 
 void tool_progress_stop(void);
 
+/* Of the monotonic clock. */
+uint64_t tool_now_ns(void);
+
 #endif

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/command/progress.h"
 #include "tools/command/sanitized.h"
 #include "tools/command/signals.h"
 #include "tools/command/tool.h"
@@ -136,12 +137,7 @@ int tool_child_end(struct tool_child *child, bool kill_it)
 
 /* ---- messages ---- */
 
-uint64_t tool_child_now_ms(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
-}
+uint64_t tool_child_now_ms(void) { return tool_now_ns() / 1000000u; }
 
 /* Waits until the socket is ready; false with errno ETIMEDOUT when the deadline is over. */
 static bool wait_for(int fd, short events, uint64_t deadline_ms)

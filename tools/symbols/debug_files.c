@@ -15,12 +15,20 @@ bool tool_parse_debug_folder(const char *text, void *into)
     return true;
 }
 
+int tool_check_folder(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode)
+               ? TOOL_OK
+               : tool_fail("'%s' is no folder", path);
+}
+
 int tool_debug_files_check(const struct tool_debug_files *debug, const char *verb)
 {
     for (size_t i = 0; i < debug->folder_count; i++) {
-        struct stat status;
-        if (stat(debug->folders[i], &status) != 0 || !S_ISDIR(status.st_mode))
-            return tool_fail("'%s' is no folder", debug->folders[i]);
+        int status = tool_check_folder(debug->folders[i]);
+        if (status != TOOL_OK)
+            return status;
     }
     if (debug->debuginfod && !tool_debuginfod_has_servers())
         return tool_usage(verb,

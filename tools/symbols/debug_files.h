@@ -31,6 +31,7 @@ struct tool_debug_files {
 bool tool_parse_debug_folder(const char *text, void *into); /* tool_debug_files */
 
 /* Says what is wrong with them; TOOL_OK: nothing. */
+int tool_check_folder(const char *path);
 int tool_debug_files_check(const struct tool_debug_files *debug, const char *verb);
 /* `into` borrows the folders. */
 void tool_debug_files_apply(const struct tool_debug_files *debug,

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/command/escape.h"
 #include "tools/command/progress.h"
 #include "tools/command/tool.h"
 #include "tools/io/child.h"
@@ -179,15 +180,15 @@ const char *tool_debuginfod_fetch(const void *build_id, size_t build_id_bytes, c
 {
     struct fetching wanted = {.build_id = build_id, .build_id_bytes = build_id_bytes};
     struct tool_child asking = {0};
-    char line[SHOWN_COLUMNS + 48];
-    const char *slash = strrchr(shown, '/');
+    char line[SHOWN_COLUMNS * TOOL_ESCAPE_MAX + 48], escaped[SHOWN_COLUMNS * TOOL_ESCAPE_MAX];
+    const char *slash = strrchr(shown, '/'), *name = slash != NULL ? slash + 1 : shown;
+    size_t size = tool_escape(escaped, TOOL_ESCAPE_TERMINAL, name, strnlen(name, SHOWN_COLUMNS));
     *is_silent = false;
     if (build_id_bytes == 0 || build_id_bytes > ID_BYTES_MAX)
         return "it has no build id to ask debuginfod for";
     if (!tool_child_start(&asking, MEMORY_BYTES, fetch, &wanted))
         return "debuginfod cannot be asked: no process can be started";
-    (void)snprintf(line, sizeof line, "debug file of %.*s", SHOWN_COLUMNS,
-                   slash != NULL ? slash + 1 : shown);
+    (void)snprintf(line, sizeof line, "debug file of %.*s", (int)size, escaped);
     tool_progress_start(line);
     uint64_t what = wait_for(&asking);
     tool_progress_stop();

@@ -1,7 +1,6 @@
 /* tracetape symbolize: the same trace with names, files and lines; partitions are copied as they
  * are. */
 #include <string.h>
-#include <sys/stat.h>
 
 #include <tracetape/copy.h>
 
@@ -128,10 +127,8 @@ static int write_copy(struct copying *copy, const struct tool_symbolizing *work)
 
 static int check_folders(const struct options *options)
 {
-    struct stat status;
-    if (options->root != NULL && (stat(options->root, &status) != 0 || !S_ISDIR(status.st_mode)))
-        return tool_fail("'%s' is no folder", options->root);
-    return tool_debug_files_check(&options->debug, "symbolize");
+    int status = options->root != NULL ? tool_check_folder(options->root) : TOOL_OK;
+    return status == TOOL_OK ? tool_debug_files_check(&options->debug, "symbolize") : status;
 }
 
 static int run(void *context, const struct tool_input *input)

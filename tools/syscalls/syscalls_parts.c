@@ -3,8 +3,8 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "tools/command/progress.h"
 #include "tools/command/tool.h"
 #include "tools/io/follow/growing_file.h"
 #include "tools/syscalls/syscalls_view.h"
@@ -95,20 +95,13 @@ struct following {
     uint64_t shown_ns;
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* False: it is to end. */
 static bool go_on(struct following *following, int wait_ms)
 {
     struct pollfd stop = {.fd = following->watch->stop_fd, .events = POLLIN};
     if (poll(&stop, 1, wait_ms) > 0)
         return false;
-    uint64_t now = now_ns();
+    uint64_t now = tool_now_ns();
     if (following->is_fresh && now - following->shown_ns >= following->watch->interval_ns) {
         following->watch->show(following->watch->context);
         following->is_fresh = false;
@@ -122,7 +115,7 @@ static bool rest(void *context) { return go_on(context, PAUSE_MS); }
 
 void tool_sys_watch(const struct tool_sys_watch *watch)
 {
-    struct following following = {.watch = watch, .shown_ns = now_ns()};
+    struct following following = {.watch = watch, .shown_ns = tool_now_ns()};
     struct tool_growing file = {.pause = rest, .context = &following};
     struct tool_input part = {.name = watch->trace, .fd = -1};
     const ttape_reader_options options = {.size = sizeof(options),

@@ -5,17 +5,10 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "tools/command/progress.h"
 #include "tools/command/tool.h"
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static bool is_locked(int fd)
 {
@@ -71,7 +64,7 @@ static ttape_status read_growing(void *context, void *buffer, size_t size_bytes,
 int tool_growing_open(struct tool_growing *file, const char *path, uint64_t wait_ns)
 {
     struct stat info;
-    uint64_t start = now_ns();
+    uint64_t start = tool_now_ns();
     file->name = path;
     file->fd = STDIN_FILENO;
     if (strcmp(path, "-") == 0) {
@@ -81,7 +74,7 @@ int tool_growing_open(struct tool_growing *file, const char *path, uint64_t wait
     }
     for (;;) {
         file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (file->fd >= 0 || errno != ENOENT || now_ns() - start >= wait_ns)
+        if (file->fd >= 0 || errno != ENOENT || tool_now_ns() - start >= wait_ns)
             break;
         if (!file->pause(file->context))
             return TOOL_OK;

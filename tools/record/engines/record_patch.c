@@ -220,8 +220,8 @@ static bool make_inlined(struct tool_record_patch *patch, const struct tool_patc
     struct tool_patch_given inlined = {0};
     struct tool_patch_copy *copies;
     size_t count = tool_record_patch_copies(patch, given, path, &copies);
-    bool is_made =
-        count != 0 && tool_patch_inlined_give(path, chosen, copies, count, &inlined) == NULL;
+    bool is_made = count != 0 && tool_patch_inlined_give(path, &given->head, chosen, copies, count,
+                                                         &inlined) == NULL;
     if (is_made)
         put(patch, given->name, path, TTP_INLINED_SUFFIX, inlined.bytes, inlined.size_bytes);
     tool_patch_given_close(&inlined);

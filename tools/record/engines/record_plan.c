@@ -104,8 +104,8 @@ static void plan_copies(struct planned *planned, struct tool_record_patch *patch
     for (uint32_t i = 0; i < count; i++)
         chosen[i / 64] |= (uint64_t)(planned->names[i] != NULL) << i % 64;
     size_t range_count = tool_record_patch_copies(patch, planned->given, planned->path, &copies);
-    const char *reason =
-        tool_patch_inlined_give(planned->path, chosen, copies, range_count, &planned->copies);
+    const char *reason = tool_patch_inlined_give(planned->path, &planned->given->head, chosen,
+                                                 copies, range_count, &planned->copies);
     if (reason != NULL)
         tool_message("'%s': no plan of inlined functions: %s", planned->path, reason);
     planned->copy_names = &patch->copies;
