@@ -13,7 +13,6 @@ import traces
 
 STUB = setting.BUILD / "libtracetape-blocks.a"
 WHOLE = ("-Wl,--whole-archive", str(STUB), "-Wl,--no-whole-archive", "-lpthread", "-ldl")
-SHARED = ("-Wl,--no-whole-archive", "-lpthread")
 PLAIN = ("-fno-inline", "-fno-optimize-sibling-calls", "-fno-ipa-cp", "-fno-partial-inlining")
 
 

@@ -2,8 +2,7 @@
 """Programs that the runtime is loaded into and that find no arena, as those do that outlive their
 recorder and start others: what they print and how they end is as without the runtime, whatever they
 do that it stands in front of."""
-import os
-import subprocess
+import shutil
 import sys
 from pathlib import Path
 
@@ -21,10 +20,8 @@ ENDS = {"sh": "exit 3", "bash": "(exit 4); exec /bin/sh -c 'exit 5'",
 
 
 def run(words, work, environment):
-    plain = {key: value for key, value in os.environ.items() if not key.startswith("TRACETAPE")}
-    done = subprocess.run(words, cwd=work, env={**plain, **environment}, capture_output=True,
-                          check=False, timeout=60, stdin=subprocess.DEVNULL)
-    return done.returncode, done.stdout, done.stderr
+    done = setting.run(words, cwd=work, timeout=60, env=setting.environment(**environment))
+    return done.status, done.out, done.err
 
 
 def main():
@@ -41,7 +38,7 @@ def main():
                                    libraries=("-lpthread", "-ldl", "-lm")), *words]
                     for name, words in PROGRAMS.items()]
         commands += [[name, "-e" if name == "perl" else "-c", text] for name, text in ENDS.items()
-                     if setting.shutil.which(name)]
+                     if shutil.which(name)]
         for command in commands:
             alone = run(command, work, {})
             if run(command, work, {}) != alone:

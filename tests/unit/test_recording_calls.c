@@ -5,6 +5,8 @@
 
 #include <tracetape/recover.h>
 
+#include "writer/arena/verdicts.h"
+
 static struct ttest_player player;
 
 #define READ   (TTP_CALL_KEYS_PATH + 1)
@@ -199,6 +201,32 @@ START_TEST(frames_are_named)
     ck_assert(site.module != TTAPE_NONE);
     ttape_reader_close(reader);
     ttape_source_file_close(&source);
+}
+END_TEST
+
+/* Hooks are told at the 64th call that was left out, and of that function alone. */
+START_TEST(the_64th_call_left_out_is_told)
+{
+    const uint64_t image = 1, dropped = 0x1800, other = 0x1900;
+    const uint64_t seed = ttp_verdict_seed(image);
+    ttest_player_discard(&player);
+    ttape_recording_options options = {
+        .size = sizeof options, .clock = TTAPE_CLOCK_NONE, .rules = {.select = drop_all}};
+    ttest_player_open(&player, &options);
+    const uint64_t *verdicts = (const uint64_t *)((const uint8_t *)player.head + TTP_VERDICTS_AT);
+    struct ttest_block b = begin(1);
+    ttest_module_message(&b, 0x1000, 0x2000, "/bin/x");
+    ttest_modules_end(&b, 1);
+    call(&b, other);
+    for (unsigned i = 0; i < TTP_VERDICT_EVERY - 1; i++)
+        call(&b, dropped);
+    ttest_poll(&player);
+    ck_assert(!ttp_verdict_is_there(verdicts, seed, image, dropped));
+    call(&b, dropped);
+    done(&b);
+    ck_assert(ttp_verdict_is_there(verdicts, seed, image, dropped));
+    ck_assert(!ttp_verdict_is_there(verdicts, seed, image, other));
+    (void)ttest_finish(&player);
 }
 END_TEST
 
@@ -496,6 +524,7 @@ int main(void)
     tcase_set_timeout(killed, 60);
     tcase_add_test(tests, calls_and_paths);
     tcase_add_test(tests, frames_are_named);
+    tcase_add_test(tests, the_64th_call_left_out_is_told);
     tcase_add_test(tests, functions_are_expected);
     tcase_add_test(tests, children_have_the_same_calls);
     tcase_add_test(tests, paths_that_lie);
