@@ -12,7 +12,7 @@ from pathlib import Path
 
 import setting
 
-ALL = (["--module", "."], ["--libcalls"])
+ALL = (["--module", "."], ["--libcalls"], ["--nest-libcalls"])
 EACH = setting.cut(1, 20)
 TEXT = "".join(f"line {i}: the quick brown fox is jumping over {i * 7919 % 97} lazy dogs\n"
                for i in range(40))

@@ -117,6 +117,8 @@ static const struct tool_option table[] = {
      tool_parse_record_patch, TOOL_AT(patch)},
     {"libcalls", 0, "[=REGEX]", "calls of the executable into libraries, of all or of these names",
      tool_parse_libcalls, TOOL_AT(patch)},
+    {"nest-libcalls", 0, NULL, "and those of libraries into one another, what they lead to as well",
+     tool_parse_nest_libcalls, TOOL_AT(patch)},
     {"no-patch", 0, NULL, "of a command without hooks, too, only what has hooks", NULL,
      TOOL_AT(no_patch)},
     {"inlined", 0, NULL, "with --patch: copies of inlined functions, too, but not their ends", NULL,

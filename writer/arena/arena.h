@@ -164,6 +164,7 @@ struct ttp_arena_head {
 #define TTP_PATCH_MODULES   1u /* functions of any module, not of the executable only */
 #define TTP_PATCH_CALLS     2u /* those of libraries where the executable calls them, */
 #define TTP_PATCH_ARGUMENTS 4u /* with what they are given, and return */
+#define TTP_PATCH_NESTED    8u /* and where one library calls another */
 
 /* What a process tells of the programs that it executes, for the recorder to know who never came.
  * They lie between states and blocks. */

@@ -250,12 +250,14 @@ void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp)
     ttp_probe_exit(function, function, sp - sizeof(uintptr_t));
 }
 
-/* -- functions of libraries: only where the executable calls them, by the return address, which is
- * there at both ends -- */
+/* -- functions of libraries: only where the executable calls them, or another module, by the return
+ * address, which is there at both ends -- */
 
-static inline bool is_called(uintptr_t call_site)
+static inline bool is_called(uintptr_t call_site, uintptr_t sp)
 {
-    return call_site - ttp_process.caller_low < ttp_process.caller_bytes && !is_off();
+    return (call_site - ttp_process.caller_low < ttp_process.caller_bytes ||
+            (ttp_process.calls_nested && ttp_library_is_other(call_site, sp))) &&
+           !is_off();
 }
 
 /* One that was jumped to returns for the one that jumped. */
@@ -267,7 +269,7 @@ static inline bool is_within(const struct ttp_runtime_frame *top, uintptr_t call
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     const struct ttp_runtime_frame *top = ttp_thread.top;
-    if (!is_called(call_site) ||
+    if (!is_called(call_site, sp) ||
         (is_within(top, call_site, sp) && ttp_function_of(top) != function))
         return;
     if (TTP_UNLIKELY(ttp_process.library.count != 0))
@@ -279,7 +281,7 @@ void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     const struct ttp_runtime_frame *top = ttp_thread.top;
-    if (!is_called(call_site))
+    if (!is_called(call_site, sp))
         return;
     if (is_within(top, call_site, sp))
         function = ttp_function_of(top);

@@ -244,6 +244,7 @@ struct ttp_runtime_process {
     uint64_t (*clock)(void);
     struct ttp_library_functions library; /* library/prototypes.h: with arguments */
     uintptr_t caller_low, caller_bytes;   /* the executable, where its library calls are recorded */
+    uintptr_t own_low, own_bytes;  /* the runtime, where those of libraries are; else 0 bytes */
     uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */
     uint32_t tid_offset;           /* of a thread's id in its control block; 0: ask the kernel */
     uint32_t module_changes;       /* since the process began */
@@ -258,6 +259,8 @@ struct ttp_runtime_process {
     bool locks_memory;  /* mlockall was called */
     bool is_elsewhere;  /* in another namespace of process ids than the recorder */
     bool records_calls; /* system calls; its tracer knows that */
+    bool calls_nested;  /* library calls of libraries are recorded, too */
+    bool calls_exports; /* of functions that no relocation of the executable names, too */
     bool
         avoids_system_calls; /* a filter of system calls may be on: none that can be done without */
 };

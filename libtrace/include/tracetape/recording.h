@@ -103,7 +103,7 @@ typedef struct ttape_patch_options {
     void *plan_context;
     bool all_modules; /* the files are asked for of every module, not of the executable only */
     /* Not 0: and functions that the executable calls of other modules, where it does; BUILDID.patch
-     * is asked for of these. */
+     * is asked for of these. 2: and where other modules call one another. */
     uint64_t library_calls;
     uint64_t library_arguments; /* not 0: with what these are given and return, where it is known */
     uint64_t reserved[1];

@@ -37,6 +37,14 @@ bool tool_parse_libcalls(const char *text, void *into)
     return text == NULL || tool_parse_pattern(text, &patch->called);
 }
 
+bool tool_parse_nest_libcalls(const char *text, void *into)
+{
+    struct tool_record_patch *patch = into;
+    (void)text;
+    patch->library_calls = patch->nested_calls = true;
+    return true;
+}
+
 bool tool_record_patch_is_given(const struct tool_record_patch *patch)
 {
     return patch->rules.function.count != 0 || patch->library_calls;
@@ -329,13 +337,14 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     (void)tool_symbols_start(patch->symbols);
     into->syscalls.plan_folder = patch->folder;
     into->syscalls.plan = tool_record_calls_plan; /* the loader's and the C library's */
-    into->patch = (ttape_patch_options){.choice = patch->choice,
-                                        .filter = patch->rules.function.text,
-                                        .plan = make_plan,
-                                        .plan_context = patch,
-                                        .all_modules = patch->module->count != 0,
-                                        .library_calls = patch->library_calls,
-                                        .library_arguments = patch->arguments};
+    into->patch =
+        (ttape_patch_options){.choice = patch->choice,
+                              .filter = patch->rules.function.text,
+                              .plan = make_plan,
+                              .plan_context = patch,
+                              .all_modules = patch->module->count != 0,
+                              .library_calls = patch->nested_calls ? 2 : patch->library_calls,
+                              .library_arguments = patch->arguments};
     return true;
 }
 

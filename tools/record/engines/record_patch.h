@@ -19,6 +19,7 @@ struct tool_record_patch {
     const struct tool_patterns *module, *no_module;
     bool arguments;              /* with what functions of libraries are given, and return */
     bool library_calls;          /* of executables, too, */
+    bool nested_calls;           /* and of libraries into one another, */
     struct tool_patterns called; /* of these names; none: all */
     uint32_t only_functions, only_patchable; /* what `only` has */
     char *only; /* not asked for: all functions of this one module, the command's; or NULL */
@@ -38,6 +39,7 @@ struct tool_record_patch {
 
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */
 bool tool_parse_libcalls(const char *text, void *into);     /* the same; NULL: all */
+bool tool_parse_nest_libcalls(const char *text, void *into);
 bool tool_record_patch_is_given(const struct tool_record_patch *patch);
 /* Where a command has no hooks, and nothing else was asked for than what it calls: all functions of
  * its own image. */

@@ -186,7 +186,8 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     choose_calls(head, &o->syscalls);
     head->patch_choice = o->syscalls.plan_folder != NULL ? o->patch.choice : 0;
     head->patch_flags = (o->patch.all_modules ? TTP_PATCH_MODULES : 0) |
-                        (o->patch.library_calls ? TTP_PATCH_CALLS : 0) |
+                        (o->patch.library_calls != 0 ? TTP_PATCH_CALLS : 0) |
+                        (o->patch.library_calls > 1 ? TTP_PATCH_NESTED : 0) |
                         (o->patch.library_arguments ? TTP_PATCH_ARGUMENTS : 0);
     head->mode = o->start_off ? TTP_MODE_OFF : TTP_MODE_ON;
     head->block_ready = arena->ready;

@@ -5,172 +5,113 @@
  *
  *     relocations of the executable -> names -> dlsym -> functions of plans -> probes
  *
- * Where the loader chooses among several functions by the processor, dlsym says which one. */
+ * Where the loader chooses among several functions by the processor, dlsym says which one.
+ *
+ * An executable that asks for dlsym may have any function that libraries export; and libraries that
+ * call one another are seen the same way. Then all exported functions are patched, those of modules
+ * that are loaded later before any of their code runs. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
-#include <time.h>
 
+#include "writer/runtime/library/library_names.h"
+#include "writer/runtime/library/library_values.h"
 #include "writer/runtime/library/prototypes.h"
 #include "writer/runtime/patch/probe.h"
 
 #define FUNCTIONS_MAX 16384u
 #define NAME_MAX_SAID 128u
-#define PLAN_WAIT_S   2
-#define PLAN_TURNS    2u
-#define FUTEX_WAIT    0
 #define JUMPS_MAX     4u /* of one function to the next, that are followed */
 
 /* What is looked for, while there is one thread. */
 struct library_calls {
     struct ttp_library_function *list;
     uint32_t count, visited;
-    uint64_t program; /* where the executable begins */
+    uintptr_t of; /* not 0: the one module that is looked at */
+    bool is_any;  /* was patched */
 };
 
 /* -- names -- */
 
-/* Functions that return twice or to elsewhere, that are called in a way of their own, or that
- * others than programs call. */
-static bool is_special(const char *name)
+static void add(struct library_calls *calls, const char *name)
 {
-    static const char *const names[] = {"vfork",
-                                        "_Fork",
-                                        "clone",
-                                        "__tls_get_addr",
-                                        "mcount",
-                                        "_mcount",
-                                        "__fentry__",
-                                        "swapcontext",
-                                        "getcontext",
-                                        "setcontext",
-                                        "makecontext",
-                                        "__libc_start_main",
-                                        "__stack_chk_fail",
-                                        "__cxa_finalize",
-                                        "_setjmp",
-                                        "setjmp",
-                                        "__sigsetjmp",
-                                        "longjmp",
-                                        "_longjmp",
-                                        "siglongjmp",
-                                        "__longjmp_chk"};
-    static const char *const starts[] = {"__cyg_", "__sanitizer_", "__asan_", "__tsan_",
-                                         "_dl_",   "ttape_",       "_ITM_",   "__gmon_"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
-        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
-            return true;
-    return false;
-}
-
-/* The executable's tables, as the loader has them. */
-struct tables {
-    const ElfW(Sym) * symbols;
-    const char *names;
-    uint64_t name_bytes;
-    struct {
-        const ElfW(Rela) * list;
-        uint64_t bytes;
-    } relocations[2];
-};
-
-static bool find_tables(const struct dl_phdr_info *info, struct tables *t)
-{
-    const ElfW(Dyn) *dynamic = NULL;
-    *t = (struct tables){0};
-    for (uint32_t i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-    for (; dynamic != NULL && dynamic->d_tag != DT_NULL; dynamic++) {
-        uint64_t at = dynamic->d_un.d_ptr; /* moved already, by the C library */
-        at += at < info->dlpi_addr ? info->dlpi_addr : 0;
-        switch (dynamic->d_tag) {
-        case DT_SYMTAB: t->symbols = (const ElfW(Sym) *)at; break;
-        case DT_STRTAB: t->names = (const char *)at; break;
-        case DT_STRSZ: t->name_bytes = dynamic->d_un.d_val; break;
-        case DT_RELA: t->relocations[0].list = (const ElfW(Rela) *)at; break;
-        case DT_RELASZ: t->relocations[0].bytes = dynamic->d_un.d_val; break;
-        case DT_JMPREL: t->relocations[1].list = (const ElfW(Rela) *)at; break;
-        case DT_PLTRELSZ: t->relocations[1].bytes = dynamic->d_un.d_val; break;
-        default: break;
-        }
-    }
-    return t->symbols != NULL && t->names != NULL;
-}
-
-/* NULL: it asks for no function of others. */
-static const char *name_of(const struct tables *t, const ElfW(Rela) * relocation)
-{
-    uint64_t type = ELF64_R_TYPE(relocation->r_info);
-    if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT && type != R_X86_64_64)
-        return NULL;
-    const ElfW(Sym) *symbol = &t->symbols[ELF64_R_SYM(relocation->r_info)];
-    uint32_t kind = ELF64_ST_TYPE(symbol->st_info);
-    bool is_function = kind == STT_FUNC || kind == STT_NOTYPE || kind == STT_GNU_IFUNC;
-    return is_function && symbol->st_shndx == 0 && symbol->st_name != 0 &&
-                   symbol->st_name < t->name_bytes
-               ? t->names + symbol->st_name
-               : NULL;
-}
-
-static void add(struct library_calls *calls, uint64_t address, const char *name)
-{
-    uint32_t at = calls->count;
-    for (; at > 0 && calls->list[at - 1].address >= address; at--)
-        if (calls->list[at - 1].address == address)
-            return;
-    if (calls->count == FUNCTIONS_MAX)
-        return;
-    memmove(&calls->list[at + 1], &calls->list[at], (calls->count - at) * sizeof(*calls->list));
-    calls->list[at] = (struct ttp_library_function){address, name, ttp_prototype_of(name)};
-    calls->count++;
+    const void *found = ttp_library_is_special(name) ? NULL : dlsym(RTLD_NEXT, name);
+    if (found != NULL && calls->count < FUNCTIONS_MAX)
+        calls->list[calls->count++] =
+            (struct ttp_library_function){.address = (uint64_t)(uintptr_t)found, .name = name};
 }
 
 /* Behind us: functions that we stand in front of are meant where we lead to. */
-static void find_functions(struct library_calls *calls, const struct tables *t)
+static void add_asked(struct library_calls *calls, const struct ttp_library_tables *t)
 {
     for (uint32_t table = 0; table < 2; table++) {
         uint64_t count = t->relocations[table].list == NULL
                              ? 0
                              : t->relocations[table].bytes / sizeof(ElfW(Rela));
         for (uint64_t i = 0; i < count; i++) {
-            const char *name = name_of(t, &t->relocations[table].list[i]);
-            if (name == NULL || is_special(name))
-                continue;
-            const void *found = dlsym(RTLD_NEXT, name);
-            if (found != NULL)
-                add(calls, (uint64_t)(uintptr_t)found, name);
+            const char *name = ttp_library_asked(t, table, i);
+            if (name != NULL)
+                add(calls, name);
         }
     }
-    (void)dlerror();
+}
+
+/* Their addresses say nothing of the functions: the processor chooses among several. */
+static void add_chosen_later(struct library_calls *calls, const struct ttp_library_tables *t)
+{
+    for (uint32_t i = 0; i < t->symbol_count; i++) {
+        uint64_t value;
+        bool is_chosen_later;
+        const char *name = ttp_library_exported(t, i, &value, &is_chosen_later);
+        if (name != NULL && is_chosen_later)
+            add(calls, name);
+    }
+}
+
+/* By address, and as they came, so that the executable's names go before those of others. */
+static bool is_behind(const struct ttp_library_function *a, const struct ttp_library_function *b)
+{
+    return a->address != b->address ? a->address > b->address : a->place > b->place;
+}
+
+static void sift(struct ttp_library_function *list, uint32_t at, uint32_t count)
+{
+    struct ttp_library_function moved = list[at];
+    for (uint32_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && is_behind(&list[child + 1], &list[child]);
+        if (!is_behind(&list[child], &moved))
+            break;
+        list[at] = list[child];
+    }
+    list[at] = moved;
+}
+
+/* In place, each address once: qsort may ask for memory. */
+static void sort(struct library_calls *calls)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < calls->count; i++)
+        calls->list[i].place = i;
+    for (uint32_t i = calls->count / 2; i > 0; i--)
+        sift(calls->list, i - 1, calls->count);
+    for (uint32_t i = calls->count; i > 1; i--) {
+        struct ttp_library_function last = calls->list[i - 1];
+        calls->list[i - 1] = calls->list[0];
+        calls->list[0] = last;
+        sift(calls->list, 0, i - 1);
+    }
+    for (uint32_t i = 0; i < calls->count; i++)
+        if (kept == 0 || calls->list[kept - 1].address != calls->list[i].address)
+            calls->list[kept++] = calls->list[i];
+    calls->count = kept;
+    for (uint32_t i = 0; i < kept; i++)
+        calls->list[i].letters = ttp_prototype_of(calls->list[i].name);
 }
 
 /* -- modules -- */
-
-/* The recorder makes it where there is none, once for each build. */
-static const struct ttp_patch_head *get_plan(const struct ttp_plan_name *name, const char *path)
-{
-    const struct timespec limit = {.tv_sec = PLAN_WAIT_S};
-    const struct ttp_patch_head *plan = ttp_patch_plan_map(name);
-    uint32_t turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
-    if (plan != NULL || name->count == 0)
-        return plan;
-    ttp_note_plan(path, TTP_NOTE_FUNCTIONS | TTP_NOTE_NO_CALLS);
-    for (uint32_t i = 0; i < PLAN_TURNS && plan == NULL; i++) {
-        if (ttp_syscall(SYS_futex, (long)&ttp_arena.head.plan_turn, FUTEX_WAIT, turn, (long)&limit,
-                        0, 0) < 0 &&
-            turn == __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE))
-            break; /* nobody makes it */
-        turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
-        plan = ttp_patch_plan_map(name);
-    }
-    return plan;
-}
 
 /* Bits of the plan's functions that are called; both are sorted by address. */
 static uint32_t choose(const struct library_calls *calls, const struct ttp_patch_head *plan,
@@ -192,10 +133,50 @@ static uint32_t choose(const struct library_calls *calls, const struct ttp_patch
     return chosen;
 }
 
+/* Its place among the plan's functions; their count: there is none that begins there. */
+static uint32_t find_function(const struct ttp_patch_head *plan, uint64_t start)
+{
+    const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
+    uint32_t from = 0, end = plan->function_count;
+    while (from < end) {
+        uint32_t middle = from + (end - from) / 2;
+        if (functions[middle].start < start)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from < plan->function_count && functions[from].start == start ? from
+                                                                         : plan->function_count;
+}
+
+/* What others may have the address of. A function is left alone under all of its names. */
+static uint32_t choose_exports(const struct dl_phdr_info *info, const struct ttp_patch_head *plan,
+                               uint64_t *bits)
+{
+    struct ttp_library_tables tables;
+    uint32_t chosen = 0;
+    if (!ttp_library_tables_find(info, &tables))
+        return 0;
+    for (uint32_t turn = 0; turn < 2; turn++)
+        for (uint32_t i = 0; i < tables.symbol_count; i++) {
+            uint64_t value;
+            bool is_chosen_later;
+            const char *name = ttp_library_exported(&tables, i, &value, &is_chosen_later);
+            uint32_t at = name == NULL || is_chosen_later || ttp_library_is_special(name) != turn
+                              ? plan->function_count
+                              : find_function(plan, value);
+            uint64_t bit = (uint64_t)1 << at % 64;
+            if (at == plan->function_count || ((bits[at / 64] & bit) != 0) != turn)
+                continue;
+            bits[at / 64] ^= bit;
+            chosen += turn == 0 ? 1 : -1u;
+        }
+    return chosen;
+}
+
 /* Functions that chosen ones jump to return in their place. Returns how many were added. */
 static uint32_t choose_jumped_to(const struct ttp_patch_head *plan, uint64_t *bits)
 {
-    const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
     const struct ttp_patch_probe *probes = ttp_plan_at(plan, plan->probes_at);
     const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
     uint32_t added = 0;
@@ -205,50 +186,56 @@ static uint32_t choose_jumped_to(const struct ttp_patch_head *plan, uint64_t *bi
         if (!is_jump || probe->reason != TTP_PATCH_CAN || probe->fixup_count == 0 ||
             (bits[probe->function / 64] >> probe->function % 64 & 1) == 0)
             continue;
-        uint32_t target = fixups[probe->first_fixup + probe->fixup_count - 1].target;
-        uint32_t from = 0, end = plan->function_count;
-        while (from < end) {
-            uint32_t middle = from + (end - from) / 2;
-            if (functions[middle].start < target)
-                from = middle + 1;
-            else
-                end = middle;
-        }
-        if (from < plan->function_count && functions[from].start == target &&
-            (bits[from / 64] >> from % 64 & 1) == 0) {
-            bits[from / 64] |= (uint64_t)1 << from % 64;
+        uint32_t at =
+            find_function(plan, fixups[probe->first_fixup + probe->fixup_count - 1].target);
+        if (at < plan->function_count && (bits[at / 64] >> at % 64 & 1) == 0) {
+            bits[at / 64] |= (uint64_t)1 << at % 64;
             added++;
         }
     }
     return added;
 }
 
-static void patch(const struct library_calls *calls, struct ttp_probe_wish *wish, const char *path)
+static bool is_there(void *context, const struct ttp_plan_name *name)
 {
-    struct ttp_plan_name name;
-    ttp_plan_name_of(&name, wish->module, path);
-    wish->plan = get_plan(&name, path);
-    if (wish->plan == NULL)
-        return;
+    struct ttp_probe_wish *wish = context;
+    wish->plan = ttp_patch_plan_map(name);
+    return wish->plan != NULL;
+}
+
+static bool patch_chosen(const struct library_calls *calls, struct ttp_probe_wish *wish,
+                         struct ttp_chosen_head *chosen)
+{
+    uint64_t *bits = (uint64_t *)(chosen + 1);
+    uint32_t count = choose(calls, wish->plan, wish->info->dlpi_addr, bits);
+    if (ttp_process.calls_exports)
+        count += choose_exports(wish->info, wish->plan, bits);
+    for (uint32_t i = 0; count != 0 && i < JUMPS_MAX; i++)
+        if (choose_jumped_to(wish->plan, bits) == 0)
+            break;
+    wish->chosen = chosen;
+    return count != 0 && ttp_probes_patch(wish);
+}
+
+static bool patch(const struct library_calls *calls, struct ttp_probe_wish *wish)
+{
+    bool is_any = false;
+    if (!ttp_plan_wait(wish->module, wish->path, TTP_NOTE_FUNCTIONS | TTP_NOTE_NO_CALLS, is_there,
+                       wish))
+        return false;
     size_t bytes =
         sizeof(struct ttp_chosen_head) + ((size_t)wish->plan->function_count + 63) / 64 * 8;
     long memory = ttp_room_map(bytes);
+    wish->file = ttp_syscall(SYS_openat, AT_FDCWD, (long)wish->path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
     if (!ttp_failed(memory)) {
-        struct ttp_chosen_head *chosen = (struct ttp_chosen_head *)memory;
-        wish->chosen = chosen;
-        wish->file = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-        uint64_t *bits = (uint64_t *)(chosen + 1);
-        if (!ttp_failed(wish->file) &&
-            choose(calls, wish->plan, wish->info->dlpi_addr, bits) != 0) {
-            for (uint32_t i = 0; i < JUMPS_MAX && choose_jumped_to(wish->plan, bits) != 0; i++) {
-            }
-            (void)ttp_probes_patch(wish);
-        }
-        if (!ttp_failed(wish->file))
-            ttp_syscall(SYS_close, wish->file, 0, 0, 0, 0, 0);
-        ttp_room_unmap(chosen, bytes);
+        is_any =
+            !ttp_failed(wish->file) && patch_chosen(calls, wish, (struct ttp_chosen_head *)memory);
+        ttp_room_unmap((void *)memory, bytes);
     }
+    if (!ttp_failed(wish->file))
+        ttp_syscall(SYS_close, wish->file, 0, 0, 0, 0, 0);
     ttp_patch_plan_unmap(wish->plan);
+    return is_any;
 }
 
 static bool leads_into(const struct library_calls *calls, const struct ttp_module_seen *module)
@@ -259,33 +246,66 @@ static bool leads_into(const struct library_calls *calls, const struct ttp_modul
     return false;
 }
 
+static bool is_own(const struct ttp_module_seen *module)
+{
+    return (uintptr_t)&ttp_library_calls_begin - module->start < module->end - module->start;
+}
+
 /* The executable is the first of all. */
-static int see(struct dl_phdr_info *info, size_t size, void *data)
+static int see_names(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct library_calls *calls = data;
+    struct ttp_library_tables tables;
     struct ttp_module_seen module;
-    struct tables tables;
-    struct ttp_probe_wish wish = {.info = info, .module = &module, .is_library = true};
-    (void)size;
     bool is_program = calls->visited++ == 0;
+    (void)size;
     if (!ttp_module_look(info, &module))
         return is_program;
     if (is_program) {
         ttp_process.caller_low = module.start;
         ttp_process.caller_bytes = module.end - module.start;
-        if (find_tables(info, &tables))
-            find_functions(calls, &tables);
+    } else if (is_own(&module)) {
+        ttp_process.own_low = module.start;
+        ttp_process.own_bytes = module.end - module.start;
         return 0;
     }
-    bool is_own = (uintptr_t)&ttp_library_calls_begin - module.start < module.end - module.start;
-    const char *path = info->dlpi_name;
-    if (!is_own && path != NULL && path[0] == '/' && leads_into(calls, &module) &&
-        ttp_area_with(module.start, NULL) == NULL) {
-        const struct ttp_seen_module *seen = ttp_seen_module_at(module.start);
-        wish.path = path;
-        wish.calls = seen != NULL ? seen->plan : NULL;
-        patch(calls, &wish, path);
-    }
+    if (!ttp_library_tables_find(info, &tables))
+        return 0;
+    if (is_program || ttp_process.calls_nested)
+        add_asked(calls, &tables);
+    if (!is_program && ttp_process.calls_exports)
+        add_chosen_later(calls, &tables);
+    return 0;
+}
+
+/* What the kernel and the loader have themselves is called in ways of their own. */
+static bool is_wanted(const struct library_calls *calls, const struct dl_phdr_info *info,
+                      const struct ttp_module_seen *module)
+{
+    if (is_own(module) || ttp_area_with(module->start, NULL) != NULL)
+        return false;
+    return leads_into(calls, module) ||
+           (ttp_process.calls_exports && info->dlpi_addr != getauxval(AT_BASE));
+}
+
+static int see(struct dl_phdr_info *info, size_t size, void *data)
+{
+    static char path[PATH_MAX];
+    struct library_calls *calls = data;
+    struct ttp_module_seen module;
+    (void)size;
+    bool is_program = calls->visited++ == 0;
+    if (is_program || !ttp_module_look(info, &module) ||
+        (calls->of != 0 && calls->of - module.start >= module.end - module.start) ||
+        !is_wanted(calls, info, &module) || !ttp_module_path(info, &module, path))
+        return 0;
+    const struct ttp_seen_module *seen = ttp_seen_module_at(module.start);
+    struct ttp_probe_wish wish = {.info = info,
+                                  .module = &module,
+                                  .path = path,
+                                  .calls = seen != NULL ? seen->plan : NULL,
+                                  .is_library = true};
+    calls->is_any |= patch(calls, &wish);
     return 0;
 }
 
@@ -305,24 +325,56 @@ static void tell(const struct library_calls *calls)
     }
 }
 
+void ttp_library_calls_look(const struct dl_phdr_info *program)
+{
+    struct ttp_library_tables t;
+    ttp_process.calls_nested = (ttp_arena.head.patch_flags & TTP_PATCH_NESTED) != 0;
+    ttp_process.calls_exports = ttp_process.calls_nested;
+    if (ttp_process.calls_nested || !ttp_library_tables_find(program, &t))
+        return;
+    for (uint32_t i = 0; i < t.symbol_count && !ttp_process.calls_exports; i++) {
+        const ElfW(Sym) *symbol = &t.symbols[i];
+        const char *name = symbol->st_shndx != 0 ? NULL : ttp_library_symbol_name(&t, symbol);
+        ttp_process.calls_exports =
+            name != NULL && (strcmp(name, "dlsym") == 0 || strcmp(name, "dlvsym") == 0);
+    }
+}
+
+/* What is called meanwhile is not the program's. */
+static void visit(int (*take)(struct dl_phdr_info *, size_t, void *), struct library_calls *calls)
+{
+    struct ttp_thread_page *page = ttp_thread.page;
+    ttp_thread.page = &ttp_page_recorder_thread;
+    TTP_SIGNAL_FENCE();
+    calls->visited = 0;
+    ttp_modules_visit(take, calls);
+    TTP_SIGNAL_FENCE();
+    ttp_thread.page = page;
+}
+
 void ttp_library_calls_begin(void)
 {
     struct library_calls calls = {.count = 0};
     size_t bytes = FUNCTIONS_MAX * sizeof(*calls.list);
-    struct ttp_thread_page *page = ttp_thread.page;
     long memory = ttp_room_map(bytes);
     if (ttp_failed(memory))
         return;
     calls.list = (struct ttp_library_function *)memory;
-    ttp_thread.page = &ttp_page_recorder_thread; /* what we call is not the program's */
-    TTP_SIGNAL_FENCE();
-    ttp_modules_visit(see, &calls);
-    TTP_SIGNAL_FENCE();
-    ttp_thread.page = page;
+    visit(see_names, &calls);
+    (void)dlerror();
+    sort(&calls);
+    visit(see, &calls);
     if (ttp_has_state())
         tell(&calls);
     if ((ttp_arena.head.patch_flags & TTP_PATCH_ARGUMENTS) != 0)
         ttp_process.library = (struct ttp_library_functions){calls.list, calls.count};
     else
         ttp_room_unmap(calls.list, bytes);
+}
+
+bool ttp_library_calls_loaded(uintptr_t start)
+{
+    struct library_calls calls = {.of = start};
+    visit(see, &calls);
+    return calls.is_any;
 }

@@ -2,11 +2,12 @@
  * (probe_entry.c says where). Strings are read by the kernel, as they may be no addresses. */
 #include "writer/runtime/library/library_values.h"
 
-#include "writer/runtime/patch/patch.h"
+#include "writer/runtime/patch/probe.h"
 
 /* Below the return address, in words. */
 enum saved {
     SAVED_RDI = 17,
+    SAVED_STUB,
     SAVED_RAX = 19,
     SAVED_RCX = 21,
     SAVED_RDX,
@@ -18,6 +19,15 @@ enum saved {
 static uint64_t saved_at(uintptr_t sp, uint32_t register_)
 {
     return ((const uint64_t *)sp)[-(int64_t)register_];
+}
+
+bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp)
+{
+    uintptr_t stub = saved_at(sp, SAVED_STUB) & ~(uintptr_t)(TTP_PROBE_BYTES - 1);
+    const struct ttp_probe_data *data =
+        (const struct ttp_probe_data *)(stub - ((const struct ttp_probe_stub *)stub)->data_below);
+    return call_site - data->module_start >= data->module_bytes &&
+           call_site - ttp_process.own_low >= ttp_process.own_bytes;
 }
 
 static const char *letters_of(uintptr_t function)

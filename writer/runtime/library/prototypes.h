@@ -7,8 +7,9 @@
 /* A function of a library that the executable calls, once it is patched. */
 struct ttp_library_function {
     uint64_t address;
-    const char *name;    /* in the executable's memory */
+    const char *name;    /* in the memory of who calls it */
     const char *letters; /* prototypes.c; NULL: not known */
+    uint32_t place;      /* among what was looked for */
 };
 
 /* By address; count 0: arguments are not recorded. Written while there is one thread. */

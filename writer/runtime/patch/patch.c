@@ -11,15 +11,11 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "writer/runtime/patch/probe.h"
 
 #define PAGE          4096u
-#define FUTEX_WAIT    0
-#define PLAN_WAIT_S   2
-#define PLAN_TURNS    2u /* the first may have begun before our note was there */
 #define SIGNAL_RETURN 15u
 #define VFORK         58u
 
@@ -255,8 +251,9 @@ static bool is_chosen(const struct plans *plans)
     return plans->chosen != NULL && (plans->chosen->flags & TTP_CHOSEN_NONE) == 0;
 }
 
-static bool map_plans(struct plans *plans, const struct ttp_plan_name *name)
+static bool map_plans(void *context, const struct ttp_plan_name *name)
 {
+    struct plans *plans = context;
     if (plans->wants_calls && plans->calls == NULL)
         plans->calls = ttp_plan_map(name);
     if (plans->wants_probes && plans->chosen == NULL)
@@ -275,28 +272,11 @@ static bool map_plans(struct plans *plans, const struct ttp_plan_name *name)
             (plans->chosen != NULL && (plans->patch != NULL || !is_chosen(plans))));
 }
 
-/* The recorder makes the plan where there is none: that takes a tenth of a second for a large one,
- * once for each build. Bounded, as the recorder may be gone. */
 static void get_plans(struct plans *plans, const struct ttp_module_seen *module)
 {
-    const char *path = plans->path;
-    const struct timespec limit = {.tv_sec = PLAN_WAIT_S};
-    struct ttp_plan_name name;
-    ttp_plan_name_of(&name, module, path);
-    if (map_plans(plans, &name) || name.count == 0 || path[0] != '/')
-        return;
-    uint32_t turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
-    ttp_note_plan(path, (plans->wants_probes ? TTP_NOTE_FUNCTIONS : 0) |
-                            (plans->wants_calls ? 0 : TTP_NOTE_NO_CALLS));
-    for (uint32_t i = 0; i < PLAN_TURNS; i++) {
-        if (ttp_syscall(SYS_futex, (long)&ttp_arena.head.plan_turn, FUTEX_WAIT, turn, (long)&limit,
-                        0, 0) < 0 &&
-            turn == __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE))
-            return; /* nobody makes it */
-        turn = __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
-        if (map_plans(plans, &name))
-            return;
-    }
+    uint32_t flags = (plans->wants_probes ? TTP_NOTE_FUNCTIONS : 0) |
+                     (plans->wants_calls ? 0 : TTP_NOTE_NO_CALLS);
+    (void)ttp_plan_wait(module, plans->path, flags, map_plans, plans);
 }
 
 static void see_calls(struct patching *p, bool is_start, bool is_again)
@@ -345,25 +325,38 @@ struct visit {
     uintptr_t of;               /* where it is not the start: of the module that has this address */
 };
 
+static size_t copy_path(const char *name, char *path)
+{
+    size_t size = 0;
+    while (size < PATH_MAX - 1 && name[size] != '\0') {
+        path[size] = name[size];
+        size++;
+    }
+    return size;
+}
+
+bool ttp_module_path(const struct dl_phdr_info *info, const struct ttp_module_seen *module,
+                     char *path)
+{
+    const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
+    size_t size = name[0] == '/' ? copy_path(name, path)
+                                 : ttp_mapping_path(module->start, path, PATH_MAX - 1);
+    path[size] = '\0';
+    return path[0] == '/';
+}
+
 /* False: it is the kernel's own. A module that is loaded may have a name that is no path. */
 static bool find_path(const struct dl_phdr_info *info, const struct visit *visit,
                       const struct ttp_module_seen *module, char *path)
 {
     const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
-    size_t size = 0;
     if (visit->count == 1 && name[0] == '\0') {
-        size = ttp_program_path(path, PATH_MAX - 1);
-    } else if (name[0] != '/') {
-        if (visit->is_start)
-            return false;
-        size = ttp_mapping_path(module->start, path, PATH_MAX - 1);
-    } else {
-        while (size < PATH_MAX - 1 && name[size] != '\0') {
-            path[size] = name[size];
-            size++;
-        }
+        path[ttp_program_path(path, PATH_MAX - 1)] = '\0';
+        return true;
     }
-    path[size] = '\0';
+    if (visit->is_start && name[0] != '/')
+        return false;
+    (void)ttp_module_path(info, module, path);
     return true;
 }
 
@@ -399,7 +392,7 @@ static void see_own(struct patching *p, const char *path)
  * that the C library makes may have this thread's state (sharing.c). */
 static bool wants_calls(const struct patching *p)
 {
-    return records_calls() ||
+    return records_calls() || (ttp_process.calls_exports && is_loader_at(p->info->dlpi_addr)) ||
            (ttp_patches_modules() &&
             (is_loader_at(p->info->dlpi_addr) || is_within(&p->module, (uintptr_t)getauxval)));
 }
@@ -408,6 +401,11 @@ static bool wants_probes(const struct patching *p, bool is_program)
 {
     return ttp_arena.head.patch_choice != 0 && (is_program || ttp_patches_modules()) &&
            ttp_area_with(p->module.start, NULL) == NULL;
+}
+
+static bool calls_libraries(void)
+{
+    return (ttp_arena.head.patch_flags & TTP_PATCH_CALLS) != 0 && ttp_arena.head.patch_choice != 0;
 }
 
 static int see(struct dl_phdr_info *info, size_t size, void *data)
@@ -422,6 +420,8 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
         (!visit->is_start && !is_within(&p.module, visit->of)) ||
         !find_path(info, visit, &p.module, path))
         return 0;
+    if (is_first && visit->is_start && calls_libraries())
+        ttp_library_calls_look(info);
     if (is_own(&p.module)) {
         if (visit->is_start)
             see_own(&p, path);
@@ -455,11 +455,22 @@ static bool is_wanted_here(void)
            ttp_arena.head.mode != TTP_MODE_STOPPED && !ttp_process.avoids_system_calls;
 }
 
+/* False: no signal can be held back, so nothing is changed. */
+static bool hold_signals(uint64_t *before)
+{
+    uint64_t all = UINT64_MAX;
+    return ttp_syscall(SYS_rt_sigprocmask, 0, (long)&all, (long)before, sizeof(all), 0, 0) == 0;
+}
+
+static void let_signals(const uint64_t *before)
+{
+    ttp_syscall(SYS_rt_sigprocmask, 2, (long)before, 0, sizeof(*before), 0, 0);
+}
+
 static void look(struct visit *visit)
 {
-    uint64_t all = UINT64_MAX, before;
-    if (!is_wanted_here() ||
-        ttp_syscall(SYS_rt_sigprocmask, 0, (long)&all, (long)&before, sizeof(all), 0, 0) != 0)
+    uint64_t before;
+    if (!is_wanted_here() || !hold_signals(&before))
         return;
     struct ttp_thread_page *page = ttp_thread.page;
     ttp_thread.page = &ttp_page_recorder_thread; /* what we call is not the program's */
@@ -471,17 +482,13 @@ static void look(struct visit *visit)
         ttp_tell_tracer(TTP_MARK_RECORDS, NULL);
         ttp_process.records_calls = true;
     }
-    ttp_syscall(SYS_rt_sigprocmask, 2, (long)&before, 0, sizeof(before), 0, 0);
-}
-
-static void begin_library_calls(void)
-{
-    uint64_t all = UINT64_MAX, before;
-    if ((ttp_arena.head.patch_flags & TTP_PATCH_CALLS) == 0 || ttp_arena.head.patch_choice == 0 ||
-        ttp_syscall(SYS_rt_sigprocmask, 0, (long)&all, (long)&before, sizeof(all), 0, 0) != 0)
-        return;
-    ttp_library_calls_begin();
-    ttp_syscall(SYS_rt_sigprocmask, 2, (long)&before, 0, sizeof(before), 0, 0);
+    if (visit->is_start && !visit->is_left && calls_libraries())
+        ttp_library_calls_begin();
+    else if (visit->is_start)
+        ttp_process.calls_exports = ttp_process.calls_nested = false;
+    else if (ttp_process.calls_exports)
+        visit->has_patched |= ttp_library_calls_loaded(visit->of);
+    let_signals(&before);
 }
 
 /* Other threads could be in the code that is changed: then all of it stays. */
@@ -489,11 +496,8 @@ void ttp_calls_begin(void)
 {
     struct ttp_status status;
     struct visit visit = {.is_start = true};
-    if (!is_wanted_here() || !ttp_status_read(&status) || status.threads != 1)
-        return;
-    look(&visit);
-    if (!visit.is_left)
-        begin_library_calls();
+    if (is_wanted_here() && ttp_status_read(&status) && status.threads == 1)
+        look(&visit);
 }
 
 /* -- modules that are loaded later -- */

@@ -66,6 +66,11 @@ const void *ttp_plan_file_map(const char *path, uint64_t bytes_max, uint64_t *si
 void ttp_plan_file_unmap(const void *file, uint64_t size_bytes);
 /* NULL: there is none that can be used. */
 const struct ttp_plan_head *ttp_plan_map(const struct ttp_plan_name *name);
+/* plan_wait.c: calls `is_there` until that has what it wants of the module with this path. The
+ * recorder makes plans where there are none; flags: TTP_NOTE_* of what is wanted. Bounded. */
+bool ttp_plan_wait(const struct ttp_module_seen *module, const char *path, uint32_t flags,
+                   bool (*is_there)(void *context, const struct ttp_plan_name *name),
+                   void *context);
 /* A table of a plan of either kind. */
 static inline const void *ttp_plan_at(const void *plan, uint64_t offset)
 {
@@ -191,6 +196,9 @@ void ttp_probe_areas_gone(uintptr_t start, size_t bytes);
 uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes); /* 0: nowhere */
 
 /* patch.c, too. */
+/* False: it is the kernel's own. A name that is no path is looked up. path: of PATH_MAX bytes. */
+bool ttp_module_path(const struct dl_phdr_info *info, const struct ttp_module_seen *module,
+                     char *path);
 /* Whether that system call is left as it is, whatever the plan says. */
 bool ttp_site_is_left(const struct ttp_plan_site *site);
 /* The segment with code that holds a window and cannot be written, or NULL. */

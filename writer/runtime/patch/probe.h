@@ -27,7 +27,8 @@ struct ttp_probe_stub {
     uint64_t window; /* where the window is in memory, less TTP_PROBE_HEAD */
     uint8_t hook_at; /* in the stub: its bytes from there on are the hook's */
     uint8_t is_used;
-    uint8_t reserved[6];
+    uint8_t reserved[2];
+    uint32_t data_below; /* the area's data is that far below the stub */
     uint8_t code[TTP_PROBE_CODE];
 };
 
@@ -35,6 +36,7 @@ struct ttp_probe_stub {
  * program's, and how many bytes of the stub so far are none of the window's. Read-only in use. */
 struct ttp_probe_data {
     uint64_t enter, exit, tail, inlined;
+    uint64_t module_start, module_bytes; /* whose functions these are */
     uint8_t lower[TTP_PROBE_DISTANCE], added[TTP_PROBE_DISTANCE];
     uint8_t unwind_head[20], unwind[TTP_UNWIND_BYTES];
 };
@@ -63,8 +65,12 @@ void ttp_library_enter_entry(void);
 void ttp_library_exit_entry(void);
 void ttp_library_tail_entry(void);
 
-/* library_calls.c: patches what the executable calls of others, while there is one thread. */
+/* library_calls.c. What there is to see, by the executable, before anything is patched. */
+void ttp_library_calls_look(const struct dl_phdr_info *program);
+/* Patches what the executable calls of others, while there is one thread. */
 void ttp_library_calls_begin(void);
+/* What a module exports that begins there, before any of its code runs; whether any was patched. */
+bool ttp_library_calls_loaded(uintptr_t start);
 
 /* probe_plan.c: NULL: there is none that can be used. */
 const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_plan_name *name);

@@ -33,6 +33,7 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
         over = w.at;
     }
     stub->window = site->moved.bias + probe->window - TTP_PROBE_HEAD;
+    stub->data_below = (uint32_t)((uintptr_t)stub - (uintptr_t)data);
     stub->hook_at = is_host ? TTP_PROBE_BYTES - 1 : (uint8_t)(w.at - (uint8_t *)stub);
     if (!is_host)
         put_hook(&w,

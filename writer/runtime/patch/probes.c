@@ -232,6 +232,8 @@ static bool fill_area(struct probing *p, uintptr_t memory, size_t bytes)
                                   .bias = p->wish->info->dlpi_addr,
                                   .unwind_head = p->data->unwind_head};
     p->stubs = (struct ttp_probe_stub *)area.start;
+    p->data->module_start = p->wish->module->start;
+    p->data->module_bytes = p->wish->module->end - p->wish->module->start;
     ttp_probe_data_fill(p->data, area.start, bytes - TTP_AREA_DATA, p->wish->is_library);
     visit(p, make_stubs);
     visit(p, count_made);

@@ -1,0 +1,33 @@
+/* Names in the dynamic tables of a module that is loaded. */
+#ifndef TTP_RUNTIME_LIBRARY_NAMES_H
+#define TTP_RUNTIME_LIBRARY_NAMES_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ttp_library_tables {
+    const ElfW(Sym) * symbols;
+    uint32_t symbol_count;
+    const char *names;
+    uint64_t name_bytes;
+    struct {
+        const ElfW(Rela) * list;
+        uint64_t bytes;
+    } relocations[2];
+};
+
+/* Of functions that are not recorded where they are called, whoever does. */
+bool ttp_library_is_special(const char *name);
+/* False: it has none. */
+bool ttp_library_tables_find(const struct dl_phdr_info *info, struct ttp_library_tables *t);
+/* NULL: it has none. */
+const char *ttp_library_symbol_name(const struct ttp_library_tables *t, const ElfW(Sym) * symbol);
+/* What a relocation asks for. NULL: it asks for no function of others. */
+const char *ttp_library_asked(const struct ttp_library_tables *t, uint32_t table, uint64_t i);
+/* NULL: that symbol is no function which others may call. is_chosen_later: by the processor; the
+ * value is that of what chooses. */
+const char *ttp_library_exported(const struct ttp_library_tables *t, uint32_t i, uint64_t *value,
+                                 bool *is_chosen_later);
+
+#endif
