@@ -105,6 +105,7 @@ ttape_status ttp_time_static_directory(uint32_t event_count, int64_t *ticks, con
 #define TTP_STA_TICK            128u /* steps per tick, phase rule */
 #define TTP_STA_SCALE_MAX       1023u
 #define TTP_STA_STATE_INDEXES   97u
+#define TTP_STA_LOG_MEAN        4u  /* steps of the scale that a step of a mean is, log rule */
 #define TTP_STA_LOG_CLIP        24u /* residuals are clipped at 3/4 octave */
 #define TTP_STA_PHASE_CLIP      96u /* and phases at 3/4 tick */
 
@@ -112,6 +113,7 @@ ttape_status ttp_time_static_directory(uint32_t event_count, int64_t *ticks, con
 
 struct ttp_sta_successor { /* the last code that followed a node, and where it led */
     uint32_t code;
+    uint32_t at; /* an event of that code that followed the node */
     uint16_t node, from;
 };
 
@@ -146,8 +148,9 @@ bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *ti
 /* Picks the contexts by count; after this context[] and the per-context arrays are valid. */
 void ttp_sta_contexts_pick(struct ttp_sta_contexts *c);
 
-/* With the model's means known: fills info[]. */
-void ttp_sta_contexts_resolve(struct ttp_sta_contexts *c, uint32_t states, const uint16_t *mean);
+/* With the model's means known: fills info[]. A mean is given in steps of the rule's scale. */
+void ttp_sta_contexts_resolve(struct ttp_sta_contexts *c, uint32_t rule, uint32_t states,
+                              const uint16_t *mean);
 
 #define TTP_STA_INFO_SHIFT 10u /* a mean is at most TTP_STA_SCALE_MAX */
 #define TTP_STA_INFO_MEAN  TTP_STA_SCALE_MAX
@@ -215,6 +218,7 @@ static inline uint32_t ttp_sta_clamp(int32_t value, uint32_t most)
     return value < 0 ? 0 : (uint32_t)value > most ? most : (uint32_t)value;
 }
 
+/* `mean` as info[] has it. */
 static inline struct ttp_sta_state ttp_sta_state_step(struct ttp_sta_state s, uint32_t rule,
                                                       uint32_t mean, uint32_t scale)
 {
@@ -222,8 +226,8 @@ static inline struct ttp_sta_state ttp_sta_state_step(struct ttp_sta_state s, ui
         s.level = ttp_sta_clamp((int32_t)(s.level + mean) - (int32_t)scale, 2 * TTP_STA_PHASE_CLIP);
         return s;
     }
-    s.last = ttp_sta_clamp((int32_t)(scale + TTP_STA_LOG_CLIP) - (int32_t)(4 * mean),
-                           2 * TTP_STA_LOG_CLIP);
+    s.last =
+        ttp_sta_clamp((int32_t)(scale + TTP_STA_LOG_CLIP) - (int32_t)mean, 2 * TTP_STA_LOG_CLIP);
     s.level += (s.last << 5) - (s.level >> 3);
     return s;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define NO_CODE UINT32_MAX
+#define PIECE   2u /* events that are compared at once */
 
 /* Codes can be made to fall on one spot of the hash table, and a decoder would look for hours.
  * True ones stay below 2 probes an event. */
@@ -131,11 +132,9 @@ static __attribute__((noinline)) uint32_t step(struct ttp_sta_contexts *c, uint3
     return found;
 }
 
-bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *times, uint32_t order,
-                          uint16_t *node_of)
+static void start(struct ttp_sta_contexts *c, uint32_t order)
 {
     memset(c->hash, 0, sizeof(*c->hash) << c->hash_bits);
-    uint64_t most_probes = ((uint64_t)times->event_count + TTP_STA_NODES_MAX) * PROBES_PER_EVENT;
     c->order = order;
     c->probes = 0;
     c->exhausted = false;
@@ -145,25 +144,77 @@ bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *ti
     c->parent[0] = c->suffix[0] = 0;
     c->depth[0] = 0;
     c->successor[0].code = NO_CODE;
-    for (uint32_t s = 0; s < times->segment_count; s++) {
-        uint32_t from = 0; /* the history that the next code extends: at most `order` codes */
-        for (uint32_t i = times->segment_start[s]; i < times->segment_start[s + 1]; i++) {
-            uint32_t code = times->codes[i];
-            struct ttp_sta_successor *next = &c->successor[from];
-            if (__builtin_expect(next->code != code, 0)) {
-                uint32_t node = step(c, from, code);
-                if (c->probes > most_probes) {
-                    c->exhausted = true;
-                    return true;
-                }
-                next->code = code;
-                next->node = (uint16_t)node;
-                next->from = c->depth[node] > order ? c->suffix[node] : (uint16_t)node;
+}
+
+/* The history that the next code extends: at most `order` codes. */
+static inline uint16_t history_of(const struct ttp_sta_contexts *c, uint32_t node)
+{
+    return c->depth[node] > c->order ? c->suffix[node] : (uint16_t)node;
+}
+
+/* A node's children never change: what followed the same history with the same codes went through
+ * the same nodes. So the events from `i` on take theirs from those from `before` on, which have
+ * nodes already, as long as the codes agree. Returns how many, whole pieces only. */
+static inline uint32_t follow(struct ttp_sta_contexts *c, const uint32_t *codes, uint16_t *node_of,
+                              uint32_t before, uint32_t i, uint32_t end)
+{
+    uint32_t *count = c->count, first = i;
+    if (i - before < PIECE)
+        return 0;
+    for (; end - i >= PIECE; i += PIECE, before += PIECE) {
+        uint16_t node[PIECE];
+        if (memcmp(codes + before, codes + i, PIECE * sizeof *codes) != 0)
+            break;
+        memcpy(node, node_of + before, sizeof node);
+        memcpy(node_of + i, node, sizeof node);
+        for (uint32_t k = 0; k < PIECE; k++)
+            count[node[k]]++;
+    }
+    return i - first;
+}
+
+static void run_segment(struct ttp_sta_contexts *c, const uint32_t *codes, uint32_t begin,
+                        uint32_t end, uint64_t most_probes, uint16_t *node_of)
+{
+    uint32_t from = 0;
+    for (uint32_t i = begin; i < end; i++) {
+        struct ttp_sta_successor *next = &c->successor[from];
+        if (__builtin_expect(next->code != codes[i], 0)) {
+            uint32_t node = step(c, from, codes[i]);
+            if (c->probes > most_probes) {
+                c->exhausted = true;
+                return;
             }
-            node_of[i] = next->node;
-            c->count[next->node]++;
-            from = next->from;
+            next->code = codes[i];
+            next->node = (uint16_t)node;
+            next->from = history_of(c, node);
+            next->at = i;
+        } else if (next->at >= begin) { /* what another segment's end is followed by says nothing */
+            uint32_t length = follow(c, codes, node_of, next->at, i, end);
+            next->at = i;
+            if (length != 0) {
+                i += length - 1;
+                from = history_of(c, node_of[i]);
+                continue;
+            }
         }
+        next->at = i;
+        node_of[i] = next->node;
+        c->count[next->node]++;
+        from = next->from;
+    }
+}
+
+bool ttp_sta_contexts_run(struct ttp_sta_contexts *c, const struct ttp_times *times, uint32_t order,
+                          uint16_t *node_of)
+{
+    uint64_t most_probes = ((uint64_t)times->event_count + TTP_STA_NODES_MAX) * PROBES_PER_EVENT;
+    start(c, order);
+    for (uint32_t s = 0; s < times->segment_count; s++) {
+        run_segment(c, times->codes, times->segment_start[s], times->segment_start[s + 1],
+                    most_probes, node_of);
+        if (c->exhausted)
+            return true;
     }
     for (uint32_t node = c->node_count - 1; node > 0; node--)
         c->count[c->suffix[node]] += c->count[node];
@@ -231,11 +282,14 @@ void ttp_sta_contexts_pick(struct ttp_sta_contexts *c)
     }
 }
 
-void ttp_sta_contexts_resolve(struct ttp_sta_contexts *c, uint32_t states, const uint16_t *mean)
+void ttp_sta_contexts_resolve(struct ttp_sta_contexts *c, uint32_t rule, uint32_t states,
+                              const uint16_t *mean)
 {
+    const uint32_t unit = rule == TTP_STA_RULE_LOG ? TTP_STA_LOG_MEAN : 1;
     for (uint32_t node = 0; node < c->node_count; node++) {
         uint32_t x =
             c->context[node]; /* no event asks for a node whose context nothing was left for */
-        c->info[node] = x >= c->context_count ? 0 : (x * states) << TTP_STA_INFO_SHIFT | mean[x];
+        c->info[node] =
+            x >= c->context_count ? 0 : (x * states) << TTP_STA_INFO_SHIFT | unit * mean[x];
     }
 }

@@ -17,9 +17,15 @@
 #define SYMBOL_ROOM 256u /* symbols, rounded up for cheap indexing */
 #define UNCHECKED   64u  /* events that make an unchecked run worth its start */
 
-struct entry { /* all that a lane needs to know of a symbol: one load. Both tables stay near: 6 KiB
-                  each */
-    uint16_t frequency, start, scale, unused;
+struct entry { /* of a table's symbol, one load; slots and entries stay near: 5 KiB a table */
+    uint16_t frequency, start;
+};
+
+/* What the log rule makes of an event, so that a lane need not decide anything: what is decided
+ * here and there goes either way, and a wrong guess costs more than the whole step. */
+struct log_steps {
+    uint16_t residual[2 * TTP_STA_SCALE_MAX + 1]; /* 32 times the clipped one, by scale - mean */
+    uint8_t shift[TTP_STA_STATE_INDEXES];         /* of a state's entry in a row of 8 */
 };
 
 struct decoder {
@@ -30,6 +36,7 @@ struct decoder {
     uint8_t (*slots)[TTP_STA_PROB_ONE]; /* per table: which symbol a number below 4096 falls to */
     struct entry (*entry)[SYMBOL_ROOM]; /* per table and symbol */
     uint16_t *node;
+    struct log_steps *log_steps;
     uint8_t (*symbol)[BLOCK], *memory;
     const uint8_t *data;
     size_t size_bytes;
@@ -74,6 +81,7 @@ static size_t carve(struct decoder *d, uint32_t event_count, uint8_t *memory)
     d->coder = ttp_carve(&from, 1, sizeof *d->coder);
     d->slots = ttp_carve(&from, TTP_STA_TABLES_MAX, sizeof *d->slots);
     d->entry = ttp_carve(&from, TTP_STA_TABLES_MAX, sizeof *d->entry);
+    d->log_steps = ttp_carve(&from, 1, sizeof *d->log_steps);
     d->model.level = ttp_carve(&from, TTP_STA_TABLES_MAX, sizeof *d->model.level);
     d->model.mean = ttp_carve(&from, contexts, sizeof *d->model.mean);
     d->model.map = ttp_carve(&from, contexts, TTP_STA_STATES_MAX);
@@ -177,6 +185,17 @@ ttape_status ttp_time_static_directory(uint32_t event_count, int64_t *ticks, con
 
 /* ---- model ---- */
 
+static void fill_log_steps(struct decoder *d)
+{
+    struct log_steps *steps = d->log_steps;
+    for (int32_t i = 0; i <= (int32_t)(2 * TTP_STA_SCALE_MAX); i++) {
+        int32_t residual = i - (int32_t)TTP_STA_SCALE_MAX + (int32_t)TTP_STA_LOG_CLIP;
+        steps->residual[i] = (uint16_t)(ttp_sta_clamp(residual, 2 * TTP_STA_LOG_CLIP) << 5);
+    }
+    for (uint32_t i = 0; i < TTP_STA_STATE_INDEXES; i++)
+        steps->shift[i] = (uint8_t)(8 * d->model.state_of[i]);
+}
+
 static ttape_status read_model(struct decoder *d, const struct ttp_reader_cursor *bytes)
 {
     size_t offset = (size_t)(bytes->start - d->data);
@@ -193,7 +212,8 @@ static ttape_status read_model(struct decoder *d, const struct ttp_reader_cursor
         return fail_at(d, "T-STA-30", offset, "a number of the model is out of range");
     if (ttp_decoder_cut(&coder) || coder.at != coder.end)
         return fail_at(d, "T-STA-31", offset, "the model's size is wrong");
-    ttp_sta_contexts_resolve(&d->contexts, d->model.states, d->model.mean);
+    ttp_sta_contexts_resolve(&d->contexts, d->model.rule, d->model.states, d->model.mean);
+    fill_log_steps(d);
     for (uint32_t t = 0; t < d->model.table_count; t++) {
         uint16_t frequency[TTP_STA_SYMBOLS];
         uint32_t start = 0;
@@ -201,7 +221,7 @@ static ttape_status read_model(struct decoder *d, const struct ttp_reader_cursor
             return fail_at(d, "T-STA-32", offset, "a wide difference where none is announced");
         ttp_sta_frequencies(d->model.level[t], frequency);
         for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++) {
-            d->entry[t][s] = (struct entry){frequency[s], (uint16_t)start, d->model.scale[s], 0};
+            d->entry[t][s] = (struct entry){frequency[s], (uint16_t)start};
             memset(d->slots[t] + start, (int)s, frequency[s]);
             start += frequency[s];
         }
@@ -210,6 +230,12 @@ static ttape_status read_model(struct decoder *d, const struct ttp_reader_cursor
 }
 
 /* ---- symbols ---- */
+
+/* T-STA-51: the state of the coder behind a symbol, before it takes a word. */
+static inline uint32_t coder_next(struct entry e, uint32_t x)
+{
+    return e.frequency * (x >> TTP_STA_PROB_BITS) + (x & (TTP_STA_PROB_ONE - 1)) - e.start;
+}
 
 /* The next `count` events of so many lanes. Unchecked, no lane may have fewer words than that;
  * checked, words past the end are zeros, and a lane's `at` tells. */
@@ -238,10 +264,10 @@ static inline __attribute__((always_inline)) void run(const struct decoder *d, s
             uint32_t t = map[(info >> TTP_STA_INFO_SHIFT) + s];
             uint32_t low = x[l] & (TTP_STA_PROB_ONE - 1);
             uint32_t symbol = slots[t * TTP_STA_PROB_ONE + low];
-            struct entry e = entries[t * SYMBOL_ROOM + symbol];
-            uint32_t next = e.frequency * (x[l] >> TTP_STA_PROB_BITS) + low - e.start;
+            uint32_t next = coder_next(entries[t * SYMBOL_ROOM + symbol], x[l]);
             out[i + l * BLOCK] = (uint8_t)symbol;
-            state[l] = ttp_sta_state_step(state[l], rule, info & TTP_STA_INFO_MEAN, e.scale);
+            state[l] = ttp_sta_state_step(state[l], rule, info & TTP_STA_INFO_MEAN,
+                                          d->model.scale[symbol]);
             uint32_t word = 0, need = next < TTP_STA_RANS_LOW;
             bool there = !checked || lane[l].end - at[l] >= 2;
             if (there)
@@ -262,6 +288,67 @@ static inline __attribute__((always_inline)) void run(const struct decoder *d, s
     }
 }
 
+/* The same, unchecked, of all lanes under the log rule: nearly all that is ever decoded. The context
+ * has a row of 8 tables: one load, which waits for nothing. There is no branch to guess. */
+static inline __attribute__((always_inline)) void
+run_log(const struct decoder *d, struct lane *lane, uint32_t count, const uint32_t mix)
+{
+    const uint32_t *restrict info_of = d->contexts.info;
+    const uint8_t *restrict map = d->model.map, *restrict slots = d->slots[0];
+    const uint8_t *restrict shift_of = d->log_steps->shift;
+    const uint16_t *restrict residual_of = d->log_steps->residual + TTP_STA_SCALE_MAX;
+    const uint16_t *restrict scale = d->model.scale, *restrict node = lane[0].node;
+    const struct entry *restrict entries = d->entry[0];
+    uint8_t *restrict out = lane[0].symbol;
+    const uint8_t *at[LANES];
+    uint32_t level[LANES], residual[LANES], shift[LANES], x[LANES];
+    for (uint32_t l = 0; l < LANES; l++) {
+        level[l] = lane[l].state.level;
+        residual[l] = lane[l].state.last << 5;
+        shift[l] = shift_of[ttp_sta_state_index(lane[l].state, TTP_STA_RULE_LOG, mix)];
+        at[l] = lane[l].at;
+        x[l] = lane[l].x;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        for (uint32_t l = 0; l < LANES; l++) {
+            uint32_t info = info_of[node[i + l * BLOCK]];
+            uint64_t row = ttp_load64(map + (info >> TTP_STA_INFO_SHIFT));
+            uint64_t t = row >> shift[l] & (TTP_STA_TABLES_MAX - 1);
+            uint64_t symbol = slots[t * TTP_STA_PROB_ONE + (x[l] & (TTP_STA_PROB_ONE - 1))];
+            uint32_t next = coder_next(entries[t * SYMBOL_ROOM + symbol], x[l]);
+            out[i + l * BLOCK] = (uint8_t)symbol;
+            uint32_t r = residual_of[(int32_t)(scale[symbol] - (info & TTP_STA_INFO_MEAN))];
+            residual[l] = r;
+            level[l] += r - (level[l] >> 3);
+            shift[l] = shift_of[((4 - mix) * level[l] + mix * 8 * r) >> 9];
+            /* All ones if a word is needed: next is below 2^31. */
+            uint64_t needs = 0 - (uint64_t)((next - TTP_STA_RANS_LOW) >> 31);
+            uint32_t refilled = next << 16 | ttp_load16(at[l]);
+            x[l] = next ^ ((next ^ refilled) & (uint32_t)needs);
+            at[l] -= 2 * (int64_t)needs;
+        }
+    for (uint32_t l = 0; l < LANES; l++) {
+        lane[l].state = (struct ttp_sta_state){level[l], residual[l] >> 5};
+        lane[l].at = at[l];
+        lane[l].node += count;
+        lane[l].symbol += count;
+        lane[l].left -= count;
+        lane[l].x = x[l];
+    }
+}
+
+/* By mix, so that it is a constant. False: a mix that no encoder of ours chooses. */
+static bool run_all_log(const struct decoder *d, struct lane *lane, uint32_t count)
+{
+    if (d->model.mix == 0)
+        run_log(d, lane, count, 0);
+    else if (d->model.mix == 1)
+        run_log(d, lane, count, 1);
+    else if (d->model.mix == 2)
+        run_log(d, lane, count, 2);
+    return d->model.mix <= 2;
+}
+
 static uint32_t run_length(const struct lane *lane, uint32_t lanes)
 {
     size_t most = SIZE_MAX;
@@ -277,7 +364,8 @@ static inline __attribute__((always_inline)) void
 run_lanes(const struct decoder *d, struct lane *lane, const uint32_t lanes, const uint32_t rule)
 {
     for (uint32_t count; (count = run_length(lane, lanes)) >= UNCHECKED;)
-        run(d, lane, lanes, count, rule, false);
+        if (lanes != LANES || rule != TTP_STA_RULE_LOG || !run_all_log(d, lane, count))
+            run(d, lane, lanes, count, rule, false);
 }
 
 static void run_all(const struct decoder *d, struct lane *lane, uint32_t lanes, const uint32_t rule)

@@ -152,7 +152,7 @@ static void find_means(struct encoder *e)
         uint64_t most = TTP_STA_SCALE_MAX / (e->model.rule == TTP_STA_RULE_LOG ? 4 : 1);
         e->model.mean[x] = (uint16_t)(mean < most ? mean : most);
     }
-    ttp_sta_contexts_resolve(&e->contexts, e->model.states, e->model.mean);
+    ttp_sta_contexts_resolve(&e->contexts, e->model.rule, e->model.states, e->model.mean);
 }
 
 /* ---- rule and mix, from a sample of blocks ---- */

@@ -2,6 +2,7 @@
  *
  *   decode_all FILE [JOBS]
  *
+ * It never goes back, so it has the reader keep one partition: memory is used again, not asked for.
  * Prints the number of events and a sum over all of them, so that none can be left out. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,6 +49,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: decode_all FILE [JOBS]\n");
         return 2;
     }
+    options.cache_bytes = 1;
     options.jobs = argc == 3 ? (uint32_t)strtoul(argv[2], NULL, 10) : 1;
     if (ttape_source_file_open(&source, argv[1], &err) != TTAPE_OK)
         return fail(argv[1], &err);
