@@ -288,7 +288,7 @@ static inline __attribute__((always_inline)) void run(const struct decoder *d, s
     }
 }
 
-/* The same, unchecked, of all lanes under the log rule: nearly all that is ever decoded. The context
+/* The same, unchecked, of all lanes under the log rule: nearly all that is ever decoded. A context
  * has a row of 8 tables: one load, which waits for nothing. There is no branch to guess. */
 static inline __attribute__((always_inline)) void
 run_log(const struct decoder *d, struct lane *lane, uint32_t count, const uint32_t mix)

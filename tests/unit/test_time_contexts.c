@@ -118,7 +118,7 @@ START_TEST(nodes_of_repeated_codes)
 }
 END_TEST
 
-/* Nodes are used up in the middle of it all: what is repeated has nodes from before and from after. */
+/* Nodes are used up on the way: what is repeated has nodes from before and from after. */
 START_TEST(full_trie)
 {
     static struct made m;
