@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ABI gate: functions declared TTAPE_API == names in the version script == dynamic symbols, for the
-library and for the runtime (whose names begin with ttape_rt_; what else it exports are other
-libraries' names, in its version script and in the file alike).
+library and for the runtime (whose names begin with ttape_rt_ or ttape_context; what else it exports
+are other libraries' names, in its version script and in the file alike).
 
 `test_abi.py --write-map` writes the library's version script anew from the headers."""
 import re
@@ -12,7 +12,7 @@ import tidy
 
 MAP = tidy.ROOT / "libtrace" / "libtracetape.map"
 RUNTIME_MAP = tidy.ROOT / "writer" / "runtime" / "libtracetape-rt.map"
-RUNTIME_PREFIX = "ttape_rt_"
+RUNTIME_PREFIX = ("ttape_rt_", "ttape_context")
 HEAD = """/* What libtracetape exports. After adding a public function (the linker says 'undefined
  * reference' until then): `tests/tidy/test_abi.py --write-map` takes the names from the headers. */
 """

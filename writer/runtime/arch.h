@@ -61,6 +61,21 @@ static inline bool ttp_swap_word_here(uint32_t *where, uint32_t expected, uint32
     return seen == expected;
 }
 
+/* Counts a frame, then writes it, as handlers may push one meanwhile. Where in the code it is
+ * counted and not yet written is listed: from the first instruction of two to behind the second. */
+#define TTP_PUSH_FRAME(top, next, sp_, function_, call_site_)                                      \
+    __asm__ volatile("movq %4, %0\n"                                                               \
+                     "661:\tmovq %5, %1\n\t"                                                       \
+                     "movq %6, %2\n"                                                               \
+                     "662:\tmovq %7, %3\n\t"                                                       \
+                     ".pushsection ttp_pushes, \"a\"\n\t"                                          \
+                     ".long 661b - ., 662b - .\n\t"                                                \
+                     ".popsection"                                                                 \
+                     : "=m"(top), "=m"((next)->sp), "=m"((next)->function),                        \
+                       "=m"((next)->call_site)                                                     \
+                     : "r"(next), "r"(sp_), "r"(function_), "r"(call_site_)                        \
+                     : "memory")
+
 /* Returns the result or a negative errno; touches neither errno nor the stack's red zone. */
 static inline long ttp_syscall(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -49,12 +49,8 @@ static inline bool ttp_fits_exit(const struct ttp_runtime_frame *top, uintptr_t 
 static inline void ttp_push(struct ttp_runtime_frame *top, uintptr_t function, uintptr_t call_site,
                             uintptr_t sp)
 {
-    ttp_thread.top = top + 1;
-    TTP_SIGNAL_FENCE();
-    top[1].sp = sp;
-    top[1].function = function;
-    top[1].call_site = call_site;
-    TTP_SIGNAL_FENCE();
+    struct ttp_runtime_frame *next = top + 1;
+    TTP_PUSH_FRAME(ttp_thread.top, next, sp, function, call_site);
 }
 
 static inline void ttp_pop(struct ttp_runtime_frame *top)

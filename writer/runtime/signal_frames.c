@@ -20,6 +20,7 @@ enum frame_word {
     WORD_STACK = 3,
     WORD_STACK_FLAGS = 4,
     WORD_STACK_SIZE = 5,
+    WORD_PLACE = 22,
     WORD_SEGMENTS = 24,
     WORD_MASK = 38,
     WORD_INFO = 39, /* signal and error */
@@ -72,6 +73,8 @@ const uint64_t *ttp_signal_next(uintptr_t from, uintptr_t end)
     }
     return NULL;
 }
+
+uintptr_t ttp_signal_place(const uint64_t *frame) { return frame[WORD_PLACE]; }
 
 /* The return address is somewhere above sp, for the handler was called with it; copies of it may
  * lie before, but not with a context behind them. */

@@ -123,6 +123,8 @@ uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, 
 /* In such a place: whether that signal was a fault of the program's of which the handler is told
  * where it was. */
 bool ttp_signal_fault(uintptr_t location, uintptr_t handler, uint32_t number, uint64_t *address);
+/* Where the code was that the handler interrupted, by its mark's call site. */
+uintptr_t ttp_signal_place(const uint64_t *frame);
 /* The next frame that the kernel made for a handler, from its return address on, or NULL. */
 const uint64_t *ttp_signal_next(uintptr_t from, uintptr_t end);
 
@@ -256,6 +258,10 @@ void ttp_modules_visit(int (*see)(struct dl_phdr_info *, size_t, void *), void *
 /* False for an object without anything mapped. */
 bool ttp_module_look(const struct dl_phdr_info *info, struct ttp_module_seen *module);
 void ttp_libc_find(void);
+
+/* context/: in our constructor; of the thread that ends */
+void ttp_context_begin(char **environment);
+void ttp_context_end(void);
 
 /* maps.c */
 bool ttp_mapping_find(uintptr_t address, uintptr_t *low, uintptr_t *high, uintptr_t *before);

@@ -175,6 +175,7 @@ struct ttp_thread_state {
     struct ttp_walk_cache *walk_cache;    /* patch/call_paths.c */
     struct ttp_call_texts *call_texts;    /* patch/call_texts.c */
     struct ttp_stack_sample stack_sample; /* patch/calls.c */
+    struct ttp_context_cache *context;    /* context/context_value.c */
 };
 
 /* What each hook reads and writes of a thread lies in two lines of the cache: one of the

@@ -460,6 +460,7 @@ void ttp_thread_end(void)
     struct ttp_stacks *stacks = ttp_thread.stacks;
     ttp_walk_cache_end();
     ttp_call_texts_end();
+    ttp_context_end();
     ttp_thread.page = &ttp_page_no_state;
     ttp_thread.top = NULL;
     TTP_SIGNAL_FENCE();
