@@ -230,22 +230,29 @@ static bool take_row(Dwarf_Line *row, const char **file, uint32_t *line)
     return *file != NULL;
 }
 
-bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool entry,
-                         const char **file, uint32_t *line)
+bool tool_elf_lines_rows(struct tool_elf_lines *lines, uint64_t address,
+                         struct Dwarf_Lines_s **rows, size_t *count)
 {
     struct unit_range *range = find_range(lines, address);
     Dwarf_Die die;
-    Dwarf_Lines *rows;
-    size_t count, first, last;
     if (range != NULL && !range->counted && lines->lines_kept > LINES_KEPT)
         drop_kept(lines);
     if (range == NULL || lines->dwarf == NULL ||
         (dwarf_offdie(lines->dwarf, range->die, &die) == NULL && failed()) ||
-        (dwarf_getsrclines(&die, &rows, &count) != 0 && failed()))
+        (dwarf_getsrclines(&die, rows, count) != 0 && failed()))
         return false;
-    lines->lines_kept += range->counted ? 0 : count;
+    lines->lines_kept += range->counted ? 0 : *count;
     range->counted = true;
-    if (!find_rows(rows, count, address, &first, &last))
+    return true;
+}
+
+bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool entry,
+                         const char **file, uint32_t *line)
+{
+    Dwarf_Lines *rows;
+    size_t count, first, last;
+    if (!tool_elf_lines_rows(lines, address, &rows, &count) ||
+        !find_rows(rows, count, address, &first, &last))
         return false;
     for (size_t i = 0; i <= last - first; i++)
         if (take_row(dwarf_onesrcline(rows, entry ? first + i : last - i), file, line))

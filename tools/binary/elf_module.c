@@ -93,11 +93,14 @@ const char *tool_elf_module_open(struct tool_elf_module *module, const struct to
         tool_elf_table_add_stubs(&module->table, &module->main_file);
     }
     tool_elf_table_settle(&module->table);
+    if (module->lines != NULL)
+        module->functions = tool_elf_functions_open(module->lines);
     return found ? NULL : "it is stripped: it has no symbols";
 }
 
 void tool_elf_module_close(struct tool_elf_module *module)
 {
+    tool_elf_functions_close(module->functions);
     tool_elf_lines_close(module->lines);
     tool_elf_table_close(&module->table);
     tool_elf_file_close(&module->embedded);

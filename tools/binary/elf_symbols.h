@@ -1,12 +1,12 @@
 /* Symbols and lines of one ELF file, with whatever separate debug file belongs to it: the inside
  * of the symbol helper.
  *
- *   elf_files.c    finds and opens files; separate ones must match
- *   elf_tables.c   symbol tables -> one sorted table
- *   elf_lines.c    DWARF line tables
- *   elf_inlined.c  inlined functions, of DWARF
- *   elf_plt.c      linker stubs, by what they jump to; the main of a stripped program
- *   elf_module.c   all of it for one module
+ *   elf_files.c      finds and opens files; separate ones must match
+ *   elf_tables.c     symbol tables -> one sorted table
+ *   elf_lines.c      DWARF line tables
+ *   elf_functions.c  functions of DWARF, with copies of inlined ones
+ *   elf_plt.c        linker stubs, by what they jump to; the main of a stripped program
+ *   elf_module.c     all of it for one module
  *
  * These files are the door to elfutils. They run on bytes that may be forged, in code that
  * is not ours: only ever in the helper process (symbols_helper.c), whose death costs names and
@@ -21,6 +21,7 @@
 #include "tools/binary/elf_head.h"
 
 struct Elf;
+struct Dwarf_Lines_s;
 
 #define TOOL_ELF_PATH_MAX 4096u
 
@@ -106,6 +107,11 @@ bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool en
                          const char **file, uint32_t *line);
 void tool_elf_lines_close(struct tool_elf_lines *lines);
 struct Dwarf *tool_elf_lines_dwarf(struct tool_elf_lines *lines);
+/* The rows of the unit that has the address. They live until the next call of any of these. */
+bool tool_elf_lines_rows(struct tool_elf_lines *lines, uint64_t address,
+                         struct Dwarf_Lines_s **rows, size_t *count);
+/* The unit that has the address, by its place in the debug information. */
+bool tool_elf_lines_unit(struct tool_elf_lines *lines, uint64_t address, uint64_t *offset);
 
 /* A copy of an inlined function's code: a range of addresses as the line tables have them. The line
  * is that of the call. */
@@ -118,11 +124,23 @@ struct tool_elf_inlined {
 /* Lists all of a file; `take` returns false to end it. */
 typedef bool (*tool_elf_take_inlined)(void *context, const struct tool_elf_inlined *inlined);
 void tool_elf_inlined_list(struct tool_elf_lines *lines, tool_elf_take_inlined take, void *context);
+
+/* Functions by their code. Closed before the lines. */
+struct tool_elf_functions;
+struct tool_elf_functions *tool_elf_functions_open(struct tool_elf_lines *lines);
+void tool_elf_functions_close(struct tool_elf_functions *functions);
 /* The outermost copy that is entered at an address. False: there is none. */
-bool tool_elf_inlined_at(struct tool_elf_lines *lines, uint64_t address,
+bool tool_elf_inlined_at(struct tool_elf_functions *functions, uint64_t address,
                          struct tool_elf_inlined *inlined);
-/* The unit that has the address, by its place in the debug information. */
-bool tool_elf_lines_unit(struct tool_elf_lines *lines, uint64_t address, uint64_t *offset);
+/* The lines that a function was written in. `file` lives until close. */
+struct tool_elf_section {
+    const char *file;
+    uint32_t first, last;
+};
+/* Of the function whose code has the address, or of the outermost copy that is entered there.
+ * False: it is not known. */
+bool tool_elf_section_at(struct tool_elf_functions *functions, uint64_t address, bool is_copy,
+                         struct tool_elf_section *section);
 
 /* Everything about one module. */
 struct tool_elf_module {
@@ -130,8 +148,9 @@ struct tool_elf_module {
     const struct tool_elf_head *head; /* of the file that addresses are meant for */
     struct tool_elf_table table;
     struct tool_elf_lines *lines;
-    uint64_t lines_move; /* ELF address minus this: address in the line tables */
-    bool is_stripped;    /* it has at most the symbols that others link to */
+    struct tool_elf_functions *functions; /* NULL: without lines */
+    uint64_t lines_move;                  /* ELF address minus this: address in the line tables */
+    bool is_stripped;                     /* it has at most the symbols that others link to */
     bool are_names_of_debug, are_lines_of_debug;
     struct tool_elf_missing missing;
 };

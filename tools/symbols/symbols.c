@@ -423,6 +423,7 @@ static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
     *found = (struct tool_symbol){.name = {symbols->name, wire.name_bytes},
                                   .file = {symbols->file, wire.file_bytes},
                                   .line = wire.line,
+                                  .last_line = wire.last_line,
                                   .start = wire.start};
     return take_texts(symbols, wire.name_bytes, wire.file_bytes, deadline_ms);
 }
@@ -437,7 +438,8 @@ static bool send_batch(struct tool_symbols *symbols, struct tool_symbols_module 
                                         .count = (uint32_t)count,
                                         .size_bytes = (uint32_t)(count * sizeof(wire[0]))};
     for (size_t i = 0; i < count; i++)
-        wire[i] = (struct tool_wire_query){queries[i].elf_address, queries[i].entry};
+        wire[i] =
+            (struct tool_wire_query){queries[i].elf_address, queries[i].entry, queries[i].section};
     bool open = symbols->helper.pid != 0 && module->generation == symbols->generation;
     if (open && !send_request(symbols, &request, deadline_ms)) { /* it died in the meantime */
         tool_child_end(&symbols->helper, true);

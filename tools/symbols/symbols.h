@@ -100,10 +100,10 @@ void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbo
 #define TOOL_SYMBOLS_COPY 1u
 
 /* One address. `entry`: it is a function's entry, so its line is that of the function's
- * beginning. */
+ * beginning. `section`: the lines that its function was written in, instead of its own. */
 struct tool_symbols_query {
     uint64_t elf_address;
-    bool entry;
+    bool entry, section;
 };
 
 /* Strings are borrowed until the next call. */
@@ -112,8 +112,8 @@ struct tool_symbol {
                         * is TOOL_SYMBOLS_COPY above where a copy of an inlined function is entered,
                         * "name [inlined]" */
     ttape_string file; /* "": no line is known */
-    uint32_t line;
-    uint64_t start; /* ELF address where the symbol starts */
+    uint32_t line, last_line; /* last: of a section */
+    uint64_t start;           /* ELF address where the symbol starts */
 };
 
 /* Looks up one address; false: nothing is known of it, or the module is not READY (any more). */

@@ -145,7 +145,7 @@ static bool find_inlined(const struct tool_elf_module *module, const struct tool
 {
     struct tool_elf_inlined inlined;
     if (query->entry == 0 || module->lines == NULL ||
-        !tool_elf_inlined_at(module->lines,
+        !tool_elf_inlined_at(module->functions,
                              query->elf_address - TOOL_SYMBOLS_COPY - module->lines_move, &inlined))
         return false;
     *symbol = (struct tool_elf_symbol){
@@ -153,6 +153,35 @@ static bool find_inlined(const struct tool_elf_module *module, const struct tool
     *file = inlined.file;
     *line = inlined.line;
     return true;
+}
+
+/* The lines that a function was written in; of what is entered at no symbol's start, those of the
+ * copy's. */
+static bool find_section(const struct tool_elf_module *module, const struct tool_wire_query *query,
+                         const struct tool_elf_symbol *symbol, struct tool_elf_section *section)
+{
+    uint64_t address = query->elf_address - module->lines_move;
+    bool is_start = symbol != NULL && symbol->start == query->elf_address;
+    return (!is_start &&
+            tool_elf_section_at(module->functions, address - TOOL_SYMBOLS_COPY, true, section)) ||
+           tool_elf_section_at(module->functions, address, false, section);
+}
+
+static void answer_section(struct helping *help, const struct tool_elf_module *module,
+                           const struct tool_wire_query *query,
+                           const struct tool_elf_symbol *symbol)
+{
+    struct tool_wire_found found;
+    struct tool_elf_section section = {0};
+    memset(&found, 0, sizeof(found));
+    if (module->functions != NULL && find_section(module, query, symbol, &section)) {
+        size_t size_bytes = strnlen(section.file, TOOL_WIRE_FILE_MAX + 1);
+        found.file_bytes = size_bytes <= TOOL_WIRE_FILE_MAX ? (uint32_t)size_bytes : 0;
+        found.line = section.first;
+        found.last_line = section.last;
+    }
+    answer(help, &found, sizeof(found));
+    answer(help, section.file, found.file_bytes);
 }
 
 static void find_one(struct helping *help, const struct tool_elf_module *module,
@@ -165,6 +194,10 @@ static void find_one(struct helping *help, const struct tool_elf_module *module,
     memset(&found, 0, sizeof(found));
     const struct tool_elf_symbol *symbol = tool_elf_table_find(&module->table, query->elf_address);
     uint64_t address = query->elf_address;
+    if (query->section != 0) {
+        answer_section(help, module, query, symbol);
+        return;
+    }
     bool is_copy = (symbol == NULL || symbol->start != address) &&
                    find_inlined(module, query, &copy, &file, &found.line);
     if (is_copy) {

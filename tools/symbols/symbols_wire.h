@@ -28,7 +28,7 @@ struct tool_wire_request {
 
 struct tool_wire_query {
     uint64_t elf_address;
-    uint64_t entry;
+    uint32_t entry, section;
 };
 
 /* Answer to OPEN. */
@@ -43,7 +43,7 @@ struct tool_wire_opened {
 
 /* Answer to each query of FIND; name and file follow. */
 struct tool_wire_found {
-    uint32_t name_bytes, file_bytes, line, reserved;
+    uint32_t name_bytes, file_bytes, line, last_line;
     uint64_t start;
 };
 

@@ -129,6 +129,19 @@ static void put_shorts(struct printing *print, const struct tool_shorts *shorts)
     tool_json_end(json, '}');
 }
 
+static void put_source(struct printing *print, const struct tool_item *item)
+{
+    const struct tool_tree_source *source = tool_tree_source(print->view, item);
+    struct tool_json *json = &print->json;
+    if (source == NULL)
+        return;
+    tool_json_begin(json, "source", '{');
+    tool_json_text(json, "file", source->file);
+    tool_json_number_if(json, "first_line", source->first > 0, source->first);
+    tool_json_number_if(json, "last_line", source->last > 0, source->last);
+    tool_json_end(json, '}');
+}
+
 static void put_item(struct printing *print, const struct tool_item *item, uint32_t level,
                      uint64_t times)
 {
@@ -141,6 +154,7 @@ static void put_item(struct printing *print, const struct tool_item *item, uint3
     if (item->kind != TOOL_ITEM_SEQUENCE)
         tool_json_string(json, "node", (ttape_string){name, tool_put_node(name, &node->id)});
     put_name(print, item);
+    put_source(print, item);
     if (item->kind == TOOL_ITEM_NODE && node->id.kind == TTAPE_NODE_FRAME) {
         tool_json_number(json, "calls", item->count * times);
         tool_json_number(json, "stack", node->stack);

@@ -85,6 +85,27 @@ static size_t put_end(const struct tool_tree *view, char *at, size_t size_bytes,
     return put_text(at, size_bytes, text);
 }
 
+/* " (program.c:12-40)" */
+static size_t put_source(const struct tool_tree *view, char *at, size_t size_bytes,
+                         const struct tool_item *item)
+{
+    const struct tool_tree_source *source = tool_tree_source(view, item);
+    char name[256 * TOOL_ESCAPE_MAX], lines[32] = "";
+    if (source == NULL)
+        return 0;
+    const char *slash = strrchr(source->file, '/'),
+               *base = slash != NULL ? slash + 1 : source->file;
+    size_t size = put_text(at, size_bytes, " (");
+    name[tool_escape(name, TOOL_ESCAPE_TERMINAL, base, strnlen(base, 255))] = '\0';
+    size += put_text(at + size, size_bytes - size, name);
+    if (source->last > source->first)
+        snprintf(lines, sizeof(lines), ":%" PRIu32 "-%" PRIu32, source->first, source->last);
+    else if (source->first > 0)
+        snprintf(lines, sizeof(lines), ":%" PRIu32, source->first);
+    size += put_text(at + size, size_bytes - size, lines);
+    return size + put_text(at + size, size_bytes - size, ")");
+}
+
 static size_t put_frame(struct printing *print, char *at, size_t size_bytes,
                         const struct tool_item *item)
 {
@@ -96,6 +117,7 @@ static size_t put_frame(struct printing *print, char *at, size_t size_bytes,
         size = put_text(at, size_bytes, number);
     } else {
         size = put_text(at, size_bytes, tool_site_name(&print->view->names, node->site));
+        size += put_source(print->view, at + size, size_bytes - size, item);
     }
     if (item->count > 1) {
         snprintf(number, sizeof(number), " x %" PRIu64, item->count);

@@ -2,7 +2,8 @@
  *
  *   verb_tree.c -> tree_open.c (what --open names) -> tree_build.c (walks, filters) -> items
  *                            -> tree_mostly.c (what is in brackets)
- *               -> tree_fold.c (repeated siblings once) -> tree_print.c, tree_json.c */
+ *               -> tree_fold.c (repeated siblings once) -> tree_source.c (where functions are
+ *                  written) -> tree_print.c, tree_json.c */
 #ifndef TOOL_TREE_VIEW_H
 #define TOOL_TREE_VIEW_H
 
@@ -65,6 +66,12 @@ struct tool_tree_mostly {
     uint64_t row_count; /* work so far */
 };
 
+/* The lines that a function was written in. */
+struct tool_tree_source {
+    char *file;           /* NULL: not known */
+    uint32_t first, last; /* 0: not known */
+};
+
 struct tool_tree {
     const struct tool_input *input;
     ttape_reader *reader;
@@ -74,6 +81,7 @@ struct tool_tree {
     uint32_t depth; /* levels below an item that is shown */
     int64_t min_ns;
     bool full, fold, has_times, has_starters;
+    struct tool_tree_source *sources; /* by site; NULL: they were not asked for */
     bool shows_partitions; /* brackets say which partitions they are, not what is in them */
     struct tool_tree_mostly mostly;
     struct tool_item *items; /* the topmost ones */
@@ -141,6 +149,16 @@ size_t tool_put_node(char *at, const ttape_node_id *id);
 void tool_tree_find_starters(struct tool_tree *view, bool decodes_anyway);
 /* The id of the thread that started a stream's. False: it is not known. Decodes its beginning. */
 bool tool_tree_starter(const struct tool_tree *view, uint32_t stream, uint64_t *tid);
+
+/* ---- tree_source.c ---- */
+
+/* Reads the source sections of the functions that are shown from their modules' debug information;
+ * where that is not there, the trace tells their first lines. */
+void tool_tree_find_sources(struct tool_tree *view);
+/* Of an item: NULL, where nothing is known, or nobody asked. */
+const struct tool_tree_source *tool_tree_source(const struct tool_tree *view,
+                                                const struct tool_item *item);
+void tool_tree_sources_close(struct tool_tree *view);
 
 /* ---- tree_print.c, tree_json.c ---- */
 

@@ -26,7 +26,7 @@ struct options {
     struct tool_choice choice;
     uint32_t jobs;
     enum tool_name_style names;
-    bool full, partitions, fold, json, no_pager;
+    bool full, partitions, source, fold, json, no_pager;
     uint64_t memory_bytes;
 };
 
@@ -48,6 +48,8 @@ static const struct tool_option table[] = {
      TOOL_AT(full)},
     {"partitions", 0, NULL, "as a large trace is shown, with its partitions in brackets", NULL,
      TOOL_AT(partitions)},
+    {"source", 0, NULL, "where each function is written: file, first and last line", NULL,
+     TOOL_AT(source)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
      TOOL_AT(jobs)},
@@ -68,6 +70,7 @@ static const struct tool_command command = {
                 "  tracetape tree run.ttape --open s0e5603 --fold\n"
                 "  tracetape tree run.ttape --find parse_line\n"
                 "  tracetape tree run.ttape --open +1.25s --depth 1\n"
+                "  tracetape tree run.ttape --source\n"
                 "  tracetape tree run.ttape --open 'main/run[2]' --min-time 10us\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
@@ -150,6 +153,8 @@ static int show(const struct options *options, struct tool_tree *view)
         build_streams(options, view);
     status = status != TOOL_OK ? status : view->status;
     if (status == TOOL_OK || status == TOOL_LOSS) {
+        if (options->source)
+            tool_tree_find_sources(view);
         int printed = print(options, view);
         status = printed != TOOL_OK ? printed : status;
     }
@@ -159,6 +164,7 @@ static int show(const struct options *options, struct tool_tree *view)
                      view->input->name);
         status = TOOL_LOSS;
     }
+    tool_tree_sources_close(view);
     tool_tree_mostly_close(view);
     tool_items_close(view->items, view->item_count);
     tool_site_names_close(&view->names);
