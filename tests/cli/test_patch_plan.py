@@ -3,6 +3,7 @@
 ways, and what Debian installs; where objdump says that instructions begin, and branches lead."""
 import bisect
 import collections
+import glob
 import json
 import os
 import re
@@ -11,306 +12,12 @@ import subprocess
 import sys
 import tempfile
 
+from patch_plan_code import CODE, EXPECTED
+
 BIN = os.environ["TTAPE_BIN"]
+SRC = os.environ["TTAPE_SRC"]
 CC = os.environ.get("TTAPE_CC", "cc")
 THOROUGH = os.environ.get("TTAPE_THOROUGH") == "1"
-
-CODE = r"""
-    .text
-    .macro begin name
-    .globl \name
-    .type \name, @function
-\name: .cfi_startproc
-    .endm
-    .macro finish name
-    .cfi_endproc
-    .size \name, . - \name
-    .fill 8, 1, 0x90
-    .endm
-    .macro pushed
-    .cfi_adjust_cfa_offset 8
-    .endm
-    .macro popped
-    .cfi_adjust_cfa_offset -8
-    .endm
-
-    begin plain         # an entry, and a return in front of padding
-    push %rbx
-    pushed
-    mov %rdi, %rbx
-    lea 7(%rbx), %rax
-    add $1000, %rax
-    pop %rbx
-    popped
-    ret
-    finish plain
-
-    begin short         # four bytes: entry and exit share a window
-    lea 1(%rdi), %eax
-    ret
-    finish short
-
-    begin marked        # behind an endbr64
-    endbr64
-    mov $1000, %eax
-    add $1000, %eax
-    ret
-    finish marked
-
-    begin tight         # a return without padding: with instructions in front
-    mov number(%rip), %eax
-    add $8, %eax
-    inc %eax
-    ret
-    .cfi_endproc
-    .size tight, . - tight
-
-    begin tail          # a jump to another function, and one where it is taken only
-    test %rdi, %rdi
-    mov $1000, %eax
-    .byte 0x0f, 0x84    # je short, as it is where that is far
-    .long short - . - 4
-    add $1000, %eax
-    jmp plain
-    finish tail
-
-    begin near          # a branch of two bytes, behind the entry's window
-    mov $1000, %eax
-    je short
-    add $1000, %eax
-    ret
-    finish near
-
-    begin labels        # a choice among places of its own, by a table that another one has
-    test %edi, %edi
-    jne 1f
-    mov $1000, %eax
-1:  mov (%rsi,%rdi,8), %rax
-    jmp *%rax
-here: mov $1000, %eax
-    ret
-    finish labels
-
-    begin through       # the same through memory
-    push %rbx
-    pushed
-    mov %rdi, %rbx
-    call *8(%rdi)
-    mov %rbx, %rax
-    pop %rbx
-    popped
-    ret
-    finish through
-
-    begin stacked       # what the stack pointer says is another one then
-    sub $8, %rsp
-    pushed
-    call *24(%rsp)
-    add $8, %rsp
-    popped
-    ret
-    finish stacked
-
-    begin pointer       # tail calls that nobody can follow
-    mov (%rdi), %rax
-    test %rax, %rax
-    jne 1f
-    ret
-1:  jmp *8(%rax)
-    finish pointer
-
-    begin loop          # each turn would be a call
-    dec %rdi
-    jne loop
-    mov $1000, %eax
-    ret
-    finish loop
-
-    begin branched      # something leads to its second instruction
-    push %rbx
-    pushed
-1:  mov %rdi, %rbx
-    dec %rdi
-    jne 1b
-    mov %rbx, %rax
-    pop %rbx
-    popped
-    ret
-    finish branched
-
-    begin many          # too long to be entered and left in one window: the rest of it is free
-    .rept 6
-    .byte 0x0f, 0x84
-    .long short - . - 4
-    .endr
-    test $1000, %eax
-    test $2000, %eax
-    .byte 0x0f, 0x84
-    .long short - . - 4
-    xor %eax, %eax
-    ret
-    .cfi_endproc
-    .size many, . - many
-
-    begin calls         # begins with a call: its return address is pushed
-    sub $8, %rsp
-    pushed
-    call short
-    mov $1000, %ecx
-    add $8, %rsp
-    popped
-    ret
-    finish calls
-
-    begin switch        # a table: its places, and no exit but the return
-    cmp $1, %edi
-    ja 3f
-    lea table(%rip), %rdx
-    movslq (%rdx,%rdi,4), %rax
-    add %rdx, %rax
-    jmp *%rax
-one: mov $1, %eax
-    ret
-two: mov $2, %eax
-    ret
-3:  mov $3, %eax
-    ret
-    finish switch
-
-    begin ending        # as without optimisation: a place to return at, and no padding
-    push %rbp
-    pushed
-    .cfi_offset 6, -16
-    mov %rsp, %rbp
-    .cfi_def_cfa_register 6
-    sub $16, %rsp
-    mov %edi, -4(%rbp)
-    test %edi, %edi
-    je 1f
-    mov -4(%rbp), %eax
-    add $8, %eax
-    mov %eax, -8(%rbp)
-    mov %eax, %edi
-    call short
-1:  leave
-    .cfi_def_cfa 7, 8
-    ret
-    .cfi_endproc
-    .size ending, . - ending
-
-    begin unknown       # targets that nobody can tell: only windows of one instruction
-    push %rbx
-    pushed
-    mov (%rdi), %rax
-    jmp *%rax
-    mov $1000, %ebx
-    pop %rbx
-    popped
-    ret
-    finish unknown
-
-    begin joined        # another one jumps into its middle
-    mov $1000, %eax
-middle: add $1000, %eax
-    ret
-    finish joined
-
-    begin joins
-    mov $1000, %ecx
-    jmp middle
-    finish joins
-
-    begin hooked        # built with the hooks
-    lea hooked(%rip), %rdi
-    call __cyg_profile_func_enter@PLT
-    ret
-    finish hooked
-
-    begin torn          # something in it is no instruction
-    mov $1000, %eax
-    jmp 1f
-    .byte 0x06
-1:  ret
-    finish torn
-
-    begin system        # a system call stays where it is
-    mov $3, %al
-    syscall
-    ret
-    finish system
-
-    begin two_bytes     # no room: another function follows
-    mov %edi, %eax
-    ret
-    .cfi_endproc
-    .size two_bytes, . - two_bytes
-
-    begin cold          # a piece of it is elsewhere, and returns there
-    sub $8, %rsp
-    pushed
-    test %rdi, %rdi
-    je cold.cold
-    add $8, %rsp
-    popped
-    ret
-    finish cold
-
-    .type nowhere, @function
-nowhere:                # no call frame information
-    mov $1000, %eax
-    ret
-    .size nowhere, . - nowhere
-
-    .section .text.unlikely, "ax"
-    .type cold.cold, @function
-cold.cold: .cfi_startproc
-    .cfi_def_cfa_offset 16
-    mov $3, %eax
-    add $8, %rsp
-    .cfi_def_cfa_offset 8
-    ret
-    .cfi_endproc
-    .size cold.cold, . - cold.cold
-
-    .section .rodata
-    .p2align 2
-table: .long one - table, two - table
-    .section .data.rel.ro
-    .p2align 3
-places: .quad here
-    .section .rodata
-number: .long 7
-    .section .note.GNU-stack, "", @progbits
-"""
-
-# name: (entry, [exits])  kind:reason, or the reason alone
-EXPECTED = {
-    "plain": ("can", ["return"]),
-    "short": ("can", ["return"]),
-    "marked": ("can", ["return"]),
-    "tight": ("can", ["return"]),
-    "tail": ("can", ["conditional", "tail"]),
-    "near": ("can", ["conditional:shared", "return"]),
-    "labels": ("can", ["return"]),
-    "through": ("can", ["return"]),
-    "stacked": ("immovable", []),
-    "pointer": ("can", ["return", "tail"]),
-    "loop": ("looped", []),
-    "branched": ("branched", []),
-    "many": ("can", ["conditional:shared", *["conditional"] * 6, "return", "host"]),
-    "calls": ("can", ["return"]),
-    "switch": ("can", ["return", "return", "return"]),
-    "ending": ("can", ["return", "host"]),
-    "unknown": ("computed", []),
-    "joined": ("can", ["return:joined"]),
-    "joins": ("can", ["tail:elsewhere"]),
-    "hooked": ("hooked", []),
-    "torn": ("undecoded", []),
-    "system": ("immovable", []),
-    "two_bytes": ("no-room", []),
-    "cold": ("can", ["return", "return"]),
-    "nowhere": ("no-frame", []),
-}
 
 PROGRAM = """
 #include <stdio.h>
@@ -364,7 +71,7 @@ def check_own(folder):
     for name, (entry, exits) in EXPECTED.items():
         probes = functions[name]["probes"]
         assert probes[0]["reason"] == entry, (name, probes[0])
-        assert [said(p) for p in probes[1:]] == exits, (name, probes)
+        assert [said(p) for p in probes[1:]] == exits, (name, [said(p) for p in probes], probes)
     one = {name: f["probes"] for name, f in functions.items()}
     start = {name: f["start"] for name, f in functions.items()}
     assert one["plain"][0]["original"] == "534889fb488d4307"[:2 * one["plain"][0]["window_bytes"]]
@@ -470,6 +177,34 @@ def check_windows(path, found):
     return count
 
 
+def uftrace_share(folder, path):
+    """The share of functions that uftrace -P patches, in percent; None: it does not say."""
+    if shutil.which("uftrace") is None:
+        return None
+    done = subprocess.run(["uftrace", "record", "--force", "-P", ".", "-v", "-d",
+                           f"{folder}/uftrace", path], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=60)
+    found = re.search(r"patched: +[0-9]+ +[(]([0-9.]+)%", done.stdout)
+    return float(found[1]) if found else None
+
+
+def check_small(folder):
+    """Code that is to be small has no padding behind returns, and returns that branches lead to."""
+    sources = sorted(glob.glob(f"{SRC}/examples/minilang/*.c"))
+    for options in (["-Os"], ["-Os", "-fno-inline"]):
+        path = f"{folder}/small"
+        subprocess.run([CC, "-g", *options, "-Wl,--build-id=sha1", "-o", path, *sources, "-lm"],
+                       check=True)
+        found = plan(path)
+        share = 100 * found["patched_functions"] / found["chosen_functions"]
+        whole = 100 * found["functions_with_all_exits"] / found["patched_functions"]
+        theirs = uftrace_share(folder, path)
+        print(f"{CC} {' '.join(options)}: {share:.2f} % of {found['chosen_functions']} functions, "
+              f"uftrace -P {theirs} %; with all exits {whole:.2f} % of these")
+        assert share >= (theirs or 90) and whole >= 90, found["entry_reasons"]
+        check_windows(path, found)
+
+
 def check_installed():
     """No less of programs than uftrace -P does of lua, 97.3 % of its functions."""
     names = ["sqlite3", "git", "bash", "python3", "perl", "gcc", "vim"] if THOROUGH else \
@@ -564,6 +299,7 @@ def main():
         check_own(folder)
         check_builds(folder)
         check_words(folder)
+        check_small(folder)
         check_installed()
         if THOROUGH:
             check_shares()

@@ -19,7 +19,7 @@
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       3u
+#define TTP_PATCH_VERSION       4u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -50,6 +50,14 @@
  * An entry's moved code is `after`. The jump of a conditional one is in no moved bytes but by its
  * code `condition` (as in 0f 8X) and by `after`, a jump to where it leads.
  *
+ * A return without a window, as one byte that branches lead to, with another function behind it, is
+ * seen where it is come to: windows of each branch to it, and of what stands in front of it. These
+ * do not have it; their moved code ends with a copy of it.
+ *
+ *     front:        instructions, then the ret  stub: before;  exit;  after (a ret)
+ *     branch:       [before...] jCC ret         stub: before;  jump if not CC to L;  exit;
+ *                                                     after (a ret);  L: jmp window + window_bytes
+ *
  * An exit without room for five bytes may have a window of two to four. A jump of two bytes in it
  * leads to the jump to its stub, which stands in the window of a host, behind the host's own jump:
  *
@@ -68,8 +76,9 @@ enum ttp_patch_kind {
     TTP_PATCH_RETURN = 1,
     TTP_PATCH_TAIL = 2,
     TTP_PATCH_TAIL_IF = 3,
-    TTP_PATCH_HOST = 4,   /* behind the exits of its range */
-    TTP_PATCH_INLINED = 5 /* of a plan of inlined functions; no other kind is there */
+    TTP_PATCH_HOST = 4,     /* behind the exits of its range */
+    TTP_PATCH_INLINED = 5,  /* of a plan of inlined functions; no other kind is there */
+    TTP_PATCH_RETURN_IF = 6 /* a branch to a return that has no window */
 };
 
 /* Why there is no window. A probe that has none says where it would be, and nothing else. */
@@ -86,7 +95,7 @@ enum ttp_patch_reason {
     TTP_PATCH_SPECIAL = 9, /* it is no function: a signal's trampoline, code that saves or restores
                               * contexts. The linker's stubs are not listed at all */
     TTP_PATCH_LOOPED = 10, /* its own code branches to its start: each turn would be a call */
-    TTP_PATCH_JOINED = 11, /* of exits: other functions jump into its middle, and leave by them */
+    TTP_PATCH_JOINED = 11, /* no longer used */
     TTP_PATCH_ELSEWHERE = 12, /* of an exit: a jump to where no function starts */
     TTP_PATCH_UNDECODED = 13  /* something in the function is no instruction */
 };
@@ -135,8 +144,10 @@ struct ttp_patch_probe {
     uint8_t flags;     /* enum ttp_patch_probe_flags */
 };
 enum ttp_patch_probe_flags {
-    TTP_PATCH_PAD = 1,   /* a pad for this purpose: nothing that does anything is moved */
-    TTP_PATCH_PUSHES = 2 /* a return address is pushed: not where there are shadow stacks */
+    TTP_PATCH_PAD = 1,      /* a pad for this purpose: nothing that does anything is moved */
+    TTP_PATCH_PUSHES = 2,   /* a return address is pushed: not where there are shadow stacks */
+    TTP_PATCH_JOINED_BY = 4 /* of an exit: other functions, which jump into the middle, leave by it,
+                             * too: it is of whose frame is open there */
 };
 
 /* Which functions of a module are patched: BUILDID-CHOICE.chosen, where CHOICE is 16 hexadecimal

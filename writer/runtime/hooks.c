@@ -241,6 +241,26 @@ void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         leave(function, call_site, sp);
 }
 
+/* One that was jumped to returns for the one that jumped. */
+static inline bool is_within(const struct ttp_runtime_frame *top, uintptr_t call_site, uintptr_t sp)
+{
+    return top != NULL && top->sp == sp && top->call_site == call_site;
+}
+
+/* By an exit of several functions: it is of whose frame is open here, and of none that was not
+ * entered. */
+void ttp_probe_joined(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    const struct ttp_runtime_frame *top = ttp_thread.top;
+    if (is_off() || !is_within(top, call_site, sp))
+        return;
+    function = ttp_function_of(top);
+    if (TTP_UNLIKELY(ttp_process.library.count != 0))
+        ttp_library_exit_valued(function, call_site, sp);
+    else
+        leave(function, call_site, sp);
+}
+
 /* Of a copy of an inlined function: a call from here, that is over at once. What is open at the
  * stack pointer is the function that it is in. */
 void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp)
@@ -258,12 +278,6 @@ static inline bool is_called(uintptr_t call_site, uintptr_t sp)
     return (call_site - ttp_process.caller_low < ttp_process.caller_bytes ||
             (ttp_process.calls_nested && ttp_library_is_other(call_site, sp))) &&
            !is_off();
-}
-
-/* One that was jumped to returns for the one that jumped. */
-static inline bool is_within(const struct ttp_runtime_frame *top, uintptr_t call_site, uintptr_t sp)
-{
-    return top != NULL && top->sp == sp && top->call_site == call_site;
 }
 
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)

@@ -326,6 +326,7 @@ void ttp_execs_begin(void);
 /* hooks.c: of functions that were patched; sp is where the return address lies. */
 void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_probe_joined(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp);
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);

@@ -43,11 +43,27 @@ bool tool_patch_add_start(struct tool_patch_place *place, enum ttp_patch_kind ki
                           const struct tool_patch_window *window);
 bool tool_patch_add_reason(const struct tool_patch_place *place, enum ttp_patch_kind kind,
                            enum ttp_patch_reason reason, uint32_t address);
+bool tool_patch_add_probe(struct tool_patch *patch, const struct ttp_patch_probe *probe);
 bool tool_patch_add_function(struct tool_patch *patch, const struct ttp_patch_function *function);
 
 /* A window of two to four bytes for the exit at instruction `at`, and that of a host in its reach.
  * False: there is none. */
 bool tool_patch_find_relay(const struct tool_patch_place *place, size_t at,
                            struct tool_patch_window *window, struct tool_patch_window *host);
+/* The window that ends with instruction `at`, where no other one is. False: there is none. */
+bool tool_patch_find_free(const struct tool_patch_place *place, size_t at,
+                          struct tool_patch_window *window);
+
+/* patch_split.c: gives a return that has no window those of all ways to it, in place of probe
+ * `number`; some may be found only, then that stays. False: memory is short, or a table would be
+ * too large. */
+bool tool_patch_split(struct tool_patch_place *place, size_t number);
+
+/* patch_probes.c, for patch_split.c: a probe, whose window may be a short one, with a host.
+ * *is_there: there was room. `kind` is of the exit; `returns`: the return behind the window or at
+ * the branch's target, which is moved behind. False: as above. */
+bool tool_patch_add_way(struct tool_patch_place *place, enum ttp_patch_kind kind, size_t at,
+                        const struct tool_instruction *returns, struct ttp_patch_probe *probe,
+                        bool *is_there);
 
 #endif

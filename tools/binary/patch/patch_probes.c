@@ -23,7 +23,7 @@ static bool add_bytes(struct tool_patch *patch, const uint8_t *bytes, size_t cou
     return true;
 }
 
-static bool add_probe(struct tool_patch *patch, const struct ttp_patch_probe *probe)
+bool tool_patch_add_probe(struct tool_patch *patch, const struct ttp_patch_probe *probe)
 {
     if (patch->probe_count >= TTP_PATCH_PROBES_MAX ||
         !grow(patch, &patch->probes, &patch->probe_capacity, patch->probe_count + 1, sizeof *probe))
@@ -59,7 +59,7 @@ static bool fill_window(const struct tool_patch_place *place, struct ttp_patch_p
 static bool add_window(const struct tool_patch_place *place, struct ttp_patch_probe *probe,
                        const struct tool_moved *moved)
 {
-    return fill_window(place, probe, moved) && add_probe(place->patch, probe);
+    return fill_window(place, probe, moved) && tool_patch_add_probe(place->patch, probe);
 }
 
 static struct ttp_patch_probe new_probe(const struct tool_patch_place *place,
@@ -98,7 +98,7 @@ bool tool_patch_add_reason(const struct tool_patch_place *place, enum ttp_patch_
                                     .function = (uint32_t)place->patch->function_count,
                                     .kind = (uint8_t)kind,
                                     .reason = (uint8_t)reason};
-    return add_probe(place->patch, &probe);
+    return tool_patch_add_probe(place->patch, &probe);
 }
 
 /* Moves an exit's instructions. False: they are too long. */
@@ -146,26 +146,73 @@ size_t tool_patch_index_of(const struct tool_patch_place *place, uint32_t addres
     return from;
 }
 
+/* With the window of a host, whose probe follows. */
+static bool add_hosted(struct tool_patch_place *place, const struct tool_patch_window *host,
+                       struct ttp_patch_probe *probe, const struct tool_moved *moved, bool *fits)
+{
+    struct tool_moved host_moved = {0};
+    *fits = move(place, host->from, host->to + 1, &host_moved);
+    if (!*fits)
+        return true;
+    struct ttp_patch_probe host_probe = new_probe(place, TTP_PATCH_HOST, host);
+    host_probe.after_bytes = (uint8_t)host_moved.used;
+    probe->jump = host_probe.window + TTP_PLAN_WINDOW_MIN;
+    return fill_window(place, probe, moved) && add_window(place, &host_probe, &host_moved);
+}
+
 /* Gives an exit that has no room the window of a host, too. */
 static bool add_relay(struct tool_patch_place *place, size_t number)
 {
     struct tool_patch *patch = place->patch;
     struct tool_patch_window window, host;
-    struct ttp_patch_probe probe, host_probe;
-    struct tool_moved moved = {0}, host_moved = {0};
+    struct ttp_patch_probe probe;
+    struct tool_moved moved = {0};
+    bool fits = false;
     size_t at = tool_patch_index_of(place, patch->probes[number].window);
     enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, &place->all[at]);
     if (!tool_patch_find_relay(place, at, &window, &host) ||
-        !move(place, host.from, host.to + 1, &host_moved) ||
         !move_exit(place, exit, &window, &probe, &moved))
         return true;
-    host_probe = new_probe(place, TTP_PATCH_HOST, &host);
-    host_probe.after_bytes = (uint8_t)host_moved.used;
-    probe.jump = host_probe.window + TTP_PLAN_WINDOW_MIN;
-    if (!fill_window(place, &probe, &moved) || !add_window(place, &host_probe, &host_moved))
+    if (!add_hosted(place, &host, &probe, &moved, &fits))
         return false;
-    patch->probes[number] = probe;
+    if (fits)
+        patch->probes[number] = probe;
     return true;
+}
+
+/* Moves what leads to a return, and that behind it. */
+static bool move_way(const struct tool_patch_place *place, enum ttp_patch_kind kind,
+                     const struct tool_patch_window *window, const struct tool_instruction *returns,
+                     struct ttp_patch_probe *probe, struct tool_moved *moved)
+{
+    const struct tool_image *image = place->patch->code->image;
+    const struct tool_instruction *last = &place->all[window->to];
+    bool is_branch = kind == TTP_PATCH_RETURN_IF || last->kind == TOOL_CODE_JUMP;
+    bool fits = move(place, window->from, window->to + !is_branch, moved);
+    *probe = new_probe(place, kind, window);
+    probe->before_bytes = (uint8_t)moved->used;
+    if (kind == TTP_PATCH_RETURN_IF)
+        probe->condition = tool_code_condition(image, last);
+    fits = fits && tool_code_move(image, returns, moved) && moved->used <= TTP_PATCH_MOVED_MAX;
+    probe->after_bytes = (uint8_t)(moved->used - probe->before_bytes);
+    return fits;
+}
+
+bool tool_patch_add_way(struct tool_patch_place *place, enum ttp_patch_kind kind, size_t at,
+                        const struct tool_instruction *returns, struct ttp_patch_probe *probe,
+                        bool *is_there)
+{
+    struct tool_patch_window window, host;
+    struct tool_moved moved = {0};
+    *is_there = tool_patch_find_free(place, at, &window) &&
+                move_way(place, kind, &window, returns, probe, &moved);
+    if (*is_there)
+        return fill_window(place, probe, &moved);
+    moved = (struct tool_moved){0};
+    if (!tool_patch_find_relay(place, at, &window, &host) ||
+        !move_way(place, kind, &window, returns, probe, &moved))
+        return true;
+    return add_hosted(place, &host, probe, &moved, is_there);
 }
 
 static bool wants_relay(const struct ttp_patch_probe *probe)
@@ -189,10 +236,7 @@ static bool add_exits(struct tool_patch_place *place)
         if (exit == TOOL_EXIT_NONE || (exit != TOOL_EXIT_TAIL_IF && exit != TOOL_EXIT_LOST &&
                                        !owner->is_joined && place->all[i].address < free_from))
             continue;
-        if (owner->is_joined)
-            reason = TTP_PATCH_JOINED;
-        else if (exit != TOOL_EXIT_LOST &&
-                 !tool_patch_is_framed(patch->code, place->all[i].address))
+        if (exit != TOOL_EXIT_LOST && !tool_patch_is_framed(patch->code, place->all[i].address))
             reason = TTP_PATCH_NO_FRAME;
         else if (exit != TOOL_EXIT_LOST)
             reason = tool_patch_find_exit(place, i, &window);
@@ -204,8 +248,12 @@ static bool add_exits(struct tool_patch_place *place)
             return false;
     }
     for (size_t i = first, count = patch->probe_count; i < count; i++)
-        if (wants_relay(&patch->probes[i]) && !add_relay(place, i))
+        if ((wants_relay(&patch->probes[i]) && !add_relay(place, i)) ||
+            (wants_relay(&patch->probes[i]) && patch->probes[i].kind == TTP_PATCH_RETURN &&
+             !tool_patch_split(place, i)))
             return false;
+    for (size_t i = first; owner->is_joined && i < patch->probe_count; i++)
+        patch->probes[i].flags |= TTP_PATCH_JOINED_BY;
     return true;
 }
 

@@ -232,25 +232,63 @@ static bool find_host(const struct tool_patch_place *place, size_t from,
     return false;
 }
 
+static bool is_host_at(const struct tool_patch_place *place, size_t i,
+                       const struct tool_patch_window *window, struct tool_patch_window *host)
+{
+    uint32_t at = place->all[i].address;
+    return find_host(place, i, host) && (host->to < window->from || host->from > window->to) &&
+           is_free(place, at, host->bytes) &&
+           has_same_row(place->patch->code, at, place->all[window->from].address);
+}
+
+/* A host whose second jump is in the reach of a window, with the same frame; in front or behind. */
+static bool find_host_of(const struct tool_patch_place *place,
+                         const struct tool_patch_window *window, struct tool_patch_window *host)
+{
+    const struct tool_instruction *all = place->all;
+    uint32_t start = all[window->from].address;
+    for (size_t i = window->from;
+         i-- > 0 && is_in_reach(start, all[i].address + TTP_PLAN_WINDOW_MIN);)
+        if (is_host_at(place, i, window, host))
+            return true;
+    for (size_t i = window->to + 1;
+         i < place->count && is_in_reach(start, all[i].address + TTP_PLAN_WINDOW_MIN); i++)
+        if (is_host_at(place, i, window, host))
+            return true;
+    return false;
+}
+
 bool tool_patch_find_relay(const struct tool_patch_place *place, size_t at,
                            struct tool_patch_window *window, struct tool_patch_window *host)
 {
-    const struct tool_instruction *all = place->all;
     struct tool_patch_place narrow = *place;
     narrow.least = TTP_PATCH_SHORT_MIN;
     narrow.free_from = 0;
-    if (tool_patch_find_exit(&narrow, at, window) != TTP_PATCH_CAN ||
-        !is_free(place, all[window->from].address, window->bytes))
-        return false;
-    uint32_t start = all[window->from].address;
-    for (size_t i = window->from; i-- > 0;) {
-        uint32_t jump = all[i].address + TTP_PLAN_WINDOW_MIN;
-        if (!is_in_reach(start, jump))
-            return false; /* and what is behind an exit is not looked at */
-        if (find_host(place, i, host) && host->to < window->from &&
-            is_free(place, all[i].address, host->bytes) &&
-            has_same_row(place->patch->code, all[i].address, start))
+    for (size_t from = at + 1; from-- > 0;) {
+        *window = (struct tool_patch_window){.from = from, .to = at};
+        enum ttp_patch_reason reason = judge(&narrow, from, at, false, &window->bytes);
+        if (reason == TTP_PATCH_NO_ROOM)
+            continue;
+        if (reason != TTP_PATCH_CAN || !is_free(place, place->all[from].address, window->bytes))
+            return false;
+        if (find_host_of(place, window, host))
             return true;
+    }
+    return false;
+}
+
+bool tool_patch_find_free(const struct tool_patch_place *place, size_t at,
+                          struct tool_patch_window *window)
+{
+    struct tool_patch_place whole = *place;
+    whole.free_from = 0;
+    for (size_t from = at + 1; from-- > 0;) {
+        *window = (struct tool_patch_window){.from = from, .to = at};
+        enum ttp_patch_reason reason = judge(&whole, from, at, false, &window->bytes);
+        if (reason == TTP_PATCH_CAN)
+            return is_free(place, place->all[from].address, window->bytes);
+        if (reason != TTP_PATCH_NO_ROOM)
+            return false;
     }
     return false;
 }

@@ -50,8 +50,9 @@ struct tool_patch {
     size_t fixup_count, fixup_capacity;
     uint8_t *bytes;
     size_t byte_count, byte_capacity;
-    uint64_t *taken; /* a bit for each byte of code: it is in a window */
-    bool is_inlined; /* it is of copies of inlined functions */
+    uint64_t *taken;     /* a bit for each byte of code: it is in a window */
+    uint64_t split_work; /* instructions that were looked at for ways to returns */
+    bool is_inlined;     /* it is of copies of inlined functions */
 };
 
 static inline bool tool_patch_is_taken(const struct tool_patch *patch, uint32_t address)

@@ -239,11 +239,11 @@ static void put_fixups(const struct tool_patch_given *given, struct tool_json *j
 static void put_probe(const struct tool_patch_given *given, struct tool_json *json,
                       const struct ttp_patch_probe *probe)
 {
-    static const char *const kinds[] = {"entry",       "return", "tail",
-                                        "conditional", "host",   "inlined"};
+    static const char *const kinds[] = {
+        "entry", "return", "tail", "conditional", "host", "inlined", "conditional-return"};
     const uint8_t *bytes = given->bytes + given->head.bytes_at + probe->bytes;
     tool_json_begin(json, NULL, '{');
-    tool_json_text(json, "kind", kinds[probe->kind % 6]);
+    tool_json_text(json, "kind", kinds[probe->kind % 7]);
     tool_json_text(json, "reason", tool_patch_reason_word(probe->reason));
     tool_json_number(json, "address", probe->window);
     tool_json_number(json, "window_bytes", probe->window_bytes);

@@ -35,7 +35,7 @@ struct ttp_probe_stub {
 /* By (place in the stub - hook_at + TTP_PROBE_MIDDLE): how far the stack pointer is below the
  * program's, and how many bytes of the stub so far are none of the window's. Read-only in use. */
 struct ttp_probe_data {
-    uint64_t enter, exit, tail, inlined;
+    uint64_t enter, exit, tail, joined, joined_tail, inlined;
     uint64_t module_start, module_bytes; /* whose functions these are */
     uint8_t lower[TTP_PROBE_DISTANCE], added[TTP_PROBE_DISTANCE];
     uint8_t unwind_head[20], unwind[TTP_UNWIND_BYTES];
@@ -60,6 +60,7 @@ void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp);
 /* probe_entry.c: what stubs call; all registers and flags stay as they are. */
 void ttp_probe_enter_entry(void);
 void ttp_probe_exit_entry(void);
+void ttp_probe_joined_entry(void);
 void ttp_probe_inlined_entry(void);
 void ttp_library_enter_entry(void);
 void ttp_library_exit_entry(void);

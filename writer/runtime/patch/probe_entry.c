@@ -44,7 +44,8 @@
 
 __asm__(".text\n\t" ENTRY("ttp_probe_enter_entry", "ttp_probe_enter")
             ENTRY("ttp_probe_exit_entry", "ttp_probe_exit")
-                ENTRY("ttp_probe_inlined_entry", "ttp_probe_inlined")
-                    ENTRY("ttp_library_enter_entry", "ttp_library_enter")
-                        ENTRY("ttp_library_exit_entry", "ttp_library_exit")
-                            ENTRY("ttp_library_tail_entry", "ttp_library_tail"));
+                ENTRY("ttp_probe_joined_entry", "ttp_probe_joined")
+                    ENTRY("ttp_probe_inlined_entry", "ttp_probe_inlined")
+                        ENTRY("ttp_library_enter_entry", "ttp_library_enter")
+                            ENTRY("ttp_library_exit_entry", "ttp_library_exit")
+                                ENTRY("ttp_library_tail_entry", "ttp_library_tail"));

@@ -16,11 +16,11 @@ static bool check_window(const struct ttp_patch_head *head, const struct ttp_pat
     uint64_t moved = (uint64_t)probe->before_bytes + probe->after_bytes;
     bool is_near = probe->jump != probe->window; /* the jump is in a host, who has an exit */
     if (is_near && probe->kind != TTP_PATCH_RETURN && probe->kind != TTP_PATCH_TAIL &&
-        probe->kind != TTP_PATCH_TAIL_IF)
+        probe->kind != TTP_PATCH_TAIL_IF && probe->kind != TTP_PATCH_RETURN_IF)
         return false;
     return probe->window_bytes >= (is_near ? TTP_PATCH_SHORT_MIN : TTP_PLAN_WINDOW_MIN) &&
            probe->window_bytes <= TTP_PLAN_WINDOW_MAX && moved <= TTP_PATCH_MOVED_MAX &&
-           probe->kind <= TTP_PATCH_INLINED && probe->condition < 16 &&
+           probe->kind <= TTP_PATCH_RETURN_IF && probe->condition < 16 &&
            probe->window >= head->code_start &&
            (uint64_t)probe->window + probe->window_bytes <= head->code_end &&
            (uint64_t)probe->bytes + probe->window_bytes + moved <= head->byte_count &&
