@@ -89,6 +89,26 @@ def check(checks, work, flags, compiler, label):
                         for event in stream), f"{label}: blocks with --no-blocks")
 
 
+def check_own_callbacks(checks, work):
+    """clang's own callbacks stay in the program: one line says so, and what to do; with ours, also
+    stripped, and without events of them, there is nothing to say."""
+    trace, words = work / "own.ttape", b"tells clang's own callbacks"
+    for kind in ("trace-pc-guard", "trace-pc-guard,pc-table"):
+        flags = ("-O1", f"-fsanitize-coverage={kind}", "-pthread")
+        own = setting.build("p_blocks.c", "clang", flags=flags, log=False)
+        ours = setting.build("p_blocks.c", "clang", flags=flags, libraries=WHOLE, log=False)
+        for program, options, times in ((own, (), 1), (own, ("--no-blocks",), 0), (own, ("-q",), 0),
+                                        (ours, (), 0), (ours, ("--module", "no such"), 0)):
+            stripped = work / "stripped"
+            subprocess.run(["strip", program, "-o", stripped], check=True)
+            for one in (program, stripped):
+                done = setting.tracetape("record", "-f", *options, "-o", trace, "--", one)
+                checks.equal(done.err.count(words), times, f"{one.name} {kind} {options}")
+                if times:
+                    checks.that(f"'{one}' was compiled".encode() in done.err and
+                                b"pkg-config --libs tracetape-blocks" in done.err, done.err)
+
+
 def main():
     setting.need_verb("record")
     if not STUB.is_file():
@@ -102,6 +122,7 @@ def main():
         for kind in ("trace-pc", "trace-pc-guard,pc-table"):
             flags = ("-O1", *PLAIN[:2], f"-fsanitize-coverage={kind}")
             check(checks, work, flags, "clang", f"clang {kind}")
+        check_own_callbacks(checks, work)
     checks.verdict()
 
 

@@ -4,8 +4,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/binary/elf_head.h"
 #include "tools/binary/frames/image.h"
 #include "tools/binary/plan_store.h"
+
+#define SECTION_BYTES   64u /* of a section's head */
+#define NAMES_BYTES_MAX (1u << 20)
+
+/* Heads of sections, and their names. */
+struct sections {
+    uint8_t *heads;
+    char *names;
+    uint32_t count;
+    uint64_t names_bytes;
+};
+
+typedef bool (*is_wanted)(const char *name);
 
 static bool is_hook(const char *name)
 {
@@ -13,30 +27,81 @@ static bool is_hook(const char *name)
     return strncmp(name, hooks, sizeof hooks - 1) == 0 || strncmp(name, own, sizeof own - 1) == 0;
 }
 
-static bool names_hooks(const struct tool_image_part *symbols, const struct tool_image_part *names)
+static bool is_stub(const char *name) { return strcmp(name, "ttape_rt_block") == 0; }
+
+static bool names_any(const struct tool_image_part *symbols, const struct tool_image_part *names,
+                      is_wanted wanted)
 {
     struct tool_image_symbol symbol;
     for (size_t i = 0; tool_image_symbol_at(symbols, names, i, &symbol); i++)
-        if (is_hook(symbol.name))
+        if (wanted(symbol.name))
             return true;
     return false;
 }
 
-bool tool_elf_has_hooks(const char *path)
+/* 1: it has such a symbol, 0: none, -1: it cannot be read. */
+static int has_symbol(const char *path, is_wanted wanted)
 {
     char unused[TOOL_PLAN_NAME_BYTES];
     struct stat status;
     struct tool_plan_input input = {0};
     struct tool_image *image = malloc(sizeof *image);
-    int fd = -1;
-    bool has = image != NULL && tool_plan_module_open(path, "", &fd, &status, unused) == NULL &&
-               tool_plan_module_read(fd, &status, &input) == NULL &&
-               tool_image_open(image, input.bytes, input.size_bytes) == NULL &&
-               (names_hooks(&image->dynamic_symbols, &image->dynamic_names) ||
-                names_hooks(&image->symbols, &image->symbol_names));
+    int fd = -1, has = -1;
+    if (image != NULL && tool_plan_module_open(path, "", &fd, &status, unused) == NULL &&
+        tool_plan_module_read(fd, &status, &input) == NULL &&
+        tool_image_open(image, input.bytes, input.size_bytes) == NULL)
+        has = names_any(&image->dynamic_symbols, &image->dynamic_names, wanted) ||
+              names_any(&image->symbols, &image->symbol_names, wanted);
     if (fd >= 0)
         (void)close(fd);
     tool_plan_input_close(&input);
     free(image);
     return has;
+}
+
+bool tool_elf_has_hooks(const char *path) { return has_symbol(path, is_hook) == 1; }
+
+static bool read_sections(int fd, struct sections *sections)
+{
+    uint8_t head[SECTION_BYTES];
+    struct tool_elf_head elf;
+    if (tool_elf_head_read(fd, &elf) != NULL || elf.machine != TOOL_ELF_X86_64 || !elf.is_64 ||
+        !tool_elf_read_exactly(fd, 0, head, sizeof head) || tool_le16(head + 58) != SECTION_BYTES)
+        return false;
+    uint64_t offset = tool_le64(head + 40);
+    uint32_t names_at = tool_le16(head + 62);
+    sections->count = tool_le16(head + 60);
+    if (names_at >= sections->count ||
+        (sections->heads = malloc((size_t)sections->count * SECTION_BYTES)) == NULL ||
+        !tool_elf_read_exactly(fd, offset, sections->heads,
+                               (size_t)sections->count * SECTION_BYTES))
+        return false;
+    const uint8_t *names = sections->heads + (size_t)names_at * SECTION_BYTES;
+    sections->names_bytes = tool_le64(names + 32);
+    if (sections->names_bytes == 0 || sections->names_bytes > NAMES_BYTES_MAX ||
+        (sections->names = malloc(sections->names_bytes)) == NULL)
+        return false;
+    sections->names[sections->names_bytes - 1] = '\0';
+    return tool_elf_read_exactly(fd, tool_le64(names + 24), sections->names,
+                                 sections->names_bytes - 1);
+}
+
+bool tool_elf_keeps_blocks(const char *path)
+{
+    const char *reason;
+    struct sections sections = {0};
+    bool has_blocks = false;
+    int fd = tool_elf_open_file(NULL, path, &reason);
+    if (fd < 0)
+        return false;
+    if (read_sections(fd, &sections))
+        for (uint32_t i = 0; i < sections.count && !has_blocks; i++) {
+            uint32_t name = tool_le32(sections.heads + (size_t)i * SECTION_BYTES);
+            has_blocks = name < sections.names_bytes &&
+                         strcmp(sections.names + name, "__sancov_guards") == 0;
+        }
+    (void)close(fd);
+    free(sections.heads);
+    free(sections.names);
+    return has_blocks && has_symbol(path, is_stub) == 0;
 }

@@ -8,4 +8,9 @@
  * only: a program that was linked with the static runtime and stripped is not known by these. */
 bool tool_elf_has_hooks(const char *path);
 
+/* Its blocks (clang's trace-pc-guard) tell of themselves to callbacks that are not the library's
+ * libtracetape-blocks, so that nothing of them is recorded. Reads section names first, and symbols
+ * only of a file with such blocks. */
+bool tool_elf_keeps_blocks(const char *path);
+
 #endif

@@ -1,6 +1,10 @@
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 
+#include <tracetape/reader.h>
+
+#include "tools/binary/elf_hooks.h"
 #include "tools/calls/end_words.h"
 #include "tools/calls/hook_cost.h"
 #include "tools/command/tool.h"
@@ -33,7 +37,46 @@ void tool_record_say_end(const char *output, int status)
     tool_message("the command %s: see tracetape %s '%s'", how, exited ? "report" : "last", output);
 }
 
-void tool_record_say_cost(const char *output)
+/* By module: is a function in it that was recorded. NULL: there are blocks; nothing is amiss. */
+static bool *find_modules(const ttape_reader *reader, const ttape_info *info)
+{
+    ttape_site site;
+    bool *called = tool_allocate((size_t)info->module_count + 1, sizeof *called);
+    for (uint32_t i = 0; i < info->site_count; i++) {
+        if (ttape_reader_get_site(reader, i, &site) != TTAPE_OK)
+            continue;
+        if (site.kind == TTAPE_SITE_BLOCK) {
+            free(called);
+            return NULL;
+        }
+        if (site.kind == TTAPE_SITE_FUNCTION && site.module < info->module_count)
+            called[site.module] = true;
+    }
+    return called;
+}
+
+static void say_blocks(const ttape_reader *reader)
+{
+    ttape_info info;
+    ttape_module module;
+    ttape_reader_get_info(reader, &info);
+    bool *called = find_modules(reader, &info), is_said = false;
+    for (uint32_t i = 0; called != NULL && i < info.module_count && !is_said; i++) {
+        if (!called[i] || ttape_reader_get_module(reader, i, &module) != TTAPE_OK)
+            continue;
+        char *path = tool_copy_text(module.path.data, module.path.size_bytes);
+        is_said = tool_elf_keeps_blocks(path);
+        if (is_said)
+            tool_message("'%s' was compiled to tell of its basic blocks, but tells clang's own "
+                         "callbacks, so none were recorded: link it with $(pkg-config --libs "
+                         "tracetape-blocks)",
+                         path);
+        free(path);
+    }
+    free(called);
+}
+
+void tool_record_say_trace(const char *output, bool wants_blocks)
 {
     ttape_source source;
     ttape_reader *reader = NULL;
@@ -42,8 +85,11 @@ void tool_record_say_cost(const char *output)
     char words[TOOL_HOOK_WORDS_BYTES];
     if (ttape_source_file_open(&source, output, &err) != TTAPE_OK)
         return; /* several files, with names of their own */
-    if (ttape_reader_open(&reader, &source, NULL, &err) == TTAPE_OK)
+    if (ttape_reader_open(&reader, &source, NULL, &err) == TTAPE_OK) {
         tool_hook_cost_find(&cost, reader);
+        if (wants_blocks)
+            say_blocks(reader);
+    }
     ttape_reader_close(reader);
     ttape_source_file_close(&source);
     if (cost.is_known)

@@ -2,6 +2,8 @@
 #ifndef RECORD_END_H
 #define RECORD_END_H
 
+#include <stdbool.h>
+
 #include <tracetape/recording.h>
 
 /* Of its wait status: the exit status of `record`; what the metadata say; a line for people, with
@@ -10,7 +12,8 @@ int tool_record_exit(int status);
 void tool_record_keep_end(ttape_recording *recording, int status);
 void tool_record_say_end(const char *output, int status);
 
-/* What recording itself cost, where one trace tells it. */
-void tool_record_say_cost(const char *output);
+/* What one trace tells: what recording itself cost; and, where it has no blocks that were wanted,
+ * a module whose blocks tell of themselves to somebody else. */
+void tool_record_say_trace(const char *output, bool wants_blocks);
 
 #endif

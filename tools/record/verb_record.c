@@ -290,7 +290,7 @@ static int finish(const struct options *options, ttape_recording *recording, int
     if (!options->quiet && s.event_count != 0)
         tool_record_names_say(&options->rules.names);
     if (!options->quiet && s.event_count != 0)
-        tool_record_say_cost(options->output);
+        tool_record_say_trace(options->output, !options->no_blocks);
     if (!options->quiet && s.event_count != 0 && options->attach == 0)
         tool_record_say_end(options->shown, status);
     if (result == 0 && s.event_count == 0)
