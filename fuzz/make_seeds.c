@@ -199,9 +199,12 @@ static void seed_parts(const struct fuzz_bytes *trace)
         struct fuzz_chunk *chunk = &file->chunks[i];
         uint16_t kind = fuzz_chunk_kind(chunk);
         struct fuzz_view view;
-        if (kind == TTP_CHUNK_SITES || kind == TTP_CHUNK_STREAMS || kind == TTP_CHUNK_PATHS) {
-            fuzz_put_number(&definitions, kind == TTP_CHUNK_PATHS ? 2 : kind == TTP_CHUNK_STREAMS,
-                            1);
+        if (kind == TTP_CHUNK_SITES || kind == TTP_CHUNK_STREAMS || kind == TTP_CHUNK_PATHS ||
+            kind == TTP_CHUNK_VALUE_NAMES) {
+            unsigned number = kind == TTP_CHUNK_VALUE_NAMES ? 3
+                              : kind == TTP_CHUNK_PATHS     ? 2
+                                                            : kind == TTP_CHUNK_STREAMS;
+            fuzz_put_number(&definitions, number, 1);
             fuzz_put_number(&definitions, chunk->content.size, 2);
             fuzz_put(&definitions, chunk->content.data, chunk->content.size);
         } else if (kind == TTP_CHUNK_METADATA) {

@@ -1,8 +1,9 @@
-/* Site, stream and path tables, as a reader takes them in: several, one behind the other. */
+/* Site, stream and path tables and names of values, as a reader takes them in: several, one behind
+ * the other. */
 #include <string.h>
 
 #include "fuzz_codec.h"
-#include "reader/definitions/definitions_reader.h"
+#include "reader/definitions/value_names_reader.h"
 
 static const uint8_t scope_metadata[] = "\xa1\x68trace_id\x50"
                                         "0123456789abcdef";
@@ -33,6 +34,34 @@ static void check_paths(const struct ttp_definition_tables *tables)
         FUZZ_REQUIRE(tables->sites[i].path <= tables->path_count);
 }
 
+/* Reads each byte of a name: none lies outside of what is kept. */
+static void check_text(ttape_string text)
+{
+    for (size_t i = 0; i < text.size_bytes; i++)
+        FUZZ_REQUIRE((unsigned char)text.data[i] <= 255);
+}
+
+static void check_value_names(const struct ttp_definition_tables *tables)
+{
+    for (uint32_t site = 0; site < tables->site_count; site++) {
+        const ttape_site_values *values = ttp_value_names_of(tables, site);
+        if (values == NULL)
+            continue;
+        FUZZ_REQUIRE(values->enter_count <= TTAPE_EVENT_MAX_VALUES &&
+                     values->exit_count <= TTAPE_EVENT_MAX_VALUES);
+        for (uint32_t i = 0; i < values->enter_count + values->exit_count; i++) {
+            const ttape_value_name *name = i < values->enter_count
+                                               ? &values->enter[i]
+                                               : &values->exit[i - values->enter_count];
+            check_text(name->name);
+            check_text(name->type);
+            check_text(name->enumeration);
+            for (uint32_t k = 0; k < name->constant_count; k++)
+                check_text(name->constants[k].name);
+        }
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
@@ -53,8 +82,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         add(&tables, TTP_CHUNK_METADATA, scope_metadata, sizeof scope_metadata - 1, &err);
     FUZZ_REQUIRE(status == TTAPE_OK);
     while (status == TTAPE_OK && in.size > 0) {
-        static const uint16_t kinds[] = {TTP_CHUNK_SITES, TTP_CHUNK_STREAMS, TTP_CHUNK_PATHS};
-        uint16_t kind = kinds[fuzz_number(&in, 1) % 3];
+        static const uint16_t kinds[] = {TTP_CHUNK_SITES, TTP_CHUNK_STREAMS, TTP_CHUNK_PATHS,
+                                         TTP_CHUNK_VALUE_NAMES};
+        uint16_t kind = kinds[fuzz_number(&in, 1) % 4];
         struct fuzz_input content = fuzz_part(&in, fuzz_number(&in, 2));
         status = add(&tables, kind, content.data, content.size, &err);
     }
@@ -67,6 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0; i < tables.site_count; i++)
         FUZZ_REQUIRE(ttp_definitions_find(&tables, 0, TTP_DEFINES_SITES, i) == i);
     check_paths(&tables);
+    check_value_names(&tables);
     ttp_definitions_reset(&tables);
     fuzz_memory_close(&counted);
     return 0;

@@ -1,5 +1,6 @@
 /* What a reader knows without reading on: counts, definitions, where segments are. */
 #include "format/base/fail.h"
+#include "reader/definitions/value_names_reader.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 
@@ -137,6 +138,14 @@ ttape_status ttape_reader_get_path(const ttape_reader *r, uint32_t path, ttape_p
     const struct ttp_read_path *p = &d->paths[path - 1];
     *out = (ttape_path){.parent = p->parent, .site = p->site_plus_one - 1, .depth = p->depth};
     return TTAPE_OK;
+}
+
+ttape_status ttape_reader_get_site_values(const ttape_reader *r, uint32_t site,
+                                          ttape_site_values *out)
+{
+    const ttape_site_values *values = ttp_value_names_of(&r->definitions, site);
+    *out = values != NULL ? *values : (ttape_site_values){0};
+    return values != NULL ? TTAPE_OK : TTAPE_E_NOT_FOUND;
 }
 
 uint32_t ttape_reader_path_count(const ttape_reader *r) { return r->definitions.path_count; }

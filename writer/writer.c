@@ -262,6 +262,13 @@ ttape_status ttape_writer_add_path(ttape_writer *w, const ttape_path *path, uint
     return keep(w, ttp_scope_add_path(w, own_scope(w), path, id, &w->failure), err);
 }
 
+ttape_status ttape_writer_name_values(ttape_writer *w, uint32_t site,
+                                      const ttape_site_values *values, ttape_error *err)
+{
+    TTP_TRY(ttp_writer_check(w, err));
+    return keep(w, ttp_scope_name_values(w, own_scope(w), site, values, &w->failure), err);
+}
+
 ttape_status ttape_writer_append(ttape_writer *w, uint32_t stream, const ttape_event *events,
                                  size_t count, ttape_error *err)
 {

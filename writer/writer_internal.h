@@ -102,6 +102,15 @@ struct ttp_stream_state {
     bool is_tracked;          /* switches of the segment are known */
 };
 
+/* What values are called, of sites whose names no chunk holds yet. */
+struct ttp_fresh_names {
+    struct ttp_growing enumerations; /* encoded, one after the other ... */
+    struct ttp_growing places;       /* ... struct ttp_names_place, by number ... */
+    struct ttp_growing slots;        /* ... and uint32_t number + 1: open addressing by content */
+    struct ttp_growing rows;         /* encoded values of sites ... */
+    struct ttp_growing sites;        /* ... and struct ttp_fresh_site */
+};
+
 /* A scope's definitions that no chunk holds yet, in the form in which they will be written. */
 struct ttp_definitions {
     struct ttp_growing modules, files, processes, streams; /* rows, encoded */
@@ -110,8 +119,9 @@ struct ttp_definitions {
     struct ttp_growing names;                              /* of stream_names.c */
     uint32_t first_module, module_count, first_file, file_count, first_site, site_count;
     uint32_t first_process, process_count, first_stream, stream_count;
-    struct ttp_growing links;    /* struct ttp_path_link: sites with a path, ascending */
-    uint32_t path_count;         /* the scope's last ones */
+    struct ttp_growing links; /* struct ttp_path_link: sites with a path, ascending */
+    uint32_t path_count;      /* the scope's last ones */
+    struct ttp_fresh_names value_names;
     struct ttp_growing metadata; /* encoded CBOR pairs ... */
     struct ttp_growing pairs;    /* ... those that count: metadata_pairs.c */
     uint32_t metadata_count;
@@ -149,6 +159,7 @@ struct ttp_scope {
     struct ttp_growing
         symbol_slots; /* uint32_t symbol + 1: open addressing, symbols other than enter and leaf */
     struct ttp_growing paths;      /* struct ttp_scope_path, by path id - 1 */
+    struct ttp_growing is_named;   /* uint8_t, a bit for a site: its values have names */
     struct ttp_growing path_slots; /* uint32_t path: open addressing by parent and site */
     uint32_t file_used, symbol_used;
     struct ttp_symbol *symbols[TTP_SYMBOL_BLOCKS];
@@ -215,7 +226,7 @@ struct ttp_pending {
     uint64_t gap_count, lost_count;
     int64_t first_tick, last_tick; /* least and greatest of the partition's events */
     uint32_t symbol_total;         /* scope-wide symbols at the seal */
-    struct ttp_growing sites_chunk, paths_chunk, streams_chunk,
+    struct ttp_growing sites_chunk, paths_chunk, value_names_chunk, streams_chunk,
         metadata_chunk; /* definitions to write before it */
     uint32_t metadata_pairs;
 };
@@ -340,6 +351,13 @@ ttape_status ttp_scope_link_site(ttape_writer *w, struct ttp_scope *scope, uint3
                                  uint32_t path, ttape_error *err);
 ttape_status ttp_scope_collect_paths(ttape_writer *w, struct ttp_scope *scope,
                                      struct ttp_growing *out, ttape_error *err);
+/* value_names_writer.c: once for a site. */
+ttape_status ttp_scope_name_values(ttape_writer *w, struct ttp_scope *scope, uint32_t site,
+                                   const ttape_site_values *values, ttape_error *err);
+bool ttp_scope_has_value_names(const struct ttp_scope *scope, uint32_t site);
+ttape_status ttp_scope_collect_value_names(ttape_writer *w, struct ttp_scope *scope,
+                                           struct ttp_growing *out, ttape_error *err);
+void ttp_fresh_names_free(ttape_writer *w, struct ttp_fresh_names *names);
 
 /* Whether anything of the scope's definitions is not written yet. */
 bool ttp_scope_is_fresh(const struct ttp_scope *scope);

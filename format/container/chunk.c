@@ -177,6 +177,7 @@ static const char *const kind_names[] = {
     [TTP_CHUNK_MODEL] = "model",
     [TTP_CHUNK_INDEX] = "index",
     [TTP_CHUNK_PATHS] = "path table",
+    [TTP_CHUNK_VALUE_NAMES] = "value names",
 };
 
 bool ttp_chunk_kind_known(uint16_t kind)

@@ -120,6 +120,7 @@ static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint3
         }
     }
     TTP_TRY(ttp_copied_link_sites(c->writer, c->reader, to, scope, first_site, err));
+    TTP_TRY(ttp_copied_name_values(c->writer, c->reader, to, scope, err));
     uint32_t streams = ttp_copied_count(c->reader, scope, TTP_COPIED_STREAMS);
     for (uint32_t id = 0; id < streams; id++) {
         struct ttp_claim claim;

@@ -130,3 +130,16 @@ ttape_status ttp_copied_link_sites(ttape_writer *w, const ttape_reader *r, struc
     }
     return TTAPE_OK;
 }
+
+ttape_status ttp_copied_name_values(ttape_writer *w, const ttape_reader *r, struct ttp_scope *to,
+                                    uint32_t scope, ttape_error *err)
+{
+    uint32_t count = ttp_copied_count(r, scope, TTP_COPIED_SITES);
+    for (uint32_t id = 0; id < count; id++) {
+        ttape_site_values values;
+        if (ttape_reader_get_site_values(r, ttp_scope_site(r, scope, id), &values) == TTAPE_OK &&
+            !ttp_scope_has_value_names(to, id))
+            TTP_TRY(ttp_scope_name_values(w, to, id, &values, err));
+    }
+    return TTAPE_OK;
+}

@@ -51,5 +51,8 @@ ttape_status ttp_copied_add(ttape_writer *w, struct ttp_scope *to, int kind,
 /* Gives the sites from first_site on their paths. */
 ttape_status ttp_copied_link_sites(ttape_writer *w, const ttape_reader *r, struct ttp_scope *to,
                                    uint32_t scope, uint32_t first_site, ttape_error *err);
+/* Gives values of sites the names that they have in the reader, where they have none yet. */
+ttape_status ttp_copied_name_values(ttape_writer *w, const ttape_reader *r, struct ttp_scope *to,
+                                    uint32_t scope, ttape_error *err);
 
 #endif

@@ -227,7 +227,8 @@ static ttape_status add_partition(struct taking *t, struct ttp_salvage_piece *pi
 static bool is_definition(const struct ttp_salvage_piece *piece)
 {
     return piece->head.kind == TTP_CHUNK_METADATA || piece->head.kind == TTP_CHUNK_SITES ||
-           piece->head.kind == TTP_CHUNK_STREAMS || piece->head.kind == TTP_CHUNK_PATHS;
+           piece->head.kind == TTP_CHUNK_STREAMS || piece->head.kind == TTP_CHUNK_PATHS ||
+           piece->head.kind == TTP_CHUNK_VALUE_NAMES;
 }
 
 static ttape_status take_definitions(struct taking *t, ttape_error *err)
@@ -262,7 +263,8 @@ static ttape_status take_piece(struct taking *t, struct ttp_salvage_piece *piece
     case TTP_CHUNK_METADATA:
     case TTP_CHUNK_SITES:
     case TTP_CHUNK_STREAMS:
-    case TTP_CHUNK_PATHS: return TTAPE_OK;
+    case TTP_CHUNK_PATHS:
+    case TTP_CHUNK_VALUE_NAMES: return TTAPE_OK;
     case TTP_CHUNK_INDEX: return ttp_salvage_settle(t->s, piece, TTAPE_RECOVER_SKIPPED, NULL, err);
     case TTP_CHUNK_PARTITION: return add_partition(t, piece, err);
     case TTP_CHUNK_MODEL: {

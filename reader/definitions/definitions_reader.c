@@ -10,6 +10,7 @@
 #include "reader/definitions/metadata_reader.h"
 #include "reader/definitions/paths_reader.h"
 #include "reader/definitions/placeholders.h"
+#include "reader/definitions/value_names_reader.h"
 
 struct ttp_kept {
     struct ttp_kept *next;
@@ -39,6 +40,7 @@ void ttp_definitions_reset(struct ttp_definition_tables *d)
     ttp_memory_give(m, d->streams, d->stream_capacity, sizeof *d->streams);
     ttp_memory_give(m, d->paths, d->path_capacity, sizeof *d->paths);
     ttp_memory_give(m, d->metadata, d->metadata_capacity, sizeof *d->metadata);
+    ttp_value_names_reset(d);
     while (d->kept != NULL) {
         struct ttp_kept *kept = d->kept;
         d->kept = kept->next;
@@ -277,6 +279,8 @@ ttape_status ttp_definitions_add(struct ttp_definition_tables *d, uint64_t offse
         return add_site_table(d, chunk->scope, &c, err);
     if (chunk->kind == TTP_CHUNK_PATHS)
         return ttp_paths_add(d, chunk->scope, &c, err);
+    if (chunk->kind == TTP_CHUNK_VALUE_NAMES)
+        return ttp_value_names_add(d, chunk->scope, &c, err);
     TTP_TRY(add_processes(d, chunk->scope, &c, err));
     return add_streams(d, chunk->scope, &c, err);
 }

@@ -84,7 +84,8 @@ struct ttp_read_metadata {
     ttape_metadata_type type;
 };
 
-struct ttp_kept; /* content that strings point into */
+struct ttp_kept;        /* content that strings point into */
+struct ttp_value_names; /* value_names_reader.c */
 
 struct ttp_definition_tables {
     struct ttp_memory *memory;
@@ -103,6 +104,9 @@ struct ttp_definition_tables {
     uint32_t scope_capacity, site_capacity, module_capacity, file_capacity, process_capacity,
         stream_capacity, path_capacity, metadata_capacity;
     struct ttp_kept *kept;
+    struct ttp_value_names *value_names;
+    const ttape_site_values **site_values; /* by site, NULL: none; of the first sites */
+    uint32_t site_values_count, site_values_capacity;
     struct ttp_placeholders *placeholders; /* NULL but while a damaged file is recovered */
 };
 
@@ -110,9 +114,9 @@ void ttp_definitions_init(struct ttp_definition_tables *d, struct ttp_memory *me
                           const ttape_limits *limits);
 void ttp_definitions_reset(struct ttp_definition_tables *d);
 
-/* Takes in the content of a metadata, site, stream or path table chunk, and the content itself,
- * which was taken from the memory with size_bytes bytes: also on failure. `offset` is the chunk's
- * in the file; error offsets count in the content. */
+/* Takes in the content of a metadata, site, stream, path table or value name chunk, and the content
+ * itself, which was taken from the memory with size_bytes bytes: also on failure. `offset` is the
+ * chunk's in the file; error offsets count in the content. */
 ttape_status ttp_definitions_add(struct ttp_definition_tables *d, uint64_t offset,
                                  const struct ttp_chunk *chunk, uint8_t *content, size_t size_bytes,
                                  ttape_error *err);

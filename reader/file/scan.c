@@ -130,6 +130,7 @@ ttape_status ttp_reader_add_chunk(ttape_reader *r, uint64_t offset, const struct
     case TTP_CHUNK_METADATA:
     case TTP_CHUNK_SITES:
     case TTP_CHUNK_PATHS:
+    case TTP_CHUNK_VALUE_NAMES:
     case TTP_CHUNK_STREAMS: status = ttp_reader_add_definitions(r, offset, chunk, err); break;
     case TTP_CHUNK_PARTITION: status = add_partition(r, offset, chunk, err); break;
     case TTP_CHUNK_MODEL:

@@ -1,16 +1,16 @@
 """File header, chunks, definitions and footer (spec/format.md, sections 4 to 6 and 10)."""
 import struct
 
-from mini_coder import Cursor, Finding, need, unzstd
+from mini_coder import Cursor, Finding, need, unzigzag, unzstd
 from xxh3 import xxh3_64
 
 MAGIC = b"\x89TTAPE1\n"
 SYNC = bytes.fromhex("F35454 63686B B11A")
 FOOTER = bytes.fromhex("E55454 656E64 310A")
 HEADER = 64                              # bytes of a file header, a chunk header and a footer
-METADATA, SITES, STREAMS, PARTITION, MODEL, INDEX, PATHS = 1, 2, 3, 4, 5, 6, 7
+METADATA, SITES, STREAMS, PARTITION, MODEL, INDEX, PATHS, VALUE_NAMES = 1, 2, 3, 4, 5, 6, 7, 8
 KIND_NAMES = {1: "metadata", 2: "sites", 3: "streams", 4: "partition", 5: "model", 6: "index",
-              7: "paths"}
+              7: "paths", 8: "value names"}
 IDS = 1 << 24                            # F-SIT-02, F-SIT-05
 NEWEST_MINOR = 0
 
@@ -146,6 +146,7 @@ class Scope:
         self.paths = []                  # (parent id, frame's site or -1, depth) of id 1 on
         self.links = {}                  # site to path id
         self.last_link = -1
+        self.value_names = {}            # site to (name, type, enumeration) of enter and of exit
         self.models = {}                 # number to the state that it ends in (F-MOD)
 
     def range(self, cursor, rows, what):
@@ -225,6 +226,35 @@ class Scope:
             path += cursor.svarint()
             need(0 < path <= len(self.paths), "F-PTH-06", f"path {path} of a link")
             self.links[site] = path
+        cursor.end()
+
+    def add_value_names(self, data):
+        """Names of values (F-VNM); an enumeration is (name, [(value, name)])."""
+        cursor = Cursor(data, "F-VNM-09")
+
+        def count(least, most, rule):
+            number = cursor.varint(rule=rule)
+            need(number <= most and number * least <= cursor.left(), rule, f"a count of {number}")
+            return number
+
+        def text():
+            return cursor.string("F-SIT-03")
+
+        enumerations, site = [None], -1
+        for _ in range(count(2, IDS, "F-VNM-01")):
+            name, constants, value = text(), [], 0
+            for _ in range(count(2, 65535, "F-VNM-02")):
+                value = value + unzigzag(cursor.varint(rule="F-VNM-03")) & (1 << 64) - 1
+                constants.append((value - (value >> 63 << 64), text()))
+            enumerations.append((name, constants))
+        for _ in range(count(3, IDS, "F-VNM-04")):
+            site += cursor.varint(IDS - 2 - site, "F-VNM-05") + 1
+            need(site < len(self.sites), "F-VNM-08", f"site {site}")
+            need(site not in self.value_names, "F-VNM-08", f"site {site} again")
+            sides = count(3, 255, "F-VNM-06"), count(3, 255, "F-VNM-06")
+            self.value_names[site] = [
+                [(text(), text(), enumerations[cursor.varint(len(enumerations) - 1, "F-VNM-07")])
+                 for _ in range(side)] for side in sides]
         cursor.end()
 
     def path_frames(self, site):
@@ -361,6 +391,8 @@ class File:
             scope.add_sites(payload)
         elif chunk.kind == PATHS:
             scope.add_paths(payload)
+        elif chunk.kind == VALUE_NAMES:
+            scope.add_value_names(payload)
         elif chunk.kind == STREAMS:
             known = len(scope.streams)
             scope.add_streams(payload)

@@ -224,6 +224,24 @@ static void make_paths(const struct ttest_output *out)
     emit(out, &e, file);
 }
 
+static void make_value_names(const struct ttest_output *out)
+{
+    struct ttest_expectation e;
+    struct ttest_file *file = base("value-names-odd",
+                                   "an enumeration twice and of one value twice, one of no "
+                                   "constants, names of values that no event has, of none, and a "
+                                   "second chunk for a site before; an empty chunk",
+                                   &e);
+    uint32_t at = (uint32_t)(ttest_chunk_of(file, TTP_CHUNK_PARTITION, 0) - file->chunks);
+    ttest_put(&insert(file, at, TTP_CHUNK_VALUE_NAMES, NULL)->content,
+              "\3\1E\2\4\1A\0\1B\1E\2\4\1A\0\1B\0\0"
+              "\1\1\2\1\1x\6enum E\2\0\0\3\0\0\0",
+              41);
+    ttest_put(&insert(file, at + 1, TTP_CHUNK_VALUE_NAMES, NULL)->content, "\0\1\0\0\0", 5);
+    ttest_put(&insert(file, at + 2, TTP_CHUNK_VALUE_NAMES, NULL)->content, "\0\0", 2);
+    emit(out, &e, file);
+}
+
 static void make_partitions(const struct ttest_output *out)
 {
     struct ttest_expectation e;
@@ -332,6 +350,7 @@ void ttest_make_foreign_vectors(const struct ttest_output *out)
     make_metadata(out);
     make_definitions(out);
     make_paths(out);
+    make_value_names(out);
     make_partitions(out);
     make_literal(out);
     make_scopes(out);

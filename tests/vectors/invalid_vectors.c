@@ -91,6 +91,7 @@ void ttest_make_invalid_vectors(const struct ttest_output *out)
     ttest_make_invalid_files(out);
     ttest_make_invalid_definitions(out);
     ttest_make_invalid_paths(out);
+    ttest_make_invalid_value_names(out);
     ttest_make_invalid_heads(out);
     ttest_make_invalid_sections(out);
     ttest_make_invalid_orders(out);

@@ -30,6 +30,7 @@ void ttest_emit_breaks(const struct ttest_output *out, const struct ttest_break 
 void ttest_make_invalid_files(const struct ttest_output *out);       /* F-FIL, F-CHK, F-FOO */
 void ttest_make_invalid_definitions(const struct ttest_output *out); /* F-MET, F-SIT, F-STR */
 void ttest_make_invalid_paths(const struct ttest_output *out);       /* F-PTH */
+void ttest_make_invalid_value_names(const struct ttest_output *out); /* F-VNM */
 void ttest_make_invalid_heads(const struct ttest_output *out);       /* F-PAR */
 void ttest_make_invalid_sections(const struct ttest_output *out);    /* F-SEG to F-DEP */
 void ttest_make_invalid_orders(const struct ttest_output *out);      /* F-EVT, O-, T- */

@@ -56,6 +56,7 @@ static void free_definitions(ttape_writer *w, struct ttp_definitions *d)
     ttp_grown_free(&w->allocator, &d->text);
     ttp_grown_free(&w->allocator, &d->names);
     ttp_grown_free(&w->allocator, &d->links);
+    ttp_fresh_names_free(w, &d->value_names);
     ttp_grown_free(&w->allocator, &d->metadata);
     ttp_grown_free(&w->allocator, &d->pairs);
 }
@@ -82,6 +83,7 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
     ttp_grown_free(a, &scope->symbol_slots);
     ttp_grown_free(a, &scope->paths);
     ttp_grown_free(a, &scope->path_slots);
+    ttp_grown_free(a, &scope->is_named);
     a->release(a->context, scope, sizeof *scope);
 }
 
@@ -387,7 +389,7 @@ bool ttp_scope_is_fresh(const struct ttp_scope *scope)
 {
     const struct ttp_definitions *d = &scope->fresh;
     return d->metadata_count + d->site_count + d->stream_count + d->process_count +
-               d->module_count + d->path_count + d->links.count !=
+               d->module_count + d->path_count + d->links.count + d->value_names.sites.count !=
            0;
 }
 
@@ -401,6 +403,8 @@ ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope,
         TTP_TRY(collect_sites(w, scope, &pending->sites_chunk, err));
     if (d->path_count + d->links.count != 0)
         TTP_TRY(ttp_scope_collect_paths(w, scope, &pending->paths_chunk, err));
+    if (d->value_names.sites.count != 0)
+        TTP_TRY(ttp_scope_collect_value_names(w, scope, &pending->value_names_chunk, err));
     TTP_TRY(ttp_metadata_collect(w, d, &pending->metadata_chunk, &pending->metadata_pairs, err));
     d->modules.count = d->files.count = d->processes.count = d->streams.count = 0;
     ttp_grown_free(&w->allocator, &d->sites); /* names are the bulk of a large site table */

@@ -158,8 +158,8 @@ static void reset_pending(struct ttp_pending *p)
     p->values.count = p->value_bytes.count = p->measures.count = 0;
     p->known.count = p->spans.count = p->span_counts.count = p->cpu.count = 0;
     memset(p->off_ns, 0, sizeof p->off_ns);
-    p->sites_chunk.count = p->paths_chunk.count = p->streams_chunk.count = p->metadata_chunk.count =
-        0;
+    p->sites_chunk.count = p->paths_chunk.count = p->value_names_chunk.count = 0;
+    p->streams_chunk.count = p->metadata_chunk.count = 0;
     p->metadata_pairs = 0;
     p->gap_count = p->lost_count = 0;
     p->first_tick = INT64_MAX;

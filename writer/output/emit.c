@@ -161,6 +161,9 @@ static ttape_status emit_collected(ttape_writer *w, struct ttp_scope *scope,
     if (p->paths_chunk.count != 0)
         TTP_TRY(emit_content(w, TTP_CHUNK_PATHS, scope->number, p->paths_chunk.data,
                              p->paths_chunk.count, TABLE_LEVEL, err));
+    if (p->value_names_chunk.count != 0)
+        TTP_TRY(emit_content(w, TTP_CHUNK_VALUE_NAMES, scope->number, p->value_names_chunk.data,
+                             p->value_names_chunk.count, TABLE_LEVEL, err));
     return TTAPE_OK;
 }
 
@@ -176,6 +179,7 @@ ttape_status ttp_emit_definitions(ttape_writer *w, struct ttp_scope *scope, ttap
     ttp_grown_free(&w->allocator, &p.streams_chunk);
     ttp_grown_free(&w->allocator, &p.sites_chunk);
     ttp_grown_free(&w->allocator, &p.paths_chunk);
+    ttp_grown_free(&w->allocator, &p.value_names_chunk);
     ttp_grown_free(&w->allocator, &p.metadata_chunk);
     return status;
 }

@@ -121,6 +121,11 @@ TTAPE_API ttape_status ttape_reader_get_process(const ttape_reader *reader, uint
 TTAPE_API ttape_status ttape_reader_get_path(const ttape_reader *reader, uint32_t path,
                                              ttape_path *out);
 TTAPE_API uint32_t ttape_reader_path_count(const ttape_reader *reader);
+/* What the values of a site's events are called. Arrays and strings live as long as the reader.
+ * TTAPE_E_NOT_FOUND, and *out is empty, where the file does not say. An event may have fewer values
+ * than have names, or more. */
+TTAPE_API ttape_status ttape_reader_get_site_values(const ttape_reader *reader, uint32_t site,
+                                                    ttape_site_values *out);
 typedef struct ttape_stream_info {
     ttape_stream stream;
     uint64_t pid;

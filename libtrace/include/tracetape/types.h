@@ -163,6 +163,33 @@ typedef struct ttape_value {
     ttape_string bytes; /* TTAPE_VALUE_BYTES and _STRING */
 } ttape_value;
 
+/* A constant of an enumeration. */
+typedef struct ttape_value_constant {
+    int64_t value;
+    ttape_string name;
+} ttape_value_constant;
+
+#define TTAPE_ENUMERATION_MAX_CONSTANTS 65535u
+
+/* What a value is called: its name and type as the source has them ("flags", "const char *",
+ * "enum color"), "" where not known; of an enumeration its constants, in the source's order. */
+typedef struct ttape_value_name {
+    ttape_string name, type;
+    const ttape_value_constant *constants; /* or NULL */
+    uint32_t constant_count;
+    uint32_t reserved_count;
+    ttape_string enumeration; /* its name, "" where it has none */
+    uint64_t reserved[2];
+} ttape_value_name;
+
+/* The values of a site's events, in their order (F-VNM-10): of its enter (or leaf), and of its
+ * exit. */
+typedef struct ttape_site_values {
+    const ttape_value_name *enter, *exit;
+    uint32_t enter_count, exit_count; /* at most TTAPE_EVENT_MAX_VALUES each */
+    uint64_t reserved[2];
+} ttape_site_values;
+
 /* Why a thread did not run. Numbers are on disk (F-SWI-06). */
 typedef enum ttape_off_kind {
     TTAPE_OFF_PREEMPTED = 0,      /* it could have run on */

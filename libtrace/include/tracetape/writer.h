@@ -113,6 +113,12 @@ TTAPE_API ttape_status ttape_writer_add_site(ttape_writer *writer, const ttape_s
 TTAPE_API ttape_status ttape_writer_add_path(ttape_writer *writer, const ttape_path *path,
                                              uint32_t *id, ttape_error *err);
 
+/* Says what the values of a site's events are called; once for a site, at any time before the
+ * writer finishes. All is copied; of equal enumerations one is kept. TTAPE_E_ARGUMENT: unknown
+ * site, a second time, more than 255 values, strings over 1 MiB, more than 65,535 constants. */
+TTAPE_API ttape_status ttape_writer_name_values(ttape_writer *writer, uint32_t site,
+                                                const ttape_site_values *values, ttape_error *err);
+
 /* Appends `count` events to a stream, in its order. Times may step backwards. An exit whose site is
  * not the innermost open frame's is taken as what it must have been: TTAPE_EVENT_EXIT_ACROSS where
  * the frame is open further out on the stack (at most 1,024 frames up), TTAPE_EVENT_EXIT_UNSEEN
