@@ -12,6 +12,7 @@ from pathlib import Path
 
 import measure
 import recordings
+import sections_context
 import sections_export
 import sections_file
 import sections_hook
@@ -43,6 +44,7 @@ SECTIONS = {  # name: generator of rows
     "export": sections_export.chrome,
     "record": sections_record.record,
     "hook": sections_hook.hook,
+    "context": sections_context.context,
     "syscalls": sections_syscalls.syscalls,
     "patch": sections_patch.patch,
     "instructions": sections_instructions.instructions,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Context values beside recording: each value decodes to the stack that the program's source says,
-behind jumps and exceptions, in coroutines, threads, children, handlers and plugins, and at each
-instruction of a hook; the same in every run, unless addresses were asked for (W40)."""
+"""Context values beside recording and alone: each decodes to the stack that the program's source
+says, behind jumps and exceptions, in coroutines, threads, children, handlers and plugins, and at
+each instruction of a hook; the same in every run and both ways, unless addresses were asked for
+(W40)."""
 import os
 import resource
 import shutil
@@ -11,6 +12,8 @@ import sys
 import arena as rt
 import contexts
 
+# A hook that records has to begin again when it was stepped through: a thousand instructions.
+STRIDE = "1" if os.environ.get("TTAPE_THOROUGH") == "1" else "17"
 OPERATIONS = ("affine", "xor", "add", "multiply")
 shop = rt.Workshop()
 failures = []
@@ -20,25 +23,34 @@ def note(what, problem):
     failures.append(f"{what}: {problem}")
 
 
-def build(name, source, *flags, compiler="gcc"):
+def build(name, source, *flags, compiler="gcc", library="-ltracetape-context"):
     target = os.path.join(shop.directory, name)
     subprocess.run([compiler, "-O1", "-g", f"-I{rt.INCLUDE}", *flags, "-o", target,
-                    os.path.join(rt.SUBJECTS, source), f"-L{rt.BUILD}", "-ltracetape-rt",
+                    os.path.join(rt.SUBJECTS, source), f"-L{rt.BUILD}", library,
                     f"-Wl,-rpath,{rt.BUILD}"], check=True)
     return target
 
 
-def run(what, command, dictionary, **extra):
-    """The lines that the program said, each (value, stack)."""
+def alone(what, command, extra):
+    done = subprocess.run(command, env=dict(os.environ, **extra), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=120)
+    return done.returncode, done.stdout
+
+
+def beside(what, command, extra):
     place = rt.Arena()
     try:
-        extra = dict(extra, **({"TRACETAPE_CONTEXT": dictionary} if dictionary else {}))
-        status = place.run(command, preload=False, extra=extra)
-        if status:
-            note(what, f"exit {status}: {place.output[-300:]}")
-        return [line.split(" ", 1) for line in place.output.decode().splitlines()]
+        return place.run(command, extra=extra), place.output
     finally:
         place.close()
+
+
+def run(what, command, dictionary, way=alone):
+    """The lines that the program said, each (value, stack)."""
+    status, output = way(what, command, {"TRACETAPE_CONTEXT": dictionary} if dictionary else {})
+    if status:
+        note(what, f"exit {status}: {output[-300:]}")
+    return [line.split(" ", 1) for line in output.decode().splitlines()]
 
 
 def fresh(name):
@@ -64,43 +76,59 @@ def compare(what, lines, dictionary, several=False):
 
 
 def check_programs(plugins):
+    """Twice alone and once recorded: the same values."""
     for compiler in [c for c in ("gcc", "clang") if shutil.which(c)]:
         exe = build(f"context-{compiler}", "context.c", "-finstrument-functions", "-pthread",
                     compiler=compiler)
-        path = fresh("programs")
-        lines = run(compiler, [exe, *plugins], path)
-        stacks = {stack for _, stack in lines}
-        if len(stacks) < 18 or len(lines) < 800:
-            note(compiler, f"{len(lines)} lines of {len(stacks)} stacks")
-        compare(compiler, lines, path)
-        again = run(compiler, [exe, *plugins], path)
-        if set(map(tuple, again)) != set(map(tuple, lines)):
-            note(compiler, "the second run has other values")
-        compare(f"{compiler}, again", again, path)
+        path, before = fresh("programs"), None
+        for way in (alone, alone, beside):
+            what = f"{compiler}, {way.__name__}"
+            lines = run(what, [exe, *plugins], path, way)
+            stacks = {stack for _, stack in lines}
+            if len(stacks) < 18 or len(lines) < 800:
+                note(what, f"{len(lines)} lines of {len(stacks)} stacks")
+            compare(what, lines, path)
+            if before not in (None, set(map(tuple, lines))):
+                note(what, "other values than before")
+            before = set(map(tuple, lines))
     return exe
+
+
+def check_static():
+    """Nobody hears of jumps there."""
+    exe = build("static", "context.c", "-finstrument-functions", "-pthread",
+                library="-l:libtracetape-context.a")
+    path = fresh("static")
+    lines = [(value, stack) for value, stack in run("static", [exe], path)
+             if "jump" not in stack and stack != "main"]
+    if len(lines) < 800:
+        note("static", f"{len(lines)} lines")
+    compare("static", lines, path)
 
 
 def check_exceptions():
     for compiler in [c for c in ("g++", "clang++") if shutil.which(c)]:
         exe = build(f"throw-{compiler}", "context_throw.cpp", "-finstrument-functions",
                     compiler=compiler)
-        path = fresh("throw")
-        compare(compiler, run(compiler, [exe], path), path)
+        for way in (alone, beside):
+            path = fresh("throw")
+            compare(compiler, run(compiler, [exe], path, way), path)
 
 
 def check_steps():
     exe = build("step", "context_step.c", "-finstrument-functions")
     allowed = {f"main>steps{inner}>handler" for inner in ("", ">target")}
-    for arguments in ([], ["alternate"]):
-        what, path = " ".join(["steps", *arguments]), fresh("step")
-        lines, seen = run(what, [exe, *arguments], path), set()
+    for arguments, way in (([*w[:1], *a], w[1]) for a in ([], ["alternate"])
+                           for w in (("1", alone), (STRIDE, beside))):
+        what, path = " ".join(["steps", *arguments, way.__name__]), fresh("step")
+        lines, seen = run(what, [exe, *arguments], path, way), set()
         words = contexts.Dictionary(path)
         for value, flags in lines:
             found = words.stacks(value)
             if flags != "0" or len(found) != 1 or not found <= allowed:
                 note(what, f"'{value}', flags {flags}: {sorted(found)}")
             seen |= found
-        if seen != allowed or len(lines) < 100:
+        if seen != allowed or len(lines) < 60:
             note(what, f"{len(lines)} times {sorted(seen)} were seen")
 
 
@@ -140,7 +168,7 @@ def check_refusals(exe):
     for path in (bad, link, os.path.join(shop.directory, "no", "such"), shop.directory):
         lines = run("refusals", [exe], path)
         told = [" ".join(line) for line in lines if line[0] == "tracetape:"]
-        if len(told) != 1 or path not in told[0] or len(lines) < 100:
+        if len(told) != 1 or path not in told[0] or len(lines) < 60:
             note("refusals", f"'{path}': {told}")
     if open(bad, "rb").read() != good:
         note("refusals", "a file that is not ours was changed")
@@ -157,12 +185,13 @@ def check_refusals(exe):
         note("a limit", f"exit {told.returncode}, {told.stderr!r}")
 
 
-def check_unknown(exe):
-    """Where nothing knows of calls, it says so."""
-    told = subprocess.run([exe], capture_output=True, text=True, timeout=60)
-    values = {line.split()[0] for line in told.stdout.splitlines()}
-    if told.returncode or not values <= {"-", f"{0:016x}/0"}:
-        note("nothing records", f"exit {told.returncode}: {told.stdout[:200]}")
+def check_unknown():
+    """Where nothing knows of calls, it says so: of the recording runtime, while none is there."""
+    exe = build("unknown", "context.c", "-finstrument-functions", "-pthread",
+                library="-ltracetape-rt")
+    values = {value for value, _ in run("unknown", [exe], None)}
+    if values != {"-", f"{0:016x}/0"}:
+        note("nothing records", f"{values}")
 
 
 def main():
@@ -176,7 +205,8 @@ def main():
     check_options()
     check_full()
     check_refusals(exe)
-    check_unknown(exe)
+    check_static()
+    check_unknown()
     shop.close()
     for failure in failures[:40]:
         print(failure)

@@ -13,6 +13,7 @@ import tidy
 MAP = tidy.ROOT / "libtrace" / "libtracetape.map"
 RUNTIME_MAP = tidy.ROOT / "writer" / "runtime" / "libtracetape-rt.map"
 RUNTIME_PREFIX = ("ttape_rt_", "ttape_context")
+CONTEXT_MAP = tidy.ROOT / "writer" / "runtime" / "alone" / "libtracetape-context.map"
 HEAD = """/* What libtracetape exports. After adding a public function (the linker says 'undefined
  * reference' until then): `tests/tidy/test_abi.py --write-map` takes the names from the headers. */
 """
@@ -57,13 +58,13 @@ def compare(sides):
     return problems
 
 
-def compare_runtime(headers):
-    library = tidy.BUILD / "libtracetape-rt.so"
+def compare_runtime(headers, name="libtracetape-rt.so", script=RUNTIME_MAP):
+    library = tidy.BUILD / name
     if not library.exists():
         return [f"'{library.name}' was not built"]
-    there, wanted = exported(library), mapped(RUNTIME_MAP)
+    there, wanted = exported(library), mapped(script)
     foreign = {name for name in there | wanted if not name.startswith(RUNTIME_PREFIX)}
-    return compare({"the public headers": headers | foreign, RUNTIME_MAP.name: wanted,
+    return compare({"the public headers": headers | foreign, script.name: wanted,
                     "the runtime": there})
 
 
@@ -82,6 +83,8 @@ def main():
     problems = compare({"the public headers": headers, "libtrace/libtracetape.map": mapped(MAP),
                         "the shared library": exported(library)})
     problems += compare_runtime(runtime)
+    problems += compare_runtime({name for name in runtime if name.startswith("ttape_context")},
+                                "libtracetape-context.so", CONTEXT_MAP)
     if problems:
         problems.append("(tests/tidy/test_abi.py --write-map rewrites the map from the headers)")
     tidy.verdict("abi", problems,

@@ -304,6 +304,9 @@ void ttp_note_failed(const struct ttp_noted *noted); /* it was not executed */
 void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, uint32_t flags,
                       char *const *environment);
 
+/* jumps/heard_jumps.c */
+void ttp_jumps_begin(void);
+
 /* interpose.c */
 void ttp_interpose_begin(void);
 

@@ -1,7 +1,7 @@
 /* Asks for the context at each instruction of a hook, each time in a fresh call: this program steps
  * through its own calls, by the processor's trap flag, and gets a signal at the nth instruction,
- * whose handler has hooks as well and says what it sees. Argument: "alternate", for a handler on a
- * stack of its own. */
+ * whose handler has hooks as well and says what it sees. Arguments: which
+ * instructions, each or each nth; "alternate", for a handler on a stack of its own. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -69,15 +69,15 @@ NOINLINE void steps(long wanted, int before)
 int main(int arguments, char **values)
 {
     stack_t stack = {.ss_sp = alternate, .ss_size = sizeof(alternate)};
-    struct sigaction action = {.sa_handler = handler, .sa_flags = arguments > 1 ? SA_ONSTACK : 0};
+    struct sigaction action = {.sa_handler = handler, .sa_flags = arguments > 2 ? SA_ONSTACK : 0};
     struct sigaction traps = {.sa_sigaction = trap, .sa_flags = SA_SIGINFO};
-    (void)values;
+    long stride = arguments > 1 ? atol(values[1]) : 1;
     sigfillset(&traps.sa_mask);
     sigaltstack(&stack, NULL);
     sigaction(SIGUSR1, &action, NULL);
     sigaction(SIGTRAP, &traps, NULL);
     for (int before = 0; before < 2; before++)
-        for (long wanted = 0; wanted < STEPS_MAX; wanted++) {
+        for (long wanted = 0; wanted < STEPS_MAX; wanted += stride) {
             steps(wanted, before);
             if (steps_done <= wanted)
                 break;

@@ -178,6 +178,13 @@ static struct context begin(void)
     return (struct context){.value = ttape_context_first(ttp_context_settings.operation)};
 }
 
+/* One branch for four. */
+static inline bool are_four(const struct ttp_runtime_frame *at, const struct cached *cached)
+{
+    return ((at[0].function ^ cached[0].function) | (at[1].function ^ cached[1].function) |
+            (at[2].function ^ cached[2].function) | (at[3].function ^ cached[3].function)) == 0;
+}
+
 /* Functions that are as they were; a frame that may be half pushed is none of them. */
 static struct context from_cache(const struct open *open, struct ttp_context_cache *cache)
 {
@@ -186,6 +193,8 @@ static struct context from_cache(const struct open *open, struct ttp_context_cac
     size_t frames = (size_t)(open->top - open->base);
     if (frames < count)
         count = (uint32_t)frames;
+    while (same + 4 <= count && are_four(&at[same], &cache->frames[same + 1]))
+        same += 4;
     while (same < count && function_at(&at[same]) == cache->frames[same + 1].function)
         same++;
     if (TTP_LIKELY(same == frames))

@@ -20,49 +20,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "writer/runtime/jumps/in_front_of.h"
 #include "writer/runtime/slow.h"
-
-#define JUMP_STACK_POINTER 6 /* in the jmp_buf of glibc and musl on x86-64 */
-
-/* `before` gets the first two arguments, the caller's stack pointer and the return address, then
- * the third and fourth arguments, and returns the real function. All registers that may hold
- * arguments are as they were when that begins. */
-#define IN_FRONT_OF(name, before)                                                                  \
-    __asm__(".text\n\t.globl " #name "\n\t.type " #name ", @function\n\t.p2align 4\n" #name        \
-            ":\n\t.cfi_startproc\n\t"                                                              \
-            "pushq %rdi\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
-            "pushq %rsi\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
-            "pushq %rdx\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
-            "pushq %rcx\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
-            "pushq %r8\n\t.cfi_adjust_cfa_offset 8\n\t"                                            \
-            "pushq %r9\n\t.cfi_adjust_cfa_offset 8\n\t"                                            \
-            "pushq %rax\n\t.cfi_adjust_cfa_offset 8\n\t"                                           \
-            "movq %rcx, %r9\n\tmovq %rdx, %r8\n\t"                                                 \
-            "leaq 64(%rsp), %rdx\n\t"                                                              \
-            "movq 56(%rsp), %rcx\n\t"                                                              \
-            "call " #before "\n\t"                                                                 \
-            "movq %rax, %r11\n\t"                                                                  \
-            "popq %rax\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
-            "popq %r9\n\t.cfi_adjust_cfa_offset -8\n\t"                                            \
-            "popq %r8\n\t.cfi_adjust_cfa_offset -8\n\t"                                            \
-            "popq %rcx\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
-            "popq %rdx\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
-            "popq %rsi\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
-            "popq %rdi\n\t.cfi_adjust_cfa_offset -8\n\t"                                           \
-            "jmp *%r11\n\t.cfi_endproc\n\t.size " #name ", . - " #name "\n\t"                      \
-            ".globl " #name "\n")
 
 /* With CLONE_VFORK the parent waits. */
 #define CLONES (CLONE_VM | CLONE_SETTLS | CLONE_THREAD | CLONE_VFORK)
 
-#define BEFORE __attribute__((used, visibility("hidden")))
-
 enum real_name {
-    REAL_LONGJMP,
-    REAL__LONGJMP,
-    REAL_SIGLONGJMP,
-    REAL_LONGJMP_CHK,
-    REAL_MAKECONTEXT,
     REAL_DLOPEN,
     REAL_DLMOPEN,
     REAL_DLCLOSE,
@@ -74,16 +38,10 @@ enum real_name {
     REAL_EXIT,
     REAL_QUICK_EXIT,
     REAL_MAIN,
-    REAL_CATCH,
     REAL_COUNT
 };
 
-static const char *const real_names[REAL_COUNT] = {"longjmp",
-                                                   "_longjmp",
-                                                   "siglongjmp",
-                                                   "__longjmp_chk",
-                                                   "makecontext",
-                                                   "dlopen",
+static const char *const real_names[REAL_COUNT] = {"dlopen",
                                                    "dlmopen",
                                                    "dlclose",
                                                    "signal",
@@ -93,8 +51,7 @@ static const char *const real_names[REAL_COUNT] = {"longjmp",
                                                    "_exit",
                                                    "_Exit",
                                                    "quick_exit",
-                                                   "__libc_start_main",
-                                                   "__cxa_begin_catch"};
+                                                   "__libc_start_main"};
 static void *real_functions[REAL_COUNT];
 
 /* Without us the caller's own link would have failed where this does. */
@@ -109,100 +66,14 @@ static void *real(enum real_name name)
 
 void ttp_interpose_begin(void)
 {
-    for (uint32_t i = 0; i < REAL_CATCH; i++)
+    for (uint32_t i = 0; i < REAL_COUNT; i++)
         real_functions[i] = dlsym(RTLD_NEXT, real_names[i]);
+    ttp_jumps_begin();
     ttp_starts_begin();
     ttp_execs_begin();
     ttp_unwind_begin();
     dlerror(); /* the program's next call must not hear of ours */
 }
-
-/* -- jumps -- */
-
-#define JUMP_IN_FRONT_OF(name, number)                                                             \
-    void *ttp_before_##name(const uintptr_t *buffer, uintptr_t value, uintptr_t sp);               \
-    BEFORE void *ttp_before_##name(const uintptr_t *buffer, uintptr_t value, uintptr_t sp)         \
-    {                                                                                              \
-        (void)value;                                                                               \
-        ttp_jump(sp, ttp_unhide(buffer[JUMP_STACK_POINTER]));                                      \
-        return real(number);                                                                       \
-    }                                                                                              \
-    IN_FRONT_OF(name, ttp_before_##name)
-
-JUMP_IN_FRONT_OF(longjmp, REAL_LONGJMP);
-JUMP_IN_FRONT_OF(_longjmp, REAL__LONGJMP);
-JUMP_IN_FRONT_OF(siglongjmp, REAL_SIGLONGJMP);
-JUMP_IN_FRONT_OF(__longjmp_chk, REAL_LONGJMP_CHK);
-
-void *ttp_before_makecontext(const ucontext_t *context);
-BEFORE void *ttp_before_makecontext(const ucontext_t *context)
-{
-    uintptr_t low = (uintptr_t)context->uc_stack.ss_sp;
-    ttp_stack_register(low, low + context->uc_stack.ss_size);
-    return real(REAL_MAKECONTEXT);
-}
-IN_FRONT_OF(makecontext, ttp_before_makecontext);
-
-/* -- catching: by clang's code the frames in between were left without a word -- */
-
-struct catch_search {
-    void *found;
-};
-
-static void *find_catch_in(const char *path)
-{
-    void *(*open_it)(const char *, int) = (void *(*)(const char *, int))real(REAL_DLOPEN);
-    int (*close_it)(void *) = (int (*)(void *))real(REAL_DLCLOSE);
-    void *handle = open_it(path, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle == NULL)
-        return NULL;
-    void *found = dlsym(handle, real_names[REAL_CATCH]);
-    close_it(handle); /* it stays: its code is what called us */
-    return found;
-}
-
-static int find_catch_anywhere(struct dl_phdr_info *info, size_t size, void *data)
-{
-    struct catch_search *search = data;
-    (void)size;
-    if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
-        search->found = find_catch_in(info->dlpi_name);
-    if (search->found == (void *)0 || search->found == dlsym(RTLD_DEFAULT, "__cxa_begin_catch"))
-        search->found = NULL; /* none, or ours */
-    return search->found != NULL;
-}
-
-/* Where the C++ library is not in the program's own scope, a plugin brought it. */
-static void *find_catch(uintptr_t return_address)
-{
-    struct catch_search search = {NULL};
-    Dl_info caller;
-    int saved = errno;
-    if (dladdr((const void *)return_address, &caller) != 0 && caller.dli_fname != NULL)
-        search.found = find_catch_in(caller.dli_fname);
-    if (search.found == NULL)
-        dl_iterate_phdr(find_catch_anywhere, &search);
-    dlerror();
-    errno = saved;
-    if (search.found == NULL)
-        abort();
-    return search.found;
-}
-
-void *ttp_before_catch(const void *exception, uintptr_t unused, uintptr_t sp,
-                       uintptr_t return_address);
-BEFORE void *ttp_before_catch(const void *exception, uintptr_t unused, uintptr_t sp,
-                              uintptr_t return_address)
-{
-    (void)exception;
-    (void)unused;
-    ttp_jump(sp, sp);
-    if (real_functions[REAL_CATCH] == NULL)
-        real_functions[REAL_CATCH] = dlsym(RTLD_NEXT, real_names[REAL_CATCH]);
-    return real_functions[REAL_CATCH] != NULL ? real_functions[REAL_CATCH]
-                                              : find_catch(return_address);
-}
-IN_FRONT_OF(__cxa_begin_catch, ttp_before_catch);
 
 /* -- what is mapped -- */
 

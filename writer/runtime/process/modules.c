@@ -6,6 +6,8 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
 
 #include "writer/arena/record.h"
 #include "writer/runtime/slow.h"
@@ -196,4 +198,38 @@ void ttp_libc_find(void)
 {
     uint32_t count = 0;
     ttp_modules_visit(look_for_libc, &count);
+}
+
+/* -- the program -- */
+
+/* Under a filter, what the kernel has told already. */
+size_t ttp_program_path(char *path, size_t room)
+{
+    if (!ttp_process.avoids_system_calls) {
+        long size =
+            ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, (long)room, 0, 0, 0);
+        return size > 0 ? (size_t)size : 0;
+    }
+    const char *executed = (const char *)getauxval(AT_EXECFN);
+    size_t size = 0;
+    for (; executed != NULL && size < room && executed[size] != '\0'; size++)
+        path[size] = executed[size];
+    return size;
+}
+
+/* Returns the place of the entry. */
+char **ttp_environment_find(char **environment, const char *name, const char **value)
+{
+    for (char **at = environment; at != NULL && *at != NULL; at++) {
+        const char *entry = *at, *wanted = name;
+        while (*wanted != '\0' && *entry == *wanted) {
+            entry++;
+            wanted++;
+        }
+        if (*wanted == '\0' && *entry == '=') {
+            *value = entry + 1;
+            return at;
+        }
+    }
+    return NULL;
 }

@@ -47,23 +47,6 @@ static void *kept_states[KEPT_STATES];
 
 /* -- process -- */
 
-/* Returns the place of the entry. */
-char **ttp_environment_find(char **environment, const char *name, const char **value)
-{
-    for (char **at = environment; at != NULL && *at != NULL; at++) {
-        const char *entry = *at, *wanted = name;
-        while (*wanted != '\0' && *entry == *wanted) {
-            entry++;
-            wanted++;
-        }
-        if (*wanted == '\0' && *entry == '=') {
-            *value = entry + 1;
-            return at;
-        }
-    }
-    return NULL;
-}
-
 void ttp_process_refuse(void)
 {
     ttp_arena.head.mode = TTP_MODE_STOPPED;
@@ -156,21 +139,6 @@ static void *map_state(void)
 }
 
 /* -- beginnings -- */
-
-/* Under a filter, what the kernel has told already. */
-size_t ttp_program_path(char *path, size_t room)
-{
-    if (!ttp_process.avoids_system_calls) {
-        long size =
-            ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, (long)room, 0, 0, 0);
-        return size > 0 ? (size_t)size : 0;
-    }
-    const char *executed = (const char *)getauxval(AT_EXECFN);
-    size_t size = 0;
-    for (; executed != NULL && size < room && executed[size] != '\0'; size++)
-        path[size] = executed[size];
-    return size;
-}
 
 static uint32_t parent_id(void)
 {
