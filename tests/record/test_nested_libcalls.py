@@ -3,6 +3,8 @@
 in libraries that were there and in ones that are loaded later; and with --nest-libcalls those of
 libraries into one another. uftrace, which is told of the same, sees the same."""
 import collections
+import csv
+import io
 import os
 import re
 import shutil
@@ -48,6 +50,18 @@ def check(checks, work, command, word, *options):
     return found
 
 
+def check_joined(checks, work):
+    """Of the recording that is there: calloc and memset end where they return, not with the next
+    call, though they share returns with others."""
+    done = setting.tracetape("export", "--format", "csv", work / "nested.ttape", "-o", "-")
+    ends = collections.Counter((row["symbol"], row["kind"])
+                               for row in csv.DictReader(io.StringIO(done.out.decode())))
+    for name in ("calloc", "memset", "malloc"):
+        checks.equal((ends[name, "exit"], ends[name, "unwind"]), (ends[name, "enter"], 0),
+                     f"ends of {name}")
+    checks.that(ends["calloc", "enter"] >= 25, f"calloc: {ends['calloc', 'enter']}")
+
+
 def check_uftrace(checks, work, command, ours):
     """What both can see: uftrace knows calls through the linker's tables only."""
     if shutil.which("uftrace") is None:
@@ -77,6 +91,7 @@ def main():
         os.environ["XDG_CACHE_HOME"] = str(work / "cache")
         command = build(work)
         check(checks, work, command, "count", "--libcalls")
+        check_joined(checks, work)
         ours = check(checks, work, command, "nested", "--nest-libcalls")
         some = record(checks, work, command, "--nest-libcalls", "--libcalls=^(below|getenv)$")[1]
         checks.equal((some["below"], some["getenv"], some["above"]), (25, 25, 0), "chosen ones")

@@ -110,6 +110,23 @@ def check_plan(run):
     run.checks.equal((done.status, done.out), (4, b""), "no module")
 
 
+def check_notes(run):
+    """What is patched leaves room for what is told of programs, however much of it there is."""
+    made = {"log": False, "hooks": False}
+    library = setting.build("p_notes.c", flags=(*SHARED, "-DLIBRARY"), output="notes.so", **made)
+    command = [setting.build("p_notes.c", flags=("-O1",), **made), library]
+    for _ in range(5):  # a busy machine may not make a plan in time
+        done = setting.tracetape("record", "-q", "-f", "-o", run.trace, "--patch", "^(load|answers)$",
+                                 "--module", "/(notes.so|p_notes)$", "--", *command,
+                                 env=run.environment)
+        if traces.number(traces.info(run.trace), "unpatched_modules") == 0:
+            break
+    run.checks.equal((done.status, done.out), (0, b"12600 0\n"), "notes: status, output")
+    info = traces.info(run.trace)
+    run.checks.equal((sum(info["unrecorded"].values()), traces.number(info, "patched_functions")),
+                     (1, 301), f"notes: programs, functions; {info['unrecorded']}")
+
+
 def check_passing(run):
     """A choice that leaves functions for want of a name is not kept: a debug file may come."""
     program = run.work / "stripped"
@@ -143,6 +160,7 @@ def main():
         check_words(run)
         check_plan(run)
         check_passing(run)
+        check_notes(run)
     checks.verdict()
 
 

@@ -320,6 +320,10 @@ def test_errors():
     assert not os.path.exists("ran")
     for words in ([], ["a.ttape", "--", "true"], ["--report", "r.txt", "a.ttape"]):
         assert run(*words).returncode == 2, words
+    for option in ("--own", "--api"):  # before the command runs
+        done = run(option, "(", "--", "touch", "ran")
+        assert done.returncode == 2 and option in done.stderr, done
+        assert not os.path.exists("ran")
 
 
 def main():

@@ -28,6 +28,17 @@ struct options {
     uint64_t memory_bytes;
 };
 
+/* Before a command runs; kept as it is written. */
+static bool parse_regex(const char *text, void *into)
+{
+    regex_t regex;
+    bool is_right = regcomp(&regex, text, REG_EXTENDED | REG_NOSUB) == 0;
+    if (is_right)
+        regfree(&regex);
+    *(const char **)into = text;
+    return is_right;
+}
+
 static bool parse_data(const char *text, void *into)
 {
     *(const char **)into = text != NULL ? text : "32";
@@ -39,7 +50,7 @@ static const struct tool_option table[] = {
     {"calls", 0, "WHICH", "only these: names, classes (%file), /REGEX/, ! for all others",
      tool_parse_call_choice, TOOL_AT(calls)},
     {"api", 0, "REGEX", "instead: functions whose name matches, of libraries (record --libcalls)",
-     NULL, TOOL_AT(recording.api)},
+     parse_regex, TOOL_AT(recording.api)},
     {"failed", 0, NULL, "only calls that failed", NULL, TOOL_AT(failed)},
     {"path", 0, "PATH", "only calls that were given this path, or one below it (record --args)",
      NULL, TOOL_AT(path)},
@@ -50,7 +61,7 @@ static const struct tool_option table[] = {
     {"to", 0, "CALL", "only paths that end in this call, and their part of all", NULL, TOOL_AT(to)},
     {"application", 0, NULL, "paths without the frames of the system's libraries", NULL,
      TOOL_AT(application)},
-    {"own", 0, "REGEX", "modules that are the application, not the system's libraries", NULL,
+    {"own", 0, "REGEX", "modules that are the application, not the system's libraries", parse_regex,
      TOOL_AT(own)},
     {"expand", 0, NULL, "paths as a tree, with those that made no call themselves", NULL,
      TOOL_AT(expand)},
@@ -143,7 +154,7 @@ static void end_asking(struct asking *asking)
     free(asking->chosen);
 }
 
-static int start_asking(const struct options *options, struct asking *asking)
+static void start_asking(const struct options *options, struct asking *asking)
 {
     *asking = (struct asking){
         .asked = {.application = options->application,
@@ -157,15 +168,11 @@ static int start_asking(const struct options *options, struct asking *asking)
                            : options->by[0] == 'm' ? TOOL_SYS_BY_MODULE
                                                    : TOOL_SYS_BY_CALL;
     const char *api = options->recording.api;
-    if (options->own != NULL && regcomp(&asking->own, options->own, REG_EXTENDED | REG_NOSUB) != 0)
-        return tool_usage("syscalls", "'%s' is no regular expression", options->own);
+    if ((options->own != NULL && regcomp(&asking->own, options->own, REG_EXTENDED | REG_NOSUB)) ||
+        (api != NULL && regcomp(&asking->api, api, REG_EXTENDED | REG_NOSUB)))
+        tool_out_of_memory(); /* they were right once */
     asking->asked.own = options->own != NULL ? &asking->own : NULL;
-    asking->has_api = api != NULL && regcomp(&asking->api, api, REG_EXTENDED | REG_NOSUB) == 0;
-    if (api != NULL && !asking->has_api) {
-        end_asking(asking);
-        return tool_usage("syscalls", "'%s' is no regular expression", api);
-    }
-    return TOOL_OK;
+    asking->has_api = api != NULL;
 }
 
 /* Functions of this name; `what` says whose they are where there is none, NULL: they may come. */
@@ -309,10 +316,8 @@ static int run(void *context, const struct tool_input *input)
     struct options *options = context;
     struct asking asking;
     struct tool_sys view = {0};
-    int status = start_asking(options, &asking);
-    if (status != TOOL_OK)
-        return status;
-    status = tool_select(&asking.selection, input, &options->choice);
+    start_asking(options, &asking);
+    int status = tool_select(&asking.selection, input, &options->choice);
     if (status == TOOL_OK)
         status = check_measure(options, input);
     if (status == TOOL_OK)
@@ -393,8 +398,7 @@ static void watch(void *context, const char *trace, int stop_fd)
                                            .show = show_live,
                                            .context = &live};
     tool_memory_bound(options->memory_bytes);
-    if (start_asking(options, &live.asking) != TOOL_OK)
-        return;
+    start_asking(options, &live.asking);
     tool_sys_watch(&watched);
     if (live.is_open)
         tool_sys_close_view(&live.view);

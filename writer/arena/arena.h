@@ -170,6 +170,7 @@ struct ttp_arena_head {
  * They lie between states and blocks. */
 #define TTP_NOTES_AT        (TTP_ARENA_HEAD_BYTES + TTP_ARENA_BLOCKS_MAX * 4u)
 #define TTP_NOTES           112u
+#define TTP_NOTES_KEPT      32u /* the first, which PATCHED does not take */
 #define TTP_NOTE_PATH_BYTES 224u
 
 enum ttp_note_state { TTP_NOTE_FREE = 0, TTP_NOTE_WRITING = 1, TTP_NOTE_THERE = 2 };

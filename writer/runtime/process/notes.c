@@ -25,9 +25,10 @@ uint32_t ttp_note_turn(void)
 
 static struct ttp_note *take(const struct ttp_note *content)
 {
-    uint32_t turn = content->turn;
-    for (uint32_t i = 0; i < TTP_NOTES; i++) {
-        struct ttp_note *note = &ttp_process.notes[(turn + i) % TTP_NOTES];
+    uint32_t turn = content->turn, first = content->kind == TTP_NOTE_PATCHED ? TTP_NOTES_KEPT : 0;
+    uint32_t count = TTP_NOTES - first;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ttp_note *note = &ttp_process.notes[first + (turn + i) % count];
         uint32_t before = __atomic_load_n(&note->state, __ATOMIC_RELAXED);
         if ((before & (TTP_NOTE_WRITING | TTP_NOTE_THERE)) == 0 &&
             __atomic_compare_exchange_n(&note->state, &before, word(turn, TTP_NOTE_WRITING), false,
