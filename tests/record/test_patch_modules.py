@@ -116,9 +116,9 @@ def check_notes(run):
     library = setting.build("p_notes.c", flags=(*SHARED, "-DLIBRARY"), output="notes.so", **made)
     command = [setting.build("p_notes.c", flags=("-O1",), **made), library]
     for _ in range(5):  # a busy machine may not make a plan in time
-        done = setting.tracetape("record", "-q", "-f", "-o", run.trace, "--patch", "^(load|answers)$",
-                                 "--module", "/(notes.so|p_notes)$", "--", *command,
-                                 env=run.environment)
+        done = setting.tracetape("record", "-q", "-f", "-o", run.trace, "--patch",
+                                 "^(load|answers)$", "--module", "/(notes.so|p_notes)$", "--",
+                                 *command, env=run.environment)
         if traces.number(traces.info(run.trace), "unpatched_modules") == 0:
             break
     run.checks.equal((done.status, done.out), (0, b"12600 0\n"), "notes: status, output")
