@@ -248,6 +248,9 @@ def main():
         checks.equal(calls, STATE, "calls in every state")
         checks.equal((run.number("patched_exits"), run.number("unpatched_exits")), (5, 0),
                      "exits in every state")
+        by_hand = "^(plain|tail|maybe|tight)$@arg1,arg9/s,fparg1,fparg8,retval/s"
+        checks.equal(run.record(program, "--patch", "^(plain|tail|maybe|tight)$",
+                                f"--args={by_hand}"), STATE, "calls in every state, with values")
         check_damage(run, program)
         check_spoiled(run, program)
         check_overlap(run, program)
@@ -258,6 +261,10 @@ def main():
                            "--patch", UNWINDS)
         checks.equal([calls[name] for name in ("goes", "throws", "jumps", "yields", "leaf")],
                      [10, 11, 3, 20, 4], "calls that are unwound")
+        calls = run.record(setting.build("p_patch_unwinds.cc", flags=["-O1", "-g"], hooks=False,
+                                         log=False), "--patch", UNWINDS, "--args")
+        checks.equal([calls[name] for name in ("goes", "throws", "jumps", "yields")],
+                     [10, 11, 3, 20], "calls with values that are unwound")
         check_steps(run)
     checks.verdict()
 

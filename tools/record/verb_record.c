@@ -96,8 +96,12 @@ static const struct tool_option table[] = {
      TOOL_AT(cull_hot)},
     {"syscalls", 0, "[=CHOICE]", "system calls, too: read,write  %file  /^epoll_/  !futex",
      tool_parse_record_calls, TOOL_AT(calls)},
-    {"args", 0, NULL, "with what system calls are given, paths in words, and what they return",
-     NULL, TOOL_AT(calls.arguments)},
+    {"args", 0, "[=REGEX]", "with what calls are given and return, of all or of these functions",
+     tool_parse_values, TOOL_AT(patch.values)},
+    {"retval", 0, "[=REGEX]", "with what functions return, of all or of these", tool_parse_results,
+     TOOL_AT(patch.values)},
+    {"args-exclude", 0, "REGEX", "of these functions neither", tool_parse_values_excluded,
+     TOOL_AT(patch.values)},
     {"failed", 0, NULL, "only system calls that fail", NULL, TOOL_AT(calls.failed)},
     {"path", 0, "PATH", "only system calls that are given this path, or one below it", NULL,
      TOOL_AT(calls.path)},
@@ -488,11 +492,16 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     options->calls.given |= options->calls.by_ptrace;
     if (options->calls.by_ptrace && tool_record_patch_is_given(&options->patch))
         return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
+    options->calls.arguments |= options->patch.values.all_arguments;
     if (!tool_record_calls_open(&options->calls, o))
         return TOOL_CANNOT;
-    options->patch.arguments = options->calls.arguments;
+    options->patch.arguments = options->calls.arguments || options->patch.values.given;
     if (!options->no_patch && !options->calls.given && !tool_record_patch_is_given(&options->patch))
         tool_record_patch_by_itself(&options->patch, command_name);
+    if (options->patch.values.given && !options->calls.given &&
+        !tool_record_patch_is_given(&options->patch))
+        tool_message("hooks do not tell what functions are given: --args and --retval are of those "
+                     "that are patched, of --libcalls and --syscalls");
     if (!tool_record_patch_open(&options->patch, o))
         return TOOL_CANNOT;
     if (options->patch.inlined)

@@ -526,4 +526,45 @@ bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols
     return fine && found.end == 0;
 }
 
+/* One function's values, or what is behind the last: none. False with errno where it did not come
+ * or makes no sense. */
+static bool take_values(struct tool_symbols *symbols, uint64_t deadline_ms,
+                        struct tool_symbols_values *found)
+{
+    struct tool_wire_values wire;
+    if (!receive(symbols, &wire, sizeof(wire), deadline_ms))
+        return false;
+    *found = (struct tool_symbols_values){.entry = wire.entry,
+                                          .given = wire.given,
+                                          .returned = wire.returned,
+                                          .texts = {symbols->name, wire.text_bytes}};
+    memcpy(found->places, wire.places, sizeof(found->places));
+    errno = EPROTO;
+    return wire.given < TOOL_SYMBOLS_VALUES && wire.returned <= 1 &&
+           take_texts(symbols, wire.text_bytes, 0, deadline_ms);
+}
+
+bool tool_symbols_values_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                              tool_symbols_take_values take, void *context)
+{
+    struct tool_wire_request request = {.what = TOOL_WIRE_VALUES, .module = module->number};
+    struct tool_symbols_values found = {.given = 1};
+    uint64_t deadline_ms = deadline_of(symbols), count = 0, size_bytes = 0;
+    bool open = symbols->helper.pid != 0 && module->generation == symbols->generation;
+    if (module->state != TOOL_SYMBOLS_READY || (!open && !open_in_helper(symbols, module)))
+        return false;
+    bool fine = send_request(symbols, &request, deadline_ms);
+    while (fine && found.given + found.returned != 0 && count++ < INLINED_MAX &&
+           size_bytes < INLINED_BYTES_MAX) {
+        fine = take_values(symbols, deadline_ms, &found);
+        size_bytes += found.texts.size_bytes;
+        if (fine && found.given + found.returned != 0)
+            take(context, &found);
+    }
+    bool is_whole = fine && found.given + found.returned == 0;
+    if (!is_whole)
+        give_up(symbols, module, fine ? EPROTO : errno);
+    return is_whole;
+}
+
 pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols) { return symbols->helper.pid; }

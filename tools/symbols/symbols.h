@@ -27,6 +27,7 @@
 #include <tracetape/types.h>
 
 #include "tools/binary/elf_head.h"
+#include "writer/arena/patch_plan.h"
 
 struct tool_symbols;
 struct tool_symbols_module;
@@ -141,6 +142,27 @@ struct tool_symbols_inlined {
 typedef void (*tool_symbols_take_inlined)(void *context, const struct tool_symbols_inlined *found);
 bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
                                tool_symbols_take_inlined take, void *context);
+
+/* What a function is given and returns, as far as debug information tells it. */
+#define TOOL_SYMBOLS_VALUES 13u
+struct tool_symbols_values {
+    uint64_t entry;           /* ELF address */
+    uint32_t given, returned; /* what it returns is behind what it is given */
+    struct ttp_value_place places[TOOL_SYMBOLS_VALUES];
+    ttape_string texts; /* borrowed until the next one: tool_symbols_value_next */
+};
+/* As tool_symbols_inlined_list. */
+typedef void (*tool_symbols_take_values)(void *context, const struct tool_symbols_values *found);
+bool tool_symbols_values_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                              tool_symbols_take_values take, void *context);
+/* What the next value is called, from the texts of a function, which get shorter; its constants are
+ * to be read before the next one. False: there is none, or it makes no sense. */
+struct tool_symbols_value {
+    const char *name, *type; /* "": not known */
+    uint32_t constant_count;
+};
+bool tool_symbols_value_next(ttape_string *texts, struct tool_symbols_value *value);
+bool tool_symbols_constant_next(ttape_string *texts, int64_t *value, const char **name);
 
 /* The helper's process, 0: none now. */
 pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols);

@@ -2,6 +2,7 @@
  *
  * Its bounds: memory by RLIMIT_AS (what is mapped of files comes on top, elf_files.c), and CPU time
  * by RLIMIT_CPU, set anew for each request. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/binary/elf_symbols.h"
+#include "tools/binary/values/elf_values.h"
 #include "tools/command/tool.h"
 #include "tools/io/child.h"
 #include "tools/names/demangle.h"
@@ -277,6 +279,72 @@ static void list_inlined(struct helping *help, const struct tool_wire_request *r
     answer(help, &last, sizeof(last));
 }
 
+/* Texts of a function's values. */
+struct saying {
+    char *text;
+    size_t used;
+    bool is_full;
+};
+
+static void say(struct saying *saying, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    if (saying->is_full || size > TOOL_WIRE_NAME_MAX - saying->used) {
+        saying->is_full = true;
+        return;
+    }
+    memcpy(saying->text + saying->used, text, size);
+    saying->used += size;
+}
+
+static void say_number(struct saying *saying, int64_t number)
+{
+    char text[24];
+    (void)snprintf(text, sizeof(text), "%" PRId64, number);
+    say(saying, text);
+}
+
+static void say_value(struct saying *saying, const struct tool_elf_value *value)
+{
+    say(saying, value->name);
+    say(saying, value->type);
+    say_number(saying, value->constant_count);
+    for (uint32_t i = 0; i < value->constant_count; i++) {
+        say_number(saying, value->constants[i].value);
+        say(saying, value->constants[i].name);
+    }
+}
+
+static void tell_values(void *context, const struct tool_elf_function_values *function)
+{
+    struct telling *telling = context;
+    struct saying saying = {.text = telling->help->name};
+    struct tool_wire_values wire = {.entry = function->entry + telling->move,
+                                    .given = function->given,
+                                    .returned = function->returned};
+    _Static_assert(sizeof(telling->help->name) >= TOOL_WIRE_NAME_MAX, "texts have room");
+    for (uint32_t i = 0; i < function->given + function->returned; i++) {
+        wire.places[i] = function->values[i].place;
+        say_value(&saying, &function->values[i]);
+    }
+    if (saying.is_full)
+        return;
+    wire.text_bytes = (uint32_t)saying.used;
+    answer(telling->help, &wire, sizeof(wire));
+    answer(telling->help, saying.text, saying.used);
+}
+
+static void list_values(struct helping *help, const struct tool_wire_request *request)
+{
+    struct tool_wire_values last = {0};
+    if (request->module >= help->count || help->modules[request->module] == NULL)
+        _exit(TOOL_USAGE);
+    const struct tool_elf_module *module = help->modules[request->module];
+    struct telling telling = {help, module->lines_move};
+    tool_elf_values_list(module, tell_values, &telling);
+    answer(help, &last, sizeof(last));
+}
+
 void tool_symbols_serve(int fd, const void *context)
 {
     const struct tool_symbols_options *options = context;
@@ -298,6 +366,7 @@ void tool_symbols_serve(int fd, const void *context)
         case TOOL_WIRE_OPEN: open_module(help, &request); break;
         case TOOL_WIRE_FIND: find_batch(help, &request); break;
         case TOOL_WIRE_RELEASE: release(help, request.module); break;
+        case TOOL_WIRE_VALUES: list_values(help, &request); break;
         case TOOL_WIRE_INLINED: list_inlined(help, &request); break;
         default: _exit(TOOL_USAGE);
         }

@@ -17,7 +17,13 @@
 #define TOOL_WIRE_REASON   128u
 #define TOOL_WIRE_SHOWN    512u
 
-enum { TOOL_WIRE_OPEN = 1, TOOL_WIRE_FIND = 2, TOOL_WIRE_RELEASE = 3, TOOL_WIRE_INLINED = 4 };
+enum {
+    TOOL_WIRE_OPEN = 1,
+    TOOL_WIRE_FIND = 2,
+    TOOL_WIRE_RELEASE = 3,
+    TOOL_WIRE_INLINED = 4,
+    TOOL_WIRE_VALUES = 5
+};
 
 struct tool_wire_request {
     uint32_t what;
@@ -51,6 +57,14 @@ struct tool_wire_found {
 struct tool_wire_inlined {
     uint64_t start, end, entry;
     uint32_t name_bytes, file_bytes, line, reserved;
+};
+
+/* Answers to VALUES, until one has no values; texts follow each: of each value its name, its type,
+ * how many constants that has, and of each its number and its name, each with a zero behind it. */
+struct tool_wire_values {
+    uint64_t entry;
+    uint32_t given, returned, text_bytes, reserved;
+    struct ttp_value_place places[TOOL_SYMBOLS_VALUES];
 };
 
 /* The helper's side: serves requests that come from `fd` until the user is gone. */

@@ -85,6 +85,8 @@ struct ttp_mark_stream {
     uint64_t serial, sequence, image, started;
 };
 
+#define TTP_PROTOTYPES_MAX 256u
+
 /* Requests, of traced programs and of `control`, are counters: the recorder acts when one has
  * changed. */
 struct ttp_arena_head {
@@ -159,6 +161,9 @@ struct ttp_arena_head {
     /* written by programs: copies of inlined functions that were chosen, and patched or not */
     uint32_t patched_inlined, unpatched_inlined;
     uint32_t has_verdicts; /* before the magic: not 0: verdicts.h, in front of the blocks */
+    /* before the magic: functions of prototypes.h, by their places there, of which is not recorded
+     * what they are given, what they return */
+    uint64_t left_given[TTP_PROTOTYPES_MAX / 64], left_returned[TTP_PROTOTYPES_MAX / 64];
 };
 
 #define TTP_PATCH_MODULES   1u /* functions of any module, not of the executable only */

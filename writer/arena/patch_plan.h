@@ -160,6 +160,7 @@ enum ttp_patch_probe_flags {
 #define TTP_CHOSEN_LEFT   2u /* with it: the module is not one of those that are chosen */
 /* Copies of inlined functions, too: BUILDID-CHOICE.inlined is there. */
 #define TTP_CHOSEN_INLINED 4u
+#define TTP_CHOSEN_VALUES  8u /* with what they are given and return: BUILDID-CHOICE.values */
 struct ttp_chosen_head {
     uint64_t magic, choice;
     uint32_t patch_version, function_count; /* of the plan */
@@ -188,9 +189,47 @@ static inline uint64_t ttp_chosen_number(uint64_t choice, const char *path)
 #define TTP_INLINED_SUFFIX ".inlined"
 #define TTP_INLINED_ABOVE  1u
 
+/* What chosen functions are given and return: BUILDID-CHOICE.values, where the choice says that it
+ * is there. Behind the head a row for each function of the plan that has any, by its start; behind
+ * them the places of all rows. */
+#define TTP_VALUES_MAGIC     0x7365756c61767474ull /* "ttvalues" */
+#define TTP_VALUES_SUFFIX    ".values"
+#define TTP_VALUES_MAX       12u /* of a call, and of a return */
+#define TTP_VALUES_BYTES_MAX (1u << 28)
+struct ttp_values_head {
+    uint64_t magic, choice;
+    uint32_t patch_version, row_count;
+    uint64_t plan_bytes; /* its total_bytes */
+    uint32_t place_count, reserved;
+};
+struct ttp_values_row {
+    uint32_t start; /* of the function */
+    uint32_t first; /* place */
+    uint8_t given, returned;
+    uint8_t reserved[2];
+};
+
+/* Where a value is when the function is entered, or left, and what it is made of. */
+enum ttp_value_at {
+    TTP_AT_RDI = 0, /* rdi, rsi, rdx, rcx, r8, r9 */
+    TTP_AT_RDX = 2,
+    TTP_AT_RAX = 6,
+    TTP_AT_XMM = 8,          /* eight of them */
+    TTP_AT_STACK = 16,       /* so many words above the return address's word and one */
+    TTP_AT_STACK_WORDS = 112 /* behind that: the address of such a word */
+};
+struct ttp_value_place {
+    uint8_t type; /* ttape_value_type: bytes are those of one or two places themselves */
+    uint8_t size_bytes;
+    uint8_t at, then; /* the second one's, of bytes only */
+};
+
 _Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_function) == 16, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_probe) == 28, "no hidden padding");
 _Static_assert(sizeof(struct ttp_chosen_head) == 40, "no hidden padding");
+_Static_assert(sizeof(struct ttp_values_head) == 40, "no hidden padding");
+_Static_assert(sizeof(struct ttp_values_row) == 12, "no hidden padding");
+_Static_assert(sizeof(struct ttp_value_place) == 4, "no hidden padding");
 
 #endif

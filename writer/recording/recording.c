@@ -232,9 +232,6 @@ static ttape_status take_options(ttape_recording_options *o, const ttape_recordi
 {
     if (options != NULL)
         TTP_TRY(ttp_take_sized(o, sizeof *o, options, "recording", err));
-    TTP_TRY(ttp_check_reserved(o->patch.reserved,
-                               sizeof o->patch.reserved / sizeof *o->patch.reserved, "patch option",
-                               err));
     o->thread_bytes = o->thread_bytes == 0 ? DEFAULT_THREAD : o->thread_bytes;
     o->spill_bytes = o->spill_bytes == 0 ? DEFAULT_SPILL : o->spill_bytes;
     if (o->writer.partition_events == 0)

@@ -70,7 +70,8 @@ bool ttp_ready(uintptr_t sp);
 
 /* patch/calls.c: values of a call's beginning or end, all of one type, but for those whose contents
  * were read. */
-#define TTP_CALL_VALUES_MAX 6u
+#define TTP_CALL_ARGUMENTS  6u  /* of a system call */
+#define TTP_CALL_VALUES_MAX 12u /* of any */
 struct ttp_call_values {
     uint32_t type, count;
     bool has_types; /* each has one of its own */
@@ -331,6 +332,8 @@ void ttp_probe_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_joined(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp);
+void ttp_probe_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_probe_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_library_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp);

@@ -23,7 +23,7 @@
 #include "writer/arena/stack_sample.h"
 #include "writer/arena/verdicts.h"
 #include "writer/runtime/arch.h"
-#include "writer/runtime/library/prototypes.h"
+#include "writer/runtime/library/library_functions.h"
 
 /* What a hook does, by its thread's page. Zero is what a fresh thread and a forked child see. */
 enum ttp_gate {
@@ -243,7 +243,7 @@ struct ttp_runtime_process {
     uint32_t user;       /* whose the arena is */
     uint64_t last_image; /* this process's, or in a forked child its parent's */
     uint64_t (*clock)(void);
-    struct ttp_library_functions library; /* library/prototypes.h: with arguments */
+    struct ttp_library_functions library; /* library_functions.h: with arguments */
     uintptr_t caller_low, caller_bytes;   /* the executable, where its library calls are recorded */
     uintptr_t own_low, own_bytes;  /* the runtime, where those of libraries are; else 0 bytes */
     uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */

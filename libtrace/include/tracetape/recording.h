@@ -88,6 +88,9 @@ typedef struct ttape_syscall_options {
     uint64_t data_bytes; /* with arguments: of buffers so many bytes, at most 4,096; 0: none */
 } ttape_syscall_options;
 
+#define TTAPE_VALUES_GIVEN    1 /* what a function is given */
+#define TTAPE_VALUES_RETURNED 2
+
 /* Functions without compiled-in hooks: where a program starts, the runtime patches the code of
  * those that were chosen, of its executable, or of any module, those that are loaded later
  * included (x86-64). What it needs lies in the folder of plans (ttape_syscall_options.plan_folder,
@@ -106,7 +109,9 @@ typedef struct ttape_patch_options {
      * is asked for of these. 2: and where other modules call one another. */
     uint64_t library_calls;
     uint64_t library_arguments; /* not 0: with what these are given and return, where it is known */
-    uint64_t reserved[1];
+    /* With library_arguments: bits of TTAPE_VALUES_* for a function of that name. Called by open,
+     * with plan_context, for each that is known. NULL: all of all. */
+    uint32_t (*values_wanted)(void *context, const char *function);
 } ttape_patch_options;
 
 typedef struct ttape_recording_options {

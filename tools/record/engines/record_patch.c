@@ -132,6 +132,8 @@ void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_p
 struct bits {
     uint64_t *words;
     bool is_any;
+    const struct tool_record_values *values;
+    uint32_t *wanted; /* of each function's values; NULL: of none */
 };
 
 /* Copies of inlined functions, while they are listed. */
@@ -175,7 +177,8 @@ size_t tool_record_patch_copies(struct tool_record_patch *patch,
 static void choose(void *context, uint32_t index, ttape_string name, bool is_chosen)
 {
     struct bits *bits = context;
-    (void)name;
+    if (bits->wanted != NULL && is_chosen)
+        bits->wanted[index] = tool_record_values_wanted(bits->values, name);
     if (is_chosen)
         bits->words[index / 64] |= UINT64_C(1) << index % 64;
     bits->is_any |= is_chosen;
@@ -204,7 +207,8 @@ static void put(struct tool_record_patch *patch, const char *plan_name, const ch
     char name[BESIDE_NAME_BYTES];
     name_beside(name, plan_name, ttp_chosen_number(patch->choice, module_path), suffix);
     (void)tool_plan_put(patch->folder, name, bytes, size_bytes);
-    if (patch->leaves_unnamed || patch->inlined) { /* names of copies are not kept */
+    /* names of copies and of values are not kept */
+    if (patch->leaves_unnamed || patch->inlined || patch->values.given) {
         tool_grow((void **)&patch->passing, &patch->passing_capacity, patch->passing_count + 1,
                   sizeof *patch->passing);
         patch->passing[patch->passing_count++] = tool_copy_text(name, strlen(name));
@@ -235,6 +239,23 @@ static bool make_inlined(struct tool_record_patch *patch, const struct tool_patc
     tool_patch_given_close(&inlined);
     free(copies);
     return is_made;
+}
+
+/* As the copies are. */
+static bool make_values(struct tool_record_patch *patch, const struct tool_patch_given *given,
+                        const char *path, const uint32_t *wanted)
+{
+    size_t size_bytes;
+    struct tool_symbols_module *module = open_module(patch, given, path);
+    struct ttp_values_head *values =
+        tool_record_values_make(&patch->values, given, wanted, patch->symbols, module, &size_bytes);
+    tool_symbols_module_release(patch->symbols, module);
+    if (values == NULL)
+        return false;
+    values->choice = ttp_chosen_number(patch->choice, path);
+    put(patch, given->name, path, TTP_VALUES_SUFFIX, values, size_bytes);
+    free(values);
+    return true;
 }
 
 static void put_none(struct tool_record_patch *patch, const char *plan_name,
@@ -276,15 +297,23 @@ static void make_plan(void *context, const char *module_path)
         struct bits bits = {.words = (uint64_t *)(chosen + 1)};
         chosen->function_count = count;
         chosen->plan_bytes = given.head.total_bytes;
-        if (patch->only != NULL) { /* whatever they are called */
+        if (patch->values.given) {
+            bits.values = &patch->values;
+            bits.wanted = tool_allocate((size_t)count + 1, sizeof *bits.wanted);
+        }
+        if (patch->only != NULL && bits.wanted == NULL) /* whatever they are called */
             choose_all(patch, count, &bits);
+        else
+            tool_record_patch_each(patch, &given, module_path, choose, &bits);
+        if (patch->only != NULL) {
             patch->only_functions = count;
             patch->only_patchable = given.head.entry_reasons[TTP_PATCH_CAN];
-        } else {
-            tool_record_patch_each(patch, &given, module_path, choose, &bits);
         }
+        if (bits.wanted != NULL && make_values(patch, &given, module_path, bits.wanted))
+            chosen->flags |= TTP_CHOSEN_VALUES;
+        free(bits.wanted);
         if (patch->inlined && make_inlined(patch, &given, module_path, bits.words)) {
-            chosen->flags = TTP_CHOSEN_INLINED;
+            chosen->flags |= TTP_CHOSEN_INLINED;
             bits.is_any = true;
         }
         if (bits.is_any)
@@ -303,9 +332,19 @@ static uint64_t go_on(uint64_t choice, const struct tool_patterns *patterns)
     return ttp_chosen_number(choice, "\n\n");
 }
 
+/* Of a library's function: --args of system calls alone says nothing of these. */
+static uint32_t values_wanted(void *context, const char *function)
+{
+    const struct tool_record_patch *patch = context;
+    return !patch->values.given ? TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED
+                                : tool_record_values_wanted(
+                                      &patch->values, (ttape_string){function, strlen(function)});
+}
+
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into)
 {
-    struct tool_symbols_options symbols = {.no_lines = !patch->inlined};
+    struct tool_symbols_options symbols = {.no_lines = !patch->inlined && !patch->values.given};
+    tool_record_values_open(&patch->values);
     if (!tool_record_patch_is_given(patch))
         return true;
     tool_debug_files_apply(patch->debug, &symbols);
@@ -332,6 +371,7 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     if (patch->only != NULL)
         patch->choice = ttp_chosen_number(patch->choice, patch->only);
     patch->choice = ttp_chosen_number(patch->choice, patch->inlined ? "inlined" : "");
+    patch->choice ^= patch->values.number;
     patch->choice |= 1; /* 0 is none */
     patch->symbols = tool_symbols_open(&symbols);
     (void)tool_symbols_start(patch->symbols);
@@ -344,7 +384,8 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
                               .plan_context = patch,
                               .all_modules = patch->module->count != 0,
                               .library_calls = patch->nested_calls ? 2 : patch->library_calls,
-                              .library_arguments = patch->arguments};
+                              .library_arguments = patch->arguments,
+                              .values_wanted = values_wanted};
     return true;
 }
 
@@ -376,7 +417,8 @@ static bool is_chosen_before(struct tool_record_patch *patch, const char *path)
 void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command)
 {
     patch->image = tool_record_patch_is_given(patch) ? tool_record_image(command) : NULL;
-    if (patch->image != NULL && (patch->inlined || !is_chosen_before(patch, patch->image)))
+    if (patch->image != NULL &&
+        (patch->inlined || patch->values.given || !is_chosen_before(patch, patch->image)))
         make_plan(patch, patch->image);
     if (patch->symbols != NULL)
         (void)tool_symbols_end_fetching(patch->symbols);
@@ -547,6 +589,7 @@ void tool_record_patch_close(struct tool_record_patch *patch)
     tool_symbols_close(patch->symbols);
     if (tool_record_patch_is_given(patch))
         tool_record_copies_close(&patch->copies);
+    tool_record_values_close(&patch->values);
     free(patch->folder);
     free(patch->only);
     free(patch->image);

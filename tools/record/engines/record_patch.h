@@ -10,6 +10,7 @@
 #include "tools/binary/patch_file.h"
 #include "tools/record/engines/record_copies.h"
 #include "tools/record/record_rules.h"
+#include "tools/record/values/record_values.h"
 #include "tools/symbols/debug_files.h"
 #include "tools/symbols/symbols.h"
 
@@ -35,6 +36,7 @@ struct tool_record_patch {
     char *image;                      /* of the command; NULL: not known */
     bool inlined;                     /* copies of inlined functions, too */
     struct tool_record_copies copies; /* that are patched */
+    struct tool_record_values values; /* of what functions are given and return */
 };
 
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */

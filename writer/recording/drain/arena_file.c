@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "writer/arena/prototypes.h"
 #include "writer/arena/verdicts.h"
 #include "writer/recording/recording_internal.h"
 
@@ -145,6 +146,15 @@ static uint32_t count_filters(void)
     return is_counted ? count : mode;
 }
 
+static void choose_values(struct ttp_arena_head *head, const ttape_patch_options *patch)
+{
+    for (uint32_t i = 0; patch->values_wanted != NULL && i < TTP_PROTOTYPES; i++) {
+        uint32_t wanted = patch->values_wanted(patch->plan_context, ttp_prototypes[i].name);
+        head->left_given[i / 64] |= (uint64_t)((wanted & TTAPE_VALUES_GIVEN) == 0) << i % 64;
+        head->left_returned[i / 64] |= (uint64_t)((wanted & TTAPE_VALUES_RETURNED) == 0) << i % 64;
+    }
+}
+
 static void choose_calls(struct ttp_arena_head *head, const ttape_syscall_options *calls)
 {
     _Static_assert(sizeof head->chosen_calls == sizeof calls->chosen, "the same bits");
@@ -189,6 +199,7 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
                         (o->patch.library_calls != 0 ? TTP_PATCH_CALLS : 0) |
                         (o->patch.library_calls > 1 ? TTP_PATCH_NESTED : 0) |
                         (o->patch.library_arguments ? TTP_PATCH_ARGUMENTS : 0);
+    choose_values(head, &o->patch);
     head->mode = o->start_off ? TTP_MODE_OFF : TTP_MODE_ON;
     head->block_ready = arena->ready;
     __atomic_store_n(&head->magic, TTP_ARENA_MAGIC, __ATOMIC_RELEASE);

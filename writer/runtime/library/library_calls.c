@@ -17,9 +17,9 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
+#include "writer/runtime/library/library_functions.h"
 #include "writer/runtime/library/library_names.h"
 #include "writer/runtime/library/library_values.h"
-#include "writer/runtime/library/prototypes.h"
 #include "writer/runtime/patch/probe.h"
 
 #define FUNCTIONS_MAX 16384u
@@ -108,7 +108,7 @@ static void sort(struct library_calls *calls)
             calls->list[kept++] = calls->list[i];
     calls->count = kept;
     for (uint32_t i = 0; i < kept; i++)
-        calls->list[i].letters = ttp_prototype_of(calls->list[i].name);
+        ttp_prototype_find(&calls->list[i]);
 }
 
 /* -- modules -- */

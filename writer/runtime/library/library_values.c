@@ -2,7 +2,12 @@
  * (probe_entry.c says where). Strings are read by the kernel, as they may be no addresses. */
 #include "writer/runtime/library/library_values.h"
 
+#include <string.h>
+
+#include "writer/arena/prototypes.h"
 #include "writer/runtime/patch/probe.h"
+
+_Static_assert(TTP_PROTOTYPES <= TTP_PROTOTYPES_MAX, "each has a bit in the arena's head");
 
 /* Below the return address, in words. */
 enum saved {
@@ -30,7 +35,7 @@ bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp)
            call_site - ttp_process.own_low >= ttp_process.own_bytes;
 }
 
-static const char *letters_of(uintptr_t function)
+static const struct ttp_library_function *find(uintptr_t function)
 {
     const struct ttp_library_functions *known = &ttp_process.library;
     uint32_t from = 0, end = known->count;
@@ -41,8 +46,10 @@ static const char *letters_of(uintptr_t function)
         else
             end = middle;
     }
-    return from < known->count && known->list[from].address == function ? known->list[from].letters
-                                                                        : NULL;
+    return from < known->count && known->list[from].address == function &&
+                   known->list[from].letters != NULL
+               ? &known->list[from]
+               : NULL;
 }
 
 /* A number as its letter has it. */
@@ -58,33 +65,60 @@ static void set(struct ttp_call_values *values, uint32_t i, char letter, uint64_
 
 void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    static const uint8_t places[TTP_CALL_VALUES_MAX] = {SAVED_RDI, SAVED_RSI, SAVED_RDX,
-                                                        SAVED_RCX, SAVED_R8,  SAVED_R9};
-    const char *letters = letters_of(function);
+    static const uint8_t places[TTP_CALL_ARGUMENTS] = {SAVED_RDI, SAVED_RSI, SAVED_RDX,
+                                                       SAVED_RCX, SAVED_R8,  SAVED_R9};
+    const struct ttp_library_function *known = find(function);
+    const char *letters = known != NULL && known->is_given_wanted ? known->letters : NULL;
     struct ttp_call_values values = {.has_types = true};
-    uint32_t strings = 0;
-    for (uint32_t i = 0; letters != NULL && i < TTP_CALL_VALUES_MAX && letters[1 + i] != '\0';
-         i++) {
+    struct ttp_call_wish wish = {0};
+    for (uint32_t i = 0; letters != NULL && i < TTP_CALL_ARGUMENTS && letters[1 + i] != '\0'; i++) {
         set(&values, i, letters[1 + i], saved_at(sp, places[i]));
-        strings |= (uint32_t)(letters[1 + i] == 's') << i;
+        wish.strings |= (uint32_t)(letters[1 + i] == 's') << i;
         values.count++;
     }
-    if (strings != 0)
-        ttp_call_texts_strings(&values, strings, sp);
+    ttp_call_texts_wished(&values, &wish, sp);
     ttp_probe_enter_slow(function, call_site, sp, values.count != 0 ? &values : NULL);
     ttp_call_texts_done(&values);
 }
 
 void ttp_library_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    const char *letters = letters_of(function);
+    const struct ttp_library_function *known = find(function);
+    const char *letters = known != NULL && known->is_returned_wanted ? known->letters : NULL;
     struct ttp_call_values values = {.has_types = true};
+    struct ttp_call_wish wish = {0};
     if (letters != NULL && letters[0] != 'v') {
         set(&values, 0, letters[0], saved_at(sp, SAVED_RAX));
         values.count = 1;
-        if (letters[0] == 's')
-            ttp_call_texts_strings(&values, 1, sp);
+        wish.strings = letters[0] == 's';
+        ttp_call_texts_wished(&values, &wish, sp);
     }
     ttp_exit_slow(function, call_site, sp, values.count != 0 ? &values : NULL);
     ttp_call_texts_done(&values);
+}
+
+/* -- by name -- */
+
+static bool has_bit(const uint64_t *words, size_t at)
+{
+    return (words[at / 64] >> at % 64 & 1) != 0;
+}
+
+void ttp_prototype_find(struct ttp_library_function *function)
+{
+    size_t from = 0, end = TTP_PROTOTYPES;
+    while (from < end) {
+        size_t middle = from + (end - from) / 2;
+        int order = strcmp(ttp_prototypes[middle].name, function->name);
+        if (order == 0) {
+            function->letters = ttp_prototypes[middle].letters;
+            function->is_given_wanted = !has_bit(ttp_arena.head.left_given, middle);
+            function->is_returned_wanted = !has_bit(ttp_arena.head.left_returned, middle);
+            return;
+        }
+        if (order < 0)
+            from = middle + 1;
+        else
+            end = middle;
+    }
 }

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "writer/runtime/patch/patch.h"
+#include "writer/runtime/patch/probe.h"
 
 #define PAGE            4096u
 #define REACH           0x70000000ull /* of a jump, with room for sizes */
@@ -80,8 +80,11 @@ void ttp_probe_areas_gone(uintptr_t start, size_t bytes)
         const struct ttp_area area = slots[i].area;
         if (area.start == area.end || area.plan != NULL || area.module_start - start >= bytes)
             continue;
-        ttp_area_drop(&slots[i].area);
         uintptr_t memory = area.start - TTP_AREA_DATA;
+        const struct ttp_probe_data *data = (const struct ttp_probe_data *)memory;
+        ttp_area_drop(&slots[i].area);
+        if (data->values != NULL)
+            ttp_values_unmap(data->values);
         ttp_syscall(SYS_munmap, (long)memory, (long)(area.end - memory), 0, 0, 0, 0);
     }
 }

@@ -163,16 +163,36 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
     values->texts = texts;
 }
 
-void ttp_call_texts_strings(struct ttp_call_values *values, uint32_t strings, uintptr_t sp)
+static void keep_bytes(struct ttp_call_texts *texts, uint32_t i, const uint64_t words[2],
+                       uint32_t size)
 {
-    struct ttp_call_texts *texts = begin(sp);
+    if (texts->used + size > sizeof(texts->bytes))
+        return;
+    for (uint32_t k = 0; k < size; k++)
+        texts->bytes[texts->used + k] = (uint8_t)(words[k / 8] >> k % 8 * 8);
+    add(texts, i, TTAPE_VALUE_BYTES, size);
+}
+
+void ttp_call_texts_wished(struct ttp_call_values *values, const struct ttp_call_wish *wish,
+                           uintptr_t sp)
+{
+    struct ttp_call_texts *texts = (wish->strings | wish->bytes) == 0 ? NULL : begin(sp);
     if (texts == NULL)
         return;
     texts->call_sp = 0; /* of no system call */
-    for (uint32_t i = 0; strings >> i != 0; i++)
-        if ((strings >> i & 1) != 0)
+    for (uint32_t i = 0; i < values->count; i++)
+        if ((wish->strings >> i & 1) != 0) {
             read_string(texts, i, values->numbers[i]);
+        } else if ((wish->bytes >> i & 1) != 0) {
+            uint64_t words[2] = {values->numbers[i], wish->seconds[i]};
+            keep_bytes(texts, i, words, wish->sizes[i]);
+        }
     values->texts = texts;
+}
+
+bool ttp_call_word_read(uintptr_t at, uint64_t *word)
+{
+    return read_bytes((uint8_t *)word, at, sizeof(*word)) == sizeof(*word);
 }
 
 /* The call has filled as much of the buffer as its result says. Which call it was is known as long
@@ -181,7 +201,7 @@ void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call
                            uintptr_t sp)
 {
     const struct ttp_call_texts *last = ttp_thread.call_texts;
-    const uint64_t arguments[TTP_CALL_VALUES_MAX] = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9};
+    const uint64_t arguments[TTP_CALL_ARGUMENTS] = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9};
     if (last == NULL || last->call_sp != sp || (int64_t)values->numbers[0] < 0)
         return;
     uint32_t filled = ttp_call_contents[last->call_number].filled;

@@ -295,7 +295,7 @@ APART void enter_given(const struct ttp_call_registers *r, uintptr_t sp, uintptr
                        uintptr_t key)
 {
     struct ttp_call_values values = {.type = TTAPE_VALUE_UNSIGNED,
-                                     .count = TTP_CALL_VALUES_MAX,
+                                     .count = TTP_CALL_ARGUMENTS,
                                      .numbers = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9}};
     ttp_call_texts_given(&values, (uint32_t)r->rax, sp);
     enter(key, after, sp, &values);

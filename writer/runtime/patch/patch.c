@@ -244,6 +244,7 @@ struct plans {
     const struct ttp_patch_head *patch;
     const struct ttp_chosen_head *chosen;
     const struct ttp_patch_head *inlined;
+    const struct ttp_values_head *values;
 };
 
 static bool is_chosen(const struct plans *plans)
@@ -267,6 +268,9 @@ static bool map_plans(void *context, const struct ttp_plan_name *name)
     if (plans->patch != NULL && plans->chosen != NULL && plans->inlined == NULL &&
         (plans->chosen->flags & TTP_CHOSEN_INLINED) != 0)
         plans->inlined = ttp_inlined_plan_map(name, plans->path);
+    if (plans->patch != NULL && plans->chosen != NULL && plans->values == NULL &&
+        (plans->chosen->flags & TTP_CHOSEN_VALUES) != 0)
+        plans->values = ttp_values_map(name, plans->path, plans->patch);
     return (!plans->wants_calls || plans->calls != NULL) &&
            (!plans->wants_probes ||
             (plans->chosen != NULL && (plans->patch != NULL || !is_chosen(plans))));
@@ -301,13 +305,17 @@ static bool see_functions(const struct patching *p, const struct plans *plans)
                                         .chosen = plans->chosen,
                                         .path = plans->path,
                                         .inlined = plans->inlined,
+                                        .values = plans->values,
                                         .calls = p->plan,
                                         .file = p->file};
     if (plans->chosen == NULL ||
-        (is_chosen(plans) && (plans->patch == NULL || ttp_failed(p->file))))
+        (is_chosen(plans) && (plans->patch == NULL || ttp_failed(p->file)))) {
         ttp_count_more(&ttp_arena.head.unpatched_modules, 1);
-    else if (is_chosen(plans))
+        if (plans->values != NULL)
+            ttp_values_unmap(plans->values);
+    } else if (is_chosen(plans)) {
         is_any = ttp_probes_patch(&wish);
+    }
     if (plans->inlined != NULL)
         ttp_patch_plan_unmap(plans->inlined);
     if (plans->chosen != NULL)

@@ -141,8 +141,16 @@ struct ttp_call_texts {
 void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintptr_t sp);
 void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,
                            uintptr_t sp);
-/* Of arguments, by their bits, that are strings. */
-void ttp_call_texts_strings(struct ttp_call_values *values, uint32_t strings, uintptr_t sp);
+/* Of values, by their bits: which are addresses of strings; which are bytes by themselves, the
+ * first eight in their number. */
+struct ttp_call_wish {
+    uint32_t strings, bytes;
+    uint8_t sizes[TTP_CALL_VALUES_MAX];
+    uint64_t seconds[TTP_CALL_VALUES_MAX];
+};
+void ttp_call_texts_wished(struct ttp_call_values *values, const struct ttp_call_wish *wish,
+                           uintptr_t sp);
+bool ttp_call_word_read(uintptr_t at, uint64_t *word); /* false: there is no memory */
 void ttp_call_texts_done(struct ttp_call_values *values);
 
 /* stack_walk.c: frames of the stack that led to a call, from memory that is the stack's. */

@@ -35,8 +35,10 @@ struct ttp_probe_stub {
 /* By (place in the stub - hook_at + TTP_PROBE_MIDDLE): how far the stack pointer is below the
  * program's, and how many bytes of the stub so far are none of the window's. Read-only in use. */
 struct ttp_probe_data {
-    uint64_t enter, exit, tail, joined, joined_tail, inlined;
+    uint64_t enter, exit, tail, joined, joined_tail, inlined, enter_valued, exit_valued;
     uint64_t module_start, module_bytes; /* whose functions these are */
+    uint64_t bias;
+    const struct ttp_values_head *values; /* NULL: none */
     uint8_t lower[TTP_PROBE_DISTANCE], added[TTP_PROBE_DISTANCE];
     uint8_t unwind_head[20], unwind[TTP_UNWIND_BYTES];
 };
@@ -47,6 +49,7 @@ struct ttp_probe_site {
     struct ttp_moved moved;
     uint64_t function; /* its address in memory */
     uint64_t back;     /* where an entry or a conditional jump goes on */
+    bool has_values;   /* of what it is given, or returns */
 };
 
 /* probe_stubs.c: false: it does not fit, or is too far away. */
@@ -65,6 +68,8 @@ void ttp_probe_inlined_entry(void);
 void ttp_library_enter_entry(void);
 void ttp_library_exit_entry(void);
 void ttp_library_tail_entry(void);
+void ttp_probe_enter_valued_entry(void);
+void ttp_probe_exit_valued_entry(void);
 
 /* library_calls.c. What there is to see, by the executable, before anything is patched. */
 void ttp_library_calls_look(const struct dl_phdr_info *program);
@@ -83,6 +88,13 @@ void ttp_patch_plan_unmap(const struct ttp_patch_head *plan);
 const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_plan_name *name, const char *path);
 bool ttp_chosen_is_of(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan);
 void ttp_chosen_unmap(const struct ttp_chosen_head *chosen);
+/* What chosen functions of the plan are given and return. */
+const struct ttp_values_head *ttp_values_map(const struct ttp_plan_name *name, const char *path,
+                                             const struct ttp_patch_head *plan);
+/* Of the function that starts there; NULL: it has none. */
+const struct ttp_values_row *ttp_values_row_of(const struct ttp_values_head *values,
+                                               uint32_t start);
+void ttp_values_unmap(const struct ttp_values_head *values);
 
 /* probes.c: of one module, while no thread can be in its code and no signal is taken.
  * Whether any function was patched. */
@@ -94,6 +106,7 @@ struct ttp_probe_wish {
     const char *path; /* of the module */
     bool is_library;  /* its functions are recorded where the executable calls them */
     const struct ttp_patch_head *inlined; /* or NULL */
+    const struct ttp_values_head *values; /* or NULL; kept while the module's stubs are there */
     const struct ttp_plan_head *calls;    /* of system calls that were patched before; or NULL */
     long file;                            /* of the module */
 };

@@ -166,3 +166,60 @@ void ttp_chosen_unmap(const struct ttp_chosen_head *chosen)
 {
     ttp_plan_file_unmap(chosen, chosen_bytes(chosen->function_count));
 }
+
+/* -- what functions are given and return -- */
+
+static uint64_t values_bytes(uint32_t row_count, uint32_t place_count)
+{
+    return sizeof(struct ttp_values_head) + row_count * sizeof(struct ttp_values_row) +
+           place_count * sizeof(struct ttp_value_place);
+}
+
+static bool check_rows(const struct ttp_values_head *head)
+{
+    const struct ttp_values_row *rows = (const struct ttp_values_row *)(head + 1);
+    for (uint32_t i = 0; i < head->row_count; i++)
+        if ((i > 0 && rows[i].start <= rows[i - 1].start) || rows[i].given > TTP_VALUES_MAX ||
+            rows[i].returned > TTP_VALUES_MAX ||
+            (uint64_t)rows[i].first + rows[i].given + rows[i].returned > head->place_count)
+            return false;
+    return true;
+}
+
+const struct ttp_values_head *ttp_values_map(const struct ttp_plan_name *name,
+                                             const char *module_path,
+                                             const struct ttp_patch_head *plan)
+{
+    char path[TTP_PLAN_PATH_BYTES], suffix[CHOICE_SUFFIX_BYTES];
+    uint64_t size_bytes, choice = put_choice(suffix, module_path, TTP_VALUES_SUFFIX);
+    if (!ttp_plan_path(path, name, suffix))
+        return NULL;
+    const struct ttp_values_head *head = ttp_plan_file_map(path, TTP_VALUES_BYTES_MAX, &size_bytes);
+    if (head == NULL ||
+        (size_bytes >= sizeof(*head) && head->magic == TTP_VALUES_MAGIC && head->choice == choice &&
+         head->patch_version == TTP_PATCH_VERSION && head->plan_bytes == plan->total_bytes &&
+         head->row_count <= plan->function_count &&
+         size_bytes == values_bytes(head->row_count, head->place_count) && check_rows(head)))
+        return head;
+    ttp_plan_file_unmap(head, size_bytes);
+    return NULL;
+}
+
+void ttp_values_unmap(const struct ttp_values_head *values)
+{
+    ttp_plan_file_unmap(values, values_bytes(values->row_count, values->place_count));
+}
+
+const struct ttp_values_row *ttp_values_row_of(const struct ttp_values_head *values, uint32_t start)
+{
+    const struct ttp_values_row *rows = (const struct ttp_values_row *)(values + 1);
+    uint32_t from = 0, end = values->row_count;
+    while (from < end) {
+        uint32_t middle = from + (end - from) / 2;
+        if (rows[middle].start < start)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from < values->row_count && rows[from].start == start ? &rows[from] : NULL;
+}

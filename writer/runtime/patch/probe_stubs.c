@@ -16,17 +16,17 @@ static void put_hook(struct ttp_code_put *w, const uint64_t *hook, uint64_t func
     TTP_PUT(w, 0x5f, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* pop %rdi; lea 128(%rsp), %rsp */
 }
 
-static const uint64_t *hook_of(const struct ttp_probe_data *data,
-                               const struct ttp_patch_probe *probe)
+static const uint64_t *hook_of(const struct ttp_probe_data *data, const struct ttp_probe_site *site)
 {
+    const struct ttp_patch_probe *probe = site->probe;
     bool is_tail = probe->kind == TTP_PATCH_TAIL_IF || probe->kind == TTP_PATCH_TAIL;
     if (probe->kind == TTP_PATCH_INLINED)
         return &data->inlined;
     if (probe->kind == TTP_PATCH_ENTRY)
-        return &data->enter;
+        return site->has_values ? &data->enter_valued : &data->enter;
     if ((probe->flags & TTP_PATCH_JOINED_BY) != 0)
         return is_tail ? &data->joined_tail : &data->joined;
-    return is_tail ? &data->tail : &data->exit;
+    return is_tail ? &data->tail : site->has_values ? &data->exit_valued : &data->exit;
 }
 
 bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_data *data,
@@ -48,7 +48,7 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
     stub->data_below = (uint32_t)((uintptr_t)stub - (uintptr_t)data);
     stub->hook_at = is_host ? TTP_PROBE_BYTES - 1 : (uint8_t)(w.at - (uint8_t *)stub);
     if (!is_host)
-        put_hook(&w, hook_of(data, probe), site->function);
+        put_hook(&w, hook_of(data, site), site->function);
     ttp_put_moved(&w, &site->moved, probe->before_bytes, probe->after_bytes);
     if (is_if && !w.failed)
         over[-1] = (uint8_t)(w.at - over);
@@ -149,6 +149,8 @@ void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t st
 {
     data->enter = (uintptr_t)(is_library ? ttp_library_enter_entry : ttp_probe_enter_entry);
     data->exit = (uintptr_t)(is_library ? ttp_library_exit_entry : ttp_probe_exit_entry);
+    data->enter_valued = (uintptr_t)ttp_probe_enter_valued_entry;
+    data->exit_valued = (uintptr_t)ttp_probe_exit_valued_entry;
     data->tail = (uintptr_t)(is_library ? ttp_library_tail_entry : ttp_probe_exit_entry);
     data->joined = (uintptr_t)ttp_probe_joined_entry;
     data->joined_tail = is_library ? data->tail : data->joined;

@@ -90,6 +90,15 @@ static bool can_be(const struct probing *p, const struct ttp_patch_probe *probe)
            is_as_planned(p, probe);
 }
 
+static bool has_values(const struct probing *p, const struct ttp_patch_probe *probe)
+{
+    const struct ttp_values_row *row =
+        p->data->values == NULL
+            ? NULL
+            : ttp_values_row_of(p->data->values, p->functions[probe->function].start);
+    return row != NULL && (probe->kind == TTP_PATCH_ENTRY ? row->given : row->returned) != 0;
+}
+
 /* back: where it goes on, in a stub that has its window; 0: behind that */
 static bool make_stub(const struct probing *p, struct ttp_probe_stub *stub,
                       const struct ttp_patch_probe *probe, uint64_t back)
@@ -105,6 +114,7 @@ static bool make_stub(const struct probing *p, struct ttp_probe_stub *stub,
                   .fixup_count = probe->fixup_count,
                   .bias = bias},
         .function = bias + p->functions[probe->function].start,
+        .has_values = has_values(p, probe),
         .back = back != 0 ? back : bias + probe->window + probe->window_bytes};
     stub->is_used = can_be(p, probe) && (back != 0 || take_window(p, probe)) &&
                     ttp_probe_stub_make(stub, p->data, &site);
@@ -234,6 +244,8 @@ static bool fill_area(struct probing *p, uintptr_t memory, size_t bytes)
     p->stubs = (struct ttp_probe_stub *)area.start;
     p->data->module_start = p->wish->module->start;
     p->data->module_bytes = p->wish->module->end - p->wish->module->start;
+    p->data->bias = p->wish->info->dlpi_addr;
+    p->data->values = p->wish->values;
     ttp_probe_data_fill(p->data, area.start, bytes - TTP_AREA_DATA, p->wish->is_library);
     visit(p, make_stubs);
     visit(p, count_made);
@@ -278,6 +290,7 @@ static bool patch_inlined(const struct probing *functions)
         return false;
     wish.plan = inlined;
     wish.chosen = NULL;
+    wish.values = NULL;
     patch(&p);
     ttp_count_more(&ttp_arena.head.patched_inlined, p.entries);
     ttp_count_more(&ttp_arena.head.unpatched_inlined, p.chosen - p.entries);
@@ -295,6 +308,8 @@ bool ttp_probes_patch(const struct ttp_probe_wish *wish)
         take_calls(&p);
     patch(&p);
     bool has_inlined = patch_inlined(&p);
+    if (wish->values != NULL && p.entries == 0)
+        ttp_values_unmap(wish->values);
     if (p.taken != NULL)
         ttp_room_unmap(p.taken, taken_bytes);
     ttp_count_more(&ttp_arena.head.patched_functions, p.entries);

@@ -2,17 +2,16 @@
  * unsigned of 32 bits, u of 64, p pointer (to what may have no end, too), s string, v nothing.
  * Numbers of floating point and what comes behind them are left out, and so are arguments that
  * differ from call to call. */
-#include <string.h>
+#ifndef TTP_WRITER_PROTOTYPES_H
+#define TTP_WRITER_PROTOTYPES_H
 
-#include "writer/runtime/library/prototypes.h"
-
-struct prototype {
+struct ttp_prototype {
     const char *name;
     const char *letters; /* what it returns first */
 };
 
 /* Sorted by name. */
-static const struct prototype prototypes[] = {
+static const struct ttp_prototype ttp_prototypes[] = {
     {"__errno_location", "p"},
     {"__xpg_basename", "ss"},
     {"_exit", "vi"},
@@ -180,18 +179,6 @@ static const struct prototype prototypes[] = {
     {"write", "lipu"},
 };
 
-const char *ttp_prototype_of(const char *name)
-{
-    size_t from = 0, end = sizeof(prototypes) / sizeof(*prototypes);
-    while (from < end) {
-        size_t middle = from + (end - from) / 2;
-        int order = strcmp(prototypes[middle].name, name);
-        if (order == 0)
-            return prototypes[middle].letters;
-        if (order < 0)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    return NULL;
-}
+#define TTP_PROTOTYPES (sizeof(ttp_prototypes) / sizeof(*ttp_prototypes))
+
+#endif

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""What functions are given and return: each kind of value that C and C++ have, with and without
+optimisation, by two compilers; whose values are recorded, by name; what a person says by hand; and
+texts that are no memory."""
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import setting
+
+POINTER = r"0x[0-9a-f]+"
+LARGE = rf"{POINTER}"
+# What a call looks like, as dump has it: dots are any text.
+C_CALLS = [
+    "integers(-1, -300, -70000, -5000000000, 9) = -705102996",
+    "unsigneds(255, 65535, 4000000000, 18446744073709551615, 1) = 4000065790",
+    "floats(1.5, -2.25, 3, .) = 2.25",
+    "no_numbers(inf, -inf, -0) = .",
+    'texts("a text", "buffer", P, 0x0) = "a text"',
+    "enums(9, -1, 1, 120) = -1",
+    "pairs(hex:07000000........0000000000000440, hex:0300fcff) = "
+    "hex:0a000000........0000000000000440",
+    "larges(1, P, 2) = P",
+    "unions(hex:faffffffffffffff, P, P, P) = -3",
+    'stacks(1, 2, 3, 4, 5, 6, 7, -8, "ninth") = 21',
+    "many_floats(1, 2, 3, 4, 5, 6, 7, 8, 9.5, 10) = 55.5",
+    "wides(P, 11)",
+    "halves(hex:02000000000000000100000000000000, 12) = hex:0e000000000000000100000000000000",
+    'nowhere("ends", 0x10, 1) = 1',
+    "nowhere(P, 0x0, 2) = 2",
+    "nothing()",
+    "above() = 7",
+    "integers(1, 2, 3, 4, 1) = 11",
+    "variadic(4) = 4",
+]
+CPP_CALLS = [
+    "n::thing::get(P, 2, 2) = 9",
+    "n::thing::turn(P, hex:0300000004000000, P) = 7",
+    "by_address(P, 77) = 86",
+    "by_register(hex:03000000, 78) = 81",
+    "returned(6) = P",
+    "owned(P, 8, P) = 16",
+    "twice<int>(21) = 42",
+    "twice<double>(1.25) = 2.5",
+    "thrown(0) = 0",
+    "thrown(3)",
+]
+BUILDS = {"gcc -O0": ("gcc", "-O0"), "gcc -O2": ("gcc", "-O2"), "clang -O1": ("clang", "-O1"),
+          "clang -O0": ("clang", "-O0"), "gcc -O2, DWARF 4": ("gcc", "-O2", "-gdwarf-4")}
+
+
+def expression(text):
+    parts = re.split(r"(?<![\w.])(P)(?!\w)|(\.{8}|(?<=[ ,(])\.(?=[,)]|$))", text)
+    return "".join(POINTER if part == "P" else ".*" if part and set(part) == {"."} else
+                   re.escape(part) for part in parts if part)
+
+
+def calls_of(trace):
+    """As dump has them, in the order of their ends: name(arguments) = result."""
+    done = setting.tracetape("dump", trace)
+    found, open_calls = [], []
+    for line in done.out.decode().splitlines()[1:]:
+        text = re.sub(r"^ *[\d.]+ +\d+ +([\d.]+ [num]?s)? +", "", line)
+        unwound = re.match(r"(\d+) frames unwound", text)
+        if unwound:
+            found += [open_calls.pop() for _ in range(int(unwound[1]))]
+        elif text.endswith("{"):
+            open_calls.append(text[:-2])
+        elif text.startswith("}") and open_calls:
+            found.append(open_calls.pop() + re.sub(r"^}|[ ;]*/\*.*|;$", "", text).rstrip())
+        else:
+            found.append(re.sub(r";.*", "", text))
+    return found + open_calls
+
+
+def record(checks, work, program, *options):
+    trace = work / "values.ttape"
+    done = setting.tracetape("record", "-q", "-f", "-o", trace, *options, "--", program)
+    checks.equal((done.status, done.err), (0, b""), f"{program.name} {options}: status, messages")
+    return calls_of(trace)
+
+
+def check_all(checks, work, label, program, wanted):
+    found = record(checks, work, program, "--args", "--patch", ".")
+    for call in wanted:
+        pattern = expression(call)
+        near = [line for line in found if line.startswith(call.split("(", 1)[0])]
+        checks.that(any(re.fullmatch(pattern, line) for line in near), f"{label}: {call}, {near}")
+
+
+def only(found, *names):
+    return [line for line in found if re.match(rf"({'|'.join(names)})\(", line)]
+
+
+def check_choices(checks, work, program):
+    some = ("above", "stacks", "nothing")
+    wide = "stacks(1, 2, 3, 4, 5, 6, 7, -8, \"ninth\") = 21"
+    for options, wanted in (
+            (("--args=^stacks$",), [wide, "nothing()", "above()"]),
+            (("--retval",), ["stacks() = 21", "nothing()", "above() = 7"]),
+            (("--retval=abo",), ["stacks()", "nothing()", "above() = 7"]),
+            (("--args", "--args-exclude", "^st"), ["stacks()", "nothing()", "above() = 7"]),
+            (("--args=stacks@arg1/i8,arg7,arg8/i8,arg9/s,retval/u16",),
+             ['stacks(1, 7, -8, "ninth") = 21', "nothing()", "above()"]),
+            (("--args=above@arg1/s,arg40/s,fparg8,retval/s",),
+             ["stacks()", "nothing()", "above(.*) = 0x7"])):
+        found = only(record(checks, work, program, "--patch", ".", *options), *some)
+        for one, call in zip(found, wanted):
+            checks.that(one == call or re.fullmatch(call.replace("(", r"\(").replace(")", r"\)"),
+                                                    one), f"{options}: {one}, not {call}")
+        checks.equal(len(found), len(wanted), f"{options}: calls")
+
+
+def check_by_hand(checks, work, program):
+    found = record(checks, work, program, "--patch", ".",
+                   "--args=many_floats@fparg1/f64,fparg8,arg1/i32,retval/f64",
+                   "--args=^floats$@fparg1/f32,retval/f32")
+    checks.equal(only(found, "many_floats", "floats"),
+                 ["floats(1.5) = 2.25", "many_floats(1, 8, 10) = 55.5"], "by hand: floats")
+    for bad in ("x@arg0", "x@arg1/q", "x@fparg9", "x@arg1/i7", "x@retval,retval", "@arg1",
+                "x@arg1,", "x@fparg1/s", "("):
+        done = setting.tracetape("record", f"--args={bad}", "--", program)
+        checks.equal(done.status, 2, f"--args={bad}: status")
+
+
+def check_hooks(checks, work):
+    program = setting.build("p_values.c", compiler="gcc", flags=("-O1",), log=False)
+    done = setting.run([setting.COMMAND, "record", "-f", "-o", work / "hooks.ttape", "--args", "--",
+                        program], timeout=60)
+    checks.equal(done.status, 0, "with hooks: status")
+    checks.that(b"hooks do not tell what functions are given" in done.err, "with hooks", done.err)
+
+
+def main():
+    setting.need_verb("record")
+    checks = setting.Checks("values")
+    with setting.work_dir() as folder:
+        work = Path(folder)
+        os.environ["XDG_CACHE_HOME"] = str(work / "cache")
+        for label, (compiler, *flags) in BUILDS.items():
+            if shutil.which(compiler) is None:
+                continue
+            program = setting.build("p_values.c", compiler=compiler, flags=("-g", *flags),
+                                    hooks=False, log=False)
+            check_all(checks, work, label, program, C_CALLS)
+            if label == "gcc -O2":
+                check_choices(checks, work, program)
+                check_by_hand(checks, work, program)
+            cpp = setting.build("p_values_cpp.cc", compiler=compiler, flags=("-g", *flags),
+                                hooks=False, log=False)
+            check_all(checks, work, f"C++, {label}", cpp, CPP_CALLS)
+        check_hooks(checks, work)
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+/* What a person says of a function's values, where no debug information does:
+ *
+ *     REGEX@arg1/i32,arg2/s,fparg1/64,retval/u8
+ *
+ * argN is the N-th number or address that it is given, fpargN the N-th floating-point number, in
+ * the order of the calling convention. Behind the slash: i, u, x (signed, unsigned, a pointer) with
+ * 8, 16, 32 or 64 bits (64), d as i, c a character, s a string, p a pointer, f32, f64.
+ */
+#ifndef TOOL_RECORD_HANDS_H
+#define TOOL_RECORD_HANDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/record/record_rules.h"
+#include "writer/arena/patch_plan.h"
+
+struct tool_record_hand {
+    struct tool_patterns names;
+    uint8_t given, returned;
+    struct ttp_value_place places[TTP_VALUES_MAX + 1]; /* what it returns is last */
+};
+
+bool tool_record_is_by_hand(const char *text);
+/* False: it makes no sense. Close it where it does. */
+bool tool_record_hand_parse(const char *text, struct tool_record_hand *hand);
+void tool_record_hand_close(struct tool_record_hand *hand);
+
+#endif

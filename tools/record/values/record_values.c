@@ -1,0 +1,245 @@
+/* Patterns against names; debug information, or what a person says, for where values are. */
+#include "tools/record/values/record_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/binary/elf_head.h"
+#include "tools/command/tool.h"
+#include "tools/names/simple_name.h"
+#include "tools/record/values/record_hands.h"
+#include "writer/arena/patch_plan.h"
+
+struct tool_record_known_values {
+    uint8_t build_id[TOOL_BUILD_ID_BYTES_MAX]; /* zero-padded */
+    uint64_t elf_address;
+    struct tool_symbols_values values; /* its texts are ours */
+    uint32_t wanted;
+};
+
+/* -- options -- */
+
+static void count_in(struct tool_record_values *values, const char *what, const char *text)
+{
+    values->given = true;
+    if (values->number == 0)
+        values->number = UINT64_C(0xcbf29ce484222325);
+    values->number =
+        ttp_chosen_number(ttp_chosen_number(values->number, what), text != NULL ? text : "");
+    values->number = ttp_chosen_number(values->number, "\n");
+}
+
+bool tool_parse_values(const char *text, void *into)
+{
+    struct tool_record_values *values = into;
+    count_in(values, "given", text);
+    if (text == NULL) {
+        values->all_arguments = true;
+        return true;
+    }
+    if (tool_record_is_by_hand(text)) {
+        struct tool_record_hand hand;
+        if (!tool_record_hand_parse(text, &hand))
+            return false;
+        tool_grow((void **)&values->hands, &values->hand_capacity, values->hand_count + 1,
+                  sizeof *values->hands);
+        values->hands[values->hand_count++] = hand;
+        return true;
+    }
+    return tool_parse_pattern(text, &values->arguments);
+}
+
+bool tool_parse_results(const char *text, void *into)
+{
+    struct tool_record_values *values = into;
+    count_in(values, "returned", text);
+    values->all_results |= text == NULL;
+    return text == NULL || tool_parse_pattern(text, &values->results);
+}
+
+bool tool_parse_values_excluded(const char *text, void *into)
+{
+    struct tool_record_values *values = into;
+    bool was_given = values->given;
+    count_in(values, "excluded", text);
+    values->given = was_given;
+    return tool_parse_pattern(text, &values->excluded);
+}
+
+void tool_record_values_open(struct tool_record_values *values)
+{
+    (void)pthread_mutex_init(&values->lock, NULL);
+}
+
+void tool_record_values_close(struct tool_record_values *values)
+{
+    for (size_t i = 0; i < values->hand_count; i++)
+        tool_record_hand_close(&values->hands[i]);
+    for (size_t i = 0; i < values->known_count; i++)
+        free((void *)(uintptr_t)values->known[i].values.texts.data);
+    free(values->hands);
+    free(values->known);
+    tool_patterns_close(&values->arguments);
+    tool_patterns_close(&values->results);
+    tool_patterns_close(&values->excluded);
+}
+
+/* -- what is wanted -- */
+
+/* In full, or as people see it. */
+static bool matches(const struct tool_patterns *patterns, const char *full, const char *simple)
+{
+    return tool_patterns_match(patterns, full) || tool_patterns_match(patterns, simple);
+}
+
+static const struct tool_record_hand *hand_of(const struct tool_record_values *values,
+                                              const char *full, const char *simple)
+{
+    for (size_t i = values->hand_count; i > 0; i--)
+        if (matches(&values->hands[i - 1].names, full, simple))
+            return &values->hands[i - 1];
+    return NULL;
+}
+
+static char *simple_of(ttape_string name)
+{
+    char *text = tool_allocate(TOOL_SIMPLE_NAME_BYTES(name.size_bytes) + 1, 1);
+    text[tool_simple_name(text, name.data, name.size_bytes, TOOL_NAME_SHORT)] = '\0';
+    return text;
+}
+
+uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttape_string name)
+{
+    char *full = tool_copy_text(name.data, name.size_bytes), *simple = simple_of(name);
+    uint32_t wanted = 0;
+    if (values->all_arguments || matches(&values->arguments, full, simple))
+        wanted |= TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED;
+    if (values->all_results || matches(&values->results, full, simple))
+        wanted |= TTAPE_VALUES_RETURNED;
+    const struct tool_record_hand *hand = hand_of(values, full, simple);
+    if (hand != NULL)
+        wanted = TOOL_VALUES_BY_HAND | (uint32_t)(hand - values->hands) << TOOL_VALUES_HAND_SHIFT;
+    if (matches(&values->excluded, full, simple))
+        wanted = 0;
+    free(full);
+    free(simple);
+    return wanted;
+}
+
+/* -- the table -- */
+
+struct making {
+    struct tool_record_values *values;
+    const struct tool_patch_given *given;
+    const uint32_t *wanted;
+    struct ttp_values_row *rows;
+    struct ttp_value_place *places;
+    size_t count, capacity;
+};
+
+static void add_place(struct making *m, const struct ttp_value_place *place)
+{
+    tool_grow((void **)&m->places, &m->capacity, m->count + 1, sizeof *m->places);
+    m->places[m->count++] = *place;
+}
+
+static bool find_function(const struct tool_patch_given *given, uint64_t entry, uint32_t *index)
+{
+    uint32_t from = 0, end = given->head.function_count;
+    while (from < end) {
+        uint32_t middle = from + (end - from) / 2;
+        if (tool_patch_function_at(given, middle).start < entry)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    *index = from;
+    return from < given->head.function_count && tool_patch_function_at(given, from).start == entry;
+}
+
+static void know(struct making *m, const struct tool_symbols_values *found, uint32_t wanted)
+{
+    struct tool_record_values *values = m->values;
+    struct tool_record_known_values known = {
+        .elf_address = found->entry, .values = *found, .wanted = wanted};
+    memcpy(known.build_id, m->given->head.build_id,
+           m->given->head.build_id_bytes < sizeof known.build_id ? m->given->head.build_id_bytes
+                                                                 : sizeof known.build_id);
+    known.values.texts.data = tool_copy_text(found->texts.data, found->texts.size_bytes);
+    (void)pthread_mutex_lock(&values->lock);
+    tool_grow((void **)&values->known, &values->known_capacity, values->known_count + 1,
+              sizeof known);
+    values->known[values->known_count++] = known;
+    values->is_sorted = false;
+    (void)pthread_mutex_unlock(&values->lock);
+}
+
+static void take_values(void *context, const struct tool_symbols_values *found)
+{
+    struct making *m = context;
+    uint32_t index;
+    if (!find_function(m->given, found->entry, &index) ||
+        (m->wanted[index] & (TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED)) == 0 ||
+        m->rows[index].given + m->rows[index].returned != 0 ||
+        found->given > TTP_VALUES_MAX) /* two units may tell of one function */
+        return;
+    struct ttp_values_row *row = &m->rows[index];
+    row->first = (uint32_t)m->count;
+    if ((m->wanted[index] & TTAPE_VALUES_GIVEN) != 0)
+        for (; row->given < found->given; row->given++)
+            add_place(m, &found->places[row->given]);
+    for (; row->returned < found->returned; row->returned++)
+        add_place(m, &found->places[found->given + row->returned]);
+    if (row->given + row->returned != 0)
+        know(m, found, m->wanted[index]);
+}
+
+static void take_hands(struct making *m)
+{
+    for (uint32_t i = 0; i < m->given->head.function_count; i++) {
+        if ((m->wanted[i] & TOOL_VALUES_BY_HAND) == 0)
+            continue;
+        const struct tool_record_hand *hand =
+            &m->values->hands[m->wanted[i] >> TOOL_VALUES_HAND_SHIFT];
+        m->rows[i] = (struct ttp_values_row){
+            .first = (uint32_t)m->count, .given = hand->given, .returned = hand->returned};
+        for (uint32_t k = 0; k < (uint32_t)hand->given + hand->returned; k++)
+            add_place(m, &hand->places[k]);
+    }
+}
+
+struct ttp_values_head *
+tool_record_values_make(struct tool_record_values *values, const struct tool_patch_given *given,
+                        const uint32_t *wanted, struct tool_symbols *symbols,
+                        struct tool_symbols_module *module, size_t *size_bytes)
+{
+    uint32_t count = given->head.function_count;
+    struct making m = {.values = values, .given = given, .wanted = wanted};
+    m.rows = tool_allocate((size_t)count + 1, sizeof *m.rows);
+    take_hands(&m);
+    if (values->all_arguments || values->all_results || values->arguments.count != 0 ||
+        values->results.count != 0)
+        (void)tool_symbols_values_list(symbols, module, take_values, &m);
+    uint32_t row_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        m.rows[i].start = tool_patch_function_at(given, i).start;
+        if (m.rows[i].given + m.rows[i].returned != 0)
+            m.rows[row_count++] = m.rows[i];
+    }
+    size_t row_bytes = row_count * sizeof *m.rows, place_bytes = m.count * sizeof *m.places;
+    struct ttp_values_head *head = NULL;
+    *size_bytes = sizeof *head + row_bytes + place_bytes;
+    if (m.count != 0 && *size_bytes <= TTP_VALUES_BYTES_MAX) {
+        head = tool_allocate(*size_bytes, 1);
+        *head = (struct ttp_values_head){.magic = TTP_VALUES_MAGIC,
+                                         .patch_version = TTP_PATCH_VERSION,
+                                         .row_count = row_count,
+                                         .plan_bytes = given->head.total_bytes,
+                                         .place_count = (uint32_t)m.count};
+        memcpy(head + 1, m.rows, row_bytes);
+        memcpy((uint8_t *)(head + 1) + row_bytes, m.places, place_bytes);
+    }
+    free(m.rows);
+    free(m.places);
+    return head;
+}

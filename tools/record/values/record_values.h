@@ -1,0 +1,56 @@
+/* What patched functions are given and return: of which it is recorded, and where it is. Plans are
+ * made, and names are asked for, in different threads. */
+#ifndef TOOL_RECORD_VALUES_H
+#define TOOL_RECORD_VALUES_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tracetape/types.h>
+
+#include "tools/binary/patch_file.h"
+#include "tools/record/record_rules.h"
+#include "tools/symbols/symbols.h"
+
+struct tool_record_hand;         /* what a person says of functions */
+struct tool_record_known_values; /* of one function */
+
+struct tool_record_values {
+    bool given;                      /* anything was asked for */
+    bool all_arguments, all_results; /* without a pattern */
+    struct tool_patterns arguments;  /* of these what they are given, and return; */
+    struct tool_patterns results;    /* of these what they return; */
+    struct tool_patterns excluded;   /* of these nothing */
+    struct tool_record_hand *hands;
+    size_t hand_count, hand_capacity;
+    uint64_t number; /* of all that was said, for the choice */
+    pthread_mutex_t lock;
+    struct tool_record_known_values *known; /* sorted once they are looked for */
+    size_t known_count, known_capacity;
+    bool is_sorted;
+};
+
+/* Option parsers, of tool_record_values. --args[=REGEX | NAME@arg1/i32,...,retval/s] */
+bool tool_parse_values(const char *text, void *into);
+bool tool_parse_results(const char *text, void *into);
+bool tool_parse_values_excluded(const char *text, void *into);
+
+void tool_record_values_open(struct tool_record_values *values);
+void tool_record_values_close(struct tool_record_values *values);
+
+/* What is wanted of a function of that name: TTAPE_VALUES_*; or what is said by hand, whose number
+ * is in the bits above. */
+#define TOOL_VALUES_BY_HAND    4u
+#define TOOL_VALUES_HAND_SHIFT 8u
+uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttape_string name);
+
+/* Of a plan's functions, `wanted` each; what stands behind a ttp_values_head, which is filled in
+ * but for the choice. NULL: nothing is known of any. To be freed. */
+struct ttp_values_head *
+tool_record_values_make(struct tool_record_values *values, const struct tool_patch_given *given,
+                        const uint32_t *wanted, struct tool_symbols *symbols,
+                        struct tool_symbols_module *module, size_t *size_bytes);
+
+#endif
