@@ -83,7 +83,7 @@ def check_said(checks, work):
     if made.returncode == 0:
         done = record(trace, static)
         checks.that(b"1 linked statically" in done.err, f"static: {done.err}")
-        checks.that(b"record --syscalls" in done.err, f"static, what to do: {done.err}")
+        checks.that(b"tracetape syscalls" in done.err, f"static, what to do: {done.err}")
     cache = work / "cache"
     cache.mkdir(mode=0o700)
     cache.joinpath("tracetape").write_text("in the way", encoding="utf-8")

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "tools/binary/elf_hooks.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #define SECTION_BYTES   64u /* of a section's head */
 #define NAMES_BYTES_MAX (1u << 20)
+#define COMMENT_BYTES   4096u /* of .comment that are looked at */
 
 /* Heads of sections, and their names. */
 struct sections {
@@ -86,22 +88,66 @@ static bool read_sections(int fd, struct sections *sections)
                                  sections->names_bytes - 1);
 }
 
-bool tool_elf_keeps_blocks(const char *path)
+static const uint8_t *find_section(const struct sections *sections, const char *wanted)
+{
+    for (uint32_t i = 0; i < sections->count; i++) {
+        const uint8_t *head = sections->heads + (size_t)i * SECTION_BYTES;
+        uint32_t name = tool_le32(head);
+        if (name < sections->names_bytes && strcmp(sections->names + name, wanted) == 0)
+            return head;
+    }
+    return NULL;
+}
+
+/* Opens the file, too; both are to be closed. */
+static bool open_sections(const char *path, int *fd, struct sections *sections)
 {
     const char *reason;
-    struct sections sections = {0};
-    bool has_blocks = false;
-    int fd = tool_elf_open_file(NULL, path, &reason);
-    if (fd < 0)
-        return false;
-    if (read_sections(fd, &sections))
-        for (uint32_t i = 0; i < sections.count && !has_blocks; i++) {
-            uint32_t name = tool_le32(sections.heads + (size_t)i * SECTION_BYTES);
-            has_blocks = name < sections.names_bytes &&
-                         strcmp(sections.names + name, "__sancov_guards") == 0;
-        }
-    (void)close(fd);
-    free(sections.heads);
-    free(sections.names);
+    *sections = (struct sections){0};
+    *fd = tool_elf_open_file(NULL, path, &reason);
+    return *fd >= 0 && read_sections(*fd, sections);
+}
+
+static void close_sections(int fd, struct sections *sections)
+{
+    if (fd >= 0)
+        (void)close(fd);
+    free(sections->heads);
+    free(sections->names);
+}
+
+bool tool_elf_keeps_blocks(const char *path)
+{
+    struct sections sections;
+    int fd;
+    bool has_blocks =
+        open_sections(path, &fd, &sections) && find_section(&sections, "__sancov_guards") != NULL;
+    close_sections(fd, &sections);
     return has_blocks && has_symbol(path, is_stub) == 0;
+}
+
+/* What compilers say of themselves there begins with their names. */
+static bool says(int fd, const uint8_t *comment, const char *word)
+{
+    char text[COMMENT_BYTES];
+    uint64_t bytes = comment == NULL ? 0 : tool_le64(comment + 32);
+    bytes = bytes < sizeof text ? bytes : sizeof text;
+    return bytes != 0 && tool_elf_read_exactly(fd, tool_le64(comment + 24), text, bytes) &&
+           memmem(text, bytes, word, strlen(word)) != NULL;
+}
+
+enum tool_elf_language tool_elf_language_of(const char *path)
+{
+    enum tool_elf_language language = TOOL_LANGUAGE_OTHER;
+    struct sections sections;
+    int fd;
+    if (open_sections(path, &fd, &sections)) {
+        if (find_section(&sections, ".go.buildinfo") != NULL ||
+            find_section(&sections, ".gopclntab") != NULL)
+            language = TOOL_LANGUAGE_GO;
+        else if (says(fd, find_section(&sections, ".comment"), "rustc version"))
+            language = TOOL_LANGUAGE_RUST;
+    }
+    close_sections(fd, &sections);
+    return language;
 }

@@ -1,4 +1,4 @@
-/* Whether an executable tells of its calls itself. */
+/* Whether an executable tells of its calls itself, and what it was written in. */
 #ifndef TOOL_ELF_HOOKS_H
 #define TOOL_ELF_HOOKS_H
 
@@ -12,5 +12,9 @@ bool tool_elf_has_hooks(const char *path);
  * libtracetape-blocks, so that nothing of them is recorded. Reads section names first, and symbols
  * only of a file with such blocks. */
 bool tool_elf_keeps_blocks(const char *path);
+
+/* What it was written in, as far as that decides how it can be traced; by its sections. */
+enum tool_elf_language { TOOL_LANGUAGE_OTHER, TOOL_LANGUAGE_GO, TOOL_LANGUAGE_RUST };
+enum tool_elf_language tool_elf_language_of(const char *path);
 
 #endif

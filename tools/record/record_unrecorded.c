@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tools/binary/elf_head.h"
+#include "tools/binary/elf_hooks.h"
 #include "tools/io/unrecorded_words.h"
 
 /* `text` is consumed; NULL: no memory, or none was there. */
@@ -22,18 +24,47 @@ static char *add(char *text, bool is_first, uint64_t count, uint32_t reason, con
     return size < 0 ? NULL : more;
 }
 
-static bool is_any(const ttape_recording *recording, ttape_unrecorded reason)
+static bool is_any(const ttape_recording *recording, ttape_unrecorded reason, const char **example)
 {
-    const char *example;
-    return ttape_recording_get_unrecorded(recording, reason, &example) != 0;
+    return ttape_recording_get_unrecorded(recording, reason, example) != 0;
+}
+
+static const char *static_hint(const char *path)
+{
+    switch (path != NULL ? tool_elf_language_of(path) : TOOL_LANGUAGE_OTHER) {
+    case TOOL_LANGUAGE_GO:
+        return "; a Go program calls no C library that could load a recorder: its own "
+               "runtime/trace "
+               "traces it, and tracetape syscalls shows its system calls";
+    case TOOL_LANGUAGE_RUST:
+        return "; a Rust program that is built for a target with glibc (x86_64-unknown-linux-gnu) "
+               "is recorded as it is; tracetape syscalls shows the system calls of this one";
+    default:
+        return "; linked without -static it is recorded as it is; tracetape syscalls shows its "
+               "system calls";
+    }
+}
+
+static const char *machine_hint(const char *path)
+{
+    struct tool_elf_head head;
+    bool is_known = path != NULL && tool_elf_head_of(NULL, path, &head) == NULL;
+    return is_known && !head.is_64
+               ? "; a 32-bit program is not recorded: build it for x86-64, without -m32"
+               : "; programs are recorded on the machine that they are for";
 }
 
 const char *tool_record_unrecorded_hint(const ttape_recording *recording, bool is_patched)
 {
-    if (is_any(recording, TTAPE_UNRECORDED_STATIC) || is_any(recording, TTAPE_UNRECORDED_SET_UID) ||
-        is_any(recording, TTAPE_UNRECORDED_OTHER_MACHINE))
-        return "; record --syscalls shows at least what such a program asks of the kernel";
-    if (!is_patched && is_any(recording, TTAPE_UNRECORDED_NOT_INSTRUMENTED))
+    const char *example = NULL;
+    if (is_any(recording, TTAPE_UNRECORDED_STATIC, &example))
+        return static_hint(example);
+    if (is_any(recording, TTAPE_UNRECORDED_SET_UID, &example))
+        return "; a copy of such a program (cp) is without the bit, and is recorded; tracetape "
+               "syscalls shows the system calls of this one, as root";
+    if (is_any(recording, TTAPE_UNRECORDED_OTHER_MACHINE, &example))
+        return machine_hint(example);
+    if (!is_patched && is_any(recording, TTAPE_UNRECORDED_NOT_INSTRUMENTED, &example))
         return "; with --patch . their functions are patched";
     return "";
 }

@@ -478,18 +478,34 @@ void tool_record_patch_keep(const struct tool_record_patch *patch, ttape_recordi
         (void)tool_fail_error("patched_modules", &err);
 }
 
+/* What a program runs that is in no file, or is told of elsewhere. */
+static const char *language_hint(const char *path, const char *name, bool is_patched)
+{
+    static const char *const compilers[] = {"java", "node",  "nodejs", "dotnet",
+                                            "mono", "pypy3", "luajit", "deno"};
+    if (tool_elf_language_of(path) == TOOL_LANGUAGE_GO)
+        return "; a Go program's functions are told of by its own runtime/trace only";
+    for (size_t i = 0; i < sizeof compilers / sizeof compilers[0]; i++)
+        if (strcmp(name, compilers[i]) == 0)
+            return "; what it compiles while it runs is in no file, and not seen: tracetape "
+                   "convert "
+                   "reads what its own tracers write in Chrome's format";
+    return is_patched ? " (--no-patch: hooks only)" : "";
+}
+
 static void say_by_itself(const struct tool_record_patch *patch, const ttape_patch_counts *counts)
 {
     const char *slash = strrchr(patch->only, '/'), *name = slash != NULL ? slash + 1 : patch->only;
+    const char *hint = language_hint(patch->only, name, counts->functions != 0);
     if (counts->functions == 0)
         tool_message(
-            "'%s' has no hooks, and none of its functions could be patched%s", name,
-            counts->modules_left != 0 ? ": nothing says where they begin and end (.eh_frame)" : "");
+            "'%s' has no hooks, and none of its functions could be patched%s%s", name,
+            counts->modules_left != 0 ? ": nothing says where they begin and end (.eh_frame)" : "",
+            hint);
     else
         tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
-                     " functions were patched, and those of libraries that it calls (--no-patch: "
-                     "hooks only)",
-                     name, patch->only_patchable, patch->only_functions);
+                     " functions were patched, and those of libraries that it calls%s",
+                     name, patch->only_patchable, patch->only_functions, hint);
 }
 
 static void count_copy(void *context, const struct tool_symbols_inlined *found)
