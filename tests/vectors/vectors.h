@@ -15,6 +15,7 @@ void ttest_emit(const struct ttest_output *out, const struct ttest_expectation *
 void ttest_emit_trace(const struct ttest_output *out, struct ttest_trace *t);
 
 void ttest_make_writer_vectors(const struct ttest_output *out);
+void ttest_make_value_names(const struct ttest_output *out); /* one of them */
 void ttest_make_writer_form_vectors(const struct ttest_output *out);
 void ttest_make_foreign_vectors(const struct ttest_output *out);
 void ttest_make_invalid_vectors(const struct ttest_output *out);

@@ -117,50 +117,6 @@ static void make_paths(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
-static void name_values(struct ttest_trace *t, uint32_t site, const ttape_site_values *values)
-{
-    ttape_error err = {0};
-    ttest_require(ttape_writer_name_values(t->writer, site, values, &err) == TTAPE_OK, err.message);
-}
-
-static void make_value_names(const struct ttest_output *out)
-{
-    struct ttest_trace *t =
-        begin_one("value-names",
-                  "names of arguments and results, two enumerations, one of which two sites share, "
-                  "a site that is named later than one behind it",
-                  NULL);
-    const ttape_value_constant colors[] = {{0, ttest_string("RED")}, {-3, ttest_string("GREEN")}};
-    const ttape_value_constant ends[] = {{INT64_MIN, ttest_string("LOW")},
-                                         {INT64_MAX, ttest_string("HIGH")}};
-    const ttape_value_name text = {ttest_string("path"), ttest_string("const char *"),
-                                   .reserved = {0}};
-    const ttape_value_name color = {.name = ttest_string("color"),
-                                    .type = ttest_string("enum color"),
-                                    .constants = colors,
-                                    .constant_count = 2,
-                                    .enumeration = ttest_string("color")};
-    const ttape_value_name end = {
-        .type = ttest_string("enum"), .constants = ends, .constant_count = 2};
-    const ttape_value_name both[] = {text, color}, number = {.type = ttest_string("int")};
-    uint32_t site[3];
-    for (uint32_t i = 0; i < 3; i++)
-        site[i] = ttest_site(t, 0x401000 + 16 * i, TTAPE_SITE_FUNCTION, i == 0 ? "paint" : "end");
-    name_values(t, site[2], &(ttape_site_values){.exit = &color, .exit_count = 1});
-    name_values(
-        t, site[0],
-        &(ttape_site_values){.enter = both, .enter_count = 2, .exit = &number, .exit_count = 1});
-    ttape_value values[] = {{.type = TTAPE_VALUE_STRING, .bytes = ttest_string("/a")},
-                            {.type = TTAPE_VALUE_SIGNED, .number = 0 - 3ull}};
-    ttest_enter(t, 0, 10, site[0]);
-    ttest_attach(t, 0, values, 2);
-    ttest_exit(t, 0, 20, site[0]);
-    ttest_attach(t, 0, values + 1, 1);
-    ttest_flush(t);
-    name_values(t, site[1], &(ttape_site_values){.enter = &end, .enter_count = 1});
-    ttest_emit_trace(out, t);
-}
-
 static void put_fact(struct ttest_trace *t, uint32_t stream, uint64_t time_ns, uint32_t site,
                      uint32_t second_type, uint64_t first, uint64_t second)
 {
@@ -574,7 +530,7 @@ void ttest_make_writer_vectors(const struct ttest_output *out)
     make_values(out);
     make_facts(out);
     make_paths(out);
-    make_value_names(out);
+    ttest_make_value_names(out);
     make_ends(out);
     make_depths(out);
     make_switches(out);

@@ -4,6 +4,7 @@
 
 #include "tools/dump/dump.h"
 #include "tools/io/dump_values.h"
+#include "tools/values/value_words.h"
 
 struct json_state {
     struct tool_dump *dump;
@@ -117,6 +118,12 @@ static void put_path(struct tool_dump *dump, uint32_t site)
     tool_output_text(out, count != 0 ? "]" : "");
 }
 
+static bool is_exit(ttape_event_kind kind)
+{
+    return kind == TTAPE_EVENT_EXIT || kind == TTAPE_EVENT_EXIT_ACROSS ||
+           kind == TTAPE_EVENT_EXIT_UNSEEN;
+}
+
 static void take_item(void *context, const ttape_event_item *item)
 {
     struct json_state *ndjson = context;
@@ -146,7 +153,11 @@ static void take_item(void *context, const ttape_event_item *item)
         tool_output_text(out, i == 0 ? ",\"values\":[" : ",");
         put_value(out, &item->values[i]);
     }
-    tool_output_text(out, item->value_count > 0 ? "]}\n" : "}\n");
+    tool_output_text(out, item->value_count > 0 ? "]" : "");
+    if (item->value_count > 0 && event->site != TTAPE_NONE)
+        tool_line_value_names(out, dump->reader, event->site, is_exit(event->kind), item->values,
+                              item->value_count);
+    tool_output_text(out, "}\n");
 }
 
 static void open_ndjson(struct tool_dump *dump)

@@ -7,9 +7,9 @@
 #include "tools/calls/end_words.h"
 #include "tools/calls/site_name.h"
 #include "tools/dump/dump.h"
-#include "tools/io/dump_values.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_words.h"
+#include "tools/values/value_words.h"
 
 #define INDENT_MAX     60u
 #define DURATION_WIDTH 10u
@@ -251,12 +251,10 @@ static void put_result(struct text_state *text, uint32_t site, const ttape_event
 {
     struct tool_output *out = &text->dump->out;
     struct tool_call_values call;
-    if (find_call(text, site, item, &call)) {
+    if (find_call(text, site, item, &call))
         tool_kernel_put_result(out, &call);
-    } else if (item->value_count > 0) {
-        tool_output_text(out, " = ");
-        tool_dump_value(out, &item->values[0]);
-    }
+    else
+        tool_put_results(out, text->dump->reader, site, item->values, item->value_count);
 }
 
 static void take_enter(struct text_state *text, struct follow *stream, const ttape_event_item *item)
@@ -275,7 +273,8 @@ static void take_enter(struct text_state *text, struct follow *stream, const tta
     if (find_call(text, event->site, item, &call))
         tool_kernel_put_arguments(&text->dump->out, &call);
     else if (item->value_count > 0 || !ends_in_parameters(text, event->site))
-        tool_dump_values(&text->dump->out, item->values, item->value_count);
+        tool_put_arguments(&text->dump->out, text->dump->reader, event->site, item->values,
+                           item->value_count);
     if (open) {
         tool_output_text(&text->dump->out, " { /* open before the start */\n");
         return;
@@ -343,7 +342,7 @@ static void take_other(struct text_state *text, struct follow *stream, const tta
             out, ttape_event_kind_name(event->kind, tool_dump_site(text->dump, event->site)->kind));
         tool_output_text(out, " ");
         put_name(text, event->site);
-        tool_dump_values(out, item->values, item->value_count);
+        tool_put_arguments(out, text->dump->reader, event->site, item->values, item->value_count);
         put_end(text, item);
         break;
     case TTAPE_EVENT_SIGNAL_BEGIN:

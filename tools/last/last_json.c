@@ -58,6 +58,8 @@ static void put_frames(struct tool_last *last, struct tool_json *json,
         put_site(last, json, frame->site);
         tool_json_number_if(json, "signal", is_signal, frame->argument);
         tool_json_number_if(json, "enter_time_ns", last->has_times, frame->enter_time_ns);
+        struct tool_value_call call = tool_last_frame(thread, frame);
+        tool_json_found_values(&last->values, json, &call);
         tool_json_end(json, '}');
     }
     tool_json_end(json, ']');
@@ -69,6 +71,7 @@ static void put_calls(struct tool_last *last, struct tool_json *json,
     tool_json_begin(json, "calls", '[');
     for (size_t i = 0; i < thread->call_count; i++) {
         const ttape_last_call *call = &thread->calls[i];
+        struct tool_value_call values = tool_last_call(thread, call);
         tool_json_begin(json, NULL, '{');
         put_site(last, json, call->site);
         tool_json_number(json, "depth", call->depth);
@@ -77,6 +80,8 @@ static void put_calls(struct tool_last *last, struct tool_json *json,
         tool_json_number_if(json, "duration_ns", last->has_times && call->has_returned,
                             (uint64_t)call->total_ns);
         tool_json_bool(json, "open", call->is_open);
+        if (call->count == 1)
+            tool_json_found_values(&last->values, json, &values);
         tool_json_end(json, '}');
     }
     tool_json_end(json, ']');

@@ -16,13 +16,17 @@ static void put_time(struct tool_output *out, bool is_known, int64_t time_ns)
     tool_output_printf(out, "%*.*s  ", TIME_WIDTH, is_known ? (int)size : 1, is_known ? text : "-");
 }
 
-static void put_site(struct tool_last *last, struct tool_output *out, uint32_t site, uint64_t count)
+/* Values are shown of a single call. */
+static void put_site(struct tool_last *last, struct tool_output *out,
+                     const struct tool_value_call *call, uint64_t count)
 {
     char place[TOOL_PLACE_BYTES];
-    tool_output_text(out, tool_site_name(&last->names, site));
+    tool_output_text(out, tool_site_name(&last->names, call->site));
     if (count > 1)
         tool_output_printf(out, " x %" PRIu64, count);
-    tool_output_text(out, tool_site_place(last->reader, site, place));
+    else
+        tool_put_found_values(&last->values, out, call);
+    tool_output_text(out, tool_site_place(last->reader, call->site, place));
     tool_output_text(out, "\n");
 }
 
@@ -32,7 +36,8 @@ static void put_frame(struct tool_last *last, struct tool_output *out,
     tool_output_text(out, "  ");
     put_time(out, last->has_times, (int64_t)(thread->end_ns - frame->enter_time_ns));
     if (frame->kind != TTAPE_EVENT_SIGNAL_BEGIN) {
-        put_site(last, out, frame->site, 1);
+        struct tool_value_call call = tool_last_frame(thread, frame);
+        put_site(last, out, &call, 1);
         return;
     }
     const char *name = tool_signal_name(frame->argument);
@@ -74,7 +79,8 @@ static void put_calls(struct tool_last *last, struct tool_output *out,
         else
             put_time(out, last->has_times && call->has_returned, call->total_ns);
         tool_output_printf(out, "%*s", (int)(2 * indent), "");
-        put_site(last, out, call->site, call->count);
+        struct tool_value_call values = tool_last_call(thread, call);
+        put_site(last, out, &values, call->count);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "tools/command/output.h"
 #include "tools/io/input.h"
 #include "tools/last/core_fault.h"
+#include "tools/values/value_search.h"
 
 struct tool_last {
     const struct tool_input *input;
@@ -18,12 +19,37 @@ struct tool_last {
     uint32_t process_count, thread_count;
     ttape_last *answer;
     const ttape_last_thread *threads;
+    struct tool_value_search values;
     struct tool_core_fault core; /* tid 0: none was given */
 };
 
 /* Where the process ended by a fault that this thread met: false, if it is not known. */
 bool tool_last_fault(const struct tool_last *last, const ttape_last_thread *thread,
                      uint64_t *signal, uint64_t *address);
+
+/* An open frame, and a call that stands alone, as the search takes them. */
+static inline struct tool_value_call tool_last_frame(const ttape_last_thread *thread,
+                                                     const ttape_open_frame *frame)
+{
+    return (struct tool_value_call){.stream = thread->stream,
+                                    .site = frame->site,
+                                    .partition = TTAPE_NONE,
+                                    .enter_ns = frame->enter_time_ns,
+                                    .enter_number = TOOL_VALUE_NO_NUMBER,
+                                    .end_number = TOOL_VALUE_NO_NUMBER};
+}
+static inline struct tool_value_call tool_last_call(const ttape_last_thread *thread,
+                                                    const ttape_last_call *call)
+{
+    return (struct tool_value_call){.stream = thread->stream,
+                                    .site = call->site,
+                                    .partition = TTAPE_NONE,
+                                    .enter_ns = call->start_ns,
+                                    .enter_number = TOOL_VALUE_NO_NUMBER,
+                                    .end_number = TOOL_VALUE_NO_NUMBER,
+                                    .end_ns = call->start_ns + (uint64_t)call->total_ns,
+                                    .has_end_ns = call->has_returned};
+}
 
 /* all: also threads that ended by themselves. */
 void tool_last_text(struct tool_last *last, struct tool_output *out, bool all);

@@ -146,12 +146,14 @@ static int show(const struct options *options, const struct tool_input *input)
     }
     tool_site_names_open_as(&last.names, input->reader,
                             tool_name_style(options->names, options->json));
+    tool_value_search_open(&last.values, input->reader);
     tool_output_open(&out, STDOUT_FILENO);
     if (options->json)
         tool_last_json(&last, &out);
     else
         tool_last_text(&last, &out, options->all || selection.streams != NULL);
     int closed = tool_output_close(&out);
+    tool_value_search_close(&last.values);
     ttape_last_close(last.answer);
     tool_site_names_close(&last.names);
     tool_selection_close(&selection);

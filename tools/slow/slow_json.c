@@ -1,12 +1,11 @@
 /* The same for programs: one object. Times are nanoseconds; null: not known. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "tools/calls/losses.h"
-#include "tools/io/dump_values.h"
 #include "tools/io/json.h"
 #include "tools/slow/slow_view.h"
+#include "tools/values/value_words.h"
 
 static const char *const by_names[] = {[TTAPE_LONGEST_BY_DURATION] = "duration",
                                        [TTAPE_LONGEST_BY_SELF] = "self",
@@ -16,26 +15,12 @@ static const char *const by_names[] = {[TTAPE_LONGEST_BY_DURATION] = "duration",
 struct printing {
     struct tool_slow *view;
     struct tool_json json;
-    struct tool_output text;
 };
 
 static void put_name(struct printing *print, const char *key, uint32_t site)
 {
     char buffer[20];
     tool_json_string(&print->json, key, tool_site_word(&print->view->names, site, buffer));
-}
-
-static void put_values(struct printing *print, const char *key, const ttape_value *values,
-                       uint32_t count)
-{
-    tool_json_begin(&print->json, key, '[');
-    for (uint32_t i = 0; i < count; i++) {
-        print->text.size_bytes = 0;
-        tool_dump_value(&print->text, &values[i]);
-        tool_json_string(&print->json, NULL,
-                         (ttape_string){print->text.data, print->text.size_bytes});
-    }
-    tool_json_end(&print->json, ']');
 }
 
 static void put_path(struct printing *print, const ttape_longest_call *call)
@@ -82,8 +67,10 @@ static void put_call(struct printing *print, const ttape_longest_call *call)
     tool_json_number_if(json, "event", !call->is_found, call->enter_number);
     tool_json_number(json, "end_event", call->end_number);
     tool_json_number(json, "depth", call->depth);
-    put_values(print, "arguments", call->arguments, call->argument_count);
-    put_values(print, "results", call->results, call->result_count);
+    tool_json_values(json, "argument", print->view->reader, call->site, false, call->arguments,
+                     call->argument_count);
+    tool_json_values(json, "result", print->view->reader, call->site, true, call->results,
+                     call->result_count);
     put_path(print, call);
     tool_json_end(json, '}');
 }
@@ -92,7 +79,6 @@ void tool_slow_json(struct tool_slow *view, struct tool_output *out)
 {
     struct printing print = {.view = view};
     struct tool_json *json = &print.json;
-    tool_output_open(&print.text, -1);
     tool_json_open(json, out);
     tool_json_begin(json, NULL, '{');
     tool_json_text(json, "by", by_names[view->by]);
@@ -107,5 +93,4 @@ void tool_slow_json(struct tool_slow *view, struct tool_output *out)
         put_call(&print, &view->calls[i]);
     tool_json_end(json, ']');
     tool_json_end(json, '}');
-    free(print.text.data);
 }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "tools/command/pager.h"
-#include "tools/io/dump_values.h"
 #include "tools/io/table.h"
 #include "tools/slow/slow_view.h"
+#include "tools/values/value_words.h"
 
 #define VALUES_BYTES_MOST 200u /* more of a call's values is cut off */
 
@@ -36,15 +36,9 @@ static void put_function(struct printing *print, const ttape_longest_call *call)
     struct tool_output *text = &print->text;
     text->size_bytes = 0;
     if (call->argument_count > 0)
-        tool_dump_values(text, call->arguments, call->argument_count);
-    if (call->result_count > 0) {
-        tool_output_text(text, " = ");
-        for (uint32_t i = 0; i < call->result_count; i++) {
-            if (i > 0)
-                tool_output_text(text, ", ");
-            tool_dump_value(text, &call->results[i]);
-        }
-    }
+        tool_put_arguments(text, print->view->reader, call->site, call->arguments,
+                           call->argument_count);
+    tool_put_results(text, print->view->reader, call->site, call->results, call->result_count);
     size_t size = tool_text_cut(text->data, text->size_bytes, VALUES_BYTES_MOST);
     const char *cut = size < text->size_bytes ? "..." : "";
     const char *end = call->end == TTAPE_CALL_LEFT      ? " (open at the end)"

@@ -148,12 +148,15 @@ static void put_item(struct printing *print, const struct tool_item *item, uint3
     struct tool_json *json = &print->json;
     const ttape_node *node = &item->node;
     char name[64];
+    struct tool_value_call call;
     tool_json_begin(json, NULL, '{');
     tool_json_number(json, "level", level);
     tool_json_text(json, "kind", kind_of(item));
     if (item->kind != TOOL_ITEM_SEQUENCE)
         tool_json_string(json, "node", (ttape_string){name, tool_put_node(name, &node->id)});
     put_name(print, item);
+    if (tool_tree_value_call(item, &call))
+        tool_json_found_values(&print->view->values, json, &call);
     put_source(print, item);
     if (item->kind == TOOL_ITEM_NODE && node->id.kind == TTAPE_NODE_FRAME) {
         tool_json_number(json, "calls", item->count * times);

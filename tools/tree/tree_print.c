@@ -1,6 +1,7 @@
 /* The tree for people: numbers to the left, calls to the right, indented. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/command/pager.h"
@@ -28,6 +29,7 @@ struct printing {
     struct tool_table table;
     int64_t longest_ns;
     bool colours;
+    struct tool_output text; /* values */
 };
 
 /* ---- texts ---- */
@@ -106,6 +108,20 @@ static size_t put_source(const struct tool_tree *view, char *at, size_t size_byt
     return size + put_text(at + size, size_bytes - size, ")");
 }
 
+/* "(fd=3) = 7" of a single call */
+static size_t put_values(struct printing *print, char *at, size_t size_bytes,
+                         const struct tool_item *item)
+{
+    struct tool_value_call call;
+    if (!tool_tree_value_call(item, &call))
+        return 0;
+    print->text.size_bytes = 0;
+    tool_put_found_values(&print->view->values, &print->text, &call);
+    size_t size = print->text.size_bytes < size_bytes ? print->text.size_bytes : size_bytes;
+    memcpy(at, print->text.data, size);
+    return size;
+}
+
 static size_t put_frame(struct printing *print, char *at, size_t size_bytes,
                         const struct tool_item *item)
 {
@@ -117,6 +133,7 @@ static size_t put_frame(struct printing *print, char *at, size_t size_bytes,
         size = put_text(at, size_bytes, number);
     } else {
         size = put_text(at, size_bytes, tool_site_name(&print->view->names, node->site));
+        size += put_values(print, at + size, size_bytes - size, item);
         size += put_source(print->view, at + size, size_bytes - size, item);
     }
     if (item->count > 1) {
@@ -311,6 +328,7 @@ void tool_tree_print(struct tool_tree *view, struct tool_output *out)
         int64_t time = view->items[i].time_ns;
         print.longest_ns = time > print.longest_ns ? time : print.longest_ns;
     }
+    tool_output_open(&print.text, -1);
     tool_table_open(&print.table, columns, COLUMN_COUNT);
     for (size_t i = 0; i < view->item_count; i++)
         put_item(&print, &view->items[i], 0, 1);
@@ -318,4 +336,5 @@ void tool_tree_print(struct tool_tree *view, struct tool_output *out)
     tool_table_print(&print.table, out, tool_table_width(&print.table, view->names.is_shortened),
                      print.colours);
     tool_table_close(&print.table);
+    free(print.text.data);
 }

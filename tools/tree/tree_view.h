@@ -16,6 +16,7 @@
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
+#include "tools/values/value_search.h"
 
 #define TOOL_TREE_DEPTH_MOST 4096u /* levels below the topmost item */
 
@@ -75,6 +76,7 @@ struct tool_tree_source {
 struct tool_tree {
     const struct tool_input *input;
     ttape_reader *reader;
+    struct tool_value_search values;
     ttape_tree *tree;
     const struct tool_selection *selection;
     struct tool_site_names names;
@@ -159,6 +161,11 @@ void tool_tree_find_sources(struct tool_tree *view);
 const struct tool_tree_source *tool_tree_source(const struct tool_tree *view,
                                                 const struct tool_item *item);
 void tool_tree_sources_close(struct tool_tree *view);
+
+/* ---- tree_values.c ---- */
+
+/* A single call, as the search for its values takes it; false: the item is none. */
+bool tool_tree_value_call(const struct tool_item *item, struct tool_value_call *call);
 
 /* ---- tree_print.c, tree_json.c ---- */
 

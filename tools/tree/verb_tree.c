@@ -155,7 +155,9 @@ static int show(const struct options *options, struct tool_tree *view)
     if (status == TOOL_OK || status == TOOL_LOSS) {
         if (options->source)
             tool_tree_find_sources(view);
+        tool_value_search_open(&view->values, view->reader);
         int printed = print(options, view);
+        tool_value_search_close(&view->values);
         status = printed != TOOL_OK ? printed : status;
     }
     if (view->is_bounded && status < TOOL_CANNOT) {

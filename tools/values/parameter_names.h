@@ -1,0 +1,11 @@
+/* What the C library's manual pages call the parameters of its common functions. */
+#ifndef TOOL_PARAMETER_NAMES_H
+#define TOOL_PARAMETER_NAMES_H
+
+#include <tracetape/types.h>
+
+/* Of those parameters that are recorded (writer/arena/prototypes.h), parted by blanks;
+ * NULL: not one of these functions. */
+const char *tool_parameter_names(ttape_string function);
+
+#endif

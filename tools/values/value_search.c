@@ -1,0 +1,119 @@
+/* Looking an event up costs the decoding of its partition, mostly once for neighbours. */
+#include <stdlib.h>
+
+#include "tools/io/table.h"
+#include "tools/values/value_search.h"
+#include "tools/values/value_words.h"
+
+#define SAME_TIME_EVENTS  4096u /* how many events of one time are looked at */
+#define VALUES_BYTES_MOST 200u  /* more of a call's values is cut off */
+
+void tool_value_search_open(struct tool_value_search *search, ttape_reader *reader)
+{
+    ttape_info info;
+    ttape_reader_get_info(reader, &info);
+    *search = (struct tool_value_search){.reader = info.bytes.values != 0 ? reader : NULL,
+                                         .partition = TTAPE_NONE,
+                                         .partitions_left = TOOL_VALUE_PARTITIONS};
+}
+
+void tool_value_search_close(struct tool_value_search *search)
+{
+    ttape_cursor_close(search->cursor);
+    search->cursor = NULL;
+}
+
+/* Whether there may be something, and the bound is not reached. */
+static bool prepare(struct tool_value_search *search, const struct tool_value_call *call)
+{
+    if (search->reader == NULL || call->site == TTAPE_NONE)
+        return false;
+    bool is_same = call->partition != TTAPE_NONE && call->partition == search->partition;
+    if (!is_same && search->partitions_left == 0)
+        return false;
+    search->partitions_left -= !is_same;
+    search->partition = call->partition;
+    if (search->cursor != NULL && search->stream == call->stream)
+        return true;
+    tool_value_search_close(search);
+    search->stream = call->stream;
+    return ttape_cursor_open(&search->cursor, search->reader, call->stream, NULL) == TTAPE_OK;
+}
+
+static bool find_event(struct tool_value_search *search, uint64_t number, ttape_event_item *item)
+{
+    return number != TOOL_VALUE_NO_NUMBER &&
+           ttape_cursor_seek_event(search->cursor, number, NULL) == TTAPE_OK &&
+           ttape_cursor_next(search->cursor, item, NULL) == TTAPE_OK && item->number == number;
+}
+
+/* The stream's first such event of that time; depth TTAPE_NONE: any. */
+static bool find_at(struct tool_value_search *search, uint64_t time_ns, uint32_t site,
+                    ttape_event_kind kind, uint32_t depth, ttape_event_item *item)
+{
+    if (ttape_cursor_seek_time(search->cursor, time_ns, NULL) != TTAPE_OK)
+        return false;
+    for (uint32_t i = 0; i < SAME_TIME_EVENTS; i++) {
+        if (ttape_cursor_next(search->cursor, item, NULL) != TTAPE_OK ||
+            item->event.time_ns != time_ns)
+            return false;
+        if (item->event.kind == kind && item->event.site == site &&
+            (depth == TTAPE_NONE || item->event.depth == depth))
+            return true;
+    }
+    return false;
+}
+
+static bool find_enter(struct tool_value_search *search, const struct tool_value_call *call,
+                       ttape_event_item *item)
+{
+    if (!prepare(search, call))
+        return false;
+    if (call->enter_number != TOOL_VALUE_NO_NUMBER)
+        return find_event(search, call->enter_number, item) && item->event.site == call->site;
+    return find_at(search, call->enter_ns, call->site, TTAPE_EVENT_ENTER, TTAPE_NONE, item);
+}
+
+/* The event that ends it, behind find_enter, which said how deep it is. */
+static bool find_end(struct tool_value_search *search, const struct tool_value_call *call,
+                     uint32_t depth, ttape_event_item *item)
+{
+    if (call->end_number != TOOL_VALUE_NO_NUMBER)
+        return find_event(search, call->end_number, item) && item->event.site == call->site &&
+               (item->event.kind == TTAPE_EVENT_EXIT ||
+                item->event.kind == TTAPE_EVENT_EXIT_ACROSS);
+    return call->has_end_ns &&
+           find_at(search, call->end_ns, call->site, TTAPE_EVENT_EXIT, depth, item);
+}
+
+void tool_put_found_values(struct tool_value_search *search, struct tool_output *out,
+                           const struct tool_value_call *call)
+{
+    ttape_event_item item;
+    struct tool_output text;
+    if (!find_enter(search, call, &item))
+        return;
+    tool_output_open(&text, -1);
+    if (item.value_count > 0)
+        tool_put_arguments(&text, search->reader, call->site, item.values, item.value_count);
+    if (find_end(search, call, item.event.depth, &item))
+        tool_put_results(&text, search->reader, call->site, item.values, item.value_count);
+    size_t size = tool_text_cut(text.data, text.size_bytes, VALUES_BYTES_MOST);
+    tool_output_bytes(out, text.data, size);
+    tool_output_text(out, size < text.size_bytes ? "..." : "");
+    free(text.data);
+}
+
+void tool_json_found_values(struct tool_value_search *search, struct tool_json *json,
+                            const struct tool_value_call *call)
+{
+    ttape_event_item item;
+    if (!find_enter(search, call, &item))
+        return;
+    if (item.value_count > 0)
+        tool_json_values(json, "argument", search->reader, call->site, false, item.values,
+                         item.value_count);
+    if (find_end(search, call, item.event.depth, &item) && item.value_count > 0)
+        tool_json_values(json, "result", search->reader, call->site, true, item.values,
+                         item.value_count);
+}

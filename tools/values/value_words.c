@@ -1,0 +1,292 @@
+/* Values by name and type. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/io/dump_values.h"
+#include "tools/values/parameter_names.h"
+#include "tools/values/value_words.h"
+
+/* ---- names ---- */
+
+static uint32_t count_words(const char *words)
+{
+    uint32_t count = *words != '\0';
+    for (; *words != '\0'; words++)
+        count += *words == ' ';
+    return count;
+}
+
+struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32_t site,
+                                              bool is_exit, uint32_t value_count)
+{
+    struct tool_value_names found = {.words = ""};
+    ttape_site_values values;
+    ttape_site what;
+    if (ttape_reader_get_site_values(reader, site, &values) == TTAPE_OK) {
+        found.names = is_exit ? values.exit : values.enter;
+        found.count = is_exit ? values.exit_count : values.enter_count;
+        return found;
+    }
+    if (is_exit || ttape_reader_get_site(reader, site, &what) != TTAPE_OK ||
+        what.kind != TTAPE_SITE_FUNCTION)
+        return found;
+    const char *words = tool_parameter_names(what.symbol);
+    if (words != NULL && count_words(words) == value_count)
+        found.words = words;
+    return found;
+}
+
+/* The next name; index: which value's it is. */
+static ttape_string next_name(struct tool_value_names *names, uint32_t index)
+{
+    ttape_string name = {"", 0};
+    if (names->names != NULL)
+        return index < names->count ? names->names[index].name : name;
+    name = (ttape_string){names->words, strcspn(names->words, " ")};
+    names->words += name.size_bytes;
+    names->words += *names->words == ' ';
+    return name;
+}
+
+static const ttape_value_name *type_of(const struct tool_value_names *names, uint32_t index)
+{
+    return names->names != NULL && index < names->count ? &names->names[index] : NULL;
+}
+
+/* ---- values ---- */
+
+static bool is_word(ttape_string text, const char *word)
+{
+    return text.size_bytes == strlen(word) && memcmp(text.data, word, text.size_bytes) == 0;
+}
+
+/* The type without what does not change how it is read. */
+static ttape_string plain_type(ttape_string type)
+{
+    static const char *const in_front[] = {"const ", "volatile ", "signed ", "unsigned "};
+    for (size_t i = 0; i < sizeof(in_front) / sizeof(*in_front); i++) {
+        size_t size = strlen(in_front[i]);
+        if (type.size_bytes > size && memcmp(type.data, in_front[i], size) == 0) {
+            type.data += size;
+            type.size_bytes -= size;
+        }
+    }
+    return type;
+}
+
+static const ttape_value_constant *find_constant(const ttape_value_name *name, int64_t value)
+{
+    for (uint32_t i = 0; i < name->constant_count; i++)
+        if (name->constants[i].value == value && name->constants[i].name.size_bytes > 0)
+            return &name->constants[i];
+    return NULL;
+}
+
+static void put_text(struct tool_output *out, ttape_string text)
+{
+    tool_output_escaped(out, TOOL_ESCAPE_TEXT, text);
+}
+
+/* "RED|BLUE": a sum of constants that are one bit each; false: it is none. */
+static bool put_flags(struct tool_output *out, const ttape_value_name *name, uint64_t value)
+{
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < name->constant_count; i++) {
+        uint64_t bit = (uint64_t)name->constants[i].value;
+        if (bit != 0 && (bit & (bit - 1)) == 0 && name->constants[i].name.size_bytes > 0)
+            bits |= bit;
+    }
+    if (value == 0 || (value & ~bits) != 0)
+        return false;
+    for (uint64_t left = value; left != 0; left &= left - 1) {
+        tool_output_text(out, left == value ? "" : "|");
+        put_text(out, find_constant(name, (int64_t)(left & (0 - left)))->name);
+    }
+    return true;
+}
+
+static bool put_enumeration(struct tool_output *out, const ttape_value *value,
+                            const ttape_value_name *name)
+{
+    const ttape_value_constant *constant = find_constant(name, (int64_t)value->number);
+    if (value->type == TTAPE_VALUE_UNSIGNED && value->number > INT64_MAX)
+        constant = NULL;
+    if (constant == NULL)
+        return put_flags(out, name, value->number);
+    put_text(out, constant->name);
+    return true;
+}
+
+/* "97 'a'" */
+static void put_character(struct tool_output *out, const ttape_value *value)
+{
+    char byte = (char)value->number;
+    tool_dump_value(out, value);
+    if ((value->type == TTAPE_VALUE_SIGNED && (int64_t)value->number < 0) || value->number > 127)
+        return;
+    tool_output_text(out, byte == '\'' ? " '\\" : " '");
+    tool_output_escaped(out, TOOL_ESCAPE_TEXT, (ttape_string){&byte, 1});
+    tool_output_text(out, "'");
+}
+
+void tool_put_value(struct tool_output *out, const ttape_value *value, const ttape_value_name *name)
+{
+    bool is_integer = value->type == TTAPE_VALUE_UNSIGNED || value->type == TTAPE_VALUE_SIGNED;
+    if (name == NULL || !is_integer) {
+        tool_dump_value(out, value);
+        return;
+    }
+    ttape_string type = plain_type(name->type);
+    if (name->constant_count > 0 && put_enumeration(out, value, name))
+        return;
+    bool is_bool = is_word(type, "bool") || is_word(type, "_Bool");
+    if (is_bool && value->number <= 1)
+        tool_output_text(out, value->number == 1 ? "true" : "false");
+    else if (is_word(type, "char"))
+        put_character(out, value);
+    else if (type.size_bytes > 0 && type.data[type.size_bytes - 1] == '*')
+        tool_dump_value(out, &(ttape_value){.type = TTAPE_VALUE_POINTER, .number = value->number});
+    else
+        tool_dump_value(out, value);
+}
+
+static void put_named(struct tool_output *out, struct tool_value_names *names,
+                      const ttape_value *value, uint32_t index, bool shows_name)
+{
+    ttape_string name = next_name(names, index);
+    if (shows_name && name.size_bytes > 0) {
+        put_text(out, name);
+        tool_output_text(out, "=");
+    }
+    tool_put_value(out, value, type_of(names, index));
+}
+
+void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uint32_t site,
+                        const ttape_value *values, uint32_t count)
+{
+    struct tool_value_names names = tool_find_value_names(reader, site, false, count);
+    tool_output_text(out, "(");
+    for (uint32_t i = 0; i < count; i++) {
+        tool_output_text(out, i > 0 ? ", " : "");
+        put_named(out, &names, &values[i], i, true);
+    }
+    tool_output_text(out, ")");
+}
+
+void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint32_t site,
+                      const ttape_value *values, uint32_t count)
+{
+    struct tool_value_names names = tool_find_value_names(reader, site, true, count);
+    for (uint32_t i = 0; i < count; i++) {
+        tool_output_text(out, i > 0 ? ", " : " = ");
+        put_named(out, &names, &values[i], i, i > 0);
+    }
+}
+
+/* ---- JSON ---- */
+
+enum part { NAMES, TYPES, CONSTANTS };
+
+/* What is known of a value: "" for nothing. `words` is room for constants. */
+static ttape_string part_of(enum part part, struct tool_value_names *names,
+                            const ttape_value *value, uint32_t index, struct tool_output *words)
+{
+    const ttape_value_name *type = type_of(names, index);
+    bool is_integer = value->type == TTAPE_VALUE_UNSIGNED || value->type == TTAPE_VALUE_SIGNED;
+    if (part == NAMES)
+        return next_name(names, index);
+    if (type == NULL)
+        return (ttape_string){"", 0};
+    if (part == TYPES)
+        return type->type;
+    words->size_bytes = 0;
+    if (type->constant_count == 0 || !is_integer || !put_enumeration(words, value, type))
+        return (ttape_string){"", 0};
+    return (ttape_string){words->data, words->size_bytes};
+}
+
+/* Where the arrays go: into an object of a writer, or behind what stands in a line. */
+struct target {
+    struct tool_json *json; /* or NULL */
+    struct tool_output *out;
+};
+
+static void put_item(const struct target *to, uint32_t index, ttape_string text)
+{
+    if (to->json != NULL) {
+        if (text.size_bytes > 0)
+            tool_json_string(to->json, NULL, text);
+        else
+            tool_json_null(to->json, NULL);
+        return;
+    }
+    tool_output_text(to->out, index > 0 ? "," : "");
+    tool_output_text(to->out, text.size_bytes > 0 ? "\"" : "null");
+    tool_output_escaped(to->out, TOOL_ESCAPE_JSON, text);
+    tool_output_text(to->out, text.size_bytes > 0 ? "\"" : "");
+}
+
+static void put_part(const struct target *to, const char *key, enum part part,
+                     struct tool_value_names names, const ttape_value *values, uint32_t count,
+                     struct tool_output *words)
+{
+    struct tool_value_names again = names;
+    bool is_known = false;
+    for (uint32_t i = 0; i < count && !is_known; i++)
+        is_known = part_of(part, &again, &values[i], i, words).size_bytes > 0;
+    if (!is_known)
+        return;
+    if (to->json != NULL)
+        tool_json_begin(to->json, key, '[');
+    else
+        tool_output_printf(to->out, ",\"%s\":[", key);
+    for (uint32_t i = 0; i < count; i++)
+        put_item(to, i, part_of(part, &names, &values[i], i, words));
+    if (to->json != NULL)
+        tool_json_end(to->json, ']');
+    else
+        tool_output_text(to->out, "]");
+}
+
+static void put_parts(const struct target *to, const char *key, struct tool_value_names names,
+                      const ttape_value *values, uint32_t count)
+{
+    static const char *const ends[] = {"_names", "_types", "_constants"};
+    struct tool_output words;
+    char text[32];
+    if (count == 0 || (names.names == NULL && names.words[0] == '\0'))
+        return;
+    tool_output_open(&words, -1);
+    for (enum part part = NAMES; part <= CONSTANTS; part++) {
+        (void)snprintf(text, sizeof(text), "%s%s", key, ends[part]);
+        put_part(to, text, part, names, values, count, &words);
+    }
+    free(words.data);
+}
+
+void tool_json_values(struct tool_json *json, const char *key, const ttape_reader *reader,
+                      uint32_t site, bool is_exit, const ttape_value *values, uint32_t count)
+{
+    struct tool_output words;
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%ss", key);
+    tool_output_open(&words, -1);
+    tool_json_begin(json, text, '[');
+    for (uint32_t i = 0; i < count; i++) {
+        words.size_bytes = 0;
+        tool_dump_value(&words, &values[i]);
+        tool_json_string(json, NULL, (ttape_string){words.data, words.size_bytes});
+    }
+    tool_json_end(json, ']');
+    free(words.data);
+    put_parts(&(struct target){.json = json}, key,
+              tool_find_value_names(reader, site, is_exit, count), values, count);
+}
+
+void tool_line_value_names(struct tool_output *out, const ttape_reader *reader, uint32_t site,
+                           bool is_exit, const ttape_value *values, uint32_t count)
+{
+    put_parts(&(struct target){.out = out}, "value",
+              tool_find_value_names(reader, site, is_exit, count), values, count);
+}

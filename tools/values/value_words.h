@@ -1,0 +1,47 @@
+/* Values by their names and types, as all verbs print them:
+ *
+ *     open(pathname="x", flags=66) = 3        paint(color=GREEN, alpha=true, key=97 'a')
+ *
+ * Names are the file's (F-VNM); without them those of common functions of the C library, where the
+ * site is one of these and has as many values. What has no name is printed as it is. */
+#ifndef TOOL_VALUE_WORDS_H
+#define TOOL_VALUE_WORDS_H
+
+#include <stdbool.h>
+
+#include <tracetape/reader.h>
+
+#include "tools/command/output.h"
+#include "tools/io/json.h"
+
+/* What the values of one event are called. */
+struct tool_value_names {
+    const ttape_value_name *names; /* of the first `count` values, NULL: only `words` */
+    uint32_t count;
+    const char *words; /* or names parted by blanks, "" */
+};
+
+/* is_exit: of the site's exit; value_count: values that the event has. */
+struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32_t site,
+                                              bool is_exit, uint32_t value_count);
+
+/* A value without its name, as its type is read. name may be NULL. */
+void tool_put_value(struct tool_output *out, const ttape_value *value,
+                    const ttape_value_name *name);
+/* "(pathname="x", flags=66)" */
+void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uint32_t site,
+                        const ttape_value *values, uint32_t count);
+/* " = 3", further ones by name: " = 3, line="x""; nothing where there are none. */
+void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint32_t site,
+                      const ttape_value *values, uint32_t count);
+
+/* "KEYs":[...], the values as text, as without names; and what is known of them: "KEY_names":[...],
+ * "KEY_types":[...] and "KEY_constants":[...], which has enumerations' values in words; null for a
+ * value of which it is not known. An array in which nothing is known is left out. */
+void tool_json_values(struct tool_json *json, const char *key, const ttape_reader *reader,
+                      uint32_t site, bool is_exit, const ttape_value *values, uint32_t count);
+/* What is known of values, with the key "value", behind other keys of an object in one line. */
+void tool_line_value_names(struct tool_output *out, const ttape_reader *reader, uint32_t site,
+                           bool is_exit, const ttape_value *values, uint32_t count);
+
+#endif
