@@ -88,6 +88,16 @@ static bool to_query(const struct tool_symbols_module *opened, const ttape_modul
            tool_elf_address_in_module(head, module->start, address, &query->elf_address);
 }
 
+bool tool_record_elf_address(struct tool_record_names *names, const ttape_site *site,
+                             const ttape_module *module, uint64_t *elf_address)
+{
+    struct tool_symbols_query query;
+    if (!to_query(open_module(names, module), module, site->address, &query))
+        return false;
+    *elf_address = query.elf_address;
+    return true;
+}
+
 static void forget(struct tool_record_names *names)
 {
     for (size_t i = 0; i < names->expected_count; i++) {

@@ -29,6 +29,9 @@ struct tool_record_names {
 /* For ttape_site_rules: `name` and `expect`. */
 void tool_record_name(struct tool_record_names *names, ttape_site *site,
                       const ttape_module *module);
+/* The address of a site in its module's file; false: it is not known. */
+bool tool_record_elf_address(struct tool_record_names *names, const ttape_site *site,
+                             const ttape_module *module, uint64_t *elf_address);
 void tool_record_expect(struct tool_record_names *names, const ttape_module *module,
                         const uint64_t *addresses, size_t count);
 /* Fetches the debug file of a command that is about to start, where that was asked for, and those

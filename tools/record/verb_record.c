@@ -475,6 +475,15 @@ static int check_options(const struct options *options, ttape_recording_options 
     return tool_debug_files_check(&options->debug, "record");
 }
 
+static bool name_values(void *context, const ttape_site *site, const ttape_module *module,
+                        ttape_site_values *values)
+{
+    struct options *options = context;
+    uint64_t elf_address;
+    return tool_record_elf_address(&options->rules.names, site, module, &elf_address) &&
+           tool_record_values_name(&options->patch.values, module->build_id, elf_address, values);
+}
+
 /* Who sees what, and what that needs. */
 static int choose_engine(struct options *options, ttape_recording_options *o,
                          const char *command_name)
@@ -506,6 +515,10 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
         return TOOL_CANNOT;
     if (options->patch.inlined)
         options->rules.names.copies = &options->patch.copies;
+    if (options->patch.values.given && !options->no_symbols) {
+        o->name_values = name_values;
+        o->values_context = options;
+    }
     tool_record_patch_ahead(&options->patch, command_name);
     o->syscalls.is_attached = options->attach != 0;
     return TOOL_OK;

@@ -185,13 +185,22 @@ static int compare_facts(const void *a, const void *b)
     return x->event < y->event ? -1 : x->event > y->event;
 }
 
+/* As those of one thread are. */
+static bool is_sorted(const struct ttp_fact *facts, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (compare_facts(&facts[i - 1], &facts[i]) > 0)
+            return false;
+    return true;
+}
+
 void ttp_arrange_facts(const struct ttp_job *job, struct ttp_growing *facts)
 {
     struct ttp_fact *fact = facts->data;
     const uint32_t *rank = job->rank.data, *start = job->segment_start.data;
     for (size_t i = 0; i < facts->count; i++)
         fact[i].segment = rank[fact[i].segment];
-    if (facts->count > 1)
+    if (!is_sorted(fact, facts->count))
         qsort(fact, facts->count, sizeof *fact, compare_facts);
     for (size_t i = 0; i < facts->count; i++)
         fact[i].event += start[fact[i].segment];

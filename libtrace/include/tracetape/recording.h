@@ -157,6 +157,12 @@ typedef struct ttape_recording_options {
     void *keep_context;
     bool no_blocks; /* basic blocks of programs that tell of them (-fsanitize-coverage) are not
                      * recorded */
+    /* Where not NULL, says what the values of a function's calls are called (patch.plan's values),
+     * from the thread that calls rules.name, for each trace file in which the function is. What it
+     * fills in is valid until its next call. False: nothing is known of them. */
+    bool (*name_values)(void *context, const ttape_site *site, const ttape_module *module,
+                        ttape_site_values *values);
+    void *values_context;
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {

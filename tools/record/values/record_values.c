@@ -8,6 +8,7 @@
 #include "tools/command/tool.h"
 #include "tools/names/simple_name.h"
 #include "tools/record/values/record_hands.h"
+#include "tools/record/values/value_names.h"
 #include "writer/arena/patch_plan.h"
 
 struct tool_record_known_values {
@@ -77,6 +78,7 @@ void tool_record_values_close(struct tool_record_values *values)
         tool_record_hand_close(&values->hands[i]);
     for (size_t i = 0; i < values->known_count; i++)
         free((void *)(uintptr_t)values->known[i].values.texts.data);
+    tool_record_value_names_close(values->names);
     free(values->hands);
     free(values->known);
     tool_patterns_close(&values->arguments);
@@ -242,4 +244,36 @@ tool_record_values_make(struct tool_record_values *values, const struct tool_pat
     free(m.rows);
     free(m.places);
     return head;
+}
+
+/* -- names -- */
+
+static int compare(const void *a, const void *b)
+{
+    const struct tool_record_known_values *one = a, *other = b;
+    int order = memcmp(one->build_id, other->build_id, sizeof one->build_id);
+    return order != 0
+               ? order
+               : (one->elf_address > other->elf_address) - (one->elf_address < other->elf_address);
+}
+
+bool tool_record_values_name(struct tool_record_values *values, ttape_string build_id,
+                             uint64_t elf_address, ttape_site_values *out)
+{
+    struct tool_record_known_values key = {.elf_address = elf_address}, *found = NULL;
+    size_t id_bytes =
+        build_id.size_bytes < sizeof key.build_id ? build_id.size_bytes : sizeof key.build_id;
+    if (id_bytes > 0)
+        memcpy(key.build_id, build_id.data, id_bytes);
+    (void)pthread_mutex_lock(&values->lock);
+    if (!values->is_sorted && values->known_count > 0)
+        qsort(values->known, values->known_count, sizeof key, compare);
+    values->is_sorted = true;
+    if (values->known_count > 0)
+        found = bsearch(&key, values->known, values->known_count, sizeof key, compare);
+    bool is_named =
+        found != NULL && tool_record_value_names_of(&values->names, &found->values,
+                                                    (found->wanted & TTAPE_VALUES_GIVEN) != 0, out);
+    (void)pthread_mutex_unlock(&values->lock);
+    return is_named;
 }

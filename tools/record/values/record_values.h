@@ -16,6 +16,7 @@
 
 struct tool_record_hand;         /* what a person says of functions */
 struct tool_record_known_values; /* of one function */
+struct tool_record_value_names;
 
 struct tool_record_values {
     bool given;                      /* anything was asked for */
@@ -30,6 +31,7 @@ struct tool_record_values {
     struct tool_record_known_values *known; /* sorted once they are looked for */
     size_t known_count, known_capacity;
     bool is_sorted;
+    struct tool_record_value_names *names; /* of the last that was named */
 };
 
 /* Option parsers, of tool_record_values. --args[=REGEX | NAME@arg1/i32,...,retval/s] */
@@ -52,5 +54,10 @@ struct ttp_values_head *
 tool_record_values_make(struct tool_record_values *values, const struct tool_patch_given *given,
                         const uint32_t *wanted, struct tool_symbols *symbols,
                         struct tool_symbols_module *module, size_t *size_bytes);
+
+/* What the values of the function at an address are called: for ttape_recording_options.name_values.
+ * `out` is valid until the next call, in the one thread that asks. */
+bool tool_record_values_name(struct tool_record_values *values, ttape_string build_id,
+                             uint64_t elf_address, ttape_site_values *out);
 
 #endif

@@ -87,6 +87,24 @@ static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *lay
     return TTAPE_OK;
 }
 
+static ttape_status name_values(const struct ttp_encode *e, const struct ttp_layout *layout,
+                                const struct ttp_site_seen *seen, ttape_writer *writer, uint32_t id,
+                                ttape_error *err)
+{
+    ttape_site site;
+    ttape_site_values values = {.enter_count = 0};
+    const struct ttp_module_seen *modules = layout->modules.data;
+    if (e->options.name_values == NULL || seen->kind != TTAPE_SITE_FUNCTION ||
+        seen->module == TTAPE_NONE)
+        return TTAPE_OK;
+    describe_site(layout, (uint32_t)(seen - (const struct ttp_site_seen *)layout->sites.data),
+                  &site);
+    return e->options.name_values(e->options.values_context, &site, &modules[seen->module].module,
+                                  &values)
+               ? ttape_writer_name_values(writer, id, &values, err)
+               : TTAPE_OK;
+}
+
 static uint64_t path_key(const struct ttp_site_seen *seen)
 {
     return (uint64_t)seen->path << 32 | seen->line;
@@ -152,6 +170,7 @@ static ttape_status define_one(struct ttp_encode *e, const struct ttp_thread *th
     TTP_TRY(name_site(e, layout, seen, &site, err));
     describe_site(layout, index, &site);
     TTP_TRY(ttape_writer_add_site(layout->output->writer, &site, &seen->id, err));
+    TTP_TRY(name_values(e, layout, seen, layout->output->writer, seen->id, err));
     TTP_TRY(note_place(e, &e->sites, image->layout, index, err));
     uint32_t place = (uint32_t)(e->sites.count - 1);
     if (ttp_is_call_key(seen->address))
@@ -290,10 +309,13 @@ ttape_status ttp_sites_define_again(struct ttp_encode *e, ttape_writer *w, ttape
     uint32_t id, path = 0;
     for (size_t i = 0; i < e->sites.count; i++) {
         ttape_site site;
-        describe_site(ttp_layout_at(e, at[i].layout), at[i].index, &site);
+        const struct ttp_layout *layout = ttp_layout_at(e, at[i].layout);
+        describe_site(layout, at[i].index, &site);
         for (; path < site.path; path++)
             TTP_TRY(ttape_writer_add_path(w, &paths[path], &id, err));
         TTP_TRY(ttape_writer_add_site(w, &site, &id, err));
+        TTP_TRY(name_values(
+            e, layout, (const struct ttp_site_seen *)layout->sites.data + at[i].index, w, id, err));
     }
     return TTAPE_OK;
 }

@@ -1,0 +1,20 @@
+/* What the symbol helper has said of a function's values, as a trace has it. */
+#ifndef TOOL_VALUE_NAMES_H
+#define TOOL_VALUE_NAMES_H
+
+#include <stdbool.h>
+
+#include <tracetape/types.h>
+
+#include "tools/symbols/symbols.h"
+
+struct tool_record_value_names;
+
+/* *names (NULL the first time) keeps what `out` points to, until the next call or close; texts stay
+ * borrowed. False: what was said makes no sense. */
+bool tool_record_value_names_of(struct tool_record_value_names **names,
+                                const struct tool_symbols_values *said, bool with_given,
+                                ttape_site_values *out);
+void tool_record_value_names_close(struct tool_record_value_names *names);
+
+#endif
