@@ -8,7 +8,7 @@
 #include "tools/command/tool.h"
 #include "tools/names/simple_name.h"
 #include "tools/record/values/record_hands.h"
-#include "tools/record/values/value_names.h"
+#include "tools/record/values/said_names.h"
 #include "writer/arena/patch_plan.h"
 
 struct tool_record_known_values {

@@ -55,8 +55,8 @@ tool_record_values_make(struct tool_record_values *values, const struct tool_pat
                         const uint32_t *wanted, struct tool_symbols *symbols,
                         struct tool_symbols_module *module, size_t *size_bytes);
 
-/* What the values of the function at an address are called: for ttape_recording_options.name_values.
- * `out` is valid until the next call, in the one thread that asks. */
+/* What the values of the function at an address are called, for name_values of
+ * ttape_recording_options. `out` is valid until the next call, in the one thread that asks. */
 bool tool_record_values_name(struct tool_record_values *values, ttape_string build_id,
                              uint64_t elf_address, ttape_site_values *out);
 

@@ -1,6 +1,6 @@
 /* What the symbol helper has said of a function's values, as a trace has it. */
-#ifndef TOOL_VALUE_NAMES_H
-#define TOOL_VALUE_NAMES_H
+#ifndef TOOL_SAID_NAMES_H
+#define TOOL_SAID_NAMES_H
 
 #include <stdbool.h>
 

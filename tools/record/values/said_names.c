@@ -1,4 +1,4 @@
-#include "tools/record/values/value_names.h"
+#include "tools/record/values/said_names.h"
 
 #include <stdlib.h>
 #include <string.h>
