@@ -1,5 +1,5 @@
 /* Calls: bounded in memory, the same one by one as by steps, and each begins and ends once,
- * whatever the trace says and is missing. */
+ * whatever the trace says and is missing; counted at once, as many as among events. */
 #include <tracetape/calls.h>
 
 #include "fuzz_trace.h"
@@ -104,6 +104,41 @@ static void compare(ttape_reader *reader, struct fuzz_input *in)
                  (steps.hash == calls.hash && steps.events == calls.events));
 }
 
+/* Enters among the events of all streams, one by one; false where some cannot be read. */
+static bool count_enters(ttape_reader *reader, uint64_t *enters)
+{
+    ttape_info info;
+    ttape_status status = TTAPE_END;
+    *enters = 0;
+    ttape_reader_get_info(reader, &info);
+    for (uint32_t stream = 0; stream < info.stream_count && status == TTAPE_END; stream++) {
+        static ttape_event events[256];
+        ttape_cursor *cursor;
+        size_t count;
+        if (ttape_cursor_open(&cursor, reader, stream, NULL) != TTAPE_OK)
+            return false;
+        while ((status = ttape_cursor_next_events(cursor, events, 256, &count, NULL)) == TTAPE_OK)
+            for (size_t i = 0; i < count; i++)
+                *enters += events[i].kind == TTAPE_EVENT_ENTER;
+        ttape_cursor_close(cursor);
+    }
+    return status == TTAPE_END;
+}
+
+static void compare_counts(ttape_reader *reader)
+{
+    ttape_call_counts *counts;
+    uint64_t enters, counted = 0;
+    size_t rows;
+    if (ttape_call_counts_make(&counts, reader, NULL) != TTAPE_OK)
+        return;
+    const ttape_call_count *row = ttape_call_counts_get(counts, &rows);
+    for (size_t i = 0; i < rows; i++)
+        counted += row[i].count;
+    FUZZ_REQUIRE(!count_enters(reader, &enters) || enters == counted);
+    ttape_call_counts_close(counts);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_trace trace;
@@ -111,8 +146,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     trace.memory.limit_bytes += MEMORY_BYTES;
     ttape_reader *reader = fuzz_trace_read(&trace);
-    if (reader != NULL)
+    if (reader != NULL) {
+        compare_counts(reader);
         compare(reader, &trace.parameters);
+    }
     ttape_reader_close(reader);
     fuzz_trace_close(&trace);
     return 0;

@@ -11,50 +11,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "format/chain/chain_stacks.h"
-#include "format/chain/chain_token.h"
-
-struct level {
-    struct ttp_chain_context context;
-    struct ttp_chain_lesson lesson; /* of the level's last token, while the level above is busy */
-    uint32_t start;                 /* first event of the chain that is being defined */
-    uint32_t height;                /* of its highest child */
-    uint32_t first_child;           /* in the recorder's open children */
-};
-
-struct node { /* a frame of the spine */
-    uint32_t value, below;
-};
-
-struct span { /* where a chain's events stand in the output */
-    uint32_t start, length;
-};
-
-/* Keeps the bodies of chains, for a snapshot. */
-struct recorder {
-    uint32_t *starts, *children; /* complete bodies */
-    uint32_t *open;              /* children of the definitions in progress, outermost first */
-    uint32_t open_count;
-};
-
-struct expansion { /* a chain of the primer that is being written out */
-    uint32_t chain, child, start;
-};
-
-struct decoder {
-    struct ttp_order_out *out;
-    struct ttp_chain_coder coder;
-    struct ttp_chain_stacks stacks;
-    struct level *levels;
-    struct node *nodes; /* node 0 is the base of every stack */
-    struct span *spans;
-    uint32_t node_count, top, stack;
-    uint32_t at, end; /* events written; the end of the segment */
-    const struct ttp_chain_primer *primer;
-    struct expansion *expansions;
-    struct recorder *recorder; /* NULL unless priming */
-    size_t ws_bytes;
-};
+#include "format/chain/chain_decoder.h"
 
 static uint32_t level_count(uint32_t event_count)
 {
@@ -62,8 +19,8 @@ static uint32_t level_count(uint32_t event_count)
                                                           : TTP_CHAIN_HEIGHT_MAX + 1;
 }
 
-static void place(struct decoder *d, void *ws, uint32_t event_count, uint32_t symbol_capacity,
-                  uint32_t open_count)
+static void place(struct ttp_chain_decoder *d, void *ws, uint32_t event_count,
+                  uint32_t symbol_capacity, uint32_t open_count)
 {
     struct ttp_chain_sizes sizes = ttp_chain_primed_sizes(event_count, symbol_capacity, d->primer);
     uint32_t stack_bits = ttp_chain_stacks_bits(event_count, open_count);
@@ -87,12 +44,12 @@ static void place(struct decoder *d, void *ws, uint32_t event_count, uint32_t sy
 size_t ttp_chain_decode_workspace(uint32_t event_count, uint32_t symbol_capacity,
                                   uint32_t open_count, const struct ttp_chain_primer *primer)
 {
-    struct decoder d = {.primer = primer};
+    struct ttp_chain_decoder d = {.primer = primer};
     place(&d, NULL, event_count, symbol_capacity, open_count);
     return d.ws_bytes;
 }
 
-static void stand_on(struct decoder *d, uint32_t node)
+static void stand_on(struct ttp_chain_decoder *d, uint32_t node)
 {
     struct ttp_chain_context *x = &d->levels[0].context;
     d->top = node;
@@ -100,13 +57,13 @@ static void stand_on(struct decoder *d, uint32_t node)
     x->caller = d->nodes[d->nodes[node].below].value;
 }
 
-static void push(struct decoder *d, uint32_t value)
+static void push(struct ttp_chain_decoder *d, uint32_t value)
 {
-    d->nodes[d->node_count] = (struct node){value, d->top};
+    d->nodes[d->node_count] = (struct ttp_chain_node){value, d->top};
     d->top = d->node_count++;
 }
 
-static bool start_segment(struct decoder *d, uint32_t s)
+static bool start_segment(struct ttp_chain_decoder *d, uint32_t s)
 {
     const struct ttp_order_out *out = d->out;
     d->node_count = 1;
@@ -131,15 +88,26 @@ static bool start_segment(struct decoder *d, uint32_t s)
     return true;
 }
 
-static uint32_t below(const struct decoder *d, uint64_t frames)
+static inline void put(struct ttp_chain_decoder *d, uint32_t code)
+{
+    if (d->counter == NULL)
+        d->out->codes[d->at] = code;
+    d->at++;
+}
+
+/* Who writes codes checks them afterwards; who counts does not, so frames must be there. */
+static uint32_t below(struct ttp_chain_decoder *d, uint64_t frames, const char *rule)
 {
     uint32_t node = d->top;
-    for (; frames != 0 && node != 0; frames--)
+    uint64_t left = frames;
+    for (; left != 0 && node != 0; left--)
         node = d->nodes[node].below;
+    if (d->counter != NULL && (left != 0 || frames == 0))
+        d->coder.rule = rule;
     return node;
 }
 
-static void settle(struct decoder *d, struct ttp_chain_context *x,
+static void settle(struct ttp_chain_decoder *d, struct ttp_chain_context *x,
                    const struct ttp_chain_lesson *lesson, uint32_t token, uint32_t value)
 {
     ttp_chain_learn_token(&d->coder, lesson, token, value);
@@ -147,11 +115,13 @@ static void settle(struct decoder *d, struct ttp_chain_context *x,
 }
 
 /* The spine's event of a symbol has its effect on the stacks. */
-static void take_symbol(struct decoder *d, const struct ttp_chain_choice *t)
+static void take_symbol(struct ttp_chain_decoder *d, const struct ttp_chain_choice *t)
 {
     struct ttp_chain_context *x = &d->levels[0].context;
     struct ttp_symbol s = d->out->symbols[t->value - 1];
-    d->out->codes[d->at++] = (t->value - 1) << 1;
+    put(d, (t->value - 1) << 1);
+    if (d->counter != NULL)
+        ttp_chain_count_call(d, x->frame, t->value - 1, 1);
     settle(d, x, &t->lesson, t->token, t->value);
     if (ttp_class_pushes(s.event_class)) {
         ttp_chain_context_init(x, t->value, x->frame, false);
@@ -160,9 +130,9 @@ static void take_symbol(struct decoder *d, const struct ttp_chain_choice *t)
     }
     uint32_t node = d->top, *top;
     if (s.event_class == TTP_CLASS_UNWIND) {
-        node = below(d, s.argument);
+        node = below(d, s.argument, "O-CHK-04");
     } else if (s.event_class == TTP_CLASS_EXIT_ACROSS) {
-        node = below(d, (uint64_t)s.argument + 1);
+        node = below(d, (uint64_t)s.argument + 1, "O-CHK-05");
     } else if (s.event_class == TTP_CLASS_SWITCH) {
         top = ttp_chain_stack_top(&d->stacks, d->stack);
         if (top != NULL)
@@ -178,9 +148,9 @@ static void take_symbol(struct decoder *d, const struct ttp_chain_choice *t)
     stand_on(d, node);
 }
 
-static void take_close(struct decoder *d, const struct ttp_chain_choice *t)
+static void take_close(struct ttp_chain_decoder *d, const struct ttp_chain_choice *t)
 {
-    d->out->codes[d->at++] = (d->levels[0].context.frame - 1) << 1 | 1;
+    put(d, (d->levels[0].context.frame - 1) << 1 | 1);
     settle(d, &d->levels[0].context, &t->lesson, TTP_CHAIN_CLOSE, 0);
     stand_on(d, d->nodes[d->top].below);
 }
@@ -200,12 +170,12 @@ static void copy_codes(const struct ttp_order_out *out, uint32_t to, uint32_t fr
 }
 
 /* Writes out a chain of the primer that has not occurred yet, and so also the chains in it. */
-static bool expand(struct decoder *d, uint32_t chain)
+static bool expand(struct ttp_chain_decoder *d, uint32_t chain)
 {
     const uint32_t *starts = ttp_chain_primer_starts(d->primer);
     const uint32_t *children = ttp_chain_primer_children(d->primer);
-    struct expansion *base = d->expansions, *x = base;
-    *x = (struct expansion){chain, starts[chain], d->at};
+    struct ttp_chain_expansion *base = d->expansions, *x = base;
+    *x = (struct ttp_chain_expansion){chain, starts[chain], d->at};
     for (;;) {
         uint32_t code = (uint32_t)d->coder.view.chains[x->chain].symbol << 1;
         bool pushes = ttp_class_pushes(d->out->symbols[code >> 1].event_class);
@@ -216,9 +186,9 @@ static bool expand(struct decoder *d, uint32_t chain)
         }
         if (x->child != starts[x->chain + 1]) {
             uint32_t child = children[x->child++];
-            struct span span = d->spans[child];
+            struct ttp_chain_span span = d->spans[child];
             if (span.start == TTP_CHAIN_NONE) {
-                *++x = (struct expansion){child, starts[child], d->at};
+                *++x = (struct ttp_chain_expansion){child, starts[child], d->at};
                 continue;
             }
             if (span.length > d->end - d->at)
@@ -232,26 +202,31 @@ static bool expand(struct decoder *d, uint32_t chain)
                 return false;
             d->out->codes[d->at++] = code | 1;
         }
-        d->spans[x->chain] = (struct span){x->start, d->at - x->start};
+        d->spans[x->chain] = (struct ttp_chain_span){x->start, d->at - x->start};
         if (x == base)
             return true;
         x--;
     }
 }
 
-/* A definition has one more child. */
-static void add_child(struct decoder *d, struct level *level, uint32_t chain)
+/* A definition, or the spine, has one more child. */
+static void add_child(struct ttp_chain_decoder *d, struct ttp_chain_level *level, uint32_t chain)
 {
     uint32_t height = d->coder.view.chains[chain].height;
     level->height = height > level->height ? height : level->height;
     if (d->recorder != NULL && level != d->levels)
         d->recorder->open[d->recorder->open_count++] = chain;
+    if (d->counter == NULL || level != d->levels)
+        return;
+    d->counter->uses[chain]++;
+    ttp_chain_count_call(d, level->context.frame, d->coder.view.chains[chain].symbol, 1);
 }
 
-static void take_chain(struct decoder *d, struct level *level, const struct ttp_chain_choice *t)
+static void take_chain(struct ttp_chain_decoder *d, struct ttp_chain_level *level,
+                       const struct ttp_chain_choice *t)
 {
     uint32_t chain = t->token - TTP_CHAIN_FIRST;
-    struct span span = d->spans[chain];
+    struct ttp_chain_span span = d->spans[chain];
     if (span.start == TTP_CHAIN_NONE) {
         if (!expand(d, chain)) {
             d->coder.rule = "O-FUL-10";
@@ -261,14 +236,15 @@ static void take_chain(struct decoder *d, struct level *level, const struct ttp_
         d->coder.rule = "O-FUL-10";
         return;
     } else {
-        copy_codes(d->out, d->at, span.start, span.length);
+        if (d->counter == NULL)
+            copy_codes(d->out, d->at, span.start, span.length);
         d->at += span.length;
     }
     add_child(d, level, chain);
     settle(d, &level->context, &t->lesson, t->token, t->value);
 }
 
-static void record_body(struct recorder *r, uint32_t chain, uint32_t first_child)
+static void record_body(struct ttp_chain_recorder *r, uint32_t chain, uint32_t first_child)
 {
     uint32_t count = r->open_count - first_child;
     memcpy(r->children + r->starts[chain], r->open + first_child, count * sizeof *r->open);
@@ -277,8 +253,9 @@ static void record_body(struct recorder *r, uint32_t chain, uint32_t first_child
 }
 
 /* The chain of `value` that started at event `start` is complete; `level` used it. */
-static void add_chain(struct decoder *d, struct level *level, const struct ttp_chain_lesson *lesson,
-                      const struct level *body, uint32_t value, uint32_t start)
+static void add_chain(struct ttp_chain_decoder *d, struct ttp_chain_level *level,
+                      const struct ttp_chain_lesson *lesson, const struct ttp_chain_level *body,
+                      uint32_t value, uint32_t start)
 {
     uint32_t height = body != NULL ? body->height + 1 : 1;
     if (d->coder.view.model->chain_count == d->coder.view.model->chain_limit) {
@@ -290,7 +267,7 @@ static void add_chain(struct decoder *d, struct level *level, const struct ttp_c
         return;
     }
     uint32_t id = ttp_chain_add(&d->coder, value - 1, height);
-    d->spans[id] = (struct span){start, d->at - start};
+    d->spans[id] = (struct ttp_chain_span){start, d->at - start};
     if (d->recorder != NULL)
         record_body(d->recorder, id, body != NULL ? body->first_child : d->recorder->open_count);
     add_child(d, level, id);
@@ -298,11 +275,11 @@ static void add_chain(struct decoder *d, struct level *level, const struct ttp_c
 }
 
 /* A new chain's first event; returns the level on which decoding goes on. */
-static struct level *take_new(struct decoder *d, struct level *level,
-                              const struct ttp_chain_choice *t)
+static struct ttp_chain_level *take_new(struct ttp_chain_decoder *d, struct ttp_chain_level *level,
+                                        const struct ttp_chain_choice *t)
 {
     uint32_t start = d->at;
-    d->out->codes[d->at++] = (t->value - 1) << 1;
+    put(d, (t->value - 1) << 1);
     if (!ttp_class_pushes(d->out->symbols[t->value - 1].event_class)) {
         add_chain(d, level, &t->lesson, NULL, t->value, start);
         return level;
@@ -319,18 +296,18 @@ static struct level *take_new(struct decoder *d, struct level *level,
     return level + 1;
 }
 
-static struct level *take_end(struct decoder *d, struct level *level,
-                              const struct ttp_chain_choice *t)
+static struct ttp_chain_level *take_end(struct ttp_chain_decoder *d, struct ttp_chain_level *level,
+                                        const struct ttp_chain_choice *t)
 {
     uint32_t value = level->context.frame;
-    d->out->codes[d->at++] = (value - 1) << 1 | 1;
+    put(d, (value - 1) << 1 | 1);
     ttp_chain_learn_token(&d->coder, &t->lesson, TTP_CHAIN_END, 0);
     add_chain(d, level - 1, &level[-1].lesson, level, value, level->start);
     return level - 1;
 }
 
 /* The tokens of a repeat count, without the detour through choices and lessons. */
-static void repeat(struct decoder *d, struct level *level)
+static void repeat(struct ttp_chain_decoder *d, struct ttp_chain_level *level)
 {
     struct ttp_chain_coder *c = &d->coder;
     const struct ttp_chain_view *v = &c->view;
@@ -350,13 +327,13 @@ static void repeat(struct decoder *d, struct level *level)
     }
 }
 
-static bool decode_segment(struct decoder *d, uint32_t s)
+static bool decode_segment(struct ttp_chain_decoder *d, uint32_t s)
 {
     if (!start_segment(d, s)) {
         d->coder.rule = "O-FUL-08";
         return false;
     }
-    struct level *level = &d->levels[0];
+    struct ttp_chain_level *level = &d->levels[0];
     while (d->at < d->end) {
         struct ttp_chain_choice t;
         t.token = t.value = 0;
@@ -386,8 +363,8 @@ static bool decode_segment(struct decoder *d, uint32_t s)
     return d->coder.rule == NULL;
 }
 
-static ttape_status fail(const struct decoder *d, const uint8_t *header, const uint8_t *data,
-                         ttape_error *err)
+static ttape_status fail(const struct ttp_chain_decoder *d, const uint8_t *header,
+                         const uint8_t *data, ttape_error *err)
 {
     const struct ttp_decoder *h = &d->coder.port[TTP_PORT_HEADER].dec;
     const struct ttp_decoder *p = &d->coder.port[TTP_PORT_DATA].dec;
@@ -410,8 +387,8 @@ static ttape_status fail(const struct decoder *d, const uint8_t *header, const u
     return TTAPE_OK;
 }
 
-static ttape_status decode_all(struct decoder *d, struct ttp_bytes header, struct ttp_bytes data,
-                               struct ttp_workspace ws, ttape_error *err)
+ttape_status ttp_chain_decode_all(struct ttp_chain_decoder *d, struct ttp_bytes header,
+                                  struct ttp_bytes data, struct ttp_workspace ws, ttape_error *err)
 {
     struct ttp_order_out *out = d->out;
     uint32_t open_count = out->open_start[out->segment_count];
@@ -429,7 +406,9 @@ static ttape_status decode_all(struct decoder *d, struct ttp_bytes header, struc
     d->coder.view.model->symbol_count = out->given_count;
     d->coder.port[TTP_PORT_HEADER].dec = ttp_decoder_init(header.data, header.size);
     d->coder.port[TTP_PORT_DATA].dec = ttp_decoder_init(data.data, data.size);
-    d->nodes[0] = (struct node){0, 0};
+    d->nodes[0] = (struct ttp_chain_node){0, 0};
+    if (d->counter != NULL)
+        ttp_chain_calls_start(d);
     for (uint32_t s = 0; s < out->segment_count && d->coder.rule == NULL; s++)
         (void)decode_segment(d, s);
     TTP_TRY(fail(d, header.data, data.data, err));
@@ -441,100 +420,6 @@ ttape_status ttp_chain_decode(struct ttp_order_out *out, const struct ttp_chain_
                               struct ttp_bytes header, struct ttp_bytes data,
                               struct ttp_workspace ws, ttape_error *err)
 {
-    struct decoder d = {.out = out, .primer = primer};
-    return decode_all(&d, header, data, ws, err);
-}
-
-/* --- priming --- */
-
-size_t ttp_chain_prime_workspace(uint32_t event_count, uint32_t symbol_capacity,
-                                 uint32_t open_count)
-{
-    size_t words = (size_t)event_count * 3 + 1; /* body starts, children, open children */
-    return ttp_carve_round(words * sizeof(uint32_t)) +
-           ttp_chain_decode_workspace(event_count, symbol_capacity, open_count, NULL);
-}
-
-static size_t snapshot_layout(struct ttp_chain_primer *p)
-{
-    p->symbols = ttp_carve_round(sizeof *p);
-    p->starts = ttp_carve_round(p->symbols + p->symbol_count * sizeof(struct ttp_symbol));
-    p->children = ttp_carve_round(p->starts + ((size_t)p->chain_count + 1) * sizeof(uint32_t));
-    p->model = ttp_carve_round(p->children + (size_t)p->child_count * sizeof(uint32_t));
-    p->size_bytes = p->model + ttp_chain_model_bytes(&p->sizes);
-    return p->size_bytes;
-}
-
-size_t ttp_chain_prime_capacity(uint32_t event_count, uint32_t symbol_capacity)
-{
-    struct ttp_chain_primer p = {
-        .symbol_count = symbol_capacity,
-        .chain_count = ttp_chain_limit(event_count),
-        .child_count = event_count,
-        .sizes = ttp_chain_sizes_for(event_count, symbol_capacity),
-    };
-    return snapshot_layout(&p);
-}
-
-/* Everything that the decoder knows, with tables as large as what they hold. */
-static void take_snapshot(const struct decoder *d, struct ttp_chain_primer *p)
-{
-    char *base = (char *)p;
-    struct ttp_chain_view v = d->coder.view;
-    uint32_t symbols = v.model->symbol_count, chains = v.model->chain_count;
-    memset(p, 0, ttp_carve_round(sizeof *p));
-    *p = (struct ttp_chain_primer){
-        .symbol_count = symbols,
-        .chain_count = chains,
-        .child_count = d->recorder->starts[chains],
-        .sizes = {v.model->record_bits, v.model->function_bits, v.model->slot_bits, symbols, chains,
-                  v.model->edge_limit},
-    };
-    (void)snapshot_layout(p);
-    if (symbols != 0)
-        memcpy(base + p->symbols, d->out->symbols, symbols * sizeof(struct ttp_symbol));
-    memcpy(base + p->starts, d->recorder->starts, ((size_t)chains + 1) * sizeof(uint32_t));
-    memcpy(base + p->children, d->recorder->children, p->child_count * sizeof(uint32_t));
-    struct ttp_chain_view to = ttp_chain_model_init(base + p->model, &p->sizes);
-    struct ttp_chain_model limits = *to.model;
-    *to.model = *v.model;
-    to.model->symbol_limit = limits.symbol_limit;
-    to.model->chain_limit = limits.chain_limit;
-    memcpy(to.records, v.records, sizeof *to.records << v.model->record_bits);
-    memcpy(to.functions, v.functions, sizeof *to.functions << v.model->function_bits);
-    memcpy(to.slots, v.slots, sizeof *to.slots << v.model->slot_bits);
-    memcpy(to.frames, v.frames, ((size_t)symbols + 1) * sizeof *to.frames);
-    memcpy(to.edges, v.edges, v.model->edge_count * sizeof *to.edges);
-    memcpy(to.chains, v.chains, chains * sizeof *to.chains);
-}
-
-ttape_status ttp_chain_prime(struct ttp_order_out *out, struct ttp_bytes header,
-                             struct ttp_bytes data, struct ttp_workspace ws,
-                             struct ttp_buffer *snapshot, ttape_error *err)
-{
-    struct ttp_carver own = {ws.memory, 0};
-    uint32_t *words = ttp_carve(&own, (size_t)out->event_count * 3 + 1, sizeof *words);
-    snapshot->size = 0;
-    if (ws.size < own.used)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
-    struct recorder r = {words, words + out->event_count + 1,
-                         words + 2 * (size_t)out->event_count + 1, 0};
-    struct decoder d = {.out = out, .recorder = &r};
-    r.starts[0] = 0;
-    ws = (struct ttp_workspace){(char *)ws.memory + own.used, ws.size - own.used};
-    TTP_TRY(decode_all(&d, header, data, ws, err));
-    struct ttp_chain_primer p = {
-        .symbol_count = out->symbol_count,
-        .chain_count = d.coder.view.model->chain_count,
-        .child_count = r.starts[d.coder.view.model->chain_count],
-        .sizes = {d.coder.view.model->record_bits, d.coder.view.model->function_bits,
-                  d.coder.view.model->slot_bits, out->symbol_count, d.coder.view.model->chain_count,
-                  d.coder.view.model->edge_limit},
-    };
-    if (snapshot_layout(&p) > snapshot->capacity)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                        "snapshot capacity too small");
-    take_snapshot(&d, (void *)snapshot->data);
-    snapshot->size = p.size_bytes;
-    return TTAPE_OK;
+    struct ttp_chain_decoder d = {.out = out, .primer = primer};
+    return ttp_chain_decode_all(&d, header, data, ws, err);
 }

@@ -63,21 +63,44 @@ static ttape_status job_close(ttape_reader *r, struct job *job, ttape_status sta
     return status;
 }
 
+/* The snapshot that the partition's order starts from, or NULL. */
+static ttape_status primer_of(ttape_reader *r, const struct ttp_loaded *p,
+                              const struct ttp_chain_primer **primer, ttape_error *err)
+{
+    const struct ttp_loaded *model;
+    *primer = NULL;
+    if (p->head.model == TTP_NO_MODEL)
+        return TTAPE_OK;
+    TTP_TRY(ttp_model_get(r, p->partition, p->head.model, &model, err));
+    *primer = model->snapshot;
+    return TTAPE_OK;
+}
+
 static ttape_status chain_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
                                 ttape_error *err)
 {
     struct job job;
-    const struct ttp_chain_primer *primer = NULL;
-    if (p->head.model != TTP_NO_MODEL) {
-        const struct ttp_loaded *model;
-        TTP_TRY(ttp_model_get(r, p->partition, p->head.model, &model, err));
-        primer = model->snapshot;
-    }
+    const struct ttp_chain_primer *primer;
+    TTP_TRY(primer_of(r, p, &primer, err));
     size_t workspace = ttp_chain_decode_workspace(out->event_count, out->symbol_capacity,
                                                   out->open_start[out->segment_count], primer);
     TTP_TRY(job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err));
     ttape_status status = ttp_chain_decode(out, primer, bytes_of(&job.content[0]),
                                            bytes_of(&job.content[1]), job.workspace, err);
+    return job_close(r, &job, status, err);
+}
+
+ttape_status ttp_codecs_calls(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                              struct ttp_chain_call_sink to, ttape_error *err)
+{
+    struct job job;
+    const struct ttp_chain_primer *primer;
+    TTP_TRY(primer_of(r, p, &primer, err));
+    size_t workspace = ttp_chain_calls_workspace(out->event_count, out->symbol_capacity,
+                                                 out->open_start[out->segment_count], primer);
+    TTP_TRY(job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err));
+    ttape_status status = ttp_chain_calls(out, primer, bytes_of(&job.content[0]),
+                                          bytes_of(&job.content[1]), job.workspace, to, err);
     return job_close(r, &job, status, err);
 }
 

@@ -2,6 +2,7 @@
 #ifndef TTP_READER_CODECS_H
 #define TTP_READER_CODECS_H
 
+#include "format/chain/chain_calls.h"
 #include "format/times/times.h"
 #include "reader/base/task.h"
 #include "reader/partition/section_reader.h"
@@ -9,6 +10,10 @@
 /* Decodes the partition's order, whatever its form; errors have file offsets. */
 ttape_status ttp_codecs_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
                               ttape_error *err);
+
+/* Counts the calls of a partition whose order is of the full form; `out` needs no codes. */
+ttape_status ttp_codecs_calls(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                              struct ttp_chain_call_sink to, ttape_error *err);
 
 /* Opens p->times, whatever its form: the two below need it. */
 ttape_status ttp_codecs_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);

@@ -108,7 +108,9 @@ static ttape_status give_symbols(ttape_reader *r, struct ttp_loaded *p, ttape_er
 
 /* ---- order ---- */
 
-static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+/* to: counts calls instead; NULL: codes. */
+static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p,
+                                 const struct ttp_chain_call_sink *to, ttape_error *err)
 {
     const struct ttp_segments *g = &p->segments;
     uint32_t segments = g->segment_count, frames = g->start_frame_count;
@@ -136,7 +138,8 @@ static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, ttape_er
                                 .given_count = p->head.given_count,
                                 .segment_count = segments,
                                 .hash_key = r->memory.hash_key};
-    ttape_status status = ttp_codecs_order(r, p, &out, err);
+    ttape_status status =
+        to != NULL ? ttp_codecs_calls(r, p, &out, *to, err) : ttp_codecs_order(r, p, &out, err);
     ttp_memory_give(&r->memory, open_stack, entries, sizeof *open_stack);
     if (status == TTAPE_OK && out.symbol_count != p->head.symbol_count)
         status = ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-06", p->payload_offset,
@@ -146,13 +149,11 @@ static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, ttape_er
     return status;
 }
 
-ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+static ttape_status read_order(ttape_reader *r, struct ttp_loaded *p,
+                               const struct ttp_chain_call_sink *to, ttape_error *err)
 {
     struct ttp_memory *m = &r->memory;
     p->symbol_capacity = p->head.symbol_count;
-    p->codes = ttp_memory_take(m, p->head.event_count, sizeof *p->codes, err);
-    if (p->codes == NULL)
-        return m->status;
     p->symbols = ttp_memory_take(m, p->symbol_capacity, sizeof *p->symbols, err);
     if (p->symbols == NULL)
         return m->status;
@@ -160,7 +161,13 @@ ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_
     if (p->open == NULL)
         return m->status;
     TTP_TRY(give_symbols(r, p, err));
-    return decode_order(r, p, err);
+    return decode_order(r, p, to, err);
+}
+
+ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    p->codes = ttp_memory_take(&r->memory, p->head.event_count, sizeof *p->codes, err);
+    return p->codes == NULL ? r->memory.status : read_order(r, p, NULL, err);
 }
 
 /* ---- depths and values ---- */
@@ -263,20 +270,51 @@ static bool has_gaps(const struct ttp_loaded *p)
     return false;
 }
 
-ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+static ttape_status check_size(const ttape_reader *r, const struct ttp_loaded *p, ttape_error *err)
 {
     if (p->head.event_count > r->limits.partition_events)
         return ttp_fail(err, TTAPE_E_LIMIT, "F-PAR-05", p->payload_offset + TTP_HEAD_EVENTS_AT,
                         "partition has %u events, more than the limit of %u", p->head.event_count,
                         r->limits.partition_events);
+    return TTAPE_OK;
+}
+
+static ttape_status prepare(ttape_reader *r, struct ttp_loaded *p, bool times, ttape_error *err)
+{
+    TTP_TRY(check_size(r, p, err));
     TTP_TRY(ttp_loaded_read_order(r, p, err));
     TTP_TRY(ttp_loaded_make_views(r, p, err));
-    TTP_TRY(ttp_times_open(r, p, err));
+    if (times)
+        TTP_TRY(ttp_times_open(r, p, err));
     TTP_TRY(parse_optional(r, p, TTP_SECTION_DEPTHS, parse_depths, err));
     TTP_TRY(ttp_loaded_read_switches(r, p, err));
     if (has_gaps(p))
         TTP_TRY(ttp_loaded_read_values(r, p, err));
     return ttp_loaded_check_open(r, p, err);
+}
+
+ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    return prepare(r, p, true, err);
+}
+
+ttape_status ttp_loaded_check_untimed(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+{
+    TTP_TRY(prepare(r, p, false, err));
+    return ttp_loaded_check(r, p, p->head.event_count, err);
+}
+
+bool ttp_loaded_has_chains(const struct ttp_loaded *p)
+{
+    return ttp_partition_section(&p->head, TTP_SECTION_CHAIN_HEADER) != NULL;
+}
+
+ttape_status ttp_loaded_count_calls(ttape_reader *r, struct ttp_loaded *p,
+                                    struct ttp_chain_call_sink to, ttape_error *err)
+{
+    TTP_TRY(check_size(r, p, err));
+    TTP_TRY(read_order(r, p, &to, err));
+    return ttp_loaded_make_views(r, p, err);
 }
 
 bool ttp_loaded_covers(const struct ttp_loaded *p, const struct ttp_range *range)

@@ -2,6 +2,7 @@
 #ifndef TTP_READER_PARTITION_DECODER_H
 #define TTP_READER_PARTITION_DECODER_H
 
+#include "format/chain/chain_calls.h"
 #include "reader/partition/section_reader.h"
 
 /* Each fills the fields of *p that the next stage has. On failure those of that stage may be partly
@@ -17,6 +18,13 @@ ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_
 ttape_status ttp_loaded_read_switches(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 void ttp_loaded_drop_switches(struct ttp_memory *m, struct ttp_loaded *p);
 ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+/* Of a partition at LIGHT, for who needs no times; ttp_loaded_drop to LIGHT frees what they fill.
+ * Codes, symbols and views, all checked, and open stacks. */
+ttape_status ttp_loaded_check_untimed(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+/* Symbols and views, and the calls of an order with chains, counted. */
+bool ttp_loaded_has_chains(const struct ttp_loaded *p);
+ttape_status ttp_loaded_count_calls(ttape_reader *r, struct ttp_loaded *p,
+                                    struct ttp_chain_call_sink to, ttape_error *err);
 /* Within stage ORDER: times and checks of a range. */
 ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
                                ttape_error *err);

@@ -2,6 +2,7 @@
  *
  *   events -> ttape_call_cursor_step   what begins, ends or happens, one after the other
  *          -> ttape_call_cursor_next   calls as they end, each once
+ *   order  -> ttape_call_counts_make   who called whom how often, without times
  *
  * What the rules of the format make of events is done here, once: unwinding ends calls one by one,
  * innermost first; an exit across ends those that it left, then its own; each stack keeps its calls
@@ -143,6 +144,27 @@ TTAPE_API ttape_status ttape_call_cursor_step(ttape_call_cursor *cursor,
  * call that ended. They live until the next call on the cursor. */
 TTAPE_API void ttape_call_cursor_stack(const ttape_call_cursor *cursor, const ttape_call **calls,
                                        uint32_t *count);
+
+/* How often each function was called by each, over the whole trace. Neither times nor the calls
+ * themselves are decoded: a sequence of calls that recurs is counted once, and then by how often it
+ * does. That is many times faster than going through all calls. */
+typedef struct ttape_call_counts ttape_call_counts;
+
+typedef struct ttape_call_count {
+    uint32_t caller; /* site of the call below, TTAPE_CALL_SIGNAL, or TTAPE_NONE (outermost) */
+    uint32_t site;
+    uint64_t count; /* enters of the site; not calls that were open before the recording began */
+} ttape_call_count;
+
+/* Counts. What it does not need of a partition (times, values) is neither read nor verified.
+ * *out is NULL on failure, also where a partition is damaged. The reader must outlive the
+ * counts. */
+TTAPE_API ttape_status ttape_call_counts_make(ttape_call_counts **out, ttape_reader *reader,
+                                              ttape_error *err);
+TTAPE_API void ttape_call_counts_close(ttape_call_counts *counts);
+/* By caller, then by site, each pair once. */
+TTAPE_API const ttape_call_count *ttape_call_counts_get(const ttape_call_counts *counts,
+                                                        size_t *count);
 
 #ifdef __cplusplus
 }
