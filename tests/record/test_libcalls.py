@@ -134,6 +134,8 @@ def check_values(checks, work):
     checks.equal((done.status, traces.verify(trace)), (0, None), f"values: {done.err}")
     dump = setting.tracetape("dump", trace).out.decode()
     shown = re.findall(r"(?m)^ +[0-9.]+ +\d+ +[\d.]+ \w+ +(\w+\(.*);$", dump)
+    checks.that('getenv(name="NO_SUCH_NAME") = 0x0' in shown, "values: names as in the manual")
+    shown = [re.sub(r"(?<=[( ])[a-z_]\w*=", "", line) for line in shown]
     wanted = done.out.decode().splitlines()
     checks.that(len(wanted) >= 30, f"values: {len(wanted)} lines")
     checks.equal([line for line in wanted if line not in shown], [], "values")

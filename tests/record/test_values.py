@@ -11,50 +11,49 @@ from pathlib import Path
 import setting
 
 POINTER = r"0x[0-9a-f]+"
-LARGE = rf"{POINTER}"
-# What a call looks like, as dump has it: dots are any text.
+# What a call looks like, as dump has it: P is an address, eight dots are any text.
 C_CALLS = [
-    "integers(-1, -300, -70000, -5000000000, 9) = -705102996",
-    "unsigneds(255, 65535, 4000000000, 18446744073709551615, 1) = 4000065790",
-    "floats(1.5, -2.25, 3, .) = 2.25",
-    "no_numbers(inf, -inf, -0) = .",
-    'texts("a text", "buffer", P, 0x0) = "a text"',
-    "enums(9, -1, 1, 120) = -1",
-    "pairs(hex:07000000........0000000000000440, hex:0300fcff) = "
+    "integers(a=-1, b=-300, c=-70000, d=-5000000000, e=9) = -705102996",
+    "unsigneds(a=255, b=65535, c=4000000000, d=18446744073709551615, e=1) = 4000065790",
+    "floats(a=1.5, b=-2.25, c=3, d=9.9999461011147596e-41) = 2.25",
+    "no_numbers(a=inf, b=-inf, c=-0) = ........",
+    'texts(a="a text", b="buffer", c=P, d=0x0) = "a text"',
+    "enums(a=BLUE, b=MINUS, c=true, d=120 'x') = MINUS",
+    "pairs(a=hex:07000000........0000000000000440, b=hex:0300fcff) = "
     "hex:0a000000........0000000000000440",
-    "larges(1, P, 2) = P",
-    "unions(hex:faffffffffffffff, P, P, P) = -3",
-    'stacks(1, 2, 3, 4, 5, 6, 7, -8, "ninth") = 21',
-    "many_floats(1, 2, 3, 4, 5, 6, 7, 8, 9.5, 10) = 55.5",
-    "wides(P, 11)",
-    "halves(hex:02000000000000000100000000000000, 12) = hex:0e000000000000000100000000000000",
-    'nowhere("ends", 0x10, 1) = 1',
-    "nowhere(P, 0x0, 2) = 2",
+    "larges(before=1, a=P, after=2) = P",
+    "unions(a=hex:faffffffffffffff, b=P, c=P, d=P) = -3",
+    'stacks(a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=-8, i="ninth") = 21',
+    "many_floats(a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=8, i=9.5, j=10) = 55.5",
+    "wides(a=P, b=11)",
+    "halves(a=hex:02000000000000000100000000000000, b=12) = hex:0e000000000000000100000000000000",
+    'nowhere(a="ends", b=0x10, c=1) = 1',
+    "nowhere(a=P, b=0x0, c=2) = 2",
     "nothing()",
     "above() = 7",
-    "integers(1, 2, 3, 4, 1) = 11",
-    "variadic(4) = 4",
+    "integers(a=........, b=2, c=3, d=4, e=1) = 11",
+    "variadic(a=4) = 4",
 ]
 CPP_CALLS = [
-    "n::thing::get(P, 2, 2) = 9",
-    "n::thing::turn(P, hex:0300000004000000, P) = 7",
-    "by_address(P, 77) = 86",
-    "by_register(hex:03000000, 78) = 81",
-    "returned(6) = P",
-    "owned(P, 8, P) = 16",
-    "twice<int>(21) = 42",
-    "twice<double>(1.25) = 2.5",
-    "thrown(0) = 0",
-    "thrown(3)",
+    "n::thing::get(this=P, plus=2, k=two) = 9",
+    "n::thing::turn(this=P, p=hex:0300000004000000, q=P) = 7",
+    "by_address(c=P, after=77) = 86",
+    "by_register(k=hex:03000000, after=78) = 81",
+    "returned(v=6) = P",
+    "owned(p=P, more=8, c=P) = 16",
+    "twice<int>(v=21) = 42",
+    "twice<double>(v=1.25) = 2.5",
+    "thrown(v=0) = 0",
+    "thrown(v=3)",
 ]
 BUILDS = {"gcc -O0": ("gcc", "-O0"), "gcc -O2": ("gcc", "-O2"), "clang -O1": ("clang", "-O1"),
           "clang -O0": ("clang", "-O0"), "gcc -O2, DWARF 4": ("gcc", "-O2", "-gdwarf-4")}
 
 
 def expression(text):
-    parts = re.split(r"(?<![\w.])(P)(?!\w)|(\.{8}|(?<=[ ,(])\.(?=[,)]|$))", text)
-    return "".join(POINTER if part == "P" else ".*" if part and set(part) == {"."} else
-                   re.escape(part) for part in parts if part)
+    parts = re.split(r"(?<![\w.])(P)(?!\w)|(\.{8})", text)
+    return "".join(POINTER if part == "P" else ".*" if part == "........" else re.escape(part)
+                   for part in parts if part)
 
 
 def calls_of(trace):
@@ -96,7 +95,7 @@ def only(found, *names):
 
 def check_choices(checks, work, program):
     some = ("above", "stacks", "nothing")
-    wide = "stacks(1, 2, 3, 4, 5, 6, 7, -8, \"ninth\") = 21"
+    wide = 'stacks(a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=-8, i="ninth") = 21'
     for options, wanted in (
             (("--args=^stacks$",), [wide, "nothing()", "above()"]),
             (("--retval",), ["stacks() = 21", "nothing()", "above() = 7"]),
