@@ -127,6 +127,35 @@ def check_notes(run):
                      (1, 301), f"notes: programs, functions; {info['unrecorded']}")
 
 
+def check_late(run):
+    """What the loader does not tell of is named, and runs as it is."""
+    made = {"log": False, "hooks": False}
+    program = setting.build("p_loads_late.c", flags=("-O1",), **made)
+    for name, flag in (("told.so", "-Wl,-z,relro"), ("untold.so", "-Wl,-z,norelro")):
+        library = setting.build("p_loads_late.c", flags=(*SHARED, "-DLIBRARY", flag), output=name,
+                                **made)
+        for way in ("dlopen", "dlmopen"):
+            for _ in range(5):  # a busy machine may not make a plan in time
+                done = setting.tracetape("record", "-f", "-o", run.trace, "--patch", "^answers$",
+                                         "--module", "told.so$", "--", program, way, library,
+                                         env=run.environment)
+                is_told = name == "told.so" and way == "dlopen"
+                calls = traces.call_counts(run.trace)["enter"]["answers"] if is_told else 0
+                if calls == 5 * is_told:
+                    break
+            run.checks.equal((done.status in (0, 4), done.out, calls),
+                             (True, b"210\n", 5 * is_told),
+                             f"{name} by {way}: status, output, calls; {done.err}")
+            named = f"not patched: '{library}'" in done.err.decode()
+            run.checks.equal(named, not is_told and name_is_known(name, way),
+                             f"{name} by {way}: {done.err}")
+
+
+def name_is_known(name, way):
+    """Of a namespace, and without RELRO, nothing tells at all."""
+    return (name, way) != ("untold.so", "dlmopen")
+
+
 def check_passing(run):
     """A choice that leaves functions for want of a name is not kept: a debug file may come."""
     program = run.work / "stripped"
@@ -161,6 +190,7 @@ def main():
         check_plan(run)
         check_passing(run)
         check_notes(run)
+        check_late(run)
     checks.verdict()
 
 

@@ -21,7 +21,8 @@
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
-static uint64_t loader_bias; /* 0: it is not patched */
+static uint64_t loader_bias;   /* 0: it is not patched */
+static uint32_t start_modules; /* that were there at the start: they are the first */
 
 /* -- one module -- */
 
@@ -329,6 +330,7 @@ static bool see_functions(const struct patching *p, const struct plans *plans)
 struct visit {
     uint32_t count;
     bool is_start, has_patched; /* functions of a module */
+    bool is_found;              /* where it is not the start: that module */
     bool is_left;               /* nothing of the program is chosen, nor what it calls */
     uintptr_t of;               /* where it is not the start: of the module that has this address */
 };
@@ -428,6 +430,7 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
         (!visit->is_start && !is_within(&p.module, visit->of)) ||
         !find_path(info, visit, &p.module, path))
         return 0;
+    visit->is_found = true;
     if (is_first && visit->is_start && calls_libraries())
         ttp_library_calls_look(info);
     if (is_own(&p.module)) {
@@ -506,9 +509,26 @@ void ttp_calls_begin(void)
     struct visit visit = {.is_start = true};
     if (is_wanted_here() && ttp_status_read(&status) && status.threads == 1)
         look(&visit);
+    start_modules = visit.count;
 }
 
 /* -- modules that are loaded later -- */
+
+/* Of a module that could not be patched in time, and none of its functions is. */
+static void note_late(const struct dl_phdr_info *info, const struct ttp_module_seen *module)
+{
+    char path[PATH_MAX];
+    if (ttp_module_path(info, module, path))
+        ttp_note_patched(path, 0, 0, 0);
+}
+
+/* Another namespace (dlmopen) is in no list that we get, so nobody would know its names. */
+static void note_elsewhere(uintptr_t start)
+{
+    const struct dl_phdr_info info = {.dlpi_name = ""};
+    const struct ttp_module_seen module = {.start = start};
+    note_late(&info, &module);
+}
 
 /* The list of modules comes before the first path through this one, and the first of its calls. */
 void ttp_loader_protects(uintptr_t start)
@@ -518,6 +538,8 @@ void ttp_loader_protects(uintptr_t start)
     if (module != NULL && !module->is_missed)
         return;
     look(&visit);
+    if (ttp_patches_modules() && is_wanted_here() && !visit.is_found)
+        note_elsewhere(start);
     bool has_stacks = (ttp_arena.head.call_flags & TTP_CALLS_STACKS) != 0;
     if (visit.has_patched || (has_stacks && ttp_has_state()))
         ttp_modules_write();
@@ -529,19 +551,37 @@ void ttp_loader_unmaps(uintptr_t start, size_t bytes)
     ttp_probe_areas_gone(start, bytes);
 }
 
+/* The loader says nothing of a module in which it makes nothing read-only. */
+static bool is_untold(const struct dl_phdr_info *info, const struct ttp_module_seen *module)
+{
+    for (uint32_t i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_GNU_RELRO)
+            return false;
+    return ttp_patches_modules() && ttp_area_with(module->start, NULL) == NULL;
+}
+
 static int count_not_seen(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct ttp_module_seen module;
+    struct visit *visit = data;
+    bool is_late = visit->count++ >= start_modules;
     (void)size;
-    (void)data;
-    if (ttp_module_look(info, &module) && module.start != getauxval(AT_SYSINFO_EHDR) &&
-        !is_own(&module) && ttp_seen_module_miss(&module))
+    if (!ttp_module_look(info, &module) || module.start == getauxval(AT_SYSINFO_EHDR) ||
+        is_own(&module))
+        return 0;
+    bool is_noted = is_late && is_untold(info, &module);
+    if ((!records_calls() && !is_noted) || !ttp_seen_module_miss(&module))
+        return 0;
+    if (records_calls())
         ttp_count_more(&ttp_arena.head.unseen_modules, 1);
+    if (is_noted)
+        note_late(info, &module);
     return 0;
 }
 
 void ttp_calls_modules_changed(void)
 {
-    if (records_calls())
-        ttp_modules_visit(count_not_seen, NULL);
+    struct visit visit = {.count = 0};
+    if (records_calls() || ttp_patches_modules())
+        ttp_modules_visit(count_not_seen, &visit);
 }

@@ -1,0 +1,196 @@
+/* What was patched, in words: for the metadata, and in the closing lines. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/binary/elf_hooks.h"
+#include "tools/command/tool.h"
+#include "tools/record/engines/record_patch.h"
+
+#define SAID_BYTES 96u
+#define KEPT_BYTES 256u
+#define MORE_BYTES 48u /* two numbers, and words */
+
+struct patched {
+    const char *name;
+    uint64_t functions;
+};
+
+static int by_functions(const void *a, const void *b)
+{
+    const struct patched *x = a, *y = b;
+    return x->functions != y->functions
+               ? (x->functions < y->functions) - (x->functions > y->functions)
+               : strcmp(x->name, y->name);
+}
+
+/* "libc.so.6 3398, ls 290 and 3 more", as far as there is room; *count: of modules. */
+static void list_modules(const ttape_recording *recording, char *text, size_t room, size_t *count)
+{
+    struct patched *list = NULL;
+    size_t capacity = 0, used = 0, named = 0;
+    const char *path;
+    ttape_patch_counts counts;
+    *count = 0;
+    for (size_t i = 0; (path = ttape_recording_get_patched_module(recording, i, &counts)) != NULL;
+         i++) {
+        if (counts.functions == 0)
+            continue;
+        const char *slash = strrchr(path, '/');
+        tool_grow((void **)&list, &capacity, *count + 1, sizeof *list);
+        list[(*count)++] = (struct patched){slash != NULL ? slash + 1 : path, counts.functions};
+    }
+    if (*count != 0)
+        qsort(list, *count, sizeof *list, by_functions);
+    text[0] = '\0';
+    for (; named < *count && used + strlen(list[named].name) + MORE_BYTES < room; named++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s %" PRIu64, named == 0 ? "" : ", ",
+                                 list[named].name, list[named].functions);
+    if (named < *count)
+        (void)snprintf(text + used, room - used, " and %zu more", *count - named);
+    free(list);
+}
+
+void tool_record_patch_keep(const struct tool_record_patch *patch, ttape_recording *recording)
+{
+    char text[KEPT_BYTES];
+    size_t count;
+    ttape_error err = {0};
+    if (!tool_record_patch_is_given(patch) || patch->module->count == 0)
+        return;
+    list_modules(recording, text, sizeof text, &count);
+    if (ttape_recording_set_text(recording, "patched_modules", text, &err) != TTAPE_OK)
+        (void)tool_fail_error("patched_modules", &err);
+}
+
+/* What a program runs that is in no file, or is told of elsewhere. */
+static const char *language_hint(const char *path, const char *name, bool is_patched)
+{
+    static const char *const compilers[] = {"java", "node",  "nodejs", "dotnet",
+                                            "mono", "pypy3", "luajit", "deno"};
+    if (tool_elf_language_of(path) == TOOL_LANGUAGE_GO)
+        return "; a Go program's functions are told of by its own runtime/trace only";
+    for (size_t i = 0; i < sizeof compilers / sizeof compilers[0]; i++)
+        if (strcmp(name, compilers[i]) == 0)
+            return "; what it compiles while it runs is in no file, and not seen: tracetape "
+                   "convert "
+                   "reads what its own tracers write in Chrome's format";
+    return is_patched ? " (--no-patch: hooks only)" : "";
+}
+
+static void say_by_itself(const struct tool_record_patch *patch, const ttape_patch_counts *counts)
+{
+    const char *slash = strrchr(patch->only, '/'), *name = slash != NULL ? slash + 1 : patch->only;
+    const char *hint = language_hint(patch->only, name, counts->functions != 0);
+    if (counts->functions == 0)
+        tool_message(
+            "'%s' has no hooks, and none of its functions could be patched%s%s", name,
+            counts->modules_left != 0 ? ": nothing says where they begin and end (.eh_frame)" : "",
+            hint);
+    else
+        tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
+                     " functions were patched, and those of libraries that it calls%s",
+                     name, patch->only_patchable, patch->only_functions, hint);
+}
+
+struct counting {
+    struct tool_record_patch *patch;
+    size_t count;
+};
+
+static void count_copy(void *context, const struct tool_symbols_inlined *found)
+{
+    struct counting *c = context;
+    c->count += tool_record_passes_name(&c->patch->rules, found->name);
+}
+
+/* Does a pattern match what the compiler has inlined? Asked where nothing else was found only, as
+ * it takes all debug information. */
+static bool is_inlined(struct tool_record_patch *patch)
+{
+    struct tool_symbols_options options = {0};
+    struct counting c = {.patch = patch};
+    if (patch->inlined || patch->image == NULL)
+        return false;
+    tool_debug_files_apply(patch->debug, &options);
+    options.debuginfod = false;
+    struct tool_symbols *symbols = tool_symbols_open(&options);
+    struct tool_symbols_module *module = tool_symbols_module_open(
+        symbols, (ttape_string){patch->image, strlen(patch->image)}, (ttape_string){"", 0});
+    bool is_listed = tool_symbols_inlined_list(symbols, module, count_copy, &c);
+    tool_symbols_close(symbols);
+    return is_listed && c.count > 0;
+}
+
+static void say_none(struct tool_record_patch *patch, const ttape_patch_counts *counts)
+{
+    const char *reason = "no name matches in a program that the runtime is loaded into";
+    if (counts->modules_left != 0)
+        reason = "nothing says where the program's functions begin and end, or it has no build id";
+    else if (is_inlined(patch))
+        reason = "what matches is inlined wherever it is called: --inlined patches these copies";
+    tool_message("no function was patched: %s", reason);
+}
+
+/* Modules that the runtime learned of too late. */
+static void say_late(const struct tool_record_patch *patch, const ttape_recording *recording)
+{
+    const char *path, *first = NULL;
+    ttape_patch_counts counts;
+    size_t count = 0;
+    char more[32] = "";
+    for (size_t i = 0; (path = ttape_recording_get_patched_module(recording, i, &counts)) != NULL;
+         i++) {
+        if (counts.functions + counts.functions_left != 0 || !tool_record_patch_covers(patch, path))
+            continue;
+        first = count++ == 0 ? path : first;
+    }
+    if (count > 1)
+        (void)snprintf(more, sizeof more, " and %zu more", count - 1);
+    if (count != 0)
+        tool_message("not patched: '%s'%s: the loader says nothing of what is loaded later and "
+                     "linked without RELRO, and dlmopen's namespaces have no names",
+                     first, more);
+}
+
+void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recording *recording)
+{
+    ttape_patch_counts counts;
+    char left[64] = "", hooked[64] = "", inlined[128] = "", copies_left[48] = "",
+         modules[SAID_BYTES];
+    size_t count = 0;
+    if (!tool_record_patch_is_given(patch))
+        return;
+    say_late(patch, recording);
+    ttape_recording_get_patched(recording, &counts);
+    if (patch->only != NULL) {
+        say_by_itself(patch, &counts);
+        return;
+    }
+    if (counts.functions + counts.functions_left + counts.hooked + counts.inlined +
+            counts.inlined_left ==
+        0) {
+        say_none(patch, &counts);
+        return;
+    }
+    if (counts.functions_left != 0)
+        (void)snprintf(left, sizeof left, ", %" PRIu64 " cannot be", counts.functions_left);
+    if (counts.hooked != 0)
+        (void)snprintf(hooked, sizeof hooked, ", %" PRIu64 " record themselves", counts.hooked);
+    if (counts.inlined_left != 0)
+        (void)snprintf(copies_left, sizeof copies_left, " (%" PRIu64 " more cannot be)",
+                       counts.inlined_left);
+    if (counts.inlined + counts.inlined_left != 0)
+        (void)snprintf(inlined, sizeof inlined,
+                       "; and %" PRIu64 " copies of inlined ones%s, whose ends are not seen",
+                       counts.inlined, copies_left);
+    if (patch->module->count != 0)
+        list_modules(recording, modules, sizeof modules, &count);
+    if (count > 1)
+        tool_message("%" PRIu64 " functions of %zu modules were patched%s%s: %s%s",
+                     counts.functions, count, left, hooked, modules, inlined);
+    else
+        tool_message("%" PRIu64 " functions were patched%s%s%s", counts.functions, left, hooked,
+                     inlined);
+}
