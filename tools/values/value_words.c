@@ -23,6 +23,8 @@ struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32
     struct tool_value_names found = {.words = ""};
     ttape_site_values values;
     ttape_site what;
+    if (value_count == 0)
+        return found;
     if (ttape_reader_get_site_values(reader, site, &values) == TTAPE_OK) {
         found.names = is_exit ? values.exit : values.enter;
         found.count = is_exit ? values.exit_count : values.enter_count;
