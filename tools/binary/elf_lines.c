@@ -247,15 +247,19 @@ bool tool_elf_lines_rows(struct tool_elf_lines *lines, uint64_t address,
 }
 
 bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool entry,
-                         const char **file, uint32_t *line)
+                         const char **file, uint32_t *line, bool *begins)
 {
     Dwarf_Lines *rows;
     size_t count, first, last;
+    Dwarf_Addr at;
+    *begins = false;
     if (!tool_elf_lines_rows(lines, address, &rows, &count) ||
         !find_rows(rows, count, address, &first, &last))
         return false;
     for (size_t i = 0; i <= last - first; i++)
-        if (take_row(dwarf_onesrcline(rows, entry ? first + i : last - i), file, line))
+        if (take_row(dwarf_onesrcline(rows, entry ? first + i : last - i), file, line)) {
+            *begins = dwarf_lineaddr(dwarf_onesrcline(rows, last), &at) == 0 && at == address;
             return true;
+        }
     return false;
 }

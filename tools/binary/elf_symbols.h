@@ -102,9 +102,9 @@ struct tool_elf_lines *tool_elf_lines_open(const struct tool_elf_where *where,
                                            const struct tool_elf_file *file,
                                            struct tool_elf_missing *missing);
 /* The source line of an address: of a function's entry the first one that the compiler gives,
- * otherwise the last. `*file` lives until the next call. */
+ * otherwise the last; whether it begins there. `*file` lives until the next call. */
 bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool entry,
-                         const char **file, uint32_t *line);
+                         const char **file, uint32_t *line, bool *begins);
 void tool_elf_lines_close(struct tool_elf_lines *lines);
 struct Dwarf *tool_elf_lines_dwarf(struct tool_elf_lines *lines);
 /* The rows of the unit that has the address. They live until the next call of any of these. */

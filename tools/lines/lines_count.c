@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/ordered.h"
 #include "tools/lines/lines_view.h"
 #include "tools/symbols/symbols.h"
 
 #define HOOK_INSTRUCTIONS 4u /* that give a hook its arguments */
+#define HOOKS_MAX         8u /* places that hooks are called at */
 #define ROUNDS_MAX        16 /* of blocks that are known by others that are */
 
 /* How often a block ran in each choice, and whether it ever did. */
@@ -26,6 +28,11 @@ struct counting {
     struct tool_symbols_query *queries;
     size_t query_count;
     size_t *called; /* by question of a target: the instruction that calls it */
+    const struct tool_symbols_query *targets;
+    uint64_t hooks[HOOKS_MAX]; /* where calls of the compiler's hooks lead */
+    size_t hook_count;
+    uint32_t *before;     /* blocks that lead to others */
+    size_t *before_first; /* by block: where those that lead to it begin */
 };
 
 /* -- blocks -- */
@@ -58,54 +65,139 @@ static void add_ran(struct ran *to, const struct ran *from)
     to->ran_elsewhere = to->ran_elsewhere || from->ran_elsewhere;
 }
 
+static bool calls_hook(const struct counting *c, uint64_t target)
+{
+    for (size_t i = 0; i < c->hook_count; i++)
+        if (c->hooks[i] == target)
+            return true;
+    return false;
+}
+
+/* Does a call lead to a function that has sites in the trace? */
+static bool is_recorded(const struct counting *c, uint32_t target)
+{
+    const struct tool_lines_module *module = &c->view->modules[c->function->module];
+    size_t number = tool_code_function_at(c->code, target);
+    return number < c->code->function_count &&
+           module->functions[c->code->functions[number].parent] != TOOL_LINES_NONE;
+}
+
+/* Which instruction of a block called a function: a call of it; else the first one through a
+ * register or memory, or of code that the module does not have and that called back. */
+static size_t leaving_call(const struct counting *c, const struct tool_code_block *block,
+                           uint32_t called_site)
+{
+    uint32_t called = c->view->places[called_site].function;
+    const struct tool_lines_function *to =
+        called == TOOL_LINES_NONE ? NULL : &c->view->functions[called];
+    size_t other = block->last;
+    for (size_t k = block->first; k < block->last; k++) {
+        const struct tool_instruction *at = &c->code->instructions[k];
+        if (!tool_instruction_is_call(at) || (block->tells && at->address == block->told_at))
+            continue;
+        bool is_direct = at->kind == TOOL_CODE_CALL;
+        if (is_direct && to != NULL && to->module == c->function->module &&
+            at->target == c->code->functions[to->code].start)
+            return k;
+        bool is_other = !is_direct || !(calls_hook(c, at->target) || is_recorded(c, at->target));
+        if (is_other && other == block->last)
+            other = k;
+    }
+    return other;
+}
+
 /* Passes of a block that ended in a call of it before this instruction. */
 static uint64_t count_left(const struct counting *c, const struct tool_lines_counts *counts,
                            const struct tool_code_block *block, size_t instruction)
 {
     uint64_t sum = 0;
-    for (size_t i = 0; i < counts->left_count; i++) {
-        const struct tool_lines_left *left = &counts->left[i];
-        if (left->block_site != block->site)
-            continue;
-        uint32_t called = c->view->places[left->called_site].function;
-        const struct tool_lines_function *to =
-            called == TOOL_LINES_NONE ? NULL : &c->view->functions[called];
-        for (size_t k = block->first; to != NULL && k < instruction; k++) {
-            const struct tool_instruction *at = &c->code->instructions[k];
-            if (to->module == c->function->module && at->kind == TOOL_CODE_CALL &&
-                at->target == c->code->functions[to->code].start) {
-                sum += left->count;
-                break;
-            }
-        }
-    }
+    const struct tool_lines_pair *list = counts->left.list;
+    struct tool_search s = {.end = counts->left.count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, list[s.middle].from < block->site);
+    for (size_t i = s.first; i < counts->left.count && list[i].from == block->site; i++)
+        if (leaving_call(c, block, list[i].to) < instruction)
+            sum += list[i].count;
     return sum;
 }
 
-/* Blocks that lead to this one, and whether each leads nowhere else. */
-static size_t find_before(const struct counting *c, uint32_t block, struct ran *sum, bool *alone)
+/* Which blocks lead to each. */
+static void list_before(struct counting *c)
 {
-    size_t count = 0;
-    *sum = (struct ran){.is_known = true};
-    *alone = true;
-    for (size_t i = c->function->first; i < c->function->last; i++) {
-        const struct tool_code_block *from = &c->view->blocks[i];
-        if (from->next[0] != block && from->next[1] != block)
-            continue;
-        const struct ran *ran = ran_at(c, (uint32_t)i);
-        bool has_other = from->has_other_way ||
-                         (from->next[0] != TOOL_LINES_NONE && from->next[1] != TOOL_LINES_NONE &&
-                          from->next[0] != from->next[1]);
-        *alone = *alone && !has_other;
-        sum->is_known = sum->is_known && ran->is_known;
-        add_ran(sum, ran);
-        for (size_t k = 0; k < 1 + (size_t)c->view->has_second; k++) {
-            uint64_t left = count_left(c, &c->view->counts[k], from, from->last);
-            sum->count[k] -= left < ran->count[k] ? left : ran->count[k];
+    const struct tool_lines_function *function = c->function;
+    size_t count = function->last - function->first;
+    const struct tool_code_block *blocks = c->view->blocks + function->first;
+    c->before_first = tool_allocate(count + 2, sizeof *c->before_first);
+    c->before = tool_allocate(2 * count + 1, sizeof *c->before);
+    for (int pass = 0; pass < 2; pass++) { /* how many there are, two places further; which */
+        for (size_t i = 0; i < 2 * count; i++) {
+            uint32_t next = blocks[i / 2].next[i % 2];
+            if (ran_at(c, next) == NULL || (i % 2 == 1 && next == blocks[i / 2].next[0]))
+                continue;
+            size_t *at = &c->before_first[next - function->first + 1];
+            if (pass == 0)
+                at[1]++;
+            else
+                c->before[(*at)++] = (uint32_t)(function->first + i / 2);
         }
-        count++;
+        for (size_t i = 1; pass == 0 && i <= count; i++)
+            c->before_first[i + 1] += c->before_first[i];
     }
-    return count;
+}
+
+static size_t count_before(const struct counting *c, uint32_t block)
+{
+    size_t number = block - c->function->first;
+    return c->before_first[number + 1] - c->before_first[number];
+}
+
+/* Passes of a block that came to its end. */
+static struct ran whole_passes(const struct counting *c, const struct tool_code_block *block,
+                               const struct ran *ran)
+{
+    struct ran whole = *ran;
+    for (size_t k = 0; k < 1 + (size_t)c->view->has_second; k++) {
+        uint64_t left = count_left(c, &c->view->counts[k], block, block->last);
+        whole.count[k] -= left < ran->count[k] ? left : ran->count[k];
+    }
+    return whole;
+}
+
+/* How often a block led to another: all its passes, where it leads nowhere else; those that did not
+ * go the other way, where nothing but this block leads there. */
+static struct ran edge_passes(const struct counting *c, uint32_t from, uint32_t to)
+{
+    const struct tool_code_block *block = &c->view->blocks[from];
+    struct ran unknown = {.is_known = false}, edge = whole_passes(c, block, ran_at(c, from));
+    uint32_t other = block->next[0] == to ? block->next[1] : block->next[0];
+    if (!edge.is_known || block->has_other_way)
+        return unknown;
+    if (other == TOOL_LINES_NONE || other == to)
+        return edge;
+    const struct ran *away = ran_at(c, other);
+    if (away == NULL || !away->is_known || count_before(c, other) != 1)
+        return unknown;
+    for (size_t k = 0; k < 1 + (size_t)c->view->has_second; k++) {
+        edge.count[k] -= away->count[k] < edge.count[k] ? away->count[k] : edge.count[k];
+        if (edge.count[k] == 0 && edge.ran_elsewhere && !c->view->is_all)
+            return unknown; /* of the other calls only whether it ran is known, not how often */
+    }
+    edge.ran_elsewhere = edge.count[0] > 0 || edge.count[1] > 0;
+    return edge;
+}
+
+/* All ways that lead to a block, added up. */
+static bool find_before(const struct counting *c, uint32_t block, struct ran *sum)
+{
+    size_t number = block - c->function->first;
+    *sum = (struct ran){.is_known = true};
+    for (size_t i = c->before_first[number]; i < c->before_first[number + 1]; i++) {
+        struct ran edge = edge_passes(c, c->before[i], block);
+        if (!edge.is_known)
+            return false;
+        add_ran(sum, &edge);
+    }
+    return count_before(c, block) > 0;
 }
 
 /* Of what this block goes on with, where nothing else leads there. */
@@ -115,13 +207,11 @@ static bool find_behind(const struct counting *c, uint32_t block, struct ran *su
     *sum = (struct ran){.is_known = true};
     bool is_any = false;
     for (size_t k = 0; k < 2; k++) {
-        struct ran before;
-        bool alone;
         uint32_t next = from->next[k];
         if (next == TOOL_LINES_NONE || (k == 1 && next == from->next[0]))
             continue;
         const struct ran *ran = ran_at(c, next);
-        if (ran == NULL || !ran->is_known || find_before(c, next, &before, &alone) != 1)
+        if (ran == NULL || !ran->is_known || count_before(c, next) != 1)
             return false;
         add_ran(sum, ran);
         is_any = true;
@@ -135,12 +225,10 @@ static bool infer_by(const struct counting *c, bool by_behind)
     bool is_any = false;
     for (size_t i = c->function->first; i < c->function->last; i++) {
         struct ran sum, *ran = ran_at(c, (uint32_t)i);
-        bool alone;
         if (ran->is_known)
             continue;
-        bool is_told = by_behind
-                           ? find_behind(c, (uint32_t)i, &sum)
-                           : find_before(c, (uint32_t)i, &sum, &alone) > 0 && alone && sum.is_known;
+        bool is_told =
+            by_behind ? find_behind(c, (uint32_t)i, &sum) : find_before(c, (uint32_t)i, &sum);
         if (is_told)
             *ran = sum;
         is_any = is_any || is_told;
@@ -178,15 +266,20 @@ static void take_at(void *context, size_t number, const struct tool_symbol *foun
     bool is_known = found->file.size_bytes > 0 && found->line > 0;
     c->at[number].file = is_known ? file_number(c->view, found->file) : TOOL_LINES_NONE;
     c->at[number].line = found->line;
+    c->at[number].begins = found->begins;
 }
 
 static void take_target(void *context, size_t number, const struct tool_symbol *found)
 {
     static const char hook[] = "__cyg_profile_func_exit";
+    const size_t common = sizeof "__cyg_profile_func_" - 1;
     struct counting *c = context;
-    bool is_it = found->name.size_bytes >= sizeof hook - 1 &&
-                 memcmp(found->name.data, hook, sizeof hook - 1) == 0;
-    c->is_hook[c->called[number]] = is_it;
+    bool is_any =
+        found->name.size_bytes >= sizeof hook - 1 && memcmp(found->name.data, hook, common) == 0;
+    uint64_t target = c->targets[number].elf_address;
+    c->is_hook[c->called[number]] = is_any && memcmp(found->name.data, hook, sizeof hook - 1) == 0;
+    if (is_any && !calls_hook(c, target) && c->hook_count < HOOKS_MAX)
+        c->hooks[c->hook_count++] = target;
 }
 
 /* Whom the calls call. */
@@ -204,6 +297,7 @@ static void ask_targets(struct counting *c, struct tool_symbols *symbols,
             queries[count].elf_address = c->code->instructions[k].target;
             c->called[count++] = query;
         }
+    c->targets = queries;
     (void)tool_symbols_find_all(symbols, asked, queries, count, take_target, c);
     free(queries);
     free(c->called);
@@ -233,9 +327,9 @@ static void ask(struct counting *c, struct tool_symbols *symbols)
     (void)tool_symbols_module_warn(asked);
 }
 
-/* What compilers put in for us has the line of whatever was before it: the call that tells of the
- * block, and, of a few instructions each, the call of the exit hook. The enter hook has the
- * function's own. */
+/* What compilers put in for us has the line of whatever was before it, but where the block's own
+ * begins there: the call that tells of the block, and, of a few instructions each, the call of the
+ * exit hook. The enter hook has the function's own. */
 static bool is_ours(const struct counting *c, const struct tool_code_block *block, size_t k,
                     size_t query)
 {
@@ -247,7 +341,7 @@ static bool is_ours(const struct counting *c, const struct tool_code_block *bloc
         if (c->code->instructions[k + i].kind != TOOL_CODE_PLAIN)
             break;
     }
-    return tells && block->last - block->first > 1;
+    return tells && (block->last - block->first > 1 || !c->at[query].begins);
 }
 
 static void add_line(struct tool_lines *view, const struct tool_line *line)
@@ -265,16 +359,28 @@ static bool ends_with(const char *path, const char *end)
            (size == end_size || path[size - end_size - 1] == '/' || end[0] == '/');
 }
 
+/* Where other blocks meet, the line of the one right before says nothing of what they have in
+ * common. */
+static bool is_jumped_to(const struct counting *c, uint32_t block)
+{
+    size_t number = block - c->function->first;
+    bool goes_on = block > c->function->first && count_before(c, block) == 1 &&
+                   c->before[c->before_first[number]] == block - 1;
+    return block > c->function->first && !goes_on;
+}
+
 static void count_block(const struct counting *c, uint32_t number, size_t first_query)
 {
     struct tool_lines *view = c->view;
     const struct tool_code_block *block = &view->blocks[number];
     const struct ran *ran = ran_at(c, number);
     bool is_first = block->site != TOOL_LINES_NONE;
+    bool has_line = !block->tells || !is_jumped_to(c, number);
     for (size_t k = block->first; k < block->last; k++) {
         size_t query = first_query + k - block->first;
         const struct tool_lines_at *at = &c->at[query];
-        if (at->file == TOOL_LINES_NONE || is_ours(c, block, k, query))
+        has_line = has_line || at->begins;
+        if (at->file == TOOL_LINES_NONE || !has_line || is_ours(c, block, k, query))
             continue;
         if (is_first)
             view->begins[block->site] = *at;
@@ -305,11 +411,12 @@ static void count_function(struct tool_lines *view, uint32_t number, struct tool
         .function = function,
         .code = &view->modules[function->module].file.code,
         .blocks = tool_allocate(function->last - function->first + 1, sizeof(struct ran))};
+    ask(&c, symbols);
+    list_before(&c);
     if (view->line_sites == NULL) {
         count_told(&c);
         infer(&c);
     }
-    ask(&c, symbols);
     size_t query = 0;
     for (size_t i = function->first; i < function->last; i++) {
         count_block(&c, (uint32_t)i, query);
@@ -319,6 +426,8 @@ static void count_function(struct tool_lines *view, uint32_t number, struct tool
     free(c.queries);
     free(c.at);
     free(c.is_hook);
+    free(c.before);
+    free(c.before_first);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -346,7 +455,7 @@ static void join_lines(struct tool_lines *view)
         last->count[0] = larger(last->count[0], view->lines[i].count[0]);
         last->count[1] = larger(last->count[1], view->lines[i].count[1]);
         last->ran_elsewhere = last->ran_elsewhere || view->lines[i].ran_elsewhere;
-        last->is_known = last->is_known || view->lines[i].is_known;
+        last->is_known = last->is_known && view->lines[i].is_known;
     }
     view->line_count = kept;
 }

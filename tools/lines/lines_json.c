@@ -55,8 +55,8 @@ static void put_place(const struct tool_lines *view, struct tool_json *json, con
 static void put_edges(const struct tool_lines *view, struct tool_json *json)
 {
     tool_json_begin(json, "edges", '[');
-    for (size_t i = 0; i < view->counts[0].edge_count; i++) {
-        const struct tool_lines_edge *edge = &view->counts[0].edges[i];
+    for (size_t i = 0; i < view->counts[0].edges.count; i++) {
+        const struct tool_lines_pair *edge = &view->counts[0].edges.list[i];
         tool_json_begin(json, NULL, '{');
         put_place(view, json, "from", edge->from);
         put_place(view, json, "to", edge->to);
@@ -111,7 +111,7 @@ void tool_lines_lcov(struct tool_lines *view, struct tool_output *out)
         tool_output_printf(out, "SF:%s\n", view->files[file]);
         for (; i < view->line_count && view->lines[i].file == file; i++) {
             const struct tool_line *line = &view->lines[i];
-            if (!line->is_known)
+            if (!line->is_known && line->count[0] == 0)
                 continue;
             found++;
             hit += line->count[0] > 0;

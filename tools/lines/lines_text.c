@@ -147,8 +147,8 @@ static size_t put_file(const struct tool_lines *view, struct tool_output *out, s
 static void put_edges(const struct tool_lines *view, struct tool_output *out)
 {
     tool_output_text(out, "\n       TIMES  FROM, TO\n");
-    for (size_t i = 0; i < view->counts[0].edge_count; i++) {
-        const struct tool_lines_edge *edge = &view->counts[0].edges[i];
+    for (size_t i = 0; i < view->counts[0].edges.count; i++) {
+        const struct tool_lines_pair *edge = &view->counts[0].edges.list[i];
         const struct tool_lines_at *from = &view->begins[edge->from], *to = &view->begins[edge->to];
         char count[40];
         if (from->file == TOOL_LINES_NONE || to->file == TOOL_LINES_NONE)

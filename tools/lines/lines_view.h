@@ -62,30 +62,30 @@ struct tool_lines_place {
     uint32_t block;    /* of a block site; TOOL_LINES_NONE */
 };
 
-/* How often a block was left by a call that did not return. */
-struct tool_lines_left {
-    uint32_t block_site, called_site;
+/* How often one site followed another. */
+struct tool_lines_pair {
+    uint32_t from, to;
     uint64_t count;
 };
 
-struct tool_lines_edge {
-    uint32_t from, to; /* sites */
-    uint64_t count;
+struct tool_lines_pairs {
+    struct tool_lines_pair *list;
+    size_t count, capacity;
+    struct tool_names places; /* by both sites: where it is, until the walk ends */
 };
 
 /* What was counted of a choice of calls. */
 struct tool_lines_counts {
     uint64_t *by_site;
-    uint64_t calls;  /* that were chosen */
-    bool is_partial; /* events are missing: what was not seen may have run */
-    struct tool_lines_left *left;
-    size_t left_count, left_capacity;
-    struct tool_lines_edge *edges;
-    size_t edge_count, edge_capacity;
+    uint64_t calls;                /* that were chosen */
+    bool is_partial;               /* events are missing: what was not seen may have run */
+    struct tool_lines_pairs left;  /* a block, and the call in it that did not return; in order */
+    struct tool_lines_pairs edges; /* blocks */
 };
 
 struct tool_lines_at {
     uint32_t file, line;
+    bool begins; /* a row of the line table starts there */
 };
 
 /* A line that ran (or did not) in calls of the first choice, and of the second. */
@@ -93,7 +93,7 @@ struct tool_line {
     uint32_t file, line; /* file: in `files` */
     uint64_t count[2];
     bool ran_elsewhere;
-    bool is_known; /* a block of it tells whether it ran */
+    bool is_known; /* of all blocks of it whether they ran */
 };
 
 /* A call in which a chosen line ran. */
@@ -116,6 +116,7 @@ struct tool_lines {
     ttape_info info;
     bool *chosen; /* by site: of functions that were asked for; NULL: all */
     bool wants_edges;
+    bool is_all; /* all calls are counted: nothing ran elsewhere */
     struct tool_lines_wanted wanted;
     bool *line_sites;    /* by site: which these are; NULL: no line is wanted */
     const char *sources; /* a folder to look for source files in, too; or NULL */

@@ -27,7 +27,6 @@ struct walk {
     struct tool_lines *view;
     const struct tool_call_id *call;
     struct tool_lines_counts *counts;
-    struct tool_names lefts, edges;
     struct frames *stacks;
     size_t stack_count, stack_capacity;
     uint32_t stream, chosen_open;
@@ -47,31 +46,24 @@ static struct frames *stack_of(struct walk *w, uint32_t number)
     return &w->stacks[index];
 }
 
-static void count_edge(struct walk *w, uint32_t from, uint32_t to)
+static void count_pair(struct tool_lines_pairs *pairs, uint32_t from, uint32_t to)
 {
     bool is_new;
-    uint32_t key[2] = {from, to}, *at = tool_names_find(&w->edges, key, sizeof key, &is_new);
-    struct tool_lines_counts *c = w->counts;
+    uint32_t key[2] = {from, to}, *at = tool_names_find(&pairs->places, key, sizeof key, &is_new);
     if (is_new) {
-        tool_grow((void **)&c->edges, &c->edge_capacity, c->edge_count + 1, sizeof *c->edges);
-        c->edges[c->edge_count] = (struct tool_lines_edge){.from = from, .to = to};
-        *at = (uint32_t)c->edge_count++;
+        tool_grow((void **)&pairs->list, &pairs->capacity, pairs->count + 1, sizeof *pairs->list);
+        pairs->list[pairs->count] = (struct tool_lines_pair){.from = from, .to = to};
+        *at = (uint32_t)pairs->count++;
     }
-    c->edges[*at].count++;
+    pairs->list[*at].count++;
 }
 
-static void count_left(struct walk *w, uint32_t block, uint32_t called)
+static int compare_pairs(const void *a, const void *b)
 {
-    bool is_new;
-    uint32_t key[2] = {block, called}, *at = tool_names_find(&w->lefts, key, sizeof key, &is_new);
-    struct tool_lines_counts *c = w->counts;
-    if (is_new) {
-        tool_grow((void **)&c->left, &c->left_capacity, c->left_count + 1, sizeof *c->left);
-        c->left[c->left_count] =
-            (struct tool_lines_left){.block_site = block, .called_site = called};
-        *at = (uint32_t)c->left_count++;
-    }
-    c->left[*at].count++;
+    const struct tool_lines_pair *one = a, *other = b;
+    if (one->from != other->from)
+        return one->from < other->from ? -1 : 1;
+    return one->to < other->to ? -1 : one->to > other->to;
 }
 
 static void give(struct walk *w, struct frame *frame, uint32_t block)
@@ -81,7 +73,7 @@ static void give(struct walk *w, struct frame *frame, uint32_t block)
         w->counts->by_site[block]++;
         frame->hits += view->line_sites != NULL && view->line_sites[block];
         if (view->wants_edges && frame->block != TOOL_LINES_NONE)
-            count_edge(w, frame->block, block);
+            count_pair(&w->counts->edges, frame->block, block);
     }
     frame->block = block;
 }
@@ -194,7 +186,7 @@ static void end(struct walk *w, const ttape_call *call)
     struct frame *below = call->height > 0 ? &stack->list[call->height - 1] : NULL;
     if (call->end != TTAPE_CALL_RETURNED && below != NULL && below->is_chosen &&
         below->block != TOOL_LINES_NONE && call->site != TTAPE_NONE)
-        count_left(w, below->block, call->site);
+        count_pair(&w->counts->left, below->block, call->site);
     stack->count = call->height;
     if (call->end == TTAPE_CALL_LOST)
         w->counts->is_partial = w->counts->is_partial || frame.is_chosen;
@@ -368,15 +360,17 @@ int tool_lines_walk(struct tool_lines *view, const struct tool_call_id *call,
     for (size_t i = 0; i < w.stack_count; i++)
         free(w.stacks[i].list);
     free(w.stacks);
-    tool_names_close(&w.lefts);
-    tool_names_close(&w.edges);
+    tool_names_close(&counts->left.places);
+    tool_names_close(&counts->edges.places);
+    if (counts->left.count > 0)
+        qsort(counts->left.list, counts->left.count, sizeof *counts->left.list, compare_pairs);
     return status != TOOL_OK ? status : view->status == TOOL_CANNOT ? TOOL_CANNOT : TOOL_OK;
 }
 
 void tool_lines_counts_close(struct tool_lines_counts *counts)
 {
     free(counts->by_site);
-    free(counts->left);
-    free(counts->edges);
+    free(counts->left.list);
+    free(counts->edges.list);
     *counts = (struct tool_lines_counts){0};
 }

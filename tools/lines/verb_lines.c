@@ -135,6 +135,9 @@ static int choose(const struct options *options, struct tool_lines *view)
 
 static int count(const struct options *options, struct tool_lines *view)
 {
+    const struct tool_selection *s = view->selection;
+    view->is_all = view->chosen == NULL && !options->call.given && !s->has_range &&
+                   s->streams == NULL && !view->has_second;
     int status = tool_lines_walk(view, &options->call, &view->counts[0]);
     if (status == TOOL_OK && view->has_second)
         status = tool_lines_walk(view, &options->with, &view->counts[1]);

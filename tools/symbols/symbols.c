@@ -424,6 +424,7 @@ static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
                                   .file = {symbols->file, wire.file_bytes},
                                   .line = wire.line,
                                   .last_line = wire.last_line,
+                                  .begins = wire.begins != 0,
                                   .start = wire.start};
     return take_texts(symbols, wire.name_bytes, wire.file_bytes, deadline_ms);
 }

@@ -114,6 +114,7 @@ struct tool_symbol {
                         * "name [inlined]" */
     ttape_string file; /* "": no line is known */
     uint32_t line, last_line; /* last: of a section */
+    bool begins;              /* the line table has a row that starts at the address */
     uint64_t start;           /* ELF address where the symbol starts */
 };
 

@@ -210,10 +210,12 @@ static void find_one(struct helping *help, const struct tool_elf_module *module,
         found.start = symbol->start;
         address = query->entry != 0 ? symbol->start : address;
     }
+    bool begins = false;
     if (!is_copy && module->lines != NULL &&
         !tool_elf_lines_find(module->lines, address - module->lines_move, query->entry != 0, &file,
-                             &found.line))
+                             &found.line, &begins))
         file = NULL;
+    found.begins = begins;
     size_t file_bytes = file != NULL ? strnlen(file, TOOL_WIRE_FILE_MAX + 1) : 0;
     if (file_bytes > TOOL_WIRE_FILE_MAX)
         file_bytes = 0;

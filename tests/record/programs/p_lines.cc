@@ -29,9 +29,9 @@ static int catches(int n)
 
 static void jump(int n)
 {
-    if (n > 3)                               //= 6
-        std::longjmp(back, n);               //= 2
-    sink = sink + n;                         //= 4
+    if (n > 3)                               //= 12
+        std::longjmp(back, n);               //= 4
+    sink = sink + n;                         //= 8
 }
 
 static int recurse(int n)
@@ -66,6 +66,38 @@ static int walk(int n)
     return sum;                              //= 6 : 1
 }
 
+static void indirect(void (*to)(int), int n)
+{
+    to(n);                                   //= 6
+    sink = sink + 1;                         //= 4
+}
+
+static void meets(int n)
+{
+    if (n == 9) {                            //= 6
+        sink = sink + 7;                     //= !
+        sink = 7;                            //= !
+    }
+}
+
+static const char *breaks(int kind, int n)
+{
+    const char *name = nullptr;              //= 6
+    switch (kind) {                          //= 6
+    case 1:
+        if (n != 0)                          //= 4
+            name = "one";                    //= 3
+        break;                               //= 4
+    case 5:
+        if (n != 0)                          //= !
+            name = "five";                   //= !
+        break;                               //= !
+    default:
+        return nullptr;                      //= 2
+    }
+    return name;                             //= 4
+}
+
 static void handle(int number)
 {
     if (number == SIGUSR1)                   //= 2
@@ -82,16 +114,22 @@ static void work(int n)
 
 int main()
 {
-    int total = 0;
+    volatile int total = 0;
     std::signal(SIGUSR1, handle);
     for (int i = 0; i < 6; i++)
-        total += walk(i);                    //= 6
+        total = total + walk(i);             //= 6
+    for (volatile int i = 0; i < 6; i++) {
+        if (setjmp(back) == 0)
+            indirect(jump, i);               //= 6
+        meets(i);                            //= 6
+        total = total + (breaks(i < 4, i) != nullptr); //= 6
+    }
     std::raise(SIGUSR1);                     //= 1
     std::raise(SIGUSR1);                     //= 1
     std::thread one(work, 5), two(work, 7);
     one.join();                              //= 1
     two.join();                              //= 1
-    total += recurse(3);                     //= 1
+    total = total + recurse(3);                    //= 1
     std::printf("%d\n", total);              //= 1
     if (total == 0)                          //= 1
         std::puts("nothing");                //= !
