@@ -30,6 +30,7 @@ static const struct tool_verb verbs[] = {
     {"merge", "join traces, or the pieces of one", tool_verb_merge},
     {"symbolize", "fill in names, files and lines from the binaries", tool_verb_symbolize},
     {"binary", "say what is in an executable or a library", tool_verb_binary},
+    {"context", "say which calls a context value stands for", tool_verb_context},
     {"graph", "say who called whom, as a table or a picture", tool_verb_graph},
     {"diff", "say what differs between two traces", tool_verb_diff},
     {"export", "write a trace in a format that other tools read", tool_verb_export},

@@ -28,6 +28,20 @@ int main(void)
     return 0;
 }
 """
+LOGGING = """
+#include <stdio.h>
+#include <tracetape/context.h>
+void parse_line(int n)
+{
+    ttape_context_value here = ttape_context();
+    printf("[" TTAPE_CONTEXT_FORMAT "] line %d\\n", TTAPE_CONTEXT_ARGUMENTS(here), n);
+}
+int main(void)
+{
+    parse_line(1);
+    return 0;
+}
+"""
 # Serves until it is killed where there is a file `serve`, and kills its recorder where there is
 # a file `kill`.
 SERVER = """
@@ -134,7 +148,8 @@ class Examples:
         here = self.fixtures
         run = text_of_run(1)
         other = run.replace("parse_line 500\n", "read_word 500\n")
-        for name, text in {"program.c": PROGRAM, "server.c": SERVER, "run.txt": run,
+        for name, text in {"program.c": PROGRAM, "server.c": SERVER, "app.c": LOGGING,
+                           "run.txt": run,
                            "slower.txt": text_of_run(1.2), "other.txt": other,
                            "calls.txt": SYSTEM_CALLS}.items():
             here.joinpath(name).write_text(text, encoding="utf-8")
@@ -142,6 +157,8 @@ class Examples:
         build = "gcc -g -O2 -finstrument-functions -o"
         for line in (f"{build} program program.c && {build} server server.c",
                      "tracetape convert run.txt -o run.ttape",
+                     f"{build} app app.c -I{SOURCE / 'libtrace' / 'include'} -L{COMMAND.parent} "
+                     "-ltracetape-context && TRACETAPE_CONTEXT=app.ctx ./app >app.log",
                      "tracetape convert slower.txt -o after.ttape",
                      "tracetape convert other.txt -o other.ttape",
                      "sed s/471/571/g run.txt | tracetape convert - -o server.ttape",

@@ -1,0 +1,119 @@
+/* A log: where its lines have values (sixteen hexadecimal digits, a slash, a depth), and the same
+ * lines with the stacks behind them. What else is in a line stays byte by byte. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/context/context_view.h"
+#include "tools/io/lines.h"
+
+#define VALUE_DIGITS 16u
+
+struct token {
+    size_t start, end;
+    uint64_t value;
+    uint32_t depth;
+};
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
+static bool is_word(char c)
+{
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool find_token(const char *text, size_t size_bytes, size_t from, struct token *token)
+{
+    for (size_t at = from; at + VALUE_DIGITS + 1 < size_bytes; at++) {
+        size_t end = at;
+        if (at > 0 && is_word(text[at - 1]))
+            continue;
+        while (end < at + VALUE_DIGITS && is_lower_hex(text[end]))
+            end++;
+        if (end != at + VALUE_DIGITS || text[end] != '/')
+            continue;
+        for (end++; end < size_bytes && is_digit(text[end]);)
+            end++;
+        if (end < size_bytes && is_word(text[end]))
+            continue;
+        if (!tool_context_parse(text + at, end - at, &token->value, &token->depth))
+            continue;
+        token->start = at;
+        token->end = end;
+        return true;
+    }
+    return false;
+}
+
+int tool_context_scan_log(struct tool_contexts *contexts, int fd)
+{
+    struct tool_lines lines;
+    struct tool_line line = {0};
+    struct token token;
+    tool_lines_open(&lines, fd, NULL, 0);
+    while (tool_lines_next(&lines, &line))
+        for (size_t at = 0; find_token(line.text, line.size_bytes, at, &token); at = token.end)
+            (void)tool_context_add(contexts, token.value, token.depth);
+    int failed = lines.failed_errno;
+    tool_lines_close(&lines);
+    return failed != 0 ? tool_fail("cannot read the log: %s", strerror(failed)) : TOOL_OK;
+}
+
+static void put_stack(const struct tool_context_answer *answer, struct tool_output *out)
+{
+    for (uint32_t i = 0; i < answer->depth; i++) {
+        tool_output_text(out, i != 0 ? " > " : "");
+        tool_output_text(out, answer->names[i] != NULL ? answer->names[i] : "?");
+    }
+}
+
+static void put_meaning(const struct tool_context_wanted *wanted, struct tool_output *out)
+{
+    const char *certainty = tool_context_certainty(wanted);
+    tool_output_text(out, " {");
+    if (strcmp(certainty, "certain") != 0)
+        tool_output_text(out, certainty);
+    for (size_t i = 0; i < wanted->answer_count; i++) {
+        if (wanted->answer_count > 1)
+            tool_output_text(out, i == 0 ? ": " : " | ");
+        put_stack(&wanted->answers[i], out);
+    }
+    tool_output_text(out, wanted->more != 0 ? " | ...}" : "}");
+}
+
+static const struct tool_context_wanted *wanted_of(struct tool_contexts *contexts,
+                                                   const struct token *token)
+{
+    const struct tool_context_wanted *wanted = tool_context_find(contexts, token->value);
+    while (wanted != NULL && wanted->depth != token->depth)
+        wanted = wanted->next == TTAPE_NONE ? NULL : &contexts->wanted[wanted->next];
+    return wanted;
+}
+
+int tool_context_annotate(struct tool_contexts *contexts, int fd, struct tool_output *out)
+{
+    struct tool_lines lines;
+    struct tool_line line = {0};
+    struct token token;
+    if (lseek(fd, 0, SEEK_SET) != 0)
+        return tool_fail("cannot read the log a second time: %s", strerror(errno));
+    tool_lines_open(&lines, fd, NULL, 0);
+    while (tool_lines_next(&lines, &line)) {
+        size_t at = 0;
+        while (find_token(line.text, line.size_bytes, at, &token)) {
+            const struct tool_context_wanted *wanted = wanted_of(contexts, &token);
+            tool_output_bytes(out, line.text + at, token.end - at);
+            if (wanted != NULL)
+                put_meaning(wanted, out);
+            at = token.end;
+        }
+        tool_output_bytes(out, line.text + at, line.size_bytes - at);
+        tool_output_text(out, "\n");
+        if (line.too_long)
+            tool_message("line %llu is longer than a mebibyte: the rest is left out",
+                         (unsigned long long)line.number);
+    }
+    int failed = lines.failed_errno;
+    tool_lines_close(&lines);
+    return failed != 0 ? tool_fail("cannot read the log: %s", strerror(failed)) : TOOL_OK;
+}

@@ -1,0 +1,102 @@
+/* Answers as text and as JSON. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/calls/selection.h"
+#include "tools/context/context_view.h"
+#include "tools/io/json.h"
+
+#define VALUE_BYTES 40u
+
+const char *tool_context_certainty(const struct tool_context_wanted *wanted)
+{
+    return wanted->answer_count == 0                        ? "not found"
+           : wanted->answer_count == 1 && wanted->more == 0 ? "certain"
+                                                            : "open";
+}
+
+static const char *put_value(char *text, const struct tool_context_wanted *wanted)
+{
+    if (wanted->depth == TOOL_CONTEXT_ANY_DEPTH)
+        (void)snprintf(text, VALUE_BYTES, "%016" PRIx64, wanted->value);
+    else
+        (void)snprintf(text, VALUE_BYTES, "%016" PRIx64 "/%" PRIu32, wanted->value, wanted->depth);
+    return text;
+}
+
+static const char *source(const struct tool_context_answer *answer)
+{
+    return answer->is_in_dictionary
+               ? answer->is_in_recording ? "dictionary, recording" : "dictionary"
+               : "recording";
+}
+
+static void print_answer(const struct tool_context_answer *answer, struct tool_output *out)
+{
+    char call[TOOL_CALL_ID_BYTES];
+    tool_output_printf(out, "  %s", source(answer));
+    if (answer->is_in_recording)
+        tool_output_printf(out, ": entered %" PRIu64 " times, first %s at +%.6f s", answer->entered,
+                           tool_put_call(call, answer->first_stream, answer->first_event),
+                           (double)answer->first_ns / 1e9);
+    tool_output_text(out, "\n");
+    for (uint32_t i = 0; i < answer->depth; i++)
+        tool_output_printf(out, "    %s\n", answer->names[i] != NULL ? answer->names[i] : "?");
+}
+
+void tool_context_text(const struct tool_contexts *contexts, struct tool_output *out)
+{
+    char text[VALUE_BYTES];
+    for (size_t i = 0; i < contexts->count; i++) {
+        const struct tool_context_wanted *wanted = &contexts->wanted[i];
+        tool_output_printf(out, "%s: %s", put_value(text, wanted), tool_context_certainty(wanted));
+        if (wanted->answer_count > 1)
+            tool_output_printf(out, ", %" PRIu64 " stacks have it",
+                               (uint64_t)wanted->answer_count + wanted->more);
+        tool_output_text(out, "\n");
+        for (size_t a = 0; a < wanted->answer_count; a++)
+            print_answer(&wanted->answers[a], out);
+    }
+}
+
+static void json_answer(struct tool_json *json, const struct tool_context_answer *answer)
+{
+    char call[TOOL_CALL_ID_BYTES];
+    tool_json_begin(json, NULL, '{');
+    tool_json_bool(json, "in_dictionary", answer->is_in_dictionary);
+    tool_json_bool(json, "in_recording", answer->is_in_recording);
+    if (answer->is_in_recording) {
+        tool_json_number(json, "entered", answer->entered);
+        tool_json_text(json, "first_call",
+                       tool_put_call(call, answer->first_stream, answer->first_event));
+        tool_json_signed(json, "first_ns", answer->first_ns);
+    }
+    tool_json_begin(json, "functions", '[');
+    for (uint32_t i = 0; i < answer->depth; i++)
+        tool_json_text(json, NULL, answer->names[i] != NULL ? answer->names[i] : "?");
+    tool_json_end(json, ']');
+    tool_json_end(json, '}');
+}
+
+void tool_context_json(const struct tool_contexts *contexts, struct tool_output *out)
+{
+    struct tool_json json;
+    char text[VALUE_BYTES];
+    tool_json_open(&json, out);
+    tool_json_begin(&json, NULL, '[');
+    for (size_t i = 0; i < contexts->count; i++) {
+        const struct tool_context_wanted *wanted = &contexts->wanted[i];
+        tool_json_begin(&json, NULL, '{');
+        tool_json_text(&json, "value", put_value(text, wanted));
+        tool_json_text(&json, "certainty", tool_context_certainty(wanted));
+        tool_json_number(&json, "stack_count", wanted->answer_count + wanted->more);
+        tool_json_begin(&json, "stacks", '[');
+        for (size_t a = 0; a < wanted->answer_count; a++)
+            json_answer(&json, &wanted->answers[a]);
+        tool_json_end(&json, ']');
+        tool_json_end(&json, '}');
+    }
+    tool_json_end(&json, ']');
+    tool_output_text(out, "\n");
+}

@@ -1,0 +1,83 @@
+/* What `context` knows: the values that are asked for, and the stacks that were found to have them.
+ *
+ *   command line, log -> wanted values
+ *   dictionary, recording -> answers, each a stack, told apart by its functions' ids
+ *                         -> text, JSON, or the log with them in it */
+#ifndef TOOL_CONTEXT_VIEW_H
+#define TOOL_CONTEXT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tracetape/context.h>
+
+#include "tools/callgraph/graph_map.h"
+#include "tools/calls/site_name.h"
+#include "tools/command/output.h"
+
+#define TOOL_CONTEXT_ANY_DEPTH   UINT32_MAX
+#define TOOL_CONTEXT_ANSWERS_MAX 64u /* of one value that are kept; more are counted */
+
+struct tool_context_answer {
+    uint64_t *ids; /* outermost function first */
+    char **names;  /* escaped */
+    uint32_t depth;
+    bool is_in_dictionary, is_in_recording;
+    uint64_t entered; /* in the recording, so often, and first: */
+    uint32_t first_stream;
+    uint64_t first_event;
+    int64_t first_ns; /* from the recording's start */
+};
+
+struct tool_context_wanted {
+    uint64_t value;
+    uint32_t depth; /* TOOL_CONTEXT_ANY_DEPTH: any */
+    uint32_t next;  /* with the same value, or TTAPE_NONE */
+    struct tool_context_answer *answers;
+    size_t answer_count, answer_capacity;
+    uint64_t more; /* answers that are not kept */
+};
+
+struct tool_contexts {
+    struct tool_context_wanted *wanted;
+    size_t count, capacity;
+    struct tool_map by_value; /* the last one with that value, plus 1 */
+};
+
+/* The number of the wanted value, which is added where it is new. */
+size_t tool_context_add(struct tool_contexts *contexts, uint64_t value, uint32_t depth);
+/* VALUE/DEPTH, or VALUE, with or without 0x. */
+bool tool_context_parse(const char *text, size_t size_bytes, uint64_t *value, uint32_t *depth);
+/* The first wanted one with that value, or NULL; `next` leads to the others. */
+struct tool_context_wanted *tool_context_find(struct tool_contexts *contexts, uint64_t value);
+/* The answer of that stack, which is new where it has no names yet; NULL: there are too many. */
+struct tool_context_answer *tool_context_answer(struct tool_context_wanted *wanted,
+                                                const uint64_t *ids, uint32_t depth);
+void tool_contexts_close(struct tool_contexts *contexts);
+
+/* dictionary_file.c: answers of a dictionary's file. Both return a tool_exit; what failed has
+ * been reported. */
+int tool_context_read_dictionary(struct tool_contexts *contexts, const char *path);
+/* context_recording.c */
+struct tool_context_recording {
+    const char *path;
+    ttape_context_operation operation;
+    ttape_context_ids ids;
+    enum tool_name_style names;
+    uint64_t memory_bytes;
+};
+int tool_context_read_recording(struct tool_contexts *contexts,
+                                const struct tool_context_recording *recording);
+
+/* context_print.c */
+const char *tool_context_certainty(const struct tool_context_wanted *wanted);
+void tool_context_text(const struct tool_contexts *contexts, struct tool_output *out);
+void tool_context_json(const struct tool_contexts *contexts, struct tool_output *out);
+
+/* context_log.c: values that a log has; the log with what they stand for. Both return a tool_exit.
+ */
+int tool_context_scan_log(struct tool_contexts *contexts, int fd);
+int tool_context_annotate(struct tool_contexts *contexts, int fd, struct tool_output *out);
+
+#endif

@@ -1,0 +1,103 @@
+/* Values that are asked for, and their answers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/context/context_view.h"
+
+#define HEX_DIGITS_MAX 16u
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+bool tool_context_parse(const char *text, size_t size_bytes, uint64_t *value, uint32_t *depth)
+{
+    size_t at = size_bytes > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 2 : 0;
+    size_t start = at;
+    *value = 0;
+    *depth = TOOL_CONTEXT_ANY_DEPTH;
+    for (; at < size_bytes && hex_digit(text[at]) >= 0; at++)
+        *value = *value << 4 | (uint64_t)hex_digit(text[at]);
+    if (at == start || at - start > HEX_DIGITS_MAX)
+        return false;
+    if (at == size_bytes)
+        return true;
+    uint64_t number = 0;
+    if (text[at++] != '/' || at == size_bytes)
+        return false;
+    for (; at < size_bytes && text[at] >= '0' && text[at] <= '9'; at++) {
+        number = number * 10 + (uint64_t)(text[at] - '0');
+        if (number >= TOOL_CONTEXT_ANY_DEPTH)
+            return false;
+    }
+    *depth = (uint32_t)number;
+    return at == size_bytes;
+}
+
+size_t tool_context_add(struct tool_contexts *contexts, uint64_t value, uint32_t depth)
+{
+    uint32_t *last = tool_map_at(&contexts->by_value, value, 0), next = TTAPE_NONE;
+    if (*last != 0) {
+        next = *last - 1;
+        for (uint32_t i = next; i != TTAPE_NONE; i = contexts->wanted[i].next)
+            if (contexts->wanted[i].depth == depth)
+                return i;
+    }
+    tool_grow((void **)&contexts->wanted, &contexts->capacity, contexts->count + 1,
+              sizeof *contexts->wanted);
+    contexts->wanted[contexts->count] =
+        (struct tool_context_wanted){.value = value, .depth = depth, .next = next};
+    *last = (uint32_t)++contexts->count;
+    return contexts->count - 1;
+}
+
+struct tool_context_wanted *tool_context_find(struct tool_contexts *contexts, uint64_t value)
+{
+    if (contexts->count == 0)
+        return NULL;
+    const struct tool_map_slot *slot = tool_map_probe(&contexts->by_value, value);
+    return slot->used == 0 || slot->value == 0 ? NULL : &contexts->wanted[slot->value - 1];
+}
+
+struct tool_context_answer *tool_context_answer(struct tool_context_wanted *wanted,
+                                                const uint64_t *ids, uint32_t depth)
+{
+    for (size_t i = 0; i < wanted->answer_count; i++)
+        if (wanted->answers[i].depth == depth &&
+            memcmp(wanted->answers[i].ids, ids, depth * sizeof *ids) == 0)
+            return &wanted->answers[i];
+    if (wanted->answer_count == TOOL_CONTEXT_ANSWERS_MAX) {
+        wanted->more++;
+        return NULL;
+    }
+    tool_grow((void **)&wanted->answers, &wanted->answer_capacity, wanted->answer_count + 1,
+              sizeof *wanted->answers);
+    struct tool_context_answer *answer = &wanted->answers[wanted->answer_count++];
+    *answer = (struct tool_context_answer){
+        .ids = tool_allocate((size_t)depth + 1, sizeof *ids),
+        .names = tool_allocate((size_t)depth + 1, sizeof *answer->names),
+        .depth = depth};
+    memcpy(answer->ids, ids, depth * sizeof *ids);
+    return answer;
+}
+
+void tool_contexts_close(struct tool_contexts *contexts)
+{
+    for (size_t i = 0; i < contexts->count; i++) {
+        struct tool_context_wanted *wanted = &contexts->wanted[i];
+        for (size_t a = 0; a < wanted->answer_count; a++) {
+            for (uint32_t f = 0; f < wanted->answers[a].depth; f++)
+                free(wanted->answers[a].names[f]);
+            free(wanted->answers[a].names);
+            free(wanted->answers[a].ids);
+        }
+        free(wanted->answers);
+    }
+    free(contexts->wanted);
+    tool_map_close(&contexts->by_value);
+}

@@ -1,0 +1,159 @@
+/* tracetape context: which calls a context value stands for. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/command/memory_limit.h"
+#include "tools/command/options.h"
+#include "tools/command/tool.h"
+#include "tools/context/context_view.h"
+
+struct options {
+    const char *dictionary, *annotate;
+    struct tool_context_recording recording;
+    enum tool_name_style names;
+    uint64_t memory_bytes;
+    bool json;
+};
+
+static const char *const operations[] = {"affine", "xor", "add", "multiply"};
+static const char *const ids[] = {"stable", "address"};
+
+static bool parse_word(const char *text, const char *const *words, uint32_t count, uint32_t *found)
+{
+    for (*found = 0; *found < count; ++*found)
+        if (strcmp(text, words[*found]) == 0)
+            return true;
+    return false;
+}
+
+static bool parse_operation(const char *text, void *into)
+{
+    uint32_t found;
+    bool is_known = parse_word(text, operations, 4, &found);
+    if (is_known)
+        *(ttape_context_operation *)into = (ttape_context_operation)found;
+    return is_known;
+}
+
+static bool parse_ids(const char *text, void *into)
+{
+    uint32_t found;
+    bool is_known = parse_word(text, ids, 2, &found);
+    if (is_known)
+        *(ttape_context_ids *)into = (ttape_context_ids)found;
+    return is_known;
+}
+
+static const struct tool_option table[] = {
+    {"dictionary", 0, "FILE", "that the program wrote: TRACETAPE_CONTEXT=FILE", NULL,
+     TOOL_AT(dictionary)},
+    {"recording", 0, "FILE", "a trace of the same build: says when, too", NULL,
+     TOOL_AT(recording.path)},
+    {"annotate", 0, "LOG", "print this log with the calls behind each value (-: standard input)",
+     NULL, TOOL_AT(annotate)},
+    {"operation", 0, "HOW", "of the recording's values: affine (default), xor, add, multiply",
+     parse_operation, TOOL_AT(recording.operation)},
+    {"id-kind", 0, "WHICH", "of the recording's values: stable (default), address", parse_ids,
+     TOOL_AT(recording.ids)},
+    TOOL_NAMES_OPTION,
+    {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
+    TOOL_MEMORY_OPTION,
+    {0}};
+
+static const struct tool_command command = {
+    .verb = "context",
+    .usage = "[OPTION]... VALUE[/DEPTH]...\n[OPTION]... --annotate LOG",
+    .about = "Says which calls were open where a program printed a context value (ttape_context).\n"
+             "A dictionary or a recording has the stack itself: one is certain; where several\n"
+             "have the value, all are shown.",
+    .options = table,
+    .examples = "  tracetape context --recording run.ttape f74f5316c51aacca/3\n"
+                "  tracetape context --dictionary app.ctx --annotate app.log\n",
+    .statuses = "  0  each value has one stack\n"
+                "  1  a value was not found, or several stacks have it\n"
+                "  2  the command line is wrong\n"
+                "  3  the dictionary or the trace is cut or damaged: what is there was used\n"
+                "  4  not done\n",
+    .operands_min = 0,
+    .operands_max = 1000,
+};
+
+/* A pipe is read once only: it is kept in a file without a name. */
+static int open_log(const char *path, int *fd)
+{
+    if (strcmp(path, "-") != 0) {
+        *fd = open(path, O_RDONLY | O_CLOEXEC);
+        return *fd < 0 ? tool_fail("cannot open '%s': %s", path, strerror(errno)) : TOOL_OK;
+    }
+    if (lseek(STDIN_FILENO, 0, SEEK_CUR) < 0)
+        return tool_fail("standard input is a pipe, and a log is read twice: write it into a file");
+    *fd = STDIN_FILENO;
+    return TOOL_OK;
+}
+
+static int worse(int one, int other) { return one > other ? one : other; }
+
+static int find_answers(const struct options *options, struct tool_contexts *contexts)
+{
+    int status = TOOL_OK;
+    if (options->dictionary != NULL)
+        status = worse(status, tool_context_read_dictionary(contexts, options->dictionary));
+    if (options->recording.path != NULL)
+        status = worse(status, tool_context_read_recording(contexts, &options->recording));
+    for (size_t i = 0; i < contexts->count && status == TOOL_OK; i++)
+        if (contexts->wanted[i].answer_count != 1 || contexts->wanted[i].more != 0)
+            status = TOOL_FINDING;
+    return status;
+}
+
+static int show(const struct options *options, struct tool_contexts *contexts, int log)
+{
+    struct tool_output out;
+    int status = find_answers(options, contexts);
+    if (status == TOOL_CANNOT)
+        return status;
+    tool_output_open(&out, STDOUT_FILENO);
+    if (log >= 0)
+        status = worse(status, tool_context_annotate(contexts, log, &out));
+    else if (options->json)
+        tool_context_json(contexts, &out);
+    else
+        tool_context_text(contexts, &out);
+    return worse(status, tool_output_close(&out));
+}
+
+int tool_verb_context(int argc, char **argv)
+{
+    struct options options = {0};
+    struct tool_contexts contexts = {0};
+    int count, status, log = -1;
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+        return status;
+    if (options.dictionary == NULL && options.recording.path == NULL)
+        return tool_usage("context", "say where to look: --dictionary FILE or --recording FILE");
+    if ((count == 0) == (options.annotate == NULL))
+        return tool_usage("context", "give values, or a log with --annotate");
+    tool_memory_bound(options.memory_bytes);
+    options.recording.names = tool_name_style(options.names, options.json);
+    options.recording.memory_bytes = options.memory_bytes;
+    for (int i = 0; i < count; i++) {
+        uint64_t value;
+        uint32_t depth;
+        if (!tool_context_parse(argv[i], strlen(argv[i]), &value, &depth)) {
+            tool_contexts_close(&contexts);
+            return tool_usage("context", "'%s' is no VALUE/DEPTH", argv[i]);
+        }
+        (void)tool_context_add(&contexts, value, depth);
+    }
+    status = options.annotate != NULL ? open_log(options.annotate, &log) : TOOL_OK;
+    if (status == TOOL_OK && log >= 0)
+        status = tool_context_scan_log(&contexts, log);
+    if (status == TOOL_OK)
+        status = show(&options, &contexts, log);
+    if (log > STDIN_FILENO)
+        close(log);
+    tool_contexts_close(&contexts);
+    return status;
+}
