@@ -91,7 +91,7 @@ static bool to_query(const struct tool_symbols_module *opened, const ttape_modul
 bool tool_record_elf_address(struct tool_record_names *names, const ttape_site *site,
                              const ttape_module *module, uint64_t *elf_address)
 {
-    struct tool_symbols_query query;
+    struct tool_symbols_query query = {.entry = false};
     if (!to_query(open_module(names, module), module, site->address, &query))
         return false;
     *elf_address = query.elf_address;

@@ -210,7 +210,7 @@ static bool make_query(const struct symbol_job *job, const struct wanted_site *w
                        struct tool_symbols_query *query)
 {
     const struct tool_elf_head *head = tool_symbols_module_head(job->file->module);
-    query->entry = wanted->is_function;
+    *query = (struct tool_symbols_query){.entry = wanted->is_function};
     if (!wanted->has_start) { /* then only a file at fixed addresses can tell */
         query->elf_address = wanted->offset;
         return head != NULL && head->type == TOOL_ELF_FIXED;
