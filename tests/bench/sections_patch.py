@@ -27,10 +27,15 @@ def ways(bench):
     found = {"native": [plain, COUNT],
              "patched": [*record, bench.work / "patched.ttape", "--patch", FUNCTIONS, "--", plain,
                          COUNT],
+             "valued": [*record, bench.work / "valued.ttape", "--patch", FUNCTIONS,
+                        f"--args={FUNCTIONS}@arg1/p,arg2/i64,retval/i64", "--", plain, COUNT],
              "hooks": [*record, bench.work / "hooked.ttape", "--", hooked, COUNT]}
     if shutil.which("uftrace"):
-        found["uftrace"] = ["uftrace", "record", "-P", FUNCTIONS, "-d", bench.work / "uftrace.data",
-                            plain, COUNT]
+        uftrace = ["uftrace", "record", "-P", FUNCTIONS, "-d", bench.work / "uftrace.data"]
+        found["uftrace"] = [*uftrace, plain, COUNT]
+        found["uftrace valued"] = [
+            *uftrace[:-1], bench.work / "uftrace-valued.data", "-A",
+            f"{FUNCTIONS}@arg1/x64,arg2/i64", "-R", f"{FUNCTIONS}@retval/i64", plain, COUNT]
     return found
 
 
@@ -92,11 +97,12 @@ def library_rows(bench):
 
 def patch(bench):
     best = bench.best_ns(ways(bench), ["taskset", "-c", bench.cpu])
-    events = [bench.info(bench.work / name)["events"] for name in ("patched.ttape", "hooked.ttape")]
+    events = [bench.info(bench.work / f"{name}.ttape")["events"]
+              for name in ("patched", "hooked", "valued")]
     if "uftrace" in best and uftrace_calls(bench) != CALLS:
         raise BenchError(f"uftrace recorded {uftrace_calls(bench)} of {CALLS} calls")
-    if events[0] != events[1]:
-        raise BenchError(f"events: {events[0]} patched, {events[1]} with hooks")
+    if len(set(events)) != 1:
+        raise BenchError(f"events: {events} patched, with hooks, with values")
     added = {way: max(best[way] - best["native"], 0.01) for way in best}
     yield Row("a call of a patched function, over native (ns)", f"{best['native']:.1f} native",
               f"{best['patched']:.1f}", added["patched"], 0, 0)
@@ -105,6 +111,11 @@ def patch(bench):
     if "uftrace" in best:
         yield Row("the same, uftrace record -P's part", f"{added['uftrace']:.1f} ns",
                   f"{added['patched']:.1f} ns", added["patched"] / added["uftrace"], 0.4, 0.3)
+    yield Row("with two arguments and what it returns (ns)", f"{best['patched']:.1f} without",
+              f"{best['valued']:.1f}", added["valued"], 0, 0)
+    if "uftrace" in best:
+        yield Row("the same, uftrace record -P -A -R's part", f"{added['uftrace valued']:.1f} ns",
+                  f"{added['valued']:.1f} ns", added["valued"] / added["uftrace valued"], 1, 0.5)
     yield from library_rows(bench)
     made, cached = plan_of_cc1(bench)
     yield Row("a patch plan of cc1, made (s)", "", f"{made:.2f}", made, 1, 0.7)

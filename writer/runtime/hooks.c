@@ -261,6 +261,52 @@ void ttp_probe_joined(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         leave(function, call_site, sp);
 }
 
+/* -- with values: the slow side puts those that are texts where they are written from -- */
+
+static inline bool is_this_period(const struct ttp_thread_page *page)
+{
+    return *(volatile const uint32_t *)&ttp_arena.head.periods == page->period;
+}
+
+void ttp_probe_enter_with(uintptr_t function, uintptr_t call_site, uintptr_t sp,
+                          const struct ttp_call_values *values)
+{
+    const struct ttp_thread_page *page = ttp_thread.page;
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    if (values->count == 0) {
+        probe_enter(function, call_site, sp);
+        return;
+    }
+    if (page->gate != TTP_GATE_TSC || !fits_probe(top, page, sp) || !is_this_period(page)) {
+        ttp_probe_enter_slow(function, call_site, sp, values);
+        return;
+    }
+    uint32_t process = ttp_process_now();
+    ttp_push(top, function, call_site, sp);
+    if (!ttp_call_write(process, TTP_TAG_ENTER, function, values))
+        ttp_call_enter_put(function, page, values);
+}
+
+void ttp_probe_exit_with(uintptr_t function, uintptr_t call_site, uintptr_t sp,
+                         const struct ttp_call_values *values)
+{
+    const struct ttp_thread_page *page = ttp_thread.page;
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    if (values->count == 0) {
+        leave(function, call_site, sp);
+        return;
+    }
+    if (page->gate != TTP_GATE_TSC || !ttp_fits_exit(top, function, call_site, sp) ||
+        !is_this_period(page)) {
+        ttp_exit_slow(function, call_site, sp, values);
+        return;
+    }
+    uint32_t process = ttp_process_now();
+    ttp_pop(top);
+    if (!ttp_call_write(process, TTP_TAG_EXIT, function, values))
+        ttp_call_exit_put(function, page, values);
+}
+
 /* Of a copy of an inlined function: a call from here, that is over at once. What is open at the
  * stack pointer is the function that it is in. */
 void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp)

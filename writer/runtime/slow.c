@@ -431,6 +431,8 @@ void ttp_call_enter_put(uintptr_t function, const struct ttp_thread_page *page,
         pop_to(top - 1);
         if (values == NULL)
             ttp_enter_slow(function, call_site, sp);
+        else if (!ttp_is_call_key(function))
+            ttp_probe_enter_slow(function, call_site, sp, values);
         else
             ttp_call_enter_slow(function, call_site, sp, values);
         return;
@@ -457,8 +459,8 @@ void ttp_call_exit_put(uintptr_t function, const struct ttp_thread_page *page,
     TTP_SIGNAL_FENCE();
     if (is_other_period() && popped->function == function) { /* no handler came before this */
         ttp_push(popped - 1, function, call_site, sp);
-        if (values == NULL)
-            ttp_exit_slow(function, call_site, sp, NULL);
+        if (values == NULL || !ttp_is_call_key(function))
+            ttp_exit_slow(function, call_site, sp, values);
         else
             ttp_call_exit_slow(call_site, sp, values);
         return;

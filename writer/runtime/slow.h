@@ -334,6 +334,10 @@ void ttp_probe_joined(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp);
 void ttp_probe_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_probe_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_probe_enter_with(uintptr_t function, uintptr_t call_site, uintptr_t sp,
+                          const struct ttp_call_values *values);
+void ttp_probe_exit_with(uintptr_t function, uintptr_t call_site, uintptr_t sp,
+                         const struct ttp_call_values *values);
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_library_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp);

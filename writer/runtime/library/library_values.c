@@ -77,7 +77,7 @@ void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t
         values.count++;
     }
     ttp_call_texts_wished(&values, &wish, sp);
-    ttp_probe_enter_slow(function, call_site, sp, values.count != 0 ? &values : NULL);
+    ttp_probe_enter_with(function, call_site, sp, &values);
     ttp_call_texts_done(&values);
 }
 
@@ -93,7 +93,7 @@ void ttp_library_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t 
         wish.strings = letters[0] == 's';
         ttp_call_texts_wished(&values, &wish, sp);
     }
-    ttp_exit_slow(function, call_site, sp, values.count != 0 ? &values : NULL);
+    ttp_probe_exit_with(function, call_site, sp, &values);
     ttp_call_texts_done(&values);
 }
 

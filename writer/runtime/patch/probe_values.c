@@ -118,7 +118,7 @@ void ttp_probe_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t s
     for (uint32_t i = 0; row != NULL && i < row->given; i++)
         take(&values, &places[i], sp, &wish);
     ttp_call_texts_wished(&values, &wish, sp);
-    ttp_probe_enter_slow(function, call_site, sp, values.count != 0 ? &values : NULL);
+    ttp_probe_enter_with(function, call_site, sp, &values);
     ttp_call_texts_done(&values);
 }
 
@@ -133,6 +133,6 @@ void ttp_probe_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp
     for (uint32_t i = 0; row != NULL && i < row->returned; i++)
         take(&values, &places[row->given + i], sp, &wish);
     ttp_call_texts_wished(&values, &wish, sp);
-    ttp_exit_slow(function, call_site, sp, values.count != 0 ? &values : NULL);
+    ttp_probe_exit_with(function, call_site, sp, &values);
     ttp_call_texts_done(&values);
 }
