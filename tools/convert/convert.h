@@ -44,6 +44,7 @@ struct tool_converter {
 
 extern const struct tool_converter tool_converter_uftrace;
 extern const struct tool_converter tool_converter_text;
+extern const struct tool_converter tool_converter_trace;
 extern const struct tool_converter tool_converter_chrome; /* with jansson */
 extern const struct tool_converter tool_converter_ctf;    /* with babeltrace2 */
 

@@ -15,7 +15,8 @@
 
 #define WARNINGS_SHOWN 20u
 
-static const struct tool_converter *const converters[] = {&tool_converter_uftrace,
+static const struct tool_converter *const converters[] = {&tool_converter_trace,
+                                                          &tool_converter_uftrace,
 #ifdef TOOL_WITH_JSON
                                                           &tool_converter_chrome,
 #endif
@@ -83,7 +84,7 @@ struct options {
 static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, TOOL_AT(output)},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
-    {"from-format", 0, "NAME", "uftrace, chrome, ctf or text; found out without it", NULL,
+    {"from-format", 0, "NAME", "uftrace, chrome, ctf, text or trace; found out without it", NULL,
      TOOL_AT(format)},
     {"resolution", 0, "HOW", "of times: exact (default), none, or a resolution such as 64ns, 1us",
      tool_parse_resolution, TOOL_AT(resolution_ns)},
@@ -108,11 +109,12 @@ static const struct tool_command command = {
     .about =
         "Turns a recording into a trace. INPUT is a directory that uftrace recorded, one in the\n"
         "Common Trace Format with LTTng's function events, a Chrome trace in JSON, a file in\n"
-        "tracetape's plain text form (see spec/raw-text.md), or - for JSON or text on standard "
-        "input.",
+        "tracetape's plain text form (see spec/raw-text.md), a trace that is to be coded anew at\n"
+        "another --level, or - for all but directories on standard input.",
     .options = table,
     .examples = "  tracetape convert run.uftrace -o run.ttape\n"
                 "  tracetape convert run.uftrace -o small.ttape --resolution 64ns --level 9\n"
+                "  tracetape convert run.ttape -o small.ttape --level 9\n"
                 "  tracetape convert trace.json -o run.ttape\n"
                 "  printf '0 1 enter main\\n9 1 exit\\n' | tracetape convert - -o tiny.ttape\n"
                 "  tracetape convert run.uftrace -o - | tracetape verify -\n",
@@ -241,7 +243,7 @@ static int convert(struct tool_conversion *conversion, const char *format, uint8
     const struct tool_converter *converter = find_converter(format, conversion);
     if (converter == NULL) {
         return tool_fail("cannot tell the format of '%s': neither a directory of uftrace or CTF "
-                         "nor Chrome trace JSON nor text" NOT_HERE,
+                         "nor Chrome trace JSON nor text nor a trace" NOT_HERE,
                          conversion->input);
     }
     if (conversion->verbose)

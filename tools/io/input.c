@@ -62,17 +62,21 @@ static bool is_no_trace(const char *data, size_t size_bytes)
     return status != TTAPE_OK && status != TTAPE_E_MEMORY;
 }
 
-static int spool(struct tool_input *input)
+/* `head`: what was read of it before. */
+static int spool(struct tool_input *input, const void *head, size_t head_bytes)
 {
     input->name = "standard input";
-    if (take_file(input))
+    if (head_bytes == 0 && take_file(input))
         return TOOL_OK;
     input->fd = tool_open_unlinked();
     if (input->fd < 0)
         return tool_fail("cannot make a temporary file for standard input: %s", strerror(errno));
     char *buffer = tool_allocate(COPY_BYTES, 1);
     int status = TOOL_OK;
-    bool goes_on = true;
+    bool goes_on = tool_write_full(input->fd, head, head_bytes);
+    if (!goes_on)
+        status = tool_fail("cannot keep standard input: %s", strerror(errno));
+    input->source.size_bytes = head_bytes;
     while (goes_on) {
         ssize_t got = tool_read_full(STDIN_FILENO, buffer, COPY_BYTES, -1);
         if (got < 0) {
@@ -98,25 +102,28 @@ int tool_input_open(struct tool_input *input, const char *path)
     ttape_error err = {0};
     *input = (struct tool_input){.name = path, .fd = -1};
     if (strcmp(path, "-") == 0)
-        return spool(input);
+        return spool(input, "", 0);
     if (ttape_source_file_open(&input->source, path, &err) != TTAPE_OK)
         return tool_fail_error(path, &err);
     input->is_open = true;
     return TOOL_OK;
 }
 
-int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs,
-                    uint64_t memory_bytes)
+static int open_reader(struct tool_input *input, uint32_t jobs, uint64_t memory_bytes)
 {
     ttape_error err = {0};
-    int status = tool_input_open(input, path);
-    if (status != TOOL_OK)
-        return status;
     ttape_reader_options options = {
         .size = sizeof(options), .limits = {.memory_bytes = memory_bytes}, .jobs = jobs};
     if (ttape_reader_open(&input->reader, &input->source, &options, &err) != TTAPE_OK)
         return tool_fail_error(input->name, &err);
     return TOOL_OK;
+}
+
+int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs,
+                    uint64_t memory_bytes)
+{
+    int status = tool_input_open(input, path);
+    return status == TOOL_OK ? open_reader(input, jobs, memory_bytes) : status;
 }
 
 void tool_input_close(struct tool_input *input)
@@ -155,16 +162,31 @@ bool tool_input_go_on(const struct tool_input *input, const ttape_error *err, ui
     return true;
 }
 
+static int run(struct tool_input *input, int status,
+               int (*work)(void *context, const struct tool_input *input), void *context)
+{
+    if (status == TOOL_OK) {
+        status = work(context, input);
+        int end = tool_input_check_end(input);
+        status = status == TOOL_OK ? end : status;
+    }
+    tool_input_close(input);
+    return status;
+}
+
 int tool_input_run(const char *path, uint32_t jobs, uint64_t memory_bytes,
                    int (*work)(void *context, const struct tool_input *input), void *context)
 {
     struct tool_input input;
-    int status = tool_input_read(&input, path, jobs, memory_bytes);
-    if (status == TOOL_OK) {
-        status = work(context, &input);
-        int end = tool_input_check_end(&input);
-        status = status == TOOL_OK ? end : status;
-    }
-    tool_input_close(&input);
-    return status;
+    return run(&input, tool_input_read(&input, path, jobs, memory_bytes), work, context);
+}
+
+int tool_input_run_begun(const void *head, size_t head_bytes,
+                         int (*work)(void *context, const struct tool_input *input), void *context)
+{
+    struct tool_input input = {.fd = -1};
+    int status = spool(&input, head, head_bytes);
+    if (status == TOOL_OK)
+        status = open_reader(&input, 1, 0);
+    return run(&input, status, work, context);
 }

@@ -29,6 +29,10 @@ void tool_input_close(struct tool_input *input);
 int tool_input_run(const char *path, uint32_t jobs, uint64_t memory_bytes,
                    int (*work)(void *context, const struct tool_input *input), void *context);
 
+/* The same for standard input, of which the first bytes were read already. */
+int tool_input_run_begun(const void *head, size_t head_bytes,
+                         int (*work)(void *context, const struct tool_input *input), void *context);
+
 /* Warns when the file ends too early; returns TOOL_LOSS then, TOOL_OK otherwise. */
 int tool_input_check_end(const struct tool_input *input);
 

@@ -1,4 +1,5 @@
-/* Copying stored partitions from a reader into a writer: what cut and merge are made of. */
+/* Copying stored partitions from a reader into a writer: what cut and merge are made of, and
+ * convert where it brings a trace to another level. */
 #ifndef TRACETAPE_COPY_H
 #define TRACETAPE_COPY_H
 
@@ -32,8 +33,8 @@ TTAPE_API void ttape_copier_close(ttape_copier *copier);
 TTAPE_API ttape_status ttape_copier_partition(ttape_copier *copier, uint32_t partition,
                                               ttape_error *err);
 /* Re-encodes the events [from_number[s], to_number[s]) of every segment's stream s that lie in one
- * partition: for the partitions that a cut goes through. Arrays have the reader's stream_count
- * entries. */
+ * partition: for the partitions that a cut goes through, and at the writer's level for those that
+ * stay whole. Arrays have the reader's stream_count entries. */
 TTAPE_API ttape_status ttape_copier_part(ttape_copier *copier, uint32_t partition,
                                          const uint64_t *from_number, const uint64_t *to_number,
                                          ttape_error *err);
