@@ -297,7 +297,7 @@ def with_errors(most, seconds=None):
         fail_in_program(checks, runs, faults.Host(work, "p_calls.c", [3]),
                         {"openat": ("EMFILE", "EINTR"), **{name: ("EIO",) for name in reads}})
         runs.run(checks)
-        checks.that(sum(count > 0 for count in sealed) >= 3,
+        checks.that(any(count > 0 for count in sealed),
                     f"failures behind whole partitions: {sealed}")
         print(f"W2: whole partitions before the failure: {sorted(sealed)}")
     checks.verdict()
