@@ -4,6 +4,7 @@ hooks, alone and mixed with them; every register, flag and byte below the stack 
 whoever unwinds finds what it finds otherwise, at each instruction of a probe. Run as root and as an
 ordinary user."""
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -219,6 +220,25 @@ def check_debugger(run):
     frames = [line for line in done.out.decode().splitlines() if line.startswith("#")]
     found = [name for line in frames for name in ("tiny", "twice", "main") if f"{name} (" in line]
     run.checks.equal(found, ["tiny", "twice", "main"], f"what gdb says: {frames}")
+    check_debugger_in_stubs(run, program)
+
+
+def check_debugger_in_stubs(run, program):
+    """The same at each instruction from the hook's end on, through the stub, which has no name."""
+    script = run.work / "steps.gdb"
+    script.write_text("set breakpoint pending on\nset startup-with-shell off\n"
+                      "break ttp_probe_enter\nrun\ncontinue 3\nfinish\ndelete\nset $n = 0\n"
+                      "while $n < 40\nstepi\necho step\\n\ninfo symbol $pc\nbacktrace\n"
+                      "set $n = $n + 1\nend\nkill\n", encoding="ascii")
+    done = setting.tracetape("record", "-q", "-f", "-o", run.trace, "--patch",
+                             "^(main|chooses|twice|tiny)$", "--", "gdb", "-nx", "-batch", "-x",
+                             script, program,
+                             env=run.environment)
+    steps = done.out.decode().split("step\n")[1:]
+    stubs = [step for step in steps if "No symbol matches" in step]
+    wrong = [step for step in steps if not re.search(r"(?s) twice \(.* main \(", step)]
+    run.checks.equal((len(steps), wrong), (40, []), "gdb's frames at each instruction")
+    run.checks.that(len(stubs) > 4 and all(" tiny (" in step for step in stubs), f"stubs: {stubs}")
 
 
 def check_damage(run, program):

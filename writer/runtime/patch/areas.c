@@ -35,6 +35,7 @@ struct ttp_area *ttp_area_add(const struct ttp_area *area)
         put(&slots[i], area);
         if (i == slot_count)
             __atomic_store_n(&slot_count, i + 1, __ATOMIC_RELEASE);
+        ttp_debugger_add(i, area);
         return &slots[i].area;
     }
     return NULL;
@@ -43,7 +44,9 @@ struct ttp_area *ttp_area_add(const struct ttp_area *area)
 void ttp_area_drop(struct ttp_area *area)
 {
     const struct ttp_area none = {0};
-    put((struct slot *)((char *)area - offsetof(struct slot, area)), &none);
+    struct slot *slot = (struct slot *)((char *)area - offsetof(struct slot, area));
+    ttp_debugger_drop((uint32_t)(slot - slots));
+    put(slot, &none);
 }
 
 static bool holds(struct slot *slot, uintptr_t code)
@@ -127,6 +130,7 @@ uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes)
 bool ttp_area_seal(const struct ttp_area *area)
 {
     uintptr_t data = area->start - TTP_AREA_DATA;
+    ttp_debugger_prepare(area);
     return ttp_syscall(SYS_mprotect, (long)data, TTP_AREA_DATA, PROT_READ, 0, 0, 0) == 0 &&
            ttp_syscall(SYS_mprotect, (long)area->start, (long)(area->end - area->start),
                        PROT_READ | PROT_EXEC, 0, 0, 0) == 0;

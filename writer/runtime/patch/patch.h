@@ -14,14 +14,16 @@
 #include "writer/arena/plan.h"
 #include "writer/runtime/slow.h"
 
-#define TTP_STUB_BYTES   256u
-#define TTP_STUB_HEAD    16u
-#define TTP_AREA_DATA    4096u
-#define TTP_AREAS        1024u
-#define TTP_UNWIND_BYTES 128u
-#define TTP_FDE_BYTES    20u
-#define TTP_NUMBERS_PAGE 256u
-#define TTP_STUB_CODE    (TTP_STUB_BYTES - TTP_STUB_HEAD)
+#define TTP_STUB_BYTES        256u
+#define TTP_STUB_HEAD         16u
+#define TTP_AREA_DATA         4096u
+#define TTP_AREAS             1024u
+#define TTP_UNWIND_BYTES      128u
+#define TTP_UNWIND_HEAD_BYTES 20u
+#define TTP_DEBUGGER_BYTES    352u
+#define TTP_FDE_BYTES         20u
+#define TTP_NUMBERS_PAGE      256u
+#define TTP_STUB_CODE         (TTP_STUB_BYTES - TTP_STUB_HEAD)
 
 /* The first words are what unwinding reads: stubs are aligned to their size. */
 struct ttp_stub {
@@ -36,7 +38,8 @@ struct ttp_area_data {
     uint64_t pages[TTP_NUMBERS_PAGE];  /* by bits 8 to 15 of a number, where it is not known */
     uint8_t is_seen[TTP_CALL_NUMBERS]; /* by number: not 0: enter and exit are called */
     uint8_t none[TTP_NUMBERS_PAGE];
-    uint8_t unwind_head[20], unwind[TTP_UNWIND_BYTES];
+    uint8_t debugger[TTP_DEBUGGER_BYTES] __attribute__((aligned(8)));
+    uint8_t unwind_head[TTP_UNWIND_HEAD_BYTES], unwind[TTP_UNWIND_BYTES];
 };
 
 struct ttp_area {
@@ -190,6 +193,11 @@ static inline bool ttp_patches_modules(void)
     return ttp_arena.head.patch_choice != 0 &&
            (ttp_arena.head.patch_flags & TTP_PATCH_MODULES) != 0;
 }
+
+/* debugger.c: what debuggers know of an area, by its number: written before it is sealed. */
+void ttp_debugger_prepare(const struct ttp_area *area);
+void ttp_debugger_add(uint32_t number, const struct ttp_area *area);
+void ttp_debugger_drop(uint32_t number);
 
 /* areas.c */
 const struct ttp_area *ttp_area_of(uintptr_t code); /* that has this stub, or NULL */

@@ -40,7 +40,8 @@ struct ttp_probe_data {
     uint64_t bias;
     const struct ttp_values_head *values; /* NULL: none */
     uint8_t lower[TTP_PROBE_DISTANCE], added[TTP_PROBE_DISTANCE];
-    uint8_t unwind_head[20], unwind[TTP_UNWIND_BYTES];
+    uint8_t debugger[TTP_DEBUGGER_BYTES] __attribute__((aligned(8)));
+    uint8_t unwind_head[TTP_UNWIND_HEAD_BYTES], unwind[TTP_UNWIND_BYTES];
 };
 
 /* What there is to know of one probe. */
