@@ -12,6 +12,7 @@ from pathlib import Path
 
 import measure
 import recordings
+import sections_blocks
 import sections_context
 import sections_export
 import sections_file
@@ -44,6 +45,7 @@ SECTIONS = {  # name: generator of rows
     "export": sections_export.chrome,
     "record": sections_record.record,
     "hook": sections_hook.hook,
+    "blocks": sections_blocks.blocks,
     "context": sections_context.context,
     "syscalls": sections_syscalls.syscalls,
     "patch": sections_patch.patch,

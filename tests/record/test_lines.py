@@ -79,6 +79,8 @@ def check_questions(checks, trace, third, walks):
         checks.that({call["id"] for call in answer["calls"]} <= set(walks), f"{more}: {answer}")
     edges = ask(trace, "--function", "^recurse", "--edges")["edges"]
     checks.that(sum(edge["times"] for edge in edges) > 30, "edges")
+    done = setting.tracetape("lines", trace, "--line", f"p_lines.cc:{number}", "--lcov")
+    checks.equal((done.status, done.out), (2, b""), "calls of a line, for lcov")
     done = setting.tracetape("lines", trace, "--line", "p_lines.cc:1")
     checks.equal(done.status, 4, "a line without code")
     checks.that(b"no block of 'p_lines.cc:1' ran" in done.err, done.err)
@@ -97,6 +99,24 @@ def check_missing(checks, work, trace):
     states = {line["state"] for line in lines_of(answer, "p_lines.cc").values()}
     checks.equal(answer["complete"], False, "a part: complete")
     checks.that("unseen" in states and "never" not in states, f"a part: {states}")
+
+
+def check_example(checks, work):
+    """The program of examples/: which way the call with the mistake went, and no other one."""
+    source, trace = setting.SOURCE / "examples" / "whichway" / "whichway.c", work / "way.ttape"
+    build("gcc", [source], work / "whichway", [*FLAGS, "-fsanitize-coverage=trace-pc"])
+    done = setting.tracetape("record", "-q", "-f", "-o", trace, "--", work / "whichway")
+    checks.equal(done.out, (source.parent / "expected.txt").read_bytes(), "example: output")
+    found = json.loads(setting.tracetape("slow", "--first", "--json", trace, "discount").out)
+    calls = sorted(found["calls"], key=lambda call: call["event"])
+    text = source.read_text("utf-8").splitlines()
+    mistake = next(n for n, line in enumerate(text, 1) if "the mistake" in line)
+    never = next(n for n, line in enumerate(text, 1) if "/* never */" in line)
+    states = [lines_of(ask(trace, "--frame", call["id"]), source.name)[mistake]["state"]
+              for call in calls]
+    checks.equal(states, ["elsewhere", "ran", "elsewhere"], "example: the mistake")
+    every = lines_of(ask(trace), source.name)
+    checks.equal((every[mistake]["times"], every[never]["state"]), (1, "never"), "example: all")
 
 
 def from_gcov(work, sources):
@@ -156,6 +176,7 @@ def main():
             if compiler == "g++":
                 check_questions(checks, trace, third, walks)
                 check_missing(checks, work, trace)
+        check_example(checks, work)
         check_gcov(checks, work)
     checks.verdict()
 

@@ -294,11 +294,11 @@ int tool_lines_open_code(struct tool_lines *view)
     bool has_blocks = false, is_any = false;
     view->places = tool_allocate((size_t)view->info.site_count + 1, sizeof *view->places);
     for (uint32_t i = 0; i < view->info.site_count; i++) {
-        view->places[i] = (struct tool_lines_place){TOOL_LINES_NONE, TOOL_LINES_NONE};
+        view->places[i] = (struct tool_lines_place){TOOL_LINES_NONE, TOOL_LINES_NONE, false};
         if (ttape_reader_get_site(view->reader, i, &site) != TTAPE_OK ||
             site.kind != TTAPE_SITE_BLOCK)
             continue;
-        has_blocks = true;
+        has_blocks = view->places[i].is_block = true;
         if (site.module != TTAPE_NONE && module_of(view, site.module) == NULL)
             is_any = add_module(view, site.module) || is_any;
     }

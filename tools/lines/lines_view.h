@@ -60,6 +60,7 @@ struct tool_lines_module {
 struct tool_lines_place {
     uint32_t function; /* in the view's; TOOL_LINES_NONE */
     uint32_t block;    /* of a block site; TOOL_LINES_NONE */
+    bool is_block;     /* it is one */
 };
 
 /* How often one site followed another. */

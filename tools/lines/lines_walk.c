@@ -224,10 +224,9 @@ static void take_calls(struct walk *w, const ttape_call_step *step)
 
 static void take(struct walk *w, const ttape_call_step *step)
 {
-    ttape_site site;
     if (step->kind == TTAPE_STEP_EVENT && step->event->kind == TTAPE_EVENT_LEAF) {
-        if (ttape_reader_get_site(w->view->reader, step->event->site, &site) == TTAPE_OK &&
-            site.kind == TTAPE_SITE_BLOCK)
+        uint32_t site = step->event->site;
+        if (site < w->view->info.site_count && w->view->places[site].is_block)
             take_block(w, step);
         return;
     }

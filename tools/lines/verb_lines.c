@@ -195,6 +195,8 @@ int tool_verb_lines(int argc, char **argv)
         status = tool_usage("lines", "--with is a second call beside --frame");
     else if (options.call.given && options.function.text != NULL)
         status = tool_usage("lines", "--frame and --function go one at a time");
+    else if (options.wanted.file != NULL && options.lcov)
+        status = tool_usage("lines", "--line lists calls, which --lcov cannot say: use --json");
     else if (options.json && options.lcov)
         status = tool_usage("lines", "--json and --lcov go one at a time");
     else {

@@ -80,6 +80,35 @@ static void meets(int n)
     }
 }
 
+static void joins(int *one, int two)
+{
+    if (two == 0)                            //= 6
+        return;                              //= 1
+    else if (*one == 0)                      //= 5
+        *one = two;                          //= 5
+    else {
+        while (*one < two)                   //= !
+            ++*one;                          //= !
+        sink = sink + *one;                  //= !
+    }
+}
+
+static int returns(int n, int kind)
+{
+    switch (kind) {                          //= 6
+    case 1: {
+        int more = n + 1;                    //= 6
+        if (more != 7) {                     //= 6
+            sink = more;                     //= 6
+            return 1;                        //= 6
+        }
+        else return 0;                       //= !
+    }
+    default:
+        return 2;                            //= !
+    }
+}
+
 static const char *breaks(int kind, int n)
 {
     const char *name = nullptr;              //= 6
@@ -122,6 +151,9 @@ int main()
         if (setjmp(back) == 0)
             indirect(jump, i);               //= 6
         meets(i);                            //= 6
+        int first = 0;                       //= 6
+        joins(&first, i);                    //= 6
+        total = total + returns(i, 1);       //= 6
         total = total + (breaks(i < 4, i) != nullptr); //= 6
     }
     std::raise(SIGUSR1);                     //= 1
