@@ -508,7 +508,7 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     if (!options->no_patch && !options->calls.given && !tool_record_patch_is_given(&options->patch))
         tool_record_patch_by_itself(&options->patch, command_name);
     if (options->patch.values.given && !options->calls.given &&
-        !tool_record_patch_is_given(&options->patch))
+        !tool_record_patch_is_given(&options->patch) && tool_record_has_hooks(command_name))
         tool_message("hooks do not tell what functions are given: --args and --retval are of those "
                      "that are patched, of --libcalls and --syscalls");
     if (!tool_record_patch_open(&options->patch, o))

@@ -59,6 +59,14 @@ void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *co
     patch->library_calls = true;
 }
 
+bool tool_record_has_hooks(const char *command)
+{
+    char *image = tool_record_image(command);
+    bool has_hooks = image != NULL && tool_elf_has_hooks(image);
+    free(image);
+    return has_hooks;
+}
+
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path)
 {
     if (patch->rules.function.count == 0 ||

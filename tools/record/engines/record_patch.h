@@ -46,6 +46,8 @@ bool tool_record_patch_is_given(const struct tool_record_patch *patch);
 /* Where a command has no hooks, and nothing else was asked for than what it calls: all functions of
  * its own image. */
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command);
+/* Whether a command records itself, as its compiler or who wrote it has put hooks in. */
+bool tool_record_has_hooks(const char *command);
 /* Whether functions of a module are patched; of one that is not the executable, where patterns of
  * modules are given only. */
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path);

@@ -107,32 +107,35 @@ static const struct ttp_values_row *row_of(uintptr_t function, uintptr_t sp,
     return row;
 }
 
-void ttp_probe_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+static void gather(struct ttp_call_values *values, uintptr_t function, uintptr_t sp, bool is_exit)
 {
     const struct ttp_value_place *places = NULL;
-    struct ttp_call_values values = {.has_types = true};
     struct ttp_call_wish wish = {0};
+    const struct ttp_values_row *row = row_of(function, sp, &places);
+    uint32_t first = row != NULL && is_exit ? row->given : 0;
+    uint32_t count = row == NULL ? 0 : is_exit ? row->returned : row->given;
+    values->has_types = true;
+    for (uint32_t i = 0; i < count; i++)
+        take(values, &places[first + i], sp, &wish);
+    ttp_call_texts_wished(values, &wish, sp);
+}
+
+void ttp_probe_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    struct ttp_call_values values = {.count = 0};
     if (ttp_arena.head.mode != TTP_MODE_ON)
         return;
-    const struct ttp_values_row *row = row_of(function, sp, &places);
-    for (uint32_t i = 0; row != NULL && i < row->given; i++)
-        take(&values, &places[i], sp, &wish);
-    ttp_call_texts_wished(&values, &wish, sp);
+    gather(&values, function, sp, false);
     ttp_probe_enter_with(function, call_site, sp, &values);
     ttp_call_texts_done(&values);
 }
 
 void ttp_probe_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    const struct ttp_value_place *places = NULL;
-    struct ttp_call_values values = {.has_types = true};
-    struct ttp_call_wish wish = {0};
+    struct ttp_call_values values = {.count = 0};
     if (ttp_arena.head.mode != TTP_MODE_ON)
         return;
-    const struct ttp_values_row *row = row_of(function, sp, &places);
-    for (uint32_t i = 0; row != NULL && i < row->returned; i++)
-        take(&values, &places[row->given + i], sp, &wish);
-    ttp_call_texts_wished(&values, &wish, sp);
+    gather(&values, function, sp, true);
     ttp_probe_exit_with(function, call_site, sp, &values);
     ttp_call_texts_done(&values);
 }
