@@ -6,10 +6,15 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import time
+from pathlib import Path
 
 import sweep
 from sweep import Case
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "runtime"))
+import contexts
 
 
 def calls(count):
@@ -45,6 +50,26 @@ def uftrace(folder):
         (folder / name).write_bytes(data)
 
 
+def dictionary(work):
+    """Of context values: a context of one function, in a module that is nowhere."""
+    offset, operation = 0x1000, contexts.AFFINE
+    seed = contexts.seed(b"file:gone")
+    value = contexts.value_of(operation, [contexts.identity(seed, offset)])
+    place = 1 << 48 | offset
+    data = bytearray(contexts.HEAD + contexts.MODULES * contexts.MODULE + 1024 * contexts.ENTRY)
+    magic = int.from_bytes(b"ttcontx\n", "little")
+    struct.pack_into("<QIIIIQ", data, 0, magic, 1, operation, contexts.STABLE, 1024,
+                     contexts.check(magic ^ 1, 0, 1024))
+    path = b"/nowhere/gone"
+    struct.pack_into("<QQQII", data, contexts.HEAD, contexts.check(seed, len(path), 0), seed, 0, 0,
+                     len(path))
+    data[contexts.HEAD + 96:contexts.HEAD + 96 + len(path)] = path
+    struct.pack_into("<4Q", data, contexts.HEAD + contexts.MODULES * contexts.MODULE, value,
+                     1 << 32, place, contexts.check(value, 1 << 32, place))
+    (work / "words.ctx").write_bytes(data)
+    (work / "words.log").write_text(f"[{value:016x}/1] here\n", encoding="ascii")
+
+
 def prepare(run):
     """Inputs of the cases."""
     work = run.work
@@ -57,6 +82,7 @@ def prepare(run):
     bytes_ = bytearray((work / "a.ttape").read_bytes())
     bytes_[len(bytes_) // 2] ^= 1
     (work / "damaged.ttape").write_bytes(bytes_)
+    dictionary(work)
     (work / "short.ttape").write_bytes(bytes(bytes_[:len(bytes_) * 2 // 3]))
 
 
@@ -79,6 +105,9 @@ def events():
 def answers():
     """Verbs that answer questions."""
     return [
+        Case("context --dictionary", ["context", "--dictionary", "words.ctx", "--annotate",
+                                      "words.log"]),
+        Case("context", ["context", "--recording", "a.ttape", "1234/2"]),
         Case("report", ["report", "--jobs", "2", "a.ttape"]),
         Case("report --exact", ["report", "--exact", "--json", "--jobs", "1", "a.ttape"]),
         Case("slow", ["slow", "--jobs", "2", "a.ttape"]),

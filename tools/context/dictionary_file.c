@@ -35,7 +35,7 @@ union module_place {
 
 struct dictionary {
     const char *path;
-    int fd;
+    int fd, failed_errno;
     struct ttp_context_head head;
     union module_place *read; /* as they are in the file */
     struct module modules[TTP_CONTEXT_MODULES + 1];
@@ -46,13 +46,16 @@ struct dictionary {
     struct tool_symbols *symbols;
 };
 
-static size_t read_at(int fd, void *buffer, size_t size_bytes, uint64_t offset)
+static size_t read_at(struct dictionary *words, void *buffer, size_t size_bytes, uint64_t offset)
 {
     size_t done = 0;
     while (done < size_bytes) {
-        ssize_t got = pread(fd, (char *)buffer + done, size_bytes - done, (off_t)(offset + done));
+        ssize_t got =
+            pread(words->fd, (char *)buffer + done, size_bytes - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0)
+            words->failed_errno = errno;
         if (got <= 0)
             break;
         done += (size_t)got;
@@ -91,7 +94,7 @@ static uint64_t seed_of(const struct ttp_context_module *module)
 static void read_modules(struct dictionary *words)
 {
     words->read = tool_allocate(TTP_CONTEXT_MODULES, sizeof *words->read);
-    (void)read_at(words->fd, words->read, TTP_CONTEXT_MODULES * sizeof *words->read,
+    (void)read_at(words, words->read, TTP_CONTEXT_MODULES * sizeof *words->read,
                   TTP_CONTEXT_HEAD_BYTES);
     for (uint32_t i = 0; i < TTP_CONTEXT_MODULES; i++) {
         const struct ttp_context_module *from = &words->read[i].module;
@@ -136,8 +139,8 @@ static void read_entries(struct dictionary *words)
     for (uint32_t first = 0; first < words->head.entry_count; first += READ_ENTRIES) {
         uint32_t left = words->head.entry_count - first;
         size_t wanted = (left < READ_ENTRIES ? left : READ_ENTRIES) * sizeof *some;
-        size_t got = read_at(words->fd, some, wanted,
-                             TTP_CONTEXT_ENTRIES_AT + (uint64_t)first * sizeof *some);
+        size_t got =
+            read_at(words, some, wanted, TTP_CONTEXT_ENTRIES_AT + (uint64_t)first * sizeof *some);
         for (uint32_t i = 0; i < got / sizeof *some; i++)
             take_entry(words, &some[i], first + i + 1);
         words->is_cut |= got < wanted;
@@ -282,10 +285,11 @@ int tool_context_read_dictionary(struct tool_contexts *contexts, const char *pat
     struct dictionary words = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
     if (words.fd < 0)
         return tool_fail("cannot open '%s': %s", path, strerror(errno));
-    const char *why = check_head(&words, read_at(words.fd, &words.head, sizeof words.head, 0));
+    const char *why = check_head(&words, read_at(&words, &words.head, sizeof words.head, 0));
     if (why != NULL) {
         close(words.fd);
-        return tool_fail("cannot use '%s': %s", path, why);
+        return tool_fail("cannot use '%s': %s", path,
+                         words.failed_errno != 0 ? strerror(words.failed_errno) : why);
     }
     struct tool_symbols_options options = {0};
     read_modules(&words);
@@ -297,5 +301,7 @@ int tool_context_read_dictionary(struct tool_contexts *contexts, const char *pat
     close(words.fd);
     free(words.entries);
     free(words.read);
+    if (words.failed_errno != 0)
+        return tool_fail("cannot read '%s': %s", path, strerror(words.failed_errno));
     return say_loss(&words);
 }
