@@ -212,6 +212,8 @@ static void seed_parts(const struct fuzz_bytes *trace)
         } else if (kind == TTP_CHUNK_INDEX && chunk->content.size > 1) {
             struct fuzz_bytes entries = {chunk->content.data + 1, chunk->content.size - 1, 0};
             fuzz_seed("index", NULL, &entries);
+        } else if (kind == TTP_CHUNK_OVERVIEW) {
+            fuzz_seed("overview", NULL, &chunk->content);
         } else if (chunk->partition != NULL && fuzz_view_open(chunk->partition, &view)) {
             seed_light(chunk->partition, &view);
             seed_values(chunk->partition, &view);

@@ -65,7 +65,7 @@ static ttape_status truncated(ttape_forward *f)
     return TTAPE_END;
 }
 
-/* Unknown and index chunks are not kept. */
+/* Unknown, index and overview chunks are not kept. */
 static ttape_status skip_payload(ttape_forward *f, uint64_t size_bytes, ttape_error *err)
 {
     uint8_t block[SKIP_BLOCK_BYTES];
@@ -94,7 +94,10 @@ static ttape_status keep_payload(ttape_forward *f, const uint8_t *header,
     return got < chunk->stored_bytes ? truncated(f) : TTAPE_OK;
 }
 
-static bool wanted(uint16_t kind) { return ttp_chunk_kind_known(kind) && kind != TTP_CHUNK_INDEX; }
+static bool wanted(uint16_t kind)
+{
+    return ttp_chunk_kind_known(kind) && kind != TTP_CHUNK_INDEX && kind != TTP_CHUNK_OVERVIEW;
+}
 
 /* Reads the next chunk and takes it in. TTAPE_END behind the last. */
 static ttape_status next_chunk(ttape_forward *f, struct ttp_chunk *chunk, ttape_error *err)
@@ -129,7 +132,7 @@ static void retire(ttape_forward *f)
         ttp_reader_retire_partitions(r);
     ttp_cache_clear(r);
     drop_chunk(f);
-    r->partition_count = r->segment_count = r->damaged_count = 0;
+    r->partition_count = r->segment_count = r->damaged_count = r->overview_count = 0;
 }
 
 ttape_status ttape_forward_open(ttape_forward **out, const ttape_input *input,

@@ -80,6 +80,7 @@ void ttp_reader_forget(ttape_reader *r)
     r->stream_first = r->stream_segments = NULL;
     r->indexed_streams = r->indexed_segments = 0;
     r->partition_count = r->segment_count = r->model_count = r->damaged_count = 0;
+    r->overview_count = 0;
     r->chunk_count = r->unknown_chunk_count = r->sites_bytes = r->models_bytes = 0;
     r->truncated_at = 0;
     r->by_index = r->complete = r->truncated = false;
@@ -95,6 +96,7 @@ void ttape_reader_close(ttape_reader *r)
     ttp_memory_give(&m, r->partitions, r->partition_capacity, sizeof *r->partitions);
     ttp_memory_give(&m, r->segments, r->segment_capacity, sizeof *r->segments);
     ttp_memory_give(&m, r->models, r->model_capacity, sizeof *r->models);
+    ttp_memory_give(&m, r->overviews, r->overview_capacity, sizeof *r->overviews);
     ttp_memory_give(&m, r->frames.items, r->frames.capacity, sizeof *r->frames.items);
     ttp_memory_give(&m, r->rows, r->row_capacity, sizeof *r->rows);
     ttp_zstd_reset(&r->zstd, &m);

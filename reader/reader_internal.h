@@ -51,6 +51,13 @@ struct ttp_model_chunk {
     bool number_known;
 };
 
+/* An overview covers partitions of its scope that stand before it, the last ones. */
+struct ttp_overview_chunk {
+    uint64_t offset;
+    uint32_t scope;
+    uint32_t end; /* partitions of the file before it */
+};
+
 #define TTP_KEPT_MODELS 16u
 
 /* Room for the open frames of an edge, of the reader's memory. */
@@ -84,8 +91,9 @@ struct ttape_reader {
     struct ttp_partition_entry *partitions;
     struct ttp_segment_entry *segments;
     struct ttp_model_chunk *models;
+    struct ttp_overview_chunk *overviews;
     uint32_t partition_count, partition_capacity, segment_count, segment_capacity;
-    uint32_t model_count, model_capacity;
+    uint32_t model_count, model_capacity, overview_count, overview_capacity;
     uint32_t damaged_count;
     uint32_t *stream_first;    /* stream_count + 1 indexes of stream_segments */
     uint32_t *stream_segments; /* segments, stream by stream, by first event */
@@ -140,6 +148,8 @@ ttape_status ttp_reader_add_definitions(ttape_reader *r, uint64_t offset,
                                         const struct ttp_chunk *chunk, ttape_error *err);
 ttape_status ttp_reader_add_model(ttape_reader *r, uint64_t offset, uint64_t sequence,
                                   uint32_t stored_bytes, uint32_t scope, ttape_error *err);
+ttape_status ttp_reader_add_overview(ttape_reader *r, uint64_t offset,
+                                     const struct ttp_chunk *chunk, ttape_error *err);
 /* Appends a partition without segments, then each of its segments; `stream` is the scope's id. */
 ttape_status ttp_reader_add_partition(ttape_reader *r, const struct ttp_partition_entry *entry,
                                       ttape_error *err);

@@ -5,6 +5,7 @@
 #include "format/base/limits.h"
 #include "format/base/sized.h"
 #include "writer/encode/cbor_encoder.h"
+#include "writer/encode/overview_writer.h"
 #include "writer/events/metadata_pairs.h"
 #include "writer/secret.h"
 #include "writer/writer_internal.h"
@@ -14,6 +15,7 @@
 #define DEFAULT_CHAIN_THRESHOLD  2u
 #define DEFAULT_INDEX_PERIOD     64u
 #define DEFAULT_MODEL_PERIOD     16u
+#define DEFAULT_OVERVIEW_PERIOD  TTP_OVERVIEW_PARTITIONS
 #define MODEL_PARTITION_EVENTS                                                                     \
     65536u /* larger partitions learn enough by themselves: decision 0004 */
 #define MAX_JOBS     64u
@@ -51,13 +53,15 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
             return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                             "options without a size");
         TTP_TRY(ttp_take_sized(o, sizeof *o, options, "writer", err));
-        TTP_TRY(ttp_check_reserved(o->reserved, 4, "writer's option", err));
+        TTP_TRY(ttp_check_reserved(o->reserved, 3, "writer's option", err));
     }
     o->allocator = NULL;
     o->partition_events = o->partition_events == 0 ? DEFAULT_PARTITION_EVENTS : o->partition_events;
     o->partition_bytes = o->partition_bytes == 0 ? DEFAULT_PARTITION_BYTES : o->partition_bytes;
     o->chain_threshold = o->chain_threshold == 0 ? DEFAULT_CHAIN_THRESHOLD : o->chain_threshold;
     o->index_period = o->index_period == 0 ? DEFAULT_INDEX_PERIOD : o->index_period;
+    w->overview_share = o->overview_period == 0 ? TTP_OVERVIEW_SHARE : 0;
+    o->overview_period = o->overview_period == 0 ? DEFAULT_OVERVIEW_PERIOD : o->overview_period;
     if (o->model_period == 0)
         o->model_period =
             o->partition_events <= MODEL_PARTITION_EVENTS ? DEFAULT_MODEL_PERIOD : UINT32_MAX;
@@ -65,6 +69,7 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
     o->jobs = o->jobs > MAX_JOBS ? MAX_JOBS : o->jobs;
     if (o->partition_events > TTP_MAX_PARTITION_EVENTS || o->level < 1 ||
         o->level > TTAPE_LEVEL_MAX ||
+        (o->overview_period > TTP_OVERVIEW_PARTITIONS && o->overview_period != UINT64_MAX) ||
         (o->resolution_ns > INT64_MAX && o->resolution_ns != TTAPE_TIME_NONE))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "an option is out of range");
@@ -329,6 +334,8 @@ ttape_status ttape_writer_flush(ttape_writer *w, bool sync, ttape_error *err)
 static ttape_status finish(ttape_writer *w, ttape_error *err)
 {
     TTP_TRY(flush(w, false, err));
+    for (size_t i = 0; i < w->scopes.count; i++)
+        TTP_TRY(ttp_group_end(w, ((struct ttp_scope **)w->scopes.data)[i], err));
     TTP_TRY(ttp_emit_end(w, err));
     if (w->file != NULL)
         TTP_TRY(ttape_file_sink_commit(w->file, err));

@@ -15,6 +15,7 @@
 #include "format/container/index.h"
 #include "format/container/layout.h"
 #include "format/container/measures/cpu_times.h"
+#include "format/container/measures/overview.h"
 #include "format/container/measures/own_times.h"
 #include "format/container/measures/summary.h"
 #include "format/container/partition.h"
@@ -30,6 +31,7 @@
 #define TTP_MAX_STRETCHES   131072u  /* of one stream's events, in a pending partition */
 #define TTP_MAX_EDGE_FRAMES 1048576u /* open frames at start edges: see pending_full() */
 #define TTP_OWN_TIMES_SHARE 350u     /* 0.3 % */
+#define TTP_OVERVIEW_SHARE  400u     /* 0.25 % */
 #define TTP_ACROSS_MAX      1024u    /* how far up an exit looks for its frame */
 
 /* What the writer keeps of a site while it is open: at most 256 bytes, names are not kept once they
@@ -42,6 +44,10 @@ struct ttp_site_state {
     uint64_t call_count, exit_count;
     int64_t self_ticks, total_ticks, min_ticks, max_ticks, max_self_ticks;
     ttape_wide squares;
+    /* over the partitions of the scope's group: */
+    uint32_t *counts; /* of durations, by bucket; NULL: no frame yet */
+    uint32_t counts_bytes;
+    uint32_t group_row, leaf_row; /* + 1, 0: none yet */
 };
 
 /* An open frame of a stream. */
@@ -144,6 +150,29 @@ struct ttp_file_slot {
     uint32_t id_plus_one;
 };
 
+/* Partitions of one scope of a reader that stand at the end of a copied one, as they were. */
+struct ttp_copied_series {
+    uint32_t copier, last, count; /* last: the reader's number of the last one */
+};
+
+/* A function's row of an overview. */
+struct ttp_group_row {
+    struct ttp_measure measure;
+    struct ttp_cpu_measure cpu;
+    uint64_t mask;
+};
+
+/* Partitions that the next overview covers: encode/overview_writer.c. */
+struct ttp_group {
+    struct ttp_growing rows;   /* struct ttp_group_row */
+    struct ttp_growing leaves; /* struct ttp_overview_leaf */
+    struct ttp_overview_fact facts[TTP_OVERVIEW_PARTITIONS];
+    uint64_t all_ns[TTP_OFF_KINDS];
+    uint64_t written_bytes; /* of the partitions of the group whose chunks are out */
+    int64_t span_ticks;
+    uint32_t partition_count, cpu_count, switch_count;
+};
+
 struct ttp_scope {
     uint32_t number; /* in the file, TTAPE_NONE until it is introduced */
     uint8_t trace_id[TTP_TRACE_ID_BYTES];
@@ -165,13 +194,15 @@ struct ttp_scope {
     struct ttp_symbol *symbols[TTP_SYMBOL_BLOCKS];
     uint32_t symbol_count;
     uint32_t site_count, stream_count, process_count, module_count, file_count;
+    struct ttp_group group;
     /* copied scopes only (models apart), see libtrace/copy/copy.c: */
     struct ttp_growing
         definition_hashes[5]; /* uint64_t each: modules, processes, streams, sites, paths */
     struct ttp_growing metadata_hashes; /* struct ttp_pair_hash */
     struct ttp_growing claimed;         /* struct ttp_claim: events that came from files */
     uint32_t copier;                    /* number of the last that copies into it */
-    struct ttp_growing models;          /* struct ttp_scope_model */
+    struct ttp_copied_series series;
+    struct ttp_growing models; /* struct ttp_scope_model */
 };
 
 /* A model that a scope has: copied ones by their payload, whatever its number is, so that pieces of
@@ -227,7 +258,8 @@ struct ttp_pending {
     int64_t first_tick, last_tick; /* least and greatest of the partition's events */
     uint32_t symbol_total;         /* scope-wide symbols at the seal */
     struct ttp_growing sites_chunk, paths_chunk, value_names_chunk, streams_chunk,
-        metadata_chunk; /* definitions to write before it */
+        metadata_chunk;                /* definitions to write before it */
+    struct ttp_growing overview_chunk; /* to write behind it */
     uint32_t metadata_pairs;
 };
 
@@ -277,6 +309,7 @@ struct ttape_writer {
     bool timed;
     uint64_t resolution;      /* 1 or more; meaningless when not timed */
     uint32_t own_times_share; /* of a partition's bytes they are at most one in so many; 0: any */
+    uint32_t overview_share;  /* the same of overviews, of their partitions' bytes */
     /* What partitions say. Where ticks are copied, they are appended as times: resolution and
      * options.origin_ns are 1 and 0 then. */
     uint64_t head_resolution_ns, head_origin_ns;

@@ -178,6 +178,7 @@ static const char *const kind_names[] = {
     [TTP_CHUNK_INDEX] = "index",
     [TTP_CHUNK_PATHS] = "path table",
     [TTP_CHUNK_VALUE_NAMES] = "value names",
+    [TTP_CHUNK_OVERVIEW] = "overview",
 };
 
 bool ttp_chunk_kind_known(uint16_t kind)

@@ -64,6 +64,7 @@ enum ttp_chunk_kind {
     TTP_CHUNK_INDEX = 6,
     TTP_CHUNK_PATHS = 7,
     TTP_CHUNK_VALUE_NAMES = 8,
+    TTP_CHUNK_OVERVIEW = 9,
     TTP_CHUNK_PRIVATE = 0x8000 /* and above: never given a meaning here */
 };
 

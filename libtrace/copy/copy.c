@@ -13,6 +13,7 @@
 #include "format/base/fail.h"
 #include "libtrace/copy/copy_definitions.h"
 #include "libtrace/copy/copy_models.h"
+#include "libtrace/copy/copy_overviews.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 #include "writer/events/copy_writer.h"
@@ -30,6 +31,7 @@ struct ttape_copier {
     struct ttp_growing spans;    /* ttape_off_span */
     struct ttp_growing models;   /* struct ttp_copied_model */
     struct ttp_edge_frames frames;
+    uint32_t number; /* among the writer's */
     ttape_event events[BATCH_EVENTS];
 };
 
@@ -227,7 +229,7 @@ ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
     c->reader = reader;
     c->rename = rename;
     c->rename_context = context;
-    writer->copier_count++;
+    c->number = ++writer->copier_count;
     uint32_t count = ttp_scope_count(reader);
     ttape_status status = TTAPE_OK;
     for (uint32_t scope = 0; scope < count && status == TTAPE_OK; scope++)
@@ -335,6 +337,8 @@ ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_e
     struct ttp_index_entry entry = describe(&head, &info, chunk.stored_bytes);
     ttape_status status =
         ttp_writer_stored_partition(c->writer, to, &chunk, payload, &entry, c->segments.data, err);
+    if (status == TTAPE_OK)
+        status = ttp_copied_overview(c->writer, c->reader, to, c->number, partition, err);
     ttp_payload_free(c->reader, payload, &chunk);
     return status;
 }

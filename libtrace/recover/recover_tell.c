@@ -56,6 +56,8 @@ static ttape_recover_kind kind_of(const struct ttp_salvage_piece *piece)
         return TTAPE_RECOVER_BYTES;
     if (piece->head.kind == TTP_CHUNK_PATHS || piece->head.kind == TTP_CHUNK_VALUE_NAMES)
         return TTAPE_RECOVER_SITES;
+    if (piece->head.kind == TTP_CHUNK_OVERVIEW)
+        return TTAPE_RECOVER_INDEX;
     return ttp_chunk_kind_known(piece->head.kind) ? piece->head.kind : TTAPE_RECOVER_OTHER;
 }
 

@@ -81,6 +81,15 @@ static void fail_all(struct crew *c, uint32_t number, ttape_status status, const
 }
 
 /* *unread: it failed for the partition, not for the work. */
+static ttape_status do_edges(const struct ttp_partition_work *work, uint32_t worker,
+                             ttape_reader *r, const struct ttp_loaded *p, bool *unread,
+                             ttape_error *err)
+{
+    const struct ttp_cpu_times cpu = {0};
+    *unread = false;
+    return work->summary(work->context, worker, r, p, NULL, 0, &cpu, err);
+}
+
 static ttape_status do_summary(const struct ttp_partition_work *work, uint32_t worker,
                                ttape_reader *r, const struct ttp_loaded *p, bool *unread,
                                ttape_error *err)
@@ -122,6 +131,8 @@ static ttape_status do_apart(struct crew *c, ttape_reader *r, uint32_t worker, s
     ttape_status status = TTAPE_OK;
     if (wish == TTP_WISH_SUMMARY)
         status = do_summary(work, worker, r, p, &unread, err);
+    else if (wish == TTP_WISH_EDGES)
+        status = do_edges(work, worker, r, p, &unread, err);
     else if (wish == TTP_WISH_EVENTS)
         status = work->events(work->context, worker, r, p, err);
     if (wish != TTP_WISH_SUMMARY || !unread)
@@ -218,6 +229,8 @@ static ttape_status do_again(ttape_reader *r, const struct ttp_partition_work *w
     enum ttp_partition_wish wish = work->wish(work->context, 0, r, p);
     if (wish == TTP_WISH_SUMMARY)
         return do_summary(work, 0, r, p, unread, err);
+    if (wish == TTP_WISH_EDGES)
+        return do_edges(work, 0, r, p, unread, err);
     if (wish == TTP_WISH_NOTHING)
         return TTAPE_OK;
     TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_EVENTS, &p, err));

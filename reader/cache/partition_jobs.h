@@ -12,7 +12,12 @@
 #define TTP_PARTITION_WORKERS_MOST 64u
 
 /* What is wanted of a partition whose light sections were read. */
-enum ttp_partition_wish { TTP_WISH_NOTHING, TTP_WISH_SUMMARY, TTP_WISH_EVENTS };
+enum ttp_partition_wish {
+    TTP_WISH_NOTHING,
+    TTP_WISH_EDGES, /* as SUMMARY, without rows */
+    TTP_WISH_SUMMARY,
+    TTP_WISH_EVENTS
+};
 
 /* Calls come from the thread of worker `worker` (0 ..); `r` is the worker's reader: good for its
  * memory and definitions. A failure of `summary` or `events` fails all. */

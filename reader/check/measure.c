@@ -72,9 +72,19 @@ void ttp_measuring_close(struct ttp_measuring *m)
     struct ttp_memory *memory = &m->reader->memory;
     ttp_memory_give(memory, m->rows, m->row_capacity, sizeof *m->rows);
     ttp_memory_give(memory, m->row_of, m->p->symbol_count, sizeof *m->row_of);
+    ttp_memory_give(memory, m->counts, (uint64_t)m->row_count * TTP_OVERVIEW_BUCKETS,
+                    sizeof *m->counts);
     ttp_measuring_cpu_close(&m->cpu);
     ttp_active_close(&m->active);
     ttp_stacks_close(&m->stacks);
+}
+
+void ttp_measuring_count(struct ttp_measuring *m)
+{
+    size_t count = (size_t)m->row_count * TTP_OVERVIEW_BUCKETS;
+    m->counts = ttp_memory_take(&m->reader->memory, count, sizeof *m->counts, NULL);
+    if (m->counts != NULL)
+        memset(m->counts, 0, count * sizeof *m->counts);
 }
 
 static inline uint64_t active_key(const struct ttp_frame_stacks *s, uint32_t row)
@@ -131,8 +141,10 @@ static void pop(struct ttp_measuring *m)
     const struct ttp_stack_frame *f = &s->frames[s->current->top];
     uint32_t row = m->row_of[f->symbol];
     if (row != NO_ROW) {
-        add_duration(&m->rows[row], (int64_t)((uint64_t)m->tick - (uint64_t)f->enter_tick),
-                     f->self_ticks);
+        int64_t duration = (int64_t)((uint64_t)m->tick - (uint64_t)f->enter_tick);
+        add_duration(&m->rows[row], duration, f->self_ticks);
+        if (m->counts != NULL)
+            m->counts[(size_t)row * TTP_OVERVIEW_BUCKETS + ttp_overview_bucket(duration)]++;
         ttp_measuring_cpu_end(&m->cpu, row);
         ttp_active_find(&m->active, active_key(s, row))->count--;
         leave(m, s->current->top, s->current);

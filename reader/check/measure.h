@@ -3,6 +3,7 @@
 #ifndef TTP_READER_MEASURE_H
 #define TTP_READER_MEASURE_H
 
+#include "format/container/measures/overview.h"
 #include "reader/base/active.h"
 #include "reader/check/measure_cpu.h"
 #include "reader/partition/frame_stacks.h"
@@ -20,11 +21,14 @@ struct ttp_measuring {
     uint32_t wide;
     int64_t least_tick, most_tick; /* of all events so far */
     struct ttp_measuring_cpu cpu;  /* where the caller opened it, after this */
+    uint32_t *counts;              /* where the caller asked: TTP_OVERVIEW_BUCKETS for each row */
 };
 
 ttape_status ttp_measuring_open(struct ttp_measuring *m, ttape_reader *r,
                                 const struct ttp_loaded *p, ttape_error *err);
 void ttp_measuring_close(struct ttp_measuring *m);
+/* Counts durations from now on, where there is memory for it. */
+void ttp_measuring_count(struct ttp_measuring *m);
 
 /* Goes through a segment: rows grow, and the stacks are left as they are at its end. Segments in
  * order. */

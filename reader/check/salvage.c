@@ -9,6 +9,7 @@
 #include "format/base/fail.h"
 #include "reader/base/sort.h"
 #include "reader/cache/cache.h"
+#include "reader/check/verify_overview.h"
 #include "reader/check/verify_partition.h"
 #include "reader/partition/model_reader.h"
 
@@ -20,6 +21,7 @@ struct taking {
     uint32_t hole;                /* the next one */
     uint64_t partitions, missing; /* so far: partitions, kept or not; numbers without a chunk */
     bool is_behind;               /* the end that is wanted */
+    struct ttp_scope_sums sums;   /* what overviews must say */
     ttape_error problem;
 };
 
@@ -105,7 +107,10 @@ static ttape_status check_decoded(struct taking *t, uint32_t partition)
     if (p->gap_count != p->head.gap_count || p->lost_count != p->head.lost_count)
         return ttp_fail(&t->problem, TTAPE_E_CORRUPT, "F-PAR-15", p->payload_offset,
                         "recorded gaps differ from what the head says");
-    ttape_status status = ttp_verify_partition(r, p, keep_problem, &t->problem, &t->problem);
+    struct ttp_overview_sums *sums = ttp_scope_sums_of(&t->sums, r, p->scope, &t->problem);
+    if (sums == NULL)
+        return r->memory.status;
+    ttape_status status = ttp_verify_partition(r, p, keep_problem, &t->problem, sums, &t->problem);
     return status == TTAPE_END ? t->problem.status : status;
 }
 
@@ -257,6 +262,21 @@ static ttape_status unknown_chunk(struct taking *t, struct ttp_salvage_piece *pi
     return ttp_salvage_settle(t->s, piece, TTAPE_RECOVER_LOST, &t->problem, err);
 }
 
+/* It says nothing that partitions do not: it stays where all of it is right. */
+static ttape_status keep_overview(struct taking *t, struct ttp_salvage_piece *piece,
+                                  ttape_error *err)
+{
+    ttape_reader *r = t->s->r;
+    if (piece->is_sound && piece->head.scope < r->definitions.scope_count) {
+        ttape_status status = ttp_reader_add_overview(r, piece->offset, &piece->head, &t->problem);
+        if (status == TTAPE_OK && ttp_verify_overview(&t->sums, r, &t->problem) != TTAPE_OK)
+            r->overview_count--;
+        if (ttp_salvage_must_stop(t->s, status))
+            return lose(t, piece, status, err);
+    }
+    return ttp_salvage_settle(t->s, piece, TTAPE_RECOVER_SKIPPED, NULL, err);
+}
+
 static ttape_status take_piece(struct taking *t, struct ttp_salvage_piece *piece, ttape_error *err)
 {
     switch (piece->head.kind) {
@@ -265,6 +285,7 @@ static ttape_status take_piece(struct taking *t, struct ttp_salvage_piece *piece
     case TTP_CHUNK_STREAMS:
     case TTP_CHUNK_PATHS:
     case TTP_CHUNK_VALUE_NAMES: return TTAPE_OK;
+    case TTP_CHUNK_OVERVIEW: return keep_overview(t, piece, err);
     case TTP_CHUNK_INDEX: return ttp_salvage_settle(t->s, piece, TTAPE_RECOVER_SKIPPED, NULL, err);
     case TTP_CHUNK_PARTITION: return add_partition(t, piece, err);
     case TTP_CHUNK_MODEL: {
@@ -420,6 +441,7 @@ ttape_status ttp_salvage_open(struct ttp_salvage *s, const ttape_source *source,
     TTP_TRY(ttp_salvage_scan(s, err));
     TTP_TRY(ttp_salvage_sort(s, err));
     ttape_status status = take_all(s, &t, err);
+    ttp_scope_sums_close(&t.sums, s->r);
     ttp_memory_give(&s->r->memory, t.next_event, t.stream_capacity, sizeof *t.next_event);
     return status;
 }

@@ -9,12 +9,14 @@
 #include "format/base/fail.h"
 #include "reader/cache/cache.h"
 #include "reader/check/verify_index.h"
+#include "reader/check/verify_overview.h"
 #include "reader/check/verify_partition.h"
 #include "reader/partition/model_reader.h"
 
 struct verify {
     ttape_reader *r;
     struct ttp_chunk_list chunks;
+    struct ttp_scope_sums sums;
     ttape_finding_callback callback;
     ttape_progress_callback progress;
     void *context;
@@ -105,7 +107,10 @@ static ttape_status verify_decoded(struct verify *v, uint32_t partition)
     if (p->gap_count != p->head.gap_count || p->lost_count != p->head.lost_count)
         TTP_TRY(find_problem(v, TTAPE_E_CORRUPT, "F-PAR-15", p->payload_offset,
                              "recorded gaps differ from what the head says"));
-    return note(v, ttp_verify_partition(r, p, report_problem, v, &v->problem));
+    struct ttp_overview_sums *sums = ttp_scope_sums_of(&v->sums, r, p->scope, &v->problem);
+    if (sums == NULL)
+        return note(v, r->memory.status);
+    return note(v, ttp_verify_partition(r, p, report_problem, v, sums, &v->problem));
 }
 
 static ttape_status verify_partition(struct verify *v)
@@ -165,12 +170,15 @@ static ttape_status verify_chunk(struct verify *v, uint64_t offset, const struct
     TTP_TRY(check_links(v, offset, chunk));
     TTP_TRY(check_payload(v, offset, chunk, &good));
     uint32_t partitions = r->partition_count, models = r->model_count;
+    uint32_t overviews = r->overview_count;
     if (good && chunk->kind == TTP_CHUNK_INDEX)
         TTP_TRY(note(v, ttp_verify_index(r, &v->chunks, offset, chunk, &v->problem)));
     if (good)
         TTP_TRY(note(v, ttp_reader_add_chunk(r, offset, chunk, &v->problem)));
     if (good && chunk->kind == TTP_CHUNK_MODEL && r->model_count > models)
         TTP_TRY(note(v, verify_model(v, models)));
+    if (r->overview_count > overviews)
+        TTP_TRY(note(v, ttp_verify_overview(&v->sums, r, &v->problem)));
     r->chunk_count = chunk->sequence + 1;
     if (r->partition_count > partitions)
         TTP_TRY(verify_partition(v));
@@ -282,6 +290,7 @@ ttape_status ttape_verify(const ttape_source *source, const ttape_reader_options
     if (machine_failed(status) && err != NULL)
         *err = v.problem;
     ttp_chunk_list_close(&v.chunks, v.r);
+    ttp_scope_sums_close(&v.sums, v.r);
     ttp_memory_give(&v.r->memory, v.next_event, v.stream_capacity, sizeof *v.next_event);
     ttape_reader_close(v.r);
     return machine_failed(status) ? status : TTAPE_OK;

@@ -241,12 +241,17 @@ static ttape_status verify_all(struct verifying *v, ttape_error *err)
 }
 
 ttape_status ttp_verify_partition(ttape_reader *r, const struct ttp_loaded *p,
-                                  ttp_problem_callback callback, void *context, ttape_error *err)
+                                  ttp_problem_callback callback, void *context,
+                                  struct ttp_overview_sums *sums, ttape_error *err)
 {
     struct verifying v = {.r = r, .p = p, .callback = callback, .context = context};
     ttape_status status = ttp_measuring_open(&v.m, r, p, err);
+    if (status == TTAPE_OK && sums != NULL && !sums->is_partial)
+        ttp_measuring_count(&v.m);
     if (status == TTAPE_OK)
         status = verify_all(&v, err);
+    if (status == TTAPE_OK && sums != NULL)
+        status = ttp_overview_sums_add(sums, r, p, &v.m, err);
     drop_said(&v);
     ttp_measuring_close(&v.m);
     return status;

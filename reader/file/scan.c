@@ -118,6 +118,20 @@ static ttape_status add_partition(ttape_reader *r, uint64_t offset, const struct
     return TTAPE_OK;
 }
 
+/* It is read when somebody asks what it says. */
+ttape_status ttp_reader_add_overview(ttape_reader *r, uint64_t offset,
+                                     const struct ttp_chunk *chunk, ttape_error *err)
+{
+    if (chunk->scope >= r->definitions.scope_count)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-CHK-09", offset + TTP_CHUNK_SCOPE_AT,
+                        "scope '%u' of an overview is not introduced", chunk->scope);
+    TTP_TRY(ttp_memory_reserve(&r->memory, &r->overviews, &r->overview_capacity,
+                               r->overview_count + 1ull, sizeof *r->overviews, err));
+    r->overviews[r->overview_count++] =
+        (struct ttp_overview_chunk){offset, chunk->scope, r->partition_count};
+    return TTAPE_OK;
+}
+
 ttape_status ttp_reader_add_chunk(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
                                   ttape_error *err)
 {
@@ -138,6 +152,7 @@ ttape_status ttp_reader_add_chunk(ttape_reader *r, uint64_t offset, const struct
                                       chunk->scope, err);
         break;
     case TTP_CHUNK_INDEX: break;
+    case TTP_CHUNK_OVERVIEW: status = ttp_reader_add_overview(r, offset, chunk, err); break;
     default:
         if (chunk->flags & TTP_FLAG_CRITICAL)
             return ttp_fail(err, TTAPE_E_UNSUPPORTED, "F-CHK-08", offset + TTP_CHUNK_KIND_AT,

@@ -21,6 +21,7 @@ struct report_worker {
 struct work {
     ttape_report *report;
     struct report_worker *workers;
+    struct ttp_report_covered covered;
     uint32_t said_end; /* behind the last partition whose damage was told: they come in order */
 };
 
@@ -139,6 +140,8 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader
     const ttape_report *report = work->report;
     struct fit fit = fit_of(&report->plan, r, p);
     (void)worker;
+    if (work->covered.marks[p->partition] != 0)
+        return TTP_WISH_EDGES;
     if (fit.selected == 0)
         return TTP_WISH_NOTHING;
     bool switches = report->options.switches &&
@@ -173,9 +176,8 @@ static void add_times(int64_t *to, int64_t ticks, uint64_t resolution_ns)
 
 static void add_ns(int64_t *to, uint64_t ns) { *to = (int64_t)((uint64_t)*to + ns); }
 
-/* cpu: of the row, or NULL. */
-static void add_measure(struct ttp_account_row *row, const struct ttp_measure *m, uint64_t step,
-                        const struct ttp_cpu_measure *cpu)
+void ttp_report_add_measure(struct ttp_account_row *row, const struct ttp_measure *m, uint64_t step,
+                            const struct ttp_cpu_measure *cpu)
 {
     ttape_wide squares = ttp_wide_scale(ttp_wide_scale(m->squares, step), step);
     row->call_count += m->call_count;
@@ -224,7 +226,7 @@ static ttape_status add_open(const struct work *work, struct report_worker *w, t
     return TTAPE_OK;
 }
 
-static void add_cpu_times(struct ttp_account_rows *rows, const struct ttp_cpu_times *cpu)
+void ttp_report_add_cpu_times(struct ttp_account_rows *rows, const struct ttp_cpu_times *cpu)
 {
     rows->has_switches = true;
     add_ns(&rows->preempted_ns, cpu->all_ns[TTP_OFF_PREEMPTED]);
@@ -239,6 +241,7 @@ static ttape_status add_summary(void *context, uint32_t worker, ttape_reader *r,
     const struct work *work = context;
     struct report_worker *w = &work->workers[worker];
     const struct ttp_account_plan *plan = &work->report->plan;
+    bool covered = work->covered.marks[p->partition] != 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t site =
             ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, measures[i].site);
@@ -249,22 +252,24 @@ static ttape_status add_summary(void *context, uint32_t worker, ttape_reader *r,
             ttp_account_find(&w->rows, TTAPE_NONE, ttp_report_key(plan->keys, site), err);
         if (row == 0)
             return w->memory.status;
-        add_measure(&w->rows.rows[row], &measures[i], p->head.resolution_ns,
-                    cpu->rows != NULL ? &cpu->rows[i] : NULL);
+        ttp_report_add_measure(&w->rows.rows[row], &measures[i], p->head.resolution_ns,
+                               cpu->rows != NULL ? &cpu->rows[i] : NULL);
         w->rows.call_count += measures[i].call_count;
         w->rows.has_idle = w->rows.has_idle || plan->idle_sites[site] != 0;
     }
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {
         const struct ttp_segment *g = &p->segments.segments[s];
         int64_t ticks = (int64_t)((uint64_t)g->end_tick - (uint64_t)g->base_tick);
-        add_times(&w->rows.span_ns, ticks, p->head.resolution_ns);
+        if (!covered)
+            add_times(&w->rows.span_ns, ticks, p->head.resolution_ns);
         if (cpu->rows != NULL)
             add_times(&w->rows.known_ns, ticks, p->head.resolution_ns);
         TTP_TRY(add_open(work, w, r, p, s, err));
     }
     if (cpu->rows != NULL)
-        add_cpu_times(&w->rows, cpu);
-    count_partition(work, w, r, p, false);
+        ttp_report_add_cpu_times(&w->rows, cpu);
+    if (!covered)
+        count_partition(work, w, r, p, false);
     return TTAPE_OK;
 }
 
@@ -309,8 +314,6 @@ static ttape_status merge_workers(struct work *work, uint32_t count, ttape_error
 {
     ttape_report *report = work->report;
     ttape_report_info *info = &report->info;
-    TTP_TRY(ttp_account_rows_open(&report->rows, &report->memory, err));
-    report->rows.store.budget_bytes = report->memory.limit_bytes / 2;
     for (uint32_t i = 0; i < count; i++) {
         struct report_worker *w = &work->workers[i];
         TTP_TRY(ttp_account_merge(&report->rows, &w->rows, err));
@@ -326,7 +329,7 @@ static ttape_status merge_workers(struct work *work, uint32_t count, ttape_error
 static ttape_status run_workers(struct work *work, const uint32_t *partitions, uint32_t count,
                                 uint32_t jobs, ttape_error *err)
 {
-    ttape_report *report = work->report;
+    const ttape_report *report = work->report;
     const ttape_report_options *o = &report->options;
     const struct ttp_partition_work calls = {.context = work,
                                              .decodes = o->by != TTAPE_REPORT_BY_FUNCTION ||
@@ -342,8 +345,8 @@ static ttape_status run_workers(struct work *work, const uint32_t *partitions, u
     return merge_workers(work, workers, err);
 }
 
-static ttape_status work_with(struct work *work, const uint32_t *partitions, uint32_t count,
-                              uint32_t jobs, ttape_error *err)
+static ttape_status open_and_work(struct work *work, const uint32_t *partitions, uint32_t count,
+                                  uint32_t jobs, ttape_error *err)
 {
     struct ttp_memory *memory = &work->report->memory;
     uint32_t workers = ttp_partition_workers(jobs, count);
@@ -357,6 +360,43 @@ static ttape_status work_with(struct work *work, const uint32_t *partitions, uin
         ttp_account_rows_close(&work->workers[i].rows);
     }
     ttp_memory_give(memory, work->workers, workers, sizeof *work->workers);
+    return status;
+}
+
+/* Overviews first: partitions that they cover are no work, but for those in which a stream ends.
+ * `left` has room for all partitions. */
+static ttape_status work_on_left(struct work *work, const uint32_t *partitions, uint32_t count,
+                                 uint32_t jobs, uint32_t *left, ttape_error *err)
+{
+    ttape_report *report = work->report;
+    const ttape_report_options *o = &report->options;
+    struct ttp_report_covered *covered = &work->covered;
+    memset(covered->marks, 0, report->reader->partition_count);
+    TTP_TRY(ttp_account_rows_open(&report->rows, &report->memory, err));
+    report->rows.store.budget_bytes = report->memory.limit_bytes / 2;
+    TTP_TRY(ttp_report_overviews(report, &report->rows, o->switches || o->summed_switches, covered,
+                                 err));
+    report->info.partition_count = covered->partition_count;
+    report->info.event_count = covered->event_count;
+    report->info.has_times = covered->has_times;
+    uint32_t left_count = ttp_report_uncovered(report->reader, covered, partitions, count, left);
+    return open_and_work(work, left, left_count, jobs, err);
+}
+
+static ttape_status work_with(struct work *work, const uint32_t *partitions, uint32_t count,
+                              uint32_t jobs, ttape_error *err)
+{
+    struct ttp_memory *memory = &work->report->reader->memory;
+    uint32_t all = work->report->reader->partition_count;
+    uint32_t *left = ttp_memory_take(memory, count, sizeof *left, err);
+    if (left == NULL)
+        return memory->status;
+    work->covered = (struct ttp_report_covered){.marks = ttp_memory_take(memory, all, 1, err)};
+    ttape_status status = work->covered.marks == NULL
+                              ? memory->status
+                              : work_on_left(work, partitions, count, jobs, left, err);
+    ttp_memory_give(memory, work->covered.marks, all, 1);
+    ttp_memory_give(memory, left, count, sizeof *left);
     return status;
 }
 

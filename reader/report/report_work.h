@@ -2,6 +2,7 @@
 #ifndef TTP_READER_REPORT_WORK_H
 #define TTP_READER_REPORT_WORK_H
 
+#include "format/container/measures/cpu_times.h"
 #include "reader/report/account.h"
 
 struct ttape_report {
@@ -22,6 +23,26 @@ struct ttape_report {
 
 /* True for the last segment of its stream. */
 bool ttp_report_is_last(const ttape_reader *r, uint32_t segment);
+
+/* A row of a summary, or of an overview, to a row of the report. cpu: of the row, or NULL. */
+void ttp_report_add_measure(struct ttp_account_row *row, const struct ttp_measure *m,
+                            uint64_t resolution_ns, const struct ttp_cpu_measure *cpu);
+void ttp_report_add_cpu_times(struct ttp_account_rows *rows, const struct ttp_cpu_times *cpu);
+
+/* Partitions whose summaries an overview has told. */
+struct ttp_report_covered {
+    uint8_t *marks; /* by partition */
+    uint64_t partition_count, event_count;
+    bool has_times;
+};
+
+/* Adds what overviews tell, where the report can be made of sums. */
+ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account_rows *rows,
+                                  bool cpu_times, struct ttp_report_covered *covered,
+                                  ttape_error *err);
+/* Which of the partitions are read all the same: `out` has room for all. Returns how many. */
+uint32_t ttp_report_uncovered(const ttape_reader *r, const struct ttp_report_covered *covered,
+                              const uint32_t *partitions, uint32_t count, uint32_t *out);
 
 /* Goes over the file; fills report->rows and the counts of report->info. */
 ttape_status ttp_report_work(ttape_report *report, ttape_error *err);

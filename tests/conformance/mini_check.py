@@ -88,10 +88,11 @@ class Checker:
 
 
 def check_partition(name, partition, decoded, scope, ends, found):
-    """Everything that decoding says about a partition's stored words."""
+    """Everything that decoding says about a partition's stored words. Returns what overviews add
+    up: rows of the summary, counts of durations, CpuTimes or None."""
     symbols, codes, ticks, depths = decoded
     checker, kinds, at = Checker(name, found), [], 0
-    rows, largest_own, cpu = {}, {}, None
+    rows, largest_own, counts, cpu = {}, {}, {}, None
     if CPU_TIMES in partition.entries:
         need(None not in partition.read_switches(), "F-CPU-03", "switches of a segment not known")
         said = partition.read_cpu_times(partition.read_summary())
@@ -112,6 +113,7 @@ def check_partition(name, partition, decoded, scope, ends, found):
             at = i + 1
             checker.edge(segment, replay, partition.times)
             rows, largest_own = replay.measures.rows, replay.measures.largest_own
+            counts = replay.measures.counts
             ends[stream] = segment.first + segment.events, tick if ticks else None
     checker.summary(partition, rows, largest_own)
     if cpu:
@@ -120,6 +122,7 @@ def check_partition(name, partition, decoded, scope, ends, found):
             checker.same("F-CPU-01", f"CPU times of site {site}", cpu.row(site),
                          said[1].get(site, [[0] * 3, [0] * 3, None]))
     checker.values(partition, partition.read_values(), kinds)
+    return rows, counts, cpu
 
 
 # ---- the index ----

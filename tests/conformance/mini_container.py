@@ -8,9 +8,10 @@ MAGIC = b"\x89TTAPE1\n"
 SYNC = bytes.fromhex("F35454 63686B B11A")
 FOOTER = bytes.fromhex("E55454 656E64 310A")
 HEADER = 64                              # bytes of a file header, a chunk header and a footer
-METADATA, SITES, STREAMS, PARTITION, MODEL, INDEX, PATHS, VALUE_NAMES = 1, 2, 3, 4, 5, 6, 7, 8
+METADATA, SITES, STREAMS, PARTITION, MODEL, INDEX, PATHS, VALUE_NAMES, OVERVIEW = \
+    1, 2, 3, 4, 5, 6, 7, 8, 9
 KIND_NAMES = {1: "metadata", 2: "sites", 3: "streams", 4: "partition", 5: "model", 6: "index",
-              7: "paths", 8: "value names"}
+              7: "paths", 8: "value names", 9: "overview"}
 IDS = 1 << 24                            # F-SIT-02, F-SIT-05
 NEWEST_MINOR = 0
 
@@ -293,6 +294,7 @@ class File:
         self.chunks, self.scopes = [], []
         self.partitions = []             # (chunk, payload, sites and streams known); models too
         self.streams = []                # (scope, stream) in order of definition
+        self.overviews = []              # (chunk, payload)
         self.unknown = 0                 # skipped chunks of unknown kinds (F-CHK-08)
         self.truncated, self.next_sequence = False, 0
         self.footer = None
@@ -397,6 +399,8 @@ class File:
             known = len(scope.streams)
             scope.add_streams(payload)
             self.streams += [(chunk.scope, i) for i in range(known, len(scope.streams))]
+        elif chunk.kind == OVERVIEW:
+            self.overviews.append((chunk, payload))
         else:
             need(not chunk.flags & 1, "F-PAR-01", "compressed as a whole")
             known = len(scope.sites), len(scope.streams)

@@ -20,12 +20,18 @@ class Activation:
         self.enter, self.self, self.start, self.off = enter, own, start, off
 
 
+def bucket(ticks):
+    """F-OVR-05: of a duration."""
+    return min(max(ticks, 0).bit_length(), 47)
+
+
 class Measures:
     """The rows of a summary, recomputed (F-SUM-05): site to the row of read_summary."""
 
     def __init__(self):
         self.rows = {}
         self.largest_own = {}               # F-OWN-01: of sites whose frames ended
+        self.counts = {}                    # F-OVR-05: of the same, by bucket
 
     def row(self, site):
         return self.rows.setdefault(site, [0] * 7)
@@ -48,6 +54,7 @@ class Measures:
         row[4] = max(row[4], lasted) if row[1] else lasted
         row[5] = min(row[5], lasted) if row[1] else lasted
         row[1] += 1
+        self.counts.setdefault(frame.argument, [0] * 48)[bucket(lasted)] += 1
         row[6] = row[6] + lasted * lasted & (1 << 128) - 1
         own = wrap64(frame.self)
         self.largest_own[frame.argument] = max(self.largest_own.get(frame.argument, own), own)

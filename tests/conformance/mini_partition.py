@@ -246,34 +246,10 @@ class Partition:
         need(new_frames == self.new_frames, "F-EDG-03", f"{new_frames} added frames")
 
     def read_summary(self):
-        """F-SUM: site to [calls, exits, self, total, max, min, squares]; None: no summary."""
+        """F-SUM: rows as summary_rows has them; None: no summary."""
         if SUMMARY not in self.entries:
             return None
-        decoder = Decoder(self.section(SUMMARY), "F-SUM-04")
-        site, calls, exits, high, middle, low = Number(), Number(), Signed(), Number(), Number(), \
-            Number()
-        own, total, most, least = Signed(), Signed(), Signed(), Signed()
-        count, last, rows = site.get(decoder), -1, {}
-        need(count < (1 << 32) - 1, "F-SUM-02", f"{count} rows")
-        for _ in range(count):
-            last += 1 + site.get(decoder)
-            need(last < 1 << 32, "F-SUM-03", f"site {last}")
-            row = [calls.get(decoder), 0, 0, 0, 0, 0, 0]
-            row[1] = row[0] + exits.get(decoder)
-            if self.times:
-                row[2] = own.get(decoder)
-                row[3] = wrap64(row[2] + total.get(decoder))
-                if row[1] > 0:
-                    row[4] = row[5] = most.get(decoder)
-                    row[6] = row[4] ** 2
-                if row[1] > 1:
-                    row[5] = least.get(decoder)
-                    row[6] += row[5] ** 2
-                if row[1] > 2:
-                    row[6] = high.get(decoder) << 86 | middle.get(decoder) << 43
-                    row[6] |= low.get(decoder)
-            rows[last] = row
-        return rows
+        return summary_rows(self.section(SUMMARY), self.times)
 
     def read_own_times(self, rows):
         """F-OWN: site to its largest own time; rows: of the summary. None: no such section."""
@@ -291,15 +267,8 @@ class Partition:
         """F-CPU: three sums, site to [of self, of total, largest], start frames. Or None."""
         if CPU_TIMES not in self.entries:
             return None
-        decoder = Decoder(self.section(CPU_TIMES), "F-CPU-02")
-        own, total, most, start = [Signed() for _ in range(3)], [Signed() for _ in range(3)], \
-            Signed(), Signed()
-        sums, found, off = [model.get(decoder) for model in total], {}, 0
-        for site, row in rows.items():
-            pairs = [(a.get(decoder), b.get(decoder)) for a, b in zip(own, total)]
-            found[site] = [[wrap64(a) for a, _ in pairs], [wrap64(a + b) for a, b in pairs], None]
-            if row[1]:
-                found[site][2] = wrap64(row[4] * self.resolution - most.get(decoder))
+        decoder, start, off = Decoder(self.section(CPU_TIMES), "F-CPU-02"), Signed(), 0
+        sums, found = cpu_rows(decoder, rows, self.resolution)
         for segment in self.segments:
             for frame in segment.frames:
                 frame.off = off = wrap64(off + start.get(decoder))
@@ -387,6 +356,47 @@ class Partition:
             need(span[3] < 1 << 62, "F-SWI-04", f"length {span[3]}")
         cursor.end()
         return found
+
+
+def summary_rows(data, times):
+    """F-SUM: site to [calls, exits, self, total, max, min, squares]."""
+    decoder = Decoder(data, "F-SUM-04")
+    site, calls, exits, high, middle, low = Number(), Number(), Signed(), Number(), Number(), \
+        Number()
+    own, total, most, least = Signed(), Signed(), Signed(), Signed()
+    count, last, rows = site.get(decoder), -1, {}
+    need(count < (1 << 32) - 1, "F-SUM-02", f"{count} rows")
+    for _ in range(count):
+        last += 1 + site.get(decoder)
+        need(last < 1 << 32, "F-SUM-03", f"site {last}")
+        row = [calls.get(decoder), 0, 0, 0, 0, 0, 0]
+        row[1] = row[0] + exits.get(decoder)
+        if times:
+            row[2] = own.get(decoder)
+            row[3] = wrap64(row[2] + total.get(decoder))
+            if row[1] > 0:
+                row[4] = row[5] = most.get(decoder)
+                row[6] = row[4] ** 2
+            if row[1] > 1:
+                row[5] = least.get(decoder)
+                row[6] += row[5] ** 2
+            if row[1] > 2:
+                row[6] = high.get(decoder) << 86 | middle.get(decoder) << 43
+                row[6] |= low.get(decoder)
+        rows[last] = row
+    return rows
+
+
+def cpu_rows(decoder, rows, resolution):
+    """F-CPU: three sums, and site to [of self, of total, largest]."""
+    own, total, most = [Signed() for _ in range(3)], [Signed() for _ in range(3)], Signed()
+    sums, found = [model.get(decoder) for model in total], {}
+    for site, row in rows.items():
+        pairs = [(a.get(decoder), b.get(decoder)) for a, b in zip(own, total)]
+        found[site] = [[wrap64(a) for a, _ in pairs], [wrap64(a + b) for a, b in pairs], None]
+        if row[1]:
+            found[site][2] = wrap64(row[4] * resolution - most.get(decoder))
+    return sums, found
 
 
 def spent(spans, event, length):

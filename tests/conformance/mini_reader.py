@@ -17,6 +17,7 @@ from mini_container import KIND_NAMES, MODEL, File, NotATrace
 from mini_events import EXIT_ACROSS, SITED, kind_name, run
 from mini_full import read_model
 from mini_order import read_order
+from mini_overview import Part, check_overviews
 from mini_partition import NO_MODEL, Partition
 from mini_times import read_ticks
 
@@ -139,15 +140,17 @@ class Reader:
             out.writelines(begin + line for line in self.lines.get(key, ()))
 
     def check(self):
-        ends = {}
+        ends, parts = {}, []
         for chunk, partition, decoded in self.decoded:
             try:
-                check_partition(f"chunk {chunk.sequence}", partition, decoded,
-                                self.file.scopes[chunk.scope], ends, self.found)
+                sums = check_partition(f"chunk {chunk.sequence}", partition, decoded,
+                                       self.file.scopes[chunk.scope], ends, self.found)
+                parts.append((chunk, Part(partition, *decoded[:2], *sums)))
             except Finding as error:
                 self.found(error.rule, f"chunk {chunk.sequence}: {error.message}")
         partitions = {chunk.sequence: partition for chunk, partition in self.sections}
         check_indexes(self.file, partitions, self.found)
+        check_overviews(self.file, parts, self.found)
 
     def json(self):
         """Counts and a summary of the sections."""

@@ -27,6 +27,7 @@ struct ttest_plan {
     bool literal;
     uint32_t streams, events, model_period;
     bool plain; /* only calls: no signals, stacks, values, recorded depths */
+    uint64_t overview_period;
 };
 
 static inline ttape_string ttest_string(const char *text)
@@ -176,6 +177,7 @@ static inline struct ttest_file ttest_write_with(const struct ttest_plan *plan, 
 
                               .literal = plan->literal,
                               .model_period = plan->model_period,
+                              .overview_period = plan->overview_period,
                               .has_trace_id = true,
                               .trace_id = {1, 2, 3}};
     ttape_writer *w;

@@ -35,13 +35,29 @@ static void define(struct ttest_trace *t)
                   err.message);
 }
 
-static struct ttest_file *make(uint64_t resolution_ns, bool raw, const char *name,
+enum extra { PLAIN, OVERVIEW, CPU_TIMES };
+
+static void tell_switches(struct ttest_trace *t, enum extra extra)
+{
+    static const ttape_off_span spans[] = {
+        {.event = 1, .start_ns = 2, .length_ns = 3, .kind = TTAPE_OFF_BLOCKED},
+        {.event = 3, .start_ns = 1, .length_ns = 2, .kind = TTAPE_OFF_PREEMPTED}};
+    if (extra != CPU_TIMES)
+        return;
+    ttest_add_off(t, 0, spans, 2);
+    ttest_add_off(t, 1, NULL, 0);
+}
+
+static struct ttest_file *make(uint64_t resolution_ns, bool raw, enum extra extra, const char *name,
                                const char *group, const char *notes,
                                struct ttest_expectation *expectation)
 {
-    ttape_writer_options options = {.literal = true, .resolution_ns = resolution_ns};
+    ttape_writer_options options = {.literal = true,
+                                    .resolution_ns = resolution_ns,
+                                    .overview_period = extra == PLAIN ? UINT64_MAX : 2};
     struct ttest_trace *t = ttest_begin(name, notes, &options);
     define(t);
+    tell_switches(t, extra);
     ttest_enter(t, 0, 1000, TTEST_BASE_MAIN);
     ttest_enter(t, 0, 1010, TTEST_BASE_WORK);
     ttest_leaf(t, 0, 1015, TTEST_BASE_BLOCK);
@@ -70,17 +86,23 @@ static struct ttest_file *make(uint64_t resolution_ns, bool raw, const char *nam
 struct ttest_file *ttest_base(const char *name, const char *group, const char *notes,
                               struct ttest_expectation *expectation)
 {
-    return make(0, true, name, group, notes, expectation);
+    return make(0, true, PLAIN, name, group, notes, expectation);
 }
 
 struct ttest_file *ttest_base_untimed(const char *name, const char *group, const char *notes,
                                       struct ttest_expectation *expectation)
 {
-    return make(TTAPE_TIME_NONE, true, name, group, notes, expectation);
+    return make(TTAPE_TIME_NONE, true, PLAIN, name, group, notes, expectation);
 }
 
 struct ttest_file *ttest_base_literal(const char *name, const char *group, const char *notes,
                                       struct ttest_expectation *expectation)
 {
-    return make(0, false, name, group, notes, expectation);
+    return make(0, false, PLAIN, name, group, notes, expectation);
+}
+
+struct ttest_file *ttest_base_overview(bool cpu_times, const char *name, const char *group,
+                                       const char *notes, struct ttest_expectation *expectation)
+{
+    return make(0, true, cpu_times ? CPU_TIMES : OVERVIEW, name, group, notes, expectation);
 }

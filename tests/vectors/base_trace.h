@@ -19,5 +19,8 @@ struct ttest_file *ttest_base_untimed(const char *name, const char *group, const
 /* The same in the literal form, as our writer leaves it. */
 struct ttest_file *ttest_base_literal(const char *name, const char *group, const char *notes,
                                       struct ttest_expectation *expectation);
+/* The same as the first, with an overview of both partitions, and with CPU times. */
+struct ttest_file *ttest_base_overview(bool cpu_times, const char *name, const char *group,
+                                       const char *notes, struct ttest_expectation *expectation);
 
 #endif

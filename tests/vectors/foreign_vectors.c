@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "format/container/measures/overview.h"
+
 static struct ttest_file *base(const char *name, const char *notes, struct ttest_expectation *e)
 {
     return ttest_base(name, "foreign", notes, e);
@@ -242,6 +244,30 @@ static void make_value_names(const struct ttest_output *out)
     emit(out, &e, file);
 }
 
+static void make_overview(const struct ttest_output *out)
+{
+    struct ttest_expectation e;
+    struct ttest_file *file = ttest_base_overview(
+        false, "overview-parts", "foreign",
+        "an overview with a part of an unknown kind, and one without calls", &e);
+    struct ttest_chunk *chunk = ttest_chunk_of(file, TTP_CHUNK_OVERVIEW, 0);
+    struct ttest_bytes whole = chunk->content;
+    struct ttp_overview o;
+    ttape_error err = {0};
+    ttest_require(ttp_overview_open(whole.data, whole.size, &o, &err) == TTAPE_OK, err.message);
+    const uint8_t *summary = o.fields[TTP_OVERVIEW_SUMMARY].data;
+    const uint8_t *calls = o.fields[TTP_OVERVIEW_CALLS].data;
+    size_t summary_bytes = o.fields[TTP_OVERVIEW_SUMMARY].size_bytes;
+    size_t calls_bytes = o.fields[TTP_OVERVIEW_CALLS].size_bytes;
+    struct ttest_bytes *without = &insert(file, 5, TTP_CHUNK_OVERVIEW, NULL)->content;
+    ttest_put(without, whole.data, (size_t)(summary + summary_bytes - whole.data));
+    ttest_put(without, calls + calls_bytes,
+              (size_t)(whole.data + whole.size - calls) - calls_bytes);
+    chunk = ttest_chunk_of(file, TTP_CHUNK_OVERVIEW, 1);
+    ttest_put(&chunk->content, "\x5\x3new", 5);
+    emit(out, &e, file);
+}
+
 static void make_partitions(const struct ttest_output *out)
 {
     struct ttest_expectation e;
@@ -351,6 +377,7 @@ void ttest_make_foreign_vectors(const struct ttest_output *out)
     make_definitions(out);
     make_paths(out);
     make_value_names(out);
+    make_overview(out);
     make_partitions(out);
     make_literal(out);
     make_scopes(out);

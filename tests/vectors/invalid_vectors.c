@@ -8,14 +8,13 @@ static void set_left(struct ttest_expectation *e, enum ttest_left left)
     e->lost_partition = left == TTEST_FIRST ? 1 : left == TTEST_SECOND ? 0 : TTAPE_NONE;
 }
 
-void ttest_emit_breaks(const struct ttest_output *out, const struct ttest_break *breaks,
-                       size_t count, bool timed)
+void ttest_emit_breaks_of(const struct ttest_output *out, const struct ttest_break *breaks,
+                          size_t count, ttest_base_maker base)
 {
     for (size_t i = 0; i < count; i++) {
         const struct ttest_break *b = &breaks[i];
         struct ttest_expectation e;
-        struct ttest_file *file =
-            (timed ? ttest_base : ttest_base_untimed)(b->name, "invalid", b->notes, &e);
+        struct ttest_file *file = base(b->name, "invalid", b->notes, &e);
         e.valid = false;
         e.status = b->status;
         e.rule = b->rule;
@@ -28,6 +27,12 @@ void ttest_emit_breaks(const struct ttest_output *out, const struct ttest_break 
         ttest_emit(out, &e, &bytes);
         ttest_release_all();
     }
+}
+
+void ttest_emit_breaks(const struct ttest_output *out, const struct ttest_break *breaks,
+                       size_t count, bool timed)
+{
+    ttest_emit_breaks_of(out, breaks, count, timed ? ttest_base : ttest_base_untimed);
 }
 
 struct cut {
@@ -96,5 +101,6 @@ void ttest_make_invalid_vectors(const struct ttest_output *out)
     ttest_make_invalid_sections(out);
     ttest_make_invalid_orders(out);
     ttest_make_invalid_indexes(out);
+    ttest_make_invalid_overviews(out);
     ttest_make_truncated(out);
 }

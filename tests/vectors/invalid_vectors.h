@@ -24,6 +24,11 @@ struct ttest_break {
     void (*damage)(struct ttest_file *file, struct ttest_bytes *bytes); /* of the file as written */
 };
 
+/* How the file of ttest_emit_breaks is made. */
+typedef struct ttest_file *(*ttest_base_maker)(const char *name, const char *group,
+                                               const char *notes, struct ttest_expectation *e);
+void ttest_emit_breaks_of(const struct ttest_output *out, const struct ttest_break *breaks,
+                          size_t count, ttest_base_maker base);
 void ttest_emit_breaks(const struct ttest_output *out, const struct ttest_break *breaks,
                        size_t count, bool timed);
 
@@ -35,6 +40,7 @@ void ttest_make_invalid_heads(const struct ttest_output *out);       /* F-PAR */
 void ttest_make_invalid_sections(const struct ttest_output *out);    /* F-SEG to F-DEP */
 void ttest_make_invalid_orders(const struct ttest_output *out);      /* F-EVT, O-, T- */
 void ttest_make_invalid_indexes(const struct ttest_output *out);     /* F-IDX */
+void ttest_make_invalid_overviews(const struct ttest_output *out);   /* F-OVR */
 void ttest_make_truncated(const struct ttest_output *out);
 
 #endif

@@ -17,8 +17,8 @@ void ttest_make_vectors(ttest_vector_sink sink, void *context)
 {
     struct ttest_output out = {sink, context};
     void (*groups[])(const struct ttest_output *) = {
-        ttest_make_writer_vectors, ttest_make_writer_form_vectors, ttest_make_foreign_vectors,
-        ttest_make_invalid_vectors};
+        ttest_make_writer_vectors, ttest_make_writer_form_vectors, ttest_make_overview_vectors,
+        ttest_make_foreign_vectors, ttest_make_invalid_vectors};
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         groups[i](&out);
         ttest_release_all();

@@ -558,7 +558,8 @@ void ttp_job_free(ttape_writer *w, struct ttp_job *job)
                                  &p->paths_chunk,   &p->value_names_chunk,
                                  &p->streams_chunk, &p->metadata_chunk,
                                  &p->known,         &p->spans,
-                                 &p->span_counts,   &p->cpu};
+                                 &p->span_counts,   &p->cpu,
+                                 &p->overview_chunk};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ttp_grown_free(&w->allocator, all[i]);
     size_t bytes = p->event_room * sizeof(uint32_t);

@@ -10,6 +10,7 @@
 #include "format/base/limits.h"
 #include "format/base/sized.h"
 #include "format/container/partition.h"
+#include "writer/encode/overview_writer.h"
 #include "writer/events/append_fast.h"
 #include "writer/events/frames.h"
 #include "writer/events/off_times.h"
@@ -199,6 +200,7 @@ static ttape_status push_frame(struct batch *b, uint8_t event_class, uint32_t ar
     if (site == TTAPE_NONE)
         return TTAPE_OK;
     struct ttp_site_state *state = ttp_site_state_at(b->scope, site);
+    TTP_TRY(ttp_group_site(b->w, state, b->err));
     ttp_touch(b->w, state);
     state->call_count += event_class == TTP_CLASS_ENTER;
     if (state->active++ == 0)
@@ -323,6 +325,7 @@ static ttape_status append_leaf(struct batch *b, const ttape_event *event, uint3
         state->leaf_symbol = symbol + 1;
     }
     *code = (state->leaf_symbol - 1) << 1;
+    TTP_TRY(ttp_group_leaf(b->w, b->scope, event->site, b->err));
     return take_depth(b, event->depth, b->stack->count);
 }
 
@@ -535,6 +538,8 @@ static ttape_status resume_frame(ttape_writer *w, struct ttp_scope *scope,
     uint32_t index, symbol;
     TTP_TRY(ttp_stream_stack(w, s, frame->stack, &index, err));
     TTP_TRY(ttp_scope_symbol(w, scope, event_class, argument, &symbol, err));
+    if (event_class != TTP_CLASS_SIGNAL)
+        TTP_TRY(ttp_group_site(w, ttp_site_state_at(scope, argument), err));
     struct ttp_stack *stack = &s->stacks[index];
     if (stack->count == stack->capacity)
         TTP_TRY(grow_stack(w, stack, err));

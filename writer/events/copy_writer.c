@@ -8,6 +8,7 @@
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "writer/encode/cbor_encoder.h"
+#include "writer/encode/overview_writer.h"
 #include "writer/events/metadata_pairs.h"
 
 ttape_status ttp_writer_set_clock(ttape_writer *w, uint64_t resolution_ns, uint64_t origin_ns,
@@ -19,6 +20,8 @@ ttape_status ttp_writer_set_clock(ttape_writer *w, uint64_t resolution_ns, uint6
         return TTAPE_OK;
     TTP_TRY(ttp_seal(w, err));
     TTP_TRY(ttp_drain(w, err)); /* workers read the clock */
+    for (size_t i = 0; i < w->scopes.count; i++)
+        TTP_TRY(ttp_group_end(w, ((struct ttp_scope **)w->scopes.data)[i], err));
     w->timed = timed;
     w->head_resolution_ns = timed ? resolution_ns : 1;
     w->head_origin_ns = timed ? origin_ns : 0;
@@ -90,10 +93,21 @@ ttape_status ttp_writer_stored_partition(ttape_writer *w, struct ttp_scope *scop
                                          const struct ttp_index_segment *segments, ttape_error *err)
 {
     TTP_TRY(ttp_writer_introduce(w, scope, err));
+    TTP_TRY(ttp_group_end(w, scope, err));
     struct ttp_chunk copy = *chunk;
     copy.scope = scope->number;
     TTP_TRY(ttp_emit_chunk(w, &copy, payload, err));
     return index_stored(w, scope, entry, segments, err);
+}
+
+ttape_status ttp_writer_stored_overview(ttape_writer *w, struct ttp_scope *scope,
+                                        const void *content, size_t size_bytes, ttape_error *err)
+{
+    struct ttp_chunk chunk = {.kind = TTP_CHUNK_OVERVIEW,
+                              .scope = scope->number,
+                              .stored_bytes = size_bytes,
+                              .content_bytes = size_bytes};
+    return ttp_emit_chunk(w, &chunk, content, err);
 }
 
 ttape_status ttp_writer_stored_model(ttape_writer *w, struct ttp_scope *scope,

@@ -34,6 +34,9 @@ ttape_status ttp_writer_stored_partition(ttape_writer *w, struct ttp_scope *scop
                                          struct ttp_index_entry *entry,
                                          const struct ttp_index_segment *segments,
                                          ttape_error *err);
+/* An overview of partitions that were stored just now, all of them. */
+ttape_status ttp_writer_stored_overview(ttape_writer *w, struct ttp_scope *scope,
+                                        const void *content, size_t size_bytes, ttape_error *err);
 ttape_status ttp_writer_stored_model(ttape_writer *w, struct ttp_scope *scope,
                                      const struct ttp_chunk *chunk, const void *payload,
                                      ttape_error *err);

@@ -23,11 +23,18 @@ static inline void ttp_touch(ttape_writer *w, struct ttp_site_state *site)
         return;
     uint32_t enter = site->enter_symbol, leaf = site->leaf_symbol, active = site->active;
     int64_t since = site->active_since;
+    uint32_t *counts = site->counts;
+    uint32_t counts_bytes = site->counts_bytes, group_row = site->group_row;
+    uint32_t leaf_row = site->leaf_row;
     *site = (struct ttp_site_state){.enter_symbol = enter,
                                     .leaf_symbol = leaf,
                                     .active = active,
                                     .touched = w->epoch,
-                                    .active_since = since};
+                                    .active_since = since,
+                                    .counts = counts,
+                                    .counts_bytes = counts_bytes,
+                                    .group_row = group_row,
+                                    .leaf_row = leaf_row};
     struct ttp_growing *touched = &w->scope->touched; /* has room for every site */
     ((uint32_t *)touched->data)[touched->count++] =
         (uint32_t)(site - (struct ttp_site_state *)w->scope->site_states.data);
@@ -49,6 +56,8 @@ static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_o
         site->max_self_ticks =
             f->self_ticks > site->max_self_ticks ? f->self_ticks : site->max_self_ticks;
     }
+    if (site->counts != NULL)
+        site->counts[ttp_overview_bucket(duration)]++;
     site->squares = ttp_wide_add(site->squares, ttp_wide_square(duration));
     if (--site->active == 0)
         site->total_ticks = ttp_add_ticks(site->total_ticks, tick, site->active_since);

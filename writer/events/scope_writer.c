@@ -9,6 +9,7 @@
 #include "format/base/limits.h"
 #include "format/base/sized.h"
 #include "format/container/definitions.h"
+#include "writer/encode/overview_writer.h"
 #include "writer/events/metadata_pairs.h"
 #include "writer/events/stream_names.h"
 #include "writer/secret.h"
@@ -70,6 +71,7 @@ void ttp_scope_free(ttape_writer *w, struct ttp_scope *scope)
     for (uint32_t i = 0; i < TTP_SYMBOL_BLOCKS && scope->symbols[i] != NULL; i++)
         a->release(a->context, scope->symbols[i], block_bytes(i));
     free_definitions(w, &scope->fresh);
+    ttp_group_free(w, scope);
     ttp_grown_free(a, &scope->site_states);
     ttp_grown_free(a, &scope->site_offs);
     ttp_grown_free(a, &scope->touched);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "writer/encode/overview_writer.h"
 #include "writer/events/frames.h"
 #include "writer/events/off_times.h"
 #include "writer/events/stream_edge.h"
@@ -160,6 +161,7 @@ static void reset_pending(struct ttp_pending *p)
     memset(p->off_ns, 0, sizeof p->off_ns);
     p->sites_chunk.count = p->paths_chunk.count = p->value_names_chunk.count = 0;
     p->streams_chunk.count = p->metadata_chunk.count = 0;
+    p->overview_chunk.count = 0;
     p->metadata_pairs = 0;
     p->gap_count = p->lost_count = 0;
     p->first_tick = INT64_MAX;
@@ -225,6 +227,7 @@ ttape_status ttp_seal(ttape_writer *w, ttape_error *err)
     }
     TTP_TRY(collect_measures(w, p, err));
     TTP_TRY(ttp_collect_switches(w, p, err));
+    TTP_TRY(ttp_group_add(w, p, err));
     TTP_TRY(ttp_scope_collect(w, p->scope, p, err));
     p->symbol_total = p->scope->symbol_count;
     w->event_count += p->event_count;

@@ -8,6 +8,7 @@
 #include "format/container/chunk.h"
 #include "format/container/index.h"
 #include "writer/encode/cbor_encoder.h"
+#include "writer/encode/overview_writer.h"
 #include "writer/encode/zstd_encoder.h"
 #include "writer/writer_internal.h"
 
@@ -279,6 +280,9 @@ ttape_status ttp_emit_job(ttape_writer *w, struct ttp_job *job, ttape_error *err
     TTP_TRY(ttp_emit_chunk(w, &chunk, job->payload.data, err));
     TTP_TRY(index_job(w, job, err));
     w->partition_count++;
+    job->pending.scope->series.count = 0;
+    TTP_TRY(ttp_group_emit(w, job->pending.scope, job->payload.count, &job->pending.overview_chunk,
+                           err));
     return ttp_emit_early_index(w, err);
 }
 

@@ -74,7 +74,10 @@ typedef struct ttape_writer_options {
     uint8_t trace_id[16];
     uint64_t origin_ns; /* quantisation origin */
     const ttape_allocator *allocator;
-    uint64_t reserved[4];
+    /* Partitions that one overview adds up, which makes a report of many faster: at most 64. 0: 64,
+     * where overviews are small beside their partitions; UINT64_MAX: no overviews. */
+    uint64_t overview_period;
+    uint64_t reserved[3];
 } ttape_writer_options;
 
 /* *out is NULL on failure. The sink struct is copied. Nothing is written before the first partition

@@ -1,0 +1,114 @@
+/* An overview's content: what reads, writes, and reads the same. */
+#include <string.h>
+
+#include "format/container/measures/overview.h"
+#include "fuzz_codec.h"
+
+enum { MOST_ROWS = 20000 };
+
+static uint64_t counted(const struct ttp_overview_calls *calls)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < TTP_OVERVIEW_BUCKETS; i++)
+        sum += calls->counts[i];
+    return sum;
+}
+
+static void try_calls(const struct ttp_overview *o, const struct ttp_measure *rows, uint32_t count)
+{
+    ttape_error err = {0};
+    struct ttp_overview_calls *calls = fuzz_take(count * sizeof *calls), *same;
+    if (o->fields[TTP_OVERVIEW_CALLS].data == NULL)
+        return;
+    ttape_status status = ttp_overview_calls_read(o, rows, count, calls, &err);
+    if (status != TTAPE_OK) {
+        fuzz_require_error(status, &err, o->fields[TTP_OVERVIEW_CALLS].size_bytes);
+        return;
+    }
+    uint64_t full = UINT64_MAX >> (TTP_OVERVIEW_PARTITIONS - o->partition_count);
+    bool timed = o->resolution_ns != 0;
+    for (uint32_t i = 0; i < count; i++) {
+        FUZZ_REQUIRE((calls[i].mask & ~full) == 0);
+        FUZZ_REQUIRE(counted(&calls[i]) == (timed ? rows[i].exit_count : 0));
+    }
+    size_t bound = ttp_overview_calls_bound(count);
+    uint8_t *out = fuzz_take(bound);
+    struct ttp_overview again = *o;
+    again.fields[TTP_OVERVIEW_CALLS].data = out;
+    again.fields[TTP_OVERVIEW_CALLS].size_bytes =
+        ttp_overview_calls_write(calls, rows, count, o->partition_count, timed, out, bound);
+    same = fuzz_take(count * sizeof *same);
+    FUZZ_REQUIRE(ttp_overview_calls_read(&again, rows, count, same, NULL) == TTAPE_OK);
+    FUZZ_REQUIRE(count == 0 || memcmp(calls, same, count * sizeof *same) == 0);
+}
+
+static void try_leaves(const struct ttp_overview *o)
+{
+    ttape_error err = {0};
+    uint32_t count;
+    ttape_status status = ttp_overview_leaf_count(o, &count, &err);
+    if (status == TTAPE_OK && count > MOST_ROWS)
+        return; /* the reader's limit on memory */
+    struct ttp_overview_leaf *leaves = NULL, *same;
+    if (status == TTAPE_OK) {
+        leaves = fuzz_take(count * sizeof *leaves);
+        status = ttp_overview_leaves_read(o, count, leaves, &err);
+    }
+    if (status != TTAPE_OK) {
+        fuzz_require_error(status, &err, o->fields[TTP_OVERVIEW_LEAVES].size_bytes);
+        return;
+    }
+    size_t bound = ttp_overview_leaves_bound(count);
+    uint8_t *out = fuzz_take(bound);
+    struct ttp_overview again = *o;
+    again.fields[TTP_OVERVIEW_LEAVES].data = out;
+    again.fields[TTP_OVERVIEW_LEAVES].size_bytes =
+        ttp_overview_leaves_write(leaves, count, o->partition_count, out, bound);
+    same = fuzz_take(count * sizeof *same);
+    uint32_t found;
+    FUZZ_REQUIRE(ttp_overview_leaf_count(&again, &found, NULL) == TTAPE_OK && found == count);
+    FUZZ_REQUIRE(ttp_overview_leaves_read(&again, count, same, NULL) == TTAPE_OK);
+    FUZZ_REQUIRE(count == 0 || memcmp(leaves, same, count * sizeof *same) == 0);
+}
+
+static void try_rows(const struct ttp_overview *o)
+{
+    ttape_error err = {0};
+    uint32_t count;
+    const uint8_t *data = o->fields[TTP_OVERVIEW_SUMMARY].data;
+    size_t size = o->fields[TTP_OVERVIEW_SUMMARY].size_bytes;
+    ttape_status status = ttp_summary_count(data, size, &count, &err);
+    if (status == TTAPE_OK && count > MOST_ROWS)
+        return;
+    struct ttp_measure *rows = NULL;
+    if (status == TTAPE_OK) {
+        rows = fuzz_take(count * sizeof *rows);
+        status = ttp_summary_read(data, size, o->resolution_ns != 0, rows, count, &err);
+    }
+    if (status != TTAPE_OK) {
+        fuzz_require_error(status, &err, size);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i].exit_count > UINT32_MAX)
+            return; /* as the reader does (F-OVR-04) */
+    try_calls(o, rows, count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    ttape_error err = {0};
+    struct ttp_overview o;
+    ttape_status status = ttp_overview_open(data, size, &o, &err);
+    if (status == TTAPE_OK) {
+        uint8_t head[TTP_OVERVIEW_HEAD_BOUND];
+        size_t bytes = ttp_overview_head_write(&o, head);
+        FUZZ_REQUIRE(bytes <= size && memcmp(head, data, bytes) == 0);
+        try_rows(&o);
+        try_leaves(&o);
+    } else {
+        fuzz_require_error(status, &err, size);
+    }
+    fuzz_release_all();
+    return 0;
+}

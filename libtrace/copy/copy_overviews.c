@@ -1,0 +1,70 @@
+/* An overview says nothing of where its partitions are, only how many stand before it: so it stays
+ * right while these stay together. */
+#include "libtrace/copy/copy_overviews.h"
+
+#include "format/base/fail.h"
+#include "reader/levels/overview_reader.h"
+
+/* The scope's partition before this one, or TTAPE_NONE. */
+static uint32_t before_in_scope(const ttape_reader *r, uint32_t partition)
+{
+    uint32_t scope = r->partitions[partition].scope;
+    while (partition-- > 0)
+        if (r->partitions[partition].scope == scope)
+            return partition;
+    return TTAPE_NONE;
+}
+
+/* True where no partition of the scope stands between it and the overview. */
+static bool is_last_of(const ttape_reader *r, uint32_t partition,
+                       const struct ttp_overview_chunk *overview)
+{
+    uint32_t scope = r->partitions[partition].scope, last = overview->end;
+    if (overview->scope != scope || partition >= last)
+        return false;
+    while (--last > partition)
+        if (r->partitions[last].scope == scope)
+            return false;
+    return true;
+}
+
+/* One that does not hold is left out. */
+static ttape_status copy(ttape_writer *w, ttape_reader *r, struct ttp_scope *to, uint32_t number,
+                         ttape_error *err)
+{
+    struct ttp_read_overview o;
+    ttape_error problem = {0};
+    ttape_status status = ttp_overview_load(r, number, false, &o, &problem);
+    if (status != TTAPE_OK) {
+        if (status != TTAPE_E_MEMORY && status != TTAPE_E_IO)
+            return TTAPE_OK;
+        if (err != NULL)
+            *err = problem;
+        return status;
+    }
+    if (o.head.partition_count <= to->series.count)
+        status = ttp_writer_stored_overview(w, to, o.content, o.content_bytes, err);
+    ttp_overview_drop(r, &o);
+    return status;
+}
+
+ttape_status ttp_copied_overview(ttape_writer *w, ttape_reader *r, struct ttp_scope *to,
+                                 uint32_t copier, uint32_t partition, ttape_error *err)
+{
+    struct ttp_copied_series *series = &to->series;
+    bool goes_on = series->count != 0 && series->copier == copier &&
+                   before_in_scope(r, partition) == series->last;
+    *series = (struct ttp_copied_series){copier, partition, goes_on ? series->count + 1 : 1};
+    uint32_t low = 0, high = r->overview_count; /* the first behind the partition */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (r->overviews[middle].end <= partition)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < r->overview_count && r->overviews[low].end == partition + 1; low++)
+        if (is_last_of(r, partition, &r->overviews[low]))
+            TTP_TRY(copy(w, r, to, low, err));
+    return TTAPE_OK;
+}

@@ -1,0 +1,71 @@
+/* Most overviews cover what was verified since the one before: that is added up already. Of others
+ * (a cut took partitions and their overview away) the partitions are decoded once more. */
+#include "reader/check/verify_overview.h"
+
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "reader/cache/cache.h"
+#include "reader/check/verify_partition.h"
+
+struct ttp_overview_sums *ttp_scope_sums_of(struct ttp_scope_sums *s, ttape_reader *r,
+                                            uint32_t scope, ttape_error *err)
+{
+    uint32_t before = s->count;
+    if (ttp_memory_reserve(&r->memory, &s->sums, &s->count, scope + 1ull, sizeof *s->sums, err) !=
+        TTAPE_OK)
+        return NULL;
+    if (s->count > before)
+        memset(s->sums + before, 0, (s->count - before) * sizeof *s->sums);
+    return &s->sums[scope];
+}
+
+static bool go_on(void *context, const ttape_error *problem)
+{
+    (void)context;
+    (void)problem;
+    return true; /* it was said when the partition came */
+}
+
+static ttape_status add_again(struct ttp_overview_sums *sums, ttape_reader *r,
+                              const struct ttp_read_overview *o, ttape_error *err)
+{
+    ttp_overview_sums_clear(sums);
+    for (uint32_t i = 0; i < o->head.partition_count; i++) {
+        struct ttp_loaded *p;
+        TTP_TRY(ttp_loaded_get(r, o->partitions[i], TTP_STAGE_VALUES, &p, err));
+        TTP_TRY(ttp_verify_partition(r, p, go_on, NULL, sums, err));
+        ttp_cache_clear(r);
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttp_verify_overview(struct ttp_scope_sums *s, ttape_reader *r, ttape_error *err)
+{
+    uint32_t number = r->overview_count - 1;
+    const struct ttp_overview_chunk chunk = r->overviews[number];
+    struct ttp_overview_sums *sums = ttp_scope_sums_of(s, r, chunk.scope, err);
+    struct ttp_read_overview o;
+    if (sums == NULL)
+        return r->memory.status;
+    TTP_TRY(ttp_overview_load(r, number, true, &o, err));
+    ttape_status status = TTAPE_OK;
+    if (sums->is_partial || sums->partition_count != o.head.partition_count)
+        status = add_again(sums, r, &o, err);
+    if (status == TTAPE_OK && !sums->is_partial) {
+        status = ttp_overview_sums_compare(sums, &o, err);
+        if (status != TTAPE_OK && err != NULL)
+            err->offset = chunk.offset + TTP_CHUNK_HEADER_BYTES;
+    }
+    ttp_overview_sums_clear(sums);
+    ttp_overview_drop(r, &o);
+    return status;
+}
+
+void ttp_scope_sums_close(struct ttp_scope_sums *s, ttape_reader *r)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        ttp_overview_sums_close(&s->sums[i], r);
+    ttp_memory_give(&r->memory, s->sums, s->count, sizeof *s->sums);
+    *s = (struct ttp_scope_sums){0};
+}

@@ -1,0 +1,131 @@
+/* An overview is compared with what the reader knows of the partitions that it covers, which is
+ * what the index says: none of them is read for it. */
+#include "reader/levels/overview_reader.h"
+
+#include "format/base/fail.h"
+
+static ttape_status wrong(const char *rule, uint64_t offset, const char *what, ttape_error *err)
+{
+    return ttp_fail(err, TTAPE_E_CORRUPT, rule, offset + TTP_CHUNK_HEADER_BYTES, "%s", what);
+}
+
+/* The last partitions of the scope before the chunk, as many as it says. */
+static ttape_status find_partitions(const ttape_reader *r, const struct ttp_overview_chunk *chunk,
+                                    struct ttp_read_overview *o, ttape_error *err)
+{
+    struct ttp_overview_fact facts[TTP_OVERVIEW_PARTITIONS];
+    uint32_t missing = o->head.partition_count;
+    for (uint32_t p = chunk->end; p-- > 0 && missing != 0;)
+        if (r->partitions[p].scope == chunk->scope)
+            o->partitions[--missing] = p;
+    if (missing != 0)
+        return wrong("F-OVR-02", chunk->offset, "an overview covers more than stands before it",
+                     err);
+    for (uint32_t i = 0; i < o->head.partition_count; i++) {
+        const struct ttp_partition_entry *entry = &r->partitions[o->partitions[i]];
+        facts[i] = (struct ttp_overview_fact){entry->event_count, entry->segment_count,
+                                              entry->first_tick, entry->end_tick};
+        o->event_count += entry->event_count;
+        if (entry->damaged || entry->resolution_ns != o->head.resolution_ns)
+            return wrong("F-OVR-03", chunk->offset, "an overview covers partitions of other times",
+                         err);
+    }
+    if (ttp_overview_identity(facts, o->head.partition_count) != o->head.identity)
+        return wrong("F-OVR-02", chunk->offset, "an overview is of other partitions", err);
+    return TTAPE_OK;
+}
+
+/* Sums of many overviews, too, fit 64 bits then. */
+static ttape_status check_counts(const struct ttp_read_overview *o, uint64_t offset,
+                                 ttape_error *err)
+{
+    for (uint32_t i = 0; i < o->row_count; i++)
+        if (o->rows[i].call_count > o->event_count || o->rows[i].exit_count > UINT32_MAX)
+            return wrong("F-OVR-04", offset, "more calls than the partitions of an overview have",
+                         err);
+    return TTAPE_OK;
+}
+
+static ttape_status read_summary(ttape_reader *r, const struct ttp_overview_chunk *chunk,
+                                 struct ttp_read_overview *o, ttape_error *err)
+{
+    const uint8_t *data = o->head.fields[TTP_OVERVIEW_SUMMARY].data;
+    size_t size = o->head.fields[TTP_OVERVIEW_SUMMARY].size_bytes;
+    uint32_t count;
+    TTP_TRY(ttp_summary_count(data, size, &count, err));
+    o->rows = ttp_memory_take(&r->memory, count, sizeof *o->rows, err);
+    if (o->rows == NULL)
+        return r->memory.status;
+    o->row_count = count;
+    TTP_TRY(ttp_summary_read(data, size, o->head.resolution_ns != 0, o->rows, count, err));
+    return check_counts(o, chunk->offset, err);
+}
+
+static ttape_status read_cpu_times(ttape_reader *r, struct ttp_read_overview *o, ttape_error *err)
+{
+    const uint8_t *data = o->head.fields[TTP_OVERVIEW_CPU_TIMES].data;
+    if (data == NULL)
+        return TTAPE_OK;
+    o->cpu.row_count = o->row_count;
+    o->cpu.rows = ttp_memory_take(&r->memory, o->row_count, sizeof *o->cpu.rows, err);
+    if (o->cpu.rows == NULL)
+        return r->memory.status;
+    return ttp_cpu_times_read(data, o->head.fields[TTP_OVERVIEW_CPU_TIMES].size_bytes, o->rows,
+                              o->head.resolution_ns, &o->cpu, err);
+}
+
+static ttape_status read_calls(ttape_reader *r, struct ttp_read_overview *o, ttape_error *err)
+{
+    if (o->head.fields[TTP_OVERVIEW_CALLS].data != NULL) {
+        o->calls = ttp_memory_take(&r->memory, o->row_count, sizeof *o->calls, err);
+        if (o->calls == NULL)
+            return r->memory.status;
+        TTP_TRY(ttp_overview_calls_read(&o->head, o->rows, o->row_count, o->calls, err));
+    }
+    uint32_t count;
+    TTP_TRY(ttp_overview_leaf_count(&o->head, &count, err));
+    o->leaves = ttp_memory_take(&r->memory, count, sizeof *o->leaves, err);
+    if (o->leaves == NULL)
+        return r->memory.status;
+    o->leaf_count = count;
+    return ttp_overview_leaves_read(&o->head, count, o->leaves, err);
+}
+
+static ttape_status load(ttape_reader *r, const struct ttp_overview_chunk *place, bool calls,
+                         struct ttp_read_overview *o, ttape_error *err)
+{
+    struct ttp_chunk chunk;
+    TTP_TRY(ttp_reader_chunk(r, place->offset, &chunk, err));
+    if (chunk.flags != 0)
+        return wrong("F-OVR-01", place->offset, "an overview has flags", err);
+    TTP_TRY(ttp_reader_content(r, place->offset, &chunk, &o->content, &o->content_bytes, err));
+    TTP_TRY(ttp_overview_open(o->content, o->content_bytes, &o->head, err));
+    TTP_TRY(find_partitions(r, place, o, err));
+    TTP_TRY(read_summary(r, place, o, err));
+    TTP_TRY(read_cpu_times(r, o, err));
+    return calls ? read_calls(r, o, err) : TTAPE_OK;
+}
+
+ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, bool calls,
+                               struct ttp_read_overview *out, ttape_error *err)
+{
+    *out = (struct ttp_read_overview){0};
+    ttape_status status = load(r, &r->overviews[number], calls, out, err);
+    if (status == TTAPE_OK)
+        return TTAPE_OK;
+    if (err != NULL && err->offset < r->overviews[number].offset)
+        err->offset = r->overviews[number].offset + TTP_CHUNK_HEADER_BYTES;
+    ttp_overview_drop(r, out);
+    return status;
+}
+
+void ttp_overview_drop(ttape_reader *r, struct ttp_read_overview *o)
+{
+    struct ttp_memory *m = &r->memory;
+    ttp_memory_give(m, o->rows, o->row_count, sizeof *o->rows);
+    ttp_memory_give(m, o->cpu.rows, o->row_count, sizeof *o->cpu.rows);
+    ttp_memory_give(m, o->calls, o->row_count, sizeof *o->calls);
+    ttp_memory_give(m, o->leaves, o->leaf_count, sizeof *o->leaves);
+    ttp_memory_give(m, o->content, o->content_bytes, 1);
+    *o = (struct ttp_read_overview){0};
+}

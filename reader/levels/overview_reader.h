@@ -1,0 +1,27 @@
+/* Overviews: what up to 64 partitions add up to, in one read. Whoever asks goes on without one that
+ * does not hold. */
+#ifndef TTP_READER_OVERVIEW_READER_H
+#define TTP_READER_OVERVIEW_READER_H
+
+#include "format/container/measures/overview.h"
+#include "reader/reader_internal.h"
+
+struct ttp_read_overview {
+    struct ttp_overview head;
+    uint32_t partitions[TTP_OVERVIEW_PARTITIONS]; /* that it covers, ascending */
+    uint64_t event_count;                         /* of them */
+    struct ttp_measure *rows;                     /* by ascending site of the scope */
+    struct ttp_cpu_times cpu;                     /* rows NULL: they know of no switches */
+    struct ttp_overview_calls *calls;             /* NULL: not asked for, or not there */
+    struct ttp_overview_leaf *leaves;             /* the same */
+    uint32_t row_count, leaf_count;
+    uint8_t *content;
+    size_t content_bytes;
+};
+
+/* `calls`: masks, histograms and leaves, too. To be dropped on success. */
+ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, bool calls,
+                               struct ttp_read_overview *out, ttape_error *err);
+void ttp_overview_drop(ttape_reader *r, struct ttp_read_overview *o);
+
+#endif

@@ -1,0 +1,121 @@
+/* What overviews say is what the summaries of their partitions say, added up: those are not read,
+ * but for what is open where a stream ends. */
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "reader/levels/overview_reader.h"
+#include "reader/report/report_work.h"
+
+/* Of memory and of reading: the report ends. Whatever else is wrong, partitions say the same. */
+static bool is_of_the_machine(ttape_status status)
+{
+    return status == TTAPE_E_MEMORY || status == TTAPE_E_IO;
+}
+
+/* As for a partition: in nanoseconds, too, the least is the least. */
+static bool durations_fit(const struct ttp_read_overview *o)
+{
+    uint64_t step = o->head.resolution_ns;
+    int64_t most = step > 1 ? (int64_t)((uint64_t)INT64_MAX / step) : INT64_MAX;
+    for (uint32_t i = 0; i < o->row_count; i++)
+        if (o->rows[i].min_ticks < -most || o->rows[i].max_ticks > most)
+            return false;
+    return true;
+}
+
+static bool sites_are_defined(const ttape_reader *r, uint32_t scope,
+                              const struct ttp_read_overview *o)
+{
+    for (uint32_t i = 0; i < o->row_count; i++)
+        if (ttp_definitions_find(&r->definitions, scope, TTP_DEFINES_SITES, o->rows[i].site) ==
+            TTAPE_NONE)
+            return false;
+    return true;
+}
+
+static bool is_new(const struct ttp_read_overview *o, const uint8_t *covered)
+{
+    for (uint32_t i = 0; i < o->head.partition_count; i++)
+        if (covered[o->partitions[i]] != 0)
+            return false;
+    return true;
+}
+
+static ttape_status add(const ttape_report *report, uint32_t scope,
+                        const struct ttp_read_overview *o, bool cpu_times,
+                        struct ttp_account_rows *rows, ttape_error *err)
+{
+    const struct ttp_account_plan *plan = &report->plan;
+    const struct ttp_cpu_measure *cpu = cpu_times ? o->cpu.rows : NULL;
+    uint64_t span_ns = (uint64_t)o->head.span_ticks * o->head.resolution_ns;
+    for (uint32_t i = 0; i < o->row_count; i++) {
+        uint32_t site = ttp_definitions_find(&report->reader->definitions, scope, TTP_DEFINES_SITES,
+                                             o->rows[i].site);
+        uint32_t row = ttp_account_find(rows, TTAPE_NONE, ttp_report_key(plan->keys, site), err);
+        if (row == 0)
+            return rows->memory->status;
+        ttp_report_add_measure(&rows->rows[row], &o->rows[i], o->head.resolution_ns,
+                               cpu != NULL ? &cpu[i] : NULL);
+        rows->call_count += o->rows[i].call_count;
+        rows->has_idle = rows->has_idle || plan->idle_sites[site] != 0;
+    }
+    rows->span_ns = (int64_t)((uint64_t)rows->span_ns + span_ns);
+    if (cpu != NULL) {
+        rows->known_ns = (int64_t)((uint64_t)rows->known_ns + span_ns);
+        ttp_report_add_cpu_times(rows, &o->cpu);
+    }
+    return TTAPE_OK;
+}
+
+static bool are_enough(const ttape_report *report)
+{
+    const ttape_report_options *o = &report->options;
+    return o->by == TTAPE_REPORT_BY_FUNCTION && !o->exact && !report->keys.overlap &&
+           !o->has_range && report->plan.streams == NULL;
+}
+
+ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account_rows *rows,
+                                  bool cpu_times, struct ttp_report_covered *covered,
+                                  ttape_error *err)
+{
+    ttape_reader *r = report->reader;
+    for (uint32_t i = 0; are_enough(report) && i < r->overview_count; i++) {
+        struct ttp_read_overview o;
+        ttape_error problem = {0};
+        uint32_t scope = r->overviews[i].scope;
+        ttape_status status = ttp_overview_load(r, i, false, &o, &problem);
+        if (is_of_the_machine(status) && err != NULL)
+            *err = problem;
+        if (is_of_the_machine(status))
+            return status;
+        if (status != TTAPE_OK)
+            continue;
+        if (is_new(&o, covered->marks) && durations_fit(&o) && sites_are_defined(r, scope, &o)) {
+            status = add(report, scope, &o, cpu_times, rows, err);
+            for (uint32_t k = 0; k < o.head.partition_count; k++)
+                covered->marks[o.partitions[k]] = 1;
+            covered->partition_count += o.head.partition_count;
+            covered->event_count += o.event_count;
+            covered->has_times = covered->has_times || o.head.resolution_ns != 0;
+        }
+        ttp_overview_drop(r, &o);
+        TTP_TRY(status);
+    }
+    return TTAPE_OK;
+}
+
+/* Keeps partitions that are not covered, and those in which a stream ends. */
+uint32_t ttp_report_uncovered(const ttape_reader *r, const struct ttp_report_covered *covered,
+                              const uint32_t *partitions, uint32_t count, uint32_t *out)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ttp_partition_entry *entry = &r->partitions[partitions[i]];
+        bool wanted = covered->marks[partitions[i]] == 0;
+        for (uint32_t s = 0; s < entry->segment_count && !wanted; s++)
+            wanted = ttp_report_is_last(r, entry->first_segment + s);
+        if (wanted)
+            out[kept++] = partitions[i];
+    }
+    return kept;
+}
