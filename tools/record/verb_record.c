@@ -42,8 +42,8 @@ struct options {
     uint64_t resolution_ns, buffer, spill, max_size, rotate;
     struct tool_time max_time, min_time, checkpoint_every;
     struct tool_keep keep;
-    uint32_t partition_events, depth, jobs;
-    int32_t level;
+    uint32_t partition_events, depth, jobs, threshold;
+    int32_t level, then_level; /* then_level -1: none */
     bool force, blocking, dropping, live, off, files, no_children, no_symbols, no_lines, cull_hot,
         no_switches, no_blocks, no_patch, quiet, plan, json;
     struct tool_record_rules rules;
@@ -63,6 +63,9 @@ static const struct tool_option table[] = {
      tool_parse_resolution, TOOL_AT(resolution_ns)},
     {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,
      TOOL_AT(level)},
+    {"then-level", 0, "N", "when it is complete, bring the trace to this level, at low priority",
+     tool_parse_level, TOOL_AT(then_level)},
+    {"threshold", 0, "N", "of level 0: as for convert", tool_parse_u32, TOOL_AT(threshold)},
     {"partition-events", 'p', "N", "events in a partition (default 1000000)", tool_parse_u32,
      TOOL_AT(partition_events)},
     {"jobs", 'j', "N", "threads that encode (default 2); never changes the bytes", tool_parse_u32,
@@ -297,6 +300,9 @@ static int finish(const struct options *options, ttape_recording *recording, int
         tool_record_say_trace(options->output, !options->no_blocks);
     if (!options->quiet && s.event_count != 0 && options->attach == 0)
         tool_record_say_end(options->shown, status);
+    if (options->then_level >= 0 && s.event_count != 0)
+        tool_record_then_level(options->output, options->shown, options->then_level,
+                               options->quiet);
     if (result == 0 && s.event_count == 0)
         return TOOL_CANNOT;
     return result != 0 ? result : s.lost_count != 0 ? TOOL_LOSS : TOOL_OK;
@@ -418,7 +424,8 @@ static void fill_options(const struct options *options, ttape_recording_options 
                                        .partition_events = options->partition_events,
                                        .level = options->level,
                                        .literal = options->level == TTAPE_LEVEL_LITERAL,
-                                       .jobs = options->jobs == 0 ? 2 : options->jobs};
+                                       .jobs = options->jobs == 0 ? 2 : options->jobs,
+                                       .chain_threshold = options->threshold};
     o->no_blocks = options->no_blocks;
     o->follows = !options->no_switches && options->resolution_ns != TTAPE_TIME_NONE;
     o->rules.max_depth = options->depth;
@@ -459,6 +466,8 @@ static int check_options(const struct options *options, ttape_recording_options 
         return tool_usage("record", "--keep-last goes with none of --rotate, --live, --files");
     if (options->rules.checkpoint.count != 0 && options->no_symbols)
         return tool_usage("record", "--checkpoint needs names: it does not go with --no-symbols");
+    if (options->then_level >= 0 && (options->rotate != 0 || options->files))
+        return tool_usage("record", "--then-level is of one file: not of --rotate and --files");
     if (options->live && options->files)
         return tool_usage("record", "--live and --files exclude each other");
     if (options->calls.stack_rate != 0 &&
@@ -535,7 +544,7 @@ static bool wants_names(const void *context, const char *path)
 int tool_verb_record(int argc, char **argv)
 {
     int count, status;
-    struct options options = {.level = TTAPE_LEVEL_DEFAULT};
+    struct options options = {.level = TTAPE_LEVEL_DEFAULT, .then_level = -1};
     options.patch.module = &options.rules.module;
     options.patch.no_module = &options.rules.no_module;
     options.rules.called = &options.patch.called;
