@@ -59,13 +59,15 @@ class Run:
 def check_steps(run):
     """A handler at each instruction, of hooks too, and recorded itself: what cannot be written is
     left out, and counted."""
-    program = setting.build("p_patch_unwinds.cc", hooks=False, log=False)
-    done = run.start(program, "-q", "--patch", ".")
-    plain = subprocess.run([program], capture_output=True, check=False, timeout=60, cwd=run.work)
-    run.checks.equal((done.status in (0, 3), done.out), (True, plain.stdout), "steps: output")
-    run.checks.equal(traces.verify(run.trace), None, "steps: verify")
-    calls = traces.call_counts(run.trace)["enter"]
-    run.checks.that(calls["goes"] > 0 and calls["on_step"] > 100, f"steps: {calls}")
+    for flags in (["-O2"], ["-Os"]):
+        program = setting.build("p_patch_unwinds.cc", flags=flags, hooks=False, log=False)
+        done = run.start(program, "-q", "--patch", ".")
+        plain = subprocess.run([program], capture_output=True, check=False, timeout=60,
+                               cwd=run.work)
+        run.checks.equal((done.status in (0, 3), done.out), (True, plain.stdout), "steps: output")
+        run.checks.equal(traces.verify(run.trace), None, "steps: verify")
+        calls = traces.call_counts(run.trace)["enter"]
+        run.checks.that(calls["goes"] > 0 and calls["on_step"] > 100, f"steps: {calls}")
 
 
 def check_counts(run, compiler, level):
@@ -133,8 +135,8 @@ def spoil_bytes(plan, entry, code):
 
 def spoil_host(plan, entry, _):
     """The exit's jump is said to be in a host's window, and there is no host."""
-    struct.pack_into("<I", plan, entry + 28 + 16,
-                     struct.unpack_from("<I", plan, entry + 28)[0] + 10)
+    struct.pack_into("<I", plan, entry + 32 + 16,
+                     struct.unpack_from("<I", plan, entry + 32)[0] + 10)
 
 
 def check_spoiled(run, program):
@@ -152,7 +154,7 @@ def check_spoiled(run, program):
             for at in range(functions, probes, 16):
                 start, _, first, _ = struct.unpack_from("<4I", plan, at)
                 if start == tight:
-                    spoil(plan, probes + 28 * first, code)
+                    spoil(plan, probes + 32 * first, code)
             path.write_bytes(plan)
             found = run.record(program, "--patch", "^(plain|tail|maybe|tight)$")
             path.write_bytes(whole)
@@ -169,7 +171,7 @@ def overlap(plan):
     plan = bytearray(plan)
     for at in range(functions, probes, 16):
         first, number = struct.unpack_from("<II", plan, at + 8)
-        entry, leave = (probes + 28 * (first + i) for i in (0, 1))
+        entry, leave = (probes + 32 * (first + i) for i in (0, 1))
         window, _, place = struct.unpack_from("<III", plan, entry)
         if number == 2 and plan[leave + 21] == 2 and plan[entry + 20] == plan[leave + 20] == 5:
             old = struct.unpack_from("<I", plan, leave + 8)[0]

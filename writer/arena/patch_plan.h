@@ -19,7 +19,7 @@
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       4u
+#define TTP_PATCH_VERSION       5u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -142,6 +142,11 @@ struct ttp_patch_probe {
     uint8_t fixup_count;
     uint8_t condition; /* of TTP_PATCH_TAIL_IF: 0 to 15 */
     uint8_t flags;     /* enum ttp_patch_probe_flags */
+    /* Who unwinds takes moved code for the window's, byte for byte, but for what is behind this
+     * one: where branches have grown, the frame of all that is behind them is that of this byte.
+     * Where the stub goes on behind the window, window_bytes. */
+    uint8_t last;
+    uint8_t reserved[3];
 };
 enum ttp_patch_probe_flags {
     TTP_PATCH_PAD = 1,      /* a pad for this purpose: nothing that does anything is moved */
@@ -226,7 +231,7 @@ struct ttp_value_place {
 
 _Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_function) == 16, "no hidden padding");
-_Static_assert(sizeof(struct ttp_patch_probe) == 28, "no hidden padding");
+_Static_assert(sizeof(struct ttp_patch_probe) == 32, "no hidden padding");
 _Static_assert(sizeof(struct ttp_chosen_head) == 40, "no hidden padding");
 _Static_assert(sizeof(struct ttp_values_head) == 40, "no hidden padding");
 _Static_assert(sizeof(struct ttp_values_row) == 12, "no hidden padding");

@@ -62,6 +62,15 @@ static bool add_window(const struct tool_patch_place *place, struct ttp_patch_pr
     return fill_window(place, probe, moved) && tool_patch_add_probe(place->patch, probe);
 }
 
+/* Stubs of these do not go on behind the window. */
+static uint8_t last_of(const struct tool_patch_place *place, enum ttp_patch_kind kind,
+                       const struct tool_patch_window *window)
+{
+    bool ends = kind == TTP_PATCH_RETURN || kind == TTP_PATCH_TAIL;
+    return (uint8_t)(ends ? place->all[window->to].address - place->all[window->from].address
+                          : window->bytes);
+}
+
 static struct ttp_patch_probe new_probe(const struct tool_patch_place *place,
                                         enum ttp_patch_kind kind,
                                         const struct tool_patch_window *window)
@@ -70,7 +79,8 @@ static struct ttp_patch_probe new_probe(const struct tool_patch_place *place,
                                     .function = (uint32_t)place->patch->function_count,
                                     .jump = place->all[window->from].address,
                                     .window_bytes = (uint8_t)window->bytes,
-                                    .kind = (uint8_t)kind};
+                                    .kind = (uint8_t)kind,
+                                    .last = last_of(place, kind, window)};
 }
 
 /* Moves the instructions [from, to). False: there is no room for them. */

@@ -86,6 +86,29 @@ static bool can_move(const struct tool_patch_place *place, size_t i, size_t to, 
     }
 }
 
+/* Who unwinds in between finds the same frame. */
+static bool has_same_row(const struct tool_code *code, uint32_t one, uint32_t other)
+{
+    const struct ttp_plan_row *a = tool_code_row_at(code, one), *b = tool_code_row_at(code, other);
+    return a != NULL && b != NULL && a->cfa_kind == b->cfa_kind && a->cfa_offset == b->cfa_offset &&
+           a->rbp_kind == b->rbp_kind && a->rbp_offset == b->rbp_offset;
+}
+
+/* A branch that grows where it is moved to puts what is behind it off its place, for who unwinds:
+ * that must not matter. Where the code goes on behind the window, its frame is that, too. */
+static bool keeps_frame(const struct tool_patch_place *place, size_t from, size_t to, bool goes_on)
+{
+    const struct tool_instruction *all = place->all;
+    const struct tool_code *code = place->patch->code;
+    size_t grown = from;
+    while (grown < to && all[grown].kind != TOOL_CODE_BRANCH)
+        grown++;
+    for (size_t i = grown + 2; i <= to; i++)
+        if (!has_same_row(code, all[grown + 1].address, all[i].address))
+            return false;
+    return grown == to || !goes_on || has_same_row(code, all[grown + 1].address, end_of(&all[to]));
+}
+
 /* Whether the instructions [from, to] can be a window, and of how many bytes. */
 static enum ttp_patch_reason judge(const struct tool_patch_place *place, size_t from, size_t to,
                                    bool is_entry, uint32_t *bytes)
@@ -103,6 +126,8 @@ static enum ttp_patch_reason judge(const struct tool_patch_place *place, size_t 
     }
     if (from < to && place->is_computed)
         return TTP_PATCH_COMPUTED;
+    if (!keeps_frame(place, from, to, is_entry && !ends_flow(&all[to])))
+        return TTP_PATCH_IMMOVABLE;
     if (*bytes >= place->least)
         return *bytes <= TTP_PLAN_WINDOW_MAX ? TTP_PATCH_CAN : TTP_PATCH_FAR;
     if (!ends_flow(&all[to]) || *bytes + fill_behind(place, to) < place->least)
@@ -197,14 +222,6 @@ enum ttp_patch_reason tool_patch_find_inlined(const struct tool_patch_place *pla
     return is_other ? TTP_PATCH_SHARED : reason;
 }
 
-/* Who unwinds in between finds the same frame. */
-static bool has_same_row(const struct tool_code *code, uint32_t one, uint32_t other)
-{
-    const struct ttp_plan_row *a = tool_code_row_at(code, one), *b = tool_code_row_at(code, other);
-    return a != NULL && b != NULL && a->cfa_kind == b->cfa_kind && a->cfa_offset == b->cfa_offset &&
-           a->rbp_kind == b->rbp_kind && a->rbp_offset == b->rbp_offset;
-}
-
 static bool is_in_reach(uint32_t from, uint32_t to)
 {
     int64_t distance = (int64_t)to - ((int64_t)from + (int64_t)TTP_PATCH_SHORT_MIN);
@@ -227,7 +244,7 @@ static bool find_host(const struct tool_patch_place *place, size_t from,
         *host = (struct tool_patch_window){.from = from, .to = to};
         enum ttp_patch_reason reason = judge(&wide, from, to, false, &host->bytes);
         if (reason != TTP_PATCH_NO_ROOM)
-            return reason == TTP_PATCH_CAN;
+            return reason == TTP_PATCH_CAN && keeps_frame(place, from, to, true);
     }
     return false;
 }

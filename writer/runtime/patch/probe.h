@@ -27,7 +27,8 @@ struct ttp_probe_stub {
     uint64_t window; /* where the window is in memory, less TTP_PROBE_HEAD */
     uint8_t hook_at; /* in the stub: its bytes from there on are the hook's */
     uint8_t is_used;
-    uint8_t reserved[2];
+    uint8_t last;        /* beyond this byte of the stub no place stands for one of the window */
+    uint8_t hook_for;    /* the byte that the hook stands for */
     uint32_t data_below; /* the area's data is that far below the stub */
     uint8_t code[TTP_PROBE_CODE];
 };

@@ -16,18 +16,18 @@
  * Unwinders find the function itself as the caller, at the instruction that its window has come to,
  * as if that had been interrupted: debuggers do not know stubs. With the stub's address in r,
  *
- *     r = (the word at P - 144) & -128;  rip = the word at r + the byte at r + 8
+ *     r = (the word at P - 144) & -128;  rip = the word at r + the byte at r + 11
  */
 #include "writer/runtime/patch/probe.h"
 
 #define PUSH(name) "pushq %" name "\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_rel_offset %" name ", 0\n\t"
 #define POP(name)  "popq %" name "\n\t.cfi_adjust_cfa_offset -8\n\t.cfi_restore %" name "\n\t"
 
-/* rip: const2s -144; plus; deref; const1s -128; and; dup; deref; swap; + 8; deref 1; plus */
+/* rip: const2s -144; plus; deref; const1s -128; and; dup; deref; swap; + 11; deref 1; plus */
 #define CALLER                                                                                     \
     ".cfi_signal_frame\n\t.cfi_def_cfa %rsp, 144\n\t.cfi_offset %rdi, -136\n\t"                    \
     ".cfi_escape 0x16, 0x10, 16, 0x0b, 0x70, 0xff, 0x22, 0x06, 0x09, 0x80, 0x1a, 0x12, 0x06, "     \
-    "0x16, 0x23, 8, 0x94, 1, 0x22\n\t"
+    "0x16, 0x23, 11, 0x94, 1, 0x22\n\t"
 
 #define ENTRY(name, hook) ENTRY_WITH(name, "", hook)
 #define ENTRY_WITH(name, more, hook)                                                               \

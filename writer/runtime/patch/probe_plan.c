@@ -20,8 +20,8 @@ static bool check_window(const struct ttp_patch_head *head, const struct ttp_pat
         return false;
     return probe->window_bytes >= (is_near ? TTP_PATCH_SHORT_MIN : TTP_PLAN_WINDOW_MIN) &&
            probe->window_bytes <= TTP_PLAN_WINDOW_MAX && moved <= TTP_PATCH_MOVED_MAX &&
-           probe->kind <= TTP_PATCH_RETURN_IF && probe->condition < 16 &&
-           probe->window >= head->code_start &&
+           probe->last <= probe->window_bytes && probe->kind <= TTP_PATCH_RETURN_IF &&
+           probe->condition < 16 && probe->window >= head->code_start &&
            (uint64_t)probe->window + probe->window_bytes <= head->code_end &&
            (uint64_t)probe->bytes + probe->window_bytes + moved <= head->byte_count &&
            (uint64_t)probe->first_fixup + probe->fixup_count <= head->fixup_count;

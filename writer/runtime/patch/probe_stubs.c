@@ -45,8 +45,10 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
         over = w.at;
     }
     stub->window = site->moved.bias + probe->window - TTP_PROBE_HEAD;
+    stub->last = (uint8_t)(TTP_PROBE_HEAD + probe->last);
     stub->data_below = (uint32_t)((uintptr_t)stub - (uintptr_t)data);
     stub->hook_at = is_host ? TTP_PROBE_BYTES - 1 : (uint8_t)(w.at - (uint8_t *)stub);
+    stub->hook_for = stub->hook_at <= stub->last ? stub->hook_at : stub->last;
     if (!is_host)
         put_hook(&w, hook_of(data, site), site->function);
     ttp_put_moved(&w, &site->moved, probe->before_bytes, probe->after_bytes);
@@ -88,7 +90,8 @@ void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp)
     uint64_t in = *pc & (TTP_PROBE_BYTES - 1);
     const struct ttp_probe_stub *stub = (const struct ttp_probe_stub *)(*pc - in);
     uint64_t at = in - stub->hook_at + TTP_PROBE_MIDDLE;
-    *pc = stub->window + in - data->added[at];
+    uint64_t of_window = in - data->added[at];
+    *pc = stub->window + (of_window <= stub->last ? of_window : stub->last);
     *sp += data->lower[at];
 }
 
@@ -96,7 +99,11 @@ void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp)
  *
  *     at  = (rip & 127) - hook_at          hook_at: the byte at (rip & -128) + 8
  *     CFA = rsp + lower[at + 128]          lower[0] is the table's first byte
- *     rip = the word at (rip & -128) + (rip & 127) - added[at + 128]
+ *     rip = the word at (rip & -128) + the lesser of
+ *               (rip & 127) - added[at + 128]  and  last: the byte at (rip & -128) + 10
+ *
+ * Branches are longer where they are moved to: places behind one stand for later ones of the
+ * window, whose frame is the same (the plan sees to that), and none for what is behind it.
  */
 #define AT                                                                                         \
     0x80, 0, 0x08, 127, 0x1a,                        /* breg16; const1u 127; and */                \
@@ -108,10 +115,14 @@ static const uint8_t cie_start[] = {0,   0,   0,   0, 0, 0,    0,    0, 1,
 static const uint8_t cfa_start[] = {0x0f, AT_BYTES + 15, 0x77, 0, AT, 0x03}; /* breg7; at; addr */
 static const uint8_t cfa_end[] = {0x22, 0x94, 1, 0x22}; /* plus; deref 1; plus */
 static const uint8_t rip_start[] = {
-    0x16, 0x10, AT_BYTES + 25, 0x80, 0,    0x09, 0x80, 0x1a,
-    0x06,                                                     /* breg16; const1s -128; and; deref */
-    0x80, 0,    0x08,          127,  0x1a, 0x22, AT,   0x03}; /* + (rip & 127); at; addr */
-static const uint8_t rip_end[] = {0x22, 0x94, 1, 0x1c};       /* plus; deref 1; minus */
+    0x16, 0x10, AT_BYTES + 42, 0x80, 0,    0x09, 0x80,
+    0x1a, 0x06,                                         /* breg16; const1s -128; and; deref */
+    0x80, 0,    0x08,          127,  0x1a, AT,   0x03}; /* rip & 127; at; addr */
+static const uint8_t rip_end[] = {
+    0x22, 0x94, 1,    0x1c,                            /* plus; deref 1; minus */
+    0x80, 0,    0x09, 0x80, 0x1a, 0x23, 10,   0x94, 1, /* the byte at (rip & -128) + 10 */
+    0x14, 0x14, 0x2c, 0x28, 1,    0,    0x16, 0x13,    /* over; over; le; bra 1; swap; drop */
+    0x22};                                             /* plus */
 
 static uint8_t *copy(uint8_t *at, const uint8_t *bytes, uint32_t count)
 {
@@ -140,7 +151,7 @@ static uint32_t put_cie(uint8_t *cie, const struct ttp_probe_data *data)
      sizeof(rip_end))
 _Static_assert(CIE_BYTES + 8 + TTP_FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is room");
 _Static_assert(sizeof(cfa_start) + 8 + sizeof(cfa_end) - 2 == AT_BYTES + 15, "as it says");
-_Static_assert(sizeof(rip_start) + 8 + sizeof(rip_end) - 3 == AT_BYTES + 25, "as it says");
+_Static_assert(sizeof(rip_start) + 8 + sizeof(rip_end) - 3 == AT_BYTES + 42, "as it says");
 _Static_assert(sizeof(struct ttp_probe_data) <= TTP_AREA_DATA, "it has a page");
 _Static_assert(sizeof(struct ttp_probe_stub) == TTP_PROBE_BYTES, "as unwinding has it");
 
