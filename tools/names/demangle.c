@@ -100,7 +100,8 @@ size_t tool_demangle(const char *name, char *out)
         size_max = start();
     if (size_bytes >= size_max)
         return 0;
-    int done = demangle_rust(name, &work);
+    /* the older form of Rust ends with 17 characters, h and a hash: C++ names need not be asked */
+    int done = rust || strstr(name, "17h") != NULL ? demangle_rust(name, &work) : 0;
     if (done < 0)
         return 0;
     if (done == 0 && cpp) {
