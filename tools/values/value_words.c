@@ -1,4 +1,5 @@
 /* Values by name and type. */
+#define _GNU_SOURCE /* memmem */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,15 @@ static uint32_t count_words(const char *words)
     return count;
 }
 
+/* A program may have functions of its own that are called so. */
+static bool is_of_library(const ttape_reader *reader, const ttape_site *site)
+{
+    ttape_module module;
+    return site->module == TTAPE_NONE ||
+           (ttape_reader_get_module(reader, site->module, &module) == TTAPE_OK &&
+            memmem(module.path.data, module.path.size_bytes, ".so", 3) != NULL);
+}
+
 struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32_t site,
                                               bool is_exit, uint32_t value_count)
 {
@@ -31,7 +41,7 @@ struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32
         return found;
     }
     if (is_exit || ttape_reader_get_site(reader, site, &what) != TTAPE_OK ||
-        what.kind != TTAPE_SITE_FUNCTION)
+        what.kind != TTAPE_SITE_FUNCTION || !is_of_library(reader, &what))
         return found;
     const char *words = tool_parameter_names(what.symbol);
     if (words != NULL && count_words(words) == value_count)
