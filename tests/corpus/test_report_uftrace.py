@@ -117,6 +117,10 @@ def check(name, folder, work):
     theirs = uftrace_rows(bare)
     exact = report(trace, "--exact")
     check_ways(name, report(trace), exact)
+    parted = work / "parted.ttape"  # has overviews, each of at most 64 partitions
+    subprocess.run([TOOL, "convert", folder, "-o", parted, "--partition-events", "3000"],
+                   check=True)
+    check_ways(f"{name}, overviews", report(parted), exact)
     agree = compare(name, theirs, exact)
     print(f"{name}: {agree} functions, {exact['calls']} calls agree", flush=True)
 
