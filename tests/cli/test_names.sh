@@ -79,7 +79,7 @@ print("\n".join(sorted({row["symbol"] for row in csv.DictReader(open("run.csv"))
                        - {"", "tracetape:process_end"})))
 END
 same names.json.txt names.csv.txt
-sed '1,/ FUNCTION$/d' shown | # rows only; a time of nothing is 0, without a unit
+sed -e '1,/ FUNCTION$/d' -e '/^$/,$d' shown | # rows only; a time of nothing is 0, without a unit
     sed -E 's/^( *[0-9.,]+( [num]?s)?)+ +//' | sort >names.shown.txt
 lines names.shown.txt "$(wc -l <names.json.txt)"
 checks=$((checks + 1))
