@@ -14,8 +14,8 @@
 #include "tools/io/child.h"
 #include "tools/symbols/symbols_inside.h"
 
-#define INLINED_MAX       4000000u            /* that a helper may tell of one module */
-#define INLINED_BYTES_MAX ((uint64_t)1 << 29) /* of their names and files */
+#define LIST_MAX       4000000u            /* that a helper may tell of one module */
+#define LIST_BYTES_MAX ((uint64_t)1 << 29) /* of their texts */
 
 #define DEFAULT_TIMEOUT_SECONDS 60u
 #define DEFAULT_MEMORY_BYTES    (2ull << 30)
@@ -488,6 +488,30 @@ bool tool_symbols_find(struct tool_symbols *symbols, struct tool_symbols_module 
            (found->name.size_bytes > 0 || found->file.size_bytes > 0);
 }
 
+/* -- lists of a module: bounded, as its helper may never end one -- */
+
+static bool can_list(struct tool_symbols *symbols, struct tool_symbols_module *module)
+{
+    bool open = symbols->helper.pid != 0 && module->generation == symbols->generation;
+    return module->state == TOOL_SYMBOLS_READY && (open || open_in_helper(symbols, module));
+}
+
+static bool ask_for_list(struct tool_symbols *symbols, const struct tool_symbols_module *module,
+                         uint32_t what, uint64_t deadline_ms)
+{
+    struct tool_wire_request request = {.what = what, .module = module->number};
+    return send_request(symbols, &request, deadline_ms);
+}
+
+/* fine: all that was asked for came; is_whole: to its end */
+static bool end_list(struct tool_symbols *symbols, struct tool_symbols_module *module, bool fine,
+                     bool is_whole)
+{
+    if (!fine || !is_whole)
+        give_up(symbols, module, fine ? EPROTO : errno);
+    return fine && is_whole;
+}
+
 /* One inlined function, or what is behind the last: an end of 0. False with errno where it did not
  * come. */
 static bool take_inlined(struct tool_symbols *symbols, uint64_t deadline_ms,
@@ -508,23 +532,18 @@ static bool take_inlined(struct tool_symbols *symbols, uint64_t deadline_ms,
 bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
                                tool_symbols_take_inlined take, void *context)
 {
-    struct tool_wire_request request = {.what = TOOL_WIRE_INLINED, .module = module->number};
     struct tool_symbols_inlined found = {.end = 1};
-    uint64_t deadline_ms = deadline_of(symbols);
-    uint64_t count = 0, size_bytes = 0;
-    bool open = symbols->helper.pid != 0 && module->generation == symbols->generation;
-    if (module->state != TOOL_SYMBOLS_READY || (!open && !open_in_helper(symbols, module)))
+    uint64_t deadline_ms = deadline_of(symbols), count = 0, size_bytes = 0;
+    if (!can_list(symbols, module))
         return false;
-    bool fine = send_request(symbols, &request, deadline_ms);
-    while (fine && found.end != 0 && count++ < INLINED_MAX && size_bytes < INLINED_BYTES_MAX) {
+    bool fine = ask_for_list(symbols, module, TOOL_WIRE_INLINED, deadline_ms);
+    while (fine && found.end != 0 && count++ < LIST_MAX && size_bytes < LIST_BYTES_MAX) {
         fine = take_inlined(symbols, deadline_ms, &found);
         size_bytes += found.name.size_bytes + found.file.size_bytes;
         if (fine && found.end != 0)
             take(context, &found);
     }
-    if (!fine || found.end != 0)
-        give_up(symbols, module, fine ? EPROTO : errno);
-    return fine && found.end == 0;
+    return end_list(symbols, module, fine, found.end == 0);
 }
 
 /* One function's values, or what is behind the last: none. False with errno where it did not come
@@ -548,24 +567,19 @@ static bool take_values(struct tool_symbols *symbols, uint64_t deadline_ms,
 bool tool_symbols_values_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
                               tool_symbols_take_values take, void *context)
 {
-    struct tool_wire_request request = {.what = TOOL_WIRE_VALUES, .module = module->number};
     struct tool_symbols_values found = {.given = 1};
     uint64_t deadline_ms = deadline_of(symbols), count = 0, size_bytes = 0;
-    bool open = symbols->helper.pid != 0 && module->generation == symbols->generation;
-    if (module->state != TOOL_SYMBOLS_READY || (!open && !open_in_helper(symbols, module)))
+    if (!can_list(symbols, module))
         return false;
-    bool fine = send_request(symbols, &request, deadline_ms);
-    while (fine && found.given + found.returned != 0 && count++ < INLINED_MAX &&
-           size_bytes < INLINED_BYTES_MAX) {
+    bool fine = ask_for_list(symbols, module, TOOL_WIRE_VALUES, deadline_ms);
+    while (fine && found.given + found.returned != 0 && count++ < LIST_MAX &&
+           size_bytes < LIST_BYTES_MAX) {
         fine = take_values(symbols, deadline_ms, &found);
         size_bytes += found.texts.size_bytes;
         if (fine && found.given + found.returned != 0)
             take(context, &found);
     }
-    bool is_whole = fine && found.given + found.returned == 0;
-    if (!is_whole)
-        give_up(symbols, module, fine ? EPROTO : errno);
-    return is_whole;
+    return end_list(symbols, module, fine, found.given + found.returned == 0);
 }
 
 pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols) { return symbols->helper.pid; }

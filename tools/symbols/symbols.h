@@ -145,7 +145,7 @@ bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols
                                tool_symbols_take_inlined take, void *context);
 
 /* What a function is given and returns, as far as debug information tells it. */
-#define TOOL_SYMBOLS_VALUES 13u
+#define TOOL_SYMBOLS_VALUES (TTP_VALUES_MAX + 1u)
 struct tool_symbols_values {
     uint64_t entry;           /* ELF address */
     uint32_t given, returned; /* what it returns is behind what it is given */

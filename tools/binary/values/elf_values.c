@@ -55,35 +55,30 @@ static bool is_changed(const struct listing *listing, Dwarf_Die *die, uint64_t e
            dwarf_formudata(&attribute, &convention) == 0 && convention == DW_CC_nocall;
 }
 
-/* The register that a parameter is in where the function is entered; NOWHERE: that is not said, or
- * it is none that arguments come in. */
-static uint32_t said_place(Dwarf_Die *parameter, uint64_t entry)
+/* What debug information says of where a parameter is when the function is entered. */
+struct said {
+    bool is_there; /* anything */
+    uint32_t at;   /* a register that arguments come in; NOWHERE: it is none */
+};
+
+static struct said where(Dwarf_Die *parameter, uint64_t entry)
 {
     static const uint8_t places[] = {[5] = TTP_AT_RDI, [4] = 1, [1] = 2, [2] = 3, [8] = 4, [9] = 5};
     Dwarf_Attribute attribute;
     Dwarf_Op *operations;
     size_t count;
     if (dwarf_attr(parameter, DW_AT_location, &attribute) == NULL ||
-        dwarf_getlocation_addr(&attribute, entry, &operations, &count, 1) != 1 || count != 1)
-        return NOWHERE;
+        dwarf_getlocation_addr(&attribute, entry, &operations, &count, 1) != 1)
+        return (struct said){false, NOWHERE};
     uint32_t atom = operations[0].atom;
-    uint64_t number = atom == DW_OP_regx                          ? operations[0].number
+    uint64_t number = count != 1                                  ? UINT64_MAX
+                      : atom == DW_OP_regx                        ? operations[0].number
                       : atom >= DW_OP_reg0 && atom <= DW_OP_reg31 ? atom - DW_OP_reg0
                                                                   : UINT64_MAX;
     if (number >= 17 && number < 25)
-        return TTP_AT_XMM + (uint32_t)(number - 17);
-    return number < sizeof places && (places[number] != 0 || number == 5) ? places[number]
-                                                                          : NOWHERE;
-}
-
-/* Of a function that only its own unit calls, what nobody looks at may not be passed. */
-static bool is_said(Dwarf_Die *parameter, uint64_t entry)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Op *operations;
-    size_t count;
-    return dwarf_attr(parameter, DW_AT_location, &attribute) != NULL &&
-           dwarf_getlocation_addr(&attribute, entry, &operations, &count, 1) == 1;
+        return (struct said){true, TTP_AT_XMM + (uint32_t)(number - 17)};
+    bool is_argument = number < sizeof places && (places[number] != 0 || number == 5);
+    return (struct said){true, is_argument ? places[number] : NOWHERE};
 }
 
 static void put_name(Dwarf_Die *parameter, char name[TOOL_VALUE_TEXT_MAX])
@@ -113,14 +108,16 @@ static void add_parameter(struct listing *listing, struct passing *passing, Dwar
     }
     tool_value_describe(&type, &value);
     put_name(parameter, value.name);
+    struct said said = where(parameter, function->entry);
+    /* of a function that only its own unit calls, what nobody looks at may not be passed */
     bool is_passed = tool_value_pass(&passing->used, &type, &value.place) && passing->is_trusted &&
                      !dwarf_hasattr(parameter, DW_AT_const_value) &&
-                     (!passing->is_inside || is_said(parameter, function->entry));
-    uint32_t said =
-        value.place.type == TTAPE_VALUE_BYTES ? NOWHERE : said_place(parameter, function->entry);
-    if (said != NOWHERE)
-        value.place.at = (uint8_t)said;
-    if ((is_passed || said != NOWHERE) && function->given < TTP_VALUES_MAX)
+                     (!passing->is_inside || said.is_there);
+    if (value.place.type == TTAPE_VALUE_BYTES) /* it may be in two places */
+        said.at = NOWHERE;
+    if (said.at != NOWHERE)
+        value.place.at = (uint8_t)said.at;
+    if ((is_passed || said.at != NOWHERE) && function->given < TTP_VALUES_MAX)
         function->values[function->given++] = value;
 }
 

@@ -201,7 +201,7 @@ static void list_constants(Dwarf_Die *type, struct tool_elf_value *value)
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-/* The encodings of unsigned constants below 0x80 are read as they are. */
+/* Constants of an unsigned type may be written in a signed form. */
 static void describe_enumeration(Dwarf_Die *type, struct tool_elf_value *value)
 {
     Dwarf_Die base, peeled;

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/binary/elf_head.h"
 #include "tools/command/tool.h"
+#include "tools/record/values/record_place.h"
 
 struct tool_record_copy {
-    uint8_t build_id[TOOL_BUILD_ID_BYTES_MAX]; /* zero-padded */
-    uint64_t elf_address;
+    struct tool_record_place place;
     size_t number; /* in the order in which they came */
     char *name, *file;
     uint32_t line;
@@ -22,29 +21,10 @@ void tool_record_copies_open(struct tool_record_copies *copies)
     (void)pthread_mutex_init(&copies->lock, NULL);
 }
 
-static struct tool_record_copy key_of(ttape_string build_id, uint64_t elf_address)
-{
-    struct tool_record_copy key = {.elf_address = elf_address};
-    size_t size_bytes =
-        build_id.size_bytes < sizeof key.build_id ? build_id.size_bytes : sizeof key.build_id;
-    if (size_bytes > 0)
-        memcpy(key.build_id, build_id.data, size_bytes);
-    return key;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct tool_record_copy *one = a, *other = b;
-    int order = memcmp(one->build_id, other->build_id, sizeof one->build_id);
-    return order != 0
-               ? order
-               : (one->elf_address > other->elf_address) - (one->elf_address < other->elf_address);
-}
-
 static int compare(const void *a, const void *b)
 {
     const struct tool_record_copy *one = a, *other = b;
-    int order = compare_places(a, b);
+    int order = tool_record_place_compare(a, b);
     return order != 0 ? order : (one->number > other->number) - (one->number < other->number);
 }
 
@@ -52,7 +32,7 @@ void tool_record_copies_add(struct tool_record_copies *copies, ttape_string buil
                             uint64_t elf_address, ttape_string name, ttape_string file,
                             uint32_t line)
 {
-    struct tool_record_copy added = key_of(build_id, elf_address);
+    struct tool_record_copy added = {.place = tool_record_place_of(build_id, elf_address)};
     if (asprintf(&added.name, "%.*s [inlined]", (int)name.size_bytes, name.data) < 0)
         tool_out_of_memory();
     added.file = tool_copy_text(file.data, file.size_bytes);
@@ -68,14 +48,16 @@ void tool_record_copies_add(struct tool_record_copies *copies, ttape_string buil
 bool tool_record_copies_find(struct tool_record_copies *copies, ttape_string build_id,
                              uint64_t elf_address, ttape_site *site)
 {
-    struct tool_record_copy key = key_of(build_id, elf_address), *found = NULL;
+    struct tool_record_copy key = {.place = tool_record_place_of(build_id, elf_address)},
+                            *found = NULL;
     (void)pthread_mutex_lock(&copies->lock);
     if (!copies->is_sorted)
         qsort(copies->items, copies->count, sizeof key, compare);
     copies->is_sorted = true;
     if (copies->count > 0)
-        found = bsearch(&key, copies->items, copies->count, sizeof key, compare_places);
-    while (found != NULL && found > copies->items && compare_places(found - 1, found) == 0)
+        found = bsearch(&key, copies->items, copies->count, sizeof key, tool_record_place_compare);
+    while (found != NULL && found > copies->items &&
+           tool_record_place_compare(found - 1, found) == 0)
         found--;
     if (found != NULL) {
         site->symbol = (ttape_string){found->name, strlen(found->name)};

@@ -4,16 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/binary/elf_head.h"
 #include "tools/command/tool.h"
 #include "tools/names/simple_name.h"
 #include "tools/record/values/record_hands.h"
+#include "tools/record/values/record_place.h"
 #include "tools/record/values/said_names.h"
 #include "writer/arena/patch_plan.h"
 
 struct tool_record_known_values {
-    uint8_t build_id[TOOL_BUILD_ID_BYTES_MAX]; /* zero-padded */
-    uint64_t elf_address;
+    struct tool_record_place place;
     struct tool_symbols_values values; /* its texts are ours */
     uint32_t wanted;
 };
@@ -163,10 +162,11 @@ static void know(struct making *m, const struct tool_symbols_values *found, uint
 {
     struct tool_record_values *values = m->values;
     struct tool_record_known_values known = {
-        .elf_address = found->entry, .values = *found, .wanted = wanted};
-    memcpy(known.build_id, m->given->head.build_id,
-           m->given->head.build_id_bytes < sizeof known.build_id ? m->given->head.build_id_bytes
-                                                                 : sizeof known.build_id);
+        .place = tool_record_place_of(
+            (ttape_string){(const char *)m->given->head.build_id, m->given->head.build_id_bytes},
+            found->entry),
+        .values = *found,
+        .wanted = wanted};
     known.values.texts.data = tool_copy_text(found->texts.data, found->texts.size_bytes);
     (void)pthread_mutex_lock(&values->lock);
     tool_grow((void **)&values->known, &values->known_capacity, values->known_count + 1,
@@ -210,6 +210,14 @@ static void take_hands(struct making *m)
     }
 }
 
+static bool wants_any(const struct making *m)
+{
+    for (uint32_t i = 0; i < m->given->head.function_count; i++)
+        if ((m->wanted[i] & (TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED)) != 0)
+            return true;
+    return false;
+}
+
 struct ttp_values_head *
 tool_record_values_make(struct tool_record_values *values, const struct tool_patch_given *given,
                         const uint32_t *wanted, struct tool_symbols *symbols,
@@ -219,8 +227,7 @@ tool_record_values_make(struct tool_record_values *values, const struct tool_pat
     struct making m = {.values = values, .given = given, .wanted = wanted};
     m.rows = tool_allocate((size_t)count + 1, sizeof *m.rows);
     take_hands(&m);
-    if (values->all_arguments || values->all_results || values->arguments.count != 0 ||
-        values->results.count != 0)
+    if (wants_any(&m)) /* all debug information is read for it */
         (void)tool_symbols_values_list(symbols, module, take_values, &m);
     uint32_t row_count = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -248,29 +255,18 @@ tool_record_values_make(struct tool_record_values *values, const struct tool_pat
 
 /* -- names -- */
 
-static int compare(const void *a, const void *b)
-{
-    const struct tool_record_known_values *one = a, *other = b;
-    int order = memcmp(one->build_id, other->build_id, sizeof one->build_id);
-    return order != 0
-               ? order
-               : (one->elf_address > other->elf_address) - (one->elf_address < other->elf_address);
-}
-
 bool tool_record_values_name(struct tool_record_values *values, ttape_string build_id,
                              uint64_t elf_address, ttape_site_values *out)
 {
-    struct tool_record_known_values key = {.elf_address = elf_address}, *found = NULL;
-    size_t id_bytes =
-        build_id.size_bytes < sizeof key.build_id ? build_id.size_bytes : sizeof key.build_id;
-    if (id_bytes > 0)
-        memcpy(key.build_id, build_id.data, id_bytes);
+    struct tool_record_known_values key = {.place = tool_record_place_of(build_id, elf_address)},
+                                    *found = NULL;
     (void)pthread_mutex_lock(&values->lock);
     if (!values->is_sorted && values->known_count > 0)
-        qsort(values->known, values->known_count, sizeof key, compare);
+        qsort(values->known, values->known_count, sizeof key, tool_record_place_compare);
     values->is_sorted = true;
     if (values->known_count > 0)
-        found = bsearch(&key, values->known, values->known_count, sizeof key, compare);
+        found = bsearch(&key, values->known, values->known_count, sizeof key,
+                        tool_record_place_compare);
     bool is_named =
         found != NULL && tool_record_value_names_of(&values->names, &found->values,
                                                     (found->wanted & TTAPE_VALUES_GIVEN) != 0, out);
