@@ -5,6 +5,8 @@
 #ifndef TTP_WRITER_PROTOTYPES_H
 #define TTP_WRITER_PROTOTYPES_H
 
+#include "writer/arena/arena.h"
+
 struct ttp_prototype {
     const char *name;
     const char *letters; /* what it returns first */
@@ -180,5 +182,6 @@ static const struct ttp_prototype ttp_prototypes[] = {
 };
 
 #define TTP_PROTOTYPES (sizeof(ttp_prototypes) / sizeof(*ttp_prototypes))
+_Static_assert(TTP_PROTOTYPES <= TTP_PROTOTYPES_MAX, "each has a bit in the arena's head");
 
 #endif

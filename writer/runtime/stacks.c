@@ -324,3 +324,25 @@ size_t ttp_frame_count(void)
     ttp_stack_verify();
     return (size_t)(ttp_thread.top - ttp_stack_current()->base);
 }
+
+/* -- one operation at a time -- */
+
+/* Handlers that interrupt an operation may record, but not end a drop period or add stacks. Where a
+ * jump left an operation, the next one that begins further out on that stack notices it. */
+bool ttp_operation_begin(uintptr_t sp)
+{
+    struct ttp_thread_page *page = ttp_thread.page;
+    if (page->operation_sp != 0 &&
+        (sp < page->operation_sp || !ttp_stack_holds(ttp_stack_current(), sp)))
+        return false;
+    page->operation_sp = sp;
+    TTP_SIGNAL_FENCE();
+    return true;
+}
+
+void ttp_operation_end(bool was_begun)
+{
+    TTP_SIGNAL_FENCE();
+    if (was_begun)
+        ttp_thread.page->operation_sp = 0;
+}

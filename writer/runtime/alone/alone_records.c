@@ -38,25 +38,6 @@ void ttp_put_extension(const struct operation *op, uint64_t type, uint64_t paylo
     (void)change;
 }
 
-/* One at a time, as in drop_period.c. */
-bool ttp_operation_begin(uintptr_t sp)
-{
-    struct ttp_thread_page *page = ttp_thread.page;
-    if (page->operation_sp != 0 &&
-        (sp < page->operation_sp || !ttp_stack_holds(ttp_stack_current(), sp)))
-        return false;
-    page->operation_sp = sp;
-    TTP_SIGNAL_FENCE();
-    return true;
-}
-
-void ttp_operation_end(bool was_begun)
-{
-    TTP_SIGNAL_FENCE();
-    if (was_begun)
-        ttp_thread.page->operation_sp = 0;
-}
-
 bool ttp_drop_end(void) { return false; }
 void ttp_drop_write_gap(void) {}
 void ttp_slot_fill(uint64_t slot) { (void)slot; }

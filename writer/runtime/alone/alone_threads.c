@@ -1,6 +1,7 @@
 /* Threads of a program whose open calls are known and not recorded: each has its frames from its
  * first hook to its end. A forked child goes on with its copy. */
 #include <pthread.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -46,9 +47,24 @@ static uint8_t *map_thread(uint32_t *frames)
     return NULL;
 }
 
+/* Handlers have hooks, too: none may come while a thread's state is half there. */
+static uint64_t hold_signals(void)
+{
+    uint64_t all = UINT64_MAX, before = 0;
+    ttp_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof(all), 0, 0);
+    return before;
+}
+
+static void free_signals(uint64_t before)
+{
+    ttp_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
+}
+
 static bool begin_thread(uintptr_t sp)
 {
     uint32_t frames;
+    if (ttp_thread.page != &ttp_page_no_state) /* a handler was faster */
+        return ttp_has_state();
     uint8_t *memory = map_thread(&frames);
     if (memory == NULL) {
         ttp_thread.page = &page_unusable;
@@ -62,13 +78,8 @@ static bool begin_thread(uintptr_t sp)
     ttp_thread.process_id = (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
     ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + FRAMES_AT), frames);
     page->frames_end = stacks->list[0].end;
-    if (ttp_thread.page != &ttp_page_no_state) { /* a handler was faster */
-        ttp_room_unmap(memory, FRAMES_AT + frames * sizeof(struct ttp_runtime_frame));
-        return ttp_has_state();
-    }
     ttp_thread.stacks = stacks;
     ttp_thread.top = stacks->list[0].base;
-    TTP_SIGNAL_FENCE();
     ttp_thread.page = page;
     if (ttp_process.has_thread_key)
         pthread_setspecific(ttp_process.thread_key, page);
@@ -78,7 +89,12 @@ static bool begin_thread(uintptr_t sp)
 bool ttp_ready(uintptr_t sp)
 {
     uint32_t gate = ttp_thread.page->gate;
-    return gate != TTP_GATE_UNUSABLE && (gate != TTP_GATE_NO_STATE || begin_thread(sp));
+    if (gate != TTP_GATE_NO_STATE)
+        return gate != TTP_GATE_UNUSABLE;
+    uint64_t signals = hold_signals();
+    bool is_ready = begin_thread(sp);
+    free_signals(signals);
+    return is_ready;
 }
 
 /* What other destructors call begins it again. */
@@ -89,12 +105,13 @@ static void end_thread(void *unused)
     (void)unused;
     if (!ttp_has_state())
         return;
+    uint64_t signals = hold_signals();
     ttp_context_end();
-    ttp_thread.top = &no_frames[1];
     ttp_thread.page = &ttp_page_no_state;
-    TTP_SIGNAL_FENCE();
+    ttp_thread.top = &no_frames[1];
     ttp_stacks_close(stacks);
     ttp_room_unmap(page, FRAMES_AT + stacks->frame_count * sizeof(struct ttp_runtime_frame));
+    free_signals(signals);
 }
 
 static void make_key(void)

@@ -87,16 +87,14 @@ static void keep(const struct module *found)
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 #pragma weak _dl_find_object
 
-/* The program itself has no name. */
-static const char *path_of(const struct link_map *map, char *buffer)
+/* The program itself has no name, and handlers no room to ask for it. */
+static char program_path[PATH_BYTES];
+
+void ttp_context_modules_begin(void) { (void)ttp_program_path(program_path, PATH_BYTES - 1); }
+
+static const char *path_of(const struct link_map *map)
 {
-    if (map != NULL && map->l_name != NULL && map->l_name[0] == '/')
-        return map->l_name;
-    size_t size = map != NULL && map->l_name != NULL && map->l_name[0] == '\0'
-                      ? ttp_program_path(buffer, PATH_BYTES - 1)
-                      : 0;
-    buffer[size] = '\0';
-    return size == 0 && map != NULL && map->l_name != NULL ? map->l_name : buffer;
+    return map->l_name != NULL && map->l_name[0] != '\0' ? map->l_name : program_path;
 }
 
 static uint64_t seed_of(const struct ttp_module_seen *module, const char *path)
@@ -118,7 +116,6 @@ static bool look(uintptr_t function, struct module *found)
 {
     struct dl_find_object object;
     struct ttp_module_seen seen;
-    char buffer[PATH_BYTES];
     if (_dl_find_object == NULL || _dl_find_object((void *)function, &object) != 0 ||
         object.dlfo_link_map == NULL)
         return false;
@@ -132,7 +129,7 @@ static bool look(uintptr_t function, struct module *found)
                                 .dlpi_phnum = head->e_phnum};
     if (!ttp_module_look(&info, &seen) || function - seen.start >= seen.end - seen.start)
         return false;
-    const char *path = path_of(object.dlfo_link_map, buffer);
+    const char *path = path_of(object.dlfo_link_map);
     *found = (struct module){.low = seen.start,
                              .high = seen.end,
                              .seed = seed_of(&seen, path),
@@ -143,6 +140,8 @@ static bool look(uintptr_t function, struct module *found)
     return true;
 }
 #else
+void ttp_context_modules_begin(void) {}
+
 static bool look(uintptr_t function, struct module *found)
 {
     (void)function;

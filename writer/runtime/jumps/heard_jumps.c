@@ -39,6 +39,7 @@ void ttp_jumps_begin(void)
 {
     for (uint32_t i = 0; i < REAL_CATCH; i++)
         reals[i] = dlsym(RTLD_NEXT, names[i]);
+    (void)dlerror(); /* some C libraries have not all of them */
 }
 
 #define JUMP_IN_FRONT_OF(name, number)                                                             \
@@ -75,6 +76,8 @@ static void *find_catch_in(const char *path)
 {
     void *(*open_it)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
     int (*close_it)(void *) = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+    if (open_it == NULL || close_it == NULL)
+        return NULL;
     void *handle = open_it(path, RTLD_LAZY | RTLD_NOLOAD);
     if (handle == NULL)
         return NULL;

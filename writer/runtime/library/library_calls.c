@@ -32,44 +32,10 @@ struct library_calls {
     uint32_t count, visited;
     uintptr_t of; /* not 0: the one module that is looked at */
     bool is_any;  /* was patched */
+    bool is_full; /* of different ones */
 };
 
 /* -- names -- */
-
-static void add(struct library_calls *calls, const char *name)
-{
-    const void *found = ttp_library_is_special(name) ? NULL : dlsym(RTLD_NEXT, name);
-    if (found != NULL && calls->count < FUNCTIONS_MAX)
-        calls->list[calls->count++] =
-            (struct ttp_library_function){.address = (uint64_t)(uintptr_t)found, .name = name};
-}
-
-/* Behind us: functions that we stand in front of are meant where we lead to. */
-static void add_asked(struct library_calls *calls, const struct ttp_library_tables *t)
-{
-    for (uint32_t table = 0; table < 2; table++) {
-        uint64_t count = t->relocations[table].list == NULL
-                             ? 0
-                             : t->relocations[table].bytes / sizeof(ElfW(Rela));
-        for (uint64_t i = 0; i < count; i++) {
-            const char *name = ttp_library_asked(t, table, i);
-            if (name != NULL)
-                add(calls, name);
-        }
-    }
-}
-
-/* Their addresses say nothing of the functions: the processor chooses among several. */
-static void add_chosen_later(struct library_calls *calls, const struct ttp_library_tables *t)
-{
-    for (uint32_t i = 0; i < t->symbol_count; i++) {
-        uint64_t value;
-        bool is_chosen_later;
-        const char *name = ttp_library_exported(t, i, &value, &is_chosen_later);
-        if (name != NULL && is_chosen_later)
-            add(calls, name);
-    }
-}
 
 /* By address, and as they came, so that the executable's names go before those of others. */
 static bool is_behind(const struct ttp_library_function *a, const struct ttp_library_function *b)
@@ -107,8 +73,46 @@ static void sort(struct library_calls *calls)
         if (kept == 0 || calls->list[kept - 1].address != calls->list[i].address)
             calls->list[kept++] = calls->list[i];
     calls->count = kept;
-    for (uint32_t i = 0; i < kept; i++)
-        ttp_prototype_find(&calls->list[i]);
+}
+
+/* Libraries ask for the same ones again and again. */
+static void add(struct library_calls *calls, const char *name)
+{
+    const void *found = ttp_library_is_special(name) ? NULL : dlsym(RTLD_NEXT, name);
+    if (found != NULL && calls->count == FUNCTIONS_MAX && !calls->is_full) {
+        sort(calls);
+        calls->is_full = calls->count == FUNCTIONS_MAX;
+    }
+    if (found != NULL && calls->count < FUNCTIONS_MAX)
+        calls->list[calls->count++] =
+            (struct ttp_library_function){.address = (uint64_t)(uintptr_t)found, .name = name};
+}
+
+/* Behind us: functions that we stand in front of are meant where we lead to. */
+static void add_asked(struct library_calls *calls, const struct ttp_library_tables *t)
+{
+    for (uint32_t table = 0; table < 2; table++) {
+        uint64_t count = t->relocations[table].list == NULL
+                             ? 0
+                             : t->relocations[table].bytes / sizeof(ElfW(Rela));
+        for (uint64_t i = 0; i < count; i++) {
+            const char *name = ttp_library_asked(t, table, i);
+            if (name != NULL)
+                add(calls, name);
+        }
+    }
+}
+
+/* Their addresses say nothing of the functions: the processor chooses among several. */
+static void add_chosen_later(struct library_calls *calls, const struct ttp_library_tables *t)
+{
+    for (uint32_t i = 0; i < t->symbol_count; i++) {
+        uint64_t value;
+        bool is_chosen_later;
+        const char *name = ttp_library_exported(t, i, &value, &is_chosen_later);
+        if (name != NULL && is_chosen_later)
+            add(calls, name);
+    }
 }
 
 /* -- modules -- */
@@ -363,6 +367,8 @@ void ttp_library_calls_begin(void)
     visit(see_names, &calls);
     (void)dlerror();
     sort(&calls);
+    for (uint32_t i = 0; i < calls.count; i++)
+        ttp_prototype_find(&calls.list[i]);
     visit(see, &calls);
     if (ttp_has_state())
         tell(&calls);

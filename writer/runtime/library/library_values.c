@@ -7,30 +7,9 @@
 #include "writer/arena/prototypes.h"
 #include "writer/runtime/patch/probe.h"
 
-_Static_assert(TTP_PROTOTYPES <= TTP_PROTOTYPES_MAX, "each has a bit in the arena's head");
-
-/* Below the return address, in words. */
-enum saved {
-    SAVED_RDI = 17,
-    SAVED_STUB,
-    SAVED_RAX = 19,
-    SAVED_RCX = 21,
-    SAVED_RDX,
-    SAVED_RSI,
-    SAVED_R8,
-    SAVED_R9
-};
-
-static uint64_t saved_at(uintptr_t sp, uint32_t register_)
-{
-    return ((const uint64_t *)sp)[-(int64_t)register_];
-}
-
 bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp)
 {
-    uintptr_t stub = saved_at(sp, SAVED_STUB) & ~(uintptr_t)(TTP_PROBE_BYTES - 1);
-    const struct ttp_probe_data *data =
-        (const struct ttp_probe_data *)(stub - ((const struct ttp_probe_stub *)stub)->data_below);
+    const struct ttp_probe_data *data = ttp_probe_data_of(sp);
     return call_site - data->module_start >= data->module_bytes &&
            call_site - ttp_process.own_low >= ttp_process.own_bytes;
 }
@@ -65,14 +44,14 @@ static void set(struct ttp_call_values *values, uint32_t i, char letter, uint64_
 
 void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    static const uint8_t places[TTP_CALL_ARGUMENTS] = {SAVED_RDI, SAVED_RSI, SAVED_RDX,
-                                                       SAVED_RCX, SAVED_R8,  SAVED_R9};
+    static const uint8_t places[TTP_CALL_ARGUMENTS] = {TTP_SAVED_RDI, TTP_SAVED_RSI, TTP_SAVED_RDX,
+                                                       TTP_SAVED_RCX, TTP_SAVED_R8,  TTP_SAVED_R9};
     const struct ttp_library_function *known = find(function);
     const char *letters = known != NULL && known->is_given_wanted ? known->letters : NULL;
     struct ttp_call_values values = {.has_types = true};
     struct ttp_call_wish wish = {0};
     for (uint32_t i = 0; letters != NULL && i < TTP_CALL_ARGUMENTS && letters[1 + i] != '\0'; i++) {
-        set(&values, i, letters[1 + i], saved_at(sp, places[i]));
+        set(&values, i, letters[1 + i], ttp_probe_saved(sp, places[i]));
         wish.strings |= (uint32_t)(letters[1 + i] == 's') << i;
         values.count++;
     }
@@ -88,7 +67,7 @@ void ttp_library_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t 
     struct ttp_call_values values = {.has_types = true};
     struct ttp_call_wish wish = {0};
     if (letters != NULL && letters[0] != 'v') {
-        set(&values, 0, letters[0], saved_at(sp, SAVED_RAX));
+        set(&values, 0, letters[0], ttp_probe_saved(sp, TTP_SAVED_RAX));
         values.count = 1;
         wish.strings = letters[0] == 's';
         ttp_call_texts_wished(&values, &wish, sp);

@@ -73,6 +73,31 @@ void ttp_library_tail_entry(void);
 void ttp_probe_enter_valued_entry(void);
 void ttp_probe_exit_valued_entry(void);
 
+/* What they put aside, in words below the return address (probe_entry.c); vector registers where
+ * functions have values only. */
+enum ttp_probe_saved {
+    TTP_SAVED_RDI = 17,
+    TTP_SAVED_STUB, /* back into the stub */
+    TTP_SAVED_RAX,
+    TTP_SAVED_RCX = 21,
+    TTP_SAVED_RDX,
+    TTP_SAVED_RSI,
+    TTP_SAVED_R8,
+    TTP_SAVED_R9,
+    TTP_SAVED_XMM = 36 /* the first; the others lie above */
+};
+static inline uint64_t ttp_probe_saved(uintptr_t sp, uint32_t word)
+{
+    return ((const uint64_t *)sp)[-(int64_t)word];
+}
+/* Of the area that the stub lies in. */
+static inline const struct ttp_probe_data *ttp_probe_data_of(uintptr_t sp)
+{
+    uintptr_t stub = ttp_probe_saved(sp, TTP_SAVED_STUB) & ~(uintptr_t)(TTP_PROBE_BYTES - 1);
+    return (const struct ttp_probe_data *)(stub -
+                                           ((const struct ttp_probe_stub *)stub)->data_below);
+}
+
 /* library_calls.c. What there is to see, by the executable, before anything is patched. */
 void ttp_library_calls_look(const struct dl_phdr_info *program);
 /* Patches what the executable calls of others, while there is one thread. */

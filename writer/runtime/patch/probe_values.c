@@ -3,14 +3,9 @@
  * holds is not believed to be an address. */
 #include "writer/runtime/patch/probe.h"
 
-#define PAGE      4096u
-#define STUB_WORD 18u /* below the return address: back into the stub */
-#define XMM_WORD  36u
+#define PAGE 4096u
 
-static uint64_t saved_at(uintptr_t sp, uint32_t word)
-{
-    return ((const uint64_t *)sp)[-(int64_t)word];
-}
+_Static_assert(TTP_VALUES_MAX <= TTP_CALL_VALUES_MAX, "values have room");
 
 /* A word above the return address may be the stack's last: another page is read by the kernel. */
 static bool read_stack(uintptr_t sp, uint32_t word, uint64_t *number)
@@ -25,11 +20,12 @@ static bool read_stack(uintptr_t sp, uint32_t word, uint64_t *number)
 
 static bool read_place(uintptr_t sp, uint32_t at, uint64_t *number)
 {
-    static const uint8_t words[] = {17, 23, 22, 21, 24, 25, 19}; /* rdi rsi rdx rcx r8 r9 rax */
+    static const uint8_t words[] = {TTP_SAVED_RDI, TTP_SAVED_RSI, TTP_SAVED_RDX, TTP_SAVED_RCX,
+                                    TTP_SAVED_R8,  TTP_SAVED_R9,  TTP_SAVED_RAX};
     if (at < sizeof(words))
-        *number = saved_at(sp, words[at]);
+        *number = ttp_probe_saved(sp, words[at]);
     else if (at >= TTP_AT_XMM && at < TTP_AT_STACK)
-        *number = saved_at(sp, XMM_WORD - (at - TTP_AT_XMM));
+        *number = ttp_probe_saved(sp, TTP_SAVED_XMM - (at - TTP_AT_XMM));
     else if (at >= TTP_AT_STACK && at < TTP_AT_STACK + TTP_AT_STACK_WORDS)
         return read_stack(sp, at - TTP_AT_STACK, number);
     else if (at >= TTP_AT_STACK + TTP_AT_STACK_WORDS)
@@ -96,9 +92,7 @@ static void take(struct ttp_call_values *values, const struct ttp_value_place *p
 static const struct ttp_values_row *row_of(uintptr_t function, uintptr_t sp,
                                            const struct ttp_value_place **places)
 {
-    uintptr_t stub = saved_at(sp, STUB_WORD) & ~(uintptr_t)(TTP_PROBE_BYTES - 1);
-    const struct ttp_probe_data *data =
-        (const struct ttp_probe_data *)(stub - ((const struct ttp_probe_stub *)stub)->data_below);
+    const struct ttp_probe_data *data = ttp_probe_data_of(sp);
     const struct ttp_values_row *rows = (const struct ttp_values_row *)(data->values + 1);
     const struct ttp_values_row *row =
         ttp_values_row_of(data->values, (uint32_t)(function - data->bias));
