@@ -15,19 +15,6 @@ static uint32_t before_in_scope(const ttape_reader *r, uint32_t partition)
     return TTAPE_NONE;
 }
 
-/* True where no partition of the scope stands between it and the overview. */
-static bool is_last_of(const ttape_reader *r, uint32_t partition,
-                       const struct ttp_overview_chunk *overview)
-{
-    uint32_t scope = r->partitions[partition].scope, last = overview->end;
-    if (overview->scope != scope || partition >= last)
-        return false;
-    while (--last > partition)
-        if (r->partitions[last].scope == scope)
-            return false;
-    return true;
-}
-
 /* One that does not hold is left out. */
 static ttape_status copy(ttape_writer *w, ttape_reader *r, struct ttp_scope *to, uint32_t number,
                          ttape_error *err)
@@ -63,8 +50,9 @@ ttape_status ttp_copied_overview(ttape_writer *w, ttape_reader *r, struct ttp_sc
         else
             high = middle;
     }
+    /* one of another scope's may stand in between: what that hides is worked out again by nobody */
     for (; low < r->overview_count && r->overviews[low].end == partition + 1; low++)
-        if (is_last_of(r, partition, &r->overviews[low]))
+        if (r->overviews[low].scope == r->partitions[partition].scope)
             TTP_TRY(copy(w, r, to, low, err));
     return TTAPE_OK;
 }

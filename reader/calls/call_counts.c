@@ -16,6 +16,7 @@
 #include "reader/reader_internal.h"
 
 #define SLOTS_FIRST 1024u
+#define SLOTS_KEPT  16384u /* by what is cleared for each partition */
 #define SLOTS_MOST  (UINT32_C(1) << 30)
 
 struct entry {
@@ -79,16 +80,21 @@ static void add(struct table *t, uint64_t key, uint64_t times)
     entry->count += times;
 }
 
-static void empty(struct table *t)
-{
-    if (t->used != 0)
-        memset(t->entries, 0, t->slots * sizeof *t->entries);
-    t->used = 0;
-}
-
 static void give_back(struct table *t)
 {
     ttp_memory_give(t->memory, t->entries, t->slots, sizeof *t->entries);
+    t->entries = NULL;
+    t->slots = t->used = 0;
+}
+
+/* A large one is not cleared for each small partition that follows. */
+static void empty(struct table *t)
+{
+    if (t->slots > SLOTS_KEPT)
+        give_back(t);
+    else if (t->used != 0)
+        memset(t->entries, 0, t->slots * sizeof *t->entries);
+    t->used = 0;
 }
 
 static void take_call(void *context, uint32_t caller, uint32_t symbol, uint64_t times)

@@ -269,8 +269,10 @@ static ttape_status keep_overview(struct taking *t, struct ttp_salvage_piece *pi
     ttape_reader *r = t->s->r;
     if (piece->is_sound && piece->head.scope < r->definitions.scope_count) {
         ttape_status status = ttp_reader_add_overview(r, piece->offset, &piece->head, &t->problem);
-        if (status == TTAPE_OK && ttp_verify_overview(&t->sums, r, &t->problem) != TTAPE_OK)
-            r->overview_count--;
+        if (status == TTAPE_OK) {
+            status = ttp_verify_overview(&t->sums, r, &t->problem);
+            r->overview_count -= status != TTAPE_OK;
+        }
         if (ttp_salvage_must_stop(t->s, status))
             return lose(t, piece, status, err);
     }

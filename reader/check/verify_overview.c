@@ -8,6 +8,8 @@
 #include "reader/cache/cache.h"
 #include "reader/check/verify_partition.h"
 
+#define AGAIN_MOST 2u /* times that partitions are decoded for overviews, on average */
+
 struct ttp_overview_sums *ttp_scope_sums_of(struct ttp_scope_sums *s, ttape_reader *r,
                                             uint32_t scope, ttape_error *err)
 {
@@ -27,9 +29,14 @@ static bool go_on(void *context, const ttape_error *problem)
     return true; /* it was said when the partition came */
 }
 
-static ttape_status add_again(struct ttp_overview_sums *sums, ttape_reader *r,
-                              const struct ttp_read_overview *o, ttape_error *err)
+/* Nothing forbids overviews of the same partitions; but a small file could ask for any work. */
+static ttape_status add_again(struct ttp_scope_sums *s, struct ttp_overview_sums *sums,
+                              ttape_reader *r, const struct ttp_read_overview *o, ttape_error *err)
 {
+    s->again_count += o->head.partition_count;
+    if (s->again_count > AGAIN_MOST * ((uint64_t)r->partition_count + TTP_OVERVIEW_PARTITIONS))
+        return ttp_fail(err, TTAPE_E_LIMIT, "F-OVR-08", r->overviews[r->overview_count - 1].offset,
+                        "overviews cover partitions more often than they are decoded for it");
     ttp_overview_sums_clear(sums);
     for (uint32_t i = 0; i < o->head.partition_count; i++) {
         struct ttp_loaded *p;
@@ -51,8 +58,11 @@ ttape_status ttp_verify_overview(struct ttp_scope_sums *s, ttape_reader *r, ttap
     TTP_TRY(ttp_overview_load(r, number, true, &o, err));
     ttape_status status = TTAPE_OK;
     if (sums->is_partial || sums->partition_count != o.head.partition_count)
-        status = add_again(sums, r, &o, err);
-    if (status == TTAPE_OK && !sums->is_partial) {
+        status = add_again(s, sums, r, &o, err);
+    if (status == TTAPE_OK && sums->is_partial)
+        status = ttp_fail(err, TTAPE_E_LIMIT, "F-OVR-08", chunk.offset + TTP_CHUNK_HEADER_BYTES,
+                          "an overview could not be compared");
+    if (status == TTAPE_OK) {
         status = ttp_overview_sums_compare(sums, &o, err);
         if (status != TTAPE_OK && err != NULL)
             err->offset = chunk.offset + TTP_CHUNK_HEADER_BYTES;

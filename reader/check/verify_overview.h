@@ -8,6 +8,7 @@
 struct ttp_scope_sums {
     struct ttp_overview_sums *sums;
     uint32_t count;
+    uint64_t again_count; /* partitions that were decoded for overviews */
 };
 
 /* The scope's sums; NULL (and *err) without memory. */

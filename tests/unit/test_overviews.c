@@ -7,6 +7,7 @@
 
 #include "reader/levels/overview_reader.h"
 #include "tests/unit/test_reader_fixture.h"
+#include "writer/events/copy_writer.h"
 
 enum { PERIOD = 5 };
 
@@ -176,8 +177,10 @@ START_TEST(damaged_ones_are_left_out)
 END_TEST
 
 /* Partitions from `first` on, of which `part` is taken apart; TTAPE_NONE: none is. */
-static struct ttest_file copy_of(const struct ttest_file *file, uint32_t first, uint32_t part)
+static struct ttest_file copy_with(const struct ttest_file *file, uint32_t first, uint32_t part,
+                                   uint64_t period)
 {
+    ttape_writer_options options = {.size = sizeof options, .overview_period = period};
     struct counted counted;
     ttape_reader *r = open_file(file, &counted);
     ttape_memory_sink memory = {0};
@@ -187,7 +190,7 @@ static struct ttest_file copy_of(const struct ttest_file *file, uint32_t first, 
     ttape_copier *c;
     uint64_t from[16] = {0}, to[16];
     memset(to, 0xff, sizeof to);
-    TTEST_OK(ttape_writer_open(&w, &sink, NULL, &err));
+    TTEST_OK(ttape_writer_open(&w, &sink, &options, &err));
     TTEST_OK(ttape_copier_open(&c, w, r, &err));
     for (uint32_t p = first; p < r->partition_count; p++)
         if (p == part)
@@ -199,6 +202,11 @@ static struct ttest_file copy_of(const struct ttest_file *file, uint32_t first, 
     ttape_writer_close(w);
     ttape_reader_close(r);
     return ttest_take(&memory);
+}
+
+static struct ttest_file copy_of(const struct ttest_file *file, uint32_t first, uint32_t part)
+{
+    return copy_with(file, first, part, 0);
 }
 
 START_TEST(copies_have_those_that_are_whole)
@@ -289,6 +297,81 @@ START_TEST(calls_and_leaves_are_said)
 }
 END_TEST
 
+START_TEST(copies_have_none_where_none_are_wanted)
+{
+    struct ttest_file file = make(_i, false, PERIOD);
+    struct ttest_file copy = copy_with(&file, 0, TTAPE_NONE, UINT64_MAX);
+    ck_assert_uint_gt(overviews_of(&file), 0);
+    ck_assert_uint_eq(overviews_of(&copy), 0);
+    free(copy.data);
+    free(file.data);
+}
+END_TEST
+
+/* A small file may ask for any work: many overviews of the same partitions. */
+START_TEST(many_of_the_same_are_given_up)
+{
+    struct ttest_file file = make(0, false, PERIOD);
+    struct counted counted;
+    struct ttp_read_overview o;
+    ttape_reader *r = open_file(&file, &counted);
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_error err = {0};
+    ttape_writer *w;
+    ttape_copier *c;
+    char what[320];
+    TTEST_OK(ttp_overview_load(r, 0, false, &o, &err));
+    TTEST_OK(ttape_writer_open(&w, &sink, NULL, &err));
+    TTEST_OK(ttape_copier_open(&c, w, r, &err));
+    for (uint32_t p = 0; p < o.head.partition_count; p++)
+        TTEST_OK(ttape_copier_partition(c, p, &err));
+    for (int i = 0; i < 100; i++)
+        TTEST_OK(ttp_writer_stored_overview(
+            w, ((struct ttp_scope **)w->scopes.data)[w->scopes.count - 1], o.content,
+            o.content_bytes, &err));
+    TTEST_OK(ttape_writer_finish(w, &err));
+    ttape_copier_close(c);
+    ttape_writer_close(w);
+    ttp_overview_drop(r, &o);
+    ttape_reader_close(r);
+    struct ttest_file many = ttest_take(&memory);
+    ck_assert_uint_gt(findings_of(&many, what), 0);
+    ck_assert_msg(strstr(what, "F-OVR-08") != NULL, "%s", what);
+    free(many.data);
+    free(file.data);
+}
+END_TEST
+
+/* Partitions of which a summary says nothing: there are no functions. */
+START_TEST(signals_alone_have_sound_ones)
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    ttape_writer_options options = {
+        .size = sizeof options, .partition_events = 4, .overview_period = 2};
+    ttape_error err = {0};
+    ttape_writer *w;
+    uint32_t process, stream;
+    TTEST_OK(ttape_writer_open(&w, &sink, &options, &err));
+    TTEST_OK(ttape_writer_add_process(w, &(ttape_process){.pid = 1}, &process, &err));
+    TTEST_OK(
+        ttape_writer_add_stream(w, &(ttape_stream){.process = process, .tid = 1}, &stream, &err));
+    for (int64_t i = 0; i < 16; i++) {
+        ttape_event event = {.time_ns = i,
+                             .kind = i % 2 == 0 ? TTAPE_EVENT_SIGNAL_BEGIN : TTAPE_EVENT_SIGNAL_END,
+                             .argument = 9};
+        TTEST_OK(ttape_writer_append(w, stream, &event, 1, &err));
+    }
+    TTEST_OK(ttape_writer_finish(w, &err));
+    ttape_writer_close(w);
+    struct ttest_file file = ttest_take(&memory);
+    ck_assert_uint_eq(overviews_of(&file), 2);
+    check_sound(&file);
+    free(file.data);
+}
+END_TEST
+
 /* A period that is not asked for gives overviews only where they are small. */
 START_TEST(small_partitions_have_none)
 {
@@ -315,6 +398,9 @@ int main(void)
     tcase_add_loop_test(t, copies_have_those_that_are_whole, 0, PLANS);
     tcase_add_loop_test(t, recovered_ones_are_right, 0, PLANS);
     tcase_add_loop_test(t, calls_and_leaves_are_said, 0, PLANS);
+    tcase_add_loop_test(t, copies_have_none_where_none_are_wanted, 0, PLANS);
+    tcase_add_test(t, many_of_the_same_are_given_up);
+    tcase_add_test(t, signals_alone_have_sound_ones);
     tcase_add_test(t, small_partitions_have_none);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -164,8 +164,9 @@ static ttape_status put_field(ttape_writer *w, const struct group_columns *c,
                              ttp_overview_leaves_bound((uint32_t)c->group->leaves.count) +
                              ttp_overview_calls_bound(c->row_count);
     ttape_status status = TTAPE_OK;
-    for (size_t bytes = 1024 + (c->row_count + c->group->leaves.count) * ROW_BYTES;
-         status == TTAPE_OK && size == 0 && bytes < 2 * bound; bytes *= 2) {
+    size_t bytes = 1024 + (c->row_count + c->group->leaves.count) * ROW_BYTES, tried = 0;
+    for (; status == TTAPE_OK && size == 0 && tried < bound; bytes *= 2) {
+        tried = bytes;
         status = ttp_grow(&w->allocator, &field, 1, bytes, err);
         if (status == TTAPE_OK)
             size = write_field(c, kind, field.data, bytes);

@@ -103,6 +103,8 @@ ttape_status ttp_writer_stored_partition(ttape_writer *w, struct ttp_scope *scop
 ttape_status ttp_writer_stored_overview(ttape_writer *w, struct ttp_scope *scope,
                                         const void *content, size_t size_bytes, ttape_error *err)
 {
+    if (w->options.overview_period == UINT64_MAX)
+        return TTAPE_OK;
     struct ttp_chunk chunk = {.kind = TTP_CHUNK_OVERVIEW,
                               .scope = scope->number,
                               .stored_bytes = size_bytes,

@@ -57,12 +57,6 @@ static inline uint32_t ttp_overview_bucket(int64_t ticks)
     return bucket < TTP_OVERVIEW_BUCKETS ? bucket : TTP_OVERVIEW_BUCKETS - 1;
 }
 
-/* The least duration of a bucket. */
-static inline int64_t ttp_overview_bucket_start(uint32_t bucket)
-{
-    return bucket == 0 ? 0 : (int64_t)(1ull << (bucket - 1));
-}
-
 /* Bytes of what stands before the fields; `out` has room for TTP_OVERVIEW_HEAD_BOUND. */
 size_t ttp_overview_head_write(const struct ttp_overview *in, uint8_t *out);
 /* Bytes of a field's kind and size. */
