@@ -102,6 +102,21 @@ def check_library(folder):
     check(run("last", trace).count("malloc(size=64)") == 2, "open frames have values")
 
 
+def check_long(folder):
+    """A long value is whole in JSON."""
+    trace = convert(folder, '0 1 enter f "a%s"\n10 1 exit f\n' % (r"\x01" * 60000))
+    for verb in ("slow", "tree"):
+        wants(run(verb, "--json", trace), r'"\"a\\x01', r'\\x01\""')
+
+
+def check_same_time(folder):
+    """Of calls of one function at one time, those that are known by their time only have no
+    values: they may be another one's."""
+    trace = convert(folder, "0 1 enter f 3\n0 1 enter f 2\n0 1 enter f 1\n0 1 exit f\n0 1 exit f\n")
+    check("f(" not in run("last", trace), "last shows values of another call")
+    wants(run("tree", trace), "f(2)", "f(1)")
+
+
 def check_copies(folder):
     """What copies definitions keeps the names."""
     parts = folder / "first.ttape", folder / "second.ttape"
@@ -121,6 +136,8 @@ def main():
     check_table()
     with tempfile.TemporaryDirectory() as folder:
         check_library(pathlib.Path(folder))
+        check_long(pathlib.Path(folder))
+        check_same_time(pathlib.Path(folder))
         check_copies(pathlib.Path(folder))
     for failure in failures:
         print(failure)

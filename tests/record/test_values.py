@@ -119,7 +119,7 @@ def check_by_hand(checks, work, program):
     checks.equal(only(found, "many_floats", "floats"),
                  ["floats(1.5) = 2.25", "many_floats(1, 8, 10) = 55.5"], "by hand: floats")
     for bad in ("x@arg0", "x@arg1/q", "x@fparg9", "x@arg1/i7", "x@retval,retval", "@arg1",
-                "x@arg1,", "x@fparg1/s", "("):
+                "x@arg1,", "x@fparg1/s", "x@arg1/s8", "x@arg1/c32", "("):
         done = setting.tracetape("record", f"--args={bad}", "--", program)
         checks.equal(done.status, 2, f"--args={bad}: status")
 

@@ -9,6 +9,8 @@
 #include "tools/command/output.h"
 #include "tools/command/progress.h"
 
+#define MEMORY_BYTES 1024u /* most texts are short */
+
 static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324"
                                   "25262728293031323334353637383940414243444546474849"
                                   "50515253545556575859606162636465666768697071727374"
@@ -16,13 +18,18 @@ static const char digit_pairs[] = "000102030405060708091011121314151617181920212
 
 void tool_output_open(struct tool_output *out, int fd)
 {
-    *out = (struct tool_output){.fd = fd, .data = tool_allocate(TOOL_OUTPUT_BYTES, 1)};
+    size_t capacity = fd < 0 ? MEMORY_BYTES : TOOL_OUTPUT_BYTES;
+    *out = (struct tool_output){.fd = fd, .data = tool_allocate(capacity, 1), .capacity = capacity};
 }
 
 void tool_output_flush(struct tool_output *out)
 {
     const char *data = out->data;
     size_t left = out->size_bytes;
+    if (out->fd < 0) { /* room for whatever may be asked for at once */
+        tool_grow((void **)&out->data, &out->capacity, left + TOOL_OUTPUT_BYTES, 1);
+        return;
+    }
     out->size_bytes = 0;
     out->flush_count++;
     if (left > 0)

@@ -19,11 +19,12 @@
 struct tool_output {
     int fd;
     int failed_errno;
-    size_t size_bytes;
+    size_t size_bytes, capacity;
     uint64_t flush_count; /* data[] is what it was as long as this is */
     char *data;
 };
 
+/* fd -1: into memory, which grows: data and size_bytes, and data is to be freed. */
 void tool_output_open(struct tool_output *out, int fd);
 
 /* Writes out what is left and frees; returns TOOL_OK, or reports why not and returns TOOL_CANNOT. A
@@ -36,7 +37,7 @@ void tool_output_flush(struct tool_output *out);
  * much. */
 static inline char *tool_output_reserve(struct tool_output *out, size_t size_bytes)
 {
-    if (__builtin_expect(TOOL_OUTPUT_BYTES - out->size_bytes < size_bytes, 0))
+    if (__builtin_expect(out->capacity - out->size_bytes < size_bytes, 0))
         tool_output_flush(out);
     return out->data + out->size_bytes;
 }

@@ -41,8 +41,11 @@ static void print_answer(const struct tool_context_answer *answer, struct tool_o
                            tool_put_call(call, answer->first_stream, answer->first_event),
                            (double)answer->first_ns / 1e9);
     tool_output_text(out, "\n");
-    for (uint32_t i = 0; i < answer->depth; i++)
-        tool_output_printf(out, "    %s\n", answer->names[i] != NULL ? answer->names[i] : "?");
+    for (uint32_t i = 0; i < answer->depth; i++) {
+        tool_output_text(out, "    ");
+        tool_output_text(out, answer->names[i] != NULL ? answer->names[i] : "?");
+        tool_output_text(out, "\n");
+    }
 }
 
 void tool_context_text(const struct tool_contexts *contexts, struct tool_output *out)

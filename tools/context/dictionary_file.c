@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "tools/binary/elf_head.h"
+#include "tools/command/ordered.h"
 #include "tools/context/context_view.h"
 #include "tools/symbols/symbols.h"
 #include "writer/arena/context_file.h"
 
 #define READ_ENTRIES 32768u
+#define FRAMES_MOST  100000000u /* some seconds */
 #define OFFSET_MASK  ((UINT64_C(1) << TTP_CONTEXT_OFFSET_BITS) - 1)
 
 struct entry {
@@ -42,7 +44,8 @@ struct dictionary {
     struct entry *entries; /* by ascending number */
     size_t count, capacity;
     uint64_t damaged;
-    bool is_cut;
+    bool is_cut, is_too_much;
+    uint64_t frames_left; /* that are looked at: many entries may claim one value */
     struct tool_symbols *symbols;
 };
 
@@ -152,15 +155,12 @@ static void read_entries(struct dictionary *words)
 
 static const struct entry *find_entry(const struct dictionary *words, uint32_t number)
 {
-    size_t low = 0, high = words->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (words->entries[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < words->count && words->entries[low].number == number ? &words->entries[low] : NULL;
+    struct tool_search s = {.end = words->count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, words->entries[s.middle].number < number);
+    return s.first < words->count && words->entries[s.first].number == number
+               ? &words->entries[s.first]
+               : NULL;
 }
 
 static uint64_t id_of(const struct dictionary *words, uint64_t place)
@@ -173,12 +173,17 @@ static uint64_t id_of(const struct dictionary *words, uint64_t place)
 }
 
 /* Places, outermost first. False: the stack is not all there, or its value is another one. */
-static bool find_stack(const struct dictionary *words, const struct entry *entry, uint64_t *places,
+static bool find_stack(struct dictionary *words, const struct entry *entry, uint64_t *places,
                        uint64_t *ids)
 {
     ttape_context_operation operation = (ttape_context_operation)words->head.operation;
     uint64_t value = ttape_context_first(operation);
     uint32_t at = entry->depth;
+    if (words->frames_left < entry->depth) {
+        words->is_too_much = true;
+        return false;
+    }
+    words->frames_left -= entry->depth;
     for (const struct entry *frame = entry; frame != NULL && at > 0 && frame->depth == at;
          frame = find_entry(words, frame->around)) {
         places[--at] = frame->place;
@@ -273,16 +278,19 @@ static int say_loss(const struct dictionary *words)
     if (words->damaged != 0)
         tool_message("'%s' has %" PRIu64 " damaged entries: they are left out", words->path,
                      words->damaged);
+    if (words->is_too_much)
+        tool_message("'%s' has more stacks of these values than are looked at", words->path);
     if (words->head.lost != 0)
         tool_message("'%s' was full %" PRIu64 " times that a context was asked for: a larger one "
                      "has them all",
                      words->path, words->head.lost);
-    return words->is_cut || words->damaged != 0 ? TOOL_LOSS : TOOL_OK;
+    return words->is_cut || words->is_too_much || words->damaged != 0 ? TOOL_LOSS : TOOL_OK;
 }
 
 int tool_context_read_dictionary(struct tool_contexts *contexts, const char *path)
 {
-    struct dictionary words = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC)};
+    struct dictionary words = {
+        .path = path, .fd = open(path, O_RDONLY | O_CLOEXEC), .frames_left = FRAMES_MOST};
     if (words.fd < 0)
         return tool_fail("cannot open '%s': %s", path, strerror(errno));
     const char *why = check_head(&words, read_at(&words, &words.head, sizeof words.head, 0));

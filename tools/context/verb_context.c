@@ -80,16 +80,15 @@ static const struct tool_command command = {
     .operands_max = 1000,
 };
 
-/* A pipe is read once only: it is kept in a file without a name. */
+/* It is read twice: a pipe is refused. */
 static int open_log(const char *path, int *fd)
 {
-    if (strcmp(path, "-") != 0) {
-        *fd = open(path, O_RDONLY | O_CLOEXEC);
-        return *fd < 0 ? tool_fail("cannot open '%s': %s", path, strerror(errno)) : TOOL_OK;
-    }
-    if (lseek(STDIN_FILENO, 0, SEEK_CUR) < 0)
-        return tool_fail("standard input is a pipe, and a log is read twice: write it into a file");
-    *fd = STDIN_FILENO;
+    bool is_standard = strcmp(path, "-") == 0;
+    *fd = is_standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0)
+        return tool_fail("cannot open '%s': %s", path, strerror(errno));
+    if (lseek(*fd, 0, SEEK_CUR) < 0)
+        return tool_fail("'%s' is a pipe, and a log is read twice: write it into a file", path);
     return TOOL_OK;
 }
 

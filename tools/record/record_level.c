@@ -83,6 +83,8 @@ void tool_record_then_level(const char *from, const char *shown, int32_t level, 
         (void)unlink(to);
         is_done = false;
     }
+    if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == TOOL_LOSS)
+        (void)unlink(to); /* it is ours, and not all is in it */
     if (!is_done)
         tool_message("'%s' is whole, and stays as it was recorded: it was not brought to level %d; "
                      "tracetape convert does that at any time",

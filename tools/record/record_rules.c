@@ -63,24 +63,26 @@ static bool matches(struct tool_record_rules *rules, const struct tool_patterns 
     return tool_patterns_match(patterns, as_text(rules, string));
 }
 
-/* In full, or as people see it. */
-static bool matches_name(struct tool_record_rules *rules, const struct tool_patterns *patterns,
-                         ttape_string name)
+bool tool_patterns_match_name(const struct tool_patterns *patterns, ttape_string name)
 {
-    if (patterns->count == 0 || matches(rules, patterns, name))
-        return patterns->count != 0;
-    char *text = tool_allocate(TOOL_SIMPLE_NAME_BYTES(name.size_bytes), 1);
-    ttape_string simple = {text,
-                           tool_simple_name(text, name.data, name.size_bytes, TOOL_NAME_SHORT)};
-    bool found = matches(rules, patterns, simple);
+    if (patterns->count == 0)
+        return false;
+    char *text = tool_copy_text(name.data, name.size_bytes);
+    bool found = tool_patterns_match(patterns, text);
+    free(text);
+    if (found)
+        return true;
+    text = tool_allocate(TOOL_SIMPLE_NAME_BYTES(name.size_bytes) + 1, 1);
+    text[tool_simple_name(text, name.data, name.size_bytes, TOOL_NAME_SHORT)] = '\0';
+    found = tool_patterns_match(patterns, text);
     free(text);
     return found;
 }
 
 bool tool_record_passes_name(struct tool_record_rules *rules, ttape_string name)
 {
-    return (rules->function.count == 0 || matches_name(rules, &rules->function, name)) &&
-           !matches_name(rules, &rules->no_function, name);
+    return (rules->function.count == 0 || tool_patterns_match_name(&rules->function, name)) &&
+           !tool_patterns_match_name(&rules->no_function, name);
 }
 
 static bool passes(struct tool_record_rules *rules, const struct tool_patterns *wanted,
@@ -96,15 +98,15 @@ static bool is_call_wanted(struct tool_record_rules *rules, const ttape_site *si
 {
     return rules->called == NULL || rules->called->count == 0 ||
            memmem(path.data, path.size_bytes, ".so", 3) == NULL ||
-           matches_name(rules, rules->called, site->symbol);
+           tool_patterns_match_name(rules->called, site->symbol);
 }
 
 static uint32_t select_site(void *context, const ttape_site *site, const ttape_module *module)
 {
     struct tool_record_rules *rules = context;
     ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
-    uint32_t below =
-        matches_name(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW : TTAPE_SELECT_KEEP;
+    uint32_t below = tool_patterns_match_name(&rules->below, site->symbol) ? TTAPE_SELECT_BELOW
+                                                                           : TTAPE_SELECT_KEEP;
     if (tool_record_passes_name(rules, site->symbol) && is_call_wanted(rules, site, path) &&
         passes(rules, &rules->module, &rules->no_module, path) &&
         passes(rules, &rules->source, &rules->no_source, site->file))
@@ -116,7 +118,7 @@ bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttap
 {
     struct tool_record_rules *rules = context;
     (void)module;
-    return matches_name(rules, &rules->checkpoint, site->symbol);
+    return tool_patterns_match_name(&rules->checkpoint, site->symbol);
 }
 
 bool tool_record_is_application(void *context, const ttape_module *module, ttape_string executable)

@@ -35,6 +35,9 @@ void tool_patterns_close(struct tool_patterns *patterns);
 /* Whether one of them matches; where there are none, none does. Of use in any thread. */
 bool tool_patterns_match(const struct tool_patterns *patterns, const char *text);
 
+/* The same of a function's name, in full or as people see it. */
+bool tool_patterns_match_name(const struct tool_patterns *patterns, ttape_string name);
+
 /* Whether a function of that name is recorded, as far as names decide. */
 bool tool_record_passes_name(struct tool_record_rules *rules, ttape_string name);
 

@@ -47,21 +47,27 @@ static bool find_event(struct tool_value_search *search, uint64_t number, ttape_
            ttape_cursor_next(search->cursor, item, NULL) == TTAPE_OK && item->number == number;
 }
 
-/* The stream's first such event of that time; depth TTAPE_NONE: any. */
+/* The stream's only such event of that time; depth TTAPE_NONE: any. Of several nobody knows which
+ * one is meant. */
 static bool find_at(struct tool_value_search *search, uint64_t time_ns, uint32_t site,
                     ttape_event_kind kind, uint32_t depth, ttape_event_item *item)
 {
+    ttape_event_item next;
+    uint64_t found = TOOL_VALUE_NO_NUMBER;
     if (ttape_cursor_seek_time(search->cursor, time_ns, NULL) != TTAPE_OK)
         return false;
-    for (uint32_t i = 0; i < SAME_TIME_EVENTS; i++) {
-        if (ttape_cursor_next(search->cursor, item, NULL) != TTAPE_OK ||
-            item->event.time_ns != time_ns)
+    for (uint32_t i = 0;
+         i < SAME_TIME_EVENTS && ttape_cursor_next(search->cursor, &next, NULL) == TTAPE_OK &&
+         next.event.time_ns == time_ns;
+         i++) {
+        if (next.event.kind != kind || next.event.site != site ||
+            (depth != TTAPE_NONE && next.event.depth != depth))
+            continue;
+        if (found != TOOL_VALUE_NO_NUMBER)
             return false;
-        if (item->event.kind == kind && item->event.site == site &&
-            (depth == TTAPE_NONE || item->event.depth == depth))
-            return true;
+        found = next.number;
     }
-    return false;
+    return find_event(search, found, item); /* its values are gone when the next event comes */
 }
 
 static bool find_enter(struct tool_value_search *search, const struct tool_value_call *call,

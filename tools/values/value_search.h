@@ -1,6 +1,7 @@
 /* The values of a call of which is known when it was entered, or which event that is. Files without
- * values are not looked at. Of others so many partitions are read at most; where it is not known
- * which one a call is in, it counts as another one. */
+ * values are not looked at. Of others so many partitions are searched for enters at most; where it
+ * is not known which one a call is in, it counts as another one. Of calls that are known by their
+ * time only, and of which there are several of that time, nothing is said. */
 #ifndef TOOL_VALUE_SEARCH_H
 #define TOOL_VALUE_SEARCH_H
 

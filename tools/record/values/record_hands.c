@@ -87,12 +87,15 @@ static bool take_kind(const char **text, struct ttp_value_place *place, bool is_
     if (**text != '/')
         return true;
     ++*text;
-    if (**text < '0' || **text > '9') {
+    char letter = **text;
+    if (letter < '0' || letter > '9') {
         if (!set_kind(*(*text)++, place) || (is_float && place->type != TTAPE_VALUE_FLOAT))
             return false;
     }
     if (**text >= '0' && **text <= '9') {
-        if (!take_number(text, 64, &bits) || (bits != 8 && bits != 16 && bits != 32 && bits != 64))
+        bool has_size = letter != 's' && letter != 'c' && letter != 'p';
+        if (!has_size || !take_number(text, 64, &bits) ||
+            (bits != 8 && bits != 16 && bits != 32 && bits != 64))
             return false;
         place->size_bytes = (uint8_t)(bits / 8);
     }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/ordered.h"
 #include "tools/command/tool.h"
-#include "tools/names/simple_name.h"
 #include "tools/record/values/record_hands.h"
 #include "tools/record/values/record_place.h"
 #include "tools/record/values/said_names.h"
@@ -87,43 +87,18 @@ void tool_record_values_close(struct tool_record_values *values)
 
 /* -- what is wanted -- */
 
-/* In full, or as people see it. */
-static bool matches(const struct tool_patterns *patterns, const char *full, const char *simple)
-{
-    return tool_patterns_match(patterns, full) || tool_patterns_match(patterns, simple);
-}
-
-static const struct tool_record_hand *hand_of(const struct tool_record_values *values,
-                                              const char *full, const char *simple)
-{
-    for (size_t i = values->hand_count; i > 0; i--)
-        if (matches(&values->hands[i - 1].names, full, simple))
-            return &values->hands[i - 1];
-    return NULL;
-}
-
-static char *simple_of(ttape_string name)
-{
-    char *text = tool_allocate(TOOL_SIMPLE_NAME_BYTES(name.size_bytes) + 1, 1);
-    text[tool_simple_name(text, name.data, name.size_bytes, TOOL_NAME_SHORT)] = '\0';
-    return text;
-}
-
 uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttape_string name)
 {
-    char *full = tool_copy_text(name.data, name.size_bytes), *simple = simple_of(name);
     uint32_t wanted = 0;
-    if (values->all_arguments || matches(&values->arguments, full, simple))
+    if (tool_patterns_match_name(&values->excluded, name))
+        return 0;
+    for (size_t i = values->hand_count; i > 0; i--) /* the last that was said */
+        if (tool_patterns_match_name(&values->hands[i - 1].names, name))
+            return TOOL_VALUES_BY_HAND | (uint32_t)(i - 1) << TOOL_VALUES_HAND_SHIFT;
+    if (values->all_arguments || tool_patterns_match_name(&values->arguments, name))
         wanted |= TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED;
-    if (values->all_results || matches(&values->results, full, simple))
+    if (values->all_results || tool_patterns_match_name(&values->results, name))
         wanted |= TTAPE_VALUES_RETURNED;
-    const struct tool_record_hand *hand = hand_of(values, full, simple);
-    if (hand != NULL)
-        wanted = TOOL_VALUES_BY_HAND | (uint32_t)(hand - values->hands) << TOOL_VALUES_HAND_SHIFT;
-    if (matches(&values->excluded, full, simple))
-        wanted = 0;
-    free(full);
-    free(simple);
     return wanted;
 }
 
@@ -146,16 +121,12 @@ static void add_place(struct making *m, const struct ttp_value_place *place)
 
 static bool find_function(const struct tool_patch_given *given, uint64_t entry, uint32_t *index)
 {
-    uint32_t from = 0, end = given->head.function_count;
-    while (from < end) {
-        uint32_t middle = from + (end - from) / 2;
-        if (tool_patch_function_at(given, middle).start < entry)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    *index = from;
-    return from < given->head.function_count && tool_patch_function_at(given, from).start == entry;
+    struct tool_search s = {.end = given->head.function_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, tool_patch_function_at(given, (uint32_t)s.middle).start < entry);
+    *index = (uint32_t)s.first;
+    return s.first < given->head.function_count &&
+           tool_patch_function_at(given, *index).start == entry;
 }
 
 static void know(struct making *m, const struct tool_symbols_values *found, uint32_t wanted)
