@@ -153,11 +153,12 @@ static int show(const struct options *options, const struct tool_input *input)
     else
         tool_last_text(&last, &out, options->all || selection.streams != NULL);
     int closed = tool_output_close(&out);
-    tool_value_search_close(&last.values);
+    if (tool_value_search_close(&last.values, input->name) != TOOL_OK)
+        closed = TOOL_CANNOT;
     ttape_last_close(last.answer);
     tool_site_names_close(&last.names);
     tool_selection_close(&selection);
-    return status != TOOL_OK ? status : closed;
+    return closed != TOOL_OK ? closed : status;
 }
 
 static int run_recover(const char *folder, char *output)

@@ -157,7 +157,8 @@ static int show(const struct options *options, struct tool_tree *view)
             tool_tree_find_sources(view);
         tool_value_search_open(&view->values, view->reader);
         int printed = print(options, view);
-        tool_value_search_close(&view->values);
+        if (tool_value_search_close(&view->values, view->input->name) != TOOL_OK)
+            status = TOOL_CANNOT;
         status = printed != TOOL_OK ? printed : status;
     }
     if (view->is_bounded && status < TOOL_CANNOT) {

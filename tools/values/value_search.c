@@ -1,6 +1,7 @@
 /* Looking an event up costs the decoding of its partition, mostly once for neighbours. */
 #include <stdlib.h>
 
+#include "tools/command/tool.h"
 #include "tools/io/table.h"
 #include "tools/values/value_search.h"
 #include "tools/values/value_words.h"
@@ -17,10 +18,26 @@ void tool_value_search_open(struct tool_value_search *search, ttape_reader *read
                                          .partitions_left = TOOL_VALUE_PARTITIONS};
 }
 
-void tool_value_search_close(struct tool_value_search *search)
+static void close_cursor(struct tool_value_search *search)
 {
     ttape_cursor_close(search->cursor);
     search->cursor = NULL;
+}
+
+int tool_value_search_close(struct tool_value_search *search, const char *subject)
+{
+    close_cursor(search);
+    return search->status != TTAPE_OK ? tool_fail_error(subject, &search->err) : TOOL_OK;
+}
+
+/* What is damaged in the file is said elsewhere. */
+static bool is_fine(struct tool_value_search *search, ttape_status status, const ttape_error *err)
+{
+    if ((status == TTAPE_E_IO || status == TTAPE_E_MEMORY) && search->status == TTAPE_OK) {
+        search->status = status;
+        search->err = *err;
+    }
+    return status == TTAPE_OK;
 }
 
 /* Whether there may be something, and the bound is not reached. */
@@ -35,16 +52,25 @@ static bool prepare(struct tool_value_search *search, const struct tool_value_ca
     search->partition = call->partition;
     if (search->cursor != NULL && search->stream == call->stream)
         return true;
-    tool_value_search_close(search);
+    ttape_error err = {0};
+    close_cursor(search);
     search->stream = call->stream;
-    return ttape_cursor_open(&search->cursor, search->reader, call->stream, NULL) == TTAPE_OK;
+    return is_fine(search, ttape_cursor_open(&search->cursor, search->reader, call->stream, &err),
+                   &err);
+}
+
+static bool next(struct tool_value_search *search, ttape_event_item *item)
+{
+    ttape_error err = {0};
+    return is_fine(search, ttape_cursor_next(search->cursor, item, &err), &err);
 }
 
 static bool find_event(struct tool_value_search *search, uint64_t number, ttape_event_item *item)
 {
+    ttape_error err = {0};
     return number != TOOL_VALUE_NO_NUMBER &&
-           ttape_cursor_seek_event(search->cursor, number, NULL) == TTAPE_OK &&
-           ttape_cursor_next(search->cursor, item, NULL) == TTAPE_OK && item->number == number;
+           is_fine(search, ttape_cursor_seek_event(search->cursor, number, &err), &err) &&
+           next(search, item) && item->number == number;
 }
 
 /* The stream's only such event of that time; depth TTAPE_NONE: any. Of several nobody knows which
@@ -52,20 +78,18 @@ static bool find_event(struct tool_value_search *search, uint64_t number, ttape_
 static bool find_at(struct tool_value_search *search, uint64_t time_ns, uint32_t site,
                     ttape_event_kind kind, uint32_t depth, ttape_event_item *item)
 {
-    ttape_event_item next;
+    ttape_error err = {0};
     uint64_t found = TOOL_VALUE_NO_NUMBER;
-    if (ttape_cursor_seek_time(search->cursor, time_ns, NULL) != TTAPE_OK)
+    if (!is_fine(search, ttape_cursor_seek_time(search->cursor, time_ns, &err), &err))
         return false;
     for (uint32_t i = 0;
-         i < SAME_TIME_EVENTS && ttape_cursor_next(search->cursor, &next, NULL) == TTAPE_OK &&
-         next.event.time_ns == time_ns;
-         i++) {
-        if (next.event.kind != kind || next.event.site != site ||
-            (depth != TTAPE_NONE && next.event.depth != depth))
+         i < SAME_TIME_EVENTS && next(search, item) && item->event.time_ns == time_ns; i++) {
+        if (item->event.kind != kind || item->event.site != site ||
+            (depth != TTAPE_NONE && item->event.depth != depth))
             continue;
         if (found != TOOL_VALUE_NO_NUMBER)
             return false;
-        found = next.number;
+        found = item->number;
     }
     return find_event(search, found, item); /* its values are gone when the next event comes */
 }

@@ -18,6 +18,8 @@ struct tool_value_search {
     ttape_reader *reader; /* NULL: there is nothing to find */
     ttape_cursor *cursor; /* on `stream`, or NULL */
     uint32_t stream;
+    ttape_error err; /* the first failure that is none of the file's, in status */
+    ttape_status status;
     uint32_t partition, partitions_left; /* the last one that was read, and how many may be yet */
 };
 
@@ -33,7 +35,8 @@ struct tool_value_call {
 #define TOOL_VALUE_NO_NUMBER UINT64_MAX
 
 void tool_value_search_open(struct tool_value_search *search, ttape_reader *reader);
-void tool_value_search_close(struct tool_value_search *search);
+/* TOOL_OK; or says what failed of the machine, of what is called so, and returns TOOL_CANNOT. */
+int tool_value_search_close(struct tool_value_search *search, const char *subject);
 
 /* "(fd=3) = 7", cut where it is long; nothing where nothing is found. */
 void tool_put_found_values(struct tool_value_search *search, struct tool_output *out,

@@ -87,14 +87,24 @@ static void keep(const struct module *found)
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 #pragma weak _dl_find_object
 
-/* The program itself has no name, and handlers no room to ask for it. */
+/* The program itself has no name; a handler has no room for one. Asked for when a value is, as a
+ * program may be under a filter of system calls. */
 static char program_path[PATH_BYTES];
+static uint32_t program_path_state; /* 1: it is being asked for, 2: it is there */
 
-void ttp_context_modules_begin(void) { (void)ttp_program_path(program_path, PATH_BYTES - 1); }
-
+/* NULL: somebody is just asking for it. */
 static const char *path_of(const struct link_map *map)
 {
-    return map->l_name != NULL && map->l_name[0] != '\0' ? map->l_name : program_path;
+    uint32_t none = 0;
+    if (map->l_name != NULL && map->l_name[0] != '\0')
+        return map->l_name;
+    if (__atomic_compare_exchange_n(&program_path_state, &none, 1, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+        (void)ttp_program_path(program_path, PATH_BYTES - 1);
+        __atomic_store_n(&program_path_state, 2, __ATOMIC_RELEASE);
+        return program_path;
+    }
+    return none == 2 ? program_path : NULL;
 }
 
 static uint64_t seed_of(const struct ttp_module_seen *module, const char *path)
@@ -130,6 +140,8 @@ static bool look(uintptr_t function, struct module *found)
     if (!ttp_module_look(&info, &seen) || function - seen.start >= seen.end - seen.start)
         return false;
     const char *path = path_of(object.dlfo_link_map);
+    if (path == NULL)
+        return false;
     *found = (struct module){.low = seen.start,
                              .high = seen.end,
                              .seed = seed_of(&seen, path),
@@ -140,8 +152,6 @@ static bool look(uintptr_t function, struct module *found)
     return true;
 }
 #else
-void ttp_context_modules_begin(void) {}
-
 static bool look(uintptr_t function, struct module *found)
 {
     (void)function;

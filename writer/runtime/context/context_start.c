@@ -59,7 +59,6 @@ TTP_EXPORT int ttape_context_start(const ttape_context_options *options)
 void ttp_context_begin(char **environment)
 {
     ttape_context_options options = {.size = sizeof(options)};
-    ttp_context_modules_begin();
     if (getauxval(AT_SECURE) == 0 &&
         ttp_environment_find(environment, ENV_DICTIONARY, &options.dictionary) != NULL &&
         options.dictionary[0] != '\0')

@@ -21,9 +21,7 @@ struct ttp_context_settings {
 };
 extern struct ttp_context_settings ttp_context_settings;
 
-/* context_modules.c: before any value is asked for. */
-void ttp_context_modules_begin(void);
-/* Where a function is. Module 0: in none that is known. */
+/* context_modules.c: where a function is. Module 0: in none that is known. */
 struct ttp_context_place {
     uint64_t id;
     uint64_t place; /* as in the dictionary */
