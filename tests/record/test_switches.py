@@ -19,6 +19,7 @@ from mini_partition import spent  # noqa: E402
 import mini_reader  # noqa: E402
 
 RUNS = setting.cut(10, 1)
+TRIES = 4  # of what is compared with clocks that a busy machine reads at other moments than we do
 NAP_NS = 2000000
 SLACK_NS, SLACK_PART = 3000000, 0.2  # the kernel counts switching itself to one thread or the other
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
@@ -84,19 +85,39 @@ def second_decoder(trace):
     return sums
 
 
-def check_threads(checks, trace, told, label):
-    rows = {row["tid"]: row for row in report(trace, "--by", "thread")["rows"]}
+def differences(trace, told, rows):
+    """Where this run is not what the kernel counted of it. Two clocks are read at two moments: one
+    run of several may differ, but not each."""
+    found = []
+    threads = {row["tid"]: row for row in report(trace, "--by", "thread")["rows"]}
     for tid, cpu_ns, _ in told:
-        row = rows[tid]
+        row = threads[tid]
         off = row["preempted_ns"] + row["blocked_ns"]
-        checks.that(row["unknown_ns"] * 100 <= row["span_ns"], f"{label}: little is unknown", row)
-        checks.that(row["idle_ns"] is not None, f"{label}: idle is known", row)
+        if row["unknown_ns"] * 100 > row["span_ns"]:
+            found.append(f"much is unknown: {row}")
         on_ns, slack = row["span_ns"] - off, SLACK_NS + SLACK_PART * cpu_ns
-        checks.that(abs(on_ns - cpu_ns) <= slack + row["unknown_ns"],
-                    f"{label}: on the CPU {on_ns} ns, the kernel counts {cpu_ns}", row)
+        if abs(on_ns - cpu_ns) > slack + row["unknown_ns"]:
+            found.append(f"on the CPU {on_ns} ns, the kernel counts {cpu_ns}: {row}")
+    naps = sum(count for _, _, count in told)
+    if rows["nap"][1] + rows["nap"][2] < naps * NAP_NS * 0.9:
+        found.append(f"{naps} naps off the CPU: {rows['nap']}")
+    if not any(row[1] for row in rows.values()):
+        found.append(f"nothing was preempted: {rows}")
+    return found
 
 
 def check(checks, work, program, label, options=()):
+    for left in range(TRIES - 1, -1, -1):
+        trace, whole, unlike = check_once(checks, work, program, label, options)
+        if not unlike:
+            break
+        print(f"{label}: {left} more tries: {unlike}", flush=True)
+    checks.equal(unlike, [], f"{label}: as the kernel counts it")
+    check_verbs(checks, trace, whole, label)
+    return trace, whole
+
+
+def check_once(checks, work, program, label, options):
     trace = work / "run.ttape"
     with busy(2):
         done = setting.tracetape("record", "-q", "-f", "-o", trace, *options, "--", program)
@@ -108,13 +129,9 @@ def check(checks, work, program, label, options=()):
     checks.equal(found["idle_source"], "switches", f"{label}: what idle is made of")
     rows = times_of(found)
     checks.equal(rows, second_decoder(trace), f"{label}: as the second decoder has it")
-    naps = sum(count for _, _, count in told)
-    checks.that(rows["nap"][1] + rows["nap"][2] >= naps * NAP_NS * 0.9,
-                f"{label}: {naps} naps off the CPU", rows["nap"])
-    checks.that(found["preempted_ns"] > 0, f"{label}: preempted", rows)
-    check_threads(checks, trace, told, label)
-    check_verbs(checks, trace, found, label)
-    return trace, found
+    for row in report(trace, "--by", "thread")["rows"]:
+        checks.that(row["idle_ns"] is not None, f"{label}: idle is known", row)
+    return trace, found, differences(trace, told, rows)
 
 
 def ask(verb, *words):
