@@ -55,7 +55,7 @@ def check_known(checks, compiler, work):
     checks.equal((one["calls_chosen"], one["complete"]), (1, True), f"{compiler}: one call")
     one = lines_of(one, source.name)
     for number, text in enumerate(source.read_text("utf-8").splitlines(), 1):
-        words = re.search(r"//= (\S+)(?: : (\S+))?$", text)
+        words = re.search(r"//= (\S+)(?: : (\S+)| once each)?$", text)
         if words is None:
             continue
         compare(checks, f"{compiler}, all", every.get(number, {}), number, words[1])
@@ -74,6 +74,9 @@ def check_questions(checks, trace, third, walks):
     number = next(n for n, text in enumerate(source, 1) if "sum += 2;" in text)
     calls = ask(trace, "--line", f"p_lines.cc:{number}")["calls"]
     checks.equal([call["id"] for call in calls], walks[4:], "calls of a line")
+    first = next(n for n, text in enumerate(source, 1) if "once each" in text)
+    calls = ask(trace, "--line", f"p_lines.cc:{first}")["calls"]
+    checks.equal([call["times"] for call in calls], [1, 1, 1], "calls one right after the other")
     for more in (("--edges",), ("--frame", third, "--with", walks[0])):
         answer = ask(trace, "--line", f"p_lines.cc:{number}", *more)
         checks.that({call["id"] for call in answer["calls"]} <= set(walks), f"{more}: {answer}")

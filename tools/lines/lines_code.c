@@ -9,6 +9,8 @@
 #include "tools/binary/elf_head.h"
 #include "tools/lines/lines_view.h"
 
+#define TABLE_ENTRIES_MAX 65536u /* of a function's tables of places */
+
 /* -- modules -- */
 
 static const char *read_code(struct tool_lines_module *module, const ttape_module *from)
@@ -189,9 +191,72 @@ static void link_blocks(struct tool_lines *view, const struct tool_lines_functio
             block->next[0] = (uint32_t)i + 1;
         if (jumps)
             block->next[1] = block_at(view, function, last->target);
+        block->is_entry = block->start == code->functions[function->code].start;
+        block->is_open = last->kind == TOOL_CODE_JUMP_INDIRECT;
         block->has_other_way = last->kind == TOOL_CODE_JUMP_INDIRECT ||
                                last->kind == TOOL_CODE_RETURN || last->kind == TOOL_CODE_STOP ||
                                (jumps && block->next[1] == TOOL_LINES_NONE);
+    }
+}
+
+/* -- blocks that tables lead to -- */
+
+/* A function's blocks, while its tables are read */
+struct odd {
+    struct tool_lines *view;
+    const struct tool_lines_function *function;
+    const struct tool_code *code;
+    uint32_t entries_left;
+};
+
+/* A place in the function, by a table or by what takes its address; false: it is outside. */
+static bool mark_odd(const struct odd *o, uint64_t target)
+{
+    uint32_t block =
+        target <= UINT32_MAX ? block_at(o->view, o->function, (uint32_t)target) : TOOL_LINES_NONE;
+    if (block != TOOL_LINES_NONE)
+        o->view->blocks[block].is_odd = true;
+    return block != TOOL_LINES_NONE;
+}
+
+/* Distances from the table itself, or addresses, until something lies outside of the function or
+ * another table begins. */
+static void mark_table(struct odd *o, uint32_t place)
+{
+    for (uint32_t each = 4; each <= 8; each += 4) {
+        for (uint64_t at = place; o->entries_left > 0; at += each) {
+            size_t available;
+            const uint8_t *bytes =
+                at <= UINT32_MAX ? tool_image_at(o->code->image, (uint32_t)at, &available) : NULL;
+            if (bytes == NULL || available < each ||
+                (at > place && tool_code_is_taken(o->code, (uint32_t)at)) ||
+                !mark_odd(o, each == 8 ? tool_le64(bytes)
+                                       : place + (uint64_t)(int64_t)(int32_t)tool_le32(bytes)))
+                break;
+            o->entries_left--;
+        }
+    }
+}
+
+/* Where a function has jumps that choose a place, also what nothing is known of may be chosen. */
+static void mark_tables(struct tool_lines *view, const struct tool_lines_function *function)
+{
+    struct odd o = {view, function, &view->modules[function->module].file.code, TABLE_ENTRIES_MAX};
+    const struct tool_code *code = o.code;
+    bool is_computed = (code->functions[function->code].flags & TTP_PLAN_FUNCTION_COMPUTED) != 0;
+    bool is_open = false;
+    for (size_t i = function->first; i < function->last; i++)
+        is_open = is_open || view->blocks[i].is_open;
+    for (size_t i = function->first; i < function->last && is_open; i++)
+        for (size_t k = view->blocks[i].first; k < view->blocks[i].last; k++) {
+            const struct tool_instruction *at = &code->instructions[k];
+            if (at->is_table || at->is_address)
+                mark_table(&o, at->target);
+        }
+    for (size_t i = function->first; i < function->last && is_open; i++) {
+        struct tool_code_block *block = &view->blocks[i];
+        block->is_odd = block->is_odd || is_computed || o.entries_left == 0 ||
+                        tool_code_is_taken(code, block->start);
     }
 }
 
@@ -230,8 +295,10 @@ static uint32_t add_function(struct tool_lines *view, struct tool_lines_module *
     tool_grow((void **)&view->functions, &view->function_capacity, view->function_count + 1,
               sizeof *view->functions);
     struct tool_lines_function *function = &view->functions[view->function_count];
-    *function = (struct tool_lines_function){
-        .module = (uint32_t)(module - view->modules), .code = parent, .first = view->block_count};
+    *function = (struct tool_lines_function){.module = (uint32_t)(module - view->modules),
+                                             .code = parent,
+                                             .first = view->block_count,
+                                             .site = TOOL_LINES_NONE};
     cut_piece(view, code, &code->functions[parent], tellers);
     for (size_t i = 0; i < module->piece_count; i++)
         if (code->functions[module->pieces[i]].parent == parent)
@@ -241,6 +308,7 @@ static uint32_t add_function(struct tool_lines *view, struct tool_lines_module *
           compare_blocks);
     link_blocks(view, function);
     mark_tails(view, function);
+    mark_tables(view, function);
     module->functions[parent] = (uint32_t)view->function_count;
     return (uint32_t)view->function_count++;
 }
@@ -281,8 +349,12 @@ static void place_site(struct tool_lines *view, uint32_t number, const ttape_sit
         return;
     struct tool_lines_place *place = &view->places[number];
     place->function = add_function(view, module, (uint32_t)function, tellers);
-    if (site->kind != TTAPE_SITE_BLOCK)
+    if (site->kind != TTAPE_SITE_BLOCK) {
+        struct tool_lines_function *of = &view->functions[place->function];
+        if (address == module->file.code.functions[of->code].start)
+            of->site = number;
         return;
+    }
     place->block = block_at(view, &view->functions[place->function], address);
     if (place->block != TOOL_LINES_NONE)
         view->blocks[place->block].site = number;

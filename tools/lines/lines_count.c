@@ -31,8 +31,7 @@ struct counting {
     const struct tool_symbols_query *targets;
     uint64_t hooks[HOOKS_MAX]; /* where calls of the compiler's hooks lead */
     size_t hook_count;
-    uint32_t *before;     /* blocks that lead to others */
-    size_t *before_first; /* by block: where those that lead to it begin */
+    struct tool_lines_before before;
 };
 
 /* -- blocks -- */
@@ -127,28 +126,35 @@ static void list_before(struct counting *c)
     const struct tool_lines_function *function = c->function;
     size_t count = function->last - function->first;
     const struct tool_code_block *blocks = c->view->blocks + function->first;
-    c->before_first = tool_allocate(count + 2, sizeof *c->before_first);
-    c->before = tool_allocate(2 * count + 1, sizeof *c->before);
+    c->before.function = function;
+    c->before.first = tool_allocate(count + 2, sizeof *c->before.first);
+    c->before.list = tool_allocate(2 * count + 1, sizeof *c->before.list);
     for (int pass = 0; pass < 2; pass++) { /* how many there are, two places further; which */
         for (size_t i = 0; i < 2 * count; i++) {
             uint32_t next = blocks[i / 2].next[i % 2];
             if (ran_at(c, next) == NULL || (i % 2 == 1 && next == blocks[i / 2].next[0]))
                 continue;
-            size_t *at = &c->before_first[next - function->first + 1];
+            size_t *at = &c->before.first[next - function->first + 1];
             if (pass == 0)
                 at[1]++;
             else
-                c->before[(*at)++] = (uint32_t)(function->first + i / 2);
+                c->before.list[(*at)++] = (uint32_t)(function->first + i / 2);
         }
         for (size_t i = 1; pass == 0 && i <= count; i++)
-            c->before_first[i + 1] += c->before_first[i];
+            c->before.first[i + 1] += c->before.first[i];
     }
 }
 
 static size_t count_before(const struct counting *c, uint32_t block)
 {
     size_t number = block - c->function->first;
-    return c->before_first[number + 1] - c->before_first[number];
+    return c->before.first[number + 1] - c->before.first[number];
+}
+
+/* Does one block lead to it, and nothing else? */
+static bool has_one_before(const struct counting *c, uint32_t block)
+{
+    return count_before(c, block) == 1 && !c->view->blocks[block].is_odd;
 }
 
 /* Passes of a block that came to its end. */
@@ -175,7 +181,7 @@ static struct ran edge_passes(const struct counting *c, uint32_t from, uint32_t 
     if (other == TOOL_LINES_NONE || other == to)
         return edge;
     const struct ran *away = ran_at(c, other);
-    if (away == NULL || !away->is_known || count_before(c, other) != 1)
+    if (away == NULL || !away->is_known || !has_one_before(c, other))
         return unknown;
     for (size_t k = 0; k < 1 + (size_t)c->view->has_second; k++) {
         edge.count[k] -= away->count[k] < edge.count[k] ? away->count[k] : edge.count[k];
@@ -186,18 +192,49 @@ static struct ran edge_passes(const struct counting *c, uint32_t from, uint32_t 
     return edge;
 }
 
+/* What told before and behind says of those that do not tell how often they ran in the choice; of
+ * other calls it says only that they ran there where all are chosen. */
+static void take_followed(const struct counting *c)
+{
+    const struct tool_lines *view = c->view;
+    size_t size = c->function->last - c->function->first;
+    struct tool_lines_pass *passes = tool_allocate(size + 1, sizeof *passes);
+    for (size_t i = 0; i < size; i++)
+        c->blocks[i].is_known = true;
+    for (size_t k = 0; k < 1 + (size_t)view->has_second; k++) {
+        for (size_t i = 0; i < size; i++) {
+            const struct tool_code_block *block = &view->blocks[c->function->first + i];
+            passes[i].count = block->tells ? whole_passes(c, block, &c->blocks[i]).count[k] : 0;
+        }
+        tool_lines_follow(view, &c->before, &view->counts[k], passes);
+        for (size_t i = 0; i < size; i++) {
+            struct ran *ran = &c->blocks[i];
+            if (view->blocks[c->function->first + i].tells)
+                continue;
+            ran->count[k] = passes[i].count;
+            ran->ran_elsewhere = ran->ran_elsewhere || passes[i].count > 0;
+            ran->is_known = ran->is_known && passes[i].is_sure;
+        }
+    }
+    for (size_t i = 0; i < size; i++)
+        if (!view->blocks[c->function->first + i].tells)
+            c->blocks[i].is_known =
+                c->blocks[i].is_known && (view->is_all || c->blocks[i].ran_elsewhere);
+    free(passes);
+}
+
 /* All ways that lead to a block, added up. */
 static bool find_before(const struct counting *c, uint32_t block, struct ran *sum)
 {
     size_t number = block - c->function->first;
     *sum = (struct ran){.is_known = true};
-    for (size_t i = c->before_first[number]; i < c->before_first[number + 1]; i++) {
-        struct ran edge = edge_passes(c, c->before[i], block);
+    for (size_t i = c->before.first[number]; i < c->before.first[number + 1]; i++) {
+        struct ran edge = edge_passes(c, c->before.list[i], block);
         if (!edge.is_known)
             return false;
         add_ran(sum, &edge);
     }
-    return count_before(c, block) > 0;
+    return count_before(c, block) > 0 && !c->view->blocks[block].is_odd;
 }
 
 /* Of what this block goes on with, where nothing else leads there. */
@@ -211,7 +248,7 @@ static bool find_behind(const struct counting *c, uint32_t block, struct ran *su
         if (next == TOOL_LINES_NONE || (k == 1 && next == from->next[0]))
             continue;
         const struct ran *ran = ran_at(c, next);
-        if (ran == NULL || !ran->is_known || count_before(c, next) != 1)
+        if (ran == NULL || !ran->is_known || !has_one_before(c, next))
             return false;
         add_ran(sum, ran);
         is_any = true;
@@ -365,7 +402,7 @@ static bool is_jumped_to(const struct counting *c, uint32_t block)
 {
     size_t number = block - c->function->first;
     bool goes_on = block > c->function->first && count_before(c, block) == 1 &&
-                   c->before[c->before_first[number]] == block - 1;
+                   c->before.list[c->before.first[number]] == block - 1;
     return block > c->function->first && !goes_on;
 }
 
@@ -391,8 +428,11 @@ static void count_block(const struct counting *c, uint32_t number, size_t first_
                 view->line_sites[block->site] = true;
             continue;
         }
+        bool is_jump = at->begins && c->code->instructions[k].kind == TOOL_CODE_JUMP;
         struct tool_line line = {.file = at->file,
                                  .line = at->line,
+                                 .function = (uint32_t)(c->function - view->functions),
+                                 .jump = is_jump ? c->code->instructions[k].target : 0,
                                  .ran_elsewhere = ran->ran_elsewhere,
                                  .is_known = ran->is_known};
         for (size_t i = 0; i < 1 + (size_t)view->has_second; i++) {
@@ -415,6 +455,7 @@ static void count_function(struct tool_lines *view, uint32_t number, struct tool
     list_before(&c);
     if (view->line_sites == NULL) {
         count_told(&c);
+        take_followed(&c);
         infer(&c);
     }
     size_t query = 0;
@@ -426,38 +467,8 @@ static void count_function(struct tool_lines *view, uint32_t number, struct tool
     free(c.queries);
     free(c.at);
     free(c.is_hook);
-    free(c.before);
-    free(c.before_first);
-}
-
-static int compare_lines(const void *a, const void *b)
-{
-    const struct tool_line *one = a, *other = b;
-    if (one->file != other->file)
-        return one->file < other->file ? -1 : 1;
-    return one->line < other->line ? -1 : one->line > other->line;
-}
-
-static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
-
-/* One row for each line: as often as what ran most of it. */
-static void join_lines(struct tool_lines *view)
-{
-    size_t kept = 0;
-    if (view->line_count > 0)
-        qsort(view->lines, view->line_count, sizeof *view->lines, compare_lines);
-    for (size_t i = 0; i < view->line_count; i++) {
-        struct tool_line *last = kept > 0 ? &view->lines[kept - 1] : NULL;
-        if (last == NULL || compare_lines(last, &view->lines[i]) != 0) {
-            view->lines[kept++] = view->lines[i];
-            continue;
-        }
-        last->count[0] = larger(last->count[0], view->lines[i].count[0]);
-        last->count[1] = larger(last->count[1], view->lines[i].count[1]);
-        last->ran_elsewhere = last->ran_elsewhere || view->lines[i].ran_elsewhere;
-        last->is_known = last->is_known && view->lines[i].is_known;
-    }
-    view->line_count = kept;
+    free(c.before.list);
+    free(c.before.first);
 }
 
 /* Functions in which a chosen call was, and those in which something was counted: code that was
@@ -484,7 +495,7 @@ void tool_lines_count(struct tool_lines *view)
     for (uint32_t i = 0; i < view->function_count; i++)
         if (view->functions[i].is_wanted)
             count_function(view, i, symbols);
-    join_lines(view);
+    tool_lines_join(view);
     tool_symbols_close(symbols);
 }
 

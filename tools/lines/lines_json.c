@@ -57,6 +57,8 @@ static void put_edges(const struct tool_lines *view, struct tool_json *json)
     tool_json_begin(json, "edges", '[');
     for (size_t i = 0; i < view->counts[0].edges.count; i++) {
         const struct tool_lines_pair *edge = &view->counts[0].edges.list[i];
+        if (!tool_lines_is_edge(view, edge))
+            continue;
         tool_json_begin(json, NULL, '{');
         put_place(view, json, "from", edge->from);
         put_place(view, json, "to", edge->to);

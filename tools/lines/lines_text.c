@@ -151,7 +151,8 @@ static void put_edges(const struct tool_lines *view, struct tool_output *out)
         const struct tool_lines_pair *edge = &view->counts[0].edges.list[i];
         const struct tool_lines_at *from = &view->begins[edge->from], *to = &view->begins[edge->to];
         char count[40];
-        if (from->file == TOOL_LINES_NONE || to->file == TOOL_LINES_NONE)
+        if (!tool_lines_is_edge(view, edge) || from->file == TOOL_LINES_NONE ||
+            to->file == TOOL_LINES_NONE)
             continue;
         count[tool_put_count(count, edge->count)] = '\0';
         tool_output_printf(out, "%12s  ", count);

@@ -1,12 +1,16 @@
 /* Lines of source code that ran, in one call or in several, by the basic blocks of a recording.
  *
  *   verb_lines.c -> lines_code.c (modules: blocks of code, and which site each block has)
- *                -> lines_walk.c (events: how often each block ran in the chosen calls)
+ *                -> lines_walk.c (events: how often each block ran in the chosen calls, and which
+ *                   one came next)
+ *                -> lines_follow.c (passes of blocks that do not tell, by what told around them)
  *                -> lines_count.c (blocks of the chosen functions -> lines, with counts)
+ *                -> lines_join.c (one row for each line)
  *                -> lines_text.c, lines_json.c, lines_lcov.c
  *
- * A line ran as often as its block that ran most. Where a call within a block did not return (an
- * exception, a jump, the end), what is behind it in that block did not run that time. */
+ * A line ran as often as its block that ran most, all functions added up that have code of it.
+ * Where a call within a block did not return (an exception, a jump, the end), what is behind it in
+ * that block did not run that time. */
 #ifndef TOOL_LINES_VIEW_H
 #define TOOL_LINES_VIEW_H
 
@@ -33,8 +37,11 @@ struct tool_code_block {
     size_t first, last; /* its instructions: [first, last) */
     uint32_t told_at;   /* the callback's call */
     bool tells;         /* it has one */
+    bool is_entry;      /* the function begins with it */
     bool is_tail;       /* behind the function's exit hook: it runs when the call is over */
     bool has_other_way; /* a jump through a register, or out of the function */
+    bool is_open;       /* it ends with a jump through a register or memory */
+    bool is_odd;        /* something else than the ways of other blocks may lead to it: a table */
 };
 
 /* A function with blocks; its pieces (.cold) are of it. */
@@ -42,6 +49,7 @@ struct tool_lines_function {
     uint32_t module;    /* in `modules` */
     uint32_t code;      /* index of the main piece in the module's code */
     size_t first, last; /* blocks: [first, last), by address, of all pieces */
+    uint32_t site;      /* its own, of the trace; TOOL_LINES_NONE: it has none */
     bool is_wanted;     /* its lines are shown */
 };
 
@@ -63,10 +71,11 @@ struct tool_lines_place {
     bool is_block;     /* it is one */
 };
 
-/* How often one site followed another. */
+/* How often one site followed another in the same call. A function's own stands for the call's
+ * begin, as the first of two; as the second for an end within the block, where nothing returned. */
 struct tool_lines_pair {
     uint32_t from, to;
-    uint64_t count;
+    uint64_t count, jumped; /* jumped: of these, not by a way of the code: a call did not return */
 };
 
 struct tool_lines_pairs {
@@ -75,13 +84,26 @@ struct tool_lines_pairs {
     struct tool_names places; /* by both sites: where it is, until the walk ends */
 };
 
+/* The two sites that were seen first behind one: most have no others. */
+struct tool_lines_next {
+    uint32_t to[2];
+    uint64_t count[2];
+};
+
 /* What was counted of a choice of calls. */
 struct tool_lines_counts {
     uint64_t *by_site;
+    struct tool_lines_next *next;  /* by site, until the walk ends */
     uint64_t calls;                /* that were chosen */
     bool is_partial;               /* events are missing: what was not seen may have run */
     struct tool_lines_pairs left;  /* a block, and the call in it that did not return; in order */
-    struct tool_lines_pairs edges; /* blocks */
+    struct tool_lines_pairs edges; /* what followed what; in order */
+};
+
+/* Passes of a block, as far as they are known. */
+struct tool_lines_pass {
+    uint64_t count; /* at least */
+    bool is_sure;   /* and no more */
 };
 
 struct tool_lines_at {
@@ -92,6 +114,8 @@ struct tool_lines_at {
 /* A line that ran (or did not) in calls of the first choice, and of the second. */
 struct tool_line {
     uint32_t file, line; /* file: in `files` */
+    uint32_t function;   /* in `functions`; until they are joined */
+    uint32_t jump;       /* it is a jump there and nothing else; 0: it is more; the same */
     uint64_t count[2];
     bool ran_elsewhere;
     bool is_known; /* of all blocks of it whether they ran */
@@ -152,9 +176,25 @@ int tool_lines_walk(struct tool_lines *view, const struct tool_call_id *call,
                     struct tool_lines_counts *counts);
 void tool_lines_counts_close(struct tool_lines_counts *counts);
 
+/* Which blocks of a function lead to its n-th: [first[n], first[n + 1]) of the list. */
+struct tool_lines_before {
+    const struct tool_lines_function *function;
+    uint32_t *list;
+    size_t *first;
+};
+
+/* lines_follow.c: passes of a function's blocks that do not tell. `passes`: by block, from the
+ * function's first on; of those that tell what came to their end goes in, the others come out. */
+void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_before *before,
+                       const struct tool_lines_counts *counts, struct tool_lines_pass *passes);
+/* Is a pair two blocks, one after the other? */
+bool tool_lines_is_edge(const struct tool_lines *view, const struct tool_lines_pair *pair);
+
 /* lines_count.c: lines of the functions in which something was counted. */
 void tool_lines_count(struct tool_lines *view);
-/* Which block sites have the wanted line. False: no block has it. */
+/* lines_join.c: one row for each line. */
+void tool_lines_join(struct tool_lines *view);
+/* lines_count.c: which block sites have the wanted line. False: no block has it. */
 bool tool_lines_find_line(struct tool_lines *view);
 void tool_lines_count_close(struct tool_lines *view);
 

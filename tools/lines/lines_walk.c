@@ -15,6 +15,8 @@
 struct frame {
     uint32_t site, block; /* block: the site of its last one, or TOOL_LINES_NONE */
     bool is_chosen, is_found;
+    bool is_left;                    /* a call in the last block did not return */
+    uint32_t gap;                    /* how many there were before its last block */
     uint64_t number, start_ns, hits; /* hits: passes of the wanted line */
 };
 
@@ -30,7 +32,8 @@ struct walk {
     struct frames *stacks;
     size_t stack_count, stack_capacity;
     uint32_t stream, chosen_open;
-    struct frame left; /* the call that the event before ended; site TOOL_LINES_NONE: none */
+    uint32_t gap_count; /* where events are missing, from one place to the other */
+    struct frame left;  /* the call that the event before ended; site TOOL_LINES_NONE: none */
     /* the block that waits, and where it was */
     uint32_t block, block_stack;
     size_t block_height;
@@ -46,7 +49,7 @@ static struct frames *stack_of(struct walk *w, uint32_t number)
     return &w->stacks[index];
 }
 
-static void count_pair(struct tool_lines_pairs *pairs, uint32_t from, uint32_t to)
+static struct tool_lines_pair *pair_of(struct tool_lines_pairs *pairs, uint32_t from, uint32_t to)
 {
     bool is_new;
     uint32_t key[2] = {from, to}, *at = tool_names_find(&pairs->places, key, sizeof key, &is_new);
@@ -55,7 +58,28 @@ static void count_pair(struct tool_lines_pairs *pairs, uint32_t from, uint32_t t
         pairs->list[pairs->count] = (struct tool_lines_pair){.from = from, .to = to};
         *at = (uint32_t)pairs->count++;
     }
-    pairs->list[*at].count++;
+    return &pairs->list[*at];
+}
+
+static void count_jump(struct tool_lines_counts *counts, uint32_t from, uint32_t to)
+{
+    struct tool_lines_pair *pair = pair_of(&counts->edges, from, to);
+    pair->count++;
+    pair->jumped++;
+}
+
+static void count_way(struct tool_lines_counts *counts, uint32_t from, uint32_t to)
+{
+    struct tool_lines_next *next = &counts->next[from];
+    for (size_t i = 0; i < 2; i++) {
+        if (next->count[i] == 0)
+            next->to[i] = to;
+        if (next->to[i] == to) {
+            next->count[i]++;
+            return;
+        }
+    }
+    pair_of(&counts->edges, from, to)->count++;
 }
 
 static int compare_pairs(const void *a, const void *b)
@@ -66,16 +90,57 @@ static int compare_pairs(const void *a, const void *b)
     return one->to < other->to ? -1 : one->to > other->to;
 }
 
+static void end_pairs(struct tool_lines_pairs *pairs)
+{
+    tool_names_close(&pairs->places);
+    if (pairs->count > 0)
+        qsort(pairs->list, pairs->count, sizeof *pairs->list, compare_pairs);
+}
+
+/* What was counted by site joins the others. */
+static void end_ways(const struct tool_lines *view, struct tool_lines_counts *counts)
+{
+    for (uint32_t i = 0; i < view->info.site_count; i++)
+        for (size_t k = 0; k < 2 && counts->next[i].count[k] > 0; k++)
+            pair_of(&counts->edges, i, counts->next[i].to[k])->count += counts->next[i].count[k];
+    free(counts->next);
+    counts->next = NULL;
+}
+
+/* The last block's pass ended somewhere within it, not with a way to another one. */
+static void stop(struct walk *w, const struct frame *frame)
+{
+    if (frame->block != TOOL_LINES_NONE && !frame->is_left && frame->site != TTAPE_NONE)
+        count_jump(w->counts, frame->block, frame->site);
+}
+
+static void follow(struct walk *w, const struct frame *frame, uint32_t block)
+{
+    bool is_broken = frame->gap != w->gap_count;
+    uint32_t from = frame->block;
+    if (is_broken)
+        stop(w, frame);
+    if (from == TOOL_LINES_NONE)
+        from = frame->is_found ? TOOL_LINES_NONE : frame->site;
+    if (from >= w->view->info.site_count)
+        return;
+    if (is_broken || frame->is_left)
+        count_jump(w->counts, from, block);
+    else
+        count_way(w->counts, from, block);
+}
+
 static void give(struct walk *w, struct frame *frame, uint32_t block)
 {
     const struct tool_lines *view = w->view;
     if (frame->is_chosen) {
         w->counts->by_site[block]++;
         frame->hits += view->line_sites != NULL && view->line_sites[block];
-        if (view->wants_edges && frame->block != TOOL_LINES_NONE)
-            count_pair(&w->counts->edges, frame->block, block);
+        follow(w, frame, block);
     }
     frame->block = block;
+    frame->is_left = false;
+    frame->gap = w->gap_count;
 }
 
 /* The block that waits belongs where it was. Outside of all calls it is of none. */
@@ -109,11 +174,14 @@ static void take_block(struct walk *w, const ttape_call_step *step)
     const struct tool_lines *view = w->view;
     settle(w);
     struct frames *stack = stack_of(w, step->stack);
-    uint32_t block = view->places[site].block;
+    const struct tool_code_block *block = view->places[site].block == TOOL_LINES_NONE
+                                              ? NULL
+                                              : &view->blocks[view->places[site].block];
     const struct frame *top = stack->count > 0 ? &stack->list[stack->count - 1] : NULL;
-    if (w->left.site != TOOL_LINES_NONE && is_of(w, site, w->left.site) &&
-        ((block != TOOL_LINES_NONE && view->blocks[block].is_tail) || top == NULL ||
-         !is_of(w, site, top->site))) {
+    bool is_left = w->left.site != TOOL_LINES_NONE && is_of(w, site, w->left.site) &&
+                   (block == NULL || !block->is_entry); /* that is of a call that follows */
+    if (is_left &&
+        ((block != NULL && block->is_tail) || top == NULL || !is_of(w, site, top->site))) {
         give(w, &w->left, site);
         return;
     }
@@ -144,6 +212,7 @@ static void begin(struct walk *w, const ttape_call *call)
                             .block = TOOL_LINES_NONE,
                             .is_chosen = is_chosen(w, call),
                             .is_found = call->is_found,
+                            .gap = w->gap_count,
                             .number = call->enter_number,
                             .start_ns = call->enter_ns};
     stack->count = (size_t)call->height + 1;
@@ -180,13 +249,21 @@ static void finish(struct walk *w, const struct frame *frame)
 static void end(struct walk *w, const ttape_call *call)
 {
     struct frames *stack = stack_of(w, call->stack);
+    const uint32_t site_count = w->view->info.site_count;
     if (call->height >= stack->count)
         return;
     struct frame frame = stack->list[call->height];
     struct frame *below = call->height > 0 ? &stack->list[call->height - 1] : NULL;
-    if (call->end != TTAPE_CALL_RETURNED && below != NULL && below->is_chosen &&
-        below->block != TOOL_LINES_NONE && call->site != TTAPE_NONE)
-        count_pair(&w->counts->left, below->block, call->site);
+    if (call->end != TTAPE_CALL_RETURNED && below != NULL && below->block != TOOL_LINES_NONE &&
+        call->site != TTAPE_NONE) {
+        if (below->is_chosen && !below->is_left)
+            pair_of(&w->counts->left, below->block, call->site)->count++;
+        below->is_left = true;
+    }
+    if (frame.is_chosen && (call->end != TTAPE_CALL_RETURNED || frame.gap != w->gap_count))
+        stop(w, &frame);
+    else if (frame.is_chosen && frame.block == TOOL_LINES_NONE && frame.site < site_count)
+        count_way(w->counts, frame.site, frame.site); /* to its end, and nothing told */
     stack->count = call->height;
     if (call->end == TTAPE_CALL_LOST)
         w->counts->is_partial = w->counts->is_partial || frame.is_chosen;
@@ -218,6 +295,7 @@ static void take_calls(struct walk *w, const ttape_call_step *step)
         give(w, &stack->list[stack->count - 1], entered_by);
     }
     bool is_gap = step->event != NULL && step->event->kind == TTAPE_EVENT_GAP;
+    w->gap_count += is_gap || step->kind == TTAPE_STEP_MISSING;
     if ((is_gap || step->kind == TTAPE_STEP_MISSING) && (w->chosen_open > 0 || !w->call->given))
         w->counts->is_partial = true;
 }
@@ -286,6 +364,7 @@ static void walk_stream(struct walk *w, ttape_call_cursor *cursor)
             if (!tool_input_go_on(view->input, &err, &view->damage_count, &view->status))
                 break;
             w->counts->is_partial = true;
+            w->gap_count++;
             continue;
         }
         if (first != TOOL_LINES_NONE) { /* events at the same time come before the call */
@@ -350,6 +429,7 @@ int tool_lines_walk(struct tool_lines *view, const struct tool_call_id *call,
                      .block = TOOL_LINES_NONE,
                      .left = {.site = TOOL_LINES_NONE}};
     counts->by_site = tool_allocate((size_t)view->info.site_count + 1, sizeof *counts->by_site);
+    counts->next = tool_allocate((size_t)view->info.site_count + 1, sizeof *counts->next);
     char id[TOOL_CALL_ID_BYTES];
     if (call->given && !find_call(&w, &from_ns))
         status = tool_fail("'%s' has no call '%s'", view->input->name,
@@ -359,16 +439,16 @@ int tool_lines_walk(struct tool_lines *view, const struct tool_call_id *call,
     for (size_t i = 0; i < w.stack_count; i++)
         free(w.stacks[i].list);
     free(w.stacks);
-    tool_names_close(&counts->left.places);
-    tool_names_close(&counts->edges.places);
-    if (counts->left.count > 0)
-        qsort(counts->left.list, counts->left.count, sizeof *counts->left.list, compare_pairs);
+    end_ways(view, counts);
+    end_pairs(&counts->left);
+    end_pairs(&counts->edges);
     return status != TOOL_OK ? status : view->status == TOOL_CANNOT ? TOOL_CANNOT : TOOL_OK;
 }
 
 void tool_lines_counts_close(struct tool_lines_counts *counts)
 {
     free(counts->by_site);
+    free(counts->next);
     free(counts->left.list);
     free(counts->edges.list);
     *counts = (struct tool_lines_counts){0};

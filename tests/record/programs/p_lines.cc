@@ -127,6 +127,46 @@ static const char *breaks(int kind, int n)
     return name;                             //= 4
 }
 
+static int falls(int kind, int n)
+{
+    switch (kind) {                          //= 12
+    case 0:
+        sink = sink + 1;                     //= 2
+        break;                               //= 2
+    case 1:
+        if (n > 2)                           //= 6
+            break;                           //= 3
+    case 2:
+    case 3:
+        sink = sink + 2;                     //= 5
+        break;                               //= 5
+    case 4:
+        if (n % 2 == 0)                      //= 2
+            sink = sink + 3;                 //= 1
+        else
+            sink = sink + 4;                 //= 1
+        break;                               //= 2
+    case 5:
+        break;
+    default:
+        sink = sink + 5;                     //= !
+    }
+    return sink;                             //= 12
+}
+
+static void follows(int n)
+{
+    if (n == 1)                              //= 3 once each
+        sink = sink + 6;                     //= 1
+}
+
+static void in_turn()
+{
+    follows(0);                              //= 1
+    follows(1);                              //= 1
+    follows(2);                              //= 1
+}
+
 static void handle(int number)
 {
     if (number == SIGUSR1)                   //= 2
@@ -156,6 +196,9 @@ int main()
         total = total + returns(i, 1);       //= 6
         total = total + (breaks(i < 4, i) != nullptr); //= 6
     }
+    for (volatile int i = 0; i < 12; i++)
+        falls((int[]){0, 0, 1, 1, 1, 1, 1, 1, 2, 3, 4, 4}[i], i % 6); //= 12
+    in_turn();                               //= 1
     std::raise(SIGUSR1);                     //= 1
     std::raise(SIGUSR1);                     //= 1
     std::thread one(work, 5), two(work, 7);
