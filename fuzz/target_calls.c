@@ -1,6 +1,8 @@
 /* Calls: bounded in memory, the same one by one as by steps, and each begins and ends once,
- * whatever the trace says and is missing; counted at once, as many as among events. */
+ * whatever the trace says and is missing; counted at once, as many as among events; and chains, in
+ * which each event is counted once. */
 #include <tracetape/calls.h>
+#include <tracetape/chains.h>
 
 #include "fuzz_trace.h"
 
@@ -139,6 +141,33 @@ static void compare_counts(ttape_reader *reader)
     ttape_call_counts_close(counts);
 }
 
+/* Chains of the first partitions: as long as their events, and all events in them are counted. */
+static void take_chains(ttape_reader *reader)
+{
+    static ttape_chain_item events[512];
+    for (uint32_t p = 0; p < 4; p++) {
+        ttape_chains *chains;
+        ttape_chains_info info;
+        uint64_t chained = 0;
+        if (ttape_chains_make(&chains, reader, p, NULL) != TTAPE_OK)
+            continue;
+        ttape_chains_get_info(chains, &info);
+        for (uint32_t i = 0; i < info.chain_count; i++) {
+            ttape_chain chain;
+            uint32_t count, own = 0;
+            FUZZ_REQUIRE(ttape_chains_get_chain(chains, i, &chain) == TTAPE_OK);
+            const ttape_chain_item *items = ttape_chains_get_items(chains, i, &count);
+            for (uint32_t k = 0; k < count; k++)
+                own += items[k].chain == TTAPE_NONE;
+            chained += info.form == TTAPE_ORDER_FULL ? own * chain.use_count : chain.event_count;
+            size_t some = ttape_chains_get_events(chains, i, events, 512);
+            FUZZ_REQUIRE(some == (chain.length < 512 ? chain.length : 512));
+        }
+        FUZZ_REQUIRE(chained == info.chained_count && chained <= info.event_count);
+        ttape_chains_close(chains);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_trace trace;
@@ -148,6 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ttape_reader *reader = fuzz_trace_read(&trace);
     if (reader != NULL) {
         compare_counts(reader);
+        take_chains(reader);
         compare(reader, &trace.parameters);
     }
     ttape_reader_close(reader);

@@ -86,6 +86,16 @@ size_t ttp_chain_calls_workspace(uint32_t event_count, uint32_t symbol_capacity,
            ttp_chain_decode_workspace(event_count, symbol_capacity, open_count, primer);
 }
 
+static ttape_status decode(struct ttp_chain_decoder *d, struct ttp_bytes header,
+                           struct ttp_bytes data, struct ttp_workspace ws, ttape_error *err)
+{
+    size_t own = place(d->recorder, d->counter, ws.memory, d->out->event_count, d->primer);
+    if (ws.size < own)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
+    ws = (struct ttp_workspace){(char *)ws.memory + own, ws.size - own};
+    return ttp_chain_decode_all(d, header, data, ws, err);
+}
+
 ttape_status ttp_chain_calls(struct ttp_order_out *out, const struct ttp_chain_primer *primer,
                              struct ttp_bytes header, struct ttp_bytes data,
                              struct ttp_workspace ws, struct ttp_chain_call_sink to,
@@ -93,12 +103,47 @@ ttape_status ttp_chain_calls(struct ttp_order_out *out, const struct ttp_chain_p
 {
     struct ttp_chain_recorder r = {.open_count = 0};
     struct ttp_chain_counter c = {.to = to};
-    size_t own = place(&r, &c, ws.memory, out->event_count, primer);
-    if (ws.size < own)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
     struct ttp_chain_decoder d = {.out = out, .primer = primer, .recorder = &r, .counter = &c};
-    ws = (struct ttp_workspace){(char *)ws.memory + own, ws.size - own};
-    TTP_TRY(ttp_chain_decode_all(&d, header, data, ws, err));
+    TTP_TRY(decode(&d, header, data, ws, err));
     count_within(&d);
+    return TTAPE_OK;
+}
+
+static void count_nothing(void *context, uint32_t caller, uint32_t symbol, uint64_t times)
+{
+    (void)context, (void)caller, (void)symbol, (void)times;
+}
+
+/* Before count_within chains on the spine are counted only. */
+static uint64_t count_chained(const struct ttp_chain_decoder *d)
+{
+    uint64_t events = 0;
+    for (uint32_t chain = 0; chain < d->coder.view.model->chain_count; chain++)
+        events += d->counter->uses[chain] * d->spans[chain].length;
+    return events;
+}
+
+ttape_status ttp_chain_list(struct ttp_order_out *out, const struct ttp_chain_primer *primer,
+                            struct ttp_bytes header, struct ttp_bytes data, struct ttp_workspace ws,
+                            struct ttp_order_chain_sink to, ttape_error *err)
+{
+    struct ttp_chain_recorder r = {.open_count = 0};
+    struct ttp_chain_counter c = {.to = {count_nothing, NULL}};
+    struct ttp_chain_decoder d = {.out = out, .primer = primer, .recorder = &r, .counter = &c};
+    TTP_TRY(decode(&d, header, data, ws, err));
+    *to.chained_count = count_chained(&d);
+    count_within(&d);
+    for (uint32_t i = 0; i < d.coder.view.model->chain_count; i++) {
+        struct body body = body_of(&d, i);
+        const struct ttp_order_chain chain = {.items = body.children,
+                                              .item_count = (uint32_t)(body.end - body.children),
+                                              .symbol = d.coder.view.chains[i].symbol,
+                                              .is_primed =
+                                                  primer != NULL && i < primer->chain_count,
+                                              .length = d.spans[i].length,
+                                              .uses = c.uses[i],
+                                              .event_count = c.uses[i] * d.spans[i].length};
+        TTP_TRY(to.chain(to.context, &chain));
+    }
     return TTAPE_OK;
 }

@@ -26,4 +26,9 @@ ttape_status ttp_chain_calls(struct ttp_order_out *out, const struct ttp_chain_p
                              struct ttp_workspace ws, struct ttp_chain_call_sink to,
                              ttape_error *err);
 
+/* The chains, with the same workspace and failures. */
+ttape_status ttp_chain_list(struct ttp_order_out *out, const struct ttp_chain_primer *primer,
+                            struct ttp_bytes header, struct ttp_bytes data, struct ttp_workspace ws,
+                            struct ttp_order_chain_sink to, ttape_error *err);
+
 #endif

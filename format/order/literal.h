@@ -56,4 +56,10 @@ size_t ttp_literal_decode_workspace(uint32_t event_count);
 ttape_status ttp_literal_decode(struct ttp_order_out *out, struct ttp_bytes header,
                                 struct ttp_bytes data, struct ttp_workspace ws, ttape_error *err);
 
+/* The chains instead of the codes: `out` needs none. The same failures. */
+size_t ttp_literal_list_workspace(uint32_t event_count);
+ttape_status ttp_literal_list(struct ttp_order_out *out, struct ttp_bytes header,
+                              struct ttp_bytes data, struct ttp_workspace ws,
+                              struct ttp_order_chain_sink to, ttape_error *err);
+
 #endif

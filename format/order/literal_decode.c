@@ -11,11 +11,17 @@ struct span {
     uint32_t start, end;
 };
 
+/* What the data section did with a chain. */
+struct tally {
+    uint64_t uses, events;
+};
+
 struct table {
     uint32_t *codes;    /* by position */
     struct span *spans; /* by position */
     uint32_t positions;
     uint64_t position_count; /* with the chains of length one that are not spelled out */
+    struct tally *tallies;   /* by a chain's first position; NULL: codes are wanted */
 };
 
 /* Short copies go in whole blocks where both sides have room; the table is padded for it. */
@@ -138,6 +144,14 @@ static ttape_status record_read(struct ttp_reader_cursor *from, const struct tab
     if (successors >= left)
         return corrupt(err, "O-LIT-14", from, "run over the segment's end in the literal data");
     *count = (uint32_t)successors + 1;
+    if (table->tallies != NULL) {
+        if (!lone) {
+            struct tally *tally = &table->tallies[table->spans[position].start];
+            tally->uses++;
+            tally->events += *count;
+        }
+        return TTAPE_OK;
+    }
     if (lone)
         for (uint32_t i = 0; i < *count; i++)
             to[i] = (uint32_t)(position - table->positions);
@@ -183,32 +197,97 @@ static uint32_t copy_fast(struct ttp_reader_cursor *from, const struct table *ta
     return done;
 }
 
-ttape_status ttp_literal_decode(struct ttp_order_out *out, struct ttp_bytes header,
-                                struct ttp_bytes data, struct ttp_workspace ws, ttape_error *err)
+/* The header's table, whose codes and spans stand at `memory`. */
+static ttape_status table_read(struct table *table, void *memory, struct ttp_order_out *out,
+                               struct ttp_bytes header, ttape_error *err)
 {
     struct ttp_reader_cursor head = ttp_reader_cursor_init(header.data, header.size);
-    struct ttp_reader_cursor from = ttp_reader_cursor_init(data.data, data.size);
-    uint8_t *aligned = (uint8_t *)ws.memory + (0 - (uintptr_t)ws.memory) % sizeof(uint32_t);
-    struct table table = {.spans = (struct span *)(void *)aligned};
+    uint8_t *aligned = (uint8_t *)memory + (0 - (uintptr_t)memory) % sizeof(uint32_t);
 
-    if (ws.size < ttp_literal_decode_workspace(out->event_count))
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
-                        "workspace too small for the literal form of order");
-    table.codes = (uint32_t *)(void *)(table.spans + position_max(out->event_count));
-    TTP_TRY(header_read(&head, out, &table, err));
+    table->spans = (struct span *)(void *)aligned;
+    table->codes = (uint32_t *)(void *)(table->spans + position_max(out->event_count));
+    return header_read(&head, out, table, err);
+}
+
+static ttape_status workspace_small(ttape_error *err)
+{
+    return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                    "workspace too small for the literal form of order");
+}
+
+static ttape_status data_read(struct ttp_order_out *out, const struct table *table,
+                              struct ttp_bytes data, ttape_error *err)
+{
+    struct ttp_reader_cursor from = ttp_reader_cursor_init(data.data, data.size);
+    bool writes = table->tallies == NULL;
+
     for (uint32_t s = 0; s < out->segment_count; s++) {
         uint32_t at = out->segment_start[s], end = out->segment_start[s + 1];
         while (at < end) {
-            uint32_t count = 0;
-            at += copy_fast(&from, &table, out->codes + at, end - at);
+            uint32_t count = 0, *to = writes ? out->codes + at : NULL;
+            if (writes) {
+                count = copy_fast(&from, table, to, end - at);
+                at += count;
+                to += count;
+            }
             if (at == end)
                 break;
             uint64_t pointer = ttp_read_varint(&from);
-            TTP_TRY(record_read(&from, &table, pointer, out->codes + at, end - at, &count, err));
+            TTP_TRY(record_read(&from, table, pointer, to, end - at, &count, err));
             at += count;
         }
     }
     if (ttp_reader_left(&from) != 0)
         return corrupt(err, "O-LIT-15", &from, "literal data goes on after its last event");
     return TTAPE_OK;
+}
+
+ttape_status ttp_literal_decode(struct ttp_order_out *out, struct ttp_bytes header,
+                                struct ttp_bytes data, struct ttp_workspace ws, ttape_error *err)
+{
+    struct table table = {.tallies = NULL};
+
+    if (ws.size < ttp_literal_decode_workspace(out->event_count))
+        return workspace_small(err);
+    TTP_TRY(table_read(&table, ws.memory, out, header, err));
+    return data_read(out, &table, data, err);
+}
+
+size_t ttp_literal_list_workspace(uint32_t event_count)
+{
+    return sizeof(uint64_t) + position_max(event_count) * sizeof(struct tally) +
+           ttp_literal_decode_workspace(event_count);
+}
+
+static ttape_status list_chains(const struct table *table, struct ttp_order_chain_sink to)
+{
+    *to.chained_count = 0;
+    for (uint32_t p = 0; p < table->positions; p = table->spans[p].end)
+        *to.chained_count += table->tallies[p].events;
+    for (uint32_t p = 0; p < table->positions; p = table->spans[p].end) {
+        uint32_t length = table->spans[p].end - p;
+        const struct ttp_order_chain chain = {.items = table->codes + p,
+                                              .item_count = length,
+                                              .length = length,
+                                              .uses = table->tallies[p].uses,
+                                              .event_count = table->tallies[p].events};
+        TTP_TRY(to.chain(to.context, &chain));
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttp_literal_list(struct ttp_order_out *out, struct ttp_bytes header,
+                              struct ttp_bytes data, struct ttp_workspace ws,
+                              struct ttp_order_chain_sink to, ttape_error *err)
+{
+    uint8_t *aligned = (uint8_t *)ws.memory + (0 - (uintptr_t)ws.memory) % sizeof(uint64_t);
+    struct table table = {.tallies = (struct tally *)(void *)aligned};
+
+    if (ws.size < ttp_literal_list_workspace(out->event_count))
+        return workspace_small(err);
+    size_t positions = position_max(out->event_count);
+    memset(table.tallies, 0, positions * sizeof *table.tallies);
+    TTP_TRY(table_read(&table, table.tallies + positions, out, header, err));
+    TTP_TRY(data_read(out, &table, data, err));
+    return list_chains(&table, to);
 }

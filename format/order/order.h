@@ -95,4 +95,26 @@ struct ttp_order_out {
     uint64_t hash_key; /* of the tables that decoding takes: secret_hash.h */
 };
 
+/* A chain as a partition stores it, for who lists them. */
+struct ttp_order_chain {
+    const uint32_t
+        *items; /* full form: numbers of chains that come before this one, the children of
+                            * `symbol`; literal form: codes */
+    uint32_t item_count;
+    uint32_t symbol; /* full form only */
+    bool is_primed;  /* a model's */
+    uint64_t length; /* events; UINT32_MAX: more than any partition has */
+    uint64_t uses;   /* full form: how often it happened, with those within others; literal form:
+                    * records of the data section that point into it */
+    uint64_t event_count; /* of the partition, which stand in these */
+};
+
+/* Takes the chains of a partition, from the first to the last, once all is decoded. A failure of
+ * `chain` ends it and is returned. */
+struct ttp_order_chain_sink {
+    ttape_status (*chain)(void *context, const struct ttp_order_chain *chain);
+    void *context;
+    uint64_t *chained_count; /* set first: events in chains, each once */
+};
+
 #endif

@@ -104,6 +104,37 @@ ttape_status ttp_codecs_calls(ttape_reader *r, struct ttp_loaded *p, struct ttp_
     return job_close(r, &job, status, err);
 }
 
+static ttape_status list_literal(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                                 struct ttp_order_chain_sink to, ttape_error *err)
+{
+    struct job job;
+    size_t workspace = ttp_literal_list_workspace(out->event_count);
+    TTP_TRY(job_open(r, p, TTP_SECTION_LITERAL_HEADER, 2, workspace, &job, err));
+    ttape_status status = ttp_literal_list(out, bytes_of(&job.content[0]),
+                                           bytes_of(&job.content[1]), job.workspace, to, err);
+    return job_close(r, &job, status, err);
+}
+
+ttape_status ttp_codecs_chains(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                               struct ttp_order_chain_sink to, ttape_error *err)
+{
+    struct job job;
+    const struct ttp_chain_primer *primer;
+    if (ttp_partition_section(&p->head, TTP_SECTION_LITERAL_HEADER) != NULL)
+        return list_literal(r, p, out, to, err);
+    *to.chained_count = 0;
+    out->symbol_count = p->symbol_count;
+    if (ttp_partition_section(&p->head, TTP_SECTION_CHAIN_HEADER) == NULL)
+        return TTAPE_OK;
+    TTP_TRY(primer_of(r, p, &primer, err));
+    size_t workspace = ttp_chain_calls_workspace(out->event_count, out->symbol_capacity,
+                                                 out->open_start[out->segment_count], primer);
+    TTP_TRY(job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err));
+    ttape_status status = ttp_chain_list(out, primer, bytes_of(&job.content[0]),
+                                         bytes_of(&job.content[1]), job.workspace, to, err);
+    return job_close(r, &job, status, err);
+}
+
 /* A model's order leaves a snapshot for others to start from. */
 static ttape_status model_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
                                 ttape_error *err)

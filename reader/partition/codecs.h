@@ -15,6 +15,10 @@ ttape_status ttp_codecs_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_
 ttape_status ttp_codecs_calls(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
                               struct ttp_chain_call_sink to, ttape_error *err);
 
+/* Lists the chains of a partition; the raw form has none. `out` needs no codes. */
+ttape_status ttp_codecs_chains(ttape_reader *r, struct ttp_loaded *p, struct ttp_order_out *out,
+                               struct ttp_order_chain_sink to, ttape_error *err);
+
 /* Opens p->times, whatever its form: the two below need it. */
 ttape_status ttp_codecs_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
 /* Ticks before every block's first event, from the base of its segment, and the rule that says so.

@@ -108,9 +108,23 @@ static ttape_status give_symbols(ttape_reader *r, struct ttp_loaded *p, ttape_er
 
 /* ---- order ---- */
 
-/* to: counts calls instead; NULL: codes. */
-static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p,
-                                 const struct ttp_chain_call_sink *to, ttape_error *err)
+/* What is wanted instead of codes, if anything is. */
+struct order_sinks {
+    const struct ttp_chain_call_sink *calls;
+    const struct ttp_order_chain_sink *chains;
+};
+
+static ttape_status decode_with(ttape_reader *r, struct ttp_loaded *p, struct order_sinks to,
+                              struct ttp_order_out *out, ttape_error *err)
+{
+    if (to.chains != NULL)
+        return ttp_codecs_chains(r, p, out, *to.chains, err);
+    return to.calls != NULL ? ttp_codecs_calls(r, p, out, *to.calls, err)
+                            : ttp_codecs_order(r, p, out, err);
+}
+
+static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, struct order_sinks to,
+                                 ttape_error *err)
 {
     const struct ttp_segments *g = &p->segments;
     uint32_t segments = g->segment_count, frames = g->start_frame_count;
@@ -138,8 +152,7 @@ static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p,
                                 .given_count = p->head.given_count,
                                 .segment_count = segments,
                                 .hash_key = r->memory.hash_key};
-    ttape_status status =
-        to != NULL ? ttp_codecs_calls(r, p, &out, *to, err) : ttp_codecs_order(r, p, &out, err);
+    ttape_status status = decode_with(r, p, to, &out, err);
     ttp_memory_give(&r->memory, open_stack, entries, sizeof *open_stack);
     if (status == TTAPE_OK && out.symbol_count != p->head.symbol_count)
         status = ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-06", p->payload_offset,
@@ -161,7 +174,7 @@ static ttape_status read_order(ttape_reader *r, struct ttp_loaded *p,
     if (p->open == NULL)
         return m->status;
     TTP_TRY(give_symbols(r, p, err));
-    return decode_order(r, p, to, err);
+    return decode_order(r, p, (struct order_sinks){.calls = to}, err);
 }
 
 ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
@@ -315,6 +328,12 @@ ttape_status ttp_loaded_count_calls(ttape_reader *r, struct ttp_loaded *p,
     TTP_TRY(check_size(r, p, err));
     TTP_TRY(read_order(r, p, &to, err));
     return ttp_loaded_make_views(r, p, err);
+}
+
+ttape_status ttp_loaded_list_chains(ttape_reader *r, struct ttp_loaded *p,
+                                    struct ttp_order_chain_sink to, ttape_error *err)
+{
+    return decode_order(r, p, (struct order_sinks){.chains = &to}, err);
 }
 
 bool ttp_loaded_covers(const struct ttp_loaded *p, const struct ttp_range *range)

@@ -25,6 +25,9 @@ ttape_status ttp_loaded_check_untimed(ttape_reader *r, struct ttp_loaded *p, tta
 bool ttp_loaded_has_chains(const struct ttp_loaded *p);
 ttape_status ttp_loaded_count_calls(ttape_reader *r, struct ttp_loaded *p,
                                     struct ttp_chain_call_sink to, ttape_error *err);
+/* At stage ORDER or behind it: the chains that the order is made of. */
+ttape_status ttp_loaded_list_chains(ttape_reader *r, struct ttp_loaded *p,
+                                    struct ttp_order_chain_sink to, ttape_error *err);
 /* Within stage ORDER: times and checks of a range. */
 ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
                                ttape_error *err);

@@ -18,7 +18,7 @@ RETIRED = {
     "place": (["reader", "libtrace/copy"], {"place"}),                   # ttape_node_id has one
     "places": (["reader", "libtrace/copy"], set()),
     "told": (["reader", "libtrace"], set()),
-    "record": (["reader"], set()),
+    "record": (["reader"], {"ttape_sequence_record", "record_count"}),    # tracetape/chains.h
     "beside": (["reader"], {"ttp_time_static_blocks_beside"}),           # format's
     "ahead": (["reader"], set()),
 }

@@ -10,21 +10,34 @@
 #include "tools/calls/hook_cost.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
+#include "tools/files/info_chains.h"
 #include "tools/io/input.h"
 #include "tools/io/json.h"
 #include "tools/io/unrecorded_words.h"
 
 #define STREAMS_SHOWN    10u
 #define PARTITIONS_SHOWN 5u
+#define CHAINS_SHOWN     10u
 
 struct options {
-    bool json, all;
+    bool json, all, chains;
+    uint32_t limit, threshold; /* 0: not said */
+    struct tool_range partitions;
     uint64_t memory_bytes;
 };
 
 static const struct tool_option table[] = {
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
-    {"all", 'a', NULL, "list all streams and partitions, not just the first", NULL, TOOL_AT(all)},
+    {"all", 'a', NULL, "list all streams, partitions and chains, not just the first", NULL,
+     TOOL_AT(all)},
+    {"chains", 0, NULL, "event chains and sequence-frequency records instead", NULL,
+     TOOL_AT(chains)},
+    {"partition", 0, "A..B", "with --chains: partitions A up to before B (0..1)", tool_parse_range,
+     TOOL_AT(partitions)},
+    {"limit", 'n', "N", "with --chains: at most N records and N chains of each (10)",
+     tool_parse_u32, TOOL_AT(limit)},
+    {"threshold", 0, "N", "with --chains: times that a successor must follow (default 1)",
+     tool_parse_u32, TOOL_AT(threshold)},
     TOOL_MEMORY_OPTION,
     {0}};
 
@@ -32,10 +45,11 @@ static const struct tool_command command = {
     .verb = "info",
     .usage = "[OPTION]... FILE|-",
     .about = "Says what is in a trace and where every byte of the file went. Reads the index and "
-             "no events.",
+             "no events, unless chains are asked for.",
     .options = table,
     .examples = "  tracetape info run.ttape\n"
-                "  tracetape info --json run.ttape | jq .bytes\n",
+                "  tracetape info --json run.ttape | jq .bytes\n"
+                "  tracetape info --chains run.ttape\n",
     .operands_min = 1,
     .operands_max = 1,
 };
@@ -68,6 +82,7 @@ struct printing {
     struct tool_output out;
     struct tool_json json;
     struct tool_hook_cost cost;
+    int status;
 };
 
 static double per_event(const struct printing *print, uint64_t bytes)
@@ -439,6 +454,26 @@ static void json_metadata(struct printing *print)
     tool_json_end(json, ']');
 }
 
+static void print_chains(struct printing *print, struct tool_json *json)
+{
+    const struct options *o = print->options;
+    struct tool_info_chains view = {.input = print->input,
+                                    .out = &print->out,
+                                    .json = json,
+                                    .from = o->partitions.from,
+                                    .to = o->partitions.given ? o->partitions.to : 1,
+                                    .threshold = o->threshold,
+                                    .limit = o->limit != 0 ? o->limit : CHAINS_SHOWN};
+    if (o->all && !o->partitions.given)
+        view.to = UINT64_MAX;
+    if (o->all && o->limit == 0)
+        view.limit = UINT64_MAX;
+    tool_site_names_open_as(&view.names, print->reader,
+                            tool_name_style(TOOL_NAMES_USUAL, json != NULL));
+    print->status = tool_info_print_chains(&view);
+    tool_site_names_close(&view.names);
+}
+
 static void print_json(struct printing *print)
 {
     tool_json_open(&print->json, &print->out);
@@ -454,6 +489,8 @@ static void print_json(struct printing *print)
     json_streams(print);
     json_partitions(print);
     json_metadata(print);
+    if (print->options->chains)
+        print_chains(print, &print->json);
     tool_json_end(&print->json, '}');
 }
 
@@ -465,6 +502,8 @@ static int print_all(void *context, const struct tool_input *input)
     tool_output_open(&print.out, STDOUT_FILENO);
     if (print.options->json) {
         print_json(&print);
+    } else if (print.options->chains) {
+        print_chains(&print, NULL);
     } else {
         print_head(&print);
         print_bytes(&print);
@@ -472,7 +511,8 @@ static int print_all(void *context, const struct tool_input *input)
         print_partitions(&print);
         print_metadata(&print);
     }
-    return tool_output_close(&print.out);
+    int status = tool_output_close(&print.out);
+    return status != TOOL_OK ? status : print.status;
 }
 
 int tool_verb_info(int argc, char **argv)
@@ -481,6 +521,9 @@ int tool_verb_info(int argc, char **argv)
     struct options options = {0};
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
+    if (!options.chains &&
+        (options.limit != 0 || options.partitions.given || options.threshold != 0))
+        return tool_usage(command.verb, "--limit, --partition and --threshold need --chains");
     tool_memory_bound(options.memory_bytes);
     return tool_input_run(argv[0], 1, options.memory_bytes, print_all, &options);
 }

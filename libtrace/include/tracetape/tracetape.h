@@ -1,10 +1,11 @@
 /* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer, the
- * reader, calls, the longest and the last ones, paths to functions, reports, the tree, copying,
- * recording, recovering. */
+ * reader, calls, the longest and the last ones, chains, paths to functions, reports, the tree,
+ * copying, recording, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 
 #include <tracetape/calls.h>
+#include <tracetape/chains.h>
 #include <tracetape/copy.h>
 #include <tracetape/error.h>
 #include <tracetape/last.h>
