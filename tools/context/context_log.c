@@ -74,7 +74,7 @@ static void put_meaning(const struct tool_context_wanted *wanted, struct tool_ou
     if (strcmp(certainty, "certain") != 0)
         tool_output_text(out, certainty);
     for (size_t i = 0; i < wanted->answer_count; i++) {
-        if (wanted->answer_count > 1)
+        if (strcmp(certainty, "certain") != 0)
             tool_output_text(out, i == 0 ? ": " : " | ");
         put_stack(&wanted->answers[i], out);
     }

@@ -11,9 +11,11 @@
 
 const char *tool_context_certainty(const struct tool_context_wanted *wanted)
 {
-    return wanted->answer_count == 0                        ? "not found"
-           : wanted->answer_count == 1 && wanted->more == 0 ? "certain"
-                                                            : "open";
+    if (wanted->answer_count == 0)
+        return "not found";
+    if (wanted->answer_count > 1 || wanted->more != 0)
+        return "open";
+    return wanted->answers[0].is_searched ? "likely" : "certain";
 }
 
 static const char *put_value(char *text, const struct tool_context_wanted *wanted)
@@ -27,6 +29,8 @@ static const char *put_value(char *text, const struct tool_context_wanted *wante
 
 static const char *source(const struct tool_context_answer *answer)
 {
+    if (answer->is_searched)
+        return "graph";
     return answer->is_in_dictionary
                ? answer->is_in_recording ? "dictionary, recording" : "dictionary"
                : "recording";
@@ -40,6 +44,8 @@ static void print_answer(const struct tool_context_answer *answer, struct tool_o
         tool_output_printf(out, ": entered %" PRIu64 " times, first %s at +%.6f s", answer->entered,
                            tool_put_call(call, answer->first_stream, answer->first_event),
                            (double)answer->first_ns / 1e9);
+    if (answer->is_searched && answer->news != 0)
+        tool_output_printf(out, ": calls that no trace shows: %" PRIu32, answer->news);
     tool_output_text(out, "\n");
     for (uint32_t i = 0; i < answer->depth; i++) {
         tool_output_text(out, "    ");
@@ -69,11 +75,16 @@ static void json_answer(struct tool_json *json, const struct tool_context_answer
     tool_json_begin(json, NULL, '{');
     tool_json_bool(json, "in_dictionary", answer->is_in_dictionary);
     tool_json_bool(json, "in_recording", answer->is_in_recording);
+    tool_json_bool(json, "searched", answer->is_searched);
     if (answer->is_in_recording) {
         tool_json_number(json, "entered", answer->entered);
         tool_json_text(json, "first_call",
                        tool_put_call(call, answer->first_stream, answer->first_event));
         tool_json_signed(json, "first_ns", answer->first_ns);
+    }
+    if (answer->is_searched) {
+        tool_json_number(json, "new_calls", answer->news);
+        tool_json_number(json, "unknown_calls", answer->unknown);
     }
     tool_json_begin(json, "functions", '[');
     for (uint32_t i = 0; i < answer->depth; i++)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/callgraph/edges.h"
 #include "tools/callgraph/graph_calls.h"
 #include "tools/callgraph/graph_functions.h"
 #include "tools/context/context_view.h"
@@ -27,17 +28,6 @@ struct walk {
     size_t id_capacity;
 };
 
-static uint64_t seed_of(const ttape_module *module)
-{
-    char name[5 + 256] = "file:";
-    ttape_string base = tool_path_base(module->path);
-    size_t size = base.size_bytes < sizeof name - 5 ? base.size_bytes : sizeof name - 5;
-    if (module->build_id.size_bytes != 0)
-        return ttape_context_seed(module->build_id.data, module->build_id.size_bytes);
-    memcpy(name + 5, base.data, size);
-    return ttape_context_seed(name, 5 + size);
-}
-
 static const struct site *look_up(struct walk *walk, uint32_t number)
 {
     struct site *site = &walk->sites[number];
@@ -51,7 +41,8 @@ static const struct site *look_up(struct walk *walk, uint32_t number)
         return site;
     site->is_function = true;
     bool has_module = ttape_reader_get_module(walk->reader, found.module, &module) == TTAPE_OK;
-    uint64_t seed = has_module ? seed_of(&module) : 0, start = has_module ? module.start : 0;
+    uint64_t seed = has_module ? tool_module_seed(&module) : 0,
+             start = has_module ? module.start : 0;
     site->id = walk->recording->ids == TTAPE_CONTEXT_IDS_ADDRESS
                    ? found.address
                    : ttape_context_id(seed, found.address - start);

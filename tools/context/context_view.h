@@ -27,7 +27,10 @@ struct tool_context_answer {
     uint64_t entered; /* in the recording, so often, and first: */
     uint32_t first_stream;
     uint64_t first_event;
-    int64_t first_ns; /* from the recording's start */
+    int64_t first_ns;       /* from the recording's start */
+    bool is_searched;       /* found in a graph of calls: */
+    uint32_t news, unknown; /* its calls that no trace shows; of these, that no graph has */
+    uint32_t cost;
 };
 
 struct tool_context_wanted {
@@ -69,6 +72,15 @@ struct tool_context_recording {
 };
 int tool_context_read_recording(struct tool_contexts *contexts,
                                 const struct tool_context_recording *recording);
+
+/* context_graph.c: answers of a search in what traces show of calls, for values that have none. */
+struct tool_context_graph {
+    const char **traces;
+    size_t trace_count, trace_capacity;
+    uint32_t news_most;
+    struct tool_context_recording how; /* operation, ids, names, memory */
+};
+int tool_context_search(struct tool_contexts *contexts, const struct tool_context_graph *graph);
 
 /* context_print.c */
 const char *tool_context_certainty(const struct tool_context_wanted *wanted);

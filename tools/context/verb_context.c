@@ -1,6 +1,7 @@
 /* tracetape context: which calls a context value stands for. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 struct options {
     const char *dictionary, *annotate;
     struct tool_context_recording recording;
+    struct tool_context_graph graph;
     enum tool_name_style names;
     uint64_t memory_bytes;
     bool json;
@@ -46,16 +48,38 @@ static bool parse_ids(const char *text, void *into)
     return is_known;
 }
 
+static bool parse_trace(const char *text, void *into)
+{
+    struct tool_context_graph *graph = into;
+    tool_grow((void **)&graph->traces, &graph->trace_capacity, graph->trace_count + 1,
+              sizeof *graph->traces);
+    graph->traces[graph->trace_count++] = text;
+    return true;
+}
+
+static bool parse_news(const char *text, void *into)
+{
+    uint32_t *news = into;
+    if (text[0] < '0' || text[0] > '3' || text[1] != '\0')
+        return false;
+    *news = (uint32_t)(text[0] - '0');
+    return true;
+}
+
 static const struct tool_option table[] = {
     {"dictionary", 0, "FILE", "that the program wrote: TRACETAPE_CONTEXT=FILE", NULL,
      TOOL_AT(dictionary)},
     {"recording", 0, "FILE", "a trace of the same build: says when, too", NULL,
      TOOL_AT(recording.path)},
+    {"graph", 0, "FILE", "search in the calls of this trace of the same build (more may be given)",
+     parse_trace, TOOL_AT(graph)},
+    {"new-calls", 0, "N", "of a stack that is searched, which no trace shows: 0 to 3 (default 2)",
+     parse_news, TOOL_AT(graph.news_most)},
     {"annotate", 0, "LOG", "print this log with the calls behind each value (-: standard input)",
      NULL, TOOL_AT(annotate)},
-    {"operation", 0, "HOW", "of the recording's values: affine (default), xor, add, multiply",
+    {"operation", 0, "HOW", "of a trace's values: affine (default), xor, add, multiply",
      parse_operation, TOOL_AT(recording.operation)},
-    {"id-kind", 0, "WHICH", "of the recording's values: stable (default), address", parse_ids,
+    {"id-kind", 0, "WHICH", "of a trace's values: stable (default), address", parse_ids,
      TOOL_AT(recording.ids)},
     TOOL_NAMES_OPTION,
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
@@ -101,6 +125,8 @@ static int find_answers(const struct options *options, struct tool_contexts *con
         status = worse(status, tool_context_read_dictionary(contexts, options->dictionary));
     if (options->recording.path != NULL)
         status = worse(status, tool_context_read_recording(contexts, &options->recording));
+    if (options->graph.trace_count != 0 && status != TOOL_CANNOT)
+        status = worse(status, tool_context_search(contexts, &options->graph));
     for (size_t i = 0; i < contexts->count && status == TOOL_OK; i++)
         if (contexts->wanted[i].answer_count != 1 || contexts->wanted[i].more != 0)
             status = TOOL_FINDING;
@@ -125,18 +151,21 @@ static int show(const struct options *options, struct tool_contexts *contexts, i
 
 int tool_verb_context(int argc, char **argv)
 {
-    struct options options = {0};
+    struct options options = {.graph = {.news_most = 2}};
     struct tool_contexts contexts = {0};
     int count, status, log = -1;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.dictionary == NULL && options.recording.path == NULL)
-        return tool_usage("context", "say where to look: --dictionary FILE or --recording FILE");
+    if (options.dictionary == NULL && options.recording.path == NULL &&
+        options.graph.trace_count == 0)
+        return tool_usage("context", "say where to look: --dictionary FILE, --recording FILE or "
+                                     "--graph FILE");
     if ((count == 0) == (options.annotate == NULL))
         return tool_usage("context", "give values, or a log with --annotate");
     tool_memory_bound(options.memory_bytes);
     options.recording.names = tool_name_style(options.names, options.json);
     options.recording.memory_bytes = options.memory_bytes;
+    options.graph.how = options.recording;
     for (int i = 0; i < count; i++) {
         uint64_t value;
         uint32_t depth;
@@ -154,5 +183,6 @@ int tool_verb_context(int argc, char **argv)
     if (log > STDIN_FILENO)
         close(log);
     tool_contexts_close(&contexts);
+    free(options.graph.traces);
     return status;
 }

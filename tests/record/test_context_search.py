@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""`tracetape context --graph`: values of one run are found by the calls that another run made,
+which never had these stacks; with calls that it never made as far as they are allowed; and what is
+found is likely or open, never certain."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import setting
+
+OPERATIONS = ("affine", "xor", "add", "multiply")
+failures = []
+work = tempfile.mkdtemp(prefix="ttsearch")
+
+
+def note(what, problem):
+    failures.append(f"{what}: {problem}")
+
+
+def at(name):
+    return os.path.join(work, name)
+
+
+def build():
+    include = setting.SOURCE / "libtrace" / "include"
+    subprocess.run(["gcc", "-O1", "-g", "-finstrument-functions", f"-I{include}", "-o",
+                    at("paths"), setting.PROGRAMS / "context_paths.c", f"-L{setting.BUILD}",
+                    "-ltracetape-context", f"-Wl,-rpath,{setting.BUILD}"], check=True)
+
+
+def record(name, *paths):
+    subprocess.run([setting.COMMAND, "record", "-q", "-f", "-o", at(name), at("paths"), "0",
+                    *paths], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    return at(name)
+
+
+def say(operation, *paths):
+    """{value: stack} of a run without any recording."""
+    done = subprocess.run([at("paths"), str(OPERATIONS.index(operation)), *paths], check=True,
+                          timeout=60, capture_output=True, text=True)
+    return dict(line.split() for line in done.stdout.splitlines())
+
+
+def search(words, values):
+    done = subprocess.run([setting.COMMAND, "context", "--json", *words, *values],
+                          capture_output=True, text=True, timeout=120)
+    if done.returncode not in (0, 1) or done.stderr:
+        note(" ".join(words), f"status {done.returncode}: {done.stderr[:300]}")
+    answers = json.loads(done.stdout)
+    if any(answer["certainty"] == "certain" for answer in answers):
+        note(" ".join(words), "certain by a search")
+    return {answer["value"]: answer for answer in answers}
+
+
+def stacks(answer):
+    return [">".join(stack["functions"]) for stack in answer["stacks"]]
+
+
+def check_known(trace):
+    """Stacks that no run has had, of calls that one has made."""
+    right = say("affine", "abcabcabcabcabc", "bcabca", "cdcdcd")
+    found = search(("--graph", trace, "--new-calls", "0"), right)
+    for value, stack in right.items():
+        if stacks(found[value]) != [stack] or found[value]["certainty"] != "likely" or \
+                found[value]["stacks"][0]["new_calls"] != 0:
+            note("known calls", f"{stack}: {found[value]}")
+    value = next(iter(right))
+    if search(("--graph", trace), [value.replace("/", "/9")])[value.replace("/", "/9")]["stacks"]:
+        note("known calls", "found at a wrong depth")
+    deep = max(right, key=lambda value: int(value.split("/")[1]))
+    bare = deep.split("/")[0]
+    if stacks(search(("--graph", trace), [bare])[bare]) != [right[deep]]:
+        note("known calls", "not found without a depth")
+
+
+def check_new(trace):
+    """One call that the trace has not, in a stack: found where it may be, and counted."""
+    right = {value: stack for value, stack in say("affine", "abcaabcd", "abcb").items()
+             if "a>a" in stack or "c>b" in stack}
+    found = search(("--graph", trace, "--new-calls", "1"), right)
+    none = search(("--graph", trace, "--new-calls", "0"), right)
+    for value, stack in right.items():
+        if stacks(found[value]) != [stack] or found[value]["stacks"][0]["new_calls"] != 1:
+            note("a new call", f"{stack}: {found[value]}")
+        if stacks(none[value]):
+            note("no new call", f"{stack}: {none[value]}")
+
+
+def check_operations(trace):
+    """The right stack is among those that are found; XOR does not tell orders apart."""
+    for operation in OPERATIONS[1:]:
+        right = say(operation, "abcabc", "abcd")
+        found = search(("--graph", trace, "--operation", operation), right)
+        for value, stack in right.items():
+            if stack not in stacks(found[value]):
+                note(operation, f"{stack}: {found[value]}")
+    right = say("xor", "abcabc")
+    value = next(v for v, stack in right.items() if stack == "main>a>b>c>a>b>c").split("/")[0]
+    found = search(("--graph", trace, "--operation", "xor"), [value])[value]
+    if found["certainty"] != "open" or "main" not in stacks(found):
+        note("xor", f"recursion that cancels out: {found}")
+
+
+def check_sources(trace, other):
+    """Two traces add up; a recording that has the stack comes first; a log has both."""
+    right = say("affine", "dadada")
+    value = max(right, key=lambda value: int(value.split("/")[1]))
+    if stacks(search(("--graph", trace, "--new-calls", "0"), [value])[value]):
+        note("sources", "calls that the trace has not")
+    found = search(("--graph", trace, "--graph", other, "--new-calls", "0"), [value])[value]
+    if stacks(found) != [right[value]]:
+        note("sources", f"two traces: {found}")
+    whole = record("whole.ttape", "dadada")
+    done = subprocess.run([setting.COMMAND, "context", "--recording", whole, "--graph", trace,
+                           value], capture_output=True, text=True, timeout=60)
+    if "certain" not in done.stdout or "graph" in done.stdout:
+        note("sources", f"recording and graph: {done.stdout}")
+    with open(at("log"), "w", encoding="ascii") as file:
+        file.write(f"x {value} y\n")
+    done = subprocess.run([setting.COMMAND, "context", "--graph", trace, "--graph", other,
+                           "--annotate", at("log")], capture_output=True, text=True, timeout=60)
+    if done.stdout != f"x {value} {{likely{right[value].replace('>', ' > ')}}} y\n".replace(
+            "likely", "likely: "):
+        note("sources", f"annotated: {done.stdout}")
+
+
+def main():
+    setting.need_verb("record", "context")
+    setting.need_command("gcc")
+    build()
+    trace = record("known.ttape", "abca", "bca", "cdc")
+    check_known(trace)
+    check_new(trace)
+    check_operations(trace)
+    check_sources(trace, record("other.ttape", "da", "ad"))
+    shutil.rmtree(work, ignore_errors=True)
+    for failure in failures[:40]:
+        print(failure)
+    print(f"context, searched: {'FAILED' if failures else 'ok'}")
+    sys.exit(bool(failures))
+
+
+main()

@@ -1,0 +1,117 @@
+/* What a trace shows: a look into a table for each call. */
+#include "tools/callgraph/edges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/callgraph/graph_calls.h"
+#include "tools/callgraph/graph_functions.h"
+
+/* In the words of a call that are ours. */
+enum { CONTEXT, FUNCTION };
+
+struct seeing {
+    struct tool_edges *edges;
+    const struct tool_edges_seen *seen;
+    const ttape_reader *reader;
+    struct tool_site_names names;
+    uint32_t *functions; /* by site, plus 1; 0: not asked yet, TTAPE_NONE: no function */
+    uint32_t site_count;
+};
+
+uint64_t tool_module_seed(const ttape_module *module)
+{
+    char name[5 + 256] = "file:";
+    ttape_string base = tool_path_base(module->path);
+    size_t size = base.size_bytes < sizeof name - 5 ? base.size_bytes : sizeof name - 5;
+    if (module->build_id.size_bytes != 0)
+        return ttape_context_seed(module->build_id.data, module->build_id.size_bytes);
+    memcpy(name + 5, base.data, size);
+    return ttape_context_seed(name, 5 + size);
+}
+
+static uint32_t add_function(struct seeing *seeing, uint32_t site)
+{
+    ttape_site found;
+    ttape_module module = {0};
+    if (ttape_reader_get_site(seeing->reader, site, &found) != TTAPE_OK ||
+        found.kind != TTAPE_SITE_FUNCTION)
+        return TTAPE_NONE;
+    bool has_module = ttape_reader_get_module(seeing->reader, found.module, &module) == TTAPE_OK;
+    uint64_t seed = has_module ? tool_module_seed(&module) : 0;
+    uint32_t number = tool_edges_function(
+        seeing->edges, ttape_context_id(seed, found.address - (has_module ? module.start : 0)));
+    struct tool_edge_function *function = &seeing->edges->functions[number];
+    if (function->name == NULL) {
+        const char *name = tool_site_name(&seeing->names, site);
+        function->name = tool_copy_text(name, strlen(name));
+    }
+    if (seeing->seen->ids == TTAPE_CONTEXT_IDS_ADDRESS)
+        function->id = found.address;
+    return number + 1;
+}
+
+/* TTAPE_NONE: no function. */
+static uint32_t function_of(struct seeing *seeing, uint32_t site)
+{
+    if (site >= seeing->site_count)
+        return TTAPE_NONE;
+    if (seeing->functions[site] == 0)
+        seeing->functions[site] = add_function(seeing, site);
+    return seeing->functions[site] == TTAPE_NONE ? TTAPE_NONE : seeing->functions[site] - 1;
+}
+
+static void enter(void *context, struct tool_call_stack *stack, ttape_call *call)
+{
+    struct seeing *seeing = context;
+    const ttape_call *around = stack->count > 1 ? &stack->calls[stack->count - 2] : NULL;
+    uint32_t in = around != NULL ? (uint32_t)around->user[CONTEXT] : 0;
+    uint32_t from = around != NULL ? (uint32_t)around->user[FUNCTION] : TOOL_EDGES_OUTSIDE;
+    uint32_t to = function_of(seeing, call->site);
+    call->user[CONTEXT] = in;
+    call->user[FUNCTION] = from;
+    if (to == TTAPE_NONE)
+        return;
+    uint32_t found = in == TTAPE_NONE ? in : tool_edges_context(seeing->edges, in, to);
+    if (found != TTAPE_NONE)
+        seeing->edges->contexts[found].entered += tool_call_counts(call);
+    else
+        tool_edges_edge(seeing->edges, from, to)->kinds |= TOOL_EDGE_SEEN;
+    call->user[CONTEXT] = found;
+    call->user[FUNCTION] = to;
+}
+
+static void leave(void *context, struct tool_call_stack *stack, ttape_call *call)
+{
+    (void)context;
+    (void)stack;
+    (void)call;
+}
+
+static int see(void *context, const struct tool_input *input)
+{
+    static const struct tool_calls_handler handler = {.enter = enter, .leave = leave};
+    struct seeing *seeing = context;
+    struct tool_selection all = {0};
+    struct tool_calls calls;
+    ttape_info info;
+    ttape_reader_get_info(input->reader, &info);
+    seeing->reader = input->reader;
+    seeing->site_count = info.site_count;
+    seeing->functions = tool_allocate((size_t)info.site_count + 1, sizeof *seeing->functions);
+    tool_site_names_open_as(&seeing->names, input->reader, seeing->seen->names);
+    tool_calls_open(&calls, input, &all, &handler, seeing);
+    for (uint32_t i = 0; i < info.stream_count && calls.status != TOOL_CANNOT; i++)
+        tool_calls_stream(&calls, i, UINT64_MAX);
+    int status = tool_calls_status(&calls);
+    tool_calls_close(&calls);
+    tool_site_names_close(&seeing->names);
+    free(seeing->functions);
+    return status;
+}
+
+int tool_edges_see(struct tool_edges *edges, const struct tool_edges_seen *seen)
+{
+    struct seeing seeing = {.edges = edges, .seen = seen};
+    return tool_input_run(seen->path, 1, seen->memory_bytes, see, &seeing);
+}

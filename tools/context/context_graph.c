@@ -1,0 +1,98 @@
+/* A search in a graph: what it finds is likely, never certain. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/context/context_search.h"
+#include "tools/context/context_view.h"
+
+#define MEMORY_USUAL  (UINT64_C(256) << 20)
+#define CONTEXT_SHARE 1024u /* bytes of memory for each context that is kept */
+#define PREFIX_SHARE  192u
+#define NODE_SHARE    128u
+
+struct looking {
+    struct tool_context_wanted *wanted;
+    const struct tool_edges *edges;
+    uint64_t *ids;
+    size_t capacity;
+};
+
+static void take(void *context, const struct tool_search_found *stack)
+{
+    struct looking *looking = context;
+    const struct tool_edge_function *functions = looking->edges->functions;
+    tool_grow((void **)&looking->ids, &looking->capacity, stack->depth, sizeof *looking->ids);
+    for (uint32_t i = 0; i < stack->depth; i++)
+        looking->ids[i] = functions[stack->functions[i]].id;
+    struct tool_context_answer *answer =
+        tool_context_answer(looking->wanted, looking->ids, stack->depth);
+    if (answer == NULL || answer->is_searched)
+        return;
+    answer->is_searched = true;
+    answer->news = stack->news;
+    answer->unknown = stack->unknown;
+    answer->cost = stack->cost;
+    for (uint32_t i = 0; i < stack->depth; i++) {
+        const char *name = functions[stack->functions[i]].name;
+        answer->names[i] = name != NULL ? tool_copy_text(name, strlen(name)) : NULL;
+    }
+}
+
+static int compare_costs(const void *a, const void *b)
+{
+    const struct tool_context_answer *one = a, *other = b;
+    return one->cost < other->cost ? -1 : one->cost > other->cost;
+}
+
+static size_t share(uint64_t memory, uint64_t bytes_each)
+{
+    uint64_t count = memory / bytes_each;
+    return count < INT32_MAX ? (size_t)count : INT32_MAX;
+}
+
+static void search_all(struct tool_contexts *contexts, const struct tool_edges *edges,
+                       const struct tool_context_graph *graph)
+{
+    uint64_t memory = graph->how.memory_bytes != 0 ? graph->how.memory_bytes : MEMORY_USUAL;
+    const struct tool_search_options options = {.operation = graph->how.operation,
+                                                .news_most = graph->news_most,
+                                                .prefixes_most = share(memory, PREFIX_SHARE),
+                                                .nodes_most = share(memory, NODE_SHARE)};
+    struct tool_search search;
+    struct looking looking = {.edges = edges};
+    tool_search_open(&search, edges, &options);
+    for (size_t i = 0; i < contexts->count; i++) {
+        looking.wanted = &contexts->wanted[i];
+        if (looking.wanted->answer_count != 0)
+            continue;
+        (void)tool_search_run(&search, looking.wanted->value, looking.wanted->depth, take,
+                              &looking);
+        if (looking.wanted->answer_count > 1)
+            qsort(looking.wanted->answers, looking.wanted->answer_count,
+                  sizeof *looking.wanted->answers, compare_costs);
+    }
+    tool_search_close(&search);
+    free(looking.ids);
+}
+
+int tool_context_search(struct tool_contexts *contexts, const struct tool_context_graph *graph)
+{
+    uint64_t memory = graph->how.memory_bytes != 0 ? graph->how.memory_bytes : MEMORY_USUAL;
+    struct tool_edges edges;
+    int status = TOOL_OK;
+    tool_edges_open(&edges, share(memory, CONTEXT_SHARE));
+    for (size_t i = 0; i < graph->trace_count && status != TOOL_CANNOT; i++) {
+        const struct tool_edges_seen seen = {.path = graph->traces[i],
+                                             .ids = graph->how.ids,
+                                             .names = graph->how.names,
+                                             .memory_bytes = graph->how.memory_bytes};
+        int one = tool_edges_see(&edges, &seen);
+        status = one > status ? one : status;
+    }
+    if (status != TOOL_CANNOT) {
+        tool_edges_weigh(&edges);
+        search_all(contexts, &edges, graph);
+    }
+    tool_edges_close(&edges);
+    return status;
+}
