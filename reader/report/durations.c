@@ -33,6 +33,11 @@ static int64_t least_of(uint32_t size_class)
 
 /* ---- lists become counts ---- */
 
+static uint32_t count_classes(const struct ttp_durations_store *store)
+{
+    return store->unit_ns != 0 ? TTP_OVERVIEW_BUCKETS : CLASS_COUNT;
+}
+
 static void drop_lists(struct ttp_durations *d, struct ttp_durations_store *store)
 {
     store->list_bytes -= d->small_capacity * sizeof *d->small + d->wide_capacity * sizeof *d->wide;
@@ -48,10 +53,10 @@ static ttape_status make_counts(struct ttp_durations *d, struct ttp_durations_st
 {
     if (d->counts != NULL)
         return TTAPE_OK;
-    d->counts = ttp_memory_take(store->memory, CLASS_COUNT, sizeof *d->counts, err);
+    d->counts = ttp_memory_take(store->memory, count_classes(store), sizeof *d->counts, err);
     if (d->counts == NULL)
         return store->memory->status;
-    memset(d->counts, 0, CLASS_COUNT * sizeof *d->counts);
+    memset(d->counts, 0, count_classes(store) * sizeof *d->counts);
     for (uint32_t i = 0; i < d->small_count; i++)
         d->counts[class_of((int64_t)d->small[i])]++;
     for (uint32_t i = 0; i < d->wide_count; i++)
@@ -92,6 +97,11 @@ static ttape_status grow_wide(struct ttp_durations *d, struct ttp_durations_stor
 ttape_status ttp_durations_add_slow(struct ttp_durations *d, struct ttp_durations_store *store,
                                     int64_t duration_ns, ttape_error *err)
 {
+    if (store->unit_ns != 0) {
+        TTP_TRY(make_counts(d, store, err));
+        d->counts[ttp_overview_bucket(duration_ns / (int64_t)store->unit_ns)]++;
+        return TTAPE_OK;
+    }
     bool is_small = (uint64_t)duration_ns <= UINT32_MAX;
     bool is_full =
         is_small ? d->small_count == d->small_capacity : d->wide_count == d->wide_capacity;
@@ -107,6 +117,15 @@ ttape_status ttp_durations_add_slow(struct ttp_durations *d, struct ttp_duration
         d->small[d->small_count++] = (uint32_t)duration_ns;
     else
         d->wide[d->wide_count++] = duration_ns;
+    return TTAPE_OK;
+}
+
+ttape_status ttp_durations_add_counts(struct ttp_durations *d, struct ttp_durations_store *store,
+                                      const uint32_t *counts, ttape_error *err)
+{
+    TTP_TRY(make_counts(d, store, err));
+    for (uint32_t i = 0; i < TTP_OVERVIEW_BUCKETS; i++)
+        d->counts[i] += counts[i];
     return TTAPE_OK;
 }
 
@@ -131,14 +150,16 @@ ttape_status ttp_durations_merge(struct ttp_durations *to, struct ttp_durations_
                                  ttape_error *err)
 {
     ttape_status status = TTAPE_OK;
-    if (to->counts == NULL && from->counts == NULL &&
+    if (to_store->unit_ns != 0 && from->counts == NULL)
+        return TTAPE_OK;
+    if (to_store->unit_ns == 0 && to->counts == NULL && from->counts == NULL &&
         !over_budget(to, to_store, (uint64_t)from->small_count + from->wide_count)) {
         status = append_lists(to, to_store, from, err);
     } else {
         status = make_counts(to, to_store, err);
         if (status == TTAPE_OK)
             status = make_counts(from, from_store, err);
-        for (uint32_t i = 0; status == TTAPE_OK && i < CLASS_COUNT; i++)
+        for (uint32_t i = 0; status == TTAPE_OK && i < count_classes(to_store); i++)
             to->counts[i] += from->counts[i];
     }
     if (status == TTAPE_OK)
@@ -225,9 +246,18 @@ int64_t ttp_durations_at(const struct ttp_durations *d, uint64_t rank)
     return d->wide[rank - d->small_count];
 }
 
+uint32_t ttp_durations_bucket(const struct ttp_durations *d, uint64_t rank, uint64_t *before)
+{
+    uint32_t at = 0;
+    *before = 0;
+    while (at + 1 < TTP_OVERVIEW_BUCKETS && *before + d->counts[at] <= rank)
+        *before += d->counts[at++];
+    return at;
+}
+
 void ttp_durations_close(struct ttp_durations *d, struct ttp_durations_store *store)
 {
     drop_lists(d, store);
-    ttp_memory_give(store->memory, d->counts, CLASS_COUNT, sizeof *d->counts);
+    ttp_memory_give(store->memory, d->counts, count_classes(store), sizeof *d->counts);
     *d = (struct ttp_durations){0};
 }

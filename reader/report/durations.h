@@ -1,7 +1,9 @@
-/* All durations of a row, for percentiles: a list while they are few, counts by size after that. */
+/* All durations of a row, for percentiles: a list while they are few, counts by size after that; or
+ * no more than a histogram by powers of two, as overviews have it. */
 #ifndef TTP_READER_DURATIONS_H
 #define TTP_READER_DURATIONS_H
 
+#include "format/container/measures/overview.h"
 #include "reader/base/memory.h"
 
 /* Lists that would grow past this while all lists together are past their budget become counts. */
@@ -18,6 +20,7 @@ struct ttp_durations {
 struct ttp_durations_store {
     struct ttp_memory *memory;
     uint64_t list_bytes, budget_bytes;
+    uint64_t unit_ns; /* not 0: counts are a histogram of durations in this unit */
 };
 
 /* Largest part by which a duration is above its size class. */
@@ -37,6 +40,10 @@ static inline ttape_status ttp_durations_add(struct ttp_durations *d,
     return TTAPE_OK;
 }
 
+/* Adds an overview's histogram of durations to one. */
+ttape_status ttp_durations_add_counts(struct ttp_durations *d, struct ttp_durations_store *store,
+                                      const uint32_t *counts, ttape_error *err);
+
 /* Moves what `from` has to `to`; `from` is empty then. Both stores count. */
 ttape_status ttp_durations_merge(struct ttp_durations *to, struct ttp_durations_store *to_store,
                                  struct ttp_durations *from, struct ttp_durations_store *from_store,
@@ -47,6 +54,9 @@ ttape_status ttp_durations_merge(struct ttp_durations *to, struct ttp_durations_
 void ttp_durations_sort(struct ttp_durations *d, uint32_t *scratch);
 /* The duration of a rank (0: the shortest), or the least one of its size class. */
 int64_t ttp_durations_at(const struct ttp_durations *d, uint64_t rank);
+
+/* Of a histogram: the bucket of a rank, and how many durations are in those before it. */
+uint32_t ttp_durations_bucket(const struct ttp_durations *d, uint64_t rank, uint64_t *before);
 
 void ttp_durations_close(struct ttp_durations *d, struct ttp_durations_store *store);
 

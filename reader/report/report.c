@@ -111,13 +111,30 @@ static ttape_status key_streams(ttape_report *report, ttape_error *err)
     return TTAPE_OK;
 }
 
+/* Histograms are in ticks of the first partition that has times, which are those of all: overviews
+ * with others are left out. */
+static void set_unit(ttape_report *report)
+{
+    const ttape_reader *r = report->reader;
+    report->is_estimate = report->options.histograms && !report->options.percentiles;
+    report->unit_ns = report->is_estimate;
+    for (uint32_t i = 0; report->is_estimate && i < r->partition_count; i++) {
+        uint64_t step = r->partitions[i].resolution_ns;
+        if (step == 0 || step > INT64_MAX)
+            continue;
+        report->unit_ns = step;
+        return;
+    }
+}
+
 static ttape_status make_plan(ttape_report *report, ttape_error *err)
 {
     const ttape_report_options *o = &report->options;
+    set_unit(report);
     TTP_TRY(ttp_report_keys_open(&report->keys, &report->memory, report->reader, o, err));
     report->plan = (struct ttp_account_plan){.keys = &report->keys,
                                              .by_call = o->by == TTAPE_REPORT_BY_CALL,
-                                             .percentiles = o->percentiles,
+                                             .percentiles = o->percentiles || report->is_estimate,
                                              .has_range = o->has_range,
                                              .from_ns = o->from_ns,
                                              .to_ns = o->to_ns};
@@ -324,7 +341,7 @@ static ttape_status show_all(ttape_report *report, ttape_error *err)
 {
     TTP_TRY(order_rows(report, err));
     sum_idle(report);
-    if (report->options.percentiles)
+    if (report->options.percentiles && !report->is_estimate)
         TTP_TRY(sort_durations(report, err));
     report->shown =
         ttp_memory_take(&report->memory, report->shown_capacity, sizeof *report->shown, err);
@@ -335,7 +352,7 @@ static ttape_status show_all(ttape_report *report, ttape_error *err)
     report->info.row_count = report->shown_count;
     report->info.span_ns = report->rows.span_ns;
     report->info.call_count = report->rows.call_count;
-    report->info.unseen_count = report->rows.unseen_count;
+    report->info.unseen_count = report->is_estimate ? 0 : report->rows.unseen_count;
     report->info.open_count = report->options.has_range ? 0 : report->rows.open_count;
     return TTAPE_OK;
 }
@@ -408,7 +425,7 @@ ttape_status ttape_report_get_percentile(const ttape_report *report, uint32_t ro
                                          int64_t *duration_ns)
 {
     *duration_ns = 0;
-    if (row >= report->shown_count || !report->options.percentiles)
+    if (row >= report->shown_count || !report->plan.percentiles)
         return TTAPE_E_NOT_FOUND;
     const struct ttp_account_row *r = &report->rows.rows[report->order[row]];
     if (r->exit_count == 0)
@@ -417,6 +434,8 @@ ttape_status ttape_report_get_percentile(const ttape_report *report, uint32_t ro
     uint64_t rank = exact > 0 ? (uint64_t)exact : 0;
     rank -= rank > 0 && (double)rank >= exact; /* the rank is rounded up, and counts from one */
     rank = rank < r->exit_count ? rank : r->exit_count - 1;
+    if (report->is_estimate)
+        return ttp_report_estimate(report, r, rank, duration_ns);
     int64_t found = ttp_durations_at(&r->durations, rank);
     found = found < r->min_ns ? r->min_ns : found;
     *duration_ns = found > r->max_ns ? r->max_ns : found;

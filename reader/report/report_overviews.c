@@ -12,6 +12,25 @@ static bool is_of_the_machine(ttape_status status)
     return status == TTAPE_E_MEMORY || status == TTAPE_E_IO;
 }
 
+/* Without times, all durations are 0. */
+static ttape_status add_histogram(const ttape_report *report, struct ttp_account_rows *rows,
+                                  uint32_t row, const struct ttp_read_overview *o, uint32_t number,
+                                  ttape_error *err)
+{
+    const uint32_t untimed[TTP_OVERVIEW_BUCKETS] = {(uint32_t)o->rows[number].exit_count};
+    if (!report->is_estimate || o->rows[number].exit_count == 0)
+        return TTAPE_OK;
+    return ttp_durations_add_counts(&rows->rows[row].durations, &rows->store,
+                                    o->head.resolution_ns != 0 ? o->calls[number].counts : untimed,
+                                    err);
+}
+
+static bool has_histograms(const ttape_report *report, const struct ttp_read_overview *o)
+{
+    return !report->is_estimate || o->head.resolution_ns == 0 ||
+           (o->calls != NULL && o->head.resolution_ns == report->unit_ns);
+}
+
 /* As for a partition: in nanoseconds, too, the least is the least. */
 static bool durations_fit(const struct ttp_read_overview *o)
 {
@@ -56,6 +75,7 @@ static ttape_status add(const ttape_report *report, uint32_t scope,
             return rows->memory->status;
         ttp_report_add_measure(&rows->rows[row], &o->rows[i], o->head.resolution_ns,
                                cpu != NULL ? &cpu[i] : NULL);
+        TTP_TRY(add_histogram(report, rows, row, o, i, err));
         rows->call_count += o->rows[i].call_count;
         rows->has_idle = rows->has_idle || plan->idle_sites[site] != 0;
     }
@@ -83,14 +103,15 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
         struct ttp_read_overview o;
         ttape_error problem = {0};
         uint32_t scope = r->overviews[i].scope;
-        ttape_status status = ttp_overview_load(r, i, false, &o, &problem);
+        ttape_status status = ttp_overview_load(r, i, report->is_estimate, &o, &problem);
         if (is_of_the_machine(status) && err != NULL)
             *err = problem;
         if (is_of_the_machine(status))
             return status;
         if (status != TTAPE_OK)
             continue;
-        if (is_new(&o, covered->marks) && durations_fit(&o) && sites_are_defined(r, scope, &o)) {
+        if (is_new(&o, covered->marks) && durations_fit(&o) && sites_are_defined(r, scope, &o) &&
+            has_histograms(report, &o)) {
             status = add(report, scope, &o, cpu_times, rows, err);
             for (uint32_t k = 0; k < o.head.partition_count; k++)
                 covered->marks[o.partitions[k]] = 1;

@@ -148,7 +148,7 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader
                     ttp_partition_section(&p->head, TTP_SECTION_SWITCHES) != NULL &&
                     ttp_partition_section(&p->head, TTP_SECTION_CPU_TIMES) == NULL;
     bool summary = report->options.by == TTAPE_REPORT_BY_FUNCTION && !report->options.exact &&
-                   !report->keys.overlap && !switches && fit.inside &&
+                   !report->is_estimate && !report->keys.overlap && !switches && fit.inside &&
                    fit.selected == p->segments.segment_count && durations_fit(p) &&
                    ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL;
     return summary ? TTP_WISH_SUMMARY : TTP_WISH_EVENTS;
@@ -305,6 +305,7 @@ static ttape_status open_workers(struct work *work, uint32_t count, ttape_error 
                         report->options.memory_bytes / 2 / count);
         TTP_TRY(ttp_account_rows_open(&w->rows, &w->memory, err));
         w->rows.store.budget_bytes = w->memory.limit_bytes / 2;
+        w->rows.store.unit_ns = report->unit_ns;
         TTP_TRY(ttp_account_open(&w->account, &report->plan, &w->rows, err));
     }
     return TTAPE_OK;
@@ -322,8 +323,16 @@ static ttape_status merge_workers(struct work *work, uint32_t count, ttape_error
         info->event_count += w->event_count;
         info->has_times = info->has_times || w->has_times;
     }
-    report->all_decoded = info->decoded_count == info->partition_count;
+    /* the same is known of a row whether overviews told of it or events */
+    report->all_decoded = info->decoded_count == info->partition_count && !report->is_estimate;
     return TTAPE_OK;
+}
+
+/* Events that are decoded for histograms tell of switches: so do overviews in place of them. */
+static bool tells_switches(const ttape_report *report)
+{
+    const ttape_report_options *o = &report->options;
+    return o->switches || o->summed_switches || report->is_estimate;
 }
 
 static ttape_status run_workers(struct work *work, const uint32_t *partitions, uint32_t count,
@@ -333,8 +342,9 @@ static ttape_status run_workers(struct work *work, const uint32_t *partitions, u
     const ttape_report_options *o = &report->options;
     const struct ttp_partition_work calls = {.context = work,
                                              .decodes = o->by != TTAPE_REPORT_BY_FUNCTION ||
-                                                        o->exact || report->plan.streams != NULL,
-                                             .cpu_times = o->switches || o->summed_switches,
+                                                        o->exact || report->is_estimate ||
+                                                        report->plan.streams != NULL,
+                                             .cpu_times = tells_switches(report),
                                              .wish = wish,
                                              .summary = add_summary,
                                              .events = add_events,
@@ -369,13 +379,12 @@ static ttape_status work_on_left(struct work *work, const uint32_t *partitions, 
                                  uint32_t jobs, uint32_t *left, ttape_error *err)
 {
     ttape_report *report = work->report;
-    const ttape_report_options *o = &report->options;
     struct ttp_report_covered *covered = &work->covered;
     memset(covered->marks, 0, report->reader->partition_count);
     TTP_TRY(ttp_account_rows_open(&report->rows, &report->memory, err));
     report->rows.store.budget_bytes = report->memory.limit_bytes / 2;
-    TTP_TRY(ttp_report_overviews(report, &report->rows, o->switches || o->summed_switches, covered,
-                                 err));
+    report->rows.store.unit_ns = report->unit_ns;
+    TTP_TRY(ttp_report_overviews(report, &report->rows, tells_switches(report), covered, err));
     report->info.partition_count = covered->partition_count;
     report->info.event_count = covered->event_count;
     report->info.has_times = covered->has_times;

@@ -19,6 +19,8 @@ struct ttape_report {
     uint32_t shown_count, shown_capacity;
     ttape_report_info info;
     bool all_decoded, has_idle_calls; /* blocking system calls */
+    bool is_estimate;                 /* percentiles are of histograms */
+    uint64_t unit_ns;                 /* of these; otherwise 0 */
 };
 
 /* True for the last segment of its stream. */
@@ -43,6 +45,10 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
 /* Which of the partitions are read all the same: `out` has room for all. Returns how many. */
 uint32_t ttp_report_uncovered(const ttape_reader *r, const struct ttp_report_covered *covered,
                               const uint32_t *partitions, uint32_t count, uint32_t *out);
+
+/* Where a histogram tells percentiles. */
+ttape_status ttp_report_estimate(const ttape_report *report, const struct ttp_account_row *row,
+                                 uint64_t rank, int64_t *duration_ns);
 
 /* Goes over the file; fills report->rows and the counts of report->info. */
 ttape_status ttp_report_work(ttape_report *report, ttape_error *err);

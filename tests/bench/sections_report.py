@@ -1,6 +1,7 @@
 """Answers: reports and trees beside `uftrace report` of the same recording, and of a large file."""
 import json
 import random
+import re
 import shutil
 import struct
 
@@ -150,6 +151,19 @@ def overviews_of(path):
     return count, bytes_of
 
 
+def histogram_row(bench, label, path):
+    """The worst of some functions, drawn: statistics, percentiles and histogram of each."""
+    rows = json.loads(bench.call([bench.command, "report", "--json", path]))["rows"]
+    names = random.Random(5).sample(sorted({row["name"] for row in rows}), min(len(rows), 5))
+    runs = [bench.run([bench.command, "report", "--histogram", "-F", f"^{re.escape(name)}$", path])
+            for name in names for _ in range(3)]
+    walls = [median([r["wall"] for r in runs[i:i + 3]]) * 1000 for i in range(0, len(runs), 3)]
+    details = [f"user + system {median([r['cpu'] for r in runs]) * 1000:.0f} ms"]
+    return Row(f"statistics and histogram of a function of {label}, ms", "-",
+               f"{median(walls):.0f} ms, {max(walls):.0f} at most", max(walls), 300, 50,
+               details=details)
+
+
 def answers(bench):
     """Report and tree overview of a large file, and opening its nodes."""
     events = (100 if bench.quick else 1000) * MILLION
@@ -170,6 +184,7 @@ def answers(bench):
             yield Row(f"{verb} of {label}, peak MiB", "-", f"{memory:.1f} MiB", memory, 64, 64)
             yield Row(f"bytes read by that, of the file of {label}", "-", f"{100 * share:.2f} %",
                       share, 0.02, 0.02)
+        yield histogram_row(bench, label, path)
         count, bytes_of = overviews_of(path)
         yield Row(f"overviews of {label}, of the file", "-", f"{100 * bytes_of / size:.3f} %",
                   bytes_of / size, 0.0025, 0.0012, details=[f"{count} of {bytes_of} bytes"])

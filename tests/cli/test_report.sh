@@ -110,6 +110,22 @@ assert "ghost" not in rows  # nothing is known of it but an exit
 assert r["idle_exact"] and r["idle_ns"] == 90 and rows["main"]["idle_ns"] == 90
 assert r["exact"] and r["decoded_partitions"] == 6 and r["percentile_error"] == 0
 '
+# Estimated: by powers of two, of one row with its durations.
+report --histogram a.ttape
+rows out '
+f = rows["fact"]
+h = [(b["least_ns"], b["most_ns"], b["calls"]) for b in f["histogram"]]
+assert sum(n for _, _, n in h) == f["ended"] == 4 and h[0][0] <= f["min_ns"] and h[-1][1] >= 100, h
+for share, exact in (("p50", 30), ("p90", 100), ("p99", 100)):
+    inside = [(a, b) for a, b, _ in h if a <= exact <= b]
+    assert inside[0][0] <= f[share + "_estimate_ns"] <= inside[0][1], (share, f)
+assert r["percentiles_from"] == "histograms" and "p50_ns" not in f and "percentile_error" not in r
+'
+"$T" report --histogram -F '^fact$' a.ttape >text || fail "no table of estimates"
+grep -q "~" text && grep -q "FROM  *TO  *CALLS" text && grep -q "####" text ||
+    fail "no durations: $(cat text)"
+"$T" report --histogram --exact a.ttape >text 2>&1 && fail "estimates of what is exact"
+
 # What blocks can be said.
 report --exact --idle wait_for_it a.ttape
 rows out 'assert r["idle_ns"] == 120 and rows["wait_for_it"]["idle_ns"] == 30, r'

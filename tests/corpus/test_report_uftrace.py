@@ -20,6 +20,8 @@ import tempfile
 TOOL = os.environ.get("TTAPE_BIN", "tracetape")
 SOURCE = pathlib.Path(os.environ.get("TTAPE_SRC", "."))
 CORPUS = pathlib.Path(os.environ.get("TTAPE_CORPUS", SOURCE / ".." / "shared" / "corpus"))
+WITH_OVERVIEWS = pathlib.Path(os.environ.get("TTAPE_BUILD", "build/release"), "tests",
+                              "corpus_with_overviews")
 THOROUGH = os.environ.get("TTAPE_THOROUGH") == "1"
 FEW = ("lua_args", "lua_jmp")  # arguments, jumps
 UNITS = (("us", 1000), ("ms", 1000), ("s", 1000), ("m", 60), ("h", 24))
@@ -109,6 +111,22 @@ def check_ways(name, summary, exact):
                          f"{two[key]} by events")
 
 
+def check_histograms(name, decoded, overviews, exact):
+    """As overviews tell them and as events do; estimates lie in the bucket of the percentile."""
+    assert decoded["decoded_partitions"] == decoded["partitions"], name
+    assert overviews["decoded_partitions"] < 16, name  # others have overviews
+    assert decoded["percentiles_from"] == overviews["percentiles_from"] == "histograms"
+    assert decoded["rows"] == overviews["rows"], name
+    for row, other in zip(decoded["rows"], exact["rows"]):
+        buckets = row.get("histogram", [])
+        assert sum(bucket["calls"] for bucket in buckets) == row["ended"], (name, row["name"])
+        for share in ("p50", "p90", "p95", "p99") if buckets else ():
+            inside = [b for b in buckets
+                      if b["least_ns"] <= other[f"{share}_ns"] <= b["most_ns"]]
+            estimate = row[f"{share}_estimate_ns"]
+            assert inside[0]["least_ns"] <= estimate <= inside[0]["most_ns"], (name, row["name"])
+
+
 def check(name, folder, work):
     bare, trace = work / "bare", work / "trace.ttape"
     shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("perf-cpu*.dat"),
@@ -117,10 +135,12 @@ def check(name, folder, work):
     theirs = uftrace_rows(bare)
     exact = report(trace, "--exact")
     check_ways(name, report(trace), exact)
-    parted = work / "parted.ttape"  # has overviews, each of at most 64 partitions
-    subprocess.run([TOOL, "convert", folder, "-o", parted, "--partition-events", "3000"],
+    small, parted = work / "small.ttape", work / "parted.ttape"
+    subprocess.run([TOOL, "convert", folder, "-o", small, "--partition-events", "3000"],
                    check=True)
+    subprocess.run([WITH_OVERVIEWS, small, parted, "16"], check=True)
     check_ways(f"{name}, overviews", report(parted), exact)
+    check_histograms(name, report(trace, "--histogram"), report(parted, "--histogram"), exact)
     agree = compare(name, theirs, exact)
     print(f"{name}: {agree} functions, {exact['calls']} calls agree", flush=True)
 

@@ -150,6 +150,108 @@ START_TEST(reports_are_the_same)
 }
 END_TEST
 
+/* Histograms, and what is estimated from them: as overviews tell them, and as events do. Where
+ * nothing is decoded of the first file, overviews told all. */
+static uint64_t compare_histograms(const struct ttest_file *one, const struct ttest_file *two,
+                                   ttape_report_options options)
+{
+    struct counted of_one, of_two;
+    ttape_reader *r = open_file(one, &of_one), *s = open_file(two, &of_two);
+    options.histograms = true;
+    ttape_report *a = report_of(r, options), *b = report_of(s, options);
+    ttape_report_info x, y;
+    uint32_t count, other;
+    ttape_report_get_info(a, &x);
+    ttape_report_get_info(b, &y);
+    ck_assert_uint_eq(y.decoded_count, y.partition_count);
+    const ttape_report_row *rows = ttape_report_get_rows(a, &count);
+    const ttape_report_row *others = ttape_report_get_rows(b, &other);
+    ck_assert_uint_eq(count, other);
+    for (uint32_t i = 0; i < count; i++) {
+        ttape_report_bucket mine[TTAPE_REPORT_BUCKETS] = {{0}},
+                            theirs[TTAPE_REPORT_BUCKETS] = {{0}};
+        uint32_t size, other_size;
+        uint64_t sum = 0;
+        ck_assert_msg(memcmp(&rows[i], &others[i], sizeof *rows) == 0, "row %u", i);
+        ttape_status status = ttape_report_get_histogram(a, i, mine, TTAPE_REPORT_BUCKETS, &size);
+        ck_assert_int_eq(
+            status, ttape_report_get_histogram(b, i, theirs, TTAPE_REPORT_BUCKETS, &other_size));
+        ck_assert_int_eq(status, rows[i].exit_count != 0 ? TTAPE_OK : TTAPE_E_NOT_FOUND);
+        ck_assert_uint_eq(size, other_size);
+        ck_assert_mem_eq(mine, theirs, sizeof mine);
+        for (uint32_t k = 0; k < size; k++)
+            sum += mine[k].count;
+        ck_assert_uint_eq(sum, rows[i].exit_count);
+        for (double share = 0; share <= 1; share += 0.25) {
+            int64_t p, q;
+            ck_assert_int_eq(ttape_report_get_percentile(a, i, share, &p), status);
+            ck_assert_int_eq(ttape_report_get_percentile(b, i, share, &q), status);
+            ck_assert_int_eq(p, q);
+        }
+    }
+    uint64_t decoded = x.decoded_count;
+    ttape_report_close(a);
+    ttape_report_close(b);
+    ttape_reader_close(r);
+    ttape_reader_close(s);
+    return decoded;
+}
+
+/* An estimate lies in the bucket of the percentile, and its last one is the largest duration. */
+static void compare_estimates(const struct ttest_file *file)
+{
+    struct counted counted;
+    ttape_reader *r = open_file(file, &counted);
+    ttape_report *exact = report_of(r, (ttape_report_options){.percentiles = true});
+    ttape_report *rough = report_of(r, (ttape_report_options){.histograms = true});
+    uint32_t count, other;
+    const ttape_report_row *rows = ttape_report_get_rows(rough, &count);
+    (void)ttape_report_get_rows(exact, &other);
+    ck_assert_uint_eq(count, other);
+    for (uint32_t i = 0; i < count; i++) {
+        ttape_report_bucket buckets[TTAPE_REPORT_BUCKETS];
+        uint32_t size;
+        if (ttape_report_get_histogram(rough, i, buckets, TTAPE_REPORT_BUCKETS, &size) != TTAPE_OK)
+            continue;
+        for (double share = 0; share <= 1; share += 0.125) {
+            int64_t p, q;
+            uint32_t at = 0;
+            ttape_report_get_percentile(exact, i, share, &p);
+            ttape_report_get_percentile(rough, i, share, &q);
+            while (at + 1 < size && buckets[at].most_ns < p)
+                at++;
+            ck_assert_int_le(buckets[at].least_ns, q);
+            ck_assert_int_ge(buckets[at].most_ns, q);
+        }
+        int64_t last;
+        ttape_report_get_percentile(rough, i, 1, &last);
+        ck_assert_int_eq(last, rows[i].max_ns);
+    }
+    ttape_report_close(exact);
+    ttape_report_close(rough);
+    ttape_reader_close(r);
+}
+
+START_TEST(histograms_are_the_same)
+{
+    const uint32_t first[] = {0};
+    for (int measured = 0; measured < 2; measured++) {
+        struct ttest_file with = make(_i, measured != 0, PERIOD);
+        struct ttest_file without = make(_i, measured != 0, UINT64_MAX);
+        uint64_t all = compare_histograms(&with, &without, (ttape_report_options){.jobs = 1});
+        ck_assert_uint_lt(all, PERIOD);
+        (void)compare_histograms(&with, &without, (ttape_report_options){.jobs = 3});
+        (void)compare_histograms(&with, &without,
+                                 (ttape_report_options){.by = TTAPE_REPORT_BY_NAME});
+        (void)compare_histograms(&with, &without,
+                                 (ttape_report_options){.streams = first, .stream_count = 1});
+        compare_estimates(&with);
+        free(with.data);
+        free(without.data);
+    }
+}
+END_TEST
+
 /* The n-th overview's content. */
 static uint8_t *content_of(const struct ttest_file *file, uint32_t n)
 {
@@ -394,6 +496,7 @@ int main(void)
     TCase *t = tcase_create("overviews");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, reports_are_the_same, 0, PLANS);
+    tcase_add_loop_test(t, histograms_are_the_same, 0, PLANS);
     tcase_add_loop_test(t, damaged_ones_are_left_out, 0, PLANS);
     tcase_add_loop_test(t, copies_have_those_that_are_whole, 0, PLANS);
     tcase_add_loop_test(t, recovered_ones_are_right, 0, PLANS);

@@ -84,12 +84,31 @@ static void put_decoded(struct printing *print, const struct tool_report_row *ro
     }
     tool_json_number(json, "recursive_calls", row->row.recursion_count);
     tool_json_number(json, "unseen_exits", row->row.unseen_count);
+}
+
+static void put_percentiles(struct printing *print, const struct tool_report_row *row)
+{
+    struct tool_json *json = &print->json;
+    if (print->view->is_estimate && !print->view->has_times)
+        return;
     for (size_t i = 0; row->has_percentiles && i < TOOL_PERCENTILES; i++) {
         char key[16];
         strcpy(key, tool_percentile_names[i]);
-        strcat(key, "_ns");
+        strcat(key, print->view->is_estimate ? "_estimate_ns" : "_ns");
         tool_json_signed(json, key, row->percentiles[i]);
     }
+    if (row->bucket_count == 0)
+        return;
+    tool_json_begin(json, "histogram", '[');
+    for (size_t i = 0; i < row->bucket_count; i++) {
+        const ttape_report_bucket *bucket = &print->view->buckets[row->first_bucket + i];
+        tool_json_begin(json, NULL, '{');
+        tool_json_signed(json, "least_ns", bucket->least_ns);
+        tool_json_signed(json, "most_ns", bucket->most_ns);
+        tool_json_number(json, "calls", bucket->count);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
 }
 
 static void put_times(struct printing *print, const ttape_report_row *row)
@@ -135,6 +154,7 @@ static void put_row(struct printing *print, const struct tool_report_row *row)
     if (print->view->hook.is_known)
         tool_json_bool(json, "mostly_hook", tool_report_is_hook(print->view, &row->row));
     put_decoded(print, row);
+    put_percentiles(print, row);
     if (by == TTAPE_REPORT_BY_THREAD || by == TTAPE_REPORT_BY_PROCESS)
         put_thread(print, &row->row);
     else if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_CALL)
@@ -177,7 +197,9 @@ static void put_head(struct printing *print)
             tool_json_signed(json, "unknown_ns", info->unknown_ns);
         }
     }
-    if (view->has_percentiles)
+    if (view->is_estimate)
+        tool_json_text(json, "percentiles_from", "histograms");
+    else if (view->has_percentiles)
         tool_json_real(json, "percentile_error", info->percentile_error);
     tool_json_number(json, "rows_left_out", view->hidden_count);
 }

@@ -15,6 +15,21 @@ const char *const tool_role_names[] = {NULL, "caller", "function", "callee"};
 const char *const tool_report_by_names[TTAPE_REPORT_BY_COUNT] = {
     "function", "name", "module", "file", "thread", "process", "call", "group"};
 
+static void add_histogram(struct tool_report *view, const ttape_report *report, uint32_t number,
+                          struct tool_report_row *row)
+{
+    ttape_report_bucket buckets[TTAPE_REPORT_BUCKETS];
+    if (ttape_report_get_histogram(report, number, buckets, TTAPE_REPORT_BUCKETS,
+                                   &row->bucket_count) != TTAPE_OK)
+        return;
+    view->is_estimate = true;
+    row->first_bucket = view->bucket_count;
+    view->bucket_count += row->bucket_count;
+    tool_grow((void **)&view->buckets, &view->bucket_capacity, view->bucket_count,
+              sizeof(*view->buckets));
+    memcpy(&view->buckets[row->first_bucket], buckets, row->bucket_count * sizeof(*view->buckets));
+}
+
 void tool_report_add(struct tool_report *view, const ttape_report *report, const char *group,
                      enum tool_report_role role)
 {
@@ -32,6 +47,7 @@ void tool_report_add(struct tool_report *view, const ttape_report *report, const
                                                                &row->percentiles[p]) == TTAPE_OK;
         }
         view->has_percentiles = view->has_percentiles || row->has_percentiles;
+        add_histogram(view, report, i, row);
     }
 }
 

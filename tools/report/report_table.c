@@ -157,11 +157,20 @@ static double deviation_of(const ttape_report_row *row)
     return row->decoded ? row->duration_deviation_ns : row->deviation_ns;
 }
 
+static void put_about(struct printing *print, int64_t time_ns)
+{
+    char text[40];
+    text[tool_put_time(text, time_ns)] = '\0';
+    tool_table_printf(&print->table, TOOL_PLAIN, "~%s", text);
+}
+
 static void put_percentile(struct printing *print, const struct tool_report_row *row,
                            unsigned number)
 {
     if (!row->has_percentiles)
         tool_table_text(&print->table, TOOL_FAINT, "-");
+    else if (print->view->is_estimate)
+        put_about(print, row->percentiles[number]);
     else
         tool_table_time(&print->table, TOOL_PLAIN, row->percentiles[number]);
 }
@@ -387,6 +396,8 @@ void tool_report_table(struct tool_report *view, struct tool_output *out)
     }
     if (view->row_count == 0)
         put_rows(&print, 0, 0);
+    if (view->is_estimate && view->row_count == 1 && view->rows[0].bucket_count > 0)
+        tool_report_spread(view, &view->rows[0], out);
     put_notes(&print);
     put_hook_note(&print);
     if (view->hidden_count > 0) {

@@ -27,6 +27,8 @@ struct tool_report_row {
     enum tool_report_role role;
     int64_t percentiles[TOOL_PERCENTILES];
     bool has_percentiles;
+    size_t first_bucket; /* how its durations are spread; with a count of 0, nobody asked */
+    uint32_t bucket_count;
     bool is_namesake;            /* another row that is shown has its name */
     char id[TOOL_CALL_ID_BYTES]; /* of the call of MAX, "": not looked for, or not in the file */
 };
@@ -41,6 +43,9 @@ struct tool_report {
     const struct tool_selection *selection;
     ttape_report_info info; /* of the last report */
     struct tool_hook_cost hook;
+    bool is_estimate; /* percentiles are of histograms, which are these: */
+    ttape_report_bucket *buckets;
+    size_t bucket_count, bucket_capacity;
     struct tool_report_row *rows;
     size_t row_count, row_capacity, hidden_count; /* hidden: by --limit and --function */
     struct tool_site_names names;
@@ -67,6 +72,9 @@ bool tool_report_is_hook(const struct tool_report *view, const ttape_report_row 
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row);
 
 void tool_report_table(struct tool_report *view, struct tool_output *out);
+/* How the durations of a row are spread: a bar for each power of two. */
+void tool_report_spread(struct tool_report *view, const struct tool_report_row *row,
+                        struct tool_output *out);
 void tool_report_json(struct tool_report *view, struct tool_output *out);
 
 extern const double tool_percentiles[TOOL_PERCENTILES];

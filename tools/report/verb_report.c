@@ -27,7 +27,7 @@ struct options {
     struct tool_id limit;
     uint32_t jobs, row_kind; /* of --by */
     enum tool_name_style names;
-    bool exact, ids, json, reverse, no_idle, no_pager;
+    bool exact, histogram, ids, json, reverse, no_idle, no_pager;
     uint64_t memory_bytes;
 };
 
@@ -54,6 +54,8 @@ static const struct tool_option table[] = {
     TOOL_PROCESS_OPTION,
     TOOL_STREAM_OPTION,
     {"exact", 0, NULL, "decode every event; adds percentiles", NULL, TOOL_AT(exact)},
+    {"histogram", 0, NULL, "percentiles by powers of two (~), and the durations of one row", NULL,
+     TOOL_AT(histogram)},
     {"sort", 's', "KEY,...", "total, self, calls, mean, min, max, deviation, idle, name, p50 ...",
      NULL, TOOL_AT(sort)},
     {"reverse", 'r', NULL, "the other way round", NULL, TOOL_AT(reverse)},
@@ -83,6 +85,7 @@ static const struct tool_command command = {
     .examples = "  tracetape report run.ttape --limit 20\n"
                 "  tracetape report run.ttape --sort self --time +1s..+2s\n"
                 "  tracetape report run.ttape --butterfly parse_line\n"
+                "  tracetape report run.ttape --histogram -F '^parse_line$'\n"
                 "  tracetape report run.ttape --group '^parse_' --group '^read_'\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
@@ -170,6 +173,7 @@ static ttape_report_options base_options(const struct tool_report *view, struct 
                                   .by = view->by,
                                   .exact = options->exact,
                                   .percentiles = options->exact,
+                                  .histograms = options->histogram,
                                   .has_range = selection->has_range,
                                   .from_ns = selection->from_ns,
                                   .to_ns = selection->to_ns,
@@ -359,6 +363,7 @@ static int run(void *context, const struct tool_input *input)
     tool_site_names_close(&view.names);
     tool_selection_close(&selection);
     free(view.rows);
+    free(view.buckets);
     free(ask);
     return status;
 }
@@ -387,6 +392,8 @@ static int check_options(const struct options *options)
         return tool_usage(
             "report", "only one of --by, --callers, --callees, --butterfly, --group is possible");
     }
+    if (options->exact && options->histogram)
+        return tool_usage("report", "--exact and --histogram exclude each other");
     return TOOL_OK;
 }
 

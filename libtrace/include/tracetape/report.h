@@ -76,6 +76,9 @@ typedef struct ttape_report_options {
      * the events. */
     bool switches;
     bool summed_switches; /* only where partitions sum them up: decodes nothing for it */
+    /* Keep how many durations are of which size, in powers of two: percentiles are estimates then.
+     * What overviews do not tell is decoded for it. Not with `percentiles`, which are exact. */
+    bool histograms;
 } ttape_report_options;
 
 #define TTAPE_REPORT_SIGNAL (UINT32_MAX - 1) /* as a caller: a signal handler's frame */
@@ -154,9 +157,25 @@ TTAPE_API void ttape_report_get_info(const ttape_report *report, ttape_report_in
 TTAPE_API const ttape_report_row *ttape_report_get_rows(const ttape_report *report,
                                                         uint32_t *row_count);
 /* The smallest duration that at least `share` (0 .. 1) of the row's ended frames do not exceed.
+ * With `histograms` an estimate: a duration between the ends of the bucket that it is in.
  * TTAPE_E_NOT_FOUND, and 0: no such row, no ended frames, or no percentiles were asked for. */
 TTAPE_API ttape_status ttape_report_get_percentile(const ttape_report *report, uint32_t row,
                                                    double share, int64_t *duration_ns);
+
+/* Durations of one size. */
+typedef struct ttape_report_bucket {
+    int64_t least_ns, most_ns; /* both may come; the first bucket is all that is 0 or below */
+    uint64_t count;
+} ttape_report_bucket;
+
+#define TTAPE_REPORT_BUCKETS 48u /* at most; the last has no end but the row's max_ns */
+
+/* How the durations of a row's ended frames are spread, with `histograms`: buckets from the first
+ * to the last that has some, *bucket_count of them, of which the first `capacity` are written.
+ * TTAPE_E_NOT_FOUND, and none: as for a percentile. */
+TTAPE_API ttape_status ttape_report_get_histogram(const ttape_report *report, uint32_t row,
+                                                  ttape_report_bucket *buckets, uint32_t capacity,
+                                                  uint32_t *bucket_count);
 
 /* Functions that wait for something else than the processor: waits, sleeps, locks, I/O, and
  * uftrace's linux:schedule. Leading underscores, versions and other decorations do not matter. */
