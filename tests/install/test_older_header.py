@@ -71,7 +71,8 @@ def measure(structs, constants, work):
     lines += [f'printf("constant {name} %d\\n", (int){name});' for name in sorted(constants)]
     program = Path(work, "layout.c")
     program.write_text("#include <stddef.h>\n#include <stdio.h>\n"
-                       "#include <tracetape/context.h>\n#include <tracetape/runtime.h>\n"
+                       "#include <tracetape/branch.h>\n#include <tracetape/context.h>\n"
+                       "#include <tracetape/runtime.h>\n"
                        "#include <tracetape/tracetape.h>\nint main(void)\n{\n"
                        + "\n".join(lines) + "\nreturn 0;\n}\n", encoding="utf-8")
     subprocess.run([COMPILER, "-std=c11", f"-I{INCLUDE}", "-o", program.with_suffix(""), program],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ABI gate: functions declared TTAPE_API == names in the version script == dynamic symbols, for the
-library and for the runtime (whose names begin with ttape_rt_ or ttape_context; what else it exports
-are other libraries' names, in its version script and in the file alike).
+library and for the runtime (whose names begin with ttape_rt_, ttape_context or ttape_branch; what
+else it exports are other libraries' names, in its version script and in the file alike).
 
 `test_abi.py --write-map` writes the library's version script anew from the headers."""
 import re
@@ -12,7 +12,8 @@ import tidy
 
 MAP = tidy.ROOT / "libtrace" / "libtracetape.map"
 RUNTIME_MAP = tidy.ROOT / "writer" / "runtime" / "libtracetape-rt.map"
-RUNTIME_PREFIX = ("ttape_rt_", "ttape_context")
+RUNTIME_PREFIX = ("ttape_rt_", "ttape_context", "ttape_branch")
+CONTEXT_PREFIX = ("ttape_context", "ttape_branch", "ttape_rt_branch")
 CONTEXT_MAP = tidy.ROOT / "writer" / "runtime" / "alone" / "libtracetape-context.map"
 HEAD = """/* What libtracetape exports. After adding a public function (the linker says 'undefined
  * reference' until then): `tests/tidy/test_abi.py --write-map` takes the names from the headers. */
@@ -83,7 +84,7 @@ def main():
     problems = compare({"the public headers": headers, "libtrace/libtracetape.map": mapped(MAP),
                         "the shared library": exported(library)})
     problems += compare_runtime(runtime)
-    problems += compare_runtime({name for name in runtime if name.startswith("ttape_context")},
+    problems += compare_runtime({name for name in runtime if name.startswith(CONTEXT_PREFIX)},
                                 "libtracetape-context.so", CONTEXT_MAP)
     if problems:
         problems.append("(tests/tidy/test_abi.py --write-map rewrites the map from the headers)")

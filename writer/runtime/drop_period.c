@@ -10,6 +10,7 @@
  *                   handler. Nobody expects the frame that this hook pushes or pops, so the shadow
  *                   stack and this count differ by one until the hook is over. */
 #include "writer/arena/record.h"
+#include "writer/runtime/branch/branch_state.h"
 #include "writer/runtime/slow.h"
 
 #define TRY_EVERY          1024u /* dropped events between tries when no block was freed */
@@ -25,7 +26,10 @@ void ttp_event_lost(void) { __atomic_add_fetch(&ttp_arena.head.lost, 1, __ATOMIC
 static uint32_t gate_wanted(void)
 {
     switch (ttp_arena.head.clock) {
-    case TTP_CLOCK_TSC: return ttp_process.verdicts != NULL ? TTP_GATE_FILTER : TTP_GATE_TSC;
+    case TTP_CLOCK_TSC: {
+        bool is_beside = ttp_process.verdicts != NULL || ttp_branch_settings.is_on;
+        return is_beside ? TTP_GATE_FILTER : TTP_GATE_TSC;
+    }
     case TTP_CLOCK_NONE: return TTP_GATE_NO_CLOCK;
     default: return TTP_GATE_CLOCK;
     }

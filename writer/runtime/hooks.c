@@ -1,5 +1,6 @@
 /* The hooks that compilers call around each function, and those of functions whose code was patched
  * (patch/): one leaf each, see hot.h. */
+#include "writer/runtime/branch/branch_state.h"
 #include "writer/runtime/hot.h"
 #include "writer/runtime/library/library_values.h"
 #include "writer/runtime/slow.h"
@@ -32,6 +33,8 @@ static __attribute__((noinline)) void enter_other(uintptr_t function, uintptr_t 
         return;
     }
     ttp_push(top, function, call_site, sp);
+    if (ttp_branch_settings.is_on)
+        ttp_branch_entered(top + 1);
     if (!ttp_record_other(page, TTP_TAG_ENTER, function, &place))
         ttp_enter_put(function, place, page);
 }
@@ -89,6 +92,10 @@ static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t c
             ttp_left_out_exit(function, call_site, sp);
         else
             ttp_exit_slow(function, call_site, sp, NULL);
+        return;
+    }
+    if (ttp_branch_settings.is_on) {
+        ttp_exit_slow(function, call_site, sp, NULL); /* with its value */
         return;
     }
     ttp_pop(top);

@@ -28,13 +28,20 @@ static inline bool ttp_has_room(uint64_t place)
 
 /* Below its parent and not far; or at the same place with the same return address: inlined in it.
  */
-static inline bool ttp_fits_enter(const struct ttp_runtime_frame *top,
-                                  const struct ttp_thread_page *page, uintptr_t sp,
+static inline bool ttp_fits_below(const struct ttp_runtime_frame *top,
+                                  const struct ttp_runtime_frame *end, uintptr_t sp,
                                   uintptr_t call_site)
 {
     return (TTP_LIKELY(top->sp - sp - 1 < TTP_LARGE_FRAME - 1) ||
             (top->sp == sp && top->call_site == call_site)) &&
-           top < page->frames_end;
+           top < end;
+}
+
+static inline bool ttp_fits_enter(const struct ttp_runtime_frame *top,
+                                  const struct ttp_thread_page *page, uintptr_t sp,
+                                  uintptr_t call_site)
+{
+    return ttp_fits_below(top, page->frames_end, sp, call_site);
 }
 
 /* A frame ends where it began, or above when the call of this hook is its last jump, but below

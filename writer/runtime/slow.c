@@ -7,6 +7,7 @@
  * like parent and child (where longjmp and catch are interposed, they are not: see interpose.c). */
 #include <sys/syscall.h>
 
+#include "writer/runtime/branch/branch_state.h"
 #include "writer/runtime/hot.h"
 #include "writer/runtime/operation.h"
 
@@ -74,6 +75,8 @@ static void push_frame(uintptr_t sp, uintptr_t function, uintptr_t call_site)
     if (ttp_is_base(top) && sp != UINTPTR_MAX)
         top->sp = sp + TTP_LARGE_FRAME / 2; /* so that the next call from the same place fits */
     ttp_push(top, function, call_site, sp);
+    if (ttp_branch_settings.is_on)
+        ttp_branch_entered(top + 1);
 }
 
 /* -- frames above the shadow stack's end: only their number is known -- */
@@ -351,9 +354,14 @@ void ttp_slow_leave(struct operation *op, uintptr_t function)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
     bool is_handler = (top->function & TTP_FRAME_HANDLER) != 0;
+    const struct ttp_call_values *values = op->values;
+    struct ttp_call_values branch;
+    if (ttp_branch_settings.is_on && values == NULL && ttp_branch_end_values(&branch))
+        op->values = &branch;
     ttp_adopt_page(op);
     pop_to(top - 1);
     ttp_put_call(op, TTP_TAG_EXIT, function, -1);
+    op->values = values;
     if (is_handler && ttp_is_mark(top - 1)) {
         ttp_adopt_page(op);
         pop_to(top - 2);

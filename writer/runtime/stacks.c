@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "writer/runtime/branch/branch_state.h"
 #include "writer/runtime/slow.h"
 
 #define REGISTERED_MAX 4096u
@@ -182,6 +183,8 @@ void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_runtime
 
 void ttp_stacks_close(struct ttp_stacks *stacks)
 {
+    for (uint32_t i = 0; i < stacks->count; i++)
+        ttp_branch_close(&stacks->list[i]);
     for (uint32_t i = 1; i < stacks->count; i++)
         ttp_room_unmap(stacks->list[i].base, TTP_FRAMES_OTHER * sizeof(struct ttp_runtime_frame));
     release_list(stacks);
@@ -288,6 +291,12 @@ uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate)
     return *is_alternate ? stacks->current : discover(sp);
 }
 
+static void set_end(const struct ttp_runtime_stack *stack)
+{
+    ttp_thread.page->frames_end = stack->end;
+    ttp_thread.page->hot_end = ttp_branch_settings.is_on ? NULL : stack->end;
+}
+
 void ttp_stack_switch(uint32_t index)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;
@@ -296,7 +305,7 @@ void ttp_stack_switch(uint32_t index)
     ttp_thread.top = to->top;
     TTP_SIGNAL_FENCE();
     stacks->current = index;
-    ttp_thread.page->frames_end = to->end;
+    set_end(to);
 }
 
 static bool holds_frame(const struct ttp_runtime_stack *stack,
@@ -315,7 +324,7 @@ void ttp_stack_verify(void)
     for (uint32_t i = 0; i < stacks->count; i++)
         if (holds_frame(&stacks->list[i], ttp_thread.top)) {
             stacks->current = i;
-            ttp_thread.page->frames_end = stacks->list[i].end;
+            set_end(&stacks->list[i]);
         }
 }
 

@@ -31,7 +31,8 @@ enum ttp_gate {
     TTP_GATE_TSC = 1,            /* record with the time stamp counter: the hot path */
     TTP_GATE_NO_CLOCK = 2,       /* record without a clock */
     TTP_GATE_CLOCK = 3,          /* record with clock_gettime */
-    TTP_GATE_FILTER = 4,         /* with that counter, where calls may be left out: verdicts.h */
+    TTP_GATE_FILTER = 4,         /* with that counter, where calls may be left out (verdicts.h) or
+                                  * branch values are kept */
     TTP_GATE_DROP = 5,           /* no block to be had: keep frames, count */
     TTP_GATE_UNUSABLE = 6,       /* the thread's state is being made, or was given up: nothing */
     TTP_GATE_VFORK_CHILD = 7,    /* a vfork child runs: nothing */
@@ -82,12 +83,13 @@ static inline bool ttp_is_mark(const struct ttp_runtime_frame *frame)
 struct ttp_runtime_stack {
     uintptr_t low, high; /* addresses that belong to it, half-open */
     struct ttp_runtime_frame *base, *top, *end;
-    uint64_t generation;   /* of the registered range that it was made from; 0: none */
-    size_t recorded_count; /* frames that are open according to the records */
-    size_t intact_count;   /* of those, the outermost ones that are still open */
-    size_t expected_count; /* frames that operations of the drop period expect */
-    bool exact;            /* bounds are known, not guessed */
-    bool is_stale;         /* the memory is another coroutine's now */
+    uint64_t generation;           /* of the registered range that it was made from; 0: none */
+    size_t recorded_count;         /* frames that are open according to the records */
+    size_t intact_count;           /* of those, the outermost ones that are still open */
+    size_t expected_count;         /* frames that operations of the drop period expect */
+    bool exact;                    /* bounds are known, not guessed */
+    bool is_stale;                 /* the memory is another coroutine's now */
+    struct ttape_branch *branches; /* branch/branch_value.c: of each frame; NULL: none yet */
 };
 
 #define TTP_STACKS_INLINE 32u
@@ -122,6 +124,7 @@ struct ttp_thread_page {
     uint64_t verdict_image, verdict_seed;
     uintptr_t left_low;
     const struct ttp_runtime_frame *left_top;
+    struct ttp_runtime_frame *hot_end; /* frames_end; NULL: each call goes beside the hot path */
     /* cold from here */
     uint64_t dropped;   /* events since the last that was recorded */
     uint64_t published; /* of those, the ones that the arena's `lost` counts for now */
@@ -176,6 +179,7 @@ struct ttp_thread_state {
     struct ttp_call_texts *call_texts;    /* patch/call_texts.c */
     struct ttp_stack_sample stack_sample; /* patch/calls.c */
     struct ttp_context_cache *context;    /* context/context_value.c */
+    struct ttape_branch *branch;          /* branch/branch_value.c: of the whole thread */
 };
 
 /* What each hook reads and writes of a thread lies in two lines of the cache: one of the

@@ -62,6 +62,9 @@ TTAPE_API void ttape_rt_mark_bytes(ttape_rt_site *site, const void *data, size_t
 /* A basic block is passed: the one that `address` lies in, by a function whose stack pointer is sp
  * there. For those who bring a compiler's callbacks; libtracetape-blocks has gcc's and clang's. */
 TTAPE_API void ttape_rt_block(uintptr_t address, uintptr_t sp);
+/* The same, and it is taken into the call's branch value where one is kept (branch.h). `address` is
+ * the last byte of a call of `callback`; in the file it is less, by `move`. */
+TTAPE_API void ttape_rt_branch(uintptr_t address, uintptr_t sp, uintptr_t callback, uintptr_t move);
 
 /* Of the calling thread, from here on. */
 TTAPE_API void ttape_rt_thread_name(const char *name);

@@ -1,4 +1,6 @@
 /* Where the runtime would record: nothing is. What slow operations do to frames stays. */
+#include <tracetape/runtime.h>
+
 #include "writer/runtime/operation.h"
 
 bool ttp_put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bool is_call,
@@ -16,6 +18,19 @@ bool ttp_is_inherited(const struct ttp_thread_page *before)
 {
     (void)before;
     return false;
+}
+
+bool ttp_gate_set(struct ttp_thread_page *page, uint32_t gate)
+{
+    (void)page;
+    (void)gate;
+    return false;
+}
+
+void ttape_rt_block(uintptr_t address, uintptr_t sp)
+{
+    (void)address;
+    (void)sp;
 }
 
 void ttp_count_dropped(void) {}

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "writer/runtime/branch/branch_state.h"
 #include "writer/runtime/slow.h"
 
 #define PAGE        4096u
@@ -78,6 +79,7 @@ static bool begin_thread(uintptr_t sp)
     ttp_thread.process_id = (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
     ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + FRAMES_AT), frames);
     page->frames_end = stacks->list[0].end;
+    page->hot_end = ttp_branch_settings.is_on ? NULL : page->frames_end;
     ttp_thread.stacks = stacks;
     ttp_thread.top = stacks->list[0].base;
     ttp_thread.page = page;
@@ -107,6 +109,7 @@ static void end_thread(void *unused)
         return;
     uint64_t signals = hold_signals();
     ttp_context_end();
+    ttp_branch_end();
     ttp_thread.page = &ttp_page_no_state;
     ttp_thread.top = &no_frames[1];
     ttp_stacks_close(stacks);
@@ -142,4 +145,5 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
     make_key();
     ttp_libc_find();
     ttp_context_begin(environment);
+    ttp_branch_begin(environment);
 }

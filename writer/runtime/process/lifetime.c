@@ -145,6 +145,7 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
         return;
     }
     ttp_context_begin(environment);
+    ttp_branch_begin(environment);
     ttp_process_start(environment);
     if (ttp_process.state == TTP_PROCESS_ON)
         ttp_process_follow();

@@ -343,7 +343,7 @@ static bool begin_thread(uintptr_t sp)
     page->gate = TTP_GATE_UNUSABLE;
     ttp_thread.page = page;
     ttp_stack_verify();
-    page->frames_end = ttp_stack_current()->end;
+    page->frames_end = page->hot_end = ttp_stack_current()->end;
     draw_serial(page, is_child);
     ttp_thread.cursor = ttp_no_block(ttp_thread.sequence);
     fill_line(page, is_child);
@@ -429,6 +429,7 @@ void ttp_thread_end(void)
     ttp_walk_cache_end();
     ttp_call_texts_end();
     ttp_context_end();
+    ttp_branch_end();
     ttp_thread.page = &ttp_page_no_state;
     ttp_thread.top = NULL;
     TTP_SIGNAL_FENCE();
