@@ -119,6 +119,36 @@ ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, bool calls,
     return status;
 }
 
+/* As for a partition: in nanoseconds, too, the least is the least. */
+static bool durations_fit(const struct ttp_read_overview *o)
+{
+    uint64_t step = o->head.resolution_ns;
+    int64_t most = step > 1 ? (int64_t)((uint64_t)INT64_MAX / step) : INT64_MAX;
+    for (uint32_t i = 0; i < o->row_count; i++)
+        if (o->rows[i].min_ticks < -most || o->rows[i].max_ticks > most)
+            return false;
+    return true;
+}
+
+static bool sites_are_defined(const ttape_reader *r, uint32_t scope,
+                              const struct ttp_read_overview *o)
+{
+    for (uint32_t i = 0; i < o->row_count; i++)
+        if (ttp_definitions_find(&r->definitions, scope, TTP_DEFINES_SITES, o->rows[i].site) ==
+            TTAPE_NONE)
+            return false;
+    return true;
+}
+
+bool ttp_overview_tells(const ttape_reader *r, uint32_t scope, const struct ttp_read_overview *o,
+                        const uint8_t *covered)
+{
+    for (uint32_t i = 0; i < o->head.partition_count; i++)
+        if (covered[o->partitions[i]] != 0)
+            return false;
+    return durations_fit(o) && sites_are_defined(r, scope, o);
+}
+
 void ttp_overview_drop(ttape_reader *r, struct ttp_read_overview *o)
 {
     struct ttp_memory *m = &r->memory;

@@ -22,6 +22,15 @@ struct ttp_read_overview {
 /* `calls`: masks, histograms and leaves, too. To be dropped on success. */
 ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, bool calls,
                                struct ttp_read_overview *out, ttape_error *err);
+/* Of memory and of reading: whoever asks fails. Whatever else is wrong, partitions say the same. */
+static inline bool ttp_overview_fails(ttape_status status)
+{
+    return status == TTAPE_E_MEMORY || status == TTAPE_E_IO;
+}
+/* Whether its rows are as good as those of summaries, and of partitions that are not covered:
+ * `covered` is by partition, 0: not yet. */
+bool ttp_overview_tells(const ttape_reader *r, uint32_t scope, const struct ttp_read_overview *o,
+                        const uint8_t *covered);
 void ttp_overview_drop(ttape_reader *r, struct ttp_read_overview *o);
 
 #endif

@@ -70,7 +70,8 @@ static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
     ttape_reader_get_info(l->reader, &info);
     l->sites = take(l, sites, 1, err);
     l->bounds = l->sites != NULL ? take(l, count, sizeof *l->bounds, err) : NULL;
-    l->partitions = l->bounds != NULL ? take(l, count, sizeof *l->partitions, err) : NULL;
+    l->rough = l->bounds != NULL ? take(l, count, sizeof *l->rough, err) : NULL;
+    l->partitions = l->rough != NULL ? take(l, count, sizeof *l->partitions, err) : NULL;
     l->heap.calls = l->partitions != NULL ? take(l, o->count, sizeof *l->heap.calls, err) : NULL;
     if (l->heap.calls == NULL)
         return l->memory.status;
@@ -221,7 +222,13 @@ static ttape_status search(struct ttape_longest *l, ttape_error *err)
         uint32_t most = is_exact(l, *next) ? exact_batch(l) : BATCH_PARTITIONS;
         if (at < l->heap.capacity && l->heap.capacity - at < most)
             most = l->heap.capacity - at; /* by own times bounds are exact, where they are there */
+        bool is_wanted = ttp_long_heap_wants(&l->heap, l->bounds[*next], *next);
+        if (is_wanted && l->rough[*next] != TTP_LONG_FINE) {
+            TTP_TRY(ttp_longest_refine(l, at, err));
+            continue;
+        }
         while (count < most && at + count < l->partition_count &&
+               l->rough[next[count]] == TTP_LONG_FINE &&
                ttp_long_heap_wants(&l->heap, l->bounds[next[count]], next[count]))
             count++;
         if (count == 0)
@@ -287,6 +294,7 @@ void ttape_longest_close(ttape_longest *l)
     give(l, l->sites, r->definitions.site_count, 1);
     give(l, l->streams, r->definitions.stream_count, 1);
     give(l, l->bounds, r->partition_count, sizeof *l->bounds);
+    give(l, l->rough, r->partition_count, sizeof *l->rough);
     give(l, l->partitions, r->partition_count, sizeof *l->partitions);
     give(l, l->heap.calls, l->options.count, sizeof *l->heap.calls);
     struct ttp_memory memory = l->memory;

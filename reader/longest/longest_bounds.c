@@ -9,6 +9,8 @@
 #include "reader/longest/longest_internal.h"
 #include "reader/partition/partition_decoder.h"
 
+#define REFINED_LEAST 8u
+
 static bool in_range(const struct ttape_longest *l, const struct ttp_partition_entry *entry)
 {
     const struct ttp_long_plan *plan = &l->plan;
@@ -202,29 +204,79 @@ static bool larger_bound(const void *context, uint32_t a, uint32_t b)
     return bounds[a] != bounds[b] ? bounds[a] > bounds[b] : a < b;
 }
 
-ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err)
+static ttape_status read_summaries(struct ttape_longest *l, const uint32_t *partitions,
+                                   uint32_t count, ttape_error *err)
 {
-    ttape_reader *r = l->reader;
     const struct ttp_partition_work work = {.context = l,
                                             .own_times = l->plan.by == TTAPE_LONGEST_BY_SELF,
                                             .cpu_times = l->plan.by == TTAPE_LONGEST_BY_ON_CPU,
                                             .wish = wish,
                                             .summary = take_summary,
                                             .damaged = l->options.damage != NULL ? damaged : NULL};
+    return ttp_partition_work(l->reader, partitions, count, l->options.jobs, &work, err);
+}
+
+/* Keeps those of the partitions from `at` on that have a bound, in order. */
+static void order_partitions(struct ttape_longest *l, uint32_t at)
+{
+    uint32_t kept = at;
+    for (uint32_t i = at; i < l->partition_count; i++)
+        if (l->bounds[l->partitions[i]] != TTP_LONGEST_NONE)
+            l->partitions[kept++] = l->partitions[i];
+    l->partition_count = kept;
+    ttp_sort(l->partitions + at, kept - at, larger_bound, l->bounds);
+}
+
+/* Few at first, as bounds that are equal are those of the first partitions that have them; then as
+ * many as before altogether, so that partitions are not put in order too often. */
+ttape_status ttp_longest_refine(struct ttape_longest *l, uint32_t at, ttape_error *err)
+{
+    uint32_t taken = 0, read = 0;
+    uint32_t most = l->refined_count > REFINED_LEAST ? l->refined_count : REFINED_LEAST;
+    for (uint32_t i = at; i < l->partition_count && taken < most; i++) {
+        uint32_t partition = l->partitions[i];
+        if (!ttp_long_heap_wants(&l->heap, l->bounds[partition], partition))
+            break;
+        if (l->rough[partition] == TTP_LONG_FINE)
+            continue;
+        bool is_read = l->rough[partition] == TTP_LONG_ROUGH;
+        l->bounds[partition] = TTP_LONGEST_NONE;
+        l->rough[partition] = TTP_LONG_FINE;
+        l->partitions[i] = l->partitions[at + read];
+        l->partitions[at + read] = partition;
+        read += is_read;
+        taken++;
+    }
+    l->refined_count += taken;
+    ttape_status status = read_summaries(l, l->partitions + at, read, err);
+    order_partitions(l, at);
+    return status;
+}
+
+ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err)
+{
+    ttape_reader *r = l->reader;
+    uint32_t read = 0;
     for (uint32_t p = 0; p < r->partition_count; p++) {
         const struct ttp_partition_entry *entry = &r->partitions[p];
         l->bounds[p] = TTP_LONGEST_NONE;
-        if (entry->damaged || (has_stream(l, r, p) && in_range(l, entry)))
-            l->partitions[l->partition_count++] = p;
         l->info.has_times = l->info.has_times || entry->resolution_ns != 0;
     }
-    l->info.partition_count = l->partition_count;
-    TTP_TRY(ttp_partition_work(r, l->partitions, l->partition_count, l->options.jobs, &work, err));
-    l->partition_count = 0;
+    TTP_TRY(ttp_longest_rough(l, err));
+    for (uint32_t p = 0; p < r->partition_count; p++) {
+        const struct ttp_partition_entry *entry = &r->partitions[p];
+        if (!entry->damaged && !(has_stream(l, r, p) && in_range(l, entry))) {
+            l->bounds[p] = TTP_LONGEST_NONE;
+            continue;
+        }
+        l->info.partition_count++;
+        if (l->rough[p] == TTP_LONG_FINE)
+            l->partitions[read++] = p;
+    }
+    TTP_TRY(read_summaries(l, l->partitions, read, err));
     for (uint32_t p = 0; p < r->partition_count; p++)
-        if (l->bounds[p] != TTP_LONGEST_NONE)
-            l->partitions[l->partition_count++] = p;
-    ttp_sort(l->partitions, l->partition_count, larger_bound, l->bounds);
+        l->partitions[l->partition_count++] = p;
+    order_partitions(l, 0);
     return TTAPE_OK;
 }
 
@@ -291,11 +343,18 @@ ttape_status ttp_longest_add_open(struct ttape_longest *l, ttape_error *err)
         if (r->partitions[seg->partition].damaged ||
             r->partitions[seg->partition].resolution_ns == 0)
             continue;
-        ttape_status status = ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err);
+        ttape_error problem = {0};
+        ttape_status status = ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, &problem);
+        if (status != TTAPE_OK && err != NULL)
+            *err = problem;
         if (status == TTAPE_OK)
             add_segment(l, p, ttp_segment_number(r, seg));
         else if (l->options.damage == NULL || status < TTAPE_E_TRUNCATED)
-            return status; /* otherwise ttp_longest_bounds has told it */
+            return status;
+        else if (l->rough[seg->partition] == TTP_LONG_ROUGH) { /* else it was read, and told */
+            l->rough[seg->partition] = TTP_LONG_DAMAGED;
+            TTP_TRY(ttp_longest_damaged(l, seg->partition, &problem));
+        }
     }
     return TTAPE_OK;
 }

@@ -1,5 +1,6 @@
 /* The longest calls: what its files share.
  *
+ *   overviews -> longest_overviews.c -> how long a call of some partitions may be
  *   summaries -> longest_bounds.c -> how long a call of each partition may be
  *   partitions, the likeliest first -> longest_walk.c -> the longest calls, as ends
  *   ends -> longest_enter.c, longest_off.c -> enters, paths, values, time off the CPU */
@@ -50,11 +51,21 @@ struct ttape_longest {
     struct ttp_long_plan plan;
     uint8_t *sites, *streams;
     int64_t *bounds;      /* by partition: no call that ends in it is longer */
+    uint8_t *rough;       /* by partition: enum ttp_long_rough */
     uint32_t *partitions; /* those with a bound, the largest first */
     uint32_t partition_count, partition_capacity;
+    uint32_t refined_count; /* partitions whose bounds were rough */
     struct ttp_long_heap heap;
     ttape_longest_call *calls;
     struct ttp_long_block *blocks; /* paths and values */
+};
+
+/* A bound may be that of all partitions of an overview; then the partition is not read, until it
+ * is the likeliest. */
+enum ttp_long_rough {
+    TTP_LONG_FINE,
+    TTP_LONG_ROUGH,
+    TTP_LONG_DAMAGED /* rough, and could not be read */
 };
 
 /* What a call is chosen by; on_cpu_ns: BY_ON_CPU only. */
@@ -85,12 +96,19 @@ bool ttp_long_heap_wants(const struct ttp_long_heap *heap, int64_t rank_ns, uint
 /* ---- longest_bounds.c ---- */
 /* Fills bounds and partitions. */
 ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err);
+/* Reads the summaries of the likeliest partitions whose bounds are rough, from `at` on, which is
+ * one; then partitions from there on are in order again. */
+ttape_status ttp_longest_refine(struct ttape_longest *l, uint32_t at, ttape_error *err);
 /* Adds the calls that are open where streams end. */
 ttape_status ttp_longest_add_open(struct ttape_longest *l, ttape_error *err);
 /* Whether it is its stream's last segment. */
 bool ttp_longest_is_last(const ttape_reader *r, uint32_t partition, uint32_t segment);
 ttape_status ttp_longest_damaged(struct ttape_longest *l, uint32_t partition,
                                  const ttape_error *problem);
+
+/* ---- longest_overviews.c ---- */
+/* Fills in bounds that overviews tell, and which are rough. */
+ttape_status ttp_longest_rough(struct ttape_longest *l, ttape_error *err);
 
 /* ---- longest_walk.c ---- */
 /* The stacks of one partition's segments, one after the other. */

@@ -6,12 +6,6 @@
 #include "reader/levels/overview_reader.h"
 #include "reader/report/report_work.h"
 
-/* Of memory and of reading: the report ends. Whatever else is wrong, partitions say the same. */
-static bool is_of_the_machine(ttape_status status)
-{
-    return status == TTAPE_E_MEMORY || status == TTAPE_E_IO;
-}
-
 /* Without times, all durations are 0. */
 static ttape_status add_histogram(const ttape_report *report, struct ttp_account_rows *rows,
                                   uint32_t row, const struct ttp_read_overview *o, uint32_t number,
@@ -29,35 +23,6 @@ static bool has_histograms(const ttape_report *report, const struct ttp_read_ove
 {
     return !report->is_estimate || o->head.resolution_ns == 0 ||
            (o->calls != NULL && o->head.resolution_ns == report->unit_ns);
-}
-
-/* As for a partition: in nanoseconds, too, the least is the least. */
-static bool durations_fit(const struct ttp_read_overview *o)
-{
-    uint64_t step = o->head.resolution_ns;
-    int64_t most = step > 1 ? (int64_t)((uint64_t)INT64_MAX / step) : INT64_MAX;
-    for (uint32_t i = 0; i < o->row_count; i++)
-        if (o->rows[i].min_ticks < -most || o->rows[i].max_ticks > most)
-            return false;
-    return true;
-}
-
-static bool sites_are_defined(const ttape_reader *r, uint32_t scope,
-                              const struct ttp_read_overview *o)
-{
-    for (uint32_t i = 0; i < o->row_count; i++)
-        if (ttp_definitions_find(&r->definitions, scope, TTP_DEFINES_SITES, o->rows[i].site) ==
-            TTAPE_NONE)
-            return false;
-    return true;
-}
-
-static bool is_new(const struct ttp_read_overview *o, const uint8_t *covered)
-{
-    for (uint32_t i = 0; i < o->head.partition_count; i++)
-        if (covered[o->partitions[i]] != 0)
-            return false;
-    return true;
 }
 
 static ttape_status add(const ttape_report *report, uint32_t scope,
@@ -104,14 +69,13 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
         ttape_error problem = {0};
         uint32_t scope = r->overviews[i].scope;
         ttape_status status = ttp_overview_load(r, i, report->is_estimate, &o, &problem);
-        if (is_of_the_machine(status) && err != NULL)
+        if (ttp_overview_fails(status) && err != NULL)
             *err = problem;
-        if (is_of_the_machine(status))
+        if (ttp_overview_fails(status))
             return status;
         if (status != TTAPE_OK)
             continue;
-        if (is_new(&o, covered->marks) && durations_fit(&o) && sites_are_defined(r, scope, &o) &&
-            has_histograms(report, &o)) {
+        if (ttp_overview_tells(r, scope, &o, covered->marks) && has_histograms(report, &o)) {
             status = add(report, scope, &o, cpu_times, rows, err);
             for (uint32_t k = 0; k < o.head.partition_count; k++)
                 covered->marks[o.partitions[k]] = 1;

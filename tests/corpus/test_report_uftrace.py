@@ -127,6 +127,24 @@ def check_histograms(name, decoded, overviews, exact):
             assert inside[0]["least_ns"] <= estimate <= inside[0]["most_ns"], (name, row["name"])
 
 
+def check_others(name, bare, overviews, exact):
+    """Trees, and the longest calls of all functions and of some, are those of the same partitions
+    without overviews."""
+    names = [row["name"] for row in exact["rows"] if row["calls"] > 1]
+    questions = [["tree", "--partitions"], ["slow"], ["slow", "--time", "+1ms..+5ms"]]
+    questions += [["slow", "-n", str(count), function]
+                  for function in names[::max(1, len(names) // 6)] for count in (1, 30)]
+    for question in questions:
+        found = []
+        for trace in (bare, overviews):
+            out = subprocess.run([TOOL, question[0], "--json", trace, *question[1:]], check=True,
+                                 capture_output=True).stdout
+            found.append({key: value for key, value in json.loads(out).items()
+                          if key not in ("file", "decoded")})
+        if found[0] != found[1]:
+            sys.exit(f"FAILED {name}: {' '.join(question)} differs with overviews")
+
+
 def check(name, folder, work):
     bare, trace = work / "bare", work / "trace.ttape"
     shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("perf-cpu*.dat"),
@@ -138,7 +156,10 @@ def check(name, folder, work):
     small, parted = work / "small.ttape", work / "parted.ttape"
     subprocess.run([TOOL, "convert", folder, "-o", small, "--partition-events", "3000"],
                    check=True)
+    none = work / "none.ttape"
     subprocess.run([WITH_OVERVIEWS, small, parted, "16"], check=True)
+    subprocess.run([WITH_OVERVIEWS, small, none, str(2**64 - 1)], check=True)
+    check_others(name, none, parted, exact)
     check_ways(f"{name}, overviews", report(parted), exact)
     check_histograms(name, report(trace, "--histogram"), report(parted, "--histogram"), exact)
     agree = compare(name, theirs, exact)

@@ -2,6 +2,7 @@
  * traces with every kind of event; so it is where they are damaged, and in copies, which have those
  * whose partitions all came along. */
 #include <tracetape/copy.h>
+#include <tracetape/longest.h>
 #include <tracetape/recover.h>
 #include <tracetape/report.h>
 
@@ -231,6 +232,73 @@ static void compare_estimates(const struct ttest_file *file)
     ttape_report_close(rough);
     ttape_reader_close(r);
 }
+
+/* ---- the longest calls ---- */
+
+static bool is_selected(void *context, uint32_t site)
+{
+    uint32_t wanted = *(const uint32_t *)context;
+    return wanted == TTAPE_NONE || wanted == site;
+}
+
+/* Returns how much less was read of the first file. */
+static int64_t compare_longest(const struct ttest_file *one, const struct ttest_file *two,
+                               ttape_longest_options options, uint32_t site)
+{
+    struct counted of_one, of_two;
+    ttape_reader *r = open_file(one, &of_one), *s = open_file(two, &of_two);
+    ttape_longest *a, *b;
+    ttape_error err = {0};
+    uint32_t count, other;
+    options.size = sizeof options;
+    options.selects = is_selected;
+    options.context = &site;
+    of_one.bytes = of_two.bytes = 0;
+    TTEST_OK(ttape_longest_find(&a, r, &options, &err));
+    TTEST_OK(ttape_longest_find(&b, s, &options, &err));
+    const ttape_longest_call *mine = ttape_longest_get_calls(a, &count);
+    const ttape_longest_call *theirs = ttape_longest_get_calls(b, &other);
+    ck_assert_uint_eq(count, other);
+    for (uint32_t i = 0; i < count; i++) {
+        ck_assert_int_eq(mine[i].duration_ns, theirs[i].duration_ns);
+        ck_assert_uint_eq(mine[i].site, theirs[i].site);
+        ck_assert_uint_eq(mine[i].stream, theirs[i].stream);
+        ck_assert_uint_eq(mine[i].enter_number, theirs[i].enter_number);
+        ck_assert_uint_eq(mine[i].end_number, theirs[i].end_number);
+        ck_assert_uint_eq(mine[i].path_count, theirs[i].path_count);
+    }
+    ttape_longest_close(a);
+    ttape_longest_close(b);
+    ttape_reader_close(r);
+    ttape_reader_close(s);
+    return (int64_t)(of_two.bytes - of_one.bytes);
+}
+
+START_TEST(longest_calls_are_the_same)
+{
+    struct ttest_file with = make(_i, true, PERIOD), without = make(_i, true, UINT64_MAX);
+    const uint32_t first[] = {0};
+    int64_t less = 0;
+    for (uint32_t site = 0; site < 12; site++) {
+        uint32_t wanted = site < 10 ? site : TTAPE_NONE;
+        const ttape_longest_options ways[] = {{.count = 1, .jobs = 1, .ended_only = true},
+                                              {.count = 1 + site},
+                                              {.count = 500, .jobs = 3},
+                                              {.by = TTAPE_LONGEST_BY_SELF},
+                                              {.by = TTAPE_LONGEST_BY_ON_CPU, .count = 3},
+                                              {.has_range = true, .from_ns = 9000, .to_ns = 60000},
+                                              {.streams = first, .stream_count = 1}};
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            int64_t one = compare_longest(&with, &without, ways[i], wanted);
+            less += i == 0 ? one : 0;
+        }
+    }
+    if (plans[_i].resolution_ns != TTAPE_TIME_NONE)
+        ck_assert_int_gt(less, 0); /* overviews were asked */
+    free(with.data);
+    free(without.data);
+}
+END_TEST
 
 START_TEST(histograms_are_the_same)
 {
@@ -497,6 +565,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, reports_are_the_same, 0, PLANS);
     tcase_add_loop_test(t, histograms_are_the_same, 0, PLANS);
+    tcase_add_loop_test(t, longest_calls_are_the_same, 0, PLANS);
     tcase_add_loop_test(t, damaged_ones_are_left_out, 0, PLANS);
     tcase_add_loop_test(t, copies_have_those_that_are_whole, 0, PLANS);
     tcase_add_loop_test(t, recovered_ones_are_right, 0, PLANS);
