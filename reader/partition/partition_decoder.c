@@ -115,7 +115,7 @@ struct order_sinks {
 };
 
 static ttape_status decode_with(ttape_reader *r, struct ttp_loaded *p, struct order_sinks to,
-                              struct ttp_order_out *out, ttape_error *err)
+                                struct ttp_order_out *out, ttape_error *err)
 {
     if (to.chains != NULL)
         return ttp_codecs_chains(r, p, out, *to.chains, err);
