@@ -24,13 +24,14 @@
 
 /* When a successor belongs in an event's record: how often it followed, and in how many thousandths
  * of the event's occurrences. 0 means default: one in 1,024 of the partition's events, at least 8;
- * and 900. Counts below 2 and shares above 1000 are taken as 2 and 1000. */
+ * and 900. Counts below 2 are taken as 2, shares below 501 as 501 (so that an event has one such
+ * successor at most), shares above 1000 as 1000. */
 struct ttp_literal_options {
     uint32_t min_count;
     uint32_t min_share_permille;
 };
 
-/* Bytes; at most 11 MiB for 1,000,000 events. Any alignment of the workspace will do. */
+/* Bytes; at most 17 MiB for 1,000,000 events. Any alignment of the workspace will do. */
 size_t ttp_literal_encode_workspace(uint32_t event_count, uint32_t symbol_count);
 
 /* Encodes `in` into two sections; `opt` may be NULL. Deterministic: same input and options, same

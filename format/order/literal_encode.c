@@ -3,8 +3,11 @@
  *   1. Count every event's immediate successors: the sequence-frequency records.
  *   2. Of the successors that reach the threshold, most frequent first, join event and successor to
  * a chain (each event takes one part in a pass), and put the chain where the two stood.
- *   3. A chain is an event of its own from now on: again from 1, until no successor reaches the
- * threshold.
+ *   3. A chain is an event of its own from now on: again from 1, until a pass joins few. All
+ * passes together look at sixteen times as many tokens as there are events at most.
+ *
+ * No table of pairs: of an event's successors only one can have most of its occurrences. A vote
+ * finds it, while the pass before writes its tokens, and a second look counts it.
  *
  * What is left of the sequence is the data section: one pointer for every chain and every lone
  * event in it. A chain that stands alone only now and then is not stored again where it is part of
@@ -18,23 +21,23 @@
 #include "format/order/literal.h"
 
 #include "format/base/fail.h"
-#include "format/order/literal_pairs.h"
 #include "format/order/raw_order.h"
 
-#define SEGMENT_FIRST  (UINT32_C(1) << 31) /* on a token: nothing may be joined over this edge */
-#define LENGTH_MAX     128u                /* events of a chain: longer ones measured no better */
-#define PASSES_MAX     64u                 /* real programs need 8 to 25 */
-#define RULES_MAX      (TTP_LITERAL_POSITIONS_MAX / 2)
-#define PAIR_SLOTS_MAX (UINT32_C(1) << 17)
-#define PAIR_SLOTS_MIN 256u
-#define FREE_SYMBOLS   65536u /* this many are always encoded */
+#define SEGMENT_FIRST (UINT32_C(1) << 31) /* on a token: nothing may be joined over this edge */
+#define LENGTH_MAX    128u                /* events of a chain: longer ones measured no better */
+#define PASSES_MAX    64u                 /* real programs need 5 to 20 */
+#define LEAST_JOINED  16u                 /* a pass that joins one token in more is the last */
+#define RULES_MAX     (TTP_LITERAL_POSITIONS_MAX / 2)
+#define FREE_SYMBOLS  65536u /* this many are always encoded */
 #define OWN_CHAIN_USES                                                                             \
     128u /* used this often alone, a part of a longer chain is stored by itself too */
 #define MIN_REPEATS       32u /* fewer rounds are left to the compressor, which is better at them */
 #define DEFAULT_DIVISOR   1024u
 #define DEFAULT_MIN_COUNT 8u
 #define DEFAULT_SHARE     900u
+#define LEAST_SHARE       501u /* so that an event has one successor that reaches it at most */
 #define NOBODY            UINT32_MAX
+#define SECOND            UINT32_MAX
 
 /* Two tokens that were joined. A token below `alphabet` is an event, the others are rules in order
  * of making. */
@@ -45,24 +48,25 @@ struct rule {
     uint8_t own_chain, is_end; /* stored by itself; its last event is the last of a chain */
 };
 
+/* What is known of a token while chains are made. */
+struct kind {
+    uint32_t uses;
+    uint32_t successor, count; /* its record: the only successor that can have most of its uses */
+    uint32_t part; /* in this pass: 1 + the rule that begins with it, SECOND of another one, or 0 */
+};
+
+struct line {
+    uint32_t token, count;
+};
+
 struct work {
-    uint32_t *tokens, *uses,
-        *joined;       /* joined[t]: 1 + the rule that begins with t in this pass, or 0 */
-    uint8_t *is_right; /* t is the second of a rule in this pass */
-    struct ttp_literal_pairs records;
+    uint32_t *tokens;
+    struct kind *kinds;
+    struct line *lines;
     struct rule *rules;
     uint32_t token_count, alphabet, rule_count, rule_max, positions;
     uint32_t min_count, min_share;
 };
-
-static uint32_t pair_slots(uint32_t event_count)
-{
-    uint32_t slots = PAIR_SLOTS_MIN;
-
-    while (slots < PAIR_SLOTS_MAX && slots < (uint64_t)event_count * 2)
-        slots *= 2;
-    return slots;
-}
 
 static uint32_t rule_max(uint32_t event_count)
 {
@@ -74,14 +78,21 @@ static uint32_t symbol_max(uint32_t event_count)
     return event_count / 4 > FREE_SYMBOLS ? event_count / 4 : FREE_SYMBOLS;
 }
 
+/* Records that are kept, one of a kind at most, whose successor came twice at least; then the rules
+ * that are stored. */
+static size_t line_max(uint32_t event_count, size_t kinds)
+{
+    return event_count / 2 < kinds ? event_count / 2 : kinds;
+}
+
 size_t ttp_literal_encode_workspace(uint32_t event_count, uint32_t symbol_count)
 {
     uint32_t symbols =
         symbol_count < symbol_max(event_count) ? symbol_count : symbol_max(event_count);
     size_t rules = rule_max(event_count), kinds = (size_t)symbols * 2 + rules;
 
-    return (size_t)event_count * sizeof(uint32_t) + kinds * (2 * sizeof(uint32_t) + 1) +
-           pair_slots(event_count) * sizeof(struct ttp_literal_pair) + rules * sizeof(struct rule) +
+    return (size_t)event_count * sizeof(uint32_t) + kinds * sizeof(struct kind) +
+           line_max(event_count, kinds) * sizeof(struct line) + rules * sizeof(struct rule) +
            sizeof(uint64_t);
 }
 
@@ -97,13 +108,9 @@ static void work_init(struct work *w, const struct ttp_order *in,
     w->alphabet = in->symbol_count * 2;
     size_t kinds = (size_t)w->alphabet + w->rule_max;
     w->tokens = (uint32_t *)(void *)at;
-    w->uses = w->tokens + events;
-    w->joined = w->uses + kinds;
-    uint32_t slots = pair_slots(events);
-    struct ttp_literal_pair *pairs = (struct ttp_literal_pair *)(void *)(w->joined + kinds);
-    w->records = (struct ttp_literal_pairs){pairs, slots, 0, in->hash_key | 1};
-    w->rules = (struct rule *)(void *)(pairs + slots);
-    w->is_right = (uint8_t *)(w->rules + w->rule_max);
+    w->kinds = (struct kind *)(void *)(w->tokens + events);
+    w->lines = (struct line *)(void *)(w->kinds + kinds);
+    w->rules = (struct rule *)(void *)(w->lines + line_max(events, kinds));
     w->min_count = opt != NULL ? opt->min_count : 0;
     w->min_share = opt != NULL ? opt->min_share_permille : 0;
     if (w->min_count == 0) {
@@ -115,21 +122,10 @@ static void work_init(struct work *w, const struct ttp_order *in,
         w->min_count = 2;
     if (w->min_share == 0)
         w->min_share = DEFAULT_SHARE;
+    if (w->min_share < LEAST_SHARE)
+        w->min_share = LEAST_SHARE;
     if (w->min_share > 1000)
         w->min_share = 1000;
-}
-
-static void tokens_init(struct work *w, const struct ttp_order *in)
-{
-    memset(w->uses, 0, ((size_t)w->alphabet + w->rule_max) * sizeof *w->uses);
-    for (uint32_t i = 0; i < in->event_count; i++) {
-        w->tokens[i] = in->codes[i];
-        w->uses[in->codes[i]]++;
-    }
-    w->token_count = in->event_count;
-    for (uint32_t s = 0; s < in->segment_count; s++)
-        if (in->segment_start[s] < in->segment_start[s + 1])
-            w->tokens[in->segment_start[s]] |= SEGMENT_FIRST;
 }
 
 static uint32_t token_length(const struct work *w, uint32_t token)
@@ -137,71 +133,109 @@ static uint32_t token_length(const struct work *w, uint32_t token)
     return token < w->alphabet ? 1 : w->rules[token - w->alphabet].length;
 }
 
-/* Counts who follows whom. Tokens below the threshold cannot have a successor above it. An event
- * that follows itself is left to the repeat count. */
+/* The vote of Boyer and Moore: whoever is more than half of those that came after `before` is its
+ * candidate in the end. An event that follows itself is left to the repeat count. */
+static inline void vote(struct kind *before, uint32_t self, uint32_t right)
+{
+    if (right == self)
+        return;
+    if (before->successor == right) {
+        before->count++;
+    } else if (before->count == 0) {
+        before->successor = right;
+        before->count = 1;
+    } else {
+        before->count--;
+    }
+}
+
+/* A segment's first event has a mark, which no event is followed by. */
+static void mark_segments(const struct work *w, const struct ttp_order *in)
+{
+    for (uint32_t i = 0; i < in->event_count; i++)
+        w->tokens[i] = in->codes[i];
+    for (uint32_t s = 0; s < in->segment_count; s++)
+        if (in->segment_start[s] < in->segment_start[s + 1])
+            w->tokens[in->segment_start[s]] |= SEGMENT_FIRST;
+}
+
+static void tokens_init(struct work *w, const struct ttp_order *in)
+{
+    struct kind *kinds = w->kinds;
+    uint32_t before = 0;
+
+    memset(kinds, 0, ((size_t)w->alphabet + w->rule_max) * sizeof *kinds);
+    mark_segments(w, in);
+    w->token_count = in->event_count;
+    for (uint32_t i = 0, count = w->token_count; i < count; i++) {
+        uint32_t token = w->tokens[i] & ~SEGMENT_FIRST;
+        kinds[token].uses++;
+        if (token == w->tokens[i])
+            vote(&kinds[before], before, token);
+        before = token;
+    }
+}
+
+/* Votes become counts. */
 static void count_records(struct work *w)
 {
-    ttp_literal_pairs_start(&w->records);
-    if (w->token_count == 0)
-        return;
-    uint32_t left = w->tokens[0] & ~SEGMENT_FIRST;
-    for (uint32_t i = 1; i < w->token_count; i++) {
-        uint32_t right = w->tokens[i], before = left;
-        left = right & ~SEGMENT_FIRST;
-        if (right != left || right == before || w->uses[before] < w->min_count ||
-            w->uses[right] < w->min_count)
-            continue;
-        ttp_literal_pair_count(&w->records, before, right);
+    const uint32_t *tokens = w->tokens;
+    struct kind *kinds = w->kinds;
+
+    for (size_t k = 0; k < (size_t)w->alphabet + w->rule_count; k++) {
+        kinds[k].successor = kinds[k].count != 0 ? kinds[k].successor : NOBODY;
+        kinds[k].count = 0;
+    }
+    for (uint32_t i = 1, count = w->token_count; i < count; i++) {
+        struct kind *before = &kinds[tokens[i - 1] & ~SEGMENT_FIRST];
+        before->count += before->successor == tokens[i];
     }
 }
 
 /* Most frequent first; numbers decide between equals, so that the order is total. */
-static bool pair_before(const struct ttp_literal_pair *a, const struct ttp_literal_pair *b)
+static bool line_before(struct line a, struct line b)
 {
-    if (a->count != b->count)
-        return a->count > b->count;
-    return a->left != b->left ? a->left < b->left : a->right < b->right;
+    return a.count != b.count ? a.count > b.count : a.token < b.token;
 }
 
-static void sift(struct ttp_literal_pair *pairs, uint32_t root, uint32_t count)
+static void sift(struct line *lines, uint32_t root, uint32_t count)
 {
     for (uint32_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && pair_before(&pairs[child], &pairs[child + 1]))
+        if (child + 1 < count && line_before(lines[child], lines[child + 1]))
             child++;
-        if (!pair_before(&pairs[root], &pairs[child]))
+        if (!line_before(lines[root], lines[child]))
             return;
-        struct ttp_literal_pair swap = pairs[root];
-        pairs[root] = pairs[child];
-        pairs[child] = swap;
+        struct line swap = lines[root];
+        lines[root] = lines[child];
+        lines[child] = swap;
     }
 }
 
 /* Heapsort: qsort of some C libraries allocates. */
-static void pairs_sort(struct ttp_literal_pair *pairs, uint32_t count)
+static void lines_sort(struct line *lines, uint32_t count)
 {
     for (uint32_t i = count / 2; i-- > 0;)
-        sift(pairs, i, count);
+        sift(lines, i, count);
     for (uint32_t i = count; i-- > 1;) {
-        struct ttp_literal_pair swap = pairs[0];
-        pairs[0] = pairs[i];
-        pairs[i] = swap;
-        sift(pairs, 0, i);
+        struct line swap = lines[0];
+        lines[0] = lines[i];
+        lines[i] = swap;
+        sift(lines, 0, i);
     }
 }
 
-/* Moves the lines that reach the threshold to the front, most frequent first; returns how many. */
+/* The lines that reach the threshold, most frequent first; returns how many. */
 static uint32_t keep_frequent(struct work *w)
 {
-    struct ttp_literal_pair *pairs = w->records.pairs;
     uint32_t kept = 0;
 
-    for (uint32_t i = 0; i < w->records.slot_count; i++) {
-        struct ttp_literal_pair p = pairs[i];
-        if (p.count >= w->min_count &&
-            (uint64_t)p.count * 1000 >= (uint64_t)w->uses[p.left] * w->min_share)
-            pairs[kept++] = p;
+    for (uint32_t k = 0; k < w->alphabet + w->rule_count; k++) {
+        const struct kind *kind = &w->kinds[k];
+        if (kind->count >= w->min_count &&
+            (uint64_t)kind->count * 1000 >= (uint64_t)kind->uses * w->min_share)
+            w->lines[kept++] = (struct line){k, kind->count};
     }
-    pairs_sort(pairs, kept);
+    lines_sort(w->lines, kept);
     return kept;
 }
 
@@ -211,40 +245,50 @@ static uint32_t make_rules(struct work *w, uint32_t kept)
     size_t kinds = (size_t)w->alphabet + w->rule_count;
     uint32_t before = w->rule_count;
 
-    memset(w->joined, 0, kinds * sizeof *w->joined);
-    memset(w->is_right, 0, kinds);
+    for (size_t k = 0; k < kinds; k++)
+        w->kinds[k].part = 0;
     for (uint32_t i = 0; i < kept && w->rule_count < w->rule_max; i++) {
-        struct ttp_literal_pair p = w->records.pairs[i];
-        uint32_t length = token_length(w, p.left) + token_length(w, p.right);
-        if (w->joined[p.left] || w->is_right[p.left] || w->joined[p.right] ||
-            w->is_right[p.right] || length > LENGTH_MAX ||
+        uint32_t left = w->lines[i].token, right = w->kinds[left].successor;
+        struct kind *first = &w->kinds[left], *second = &w->kinds[right];
+        uint32_t length = token_length(w, left) + token_length(w, right);
+        if (first->part || second->part || length > LENGTH_MAX ||
             length > TTP_LITERAL_POSITIONS_MAX - w->positions)
             continue;
         w->rules[w->rule_count++] =
-            (struct rule){.left = p.left, .right = p.right, .length = length, .parent = NOBODY};
-        w->joined[p.left] = w->rule_count;
-        w->is_right[p.right] = 1;
+            (struct rule){.left = left, .right = right, .length = length, .parent = NOBODY};
+        first->part = w->rule_count;
+        second->part = SECOND;
         w->positions += length;
     }
+    for (size_t k = 0; k < kinds; k++)
+        w->kinds[k].count = 0;
     return w->rule_count - before;
 }
 
-static void join_tokens(struct work *w)
+/* Puts rules where their tokens stood, and votes on what is next to them now. Returns how many
+ * tokens that took away. */
+static uint32_t join_tokens(struct work *w)
 {
-    uint32_t to = 0;
+    uint32_t *tokens = w->tokens, count = w->token_count, rules = w->rule_count, to = 0;
+    uint32_t before = 0;
+    struct kind *kinds = w->kinds;
 
-    for (uint32_t i = 0; i < w->token_count; i++) {
-        uint32_t token = w->tokens[i] & ~SEGMENT_FIRST, edge = w->tokens[i] & SEGMENT_FIRST;
-        uint32_t rule = w->joined[token];
-        if (rule != 0 && i + 1 < w->token_count && w->tokens[i + 1] == w->rules[rule - 1].right) {
-            w->uses[token]--;
-            w->uses[w->tokens[++i]]--;
-            token = w->alphabet + rule - 1;
-            w->uses[token]++;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t token = tokens[i] & ~SEGMENT_FIRST, edge = tokens[i] & SEGMENT_FIRST;
+        uint32_t rule = kinds[token].part - 1; /* 0, SECOND: behind all rules */
+        if (rule < rules && i + 1 < count && tokens[i + 1] == w->rules[rule].right) {
+            kinds[token].uses--;
+            kinds[tokens[++i]].uses--;
+            token = w->alphabet + rule;
+            kinds[token].uses++;
         }
-        w->tokens[to++] = token | edge;
+        if (edge == 0)
+            vote(&kinds[before], before, token);
+        before = token;
+        tokens[to++] = token | edge;
     }
     w->token_count = to;
+    return count - to;
 }
 
 /* Says of a rule's two halves that their events can be pointed to in its chain. */
@@ -258,24 +302,24 @@ static void lend_halves(struct work *w, uint32_t rule)
 }
 
 /* Decides which rules are stored, gives positions to all that are used, and leaves the stored ones
- * in `pairs`, most used first so that their pointers are the shortest. Returns how many;
+ * in `lines`, most used first so that their pointers are the shortest. Returns how many;
  * w->positions becomes exact. */
 static uint32_t place_chains(struct work *w)
 {
     uint32_t stored = 0, position = 0;
 
     for (uint32_t r = w->rule_count; r-- > 0;) {
-        uint32_t uses = w->uses[w->alphabet + r];
+        uint32_t uses = w->kinds[w->alphabet + r].uses;
         struct rule *rule = &w->rules[r];
         rule->own_chain = uses > 0 && (rule->parent == NOBODY || uses > OWN_CHAIN_USES);
         if (rule->own_chain)
-            w->records.pairs[stored++] = (struct ttp_literal_pair){.left = r, .count = uses};
+            w->lines[stored++] = (struct line){r, uses};
         if (rule->own_chain || rule->parent != NOBODY)
             lend_halves(w, r);
     }
-    pairs_sort(w->records.pairs, stored);
+    lines_sort(w->lines, stored);
     for (uint32_t i = 0; i < stored; i++) {
-        struct rule *rule = &w->rules[w->records.pairs[i].left];
+        struct rule *rule = &w->rules[w->lines[i].token];
         rule->position = position;
         rule->is_end = 1;
         position += rule->length;
@@ -321,9 +365,9 @@ static void header_write(struct ttp_writer_cursor *to, const struct work *w,
     ttp_symbols_write(to, in);
     ttp_write_varint(to, stored);
     for (uint32_t i = 0; i < stored; i++)
-        ttp_write_varint(to, w->rules[w->records.pairs[i].left].length);
+        ttp_write_varint(to, w->rules[w->lines[i].token].length);
     for (uint32_t i = 0; i < stored; i++)
-        chain_write(to, w, w->records.pairs[i].left);
+        chain_write(to, w, w->lines[i].token);
 }
 
 /* A pointer, and bits for `successors` more events. `to_end`: they are the rest of the chain, once.
@@ -379,9 +423,9 @@ ttape_status ttp_literal_encode(const struct ttp_order *in, const struct ttp_lit
     tokens_init(&w, in);
     for (unsigned pass = 0; pass < PASSES_MAX; pass++) {
         count_records(&w);
-        if (make_rules(&w, keep_frequent(&w)) == 0)
+        uint32_t tokens = w.token_count;
+        if (make_rules(&w, keep_frequent(&w)) == 0 || join_tokens(&w) < tokens / LEAST_JOINED)
             break;
-        join_tokens(&w);
     }
     header_write(&head, &w, in, place_chains(&w));
     data_write(&to, &w);

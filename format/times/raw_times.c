@@ -44,10 +44,15 @@ static void walk_to(struct walk *walk, const struct ttp_times *times, uint32_t e
     }
 }
 
-/* LEB128 of a number below 2^35 without a branch: its groups of 7 bits are spread over bytes. There
- * is room for 8 bytes. */
+/* LEB128 of a number below 2^35 without a branch, but for what takes three bytes and more: groups
+ * of 7 bits are spread over bytes. There is room for 8 bytes. */
 static inline uint8_t *put_small(uint8_t *to, uint64_t v)
 {
+    if (__builtin_expect(v < UINT64_C(1) << 14, 1)) {
+        unsigned two = v > 0x7f;
+        ttp_store16(to, (uint16_t)((v & 0x7f) | (v & 0x3f80) << 1 | two << 7));
+        return to + 1 + two;
+    }
     uint64_t spread = (v & 0x7f) | (v & 0x3f80) << 1 | (v & 0x1fc000) << 2 | (v & 0xfe00000) << 3 |
                       (v & 0x7f0000000) << 4;
     unsigned bits = 64u - (unsigned)__builtin_clzll(v | 1), bytes = (bits + 6) / 7;
@@ -57,23 +62,41 @@ static inline uint8_t *put_small(uint8_t *to, uint64_t v)
     return to + bytes;
 }
 
-/* Events of one block and one segment. */
-static void put_run(struct ttp_writer_cursor *to, const struct ttp_times *in, uint32_t from,
-                    uint32_t end, uint32_t *wide, uint64_t *time)
+static void put_run_carefully(struct ttp_writer_cursor *to, const struct ttp_times *in,
+                              uint32_t from, uint32_t end, uint32_t *wide, uint64_t *time)
 {
-    bool has_room = (size_t)(to->end - to->at) >= (size_t)(end - from) * TTP_VARINT_MAX;
-
     for (uint32_t i = from; i < end; i++) {
         uint32_t delta = in->delta[i];
-        if (delta != TTP_DELTA_WIDE && has_room) {
-            to->at = put_small(to->at, (uint64_t)delta << 1);
-            *time += delta;
-            continue;
-        }
         int64_t number = delta != TTP_DELTA_WIDE ? (int64_t)delta : in->wide[(*wide)++];
         ttp_write_svarint(to, number);
         *time += (uint64_t)number;
     }
+}
+
+/* Events of one block and one segment. */
+static void put_run(struct ttp_writer_cursor *to, const struct ttp_times *in, uint32_t from,
+                    uint32_t end, uint32_t *wide, uint64_t *time)
+{
+    if ((size_t)(to->end - to->at) < (size_t)(end - from) * TTP_VARINT_MAX) {
+        put_run_carefully(to, in, from, end, wide, time);
+        return;
+    }
+    uint8_t *at = to->at;
+    uint64_t sum = 0;
+
+    for (uint32_t i = from; i < end; i++) {
+        uint32_t delta = in->delta[i];
+        if (__builtin_expect(delta == TTP_DELTA_WIDE, 0)) {
+            to->at = at;
+            put_run_carefully(to, in, i, i + 1, wide, time);
+            at = to->at;
+            continue;
+        }
+        at = put_small(at, (uint64_t)delta << 1);
+        sum += delta;
+    }
+    to->at = at;
+    *time += sum;
 }
 
 /* Where the run that `event` is in ends: at the block's end, or where the next segment begins. */

@@ -32,6 +32,7 @@ SECTIONS = {  # name: generator of rows
     "random": sections_size.noise,
     "convert": sections_speed.convert,
     "level9": sections_speed.level9,
+    "levels": sections_speed.levels,
     "decode": sections_speed.decode,
     "codecs": sections_speed.codecs,
     "memory": sections_file.memory,

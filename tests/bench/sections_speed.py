@@ -50,6 +50,55 @@ def convert(bench):
     yield convert_at(bench, ["--level", "1"], "level 1", (2.5, 5))
 
 
+LEVELS = ((0, 0, 0, 0, 0), (1, 2.5, 5, 1, 3), (3, 1.8, 2.5, 0.8, 1.5), (9, 0, 0, 0, 0))
+# level, then floor and aim of converting and of decoding
+
+
+def level_bytes(bench, level):
+    """The whole file beside the default's, each of a whole task's records."""
+    ratios, details = [], []
+    out = bench.work / "level.ttape"
+    for name in bench.names:
+        source, tid = bench.whole_task(name)
+        sizes = {}
+        for n in (level, 3):
+            bench.convert(source, out, "--level", str(n))
+            sizes[n] = out.stat().st_size
+        records = (source / f"{tid}.dat").stat().st_size
+        ratios.append(sizes[level] / sizes[3])
+        details.append(f"{name}: {sizes[level]} bytes of {sizes[3]}, {records} of records")
+    floor, aim = {1: (2.2, 1.5), 3: (1, 1)}.get(level, (0, 0))
+    return Row(f"level {level}: bytes / the default's", "-", f"{geometric(ratios):.3f}",
+               geometric(ratios), floor, aim, details=details)
+
+
+def literal_time(bench):
+    """Level 0 beside level 3, in turn."""
+    ratios, details = [], []
+    out = bench.work / "level.ttape"
+    for name in bench.names:
+        source, _ = bench.whole_task(name)
+        results = medians(bench.interleave({
+            level: lambda n=level, s=source: bench.convert(s, out, "--level", n, cpu=bench.cpu)
+            for level in ("0", "3")}, bench.repeats), "cpu")
+        ratios.append(results["0"] / results["3"])
+        details.append(f"{name}: {results['0']:.3f} s against {results['3']:.3f} s: "
+                       f"{ratios[-1]:.2f}")
+    return Row("level 0: convert, time / level 3's", "-", f"{geometric(ratios):.2f}",
+               geometric(ratios), 1, 0.7, details=details)
+
+
+def levels(bench):
+    """What each level takes: bytes beside the default's, both ways beside zstd's."""
+    for level, convert_floor, convert_aim, decode_floor, decode_aim in LEVELS:
+        yield level_bytes(bench, level)
+        options = ["--level", str(level)]
+        yield convert_at(bench, options, f"level {level}", (convert_floor, convert_aim))
+        yield read_at(bench, "decode_all", options, f"decode all events, level {level}",
+                      (decode_floor, decode_aim))
+    yield literal_time(bench)
+
+
 def xz_rate(bench):
     """M events/s of xz -9e of the columns, once, on one recording: it takes its time."""
     if bench.quick:

@@ -354,7 +354,7 @@ START_TEST(same_bytes_everywhere)
         sections_free(&s);
         ttest_order_free(o);
     }
-    ck_assert_uint_eq(digest, UINT64_C(0xbd3b590116afe375));
+    ck_assert_uint_eq(digest, UINT64_C(0x1297929b1bca31c1));
 }
 END_TEST
 
@@ -409,8 +409,8 @@ END_TEST
 
 START_TEST(workspaces_are_bounded)
 {
-    ck_assert_uint_le(ttp_literal_encode_workspace(1000000, 1000), 11u << 20);
-    ck_assert_uint_le(ttp_literal_encode_workspace(1000000, UINT32_MAX), 11u << 20);
+    ck_assert_uint_le(ttp_literal_encode_workspace(1000000, 1000), 6u << 20);
+    ck_assert_uint_le(ttp_literal_encode_workspace(1000000, UINT32_MAX), 17u << 20);
     ck_assert_uint_le(ttp_literal_decode_workspace(UINT32_MAX), 769u << 10);
 }
 END_TEST

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "format/chain/chain_stacks.h"
-#include "format/order/literal_pairs.h"
 #include "reader/base/active.h"
 #include "reader/report/account.h"
 #include "tests/asserts.h"
@@ -95,34 +94,6 @@ START_TEST(r8_switches_between_stacks)
 {
     choose(stack_was_at, plain);
     compare("switches", fill_switches);
-}
-END_TEST
-
-static uint64_t record_was_at(uint64_t key) { return key * UINT64_C(0x9e3779b97f4a7c15) >> 40; }
-
-static bool record_is_used(const void *table, size_t at)
-{
-    return ((const struct ttp_literal_pair *)table)[at].count != 0;
-}
-
-static double fill_records(const uint64_t *keys)
-{
-    const uint32_t slots = 1u << 17;
-    struct ttp_literal_pairs records = {calloc(slots, sizeof *records.pairs), slots, 0,
-                                        ttp_secret_key()};
-    ck_assert_ptr_nonnull(records.pairs);
-    ttp_literal_pairs_start(&records);
-    for (uint32_t i = 0; i < KEYS; i++)
-        ttp_literal_pair_count(&records, (uint32_t)(keys[i] >> 32), (uint32_t)keys[i]);
-    double crowd = crowding(records.pairs, slots, record_is_used);
-    free(records.pairs);
-    return crowd;
-}
-
-START_TEST(r8_successors_of_events)
-{
-    choose(record_was_at, pair);
-    compare("successors", fill_records);
 }
 END_TEST
 
@@ -285,7 +256,6 @@ int main(void)
     TCase *tests = tcase_create("tables");
     tcase_set_timeout(tests, 280);
     tcase_add_test(tests, r8_switches_between_stacks);
-    tcase_add_test(tests, r8_successors_of_events);
     tcase_add_test(tests, r8_rows_of_a_report);
     tcase_add_test(tests, r8_frames_on_stacks);
     tcase_add_test(tests, r8_calls_of_a_graph);

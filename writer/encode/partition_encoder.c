@@ -22,7 +22,8 @@
 
 #define MAX_WRITTEN_SECTIONS 12u
 #define HEAD_ROOM            (TTP_HEAD_BYTES + MAX_WRITTEN_SECTIONS * TTP_SECTION_ENTRY_BYTES)
-#define LITERAL_ZSTD_LEVEL   19
+#define HIGHEST_ZSTD_LEVEL   19
+#define LITERAL_ZSTD_LEVEL   6 /* of order; times are as at level 1 */
 #define RAW_ZSTD_LEVEL       3
 #define MIX_LEVEL            9 /* from this level on times are mixed */
 #define VALUES_ZSTD_LEVEL    6
@@ -47,9 +48,9 @@ static bool is_fast(const struct ttp_encoding *e)
 /* How hard zstd tries where it is no fallback: values, depths. */
 static int side_zstd_level(const struct ttp_encoding *e, bool may_be_highest)
 {
-    bool highest = e->w->options.literal || e->job->level >= MIX_LEVEL;
+    bool highest = e->job->level >= MIX_LEVEL && !e->w->options.literal;
     return is_fast(e)                  ? FAST_ZSTD_LEVEL
-           : highest && may_be_highest ? LITERAL_ZSTD_LEVEL
+           : highest && may_be_highest ? HIGHEST_ZSTD_LEVEL
                                        : VALUES_ZSTD_LEVEL;
 }
 
@@ -92,6 +93,20 @@ static void add_section(struct ttp_encoding *e, uint16_t kind, enum category cat
 static void add_plain(struct ttp_encoding *e, uint16_t kind, enum category category, size_t size)
 {
     add_section(e, kind, category, size, size);
+}
+
+/* A section of `size` bytes that stand in the workspace: compressed where that pays. */
+static ttape_status add_compressed(struct ttp_encoding *e, uint16_t kind, enum category category,
+                                   const void *content, size_t size, int level)
+{
+    size_t room = ttp_zstd_bound(size), packed;
+    uint8_t *at;
+    TTP_TRY(section_room(e, room, &at));
+    TTP_TRY(ttp_zstd_encode(content, size, level, at, room, &packed, e->err));
+    if (packed == 0 && size != 0)
+        memcpy(at, content, size);
+    add_section(e, kind, category, packed != 0 ? packed : size, size);
+    return TTAPE_OK;
 }
 
 /* Compresses the `size` content bytes that stand at the payload's end, in place, where that pays.
@@ -158,35 +173,31 @@ static ttape_status add_light(struct ttp_encoding *e)
 
 static ttape_status add_raw_order(struct ttp_encoding *e, const struct ttp_order *order)
 {
-    uint8_t *at;
+    struct ttp_growing *workspace = &e->job->workspace;
     size_t size, bound = ttp_raw_order_bound(order->event_count, order->symbol_count);
-    TTP_TRY(section_room(e, bound, &at));
-    TTP_TRY(ttp_raw_order_encode(order, at, bound, &size, e->err));
-    return add_packed(e, TTP_SECTION_ORDER_RAW, CATEGORY_ORDER, size,
-                      is_fast(e) ? FAST_ZSTD_LEVEL : RAW_ZSTD_LEVEL);
+    TTP_TRY(workspace_room(e, bound));
+    TTP_TRY(ttp_raw_order_encode(order, workspace->data, bound, &size, e->err));
+    return add_compressed(e, TTP_SECTION_ORDER_RAW, CATEGORY_ORDER, workspace->data, size,
+                          is_fast(e) ? FAST_ZSTD_LEVEL : RAW_ZSTD_LEVEL);
 }
 
 static ttape_status add_literal_order(struct ttp_encoding *e, const struct ttp_order *order)
 {
-    struct ttp_job *job = e->job;
     struct ttp_literal_options options = {.min_count = e->w->options.chain_threshold};
     size_t need = ttp_literal_encode_workspace(order->event_count, order->symbol_count);
     size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) + ORDER_SLACK;
-    uint8_t *at;
-    TTP_TRY(workspace_room(e, need));
-    TTP_TRY(section_room(e, 2 * capacity, &at));
+    TTP_TRY(workspace_room(e, need + 2 * capacity));
+    uint8_t *at = (uint8_t *)e->job->workspace.data + need;
     struct ttp_buffer header = {at, capacity, 0}, data = {at + capacity, capacity, 0};
-    ttape_status status = ttp_literal_encode(
-        order, &options, (struct ttp_workspace){job->workspace.data, need}, &header, &data, e->err);
+    struct ttp_workspace workspace = {e->job->workspace.data, need};
+    ttape_status status = ttp_literal_encode(order, &options, workspace, &header, &data, e->err);
     if (status == TTAPE_E_LIMIT)
         return add_raw_order(e, order);
     TTP_TRY(status);
-    size_t header_end = job->payload.count + capacity;
-    TTP_TRY(
-        add_packed(e, TTP_SECTION_LITERAL_HEADER, CATEGORY_ORDER, header.size, LITERAL_ZSTD_LEVEL));
-    uint8_t *payload = job->payload.data;
-    memmove(payload + job->payload.count, payload + header_end, data.size);
-    return add_packed(e, TTP_SECTION_LITERAL_DATA, CATEGORY_ORDER, data.size, LITERAL_ZSTD_LEVEL);
+    TTP_TRY(add_compressed(e, TTP_SECTION_LITERAL_HEADER, CATEGORY_ORDER, header.data, header.size,
+                           LITERAL_ZSTD_LEVEL));
+    return add_compressed(e, TTP_SECTION_LITERAL_DATA, CATEGORY_ORDER, data.data, data.size,
+                          LITERAL_ZSTD_LEVEL);
 }
 
 static ttape_status add_chain_order(struct ttp_encoding *e, const struct ttp_order *order)
@@ -218,13 +229,11 @@ static ttape_status add_chain_order(struct ttp_encoding *e, const struct ttp_ord
 
 static ttape_status add_raw_times(struct ttp_encoding *e, const struct ttp_times *times, int level)
 {
-    uint8_t *at;
+    struct ttp_growing *workspace = &e->job->workspace;
     size_t size, bound = ttp_raw_times_bound(times->event_count);
-    if (level == RAW_ZSTD_LEVEL) /* the fallback for noise: give its room back first */
-        ttp_grown_free(&e->w->allocator, &e->job->workspace);
-    TTP_TRY(section_room(e, bound, &at));
-    TTP_TRY(ttp_raw_times_encode(times, at, bound, &size, e->err));
-    return add_packed(e, TTP_SECTION_TIMES_RAW, CATEGORY_TIMES, size, level);
+    TTP_TRY(workspace_room(e, bound));
+    TTP_TRY(ttp_raw_times_encode(times, workspace->data, bound, &size, e->err));
+    return add_compressed(e, TTP_SECTION_TIMES_RAW, CATEGORY_TIMES, workspace->data, size, level);
 }
 
 /* Codes times at the payload's end in one of the two forms, without entering a section. *size is 0
@@ -290,7 +299,7 @@ static ttape_status add_times(struct ttp_encoding *e, const struct ttp_order *or
                               .wide_count = (uint32_t)wide->count,
                               .wide_capacity = (uint32_t)wide->count};
     if (e->w->options.literal)
-        TTP_TRY(add_raw_times(e, &times, LITERAL_ZSTD_LEVEL));
+        TTP_TRY(add_raw_times(e, &times, FAST_ZSTD_LEVEL));
     else if (is_fast(e))
         TTP_TRY(add_raw_times(e, &times, FAST_ZSTD_LEVEL));
     else
