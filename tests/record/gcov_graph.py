@@ -139,6 +139,16 @@ def most(graphs):
     return found
 
 
+def blocks_of_lines(graphs):
+    """{(file, line): passes of each block of it}."""
+    found = {}
+    for graph in graphs:
+        for block, lines in graph.lines.items():
+            for at in lines:
+                found.setdefault(at, set()).add(graph.blocks.get(block, 0))
+    return found
+
+
 def calls(graphs):
     """{(file, line): how often the functions that begin there were entered}."""
     found = {}

@@ -1,10 +1,25 @@
 #!/usr/bin/env python3
-"""`tracetape lines` over whole runs of programs from Debian's sources, against gcov on the same
-sources: Lua (jumps out of calls, computed jumps, calls back from C). Not one line that both know
-may differ, but by one of gcov's own rules, which its own counters tell apart (gcov_graph): a line
-ran as often as the block of it that ran most, where gcov adds up how often the line was come to
-from others; and a function's head as often as it was called, where gcov's first block may have the
-label of a loop in it. Passes from block to block are the same, too."""
+"""`tracetape lines` over whole runs of programs from Debian's sources: Lua (jumps out of calls,
+computed jumps, calls back from C), SQLite (large functions, tables of jumps) and jsoncpp's own
+tests (C++, exceptions), against gcov on the same sources; and Lua against llvm-cov on the same
+build.
+
+Not one line that both know may differ from gcov, but by one of these rules, which gcov's own
+counters tell apart (gcov_graph):
+
+ - a line ran as often as the block of it that ran most; gcov adds up how often the line was come
+   to from other lines;
+ - a function's head as often as it was called; gcov's first block may have a loop's label in it;
+ - at a closing brace compilers put what destroys variables and what is run when an exception
+   passes, of which gcov leaves some out;
+ - an expression over several lines may end in a block that only gcov's has the line of: at most one
+   line of 2,000, and then as often as another block of the same line.
+
+Passes from block to block are the same, without exception.
+
+Of llvm-cov, a line has the count of one of the regions that it has code of, where it shows the
+largest also of those that go around it. It does not know of calls that did not return: what is
+behind them it counts, and what we count is less. Closing braces and expanded macros have none."""
 import json
 import os
 import re
@@ -20,6 +35,7 @@ sys.path.insert(0, str(setting.SOURCE / "tests" / "bench"))
 sys.dont_write_bytecode = True
 
 STUB = setting.BUILD / "libtracetape-blocks.a"
+BRACES = re.compile(r"[\s})\];]*$")
 WHOLE = ["-Wl,--whole-archive", STUB, "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm"]
 OURS = ["-finstrument-functions", "-fsanitize-coverage=trace-pc"]
 PROGRAM = """
@@ -36,6 +52,33 @@ print(pcall(load,"x = = 1")) print(load("return 1+2*3")())
 local function fib(n) if n<2 then return n end return fib(n-1)+fib(n-2) end print(fib(12))
 goto done do print("no") end ::done::
 print(math.max(3,5.5),7//2,7%3,2^10,"10"+5,1<<4)
+"""
+QUERIES = """
+CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT, c REAL, d);
+CREATE INDEX tb ON t(b);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<300) INSERT INTO t
+  SELECT i, printf('x%03d', (i*7919)%1000), i*0.5, CASE i%4 WHEN 0 THEN NULL WHEN 1 THEN i
+  WHEN 2 THEN x'0102' ELSE 'text' END FROM n;
+SELECT count(*), sum(c), avg(a), min(b), max(b), group_concat(d, ',') FROM t WHERE a%37=0;
+SELECT b, count(*) FROM t GROUP BY substr(b,1,2) ORDER BY 2 DESC, 1 LIMIT 5;
+BEGIN; UPDATE t SET c=c+1 WHERE b LIKE 'x1%'; DELETE FROM t WHERE a BETWEEN 10 AND 30;
+  ROLLBACK;
+BEGIN; UPDATE t SET d=lower(b)||upper(d) WHERE a<50; DELETE FROM t WHERE a>250; COMMIT;
+CREATE VIEW v AS SELECT a, b FROM t WHERE c>20;
+SELECT * FROM v JOIN t USING(a) WHERE v.b>'x5' ORDER BY t.b LIMIT 7;
+CREATE TRIGGER tr AFTER INSERT ON t BEGIN UPDATE t SET c=0 WHERE a=new.a; END;
+INSERT OR REPLACE INTO t VALUES(5,'five',5.5,'v'),(1000,'k',1,NULL);
+INSERT INTO t VALUES(5,'dup',1,1);
+SELECT json_extract('{"a":[1,2,{"b":3}]}','$.a[2].b'), date('2020-02-30','+1 month'),
+  round(2.5);
+EXPLAIN QUERY PLAN SELECT * FROM t WHERE b='x001' AND a>5;
+ALTER TABLE t ADD COLUMN e DEFAULT 7;
+PRAGMA integrity_check;
+SELECT rank() OVER (ORDER BY c), lag(a) OVER (ORDER BY b) FROM t LIMIT 4;
+SELECT nothere FROM t;
+SELECT * FROM ;
+VACUUM;
+.schema
 """
 
 
@@ -82,26 +125,46 @@ def of_gcov(folder):
 
 
 def of_lines(trace):
+    """Counts by (file, line), and the paths of the files."""
     done = setting.tracetape("lines", trace, "--lcov")
-    found, name = {}, ""
+    found, name, paths = {}, "", {}
     for line in done.out.decode().splitlines():
-        name = Path(line[3:]).name if line.startswith("SF:") else name
+        if line.startswith("SF:"):
+            name = Path(line[3:]).name
+            paths[name] = line[3:]
         if line.startswith("DA:"):
             number, count = line[3:].split(",")
             found[name, int(number)] = int(count)
-    return found
+    return found, paths
+
+
+def without_braces(wrong, paths, folder):
+    """Of lines that are more than closing braces, as far as the sources are there."""
+    def text(at):
+        path = folder / paths.get(at[0], "")
+        if not path.is_file():
+            return "?"
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        return lines[at[1] - 1] if at[1] <= len(lines) else "?"
+    return {at: counts for at, counts in wrong.items() if not BRACES.match(text(at))}
 
 
 def compare(checks, label, trace, folder, least):
-    ours, theirs, graphs = of_lines(trace), of_gcov(folder), gcov_graph.read(folder)
+    ours, paths = of_lines(trace)
+    theirs, graphs = of_gcov(folder), gcov_graph.read(folder)
     most, calls = gcov_graph.most(graphs), gcov_graph.calls(graphs)
     both = ours.keys() & (theirs.keys() | most.keys())
     wrong = {at: (ours[at], theirs.get(at), most.get(at)) for at in sorted(both)
              if ours[at] not in (theirs.get(at), most.get(at), calls.get(at))}
+    wrong = without_braces(wrong, paths, folder)
+    blocks = gcov_graph.blocks_of_lines(graphs)
+    rest = {at: counts for at, counts in wrong.items() if counts[0] not in blocks.get(at, ())}
     same = sum(ours[at] == theirs.get(at) for at in both)
-    print(f"{label}: {len(both)} lines in common, {same} as gcov counts, {len(both) - same} not")
-    checks.equal(wrong, {}, f"{label}: lines, and gcov's counts and blocks")
-    checks.that(len(both) >= least and same >= len(both) * 0.99,
+    print(f"{label}: {len(both)} lines in common, {same} as gcov counts, {len(both) - same} not; "
+          f"as another block: {sorted(wrong)}")
+    checks.equal(rest, {}, f"{label}: lines, and gcov's counts and blocks")
+    checks.that(len(wrong) <= len(both) // 2000, f"{label}: lines that only gcov has: {wrong}")
+    checks.that(len(both) >= least and same >= len(both) * 0.95,
                 f"{label}: {len(both)} lines in common, {same} the same")
     compare_arcs(checks, label, trace, graphs)
 
@@ -125,25 +188,117 @@ def compare_arcs(checks, label, trace, graphs):
     checks.equal(wrong, {}, f"{label}: arcs")
 
 
-def check_lua(checks, work):
-    """What it does depends on addresses, but for these options."""
+def build_both(compiler, flags, sources, work, libraries=()):
+    """The program with gcov's counters, and with ours."""
+    for kind, more, last in (("theirs", ["--coverage"], libraries),
+                             ("ours", OURS, [*WHOLE, *libraries])):
+        (work / kind).mkdir(parents=True)
+        subprocess.run([compiler, *flags, *more, *sources, "-o", "program", *last],
+                       cwd=work / kind, check=True)
+
+
+def run_both(checks, label, work, arguments):
+    """The same run of both, at the same addresses: what Lua does depends on them."""
+    whole = subprocess.run(["setarch", "-R", "./program", *arguments], cwd=work / "theirs",
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    trace = work / "run.ttape"
+    done = subprocess.run(["setarch", "-R", setting.COMMAND.resolve(), "record", "-q", "-o", trace,
+                           "--", "./program", *arguments], cwd=work / "ours",
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    checks.equal(done.stdout, whole, f"{label}: output")
+    return trace
+
+
+def lua_sources(work):
+    """With the options that make runs alike."""
     sources = sorted(path for path in (fetch(work, "lua5.4") / "src").glob("*.c")
                      if path.name != "luac.c")
-    flags = ["-g", "-O0", "-DLUA_USE_POSIX", "-Dluai_makeseed(L)=42", "-DSTRCACHE_N=1",
-             "-DSTRCACHE_M=2"]
     script = work / "run.lua"
     script.write_text(PROGRAM, encoding="ascii")
-    for kind, more, last in (("theirs", ["--coverage"], ["-lm"]), ("ours", OURS, WHOLE)):
-        (work / kind).mkdir()
-        subprocess.run(["gcc", *flags, *more, *sources, "-o", "lua", *last], cwd=work / kind,
-                       check=True)
-    whole = subprocess.run(["setarch", "-R", "./lua", script], cwd=work / "theirs", check=True,
-                           capture_output=True).stdout
-    done = subprocess.run(["setarch", "-R", setting.COMMAND.resolve(), "record", "-q", "-o",
-                           work / "lua.ttape", "--", "./lua", script], cwd=work / "ours",
-                          check=True, capture_output=True)
-    checks.equal(done.stdout, whole, "lua: output")
-    compare(checks, "lua", work / "lua.ttape", work / "theirs", 6000)
+    return sources, script, ["-g", "-O0", "-DLUA_USE_POSIX", "-Dluai_makeseed(L)=42",
+                             "-DSTRCACHE_N=1", "-DSTRCACHE_M=2"]
+
+
+def check_lua(checks, work):
+    sources, script, flags = lua_sources(work)
+    build_both("gcc", flags, sources, work / "lua", ["-lm"])
+    trace = run_both(checks, "lua", work / "lua", [script])
+    compare(checks, "lua", trace, work / "lua" / "theirs", 6000)
+
+
+def check_sqlite(checks, work):
+    setting.need_command("tclsh")
+    source, place = fetch(work, "sqlite3"), work / "sqlite-made"
+    place.mkdir()
+    for command in ([source / "configure"], ["make", "sqlite3.c", "shell.c"]):
+        subprocess.run(command, cwd=place, check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+    script = work / "run.sql"
+    script.write_text(QUERIES, encoding="ascii")
+    flags = ["-g", "-O0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-DSQLITE_THREADSAFE=0"]
+    build_both("gcc", flags, [place / "sqlite3.c", place / "shell.c"], work / "sqlite", ["-lm"])
+    trace = run_both(checks, "sqlite", work / "sqlite", ["-batch", ":memory:", f".read {script}"])
+    compare(checks, "sqlite", trace, work / "sqlite" / "theirs", 25000)
+
+
+def check_jsoncpp(checks, work):
+    source = fetch(work, "libjsoncpp")
+    sources = [path for folder in ("lib_json", "test_lib_json")
+               for path in sorted((source / "src" / folder).glob("*.cpp"))]
+    build_both("g++", ["-g", "-O0", f"-I{source / 'include'}"], sources, work / "jsoncpp")
+    trace = run_both(checks, "jsoncpp", work / "jsoncpp", [])
+    compare(checks, "jsoncpp", trace, work / "jsoncpp" / "theirs", 6000)
+
+
+def of_llvm(path):
+    """{(file, line): (shown, counts of all regions that begin on it or go around it)}."""
+    found = {}
+    for file in json.loads(path.read_text(encoding="utf-8"))["data"][0]["files"]:
+        name, by_line, around = Path(file["filename"]).name, {}, None
+        for segment in file["segments"]:  # line, column, count, has count, begins, is gap
+            by_line.setdefault(segment[0], []).append(segment)
+        for number in range(1, max(by_line, default=0) + 1):
+            here = by_line.get(number, [])
+            shown = [around[2]] if around and around[3] else []
+            shown += [s[2] for s in here if s[3] and s[4] and not s[5]]
+            if shown:
+                found[name, number] = (max(shown), {*shown, *(s[2] for s in here if s[3])})
+            around = here[-1] if here else around
+    return found
+
+
+def check_llvm(checks, work):
+    """clang's blocks and its own counters in one program."""
+    if any(shutil.which(tool) is None for tool in ("clang", "llvm-cov", "llvm-profdata")):
+        print("clang and llvm-cov are not installed: not compared")
+        return
+    sources, script, flags = lua_sources(work)
+    place = work / "llvm"
+    place.mkdir()
+    subprocess.run(["clang", *flags, "-finstrument-functions",
+                    "-fsanitize-coverage=trace-pc-guard,pc-table,no-prune",
+                    "-fprofile-instr-generate", "-fcoverage-mapping", *sources, "-o", "program",
+                    *WHOLE], cwd=place, check=True)
+    trace = place / "run.ttape"
+    subprocess.run([setting.COMMAND.resolve(), "record", "-q", "-o", trace, "--", "./program",
+                    script], cwd=place, check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "LLVM_PROFILE_FILE": "run.profraw"})
+    subprocess.run(["llvm-profdata", "merge", "-o", "run.profdata", "run.profraw"], cwd=place,
+                   check=True)
+    with open(place / "run.json", "wb") as out:
+        subprocess.run(["llvm-cov", "export", "-instr-profile", "run.profdata", "./program"],
+                       cwd=place, check=True, stdout=out)
+    (ours, paths), theirs = of_lines(trace), of_llvm(place / "run.json")
+    both = ours.keys() & theirs.keys()
+    wrong = {at: (ours[at], *theirs[at]) for at in sorted(both) if ours[at] not in theirs[at][1]}
+    wrong = without_braces(wrong, paths, place)
+    less = {at for at, counts in wrong.items() if 0 < counts[0] < counts[1]}
+    same = sum(ours[at] == theirs[at][0] for at in both)
+    print(f"llvm-cov: {len(both)} lines in common, {same} as it counts; less: {len(less)}; not as "
+          f"one of its regions: {sorted(wrong.keys() - less)}")
+    checks.that(len(both) > 6500 and same >= len(both) * 0.95, f"llvm-cov: {len(both)}, {same}")
+    checks.that(len(less) <= len(both) // 200, f"llvm-cov: less: {less}")
+    checks.that(len(wrong) - len(less) <= len(both) // 500, f"llvm-cov: {wrong}")
 
 
 def main():
@@ -154,7 +309,8 @@ def main():
         setting.skip("blocks are found in code of x86-64, by gcc")
     checks = setting.Checks("lines_sources")
     with setting.work_dir() as folder:
-        check_lua(checks, Path(folder))
+        for check in (check_lua, check_llvm, check_sqlite, check_jsoncpp):
+            check(checks, Path(folder))
     checks.verdict()
 
 

@@ -10,6 +10,7 @@
 #include "tools/lines/lines_view.h"
 
 #define TABLE_ENTRIES_MAX 65536u /* of a function's tables of places */
+#define FIRST_BLOCKS_MAX  8      /* before one that tells, at a function's begin */
 
 /* -- modules -- */
 
@@ -191,7 +192,6 @@ static void link_blocks(struct tool_lines *view, const struct tool_lines_functio
             block->next[0] = (uint32_t)i + 1;
         if (jumps)
             block->next[1] = block_at(view, function, last->target);
-        block->is_entry = block->start == code->functions[function->code].start;
         block->is_open = last->kind == TOOL_CODE_JUMP_INDIRECT;
         block->has_other_way = last->kind == TOOL_CODE_JUMP_INDIRECT ||
                                last->kind == TOOL_CODE_RETURN || last->kind == TOOL_CODE_STOP ||
@@ -201,63 +201,119 @@ static void link_blocks(struct tool_lines *view, const struct tool_lines_functio
 
 /* -- blocks that tables lead to -- */
 
-/* A function's blocks, while its tables are read */
-struct odd {
+/* A function's blocks, while its tables are read. */
+struct tables {
     struct tool_lines *view;
     const struct tool_lines_function *function;
     const struct tool_code *code;
     uint32_t entries_left;
 };
 
-/* A place in the function, by a table or by what takes its address; false: it is outside. */
-static bool mark_odd(const struct odd *o, uint64_t target)
+/* A place in the function, by a table; false: it is outside. */
+static bool add_target(const struct tables *t, uint64_t target)
 {
+    struct tool_lines *view = t->view;
     uint32_t block =
-        target <= UINT32_MAX ? block_at(o->view, o->function, (uint32_t)target) : TOOL_LINES_NONE;
-    if (block != TOOL_LINES_NONE)
-        o->view->blocks[block].is_odd = true;
-    return block != TOOL_LINES_NONE;
+        target <= UINT32_MAX ? block_at(view, t->function, (uint32_t)target) : TOOL_LINES_NONE;
+    if (block == TOOL_LINES_NONE)
+        return false;
+    view->blocks[block].is_odd = true;
+    tool_grow((void **)&view->targets, &view->target_capacity, view->target_count + 1,
+              sizeof *view->targets);
+    view->targets[view->target_count++] = block;
+    return true;
 }
 
 /* Distances from the table itself, or addresses, until something lies outside of the function or
  * another table begins. */
-static void mark_table(struct odd *o, uint32_t place)
+static void read_table(struct tables *t, uint32_t place)
 {
     for (uint32_t each = 4; each <= 8; each += 4) {
-        for (uint64_t at = place; o->entries_left > 0; at += each) {
+        for (uint64_t at = place; t->entries_left > 0; at += each) {
             size_t available;
             const uint8_t *bytes =
-                at <= UINT32_MAX ? tool_image_at(o->code->image, (uint32_t)at, &available) : NULL;
+                at <= UINT32_MAX ? tool_image_at(t->code->image, (uint32_t)at, &available) : NULL;
             if (bytes == NULL || available < each ||
-                (at > place && tool_code_is_taken(o->code, (uint32_t)at)) ||
-                !mark_odd(o, each == 8 ? tool_le64(bytes)
-                                       : place + (uint64_t)(int64_t)(int32_t)tool_le32(bytes)))
+                (at > place && tool_code_is_taken(t->code, (uint32_t)at)) ||
+                !add_target(t, each == 8 ? tool_le64(bytes)
+                                         : place + (uint64_t)(int64_t)(int32_t)tool_le32(bytes)))
                 break;
-            o->entries_left--;
+            t->entries_left--;
         }
     }
 }
 
-/* Where a function has jumps that choose a place, also what nothing is known of may be chosen. */
-static void mark_tables(struct tool_lines *view, const struct tool_lines_function *function)
+static int compare_targets(const void *a, const void *b)
 {
-    struct odd o = {view, function, &view->modules[function->module].file.code, TABLE_ENTRIES_MAX};
-    const struct tool_code *code = o.code;
-    bool is_computed = (code->functions[function->code].flags & TTP_PLAN_FUNCTION_COMPUTED) != 0;
+    uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+    return one < other ? -1 : one > other;
+}
+
+/* Targets from `first` on, each once. */
+static void end_targets(struct tool_lines *view, size_t first, struct tool_code_block *block)
+{
+    size_t kept = first;
+    if (view->target_count > first)
+        qsort(view->targets + first, view->target_count - first, sizeof *view->targets,
+              compare_targets);
+    for (size_t i = first; i < view->target_count; i++)
+        if (i == first || view->targets[i] != view->targets[kept - 1])
+            view->targets[kept++] = view->targets[i];
+    view->target_count = kept;
+    block->table = first;
+    block->table_end = kept;
+}
+
+/* A block that ends with a jump to a chosen place has its table before it, or else may lead to
+ * whatever in the function has its address somewhere. */
+static void read_tables(struct tool_lines *view, const struct tool_lines_function *function)
+{
+    struct tables t = {view, function, &view->modules[function->module].file.code,
+                       TABLE_ENTRIES_MAX};
+    const struct tool_code *code = t.code;
     bool is_open = false;
-    for (size_t i = function->first; i < function->last; i++)
+    for (size_t i = function->first; i < function->last; i++) {
+        size_t first = view->target_count;
+        for (size_t k = view->blocks[i].first; view->blocks[i].is_open && k < view->blocks[i].last;
+             k++)
+            if (code->instructions[k].is_table || code->instructions[k].is_address)
+                read_table(&t, code->instructions[k].target);
+        end_targets(view, first, &view->blocks[i]);
         is_open = is_open || view->blocks[i].is_open;
-    for (size_t i = function->first; i < function->last && is_open; i++)
-        for (size_t k = view->blocks[i].first; k < view->blocks[i].last; k++) {
-            const struct tool_instruction *at = &code->instructions[k];
-            if (at->is_table || at->is_address)
-                mark_table(&o, at->target);
-        }
-    for (size_t i = function->first; i < function->last && is_open; i++) {
-        struct tool_code_block *block = &view->blocks[i];
-        block->is_odd = block->is_odd || is_computed || o.entries_left == 0 ||
-                        tool_code_is_taken(code, block->start);
     }
+    size_t first = view->target_count;
+    for (size_t i = function->first; i < function->last && is_open; i++) {
+        bool is_taken = tool_code_is_taken(code, view->blocks[i].start);
+        view->blocks[i].is_odd = view->blocks[i].is_odd || t.entries_left == 0 || is_taken;
+        if (is_taken && i > function->first)
+            (void)add_target(&t, view->blocks[i].start);
+    }
+    for (size_t i = function->first; i < function->last; i++)
+        if (view->blocks[i].is_open && view->blocks[i].table == view->blocks[i].table_end) {
+            view->blocks[i].table = first;
+            view->blocks[i].table_end = view->target_count;
+        }
+}
+
+/* Blocks that tell before any other: what leads to them from the function's begin does not tell. */
+static void mark_firsts(struct tool_lines *view, const struct tool_lines_function *function)
+{
+    uint32_t at = block_at(
+        view, function, view->modules[function->module].file.code.functions[function->code].start);
+    for (int i = 0; i < FIRST_BLOCKS_MAX && at != TOOL_LINES_NONE; i++) {
+        struct tool_code_block *block = &view->blocks[at];
+        block->is_entry = i == 0;
+        block->is_first = block->tells;
+        at = block->tells ? TOOL_LINES_NONE : block->next[0];
+    }
+}
+
+static size_t count_calls(const struct tool_code *code, const struct tool_code_block *block)
+{
+    size_t calls = 0;
+    for (size_t k = block->first; k < block->last; k++)
+        calls += tool_instruction_is_call(&code->instructions[k]);
+    return calls;
 }
 
 /* Who returns without any other call has called the exit hook before. */
@@ -266,13 +322,12 @@ static void mark_tails(struct tool_lines *view, const struct tool_lines_function
     const struct tool_code *code = &view->modules[function->module].file.code;
     for (size_t i = function->first; i < function->last; i++) {
         struct tool_code_block *block = &view->blocks[i];
-        size_t calls = 0;
-        for (size_t k = block->first; k < block->last; k++)
-            calls += tool_instruction_is_call(&code->instructions[k]);
+        size_t calls = count_calls(code, block);
         bool returns = code->instructions[block->last - 1].kind == TOOL_CODE_RETURN;
         for (size_t k = 0; k < 2 && !returns && calls == 1; k++) {
             uint32_t next = block->next[k];
             returns = next != TOOL_LINES_NONE && !view->blocks[next].tells &&
+                      count_calls(code, &view->blocks[next]) == 0 &&
                       code->instructions[view->blocks[next].last - 1].kind == TOOL_CODE_RETURN;
         }
         block->is_tail = block->tells && returns && calls == 1;
@@ -308,7 +363,8 @@ static uint32_t add_function(struct tool_lines *view, struct tool_lines_module *
           compare_blocks);
     link_blocks(view, function);
     mark_tails(view, function);
-    mark_tables(view, function);
+    read_tables(view, function);
+    mark_firsts(view, function);
     module->functions[parent] = (uint32_t)view->function_count;
     return (uint32_t)view->function_count++;
 }
@@ -407,5 +463,6 @@ void tool_lines_close_code(struct tool_lines *view)
     free(view->modules);
     free(view->functions);
     free(view->blocks);
+    free(view->targets);
     free(view->places);
 }

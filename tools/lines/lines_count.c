@@ -8,12 +8,12 @@
 #include "tools/symbols/symbols.h"
 
 #define HOOK_INSTRUCTIONS 4u /* that give a hook its arguments */
-#define HOOKS_MAX         8u /* places that hooks are called at */
 #define ROUNDS_MAX        16 /* of blocks that are known by others that are */
 
 /* How often a block ran in each choice, and whether it ever did. */
 struct ran {
     uint64_t count[2];
+    bool is_sure[2]; /* of the count; else it is the least that it can be */
     bool is_known, ran_elsewhere;
 };
 
@@ -29,8 +29,8 @@ struct counting {
     size_t query_count;
     size_t *called; /* by question of a target: the instruction that calls it */
     const struct tool_symbols_query *targets;
-    uint64_t hooks[HOOKS_MAX]; /* where calls of the compiler's hooks lead */
-    size_t hook_count;
+    struct tool_lines_hooks hooks;
+    struct tool_lines_leaves leaves;
     struct tool_lines_before before;
 };
 
@@ -48,7 +48,7 @@ static void count_told(const struct counting *c)
     for (size_t i = c->function->first; i < c->function->last; i++) {
         const struct tool_code_block *block = &view->blocks[i];
         struct ran *ran = &c->blocks[i - c->function->first];
-        *ran = (struct ran){.is_known = block->tells};
+        *ran = (struct ran){.is_known = block->tells, .is_sure = {true, true}};
         if (block->site == TOOL_LINES_NONE)
             continue;
         ran->ran_elsewhere = true;
@@ -62,62 +62,6 @@ static void add_ran(struct ran *to, const struct ran *from)
     to->count[0] += from->count[0];
     to->count[1] += from->count[1];
     to->ran_elsewhere = to->ran_elsewhere || from->ran_elsewhere;
-}
-
-static bool calls_hook(const struct counting *c, uint64_t target)
-{
-    for (size_t i = 0; i < c->hook_count; i++)
-        if (c->hooks[i] == target)
-            return true;
-    return false;
-}
-
-/* Does a call lead to a function that has sites in the trace? */
-static bool is_recorded(const struct counting *c, uint32_t target)
-{
-    const struct tool_lines_module *module = &c->view->modules[c->function->module];
-    size_t number = tool_code_function_at(c->code, target);
-    return number < c->code->function_count &&
-           module->functions[c->code->functions[number].parent] != TOOL_LINES_NONE;
-}
-
-/* Which instruction of a block called a function: a call of it; else the first one through a
- * register or memory, or of code that the module does not have and that called back. */
-static size_t leaving_call(const struct counting *c, const struct tool_code_block *block,
-                           uint32_t called_site)
-{
-    uint32_t called = c->view->places[called_site].function;
-    const struct tool_lines_function *to =
-        called == TOOL_LINES_NONE ? NULL : &c->view->functions[called];
-    size_t other = block->last;
-    for (size_t k = block->first; k < block->last; k++) {
-        const struct tool_instruction *at = &c->code->instructions[k];
-        if (!tool_instruction_is_call(at) || (block->tells && at->address == block->told_at))
-            continue;
-        bool is_direct = at->kind == TOOL_CODE_CALL;
-        if (is_direct && to != NULL && to->module == c->function->module &&
-            at->target == c->code->functions[to->code].start)
-            return k;
-        bool is_other = !is_direct || !(calls_hook(c, at->target) || is_recorded(c, at->target));
-        if (is_other && other == block->last)
-            other = k;
-    }
-    return other;
-}
-
-/* Passes of a block that ended in a call of it before this instruction. */
-static uint64_t count_left(const struct counting *c, const struct tool_lines_counts *counts,
-                           const struct tool_code_block *block, size_t instruction)
-{
-    uint64_t sum = 0;
-    const struct tool_lines_pair *list = counts->left.list;
-    struct tool_search s = {.end = counts->left.count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, list[s.middle].from < block->site);
-    for (size_t i = s.first; i < counts->left.count && list[i].from == block->site; i++)
-        if (leaving_call(c, block, list[i].to) < instruction)
-            sum += list[i].count;
-    return sum;
 }
 
 /* Which blocks lead to each. */
@@ -158,12 +102,11 @@ static bool has_one_before(const struct counting *c, uint32_t block)
 }
 
 /* Passes of a block that came to its end. */
-static struct ran whole_passes(const struct counting *c, const struct tool_code_block *block,
-                               const struct ran *ran)
+static struct ran whole_passes(const struct counting *c, uint32_t block, const struct ran *ran)
 {
     struct ran whole = *ran;
     for (size_t k = 0; k < 1 + (size_t)c->view->has_second; k++) {
-        uint64_t left = count_left(c, &c->view->counts[k], block, block->last);
+        uint64_t left = tool_lines_left_before(&c->leaves, block, SIZE_MAX, k);
         whole.count[k] -= left < ran->count[k] ? left : ran->count[k];
     }
     return whole;
@@ -174,7 +117,7 @@ static struct ran whole_passes(const struct counting *c, const struct tool_code_
 static struct ran edge_passes(const struct counting *c, uint32_t from, uint32_t to)
 {
     const struct tool_code_block *block = &c->view->blocks[from];
-    struct ran unknown = {.is_known = false}, edge = whole_passes(c, block, ran_at(c, from));
+    struct ran unknown = {.is_known = false}, edge = whole_passes(c, from, ran_at(c, from));
     uint32_t other = block->next[0] == to ? block->next[1] : block->next[0];
     if (!edge.is_known || block->has_other_way)
         return unknown;
@@ -202,17 +145,22 @@ static void take_followed(const struct counting *c)
     for (size_t i = 0; i < size; i++)
         c->blocks[i].is_known = true;
     for (size_t k = 0; k < 1 + (size_t)view->has_second; k++) {
-        for (size_t i = 0; i < size; i++) {
-            const struct tool_code_block *block = &view->blocks[c->function->first + i];
-            passes[i].count = block->tells ? whole_passes(c, block, &c->blocks[i]).count[k] : 0;
+        for (size_t i = 0; i < size; i++)
+            passes[i].count =
+                view->blocks[c->function->first + i].tells ? c->blocks[i].count[k] : 0;
+        for (size_t i = 0; i < c->leaves.count; i++) {
+            const struct tool_lines_leave *leave = &c->leaves.list[i];
+            uint64_t *count = &passes[leave->from - c->function->first].count;
+            *count -= leave->count[k] < *count ? leave->count[k] : *count;
         }
-        tool_lines_follow(view, &c->before, &view->counts[k], passes);
+        tool_lines_follow(view, &c->before, &c->leaves, k, passes);
         for (size_t i = 0; i < size; i++) {
             struct ran *ran = &c->blocks[i];
             if (view->blocks[c->function->first + i].tells)
                 continue;
             ran->count[k] = passes[i].count;
             ran->ran_elsewhere = ran->ran_elsewhere || passes[i].count > 0;
+            ran->is_sure[k] = passes[i].is_sure;
             ran->is_known = ran->is_known && passes[i].is_sure;
         }
     }
@@ -227,7 +175,7 @@ static void take_followed(const struct counting *c)
 static bool find_before(const struct counting *c, uint32_t block, struct ran *sum)
 {
     size_t number = block - c->function->first;
-    *sum = (struct ran){.is_known = true};
+    *sum = (struct ran){.is_known = true, .is_sure = {true, true}};
     for (size_t i = c->before.first[number]; i < c->before.first[number + 1]; i++) {
         struct ran edge = edge_passes(c, c->before.list[i], block);
         if (!edge.is_known)
@@ -241,7 +189,7 @@ static bool find_before(const struct counting *c, uint32_t block, struct ran *su
 static bool find_behind(const struct counting *c, uint32_t block, struct ran *sum)
 {
     const struct tool_code_block *from = &c->view->blocks[block];
-    *sum = (struct ran){.is_known = true};
+    *sum = (struct ran){.is_known = true, .is_sure = {true, true}};
     bool is_any = false;
     for (size_t k = 0; k < 2; k++) {
         uint32_t next = from->next[k];
@@ -315,8 +263,9 @@ static void take_target(void *context, size_t number, const struct tool_symbol *
         found->name.size_bytes >= sizeof hook - 1 && memcmp(found->name.data, hook, common) == 0;
     uint64_t target = c->targets[number].elf_address;
     c->is_hook[c->called[number]] = is_any && memcmp(found->name.data, hook, sizeof hook - 1) == 0;
-    if (is_any && !calls_hook(c, target) && c->hook_count < HOOKS_MAX)
-        c->hooks[c->hook_count++] = target;
+    if (is_any && !tool_lines_is_hook(&c->hooks, target) &&
+        c->hooks.count < sizeof c->hooks.places / sizeof *c->hooks.places)
+        c->hooks.places[c->hooks.count++] = target;
 }
 
 /* Whom the calls call. */
@@ -406,13 +355,44 @@ static bool is_jumped_to(const struct counting *c, uint32_t block)
     return block > c->function->first && !goes_on;
 }
 
-static void count_block(const struct counting *c, uint32_t number, size_t first_query)
+/* A block that is a jump and nothing else, behind another jump to the same place: of the same line,
+ * as compilers have it where several ways end with the same `break`. */
+static bool is_copy(const struct counting *c, const struct tool_code_block *block)
+{
+    const struct tool_instruction *at = &c->code->instructions[block->first];
+    return block->last - block->first == 1 && block->first > 0 && at->kind == TOOL_CODE_JUMP &&
+           at[-1].kind == TOOL_CODE_JUMP && at[-1].target == at->target &&
+           at[-1].address + at[-1].length == at->address;
+}
+
+/* With the hooks, compilers put in that an exception leaves the function by its exit hook: a block
+ * of that, with the line of whatever was before it. */
+static bool is_cleanup(const struct counting *c, const struct tool_code_block *block,
+                       size_t first_query)
+{
+    bool is_hook = false, is_more = false;
+    for (size_t k = block->first; k < block->last; k++) {
+        const struct tool_instruction *at = &c->code->instructions[k];
+        bool tells = block->tells && at->address == block->told_at;
+        is_more = is_more || (is_hook && !tells && tool_instruction_is_call(at));
+        is_hook = is_hook || c->is_hook[first_query + k - block->first];
+    }
+    return is_more;
+}
+
+/* `has_line`: what was before the block has one, and it goes on. Returns the same of what is
+ * behind. */
+static bool count_block(const struct counting *c, uint32_t number, size_t first_query,
+                        bool has_line)
 {
     struct tool_lines *view = c->view;
     const struct tool_code_block *block = &view->blocks[number];
     const struct ran *ran = ran_at(c, number);
     bool is_first = block->site != TOOL_LINES_NONE;
-    bool has_line = !block->tells || !is_jumped_to(c, number);
+    bool is_same = is_copy(c, block);
+    if (is_cleanup(c, block, first_query))
+        return false;
+    has_line = is_same || (has_line && !is_jumped_to(c, number));
     for (size_t k = block->first; k < block->last; k++) {
         size_t query = first_query + k - block->first;
         const struct tool_lines_at *at = &c->at[query];
@@ -428,19 +408,21 @@ static void count_block(const struct counting *c, uint32_t number, size_t first_
                 view->line_sites[block->site] = true;
             continue;
         }
-        bool is_jump = at->begins && c->code->instructions[k].kind == TOOL_CODE_JUMP;
+        bool is_jump = (at->begins || is_same) && c->code->instructions[k].kind == TOOL_CODE_JUMP;
         struct tool_line line = {.file = at->file,
                                  .line = at->line,
                                  .function = (uint32_t)(c->function - view->functions),
                                  .jump = is_jump ? c->code->instructions[k].target : 0,
                                  .ran_elsewhere = ran->ran_elsewhere,
-                                 .is_known = ran->is_known};
+                                 .is_known = ran->is_known,
+                                 .is_sure = {ran->is_sure[0], ran->is_sure[1]}};
         for (size_t i = 0; i < 1 + (size_t)view->has_second; i++) {
-            uint64_t left = count_left(c, &view->counts[i], block, k);
+            uint64_t left = tool_lines_left_before(&c->leaves, number, k, i);
             line.count[i] = ran->count[i] - (left < ran->count[i] ? left : ran->count[i]);
         }
         add_line(view, &line);
     }
+    return has_line;
 }
 
 static void count_function(struct tool_lines *view, uint32_t number, struct tool_symbols *symbols)
@@ -455,18 +437,21 @@ static void count_function(struct tool_lines *view, uint32_t number, struct tool
     list_before(&c);
     if (view->line_sites == NULL) {
         count_told(&c);
+        tool_lines_find_leaves(view, function, &c.hooks, &c.leaves);
         take_followed(&c);
         infer(&c);
     }
     size_t query = 0;
+    bool has_line = false;
     for (size_t i = function->first; i < function->last; i++) {
-        count_block(&c, (uint32_t)i, query);
+        has_line = count_block(&c, (uint32_t)i, query, has_line);
         query += view->blocks[i].last - view->blocks[i].first;
     }
     free(c.blocks);
     free(c.queries);
     free(c.at);
     free(c.is_hook);
+    free(c.leaves.list);
     free(c.before.list);
     free(c.before.first);
 }

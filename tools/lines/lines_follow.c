@@ -11,8 +11,8 @@
 
 #include "tools/lines/lines_view.h"
 
-#define WAYS_MAX  64u /* from one block, that are told apart */
-#define STEPS_MAX 32u /* blocks of one such way */
+#define WAYS_MAX  512u /* from one block, that are told apart */
+#define STEPS_MAX 32u  /* blocks of one such way */
 /* Of a function, blocks that ways lead through: more is given up, as only hostile code has it. */
 #define WORK_MAX 4000000u
 
@@ -22,19 +22,27 @@ struct way {
     uint32_t steps[STEPS_MAX];
 };
 
+/* A way up to one of its steps. */
+struct part {
+    const struct way *way;
+    uint32_t count;
+};
+
 struct following {
     const struct tool_lines *view;
     const struct tool_lines_function *function;
     const struct tool_lines_counts *counts;
+    const struct tool_lines_leaves *leaves;
+    size_t choice;
     struct tool_lines_pass *passes;
     const uint32_t *before; /* as tool_lines_follow() has them */
     const size_t *before_first;
-    struct way ways[WAYS_MAX + 1];
+    struct way ways[WAYS_MAX];
     size_t way_count;
-    bool is_whole;   /* these are all ways */
-    bool is_open;    /* and one ends with a jump to nobody knows where */
-    bool *is_marked; /* by block, for one walk through them */
-    uint32_t *stack; /* of such a walk */
+    struct part parts[WAYS_MAX]; /* of those, for one count */
+    bool is_whole;               /* these are all ways */
+    bool *is_marked;             /* by block, for one walk through them */
+    uint32_t *stack;             /* of such a walk */
     uint64_t work;
 };
 
@@ -72,71 +80,101 @@ static void add_way(struct following *f, const uint32_t *steps, uint32_t count, 
     memcpy(way->steps, steps, count * sizeof *steps);
 }
 
+bool tool_lines_leads(const struct tool_lines *view, uint32_t block, size_t turn, uint32_t *next)
+{
+    const struct tool_code_block *at = &view->blocks[block];
+    if (turn < 2) {
+        bool is_there = at->next[turn] != TOOL_LINES_NONE;
+        bool is_same = turn == 1 && at->next[1] == at->next[0];
+        *next = is_there && !is_same ? at->next[turn] : TOOL_LINES_SAME;
+    } else if (turn == 2) {
+        bool is_last = at->next[0] == TOOL_LINES_NONE && at->next[1] == TOOL_LINES_NONE;
+        bool ends = (at->has_other_way || is_last) && at->table == at->table_end;
+        *next = ends ? TOOL_LINES_NONE : TOOL_LINES_SAME;
+    } else if (turn - 3 < at->table_end - at->table) {
+        *next = view->targets[at->table + turn - 3];
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* Depth first, over blocks that do not tell: `turns` is which of a step's ways comes next. */
 static void find_ways(struct following *f, uint32_t from)
 {
-    uint32_t steps[STEPS_MAX];
-    uint8_t turns[STEPS_MAX + 1] = {0};
+    uint32_t steps[STEPS_MAX], next;
+    size_t turns[STEPS_MAX + 1] = {0};
     uint32_t depth = 0;
     f->way_count = 0;
     f->is_whole = true;
-    f->is_open = false;
     for (bool is_over = false; !is_over && f->is_whole; f->work++) {
-        const struct tool_code_block *at = block_of(f, depth > 0 ? steps[depth - 1] : from);
-        uint8_t turn = turns[depth]++;
-        if (turn > 2) { /* all ways of this one are done */
+        uint32_t at = depth > 0 ? steps[depth - 1] : from;
+        if (!tool_lines_leads(f->view, at, turns[depth]++, &next)) {
             is_over = depth == 0;
             depth -= !is_over;
-            continue;
-        }
-        if (turn == 2) {
-            f->is_open = f->is_open || at->is_open;
-            if (at->has_other_way && !at->is_open)
-                add_way(f, steps, depth, TOOL_LINES_NONE);
-            continue;
-        }
-        uint32_t next = at->next[turn];
-        if (!is_in(f, next) || (turn == 1 && next == at->next[0]))
-            continue;
-        if (block_of(f, next)->tells) {
+        } else if (next == TOOL_LINES_NONE || (is_in(f, next) && block_of(f, next)->tells)) {
             add_way(f, steps, depth, next);
-        } else if (depth == STEPS_MAX) {
-            f->is_whole = false;
-        } else {
+        } else if (is_in(f, next)) {
+            f->is_whole = depth < STEPS_MAX;
             for (uint32_t i = 0; i < depth; i++)
                 f->is_whole = f->is_whole && steps[i] != next; /* it goes in a circle */
-            steps[depth++] = next;
-            turns[depth] = 0;
+            if (f->is_whole) {
+                steps[depth++] = next;
+                turns[depth] = 0;
+            }
         }
     }
 }
 
-static bool has_step(const struct way *way, uint32_t block)
+/* Where on a way a block is; its count: nowhere. */
+static uint32_t step_of(const struct way *way, uint32_t block)
 {
-    for (uint32_t i = 0; i < way->count; i++)
-        if (way->steps[i] == block)
-            return true;
-    return false;
+    uint32_t i = 0;
+    while (i < way->count && way->steps[i] != block)
+        i++;
+    return i;
 }
 
-/* Passes from a block to another one, over the ways that are there. */
-static void take_ways(const struct following *f, uint32_t to, uint64_t count)
+/* Passes over one of some ways, each up to a step: whatever is on all of them was passed. */
+static void take_steps(struct following *f, const struct part *parts, size_t part_count,
+                       uint64_t count)
 {
-    for (size_t i = 0; i < f->way_count; i++)
-        for (uint32_t k = 0; f->ways[i].to == to && k < f->ways[i].count; k++) {
-            uint32_t step = f->ways[i].steps[k];
-            bool is_on_all = true, is_first = true;
-            for (size_t n = 0; n < f->way_count; n++)
-                if (f->ways[n].to == to && n != i) {
-                    bool has = has_step(&f->ways[n], step);
-                    is_on_all = is_on_all && has;
-                    is_first = is_first && !(has && n < i);
-                }
-            if (!is_on_all)
+    f->work += part_count * part_count;
+    for (size_t i = 0; i < part_count; i++)
+        for (uint32_t k = 0; k < parts[i].count; k++) {
+            uint32_t step = parts[i].way->steps[k];
+            size_t others = 0;
+            for (size_t n = 0; n < part_count; n++)
+                others += step_of(parts[n].way, step) < parts[n].count;
+            if (others < part_count)
                 pass_of(f, step)->is_sure = false;
-            else if (is_first)
+            else if (i == 0)
                 pass_of(f, step)->count += count;
         }
+}
+
+/* From a block to the next one that tells, or out of the function. */
+static void take_ways(struct following *f, uint32_t to, uint64_t count)
+{
+    size_t part_count = 0;
+    for (size_t i = 0; i < f->way_count; i++)
+        if (f->ways[i].to == to)
+            f->parts[part_count++] = (struct part){&f->ways[i], f->ways[i].count};
+    f->work += f->way_count;
+    take_steps(f, f->parts, part_count, count);
+}
+
+/* From a block to a call in one that does not tell, which did not return. */
+static void take_leave(struct following *f, uint32_t block, uint64_t count)
+{
+    size_t part_count = 0;
+    for (size_t i = 0; i < f->way_count; i++) {
+        uint32_t step = step_of(&f->ways[i], block);
+        if (step < f->ways[i].count)
+            f->parts[part_count++] = (struct part){&f->ways[i], step + 1};
+    }
+    f->work += f->way_count;
+    take_steps(f, f->parts, part_count, count);
 }
 
 static bool has_way(const struct following *f, uint32_t to)
@@ -163,13 +201,15 @@ static void doubt_behind(struct following *f, uint32_t from)
     size_t count = 0, size = f->function->last - f->function->first;
     memset(f->is_marked, 0, size * sizeof *f->is_marked);
     f->work += size;
-    push(f, &count, block_of(f, from)->next[0]);
-    push(f, &count, block_of(f, from)->next[1]);
-    while (count > 0) {
-        uint32_t block = f->stack[--count];
-        pass_of(f, block)->is_sure = false;
-        push(f, &count, block_of(f, block)->next[0]);
-        push(f, &count, block_of(f, block)->next[1]);
+    for (uint32_t at = from, is_first = true;; is_first = false) {
+        uint32_t next;
+        for (size_t turn = 0; tool_lines_leads(f->view, at, turn, &next); turn++)
+            push(f, &count, next);
+        if (!is_first)
+            pass_of(f, at)->is_sure = false;
+        if (count == 0)
+            return;
+        at = f->stack[--count];
     }
 }
 
@@ -244,13 +284,15 @@ static void take_pair(struct following *f, const struct tool_lines_pair *pair, u
 static void follow_from(struct following *f, uint32_t from, uint32_t site, uint64_t passes)
 {
     find_ways(f, from);
-    bool is_doubtful = !f->is_whole || (f->is_open && !block_of(f, from)->is_open);
     for (size_t i = first_pair(f, site);
          i < f->counts->edges.count && f->counts->edges.list[i].from == site; i++)
         take_pair(f, &f->counts->edges.list[i], &passes);
+    for (size_t i = 0; i < f->leaves->count; i++)
+        if (f->leaves->list[i].from == from && f->leaves->list[i].block != from)
+            take_leave(f, f->leaves->list[i].block, f->leaves->list[i].count[f->choice]);
     if (passes > 0 && f->is_whole)
         take_ways(f, TOOL_LINES_NONE, passes);
-    if (is_doubtful)
+    if (!f->is_whole)
         doubt_behind(f, from);
 }
 
@@ -275,7 +317,8 @@ static void follow_begin(struct following *f)
 }
 
 void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_before *before,
-                       const struct tool_lines_counts *counts, struct tool_lines_pass *passes)
+                       const struct tool_lines_leaves *leaves, size_t choice,
+                       struct tool_lines_pass *passes)
 {
     const struct tool_lines_function *function = before->function;
     size_t size = function->last - function->first;
@@ -289,7 +332,9 @@ void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_be
     struct following *f = tool_allocate(1, sizeof *f);
     *f = (struct following){.view = view,
                             .function = function,
-                            .counts = counts,
+                            .counts = &view->counts[choice],
+                            .leaves = leaves,
+                            .choice = choice,
                             .passes = passes,
                             .before = before->list,
                             .before_first = before->first,

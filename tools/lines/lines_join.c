@@ -31,26 +31,37 @@ static void join_rows(struct tool_line *to, const struct tool_line *row, bool ad
     to->is_known = to->is_known && row->is_known;
 }
 
-/* One row for each line. Copies of one jump (a `break` behind both ways of an `if`) are one after
- * the other never in one pass, and so they add up, as functions do that have code of the line; what
- * ran most is what counts else. */
+/* Rows of one line in one function: what ran most of it. But where the line is jumps alone, copies
+ * of one jump (a `break` behind both ways of an `if`) never run in the same pass, and add up. */
+static size_t join_function(const struct tool_lines *view, size_t first, struct tool_line *most)
+{
+    size_t end = first;
+    bool is_jumps = true;
+    *most = view->lines[first];
+    for (; end < view->line_count && is_same_line(most, &view->lines[end]) &&
+           view->lines[end].function == most->function;
+         end++)
+        is_jumps = is_jumps && view->lines[end].jump != 0;
+    for (size_t i = first; i < end;) {
+        struct tool_line same = view->lines[i++];
+        for (; i < end && view->lines[i].jump == same.jump; i++)
+            join_rows(&same, &view->lines[i], is_jumps);
+        join_rows(most, &same, false);
+    }
+    return end;
+}
+
+/* One row for each line: functions that have code of it add up. */
 void tool_lines_join(struct tool_lines *view)
 {
     size_t kept = 0;
     if (view->line_count > 0)
         qsort(view->lines, view->line_count, sizeof *view->lines, compare_lines);
     for (size_t i = 0; i < view->line_count;) {
-        struct tool_line line = view->lines[i];
-        line.count[0] = line.count[1] = 0;
+        struct tool_line line, most;
+        i = join_function(view, i, &line);
         while (i < view->line_count && is_same_line(&line, &view->lines[i])) {
-            struct tool_line most = view->lines[i];
-            while (i < view->line_count && is_same_line(&line, &view->lines[i]) &&
-                   view->lines[i].function == most.function) {
-                struct tool_line same = view->lines[i++];
-                for (; i < view->line_count && compare_lines(&same, &view->lines[i]) == 0; i++)
-                    join_rows(&same, &view->lines[i], same.jump != 0);
-                join_rows(&most, &same, false);
-            }
+            i = join_function(view, i, &most);
             join_rows(&line, &most, true);
         }
         view->lines[kept++] = line;

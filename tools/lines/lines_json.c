@@ -12,9 +12,13 @@ static void put_line(const struct tool_lines *view, struct tool_json *json,
     tool_json_number(json, "line", line->line);
     tool_json_text(json, "state", tool_lines_word(tool_lines_state(view, line, 0)));
     tool_json_number(json, "times", line->count[0]);
+    if (!line->is_sure[0])
+        tool_json_bool(json, "or_more", true);
     if (view->has_second) {
         tool_json_text(json, "second_state", tool_lines_word(tool_lines_state(view, line, 1)));
         tool_json_number(json, "second_times", line->count[1]);
+        if (!line->is_sure[1])
+            tool_json_bool(json, "second_or_more", true);
     }
     tool_json_end(json, '}');
 }

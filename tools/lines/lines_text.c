@@ -86,7 +86,8 @@ static void put_state(const struct tool_lines *view, struct tool_output *out,
     if (line != NULL) {
         enum tool_lines_state state = tool_lines_state(view, line, choice);
         if (state == TOOL_LINE_RAN)
-            text[tool_put_count(text, line->count[choice])] = '\0';
+            (void)snprintf(text + tool_put_count(text, line->count[choice]), 2, "%s",
+                           line->is_sure[choice] ? "" : "+");
         else
             (void)snprintf(text, sizeof text, "%s", words[state]);
         if (colours)

@@ -3,6 +3,7 @@
  *   verb_lines.c -> lines_code.c (modules: blocks of code, and which site each block has)
  *                -> lines_walk.c (events: how often each block ran in the chosen calls, and which
  *                   one came next)
+ *                -> lines_leave.c (calls that did not return)
  *                -> lines_follow.c (passes of blocks that do not tell, by what told around them)
  *                -> lines_count.c (blocks of the chosen functions -> lines, with counts)
  *                -> lines_join.c (one row for each line)
@@ -32,16 +33,18 @@
 /* A basic block of a module's code: [start, end). */
 struct tool_code_block {
     uint32_t start, end;
-    uint32_t site;      /* of the trace; TOOL_LINES_NONE: the trace has none, it never ran */
-    uint32_t next[2];   /* blocks that it may go on with; TOOL_LINES_NONE */
-    size_t first, last; /* its instructions: [first, last) */
-    uint32_t told_at;   /* the callback's call */
-    bool tells;         /* it has one */
-    bool is_entry;      /* the function begins with it */
-    bool is_tail;       /* behind the function's exit hook: it runs when the call is over */
-    bool has_other_way; /* a jump through a register, or out of the function */
-    bool is_open;       /* it ends with a jump through a register or memory */
-    bool is_odd;        /* something else than the ways of other blocks may lead to it: a table */
+    uint32_t site;           /* of the trace; TOOL_LINES_NONE: the trace has none, it never ran */
+    uint32_t next[2];        /* blocks that it may go on with; TOOL_LINES_NONE */
+    size_t first, last;      /* its instructions: [first, last) */
+    size_t table, table_end; /* blocks that a table of places leads to: in the view's `targets` */
+    uint32_t told_at;        /* the callback's call */
+    bool tells;              /* it has one */
+    bool is_entry;           /* the function begins with it */
+    bool is_first;           /* it tells before the function's enter hook */
+    bool is_tail;            /* behind the function's exit hook: it runs when the call is over */
+    bool has_other_way;      /* a jump through a register, or out of the function */
+    bool is_open;            /* it ends with a jump through a register or memory */
+    bool is_odd; /* something else than the ways of other blocks may lead to it: a table */
 };
 
 /* A function with blocks; its pieces (.cold) are of it. */
@@ -118,7 +121,8 @@ struct tool_line {
     uint32_t jump;       /* it is a jump there and nothing else; 0: it is more; the same */
     uint64_t count[2];
     bool ran_elsewhere;
-    bool is_known; /* of all blocks of it whether they ran */
+    bool is_known;   /* of all blocks of it whether they ran */
+    bool is_sure[2]; /* and in the choice how often; else it may be more */
 };
 
 /* A call in which a chosen line ran. */
@@ -151,6 +155,8 @@ struct tool_lines {
     size_t function_count, function_capacity;
     struct tool_code_block *blocks;
     size_t block_count, block_capacity;
+    uint32_t *targets; /* blocks, of tables of places */
+    size_t target_count, target_capacity;
     struct tool_lines_place *places; /* by site */
     struct tool_lines_counts counts[2];
     bool has_second;
@@ -183,10 +189,41 @@ struct tool_lines_before {
     size_t *first;
 };
 
-/* lines_follow.c: passes of a function's blocks that do not tell. `passes`: by block, from the
- * function's first on; of those that tell what came to their end goes in, the others come out. */
+/* Where calls of the compiler's hooks lead. */
+struct tool_lines_hooks {
+    uint64_t places[8];
+    size_t count;
+};
+bool tool_lines_is_hook(const struct tool_lines_hooks *hooks, uint64_t target);
+
+/* A call that did not return: how often, in each choice. */
+struct tool_lines_leave {
+    uint32_t from, block; /* from: what told last; block: that made it, which may be silent */
+    size_t at;            /* the instruction; the block's last: it is not known */
+    uint64_t count[2];
+};
+struct tool_lines_leaves {
+    struct tool_lines_leave *list; /* by block and instruction */
+    size_t count, capacity;
+};
+
+/* lines_leave.c: all of a function. */
+void tool_lines_find_leaves(const struct tool_lines *view,
+                            const struct tool_lines_function *function,
+                            const struct tool_lines_hooks *hooks, struct tool_lines_leaves *leaves);
+/* Passes of a block that ended in a call of it before this instruction. */
+uint64_t tool_lines_left_before(const struct tool_lines_leaves *leaves, uint32_t block,
+                                size_t instruction, size_t choice);
+
+/* lines_follow.c: the turn-th place that a block leads to: a block, perhaps of another function,
+ * or TOOL_LINES_NONE out of the function, or TOOL_LINES_SAME for none. False: no more. */
+#define TOOL_LINES_SAME (UINT32_MAX - 1)
+bool tool_lines_leads(const struct tool_lines *view, uint32_t block, size_t turn, uint32_t *next);
+/* Passes of a function's blocks that do not tell. `passes`: by block, from the function's first on;
+ * of those that tell what came to the end goes in, the others come out. */
 void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_before *before,
-                       const struct tool_lines_counts *counts, struct tool_lines_pass *passes);
+                       const struct tool_lines_leaves *leaves, size_t choice,
+                       struct tool_lines_pass *passes);
 /* Is a pair two blocks, one after the other? */
 bool tool_lines_is_edge(const struct tool_lines *view, const struct tool_lines_pair *pair);
 

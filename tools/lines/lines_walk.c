@@ -43,8 +43,10 @@ struct walk {
 static struct frames *stack_of(struct walk *w, uint32_t number)
 {
     size_t index = number < STACKS_MAX ? number : 0, before = w->stack_count;
+    if (index < before)
+        return &w->stacks[index];
     tool_grow((void **)&w->stacks, &w->stack_capacity, index + 1, sizeof *w->stacks);
-    w->stack_count = before > index ? before : index + 1;
+    w->stack_count = index + 1;
     memset(w->stacks + before, 0, (w->stack_count - before) * sizeof *w->stacks);
     return &w->stacks[index];
 }
@@ -179,7 +181,7 @@ static void take_block(struct walk *w, const ttape_call_step *step)
                                               : &view->blocks[view->places[site].block];
     const struct frame *top = stack->count > 0 ? &stack->list[stack->count - 1] : NULL;
     bool is_left = w->left.site != TOOL_LINES_NONE && is_of(w, site, w->left.site) &&
-                   (block == NULL || !block->is_entry); /* that is of a call that follows */
+                   (block == NULL || !block->is_first); /* that is of a call that follows */
     if (is_left &&
         ((block != NULL && block->is_tail) || top == NULL || !is_of(w, site, top->site))) {
         give(w, &w->left, site);
