@@ -30,6 +30,7 @@ static const struct tool_verb verbs[] = {
     {"merge", "join traces, or the pieces of one", tool_verb_merge},
     {"symbolize", "fill in names, files and lines from the binaries", tool_verb_symbolize},
     {"binary", "say what is in an executable or a library", tool_verb_binary},
+    {"callgraph", "say who can call whom in a program and its libraries", tool_verb_callgraph},
     {"context", "say which calls a context value stands for", tool_verb_context},
     {"graph", "say who called whom, as a table or a picture", tool_verb_graph},
     {"diff", "say what differs between two traces", tool_verb_diff},

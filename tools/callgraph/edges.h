@@ -20,13 +20,24 @@
 #define TOOL_EDGES_OUTSIDE 0u /* the function that calls whoever is outermost */
 
 /* How an edge is known; bits. */
-enum tool_edge_kind { TOOL_EDGE_SEEN = 1 };
+enum tool_edge_kind {
+    TOOL_EDGE_SEEN = 1,     /* a trace shows it */
+    TOOL_EDGE_DIRECT = 2,   /* an instruction names the callee */
+    TOOL_EDGE_INLINED = 4,  /* the callee's code is in the caller's: hooks tell of it */
+    TOOL_EDGE_LINKED = 8,   /* the linker finds the callee, perhaps in another module */
+    TOOL_EDGE_TAIL = 16,    /* by a jump: a function without hooks that is gone is between */
+    TOOL_EDGE_POINTER = 32, /* through a pointer: the callee's address is taken somewhere */
+    TOOL_EDGE_OUTSIDE = 64  /* by code that is not there, which was given the callee's address */
+};
+#define TOOL_EDGE_SURE (TOOL_EDGE_DIRECT | TOOL_EDGE_INLINED | TOOL_EDGE_LINKED)
 
 struct tool_edge_function {
     uint64_t key; /* its stable id */
     uint64_t id;  /* what values are made of: the same, or an address */
     char *name;   /* escaped */
     uint64_t weight;
+    uint32_t module; /* of those that binaries have, plus 1 */
+    bool makes_pointer_calls, is_taken;
 };
 
 struct tool_edge {

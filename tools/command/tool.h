@@ -43,6 +43,7 @@ int tool_verb_control(int argc, char **argv);
 int tool_verb_symbolize(int argc, char **argv);
 int tool_verb_graph(int argc, char **argv);
 int tool_verb_diff(int argc, char **argv);
+int tool_verb_callgraph(int argc, char **argv);
 int tool_verb_context(int argc, char **argv);
 int tool_verb_binary(int argc, char **argv);
 int tool_verb_last(int argc, char **argv);

@@ -2,13 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/callgraph/binaries/binary_graph.h"
 #include "tools/context/context_search.h"
 #include "tools/context/context_view.h"
 
 #define MEMORY_USUAL  (UINT64_C(256) << 20)
 #define CONTEXT_SHARE 1024u /* bytes of memory for each context that is kept */
-#define PREFIX_SHARE  192u
-#define NODE_SHARE    128u
+#define PREFIX_SHARE  112u
+#define NODE_SHARE    160u
 
 struct looking {
     struct tool_context_wanted *wanted;
@@ -75,24 +76,49 @@ static void search_all(struct tool_contexts *contexts, const struct tool_edges *
     free(looking.ids);
 }
 
+static int worse(int one, int other) { return one > other ? one : other; }
+
+static int add_binaries(struct tool_edges *edges, const struct tool_context_graph *graph)
+{
+    struct tool_binary_graph binaries;
+    int status = TOOL_OK;
+    if (graph->binaries.count == 0)
+        return TOOL_OK;
+    if (!tool_decode_is_there())
+        return tool_fail("built without Zydis: code cannot be read");
+    tool_binary_graph_open(&binaries, edges, graph->how.ids);
+    for (size_t i = 0; i < graph->binaries.count && status == TOOL_OK; i++) {
+        const char *reason = tool_binary_graph_add(&binaries, graph->binaries.paths[i]);
+        if (reason != NULL)
+            status = tool_fail("'%s': %s", graph->binaries.paths[i], reason);
+    }
+    if (status == TOOL_OK && !tool_binary_graph_join(&binaries)) {
+        tool_message("there are too many calls through pointers: some are left out");
+        status = TOOL_LOSS;
+    }
+    tool_binary_graph_close(&binaries);
+    return status;
+}
+
 int tool_context_search(struct tool_contexts *contexts, const struct tool_context_graph *graph)
 {
     uint64_t memory = graph->how.memory_bytes != 0 ? graph->how.memory_bytes : MEMORY_USUAL;
     struct tool_edges edges;
     int status = TOOL_OK;
     tool_edges_open(&edges, share(memory, CONTEXT_SHARE));
-    for (size_t i = 0; i < graph->trace_count && status != TOOL_CANNOT; i++) {
-        const struct tool_edges_seen seen = {.path = graph->traces[i],
+    for (size_t i = 0; i < graph->traces.count && status != TOOL_CANNOT; i++) {
+        const struct tool_edges_seen seen = {.path = graph->traces.paths[i],
                                              .ids = graph->how.ids,
                                              .names = graph->how.names,
                                              .memory_bytes = graph->how.memory_bytes};
-        int one = tool_edges_see(&edges, &seen);
-        status = one > status ? one : status;
+        status = worse(status, tool_edges_see(&edges, &seen));
     }
     if (status != TOOL_CANNOT) {
         tool_edges_weigh(&edges);
-        search_all(contexts, &edges, graph);
+        status = worse(status, add_binaries(&edges, graph));
     }
+    if (status != TOOL_CANNOT)
+        search_all(contexts, &edges, graph);
     tool_edges_close(&edges);
     return status;
 }

@@ -7,6 +7,7 @@
 #define NONE         UINT32_MAX
 #define MORE_MOST    20000u /* suffixes behind the first stack that is found */
 #define LOOKED_EACH  4u     /* suffixes that are looked at, for each that is kept */
+#define SURE_PRIOR   16u
 #define NEW_COST     (5 * TOOL_SEARCH_COST_BIT) /* of a call that no trace shows */
 #define LEAF_COST    (6 * TOOL_SEARCH_COST_BIT) /* of a function that none enters */
 #define UNKNOWN_COST (8 * TOOL_SEARCH_COST_BIT)
@@ -32,6 +33,12 @@ static int compare_ways(const void *a, const void *b)
     return one->other < other->other ? -1 : one->other > other->other;
 }
 
+/* How likely a call is that no trace shows, beside others. */
+static uint32_t prior(const struct tool_edge *edge)
+{
+    return (edge->kinds & TOOL_EDGE_SURE) != 0 ? SURE_PRIOR : 1;
+}
+
 /* Ways of one direction: how many each function has, then the ways, then what they cost. */
 static void make_ways(struct tool_search *search, bool is_in, struct tool_search_way **ways,
                       uint32_t **first)
@@ -40,6 +47,7 @@ static void make_ways(struct tool_search *search, bool is_in, struct tool_search
     size_t count = edges->function_count;
     uint64_t *weights = tool_allocate(count + 1, sizeof *weights);
     uint32_t *news = tool_allocate(count + 1, sizeof *news);
+    bool has_seen = edges->context_count > 1;
     uint32_t *at = tool_allocate(count + 2, sizeof *at);
     *first = tool_allocate(count + 2, sizeof **first);
     *ways = tool_allocate(edges->edge_count + 1, sizeof **ways);
@@ -47,7 +55,7 @@ static void make_ways(struct tool_search *search, bool is_in, struct tool_search
         uint32_t of = is_in ? edges->edges[i].to : edges->edges[i].from;
         (*first)[of + 1]++;
         weights[of] += edges->edges[i].weight;
-        news[of] += edges->edges[i].weight == 0;
+        news[of] += edges->edges[i].weight == 0 ? prior(&edges->edges[i]) : 0;
     }
     for (size_t i = 0; i < count; i++)
         (*first)[i + 1] += (*first)[i];
@@ -55,11 +63,12 @@ static void make_ways(struct tool_search *search, bool is_in, struct tool_search
     for (size_t i = 0; i < edges->edge_count; i++) {
         const struct tool_edge *edge = &edges->edges[i];
         uint32_t of = is_in ? edge->to : edge->from;
-        uint32_t cost = edge->weight != 0 ? tool_search_cost(edge->weight, weights[of])
-                                          : NEW_COST + tool_search_cost(1, news[of]);
+        uint32_t cost = edge->weight != 0
+                            ? tool_search_cost(edge->weight, weights[of])
+                            : (has_seen ? NEW_COST : 0) + tool_search_cost(prior(edge), news[of]);
         (*ways)[at[of]++] = (struct tool_search_way){.other = is_in ? edge->from : edge->to,
                                                      .cost = (uint16_t)cost,
-                                                     .is_new = edge->weight == 0};
+                                                     .is_new = has_seen && edge->weight == 0};
     }
     for (size_t i = 0; i < count; i++)
         qsort(*ways + (*first)[i], (*first)[i + 1] - (*first)[i], sizeof **ways, compare_ways);
@@ -194,6 +203,7 @@ static void found(struct running *running, const struct tool_search_prefix *pref
         return;
     stack.unknown = way == NONE;
     stack.news += way == NONE || search->ins[way].is_new;
+    stack.cost += way == NONE ? UNKNOWN_COST : search->ins[way].cost;
     if (stack.news > search->options.news_most)
         return;
     const struct tool_search_node *at = node;

@@ -48,12 +48,11 @@ static bool parse_ids(const char *text, void *into)
     return is_known;
 }
 
-static bool parse_trace(const char *text, void *into)
+static bool parse_file(const char *text, void *into)
 {
-    struct tool_context_graph *graph = into;
-    tool_grow((void **)&graph->traces, &graph->trace_capacity, graph->trace_count + 1,
-              sizeof *graph->traces);
-    graph->traces[graph->trace_count++] = text;
+    struct tool_context_files *files = into;
+    tool_grow((void **)&files->paths, &files->capacity, files->count + 1, sizeof *files->paths);
+    files->paths[files->count++] = text;
     return true;
 }
 
@@ -72,7 +71,9 @@ static const struct tool_option table[] = {
     {"recording", 0, "FILE", "a trace of the same build: says when, too", NULL,
      TOOL_AT(recording.path)},
     {"graph", 0, "FILE", "search in the calls of this trace of the same build (more may be given)",
-     parse_trace, TOOL_AT(graph)},
+     parse_file, TOOL_AT(graph.traces)},
+    {"binary", 0, "FILE", "search in the calls that this program or library can make (likewise)",
+     parse_file, TOOL_AT(graph.binaries)},
     {"new-calls", 0, "N", "of a stack that is searched, which no trace shows: 0 to 3 (default 2)",
      parse_news, TOOL_AT(graph.news_most)},
     {"annotate", 0, "LOG", "print this log with the calls behind each value (-: standard input)",
@@ -125,7 +126,7 @@ static int find_answers(const struct options *options, struct tool_contexts *con
         status = worse(status, tool_context_read_dictionary(contexts, options->dictionary));
     if (options->recording.path != NULL)
         status = worse(status, tool_context_read_recording(contexts, &options->recording));
-    if (options->graph.trace_count != 0 && status != TOOL_CANNOT)
+    if ((options->graph.traces.count | options->graph.binaries.count) != 0 && status != TOOL_CANNOT)
         status = worse(status, tool_context_search(contexts, &options->graph));
     for (size_t i = 0; i < contexts->count && status == TOOL_OK; i++)
         if (contexts->wanted[i].answer_count != 1 || contexts->wanted[i].more != 0)
@@ -157,9 +158,9 @@ int tool_verb_context(int argc, char **argv)
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.dictionary == NULL && options.recording.path == NULL &&
-        options.graph.trace_count == 0)
-        return tool_usage("context", "say where to look: --dictionary FILE, --recording FILE or "
-                                     "--graph FILE");
+        (options.graph.traces.count | options.graph.binaries.count) == 0)
+        return tool_usage("context", "say where to look: --dictionary, --recording, --graph or "
+                                     "--binary FILE");
     if ((count == 0) == (options.annotate == NULL))
         return tool_usage("context", "give values, or a log with --annotate");
     tool_memory_bound(options.memory_bytes);
@@ -183,6 +184,7 @@ int tool_verb_context(int argc, char **argv)
     if (log > STDIN_FILENO)
         close(log);
     tool_contexts_close(&contexts);
-    free(options.graph.traces);
+    free(options.graph.traces.paths);
+    free(options.graph.binaries.paths);
     return status;
 }

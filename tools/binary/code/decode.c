@@ -176,6 +176,77 @@ struct tool_instruction_effects tool_decode_effects(const uint8_t *bytes, size_t
     return effects;
 }
 
+/* The number of the 64-bit register that a register is (a part of); TOOL_FLOW_REGISTERS: none. */
+static uint8_t number_of(ZydisRegister name)
+{
+    ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
+    if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15)
+        return TOOL_FLOW_REGISTERS;
+    return (uint8_t)ZydisRegisterGetId(whole);
+}
+
+/* A place in the frame: a displacement from rsp or rbp alone. */
+static bool is_frame(const ZydisDecodedOperand *operand, struct tool_instruction_flow *flow)
+{
+    if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->mem.index != ZYDIS_REGISTER_NONE)
+        return false;
+    flow->by_rbp = operand->mem.base == ZYDIS_REGISTER_RBP;
+    flow->place = (int32_t)operand->mem.disp.value;
+    return flow->by_rbp || operand->mem.base == ZYDIS_REGISTER_RSP;
+}
+
+static void flow_of(const ZydisDecodedInstruction *found, const ZydisDecodedOperand *operands,
+                    uint32_t address, struct tool_instruction_flow *flow)
+{
+    const ZydisDecodedOperand *to = &operands[0], *from = &operands[1];
+    bool is_move = found->mnemonic == ZYDIS_MNEMONIC_MOV;
+    if (found->operand_count_visible != 2 || (!is_move && found->mnemonic != ZYDIS_MNEMONIC_LEA))
+        return;
+    flow->to = to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size >= 32 ? number_of(to->reg.value)
+                                                                         : TOOL_FLOW_REGISTERS;
+    flow->from = from->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(from->reg.value)
+                                                           : TOOL_FLOW_REGISTERS;
+    if (flow->to < TOOL_FLOW_REGISTERS && is_move && flow->from < TOOL_FLOW_REGISTERS) {
+        flow->kind = to->size == 64 ? TOOL_FLOW_COPY : TOOL_FLOW_NONE;
+    } else if (flow->to < TOOL_FLOW_REGISTERS && is_move &&
+               from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+        flow->constant = (uint32_t)from->imm.value.u;
+        flow->kind = from->imm.value.u <= UINT32_MAX ? TOOL_FLOW_CONSTANT : TOOL_FLOW_NONE;
+    } else if (flow->to < TOOL_FLOW_REGISTERS && is_move) {
+        flow->kind = to->size == 64 && is_frame(from, flow) ? TOOL_FLOW_LOAD : TOOL_FLOW_NONE;
+    } else if (flow->to < TOOL_FLOW_REGISTERS && from->mem.base == ZYDIS_REGISTER_RIP) {
+        flow->kind = target_of(address, found->length, from->mem.disp.value, &flow->constant)
+                         ? TOOL_FLOW_CONSTANT
+                         : TOOL_FLOW_NONE;
+    } else if (is_move && to->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+               flow->from < TOOL_FLOW_REGISTERS) {
+        flow->kind = is_frame(to, flow) ? TOOL_FLOW_STORE : TOOL_FLOW_OUT;
+    }
+}
+
+struct tool_instruction_flow tool_decode_flow(const uint8_t *bytes, size_t size_bytes,
+                                              uint32_t address)
+{
+    struct tool_instruction_flow flow = {.writes = UINT16_MAX, .moves_stack = true};
+    ZydisDecoder decoder = new_decoder();
+    ZydisDecodedInstruction found;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT] = {0};
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size_bytes, &found, operands)))
+        return flow;
+    flow.writes = 0;
+    for (uint8_t i = 0; i < found.operand_count; i++) {
+        uint8_t number = operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER
+                             ? number_of(operands[i].reg.value)
+                             : TOOL_FLOW_REGISTERS;
+        if (number < TOOL_FLOW_REGISTERS &&
+            (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0)
+            flow.writes |= (uint16_t)(1u << number);
+    }
+    flow.moves_stack = (flow.writes & 1u << 4) != 0;
+    flow_of(&found, operands, address, &flow);
+    return flow;
+}
+
 void tool_decode_text(const uint8_t *bytes, size_t size_bytes, uint32_t address, char *text,
                       size_t text_bytes)
 {
@@ -209,6 +280,15 @@ struct tool_instruction_effects tool_decode_effects(const uint8_t *bytes, size_t
     (void)bytes;
     (void)size_bytes;
     return (struct tool_instruction_effects){.writes_rax = true, .reads_flags = true};
+}
+
+struct tool_instruction_flow tool_decode_flow(const uint8_t *bytes, size_t size_bytes,
+                                              uint32_t address)
+{
+    (void)bytes;
+    (void)size_bytes;
+    (void)address;
+    return (struct tool_instruction_flow){.writes = UINT16_MAX, .moves_stack = true};
 }
 
 void tool_decode_text(const uint8_t *bytes, size_t size_bytes, uint32_t address, char *text,

@@ -50,6 +50,26 @@ struct tool_instruction_effects {
     uint32_t rax;
 };
 
+/* What becomes of addresses in general registers and in the frame, for following them. Registers by
+ * their numbers in instructions: 0 rax, 1 rcx, 2 rdx, 3 rbx, 4 rsp, 5 rbp, 6 rsi, 7 rdi, then 8. */
+#define TOOL_FLOW_REGISTERS 16u
+enum tool_instruction_flow_kind {
+    TOOL_FLOW_NONE = 0,
+    TOOL_FLOW_CONSTANT, /* to: the address `constant` */
+    TOOL_FLOW_COPY,     /* to: what is in `from` */
+    TOOL_FLOW_LOAD,     /* to: what is in the frame at `place` */
+    TOOL_FLOW_STORE,    /* what is in `from` is kept in the frame at `place` */
+    TOOL_FLOW_OUT       /* what is in `from` is stored elsewhere */
+};
+struct tool_instruction_flow {
+    uint16_t writes; /* registers that are written, a bit each */
+    uint8_t kind, to, from;
+    bool by_rbp;      /* the frame's place is relative to rbp, not to rsp */
+    bool moves_stack; /* rsp is another one */
+    int32_t place;
+    uint32_t constant;
+};
+
 /* Whether there is a decoder. */
 bool tool_decode_is_there(void);
 
@@ -58,6 +78,9 @@ bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
                  struct tool_instruction *instruction);
 /* Of an instruction that could be decoded. */
 struct tool_instruction_effects tool_decode_effects(const uint8_t *bytes, size_t size_bytes);
+
+struct tool_instruction_flow tool_decode_flow(const uint8_t *bytes, size_t size_bytes,
+                                              uint32_t address);
 
 /* The text of an instruction, in the assembler's own style; "(bad)" where there is none. */
 void tool_decode_text(const uint8_t *bytes, size_t size_bytes, uint32_t address, char *text,

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""`tracetape callgraph`: the graph that is read from a program and its libraries has every call
+that a recording of them shows, inlined ones too, with and without symbols; and context values are
+decoded from the files alone. The programs are the examples of the document on compressed stack
+traces."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import setting
+
+INCLUDE = setting.SOURCE / "libtrace" / "include"
+SOURCE = setting.PROGRAMS / "context_document.c"
+failures = []
+work = tempfile.mkdtemp(prefix="ttcallgraph")
+
+
+def note(what, problem):
+    failures.append(f"{what}: {problem}")
+
+
+def build(folder, compiler, *flags):
+    """The program, the library with hooks and the third party's without."""
+    os.mkdir(os.path.join(work, folder))
+    paths = [os.path.join(work, folder, name) for name in ("prog", "libours.so", "libthird.so")]
+    common = [compiler, "-g", *flags, f"-I{INCLUDE}", SOURCE]
+    pie = ["-no-pie"] if "-fno-pie" in flags else []
+    ours = [f"-L{setting.BUILD}", "-ltracetape-context", f"-Wl,-rpath,{setting.BUILD}"]
+    subprocess.run([*common, "-DPART=2", "-fPIC", "-shared", "-o", paths[2]], check=True)
+    subprocess.run([*common, "-DPART=1", "-finstrument-functions", "-fPIC", "-shared", "-o",
+                    paths[1], *ours], check=True)
+    subprocess.run([*common, *pie, "-finstrument-functions", "-o", paths[0], paths[1], paths[2],
+                    *ours, f"-Wl,-rpath,{os.path.join(work, folder)}"], check=True)
+    return paths
+
+
+def callgraph(*words):
+    done = subprocess.run([setting.COMMAND, "callgraph", "--json", *words], capture_output=True,
+                          text=True, timeout=120)
+    if done.returncode:
+        note(" ".join(map(str, words)), f"status {done.returncode}: {done.stderr[:300]}")
+    return json.loads(done.stdout)
+
+
+def edges_of(graph):
+    names = {0: "", **{one["number"]: one["name"] for one in graph["functions"]}}
+    return {(names[edge["from"]], names[edge["to"]]): set(edge["kinds"])
+            for edge in graph["edges"]}
+
+
+def check_seen(label, paths):
+    trace = os.path.join(work, f"{label}.ttape")
+    subprocess.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, paths[0]], check=True,
+                   stdout=subprocess.DEVNULL, timeout=60)
+    graph = callgraph("--graph", trace, *paths)
+    edges = edges_of(graph)
+    seen = {edge for edge, kinds in edges.items() if "seen" in kinds}
+    missing = {edge for edge in seen if edges[edge] == {"seen"}}
+    if len(seen) < 12 or missing:
+        note(label, f"of {len(seen)} edges that were seen these are not in the files: {missing}")
+    return edges, graph
+
+
+def check_kinds(label, edges, graph):
+    for edge, kind in ((("main", "F1"), "direct"), (("A", "F2"), "linked"), (("B", "C"), "direct"),
+                       (("main", "A"), "pointer"), (("main", "B"), "pointer"),
+                       (("F2", "F2_1"), "direct" if label.endswith("-O0") else "inlined"),
+                       (("F2_1", "F2_2"), "direct"), (("B", "back"), "outside"),
+                       (("main", "compare"), "outside"), (("recurse", "recurse"), "direct"),
+                       (("", "main"), "direct")):
+        if kind not in edges.get(edge, ()):
+            note(label, f"{edge} is {edges.get(edge)}, not {kind}")
+    if ("A", "F1") in edges or ("F1", "A") in edges or ("", "F2_2") in edges:
+        note(label, "calls that nobody makes")
+    of = {one["name"]: one for one in graph["functions"]}
+    taken = {name for name, one in of.items() if one["is_taken"]}
+    if taken != {"A", "B", "back", "compare"}:
+        note(label, f"addresses are taken of {taken}")
+    if not of["recurse"]["is_recursive"] or of["F1"]["is_recursive"]:
+        note(label, "recursion")
+    if "third_party" in of or [one["has_hooks"] for one in graph["modules"]] != [True, True, False]:
+        note(label, f"the third party: {graph['modules']}")
+
+
+def check_values(label, paths):
+    """Every value that the program says, by its files alone."""
+    lines = subprocess.run([paths[0]], check=True, capture_output=True, text=True,
+                           timeout=60).stdout.splitlines()
+    right = {line.split()[0]: line.split()[1] for line in lines}
+    words = [word for path in paths for word in ("--binary", path)]
+    done = subprocess.run([setting.COMMAND, "context", "--json", *words, *right],
+                          capture_output=True, text=True, timeout=120)
+    answers = {one["value"]: one for one in json.loads(done.stdout)}
+    for value, stack in right.items():
+        found = [">".join(one["functions"]) for one in answers[value]["stacks"]]
+        if found != [stack] or answers[value]["certainty"] != "likely":
+            note(label, f"{value} {stack}: {answers[value]['certainty']}, {found}")
+    if len(right) < 15:
+        note(label, f"{len(right)} values")
+    wrong = f"{(int(value[:16], 16) ^ 1):016x}{value[16:]}"
+    done = subprocess.run([setting.COMMAND, "context", *words, wrong], capture_output=True,
+                          text=True, timeout=120)
+    if done.returncode != 1 or "not found" not in done.stdout:
+        note(label, f"a wrong value: {done.stdout}")
+
+
+def check_stripped(label, paths, edges):
+    """Without any symbols the same functions call each other: ids are the same."""
+    before = callgraph(*paths)
+    stripped = [path + ".stripped" for path in paths]
+    for path, target in zip(paths, stripped):
+        subprocess.run(["strip", "-s", "-o", target, path], check=True)
+    after = callgraph(*stripped)
+    of = [{(one["number"]): one["id"] for one in graph["functions"]} for graph in (before, after)]
+    both = [{(ids.get(edge["from"]), ids.get(edge["to"])) for edge in graph["edges"]}
+            for ids, graph in zip(of, (before, after))]
+    if both[0] - both[1]:
+        note(label, f"without symbols {len(both[0] - both[1])} of {len(edges)} edges are lost")
+
+
+def check_words(paths):
+    for words, status in (((), 2), (("--format", "svg", paths[0]), 2), (("/nowhere/at/all",), 4),
+                          ((__file__,), 4)):
+        done = subprocess.run([setting.COMMAND, "callgraph", *words], capture_output=True,
+                              text=True, timeout=60)
+        if done.returncode != status or not done.stderr.startswith("tracetape: "):
+            note(f"{words}", f"{done.returncode} {done.stderr[:200]}")
+    text = subprocess.run([setting.COMMAND, "callgraph", "--all", *paths], capture_output=True,
+                          text=True, timeout=60).stdout
+    for wanted in ("  main > F1: direct\n", "no hooks", "recurse, recursion is possible"):
+        if wanted not in text:
+            note("text", f"has no '{wanted}'")
+    dot = subprocess.run([setting.COMMAND, "callgraph", "--format", "dot", *paths],
+                         capture_output=True, text=True, timeout=60).stdout
+    if '  "main" -> "F1";\n' not in dot or not dot.endswith("}\n"):
+        note("dot", dot[:200])
+
+
+def main():
+    setting.need_verb("record", "context", "callgraph")
+    setting.need_command("gcc", "strip")
+    if os.uname().machine != "x86_64":
+        setting.skip("code is read of x86-64 only")
+    for compiler in ("gcc", "clang"):
+        if shutil.which(compiler) is None:
+            continue
+        for flags in (("-O2",), ("-O0",), ("-O1", "-fno-pie"))[:3 if compiler == "gcc" else 1]:
+            label = f"{compiler}{''.join(flags)}"
+            paths = build(label, compiler, *flags)
+            edges, graph = check_seen(label, paths)
+            check_kinds(label, edges, graph)
+            check_values(label, paths)
+            check_stripped(label, paths, edges)
+    check_words(paths)
+    shutil.rmtree(work, ignore_errors=True)
+    for failure in failures[:40]:
+        print(failure)
+    print(f"call graphs: {'FAILED' if failures else 'ok'}")
+    sys.exit(bool(failures))
+
+
+main()

@@ -1,0 +1,254 @@
+/* One file: its functions, and what their code does, as relations. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/binary/plan_file.h"
+#include "tools/callgraph/binaries/binary_graph.h"
+#include "tools/command/escape.h"
+
+#define PAGE_MASK (~(uint64_t)4095)
+
+struct reading {
+    struct tool_binary_graph *graph;
+    uint32_t module, machine; /* that is followed */
+};
+
+uint64_t tool_binary_name_hash(struct tool_binary_graph *graph, const char *name)
+{
+    struct tool_hash hash = tool_map_hash(&graph->exported);
+    tool_hash_bytes(&hash, name, strlen(name));
+    return hash.low ^ hash.high;
+}
+
+uint32_t tool_binary_machine_at(const struct tool_binary_graph *graph, uint32_t module,
+                                uint64_t address)
+{
+    const struct tool_code *code = &graph->modules[module]->code;
+    if (!tool_code_holds(code, address))
+        return TTAPE_NONE;
+    size_t number = tool_code_function_at(code, (uint32_t)address);
+    return number < code->function_count && code->functions[number].start == address
+               ? tool_binary_machine(graph, module, (uint32_t)number)
+               : TTAPE_NONE;
+}
+
+static void name_hooked(struct tool_edge_function *function, const char *name, const char *path,
+                        uint64_t offset)
+{
+    char text[300];
+    const char *base = strrchr(path, '/');
+    if (function->name != NULL)
+        return;
+    if (name == NULL) {
+        (void)snprintf(text, sizeof text, "%.200s+0x%llx", base != NULL ? base + 1 : path,
+                       (unsigned long long)offset);
+        name = text;
+    }
+    size_t size = strlen(name);
+    function->name = tool_allocate(size * TOOL_ESCAPE_MAX + 1, 1);
+    function->name[tool_escape(function->name, TOOL_ESCAPE_TERMINAL, name, size)] = '\0';
+}
+
+struct tool_hooked *tool_binary_hooked(struct tool_binary_graph *graph, uint32_t module,
+                                       uint32_t address)
+{
+    const struct tool_binary_module *of = graph->modules[module];
+    uint32_t *number =
+        tool_map_at(&graph->hooked_by_place, (uint64_t)module << 32 | address, TTAPE_NONE);
+    if (*number != TTAPE_NONE)
+        return &graph->hooked[*number];
+    size_t machine = tool_code_function_at(&of->code, address);
+    uint64_t offset = address - of->start;
+    uint32_t function = tool_edges_function(graph->edges, ttape_context_id(of->seed, offset));
+    struct tool_edge_function *edge = &graph->edges->functions[function];
+    name_hooked(edge, machine < of->code.function_count ? of->code.functions[machine].name : NULL,
+                of->path, offset);
+    edge->module = module + 1;
+    if (graph->ids == TTAPE_CONTEXT_IDS_ADDRESS && of->image.is_fixed)
+        edge->id = address;
+    *number = (uint32_t)graph->hooked_count;
+    tool_grow((void **)&graph->hooked, &graph->hooked_capacity, graph->hooked_count + 1,
+              sizeof *graph->hooked);
+    graph->hooked[graph->hooked_count++] =
+        (struct tool_hooked){.module = module, .address = address, .function = function};
+    return &graph->hooked[graph->hooked_count - 1];
+}
+
+/* ---- relations ---- */
+
+/* Of the hooked function `in`, or of the machine function where none is open; each once. */
+static void relate(struct reading *reading, uint32_t in, enum tool_relation_kind kind, uint32_t to,
+                   uint32_t edge_kinds)
+{
+    struct tool_binary_graph *graph = reading->graph;
+    uint32_t *first = &graph->machines[reading->machine].first_relation;
+    uint64_t who = (uint64_t)reading->machine << 1;
+    if (in != TOOL_FLOW_NONE_OPEN) {
+        struct tool_hooked *hooked = tool_binary_hooked(graph, reading->module, in);
+        first = &hooked->first_relation;
+        who = (uint64_t)(hooked - graph->hooked) << 1 | 1;
+    }
+    struct tool_hash hash = tool_map_hash(&graph->relation_by_what);
+    tool_hash_word(&hash, who);
+    tool_hash_word(&hash, (uint64_t)kind << 32 | to);
+    uint32_t *number = tool_map_at(&graph->relation_by_what, hash.low ^ hash.high, TTAPE_NONE);
+    if (*number != TTAPE_NONE) {
+        graph->relations[*number].edge_kinds |= edge_kinds;
+        return;
+    }
+    *number = (uint32_t)graph->relation_count;
+    tool_grow((void **)&graph->relations, &graph->relation_capacity, graph->relation_count + 1,
+              sizeof *graph->relations);
+    graph->relations[graph->relation_count++] = (struct tool_relation){
+        .next = *first, .to = to, .edge_kinds = edge_kinds, .kind = (uint8_t)kind};
+    *first = (uint32_t)graph->relation_count;
+}
+
+static void enter(void *context, uint32_t in, uint32_t address)
+{
+    struct reading *reading = context;
+    uint32_t to = (uint32_t)(tool_binary_hooked(reading->graph, reading->module, address) -
+                             reading->graph->hooked);
+    relate(reading, in, TOOL_RELATION_ENTERS, to,
+           in == TOOL_FLOW_NONE_OPEN ? TOOL_EDGE_DIRECT : TOOL_EDGE_INLINED);
+}
+
+static uint32_t name_number(struct tool_binary_graph *graph, const char *name)
+{
+    uint32_t *number =
+        tool_map_at(&graph->name_by_hash, tool_binary_name_hash(graph, name), TTAPE_NONE);
+    if (*number == TTAPE_NONE) {
+        *number = (uint32_t)graph->name_count;
+        tool_grow((void **)&graph->names, &graph->name_capacity, graph->name_count + 1,
+                  sizeof *graph->names);
+        graph->names[graph->name_count++] = tool_copy_text(name, strlen(name));
+    }
+    return *number;
+}
+
+static void call(void *context, const struct tool_flow_call *told)
+{
+    struct reading *reading = context;
+    struct tool_binary_graph *graph = reading->graph;
+    const struct tool_code_call *made = told->call;
+    uint32_t tail = made->is_tail ? TOOL_EDGE_TAIL : 0;
+    graph->modules[reading->module]->call_count++;
+    if (made->kind == TOOL_CALL_POINTER) {
+        relate(reading, told->in, TOOL_RELATION_POINTER, 0, TOOL_EDGE_POINTER | tail);
+        return;
+    }
+    if (made->callee != UINT32_MAX) {
+        relate(reading, told->in, TOOL_RELATION_CALLS,
+               tool_binary_machine(graph, reading->module, made->callee),
+               (made->kind == TOOL_CALL_LINKED ? TOOL_EDGE_LINKED : TOOL_EDGE_DIRECT) | tail);
+        return;
+    }
+    if (made->name != NULL)
+        relate(reading, told->in, TOOL_RELATION_UNKNOWN, name_number(graph, made->name),
+               TOOL_EDGE_LINKED | tail);
+    for (size_t i = 0; i < TOOL_FLOW_GIVEN; i++) {
+        uint32_t machine = told->given[i] != 0
+                               ? tool_binary_machine_at(graph, reading->module, told->given[i])
+                               : TTAPE_NONE;
+        if (machine != TTAPE_NONE)
+            relate(reading, told->in, TOOL_RELATION_CALLS, machine, TOOL_EDGE_OUTSIDE | tail);
+    }
+}
+
+static void take(void *context, uint32_t address)
+{
+    const struct reading *reading = context;
+    uint32_t machine = tool_binary_machine_at(reading->graph, reading->module, address);
+    if (machine != TTAPE_NONE)
+        reading->graph->machines[machine].is_taken = true;
+}
+
+static void export(struct tool_binary_graph *graph, uint32_t module)
+{
+    const struct tool_image *image = &graph->modules[module]->image;
+    struct tool_image_symbol symbol;
+    for (size_t i = 0;
+         tool_image_symbol_at(&image->dynamic_symbols, &image->dynamic_names, i, &symbol); i++) {
+        uint32_t machine = symbol.section != 0 && symbol.name[0] != 0
+                               ? tool_binary_machine_at(graph, module, symbol.address)
+                               : TTAPE_NONE;
+        if (machine == TTAPE_NONE)
+            continue;
+        uint32_t *first =
+            tool_map_at(&graph->exported, tool_binary_name_hash(graph, symbol.name), 0);
+        *first =
+            *first != 0 ? *first : machine + 1; /* the first module that has it, as loaders do */
+    }
+}
+
+static void read_code(struct tool_binary_graph *graph, uint32_t module)
+{
+    static const struct tool_flow_handler handler = {enter, call, take};
+    struct tool_binary_module *of = graph->modules[module];
+    struct reading reading = {.graph = graph, .module = module};
+    struct tool_flow flow;
+    size_t count = of->code.function_count;
+    of->first_machine = (uint32_t)graph->machine_count;
+    tool_grow((void **)&graph->machines, &graph->machine_capacity, graph->machine_count + count + 1,
+              sizeof *graph->machines);
+    memset(&graph->machines[graph->machine_count], 0, (count + 1) * sizeof *graph->machines);
+    graph->machine_count += count;
+    export(graph, module);
+    tool_binary_taken(graph, module);
+    if (tool_flow_open(&flow, &of->code, &handler, &reading)) {
+        of->has_hooks = flow.has_hooks;
+        for (uint32_t i = 0; i < count; i++) {
+            reading.machine = of->first_machine + i;
+            tool_flow_follow(&flow, i);
+        }
+        of->unknown_hooks = flow.unknown_hooks;
+    }
+    tool_flow_close(&flow);
+}
+
+static void set_seed(struct tool_binary_module *module)
+{
+    char name[5 + 256] = "file:";
+    const char *base = strrchr(module->path, '/');
+    base = base != NULL ? base + 1 : module->path;
+    size_t size = strlen(base) < sizeof name - 5 ? strlen(base) : sizeof name - 5;
+    memcpy(name + 5, base, size);
+    module->seed = module->image.build_id_bytes != 0
+                       ? ttape_context_seed(module->image.build_id, module->image.build_id_bytes)
+                       : ttape_context_seed(name, 5 + size);
+    module->start = UINT64_MAX;
+    for (uint32_t i = 0; i < module->image.segment_count; i++)
+        if (module->image.segments[i].address < module->start)
+            module->start = module->image.segments[i].address;
+    module->start &= PAGE_MASK;
+}
+
+const char *tool_binary_graph_add(struct tool_binary_graph *graph, const char *path)
+{
+    struct tool_plan_input input;
+    const char *reason = tool_plan_input_open(&input, path);
+    if (reason != NULL) {
+        tool_plan_input_close(&input);
+        return reason;
+    }
+    tool_grow((void **)&graph->modules, &graph->module_capacity, graph->module_count + 1,
+              sizeof *graph->modules);
+    struct tool_binary_module *module = tool_allocate(1, sizeof *module);
+    graph->modules[graph->module_count] = module;
+    *module = (struct tool_binary_module){.path = tool_copy_text(path, strlen(path)),
+                                          .bytes = input.bytes,
+                                          .size_bytes = input.size_bytes};
+    input.bytes = NULL;
+    tool_plan_input_close(&input);
+    reason = tool_image_open(&module->image, module->bytes, module->size_bytes);
+    if (reason == NULL)
+        reason = tool_code_open_whole(&module->code, &module->image);
+    graph->module_count++;
+    if (reason != NULL)
+        return reason;
+    set_seed(module);
+    module->is_open = true;
+    read_code(graph, (uint32_t)graph->module_count - 1);
+    return NULL;
+}
