@@ -86,6 +86,9 @@ struct ttp_outline {
     bool has_frames;
     struct ttp_tree_segment *segments;
     struct ttp_tree_frame *frames;
+    ttape_tree_share *shares; /* behind the segments */
+    uint32_t share_count;
+    uint64_t all; /* that shares are of */
 };
 
 struct ttp_outline_list {
@@ -140,6 +143,9 @@ ttape_status ttp_tree_bare_outline(struct ttape_tree *tree, uint32_t stream, uin
 ttape_status ttp_tree_whole_outline(struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                                     const struct ttp_outline **o,
                                     const struct ttp_tree_segment **segment, ttape_error *err);
+/* That of a partition, whatever streams it has. NULL: it has no segments. */
+ttape_status ttp_tree_partition_outline(struct ttape_tree *tree, uint32_t partition,
+                                        const struct ttp_outline **o, ttape_error *err);
 /* Why a partition is damaged. */
 ttape_status ttp_tree_damage(struct ttape_tree *tree, uint32_t partition, ttape_error *err);
 
@@ -151,6 +157,16 @@ ttape_status ttp_tree_find_ends(struct ttp_outline *o, const struct ttp_loaded *
                                 const struct ttp_definition_tables *d,
                                 const struct ttp_measure *rows, uint32_t row_count,
                                 struct ttp_memory *memory, ttape_error *err);
+
+/* ---- tree_shares.c ---- */
+
+/* At most so many functions have a 64th each. */
+#define TTP_TREE_SHARES 64u
+
+/* Fills in the functions of a partition that have a 64th of it. Returns how many. */
+uint32_t ttp_tree_find_shares(const struct ttp_loaded *p, const struct ttp_definition_tables *d,
+                              const struct ttp_measure *rows, uint32_t row_count,
+                              ttape_tree_share *shares, uint64_t *all);
 
 /* ---- tree.c ---- */
 

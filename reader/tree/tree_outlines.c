@@ -120,24 +120,27 @@ static void trim(struct ttape_tree *tree, uint64_t more_bytes, uint32_t wanted)
 
 /* ---- making an outline ---- */
 
-static uint64_t size_of(uint32_t segments, uint64_t frames)
+static uint64_t size_of(uint32_t segments, uint64_t frames, uint32_t shares)
 {
     return sizeof(struct ttp_outline) + segments * sizeof(struct ttp_tree_segment) +
-           frames * sizeof(struct ttp_tree_frame);
+           shares * sizeof(ttape_tree_share) + frames * sizeof(struct ttp_tree_frame);
 }
 
 static struct ttp_outline *take_outline(struct ttape_tree *tree, uint32_t partition,
-                                        uint32_t segments, uint32_t frames, ttape_error *err)
+                                        uint32_t segments, uint32_t frames, uint32_t shares,
+                                        ttape_error *err)
 {
-    uint64_t size_bytes = size_of(segments, 0);
+    uint64_t size_bytes = size_of(segments, 0, shares);
     struct ttp_outline *o = ttp_memory_take(&tree->memory, size_bytes, 1, err);
     if (o == NULL)
         return NULL;
     *o = (struct ttp_outline){.size_bytes = size_bytes,
                               .partition = partition,
                               .segment_count = segments,
-                              .frame_count = frames};
+                              .frame_count = frames,
+                              .share_count = shares};
     o->segments = (struct ttp_tree_segment *)(o + 1);
+    o->shares = (ttape_tree_share *)(o->segments + segments);
     if (segments == 0)
         return o;
     o->frames = ttp_memory_take(&tree->memory, frames, sizeof *o->frames, err);
@@ -267,13 +270,19 @@ static ttape_status make_outline(struct making *m, ttape_reader *r, const struct
     for (uint32_t s = 0; s < g->segment_count; s++)
         starts -= count_left_out(tree, p, s);
     uint32_t frames = starts + g->end_frame_count;
+    ttape_tree_share shares[TTP_TREE_SHARES];
+    uint64_t all;
+    uint32_t share_count = ttp_tree_find_shares(p, &r->definitions, rows, row_count, shares, &all);
     pthread_mutex_lock(&m->mutex);
-    trim(tree, size_of(g->segment_count, frames), m->wanted); /* before it costs more */
-    struct ttp_outline *o = take_outline(tree, p->partition, g->segment_count, frames, err);
+    trim(tree, size_of(g->segment_count, frames, share_count), m->wanted); /* first: costs less */
+    struct ttp_outline *o =
+        take_outline(tree, p->partition, g->segment_count, frames, share_count, err);
     ttape_status status = o == NULL ? tree->memory.status : TTAPE_OK;
     pthread_mutex_unlock(&m->mutex);
     if (o == NULL)
         return status;
+    memcpy(o->shares, shares, share_count * sizeof *shares);
+    o->all = all;
     o->start_frame_count = starts;
     for (uint32_t s = 0; s < g->segment_count; s++) {
         o->segments[s].left_out = count_left_out(tree, p, s);
@@ -335,7 +344,7 @@ static ttape_status take_damage(void *context, uint32_t partition, const ttape_e
     struct making *m = context;
     struct ttape_tree *tree = m->tree;
     (void)problem;
-    struct ttp_outline *o = take_outline(tree, partition, 0, 0, NULL);
+    struct ttp_outline *o = take_outline(tree, partition, 0, 0, 0, NULL);
     if (o == NULL)
         return tree->memory.status;
     o->damaged = true;
@@ -485,4 +494,19 @@ ttape_status ttp_tree_whole_outline(struct ttape_tree *tree, uint32_t stream, ui
     tree->whole[partition] = true;
     drop(tree, tree->outlines[partition]);
     return get_outline(tree, stream, ordinal, true, o, segment, err);
+}
+
+ttape_status ttp_tree_partition_outline(struct ttape_tree *tree, uint32_t partition,
+                                        const struct ttp_outline **o, ttape_error *err)
+{
+    const struct ttp_partition_entry *entry = &tree->reader->partitions[partition];
+    const struct ttp_tree_segment *g;
+    *o = tree->outlines[partition];
+    if (*o != NULL || entry->segment_count == 0)
+        return TTAPE_OK;
+    uint32_t stream = tree->reader->segments[entry->first_segment].stream;
+    uint32_t ordinal = ttp_tree_ordinal(tree, stream, partition);
+    if (ordinal == TTAPE_NONE)
+        return TTAPE_OK;
+    return get_outline(tree, stream, ordinal, false, o, &g, err);
 }

@@ -1,12 +1,12 @@
-/* What is inside of a bracket, by its largest functions: the summaries of its partitions added up,
- * of which nothing is decoded. One bracket is made at a time: parts that join it come one after the
- * other. */
+/* What is inside of a bracket, by its largest functions: the shares of its partitions added up, of
+ * which nothing is decoded; a function counts where it has a 64th of a partition. One bracket is
+ * made at a time: parts that join it come one after the other. */
 #include <stdlib.h>
 
 #include "tools/command/tool.h"
 #include "tools/tree/tree_view.h"
 
-#define ROWS_MOST (UINT64_C(1) << 26) /* of summaries, over all brackets: a second or two */
+#define ROWS_MOST (UINT64_C(1) << 26) /* of shares, over all brackets: a second or two */
 
 static void begin(struct tool_tree *view)
 {
@@ -22,20 +22,18 @@ static void begin(struct tool_tree *view)
 }
 
 /* Own time; where there is none, calls. Callers that are shown say themselves what they took. */
-static void add(struct tool_tree *view, const ttape_summary_row *row)
+static void add(struct tool_tree *view, const ttape_tree_share *share, uint64_t *all)
 {
     struct tool_tree_mostly *m = &view->mostly;
-    if (row->site >= view->names.site_count || (m->on_way != NULL && m->on_way[row->site] > 0))
+    if (share->site >= view->names.site_count)
         return;
-    uint64_t weight = !view->has_times   ? row->call_count
-                      : row->self_ns > 0 ? (uint64_t)row->self_ns
-                                         : 0;
-    if (weight > INT64_MAX - m->all) /* a hostile file */
+    if (m->on_way != NULL && m->on_way[share->site] > 0) {
+        *all -= share->weight;
         return;
-    if (m->weights[row->site] == 0 && weight > 0)
-        m->sites[m->site_count++] = row->site;
-    m->weights[row->site] += weight;
-    m->all += weight;
+    }
+    if (m->weights[share->site] == 0)
+        m->sites[m->site_count++] = share->site;
+    m->weights[share->site] += share->weight;
 }
 
 /* Puts a site where it belongs among the largest. */
@@ -65,7 +63,8 @@ void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool i
                           uint32_t partition)
 {
     struct tool_tree_mostly *m = &view->mostly;
-    const ttape_summary_row *rows;
+    const ttape_tree_share *shares;
+    uint64_t all;
     ttape_partition_info info = {0};
     ttape_error err = {0};
     uint32_t count;
@@ -73,14 +72,17 @@ void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool i
         return;
     if (is_new)
         begin(view);
-    if (ttape_reader_get_summary(view->reader, partition, &rows, &count, &err) != TTAPE_OK) {
+    if (ttape_tree_get_shares(view->tree, partition, &shares, &count, &all, &err) != TTAPE_OK) {
         if (err.status <
             TTAPE_E_TRUNCATED) /* the walk tells of damage, and may not read this again */
             view->status = tool_fail_error(view->input->name, &err);
         return;
     }
+    if (all > INT64_MAX - m->all) /* a hostile file */
+        return;
     for (uint32_t i = 0; i < count; i++)
-        add(view, &rows[i]);
+        add(view, &shares[i], &all);
+    m->all += all;
     (void)ttape_reader_get_partition(view->reader, partition, &info);
     struct tool_tree_largest *largest = largest_of(m, item);
     largest->of_all_threads = largest->of_all_threads || info.segment_count > 1;

@@ -146,6 +146,19 @@ TTAPE_API ttape_status ttape_tree_find_time(ttape_tree *tree, uint32_t stream, u
                                             ttape_node_id *ids, size_t capacity, size_t *count,
                                             ttape_error *err);
 
+/* A function, and its own time in a partition; without times, its calls. */
+typedef struct ttape_tree_share {
+    uint32_t site;
+    uint64_t weight;
+} ttape_tree_share;
+
+/* The functions that had a 64th or more of the own time of all in a partition, over all of its
+ * threads, by site: nothing is decoded. *all: of all functions. They are good until the next call
+ * on the tree. */
+TTAPE_API ttape_status ttape_tree_get_shares(ttape_tree *tree, uint32_t partition,
+                                             const ttape_tree_share **shares, uint32_t *share_count,
+                                             uint64_t *all, ttape_error *err);
+
 /* How many events the tree has looked at so far, each time counted: a small file can have so many
  * levels and stacks that all of its tree takes hours. Who goes through one can stop in time. */
 TTAPE_API uint64_t ttape_tree_get_work(const ttape_tree *tree);
