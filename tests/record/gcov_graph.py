@@ -191,3 +191,18 @@ def arcs_by_lines(graphs):
                 key = (first[source], first[target])
                 found[key] = found.get(key, 0) + arc.count
     return begins, found
+
+
+def beside(edges, begins, arcs):
+    """Edges of `tracetape lines --edges` between blocks that are the only ones to begin with a
+    line, here and there: all pairs that both have, and those with other counts."""
+    sites, found = {}, {}
+    for edge in edges:
+        places = [(Path(edge[end].get("file") or "").name, edge[end].get("line"))
+                  for end in ("from", "to")]
+        for place, end in zip(places, ("from", "to")):
+            sites.setdefault(place, set()).add(edge[end]["address"])
+        found[tuple(places)] = found.get(tuple(places), 0) + edge["times"]
+    both = [pair for pair in found if arcs.get(pair) and
+            all(len(sites[at]) == 1 and begins.get(at) == 1 for at in pair)]
+    return both, {pair: (found[pair], arcs[pair]) for pair in both if found[pair] != arcs[pair]}

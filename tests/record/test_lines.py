@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import gcov_graph
+import llvm_regions
 import setting
 
 STUB = setting.BUILD / "libtracetape-blocks.a"
@@ -139,6 +141,34 @@ def from_gcov(work, sources):
     return found
 
 
+def of_lines(trace):
+    """Counts by (file, line), and the paths of the files."""
+    found, name, paths = {}, "", {}
+    for line in setting.tracetape("lines", trace, "--lcov").out.decode().splitlines():
+        if line.startswith("SF:"):
+            name = Path(line[3:]).name
+            paths[name] = line[3:]
+        if line.startswith("DA:"):
+            number, count = line[3:].split(",")
+            found[name, int(number)] = int(count)
+    return found, paths
+
+
+def check_llvm(checks, work):
+    """Each line as one of its regions, but for closing braces, by clang's own counters of the
+    same run."""
+    if not llvm_regions.is_there():
+        return
+    place = work / "llvm"
+    sources = sorted((setting.SOURCE / "examples" / "minilang").glob("*.c"))
+    llvm_regions.build(place, sources, ["-g", "-O0"], WHOLE)
+    (found, paths), wanted = of_lines(llvm_regions.run(place)), llvm_regions.read(
+        place / "run.json")
+    both, wrong = llvm_regions.unlike(found, wanted, paths, place)
+    checks.that(len(both) > 250, f"llvm-cov: {len(both)} lines in common")
+    checks.equal(wrong, {}, "llvm-cov: lines")
+
+
 def check_gcov(checks, work):
     """On lines that both know, which are all but openings and ends of functions."""
     if shutil.which("gcov") is None:
@@ -149,19 +179,78 @@ def check_gcov(checks, work):
     build("gcc", sources, work / "plain", [*FLAGS, "-fsanitize-coverage=trace-pc"])
     trace = work / "gcov.ttape"
     setting.tracetape("record", "-q", "-f", "-o", trace, "--", work / "plain")
-    done = setting.tracetape("lines", trace, "--lcov").out.decode()
-    found, name = {}, ""
-    for line in done.splitlines():
-        name = Path(line[3:]).name if line.startswith("SF:") else name
-        if line.startswith("DA:"):
-            number, count = line[3:].split(",")
-            found[name, int(number)] = int(count)
+    found, _ = of_lines(trace)
     both = found.keys() & wanted.keys()
     checks.that(len(both) > 250, f"gcov: {len(both)} lines in common")
     wrong = {at: (found[at], wanted[at]) for at in both if (found[at] > 0) != (wanted[at] > 0)}
     checks.equal(wrong, {}, "gcov: which lines ran")
-    others = [at for at in both if found[at] != wanted[at]]
-    checks.that(len(others) <= len(both) // 50, f"gcov: counts differ in {others}")
+    if shutil.which("gcov-dump") is None:
+        return
+    graphs = gcov_graph.read(work)
+    most, calls = gcov_graph.most(graphs), gcov_graph.calls(graphs)
+    wrong = {at: (found[at], wanted[at], most.get(at)) for at in both
+             if found[at] not in (wanted[at], most.get(at), calls.get(at))}
+    checks.equal(wrong, {}, "gcov: counts, also those of its blocks")
+    arcs, wrong = gcov_graph.beside(ask(trace, "--edges")["edges"],
+                                    *gcov_graph.arcs_by_lines(graphs))
+    checks.that(len(arcs) > 40, f"gcov: {len(arcs)} arcs in common")
+    checks.equal(wrong, {}, "gcov: arcs")
+
+
+def check_linked(checks, work):
+    """Programs that bring the runtime: linked statically, where it is the only one, and not, where
+    another one is preloaded."""
+    archive = setting.BUILD / "libtracetape-rt.a"
+    if not archive.is_file():
+        print(f"no '{archive.name}' in this build: left out")
+        return
+    source, trace = setting.SOURCE / "examples" / "whichway" / "whichway.c", work / "own.ttape"
+    text = source.read_text("utf-8").splitlines()
+    mistake = next(n for n, line in enumerate(text, 1) if "the mistake" in line)
+    for kind in ("-static", "-static-pie", "-pie"):
+        words = ["gcc", *FLAGS, "-fsanitize-coverage=trace-pc", "-fPIE", kind, source, "-o",
+                 work / "own", *WHOLE[:3], archive, *WHOLE[3:]]
+        if subprocess.run(words, stderr=subprocess.DEVNULL).returncode != 0:
+            print(f"gcc {kind} does not link here: left out")
+            continue
+        done = setting.tracetape("record", "-q", "-f", "-o", trace, "--", work / "own")
+        checks.equal(done.out, (source.parent / "expected.txt").read_bytes(), f"{kind}: output")
+        found = lines_of(ask(trace), source.name)
+        checks.equal((found.get(mistake, {}).get("state"), found.get(mistake, {}).get("times")),
+                     ("ran", 1), f"{kind}: lines")
+
+
+def check_union(checks, trace):
+    """All calls of a function, one by one, are what the function's lines are together."""
+    for function in ("falls(int, int)", "walk(int)", "catches(int)"):
+        listed = json.loads(setting.tracetape("slow", "--first", "--json", "--limit", "99", trace,
+                                              function).out)["calls"]
+        pattern = "^" + re.escape(function).replace("\\ ", " ") + "$"
+        whole, sums = lines_of(ask(trace, "--function", pattern), "p_lines.cc"), {}
+        for call in listed:
+            for number, line in lines_of(ask(trace, "--frame", call["id"]), "p_lines.cc").items():
+                sums[number] = sums.get(number, 0) + line["times"]
+        checks.that(len(listed) >= 6 and len(whole) > 3, f"{function}: {len(listed)} calls")
+        checks.equal({number: count for number, count in sums.items() if number in whole},
+                     {number: line["times"] for number, line in whole.items()},
+                     f"{function}: its calls added up")
+
+
+def check_arcs(checks, work):
+    """Passes from block to block beside gcov's own counters, of the program with known lines."""
+    if any(shutil.which(tool) is None for tool in ("gcov", "gcov-dump")):
+        print("gcov is not installed: arcs are not compared")
+        return
+    place = work / "arcs"
+    place.mkdir()
+    subprocess.run(["g++", "-g", "-O0", "--coverage", setting.PROGRAMS / "p_lines.cc", "-o",
+                    "covered", "-pthread"], cwd=place, check=True)
+    subprocess.run(["./covered"], cwd=place, check=True, stdout=subprocess.DEVNULL)
+    begins, arcs = gcov_graph.arcs_by_lines(gcov_graph.read(place))
+    edges = ask(work / "known.ttape", "--edges")["edges"]
+    both, wrong = gcov_graph.beside(edges, begins, arcs)
+    checks.that(len(both) > 10, f"arcs in common: {len(both)}")
+    checks.equal(wrong, {}, "arcs beside gcov's")
 
 
 def main():
@@ -179,8 +268,12 @@ def main():
             if compiler == "g++":
                 check_questions(checks, trace, third, walks)
                 check_missing(checks, work, trace)
+                check_union(checks, trace)
+                check_arcs(checks, work)
         check_example(checks, work)
         check_gcov(checks, work)
+        check_llvm(checks, work)
+        check_linked(checks, work)
     checks.verdict()
 
 

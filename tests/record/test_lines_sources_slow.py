@@ -29,13 +29,13 @@ import sys
 from pathlib import Path
 
 import gcov_graph
+import llvm_regions
 import setting
 
 sys.path.insert(0, str(setting.SOURCE / "tests" / "bench"))
 sys.dont_write_bytecode = True
 
 STUB = setting.BUILD / "libtracetape-blocks.a"
-BRACES = re.compile(r"[\s})\];]*$")
 WHOLE = ["-Wl,--whole-archive", STUB, "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm"]
 OURS = ["-finstrument-functions", "-fsanitize-coverage=trace-pc"]
 PROGRAM = """
@@ -138,17 +138,6 @@ def of_lines(trace):
     return found, paths
 
 
-def without_braces(wrong, paths, folder):
-    """Of lines that are more than closing braces, as far as the sources are there."""
-    def text(at):
-        path = folder / paths.get(at[0], "")
-        if not path.is_file():
-            return "?"
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-        return lines[at[1] - 1] if at[1] <= len(lines) else "?"
-    return {at: counts for at, counts in wrong.items() if not BRACES.match(text(at))}
-
-
 def compare(checks, label, trace, folder, least):
     ours, paths = of_lines(trace)
     theirs, graphs = of_gcov(folder), gcov_graph.read(folder)
@@ -156,7 +145,7 @@ def compare(checks, label, trace, folder, least):
     both = ours.keys() & (theirs.keys() | most.keys())
     wrong = {at: (ours[at], theirs.get(at), most.get(at)) for at in sorted(both)
              if ours[at] not in (theirs.get(at), most.get(at), calls.get(at))}
-    wrong = without_braces(wrong, paths, folder)
+    wrong = llvm_regions.without_braces(wrong, paths, folder)
     blocks = gcov_graph.blocks_of_lines(graphs)
     rest = {at: counts for at, counts in wrong.items() if counts[0] not in blocks.get(at, ())}
     same = sum(ours[at] == theirs.get(at) for at in both)
@@ -170,19 +159,8 @@ def compare(checks, label, trace, folder, least):
 
 
 def compare_arcs(checks, label, trace, graphs):
-    """Of blocks that are the only one to begin with a line, here and there."""
     edges = json.loads(setting.tracetape("lines", "--json", "--edges", trace).out)["edges"]
-    begins, arcs = gcov_graph.arcs_by_lines(graphs)
-    sites, found = {}, {}
-    for edge in edges:
-        places = [(Path(edge[end].get("file") or "").name, edge[end].get("line"))
-                  for end in ("from", "to")]
-        for place, end in zip(places, ("from", "to")):
-            sites.setdefault(place, set()).add(edge[end]["address"])
-        found[tuple(places)] = found.get(tuple(places), 0) + edge["times"]
-    both = [pair for pair in found if arcs.get(pair) and
-            all(len(sites[at]) == 1 and begins.get(at) == 1 for at in pair)]
-    wrong = {pair: (found[pair], arcs[pair]) for pair in both if found[pair] != arcs[pair]}
+    both, wrong = gcov_graph.beside(edges, *gcov_graph.arcs_by_lines(graphs))
     print(f"{label}: {len(both)} arcs in common")
     checks.that(len(both) > 500, f"{label}: {len(both)} arcs in common")
     checks.equal(wrong, {}, f"{label}: arcs")
@@ -250,48 +228,16 @@ def check_jsoncpp(checks, work):
     compare(checks, "jsoncpp", trace, work / "jsoncpp" / "theirs", 6000)
 
 
-def of_llvm(path):
-    """{(file, line): (shown, counts of all regions that begin on it or go around it)}."""
-    found = {}
-    for file in json.loads(path.read_text(encoding="utf-8"))["data"][0]["files"]:
-        name, by_line, around = Path(file["filename"]).name, {}, None
-        for segment in file["segments"]:  # line, column, count, has count, begins, is gap
-            by_line.setdefault(segment[0], []).append(segment)
-        for number in range(1, max(by_line, default=0) + 1):
-            here = by_line.get(number, [])
-            shown = [around[2]] if around and around[3] else []
-            shown += [s[2] for s in here if s[3] and s[4] and not s[5]]
-            if shown:
-                found[name, number] = (max(shown), {*shown, *(s[2] for s in here if s[3])})
-            around = here[-1] if here else around
-    return found
-
-
 def check_llvm(checks, work):
     """clang's blocks and its own counters in one program."""
-    if any(shutil.which(tool) is None for tool in ("clang", "llvm-cov", "llvm-profdata")):
-        print("clang and llvm-cov are not installed: not compared")
+    if not llvm_regions.is_there():
         return
     sources, script, flags = lua_sources(work)
     place = work / "llvm"
-    place.mkdir()
-    subprocess.run(["clang", *flags, "-finstrument-functions",
-                    "-fsanitize-coverage=trace-pc-guard,pc-table,no-prune",
-                    "-fprofile-instr-generate", "-fcoverage-mapping", *sources, "-o", "program",
-                    *WHOLE], cwd=place, check=True)
-    trace = place / "run.ttape"
-    subprocess.run([setting.COMMAND.resolve(), "record", "-q", "-o", trace, "--", "./program",
-                    script], cwd=place, check=True, stdout=subprocess.DEVNULL,
-                   env={**os.environ, "LLVM_PROFILE_FILE": "run.profraw"})
-    subprocess.run(["llvm-profdata", "merge", "-o", "run.profdata", "run.profraw"], cwd=place,
-                   check=True)
-    with open(place / "run.json", "wb") as out:
-        subprocess.run(["llvm-cov", "export", "-instr-profile", "run.profdata", "./program"],
-                       cwd=place, check=True, stdout=out)
-    (ours, paths), theirs = of_lines(trace), of_llvm(place / "run.json")
-    both = ours.keys() & theirs.keys()
-    wrong = {at: (ours[at], *theirs[at]) for at in sorted(both) if ours[at] not in theirs[at][1]}
-    wrong = without_braces(wrong, paths, place)
+    llvm_regions.build(place, sources, flags, WHOLE)
+    trace = llvm_regions.run(place, script)
+    (ours, paths), theirs = of_lines(trace), llvm_regions.read(place / "run.json")
+    both, wrong = llvm_regions.unlike(ours, theirs, paths, place)
     less = {at for at, counts in wrong.items() if 0 < counts[0] < counts[1]}
     same = sum(ours[at] == theirs[at][0] for at in both)
     print(f"llvm-cov: {len(both)} lines in common, {same} as it counts; less: {len(less)}; not as "

@@ -313,6 +313,22 @@ static void ask(struct counting *c, struct tool_symbols *symbols)
     (void)tool_symbols_module_warn(asked);
 }
 
+/* A callback that is told its place (trace-pc-guard) gets the address right before its call; up to
+ * there it has the line of the block's end, even where that line is elsewhere. */
+static bool is_guard(const struct counting *c, const struct tool_code_block *block, size_t k)
+{
+    const struct tool_instruction *at = &c->code->instructions[k];
+    bool is_after = k > block->first && at[-1].is_address && at[-1].kind == TOOL_CODE_PLAIN;
+    size_t call = k; /* address, or address and sum, and the call */
+    if (at->kind == TOOL_CODE_PLAIN)
+        call =
+            at->is_address && k + 1 < block->last && at[1].kind == TOOL_CODE_PLAIN ? k + 2 : k + 1;
+    bool is_two = k > block->first + 1 && at[-2].is_address && at[-1].kind == TOOL_CODE_PLAIN;
+    return block->tells && call < block->last &&
+           c->code->instructions[call].address == block->told_at &&
+           (at->is_address || is_after || (call == k && is_two));
+}
+
 /* What compilers put in for us has the line of whatever was before it, but where the block's own
  * begins there: the call that tells of the block, and, of a few instructions each, the call of the
  * exit hook. The enter hook has the function's own. */
@@ -327,7 +343,8 @@ static bool is_ours(const struct counting *c, const struct tool_code_block *bloc
         if (c->code->instructions[k + i].kind != TOOL_CODE_PLAIN)
             break;
     }
-    return tells && (block->last - block->first > 1 || !c->at[query].begins);
+    return is_guard(c, block, k) ||
+           (tells && (block->last - block->first > 1 || !c->at[query].begins));
 }
 
 static void add_line(struct tool_lines *view, const struct tool_line *line)

@@ -43,15 +43,16 @@ static int find_move(struct dl_phdr_info *module, size_t size, void *unused)
     return 0;
 }
 
-/* Before constructors of the program's; the preloaded runtime is there. */
+/* Before constructors of the program's; the preloaded runtime is there. One that the program is
+ * linked with comes first: it has the hooks, and a preloaded one beside it is told of no call. */
 __attribute__((constructor(101))) static void find_hook(void)
 {
-    void *found = dlsym(RTLD_DEFAULT, "ttape_rt_branch");
+    void *found = ttape_rt_branch != NULL ? (void *)(uintptr_t)ttape_rt_branch
+                                          : (void *)(uintptr_t)ttape_rt_block;
+    if (found == NULL)
+        found = dlsym(RTLD_DEFAULT, "ttape_rt_branch");
     if (found == NULL)
         found = dlsym(RTLD_DEFAULT, "ttape_rt_block");
-    if (found == NULL)
-        found = ttape_rt_branch != NULL ? (void *)(uintptr_t)ttape_rt_branch
-                                        : (void *)(uintptr_t)ttape_rt_block;
     (void)dl_iterate_phdr(find_move, NULL);
     hook = (block_hook)(uintptr_t)found;
 }
