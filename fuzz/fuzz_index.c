@@ -24,7 +24,7 @@ static void count_bytes(struct ttp_index_entry *e, const struct ttp_section *s)
         (s->kind >= TTP_SECTION_CHAIN_HEADER && s->kind <= TTP_SECTION_ORDER_RAW))
         e->order_bytes += s->stored_bytes;
     else if (s->kind == TTP_SECTION_BASES ||
-             (s->kind >= TTP_SECTION_TIMES_STATIC && s->kind <= TTP_SECTION_TIMES_RAW))
+             (s->kind >= TTP_SECTION_TIMES_STATIC && s->kind <= TTP_SECTION_TIMES_PHASE))
         e->times_bytes += s->stored_bytes;
     else if (s->kind == TTP_SECTION_VALUES)
         e->values_bytes += s->stored_bytes;

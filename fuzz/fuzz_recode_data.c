@@ -123,6 +123,7 @@ static bool decode_times(struct fuzz_partition *p, struct ttp_times *t)
 {
     struct fuzz_section *fixed = fuzz_section_of(p, TTP_SECTION_TIMES_STATIC);
     struct fuzz_section *mix = fuzz_section_of(p, TTP_SECTION_TIMES_MIX);
+    struct fuzz_section *phase = fuzz_section_of(p, TTP_SECTION_TIMES_PHASE);
     struct fuzz_section *raw = fuzz_section_of(p, TTP_SECTION_TIMES_RAW);
     if (fixed != NULL) {
         size_t ws = ttp_time_static_decode_workspace(t->event_count, t->symbol_count);
@@ -133,6 +134,11 @@ static bool decode_times(struct fuzz_partition *p, struct ttp_times *t)
         size_t ws = ttp_time_mix_decode_workspace(t->event_count, t->symbol_count);
         return ttp_time_mix_decode(t, 0, UINT32_MAX, fuzz_content(mix), fuzz_workspace(ws), NULL) ==
                TTAPE_OK;
+    }
+    if (phase != NULL) {
+        size_t ws = ttp_time_phase_decode_workspace(t->event_count, t->symbol_count);
+        return ttp_time_phase_decode(t, 0, UINT32_MAX, fuzz_content(phase), fuzz_workspace(ws),
+                                     NULL) == TTAPE_OK;
     }
     return raw != NULL &&
            ttp_raw_times_decode(raw->content.data, raw->content.size, t, NULL) == TTAPE_OK;
@@ -155,7 +161,7 @@ static bool put_times(struct fuzz_partition *p, const struct ttp_times *t,
                                       : ttp_raw_times_encode(t, out.data, bound, &out.size, NULL);
     if (status != TTAPE_OK)
         return false;
-    drop(p, TTP_SECTION_TIMES_STATIC, TTP_SECTION_TIMES_RAW);
+    drop(p, TTP_SECTION_TIMES_STATIC, TTP_SECTION_TIMES_PHASE);
     put(p, (uint16_t)(TTP_SECTION_TIMES_STATIC + form), out.data, out.size, form == 2);
     return true;
 }

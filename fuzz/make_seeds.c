@@ -93,7 +93,8 @@ static void seed_codecs(struct fuzz_partition *p, const struct fuzz_view *v)
                  {"order_raw", TTP_SECTION_ORDER_RAW, 0},
                  {"times_static", TTP_SECTION_TIMES_STATIC, 0},
                  {"times_mix", TTP_SECTION_TIMES_MIX, 0},
-                 {"times_raw", TTP_SECTION_TIMES_RAW, 0}};
+                 {"times_raw", TTP_SECTION_TIMES_RAW, 0},
+                 {"times_phase", TTP_SECTION_TIMES_PHASE, 0}};
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
         if (fuzz_section_of(p, forms[i].first) == NULL)
             continue;
@@ -135,6 +136,11 @@ static void seed_other_forms(const struct fuzz_view *v)
     if (ttp_time_mix_encode(&times, fuzz_workspace(ttp_time_mix_encode_workspace(n)), &to, NULL) ==
         TTAPE_OK)
         seed_content("times_mix", v, n, to.data, to.size);
+    to.size = 0;
+    if (n != 0 && ttp_time_phase_encode_with(&times, 2 + fuzz_below(&random, 30),
+                                             fuzz_workspace(ttp_time_phase_workspace(n)), &to,
+                                             NULL) == TTAPE_OK)
+        seed_content("times_phase", v, n, to.data, to.size);
 }
 
 static void seed_light(struct fuzz_partition *p, const struct fuzz_view *v)

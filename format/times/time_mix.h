@@ -53,4 +53,32 @@ uint32_t ttp_time_mix_block_count(uint32_t event_count);
 ttape_status ttp_time_mix_directory(uint32_t event_count, int64_t *ticks, const uint8_t *data,
                                     size_t size_bytes, ttape_error *err);
 
+/* ---- with phases (T-MIX-21 to T-MIX-26) ----
+ *
+ * Clocks are read at moments that recur with a period (of a bus, or of the counter's own steps), so
+ * that some times modulo the period are likelier than others. The form is the one above with the
+ * period in front, one more opinion in each mixer, and larger tables; its calls are those above.
+ * Encoding looks for the period itself. */
+
+#define TTP_TIME_PHASE_PERIOD_MAX 128u
+
+/* The period in ticks that tells most; 0: none tells enough. */
+uint32_t ttp_time_phase_find(const struct ttp_times *in);
+
+/* At most 42 MiB for a million events, in either direction. */
+size_t ttp_time_phase_workspace(uint32_t event_count);
+size_t ttp_time_phase_decode_workspace(uint32_t event_count, uint32_t symbol_count);
+/* period: 2 .. TTP_TIME_PHASE_PERIOD_MAX. */
+ttape_status ttp_time_phase_encode_with(const struct ttp_times *in, uint32_t period,
+                                        struct ttp_workspace workspace, struct ttp_buffer *out,
+                                        ttape_error *err);
+/* TTAPE_E_LIMIT also where there is no period. */
+ttape_status ttp_time_phase_encode(const struct ttp_times *in, struct ttp_workspace workspace,
+                                   struct ttp_buffer *out, ttape_error *err);
+ttape_status ttp_time_phase_decode(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
+                                   struct ttp_bytes data, struct ttp_workspace workspace,
+                                   ttape_error *err);
+ttape_status ttp_time_phase_directory(uint32_t event_count, int64_t *ticks, const uint8_t *data,
+                                      size_t size_bytes, ttape_error *err);
+
 #endif

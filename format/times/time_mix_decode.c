@@ -12,7 +12,13 @@
 size_t ttp_time_mix_decode_workspace(uint32_t event_count, uint32_t symbol_count)
 {
     (void)symbol_count;
-    return ttp_mix_bytes(event_count);
+    return ttp_mix_bytes(event_count, false);
+}
+
+size_t ttp_time_phase_decode_workspace(uint32_t event_count, uint32_t symbol_count)
+{
+    (void)symbol_count;
+    return ttp_mix_bytes(event_count, true);
 }
 
 static ttape_status read_directory(struct ttp_reader_cursor *from, uint32_t event_count,
@@ -39,6 +45,31 @@ ttape_status ttp_time_mix_directory(uint32_t event_count, int64_t *ticks, const 
 
     if (event_count != 0)
         ticks[0] = 0;
+    return read_directory(&from, event_count, ticks, err);
+}
+
+/* T-MIX-21 */
+static ttape_status read_period(struct ttp_reader_cursor *from, uint32_t *period, ttape_error *err)
+{
+    *period = ttp_read8(from);
+    if (from->bad)
+        return ttp_fail(err, TTAPE_E_TRUNCATED, "T-MIX-21", 0, "times without their period");
+    if (*period < 2 || *period > TTP_TIME_PHASE_PERIOD_MAX)
+        return ttp_fail(err, TTAPE_E_CORRUPT, "T-MIX-21", 0, "times with a period of '%u'",
+                        *period);
+    return TTAPE_OK;
+}
+
+ttape_status ttp_time_phase_directory(uint32_t event_count, int64_t *ticks, const uint8_t *data,
+                                      size_t size_bytes, ttape_error *err)
+{
+    struct ttp_reader_cursor from = ttp_reader_cursor_init(data, size_bytes);
+    uint32_t period;
+
+    if (event_count == 0)
+        return TTAPE_OK;
+    ticks[0] = 0;
+    TTP_TRY(read_period(&from, &period, err));
     return read_directory(&from, event_count, ticks, err);
 }
 
@@ -92,8 +123,9 @@ static ttape_status deliver_wide(struct run *run, struct ttp_decoder *d, uint32_
 
 /* The events from..to: no block starts between them. By value and back, so that the coder's state
  * lives in registers. */
-static ttape_status decode_events(struct run *run, struct ttp_decoder *decoder, uint32_t from,
-                                  uint32_t to, ttape_error *err)
+static inline __attribute__((always_inline)) ttape_status
+decode_events(struct run *run, struct ttp_decoder *decoder, bool phased, uint32_t from, uint32_t to,
+              ttape_error *err)
 {
     struct ttp_mix *m = run->model;
     struct ttp_decoder d = *decoder;
@@ -101,11 +133,11 @@ static ttape_status decode_events(struct run *run, struct ttp_decoder *decoder, 
     for (uint32_t i = from; i < to; i++) {
         if (i != from)
             ttp_mix_enter(m, run->io, i);
-        uint32_t symbol = m->leaf_symbol[ttp_mix_leaf(m, NULL, &d, 0)];
+        uint32_t symbol = m->leaf_symbol[ttp_mix_leaf(m, NULL, &d, phased, 0)];
         uint32_t delta = ttp_tick_base(symbol);
         uint64_t ticks;
         if (symbol != TTP_TICK_ESCAPE) {
-            delta += (uint32_t)decode_raw(&d, ttp_tick_raw_bits(symbol));
+            delta = ttp_mix_raw(m, NULL, &d, phased, symbol, 0);
             ticks = delta;
         } else {
             struct ttp_decoder copy = d;
@@ -134,7 +166,8 @@ static ttape_status decode_blocks(struct run *run, struct ttp_decoder *d, ttape_
         if (ticks != run->model->ticks)
             return ttp_fail(err, TTAPE_E_CORRUPT, "T-MIX-03", at,
                             "directory disagrees with the mixed times at event '%u'", from);
-        TTP_TRY(decode_events(run, d, from, to, err));
+        TTP_TRY(run->model->period != 0 ? decode_events(run, d, true, from, to, err)
+                                        : decode_events(run, d, false, from, to, err));
         if (ttp_decoder_cut(d))
             return ttp_fail(err, TTAPE_E_TRUNCATED, "T-MIX-10", offset_of(run, d),
                             "mixed times end before event '%u'", to);
@@ -163,13 +196,14 @@ static uint32_t event_of_block(uint32_t block, uint32_t event_count)
     return event < event_count ? (uint32_t)event : event_count;
 }
 
-ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
-                                 struct ttp_bytes data, struct ttp_workspace workspace,
-                                 ttape_error *err)
+static ttape_status decode(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
+                           bool phased, struct ttp_bytes data, struct ttp_workspace workspace,
+                           ttape_error *err)
 {
+    uint32_t period = 0;
     uint8_t length[TTP_MIX_SYMBOLS];
     struct ttp_reader_cursor from = ttp_reader_cursor_init(data.data, data.size);
-    struct run run = {.io = io, .directory = from, .data = data.data};
+    struct run run = {.io = io, .data = data.data};
     uint32_t left = UINT32_MAX - first_block;
 
     io->wide_count = 0;
@@ -178,11 +212,14 @@ ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uin
             return ttp_fail(err, TTAPE_E_CORRUPT, "T-MIX-01", 0, "mixed times of no events");
         return TTAPE_OK;
     }
+    if (phased)
+        TTP_TRY(read_period(&from, &period, err));
+    run.directory = from;
     run.first = event_of_block(first_block, io->event_count);
     run.end =
         event_of_block(first_block + (block_count < left ? block_count : left), io->event_count);
     run.end = run.first < run.end ? run.end : 0;
-    run.model = ttp_mix_init(workspace.memory, workspace.size, io->event_count);
+    run.model = ttp_mix_init(workspace.memory, workspace.size, io->event_count, period);
     if (run.model == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "workspace of the mixing time form too small");
@@ -197,4 +234,18 @@ ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uin
         return ttp_fail(err, TTAPE_E_CORRUPT, "T-MIX-10", offset_of(&run, &d),
                         "mixed times do not end after their last event");
     return TTAPE_OK;
+}
+
+ttape_status ttp_time_mix_decode(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
+                                 struct ttp_bytes data, struct ttp_workspace workspace,
+                                 ttape_error *err)
+{
+    return decode(io, first_block, block_count, false, data, workspace, err);
+}
+
+ttape_status ttp_time_phase_decode(struct ttp_times *io, uint32_t first_block, uint32_t block_count,
+                                   struct ttp_bytes data, struct ttp_workspace workspace,
+                                   ttape_error *err)
+{
+    return decode(io, first_block, block_count, true, data, workspace, err);
 }

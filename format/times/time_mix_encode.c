@@ -7,7 +7,12 @@
 #include "format/base/fail.h"
 #include "format/times/time_mix_model.h"
 
-size_t ttp_time_mix_encode_workspace(uint32_t event_count) { return ttp_mix_bytes(event_count); }
+size_t ttp_time_mix_encode_workspace(uint32_t event_count)
+{
+    return ttp_mix_bytes(event_count, false);
+}
+
+size_t ttp_time_phase_workspace(uint32_t event_count) { return ttp_mix_bytes(event_count, true); }
 
 /* A wide value is 71 raw bits. A path of decisions may cost more than the rest at one event, but
  * adapts long before it costs that at every event; should an input pass this nevertheless,
@@ -58,17 +63,17 @@ static void encode_wide(struct ttp_encoder *e, int64_t value)
 }
 
 /* By value and back, so that the coder's state lives in registers. */
-static struct ttp_encoder encode_events(struct ttp_mix *m, const struct ttp_times *in,
-                                        struct ttp_encoder coder)
+static inline __attribute__((always_inline)) struct ttp_encoder
+encode_events(struct ttp_mix *m, const struct ttp_times *in, bool phased, struct ttp_encoder coder)
 {
     uint32_t wide = 0;
 
     for (uint32_t i = 0; i < in->event_count; i++) {
         uint32_t delta = in->delta[i], symbol = ttp_tick_symbol(delta);
         ttp_mix_enter(m, in, i);
-        (void)ttp_mix_leaf(m, &coder, NULL, m->leaf_of[symbol]);
+        (void)ttp_mix_leaf(m, &coder, NULL, phased, m->leaf_of[symbol]);
         if (symbol != TTP_TICK_ESCAPE) {
-            encode_raw(&coder, delta - ttp_tick_base(symbol), ttp_tick_raw_bits(symbol));
+            (void)ttp_mix_raw(m, &coder, NULL, phased, symbol, delta - ttp_tick_base(symbol));
         } else {
             struct ttp_encoder e = coder;
             encode_wide(&e, in->wide[wide++]);
@@ -79,8 +84,9 @@ static struct ttp_encoder encode_events(struct ttp_mix *m, const struct ttp_time
     return coder;
 }
 
-ttape_status ttp_time_mix_encode(const struct ttp_times *in, struct ttp_workspace workspace,
-                                 struct ttp_buffer *out, ttape_error *err)
+/* period: 0 in the form without. */
+static ttape_status encode(const struct ttp_times *in, uint32_t period,
+                           struct ttp_workspace workspace, struct ttp_buffer *out, ttape_error *err)
 {
     uint8_t length[TTP_MIX_SYMBOLS];
     struct ttp_writer_cursor to = ttp_writer_cursor_init(out->data, out->capacity);
@@ -89,19 +95,44 @@ ttape_status ttp_time_mix_encode(const struct ttp_times *in, struct ttp_workspac
         out->size = 0;
         return TTAPE_OK;
     }
-    struct ttp_mix *m = ttp_mix_init(workspace.memory, workspace.size, in->event_count);
+    struct ttp_mix *m = ttp_mix_init(workspace.memory, workspace.size, in->event_count, period);
     if (m == NULL || out->capacity < ttp_time_mix_encode_bound(in->event_count))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "workspace or output of the mixing time form too small");
+    if (period != 0)
+        ttp_write8(&to, (uint8_t)period);
     write_head(in, &to, length);
     struct ttp_encoder e = ttp_encoder_init(to.at, (size_t)(to.end - to.at));
     ttp_mix_encode_lengths(&e, length);
     ttp_mix_plant(m, length);
-    e = encode_events(m, in, e);
+    e = period != 0 ? encode_events(m, in, true, e) : encode_events(m, in, false, e);
     size_t coded = ttp_encoder_finish(&e);
     if (to.full || e.full)
         return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
                         "mixed times of more than 16 bytes an event");
     out->size = ttp_written(&to) + coded;
     return TTAPE_OK;
+}
+
+ttape_status ttp_time_mix_encode(const struct ttp_times *in, struct ttp_workspace workspace,
+                                 struct ttp_buffer *out, ttape_error *err)
+{
+    return encode(in, 0, workspace, out, err);
+}
+
+ttape_status ttp_time_phase_encode_with(const struct ttp_times *in, uint32_t period,
+                                        struct ttp_workspace workspace, struct ttp_buffer *out,
+                                        ttape_error *err)
+{
+    return encode(in, period, workspace, out, err);
+}
+
+ttape_status ttp_time_phase_encode(const struct ttp_times *in, struct ttp_workspace workspace,
+                                   struct ttp_buffer *out, ttape_error *err)
+{
+    uint32_t period = ttp_time_phase_find(in);
+
+    if (period == 0 && in->event_count != 0)
+        return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET, "times without a period");
+    return encode(in, period, workspace, out, err);
 }

@@ -12,7 +12,7 @@ struct shape {
 };
 
 /* T-MIX-12. Small partitions get small tables: clearing them must not cost more than coding. */
-static struct shape shape_for(uint32_t event_count)
+static struct shape shape_for(uint32_t event_count, bool phased)
 {
     unsigned log = 0;
     struct shape shape;
@@ -21,6 +21,8 @@ static struct shape shape_for(uint32_t event_count)
         log++;
     unsigned most = log <= 20 ? TTP_MIX_SLOT_BITS_BIG : log - 1;
     most = most < TTP_MIX_SLOT_BITS_MAX ? most : TTP_MIX_SLOT_BITS_MAX;
+    if (phased && most < TTP_MIX_SLOT_BITS_PHASED)
+        most = TTP_MIX_SLOT_BITS_PHASED;
     shape.slot_bits = log + 3 < most ? log + 3 : most;
     if (shape.slot_bits < TTP_MIX_SLOT_BITS_MIN)
         shape.slot_bits = TTP_MIX_SLOT_BITS_MIN;
@@ -47,9 +49,9 @@ static size_t refine_bytes(struct shape shape)
     return rounded((sizeof(uint16_t) * TTP_MIX_SYMBOLS * TTP_MIX_KNOTS) << shape.refine_bits);
 }
 
-size_t ttp_mix_bytes(uint32_t event_count)
+size_t ttp_mix_bytes(uint32_t event_count, bool phased)
 {
-    struct shape shape = shape_for(event_count);
+    struct shape shape = shape_for(event_count, phased);
     return ALIGNMENT - 1 + rounded(sizeof(struct ttp_mix)) + refine_bytes(shape) +
            3 * cell_bytes(shape) + TTP_MIX_CONTEXTS * slot_bytes(shape);
 }
@@ -78,11 +80,23 @@ static void fill_functions(struct ttp_mix *m)
         m->rate[hits] = (uint16_t)(131072 / (2 * hits + 3));
 }
 
-struct ttp_mix *ttp_mix_init(void *workspace, size_t workspace_bytes, uint32_t event_count)
+/* All weights but the nodes', and the densities. */
+static void start_weights(struct ttp_mix *m, uint32_t period)
 {
-    struct shape shape = shape_for(event_count);
+    for (uint32_t i = 0; i < 8u << TTP_MIX_REFINE_BITS; i++)
+        for (unsigned k = 0; k < TTP_MIX_INPUTS_MOST; k++)
+            m->kind_weight[i][k] = TTP_MIX_WEIGHT_START;
+    m->period = period;
+    for (uint32_t i = 0; i < period; i++)
+        m->density[i] = TTP_MIX_PHASE_START;
+}
 
-    if (workspace_bytes < ttp_mix_bytes(event_count))
+struct ttp_mix *ttp_mix_init(void *workspace, size_t workspace_bytes, uint32_t event_count,
+                             uint32_t period)
+{
+    struct shape shape = shape_for(event_count, period != 0);
+
+    if (workspace_bytes < ttp_mix_bytes(event_count, period != 0))
         return NULL;
     uint8_t *at = workspace;
     at += (ALIGNMENT - (uintptr_t)at % ALIGNMENT) % ALIGNMENT;
@@ -105,9 +119,7 @@ struct ttp_mix *ttp_mix_init(void *workspace, size_t workspace_bytes, uint32_t e
     m->refine_bits = shape.refine_bits;
     m->state = 64 * TTP_MIX_CLIP;
     m->overall = 8 * 6 * 256;
-    for (uint32_t i = 0; i < 8u << TTP_MIX_REFINE_BITS; i++)
-        for (unsigned k = 0; k < TTP_MIX_INPUTS; k++)
-            m->kind_weight[i][k] = TTP_MIX_WEIGHT_START;
+    start_weights(m, period);
     fill_functions(m);
     return m;
 }
@@ -175,13 +187,23 @@ static void start_node(struct ttp_mix *m, const uint64_t *sum, uint32_t node, ui
 
     p = p < 1 ? 1 : p > 2047 ? 2047 : p;
     m->own[node] = (uint16_t)(p << 5 | 6);
-    for (unsigned k = 0; k < TTP_MIX_INPUTS; k++)
+    for (unsigned k = 0; k < TTP_MIX_INPUTS_MOST; k++)
         m->weight[node][k] = TTP_MIX_WEIGHT_START;
     uint16_t *knot = m->refine + ((size_t)node << m->refine_bits) * TTP_MIX_KNOTS;
     for (unsigned j = 0; j < TTP_MIX_KNOTS; j++)
         knot[j] = m->squash[j < 32 ? 128 * j : 4095];
     for (unsigned kind = 1; kind < 1u << m->refine_bits; kind++)
         memcpy(knot + (size_t)kind * TTP_MIX_KNOTS, knot, TTP_MIX_KNOTS * sizeof *knot);
+}
+
+/* The node's differences; a wide one has no place among them. */
+static void measure_node(struct ttp_mix *m, uint32_t node, uint32_t from, uint32_t to)
+{
+    uint32_t last = m->leaf_symbol[to - 1];
+
+    m->low[node] = ttp_tick_base(m->leaf_symbol[from]);
+    m->middle[node] = ttp_tick_base(m->leaf_symbol[m->node[node].split]);
+    m->high[node] = last < 224 ? ttp_tick_base(last) + (1u << ttp_tick_raw_bits(last)) : UINT32_MAX;
 }
 
 void ttp_mix_plant(struct ttp_mix *m, const uint8_t *length)
@@ -208,6 +230,7 @@ void ttp_mix_plant(struct ttp_mix *m, const uint8_t *length)
         struct ttp_mix_node *n = &m->node[i];
         n->split = (uint16_t)best_split(sum, from[i], to[i]);
         start_node(m, sum, i, from[i], to[i]);
+        measure_node(m, i, from[i], to[i]);
         for (unsigned side = 0; side < 2; side++) {
             uint16_t low = side ? n->split : from[i], high = side ? to[i] : n->split;
             if (high - low == 1) {
@@ -250,14 +273,29 @@ static void go_to_segment(struct ttp_mix *m, const struct ttp_times *times, uint
             memset(m->code, 0, sizeof m->code);
             m->path = 0;
             m->ticks = 0;
+            m->phase = 0;
         }
         m->segment++;
     }
 }
 
+static void enter_phase(struct ttp_mix *m)
+{
+    uint32_t sum = 0, at = m->phase;
+
+    for (uint32_t i = 0; i < m->period; i++) {
+        m->mass[i] = sum;
+        sum += m->density[at];
+        at = at + 1 < m->period ? at + 1 : 0;
+    }
+    m->mass[m->period] = sum;
+}
+
 void ttp_mix_enter(struct ttp_mix *m, const struct ttp_times *times, uint32_t i)
 {
     go_to_segment(m, times, i);
+    if (m->period != 0)
+        enter_phase(m);
     memmove(m->code + 1, m->code, sizeof m->code - sizeof m->code[0]);
     m->code[0] = times->codes[i] + 1;
     uint32_t end = times->event_count;
@@ -305,6 +343,15 @@ static void learn_mean(struct ttp_mix_cell *cell, uint32_t log, unsigned slowest
     cell->count = (uint8_t)(cell->count + (cell->count < 255));
 }
 
+/* T-MIX-26 */
+static void leave_phase(struct ttp_mix *m, uint32_t delta)
+{
+    m->phase = (uint32_t)(((uint64_t)m->phase + delta) % m->period);
+    for (uint32_t i = 0; i < m->period; i++)
+        m->density[i] -= m->density[i] >> TTP_MIX_PHASE_SHIFT;
+    m->density[m->phase] += m->period * TTP_MIX_PHASE_START >> TTP_MIX_PHASE_SHIFT;
+}
+
 void ttp_mix_leave(struct ttp_mix *m, uint32_t delta, uint32_t symbol, uint64_t ticks)
 {
     uint32_t log = ttp_mix_log(delta);
@@ -328,4 +375,6 @@ void ttp_mix_leave(struct ttp_mix *m, uint32_t delta, uint32_t symbol, uint64_t 
     m->overall = (15 * m->overall + 8 * log + 8) >> 4;
     m->symbol = symbol;
     m->ticks += ticks;
+    if (m->period != 0 && delta != TTP_DELTA_WIDE)
+        leave_phase(m, delta);
 }

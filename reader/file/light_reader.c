@@ -6,15 +6,15 @@
 
 /* The forms of which a partition has exactly one. */
 static const uint16_t order_kinds[] = {TTP_SECTION_CHAIN_HEADER, TTP_SECTION_LITERAL_HEADER,
-                                       TTP_SECTION_ORDER_RAW};
+                                       TTP_SECTION_ORDER_RAW, 0};
 static const uint16_t time_kinds[] = {TTP_SECTION_TIMES_STATIC, TTP_SECTION_TIMES_MIX,
-                                      TTP_SECTION_TIMES_RAW};
+                                      TTP_SECTION_TIMES_RAW, TTP_SECTION_TIMES_PHASE, 0};
 
-static unsigned count_kinds(const struct ttp_partition_head *head, const uint16_t kinds[3])
+static unsigned count_kinds(const struct ttp_partition_head *head, const uint16_t *kinds)
 {
     unsigned count = 0;
-    for (int i = 0; i < 3; i++)
-        count += ttp_partition_section(head, kinds[i]) != NULL;
+    for (; *kinds != 0; kinds++)
+        count += ttp_partition_section(head, *kinds) != NULL;
     return count;
 }
 
@@ -27,7 +27,7 @@ static bool known(uint16_t kind)
 {
     return (kind >= TTP_SECTION_SEGMENTS && kind <= TTP_SECTION_SUMMARY) ||
            (kind >= TTP_SECTION_CHAIN_HEADER && kind <= TTP_SECTION_ORDER_RAW) ||
-           (kind >= TTP_SECTION_TIMES_STATIC && kind <= TTP_SECTION_TIMES_RAW) ||
+           (kind >= TTP_SECTION_TIMES_STATIC && kind <= TTP_SECTION_TIMES_PHASE) ||
            (kind >= TTP_SECTION_VALUES && kind <= TTP_SECTION_CPU_TIMES);
 }
 

@@ -72,7 +72,7 @@ static ttape_status describe_partition(ttape_reader *r, uint32_t partition, ttap
         else if (s->kind == TTP_SECTION_EDGES || s->kind == TTP_SECTION_SUMMARY)
             entry->summary_bytes += s->stored_bytes;
         else if (s->kind == TTP_SECTION_BASES ||
-                 (s->kind >= TTP_SECTION_TIMES_STATIC && s->kind <= TTP_SECTION_TIMES_RAW))
+                 (s->kind >= TTP_SECTION_TIMES_STATIC && s->kind <= TTP_SECTION_TIMES_PHASE))
             entry->times_bytes += s->stored_bytes;
         else if (s->kind == TTP_SECTION_SEGMENTS || s->kind == TTP_SECTION_DEPTHS ||
                  (s->kind >= TTP_SECTION_CHAIN_HEADER && s->kind <= TTP_SECTION_ORDER_RAW))

@@ -190,7 +190,8 @@ ttape_status ttp_codecs_order(ttape_reader *r, struct ttp_loaded *p, struct ttp_
 
 ttape_status ttp_codecs_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
 {
-    static const uint16_t kinds[] = {TTP_SECTION_TIMES_STATIC, TTP_SECTION_TIMES_MIX};
+    static const uint16_t kinds[] = {TTP_SECTION_TIMES_STATIC, TTP_SECTION_TIMES_MIX,
+                                     TTP_SECTION_TIMES_PHASE};
     uint16_t kind = TTP_SECTION_TIMES_RAW;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (ttp_partition_section(&p->head, kinds[i]) != NULL)
@@ -213,6 +214,10 @@ ttape_status ttp_codecs_times_directory(const struct ttp_loaded *p, int64_t *tic
         *rule = "T-MIX-03";
         status = ttp_time_mix_directory(events, ticks, c->data, c->size_bytes, err);
         break;
+    case TTP_SECTION_TIMES_PHASE:
+        *rule = "T-MIX-03";
+        status = ttp_time_phase_directory(events, ticks, c->data, c->size_bytes, err);
+        break;
     default:
         *rule = "T-RAW-03";
         status = ttp_raw_times_directory(events, ticks, c->data, c->size_bytes, err);
@@ -229,6 +234,8 @@ static size_t times_workspace(const struct ttp_loaded *p)
         return ttp_time_static_decode_workspace(p->head.event_count, p->symbol_count);
     case TTP_SECTION_TIMES_MIX:
         return ttp_time_mix_decode_workspace(p->head.event_count, p->symbol_count);
+    case TTP_SECTION_TIMES_PHASE:
+        return ttp_time_phase_decode_workspace(p->head.event_count, p->symbol_count);
     default: return 0;
     }
 }
@@ -391,6 +398,9 @@ ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_
         return r->memory.status;
     if (c->section->kind == TTP_SECTION_TIMES_STATIC)
         status = static_times(r, p, io, first, end, opened, err);
+    else if (c->section->kind == TTP_SECTION_TIMES_PHASE)
+        status = ttp_time_phase_decode(io, first, end - first, bytes_of(c),
+                                       (struct ttp_workspace){p->times_decoder, bytes}, err);
     else if (c->section->kind == TTP_SECTION_TIMES_MIX)
         status = ttp_time_mix_decode(io, first, end - first, bytes_of(c),
                                      (struct ttp_workspace){p->times_decoder, bytes}, err);
@@ -406,5 +416,6 @@ ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_
 
 bool ttp_codecs_times_from_start(const struct ttp_loaded *p)
 {
-    return p->times.section->kind == TTP_SECTION_TIMES_MIX;
+    return p->times.section->kind == TTP_SECTION_TIMES_MIX ||
+           p->times.section->kind == TTP_SECTION_TIMES_PHASE;
 }

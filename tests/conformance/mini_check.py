@@ -5,7 +5,7 @@ from mini_events import CpuTimes, run
 from mini_partition import CPU_TIMES, GAP
 
 ORDER_KINDS = (1, 16, 17, 18, 19, 20, 49)   # F-IDX-01: what its byte counts count
-TIME_KINDS = (2, 32, 33, 34)
+TIME_KINDS = (2, 32, 33, 34, 35)
 SUMMARY_KINDS = (3, 4)
 
 

@@ -1,4 +1,5 @@
-"""Times sections, mixing form (spec/times-mix.md): section 33 gives the differences."""
+"""Times sections, mixing form (spec/times-mix.md): section 33, or 35 with phases, gives the
+differences."""
 from mini_coder import Cursor, Decoder, Number, need, unzigzag, wrap64
 
 SYMBOLS = 246
@@ -6,7 +7,7 @@ WIDE_SYMBOL = 245
 WIDE = (1 << 32) - 1
 BLOCK = 32768
 M32 = (1 << 32) - 1
-WEIGHT_LIMIT = 104857
+WEIGHT_LIMITS = (104857, 95371)          # without and with phases
 
 
 # ---- tables (T-MIX-11) ----
@@ -54,7 +55,8 @@ class Node:
         self.number = 0
         self.sides = [None, None]        # a Node, or the number of a symbol
         self.hits, self.p = 6, 0         # its own counter (T-MIX-16)
-        self.weights = [5000] * 10
+        self.weights = [5000] * 11
+        self.low = self.middle = self.high = 0   # its differences (T-MIX-24)
         self.knots = {}                  # kind to 33 knots (T-MIX-18)
 
 
@@ -67,6 +69,11 @@ def _split(weights, a, b):
         if best is None or gap < best:
             best, found = gap, s
     return found
+
+
+def first_of(symbol):
+    """The least difference of a symbol up to 224."""
+    return symbol if symbol < 64 else (32 | symbol & 31) << (symbol >> 5) - 1
 
 
 def build_tree(lengths):
@@ -84,6 +91,8 @@ def build_tree(lengths):
             number += 1
             s = _split(weights, a, b)
             left, right = sum(weights[a:s]), sum(weights[s:b])
+            node.low, node.middle = first_of(leaves[a]), first_of(leaves[s])
+            node.high = first_of(leaves[b - 1] + 1) if leaves[b - 1] < 224 else None
             node.p = min(2047, max(1, 2048 * right // (left + right)))
             for bit, (begin, end) in enumerate(((a, s), (s, b))):
                 if end - begin == 1:
@@ -124,6 +133,12 @@ class Cell:
         self.count = min(255, self.count + 1)
 
 
+def lg(x):
+    """T-MIX-24."""
+    h = (x + 1).bit_length() - 1
+    return 256 * h + ((x + 1) * 256 >> h) - 256
+
+
 def limit(value, bound):
     return max(-bound, min(bound, value))
 
@@ -131,10 +146,13 @@ def limit(value, bound):
 class Mixer:
     """The whole state of the decoder."""
 
-    def __init__(self, decoder, root, events):
+    def __init__(self, decoder, root, events, period):
         self.decoder, self.root = decoder, root
+        self.period, self.phase = period, 0
+        self.density = [65536] * period                                 # T-MIX-23
+        self.mass = None
         size = max(0, (events - 1).bit_length())                        # T-MIX-12
-        most = 19 if size <= 20 else min(22, size - 1)
+        most = max(21 if period else 0, 19 if size <= 20 else min(22, size - 1))
         self.slot_bits = max(10, min(size + 3, most))
         self.cell_bits = min(16, self.slot_bits - 3)
         self.kind_bits = min(6, self.slot_bits - 10)
@@ -162,10 +180,12 @@ class Mixer:
             counters.append(counter)
             inputs.append(STRETCH[counter[0]])
         inputs.append(STRETCH[node.p])
+        if self.period:
+            inputs.append(self.opinion(node))
         own = node.weights
         shared = self.shared.get((node.depth, kind))
         if shared is None:
-            shared = self.shared[node.depth, kind] = [5000] * 10
+            shared = self.shared[node.depth, kind] = [5000] * 11
         knots = node.knots.get(kind)
         if knots is None:
             knots = node.knots[kind] = [SQUASH[min(128 * j, 4095)] for j in range(33)]
@@ -180,7 +200,8 @@ class Mixer:
         for weights, sum_ in ((own, a), (shared, b)):
             e = (bit << 16) - SQUASH[2048 + sum_]
             for i, value in enumerate(inputs):
-                weights[i] = limit(weights[i] + (value * e + 32768 >> 16), WEIGHT_LIMIT)
+                weights[i] = limit(weights[i] + (value * e + 32768 >> 16),
+                                   WEIGHT_LIMITS[self.period != 0])
         for counter in counters:
             if not counter[1]:
                 counter[0], counter[1] = max(1, mixed >> 5), 1
@@ -198,13 +219,43 @@ class Mixer:
             value = value << 1 | self.decoder.raw_bit(32768)
         return value
 
+    def sum(self, ticks):
+        """S of T-MIX-24."""
+        return ticks // self.period * self.mass[self.period] + self.mass[ticks % self.period]
+
+    def opinion(self, node):
+        """The eleventh input (T-MIX-24)."""
+        if node.high is None or node.high - node.low > 256:
+            return 0
+        left, right = node.middle - node.low, node.high - node.middle
+        dense = self.sum(node.middle) - self.sum(node.low)
+        return limit(lg((self.sum(node.high) - self.sum(node.middle)) * left) - lg(dense * right),
+                     2047)
+
+    def place(self, start, bits):
+        """T-MIX-25: the difference among 2^bits from `start` on."""
+        if not self.period:
+            return start + self.raw(bits)
+        for k in range(bits - 1, -1, -1):
+            low, middle, high = (self.sum(start + (n << k)) for n in range(3))
+            start += self.decoder.raw_bit((high - middle << 16) // (high - low + 1)) << k
+        return start
+
+    def go_on(self, symbol, difference):
+        """T-MIX-26."""
+        if not self.period or symbol == WIDE_SYMBOL:
+            return
+        self.phase = (self.phase + difference) % self.period
+        self.density = [d - (d >> 9) for d in self.density]
+        self.density[self.phase] += self.period * 128
+
     def difference(self, symbol):
         """T-MIX-08, T-MIX-09."""
         if symbol < 64:
             return symbol
         if symbol < 224:
             bits = (symbol >> 5) - 1
-            return ((32 | symbol & 31) << bits) + self.raw(bits)
+            return self.place(first_of(symbol), bits)
         if symbol < WIDE_SYMBOL:
             value = (1 << symbol - 213) + self.raw(symbol - 213)
             need(value < WIDE, "T-MIX-08", "a wide difference as a plain one")
@@ -235,11 +286,16 @@ class Mixer:
                 mix(0x5000000 + s.last * 256 + s.before),
                 mix(0x6000000 + (sm + self.state // 8 >> 5) * 16 + v & M32),
                 join(six + 0x7000000, n2), join(join(path, 0x8000000), ahead))
+        if self.period:
+            self.mass = [0]
+            for i in range(self.period):
+                self.mass.append(self.mass[-1] + self.density[(self.phase + i) % self.period])
         place = self.root
         while isinstance(place, Node):
             place = place.sides[self.step(place, keys, kind)]
         difference = self.difference(place)
         self.learn(place, difference, (f, t, s), fm, tm)
+        self.go_on(place, difference)
         return difference
 
     def learn(self, symbol, difference, cells, fm, tm):
@@ -271,20 +327,23 @@ def check_end(decoder, data):
          "end of the stream")
 
 
-def read_mixed(partition, codes):
-    """Section 33: the differences of all events."""
-    data = partition.section(33)
+def read_mixed(partition, codes, kind=33):
+    """Section 33, or 35: the differences of all events."""
+    data, period = partition.section(kind), 0
     if not partition.events:
         need(not data, "T-MIX-01", "bytes for no events")
         return []
+    if kind == 35:
+        need(data and 2 <= data[0] <= 128, "T-MIX-21", "period")
+        period, data = data[0], data[1:]
     cursor = Cursor(data, "T-MIX-02")
     entries = [0] + [cursor.svarint() for _ in range(-(-partition.events // BLOCK) - 1)]
     data = data[cursor.offset:]
     decoder = Decoder(data, "T-MIX-10")
-    mixer = Mixer(decoder, build_tree(read_lengths(decoder)), partition.events)
+    mixer = Mixer(decoder, build_tree(read_lengths(decoder)), partition.events, period)
     differences, at = [], 0
     for segment in partition.segments:
-        path = running = 0
+        path = running = mixer.phase = 0
         row = [0] * 5 + [code + 1 & M32 for code in codes[at:at + segment.events]] + [0] * 3
         for i in range(5, 5 + segment.events):
             if at and not at % BLOCK:

@@ -9,8 +9,8 @@ ENTRY = 24
 SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS, SWITCHES, OWN_TIMES, CPU_TIMES = \
     1, 2, 3, 4, 48, 49, 50, 51, 52
 ORDERS = {(16, 17): "full", (18, 19): "literal", (20,): "raw"}
-TIMES = {(32,): "static", (33,): "mixed", (34,): "raw"}
-KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 48, 49, 50, 51, 52}
+TIMES = {(32,): "static", (33,): "mixed", (34,): "raw", (35,): "phased"}
+KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 35, 48, 49, 50, 51, 52}
 ENTER, LEAF, OPEN, SIGNAL, EXIT_UNSEEN, UNWIND, EXIT_ACROSS, SWITCH, GAP = range(9)
 PUSHING = (ENTER, OPEN, SIGNAL)          # F-EVT-01
 NO_MODEL = (1 << 32) - 1
@@ -129,7 +129,7 @@ class Partition:
         need(CPU_TIMES not in self.entries
              or self.resolution and SUMMARY in self.entries and SWITCHES in self.entries,
              "F-CPU-03", "CPU times without times, summary or switches")
-        absent = (BASES, 32, 33, 34) if not self.resolution else ()
+        absent = (BASES, 32, 33, 34, 35) if not self.resolution else ()
         need(not any(k in self.entries for k in absent), "F-PAR-12", "a section of times")
 
     def one_of(self, forms, what):

@@ -47,6 +47,8 @@ def read_ticks(partition, codes):
         differences = read_raw_times(partition)
     elif partition.time_form == "mixed":
         differences = read_mixed(partition, codes)
+    elif partition.time_form == "phased":
+        differences = read_mixed(partition, codes, 35)
     else:
         differences = read_static(partition, codes)
     wide = sum(not 0 <= d < WIDE for d in differences)

@@ -61,6 +61,13 @@ static struct ttest_bytes *times(struct ttest_file *file)
     return &ttest_section_of(second(file), TTP_SECTION_TIMES_RAW)->content;
 }
 
+/* Mixed times with phases in place of raw ones, of which there is a period only. */
+static void times_period(struct ttest_file *file)
+{
+    ttest_drop_section(second(file), TTP_SECTION_TIMES_RAW);
+    ttest_put8(&ttest_insert_section(second(file), TTP_SECTION_TIMES_PHASE)->content, 1);
+}
+
 static void times_cut(struct ttest_file *file) { times(file)->size = 15; }
 static void times_offset(struct ttest_file *file) { times(file)->data[0] = 1; }
 static void times_sum(struct ttest_file *file) { times(file)->data[8] = 1; }
@@ -153,6 +160,7 @@ static const struct ttest_break order_breaks[] = {
     {"tra-01-cut", "T-RAW-01", CUT, LEFT, "ends inside the directory", times_cut, NULL},
     {"tra-02-offset", "T-RAW-02", C, LEFT, "the first block begins at 1", times_offset, NULL},
     {"tra-03-sum", "T-RAW-03", C, LEFT, "a directory time that is not the sum", times_sum, NULL},
+    {"mix-21-period", "T-MIX-21", C, LEFT, "a period of 1", times_period, NULL},
     {"tra-04-short", "T-RAW-04", C, LEFT, "a difference is missing", times_short, NULL},
     {"tra-02-trailing", "T-RAW-02", C, LEFT, "a byte behind the last difference", times_trailing,
      NULL},

@@ -239,7 +239,7 @@ struct ttp_index_entry ttest_partition_entry(const struct ttest_partition *p)
             (kind >= TTP_SECTION_CHAIN_HEADER && kind <= TTP_SECTION_ORDER_RAW))
             e.order_bytes += bytes;
         else if (kind == TTP_SECTION_BASES ||
-                 (kind >= TTP_SECTION_TIMES_STATIC && kind <= TTP_SECTION_TIMES_RAW))
+                 (kind >= TTP_SECTION_TIMES_STATIC && kind <= TTP_SECTION_TIMES_PHASE))
             e.times_bytes += bytes;
         else if (kind == TTP_SECTION_VALUES)
             e.values_bytes += bytes;

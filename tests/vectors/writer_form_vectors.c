@@ -28,6 +28,23 @@ static void put_loop(struct ttest_trace *t, uint64_t time, uint32_t calls)
     ttest_exit(t, 0, time + 9, sites[0]);
 }
 
+/* Calls whose times modulo 20 are 0, 4 or 13. */
+static void put_phases(struct ttest_trace *t, uint32_t calls)
+{
+    static const uint64_t phases[] = {0, 4, 13};
+    uint32_t site = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "loop"), random = 12345;
+    uint64_t time = 1000;
+    for (uint32_t i = 0; i < 2 * calls; i++) {
+        random = random * 1103515245 + 12345;
+        time += 40 + (random >> 16) % 60;
+        time += phases[(random >> 24) % 3] - time % 20;
+        if (i % 2 == 0)
+            ttest_enter(t, 0, time, site);
+        else
+            ttest_exit(t, 0, time, site);
+    }
+}
+
 static void make_levels(const struct ttest_output *out)
 {
     ttape_writer_options literal = {.literal = true}, best = {.level = TTAPE_LEVEL_MAX};
@@ -47,6 +64,9 @@ static void make_levels(const struct ttest_output *out)
     ttest_emit_trace(out, t);
     t = begin_one("level-9", "the full form, highest level: mixed times", &best);
     put_loop(t, 1000, 100);
+    ttest_emit_trace(out, t);
+    t = begin_one("level-9-phases", "the highest level: mixed times with phases", &best);
+    put_phases(t, 1100);
     ttest_emit_trace(out, t);
 }
 

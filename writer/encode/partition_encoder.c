@@ -236,36 +236,54 @@ static ttape_status add_raw_times(struct ttp_encoding *e, const struct ttp_times
     return add_compressed(e, TTP_SECTION_TIMES_RAW, CATEGORY_TIMES, workspace->data, size, level);
 }
 
-/* Codes times at the payload's end in one of the two forms, without entering a section. *size is 0
+/* A form of times that may not pay. */
+struct times_form {
+    uint16_t kind;
+    size_t (*workspace)(uint32_t event_count);
+    size_t (*bound)(uint32_t event_count);
+    ttape_status (*encode)(const struct ttp_times *in, struct ttp_workspace workspace,
+                           struct ttp_buffer *out, ttape_error *err);
+};
+
+static const struct times_form static_form = {TTP_SECTION_TIMES_STATIC,
+                                              ttp_time_static_encode_workspace,
+                                              ttp_time_static_encode_bound, ttp_time_static_encode},
+                               mix_form = {TTP_SECTION_TIMES_MIX, ttp_time_mix_encode_workspace,
+                                           ttp_time_mix_encode_bound, ttp_time_mix_encode},
+                               phase_form = {TTP_SECTION_TIMES_PHASE, ttp_time_phase_workspace,
+                                             ttp_time_mix_encode_bound, ttp_time_phase_encode};
+
+/* Codes times at the payload's end in one of the forms, without entering a section. *size is 0
  * where the form does not pay. */
-static ttape_status code_times(struct ttp_encoding *e, const struct ttp_times *times, bool mixed,
-                               size_t *size)
+static ttape_status code_times(struct ttp_encoding *e, const struct ttp_times *times,
+                               const struct times_form *form, size_t *size)
 {
     struct ttp_job *job = e->job;
     uint32_t n = times->event_count;
-    size_t need = mixed ? ttp_time_mix_encode_workspace(n) : ttp_time_static_encode_workspace(n);
-    size_t bound = mixed ? ttp_time_mix_encode_bound(n) : ttp_time_static_encode_bound(n);
+    size_t need = form->workspace(n), bound = form->bound(n);
     uint8_t *at;
     TTP_TRY(workspace_room(e, need));
     TTP_TRY(section_room(e, bound, &at));
     struct ttp_workspace workspace = {job->workspace.data, need};
     struct ttp_buffer out = {at, bound, 0};
-    ttape_status status = mixed ? ttp_time_mix_encode(times, workspace, &out, e->err)
-                                : ttp_time_static_encode(times, workspace, &out, e->err);
-    *size = out.size;
+    ttape_status status = form->encode(times, workspace, &out, e->err);
+    *size = status == TTAPE_OK ? out.size : 0;
     return status == TTAPE_E_LIMIT ? TTAPE_OK : status;
 }
 
-/* The highest effort tries both forms: in a small partition the mixing one has no time to learn. */
+/* The highest effort tries mixing too, with phases where there are any: in a small partition it has
+ * no time to learn. */
 static ttape_status add_coded_times(struct ttp_encoding *e, const struct ttp_times *times,
                                     bool highest)
 {
     struct ttp_growing *payload = &e->job->payload;
+    const struct times_form *form =
+        highest && ttp_time_phase_find(times) != 0 ? &phase_form : &mix_form;
     size_t fixed = 0, mixed = 0, start = payload->count;
-    TTP_TRY(code_times(e, times, false, &fixed));
+    TTP_TRY(code_times(e, times, &static_form, &fixed));
     if (highest) {
         payload->count += fixed;
-        TTP_TRY(code_times(e, times, true, &mixed));
+        TTP_TRY(code_times(e, times, form, &mixed));
         payload->count = start;
     }
     if (fixed == 0 && mixed == 0)
@@ -276,7 +294,7 @@ static ttape_status add_coded_times(struct ttp_encoding *e, const struct ttp_tim
     }
     uint8_t *at = (uint8_t *)payload->data + start;
     memmove(at, at + fixed, mixed);
-    add_plain(e, TTP_SECTION_TIMES_MIX, CATEGORY_TIMES, mixed);
+    add_plain(e, form->kind, CATEGORY_TIMES, mixed);
     return TTAPE_OK;
 }
 

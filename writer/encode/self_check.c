@@ -87,8 +87,11 @@ static ttape_status decode_times(const struct ttp_job *job, struct ttp_times *ou
 {
     struct ttp_bytes fixed = plain_section(job, TTP_SECTION_TIMES_STATIC);
     struct ttp_bytes mixed = plain_section(job, TTP_SECTION_TIMES_MIX);
+    struct ttp_bytes phased = plain_section(job, TTP_SECTION_TIMES_PHASE);
     struct ttp_bytes raw = plain_section(job, TTP_SECTION_TIMES_RAW);
     *checked = true;
+    if (phased.data != NULL)
+        return ttp_time_phase_decode(out, 0, UINT32_MAX, phased, ws, err);
     if (fixed.data != NULL)
         return ttp_time_static_decode(out, 0, UINT32_MAX, fixed, ws, err);
     if (mixed.data != NULL)
@@ -106,7 +109,7 @@ void ttp_self_check_times(const ttape_writer *w, const struct ttp_job *job,
     ttape_error err = {0};
     bool checked;
     size_t fixed = ttp_time_static_decode_workspace(times->event_count, times->symbol_count);
-    size_t mixed = ttp_time_mix_decode_workspace(times->event_count, times->symbol_count);
+    size_t mixed = ttp_time_phase_decode_workspace(times->event_count, times->symbol_count);
     size_t need = fixed > mixed ? fixed : mixed;
     if (ttp_grow(&w->allocator, &delta, sizeof(uint32_t), times->event_count, &err) != TTAPE_OK ||
         ttp_grow(&w->allocator, &wide, sizeof(int64_t), times->wide_count + 1ull, &err) !=
