@@ -55,7 +55,7 @@ ttape_status ttp_verify_overview(struct ttp_scope_sums *s, ttape_reader *r, ttap
     struct ttp_read_overview o;
     if (sums == NULL)
         return r->memory.status;
-    TTP_TRY(ttp_overview_load(r, number, true, &o, err));
+    TTP_TRY(ttp_overview_load(r, number, true, UINT32_MAX, &o, err));
     ttape_status status = TTAPE_OK;
     if (sums->is_partial || sums->partition_count != o.head.partition_count)
         status = add_again(s, sums, r, &o, err);

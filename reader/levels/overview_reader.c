@@ -9,13 +9,15 @@ static ttape_status wrong(const char *rule, uint64_t offset, const char *what, t
     return ttp_fail(err, TTAPE_E_CORRUPT, rule, offset + TTP_CHUNK_HEADER_BYTES, "%s", what);
 }
 
-/* The last partitions of the scope before the chunk, as many as it says. */
+/* The last partitions of the scope before the chunk, as many as it says, among the last `most` of
+ * the file before it. */
 static ttape_status find_partitions(const ttape_reader *r, const struct ttp_overview_chunk *chunk,
-                                    struct ttp_read_overview *o, ttape_error *err)
+                                    uint32_t most, struct ttp_read_overview *o, ttape_error *err)
 {
     struct ttp_overview_fact facts[TTP_OVERVIEW_PARTITIONS];
     uint32_t missing = o->head.partition_count;
-    for (uint32_t p = chunk->end; p-- > 0 && missing != 0;)
+    uint32_t first = chunk->end > most ? chunk->end - most : 0;
+    for (uint32_t p = chunk->end; p-- > first && missing != 0;)
         if (r->partitions[p].scope == chunk->scope)
             o->partitions[--missing] = p;
     if (missing != 0)
@@ -92,7 +94,7 @@ static ttape_status read_calls(ttape_reader *r, struct ttp_read_overview *o, tta
 }
 
 static ttape_status load(ttape_reader *r, const struct ttp_overview_chunk *place, bool calls,
-                         struct ttp_read_overview *o, ttape_error *err)
+                         uint32_t most, struct ttp_read_overview *o, ttape_error *err)
 {
     struct ttp_chunk chunk;
     TTP_TRY(ttp_reader_chunk(r, place->offset, &chunk, err));
@@ -100,17 +102,17 @@ static ttape_status load(ttape_reader *r, const struct ttp_overview_chunk *place
         return wrong("F-OVR-01", place->offset, "an overview has flags", err);
     TTP_TRY(ttp_reader_content(r, place->offset, &chunk, &o->content, &o->content_bytes, err));
     TTP_TRY(ttp_overview_open(o->content, o->content_bytes, &o->head, err));
-    TTP_TRY(find_partitions(r, place, o, err));
+    TTP_TRY(find_partitions(r, place, most, o, err));
     TTP_TRY(read_summary(r, place, o, err));
     TTP_TRY(read_cpu_times(r, o, err));
     return calls ? read_calls(r, o, err) : TTAPE_OK;
 }
 
-ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, bool calls,
+ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, bool calls, uint32_t most,
                                struct ttp_read_overview *out, ttape_error *err)
 {
     *out = (struct ttp_read_overview){0};
-    ttape_status status = load(r, &r->overviews[number], calls, out, err);
+    ttape_status status = load(r, &r->overviews[number], calls, most, out, err);
     if (status == TTAPE_OK)
         return TTAPE_OK;
     if (err != NULL && err->offset < r->overviews[number].offset)

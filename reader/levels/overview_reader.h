@@ -19,8 +19,14 @@ struct ttp_read_overview {
     size_t content_bytes;
 };
 
-/* `calls`: masks, histograms and leaves, too. To be dropped on success. */
-ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, bool calls,
+/* An answer looks for an overview's partitions among so many before it, which many scopes that are
+ * written at the same time do not reach: a small file cannot make it look for each of its overviews
+ * through all of it. */
+#define TTP_OVERVIEW_SPREAD 4096u
+
+/* `calls`: masks, histograms and leaves, too. `most`: partitions before it that are looked through.
+ * To be dropped on success. */
+ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, bool calls, uint32_t most,
                                struct ttp_read_overview *out, ttape_error *err);
 /* Of memory and of reading: whoever asks fails. Whatever else is wrong, partitions say the same. */
 static inline bool ttp_overview_fails(ttape_status status)

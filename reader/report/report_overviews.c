@@ -68,7 +68,8 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
         struct ttp_read_overview o;
         ttape_error problem = {0};
         uint32_t scope = r->overviews[i].scope;
-        ttape_status status = ttp_overview_load(r, i, report->is_estimate, &o, &problem);
+        ttape_status status =
+            ttp_overview_load(r, i, report->is_estimate, TTP_OVERVIEW_SPREAD, &o, &problem);
         if (ttp_overview_fails(status) && err != NULL)
             *err = problem;
         if (ttp_overview_fails(status))

@@ -1,10 +1,11 @@
 /* Makes a large trace by repeating real streams:
  *
- *   make_big OUTPUT EVENTS JOBS FILE...
+ *   make_big [-n] OUTPUT EVENTS JOBS FILE...
  *
  * The first 2,000,000 events of the longest stream of each FILE are appended again and again, in
  * turns, with the times moved on and open frames closed at the end of each round, until there are
- * EVENTS events. Each FILE is a process of its own. Through the public interface only. */
+ * EVENTS events. Each FILE is a process of its own. -n: without overviews. Through the public
+ * interface only. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,8 +162,13 @@ int main(int argc, char **argv)
     ttape_writer_options options = {.size = sizeof(options)};
     ttape_file_sink *file;
     ttape_writer *writer;
+    if (argc > 1 && strcmp(argv[1], "-n") == 0) {
+        options.overview_period = UINT64_MAX;
+        argc--;
+        argv++;
+    }
     if (argc < 5) {
-        fprintf(stderr, "usage: make_big OUTPUT EVENTS JOBS FILE...\n");
+        fprintf(stderr, "usage: make_big [-n] OUTPUT EVENTS JOBS FILE...\n");
         return 2;
     }
     int count = argc - 4;

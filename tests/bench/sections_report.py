@@ -151,6 +151,22 @@ def overviews_of(path):
     return count, bytes_of
 
 
+def overview_cost_row(bench):
+    """Writing 128 partitions of one program with overviews and without, on one core."""
+    source = bench.million_info(recordings.SIZED[0] if recordings.SIZED[0] in bench.names
+                                else bench.names[0], "default")[0]
+    trace, events = bench.work / "overviews.ttape", 128 * MILLION
+    got = bench.interleave({
+        label: lambda more=more: bench.run([bench.programs / "make_big", *more, trace, events, 1,
+                                            source])
+        for label, more in (("with", []), ("without", ["-n"]))}, 3 if bench.quick else 5)
+    trace.unlink()
+    cpu = {label: min(r["cpu"] for r in runs) for label, runs in got.items()}
+    more = cpu["with"] / cpu["without"] - 1
+    return Row("overviews: encoding takes more by", "-", f"{100 * more:.1f} %", more, 0.05, 0.02,
+               details=[f"{label}: user + system {cpu[label]:.2f} s" for label in cpu])
+
+
 def histogram_row(bench, label, path):
     """The worst of some functions, drawn: statistics, percentiles and histogram of each."""
     rows = json.loads(bench.call([bench.command, "report", "--json", path]))["rows"]
@@ -207,6 +223,7 @@ def answers(bench):
         count, bytes_of = overviews_of(path)
         yield Row(f"overviews of {label}, of the file", "-", f"{100 * bytes_of / size:.3f} %",
                   bytes_of / size, 0.0025, 0.0012, details=[f"{count} of {bytes_of} bytes"])
+        yield overview_cost_row(bench)
         yield open_rows(bench, label, path, nodes_of(bench, path))
         yield slow_row(bench, label, path, 1000)
     finally:

@@ -448,7 +448,7 @@ START_TEST(calls_and_leaves_are_said)
     for (uint32_t n = 0; n < r->overview_count; n++) {
         struct ttp_read_overview o;
         uint64_t bits = 0;
-        TTEST_OK(ttp_overview_load(r, n, true, &o, &err));
+        TTEST_OK(ttp_overview_load(r, n, true, PERIOD, &o, &err));
         ck_assert(o.calls != NULL && o.head.partition_count <= PERIOD);
         for (uint32_t i = 0; i < o.row_count; i++) {
             uint64_t ended = 0;
@@ -460,7 +460,10 @@ START_TEST(calls_and_leaves_are_said)
         }
         ck_assert_uint_eq(bits, (1u << o.head.partition_count) - 1);
         ck_assert(o.leaf_count == 1 && o.leaves[0].site == 4 && o.leaves[0].count > 10);
+        uint32_t covered = o.head.partition_count;
         ttp_overview_drop(r, &o);
+        /* not looked for further back than asked */
+        ck_assert_int_eq(ttp_overview_load(r, n, true, covered - 1, &o, &err), TTAPE_E_CORRUPT);
     }
     ttape_reader_close(r);
     free(file.data);
@@ -491,7 +494,7 @@ START_TEST(many_of_the_same_are_given_up)
     ttape_writer *w;
     ttape_copier *c;
     char what[320];
-    TTEST_OK(ttp_overview_load(r, 0, false, &o, &err));
+    TTEST_OK(ttp_overview_load(r, 0, false, UINT32_MAX, &o, &err));
     TTEST_OK(ttape_writer_open(&w, &sink, NULL, &err));
     TTEST_OK(ttape_copier_open(&c, w, r, &err));
     for (uint32_t p = 0; p < o.head.partition_count; p++)
