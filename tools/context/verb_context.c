@@ -8,10 +8,11 @@
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/context/branches/branch_view.h"
 #include "tools/context/context_view.h"
 
 struct options {
-    const char *dictionary, *annotate;
+    const char *dictionary, *annotate, *branches_of;
     struct tool_context_recording recording;
     struct tool_context_graph graph;
     enum tool_name_style names;
@@ -19,7 +20,10 @@ struct options {
     bool json;
 };
 
-static const char *const operations[] = {"affine", "xor", "add", "multiply"};
+/* The last two are of branch values only. */
+#define PRIMES 4u
+#define COUNTS 5u
+static const char *const operations[] = {"affine", "xor", "add", "multiply", "primes", "counts"};
 static const char *const ids[] = {"stable", "address"};
 
 static bool parse_word(const char *text, const char *const *words, uint32_t count, uint32_t *found)
@@ -33,7 +37,7 @@ static bool parse_word(const char *text, const char *const *words, uint32_t coun
 static bool parse_operation(const char *text, void *into)
 {
     uint32_t found;
-    bool is_known = parse_word(text, operations, 4, &found);
+    bool is_known = parse_word(text, operations, COUNTS + 1, &found);
     if (is_known)
         *(ttape_context_operation *)into = (ttape_context_operation)found;
     return is_known;
@@ -78,7 +82,10 @@ static const struct tool_option table[] = {
      parse_news, TOOL_AT(graph.news_most)},
     {"annotate", 0, "LOG", "print this log with the calls behind each value (-: standard input)",
      NULL, TOOL_AT(annotate)},
-    {"operation", 0, "HOW", "of a trace's values: affine (default), xor, add, multiply",
+    {"branches-of", 0, "FUNCTION", "values are of branches in this function of the --binary",
+     NULL, TOOL_AT(branches_of)},
+    {"operation", 0, "HOW",
+     "of a trace's values: affine (default), xor, add, multiply; of branches primes, counts, too",
      parse_operation, TOOL_AT(recording.operation)},
     {"id-kind", 0, "WHICH", "of a trace's values: stable (default), address", parse_ids,
      TOOL_AT(recording.ids)},
@@ -89,7 +96,8 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "context",
-    .usage = "[OPTION]... VALUE[/DEPTH]...\n[OPTION]... --annotate LOG",
+    .usage = "[OPTION]... VALUE[/DEPTH]...\n[OPTION]... --annotate LOG\n"
+             "--binary FILE --branches-of FUNCTION [OPTION]... VALUE[/BLOCKS]...",
     .about = "Says which calls were open where a program printed a context value (ttape_context).\n"
              "A dictionary or a recording has the stack itself: one is certain; where several\n"
              "have the value, all are shown.",
@@ -150,6 +158,45 @@ static int show(const struct options *options, struct tool_contexts *contexts, i
     return worse(status, tool_output_close(&out));
 }
 
+/* -- branch values -- */
+
+static int branches(const struct options *options, char **texts, int count)
+{
+    static const ttape_branch_operation kinds[] = {TTAPE_BRANCH_AFFINE, TTAPE_BRANCH_XOR,
+                                                   TTAPE_BRANCH_ADD,    TTAPE_BRANCH_AFFINE,
+                                                   TTAPE_BRANCH_PRIMES, TTAPE_BRANCH_COUNTS};
+    struct tool_branch_function function;
+    struct tool_output out;
+    uint32_t number = (uint32_t)options->recording.operation;
+    if (options->graph.binaries.count != 1)
+        return tool_usage("context", "--branches-of FUNCTION takes one --binary FILE");
+    if (options->dictionary != NULL || options->recording.path != NULL ||
+        options->annotate != NULL || options->graph.traces.count != 0 ||
+        options->recording.ids != TTAPE_CONTEXT_IDS_STABLE)
+        return tool_usage("context", "--branches-of looks in the binary only");
+    if (number == TTAPE_CONTEXT_MULTIPLY)
+        return tool_usage("context", "branch values are multiplied by primes: --operation primes");
+    if (count == 0)
+        return tool_usage("context", "give branch values");
+    struct tool_branch_wanted *wanted = tool_allocate((size_t)count, sizeof *wanted);
+    for (int i = 0; i < count; i++)
+        if (!tool_branch_parse(texts[i], kinds[number], &wanted[i])) {
+            free(wanted);
+            return tool_usage("context", "'%s' is no VALUE/BLOCKS", texts[i]);
+        }
+    tool_memory_bound(options->memory_bytes);
+    int status = tool_branch_open(&function, options->graph.binaries.paths[0], options->branches_of);
+    if (status == TOOL_OK) {
+        function.graph.operation = kinds[number];
+        tool_output_open(&out, STDOUT_FILENO);
+        status = tool_branch_print(&function, wanted, (size_t)count, options->json, &out);
+        status = worse(status, tool_output_close(&out));
+    }
+    tool_branch_close(&function);
+    free(wanted);
+    return status;
+}
+
 int tool_verb_context(int argc, char **argv)
 {
     struct options options = {.graph = {.news_most = 2}};
@@ -157,6 +204,10 @@ int tool_verb_context(int argc, char **argv)
     int count, status, log = -1;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
+    if (options.branches_of != NULL)
+        return branches(&options, argv, count);
+    if ((uint32_t)options.recording.operation >= PRIMES)
+        return tool_usage("context", "--operation primes and counts are of --branches-of");
     if (options.dictionary == NULL && options.recording.path == NULL &&
         (options.graph.traces.count | options.graph.binaries.count) == 0)
         return tool_usage("context", "say where to look: --dictionary, --recording, --graph or "

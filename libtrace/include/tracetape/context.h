@@ -7,7 +7,8 @@
  *     ttape_context_value where = ttape_context();
  *     printf("[" TTAPE_CONTEXT_FORMAT "] no route\n", TTAPE_CONTEXT_ARGUMENTS(where));
  *
- * For programs that are compiled with -finstrument-functions. Where nothing knows of calls, the
+ * For programs that are compiled with -finstrument-functions, or say TTAPE_CONTEXT_CALL in some of
+ * their functions. Where nothing knows of calls, the
  * value is not known, and its text is "-". No call here allocates, locks, touches errno or knows a
  * locale; all but ttape_context_start may be made in signal handlers. */
 #ifndef TRACETAPE_CONTEXT_H
@@ -75,7 +76,41 @@ typedef struct ttape_context_options {
  * with TRACETAPE_CONTEXT=FILE need not call it. */
 TTAPE_API int ttape_context_start(const ttape_context_options *options);
 
+#if defined(__GNUC__)
+/* What compilers call with -finstrument-functions. */
+void __cyg_profile_func_enter(void *function, void *call_site);
+void __cyg_profile_func_exit(void *function, void *call_site);
+#endif
+
 #ifdef __cplusplus
+}
+#endif
+
+/* -- chosen functions, of a program that is compiled without -finstrument-functions -- */
+
+#if defined(__GNUC__)
+/* First in a function, with its name: its calls are open calls, and no others are.
+ *
+ *     int serve(int request)
+ *     {
+ *         TTAPE_CONTEXT_CALL(serve);
+ */
+#define TTAPE_CONTEXT_CALL(function) TTAPE_CONTEXT_CALL_AT((void *)(function))
+/* The same, by an address within it, as `&&here` with a label. */
+#define TTAPE_CONTEXT_CALL_AT(address)                                                             \
+    __attribute__((cleanup(ttape_context_call_end_), unused))                                      \
+    ttape_context_call_ ttape_context_open_ = {(address), __builtin_return_address(0)};            \
+    __cyg_profile_func_enter(ttape_context_open_.function, ttape_context_open_.call_site)
+
+typedef struct ttape_context_call_ {
+    void *function, *call_site;
+} ttape_context_call_;
+
+/* In the function itself: where its stack is says which call ends. */
+static inline __attribute__((always_inline, no_instrument_function, unused)) void
+ttape_context_call_end_(ttape_context_call_ *open)
+{
+    __cyg_profile_func_exit(open->function, open->call_site);
 }
 #endif
 
