@@ -82,8 +82,8 @@ static const struct tool_option table[] = {
      parse_news, TOOL_AT(graph.news_most)},
     {"annotate", 0, "LOG", "print this log with the calls behind each value (-: standard input)",
      NULL, TOOL_AT(annotate)},
-    {"branches-of", 0, "FUNCTION", "values are of branches in this function of the --binary",
-     NULL, TOOL_AT(branches_of)},
+    {"branches-of", 0, "FUNCTION", "values are of branches in this function of the --binary", NULL,
+     TOOL_AT(branches_of)},
     {"operation", 0, "HOW",
      "of a trace's values: affine (default), xor, add, multiply; of branches primes, counts, too",
      parse_operation, TOOL_AT(recording.operation)},
@@ -185,7 +185,8 @@ static int branches(const struct options *options, char **texts, int count)
             return tool_usage("context", "'%s' is no VALUE/BLOCKS", texts[i]);
         }
     tool_memory_bound(options->memory_bytes);
-    int status = tool_branch_open(&function, options->graph.binaries.paths[0], options->branches_of);
+    int status =
+        tool_branch_open(&function, options->graph.binaries.paths[0], options->branches_of);
     if (status == TOOL_OK) {
         function.graph.operation = kinds[number];
         tool_output_open(&out, STDOUT_FILENO);
