@@ -9,21 +9,30 @@
 
 #include "format/base/fail.h"
 
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+
+static size_t whole_pages(size_t size_bytes)
+{
+    return (size_bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+}
+
+/* What is large begins and ends where huge pages do: otherwise half of a partition's events lie in
+ * small ones. What is not touched takes no memory. */
 static void *default_allocate(void *context, size_t size_bytes)
 {
     (void)context;
-    return malloc(size_bytes);
+    if (size_bytes < HUGE_PAGE_BYTES || whole_pages(size_bytes) < size_bytes)
+        return malloc(size_bytes);
+    return aligned_alloc(HUGE_PAGE_BYTES, whole_pages(size_bytes));
 }
-
-#define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
 /* Only advice, and only about memory that we asked for ourselves. */
 void ttp_will_fill(const ttape_allocator *a, void *memory, size_t size_bytes)
 {
 #ifdef MADV_HUGEPAGE
-    uintptr_t start = ((uintptr_t)memory + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
-    uintptr_t end = ((uintptr_t)memory + size_bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
-    if (a->allocate == default_allocate && start < end)
+    uintptr_t start = (uintptr_t)memory;
+    uintptr_t end = start + whole_pages(size_bytes);
+    if (a->allocate == default_allocate && size_bytes >= HUGE_PAGE_BYTES)
         (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
 #else
     (void)a, (void)memory, (void)size_bytes;

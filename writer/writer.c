@@ -86,14 +86,14 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
     return TTAPE_OK;
 }
 
-/* Room for eight times as many events: short traces and writers that only copy stay small, and of
+/* Room for 32 times as many events: short traces and writers that only copy stay small, and of
  * long ones little is moved. */
 ttape_status ttp_pending_grow(ttape_writer *w, struct ttp_pending *p, ttape_error *err)
 {
     const ttape_allocator *a = &w->allocator;
     uint32_t most = w->options.partition_events;
-    uint32_t room = p->event_room == 0 ? FIRST_EVENTS : p->event_room * 8;
-    if (room > most || p->event_room > most / 8)
+    uint32_t room = p->event_room == 0 ? FIRST_EVENTS : p->event_room * 32;
+    if (room > most || p->event_room > most / 32)
         room = most;
     size_t bytes = room * sizeof(uint32_t), before = p->event_room * sizeof(uint32_t);
     uint32_t *codes = a->allocate(a->context, bytes), *delta = a->allocate(a->context, bytes);
@@ -279,6 +279,19 @@ ttape_status ttape_writer_append(ttape_writer *w, uint32_t stream, const ttape_e
 {
     TTP_TRY(ttp_writer_check(w, err));
     return keep(w, ttp_append(w, own_scope(w), stream, events, count, &w->failure), err);
+}
+
+ttape_status ttape_writer_append_calls(ttape_writer *w, uint32_t stream,
+                                       const ttape_enter_exit *calls, size_t count,
+                                       ttape_error *err)
+{
+    TTP_TRY(ttp_writer_check(w, err));
+    if (count == 0 && calls == NULL) /* whose shape could not be told */
+        return TTAPE_OK;
+    return keep(w,
+                ttp_append_from(w, own_scope(w), stream, (struct ttp_events){NULL, calls}, count,
+                                &w->failure),
+                err);
 }
 
 ttape_status ttape_writer_attach(ttape_writer *w, uint32_t stream, const ttape_value *values,

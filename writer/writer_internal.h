@@ -399,8 +399,14 @@ ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope,
                                struct ttp_pending *pending, ttape_error *err);
 
 /* append.c */
+struct ttp_events { /* of either shape; the other one is NULL */
+    const ttape_event *events;
+    const ttape_enter_exit *calls;
+};
 ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
                         const ttape_event *events, size_t count, ttape_error *err);
+ttape_status ttp_append_from(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                             struct ttp_events from, size_t count, ttape_error *err);
 ttape_status ttp_attach(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
                         const ttape_value *values, size_t count, ttape_error *err);
 ttape_status ttp_resume(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,

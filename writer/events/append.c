@@ -411,15 +411,17 @@ static ttape_status take_time(struct batch *b, const ttape_event *event, uint32_
     return TTAPE_OK;
 }
 
-static ttape_status append_batch(struct batch *b, const ttape_event *events, uint32_t count)
+static ttape_status append_batch(struct batch *b, const struct ttp_events *from, uint32_t count)
 {
     uint32_t *codes = b->p->codes + b->p->event_count, *delta = b->p->delta + b->p->event_count;
     for (uint32_t i = 0; i < count; i++) {
-        i += ttp_append_fast(b->w, b->p, b->scope, b->s, b->g, events + i,
+        i += ttp_append_fast(b->w, b->p, b->scope, b->s, b->g, from, i,
                              ttp_off_until(b->s, count - i));
         if (i == count)
             break;
-        const ttape_event *event = &events[i];
+        const ttape_event given =
+            from->calls != NULL ? ttp_event_of(&from->calls[i]) : from->events[i];
+        const ttape_event *event = &given;
         uint32_t code;
         if (__builtin_expect(kind_has_site(event->kind) && event->site >= b->scope->site_count, 0))
             return ttp_fail(b->err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "unknown site %u",
@@ -479,6 +481,12 @@ static bool pending_full(const ttape_writer *w, const struct ttp_pending *p)
 ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
                         const ttape_event *events, size_t count, ttape_error *err)
 {
+    return ttp_append_from(w, scope, stream, (struct ttp_events){events, NULL}, count, err);
+}
+
+ttape_status ttp_append_from(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
+                             struct ttp_events from, size_t count, ttape_error *err)
+{
     if (w->scope != scope) {
         TTP_TRY(ttp_seal(w, err));
         w->scope = scope;
@@ -513,10 +521,13 @@ ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t strea
                           0,
                           0,
                           err};
-        ttape_status status = append_batch(&b, events, n);
+        ttape_status status = append_batch(&b, &from, n);
         TTP_TRY(add_to_stretches(w, p, s->segment, start, err));
         TTP_TRY(status);
-        events += n;
+        if (from.calls != NULL)
+            from.calls += n;
+        else
+            from.events += n;
         count -= n;
     }
     return TTAPE_OK;

@@ -160,7 +160,9 @@ static int run(struct tool_conversion *conversion)
 {
     if (!conversion->is_directory)
         return tool_fail("'%s' is no directory: uftrace recordings are", conversion->input);
-    struct tool_uft_recording recording = {.conversion = conversion, .directory = conversion->fd};
+    struct tool_uft_open_file last_file = {.fd = -1};
+    struct tool_uft_recording recording = {
+        .conversion = conversion, .directory = conversion->fd, .last_file = &last_file};
     tool_uft_sites_open(&recording.events);
     int status = tool_uft_read_info(&recording);
     if (status == TOOL_OK)
@@ -169,6 +171,7 @@ static int run(struct tool_conversion *conversion)
         status = define(&recording);
     if (status == TOOL_OK)
         status = tool_uft_feed(&recording);
+    tool_uft_close_last(&last_file);
     close_recording(&recording);
     return status == TOOL_OK && conversion->warning_count > 0 ? TOOL_LOSS : status;
 }

@@ -114,9 +114,16 @@ struct tool_uft_user_event {
     char *name;
 };
 
+/* The symbol or debug file that was read last. */
+struct tool_uft_open_file {
+    int fd;           /* -1: none */
+    const char *name; /* a table's */
+};
+
 struct tool_uft_recording {
     struct tool_conversion *conversion;
     int directory;
+    struct tool_uft_open_file *last_file;
     struct tool_uft_info info;
     struct tool_hash content;
     struct tool_uft_module *modules;
@@ -191,6 +198,7 @@ void tool_uft_find_symbol(const struct tool_uft_recording *recording,
                           struct tool_uft_module *module, uint64_t address,
                           struct tool_uft_symbol *symbol);
 void tool_uft_symbol_reset(struct tool_uft_symbol *symbol);
+void tool_uft_close_last(struct tool_uft_open_file *last);
 /* Last address that the module's symbol file names. */
 uint64_t tool_uft_symbols_end(const struct tool_uft_recording *recording,
                               struct tool_uft_module *module);

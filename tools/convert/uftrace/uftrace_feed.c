@@ -42,8 +42,9 @@ struct feeding {
     struct known_layout *layouts; /* two per site: arguments, return value */
     size_t layout_capacity;
     uint64_t total_bytes, done_bytes, batch_count;
-    size_t event_count;
+    size_t event_count, call_count; /* waiting: of one of both at a time */
     ttape_event events[BATCH_EVENTS];
+    ttape_enter_exit calls[BATCH_EVENTS];
     ttape_value values[TTAPE_EVENT_MAX_VALUES];
     ttape_error err;
 };
@@ -61,23 +62,25 @@ static bool is_before(const void *context, const void *one, const void *two)
 
 static bool flush(struct feeding *feed, uint32_t stream)
 {
-    size_t count = feed->event_count;
-    feed->event_count = 0;
-    if (count == 0)
+    size_t events = feed->event_count, calls = feed->call_count;
+    feed->event_count = feed->call_count = 0;
+    if (events + calls == 0)
         return true;
     if (++feed->batch_count % PROGRESS_BATCHES == 0) {
         ttape_writer_progress progress;
         ttape_writer_get_progress(feed->conversion->writer, &progress);
         tool_progress_update(feed->done_bytes, feed->total_bytes, progress.event_count);
     }
-    return ttape_writer_append(feed->conversion->writer, stream, feed->events, count, &feed->err) ==
+    ttape_writer *writer = feed->conversion->writer;
+    return (calls != 0 ? ttape_writer_append_calls(writer, stream, feed->calls, calls, &feed->err)
+                       : ttape_writer_append(writer, stream, feed->events, events, &feed->err)) ==
            TTAPE_OK;
 }
 
 /* Takes plain records with known addresses and times before stop_ns: the hot loop. Returns where it
  * stopped. */
 static const uint8_t *take_plain(const uint8_t *at, const uint8_t *end, uint64_t stop_ns,
-                                 const struct tool_uft_sites *sites, ttape_event *events,
+                                 const struct tool_uft_sites *sites, ttape_enter_exit *calls,
                                  size_t *count)
 {
     size_t used = *count;
@@ -88,11 +91,8 @@ static const uint8_t *take_plain(const uint8_t *at, const uint8_t *end, uint64_t
         const struct tool_uft_slot *slot = tool_uft_find_site(sites, ADDRESS(word));
         if (!IS_PLAIN(word) || time_ns >= stop_ns || slot->site == UINT32_MAX)
             break;
-        events[used++] =
-            (ttape_event){.time_ns = time_ns,
-                          .kind = TYPE(word) == RECORD_ENTRY ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT,
-                          .site = slot->site,
-                          .depth = DEPTH(word)};
+        calls[used++] = (ttape_enter_exit){
+            .time_ns = time_ns, .site = slot->site, .depth_exit = DEPTH(word) << 1 | TYPE(word)};
     }
     *count = used;
     return at;
@@ -222,6 +222,8 @@ static enum run_result take_one(struct feeding *feed, struct tool_uft_task *task
         size += payload == SIZE_MAX - 1 ? 0 : payload;
     }
     uint64_t time_ns = tool_conversion_time(feed->conversion, tool_load_u64(at));
+    if (feed->call_count != 0 && !flush(feed, task->stream))
+        return RUN_FAILED;
     feed->events[feed->event_count++] = event_of(time_ns, word, site);
     buffer->at += size;
     if ((value_count > 0 || feed->event_count == BATCH_EVENTS) && !flush(feed, task->stream))
@@ -279,11 +281,13 @@ static enum run_result run(struct feeding *feed, struct tool_uft_task *task, uin
         const struct tool_uft_session *session = &feed->recording->sessions[task->session];
         uint64_t stop_ns = limit_ns < task->next_session_ns ? limit_ns : task->next_session_ns;
         stop_ns = stop_ns < TOOL_TIME_WITHOUT_TICK ? stop_ns : TOOL_TIME_WITHOUT_TICK;
-        const uint8_t *at = take_plain(buffer->data + buffer->at, buffer->data + buffer->end,
-                                       stop_ns, &session->sites, feed->events, &feed->event_count);
+        const uint8_t *at = buffer->data + buffer->at;
+        if (feed->event_count == 0)
+            at = take_plain(at, buffer->data + buffer->end, stop_ns, &session->sites, feed->calls,
+                            &feed->call_count);
         moved = moved || at != buffer->data + buffer->at;
         buffer->at = (size_t)(at - buffer->data);
-        if (feed->event_count == BATCH_EVENTS) {
+        if (feed->event_count != 0 || feed->call_count == BATCH_EVENTS) {
             result = flush(feed, task->stream) ? RUN_YIELD : RUN_FAILED;
             continue;
         }

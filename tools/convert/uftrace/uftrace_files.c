@@ -13,7 +13,7 @@
 #include "tools/io/scratch_file.h"
 
 #define SMALL_READ_BYTES  (16u * 1024u)
-#define SPARE_DESCRIPTORS 3u
+#define SPARE_DESCRIPTORS 4u /* one of them for the symbol file that stays open */
 
 int tool_uft_open(const struct tool_uft_recording *recording, const char *name)
 {
@@ -146,6 +146,10 @@ static struct tool_uft_buffer *attach(struct tool_uft_files *files, struct tool_
     struct tool_uft_buffer *buffer = find_oldest(files, false);
     detach(files, buffer);
     int fd = open_task(files->recording, task);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+        tool_uft_close_last(files->recording->last_file);
+        fd = open_task(files->recording, task);
+    }
     while (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
         struct tool_uft_buffer *other = find_oldest(files, true);
         if (other == NULL)

@@ -171,6 +171,30 @@ static const struct tool_uft_entry *find_entry(const struct tool_uft_table *tabl
     return table->entries[at].offset != END_MARKER ? &table->entries[at] : NULL;
 }
 
+/* A table's file, open until another one is asked for: a program's functions come one by one. -1
+ * where it cannot be opened, which is said. */
+static int open_table(const struct tool_uft_recording *recording,
+                      const struct tool_uft_table *table)
+{
+    struct tool_uft_open_file *last = recording->last_file;
+    if (last->fd >= 0 && strcmp(last->name, table->file) == 0)
+        return last->fd;
+    tool_uft_close_last(last);
+    last->fd = tool_uft_open(recording, table->file);
+    if (last->fd < 0)
+        warn_open(recording, table->file);
+    else
+        last->name = table->file;
+    return last->fd;
+}
+
+void tool_uft_close_last(struct tool_uft_open_file *last)
+{
+    if (last->fd >= 0)
+        close(last->fd);
+    *last = (struct tool_uft_open_file){.fd = -1};
+}
+
 /* The line at an offset, freed by the caller; NULL at the end or on failure. */
 static char *read_line_at(const struct tool_uft_recording *recording,
                           const struct tool_uft_table *table, int fd, uint64_t offset,
@@ -203,17 +227,13 @@ static void read_symbol(const struct tool_uft_recording *recording,
     size_t size;
     uint64_t address;
     char type, *name;
-    int fd = tool_uft_open(recording, table->file);
-    if (fd < 0)
-        warn_open(recording, table->file);
+    int fd = open_table(recording, table);
     char *text = fd >= 0 ? read_line_at(recording, table, fd, entry->offset, &size) : NULL;
     if (text != NULL && split_symbol(text, &address, &type, &name)) {
         symbol->start = entry->address;
         symbol->name = tool_copy_text(name, strcspn(name, "\t"));
     }
     free(text);
-    if (fd >= 0)
-        close(fd);
 }
 
 /* Reads the lines behind an "F:" line. */
@@ -221,10 +241,8 @@ static void read_debug(const struct tool_uft_recording *recording,
                        const struct tool_uft_table *table, const struct tool_uft_entry *entry,
                        struct tool_uft_symbol *symbol)
 {
-    int fd = tool_uft_open(recording, table->file);
+    int fd = open_table(recording, table);
     uint64_t offset = entry->offset;
-    if (fd < 0)
-        warn_open(recording, table->file);
     for (bool first = true; fd >= 0; first = false) {
         size_t size = 0;
         char *text = read_line_at(recording, table, fd, offset, &size);
@@ -246,8 +264,6 @@ static void read_debug(const struct tool_uft_recording *recording,
         }
         free(text);
     }
-    if (fd >= 0)
-        close(fd);
 }
 
 void tool_uft_find_symbol(const struct tool_uft_recording *recording,
