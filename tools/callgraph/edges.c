@@ -76,20 +76,18 @@ static uint64_t weight_of(uint64_t entered)
  * passed on. */
 void tool_edges_weigh(struct tool_edges *edges)
 {
-    uint64_t *weights = tool_allocate(edges->context_count, sizeof *weights);
     for (size_t i = edges->context_count; i-- > 1;) {
-        const struct tool_edge_context *context = &edges->contexts[i];
+        struct tool_edge_context *context = &edges->contexts[i];
         uint64_t own = weight_of(context->entered);
-        weights[i] += own;
-        weights[context->around] += weights[i];
+        context->weight += own;
+        edges->contexts[context->around].weight += context->weight;
         edges->functions[context->function].weight += own;
         struct tool_edge *edge =
             tool_edges_edge(edges, edges->contexts[context->around].function, context->function);
         edge->kinds |= TOOL_EDGE_SEEN;
-        edge->weight += weights[i];
+        edge->weight += context->weight;
     }
     for (size_t i = 0; i < edges->edge_count; i++)
         if ((edges->edges[i].kinds & TOOL_EDGE_SEEN) != 0 && edges->edges[i].weight == 0)
             edges->edges[i].weight = 1;
-    free(weights);
 }

@@ -49,6 +49,7 @@ struct tool_edge {
 struct tool_edge_context {
     uint32_t around, function;
     uint64_t entered;
+    uint64_t weight; /* with those in it */
 };
 
 struct tool_edges {

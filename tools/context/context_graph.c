@@ -68,6 +68,7 @@ static void search_all(struct tool_contexts *contexts, const struct tool_edges *
             continue;
         (void)tool_search_run(&search, looking.wanted->value, looking.wanted->depth, take,
                               &looking);
+        looking.wanted->looked = search.looked;
         if (looking.wanted->answer_count > 1)
             qsort(looking.wanted->answers, looking.wanted->answer_count,
                   sizeof *looking.wanted->answers, compare_costs);

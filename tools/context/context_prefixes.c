@@ -49,10 +49,10 @@ static uint32_t add(struct tool_search *search, const struct tool_search_prefix 
 }
 
 static struct tool_search_prefix extend(const struct tool_search *search, uint32_t number,
-                                        const struct tool_search_way *way)
+                                        const struct tool_search_way *way, uint32_t way_cost)
 {
     const struct tool_search_prefix *around = &search->prefixes[number];
-    uint32_t cost = (uint32_t)around->cost + way->cost;
+    uint32_t cost = (uint32_t)around->cost + way_cost;
     return (struct tool_search_prefix){
         .value = ttape_context_enter(search->options.operation, around->value,
                                      search->edges->functions[way->other].id),
@@ -70,12 +70,14 @@ static void add_seen(struct tool_search *search)
     uint32_t *numbers = tool_allocate(edges->context_count, sizeof *numbers);
     for (size_t i = 1; i < edges->context_count; i++) {
         const struct tool_edge_context *context = &edges->contexts[i];
-        struct tool_search_way way = {.other = context->function, .cost = TOOL_SEARCH_COST_BIT};
+        uint32_t cost = tool_search_cost(context->weight, edges->contexts[0].weight);
+        struct tool_search_way way = {.other = context->function};
         uint32_t around = numbers[context->around];
         numbers[i] = NONE;
         if (around == NONE || search->prefixes[around].depth == DEPTH_MOST)
             continue;
-        struct tool_search_prefix prefix = extend(search, around, &way);
+        struct tool_search_prefix prefix = extend(search, around, &way, 0);
+        prefix.cost = (uint16_t)cost;
         numbers[i] = add(search, &prefix);
     }
     free(numbers);
@@ -84,16 +86,31 @@ static void add_seen(struct tool_search *search)
 /* Adds what `number` calls, up to `most` prefixes. False: that many are there. */
 static bool expand(struct tool_search *search, uint32_t number, size_t most)
 {
-    uint32_t function = search->prefixes[number].function;
+    uint32_t function = search->prefixes[number].function, before = 0, end = 0;
     if (search->prefixes[number].depth == DEPTH_MOST)
         return true;
+    uint32_t by =
+        number == 0
+            ? NONE
+            : tool_search_find_way(
+                  search, search->prefixes[search->prefixes[number].around].function, function);
+    if (by != NONE) {
+        before = search->before_first[by];
+        end = search->before_first[by + 1];
+    }
+    bool is_known = before < end;
     for (uint32_t i = search->out_first[function]; i < search->out_first[function + 1]; i++) {
         const struct tool_search_way *way = &search->outs[i];
         if (search->prefixes[number].news + way->is_new > search->options.news_most)
             continue;
         if (search->prefix_count >= most)
             return false;
-        struct tool_search_prefix prefix = extend(search, number, way);
+        uint32_t cost = way->cost + (is_known && !way->is_new ? TOOL_SEARCH_COST_OTHER : 0u);
+        while (before < end && search->befores[before].other < way->other)
+            before++;
+        if (before < end && search->befores[before].other == way->other)
+            cost = search->befores[before].cost;
+        struct tool_search_prefix prefix = extend(search, number, way, cost);
         (void)add(search, &prefix);
     }
     return true;

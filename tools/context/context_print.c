@@ -104,6 +104,7 @@ void tool_context_json(const struct tool_contexts *contexts, struct tool_output 
         tool_json_begin(&json, NULL, '{');
         tool_json_text(&json, "value", put_value(text, wanted));
         tool_json_text(&json, "certainty", tool_context_certainty(wanted));
+        tool_json_number_if(&json, "looked_at", wanted->looked != 0, wanted->looked);
         tool_json_number(&json, "stack_count", wanted->answer_count + wanted->more);
         tool_json_begin(&json, "stacks", '[');
         for (size_t a = 0; a < wanted->answer_count; a++)

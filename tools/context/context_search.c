@@ -11,7 +11,6 @@
 #define NEW_COST     (5 * TOOL_SEARCH_COST_BIT) /* of a call that no trace shows */
 #define LEAF_COST    (6 * TOOL_SEARCH_COST_BIT) /* of a function that none enters */
 #define UNKNOWN_COST (8 * TOOL_SEARCH_COST_BIT)
-#define OTHER_COST   (2 * TOOL_SEARCH_COST_BIT) /* of two calls that none shows together */
 
 uint32_t tool_search_cost(uint64_t part, uint64_t whole)
 {
@@ -77,8 +76,7 @@ static void make_ways(struct tool_search *search, bool is_in, struct tool_search
     free(at);
 }
 
-/* The way in `ins` from one function to another; NONE: there is none. */
-static uint32_t find_way(const struct tool_search *search, uint32_t from, uint32_t to)
+uint32_t tool_search_find_way(const struct tool_search *search, uint32_t from, uint32_t to)
 {
     uint32_t low = search->in_first[to], end = search->in_first[to + 1], high = end;
     while (low < high) {
@@ -93,7 +91,7 @@ static uint32_t find_way(const struct tool_search *search, uint32_t from, uint32
 
 /* Two calls, one in the other, as ways of ins. */
 struct two {
-    uint32_t inner, outer;
+    uint32_t inner, outer, callee;
     uint64_t weight;
 };
 
@@ -115,9 +113,11 @@ static size_t list_twos(const struct tool_search *search, struct two *twos)
         if (inner->around == 0)
             continue;
         uint32_t from = edges->contexts[outer->around].function;
-        twos[count++] = (struct two){.inner = find_way(search, outer->function, inner->function),
-                                     .outer = find_way(search, from, outer->function),
-                                     .weight = 1};
+        twos[count++] =
+            (struct two){.inner = tool_search_find_way(search, outer->function, inner->function),
+                         .outer = tool_search_find_way(search, from, outer->function),
+                         .callee = inner->function,
+                         .weight = 1};
     }
     if (count > 0)
         qsort(twos, count, sizeof *twos, compare_twos);
@@ -129,24 +129,49 @@ static size_t list_twos(const struct tool_search *search, struct two *twos)
     return kept;
 }
 
+static int compare_outers(const void *a, const void *b)
+{
+    const struct two *one = a, *other = b;
+    if (one->outer != other->outer)
+        return one->outer < other->outer ? -1 : 1;
+    return one->callee < other->callee ? -1 : one->callee > other->callee;
+}
+
+static void add_up(uint32_t *first, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        first[i + 1] += first[i];
+}
+
+/* What came in front of a call, and what behind it. */
 static void make_afters(struct tool_search *search)
 {
     const struct tool_edges *edges = search->edges;
     struct two *twos = tool_allocate(edges->context_count + 1, sizeof *twos);
     size_t count = list_twos(search, twos), ways = edges->edge_count;
-    uint64_t *weights = tool_allocate(ways + 1, sizeof *weights);
+    uint64_t *weights = tool_allocate(2 * (ways + 1), sizeof *weights), *outer = weights + ways + 1;
     search->after_first = tool_allocate(ways + 2, sizeof *search->after_first);
+    search->before_first = tool_allocate(ways + 2, sizeof *search->before_first);
     search->afters = tool_allocate(count + 1, sizeof *search->afters);
+    search->befores = tool_allocate(count + 1, sizeof *search->befores);
     for (size_t i = 0; i < count; i++) {
         weights[twos[i].inner] += twos[i].weight;
+        outer[twos[i].outer] += twos[i].weight;
         search->after_first[twos[i].inner + 1]++;
+        search->before_first[twos[i].outer + 1]++;
     }
-    for (size_t i = 0; i < ways; i++)
-        search->after_first[i + 1] += search->after_first[i];
+    add_up(search->after_first, ways);
+    add_up(search->before_first, ways);
     for (size_t i = 0; i < count; i++)
         search->afters[i] = (struct tool_search_after){
             .way = twos[i].outer,
             .cost = (uint16_t)tool_search_cost(twos[i].weight, weights[twos[i].inner])};
+    if (count > 0)
+        qsort(twos, count, sizeof *twos, compare_outers);
+    for (size_t i = 0; i < count; i++)
+        search->befores[i] = (struct tool_search_way){
+            .other = twos[i].callee,
+            .cost = (uint16_t)tool_search_cost(twos[i].weight, outer[twos[i].outer])};
     free(weights);
     free(twos);
 }
@@ -170,6 +195,8 @@ void tool_search_close(struct tool_search *search)
     free(search->out_first);
     free(search->afters);
     free(search->after_first);
+    free(search->befores);
+    free(search->before_first);
     free(search->prefixes);
     free(search->places);
     free(search->filter);
@@ -196,7 +223,7 @@ static void found(struct running *running, const struct tool_search_prefix *pref
 {
     const struct tool_search *search = running->search;
     bool is_affine = search->options.operation == TTAPE_CONTEXT_AFFINE;
-    uint32_t way = find_way(search, prefix->function, node->function);
+    uint32_t way = tool_search_find_way(search, prefix->function, node->function);
     struct tool_search_found stack = {.cost = (uint32_t)prefix->cost + node->cost,
                                       .news = (uint32_t)prefix->news + node->news};
     if (way == NONE && !is_affine)
@@ -283,7 +310,7 @@ static void expand(struct running *running, uint32_t number)
     for (uint32_t i = search->in_first[node.function]; i < search->in_first[node.function + 1];
          i++) {
         const struct tool_search_way *way = &search->ins[i];
-        uint32_t cost = node.cost + way->cost + (way->is_new ? 0 : OTHER_COST);
+        uint32_t cost = node.cost + way->cost + (way->is_new ? 0 : TOOL_SEARCH_COST_OTHER);
         while (after < end && search->afters[after].way < i)
             after++;
         if (after < end && search->afters[after].way == i)
@@ -334,6 +361,7 @@ bool tool_search_run(struct tool_search *search, uint64_t value, uint32_t depth,
         expand(running, number - 1);
     }
     bool is_whole = !running->is_cut;
+    search->looked = running->looked;
     free(running->functions);
     free(running);
     return is_whole;

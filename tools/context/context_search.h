@@ -13,9 +13,10 @@
 
 #include "tools/callgraph/edges.h"
 
-#define TOOL_SEARCH_NEWS_MAX 3u
-#define TOOL_SEARCH_COST_BIT 8u    /* costs are in eighths of a bit */
-#define TOOL_SEARCH_COST_MAX 1023u /* a suffix that costs more is not followed */
+#define TOOL_SEARCH_NEWS_MAX   3u
+#define TOOL_SEARCH_COST_BIT   8u                         /* costs are in eighths of a bit */
+#define TOOL_SEARCH_COST_OTHER (2 * TOOL_SEARCH_COST_BIT) /* two calls that none shows together */
+#define TOOL_SEARCH_COST_MAX   1023u /* a suffix that costs more is not followed */
 
 /* A call by way of which a function is reached, or which it makes. */
 struct tool_search_way {
@@ -58,6 +59,8 @@ struct tool_search {
     uint32_t *in_first, *out_first;
     struct tool_search_after *afters; /* by way of ins */
     uint32_t *after_first;
+    struct tool_search_way *befores; /* by way of ins that leads to a caller: what it then calls */
+    uint32_t *before_first;
     struct tool_search_prefix *prefixes;
     size_t prefix_count;
     uint32_t *places;
@@ -66,6 +69,7 @@ struct tool_search {
     uint32_t complete_depth; /* up to there all prefixes are there */
     struct tool_search_node *nodes;
     size_t node_count;
+    uint64_t looked; /* suffixes of the last run */
 };
 
 /* One stack: its functions, outermost first. */
@@ -97,6 +101,9 @@ static inline bool tool_search_may_be(const struct tool_search *search, uint64_t
     uint64_t place = value * TTAPE_CONTEXT_FACTOR >> 20 & search->filter_mask;
     return (search->filter[place / 64] >> place % 64 & 1) != 0;
 }
+
+/* The way in `ins` from one function to another; UINT32_MAX: there is none. */
+uint32_t tool_search_find_way(const struct tool_search *search, uint32_t from, uint32_t to);
 
 /* What a share of a whole costs. */
 uint32_t tool_search_cost(uint64_t part, uint64_t whole);

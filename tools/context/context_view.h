@@ -39,7 +39,8 @@ struct tool_context_wanted {
     uint32_t next;  /* with the same value, or TTAPE_NONE */
     struct tool_context_answer *answers;
     size_t answer_count, answer_capacity;
-    uint64_t more; /* answers that are not kept */
+    uint64_t more;   /* answers that are not kept */
+    uint64_t looked; /* suffixes that a search looked at */
 };
 
 struct tool_contexts {
