@@ -144,7 +144,7 @@ static void put(struct lists *lists, uint32_t key)
 /* Depth by depth: those that were seen are in no order of depths. */
 static void add_levels(struct tool_search *search, struct lists *lists)
 {
-    size_t most = search->options.prefixes_most / 2;
+    size_t most = search->options.prefixes_most / 8;
     for (uint32_t depth = 0; depth < DEPTH_MOST; depth++) {
         while (lists->listed < search->prefix_count)
             put(lists, search->prefixes[lists->listed].depth);

@@ -7,7 +7,10 @@
 #define NONE         UINT32_MAX
 #define MORE_MOST    20000u /* suffixes behind the first stack that is found */
 #define LOOKED_EACH  4u     /* suffixes that are looked at, for each that is kept */
-#define SURE_PRIOR   16u
+#define REST_DEPTHS  64u
+#define REST_CELLS   (8u << 20)
+#define REST_MOST    (24 * TOOL_SEARCH_COST_BIT) /* of a rest that no known calls make */
+#define SURE_PRIOR   512u
 #define NEW_COST     (5 * TOOL_SEARCH_COST_BIT) /* of a call that no trace shows */
 #define LEAF_COST    (6 * TOOL_SEARCH_COST_BIT) /* of a function that none enters */
 #define UNKNOWN_COST (8 * TOOL_SEARCH_COST_BIT)
@@ -176,6 +179,39 @@ static void make_afters(struct tool_search *search)
     free(twos);
 }
 
+/* What the cheapest stack around a function costs, of so many functions. */
+static void make_rests(struct tool_search *search)
+{
+    size_t count = search->edges->function_count;
+    search->rest_depths =
+        REST_CELLS / count < REST_DEPTHS ? (uint32_t)(REST_CELLS / count) : REST_DEPTHS;
+    search->rests = tool_allocate(count * search->rest_depths + 1, sizeof *search->rests);
+    for (uint32_t depth = 0; depth < search->rest_depths; depth++) {
+        uint16_t *rests = search->rests + depth * count;
+        for (size_t f = 0; f < count; f++) {
+            uint32_t least = UINT16_MAX;
+            for (uint32_t i = search->in_first[f]; i < search->in_first[f + 1]; i++) {
+                const struct tool_search_way *way = &search->ins[i];
+                uint32_t cost = way->cost;
+                if ((depth == 0) != (way->other == TOOL_EDGES_OUTSIDE))
+                    continue;
+                cost += depth > 0 ? (rests - count)[way->other] : 0u;
+                least = cost < least ? cost : least;
+            }
+            rests[f] = (uint16_t)least;
+        }
+    }
+}
+
+static uint32_t rest_of(const struct tool_search *search, uint32_t function, uint32_t left)
+{
+    if (left == UINT32_MAX || search->rest_depths == 0)
+        return 0;
+    uint32_t depth = left < search->rest_depths ? left : search->rest_depths - 1;
+    uint32_t cost = search->rests[depth * search->edges->function_count + function];
+    return cost < REST_MOST ? cost : REST_MOST;
+}
+
 void tool_search_open(struct tool_search *search, const struct tool_edges *edges,
                       const struct tool_search_options *options)
 {
@@ -183,6 +219,8 @@ void tool_search_open(struct tool_search *search, const struct tool_edges *edges
     make_ways(search, true, &search->ins, &search->in_first);
     make_ways(search, false, &search->outs, &search->out_first);
     make_afters(search);
+    if (edges->context_count <= 1)
+        make_rests(search); /* what was seen says more */
     tool_search_make_prefixes(search);
     search->nodes = tool_allocate(options->nodes_most + 1, sizeof *search->nodes);
 }
@@ -197,6 +235,7 @@ void tool_search_close(struct tool_search *search)
     free(search->after_first);
     free(search->befores);
     free(search->before_first);
+    free(search->rests);
     free(search->prefixes);
     free(search->places);
     free(search->filter);
@@ -211,6 +250,7 @@ struct running {
     tool_search_take take;
     void *context;
     uint32_t heads[TOOL_SEARCH_COST_MAX + 1]; /* plus 1 */
+    uint32_t lowest;                          /* cost at which there may be a suffix */
     uint64_t looked, looked_most;
     bool is_any, is_cut;
     uint32_t *functions;
@@ -292,9 +332,13 @@ static void step(struct running *running, uint32_t function, uint32_t inner, uin
         running->is_cut = true;
         return;
     }
-    node.next = running->heads[cost];
+    uint32_t whole = cost + rest_of(search, function, node.left);
+    if (whole > TOOL_SEARCH_COST_MAX)
+        return;
+    node.next = running->heads[whole];
     search->nodes[search->node_count] = node;
-    running->heads[cost] = (uint32_t)++search->node_count;
+    running->heads[whole] = (uint32_t)++search->node_count;
+    running->lowest = whole < running->lowest ? whole : running->lowest;
 }
 
 /* What calls may have led to the node's function: those in front of its own call first. */
@@ -349,10 +393,10 @@ bool tool_search_run(struct tool_search *search, uint64_t value, uint32_t depth,
     search->node_count = 0;
     if (depth != 0)
         begin(running, value, depth);
-    for (uint32_t cost = 0; cost <= TOOL_SEARCH_COST_MAX;) {
-        uint32_t number = running->heads[cost];
+    while (running->lowest <= TOOL_SEARCH_COST_MAX) {
+        uint32_t cost = running->lowest, number = running->heads[cost];
         if (number == 0) {
-            cost++;
+            running->lowest++;
             continue;
         }
         if (running->looked > running->looked_most)

@@ -16,7 +16,7 @@
 #define TOOL_SEARCH_NEWS_MAX   3u
 #define TOOL_SEARCH_COST_BIT   8u                         /* costs are in eighths of a bit */
 #define TOOL_SEARCH_COST_OTHER (2 * TOOL_SEARCH_COST_BIT) /* two calls that none shows together */
-#define TOOL_SEARCH_COST_MAX   1023u /* a suffix that costs more is not followed */
+#define TOOL_SEARCH_COST_MAX   2047u /* a suffix that costs more is not followed */
 
 /* A call by way of which a function is reached, or which it makes. */
 struct tool_search_way {
@@ -67,6 +67,8 @@ struct tool_search {
     uint64_t *filter;
     size_t place_mask, filter_mask;
     uint32_t complete_depth; /* up to there all prefixes are there */
+    uint16_t *rests; /* by depth, then function: what the cheapest calls cost that lead to it */
+    uint32_t rest_depths;
     struct tool_search_node *nodes;
     size_t node_count;
     uint64_t looked; /* suffixes of the last run */
