@@ -21,6 +21,7 @@ import sections_instructions
 import sections_patch
 import sections_record
 import sections_report
+import sections_search
 import sections_size
 import sections_speed
 import sections_syscalls
@@ -48,6 +49,7 @@ SECTIONS = {  # name: generator of rows
     "hook": sections_hook.hook,
     "blocks": sections_blocks.blocks,
     "context": sections_context.context,
+    "search": sections_search.search,
     "syscalls": sections_syscalls.syscalls,
     "patch": sections_patch.patch,
     "instructions": sections_instructions.instructions,

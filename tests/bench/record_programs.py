@@ -72,7 +72,9 @@ def fetch(bench, package):
     target = place / f"{package}.unpacking"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
-    bench.call(["tar", "xf", tar[0], "-C", target, "--strip-components=1"])
+    names = bench.call(["tar", "tf", tar[0]]).decode().splitlines()
+    whole = len({name.removeprefix("./").split("/")[0] for name in names}) == 1
+    bench.call(["tar", "xf", tar[0], "-C", target, f"--strip-components={int(whole)}"])
     target.rename(place / f"{package}-source")
     return place / f"{package}-source"
 
@@ -104,6 +106,19 @@ def sqlite(bench):
                                  ["-lm"])
     script = bench.source / "tests" / "bench" / "workload.sql"
     return Program("sqlite", plain, hooked, ["-batch", ":memory:", f".read {script}"])
+
+
+def tcc(bench):
+    """Built with hooks, and the folder of its sources."""
+    source = fetch(bench, "tcc")
+    target = (bench.work / "recorded" / "tcc-hooked").resolve()
+    target.parent.mkdir(exist_ok=True)
+    if not target.is_file():
+        bench.call(["./configure"], cwd=source)
+        bench.call(["make", "config.h"], cwd=source)
+        bench.call(["gcc", *FLAGS, HOOKS, "-DONE_SOURCE=1", "-DTCC_TARGET_X86_64", "-I.", "-o",
+                    target, "tcc.c", "-ldl", "-lm", "-lpthread"], cwd=source)
+    return target, source
 
 
 def available(bench):

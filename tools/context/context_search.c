@@ -6,7 +6,7 @@
 
 #define NONE         UINT32_MAX
 #define MORE_MOST    20000u /* suffixes behind the first stack that is found */
-#define LOOKED_EACH  4u     /* suffixes that are looked at, for each that is kept */
+#define LOOKED_EACH  2u     /* suffixes that are looked at, for each that is kept */
 #define REST_DEPTHS  64u
 #define REST_CELLS   (8u << 20)
 #define REST_MOST    (24 * TOOL_SEARCH_COST_BIT) /* of a rest that no known calls make */
