@@ -1,7 +1,6 @@
 """Basic blocks: bytes of one in the file and time of one in the program, its call included, over
 the same program that tells of calls alone; and the lines of one call of a million events."""
 import json
-import re
 import subprocess
 
 import record_programs
@@ -27,12 +26,14 @@ def compile_blocks(bench):
 
 
 
-def largest_call(bench, trace):
-    """A call with about a million events, found by the tree."""
-    done = subprocess.run([bench.command, "tree", "--full", "--json", "--depth", "12", trace],
-                          check=True, capture_output=True)
-    calls = [(node["events_below"], node["node"]) for node in json.loads(done.stdout)["nodes"]
-             if re.fullmatch(r"s\d+e\d+", node["node"]) and node.get("events_below")]
+def call_of_a_million(bench, trace):
+    """The call of the interpreter's own functions that is nearest to a million events."""
+    calls = []
+    for function in ("eval", "run", "run_block"):
+        done = subprocess.run([bench.command, "slow", "--json", "--limit", "2000", trace, function],
+                              check=True, capture_output=True)
+        calls += [(call["end_event"] - call["event"], call["id"])
+                  for call in json.loads(done.stdout)["calls"] if call.get("end_event")]
     return min(calls, key=lambda call: abs(call[0] - MILLION))
 
 
@@ -53,7 +54,7 @@ def blocks(bench):
 
 
 def lines_of_call(bench, trace):
-    events, name = largest_call(bench, trace)
+    events, name = call_of_a_million(bench, trace)
     words = [bench.command, "lines", "--json", "--frame", name, trace]
     took = median(bench.run(words)["wall"] for _ in range(bench.repeats)) * 1e3
     yield Row(f"lines of a call of {events} events", "-", f"{took:.0f} ms", took, 150, 50)

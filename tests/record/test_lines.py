@@ -38,6 +38,11 @@ def lines_of(answer, name):
 
 
 def compare(checks, label, found, number, word):
+    if label.startswith("clang") and (found.get("or_more") or found.get("state") == "unseen"):
+        # it leaves blocks out where functions with hooks are inlined: what is not known says so
+        checks.that(found["times"] <= (0 if word in STATES else int(word)),
+                    f"{label}: line {number}: {found}")
+        return
     if word in STATES:
         checks.equal(found.get("state"), STATES[word], f"{label}: line {number}")
     else:
@@ -57,12 +62,16 @@ def check_known(checks, compiler, work):
     checks.equal((one["calls_chosen"], one["complete"]), (1, True), f"{compiler}: one call")
     one = lines_of(one, source.name)
     for number, text in enumerate(source.read_text("utf-8").splitlines(), 1):
-        words = re.search(r"//= (\S+)(?: : (\S+)| once each)?$", text)
+        words = re.search(r"//= (\S+)(?: : (\S+)| once each| inlined)?$", text)
         if words is None:
             continue
         compare(checks, f"{compiler}, all", every.get(number, {}), number, words[1])
         if words[2] is not None:
             compare(checks, f"{compiler}, one call", one.get(number, {}), number, words[2])
+    inlined = {number for number, line in every.items() if "limit" in line.get("inlined", "")}
+    wanted = {n for n, text in enumerate(source.read_text("utf-8").splitlines(), 1)
+              if text.endswith(" inlined")}
+    checks.that(wanted and wanted <= inlined, f"{compiler}: inlined: {inlined}, not {wanted}")
     return trace, third, [call["id"] for call in sorted(listed, key=lambda call: call["event"])]
 
 

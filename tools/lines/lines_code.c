@@ -454,6 +454,7 @@ int tool_lines_open_code(struct tool_lines *view)
 
 void tool_lines_close_code(struct tool_lines *view)
 {
+    tool_lines_copies_close(view);
     for (size_t i = 0; i < view->module_count; i++) {
         tool_plan_code_close(&view->modules[i].file);
         free(view->modules[i].functions);

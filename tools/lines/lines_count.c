@@ -292,7 +292,7 @@ static void ask_targets(struct counting *c, struct tool_symbols *symbols,
 /* Instructions of all blocks, in their order. */
 static void ask(struct counting *c, struct tool_symbols *symbols)
 {
-    const struct tool_lines_module *module = &c->view->modules[c->function->module];
+    struct tool_lines_module *module = &c->view->modules[c->function->module];
     const struct tool_image *image = module->file.image;
     size_t count = 0;
     for (size_t i = c->function->first; i < c->function->last; i++)
@@ -309,6 +309,7 @@ static void ask(struct counting *c, struct tool_symbols *symbols)
         symbols, (ttape_string){module->path, strlen(module->path)},
         (ttape_string){(const char *)image->build_id, image->build_id_bytes});
     (void)tool_symbols_find_all(symbols, asked, c->queries, c->query_count, take_at, c);
+    tool_lines_list_copies(c->view, module, symbols, asked);
     ask_targets(c, symbols, asked);
     (void)tool_symbols_module_warn(asked);
 }
@@ -383,18 +384,16 @@ static bool is_copy(const struct counting *c, const struct tool_code_block *bloc
 }
 
 /* With the hooks, compilers put in that an exception leaves the function by its exit hook: a block
- * of that, with the line of whatever was before it. */
+ * that goes on with a call of what does not return, with the line of whatever was before it. */
 static bool is_cleanup(const struct counting *c, const struct tool_code_block *block,
                        size_t first_query)
 {
-    bool is_hook = false, is_more = false;
-    for (size_t k = block->first; k < block->last; k++) {
-        const struct tool_instruction *at = &c->code->instructions[k];
-        bool tells = block->tells && at->address == block->told_at;
-        is_more = is_more || (is_hook && !tells && tool_instruction_is_call(at));
+    size_t last = block->last - 1;
+    bool is_hook = false;
+    for (size_t k = block->first; k < last; k++)
         is_hook = is_hook || c->is_hook[first_query + k - block->first];
-    }
-    return is_more;
+    return is_hook && tool_instruction_is_call(&c->code->instructions[last]) &&
+           (!block->tells || c->code->instructions[last].address != block->told_at);
 }
 
 /* `has_line`: what was before the block has one, and it goes on. Returns the same of what is
@@ -426,9 +425,13 @@ static bool count_block(const struct counting *c, uint32_t number, size_t first_
             continue;
         }
         bool is_jump = (at->begins || is_same) && c->code->instructions[k].kind == TOOL_CODE_JUMP;
+        const struct tool_lines_copy *copy = tool_lines_copy_at(&view->modules[c->function->module],
+                                                                c->code->instructions[k].address);
         struct tool_line line = {.file = at->file,
                                  .line = at->line,
                                  .function = (uint32_t)(c->function - view->functions),
+                                 .copy = copy != NULL ? copy->entry : 0,
+                                 .inlined = copy != NULL ? view->copied[copy->name] : NULL,
                                  .jump = is_jump ? c->code->instructions[k].target : 0,
                                  .ran_elsewhere = ran->ran_elsewhere,
                                  .is_known = ran->is_known,
@@ -456,7 +459,8 @@ static void count_function(struct tool_lines *view, uint32_t number, struct tool
         count_told(&c);
         tool_lines_find_leaves(view, function, &c.hooks, &c.leaves);
         take_followed(&c);
-        infer(&c);
+        if (view->is_all || !function->has_guests)
+            infer(&c);
     }
     size_t query = 0;
     bool has_line = false;
@@ -494,6 +498,7 @@ void tool_lines_count(struct tool_lines *view)
     for (uint32_t i = 0; i < view->info.site_count; i++)
         view->begins[i].file = TOOL_LINES_NONE;
     want_functions(view);
+    tool_lines_find_guests(view);
     for (uint32_t i = 0; i < view->function_count; i++)
         if (view->functions[i].is_wanted)
             count_function(view, i, symbols);

@@ -316,6 +316,20 @@ static void follow_begin(struct following *f)
         doubt_all(f);
 }
 
+void tool_lines_find_guests(struct tool_lines *view)
+{
+    for (size_t k = 0; k < 1 + (size_t)view->has_second; k++)
+        for (size_t i = 0; i < view->counts[k].edges.count; i++) {
+            const struct tool_lines_pair *pair = &view->counts[k].edges.list[i];
+            uint32_t from = view->places[pair->from].function;
+            uint32_t to = view->places[pair->to].function;
+            if (from != to && to != TOOL_LINES_NONE)
+                view->functions[to].has_guests = true;
+            if (from != to && from != TOOL_LINES_NONE)
+                view->functions[from].has_guests = true;
+        }
+}
+
 void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_before *before,
                        const struct tool_lines_leaves *leaves, size_t choice,
                        struct tool_lines_pass *passes)
@@ -346,7 +360,7 @@ void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_be
         if (block->tells && block->site != TOOL_LINES_NONE)
             follow_from(f, (uint32_t)i, block->site, passes[i - function->first].count);
     }
-    if (f->work >= WORK_MAX)
+    if (f->work >= WORK_MAX || function->has_guests)
         doubt_all(f);
     free(f->is_marked);
     free(f->stack);

@@ -11,6 +11,8 @@ static int compare_lines(const void *a, const void *b)
     int order = compare(one->file, other->file);
     order = order != 0 ? order : compare(one->line, other->line);
     order = order != 0 ? order : compare(one->function, other->function);
+    if (order == 0 && one->copy != other->copy)
+        order = one->copy < other->copy ? -1 : 1;
     return order != 0 ? order : compare(one->jump, other->jump);
 }
 
@@ -27,31 +29,37 @@ static void join_rows(struct tool_line *to, const struct tool_line *row, bool ad
             to->count[k] += row->count[k];
         else if (row->count[k] > to->count[k])
             to->count[k] = row->count[k];
+    to->inlined = to->inlined != NULL ? to->inlined : row->inlined;
     to->ran_elsewhere = to->ran_elsewhere || row->ran_elsewhere;
     to->is_known = to->is_known && row->is_known;
 }
 
-/* Rows of one line in one function: what ran most of it. But where the line is jumps alone, copies
- * of one jump (a `break` behind both ways of an `if`) never run in the same pass, and add up. */
+/* Rows of one line in one function, or in one copy of an inlined one (but where the line is the
+ * function's own: rows of it begin within copies, too): what ran most of it. Where the line is
+ * jumps alone, copies of one jump (a `break` behind both ways of an `if`) never run in the same
+ * pass, and add up. */
 static size_t join_function(const struct tool_lines *view, size_t first, struct tool_line *most)
 {
     size_t end = first;
     bool is_jumps = true;
     *most = view->lines[first];
     for (; end < view->line_count && is_same_line(most, &view->lines[end]) &&
-           view->lines[end].function == most->function;
+           view->lines[end].function == most->function &&
+           (most->copy == 0 || view->lines[end].copy == most->copy);
          end++)
         is_jumps = is_jumps && view->lines[end].jump != 0;
+    const char *inlined = most->inlined;
     for (size_t i = first; i < end;) {
         struct tool_line same = view->lines[i++];
         for (; i < end && view->lines[i].jump == same.jump; i++)
             join_rows(&same, &view->lines[i], is_jumps);
         join_rows(most, &same, false);
     }
+    most->inlined = inlined;
     return end;
 }
 
-/* One row for each line: functions that have code of it add up. */
+/* One row for each line: functions and copies that have code of it add up. */
 void tool_lines_join(struct tool_lines *view)
 {
     size_t kept = 0;

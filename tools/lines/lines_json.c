@@ -12,6 +12,8 @@ static void put_line(const struct tool_lines *view, struct tool_json *json,
     tool_json_number(json, "line", line->line);
     tool_json_text(json, "state", tool_lines_word(tool_lines_state(view, line, 0)));
     tool_json_number(json, "times", line->count[0]);
+    if (line->inlined != NULL)
+        tool_json_text(json, "inlined", line->inlined);
     if (!line->is_sure[0])
         tool_json_bool(json, "or_more", true);
     if (view->has_second) {

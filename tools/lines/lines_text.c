@@ -101,6 +101,7 @@ static void put_state(const struct tool_lines *view, struct tool_output *out,
 static void put_line(const struct tool_lines *view, struct tool_output *out,
                      const struct tool_line *line, uint32_t number, struct source *source)
 {
+    const char *inlined = line != NULL && line->inlined != NULL ? line->inlined : "";
     bool colours = tool_terminal_colours(), has_text = read_line(source, number);
     put_state(view, out, line, 0, colours);
     if (view->has_second)
@@ -117,6 +118,11 @@ static void put_line(const struct tool_lines *view, struct tool_output *out,
                 at++;
             }
         }
+    }
+    if (inlined[0] != '\0') {
+        tool_output_text(out, "  [inlined: ");
+        tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, (ttape_string){inlined, strlen(inlined)});
+        tool_output_text(out, "]");
     }
     tool_output_text(out, "\n");
 }

@@ -6,10 +6,12 @@
  *                -> lines_leave.c (calls that did not return)
  *                -> lines_follow.c (passes of blocks that do not tell, by what told around them)
  *                -> lines_count.c (blocks of the chosen functions -> lines, with counts)
+ *                -> lines_copies.c (inlined functions)
  *                -> lines_join.c (one row for each line)
  *                -> lines_text.c, lines_json.c, lines_lcov.c
  *
- * A line ran as often as its block that ran most, all functions added up that have code of it.
+ * A line ran as often as its block that ran most; all functions that have code of it, and all
+ * copies of an inlined one, are added up.
  * Where a call within a block did not return (an exception, a jump, the end), what is behind it in
  * that block did not run that time. */
 #ifndef TOOL_LINES_VIEW_H
@@ -54,6 +56,14 @@ struct tool_lines_function {
     size_t first, last; /* blocks: [first, last), by address, of all pieces */
     uint32_t site;      /* its own, of the trace; TOOL_LINES_NONE: it has none */
     bool is_wanted;     /* its lines are shown */
+    bool has_guests; /* others are inlined in it that have calls of their own: blocks are theirs */
+};
+
+/* A range of a copy of an inlined function. */
+struct tool_lines_copy {
+    uint64_t start, end, entry; /* of the file; entry: the same for all ranges of the copy */
+    uint32_t around;            /* the copy that it lies in, or TOOL_LINES_NONE */
+    uint32_t name;              /* in the view's `copied` */
 };
 
 /* A module of the trace with block sites. */
@@ -64,6 +74,9 @@ struct tool_lines_module {
     uint32_t *functions; /* by function of its code: index in the view's, or TOOL_LINES_NONE */
     uint32_t *pieces;    /* functions of its code that belong to another one */
     size_t piece_count;
+    struct tool_lines_copy *copies; /* by start, the longer one first */
+    size_t copy_count, copy_capacity;
+    bool has_copies; /* they were asked for */
     char *path;
 };
 
@@ -119,6 +132,8 @@ struct tool_line {
     uint32_t file, line; /* file: in `files` */
     uint32_t function;   /* in `functions`; until they are joined */
     uint32_t jump;       /* it is a jump there and nothing else; 0: it is more; the same */
+    uint64_t copy;       /* the entry of the copy of an inlined function; 0: none; the same */
+    const char *inlined; /* that function's name; NULL */
     uint64_t count[2];
     bool ran_elsewhere;
     bool is_known;   /* of all blocks of it whether they ran */
@@ -163,6 +178,9 @@ struct tool_lines {
     char **files;
     size_t file_count, file_capacity;
     struct tool_names file_names; /* to their numbers */
+    char **copied;                /* names of inlined functions */
+    size_t copied_count, copied_capacity;
+    struct tool_names copy_names; /* to their numbers */
     struct tool_lines_at *begins; /* by site: where a block begins; file TOOL_LINES_NONE: unknown */
     struct tool_line *lines;      /* by file and line */
     size_t line_count, line_capacity;
@@ -224,11 +242,22 @@ bool tool_lines_leads(const struct tool_lines *view, uint32_t block, size_t turn
 void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_before *before,
                        const struct tool_lines_leaves *leaves, size_t choice,
                        struct tool_lines_pass *passes);
+/* Marks functions whose blocks are not all of their own calls: has_guests. */
+void tool_lines_find_guests(struct tool_lines *view);
 /* Is a pair two blocks, one after the other? */
 bool tool_lines_is_edge(const struct tool_lines *view, const struct tool_lines_pair *pair);
 
 /* lines_count.c: lines of the functions in which something was counted. */
 void tool_lines_count(struct tool_lines *view);
+/* lines_copies.c: lists a module's, once. */
+struct tool_symbols;
+struct tool_symbols_module;
+void tool_lines_list_copies(struct tool_lines *view, struct tool_lines_module *module,
+                            struct tool_symbols *symbols, struct tool_symbols_module *asked);
+/* The innermost one around an address of the file; NULL. */
+const struct tool_lines_copy *tool_lines_copy_at(const struct tool_lines_module *module,
+                                                 uint64_t address);
+void tool_lines_copies_close(struct tool_lines *view);
 /* lines_join.c: one row for each line. */
 void tool_lines_join(struct tool_lines *view);
 /* lines_count.c: which block sites have the wanted line. False: no block has it. */

@@ -167,6 +167,22 @@ static void in_turn()
     follows(2);                              //= 1
 }
 
+__attribute__((always_inline)) static inline int limit(int n, int most)
+{
+    if (n > most)                            //= 18 inlined
+        return most;                         //= 11 inlined
+    return n;                                //= 7 inlined
+}
+
+static int limits(int n)
+{
+    int low = limit(n, 1);                   //= 6
+    int high = limit(n + 3, 4);              //= 6
+    for (int i = 0; i < 1; i++)
+        high += limit(i + n, 2);             //= 6
+    return low + high;                       //= 6
+}
+
 static void handle(int number)
 {
     if (number == SIGUSR1)                   //= 2
@@ -191,6 +207,7 @@ int main()
         if (setjmp(back) == 0)
             indirect(jump, i);               //= 6
         meets(i);                            //= 6
+        total = total + limits(i);           //= 6
         int first = 0;                       //= 6
         joins(&first, i);                    //= 6
         total = total + returns(i, 1);       //= 6
