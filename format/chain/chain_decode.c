@@ -110,8 +110,17 @@ static uint32_t below(struct ttp_chain_decoder *d, uint64_t frames, const char *
 static void settle(struct ttp_chain_decoder *d, struct ttp_chain_context *x,
                    const struct ttp_chain_lesson *lesson, uint32_t token, uint32_t value)
 {
-    ttp_chain_learn_token(&d->coder, lesson, token, value);
+    /* A trusted token has nothing left to learn. */
+    if ((lesson->levels | lesson->functions | lesson->chains) != 0)
+        ttp_chain_learn_token(&d->coder, lesson, token, value);
     ttp_chain_context_advance(x, token, value);
+}
+
+/* The record that the context's next token is looked up in comes while something else is done. */
+static inline void fetch_next(const struct ttp_chain_decoder *d, const struct ttp_chain_context *x)
+{
+    const struct ttp_chain_view *v = &d->coder.view;
+    __builtin_prefetch(&v->records[ttp_chain_first_hash(x) >> (32 - v->model->record_bits)]);
 }
 
 /* The spine's event of a symbol has its effect on the stacks. */
@@ -227,6 +236,8 @@ static void take_chain(struct ttp_chain_decoder *d, struct ttp_chain_level *leve
 {
     uint32_t chain = t->token - TTP_CHAIN_FIRST;
     struct ttp_chain_span span = d->spans[chain];
+    settle(d, &level->context, &t->lesson, t->token, t->value);
+    fetch_next(d, &level->context);
     if (span.start == TTP_CHAIN_NONE) {
         if (!expand(d, chain)) {
             d->coder.rule = "O-FUL-10";
@@ -241,7 +252,6 @@ static void take_chain(struct ttp_chain_decoder *d, struct ttp_chain_level *leve
         d->at += span.length;
     }
     add_child(d, level, chain);
-    settle(d, &level->context, &t->lesson, t->token, t->value);
 }
 
 static void record_body(struct ttp_chain_recorder *r, uint32_t chain, uint32_t first_child)

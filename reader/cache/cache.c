@@ -104,6 +104,14 @@ static void trim(ttape_reader *r)
         evict(r, r->cache.oldest);
 }
 
+/* Before another one is decoded: what could not stay behind it goes now, so that its memory is used
+ * again while it is warm. */
+static void make_room(ttape_reader *r)
+{
+    while (r->cache.oldest != NULL && r->cache.used_bytes > r->cache.limit_bytes)
+        evict(r, r->cache.oldest);
+}
+
 ttape_status ttp_loaded_get(ttape_reader *r, uint32_t partition, enum ttp_stage stage,
                             struct ttp_loaded **out, ttape_error *err)
 {
@@ -113,6 +121,7 @@ ttape_status ttp_loaded_get(ttape_reader *r, uint32_t partition, enum ttp_stage 
         return TTAPE_OK;
     }
     if (p == NULL) {
+        make_room(r);
         TTP_TRY(new_loaded(r, partition, &p, err));
         r->partitions[partition].loaded = p;
     } else {
