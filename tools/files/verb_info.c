@@ -44,8 +44,8 @@ static const struct tool_option table[] = {
 static const struct tool_command command = {
     .verb = "info",
     .usage = "[OPTION]... FILE|-",
-    .about = "Says what is in a trace and where every byte of the file went. Reads the index and "
-             "no events, unless chains are asked for.",
+    .about = "Says what is in a trace and where every byte of the file went. Reads the index\n"
+             "and no events, unless chains are asked for.",
     .options = table,
     .examples = "  tracetape info run.ttape\n"
                 "  tracetape info --json run.ttape | jq .bytes\n"

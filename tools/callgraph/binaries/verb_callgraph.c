@@ -43,7 +43,7 @@ static bool parse_format(const char *text, void *into)
 }
 
 static const struct tool_option table[] = {
-    {"graph", 0, "FILE", "add the calls that this trace of the same build shows (may be repeated)",
+    {"graph", 0, "FILE", "add the calls that this trace of the build shows; may be repeated",
      parse_trace, TOOL_AT(traces)},
     {"functions", 0, NULL, "list functions", NULL, TOOL_AT(functions)},
     {"edges", 0, NULL, "list who calls whom, and how", NULL, TOOL_AT(edges)},
