@@ -130,6 +130,19 @@ static void seed_names(void)
         seed_bytes("simple_name", NULL, names[i], strlen(names[i]));
 }
 
+/* What target_dictionary.c makes a file of: kind, four modules, entries, of which each is around
+ * the next one, or around all. */
+static void seed_dictionary(void)
+{
+    uint8_t bytes[200] = {8};
+    for (size_t i = 1; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i % 11 < 4 ? 3 : i / 9);
+    seed_bytes("dictionary", "chain", (const char *)bytes, sizeof bytes);
+    for (size_t i = 40; i < sizeof bytes; i += 3)
+        bytes[i] = 2;
+    seed_bytes("dictionary", "more", (const char *)bytes, sizeof bytes - 1);
+}
+
 void fuzz_seed_texts(void)
 {
     static const char nested[] = "\xa3\x61"
@@ -149,4 +162,5 @@ void fuzz_seed_texts(void)
     seed_bytes("metadata", "giant", "\xba\xff\xff\xff\xff", 5);
     seed_bytes("canary", "near", "BUG?", 4);
     seed_names();
+    seed_dictionary();
 }

@@ -83,6 +83,7 @@ def check_both():
             "recording": ("--recording", at("program.ttape"))}
     for what, words in ways.items():
         check_lines(what, context(*words, "--annotate", log)[0], lines)
+    check_pipe(log, lines)
     value = next(line.split()[0] for line in lines.splitlines() if line.endswith("recurse"))
     answer = json.loads(context(*ways["dictionary"], *ways["recording"], "--json", value)[0])[0]
     stack = answer["stacks"][0]
@@ -98,6 +99,23 @@ def check_both():
                                           allowed=(1,))[0], lines, missing_too=True):
         note("other build", "values are found")
     return exe, log, lines
+
+
+def check_pipe(log, lines):
+    """By a pipe it is the same; JSON is refused; many depths of one value take no long time."""
+    words = [setting.COMMAND, "context", "--dictionary", at("program.ctx"), "--annotate"]
+    piped = subprocess.run([*words, "-"], input=lines, capture_output=True, text=True, check=False,
+                           timeout=60)
+    if piped.returncode or check_lines("pipe", piped.stdout, lines) != len(lines.splitlines()):
+        note("pipe", f"{piped.returncode} {piped.stderr}")
+    refused = subprocess.run([*words, log, "--json"], capture_output=True, check=False, timeout=60)
+    if refused.returncode != 2:
+        note("--json with --annotate", f"{refused}")
+    many = "".join(f"0123456789abcdef/{depth}\n" for depth in range(300000))
+    hostile = subprocess.run([*words, "-"], input=many, capture_output=True, text=True,
+                             check=False, timeout=60)
+    if hostile.returncode != 1 or len(hostile.stdout.splitlines()) != 300000:
+        note("many depths", f"{hostile.returncode} {hostile.stderr[:200]}")
 
 
 def check_operations():

@@ -49,7 +49,10 @@ struct tool_contexts {
     struct tool_map by_value; /* the last one with that value, plus 1 */
 };
 
-/* The number of the wanted value, which is added where it is new. */
+#define TOOL_CONTEXT_DEPTHS_MAX 64u /* of one value: no program says so many */
+
+/* The number of the wanted value, which is added where it is new. With too many depths of one
+ * value, it is left out, and another one's number is returned. */
 size_t tool_context_add(struct tool_contexts *contexts, uint64_t value, uint32_t depth);
 /* VALUE/DEPTH, or VALUE, with or without 0x. */
 bool tool_context_parse(const char *text, size_t size_bytes, uint64_t *value, uint32_t *depth);

@@ -43,10 +43,13 @@ size_t tool_context_add(struct tool_contexts *contexts, uint64_t value, uint32_t
 {
     uint32_t *last = tool_map_at(&contexts->by_value, value, 0), next = TTAPE_NONE;
     if (*last != 0) {
+        uint32_t depths = 0;
         next = *last - 1;
-        for (uint32_t i = next; i != TTAPE_NONE; i = contexts->wanted[i].next)
+        for (uint32_t i = next; i != TTAPE_NONE; i = contexts->wanted[i].next, depths++)
             if (contexts->wanted[i].depth == depth)
                 return i;
+        if (depths >= TOOL_CONTEXT_DEPTHS_MAX)
+            return next;
     }
     tool_grow((void **)&contexts->wanted, &contexts->capacity, contexts->count + 1,
               sizeof *contexts->wanted);

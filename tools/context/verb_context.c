@@ -1,6 +1,7 @@
 /* tracetape context: which calls a context value stands for. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,9 +85,8 @@ static const struct tool_option table[] = {
      NULL, TOOL_AT(annotate)},
     {"branches-of", 0, "FUNCTION", "values are of branches in this function of the --binary", NULL,
      TOOL_AT(branches_of)},
-    {"operation", 0, "HOW",
-     "affine (default), xor, add, multiply; of branches primes and counts, too", parse_operation,
-     TOOL_AT(recording.operation)},
+    {"operation", 0, "HOW", "affine (default), xor, add, multiply; of branches also primes, counts",
+     parse_operation, TOOL_AT(recording.operation)},
     {"id-kind", 0, "WHICH", "of a trace's values: stable (default), address", parse_ids,
      TOOL_AT(recording.ids)},
     TOOL_NAMES_OPTION,
@@ -113,16 +113,48 @@ static const struct tool_command command = {
     .operands_max = 1000,
 };
 
-/* It is read twice: a pipe is refused. */
+/* What comes by a pipe, in a file without a name: a log is read twice. -1: it cannot be had. */
+static int keep_pipe(int from)
+{
+    char some[65536];
+    FILE *file = tmpfile();
+    int kept = file == NULL ? -1 : dup(fileno(file));
+    if (file != NULL)
+        (void)fclose(file);
+    for (ssize_t size; kept >= 0 && (size = read(from, some, sizeof some)) != 0;) {
+        if (size < 0 && errno == EINTR)
+            continue;
+        for (ssize_t done = 0, put = 0; size >= 0 && done < size; done += put) {
+            put = write(kept, some + done, (size_t)(size - done));
+            if (put < 0)
+                size = -1;
+        }
+        if (size < 0) {
+            int failed = errno;
+            (void)close(kept);
+            errno = failed;
+            return -1;
+        }
+    }
+    if (kept >= 0)
+        (void)lseek(kept, 0, SEEK_SET);
+    return kept;
+}
+
 static int open_log(const char *path, int *fd)
 {
     bool is_standard = strcmp(path, "-") == 0;
     *fd = is_standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (*fd < 0)
         return tool_fail("cannot open '%s': %s", path, strerror(errno));
-    if (lseek(*fd, 0, SEEK_CUR) < 0)
-        return tool_fail("'%s' is a pipe, and a log is read twice: write it into a file", path);
-    return TOOL_OK;
+    if (lseek(*fd, 0, SEEK_CUR) >= 0)
+        return TOOL_OK;
+    int kept = keep_pipe(*fd), failed = errno;
+    if (!is_standard)
+        (void)close(*fd);
+    *fd = kept;
+    return kept >= 0 ? TOOL_OK
+                     : tool_fail("cannot keep what '%s' says: %s", path, strerror(failed));
 }
 
 static int worse(int one, int other) { return one > other ? one : other; }
@@ -215,6 +247,8 @@ int tool_verb_context(int argc, char **argv)
                                      "--binary FILE");
     if ((count == 0) == (options.annotate == NULL))
         return tool_usage("context", "give values, or a log with --annotate");
+    if (options.json && options.annotate != NULL)
+        return tool_usage("context", "--annotate prints the log, not JSON");
     tool_memory_bound(options.memory_bytes);
     options.recording.names = tool_name_style(options.names, options.json);
     options.recording.memory_bytes = options.memory_bytes;
