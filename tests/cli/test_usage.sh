@@ -9,7 +9,8 @@ status 0 "$T" -h
 status 0 "$T" --version
 has out '^tracetape [0-9]+\.[0-9]+\.[0-9]+$'
 lines out 1
-for verb in convert info verify dump cut merge; do
+verbs=$("$T" --help | awk '/^Verbs:/ { on = 1 } /^Options:/ { on = 0 } on && /^  / { print $1 }')
+for verb in $verbs; do
     status 0 "$T" help "$verb"
     cp out first
     status 0 "$T" "$verb" --help

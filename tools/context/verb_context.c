@@ -85,7 +85,7 @@ static const struct tool_option table[] = {
      NULL, TOOL_AT(annotate)},
     {"branches-of", 0, "FUNCTION", "values are of branches in this function of the --binary", NULL,
      TOOL_AT(branches_of)},
-    {"operation", 0, "HOW", "affine (default), xor, add, multiply; of branches also primes, counts",
+    {"operation", 0, "HOW", "affine (default), xor, add, multiply; branches: primes, counts too",
      parse_operation, TOOL_AT(recording.operation)},
     {"id-kind", 0, "WHICH", "of a trace's values: stable (default), address", parse_ids,
      TOOL_AT(recording.ids)},

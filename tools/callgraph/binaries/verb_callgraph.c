@@ -60,7 +60,7 @@ static const struct tool_command command = {
     .usage = "[OPTION]... BINARY...",
     .about =
         "Says who can call whom in a program and its libraries, as their hooks would tell it:\n"
-        "read from the instructions of the files, which need no debug information.\n",
+        "read from the instructions of the files, which need no debug information.",
     .options = table,
     .examples = "  tracetape callgraph ./program\n"
                 "  tracetape callgraph ./program --format dot > calls.dot\n"
