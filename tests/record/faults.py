@@ -204,10 +204,22 @@ STEADY_MS = 100_000  # of a program that runs until `end_steady`
 PACE = setting.cut([], [1000, 500])
 
 
-def end_steady(process):
-    """p_steady ends early, and well."""
-    pid = child_named(process, "p_steady")
-    if pid is not None:
+def catches(pid, number):
+    """Whether a process has a handler of a signal by now; None: it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            caught = [line.split()[1] for line in file if line.startswith("SigCgt:")]
+    except OSError:
+        return None
+    return bool(caught) and bool(int(caught[0], 16) >> (number - 1) & 1)
+
+
+def end_steady(process, seconds=60):
+    """p_steady ends early, and well: once it has its handler."""
+    until, pid = time.monotonic() + seconds, child_named(process, "p_steady")
+    while pid is not None and time.monotonic() < until and catches(pid, signal.SIGTERM) is False:
+        time.sleep(0.01)
+    if pid is not None and catches(pid, signal.SIGTERM):
         os.kill(pid, signal.SIGTERM)
 
 
