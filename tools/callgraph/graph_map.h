@@ -58,6 +58,13 @@ static inline uint32_t *tool_map_at(struct tool_map *map, uint64_t key, uint32_t
     return &slot->value;
 }
 
+/* A key's number, without making a place for it. */
+static inline uint32_t tool_map_find(const struct tool_map *map, uint64_t key, uint32_t missing)
+{
+    const struct tool_map_slot *slot = map->slot_count > 0 ? tool_map_probe(map, key) : NULL;
+    return slot != NULL && slot->used != 0 ? slot->value : missing;
+}
+
 /* The start of a hash whose result is a key of the map: a file cannot choose keys that collide. */
 static inline struct tool_hash tool_map_hash(struct tool_map *map)
 {

@@ -426,7 +426,7 @@ static void run(struct tool_flow *flow, uint32_t function, struct tool_flow_stat
     size_t at = instruction_at(code, state.address);
     for (bool is_first = true; at < code->instruction_count && flow->steps_left > 0; at++) {
         const struct tool_instruction *instruction = &code->instructions[at];
-        if (!is_first && *tool_map_at(&flow->by_place, instruction->address, 0) != 0) {
+        if (!is_first && tool_map_find(&flow->by_place, instruction->address, 0) != 0) {
             go_to(flow, instruction->address, &state);
             return;
         }
@@ -453,17 +453,19 @@ static void run_all(struct tool_flow *flow, uint32_t function)
 static void run_rest(struct tool_flow *flow, uint32_t function, uint32_t piece)
 {
     const struct tool_function *part = &flow->code->functions[piece];
+    size_t one =
+        0; /* the first state in which one function is open; none that is past becomes so */
     for (size_t i = part->first; i < part->first + part->count; i++) {
         struct tool_flow_state state = {.address = flow->code->instructions[i].address};
         if ((flow->marks[i] & TOOL_FLOW_VISITED) != 0 || flow->code->instructions[i].is_nop ||
             flow->code->instructions[i].kind == TOOL_CODE_STOP)
             continue;
-        for (size_t s = 0; s < flow->state_count; s++)
-            if (flow->states[s].open_count == 1) {
-                state.open[0] = flow->states[s].open[0];
-                state.open_count = 1;
-                break;
-            }
+        while (one < flow->state_count && flow->states[one].open_count != 1)
+            one++;
+        if (one < flow->state_count) {
+            state.open[0] = flow->states[one].open[0];
+            state.open_count = 1;
+        }
         go_to(flow, state.address, &state);
         flow->is_rest = true; /* what it does not know others may know well */
         run_all(flow, function);
@@ -492,10 +494,10 @@ void tool_flow_follow(struct tool_flow *flow, uint32_t function)
     const struct tool_code *code = flow->code;
     size_t count = 0;
     struct tool_flow_state state = {.address = code->functions[function].start};
-    for (uint32_t i = function + 1; i != 0; i = flow->pieces[i - 1])
-        count += code->functions[i - 1].count;
     if (parent_of(code, function) != function)
         return;
+    for (uint32_t i = function + 1; i != 0; i = flow->pieces[i - 1])
+        count += code->functions[i - 1].count;
     flow->steps_left = count * STEPS_EACH;
     flow->state_count = flow->waiting = 0;
     tool_map_close(&flow->by_place);
