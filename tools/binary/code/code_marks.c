@@ -14,7 +14,6 @@
 
 #define RELOCATION_BYTES    24u
 #define RELATIVE_RELOCATION 8u
-#define PACKED_EACH         8u
 #define LONG_BRANCH_BYTES   5u
 
 /* A jump into the middle of a wanted function, or into a piece of one, comes from its own code: its
@@ -134,31 +133,13 @@ static void mark_relocations(struct tool_code *code, const struct tool_image_par
             mark_held(code, tool_le64(part->bytes + at + 16));
 }
 
-static void mark_word(struct tool_code *code, uint64_t address)
+static void mark_word(void *context, uint64_t address)
 {
+    struct tool_code *code = context;
     size_t available;
     const uint8_t *bytes = tool_image_at(code->image, address, &available);
     if (bytes != NULL && available >= 8)
         mark_held(code, tool_le64(bytes));
-}
-
-/* Packed: an address, then bits for the 63 words behind it, and so on. */
-static void mark_packed(struct tool_code *code)
-{
-    const struct tool_image_part *part = &code->image->packed;
-    uint64_t next = 0;
-    for (size_t at = 0; part->size_bytes - at >= PACKED_EACH; at += PACKED_EACH) {
-        uint64_t entry = tool_le64(part->bytes + at);
-        if ((entry & 1) == 0) {
-            mark_word(code, entry);
-            next = entry + 8;
-            continue;
-        }
-        for (unsigned bit = 1; bit < 64; bit++)
-            if ((entry >> bit & 1) != 0)
-                mark_word(code, next + (bit - 1) * 8);
-        next += 63 * 8;
-    }
 }
 
 /* Constants may be in one segment with the code. */
@@ -282,7 +263,7 @@ bool tool_code_mark_near(struct tool_code *code)
 {
     mark_table_bases(code);
     mark_relocations(code, &code->image->relocations);
-    mark_packed(code);
+    tool_image_packed_places(&code->image->packed, mark_word, code);
     if (code->image->is_fixed)
         mark_words(code);
     mark_symbols(code, &code->image->symbols, &code->image->symbol_names);

@@ -7,6 +7,7 @@
 #define HEADER_BYTES  64u
 #define SEGMENT_BYTES 56u
 #define SECTION_BYTES 64u
+#define PACKED_EACH   8u
 #define SYMBOL_BYTES  24u
 #define NOTE_HEAD     12u
 #define NOTES_MAX     1024u /* notes of one run that are looked at */
@@ -271,6 +272,25 @@ const char *tool_image_open(struct tool_image *image, const uint8_t *bytes, size
     if (frames_head != 0)
         find_frames(image, frames_head);
     return NULL;
+}
+
+/* An address, then bits for the 63 words behind it, and so on. */
+void tool_image_packed_places(const struct tool_image_part *packed,
+                              void (*take)(void *context, uint64_t place), void *context)
+{
+    uint64_t next = 0;
+    for (size_t at = 0; packed->size_bytes - at >= PACKED_EACH; at += PACKED_EACH) {
+        uint64_t entry = tool_le64(packed->bytes + at);
+        if ((entry & 1) == 0) {
+            take(context, entry);
+            next = entry + 8;
+            continue;
+        }
+        for (unsigned bit = 1; bit < 64; bit++)
+            if ((entry >> bit & 1) != 0)
+                take(context, next + (bit - 1) * 8);
+        next += 63 * 8;
+    }
 }
 
 bool tool_image_symbol_at(const struct tool_image_part *symbols,

@@ -77,6 +77,10 @@ struct tool_image_symbol {
     uint16_t section; /* 0: it is not defined here */
 };
 
+/* Each place that packed relocations tell of, in their order. */
+void tool_image_packed_places(const struct tool_image_part *packed,
+                              void (*take)(void *context, uint64_t place), void *context);
+
 /* The symbol `number` of a table; false: there is no such one. */
 bool tool_image_symbol_at(const struct tool_image_part *symbols,
                           const struct tool_image_part *names, size_t number,

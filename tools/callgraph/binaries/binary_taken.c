@@ -7,7 +7,6 @@
 #define RELOCATION_BYTES    24u
 #define RELATIVE_RELOCATION 8u
 #define SYMBOL_RELOCATION   1u
-#define PACKED_EACH         8u
 
 struct taking {
     struct tool_binary_graph *graph;
@@ -21,8 +20,9 @@ static void hold(const struct taking *taking, uint64_t address)
         taking->graph->machines[machine].is_taken = true;
 }
 
-static void hold_word(const struct taking *taking, uint64_t address)
+static void hold_word(void *context, uint64_t address)
 {
+    const struct taking *taking = context;
     size_t available;
     const uint8_t *bytes =
         tool_image_at(&taking->graph->modules[taking->module]->image, address, &available);
@@ -47,31 +47,12 @@ static void hold_relocations(const struct taking *taking)
     }
 }
 
-/* Packed: an address, then bits for the 63 words behind it, and so on. */
-static void hold_packed(const struct taking *taking)
-{
-    const struct tool_image_part *part = &taking->graph->modules[taking->module]->image.packed;
-    uint64_t next = 0;
-    for (size_t at = 0; part->size_bytes - at >= PACKED_EACH; at += PACKED_EACH) {
-        uint64_t entry = tool_le64(part->bytes + at);
-        if ((entry & 1) == 0) {
-            hold_word(taking, entry);
-            next = entry + 8;
-            continue;
-        }
-        for (unsigned bit = 1; bit < 64; bit++)
-            if ((entry >> bit & 1) != 0)
-                hold_word(taking, next + (bit - 1) * 8);
-        next += 63 * 8;
-    }
-}
-
 void tool_binary_taken(struct tool_binary_graph *graph, uint32_t module)
 {
-    const struct taking taking = {graph, module};
+    struct taking taking = {graph, module};
     const struct tool_image *image = &graph->modules[module]->image;
     hold_relocations(&taking);
-    hold_packed(&taking);
+    tool_image_packed_places(&image->packed, hold_word, &taking);
     for (uint32_t i = 0; image->is_fixed && i < image->segment_count; i++) {
         const struct tool_image_segment *segment = &image->segments[i];
         const uint8_t *bytes = image->bytes + segment->offset;
