@@ -14,19 +14,6 @@ struct listing {
     struct tool_lines_module *module;
 };
 
-static uint32_t name_number(struct tool_lines *view, ttape_string name)
-{
-    bool is_new;
-    uint32_t *number = tool_names_find(&view->copy_names, name.data, name.size_bytes, &is_new);
-    if (is_new) {
-        tool_grow((void **)&view->copied, &view->copied_capacity, view->copied_count + 1,
-                  sizeof *view->copied);
-        view->copied[view->copied_count] = tool_copy_text(name.data, name.size_bytes);
-        *number = (uint32_t)view->copied_count++;
-    }
-    return *number;
-}
-
 static void take_copy(void *context, const struct tool_symbols_inlined *found)
 {
     const struct listing *l = context;
@@ -40,7 +27,7 @@ static void take_copy(void *context, const struct tool_symbols_inlined *found)
                                  .end = found->end,
                                  .entry = found->entry,
                                  .around = TOOL_LINES_NONE,
-                                 .name = name_number(l->view, found->name)};
+                                 .name = tool_lines_number(&l->view->copied, found->name)};
 }
 
 static int compare_copies(const void *a, const void *b)
@@ -87,10 +74,7 @@ const struct tool_lines_copy *tool_lines_copy_at(const struct tool_lines_module 
 
 void tool_lines_copies_close(struct tool_lines *view)
 {
-    for (size_t i = 0; i < view->copied_count; i++)
-        free(view->copied[i]);
     for (size_t i = 0; i < view->module_count; i++)
         free(view->modules[i].copies);
-    free(view->copied);
-    tool_names_close(&view->copy_names);
+    tool_lines_texts_close(&view->copied);
 }

@@ -232,24 +232,33 @@ static void infer(const struct counting *c)
 
 /* -- lines -- */
 
-static uint32_t file_number(struct tool_lines *view, ttape_string file)
+uint32_t tool_lines_number(struct tool_lines_texts *texts, ttape_string text)
 {
     bool is_new;
-    uint32_t *number = tool_names_find(&view->file_names, file.data, file.size_bytes, &is_new);
+    uint32_t *number = tool_names_find(&texts->numbers, text.data, text.size_bytes, &is_new);
     if (is_new) {
-        tool_grow((void **)&view->files, &view->file_capacity, view->file_count + 1,
-                  sizeof *view->files);
-        view->files[view->file_count] = tool_copy_text(file.data, file.size_bytes);
-        *number = (uint32_t)view->file_count++;
+        tool_grow((void **)&texts->list, &texts->capacity, texts->count + 1, sizeof *texts->list);
+        texts->list[texts->count] = tool_copy_text(text.data, text.size_bytes);
+        *number = (uint32_t)texts->count++;
     }
     return *number;
+}
+
+void tool_lines_texts_close(struct tool_lines_texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        free(texts->list[i]);
+    free(texts->list);
+    tool_names_close(&texts->numbers);
+    *texts = (struct tool_lines_texts){0};
 }
 
 static void take_at(void *context, size_t number, const struct tool_symbol *found)
 {
     struct counting *c = context;
     bool is_known = found->file.size_bytes > 0 && found->line > 0;
-    c->at[number].file = is_known ? file_number(c->view, found->file) : TOOL_LINES_NONE;
+    c->at[number].file =
+        is_known ? tool_lines_number(&c->view->files, found->file) : TOOL_LINES_NONE;
     c->at[number].line = found->line;
     c->at[number].begins = found->begins;
 }
@@ -420,7 +429,7 @@ static bool count_block(const struct counting *c, uint32_t number, size_t first_
         is_first = false;
         if (view->line_sites != NULL) { /* that is what is looked for */
             if (block->site != TOOL_LINES_NONE && at->line == view->wanted.line &&
-                ends_with(view->files[at->file], view->wanted.file))
+                ends_with(view->files.list[at->file], view->wanted.file))
                 view->line_sites[block->site] = true;
             continue;
         }
@@ -431,7 +440,7 @@ static bool count_block(const struct counting *c, uint32_t number, size_t first_
                                  .line = at->line,
                                  .function = (uint32_t)(c->function - view->functions),
                                  .copy = copy != NULL ? copy->entry : 0,
-                                 .inlined = copy != NULL ? view->copied[copy->name] : NULL,
+                                 .inlined = copy != NULL ? view->copied.list[copy->name] : NULL,
                                  .jump = is_jump ? c->code->instructions[k].target : 0,
                                  .ran_elsewhere = ran->ran_elsewhere,
                                  .is_known = ran->is_known,
@@ -520,15 +529,10 @@ bool tool_lines_find_line(struct tool_lines *view)
 
 void tool_lines_count_close(struct tool_lines *view)
 {
-    for (size_t i = 0; i < view->file_count; i++)
-        free(view->files[i]);
-    free(view->files);
+    tool_lines_texts_close(&view->files);
     free(view->lines);
     free(view->begins);
-    tool_names_close(&view->file_names);
-    view->files = NULL;
     view->lines = NULL;
     view->begins = NULL;
-    view->file_names = (struct tool_names){0};
-    view->file_count = view->file_capacity = view->line_count = view->line_capacity = 0;
+    view->line_count = view->line_capacity = 0;
 }

@@ -31,7 +31,7 @@ static void put_files(const struct tool_lines *view, struct tool_json *json)
     for (size_t i = 0; i < view->line_count;) {
         uint32_t file = view->lines[i].file;
         tool_json_begin(json, NULL, '{');
-        tool_json_text(json, "file", view->files[file]);
+        tool_json_text(json, "file", view->files.list[file]);
         tool_json_begin(json, "lines", '[');
         for (; i < view->line_count && view->lines[i].file == file; i++)
             put_line(view, json, &view->lines[i]);
@@ -50,10 +50,10 @@ static void put_place(const struct tool_lines *view, struct tool_json *json, con
     (void)ttape_reader_get_site(view->reader, site, &info);
     tool_json_begin(json, key, '{');
     tool_json_number(json, "address", info.address);
-    tool_json_string_if(json, "file",
-                        is_known
-                            ? (ttape_string){view->files[at->file], strlen(view->files[at->file])}
-                            : (ttape_string){"", 0});
+    tool_json_string_if(
+        json, "file",
+        is_known ? (ttape_string){view->files.list[at->file], strlen(view->files.list[at->file])}
+                 : (ttape_string){"", 0});
     tool_json_number_if(json, "line", is_known, at->line);
     tool_json_end(json, '}');
 }
@@ -116,7 +116,7 @@ void tool_lines_lcov(struct tool_lines *view, struct tool_output *out)
     for (size_t i = 0; i < view->line_count;) {
         uint32_t file = view->lines[i].file;
         uint64_t found = 0, hit = 0;
-        tool_output_printf(out, "SF:%s\n", view->files[file]);
+        tool_output_printf(out, "SF:%s\n", view->files.list[file]);
         for (; i < view->line_count && view->lines[i].file == file; i++) {
             const struct tool_line *line = &view->lines[i];
             if (!line->is_known && line->count[0] == 0)

@@ -132,7 +132,7 @@ static size_t put_file(const struct tool_lines *view, struct tool_output *out, s
 {
     const struct tool_line *lines = view->lines;
     struct source source = {.file = NULL};
-    const char *path = view->files[lines[first].file];
+    const char *path = view->files.list[lines[first].file];
     source.file = open_source(view, path);
     size_t i = first;
     tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, (ttape_string){path, strlen(path)});
@@ -163,8 +163,8 @@ static void put_edges(const struct tool_lines *view, struct tool_output *out)
             continue;
         count[tool_put_count(count, edge->count)] = '\0';
         tool_output_printf(out, "%12s  ", count);
-        const char *name = strrchr(view->files[from->file], '/');
-        name = name != NULL ? name + 1 : view->files[from->file];
+        const char *name = strrchr(view->files.list[from->file], '/');
+        name = name != NULL ? name + 1 : view->files.list[from->file];
         tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, (ttape_string){name, strlen(name)});
         tool_output_printf(out, ":%" PRIu32 " -> %" PRIu32 "\n", from->line, to->line);
     }

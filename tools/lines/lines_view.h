@@ -152,6 +152,13 @@ struct tool_lines_wanted {
     uint32_t line;
 };
 
+/* Texts, each once, and their numbers. */
+struct tool_lines_texts {
+    char **list;
+    size_t count, capacity;
+    struct tool_names numbers;
+};
+
 struct tool_lines {
     const struct tool_input *input;
     ttape_reader *reader;
@@ -175,12 +182,8 @@ struct tool_lines {
     struct tool_lines_place *places; /* by site */
     struct tool_lines_counts counts[2];
     bool has_second;
-    char **files;
-    size_t file_count, file_capacity;
-    struct tool_names file_names; /* to their numbers */
-    char **copied;                /* names of inlined functions */
-    size_t copied_count, copied_capacity;
-    struct tool_names copy_names; /* to their numbers */
+    struct tool_lines_texts files;
+    struct tool_lines_texts copied; /* names of inlined functions */
     struct tool_lines_at *begins; /* by site: where a block begins; file TOOL_LINES_NONE: unknown */
     struct tool_line *lines;      /* by file and line */
     size_t line_count, line_capacity;
@@ -246,6 +249,10 @@ void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_be
 void tool_lines_find_guests(struct tool_lines *view);
 /* Is a pair two blocks, one after the other? */
 bool tool_lines_is_edge(const struct tool_lines *view, const struct tool_lines_pair *pair);
+
+/* lines_count.c: a text's number, which is added where it is new. */
+uint32_t tool_lines_number(struct tool_lines_texts *texts, ttape_string text);
+void tool_lines_texts_close(struct tool_lines_texts *texts);
 
 /* lines_count.c: lines of the functions in which something was counted. */
 void tool_lines_count(struct tool_lines *view);
