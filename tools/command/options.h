@@ -74,6 +74,12 @@ struct tool_range {
     uint64_t from, to; /* half-open */
 };
 
+/* Of an option that may be repeated; the list is freed, the texts are the command line's. */
+struct tool_files {
+    const char **paths;
+    size_t count, capacity;
+};
+
 bool tool_parse_here(const char *text, void *into);       /* int: operands before the option */
 bool tool_parse_u64(const char *text, void *into);        /* uint64_t */
 bool tool_parse_u32(const char *text, void *into);        /* uint32_t, 1 .. UINT32_MAX */
@@ -81,8 +87,12 @@ bool tool_parse_time(const char *text, void *into);       /* tool_time */
 bool tool_parse_range(const char *text, void *into);      /* tool_range */
 bool tool_parse_id(const char *text, void *into);         /* tool_id: "123" */
 bool tool_parse_size(const char *text, void *into);       /* uint64_t: "4096", "64k", "1.5G" */
+bool tool_parse_file(const char *text, void *into);       /* tool_files: one more of them */
 bool tool_parse_resolution(const char *text, void *into); /* uint64_t: exact, none, "64ns" */
 bool tool_parse_level(const char *text, void *into);      /* int32_t, of ttape_writer_options */
+
+/* What a digit stands for; -1: it is none. */
+int tool_hex_digit(char c);
 
 struct tool_id {
     bool given;

@@ -4,6 +4,7 @@
 #include <tracetape/writer.h>
 
 #include "tools/command/options.h"
+#include "tools/command/tool.h"
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -162,4 +163,21 @@ bool tool_parse_size(const char *text, void *into)
         return false;
     *(uint64_t *)into = (whole << shift) + (tenths << shift) / 10;
     return true;
+}
+
+bool tool_parse_file(const char *text, void *into)
+{
+    struct tool_files *files = into;
+    tool_grow((void **)&files->paths, &files->capacity, files->count + 1, sizeof *files->paths);
+    files->paths[files->count++] = text;
+    return true;
+}
+
+int tool_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }

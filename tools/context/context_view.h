@@ -78,12 +78,8 @@ int tool_context_read_recording(struct tool_contexts *contexts,
                                 const struct tool_context_recording *recording);
 
 /* context_graph.c: answers of a search in what traces show of calls, for values that have none. */
-struct tool_context_files {
-    const char **paths;
-    size_t count, capacity;
-};
 struct tool_context_graph {
-    struct tool_context_files traces, binaries;
+    struct tool_files traces, binaries;
     uint32_t news_most;
     struct tool_context_recording how; /* operation, ids, names, memory */
 };

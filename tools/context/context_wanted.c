@@ -2,18 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/options.h"
 #include "tools/context/context_view.h"
 
 #define HEX_DIGITS_MAX 16u
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 bool tool_context_parse(const char *text, size_t size_bytes, uint64_t *value, uint32_t *depth)
 {
@@ -21,8 +13,8 @@ bool tool_context_parse(const char *text, size_t size_bytes, uint64_t *value, ui
     size_t start = at;
     *value = 0;
     *depth = TOOL_CONTEXT_ANY_DEPTH;
-    for (; at < size_bytes && hex_digit(text[at]) >= 0; at++)
-        *value = *value << 4 | (uint64_t)hex_digit(text[at]);
+    for (; at < size_bytes && tool_hex_digit(text[at]) >= 0; at++)
+        *value = *value << 4 | (uint64_t)tool_hex_digit(text[at]);
     if (at == start || at - start > HEX_DIGITS_MAX)
         return false;
     if (at == size_bytes)

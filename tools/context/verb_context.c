@@ -53,14 +53,6 @@ static bool parse_ids(const char *text, void *into)
     return is_known;
 }
 
-static bool parse_file(const char *text, void *into)
-{
-    struct tool_context_files *files = into;
-    tool_grow((void **)&files->paths, &files->capacity, files->count + 1, sizeof *files->paths);
-    files->paths[files->count++] = text;
-    return true;
-}
-
 static bool parse_news(const char *text, void *into)
 {
     uint32_t *news = into;
@@ -76,9 +68,9 @@ static const struct tool_option table[] = {
     {"recording", 0, "FILE", "a trace of the same build: says when, too", NULL,
      TOOL_AT(recording.path)},
     {"graph", 0, "FILE", "search in the calls of this trace of the same build (may be repeated)",
-     parse_file, TOOL_AT(graph.traces)},
+     tool_parse_file, TOOL_AT(graph.traces)},
     {"binary", 0, "FILE", "search in the calls that this program or library can make (likewise)",
-     parse_file, TOOL_AT(graph.binaries)},
+     tool_parse_file, TOOL_AT(graph.binaries)},
     {"new-calls", 0, "N", "of a stack that is searched, which no trace shows: 0 to 3 (default 2)",
      parse_news, TOOL_AT(graph.news_most)},
     {"annotate", 0, "LOG", "print this log with the calls behind each value (-: standard input)",

@@ -3,23 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/options.h"
 #include "tools/convert/text_words.h"
 #include "tools/io/lines.h"
-
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *at = c != '\0' ? strchr(digits, c) : NULL;
-    return at != NULL ? (int)((at - digits) % 16) : -1;
-}
 
 /* One escape behind a backslash at *at; false when it is none. */
 static bool unescape(const char **at, char *out)
 {
     char c = *(*at)++;
     if (c == 'x') {
-        int high = hex_digit((*at)[0]);
-        int low = high >= 0 ? hex_digit((*at)[1]) : -1;
+        int high = tool_hex_digit((*at)[0]);
+        int low = high >= 0 ? tool_hex_digit((*at)[1]) : -1;
         if (low < 0)
             return false;
         *out = (char)(high << 4 | low);
@@ -81,7 +75,7 @@ const char *tool_token_after(const struct tool_token *token, const char *key)
 static bool parse_number(const char *text, int base, uint64_t *value)
 {
     char *end;
-    bool starts = base == 16 ? hex_digit(*text) >= 0 : *text >= '0' && *text <= '9';
+    bool starts = base == 16 ? tool_hex_digit(*text) >= 0 : *text >= '0' && *text <= '9';
     errno = 0;
     *value = strtoull(text, &end, base);
     return starts && errno == 0 && *end == '\0';
@@ -123,7 +117,7 @@ static bool unhex(char *text, ttape_string *bytes)
     if (strlen(text) % 2 != 0)
         return false;
     for (size_t i = 0; i < count; i++) {
-        int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+        int high = tool_hex_digit(text[2 * i]), low = tool_hex_digit(text[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         text[i] = (char)(high << 4 | low);

@@ -50,20 +50,13 @@ struct trace_id {
     uint8_t bytes[16];
 };
 
-static int hex_digit(char c)
-{
-    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
-    const char *at = c != '\0' ? strchr(digits, c) : NULL;
-    return at != NULL ? (int)((at - digits) % 16) : -1;
-}
-
 static bool parse_trace_id(const char *text, void *into)
 {
     struct trace_id *id = into;
     if (strlen(text) != 32)
         return false;
     for (int i = 0; i < 16; i++) {
-        int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+        int high = tool_hex_digit(text[2 * i]), low = tool_hex_digit(text[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         id->bytes[i] = (uint8_t)(high << 4 | low);

@@ -11,25 +11,12 @@
 
 enum format { TEXT, JSON, DOT };
 
-struct traces {
-    const char **paths;
-    size_t count, capacity;
-};
-
 struct options {
-    struct traces traces;
+    struct tool_files traces;
     uint32_t format;
     bool functions, edges, branches, all, json;
     uint64_t memory_bytes;
 };
-
-static bool parse_trace(const char *text, void *into)
-{
-    struct traces *traces = into;
-    tool_grow((void **)&traces->paths, &traces->capacity, traces->count + 1, sizeof *traces->paths);
-    traces->paths[traces->count++] = text;
-    return true;
-}
 
 static bool parse_format(const char *text, void *into)
 {
@@ -44,7 +31,7 @@ static bool parse_format(const char *text, void *into)
 
 static const struct tool_option table[] = {
     {"graph", 0, "FILE", "add the calls that this trace of the build shows; may be repeated",
-     parse_trace, TOOL_AT(traces)},
+     tool_parse_file, TOOL_AT(traces)},
     {"functions", 0, NULL, "list functions", NULL, TOOL_AT(functions)},
     {"edges", 0, NULL, "list who calls whom, and how", NULL, TOOL_AT(edges)},
     {"branches", 0, NULL, "with --json: each function's branches, jumps and returns", NULL,

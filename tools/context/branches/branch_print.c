@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/options.h"
 #include "tools/command/tool.h"
 #include "tools/context/branches/branch_view.h"
 #include "tools/io/json.h"
@@ -17,23 +18,14 @@
 
 /* -- what is asked -- */
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static const char *parse_value(const char *text, ttape_branch_operation operation,
                                ttape_branch *value)
 {
     size_t most = operation == TTAPE_BRANCH_COUNTS ? 2 * TTAPE_BRANCH_COUNTERS : 16, at = 0;
     if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         text += 2;
-    for (; at < most && hex_digit(text[at]) >= 0; at++) {
-        uint64_t digit = (uint64_t)hex_digit(text[at]);
+    for (; at < most && tool_hex_digit(text[at]) >= 0; at++) {
+        uint64_t digit = (uint64_t)tool_hex_digit(text[at]);
         if (operation == TTAPE_BRANCH_COUNTS)
             value->counts[at / 2] |= (uint8_t)(digit << (at % 2 == 0 ? 4 : 0));
         else
