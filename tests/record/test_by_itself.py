@@ -86,12 +86,21 @@ def check_said(checks, work):
         checks.that(b"tracetape syscalls" in done.err, f"static, what to do: {done.err}")
     cache = work / "cache"
     cache.mkdir(mode=0o700)
-    cache.joinpath("tracetape").write_text("in the way", encoding="utf-8")
+    for name in ("tracetape", ".cache"):
+        cache.joinpath(name).write_text("in the way", encoding="utf-8")
     program = setting.build("p_ways.c", flags=FLAGS, log=False, hooks=False)
     done = setting.run([setting.COMMAND, "record", "-f", "-o", trace, "--", program], timeout=60,
-                       env={**os.environ, "XDG_CACHE_HOME": str(cache), "HOME": str(cache)})
+                       env={**os.environ, "XDG_CACHE_HOME": str(cache), "HOME": str(cache),
+                            "TMPDIR": str(cache / "none")})
     checks.that(b"cannot be patched: no folder for plans" in done.err, f"no cache: {done.err}")
     checks.that(b"could be patched" not in done.err, f"no cache, said once: {done.err}")
+    done = setting.run([setting.COMMAND, "record", "-f", "-o", trace, "--", program], timeout=60,
+                       env={**os.environ, "XDG_CACHE_HOME": str(cache), "HOME": str(cache),
+                            "TMPDIR": str(cache)})
+    checks.that(b"cannot be patched" not in done.err, f"no home: {done.err}")
+    place = cache / f"tracetape-{os.geteuid()}"
+    checks.that(place.is_dir() and place.stat().st_mode & 0o777 == 0o700, "no home: whose plans")
+    checks.that(any(place.rglob("*.patch")), "no home: plans")
 
 
 def check_killed(checks, work):

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,13 +84,28 @@ static int open_home(void)
     return fd;
 }
 
+/* A user without a home folder, of a service or a container, has one of his own among the temporary
+ * files: its name tells users apart, and where another has taken it there is none. */
+static int open_temporary(void)
+{
+    char path[USER_BYTES];
+    const char *named = getenv("TMPDIR");
+    int length = snprintf(path, sizeof path, "%s/tracetape-%ju",
+                          named != NULL && named[0] == '/' ? named : "/tmp", (uintmax_t)geteuid());
+    return length > 0 && (size_t)length < sizeof path ? open_named(path) : -1;
+}
+
+static int open_below(int folder)
+{
+    return step(step(folder, "tracetape", S_IRWXO | S_IRWXG), "plan-v1", S_IRWXO | S_IRWXG);
+}
+
 int tool_plan_cache_open(void)
 {
-    int fd = open_named(getenv("XDG_CACHE_HOME"));
+    int fd = open_below(open_named(getenv("XDG_CACHE_HOME")));
     if (fd < 0)
-        fd = step(open_home(), ".cache", S_IWOTH | S_IWGRP);
-    fd = step(fd, "tracetape", S_IRWXO | S_IRWXG);
-    return step(fd, "plan-v1", S_IRWXO | S_IRWXG);
+        fd = open_below(step(open_home(), ".cache", S_IWOTH | S_IWGRP));
+    return fd >= 0 ? fd : open_below(open_temporary());
 }
 
 char *tool_plan_cache_path(void)

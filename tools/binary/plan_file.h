@@ -1,7 +1,8 @@
 /* Plans as files: made of an ELF file, kept in the user's cache by build id, put into a recording's
  * folder for the runtime to map.
  *
- *     cache:   $XDG_CACHE_HOME/tracetape/plan-v1/NAME  (else ~/.cache/...)
+ *     cache:   $XDG_CACHE_HOME/tracetape/plan-v1/NAME  (else below ~/.cache,
+ *              else below $TMPDIR/tracetape-UID)
  *     NAME:    as writer/arena/plan.h says
  *
  * A cache is used if its folder belongs to the effective user and nobody else may look into it:

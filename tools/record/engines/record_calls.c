@@ -120,8 +120,8 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_opt
         return true; /* nothing is patched */
     calls->folder = tool_plan_cache_path();
     if (calls->folder == NULL)
-        return tool_fail("no folder for plans of system calls: none below ~/.cache or "
-                         "XDG_CACHE_HOME is ours alone") != 0 &&
+        return tool_fail("no folder for plans of system calls: none below ~/.cache, "
+                         "XDG_CACHE_HOME or TMPDIR is ours alone") != 0 &&
                false;
     into->plan_folder = calls->folder;
     into->plan = tool_record_calls_plan;

@@ -356,17 +356,18 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     tool_record_copies_open(&patch->copies);
     patch->folder = tool_plan_cache_path();
     if (patch->folder == NULL && patch->only != NULL) { /* nobody asked for it */
-        tool_message("'%s' has no hooks, and cannot be patched: no folder for plans below ~/.cache "
-                     "or XDG_CACHE_HOME is ours alone",
-                     patch->only);
+        tool_message(
+            "'%s' has no hooks, and cannot be patched: no folder for plans below ~/.cache, "
+            "XDG_CACHE_HOME or TMPDIR is ours alone",
+            patch->only);
         tool_record_rules_close(&patch->rules);
         patch->rules = (struct tool_record_rules){0};
         patch->library_calls = false;
         return true;
     }
     if (patch->folder == NULL)
-        return tool_fail("no folder for plans of functions: none below ~/.cache or "
-                         "XDG_CACHE_HOME is ours alone") != 0 &&
+        return tool_fail("no folder for plans of functions: none below ~/.cache, "
+                         "XDG_CACHE_HOME or TMPDIR is ours alone") != 0 &&
                false;
     patch->choice = go_on(HASH_START, &patch->rules.function);
     patch->choice = go_on(go_on(patch->choice, patch->module), patch->no_module);
