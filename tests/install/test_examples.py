@@ -11,6 +11,7 @@ from pathlib import Path
 SOURCE = Path(os.environ["TTAPE_SRC"])
 BUILD = Path(os.environ["TTAPE_BUILD"])
 COMPILER = os.environ.get("TTAPE_CC") or "cc"
+LOGS = ("logs", "postbox")  # test_log_headers.py
 FLAGS = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread",
          f"-I{SOURCE / 'libtrace' / 'include'}"]
 VERSION = re.search(r"VERSION (\d+\.\d+\.\d+)",
@@ -33,7 +34,7 @@ def build_and_run(program, sources, folder):
 
 def examples():
     folders = {path for path in (SOURCE / "examples").iterdir() if path.is_dir()}
-    for folder in sorted(folders - {SOURCE / "examples" / "logs"}):  # test_log_headers.py
+    for folder in sorted(folders - {SOURCE / "examples" / name for name in LOGS}):
         expected = (folder / "expected.txt").read_text(encoding="utf-8")
         yield folder.name, sorted(folder.glob("*.c")), expected.replace("VERSION", VERSION)
 

@@ -158,6 +158,23 @@ def check(work, name, program, count):
     return None
 
 
+def check_example(work):
+    """examples/postbox: its log, annotated, has the calls of expected.txt in place of values."""
+    source = os.path.join(SOURCE, "examples", "postbox")
+    with open(os.path.join(source, "postbox.c"), encoding="utf-8") as file:
+        program = build(work, "c", file.read().replace("../logs/", ""), [])
+    words = os.path.join(work, "postbox.ctx")
+    done = subprocess.run([program], env=dict(os.environ, TRACETAPE_CONTEXT=words), check=True,
+                          capture_output=True, text=True, timeout=60)
+    told = subprocess.run([os.environ["TTAPE_BIN"], "context", "--dictionary", words, "--annotate",
+                           "-"], input=done.stdout, capture_output=True, text=True, check=False,
+                          timeout=60)
+    with open(os.path.join(source, "expected.txt"), encoding="utf-8") as file:
+        wanted = file.read()
+    found = re.sub(r"\[[0-9a-f]{16}/\d+ (\{.*?\})\]", r"\1", told.stdout)
+    return [] if found == wanted else [f"postbox: {told}"]
+
+
 def main():
     if os.environ.get("TTAPE_SANITIZE") or \
             not os.path.exists(os.path.join(BUILD, "libtracetape-context.so")):
@@ -172,6 +189,7 @@ def main():
                 continue
             problem = check(work, name, build(work, language, text, more), count)
             problems += [problem] if problem else []
+        problems += check_example(work)
     for problem in problems:
         print(problem)
     if missing:
