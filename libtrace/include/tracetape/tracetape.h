@@ -1,6 +1,6 @@
 /* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer, the
- * reader, calls, the longest and the last ones, chains, paths to functions, reports, the tree,
- * copying, recording, recovering. */
+ * reader, calls, the longest and the last ones, chains, paths to functions, reports, tiles, the
+ * tree, copying, recording, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 
@@ -16,6 +16,7 @@
 #include <tracetape/recover.h>
 #include <tracetape/report.h>
 #include <tracetape/syscalls.h>
+#include <tracetape/tiles.h>
 #include <tracetape/tree.h>
 #include <tracetape/types.h>
 #include <tracetape/writer.h>
