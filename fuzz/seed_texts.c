@@ -143,6 +143,36 @@ static void seed_dictionary(void)
     seed_bytes("dictionary", "more", (const char *)bytes, sizeof bytes - 1);
 }
 
+/* What target_core.c makes memory of, word by word: settings, a thread, its page, its stacks, of
+ * which one has two frames. */
+static void seed_core(void)
+{
+    enum { NUMBER = 0x8000 }; /* else the word's own number, which it leads to */
+    static const uint16_t settings[] = {NUMBER | 1, NUMBER, NUMBER, NUMBER | 1, NUMBER, NUMBER};
+    static const uint16_t thread[] = {46, 12, 16, NUMBER};
+    static const uint16_t page[] = {NUMBER | 1, NUMBER},
+                          stacks[] = {NUMBER | 1, 24, NUMBER, NUMBER};
+    static const uint16_t stack[] = {40, 46, 60, 80, NUMBER};
+    uint16_t words[100] = {0};
+    struct fuzz_bytes bytes = {0};
+    memcpy(words, settings, sizeof settings);
+    memcpy(words + 6, thread, sizeof thread);
+    memcpy(words + 12, page, sizeof page);
+    memcpy(words + 16, stacks, sizeof stacks);
+    memcpy(words + 24, stack, sizeof stack);
+    for (uint16_t i = 40; i < 100; i++)
+        words[i] = i < 60 ? (uint16_t)(i * 3) : (uint16_t)(NUMBER | i);
+    fuzz_put_number(&bytes, 0x020505FF, 4);
+    for (uint32_t i = 0; i < 120; i++)
+        fuzz_put_number(&bytes, i % 10 == 9 ? 0 : i % 10 < 2 ? '/' : 'a', 1);
+    fuzz_put_number(&bytes, 0xFFFF, 3);
+    for (uint32_t i = 0; i < 100; i++)
+        fuzz_put_number(&bytes, words[i], 2);
+    fuzz_seed("core", "stacks", &bytes);
+    fuzz_put_number(&bytes, 0, 1);
+    fuzz_seed("core", "stacks_json", &bytes);
+}
+
 void fuzz_seed_texts(void)
 {
     static const char nested[] = "\xa3\x61"
@@ -163,4 +193,5 @@ void fuzz_seed_texts(void)
     seed_bytes("canary", "near", "BUG?", 4);
     seed_names();
     seed_dictionary();
+    seed_core();
 }

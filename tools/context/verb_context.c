@@ -11,9 +11,10 @@
 #include "tools/command/tool.h"
 #include "tools/context/branches/branch_view.h"
 #include "tools/context/context_view.h"
+#include "tools/context/core/core_view.h"
 
 struct options {
-    const char *dictionary, *annotate, *branches_of;
+    const char *dictionary, *annotate, *branches_of, *core;
     struct tool_context_recording recording;
     struct tool_context_graph graph;
     enum tool_name_style names;
@@ -77,6 +78,8 @@ static const struct tool_option table[] = {
      NULL, TOOL_AT(annotate)},
     {"branches-of", 0, "FUNCTION", "values are of branches in this function of the --binary", NULL,
      TOOL_AT(branches_of)},
+    {"core", 0, "FILE", "print the open calls of this core dump, their values and locals", NULL,
+     TOOL_AT(core)},
     {"operation", 0, "HOW", "affine (default), xor, add, multiply; branches: primes, counts too",
      parse_operation, TOOL_AT(recording.operation)},
     {"id-kind", 0, "WHICH", "of a trace's values: stable (default), address", parse_ids,
@@ -89,7 +92,8 @@ static const struct tool_option table[] = {
 static const struct tool_command command = {
     .verb = "context",
     .usage = "[OPTION]... VALUE[/DEPTH]...\n[OPTION]... --annotate LOG\n"
-             "--binary FILE --branches-of FUNCTION [OPTION]... VALUE[/BLOCKS]...",
+             "--binary FILE --branches-of FUNCTION [OPTION]... VALUE[/BLOCKS]...\n"
+             "--core FILE [--json] [BINARY]...",
     .about = "Says which calls were open where a program printed a context value (ttape_context).\n"
              "A dictionary or a recording has the stack itself: one is certain; where several\n"
              "have the value, all are shown.",
@@ -222,6 +226,22 @@ static int branches(const struct options *options, char **texts, int count)
     return status;
 }
 
+/* -- core dumps -- */
+
+static int show_core(const struct options *options, char **binaries, int count)
+{
+    struct tool_core_options core = {.path = options->core,
+                                     .binaries = binaries,
+                                     .binary_count = (size_t)count,
+                                     .json = options->json};
+    if (options->dictionary != NULL || options->recording.path != NULL ||
+        options->annotate != NULL || options->branches_of != NULL ||
+        (options->graph.traces.count | options->graph.binaries.count) != 0)
+        return tool_usage("context", "--core FILE takes files of the program, and --json, only");
+    tool_memory_bound(options->memory_bytes);
+    return tool_core_show(&core);
+}
+
 int tool_verb_context(int argc, char **argv)
 {
     struct options options = {.graph = {.news_most = 2}};
@@ -229,6 +249,8 @@ int tool_verb_context(int argc, char **argv)
     int count, status, log = -1;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
+    if (options.core != NULL)
+        return show_core(&options, argv, count);
     if (options.branches_of != NULL)
         return branches(&options, argv, count);
     if ((uint32_t)options.recording.operation >= PRIMES)

@@ -262,6 +262,7 @@ void ttp_libc_find(void);
 
 /* context/: in our constructor; of the thread that ends */
 void ttp_context_begin(char **environment);
+void ttp_context_show(uint32_t kind);      /* context/context_layout.c: TTP_LAYOUT_... */
 void ttp_branch_begin(char **environment); /* branch/branch_value.c */
 void ttp_branch_end(void);
 void ttp_context_end(void);

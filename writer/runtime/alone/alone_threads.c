@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "writer/arena/context_layout.h"
 #include "writer/runtime/branch/branch_state.h"
 #include "writer/runtime/slow.h"
 
@@ -144,6 +145,7 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
 #endif
     make_key();
     ttp_libc_find();
+    ttp_context_show(TTP_LAYOUT_ALONE);
     ttp_context_begin(environment);
     ttp_branch_begin(environment);
 }

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "writer/arena/context_layout.h"
 #include "writer/runtime/slow.h"
 
 #define KEYS_INLINE 32u /* glibc keeps the first ones in the thread's own memory */
@@ -144,6 +145,7 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
         ttp_process_refuse();
         return;
     }
+    ttp_context_show(TTP_LAYOUT_RECORDING);
     ttp_context_begin(environment);
     ttp_branch_begin(environment);
     ttp_process_start(environment);
