@@ -3,10 +3,15 @@ threads' registers, what is mapped, memory that is the process's own. Whatever t
 its own dumps."""
 import ctypes
 import os
+import signal
 import struct
+import subprocess
+import sys
 
 PTRACE_GETREGS, PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 12, 17, 0x4206, 0x4207
 WALL = 0x40000000
+PAUSE = 34 # the system call
+CALLS = 6 # of subjects/core.c that say what they are worth
 REGISTERS = 27 * 8
 PAGE = 4096
 PT_LOAD, PT_NOTE = 1, 4
@@ -112,3 +117,56 @@ def write_core(pid, path, signal=0):
         file.seek((file.tell() + PAGE - 1) // PAGE * PAGE)
         for piece in pieces:
             file.write(piece)
+
+
+class Still:
+    """subjects/core.c, once it has said what its calls are worth, and stands still."""
+
+    running = []
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, env=dict(os.environ, TRACETAPE_BRANCH="affine"),
+                                        stdout=subprocess.PIPE, text=True)
+        self.said, self.pid = [], None
+        self.running.append(self)
+        while len(self.said) < CALLS:
+            words = self.process.stdout.readline().split()
+            if len(words) == 3:
+                self.said.append(words)
+            elif words and words[0] == "process":
+                self.pid = int(words[1])
+            elif not words:
+                sys.exit(f"'{command}' ended: {self.said}")
+
+    def dump(self, path):
+        self.wait()
+        write_core(self.pid, path, signal.SIGABRT)
+        return path
+
+    @staticmethod
+    def is_waiting(path):
+        try:
+            with open(path, encoding="utf-8") as file:
+                return file.read().startswith(f"{PAUSE} ")
+        except PermissionError as why:
+            raise CannotTrace(str(why)) from why
+
+    def wait(self):
+        """Until all its threads wait, so that no call is on its way."""
+        tasks = f"/proc/{self.pid}/task"
+        for tid in os.listdir(tasks):
+            while not self.is_waiting(f"{tasks}/{tid}/syscall"):
+                os.sched_yield()
+
+    def end(self):
+        self.running.remove(self)
+        if self.pid is not None:
+            os.kill(self.pid, signal.SIGKILL)
+        else:
+            self.process.kill()
+        self.process.communicate()
+
+
+def end_all():
+    for still in list(Still.running):
+        still.end()

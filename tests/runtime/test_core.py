@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import struct
 import subprocess
 import sys
@@ -19,9 +18,8 @@ STUB = ("-Wl,--whole-archive", "-ltracetape-blocks", "-Wl,--no-whole-archive")
 HOOKS = ("-finstrument-functions", "-fsanitize-coverage=trace-pc", *STUB)
 TOOL = os.environ["TTAPE_BIN"]
 ALONE, RECORDING = "libtracetape-context", "libtracetape-rt"
-CALLS = {"main": 1, "thread": 1, "recurse": 2, "leaf": 2} # that say what they are worth
 shop = rt.Workshop()
-failures, stills = [], []
+failures = []
 
 
 def fail(what, why):
@@ -37,43 +35,6 @@ def build(name, compiler, *flags):
                     "-o", path_of(name), os.path.join(rt.SUBJECTS, "core.c"), f"-L{rt.BUILD}",
                     *flags, f"-Wl,-rpath,{rt.BUILD}"], check=True)
     return path_of(name)
-
-
-class Still:
-    """A program that has said what its calls are worth, and stands still."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, env=dict(os.environ, TRACETAPE_BRANCH="affine"),
-                                        stdout=subprocess.PIPE, text=True)
-        self.said, self.pid = [], None
-        stills.append(self)
-        while len(self.said) < sum(CALLS.values()):
-            words = self.process.stdout.readline().split()
-            if len(words) == 3:
-                self.said.append(words)
-            elif words and words[0] == "process":
-                self.pid = int(words[1])
-            elif not words:
-                sys.exit(f"'{command}' ended: {self.said}")
-
-    def dump(self, name):
-        """Waits until all its threads wait, so that no call is on its way."""
-        tasks = f"/proc/{self.pid}/task"
-        for tid in os.listdir(tasks):
-            while True:
-                with open(f"{tasks}/{tid}/syscall", encoding="utf-8") as file:
-                    if file.read().startswith("34 "):
-                        break
-        cores.write_core(self.pid, path_of(name), signal.SIGABRT)
-        return path_of(name)
-
-    def end(self):
-        stills.remove(self)
-        if self.pid is not None:
-            os.kill(self.pid, signal.SIGKILL)
-        else:
-            self.process.kill()
-        self.process.communicate()
 
 
 def show(*arguments):
@@ -144,23 +105,23 @@ def check_kinds():
             kind = [flag.replace("trace-pc", "trace-pc-guard") if compiler == "clang" else flag
                     for flag in HOOKS]
             program = build(f"{compiler}{level}", compiler, level, *kind, "-ltracetape-context")
-            still = Still([program])
-            answer = show(still.dump("core"), "--json")
+            still = cores.Still([program])
+            answer = show(still.dump(path_of("core")), "--json")
             still.end()
             frames = check_values(f"{compiler} {level}", still, answer, ALONE)
             (check_locals if level == "-O0" else check_optimised)(f"{compiler} {level}", frames)
     for what, flags in (("chosen", ["-DCHOSEN", "-ltracetape-context"]),
                         ("static", ["-finstrument-functions", "-l:libtracetape-context.a"])):
-        still = Still([build(what, "gcc", "-O0", *flags)])
-        answer = show(still.dump("core"), "--json")
+        still = cores.Still([build(what, "gcc", "-O0", *flags)])
+        answer = show(still.dump(path_of("core")), "--json")
         still.end()
         check_locals(what, check_values(what, still, answer, ALONE))
 
 
 def check_recorded():
     program = build("recorded", "gcc", "-O0", *HOOKS, "-ltracetape-context")
-    still = Still([TOOL, "record", "-o", path_of("run.ttape"), "--", program])
-    answer = show(still.dump("core"), "--json")
+    still = cores.Still([TOOL, "record", "-o", path_of("run.ttape"), "--", program])
+    answer = show(still.dump(path_of("core")), "--json")
     still.end()
     check_locals("recorded", check_values("recorded", still, answer, RECORDING))
 
@@ -177,8 +138,8 @@ def check_builds():
     whole = path_of("whole")
     shutil.copy(program, whole)
     subprocess.run(["strip", program], check=True)
-    still = Still([program])
-    dump = still.dump("core")
+    still = cores.Still([program])
+    dump = still.dump(path_of("core"))
     answer = show(dump, "--json", whole)
     check_locals("the whole file is given", check_values("whole", still, answer, ALONE))
     stripped = show(dump)
@@ -204,8 +165,8 @@ def put(name, data):
 
 def check_broken():
     program = build("broken", "gcc", "-O0", *HOOKS, "-ltracetape-context")
-    still = Still([program])
-    with open(still.dump("core"), "rb") as file:
+    still = cores.Still([program])
+    with open(still.dump(path_of("core")), "rb") as file:
         data = file.read()
     still.end()
     at = data.index(MAGIC)
@@ -236,8 +197,7 @@ def main():
     except cores.CannotTrace as why:
         rt.skip(f"no dump can be written here: {why}")
     finally:
-        for still in list(stills):
-            still.end()
+        cores.end_all()
         shop.close()
     for failure in failures[:30]:
         print(failure)
