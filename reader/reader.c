@@ -60,6 +60,7 @@ ttape_status ttp_reader_create(ttape_reader **out, const ttape_source *source,
     ttape_reader *r = ttp_memory_take(&memory, 1, sizeof *r, err);
     if (r == NULL)
         return memory.status;
+    ttp_memory_keep(&memory);
     *r = (ttape_reader){.source = *source, .memory = memory, .limits = full.limits};
     r->cache.limit_bytes = full.cache_bytes;
     r->ignore_index = full.ignore_index;
@@ -103,6 +104,7 @@ void ttape_reader_close(ttape_reader *r)
     if (r->owns_source)
         ttape_source_file_close(&r->source);
     ttp_memory_give(&m, r, 1, sizeof *r);
+    ttp_memory_close(&m);
 }
 
 static bool segment_less(const void *context, uint32_t a, uint32_t b)

@@ -26,12 +26,13 @@ static void place(struct ttp_chain_decoder *d, void *ws, uint32_t event_count,
     uint32_t stack_bits = ttp_chain_stacks_bits(event_count, open_count);
     struct ttp_carver from = {ws, 0};
     d->levels = ttp_carve(&from, level_count(event_count), sizeof *d->levels);
-    d->nodes = ttp_carve(&from, (size_t)event_count + open_count + 1, sizeof *d->nodes);
     d->spans = ttp_carve(&from, sizes.chain_limit, sizeof *d->spans);
     void *stacks = ttp_carve(&from, (size_t)1 << stack_bits, sizeof *d->stacks.entries);
     d->expansions =
         ttp_carve(&from, d->primer != NULL ? TTP_CHAIN_HEIGHT_MAX : 0, sizeof *d->expansions);
     void *model = ttp_carve(&from, 1, ttp_chain_model_bytes(&sizes));
+    /* Last, because most of it is never touched, and lies in pages of its own then. */
+    d->nodes = ttp_carve(&from, (size_t)event_count + open_count + 1, sizeof *d->nodes);
     d->ws_bytes = from.used;
     if (ws == NULL)
         return;

@@ -108,6 +108,25 @@ ttape_status ttp_raw_order_encode(const struct ttp_order *in, uint8_t *data, siz
     return TTAPE_OK;
 }
 
+/* Codes of one or two bytes, which most partitions have: the compiler makes vectors of it, so that
+ * all are written before any is checked. False where one is of no symbol. */
+static bool take_narrow(const uint8_t *at, unsigned width, struct ttp_order_out *out)
+{
+    uint32_t *codes = out->codes, count = out->event_count, any = 0;
+
+    if (width == 1)
+        for (uint32_t i = 0; i < count; i++) {
+            codes[i] = at[i];
+            any |= codes[i] < 2 * out->symbol_count ? 0 : 1u;
+        }
+    else
+        for (uint32_t i = 0; i < count; i++) {
+            codes[i] = ttp_load16(at + (size_t)i * 2);
+            any |= codes[i] < 2 * out->symbol_count ? 0 : 1u;
+        }
+    return any == 0;
+}
+
 ttape_status ttp_raw_order_decode(const uint8_t *data, size_t size_bytes, struct ttp_order_out *out,
                                   ttape_error *err)
 {
@@ -120,6 +139,8 @@ ttape_status ttp_raw_order_decode(const uint8_t *data, size_t size_bytes, struct
         return ttp_fail(err, left < wanted ? TTAPE_E_TRUNCATED : TTAPE_E_CORRUPT, "O-RAW-05",
                         left < wanted ? size_bytes : size_bytes - left + wanted,
                         "raw order has %zu bytes of codes, wants %zu", left, wanted);
+    if (width <= 2 && take_narrow(from.at, width, out))
+        return TTAPE_OK;
     for (uint32_t i = 0; i < out->event_count; i++, from.at += width) {
         uint32_t code = 0;
         for (unsigned b = 0; b < width; b++)

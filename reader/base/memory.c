@@ -1,29 +1,20 @@
 /* Accounting in front of the injected allocator. */
-#define _DEFAULT_SOURCE /* madvise */
 #include "reader/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 
 #include "format/base/fail.h"
+#include "reader/base/kept_blocks.h"
 
-#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+/* Blocks that are kept are no more than this part of the limit. */
+#define KEPT_SHARE 8u
 
-/* A decoded partition's arrays are filled at once: huge pages save most of the page faults, a tenth
- * of the time of a seek. Only advice: where there are none, nothing changes. */
 static void *default_allocate(void *context, size_t size_bytes)
 {
     (void)context;
-    void *memory = malloc(size_bytes);
-#ifdef MADV_HUGEPAGE
-    uintptr_t start = ((uintptr_t)memory + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
-    uintptr_t end = ((uintptr_t)memory + size_bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
-    if (memory != NULL && start < end)
-        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
-#endif
-    return memory;
+    return ttp_block_allocate(size_bytes);
 }
 
 static void default_release(void *context, void *memory, size_t size_bytes)
@@ -51,6 +42,18 @@ void ttp_memory_init(struct ttp_memory *memory, const ttape_allocator *allocator
         allocator != NULL ? *allocator : (ttape_allocator){NULL, default_allocate, default_release};
 }
 
+void ttp_memory_keep(struct ttp_memory *memory)
+{
+    if (memory->allocator.allocate == default_allocate)
+        memory->kept = ttp_kept_open(memory->limit_bytes / KEPT_SHARE);
+}
+
+void ttp_memory_close(struct ttp_memory *memory)
+{
+    ttp_kept_close(memory->kept);
+    memory->kept = NULL;
+}
+
 /* An empty array gets a byte, because allocators may return NULL for none. */
 static bool block_size(uint64_t count, size_t item_bytes, uint64_t *size_bytes)
 {
@@ -66,6 +69,32 @@ static bool has_room(const struct ttp_memory *memory, uint64_t size_bytes)
            size_bytes <= memory->limit_bytes - memory->used_bytes;
 }
 
+/* What is kept and what is used together stay within the limit. */
+static void *get_block(struct ttp_memory *memory, size_t size_bytes)
+{
+    const ttape_allocator *a = &memory->allocator;
+    if (memory->kept == NULL)
+        return a->allocate(a->context, size_bytes);
+    void *block = ttp_kept_take(memory->kept, size_bytes);
+    ttp_kept_trim(memory->kept, memory->limit_bytes - memory->used_bytes - size_bytes);
+    if (block == NULL)
+        block = a->allocate(a->context, size_bytes);
+    if (block != NULL)
+        return block;
+    ttp_kept_trim(memory->kept, 0);
+    return a->allocate(a->context, size_bytes);
+}
+
+static void release_block(const struct ttp_memory *memory, void *block, size_t size_bytes)
+{
+    uint64_t room =
+        memory->limit_bytes > memory->used_bytes ? memory->limit_bytes - memory->used_bytes : 0;
+    if (memory->kept != NULL)
+        ttp_kept_give(memory->kept, block, size_bytes, room);
+    else
+        memory->allocator.release(memory->allocator.context, block, size_bytes);
+}
+
 void *ttp_memory_take(struct ttp_memory *memory, uint64_t count, size_t item_bytes,
                       ttape_error *err)
 {
@@ -79,7 +108,7 @@ void *ttp_memory_take(struct ttp_memory *memory, uint64_t count, size_t item_byt
                                   (unsigned long long)memory->limit_bytes);
         return NULL;
     }
-    void *block = memory->allocator.allocate(memory->allocator.context, (size_t)size_bytes);
+    void *block = get_block(memory, (size_t)size_bytes);
     if (block == NULL) {
         memory->status = ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
         return NULL;
@@ -93,8 +122,8 @@ void ttp_memory_give(struct ttp_memory *memory, void *block, uint64_t count, siz
     uint64_t size_bytes;
     if (block == NULL || !block_size(count, item_bytes, &size_bytes))
         return;
-    memory->allocator.release(memory->allocator.context, block, (size_t)size_bytes);
     memory->used_bytes -= size_bytes;
+    release_block(memory, block, (size_t)size_bytes);
 }
 
 void *ttp_memory_grow(struct ttp_memory *memory, void *block, uint32_t *capacity, uint64_t wanted,

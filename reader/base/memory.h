@@ -17,13 +17,19 @@ struct ttp_memory {
     bool (*relieve)(
         void *context); /* past the limit: true when it gave something back; may be NULL */
     void *relieve_context;
-    ttape_status status; /* why the last ttp_memory_take returned NULL */
-    uint64_t hash_key;   /* of tables that files fill: format/base/secret_hash.h */
+    ttape_status status;   /* why the last ttp_memory_take returned NULL */
+    uint64_t hash_key;     /* of tables that files fill: format/base/secret_hash.h */
+    struct ttp_kept *kept; /* may be NULL; shared with copies; kept_blocks.h */
 };
 
 /* allocator: NULL means malloc and free. */
 void ttp_memory_init(struct ttp_memory *memory, const ttape_allocator *allocator,
                      uint64_t limit_bytes);
+
+/* From now on large blocks are kept when they are given back, where the allocator is none of the
+ * caller's: until the close, and then no more than the limit leaves. Copies share them. */
+void ttp_memory_keep(struct ttp_memory *memory);
+void ttp_memory_close(struct ttp_memory *memory);
 
 /* `count` items, not initialised; NULL (memory->status says why) past the limit or without memory.
  * No items still make a block that can be given back. */
