@@ -185,6 +185,22 @@ def check_refusals(exe):
         note("a limit", f"exit {told.returncode}, {told.stderr!r}")
 
 
+def check_at_once():
+    """Threads that ask for the first time at once have the value that each has alone."""
+    exe = build("at_once", "context_at_once.c", "-finstrument-functions", "-pthread",
+                "-Wl,--build-id")
+    dictionary = fresh("at_once")
+    for path in [None, dictionary] * 20:
+        texts = {tuple(line) for line in run("at once", [exe], path)}
+        if len(texts) != 1:
+            note("at once", f"with {path}: {sorted(texts)}")
+    found = contexts.Dictionary(dictionary)
+    values = {entry[0] for entry in found.entries.values()}
+    problems = list(found.problems())
+    if len(values) != 1 or problems:
+        note("at once", f"the dictionary has {values}: {problems}")
+
+
 def check_unknown():
     """Where nothing knows of calls, it says so: of the recording runtime, while none is there."""
     exe = build("unknown", "context.c", "-finstrument-functions", "-pthread",
@@ -207,6 +223,7 @@ def main():
     check_refusals(exe)
     check_static()
     check_unknown()
+    check_at_once()
     shop.close()
     for failure in failures[:40]:
         print(failure)

@@ -9,6 +9,7 @@
 
 #define MODULES_MAX 256u
 #define PATH_BYTES  4096u
+#define PATH_LOOKS  20000u /* for a path that another thread asks for: a millisecond or so */
 
 /* Written by any thread, read by all; `version` is odd while it is written. */
 struct module {
@@ -92,19 +93,28 @@ static void keep(const struct module *found)
 static char program_path[PATH_BYTES];
 static uint32_t program_path_state; /* 1: it is being asked for, 2: it is there */
 
-/* NULL: somebody is just asking for it. */
-static const char *path_of(const struct link_map *map)
+static void ask_path(void)
 {
     uint32_t none = 0;
+    if (!__atomic_compare_exchange_n(&program_path_state, &none, 1, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        return;
+    (void)ttp_program_path(program_path, PATH_BYTES - 1);
+    __atomic_store_n(&program_path_state, 2, __ATOMIC_RELEASE);
+}
+
+/* NULL: somebody is just asking for it, as what a handler interrupted may be. */
+static const char *path_of(const struct link_map *map)
+{
     if (map->l_name != NULL && map->l_name[0] != '\0')
         return map->l_name;
-    if (__atomic_compare_exchange_n(&program_path_state, &none, 1, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE)) {
-        (void)ttp_program_path(program_path, PATH_BYTES - 1);
-        __atomic_store_n(&program_path_state, 2, __ATOMIC_RELEASE);
-        return program_path;
+    ask_path();
+    for (uint32_t i = 0; i < PATH_LOOKS; i++) {
+        if (__atomic_load_n(&program_path_state, __ATOMIC_ACQUIRE) == 2)
+            return program_path;
+        __builtin_ia32_pause();
     }
-    return none == 2 ? program_path : NULL;
+    return NULL;
 }
 
 static uint64_t seed_of(const struct ttp_module_seen *module, const char *path)
@@ -139,7 +149,9 @@ static bool look(uintptr_t function, struct module *found)
                                 .dlpi_phnum = head->e_phnum};
     if (!ttp_module_look(&info, &seen) || function - seen.start >= seen.end - seen.start)
         return false;
-    const char *path = path_of(object.dlfo_link_map);
+    /* Only a dictionary, and a module without a build id, need a name: the value does not wait. */
+    bool needs_path = seen.build_id == NULL || ttp_context_settings.dictionary != NULL;
+    const char *path = needs_path ? path_of(object.dlfo_link_map) : "";
     if (path == NULL)
         return false;
     *found = (struct module){.low = seen.start,
@@ -151,7 +163,10 @@ static bool look(uintptr_t function, struct module *found)
     keep(found);
     return true;
 }
+void ttp_context_name_program(void) { ask_path(); }
 #else
+void ttp_context_name_program(void) {}
+
 static bool look(uintptr_t function, struct module *found)
 {
     (void)function;

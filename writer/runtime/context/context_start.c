@@ -35,6 +35,8 @@ static int start(const ttape_context_options *options)
     ttp_context_settings.ids = options->ids;
     bool is_there = options->dictionary == NULL ||
                     ttp_dictionary_open(options->dictionary, options->dictionary_bytes, &why);
+    if (options->dictionary != NULL)
+        ttp_context_name_program();
     if (!is_there)
         complain(options->dictionary, why);
     __atomic_add_fetch(&ttp_context_settings.turn, 1, __ATOMIC_RELEASE);

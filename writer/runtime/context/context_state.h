@@ -27,6 +27,8 @@ struct ttp_context_place {
     uint64_t place; /* as in the dictionary */
 };
 struct ttp_context_place ttp_context_find(uintptr_t function);
+/* With a dictionary it is needed sooner or later: now nobody has to wait for it. */
+void ttp_context_name_program(void);
 
 /* context_dictionary.c: number of the context's entry, or 0: it has no place. */
 uint32_t ttp_dictionary_add(uint64_t value, uint32_t around, uint32_t depth, uint64_t place);
