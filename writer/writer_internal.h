@@ -24,6 +24,7 @@
 #include "format/container/switches.h"
 #include "format/container/values.h"
 #include "format/order/order.h"
+#include "writer/event_batch.h"
 #include "writer/growing.h"
 
 #define TTP_SYMBOL_BLOCK    64u      /* symbols in the first block, each is twice the one before */
@@ -399,10 +400,6 @@ ttape_status ttp_scope_collect(ttape_writer *w, struct ttp_scope *scope,
                                struct ttp_pending *pending, ttape_error *err);
 
 /* append.c */
-struct ttp_events { /* of either shape; the other one is NULL */
-    const ttape_event *events;
-    const ttape_enter_exit *calls;
-};
 ttape_status ttp_append(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,
                         const ttape_event *events, size_t count, ttape_error *err);
 ttape_status ttp_append_from(ttape_writer *w, struct ttp_scope *scope, uint32_t stream,

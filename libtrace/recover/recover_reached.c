@@ -113,7 +113,7 @@ static ttape_status put_gap(struct ttp_encode *e, struct ttp_thread *thread,
     gap.time_ns = thread->edge.time_ns;
     thread->edge.event_number = row->number - 1;
     thread->must_resume = true;
-    TTP_TRY(ttp_output_append(e, thread, &gap, 1, err));
+    TTP_TRY(ttp_output_append(e, thread, (struct ttp_events){&gap, NULL}, 1, err));
     e->appended--; /* none of theirs */
     gaps->gap_count++;
     gaps->lost_events += count;

@@ -8,9 +8,12 @@
 
 #define POLL_BUSY_NS  300000
 #define POLL_SHORT_NS 1000000
+#define POLL_QUIET_NS 2000000
 #define POLL_LONG_NS  4000000
-#define USERS_ROUNDS  10 /* of 4 ms */
+#define BUSY_SHARE    16u /* of the arena: more than that in a round is much */
+#define USERS_ROUNDS  10  /* of 4 ms */
 #define GRACE_ROUNDS  50
+#define QUIET_ROUNDS  8u
 #define IDLE_ROUNDS   200u
 #define ENDS_ASKED    2 /* signals, the last of them after the command has ended */
 
@@ -63,15 +66,6 @@ void tool_record_catch(ttape_recording *recording)
     (void)sigaction(SIGHUP, &end, NULL);
 }
 
-static void rest(uint64_t drained, uint32_t *idle)
-{
-    struct timespec pause = {0, POLL_BUSY_NS};
-    *idle = drained != 0 ? 0 : *idle + 1;
-    if (*idle != 0)
-        pause.tv_nsec = *idle < IDLE_ROUNDS ? POLL_SHORT_NS : POLL_LONG_NS;
-    (void)nanosleep(&pause, NULL);
-}
-
 /* No process holds a block. Whether one that is alive may still take one is looked at in each
  * USERS_ROUNDS-th round only; processes that were just started get GRACE_ROUNDS to begin. */
 static bool is_over(const ttape_recording *recording, uint32_t *round)
@@ -90,8 +84,24 @@ struct rounds {
     ttape_recording *recording;
     ttape_recording_status now;
     uint64_t drained; /* in the last one */
-    uint32_t failures;
+    uint32_t failures, idle;
 };
+
+/* A round costs ten microseconds and more, for its sleep. Where little came in the last one, as
+ * where other processes have the cores, the next may be later: blocks for several times as much are
+ * free. */
+static void rest(struct rounds *r)
+{
+    struct timespec pause = {0, POLL_BUSY_NS};
+    r->idle = r->drained != 0 ? 0 : r->idle + 1;
+    if (r->idle >= IDLE_ROUNDS)
+        pause.tv_nsec = POLL_LONG_NS;
+    else if (r->idle >= QUIET_ROUNDS)
+        pause.tv_nsec = POLL_QUIET_NS;
+    else if (r->drained < r->now.buffer_bytes / BUSY_SHARE)
+        pause.tv_nsec = POLL_SHORT_NS;
+    (void)nanosleep(&pause, NULL);
+}
 
 static void make_round(struct rounds *r)
 {
@@ -113,7 +123,6 @@ static void make_round(struct rounds *r)
 void tool_record_rounds_attached(ttape_recording *recording, const struct tool_record_trace *trace)
 {
     struct rounds r = {.recording = recording};
-    uint32_t idle = 0;
     bool has_asked = false;
     while (!tool_trace_has_ended(trace)) {
         if (!has_asked && (end_count != 0 || r.now.stopped)) {
@@ -121,7 +130,7 @@ void tool_record_rounds_attached(ttape_recording *recording, const struct tool_r
             has_asked = true;
         }
         make_round(&r);
-        rest(r.drained, &idle);
+        rest(&r);
     }
 }
 
@@ -130,7 +139,7 @@ void tool_record_rounds(ttape_recording *recording, pid_t child, int *status)
     struct rounds r = {.recording = recording};
     bool ended = false;
     sig_atomic_t asked = 0;
-    uint32_t idle = 0, users_round = 0;
+    uint32_t users_round = 0;
     for (;;) {
         bool was_ended = ended;
         if (!ended)
@@ -148,7 +157,7 @@ void tool_record_rounds(ttape_recording *recording, pid_t child, int *status)
         if (was_ended && r.drained == 0 && r.now.live_count == 0 &&
             is_over(recording, &users_round))
             return;
-        rest(r.drained, &idle);
+        rest(&r);
     }
 }
 

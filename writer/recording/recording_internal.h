@@ -30,9 +30,9 @@
 #include <tracetape/recording.h>
 
 #include "writer/arena/arena.h"
-#include "writer/growing.h"
 #include "writer/os_status.h"
 #include "writer/recording/clock_lines.h"
+#include "writer/recording/decode/plain_batch.h"
 #include "writer/recording/decode/waiting_calls.h"
 #include "writer/recording/decode/word_map.h"
 #include "writer/recording/pace.h"
@@ -342,13 +342,13 @@ struct ttp_encode {
     struct ttp_word_map image_by_serial, thread_by_serial;
     struct ttp_word_map call_by_key, call_by_path; /* of system calls: places in `sites` */
     /* what has an id in the current file, in order: a file after a rotation has the same ids */
-    struct ttp_growing processes;      /* uint32_t image */
-    struct ttp_growing streams;        /* uint32_t thread */
-    struct ttp_growing modules, sites; /* struct ttp_place */
-    struct ttp_growing paths;          /* ttape_path */
+    struct ttp_growing processes, streams; /* uint32_t: images, threads */
+    struct ttp_growing modules, sites;     /* struct ttp_place */
+    struct ttp_growing paths;              /* ttape_path */
     /* the slot that is being decoded */
     ttape_event events[TTP_BATCH_EVENTS];
     uint32_t event_count;
+    struct ttp_plain plain;
     const struct ttp_slot *decoded_slot; /* now, and where in it */
     uint32_t decoded_at, expected_to;    /* to where new functions in it were looked for ahead */
     bool has_peeked;                     /* at the modules that the rest of it names */
@@ -584,7 +584,7 @@ ttape_status ttp_output_set_calls(ttape_writer *w, const ttape_recording_options
                                   ttape_error *err);
 /* recording_output.c */
 ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
-                               const ttape_event *events, size_t count, ttape_error *err);
+                               struct ttp_events events, size_t count, ttape_error *err);
 /* After a slot: a checkpoint where one is due (or wanted now), rotation, limits. */
 ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err);
 /* All that was decoded is in the files. */

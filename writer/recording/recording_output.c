@@ -41,8 +41,8 @@ static ttape_status put_unknown(ttape_writer *writer, uint32_t stream, size_t co
 
 /* When the thread did not run, in the intervals that end with these events. */
 static ttape_status put_switches(struct ttp_encode *e, struct ttp_thread *thread,
-                                 ttape_writer *writer, const ttape_event *events, size_t count,
-                                 ttape_error *err)
+                                 ttape_writer *writer, const struct ttp_events *events,
+                                 size_t count, ttape_error *err)
 {
     const ttape_off_span *spans;
     size_t span_count;
@@ -53,7 +53,7 @@ static ttape_status put_switches(struct ttp_encode *e, struct ttp_thread *thread
                                      .has_before = thread->has_placed,
                                      .error_ns = ttp_clock_error_ns(e) + KERNEL_ERROR_NS};
     bool is_known = ttp_follower_place(e->switches, &place, events, count, &spans, &span_count);
-    thread->placed_ns = events[count - 1].time_ns;
+    thread->placed_ns = ttp_event_time(events, count - 1);
     thread->has_placed = true;
     if (!is_known)
         return thread->is_followed ? put_unknown(writer, thread->stream, count, err) : TTAPE_OK;
@@ -62,7 +62,7 @@ static ttape_status put_switches(struct ttp_encode *e, struct ttp_thread *thread
 }
 
 ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
-                               const ttape_event *events, size_t count, ttape_error *err)
+                               struct ttp_events events, size_t count, ttape_error *err)
 {
     TTP_TRY(ttp_stream_ready(e, thread, err));
     if (thread->must_resume)
@@ -70,8 +70,10 @@ ttape_status ttp_output_append(struct ttp_encode *e, struct ttp_thread *thread,
     struct ttp_output *o = ttp_output_of(e, thread);
     o->event_count += count;
     e->appended += count;
-    TTP_TRY(put_switches(e, thread, o->writer, events, count, err));
-    return ttape_writer_append(o->writer, thread->stream, events, count, err);
+    TTP_TRY(put_switches(e, thread, o->writer, &events, count, err));
+    return events.calls != NULL
+               ? ttape_writer_append_calls(o->writer, thread->stream, events.calls, count, err)
+               : ttape_writer_append(o->writer, thread->stream, events.events, count, err);
 }
 
 static void count_written(struct ttp_encode *e)

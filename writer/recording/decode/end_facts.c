@@ -41,7 +41,7 @@ static ttape_status append(struct ttp_encode *e, struct ttp_thread *thread, uint
                          .site = ttp_site_at(e, thread, index)->id,
                          .depth = TTAPE_DEPTH_AUTO};
     thread->may_attach = false;
-    TTP_TRY(ttp_output_append(e, thread, &event, 1, err));
+    TTP_TRY(ttp_output_append(e, thread, (struct ttp_events){&event, NULL}, 1, err));
     e->appended--; /* no program recorded it */
     e->ends++;
     return TTAPE_OK;

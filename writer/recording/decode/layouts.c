@@ -126,6 +126,7 @@ static ttape_status index_sites(struct ttp_encode *e, struct ttp_layout *layout,
 {
     const struct ttp_site_seen *sites = layout->sites.data;
     const struct ttp_module_seen *modules = layout->modules.data;
+    ttp_plain_forget(&e->plain);
     ttp_map_free(&e->allocator, &layout->by_address);
     ttp_map_free(&e->allocator, &layout->by_frame);
     for (size_t i = 0; i < layout->sites.count; i++) {

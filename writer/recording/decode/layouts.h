@@ -76,6 +76,13 @@ ttape_status ttp_told_site_take(struct ttp_encode *e, struct ttp_layout *layout,
 bool ttp_told_path_is_new(const struct ttp_layout *layout, const uint8_t *bytes, size_t size_bytes);
 ttape_status ttp_told_path_take(struct ttp_encode *e, struct ttp_layout *layout,
                                 const uint8_t *bytes, size_t size_bytes, ttape_error *err);
+/* plain_calls.c: takes records from slot->records[at] on, until one that is not plain, or the batch
+ * is full; returns where that is. */
+uint32_t ttp_plain_take(struct ttp_encode *e, struct ttp_thread *thread,
+                        const struct ttp_slot *slot, uint32_t at, uint64_t epoch);
+/* The calls that wait become events, so that others may follow. */
+void ttp_plain_as_events(struct ttp_encode *e);
+
 /* record_decoder.c: tells the rules which functions of the module come next in the block that is
  * decoded. */
 void ttp_decode_expect(struct ttp_encode *e, const struct ttp_layout *layout, uint32_t module);

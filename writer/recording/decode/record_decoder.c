@@ -33,9 +33,11 @@ struct decoding {
 
 ttape_status ttp_decode_flush(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
 {
-    uint32_t count = e->event_count;
-    e->event_count = 0;
-    return count == 0 ? TTAPE_OK : ttp_output_append(e, thread, e->events, count, err);
+    const struct ttp_events batch = e->event_count != 0 ? (struct ttp_events){e->events, NULL}
+                                                        : (struct ttp_events){NULL, e->plain.calls};
+    uint32_t count = e->event_count + e->plain.count; /* one of them is 0 */
+    e->event_count = e->plain.count = 0;
+    return count == 0 ? TTAPE_OK : ttp_output_append(e, thread, batch, count, err);
 }
 
 /* No clock gets as far: what a trace's times can hold. */
@@ -61,6 +63,7 @@ static ttape_status put(struct decoding *d, const ttape_event *event, uint32_t s
     d->thread->may_attach = !d->is_filtered && event->kind != TTAPE_EVENT_GAP;
     if (d->is_filtered)
         return ttp_filter_event(e, d->thread, &copy, site, d->err);
+    ttp_plain_as_events(e);
     e->events[e->event_count++] = copy;
     return e->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(e, d->thread, d->err) : TTAPE_OK;
 }
@@ -446,48 +449,18 @@ static void skip_to(struct decoding *d, uint32_t target)
     d->at = target;
 }
 
-static const uint32_t kinds[] = {[TTP_TAG_BLOCK] = TTAPE_EVENT_LEAF,
-                                 [TTP_TAG_ENTER] = TTAPE_EVENT_ENTER,
-                                 [TTP_TAG_EXIT] = TTAPE_EVENT_EXIT};
-
-/* The tight loop: calls and blocks of sites that have an id, unfiltered, until something else
- * comes. */
+/* Calls and blocks of sites that have an id, unfiltered, until something else comes. */
 static void decode_plain(struct decoding *d)
 {
-    struct ttp_encode *e = d->e;
-    const struct ttp_image *image = ttp_image_at(e, d->thread->image);
     if (d->is_filtered || d->thread->stream == TTAPE_NONE || d->is_open || d->is_unseen)
         return;
-    const struct ttp_layout *layout = ttp_layout_at(e, image->layout);
-    const struct ttp_site_seen *sites = layout->sites.data;
-    uint64_t last_ns = d->thread->last_ns, high = d->epoch << TTP_RECORD_TIME_BITS;
-    uint32_t used = e->event_count, at = d->at;
-    bool has_checkpoints = e->options.is_checkpoint != NULL;
-    for (; at < d->slot->head.count && used < TTP_BATCH_EVENTS; at++) {
-        uint64_t record = d->slot->records[at];
-        uint32_t tag = ttp_record_tag(record);
-        bool is_block = tag == TTP_TAG_BLOCK;
-        uint32_t site = ttp_map_find(&layout->by_address, ttp_record_address(record));
-        if (tag == TTP_TAG_EXTENSION || site == TTAPE_NONE || sites[site].id == TTAPE_NONE ||
-            is_block != (sites[site].kind == TTAPE_SITE_BLOCK))
-            break;
-        if (has_checkpoints && sites[site].is_checkpoint)
-            break;
-        uint64_t ns = 0;
-        if (is_block && ttp_record_time(record) == 0 && last_ns != 0) {
-            ns = last_ns;
-        } else if (d->is_timed) {
-            uint64_t low = record >> TTP_RECORD_TAG_BITS & TTP_RECORD_TIME_MASK;
-            ns = ttp_clock_ns(&e->clock, high | low);
-            last_ns = ns = ns < last_ns ? last_ns : ns;
-        }
-        e->events[used++] = (ttape_event){
-            .time_ns = ns, .kind = kinds[tag], .site = sites[site].id, .depth = TTAPE_DEPTH_AUTO};
-    }
-    d->thread->may_attach |= used != e->event_count;
-    e->event_count = used;
-    d->thread->last_ns = last_ns;
-    d->at = at;
+    d->at = ttp_plain_take(d->e, d->thread, d->slot, d->at, d->epoch);
+}
+
+/* Whether the batch takes no more. */
+static bool is_batch(const struct ttp_encode *e)
+{
+    return e->event_count == TTP_BATCH_EVENTS || e->plain.count == TTP_BATCH_EVENTS;
 }
 
 ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, ttape_error *err)
@@ -516,8 +489,10 @@ ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, 
     e->has_peeked = false;
     e->expected_to = 0;
     while (decode_plain(&d), d.at < slot->head.count) {
-        if (e->event_count == TTP_BATCH_EVENTS)
+        if (is_batch(e)) { /* the record may be a plain one */
             TTP_TRY(ttp_decode_flush(e, d.thread, err));
+            continue;
+        }
         e->decoded_at = d.at;
         TTP_TRY(decode_record(&d, slot->records[d.at]));
         d.at++;

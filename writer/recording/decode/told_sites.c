@@ -72,6 +72,7 @@ static ttape_status take(struct ttp_encode *e, struct ttp_layout *layout, struct
                                     .id = TTAPE_NONE};
     TTP_TRY(ttp_keep_text(&added->symbol, told->symbol, err));
     TTP_TRY(ttp_keep_text(&added->file, told->file, err));
+    ttp_plain_forget(&e->plain);
     return ttp_map_set(&e->allocator, &layout->by_address, told->address,
                        (uint32_t)(layout->sites.count - 1), err);
 }

@@ -27,6 +27,7 @@
 #define THREAD_CHECK_MS  500u
 #define SCARCE_CHECK_MS  20u /* instead, when blocks get scarce */
 #define OWNER_SHIFT      2u
+#define LINE_RECORDS     8u /* of the cache */
 #define STATE_MASK       3u
 
 /* What is known of an image: its first thread was taken, was left, or was missing in the round of
@@ -179,15 +180,30 @@ static ttape_status gather(struct ttp_drain *d, uint32_t *free_count, ttape_erro
     return TTAPE_OK;
 }
 
+/* Copies records for as long as none is missing, a line at a time; returns how many. */
+static uint32_t copy_filled(const uint64_t *source, uint64_t *records, uint32_t count)
+{
+    uint32_t i = 0;
+    for (bool is_filled = true; is_filled && i + LINE_RECORDS <= count; i += LINE_RECORDS) {
+        for (uint32_t k = 0; k < LINE_RECORDS; k++) {
+            records[i + k] = __atomic_load_n(&source[i + k], __ATOMIC_ACQUIRE);
+            is_filled &= records[i + k] != 0;
+        }
+        if (!is_filled)
+            break;
+    }
+    return i;
+}
+
 /* Copies the records in [from, end) and says where they end; whole: to the last one, else to the
  * first hole. */
 static uint32_t copy_records(const struct ttp_drain *d, uint32_t index, uint32_t from, bool whole,
                              uint64_t *records, bool *has_hole)
 {
     const uint64_t *source = (const uint64_t *)(ttp_block_at(d, index) + 1);
-    uint32_t end = from, zeros = 0;
+    uint32_t end = from + copy_filled(source + from, records, TTP_BLOCK_RECORDS - from), zeros = 0;
     *has_hole = false;
-    for (uint32_t i = from; i < TTP_BLOCK_RECORDS; i++) {
+    for (uint32_t i = end; i < TTP_BLOCK_RECORDS; i++) {
         uint64_t record = __atomic_load_n(&source[i], __ATOMIC_ACQUIRE);
         records[i - from] = record;
         if (record == 0) {

@@ -34,7 +34,7 @@ struct piece {
 struct placing {
     struct ttp_follower *s;
     const struct ttp_switch_place *place;
-    const ttape_event *events;
+    const struct ttp_events *events;
     size_t count, last; /* last: the interval that was found last */
     bool is_disordered;
 };
@@ -204,7 +204,7 @@ bool ttp_follower_find_exit(struct ttp_follower *s, uint32_t tid, uint64_t from_
 
 static uint64_t start_of(const struct placing *p, size_t event)
 {
-    return event != 0 ? p->events[event - 1].time_ns : p->place->before_ns;
+    return event != 0 ? ttp_event_time(p->events, event - 1) : p->place->before_ns;
 }
 
 /* The first event after that time; count: there is none. */
@@ -213,7 +213,7 @@ static size_t event_after(const struct placing *p, uint64_t time_ns)
     size_t low = 0, high = p->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (p->events[middle].time_ns > time_ns)
+        if (ttp_event_time(p->events, middle) > time_ns)
             high = middle;
         else
             low = middle + 1;
@@ -263,7 +263,7 @@ static void put_piece(struct placing *p, struct piece piece)
     size_t event = event_after(p, piece.from_ns + length / 2);
     if (event == p->count || (event == 0 && !p->place->has_before))
         return; /* before its first event */
-    uint64_t start = start_of(p, event), end = p->events[event].time_ns;
+    uint64_t start = start_of(p, event), end = ttp_event_time(p->events, event);
     if (piece.from_ns + length / 2 < start)
         return; /* it was placed with the events before */
     bool fits = piece.from_ns + error >= start && piece.to_ns <= end + error &&
@@ -314,7 +314,8 @@ static bool is_before(const struct seen_thread *thread, uint64_t word, uint64_t 
 /* Facts that a thread and its process have ended are all that is behind the end of a thread. */
 static bool are_facts(const struct placing *p, size_t first)
 {
-    while (first < p->count && p->events[first].kind == TTAPE_EVENT_LEAF)
+    while (first < p->count && p->events->events != NULL &&
+           p->events->events[first].kind == TTAPE_EVENT_LEAF)
         first++;
     return first == p->count;
 }
@@ -331,14 +332,15 @@ static void put_rest(struct placing *p, const struct seen_thread *thread, uint64
     for (size_t i = first; i < p->count; i++) {
         uint64_t start = start_of(p, i);
         uint64_t from = thread->since_ns > start ? thread->since_ns : start;
-        if ((i != 0 || p->place->has_before) && from < p->events[i].time_ns)
-            put_span(p, i, &(struct piece){from, p->events[i].time_ns, TTAPE_OFF_BLOCKED}, start);
+        if ((i != 0 || p->place->has_before) && from < ttp_event_time(p->events, i))
+            put_span(p, i, &(struct piece){from, ttp_event_time(p->events, i), TTAPE_OFF_BLOCKED},
+                     start);
     }
 }
 
 static void consume(struct placing *p, struct seen_thread *thread)
 {
-    uint64_t end_ns = p->events[p->count - 1].time_ns;
+    uint64_t end_ns = ttp_event_time(p->events, p->count - 1);
     const uint64_t *records = thread->records.data;
     while (thread->first < thread->records.count &&
            is_before(thread, records[thread->first], end_ns)) {
@@ -372,7 +374,7 @@ static void put_holes(struct placing *p)
 }
 
 bool ttp_follower_place(struct ttp_follower *s, const struct ttp_switch_place *place,
-                        const ttape_event *events, size_t count, const ttape_off_span **spans,
+                        const struct ttp_events *events, size_t count, const ttape_off_span **spans,
                         size_t *span_count)
 {
     struct placing p = {.s = s, .place = place, .events = events, .count = count};

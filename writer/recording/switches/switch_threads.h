@@ -9,6 +9,7 @@
 
 #include <tracetape/types.h>
 
+#include "writer/event_batch.h"
 #include "writer/growing.h"
 #include "writer/recording/decode/word_map.h"
 #include "writer/recording/switches/switch_rings.h"
@@ -60,7 +61,7 @@ struct ttp_switch_place {
 /* The spans in the intervals of these events, numbered from 0 on: *spans lives until the next call.
  * false: nothing is known of the thread. */
 bool ttp_follower_place(struct ttp_follower *s, const struct ttp_switch_place *place,
-                        const ttape_event *events, size_t count, const ttape_off_span **spans,
+                        const struct ttp_events *events, size_t count, const ttape_off_span **spans,
                         size_t *span_count);
 
 #endif
