@@ -1,7 +1,7 @@
 /* An overview's content: what reads, writes, and reads the same. */
 #include <string.h>
 
-#include "format/container/measures/overview.h"
+#include "format/container/measures/outlines.h"
 #include "fuzz_codec.h"
 
 enum { MOST_ROWS = 20000 };
@@ -95,6 +95,52 @@ static void try_rows(const struct ttp_overview *o)
     try_calls(o, rows, count);
 }
 
+/* The index says which segments there are: here two in each partition, of the same streams. */
+static void try_outlines(const struct ttp_overview *in)
+{
+    ttape_error err = {0};
+    uint32_t parts = in->partition_count;
+    struct ttp_outlines o = {.partition_count = parts, .segment_count = 2 * parts};
+    if (in->fields[TTP_OVERVIEW_OUTLINES].data == NULL)
+        return;
+    ttape_status status = ttp_outlines_count(in, &o, &err);
+    if (status == TTAPE_OK && (o.start_frame_count > MOST_ROWS || o.end_frame_count > MOST_ROWS ||
+                               o.row_count > MOST_ROWS))
+        return;
+    if (status == TTAPE_OK) {
+        struct ttp_outline_origin *before = fuzz_take(o.segment_count * sizeof *before);
+        o.each = fuzz_take(parts * sizeof *o.each);
+        o.segments = fuzz_take(o.segment_count * sizeof *o.segments);
+        memset(o.each, 0, parts * sizeof *o.each);
+        memset(o.segments, 0, o.segment_count * sizeof *o.segments);
+        for (uint32_t i = 0; i < parts; i++) {
+            o.each[i].segments.segments = o.segments + 2 * i;
+            o.each[i].segments.segment_count = 2;
+            for (uint32_t s = 0; s < 2; s++)
+                before[2 * i + s] = (struct ttp_outline_origin){i - 1, s}; /* first: none */
+        }
+        o.before = before;
+        o.start_frames = fuzz_take(o.start_frame_count * sizeof *o.start_frames);
+        o.end_frames = fuzz_take(o.end_frame_count * sizeof *o.end_frames);
+        o.rows = fuzz_take(o.row_count * sizeof *o.rows);
+        o.timed = in->resolution_ns != 0;
+        status = ttp_outlines_read(in, &o, &err);
+    }
+    if (status != TTAPE_OK) {
+        fuzz_require_error(status, &err, in->fields[TTP_OVERVIEW_OUTLINES].size_bytes);
+        return;
+    }
+    size_t bound = ttp_outlines_bound(&o);
+    uint8_t *out = fuzz_take(bound), *twice = fuzz_take(bound);
+    struct ttp_overview again = *in;
+    again.fields[TTP_OVERVIEW_OUTLINES].data = out;
+    again.fields[TTP_OVERVIEW_OUTLINES].size_bytes = ttp_outlines_write(&o, out, bound);
+    FUZZ_REQUIRE(ttp_outlines_read(&again, &o, NULL) == TTAPE_OK);
+    FUZZ_REQUIRE(ttp_outlines_write(&o, twice, bound) ==
+                 again.fields[TTP_OVERVIEW_OUTLINES].size_bytes);
+    FUZZ_REQUIRE(memcmp(out, twice, again.fields[TTP_OVERVIEW_OUTLINES].size_bytes) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     ttape_error err = {0};
@@ -106,6 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_REQUIRE(bytes <= size && memcmp(head, data, bytes) == 0);
         try_rows(&o);
         try_leaves(&o);
+        try_outlines(&o);
     } else {
         fuzz_require_error(status, &err, size);
     }

@@ -15,6 +15,7 @@
 #include "format/container/index.h"
 #include "format/container/layout.h"
 #include "format/container/measures/cpu_times.h"
+#include "format/container/measures/outlines.h"
 #include "format/container/measures/overview.h"
 #include "format/container/measures/own_times.h"
 #include "format/container/measures/summary.h"
@@ -107,6 +108,8 @@ struct ttp_stream_state {
     struct ttp_growing spans; /* ttape_off_span: by event number, not sealed yet */
     size_t span_next;         /* the first of them that was not appended yet */
     bool is_tracked;          /* switches of the segment are known */
+    uint32_t outline_group;   /* + 1: the scope's last group that has a segment of it ... */
+    struct ttp_outline_origin outline; /* ... which is this one */
 };
 
 /* What values are called, of sites whose names no chunk holds yet. */
@@ -163,6 +166,17 @@ struct ttp_group_row {
     uint64_t mask;
 };
 
+/* What the next overview says of each of its partitions: encode/outline_writer.c. */
+struct ttp_group_outlines {
+    struct ttp_growing each;                     /* struct ttp_partition_outline */
+    struct ttp_growing before;                   /* struct ttp_outline_origin, by segment */
+    struct ttp_growing segments;                 /* struct ttp_segment */
+    struct ttp_growing start_frames, end_frames; /* struct ttp_frame */
+    struct ttp_growing rows;                     /* struct ttp_measure */
+    uint32_t number;                             /* groups of the scope before */
+    bool is_left_out;                            /* there is too much of it */
+};
+
 /* Partitions that the next overview covers: encode/overview_writer.c. */
 struct ttp_group {
     struct ttp_growing rows;   /* struct ttp_group_row */
@@ -172,6 +186,7 @@ struct ttp_group {
     uint64_t written_bytes; /* of the partitions of the group whose chunks are out */
     int64_t span_ticks;
     uint32_t partition_count, cpu_count, switch_count;
+    struct ttp_group_outlines outlines;
 };
 
 struct ttp_scope {
@@ -235,6 +250,13 @@ struct ttp_fact {
 };
 
 /* The partition that is being filled: everything in order of arrival. */
+/* An overview's content; it may end at several places, as what stands behind may be left out. */
+#define TTP_OVERVIEW_ENDS 2u
+struct ttp_overview_content {
+    struct ttp_growing bytes;
+    size_t ends[TTP_OVERVIEW_ENDS]; /* ascending */
+};
+
 struct ttp_pending {
     struct ttp_scope *scope;
     uint32_t *codes, *delta; /* event_room entries, grown up to options.partition_events */
@@ -259,8 +281,8 @@ struct ttp_pending {
     int64_t first_tick, last_tick; /* least and greatest of the partition's events */
     uint32_t symbol_total;         /* scope-wide symbols at the seal */
     struct ttp_growing sites_chunk, paths_chunk, value_names_chunk, streams_chunk,
-        metadata_chunk;                /* definitions to write before it */
-    struct ttp_growing overview_chunk; /* to write behind it */
+        metadata_chunk;                   /* definitions to write before it */
+    struct ttp_overview_content overview; /* to write behind it */
     uint32_t metadata_pairs;
 };
 

@@ -21,7 +21,8 @@ static ttape_status copy(ttape_writer *w, ttape_reader *r, struct ttp_scope *to,
 {
     struct ttp_read_overview o;
     ttape_error problem = {0};
-    ttape_status status = ttp_overview_load(r, number, false, TTP_OVERVIEW_SPREAD, &o, &problem);
+    ttape_status status =
+        ttp_overview_load(r, number, TTP_OVERVIEW_ROWS, TTP_OVERVIEW_SPREAD, &o, &problem);
     if (status != TTAPE_OK) {
         if (status != TTAPE_E_MEMORY && status != TTAPE_E_IO)
             return TTAPE_OK;

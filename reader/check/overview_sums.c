@@ -83,6 +83,7 @@ static ttape_status add_all(struct ttp_overview_sums *s, ttape_reader *r,
 {
     struct ttp_overview_sum *sum;
     const struct ttp_cpu_measure *cpus = m->cpu.rows;
+    TTP_TRY(ttp_outline_sums_add(&s->outlines, r, p, m, err));
     for (uint32_t i = 0; i < m->row_count; i++) {
         TTP_TRY(find_row(s, r, m->rows[i].site, &sum, err));
         add_measure(sum, &m->rows[i], cpus != NULL ? &cpus[i] : NULL,
@@ -182,7 +183,7 @@ static ttape_status compare_leaves(const struct ttp_overview_sums *s,
     return same ? TTAPE_OK : differs("F-OVR-06", "wrong leaves, of", o->leaf_count, err);
 }
 
-ttape_status ttp_overview_sums_compare(const struct ttp_overview_sums *s,
+ttape_status ttp_overview_sums_compare(struct ttp_overview_sums *s, ttape_reader *r,
                                        const struct ttp_read_overview *o, ttape_error *err)
 {
     bool cpu = o->cpu.rows != NULL;
@@ -197,7 +198,8 @@ ttape_status ttp_overview_sums_compare(const struct ttp_overview_sums *s,
     if (cpu && memcmp(o->cpu.all_ns, s->all_ns, sizeof s->all_ns) != 0)
         return differs("F-OVR-07", "wrong CPU times of partitions,", o->head.partition_count, err);
     TTP_TRY(compare_rows(s, o, err));
-    return compare_leaves(s, o, err);
+    TTP_TRY(compare_leaves(s, o, err));
+    return ttp_outline_sums_compare(&s->outlines, r, o, err);
 }
 
 void ttp_overview_sums_clear(struct ttp_overview_sums *s)
@@ -211,10 +213,12 @@ void ttp_overview_sums_clear(struct ttp_overview_sums *s)
     s->span_ticks = 0;
     memset(s->all_ns, 0, sizeof s->all_ns);
     s->is_partial = false;
+    ttp_outline_sums_clear(&s->outlines);
 }
 
 void ttp_overview_sums_close(struct ttp_overview_sums *s, ttape_reader *r)
 {
+    ttp_outline_sums_close(&s->outlines, r);
     ttp_memory_give(&r->memory, s->rows, s->row_capacity, sizeof *s->rows);
     ttp_memory_give(&r->memory, s->leaves, s->leaf_capacity, sizeof *s->leaves);
     ttp_memory_give(&r->memory, s->row_of, s->row_sites, sizeof *s->row_of);

@@ -3,6 +3,7 @@
 #define TTP_READER_OVERVIEW_SUMS_H
 
 #include "reader/check/measure.h"
+#include "reader/check/outline_sums.h"
 #include "reader/levels/overview_reader.h"
 
 struct ttp_overview_sum {
@@ -20,6 +21,7 @@ struct ttp_overview_sums {
     uint32_t partition_count, summary_count, cpu_count, switch_count;
     uint64_t all_ns[TTP_OFF_KINDS];
     int64_t span_ticks;
+    struct ttp_outline_sums outlines;
     bool is_partial; /* there was more than an overview covers, or than could be kept */
 };
 
@@ -28,7 +30,7 @@ ttape_status ttp_overview_sums_add(struct ttp_overview_sums *sums, ttape_reader 
                                    const struct ttp_loaded *p, const struct ttp_measuring *m,
                                    ttape_error *err);
 /* TTAPE_E_CORRUPT with the first difference. */
-ttape_status ttp_overview_sums_compare(const struct ttp_overview_sums *sums,
+ttape_status ttp_overview_sums_compare(struct ttp_overview_sums *sums, ttape_reader *r,
                                        const struct ttp_read_overview *o, ttape_error *err);
 /* Begins anew. */
 void ttp_overview_sums_clear(struct ttp_overview_sums *sums);

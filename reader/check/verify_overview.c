@@ -55,7 +55,7 @@ ttape_status ttp_verify_overview(struct ttp_scope_sums *s, ttape_reader *r, ttap
     struct ttp_read_overview o;
     if (sums == NULL)
         return r->memory.status;
-    TTP_TRY(ttp_overview_load(r, number, true, UINT32_MAX, &o, err));
+    TTP_TRY(ttp_overview_load(r, number, TTP_OVERVIEW_ALL, UINT32_MAX, &o, err));
     ttape_status status = TTAPE_OK;
     if (sums->is_partial || sums->partition_count != o.head.partition_count)
         status = add_again(s, sums, r, &o, err);
@@ -63,7 +63,7 @@ ttape_status ttp_verify_overview(struct ttp_scope_sums *s, ttape_reader *r, ttap
         status = ttp_fail(err, TTAPE_E_LIMIT, "F-OVR-08", chunk.offset + TTP_CHUNK_HEADER_BYTES,
                           "an overview could not be compared");
     if (status == TTAPE_OK) {
-        status = ttp_overview_sums_compare(sums, &o, err);
+        status = ttp_overview_sums_compare(sums, r, &o, err);
         if (status != TTAPE_OK && err != NULL)
             err->offset = chunk.offset + TTP_CHUNK_HEADER_BYTES;
     }

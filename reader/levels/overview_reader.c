@@ -93,8 +93,9 @@ static ttape_status read_calls(ttape_reader *r, struct ttp_read_overview *o, tta
     return ttp_overview_leaves_read(&o->head, count, o->leaves, err);
 }
 
-static ttape_status load(ttape_reader *r, const struct ttp_overview_chunk *place, bool calls,
-                         uint32_t most, struct ttp_read_overview *o, ttape_error *err)
+static ttape_status load(ttape_reader *r, const struct ttp_overview_chunk *place,
+                         enum ttp_overview_depth depth, uint32_t most, struct ttp_read_overview *o,
+                         ttape_error *err)
 {
     struct ttp_chunk chunk;
     TTP_TRY(ttp_reader_chunk(r, place->offset, &chunk, err));
@@ -103,16 +104,18 @@ static ttape_status load(ttape_reader *r, const struct ttp_overview_chunk *place
     TTP_TRY(ttp_reader_content(r, place->offset, &chunk, &o->content, &o->content_bytes, err));
     TTP_TRY(ttp_overview_open(o->content, o->content_bytes, &o->head, err));
     TTP_TRY(find_partitions(r, place, most, o, err));
+    if (depth == TTP_OVERVIEW_BARE)
+        return TTAPE_OK;
     TTP_TRY(read_summary(r, place, o, err));
     TTP_TRY(read_cpu_times(r, o, err));
-    return calls ? read_calls(r, o, err) : TTAPE_OK;
+    return depth == TTP_OVERVIEW_ALL ? read_calls(r, o, err) : TTAPE_OK;
 }
 
-ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, bool calls, uint32_t most,
-                               struct ttp_read_overview *out, ttape_error *err)
+ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, enum ttp_overview_depth depth,
+                               uint32_t most, struct ttp_read_overview *out, ttape_error *err)
 {
     *out = (struct ttp_read_overview){0};
-    ttape_status status = load(r, &r->overviews[number], calls, most, out, err);
+    ttape_status status = load(r, &r->overviews[number], depth, most, out, err);
     if (status == TTAPE_OK)
         return TTAPE_OK;
     if (err != NULL && err->offset < r->overviews[number].offset)

@@ -15,7 +15,7 @@ struct ttp_read_overview {
     struct ttp_overview_calls *calls;             /* NULL: not asked for, or not there */
     struct ttp_overview_leaf *leaves;             /* the same */
     uint32_t row_count, leaf_count;
-    uint8_t *content;
+    uint8_t *content; /* that fields are in */
     size_t content_bytes;
 };
 
@@ -24,10 +24,15 @@ struct ttp_read_overview {
  * through all of it. */
 #define TTP_OVERVIEW_SPREAD 4096u
 
-/* `calls`: masks, histograms and leaves, too. `most`: partitions before it that are looked through.
- * To be dropped on success. */
-ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, bool calls, uint32_t most,
-                               struct ttp_read_overview *out, ttape_error *err);
+enum ttp_overview_depth {
+    TTP_OVERVIEW_BARE, /* which partitions it covers */
+    TTP_OVERVIEW_ROWS, /* and their sums */
+    TTP_OVERVIEW_ALL   /* and masks, histograms and leaves */
+};
+
+/* `most`: partitions before it that are looked through. To be dropped on success. */
+ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, enum ttp_overview_depth depth,
+                               uint32_t most, struct ttp_read_overview *out, ttape_error *err);
 /* Of memory and of reading: whoever asks fails. Whatever else is wrong, partitions say the same. */
 static inline bool ttp_overview_fails(ttape_status status)
 {

@@ -32,7 +32,8 @@ ttape_status ttp_longest_rough(struct ttape_longest *l, ttape_error *err)
         struct ttp_read_overview o;
         ttape_error problem = {0};
         uint32_t scope = r->overviews[i].scope;
-        ttape_status status = ttp_overview_load(r, i, true, TTP_OVERVIEW_SPREAD, &o, &problem);
+        ttape_status status =
+            ttp_overview_load(r, i, TTP_OVERVIEW_ALL, TTP_OVERVIEW_SPREAD, &o, &problem);
         if (ttp_overview_fails(status) && err != NULL)
             *err = problem;
         if (ttp_overview_fails(status))

@@ -69,7 +69,8 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
         ttape_error problem = {0};
         uint32_t scope = r->overviews[i].scope;
         ttape_status status =
-            ttp_overview_load(r, i, report->is_estimate, TTP_OVERVIEW_SPREAD, &o, &problem);
+            ttp_overview_load(r, i, report->is_estimate ? TTP_OVERVIEW_ALL : TTP_OVERVIEW_ROWS,
+                              TTP_OVERVIEW_SPREAD, &o, &problem);
         if (ttp_overview_fails(status) && err != NULL)
             *err = problem;
         if (ttp_overview_fails(status))

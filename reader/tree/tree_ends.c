@@ -21,10 +21,11 @@ struct finding {
     struct ttp_outline *outline;
     const struct ttp_loaded *p;
     const struct ttp_definition_tables *d;
-    const struct ttp_measure *rows; /* by ascending site; NULL: the partition has no summary */
+    const struct ttp_measure *rows; /* by ascending site */
     struct ending *endings;
     uint32_t *order; /* of endings, by site; then of all start frames */
     uint32_t ending_count, row_count;
+    bool is_there;          /* the partition has a summary */
     uint64_t local_most_ns; /* no frame that was entered here is longer */
 };
 
@@ -300,26 +301,24 @@ static int64_t even_calls(const struct ttp_tree_segment *g)
 
 /* A partition's calls, shared out to its segments: where every event enters or ends a frame, as it
  * must be, otherwise by events. Together they are right. */
-static void share_calls(struct ttp_outline *o, const struct ttp_measure *rows, uint32_t row_count)
+static void share_calls(struct ttp_outline *o, const struct ttp_tree_measures *measures)
 {
-    uint64_t calls = 0, even = 0, events = 0, all = 0;
+    uint64_t calls, even = 0, events = 0, all = 0;
     bool is_even = true;
-    for (uint32_t i = 0; i < row_count; i++)
-        calls += rows[i].call_count;
     for (uint32_t s = 0; s < o->segment_count; s++) {
         int64_t own = even_calls(&o->segments[s]);
         is_even = is_even && own >= 0;
         even += own >= 0 ? (uint64_t)own : 0;
         all += o->segments[s].event_count;
     }
-    calls = rows == NULL ? even : calls;
+    calls = measures->is_there ? measures->call_count : even;
     for (uint32_t s = 0; s < o->segment_count; s++) {
         struct ttp_tree_segment *g = &o->segments[s];
         uint64_t before = calls * events / all;
         events += g->event_count;
         g->call_count =
             is_even && even == calls ? (uint64_t)even_calls(g) : calls * events / all - before;
-        g->calls_exact = o->segment_count == 1 && rows != NULL;
+        g->calls_exact = o->segment_count == 1 && measures->is_there;
     }
 }
 
@@ -331,16 +330,21 @@ static bool can_find(const struct finding *f)
         if (!f->outline->segments[s].one_stack)
             return false;
     /* A wide difference may be a clock that steps back: then nothing is least or most. */
-    return f->p->head.resolution_ns != 0 && f->p->head.wide_count == 0 && f->rows != NULL;
+    return f->p->head.resolution_ns != 0 && f->p->head.wide_count == 0 && f->is_there;
 }
 
 ttape_status ttp_tree_find_ends(struct ttp_outline *o, const struct ttp_loaded *p,
                                 const struct ttp_definition_tables *d,
-                                const struct ttp_measure *rows, uint32_t row_count,
-                                struct ttp_memory *memory, ttape_error *err)
+                                const struct ttp_tree_measures *measures, struct ttp_memory *memory,
+                                ttape_error *err)
 {
     uint32_t start_count = o->start_frame_count;
-    struct finding f = {.outline = o, .p = p, .d = d, .rows = rows, .row_count = row_count};
+    struct finding f = {.outline = o,
+                        .p = p,
+                        .d = d,
+                        .rows = measures->rows,
+                        .row_count = measures->row_count,
+                        .is_there = measures->is_there};
     f.endings = ttp_memory_take(memory, start_count, sizeof *f.endings, err);
     if (f.endings == NULL)
         return memory->status;
@@ -358,7 +362,7 @@ ttape_status ttp_tree_find_ends(struct ttp_outline *o, const struct ttp_loaded *
         find_holder(o, &o->segments[s], p->head.resolution_ns != 0);
     }
     if (status == TTAPE_OK)
-        share_calls(o, rows, row_count);
+        share_calls(o, measures);
     ttp_memory_give(memory, f.order, start_count, sizeof *f.order);
     ttp_memory_give(memory, f.endings, start_count, sizeof *f.endings);
     return status;

@@ -91,6 +91,14 @@ struct ttp_outline {
     uint64_t all; /* that shares are of */
 };
 
+/* What a partition's summary says. */
+struct ttp_tree_measures {
+    const struct ttp_measure *rows; /* by ascending site: those that matter */
+    uint32_t row_count;
+    uint64_t call_count, own_sum; /* of all rows; own_sum: what shares are of */
+    bool is_there;                /* it has a summary */
+};
+
 struct ttp_outline_list {
     struct ttp_outline *newest, *oldest;
 };
@@ -98,8 +106,9 @@ struct ttp_outline_list {
 struct ttape_tree {
     ttape_reader *reader;
     struct ttp_memory memory;
-    struct ttp_outline **outlines;                /* by partition; NULL: not in the cache */
-    bool *whole;                                  /* by partition: no frame may be left out */
+    struct ttp_outline **outlines; /* by partition; NULL: not in the cache */
+    bool *whole;                   /* by partition: no frame may be left out */
+    uint32_t *overview_of; /* by partition: that may tell its outline, or TTAPE_NONE. NULL: none */
     struct ttp_outline_list lists[2];             /* of outlines without and with frames */
     uint64_t cache_bytes, used_bytes, bare_bytes; /* bare: of outlines without frames */
     uint64_t made_count;                          /* outlines that were read, each time counted */
@@ -151,22 +160,23 @@ ttape_status ttp_tree_damage(struct ttape_tree *tree, uint32_t partition, ttape_
 
 /* ---- tree_ends.c ---- */
 
-/* Fills in what the partition's measures say of a new outline. rows is NULL where it has no
- * summary. */
+/* Fills in what the partition's measures say of a new outline. */
 ttape_status ttp_tree_find_ends(struct ttp_outline *o, const struct ttp_loaded *p,
                                 const struct ttp_definition_tables *d,
-                                const struct ttp_measure *rows, uint32_t row_count,
-                                struct ttp_memory *memory, ttape_error *err);
+                                const struct ttp_tree_measures *measures, struct ttp_memory *memory,
+                                ttape_error *err);
 
 /* ---- tree_shares.c ---- */
 
 /* At most so many functions have a 64th each. */
 #define TTP_TREE_SHARES 64u
 
+/* All rows of a summary, added up; NULL: there is none. */
+struct ttp_tree_measures ttp_tree_measures_of(const struct ttp_loaded *p,
+                                              const struct ttp_measure *rows, uint32_t row_count);
 /* Fills in the functions of a partition that have a 64th of it. Returns how many. */
 uint32_t ttp_tree_find_shares(const struct ttp_loaded *p, const struct ttp_definition_tables *d,
-                              const struct ttp_measure *rows, uint32_t row_count,
-                              ttape_tree_share *shares, uint64_t *all);
+                              const struct ttp_tree_measures *measures, ttape_tree_share *shares);
 
 /* ---- tree.c ---- */
 

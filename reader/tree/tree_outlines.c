@@ -7,7 +7,7 @@
 #include "format/times/times.h"
 #include "reader/cache/partition_jobs.h"
 #include "reader/partition/summary_reader.h"
-#include "reader/tree/tree_internal.h"
+#include "reader/tree/tree_overviews.h"
 
 #define BATCH_FIRST 4u
 #define BATCH_MOST  1024u
@@ -27,7 +27,7 @@ ttape_status ttp_outlines_open(struct ttape_tree *tree, ttape_error *err)
     if (tree->whole == NULL)
         return tree->memory.status;
     memset(tree->whole, 0, tree->outline_capacity * sizeof *tree->whole);
-    return TTAPE_OK;
+    return ttp_tree_overviews_open(tree, err);
 }
 
 static uint64_t frame_bytes(const struct ttp_outline *o)
@@ -93,6 +93,7 @@ void ttp_outlines_close(struct ttape_tree *tree)
     ttp_memory_give(&tree->memory, tree->outlines, tree->outline_capacity, sizeof *tree->outlines);
     if (tree->whole != NULL)
         ttp_memory_give(&tree->memory, tree->whole, tree->outline_capacity, sizeof *tree->whole);
+    ttp_tree_overviews_close(tree);
 }
 
 /* The oldest but what is still wanted, or NULL. */
@@ -261,8 +262,7 @@ struct making {
 };
 
 static ttape_status make_outline(struct making *m, ttape_reader *r, const struct ttp_loaded *p,
-                                 const struct ttp_measure *rows, uint32_t row_count,
-                                 ttape_error *err)
+                                 const struct ttp_tree_measures *measures, ttape_error *err)
 {
     struct ttape_tree *tree = m->tree;
     const struct ttp_segments *g = &p->segments;
@@ -271,8 +271,7 @@ static ttape_status make_outline(struct making *m, ttape_reader *r, const struct
         starts -= count_left_out(tree, p, s);
     uint32_t frames = starts + g->end_frame_count;
     ttape_tree_share shares[TTP_TREE_SHARES];
-    uint64_t all;
-    uint32_t share_count = ttp_tree_find_shares(p, &r->definitions, rows, row_count, shares, &all);
+    uint32_t share_count = ttp_tree_find_shares(p, &r->definitions, measures, shares);
     pthread_mutex_lock(&m->mutex);
     trim(tree, size_of(g->segment_count, frames, share_count), m->wanted); /* first: costs less */
     struct ttp_outline *o =
@@ -282,7 +281,7 @@ static ttape_status make_outline(struct making *m, ttape_reader *r, const struct
     if (o == NULL)
         return status;
     memcpy(o->shares, shares, share_count * sizeof *shares);
-    o->all = all;
+    o->all = measures->own_sum;
     o->start_frame_count = starts;
     for (uint32_t s = 0; s < g->segment_count; s++) {
         o->segments[s].left_out = count_left_out(tree, p, s);
@@ -290,7 +289,7 @@ static ttape_status make_outline(struct making *m, ttape_reader *r, const struct
         first += o->segments[s].start_count - o->segments[s].left_out;
     }
     ttp_tree_find_stays(o, p);
-    status = ttp_tree_find_ends(o, p, &r->definitions, rows, row_count, &r->memory, err);
+    status = ttp_tree_find_ends(o, p, &r->definitions, measures, &r->memory, err);
     pthread_mutex_lock(&m->mutex);
     if (status == TTAPE_OK) {
         if (tree->outlines[p->partition] != NULL)
@@ -324,7 +323,8 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
 {
     (void)worker;
     (void)cpu;
-    return make_outline(context, r, p, rows, row_count, err);
+    const struct ttp_tree_measures measures = ttp_tree_measures_of(p, rows, row_count);
+    return make_outline(context, r, p, &measures, err);
 }
 
 static ttape_status take_events(void *context, uint32_t worker, ttape_reader *r,
@@ -334,9 +334,17 @@ static ttape_status take_events(void *context, uint32_t worker, ttape_reader *r,
     uint32_t row_count;
     (void)worker;
     TTP_TRY(ttp_summary_load(r, p, &rows, &row_count, err));
-    ttape_status status = make_outline(context, r, p, rows, row_count, err);
+    const struct ttp_tree_measures measures = ttp_tree_measures_of(p, rows, row_count);
+    ttape_status status = make_outline(context, r, p, &measures, err);
     ttp_memory_give(&r->memory, rows, row_count, sizeof *rows);
     return status;
+}
+
+static ttape_status take_overview(void *context, const struct ttp_loaded *p,
+                                  const struct ttp_tree_measures *measures, ttape_error *err)
+{
+    const struct making *m = context;
+    return make_outline(context, m->tree->reader, p, measures, err);
 }
 
 static ttape_status take_damage(void *context, uint32_t partition, const ttape_error *problem)
@@ -360,16 +368,25 @@ static bool is_missing(const struct ttape_tree *tree, uint32_t partition, bool f
     return o == NULL || (frames && !o->has_frames && !o->damaged);
 }
 
-/* The missing partitions of the stream's segments from `ordinal` on, as many as are read at
- * once. */
+/* The missing partitions of the stream's segments from `ordinal` on, as many as are read at once;
+ * those of an overview count as one. They ascend, unless the file is wrong. */
 static uint32_t list_missing(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal,
                              bool frames, uint32_t *list)
 {
-    uint32_t count = 0, segments = ttp_tree_segment_count(tree, stream);
-    for (; ordinal < segments && count < tree->batch; ordinal++) {
+    uint32_t count = 0, reads = 0, last = TTAPE_NONE,
+             segments = ttp_tree_segment_count(tree, stream);
+    for (; ordinal < segments && count < BATCH_MOST; ordinal++) {
         uint32_t partition = ttp_tree_entry(tree, stream, ordinal)->partition;
-        if (is_missing(tree, partition, frames))
-            list[count++] = partition;
+        if (!is_missing(tree, partition, frames))
+            continue;
+        if (count != 0 && partition < list[count - 1])
+            break;
+        uint32_t overview = tree->overview_of != NULL ? tree->overview_of[partition] : TTAPE_NONE;
+        reads += overview == TTAPE_NONE || overview != last;
+        last = overview;
+        if (reads > tree->batch)
+            break;
+        list[count++] = partition;
     }
     return count;
 }
@@ -385,10 +402,14 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
                                             .summary = take_summary,
                                             .events = take_events,
                                             .damaged = take_damage};
+    const struct ttp_tree_taking taking = {tree, take_overview, &m};
     uint32_t count = list_missing(tree, stream, ordinal, frames, list), first = list[0];
+    uint32_t all = count;
     m.wanted = first;
     pthread_mutex_init(&m.mutex, NULL);
-    ttape_status status = ttp_partition_work(tree->reader, list, count, tree->jobs, &work, err);
+    ttape_status status = ttp_tree_take_overviews(&taking, list, &count, err);
+    if (status == TTAPE_OK && count != 0)
+        status = ttp_partition_work(tree->reader, list, count, tree->jobs, &work, err);
     pthread_mutex_destroy(&m.mutex);
     tree->batch = tree->batch * 4 < BATCH_MOST ? tree->batch * 4 : BATCH_MOST;
     if (status != TTAPE_OK)
@@ -396,7 +417,7 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
     unlink_outline(tree, tree->outlines[first]);
     link_newest(tree, tree->outlines[first]);
     if (m.made_bytes > tree->cache_bytes) /* then reading so many ahead is in vain */
-        tree->batch = count > BATCH_FIRST ? BATCH_FIRST : 1;
+        tree->batch = all > BATCH_FIRST ? BATCH_FIRST : 1;
     return TTAPE_OK;
 }
 

@@ -13,18 +13,25 @@ static uint64_t weight_of(const struct ttp_loaded *p, const struct ttp_measure *
     return __builtin_mul_overflow((uint64_t)row->self_ticks, step, &weight) ? 0 : weight;
 }
 
-uint32_t ttp_tree_find_shares(const struct ttp_loaded *p, const struct ttp_definition_tables *d,
-                              const struct ttp_measure *rows, uint32_t row_count,
-                              ttape_tree_share *shares, uint64_t *all)
+struct ttp_tree_measures ttp_tree_measures_of(const struct ttp_loaded *p,
+                                              const struct ttp_measure *rows, uint32_t row_count)
 {
-    uint64_t sum = 0;
-    uint32_t count = 0;
+    struct ttp_tree_measures m = {.rows = rows, .row_count = row_count, .is_there = rows != NULL};
     for (uint32_t i = 0; i < row_count; i++) {
         uint64_t weight = weight_of(p, &rows[i]);
-        sum += weight <= INT64_MAX - sum ? weight : 0; /* a hostile file */
+        m.own_sum += weight <= INT64_MAX - m.own_sum ? weight : 0; /* a hostile file */
+        m.call_count += rows[i].call_count;
     }
-    *all = sum;
-    for (uint32_t i = 0; i < row_count && count < TTP_TREE_SHARES; i++) {
+    return m;
+}
+
+uint32_t ttp_tree_find_shares(const struct ttp_loaded *p, const struct ttp_definition_tables *d,
+                              const struct ttp_tree_measures *measures, ttape_tree_share *shares)
+{
+    const struct ttp_measure *rows = measures->rows;
+    uint64_t sum = measures->own_sum;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < measures->row_count && count < TTP_TREE_SHARES; i++) {
         uint64_t weight = weight_of(p, &rows[i]);
         uint32_t site = ttp_definitions_find(d, p->scope, TTP_DEFINES_SITES, rows[i].site);
         if (weight != 0 && weight <= sum && weight >= sum / TTP_TREE_SHARES && site != TTAPE_NONE)

@@ -3,11 +3,12 @@ import struct
 
 from mini_coder import Bits, Cursor, Decoder, Finding, Number, need, wrap64
 from mini_events import LEAF, bucket
+from mini_outlines import check_outlines
 from mini_partition import CPU_TIMES, SUMMARY, SWITCHES, cpu_rows, summary_rows
 from xxh3 import xxh3_64
 
 PARTITIONS, BUCKETS = 64, 48
-SUMMARY_PART, CPU_PART, CALLS_PART, LEAVES_PART = 1, 2, 3, 4
+SUMMARY_PART, CPU_PART, CALLS_PART, LEAVES_PART, OUTLINES_PART = 1, 2, 3, 4, 5
 
 
 class Masks:
@@ -51,6 +52,7 @@ class Overview:
             self.cpu = cpu_rows(Decoder(parts[CPU_PART], "F-CPU-02"), self.rows, self.resolution)
         self.calls = self.read_calls(parts[CALLS_PART]) if CALLS_PART in parts else None
         self.leaves = self.read_leaves(parts[LEAVES_PART]) if LEAVES_PART in parts else {}
+        self.outlines = parts.get(OUTLINES_PART)
 
     def read_calls(self, data):
         """Site to (mask, counts of buckets)."""
@@ -168,6 +170,8 @@ def compare(overview, parts):
         need(mask == expected[0] and (not timed or counts == expected[1]), "F-OVR-05",
              f"calls of site {site}")
     need(leaves == overview.leaves, "F-OVR-06", "leaves")
+    if overview.outlines is not None:
+        check_outlines(overview.outlines, bool(timed), parts)
     if overview.cpu:
         sums, found = add_cpu(parts)
         zero = [[0] * 3, [0] * 3, None]

@@ -2,63 +2,12 @@
  * traces with every kind of event; so it is where they are damaged, and in copies, which have those
  * whose partitions all came along. */
 #include <tracetape/copy.h>
-#include <tracetape/longest.h>
 #include <tracetape/recover.h>
 #include <tracetape/report.h>
 
 #include "reader/levels/overview_reader.h"
-#include "tests/unit/test_reader_fixture.h"
+#include "tests/unit/test_overview_fixture.h"
 #include "writer/events/copy_writer.h"
-
-enum { PERIOD = 5 };
-
-static const struct ttest_plan plans[] = {
-    {.partition_events = 50, .streams = 1, .events = 3000},
-    {.partition_events = 70, .streams = 3, .events = 3000, .plain = true},
-    {.partition_events = 60, .streams = 4, .events = 2600, .resolution_ns = 64},
-    {.partition_events = 50, .streams = 2, .events = 2000, .resolution_ns = TTAPE_TIME_NONE}};
-
-#define PLANS ((int)(sizeof plans / sizeof plans[0]))
-
-static struct ttest_file make(int plan, bool measured, uint64_t period)
-{
-    struct ttest_plan p = plans[plan];
-    p.overview_period = period;
-    return ttest_write_with(&p, measured);
-}
-
-/* Bytes that were read through it. */
-struct counted {
-    ttape_source memory;
-    uint64_t bytes;
-};
-
-static ttape_status counted_read(void *context, uint64_t offset, void *buffer, size_t size_bytes,
-                                 size_t *got_bytes, ttape_error *err)
-{
-    struct counted *c = context;
-    c->bytes += size_bytes;
-    return c->memory.read_at(c->memory.context, offset, buffer, size_bytes, got_bytes, err);
-}
-
-static ttape_reader *open_file(const struct ttest_file *file, struct counted *counted)
-{
-    ttape_reader *r;
-    ttape_error err = {0};
-    *counted = (struct counted){.memory = ttape_source_memory(file->data, file->size_bytes)};
-    ttape_source source = {counted, counted_read, file->size_bytes};
-    TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
-    return r;
-}
-
-static uint32_t overviews_of(const struct ttest_file *file)
-{
-    struct counted counted;
-    ttape_reader *r = open_file(file, &counted);
-    uint32_t count = r->overview_count;
-    ttape_reader_close(r);
-    return count;
-}
 
 static bool take_finding(void *context, const ttape_finding *finding)
 {
@@ -233,73 +182,6 @@ static void compare_estimates(const struct ttest_file *file)
     ttape_reader_close(r);
 }
 
-/* ---- the longest calls ---- */
-
-static bool is_selected(void *context, uint32_t site)
-{
-    uint32_t wanted = *(const uint32_t *)context;
-    return wanted == TTAPE_NONE || wanted == site;
-}
-
-/* Returns how much less was read of the first file. */
-static int64_t compare_longest(const struct ttest_file *one, const struct ttest_file *two,
-                               ttape_longest_options options, uint32_t site)
-{
-    struct counted of_one, of_two;
-    ttape_reader *r = open_file(one, &of_one), *s = open_file(two, &of_two);
-    ttape_longest *a, *b;
-    ttape_error err = {0};
-    uint32_t count, other;
-    options.size = sizeof options;
-    options.selects = is_selected;
-    options.context = &site;
-    of_one.bytes = of_two.bytes = 0;
-    TTEST_OK(ttape_longest_find(&a, r, &options, &err));
-    TTEST_OK(ttape_longest_find(&b, s, &options, &err));
-    const ttape_longest_call *mine = ttape_longest_get_calls(a, &count);
-    const ttape_longest_call *theirs = ttape_longest_get_calls(b, &other);
-    ck_assert_uint_eq(count, other);
-    for (uint32_t i = 0; i < count; i++) {
-        ck_assert_int_eq(mine[i].duration_ns, theirs[i].duration_ns);
-        ck_assert_uint_eq(mine[i].site, theirs[i].site);
-        ck_assert_uint_eq(mine[i].stream, theirs[i].stream);
-        ck_assert_uint_eq(mine[i].enter_number, theirs[i].enter_number);
-        ck_assert_uint_eq(mine[i].end_number, theirs[i].end_number);
-        ck_assert_uint_eq(mine[i].path_count, theirs[i].path_count);
-    }
-    ttape_longest_close(a);
-    ttape_longest_close(b);
-    ttape_reader_close(r);
-    ttape_reader_close(s);
-    return (int64_t)(of_two.bytes - of_one.bytes);
-}
-
-START_TEST(longest_calls_are_the_same)
-{
-    struct ttest_file with = make(_i, true, PERIOD), without = make(_i, true, UINT64_MAX);
-    const uint32_t first[] = {0};
-    int64_t less = 0;
-    for (uint32_t site = 0; site < 12; site++) {
-        uint32_t wanted = site < 10 ? site : TTAPE_NONE;
-        const ttape_longest_options ways[] = {{.count = 1, .jobs = 1, .ended_only = true},
-                                              {.count = 1 + site},
-                                              {.count = 500, .jobs = 3},
-                                              {.by = TTAPE_LONGEST_BY_SELF},
-                                              {.by = TTAPE_LONGEST_BY_ON_CPU, .count = 3},
-                                              {.has_range = true, .from_ns = 9000, .to_ns = 60000},
-                                              {.streams = first, .stream_count = 1}};
-        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-            int64_t one = compare_longest(&with, &without, ways[i], wanted);
-            less += i == 0 ? one : 0;
-        }
-    }
-    if (plans[_i].resolution_ns != TTAPE_TIME_NONE)
-        ck_assert_int_gt(less, 0); /* overviews were asked */
-    free(with.data);
-    free(without.data);
-}
-END_TEST
-
 START_TEST(histograms_are_the_same)
 {
     const uint32_t first[] = {0};
@@ -319,16 +201,6 @@ START_TEST(histograms_are_the_same)
     }
 }
 END_TEST
-
-/* The n-th overview's content. */
-static uint8_t *content_of(const struct ttest_file *file, uint32_t n)
-{
-    struct counted counted;
-    ttape_reader *r = open_file(file, &counted);
-    uint8_t *at = file->data + r->overviews[n].offset + TTP_CHUNK_HEADER_BYTES;
-    ttape_reader_close(r);
-    return at;
-}
 
 START_TEST(damaged_ones_are_left_out)
 {
@@ -448,7 +320,7 @@ START_TEST(calls_and_leaves_are_said)
     for (uint32_t n = 0; n < r->overview_count; n++) {
         struct ttp_read_overview o;
         uint64_t bits = 0;
-        TTEST_OK(ttp_overview_load(r, n, true, PERIOD, &o, &err));
+        TTEST_OK(ttp_overview_load(r, n, TTP_OVERVIEW_ALL, PERIOD, &o, &err));
         ck_assert(o.calls != NULL && o.head.partition_count <= PERIOD);
         for (uint32_t i = 0; i < o.row_count; i++) {
             uint64_t ended = 0;
@@ -463,7 +335,8 @@ START_TEST(calls_and_leaves_are_said)
         uint32_t covered = o.head.partition_count;
         ttp_overview_drop(r, &o);
         /* not looked for further back than asked */
-        ck_assert_int_eq(ttp_overview_load(r, n, true, covered - 1, &o, &err), TTAPE_E_CORRUPT);
+        ck_assert_int_eq(ttp_overview_load(r, n, TTP_OVERVIEW_ALL, covered - 1, &o, &err),
+                         TTAPE_E_CORRUPT);
     }
     ttape_reader_close(r);
     free(file.data);
@@ -494,7 +367,7 @@ START_TEST(many_of_the_same_are_given_up)
     ttape_writer *w;
     ttape_copier *c;
     char what[320];
-    TTEST_OK(ttp_overview_load(r, 0, false, UINT32_MAX, &o, &err));
+    TTEST_OK(ttp_overview_load(r, 0, TTP_OVERVIEW_ROWS, UINT32_MAX, &o, &err));
     TTEST_OK(ttape_writer_open(&w, &sink, NULL, &err));
     TTEST_OK(ttape_copier_open(&c, w, r, &err));
     for (uint32_t p = 0; p < o.head.partition_count; p++)
@@ -568,7 +441,6 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, reports_are_the_same, 0, PLANS);
     tcase_add_loop_test(t, histograms_are_the_same, 0, PLANS);
-    tcase_add_loop_test(t, longest_calls_are_the_same, 0, PLANS);
     tcase_add_loop_test(t, damaged_ones_are_left_out, 0, PLANS);
     tcase_add_loop_test(t, copies_have_those_that_are_whole, 0, PLANS);
     tcase_add_loop_test(t, recovered_ones_are_right, 0, PLANS);

@@ -264,7 +264,7 @@ static void make_overview(const struct ttest_output *out)
     ttest_put(without, calls + calls_bytes,
               (size_t)(whole.data + whole.size - calls) - calls_bytes);
     chunk = ttest_chunk_of(file, TTP_CHUNK_OVERVIEW, 1);
-    ttest_put(&chunk->content, "\x5\x3new", 5);
+    ttest_put(&chunk->content, "\x3f\x3new", 5);
     emit(out, &e, file);
 }
 

@@ -2,10 +2,10 @@
  * is still there. */
 #include <string.h>
 
-#include "format/container/measures/overview.h"
+#include "format/container/measures/outlines.h"
 #include "invalid_vectors.h"
 
-enum { ROWS = 4, ROOM = 16384 };
+enum { ROWS = 4, ROOM = 16384, PARTITIONS = 2, SEGMENTS = 4, FRAMES = 16 };
 
 /* An overview taken apart. */
 struct parts {
@@ -18,6 +18,11 @@ struct parts {
     uint32_t row_count, leaf_count;
     size_t less[TTP_OVERVIEW_FIELDS]; /* bytes that are missing at the end of a part */
     bool no_leaves, no_cpu;
+    struct ttp_outlines outlines;
+    struct ttp_partition_outline outline_parts[PARTITIONS];
+    struct ttp_segment segments[SEGMENTS];
+    struct ttp_frame start_frames[FRAMES], end_frames[FRAMES];
+    struct ttp_measure outline_rows[FRAMES];
 };
 
 static struct ttest_bytes *content_of(struct ttest_file *file)
@@ -26,6 +31,31 @@ static struct ttest_bytes *content_of(struct ttest_file *file)
 }
 
 static void need(ttape_status status) { ttest_require(status == TTAPE_OK, "the base's overview"); }
+
+/* Both partitions have a segment of each of the two streams. */
+static void take_outlines(struct parts *p)
+{
+    static const struct ttp_outline_origin before[SEGMENTS] = {
+        {TTP_OUTLINE_NONE, 0}, {TTP_OUTLINE_NONE, 0}, {0, 0}, {0, 1}};
+    p->outlines = (struct ttp_outlines){.each = p->outline_parts,
+                                        .before = before,
+                                        .segments = p->segments,
+                                        .start_frames = p->start_frames,
+                                        .end_frames = p->end_frames,
+                                        .rows = p->outline_rows,
+                                        .partition_count = PARTITIONS,
+                                        .segment_count = SEGMENTS,
+                                        .timed = true};
+    for (uint32_t i = 0; i < PARTITIONS; i++) {
+        p->outline_parts[i].segments.segments = p->segments + 2 * i;
+        p->outline_parts[i].segments.segment_count = 2;
+    }
+    need(ttp_outlines_count(&p->head, &p->outlines, NULL));
+    ttest_require(p->outlines.start_frame_count < FRAMES && p->outlines.end_frame_count < FRAMES &&
+                      p->outlines.row_count < FRAMES,
+                  "the base has more frames");
+    need(ttp_outlines_read(&p->head, &p->outlines, NULL));
+}
 
 static struct parts *take_apart(struct ttest_file *file)
 {
@@ -47,6 +77,7 @@ static struct parts *take_apart(struct ttest_file *file)
         need(ttp_cpu_times_read(p->head.fields[TTP_OVERVIEW_CPU_TIMES].data,
                                 p->head.fields[TTP_OVERVIEW_CPU_TIMES].size_bytes, p->rows, 1,
                                 &p->cpu, NULL));
+    take_outlines(p);
     return p;
 }
 
@@ -77,6 +108,7 @@ static void put_together(struct ttest_file *file, const struct parts *p)
         put_part(to, p, TTP_OVERVIEW_LEAVES, room,
                  ttp_overview_leaves_write(p->leaves, p->leaf_count, p->head.partition_count, room,
                                            ROOM));
+    put_part(to, p, TTP_OVERVIEW_OUTLINES, room, ttp_outlines_write(&p->outlines, room, ROOM));
 }
 
 #define EDIT(name, statement)                                                                      \
@@ -103,7 +135,7 @@ static void packed(struct ttest_file *file)
 PATCH(no_partitions, c->data[0] = 0)
 PATCH(many_partitions, c->data[0] = 65)
 PATCH(head_cut, c->size = 8)
-PATCH(long_part, ttest_put(c, "\5\1", 2))
+PATCH(long_part, ttest_put(c, "\77\1", 2))
 PATCH(same_part, ttest_put(c, "\4\0", 2))
 PATCH(part_zero, (c->size = 11, ttest_put(c, "\0\0", 2)))
 PATCH(no_summary, c->size = 11)
@@ -146,6 +178,26 @@ EDIT(cpu_self, p->cpu_rows[0].self_ns[TTP_OFF_BLOCKED]++)
 EDIT(cpu_total, p->cpu_rows[0].total_ns[TTP_OFF_PREEMPTED]++)
 EDIT(cpu_most, p->cpu_rows[1].max_on_ns--)
 EDIT(cpu_more, p->no_cpu = false)
+/* F-OVR-09 */
+EDIT(outlines_cut, p->less[TTP_OVERVIEW_OUTLINES] = 24)
+EDIT(outline_frames, p->outlines.start_frame_count = 1 << 19)
+EDIT(outline_fewer, p->outlines.row_count--)
+EDIT(outline_more, p->outlines.end_frame_count++)
+EDIT(outline_class, p->end_frames[0].event_class = TTP_CLASS_LEAF)
+EDIT(outline_stack, p->end_frames[0].stack = 1 << 20)
+EDIT(outline_argument, p->end_frames[0].argument = UINT32_MAX)
+/* F-OVR-10 */
+EDIT(outline_wide, p->outline_parts[0].has_wide = true)
+EDIT(outline_current, p->segments[3].end.stack = 1)
+EDIT(outline_tick, p->segments[0].end_tick++)
+EDIT(outline_enter, p->end_frames[1].enter_tick--)
+EDIT(outline_self, p->end_frames[0].self_ticks++)
+EDIT(outline_apart, p->segments[2].base_tick--)
+EDIT(outline_calls, p->outline_parts[1].call_count++)
+EDIT(outline_sum, p->outline_parts[1].own_sum++)
+EDIT(outline_own, p->outline_rows[0].self_ticks++)
+EDIT(outline_site, p->outline_rows[p->outlines.row_count - 1].site = 7)
+EDIT(outline_row, p->outline_parts[1].rows[1].max_ticks++)
 
 static void summary_missing(struct ttest_file *file)
 {
@@ -195,6 +247,26 @@ static const struct ttest_break breaks[] = {
     {"ovr-06-missing", "F-OVR-06", C, ALL, "leaves without a part", leaves_missing, NULL},
     {"ovr-06-large", "F-OVR-06", C, ALL, "leaves of a site above 2^24", many_leaves, NULL},
     {"ovr-07-more", "F-OVR-07", C, ALL, "CPU times of partitions without them", cpu_more, NULL},
+    {"ovr-09-cut", "F-OVR-09", C, ALL, "24 bytes of the outlines are missing", outlines_cut, NULL},
+    {"ovr-09-many", "F-OVR-09", C, ALL, "2^19 start frames", outline_frames, NULL},
+    {"ovr-09-fewer", "F-OVR-09", C, ALL, "a row more than it says", outline_fewer, NULL},
+    {"ovr-09-more", "F-OVR-09", C, ALL, "an added frame less than it says", outline_more, NULL},
+    {"ovr-09-class", "F-OVR-09", C, ALL, "an open frame of a leaf", outline_class, NULL},
+    {"ovr-09-stack", "F-OVR-09", C, ALL, "an open frame on stack 2^20", outline_stack, NULL},
+    {"ovr-10-site-of-frame", "F-OVR-10", C, ALL, "an open frame of another site", outline_argument,
+     NULL},
+    {"ovr-10-wide", "F-OVR-10", C, ALL, "wide time differences", outline_wide, NULL},
+    {"ovr-10-current", "F-OVR-10", C, ALL, "another current stack", outline_current, NULL},
+    {"ovr-10-tick", "F-OVR-10", C, ALL, "a segment that ends a tick later", outline_tick, NULL},
+    {"ovr-10-enter", "F-OVR-10", C, ALL, "a frame that was entered a tick earlier", outline_enter,
+     NULL},
+    {"ovr-10-self", "F-OVR-10", C, ALL, "a frame with a tick more of its own", outline_self, NULL},
+    {"ovr-10-base", "F-OVR-10", C, ALL, "another base", outline_apart, NULL},
+    {"ovr-10-calls", "F-OVR-10", C, ALL, "a call too many", outline_calls, NULL},
+    {"ovr-10-sum", "F-OVR-10", C, ALL, "a tick too many", outline_sum, NULL},
+    {"ovr-10-own", "F-OVR-10", C, ALL, "a row with a tick more of its own", outline_own, NULL},
+    {"ovr-10-site", "F-OVR-10", C, ALL, "a row of another site", outline_site, NULL},
+    {"ovr-10-most", "F-OVR-10", C, ALL, "another max", outline_row, NULL},
 };
 
 static const struct ttest_break cpu_breaks[] = {

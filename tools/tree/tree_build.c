@@ -7,8 +7,13 @@
 
 /* ---- items ---- */
 
+/* Most items have one child, and an item is some hundred bytes: few more than there are. */
 struct tool_item *tool_item_add(struct tool_item **list, size_t *count, size_t *capacity)
 {
+    if (*count == *capacity && *count < 8) {
+        *capacity = *count == 0 ? 1 : *count * 2;
+        *list = tool_reallocate(*list, *capacity, sizeof(**list));
+    }
     tool_grow((void **)list, capacity, *count + 1, sizeof(**list));
     struct tool_item *item = &(*list)[(*count)++];
     *item = (struct tool_item){.count = 1};

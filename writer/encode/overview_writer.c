@@ -7,6 +7,7 @@
 
 #include "format/base/fail.h"
 #include "format/base/wide.h"
+#include "writer/encode/outline_writer.h"
 #include "writer/events/frames.h"
 
 #define GROUP_LEAST 4u /* a group that ends early is worth a chunk from this part of a whole on */
@@ -108,6 +109,7 @@ static void forget(struct ttp_scope *scope)
     group->partition_count = group->cpu_count = group->switch_count = 0;
     group->span_ticks = 0;
     memset(group->all_ns, 0, sizeof group->all_ns);
+    ttp_outline_forget(scope);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -127,6 +129,7 @@ static int compare_leaves(const void *a, const void *b)
 /* The group's rows, column by column as the fields are written. */
 struct group_columns {
     const ttape_writer *w;
+    struct ttp_outlines outlines;
     struct ttp_measure *rows;
     struct ttp_cpu_times cpu;
     struct ttp_overview_calls *calls;
@@ -147,6 +150,7 @@ static size_t write_field(const struct group_columns *c, enum ttp_overview_field
     case TTP_OVERVIEW_CALLS:
         return ttp_overview_calls_write(c->calls, c->rows, c->row_count, group->partition_count,
                                         c->timed, out, bytes);
+    case TTP_OVERVIEW_OUTLINES: return ttp_outlines_write(&c->outlines, out, bytes);
     default:
         return ttp_overview_leaves_write(group->leaves.data, (uint32_t)group->leaves.count,
                                          group->partition_count, out, bytes);
@@ -162,7 +166,8 @@ static ttape_status put_field(ttape_writer *w, const struct group_columns *c,
     uint8_t head[TTP_OVERVIEW_HEAD_BOUND];
     size_t size = 0, bound = ttp_summary_bound(c->row_count) +
                              ttp_overview_leaves_bound((uint32_t)c->group->leaves.count) +
-                             ttp_overview_calls_bound(c->row_count);
+                             ttp_overview_calls_bound(c->row_count) +
+                             ttp_outlines_bound(&c->outlines);
     ttape_status status = TTAPE_OK;
     size_t bytes = 1024 + (c->row_count + c->group->leaves.count) * ROW_BYTES, tried = 0;
     for (; status == TTAPE_OK && size == 0 && tried < bound; bytes *= 2) {
@@ -180,8 +185,8 @@ static ttape_status put_field(ttape_writer *w, const struct group_columns *c,
     return status;
 }
 
-static ttape_status put_fields(ttape_writer *w, const struct group_columns *c,
-                               struct ttp_growing *out, ttape_error *err)
+static ttape_status put_sums(ttape_writer *w, const struct group_columns *c,
+                             struct ttp_growing *out, ttape_error *err)
 {
     struct ttp_overview head = {
         .partition_count = c->group->partition_count,
@@ -200,6 +205,18 @@ static ttape_status put_fields(ttape_writer *w, const struct group_columns *c,
     return TTAPE_OK;
 }
 
+static ttape_status put_fields(ttape_writer *w, struct ttp_scope *scope, struct group_columns *c,
+                               struct ttp_overview_content *out, ttape_error *err)
+{
+    bool has_outlines = ttp_outline_get(w, scope, &c->outlines);
+    TTP_TRY(put_sums(w, c, &out->bytes, err));
+    out->ends[0] = out->bytes.count;
+    if (has_outlines)
+        TTP_TRY(put_field(w, c, TTP_OVERVIEW_OUTLINES, &out->bytes, err));
+    out->ends[1] = out->bytes.count;
+    return TTAPE_OK;
+}
+
 static void fill_columns(const struct ttp_scope *scope, struct group_columns *c)
 {
     const struct ttp_group_row *rows = scope->group.rows.data;
@@ -215,7 +232,7 @@ static void fill_columns(const struct ttp_scope *scope, struct group_columns *c)
 }
 
 /* The content of the group's chunk: nothing where only some of its partitions know of switches. */
-static ttape_status make(ttape_writer *w, struct ttp_scope *scope, struct ttp_growing *out,
+static ttape_status make(ttape_writer *w, struct ttp_scope *scope, struct ttp_overview_content *out,
                          ttape_error *err)
 {
     struct ttp_group *group = &scope->group;
@@ -240,7 +257,7 @@ static ttape_status make(ttape_writer *w, struct ttp_scope *scope, struct ttp_gr
     c.calls = (struct ttp_overview_calls *)(c.cpu.rows + count);
     c.cpu.row_count = (uint32_t)count;
     fill_columns(scope, &c);
-    ttape_status status = put_fields(w, &c, out, err);
+    ttape_status status = put_fields(w, scope, &c, out, err);
     ttp_grown_free(&w->allocator, &memory);
     return status;
 }
@@ -274,35 +291,47 @@ ttape_status ttp_group_add(ttape_writer *w, struct ttp_pending *p, ttape_error *
     if (!is_on(w))
         return TTAPE_OK;
     TTP_TRY(add_rows(w, p, err));
+    TTP_TRY(ttp_outline_add(w, p, err));
     add_head(w, p);
     if (++group->partition_count < w->options.overview_period)
         return TTAPE_OK;
-    TTP_TRY(make(w, scope, &p->overview_chunk, err));
+    TTP_TRY(make(w, scope, &p->overview, err));
     forget(scope);
     return TTAPE_OK;
 }
 
+/* How much of it pays; 0: not even the least. */
+static size_t bytes_that_pay(const ttape_writer *w, const struct ttp_group *group,
+                             const struct ttp_overview_content *overview)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < TTP_OVERVIEW_ENDS; i++)
+        if ((overview->ends[i] + TTP_CHUNK_HEADER_BYTES) * (uint64_t)w->overview_share <=
+            group->written_bytes)
+            bytes = overview->ends[i];
+    return bytes;
+}
+
 ttape_status ttp_group_emit(ttape_writer *w, struct ttp_scope *scope, uint64_t payload_bytes,
-                            const struct ttp_growing *overview, ttape_error *err)
+                            const struct ttp_overview_content *overview, ttape_error *err)
 {
     scope->group.written_bytes += payload_bytes;
-    if (overview->count == 0)
+    if (overview->bytes.count == 0)
         return TTAPE_OK;
-    bool pays = (overview->count + TTP_CHUNK_HEADER_BYTES) * (uint64_t)w->overview_share <=
-                scope->group.written_bytes;
+    size_t bytes = bytes_that_pay(w, &scope->group, overview);
     scope->group.written_bytes = 0;
-    if (!pays)
+    if (bytes == 0)
         return TTAPE_OK;
     struct ttp_chunk chunk = {.kind = TTP_CHUNK_OVERVIEW,
                               .scope = scope->number,
-                              .stored_bytes = overview->count,
-                              .content_bytes = overview->count};
-    return ttp_emit_chunk(w, &chunk, overview->data, err);
+                              .stored_bytes = bytes,
+                              .content_bytes = bytes};
+    return ttp_emit_chunk(w, &chunk, overview->bytes.data, err);
 }
 
 ttape_status ttp_group_end(ttape_writer *w, struct ttp_scope *scope, ttape_error *err)
 {
-    struct ttp_growing content = {0};
+    struct ttp_overview_content content = {0};
     struct ttp_group *group = &scope->group;
     ttape_status status = TTAPE_OK;
     if (!is_on(w) || group->partition_count == 0)
@@ -314,7 +343,7 @@ ttape_status ttp_group_end(ttape_writer *w, struct ttp_scope *scope, ttape_error
     if (status == TTAPE_OK)
         status = ttp_group_emit(w, scope, 0, &content, err);
     group->written_bytes = 0;
-    ttp_grown_free(&w->allocator, &content);
+    ttp_grown_free(&w->allocator, &content.bytes);
     return status;
 }
 
@@ -325,6 +354,7 @@ void ttp_group_free(ttape_writer *w, struct ttp_scope *scope)
         struct ttp_growing counts = {sites[i].counts, 0, sites[i].counts_bytes};
         ttp_grown_free(&w->allocator, &counts);
     }
+    ttp_outline_free(w, scope);
     ttp_grown_free(&w->allocator, &scope->group.rows);
     ttp_grown_free(&w->allocator, &scope->group.leaves);
 }

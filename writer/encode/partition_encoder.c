@@ -586,7 +586,7 @@ void ttp_job_free(ttape_writer *w, struct ttp_job *job)
                                  &p->streams_chunk, &p->metadata_chunk,
                                  &p->known,         &p->spans,
                                  &p->span_counts,   &p->cpu,
-                                 &p->overview_chunk};
+                                 &p->overview.bytes};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ttp_grown_free(&w->allocator, all[i]);
     size_t bytes = p->event_room * sizeof(uint32_t);

@@ -18,6 +18,7 @@ enum ttp_overview_field {
     TTP_OVERVIEW_CPU_TIMES = 2,
     TTP_OVERVIEW_CALLS = 3,
     TTP_OVERVIEW_LEAVES = 4,
+    TTP_OVERVIEW_OUTLINES = 5, /* outlines.h */
     TTP_OVERVIEW_FIELDS
 };
 

@@ -1,0 +1,170 @@
+/* Overviews change no answer (F-OVR-08): trees and the longest calls with them are those without,
+ * of traces with every kind of event. Reports: test_overviews.c. */
+#include <tracetape/longest.h>
+#include <tracetape/tree.h>
+
+#include "tests/unit/test_overview_fixture.h"
+
+/* ---- the longest calls ---- */
+
+static bool is_selected(void *context, uint32_t site)
+{
+    uint32_t wanted = *(const uint32_t *)context;
+    return wanted == TTAPE_NONE || wanted == site;
+}
+
+/* Returns how much less was read of the first file. */
+static int64_t compare_longest(const struct ttest_file *one, const struct ttest_file *two,
+                               ttape_longest_options options, uint32_t site)
+{
+    struct counted of_one, of_two;
+    ttape_reader *r = open_file(one, &of_one), *s = open_file(two, &of_two);
+    ttape_longest *a, *b;
+    ttape_error err = {0};
+    uint32_t count, other;
+    options.size = sizeof options;
+    options.selects = is_selected;
+    options.context = &site;
+    of_one.bytes = of_two.bytes = 0;
+    TTEST_OK(ttape_longest_find(&a, r, &options, &err));
+    TTEST_OK(ttape_longest_find(&b, s, &options, &err));
+    const ttape_longest_call *mine = ttape_longest_get_calls(a, &count);
+    const ttape_longest_call *theirs = ttape_longest_get_calls(b, &other);
+    ck_assert_uint_eq(count, other);
+    for (uint32_t i = 0; i < count; i++) {
+        ck_assert_int_eq(mine[i].duration_ns, theirs[i].duration_ns);
+        ck_assert_uint_eq(mine[i].site, theirs[i].site);
+        ck_assert_uint_eq(mine[i].stream, theirs[i].stream);
+        ck_assert_uint_eq(mine[i].enter_number, theirs[i].enter_number);
+        ck_assert_uint_eq(mine[i].end_number, theirs[i].end_number);
+        ck_assert_uint_eq(mine[i].path_count, theirs[i].path_count);
+    }
+    ttape_longest_close(a);
+    ttape_longest_close(b);
+    ttape_reader_close(r);
+    ttape_reader_close(s);
+    return (int64_t)(of_two.bytes - of_one.bytes);
+}
+
+START_TEST(longest_calls_are_the_same)
+{
+    struct ttest_file with = make(_i, true, PERIOD), without = make(_i, true, UINT64_MAX);
+    const uint32_t first[] = {0};
+    int64_t less = 0;
+    for (uint32_t site = 0; site < 12; site++) {
+        uint32_t wanted = site < 10 ? site : TTAPE_NONE;
+        const ttape_longest_options ways[] = {{.count = 1, .jobs = 1, .ended_only = true},
+                                              {.count = 1 + site},
+                                              {.count = 500, .jobs = 3},
+                                              {.by = TTAPE_LONGEST_BY_SELF},
+                                              {.by = TTAPE_LONGEST_BY_ON_CPU, .count = 3},
+                                              {.has_range = true, .from_ns = 9000, .to_ns = 60000},
+                                              {.streams = first, .stream_count = 1}};
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            int64_t one = compare_longest(&with, &without, ways[i], wanted);
+            less += i == 0 ? one : 0;
+        }
+    }
+    if (plans[_i].resolution_ns != TTAPE_TIME_NONE)
+        ck_assert_int_gt(less, 0); /* overviews were asked */
+    free(with.data);
+    free(without.data);
+}
+END_TEST
+
+static void compare_shares(ttape_tree *one, ttape_tree *two, uint32_t partitions)
+{
+    const ttape_tree_share *mine, *theirs;
+    ttape_error err = {0};
+    uint32_t count, other;
+    uint64_t all, other_all;
+    for (uint32_t p = 0; p < partitions; p++) {
+        TTEST_OK(ttape_tree_get_shares(one, p, &mine, &count, &all, &err));
+        TTEST_OK(ttape_tree_get_shares(two, p, &theirs, &other, &other_all, &err));
+        ck_assert_uint_eq(count, other);
+        ck_assert_uint_eq(all, other_all);
+        for (uint32_t i = 0; i < count; i++)
+            ck_assert(mine[i].site == theirs[i].site && mine[i].weight == theirs[i].weight);
+    }
+}
+
+/* Everything below two nodes of the same name. */
+static uint64_t compare_nodes(ttape_tree *one, ttape_tree *two, const ttape_node_id *id)
+{
+    ttape_tree_walk *a, *b;
+    ttape_node mine, theirs;
+    ttape_error err = {0};
+    uint64_t count = 1;
+    TTEST_OK(ttape_tree_walk_open(&a, one, id, TTAPE_TREE_PRUNED, &err));
+    TTEST_OK(ttape_tree_walk_open(&b, two, id, TTAPE_TREE_PRUNED, &err));
+    for (;;) {
+        ttape_status status = ttape_tree_walk_next(a, &mine, &err);
+        ck_assert_int_eq(status, ttape_tree_walk_next(b, &theirs, &err));
+        if (status == TTAPE_END)
+            break;
+        TTEST_OK(status);
+        ck_assert_mem_eq(&mine, &theirs, sizeof mine);
+        if (mine.id.kind != TTAPE_NODE_PART)
+            count += compare_nodes(one, two, &mine.id);
+    }
+    ttape_tree_walk_close(a);
+    ttape_tree_walk_close(b);
+    return count;
+}
+
+/* Returns how much less was read of the first file. `cache`: 0 or so few bytes that outlines are
+ * made again and again. */
+static int64_t compare_trees(const struct ttest_file *one, const struct ttest_file *two,
+                             uint64_t cache)
+{
+    const ttape_node_id trace = {.kind = TTAPE_NODE_TRACE};
+    ttape_tree_options options = {.size = sizeof options, .cache_bytes = cache};
+    struct counted of_one, of_two;
+    ttape_reader *r = open_file(one, &of_one), *s = open_file(two, &of_two);
+    ttape_tree *a, *b;
+    ttape_error err = {0};
+    of_one.bytes = of_two.bytes = 0;
+    TTEST_OK(ttape_tree_open(&a, r, &options, &err));
+    TTEST_OK(ttape_tree_open(&b, s, &options, &err));
+    ck_assert_uint_gt(compare_nodes(a, b, &trace), r->partition_count / 2);
+    int64_t less = (int64_t)(of_two.bytes - of_one.bytes);
+    compare_shares(a, b, r->partition_count);
+    ttape_tree_close(a);
+    ttape_tree_close(b);
+    ttape_reader_close(r);
+    ttape_reader_close(s);
+    return less;
+}
+
+START_TEST(trees_are_the_same)
+{
+    for (int measured = 0; measured < 2; measured++) {
+        struct ttest_file with = make(_i, measured != 0, PERIOD);
+        struct ttest_file without = make(_i, measured != 0, UINT64_MAX);
+        int64_t less = compare_trees(&with, &without, 0);
+        if (plans[_i].resolution_ns != TTAPE_TIME_NONE) /* else events are looked at */
+            ck_assert_int_gt(less, 0);
+        (void)compare_trees(&with, &without, 20000);
+        content_of(&with, 1)[9] ^= 0x10;
+        content_of(&with, 4)[9] ^= 0x10;
+        (void)compare_trees(&with, &without, 0);
+        free(with.data);
+        free(without.data);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("overview_answers");
+    TCase *t = tcase_create("overview_answers");
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, longest_calls_are_the_same, 0, PLANS);
+    tcase_add_loop_test(t, trees_are_the_same, 0, PLANS);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
