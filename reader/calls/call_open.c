@@ -72,8 +72,12 @@ static ttape_status open_cursor(ttape_call_cursor *c, ttape_error *err)
             return c->memory.status;
     }
     c->s = &c->streams[0];
-    return ttape_cursor_open(&c->cursor, c->reader,
-                             c->is_merged ? TTAPE_ALL_STREAMS : c->streams[0].stream, err);
+    TTP_TRY(ttape_cursor_open(&c->cursor, c->reader,
+                              c->is_merged ? TTAPE_ALL_STREAMS : c->streams[0].stream, err));
+    c->cursor->is_untimed = c->options.untimed && !c->is_merged && !c->options.switches;
+    if (c->cursor->is_untimed)
+        c->to_ns = UINT64_MAX;
+    return TTAPE_OK;
 }
 
 ttape_status ttape_call_cursor_open(ttape_call_cursor **out, ttape_reader *r,

@@ -108,6 +108,12 @@ static ttape_status report_between(ttape_cursor *c, ttape_error *err)
     return ttp_report_damage(r, r->definitions.streams[c->stream].scope, &c->damage_next, end, err);
 }
 
+/* Reading on decodes whole partitions; where a seek led, first only what is looked at. */
+static enum ttp_stage stage_of(const ttape_cursor *c)
+{
+    return c->ordinal == c->sought_ordinal || c->is_untimed ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS;
+}
+
 /* A cursor that steps from one segment to the next will step on: the next ones are fetched. */
 static void prefetch(const ttape_cursor *c)
 {
@@ -118,7 +124,7 @@ static void prefetch(const ttape_cursor *c)
         next[count] = entry_of(c, c->ordinal + 1 + count)->partition;
         count++;
     }
-    ttp_prefetch_want(c->reader, entry_of(c, c->ordinal)->partition, next, count, TTP_STAGE_EVENTS);
+    ttp_prefetch_want(c->reader, entry_of(c, c->ordinal)->partition, next, count, stage_of(c));
 }
 
 /* Steps over the end of a segment. TTAPE_OK: the next event is at (ordinal, position). */
@@ -132,12 +138,6 @@ static ttape_status forward_ready(ttape_cursor *c, ttape_error *err)
     if (c->position == 0)
         TTP_TRY(report_between(c, err));
     return c->ordinal < c->segment_count ? TTAPE_OK : TTAPE_END;
-}
-
-/* Reading on decodes whole partitions; where a seek led, first only what is looked at. */
-static enum ttp_stage stage_of(const ttape_cursor *c)
-{
-    return c->ordinal == c->sought_ordinal ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS;
 }
 
 static ttape_status fill_window(ttape_cursor *c, uint32_t position, ttape_error *err)
@@ -276,7 +276,8 @@ ttape_status ttp_cursor_next_batch(ttape_cursor *c, bool values, ttape_event *ou
     if (status == TTAPE_OK) {
         uint32_t first = p->segment_start[segment] + c->position;
         bool wanted = values && c->reader->partitions[seg->partition].values_bytes != 0;
-        const struct ttp_range range = {first, first + got, first + got, wanted};
+        const struct ttp_range range = {first, c->is_untimed ? first : first + got, first + got,
+                                        wanted};
         status = ttp_loaded_reach(c->reader, seg->partition, &range, &p, err);
     }
     if (status != TTAPE_OK) {
@@ -284,8 +285,10 @@ ttape_status ttp_cursor_next_batch(ttape_cursor *c, bool values, ttape_event *ou
         c->position = 0;
         return status;
     }
+    uint32_t start = p->segment_start[segment];
     if (c->walker_ordinal != c->ordinal || c->walker_position != c->position)
-        c->walker = ttp_walker_at(p, segment, p->segment_start[segment] + c->position);
+        c->walker = c->is_untimed ? ttp_walker_untimed(p, segment, start + c->position)
+                                  : ttp_walker_at(p, segment, start + c->position);
     ttp_walker_events(p, &c->walker, c->walker.event + got, out);
     c->position += got;
     c->walker_ordinal = c->ordinal;

@@ -29,6 +29,7 @@ struct ttape_cursor {
     uint32_t walker_ordinal, walker_position;
     struct ttp_edge_frames frames;
     struct ttp_item_values values;
+    bool is_untimed;         /* batches need no times */
     struct ttp_merge *merge; /* TTAPE_ALL_STREAMS */
 };
 

@@ -55,6 +55,7 @@ struct ttp_walker {
     uint32_t unknown;         /* unknown depth */
     int32_t offset;           /* depth offset */
     uint32_t special, change; /* next entries of the sparse lists */
+    bool is_untimed;          /* times do not go on */
 };
 
 #define TTP_CHECKPOINT_EVENTS 1024u
@@ -186,6 +187,9 @@ const struct ttp_segment_entry *ttp_partition_segment(const ttape_reader *reader
 
 /* A walker before event `event` (of the partition, within segment `segment` or at its end). */
 struct ttp_walker ttp_walker_at(const struct ttp_loaded *loaded, uint32_t segment, uint32_t event);
+/* The same where no times were decoded: all are the segment's first. */
+struct ttp_walker ttp_walker_untimed(const struct ttp_loaded *loaded, uint32_t segment,
+                                     uint32_t event);
 /* Produces events [walker->event, end) of the walker's segment: `out` has room. Counts of gaps are
  * filled in. */
 void ttp_walker_events(const struct ttp_loaded *loaded, struct ttp_walker *walker, uint32_t end,

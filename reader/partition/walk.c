@@ -77,7 +77,7 @@ __attribute__((noinline, cold)) static void do_special(const struct ttp_loaded *
 static const int64_t *walk_even(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
                                 const int64_t *wide, ttape_event *out)
 {
-    const uint32_t *codes = p->codes, *delta = p->delta;
+    const uint32_t *codes = p->codes, *delta = w->is_untimed ? NULL : p->delta;
     const struct ttp_code_view *views = p->views;
     uint64_t step = p->head.resolution_ns;
     uint64_t time = p->head.origin_ns + (uint64_t)w->tick * step;
@@ -119,7 +119,7 @@ void ttp_walker_events(const struct ttp_loaded *p, struct ttp_walker *w, uint32_
 {
     const int64_t *wide =
         p->wide_count == 0 ? p->wide : p->wide + ttp_loaded_wide_from(p, w->event);
-    assert(end <= p->checked.event && ttp_times_cover(p, w->event, end));
+    assert(end <= p->checked.event && (w->is_untimed || ttp_times_cover(p, w->event, end)));
     while (w->event < end) {
         uint32_t first = w->event, until = end;
         while (w->change < p->change_count && p->changes[w->change].event == first)
@@ -131,7 +131,8 @@ void ttp_walker_events(const struct ttp_loaded *p, struct ttp_walker *w, uint32_
     }
 }
 
-struct ttp_walker ttp_walker_at(const struct ttp_loaded *p, uint32_t segment, uint32_t event)
+static struct ttp_walker walker_at(const struct ttp_loaded *p, uint32_t segment, uint32_t event,
+                                   bool is_untimed)
 {
     ttape_event skipped[64];
     uint32_t block = event / TTP_CHECKPOINT_EVENTS;
@@ -142,11 +143,23 @@ struct ttp_walker ttp_walker_at(const struct ttp_loaded *p, uint32_t segment, ui
         block = (event - 1) / TTP_CHECKPOINT_EVENTS;
     struct ttp_walker w =
         block * TTP_CHECKPOINT_EVENTS > start ? p->checkpoints[block] : p->starts[segment];
+    w.is_untimed = is_untimed;
     if (p->delta != NULL)
-        w.tick = w.event == start ? p->segments.segments[segment].base_tick : p->ticks[block];
+        w.tick = w.event == start || is_untimed ? p->segments.segments[segment].base_tick
+                                                : p->ticks[block];
     while (w.event < event) {
         uint32_t end = event - w.event < 64 ? event : w.event + 64;
         ttp_walker_events(p, &w, end, skipped);
     }
     return w;
+}
+
+struct ttp_walker ttp_walker_at(const struct ttp_loaded *p, uint32_t segment, uint32_t event)
+{
+    return walker_at(p, segment, event, false);
+}
+
+struct ttp_walker ttp_walker_untimed(const struct ttp_loaded *p, uint32_t segment, uint32_t event)
+{
+    return walker_at(p, segment, event, true);
 }

@@ -115,6 +115,27 @@ def check_missing(checks, work, trace):
     checks.that("unseen" in states and "never" not in states, f"a part: {states}")
 
 
+def check_partitions(checks, work, trace):
+    """Calls that go from one partition to the next are named by a tree, and are the same ones."""
+    small, spanning = work / "small.ttape", re.compile(r"s\d+p\d+f\d+$")
+    setting.tracetape("convert", "-f", trace, "-o", small, "--partition-events", "20")
+    nodes = json.loads(setting.tracetape("tree", "--json", "--min-time", "0", small).out)["nodes"]
+    calls = json.loads(setting.tracetape("slow", "--first", "--json", "--limit", "99", trace,
+                                         "walk(int)").out)["calls"]
+    by_start = {call["start_ns"]: call["id"] for call in calls}
+    named = [(node["node"], by_start[node["enter_ns"]]) for node in nodes
+             if spanning.match(node["node"]) and node.get("name") == "walk(int)"
+             and node["enter_ns"] in by_start]
+    checks.that(len(named) > 2, f"calls in two partitions: {named}")
+    for node, call in named:
+        checks.equal(ask(small, "--frame", node)["files"], ask(trace, "--frame", call)["files"],
+                     f"{node} and {call}")
+    done = setting.tracetape("lines", small, "--frame", "s0p0")
+    checks.that(done.status == 4 and b"tree --open s0p0" in done.err, f"a part: {done.err}")
+    done = setting.tracetape("lines", small, "--frame", "s0p0f9999")
+    checks.that(done.status == 4 and b"no call 's0p0f9999'" in done.err, f"no call: {done.err}")
+
+
 def check_example(checks, work):
     """The program of examples/: which way the call with the mistake went, and no other one."""
     source, trace = setting.SOURCE / "examples" / "whichway" / "whichway.c", work / "way.ttape"
@@ -164,17 +185,18 @@ def of_lines(trace):
 
 
 def check_llvm(checks, work):
-    """Each line as one of its regions, but for closing braces, by clang's own counters of the
-    same run."""
+    """Each line as one of its regions, but for closing braces and loops, by clang's own counters of
+    the same sources."""
     if not llvm_regions.is_there():
         return
     place = work / "llvm"
     sources = sorted((setting.SOURCE / "examples" / "minilang").glob("*.c"))
     llvm_regions.build(place, sources, ["-g", "-O0"], WHOLE)
-    (found, paths), wanted = of_lines(llvm_regions.run(place)), llvm_regions.read(
-        place / "run.json")
-    both, wrong = llvm_regions.unlike(found, wanted, paths, place)
-    checks.that(len(both) > 250, f"llvm-cov: {len(both)} lines in common")
+    trace, is_same = llvm_regions.run(place)
+    checks.that(is_same, "llvm-cov: output")
+    (found, paths), wanted = of_lines(trace), llvm_regions.read(place)
+    both, rules, wrong = llvm_regions.unlike(found, wanted, paths, place / "ours")
+    checks.that(both > 250 and rules["shown"] >= both * 0.9, f"llvm-cov: {both} lines, {rules}")
     checks.equal(wrong, {}, "llvm-cov: lines")
 
 
@@ -277,6 +299,7 @@ def main():
             if compiler == "g++":
                 check_questions(checks, trace, third, walks)
                 check_missing(checks, work, trace)
+                check_partitions(checks, work, trace)
                 check_union(checks, trace)
                 check_arcs(checks, work)
         check_example(checks, work)

@@ -161,6 +161,45 @@ static struct tally tally_calls(ttape_reader *r, size_t capacity)
     return t;
 }
 
+/* Without times a stream's steps are the same, but for the times; of a part as well. */
+START_TEST(untimed_steps_are_the_same)
+{
+    struct ttest_opened o = open_plan(_i);
+    ttape_error err = {0};
+    for (uint32_t s = 0; s < o.info.stream_count; s++)
+        for (int part = 0; part < 2; part++) {
+            const struct ttest_stream *of = &o.model.streams[s];
+            ttape_call_options options = {.streams = &s,
+                                          .stream_count = 1,
+                                          .has_range = part == 1 && of->count > 0,
+                                          .to_ns = UINT64_MAX};
+            if (options.has_range)
+                options.from_ns = of->events[of->count / 2].time_ns;
+            ttape_call_cursor *timed = open_calls(o.reader, options);
+            options.untimed = true;
+            ttape_call_cursor *c = open_calls(o.reader, options);
+            const ttape_call_step *a, *b;
+            ttape_status status;
+            while ((status = ttape_call_cursor_step(timed, &a, &err)) == TTAPE_OK) {
+                TTEST_OK(ttape_call_cursor_step(c, &b, &err));
+                ck_assert_uint_eq(a->kind, b->kind);
+                ck_assert_uint_eq(a->number, b->number);
+                ck_assert_uint_eq(a->began_count, b->began_count);
+                ck_assert_uint_eq(a->ended_count, b->ended_count);
+                if (a->kind == TTAPE_STEP_EVENT)
+                    ck_assert(a->event->kind == b->event->kind &&
+                              a->event->site == b->event->site &&
+                              a->event->depth == b->event->depth);
+            }
+            ck_assert_int_eq(status, TTAPE_END);
+            ck_assert_int_eq(ttape_call_cursor_step(c, &b, &err), TTAPE_END);
+            ttape_call_cursor_close(timed);
+            ttape_call_cursor_close(c);
+        }
+    close_plan(&o);
+}
+END_TEST
+
 START_TEST(partitions_make_no_difference)
 {
     static const uint32_t sizes[] = {1, 2, 3, 7, 50, 400, 100000};
@@ -536,6 +575,7 @@ int main(void)
     TCase *tests = tcase_create("calls");
     tcase_set_timeout(tests, 240);
     tcase_add_loop_test(tests, calls_are_those_of_the_model, 0, TTEST_PLANS);
+    tcase_add_loop_test(tests, untimed_steps_are_the_same, 0, TTEST_PLANS);
     tcase_add_test(tests, partitions_make_no_difference);
     tcase_add_loop_test(tests, reports_add_up_calls, 0, TTEST_PLANS);
     tcase_add_loop_test(tests, ranges_are_those_of_reports, 0, 2);

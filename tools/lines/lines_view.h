@@ -1,6 +1,7 @@
 /* Lines of source code that ran, in one call or in several, by the basic blocks of a recording.
  *
  *   verb_lines.c -> lines_code.c (modules: blocks of code, and which site each block has)
+ *                -> lines_name.c (calls as trees name them)
  *                -> lines_walk.c (events: how often each block ran in the chosen calls, and which
  *                   one came next)
  *                -> lines_leave.c (calls that did not return)
@@ -22,6 +23,7 @@
 #include <stdint.h>
 
 #include <tracetape/reader.h>
+#include <tracetape/tree.h>
 
 #include "tools/binary/plan_code.h"
 #include "tools/calls/name_table.h"
@@ -192,6 +194,20 @@ struct tool_lines {
     uint64_t damage_count;
     int status; /* TOOL_OK, or the worst that happened */
 };
+
+/* A call as the command line names it: by its enter, or as trees name one that goes from one
+ * partition to the next. */
+struct tool_lines_name {
+    struct tool_call_id call; /* `given` either way */
+    const char *text;
+    ttape_node_id node;
+    bool is_node;
+};
+/* lines_name.c: tool_lines_name, of an option. */
+bool tool_lines_parse_call(const char *text, void *into);
+/* Which call that is; TOOL_CANNOT, and says why: there is none, or it began before the file. */
+int tool_lines_find_call(const struct tool_lines *view, const struct tool_lines_name *name,
+                         struct tool_call_id *call);
 
 /* lines_code.c: opens the modules of block sites; TOOL_CANNOT, and says why: there are no blocks,
  * or the code is not there. */

@@ -40,14 +40,19 @@ struct walk {
     bool is_over; /* the one call that is wanted has ended */
 };
 
-static struct frames *stack_of(struct walk *w, uint32_t number)
+static __attribute__((noinline)) void add_stacks(struct walk *w, size_t count)
 {
-    size_t index = number < STACKS_MAX ? number : 0, before = w->stack_count;
-    if (index < before)
-        return &w->stacks[index];
-    tool_grow((void **)&w->stacks, &w->stack_capacity, index + 1, sizeof *w->stacks);
-    w->stack_count = index + 1;
-    memset(w->stacks + before, 0, (w->stack_count - before) * sizeof *w->stacks);
+    size_t before = w->stack_count;
+    tool_grow((void **)&w->stacks, &w->stack_capacity, count, sizeof *w->stacks);
+    w->stack_count = count;
+    memset(w->stacks + before, 0, (count - before) * sizeof *w->stacks);
+}
+
+static inline struct frames *stack_of(struct walk *w, uint32_t number)
+{
+    size_t index = number < STACKS_MAX ? number : 0;
+    if (index >= w->stack_count)
+        add_stacks(w, index + 1);
     return &w->stacks[index];
 }
 
@@ -396,10 +401,12 @@ static int walk_one(struct walk *w, uint32_t stream, uint64_t from_ns)
     const struct tool_selection *s = w->view->selection;
     ttape_error err = {0};
     ttape_call_cursor *cursor;
+    bool is_untimed = w->view->line_sites == NULL && (w->call->given || !s->has_range);
     const ttape_call_options options = {.size = sizeof options,
                                         .streams = &stream,
                                         .stream_count = 1,
                                         .has_range = s->has_range || w->call->given,
+                                        .untimed = is_untimed,
                                         .from_ns = w->call->given ? from_ns : s->from_ns,
                                         .to_ns = w->call->given ? UINT64_MAX : s->to_ns};
     restart(w, stream);

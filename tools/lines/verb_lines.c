@@ -19,7 +19,7 @@ struct function {
 
 struct options {
     struct tool_choice choice;
-    struct tool_call_id call, with;
+    struct tool_lines_name call, with;
     struct tool_lines_wanted wanted;
     struct function function;
     const char *sources;
@@ -49,9 +49,9 @@ static bool parse_function(const char *text, void *into)
 }
 
 static const struct tool_option table[] = {
-    {"frame", 0, "CALL", "this call only, as slow and tree name it: s0e2500", tool_parse_call,
-     TOOL_AT(call)},
-    {"with", 0, "CALL", "another call beside it: where it went another way", tool_parse_call,
+    {"frame", 0, "CALL", "this call only, as slow and tree name it: s0e2500, s0p3f1",
+     tool_lines_parse_call, TOOL_AT(call)},
+    {"with", 0, "CALL", "another call beside it: where it went another way", tool_lines_parse_call,
      TOOL_AT(with)},
     {"function", 'F', "REGEX", "all calls of functions whose name matches", parse_function,
      TOOL_AT(function)},
@@ -77,8 +77,8 @@ static const struct tool_command command = {
         "Shows the source code with how often each line ran: in one call, in all calls of a\n"
         "function, in some time, or in all of the recording. Of what did not run it says whether\n"
         "it ran elsewhere in the recording, or never. For programs that are compiled with\n"
-        "-g -finstrument-functions -fsanitize-coverage=trace-pc, and linked with\n"
-        "`pkg-config --libs tracetape-blocks`.",
+        "-g -finstrument-functions -fsanitize-coverage=trace-pc (clang: trace-pc,no-prune), and\n"
+        "linked with `pkg-config --libs tracetape-blocks`.",
     .options = table,
     .examples = "  tracetape lines run.ttape --function parse_line\n"
                 "  tracetape lines run.ttape --frame s0e1\n"
@@ -136,11 +136,16 @@ static int choose(const struct options *options, struct tool_lines *view)
 static int count(const struct options *options, struct tool_lines *view)
 {
     const struct tool_selection *s = view->selection;
-    view->is_all = view->chosen == NULL && !options->call.given && !s->has_range &&
+    struct tool_call_id call, with;
+    view->is_all = view->chosen == NULL && !options->call.call.given && !s->has_range &&
                    s->streams == NULL && !view->has_second;
-    int status = tool_lines_walk(view, &options->call, &view->counts[0]);
+    int status = tool_lines_find_call(view, &options->call, &call);
     if (status == TOOL_OK && view->has_second)
-        status = tool_lines_walk(view, &options->with, &view->counts[1]);
+        status = tool_lines_find_call(view, &options->with, &with);
+    if (status == TOOL_OK)
+        status = tool_lines_walk(view, &call, &view->counts[0]);
+    if (status == TOOL_OK && view->has_second)
+        status = tool_lines_walk(view, &with, &view->counts[1]);
     if (status == TOOL_OK && view->line_sites == NULL)
         tool_lines_count(view);
     if (status == TOOL_OK && view->counts[0].is_partial)
@@ -160,7 +165,7 @@ static int run(void *context, const struct tool_input *input)
                               .wanted = options->wanted,
                               .wants_edges = options->edges,
                               .sources = options->sources,
-                              .has_second = options->with.given};
+                              .has_second = options->with.call.given};
     ttape_reader_get_info(input->reader, &view.info);
     int status = tool_select(&selection, input, &options->choice);
     if (status == TOOL_OK)
@@ -191,9 +196,9 @@ int tool_verb_lines(int argc, char **argv)
     struct options options = {0};
     if (tool_options_parse(&command, argc, argv, &options, &operands, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.with.given && !options.call.given)
+    if (options.with.call.given && !options.call.call.given)
         status = tool_usage("lines", "--with is a second call beside --frame");
-    else if (options.call.given && options.function.text != NULL)
+    else if (options.call.call.given && options.function.text != NULL)
         status = tool_usage("lines", "--frame and --function go one at a time");
     else if (options.wanted.file != NULL && options.lcov)
         status = tool_usage("lines", "--line lists calls, which --lcov cannot say: use --json");

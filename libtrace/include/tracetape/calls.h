@@ -42,6 +42,9 @@ typedef struct ttape_call_options {
     uint64_t from_ns, to_ns;
     uint64_t memory_bytes; /* of open calls; default 1 GiB */
     bool switches;         /* time off the CPU, too */
+    /* Times are not wanted. Of one stream alone, without `switches`, they are not decoded then:
+     * events have those of any event before, and of the range only from_ns counts */
+    bool untimed;
 } ttape_call_options;
 
 /* How a call ended. */
