@@ -92,6 +92,7 @@ static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
 struct worker {
     struct ttp_memory memory;
     struct ttp_long_heap heap;
+    struct ttp_long_paths paths;
     uint64_t decoded_count;
 };
 
@@ -119,8 +120,12 @@ static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
     const struct ttp_segment_entry *segments =
         &r->segments[r->partitions[p->partition].first_segment];
     struct ttp_cpu_times cpu = {0};
-    struct ttp_long_walk w = {
-        .plan = plan, .heap = &worker->heap, .on_cpu = plan->by == TTAPE_LONGEST_BY_ON_CPU};
+    struct ttp_long_walk w = {.plan = plan,
+                              .heap = &worker->heap,
+                              .known = &work->l->heap,
+                              .on_cpu = plan->by == TTAPE_LONGEST_BY_ON_CPU};
+    w.paths = w.on_cpu ? NULL : &worker->paths;
+    ttp_long_paths_start(&worker->paths, r, p);
     ttape_status status = ttp_long_walk_open(&w, &worker->memory, p, err);
     if (status == TTAPE_OK && w.on_cpu)
         status = ttp_longest_cpu_times(r, p, &cpu, err);
@@ -136,6 +141,7 @@ static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
     }
     ttp_cpu_times_drop(r, &cpu);
     ttp_long_walk_close(&w);
+    ttp_long_paths_keep(&worker->paths, p, &worker->heap, &worker->memory);
     worker->decoded_count++;
     return status;
 }
@@ -164,13 +170,23 @@ static ttape_status open_workers(struct work *work, uint32_t count, ttape_error 
     return TTAPE_OK;
 }
 
+static void take_in(struct ttape_longest *l, struct ttp_long_call *call)
+{
+    if (call->path != NULL && ttp_long_heap_wants(&l->heap, call->rank_ns, call->partition))
+        call->path = ttp_longest_keep_path(l, call->path);
+    else
+        call->path = NULL;
+    ttp_long_heap_add(&l->heap, call);
+}
+
 static void close_workers(struct work *work, uint32_t count)
 {
     struct ttape_longest *l = work->l;
     for (uint32_t i = 0; i < count; i++) {
         struct worker *worker = &work->workers[i];
         for (uint32_t c = 0; c < worker->heap.count; c++)
-            ttp_long_heap_add(&l->heap, &worker->heap.calls[c]);
+            take_in(l, &worker->heap.calls[c]);
+        ttp_long_paths_close(&worker->paths, &worker->memory);
         if (worker->heap.calls != NULL)
             ttp_memory_give(&worker->memory, worker->heap.calls, worker->heap.capacity,
                             sizeof *worker->heap.calls);

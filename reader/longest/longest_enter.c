@@ -32,6 +32,19 @@ void ttp_longest_forget(struct ttape_longest *l)
     l->blocks = NULL;
 }
 
+const struct ttp_long_path *ttp_longest_keep_path(struct ttape_longest *l,
+                                                  const struct ttp_long_path *path)
+{
+    if (l->path_bytes + path->size_bytes > l->memory.limit_bytes / 4)
+        return NULL;
+    struct ttp_long_path *copy = keep(l, path->size_bytes, 1, NULL);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, path, path->size_bytes);
+    l->path_bytes += path->size_bytes;
+    return copy;
+}
+
 /* Damage is told and left out, where the caller wants that. */
 static ttape_status pass_damage(struct ttape_longest *l, uint32_t partition, ttape_status status,
                                 const ttape_error *problem, ttape_error *err)
@@ -187,17 +200,10 @@ static ttape_status tell_with(struct ttape_longest *l, ttape_cursor *cursor,
     return copy_values(l, &item, &out->results, &out->result_count, err);
 }
 
-static ttape_status tell(struct ttape_longest *l, const struct ttp_long_call *call,
-                         ttape_longest_call *out, ttape_error *err)
+/* `start`: the first event of the call's segment. */
+static void tell_end(const struct ttp_segment_entry *seg, const struct ttp_long_call *call,
+                     uint32_t start, ttape_longest_call *out)
 {
-    ttape_reader *r = l->reader;
-    const struct ttp_segment_entry *seg =
-        &r->segments[r->partitions[call->partition].first_segment + call->segment];
-    struct ttp_loaded *p;
-    ttape_cursor *cursor;
-    ttape_error problem = {0};
-    TTP_TRY(ttp_loaded_get(r, call->partition, TTP_STAGE_LIGHT, &p, err));
-    uint32_t start = p->segment_start[call->segment];
     *out = (ttape_longest_call){.stream = seg->stream,
                                 .site = call->site,
                                 .stack = call->stack,
@@ -208,13 +214,33 @@ static ttape_status tell(struct ttape_longest *l, const struct ttp_long_call *ca
                                 .end_ns = call->end_ns,
                                 .duration_ns = (int64_t)(call->end_ns - call->enter_ns),
                                 .self_ns = call->self_ns};
-    if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU)
-        out->on_cpu_ns = call->rank_ns;
     if (call->end == TTAPE_CALL_LEFT)
         out->end_number = seg->first_event + seg->event_count;
     if (call->enter_event != TTP_LONGEST_NO_EVENT)
         out->enter_number = seg->first_event + (call->enter_event - start);
-    else
+}
+
+static ttape_status tell(struct ttape_longest *l, const struct ttp_long_call *call,
+                         ttape_longest_call *out, ttape_error *err)
+{
+    ttape_reader *r = l->reader;
+    const struct ttp_segment_entry *seg =
+        &r->segments[r->partitions[call->partition].first_segment + call->segment];
+    struct ttp_loaded *p;
+    ttape_cursor *cursor;
+    ttape_error problem = {0};
+    if (call->path != NULL) {
+        tell_end(seg, call, call->path->start, out);
+        out->path = call->path->frames;
+        out->path_count = call->path->frame_count;
+        out->depth = call->path->depth;
+        return TTAPE_OK;
+    }
+    TTP_TRY(ttp_loaded_get(r, call->partition, TTP_STAGE_LIGHT, &p, err));
+    tell_end(seg, call, p->segment_start[call->segment], out);
+    if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU)
+        out->on_cpu_ns = call->rank_ns;
+    if (call->enter_event == TTP_LONGEST_NO_EVENT)
         TTP_TRY(find_enter(l, seg, call, &out->enter_number, err));
     out->is_found = out->enter_number == TTAPE_CALL_NO_NUMBER;
     TTP_TRY(ttape_cursor_open(&cursor, r, seg->stream, err));

@@ -25,6 +25,26 @@ struct ttp_long_call {
     ttape_call_end end;
     uint64_t enter_ns, end_ns;
     int64_t self_ns;
+    uint32_t path_at; /* while its partition is gone through: in its paths, + 1; 0: not there */
+    const struct ttp_long_path *path; /* NULL: to be looked for when it is told */
+};
+
+/* What led to a call that was entered in the partition in which it ended. */
+struct ttp_long_path {
+    struct ttp_long_path *next;
+    uint64_t size_bytes;
+    uint32_t start; /* the first event of its segment */
+    uint32_t depth, frame_count;
+    ttape_open_frame frames[];
+};
+
+/* Paths of the calls of one partition, and those that were kept of several. */
+struct ttp_long_paths {
+    ttape_open_frame *frames;
+    uint32_t count, capacity;
+    bool is_on;
+    struct ttp_long_path *kept;
+    uint64_t kept_bytes;
 };
 
 /* The `capacity` longest so far; the root is the shortest of them. */
@@ -58,6 +78,7 @@ struct ttape_longest {
     struct ttp_long_heap heap;
     ttape_longest_call *calls;
     struct ttp_long_block *blocks; /* paths and values */
+    uint64_t path_bytes;           /* of them: of paths that were found by the search */
 };
 
 /* A bound may be that of all partitions of an overview; then the partition is not read, until it
@@ -116,13 +137,17 @@ struct ttp_long_walk {
     const struct ttp_loaded *p;
     const struct ttp_long_plan *plan; /* NULL: nothing is selected */
     struct ttp_long_heap *heap;
-    struct ttp_frame_stacks stacks; /* flags of a frame: the event that opened it */
+    const struct ttp_long_heap *known; /* that is to be beaten, too */
+    struct ttp_long_paths *paths;      /* NULL: none are kept */
+    /* flags of a frame: the event that opened it; its clock, where not on_cpu: the ticks of the
+     * interval that this event ended */
+    struct ttp_frame_stacks stacks;
     uint32_t segment, wide;
     bool without_times; /* only which event opened what: the partition need not have its times */
     bool on_cpu; /* the clocks of stacks are time on the CPU; those of frames, at their enter */
     const int64_t *start_off_ns; /* of start frames; NULL: nothing is known of what they did */
     struct ttp_switch_walk switches;
-    int64_t tick;
+    int64_t tick, step; /* step: of the last interval */
 };
 
 ttape_status ttp_long_walk_open(struct ttp_long_walk *w, struct ttp_memory *memory,
@@ -136,7 +161,22 @@ void ttp_long_walk_left(struct ttp_long_walk *w);
 const struct ttp_stack_frame *ttp_long_walk_frame(const struct ttp_long_walk *w, uint32_t stack,
                                                   uint32_t height);
 
+/* ---- longest_paths.c ---- */
+void ttp_long_paths_start(struct ttp_long_paths *paths, const ttape_reader *r,
+                          const struct ttp_loaded *p);
+/* The call is that of the top frame, which ends. */
+void ttp_long_paths_add(const struct ttp_long_walk *w, struct ttp_long_call *call);
+/* Of the partition's calls in the heap, which lose their places in `paths`. */
+void ttp_long_paths_keep(struct ttp_long_paths *paths, const struct ttp_loaded *p,
+                         struct ttp_long_heap *heap, struct ttp_memory *memory);
+void ttp_long_paths_close(struct ttp_long_paths *paths, struct ttp_memory *memory);
+/* NULL: there is no room. */
+struct ttp_long_path *ttp_long_path_make(struct ttp_memory *memory, uint32_t count);
+
 /* ---- longest_enter.c ---- */
+/* The path lives as long as the answer; NULL: there is no room. */
+const struct ttp_long_path *ttp_longest_keep_path(struct ttape_longest *l,
+                                                  const struct ttp_long_path *path);
 /* Makes l->calls of l->heap. */
 ttape_status ttp_longest_tell(struct ttape_longest *l, ttape_error *err);
 void ttp_longest_forget(struct ttape_longest *l);

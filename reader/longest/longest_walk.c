@@ -57,8 +57,11 @@ static void add(struct ttp_long_walk *w, const struct ttp_stack_frame *f, int64_
         .enter_ns = ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
         .end_ns = ttp_time_of(w->tick, head->origin_ns, head->resolution_ns),
         .self_ns = (int64_t)((uint64_t)f->self_ticks * head->resolution_ns)};
-    if (!plan->has_range || (call.end_ns >= plan->from_ns && call.end_ns < plan->to_ns))
-        ttp_long_heap_add(w->heap, &call);
+    if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
+        return;
+    if (w->paths != NULL && call.enter_event != TTP_LONGEST_NO_EVENT)
+        ttp_long_paths_add(w, &call);
+    ttp_long_heap_add(w->heap, &call);
 }
 
 /* The top frame of the current stack ends. */
@@ -73,7 +76,8 @@ static inline void end_frame(struct ttp_long_walk *w, uint32_t event, ttape_call
                           ttp_time_of(w->tick, head->origin_ns, head->resolution_ns),
                           (int64_t)((uint64_t)f->self_ticks * head->resolution_ns),
                           (int64_t)((uint64_t)w->stacks.current->clock - (uint64_t)f->clock));
-        if (ttp_long_heap_wants(w->heap, rank_ns, w->p->partition))
+        if (ttp_long_heap_wants(w->heap, rank_ns, w->p->partition) &&
+            (w->known == NULL || ttp_long_heap_wants(w->known, rank_ns, w->p->partition)))
             add(w, f, rank_ns, opened->site, event, end);
     }
     ttp_stacks_pop(&w->stacks);
@@ -98,7 +102,7 @@ static ttape_status push(struct ttp_long_walk *w, uint32_t symbol, uint32_t even
     f->flags = event;
     f->enter_tick = w->tick;
     f->self_ticks = 0;
-    f->clock = w->stacks.current->clock;
+    f->clock = w->on_cpu ? w->stacks.current->clock : w->step;
     return TTAPE_OK;
 }
 
@@ -121,6 +125,7 @@ static inline void pass_time(struct ttp_long_walk *w, uint32_t event)
     uint32_t delta = p->delta[event];
     uint64_t step = delta != TTP_DELTA_WIDE ? delta : (uint64_t)p->wide[w->wide++];
     w->tick = (int64_t)((uint64_t)w->tick + step);
+    w->step = (int64_t)step;
     if (w->on_cpu)
         pass_on_cpu(w, event, step * p->head.resolution_ns);
     uint32_t top = w->stacks.current->top;
