@@ -46,14 +46,18 @@ static size_t rounded(size_t size_bytes)
     return (size_bytes + step - 1) / step * step;
 }
 
-/* A block of a huge page and more begins where one does: otherwise half of a partition's codes lie
- * in small ones. Only advice: where there are none, nothing changes. */
+/* A block begins where a huge page does, and takes whole ones where it fills most of the last one:
+ * otherwise half of a partition's codes lie in small ones. Only advice: where there are none,
+ * nothing changes. */
 void *ttp_block_allocate(size_t size_bytes)
 {
-    size_t bytes = rounded(size_bytes), huge = bytes & ~(HUGE_PAGE_BYTES - 1);
+    size_t bytes = rounded(size_bytes), huge = 0;
     void *memory = NULL;
+    if (bytes <= SIZE_MAX / 2)
+        huge = (bytes + HUGE_PAGE_BYTES / 4) & ~(HUGE_PAGE_BYTES - 1);
     if (huge == 0)
         return malloc(bytes);
+    bytes = bytes < huge ? huge : bytes;
     if (posix_memalign(&memory, HUGE_PAGE_BYTES, bytes) != 0)
         return NULL;
 #ifdef MADV_HUGEPAGE

@@ -10,6 +10,8 @@
 
 /* Blocks that are kept are no more than this part of the limit. */
 #define KEPT_SHARE 8u
+/* What a decoder needs for a moment is some blocks: rounded up they are 2 MiB more each. */
+#define WHOLE_PAGES_LIMIT (UINT64_C(64) << 20)
 
 static void *default_allocate(void *context, size_t size_bytes)
 {
@@ -46,6 +48,7 @@ void ttp_memory_keep(struct ttp_memory *memory)
 {
     if (memory->allocator.allocate == default_allocate)
         memory->kept = ttp_kept_open(memory->limit_bytes / KEPT_SHARE);
+    memory->whole_pages = memory->kept != NULL && memory->limit_bytes >= WHOLE_PAGES_LIMIT;
 }
 
 void ttp_memory_close(struct ttp_memory *memory)

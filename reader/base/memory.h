@@ -20,6 +20,7 @@ struct ttp_memory {
     ttape_status status;   /* why the last ttp_memory_take returned NULL */
     uint64_t hash_key;     /* of tables that files fill: format/base/secret_hash.h */
     struct ttp_kept *kept; /* may be NULL; shared with copies; kept_blocks.h */
+    bool whole_pages;      /* ttp_scratch_bytes; copies have the same */
 };
 
 /* allocator: NULL means malloc and free. */
@@ -46,6 +47,17 @@ void *ttp_memory_grow(struct ttp_memory *memory, void *block, uint32_t *capacity
 /* The same for the array whose pointer is at `array`. */
 ttape_status ttp_memory_reserve(struct ttp_memory *memory, void *array, uint32_t *capacity,
                                 uint64_t wanted, size_t item_bytes, ttape_error *err);
+
+/* What to take, and to give back, for bytes that are needed for a moment only, as often as a
+ * partition is decoded: whole huge pages, so that there are few faults, where blocks are kept and
+ * the limit is not near. Counted as such. */
+static inline uint64_t ttp_scratch_bytes(const struct ttp_memory *memory, uint64_t size_bytes)
+{
+    const uint64_t huge = UINT64_C(2) << 20;
+    if (!memory->whole_pages || size_bytes < huge / 4 || size_bytes > UINT64_MAX / 2)
+        return size_bytes;
+    return (size_bytes + huge - 1) / huge * huge;
+}
 
 /* Counts memory that a library keeps for the reader outside of the allocator. */
 void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes);

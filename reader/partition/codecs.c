@@ -37,12 +37,12 @@ static ttape_status job_open(ttape_reader *r, struct ttp_loaded *p, uint16_t kin
                              ttape_error *err)
 {
     ttape_status status = TTAPE_OK;
-    *job = (struct job){.workspace.size = workspace_bytes};
+    *job = (struct job){.workspace.size = (size_t)ttp_scratch_bytes(&r->memory, workspace_bytes)};
     for (unsigned i = 0; status == TTAPE_OK && i < sections; i++)
         status = ttp_content_open(r, p, ttp_partition_section(&p->head, (uint16_t)(kind + i)),
                                   &job->content[i], err);
     if (status == TTAPE_OK) {
-        job->workspace.memory = ttp_memory_take(&r->memory, workspace_bytes, 1, err);
+        job->workspace.memory = ttp_memory_take(&r->memory, job->workspace.size, 1, err);
         status = job->workspace.memory == NULL ? r->memory.status : TTAPE_OK;
     }
     if (status != TTAPE_OK)
@@ -227,7 +227,7 @@ ttape_status ttp_codecs_times_directory(const struct ttp_loaded *p, int64_t *tic
     return status;
 }
 
-static size_t times_workspace(const struct ttp_loaded *p)
+static size_t workspace_needed(const struct ttp_loaded *p)
 {
     switch (p->times.section->kind) {
     case TTP_SECTION_TIMES_STATIC:
@@ -240,10 +240,15 @@ static size_t times_workspace(const struct ttp_loaded *p)
     }
 }
 
+static size_t times_workspace(const ttape_reader *r, const struct ttp_loaded *p)
+{
+    return (size_t)ttp_scratch_bytes(&r->memory, workspace_needed(p));
+}
+
 void ttp_codecs_times_close(ttape_reader *r, struct ttp_loaded *p)
 {
     if (p->times_decoder != NULL)
-        ttp_memory_give(&r->memory, p->times_decoder, times_workspace(p), 1);
+        ttp_memory_give(&r->memory, p->times_decoder, times_workspace(r, p), 1);
     p->times_decoder = NULL;
     ttp_content_close(r, &p->times);
 }
@@ -322,7 +327,7 @@ static bool decode_on_two(ttape_reader *r, const struct ttp_loaded *p, struct tt
 static ttape_status static_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_times *io,
                                  uint32_t first, uint32_t end, bool opened, ttape_error *err)
 {
-    const struct ttp_workspace workspace = {p->times_decoder, times_workspace(p)};
+    const struct ttp_workspace workspace = {p->times_decoder, times_workspace(r, p)};
     if (!opened)
         TTP_TRY(ttp_time_static_open(io, bytes_of(&p->times), workspace, err));
     if (decode_on_two(r, p, io, first, end))
@@ -348,7 +353,7 @@ static bool prepare_opening(ttape_reader *r, struct ttp_loaded *p, struct ttp_ti
                                .event_count = p->head.event_count,
                                .segment_count = p->segments.segment_count,
                                .symbol_count = p->symbol_count};
-    o->workspace.size = times_workspace(p);
+    o->workspace.size = times_workspace(r, p);
     o->workspace.memory = ttp_memory_take(&r->memory, o->workspace.size, 1, NULL);
     return o->workspace.memory != NULL;
 }
@@ -389,7 +394,7 @@ ttape_status ttp_codecs_times(ttape_reader *r, struct ttp_loaded *p, struct ttp_
                               uint32_t first, uint32_t end, ttape_error *err)
 {
     const struct ttp_content *c = &p->times;
-    size_t bytes = times_workspace(p);
+    size_t bytes = times_workspace(r, p);
     bool opened = p->times_decoder != NULL;
     ttape_status status;
     if (!opened)

@@ -35,13 +35,14 @@ enum ttp_stage {
     TTP_STAGE_VALUES = 4  /* values */
 };
 
-/* What a code means as an event. */
+/* What a code means as an event. The first four are the end of a ttape_event, copied at once. */
 struct ttp_code_view {
+    uint32_t kind; /* ttape_event_kind */
     uint32_t site; /* file-wide, or TTAPE_NONE */
     uint32_t argument;
+    uint32_t depth;  /* 0: the walk knows it */
     int32_t before;  /* frames that the event adds to the depth before its own depth counts ... */
     uint8_t after;   /* ... and after it */
-    uint8_t kind;    /* ttape_event_kind */
     uint8_t special; /* needs more than this table: see walk.c */
     uint8_t event_class;
 };

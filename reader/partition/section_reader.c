@@ -14,7 +14,7 @@ static ttape_status get_stored(ttape_reader *r, const struct ttp_loaded *p, stru
         *stored = p->light + TTP_CHUNK_HEADER_BYTES + s->offset;
         return TTAPE_OK;
     }
-    c->stored = ttp_memory_take(&r->memory, s->stored_bytes, 1, err);
+    c->stored = ttp_memory_take(&r->memory, ttp_scratch_bytes(&r->memory, s->stored_bytes), 1, err);
     if (c->stored == NULL)
         return r->memory.status;
     *stored = c->stored;
@@ -34,14 +34,14 @@ static ttape_status get_content(ttape_reader *r, const struct ttp_loaded *p, str
     c->size_bytes = s->stored_bytes;
     if ((s->flags & TTP_FLAG_ZSTD) == 0)
         return TTAPE_OK;
-    c->plain = ttp_memory_take(&r->memory, s->content_bytes, 1, err);
+    c->plain = ttp_memory_take(&r->memory, ttp_scratch_bytes(&r->memory, s->content_bytes), 1, err);
     if (c->plain == NULL)
         return r->memory.status;
     ttape_status status = ttp_zstd_decode(&r->zstd, &r->memory, stored, s->stored_bytes, c->plain,
                                           s->content_bytes, "F-PAR-09", err);
     if (status != TTAPE_OK)
         ttp_error_rebase(err, c->offset);
-    ttp_memory_give(&r->memory, c->stored, s->stored_bytes, 1);
+    ttp_memory_give(&r->memory, c->stored, ttp_scratch_bytes(&r->memory, s->stored_bytes), 1);
     c->stored = NULL;
     c->data = c->plain;
     c->size_bytes = s->content_bytes;
@@ -65,8 +65,9 @@ void ttp_content_close(ttape_reader *r, struct ttp_content *content)
 {
     if (content->section == NULL)
         return;
-    ttp_memory_give(&r->memory, content->stored, content->section->stored_bytes, 1);
-    ttp_memory_give(&r->memory, content->plain, content->section->content_bytes, 1);
+    const struct ttp_section *s = content->section;
+    ttp_memory_give(&r->memory, content->stored, ttp_scratch_bytes(&r->memory, s->stored_bytes), 1);
+    ttp_memory_give(&r->memory, content->plain, ttp_scratch_bytes(&r->memory, s->content_bytes), 1);
     *content = (struct ttp_content){0};
 }
 

@@ -1,6 +1,7 @@
 /* Events out of codes: a table lookup, two additions and six stores each. Everything that a code
  * does not tell stands in short lists beside the codes, so the loop has one unlikely branch. */
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "format/times/times.h"
@@ -72,6 +73,15 @@ __attribute__((noinline, cold)) static void do_special(const struct ttp_loaded *
     }
 }
 
+#define TAIL_BYTES 16u
+_Static_assert(sizeof(((ttape_event *)0)->kind) == 4 &&
+                   offsetof(ttape_event, site) - offsetof(ttape_event, kind) ==
+                       offsetof(struct ttp_code_view, site) &&
+                   offsetof(ttape_event, argument) - offsetof(ttape_event, kind) ==
+                       offsetof(struct ttp_code_view, argument) &&
+                   offsetof(ttape_event, kind) + TAIL_BYTES == sizeof(ttape_event),
+               "a view begins as an event ends");
+
 /* Events up to `end`, over which the depth offset does not change; returns the next wide
  * difference. */
 static const int64_t *walk_even(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t end,
@@ -96,9 +106,7 @@ static const int64_t *walk_even(const struct ttp_loaded *p, struct ttp_walker *w
         frames += (uint32_t)v->before;
         out->time_ns = time;
         out->lost_count = 0;
-        out->kind = v->kind;
-        out->site = v->site;
-        out->argument = v->argument;
+        memcpy((char *)out + offsetof(ttape_event, kind), v, TAIL_BYTES);
         out->depth = base + frames;
         if (__builtin_expect(v->special, 0)) {
             w->frames = frames;

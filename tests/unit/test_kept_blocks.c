@@ -86,6 +86,23 @@ START_TEST(give_way_to_the_limit)
 }
 END_TEST
 
+START_TEST(whole_pages_leave_small_limits_alone)
+{
+    struct ttp_memory memory;
+    ttp_memory_init(&memory, NULL, 63 * MIB);
+    ttp_memory_keep(&memory);
+    ck_assert_uint_eq(ttp_scratch_bytes(&memory, MIB), MIB);
+    ttp_memory_close(&memory);
+    ttp_memory_init(&memory, NULL, 64 * MIB);
+    ck_assert_uint_eq(ttp_scratch_bytes(&memory, MIB), MIB);
+    ttp_memory_keep(&memory);
+    ck_assert_uint_eq(ttp_scratch_bytes(&memory, MIB), memory.kept != NULL ? 2 * MIB : MIB);
+    ck_assert_uint_eq(ttp_scratch_bytes(&memory, MIB / 4), MIB / 4);
+    ck_assert_uint_eq(ttp_scratch_bytes(&memory, UINT64_MAX), UINT64_MAX);
+    ttp_memory_close(&memory);
+}
+END_TEST
+
 static void *allocate(void *context, size_t size_bytes)
 {
     ++*(unsigned *)context;
@@ -122,6 +139,7 @@ int main(void)
     tcase_add_test(tests, are_used_again);
     tcase_add_test(tests, stay_within_their_bound);
     tcase_add_test(tests, give_way_to_the_limit);
+    tcase_add_test(tests, whole_pages_leave_small_limits_alone);
     tcase_add_test(tests, are_none_of_the_callers);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

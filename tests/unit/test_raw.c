@@ -395,21 +395,23 @@ START_TEST(times_too_long_are_named_anywhere)
 }
 END_TEST
 
-/* One that is wide or negative among others that are not, at every place of a window. */
+/* One that is wide or negative among others that are not, at every place of a window: of windows
+ * with long numbers, and of those without. */
 START_TEST(times_wide_stand_anywhere)
 {
-    static const int64_t numbers[] = {-1,        -70000,          TTP_DELTA_WIDE,
-                                      1ll << 33, (1ll << 34) - 1, 1ll << 34,
-                                      1ll << 40, INT64_MAX,       INT64_MIN};
+    static const int64_t numbers[] = {-1,        -5000,           -70000,    TTP_DELTA_WIDE,
+                                      1ll << 33, (1ll << 34) - 1, 1ll << 34, 1ll << 40,
+                                      INT64_MAX, INT64_MIN};
     uint32_t delta[299], starts[2] = {0, 299};
-    for (uint32_t at = 0; at < 299 * 9; at++) {
-        int64_t wide[1] = {numbers[at % 9]};
+    for (uint32_t at = 0; at < 299 * 20; at++) {
+        int64_t wide[1] = {numbers[at % 10]};
+        uint32_t step = at / 10 % 2 != 0 ? 1000 : 20;
         struct ttp_times in = {NULL, starts, delta, wide, 299, 1, 0, 1, 1}, out;
         ttape_error err;
         size_t bytes;
         for (uint32_t i = 0; i < 299; i++)
-            delta[i] = i % 7 == 0 ? i * 1000 : i % 80;
-        delta[at / 9] = TTP_DELTA_WIDE;
+            delta[i] = i % 7 == 0 ? i * step : i % 80;
+        delta[at / 20] = TTP_DELTA_WIDE;
         out = times_room(&in);
         uint8_t *data = times_encode(&in, &bytes);
         ck_assert_int_eq(ttp_raw_times_decode(data, bytes, &out, &err), TTAPE_OK);
