@@ -1,6 +1,6 @@
 """Prints each figure of the format beside the others', measured in one run: see scripts/bench.
 
-  bench.py --source DIR --build DIR --work DIR [--quick] [--soak] [--only PATTERN]"""
+  bench.py --source DIR --build DIR --work DIR [--quick] [--soak] [--only PATTERN] [--values N]"""
 import argparse
 import fnmatch
 import json
@@ -14,6 +14,7 @@ import measure
 import recordings
 import sections_blocks
 import sections_context
+import sections_contexts
 import sections_export
 import sections_file
 import sections_hook
@@ -49,6 +50,7 @@ SECTIONS = {  # name: generator of rows
     "hook": sections_hook.hook,
     "blocks": sections_blocks.blocks,
     "context": sections_context.context,
+    "contexts": sections_contexts.contexts,
     "search": sections_search.search,
     "syscalls": sections_syscalls.syscalls,
     "patch": sections_patch.patch,
@@ -66,6 +68,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--soak", action="store_true")
     parser.add_argument("--only", default="*")
+    parser.add_argument("--values", type=int, default=0)
     return parser.parse_args()
 
 
@@ -130,7 +133,7 @@ def main():
         return 2
     corpus = recordings.corpus_dir(os.environ, options.source)
     bench = measure.Bench(options.source, options.build, options.work, corpus, options.quick)
-    bench.soak = options.soak
+    bench.soak, bench.values = options.soak, options.values
     if bench.fallback:
         print(f"SKIPPED: no recordings in '{corpus}': measuring a recording of examples/minilang")
     about = environment()

@@ -68,6 +68,7 @@ class Bench:
         self.command = Path(build) / "tracetape"
         self.programs = self.work / "programs"
         self.quick, self.soak = quick, False
+        self.values = 0  # context values to sample; 0: as many as the section says
         self.repeats = 3 if quick else 9
         self.cpu = os.environ.get("TTAPE_BENCH_CPU", "0")
         self.cache = self.work / "cache"

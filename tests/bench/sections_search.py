@@ -11,7 +11,8 @@ from collections import Counter
 import record_programs
 from measure import BenchError, Row
 
-VALUES, VALUES_QUICK, AT_ONCE = 10000, 200, 400
+VALUES, VALUES_QUICK, AT_ONCE = 10000, 200, 200
+SECONDS, SECONDS_QUICK = 1200, 60  # of the processor, for one program's values by one graph
 SEEN_FOUND, SEEN_FIRST, ALONE_FOUND, ALONE_FIRST = 95, 90, 95, 85  # %
 SEEN_MEDIAN, SEEN_P99, ALONE_MEDIAN = 5, 200, 100                  # ms
 ALONE_DEPTH, DEPTHS = 14, ((1, 14), (15, 24), (25, 34), (35, 9999))
@@ -75,7 +76,7 @@ def sampled(bench, name, program, arguments, folder):
     counts = Counter(log.read_text(encoding="ascii").split())
     values = sorted(counts)  # values are as good as drawn: the first ones are any
     return [(value, counts[value]) for value in
-            values[:VALUES_QUICK if bench.quick else VALUES]], words
+            values[:bench.values or (VALUES_QUICK if bench.quick else VALUES)]], words
 
 
 def processor_seconds():
@@ -85,11 +86,14 @@ def processor_seconds():
 
 
 def decode(bench, words, values):
-    """Answers, and seconds of the processor for all beyond what the graph takes."""
-    answers, spent = [], 0.0
-    command = [bench.command, "context", "--json", *words]
-    for at in range(0, len(values), AT_ONCE):
+    """Answers, and seconds of the processor for all beyond what the graph takes. It ends when time
+    is up: the values that are left are any, as those that were asked for."""
+    answers, spent, end = [], 0.0, SECONDS_QUICK if bench.quick else SECONDS
+    end += processor_seconds()
+    command, at = [bench.command, "context", "--json", *words], 0
+    while at < len(values) and processor_seconds() < end:
         some = values[at:at + AT_ONCE]
+        at += len(some)
         times = []
         for part in (["0/1"], [*some]):
             begin = processor_seconds()
@@ -169,6 +173,10 @@ def one(bench, name, program, recorded, arguments, folder):
     if few:
         yield from rows(name, f"binary alone to depth {ALONE_DEPTH}", few, right, answers, seconds,
                         (ALONE_FOUND, ALONE_FIRST, ALONE_MEDIAN, 0))
+    deep = [pair for pair in counts if int(pair[0].split("/")[1]) > ALONE_DEPTH]
+    answers, seconds = decode(bench, ["--binary", program], [value for value, _ in deep])
+    if deep:
+        yield from rows(name, "binary alone, deeper", deep, right, answers, seconds, (0, 0, 0, 0))
 
 
 def search(bench):
