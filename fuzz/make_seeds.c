@@ -190,6 +190,20 @@ static void seed_switches(struct fuzz_partition *p, const struct fuzz_view *v)
     fuzz_seed("switches", NULL, &seed);
 }
 
+/* With one segment with two frames, from tick 0 to 1000: what the section says is about others. */
+static void seed_instants(struct fuzz_partition *p)
+{
+    struct fuzz_bytes seed = {0};
+    if (fuzz_section_of(p, TTP_SECTION_INSTANTS) == NULL)
+        return;
+    fuzz_put_number(&seed, 0, 1);
+    fuzz_put_number(&seed, 2, 1);
+    fuzz_put_number(&seed, 0, 2);
+    fuzz_put_number(&seed, 1000, 2);
+    put_section(&seed, p, TTP_SECTION_INSTANTS);
+    fuzz_seed("instants", NULL, &seed);
+}
+
 static void seed_single(struct fuzz_partition *p, const struct fuzz_view *v)
 {
     seed_codecs(p, v);
@@ -224,6 +238,7 @@ static void seed_parts(const struct fuzz_bytes *trace)
             seed_light(chunk->partition, &view);
             seed_values(chunk->partition, &view);
             seed_switches(chunk->partition, &view);
+            seed_instants(chunk->partition);
             if (view.has_order && view.head.segment_count == 1 && view.head.start_frame_count == 0)
                 seed_single(chunk->partition, &view);
         }

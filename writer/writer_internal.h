@@ -34,6 +34,8 @@
 #define TTP_MAX_EDGE_FRAMES 1048576u /* open frames at start edges: see pending_full() */
 #define TTP_OWN_TIMES_SHARE 350u     /* 0.3 % */
 #define TTP_OVERVIEW_SHARE  400u     /* 0.25 % */
+#define TTP_INSTANTS_SHARE  800u     /* 0.125 % */
+#define TTP_INSTANT_EVENTS  8192u    /* for one instant, about */
 #define TTP_ACROSS_MAX      1024u    /* how far up an exit looks for its frame */
 
 /* What the writer keeps of a site while it is open: at most 256 bytes, names are not kept once they
@@ -333,6 +335,8 @@ struct ttape_writer {
     uint64_t resolution;      /* 1 or more; meaningless when not timed */
     uint32_t own_times_share; /* of a partition's bytes they are at most one in so many; 0: any */
     uint32_t overview_share;  /* the same of overviews, of their partitions' bytes */
+    uint32_t instants_share;  /* the same of instants */
+    uint32_t instant_events;  /* of a partition, for each of its instants */
     /* What partitions say. Where ticks are copied, they are appended as times: resolution and
      * options.origin_ns are 1 and 0 then. */
     uint64_t head_resolution_ns, head_origin_ns;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "reader/levels/verify_instants.h"
 #include "reader/partition/summary_reader.h"
 
 /* What the partition has for comparing; rows NULL: no summary that can be read. */
@@ -227,6 +228,22 @@ static ttape_status verify_gaps(const struct verifying *v)
     return TTAPE_OK;
 }
 
+static ttape_status verify_instants(const struct verifying *v, ttape_error *err)
+{
+    ttape_error problem;
+    uint32_t segment;
+    ttape_status status = ttp_verify_instants(v->r, v->p, &segment, &problem);
+    if (status == TTAPE_OK)
+        return segment == UINT32_MAX
+                   ? TTAPE_OK
+                   : say(v, "F-INS-02", TTP_SECTION_INSTANTS, "wrong instants of segment", segment);
+    if (status != TTAPE_E_MEMORY && status != TTAPE_E_IO)
+        return v->callback(v->context, &problem) ? TTAPE_OK : TTAPE_END;
+    if (err != NULL)
+        *err = problem;
+    return status;
+}
+
 static ttape_status verify_all(struct verifying *v, ttape_error *err)
 {
     const struct ttp_partition_head *head = &v->p->head;
@@ -237,6 +254,7 @@ static ttape_status verify_all(struct verifying *v, ttape_error *err)
                                 (uint64_t)head->end_tick != (uint64_t)v->m.most_tick + 1))
         TTP_TRY(say(v, "F-PAR-12", 0, "wrong first or end tick of partition", v->p->partition));
     TTP_TRY(verify_gaps(v));
+    TTP_TRY(verify_instants(v, err));
     return verify_summary(v);
 }
 

@@ -28,7 +28,7 @@ static bool known(uint16_t kind)
     return (kind >= TTP_SECTION_SEGMENTS && kind <= TTP_SECTION_SUMMARY) ||
            (kind >= TTP_SECTION_CHAIN_HEADER && kind <= TTP_SECTION_ORDER_RAW) ||
            (kind >= TTP_SECTION_TIMES_STATIC && kind <= TTP_SECTION_TIMES_PHASE) ||
-           (kind >= TTP_SECTION_VALUES && kind <= TTP_SECTION_CPU_TIMES);
+           (kind >= TTP_SECTION_VALUES && kind <= TTP_SECTION_INSTANTS);
 }
 
 static ttape_status check_sections(const struct ttp_loaded *p, ttape_error *err)
@@ -53,6 +53,9 @@ static ttape_status check_sections(const struct ttp_loaded *p, ttape_error *err)
         (!timed || !has(head, TTP_SECTION_SUMMARY) || !has(head, TTP_SECTION_SWITCHES)))
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-CPU-03", p->payload_offset,
                         "partition without times, summary or switches has CPU times");
+    if (!timed && has(head, TTP_SECTION_INSTANTS))
+        return ttp_fail(err, TTAPE_E_CORRUPT, "F-INS-06", p->payload_offset,
+                        "partition without times has a section of instants");
     if (count_kinds(head, order_kinds) != 1 || count_kinds(head, time_kinds) != timed ||
         has(head, TTP_SECTION_CHAIN_HEADER) != has(head, TTP_SECTION_CHAIN_DATA) ||
         has(head, TTP_SECTION_LITERAL_HEADER) != has(head, TTP_SECTION_LITERAL_DATA) ||

@@ -40,12 +40,7 @@ static ttape_status name_stack(struct walk *w, uint32_t *node, ttape_error *err)
         struct ttp_stack_frame *f = &s->frames[t->scratch[--count]];
         const struct ttp_code_view *v = &w->p->views[f->symbol << 1];
         bool is_signal = v->event_class == TTP_CLASS_SIGNAL;
-        struct ttp_tile_node made = {.below = *node,
-                                     .depth =
-                                         *node == TTP_NODE_NONE ? 0 : t->nodes[*node].depth + 1,
-                                     .name = is_signal ? v->argument : v->site,
-                                     .is_signal = is_signal};
-        TTP_TRY(ttp_tile_add_node(t, &made, node, err));
+        TTP_TRY(ttp_tile_name_frame(t, is_signal, is_signal ? v->argument : v->site, node, err));
         f->flags = *node + 1;
     }
     return TTAPE_OK;
@@ -63,9 +58,10 @@ static ttape_status pass_time(struct walk *w, uint32_t event, ttape_error *err)
                          : ttp_tile_tick(w->t, p->head.origin_ns, p->head.resolution_ns, w->tick);
     if (w->at <= w->next_tick || w->at <= before)
         return TTAPE_OK;
-    uint32_t node;
+    uint32_t node = TTP_NODE_NONE;
     int64_t end = ttp_tile_instant_from(w->t, w->at);
-    TTP_TRY(name_stack(w, &node, err));
+    if (ttp_tile_wants(w->t, w->next, end))
+        TTP_TRY(name_stack(w, &node, err));
     ttp_tile_give(w->t, w->next, end, node);
     wait_for(w, end);
     return TTAPE_OK;

@@ -51,16 +51,11 @@ static uint32_t height(const struct ttape_tile *t, uint32_t node)
     return node == TTP_NODE_NONE ? 0 : t->nodes[node].depth + 1;
 }
 
-/* Appends the nodes of a stack from depth `from` on to the room, those within options.depths. */
+/* Appends the nodes of a stack from depth `from` on to the room. */
 static ttape_status list_stack(struct making *m, uint32_t node, uint32_t from, uint32_t *used,
                                struct stack *out, ttape_error *err)
 {
     struct ttape_tile *t = m->t;
-    uint32_t most = t->options.depths;
-    while (height(t, node) > most) {
-        node = t->nodes[node].below;
-        t->info.is_cut = true;
-    }
     uint32_t count = height(t, node) > from ? height(t, node) - from : 0;
     TTP_TRY(ttp_memory_reserve(&t->memory, &m->path, &m->path_capacity, (uint64_t)*used + count,
                                sizeof *m->path, err));
@@ -220,7 +215,6 @@ static ttape_status make_bucket(struct making *m, const struct ttp_tile_instant 
     uint32_t depth = height(t, common);
     for (uint32_t i = 0; i < count; i++)
         TTP_TRY(list_stack(m, nodes[i], depth, &used, &stacks[i], err));
-    depth = depth < t->options.depths ? depth : t->options.depths;
     return choose_path(m, stacks, count, depth, err);
 }
 

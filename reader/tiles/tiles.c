@@ -6,12 +6,13 @@
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
+#include "reader/levels/instants_reader.h"
 #include "reader/tiles/tiles_internal.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 #define DEPTHS_DEFAULT       4096u
 #define DEPTHS_MOST          (1u << 20)
-#define ALL_SOURCES          ((uint32_t)TTAPE_TILE_FROM_EVENTS)
+#define ALL_SOURCES          ((uint32_t)(TTAPE_TILE_FROM_EVENTS | TTAPE_TILE_FROM_INSTANTS))
 
 /* ---- axis ---- */
 
@@ -154,13 +155,19 @@ void ttp_tile_give(struct ttape_tile *t, int64_t from, int64_t end, uint32_t nod
         t->instants[n - low] = (struct ttp_tile_instant){node, has_gap && n == gap_at};
 }
 
-ttape_status ttp_tile_add_node(struct ttape_tile *t, const struct ttp_tile_node *node,
-                               uint32_t *number, ttape_error *err)
+ttape_status ttp_tile_name_frame(struct ttape_tile *t, bool is_signal, uint32_t name,
+                                 uint32_t *node, ttape_error *err)
 {
+    uint32_t depth = *node == TTP_NODE_NONE ? 0 : t->nodes[*node].depth + 1;
+    if (depth == t->options.depths) {
+        t->info.is_cut = true;
+        return TTAPE_OK;
+    }
     TTP_TRY(ttp_memory_reserve(&t->memory, &t->nodes, &t->node_capacity, t->node_count + 1ull,
                                sizeof *t->nodes, err));
-    *number = t->node_count;
-    t->nodes[t->node_count++] = *node;
+    t->nodes[t->node_count] = (struct ttp_tile_node){
+        .below = *node, .depth = depth, .name = name, .is_signal = is_signal};
+    *node = t->node_count++;
     return TTAPE_OK;
 }
 
@@ -198,6 +205,11 @@ static bool may_touch(const struct ttape_tile *t, uint32_t ordinal)
            !is_behind_all(t, entry_tick(t, entry, entry->first_tick));
 }
 
+static bool has_same_axis(const struct ttape_tile *t, const struct ttp_loaded *p)
+{
+    return p->head.origin_ns == t->axis.origin_ns && p->head.resolution_ns == t->axis.resolution_ns;
+}
+
 /* No instant lies in the segment, and nothing is missing in it: its edges tell what stays open. */
 static bool is_between(const struct ttape_tile *t, const struct ttp_loaded *p,
                        const struct ttp_segment *g)
@@ -220,22 +232,64 @@ static ttape_status pass_edges(struct ttape_tile *t, const struct ttp_segment *g
     return TTAPE_OK;
 }
 
+static ttape_status give_instants(struct ttape_tile *t, const struct ttp_loaded *p, uint32_t number,
+                                  const struct ttp_read_instants *from, bool *done,
+                                  ttape_error *err)
+{
+    if (from->in.segments == NULL || from->in.segments[number].exponent > t->spacing)
+        return TTAPE_OK;
+    *done = true;
+    t->info.section_count++;
+    return ttp_tile_from_instants(t, p, number, &from->in, err);
+}
+
+/* From what the partition says of its instants, where that is fine enough. If it cannot be read,
+ * events tell the same. */
+static ttape_status try_instants(struct ttape_tile *t, const struct ttp_loaded *p, uint32_t number,
+                                 bool *done, ttape_error *err)
+{
+    struct ttp_read_instants from;
+    *done = false;
+    if ((t->options.sources & TTAPE_TILE_FROM_INSTANTS) == 0 || !has_same_axis(t, p))
+        return TTAPE_OK;
+    ttape_status status = ttp_instants_load(t->reader, p, &from, err);
+    if (status == TTAPE_E_MEMORY || status == TTAPE_E_IO)
+        return status;
+    if (status != TTAPE_OK)
+        return TTAPE_OK;
+    status = give_instants(t, p, number, &from, done, err);
+    ttp_instants_drop(t->reader, &from);
+    return status;
+}
+
+static ttape_status decode(struct ttape_tile *t, const struct ttp_segment_entry *seg,
+                           ttape_error *err)
+{
+    struct ttp_loaded *p;
+    TTP_TRY(ttp_loaded_get(t->reader, seg->partition, TTP_STAGE_EVENTS, &p, err));
+    t->info.event_count++;
+    return ttp_tile_from_events(t, p, ttp_segment_number(t->reader, seg), err);
+}
+
 static ttape_status add_segment(struct ttape_tile *t, const struct ttp_segment_entry *seg,
                                 ttape_error *err)
 {
     struct ttp_loaded *p;
+    bool done = true;
     uint32_t number = ttp_segment_number(t->reader, seg);
     TTP_TRY(ttp_loaded_get(t->reader, seg->partition, TTP_STAGE_LIGHT, &p, err));
     const struct ttp_segment *g = &p->segments.segments[number];
-    if (is_between(t, p, g)) {
-        TTP_TRY(pass_edges(t, g, err));
-    } else {
-        TTP_TRY(ttp_loaded_get(t->reader, seg->partition, TTP_STAGE_EVENTS, &p, err));
-        TTP_TRY(ttp_tile_from_events(t, p, number, err));
-        t->info.event_count++;
-    }
     t->info.segment_count++;
-    t->carry.is_valid = true;
+    if (is_between(t, p, g))
+        TTP_TRY(pass_edges(t, g, err));
+    else
+        TTP_TRY(try_instants(t, p, number, &done, err));
+    if (!done && (t->options.sources & TTAPE_TILE_FROM_EVENTS) != 0) {
+        TTP_TRY(decode(t, seg, err));
+        done = true;
+    }
+    t->info.left_out_count += !done;
+    t->carry.is_valid = done;
     return TTAPE_OK;
 }
 

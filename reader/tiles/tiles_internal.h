@@ -1,5 +1,5 @@
 /* A tile's inside. Its instants are filled in from segment to segment of the stream, each by what
- * knows it (tile_events.c); then paths and bars are made of them (tile_paths.c).
+ * knows it (tile_events.c, tile_instants.c); then paths and bars are made of them (tile_paths.c).
  *
  * An instant has a *node*: a frame of a stack, with the one below it. One call is one node at all
  * instants that it is seen at, so a node says what is on the stack and which call it is. */
@@ -8,6 +8,7 @@
 
 #include <tracetape/tiles.h>
 
+#include "format/levels/instants.h"
 #include "reader/base/memory.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/reader_internal.h"
@@ -64,19 +65,31 @@ struct ttape_tile {
 /* The number of the first instant at or behind a tick. */
 static inline int64_t ttp_tile_instant_from(const struct ttape_tile *t, int64_t tick)
 {
-    int64_t floor = tick >> t->spacing; /* arithmetic, with gcc and clang */
-    return floor + (int64_t)((uint64_t)floor << t->spacing != (uint64_t)tick);
+    return ttp_instant_from(tick, t->spacing);
+}
+
+/* Whether the tile has one of these instants. */
+static inline bool ttp_tile_wants(const struct ttape_tile *t, int64_t from, int64_t end)
+{
+    int64_t low = t->first - (int64_t)t->lead;
+    return end > low && (from < low || (uint64_t)from - (uint64_t)low < t->instant_count);
 }
 
 /* Instants `from` to before `end` of a segment, ascending, have this node. */
 void ttp_tile_give(struct ttape_tile *t, int64_t from, int64_t end, uint32_t node);
-ttape_status ttp_tile_add_node(struct ttape_tile *t, const struct ttp_tile_node *node,
-                               uint32_t *number, ttape_error *err);
+/* A node for a frame above *node; what is too deep for the tile has that of the last one that is
+ * not. */
+ttape_status ttp_tile_name_frame(struct ttape_tile *t, bool is_signal, uint32_t name,
+                                 uint32_t *node, ttape_error *err);
 
 /* A segment of a partition that is decoded: gives its instants and leaves what stays open in
  * t->carry. */
 ttape_status ttp_tile_from_events(struct ttape_tile *t, const struct ttp_loaded *p,
                                   uint32_t segment, ttape_error *err);
+/* The same from its instants, which are at most as far apart as the tile's. */
+ttape_status ttp_tile_from_instants(struct ttape_tile *t, const struct ttp_loaded *p,
+                                    uint32_t segment, const struct ttp_instants *in,
+                                    ttape_error *err);
 /* The tick of the tile's axis that has a tick of the partition. */
 int64_t ttp_tile_tick(const struct ttape_tile *t, uint64_t origin_ns, uint64_t resolution_ns,
                       int64_t tick);

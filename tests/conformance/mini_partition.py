@@ -6,11 +6,11 @@ from xxh3 import xxh3_64
 
 HEAD = 96
 ENTRY = 24
-SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS, SWITCHES, OWN_TIMES, CPU_TIMES = \
-    1, 2, 3, 4, 48, 49, 50, 51, 52
+SEGMENTS, BASES, EDGES, SUMMARY, VALUES, DEPTHS, SWITCHES, OWN_TIMES, CPU_TIMES, INSTANTS = \
+    1, 2, 3, 4, 48, 49, 50, 51, 52, 53
 ORDERS = {(16, 17): "full", (18, 19): "literal", (20,): "raw"}
 TIMES = {(32,): "static", (33,): "mixed", (34,): "raw", (35,): "phased"}
-KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 35, 48, 49, 50, 51, 52}
+KNOWN = {1, 2, 3, 4, 16, 17, 18, 19, 20, 32, 33, 34, 35, 48, 49, 50, 51, 52, 53}
 ENTER, LEAF, OPEN, SIGNAL, EXIT_UNSEEN, UNWIND, EXIT_ACROSS, SWITCH, GAP = range(9)
 PUSHING = (ENTER, OPEN, SIGNAL)          # F-EVT-01
 NO_MODEL = (1 << 32) - 1
@@ -129,6 +129,8 @@ class Partition:
         need(CPU_TIMES not in self.entries
              or self.resolution and SUMMARY in self.entries and SWITCHES in self.entries,
              "F-CPU-03", "CPU times without times, summary or switches")
+        need(INSTANTS not in self.entries or self.resolution, "F-INS-06",
+             "instants without times")
         absent = (BASES, 32, 33, 34, 35) if not self.resolution else ()
         need(not any(k in self.entries for k in absent), "F-PAR-12", "a section of times")
 

@@ -221,6 +221,11 @@ static void untimed_own_times(struct ttest_file *file)
     ttest_insert_section(second(file), TTP_SECTION_OWN_TIMES);
 }
 
+static void untimed_instants(struct ttest_file *file)
+{
+    ttest_insert_section(second(file), TTP_SECTION_INSTANTS);
+}
+
 static void no_summary_own_times(struct ttest_file *file)
 {
     ttest_drop_section(second(file), TTP_SECTION_SUMMARY);
@@ -343,6 +348,8 @@ static const struct ttest_break untimed_breaks[] = {
      untimed_bases, NULL},
     {"swi-05-untimed", "F-SWI-05", C, LEFT, "a switches section without a resolution",
      untimed_switches, NULL},
+    {"ins-06-untimed", "F-INS-06", C, LEFT, "instants without a resolution", untimed_instants,
+     NULL},
     {"own-03-untimed", "F-OWN-03", C, LEFT, "own times without a resolution", untimed_own_times,
      NULL},
 };

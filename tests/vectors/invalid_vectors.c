@@ -101,6 +101,7 @@ void ttest_make_invalid_vectors(const struct ttest_output *out)
     ttest_make_invalid_sections(out);
     ttest_make_invalid_orders(out);
     ttest_make_invalid_indexes(out);
+    ttest_make_invalid_instants(out);
     ttest_make_invalid_overviews(out);
     ttest_make_truncated(out);
 }

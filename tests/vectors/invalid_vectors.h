@@ -40,6 +40,7 @@ void ttest_make_invalid_heads(const struct ttest_output *out);       /* F-PAR */
 void ttest_make_invalid_sections(const struct ttest_output *out);    /* F-SEG to F-DEP */
 void ttest_make_invalid_orders(const struct ttest_output *out);      /* F-EVT, O-, T- */
 void ttest_make_invalid_indexes(const struct ttest_output *out);     /* F-IDX */
+void ttest_make_invalid_instants(const struct ttest_output *out);    /* F-INS */
 void ttest_make_invalid_overviews(const struct ttest_output *out);   /* F-OVR */
 void ttest_make_truncated(const struct ttest_output *out);
 

@@ -523,6 +523,40 @@ static void make_own_times(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
+/* Our writer leaves instants out of small partitions, too. */
+static void make_instants(const struct ttest_output *out)
+{
+    struct ttest_trace *t = begin_one(
+        "instants", "instants: frames that stay, come and come again, a signal, gaps, waits", NULL);
+    t->writer->instants_share = 0;
+    t->writer->instant_events = 1;
+    uint32_t other = ttest_stream(t, 0, 101, "other");
+    uint32_t outer = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "outer");
+    uint32_t inner = ttest_site(t, 0x402000, TTAPE_SITE_FUNCTION, "inner");
+    uint32_t leaf = ttest_site(t, 0x403000, TTAPE_SITE_FUNCTION, "leaf");
+    ttest_enter(t, 0, 100, outer);
+    for (uint32_t i = 0; i < 5; i++) {
+        ttest_enter(t, 0, 5000 + 1000 * i, inner);
+        ttest_enter(t, 0, 5300 + 1000 * i, i % 2 == 0 ? leaf : inner);
+        if (i == 2)
+            ttest_gap(t, 0, 7500, TTAPE_GAP_REASON_OVERFLOW, 3);
+        ttest_exit(t, 0, 5900 + 1000 * i, i % 2 == 0 ? leaf : inner);
+        ttest_exit(t, 0, 5990 + 1000 * i, inner);
+        ttest_enter(t, other, 5990 + 1000 * i, leaf);
+    }
+    ttest_flush(t);
+    ttest_special(t, 0, 20000, TTAPE_EVENT_SIGNAL_BEGIN, 14);
+    ttest_enter(t, 0, 30000, inner);
+    ttest_exit(t, 0, 40000, inner);
+    ttest_special(t, 0, 50000, TTAPE_EVENT_SIGNAL_END, 14);
+    ttest_enter(t, 0, UINT64_C(10000000000), leaf);
+    ttest_special(t, 0, UINT64_C(10000005000), TTAPE_EVENT_UNWIND, 2);
+    ttest_enter(t, 0, UINT64_C(10000006000), inner);
+    for (uint32_t i = 0; i < 5; i++)
+        ttest_exit(t, other, 60000 + i, leaf);
+    ttest_emit_trace(out, t);
+}
+
 void ttest_make_writer_vectors(const struct ttest_output *out)
 {
     make_empty(out);
@@ -535,6 +569,7 @@ void ttest_make_writer_vectors(const struct ttest_output *out)
     make_depths(out);
     make_switches(out);
     make_own_times(out);
+    make_instants(out);
     make_cpu_times(out);
     make_unseen(out);
     make_many_streams(out);

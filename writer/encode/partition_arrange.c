@@ -205,3 +205,36 @@ void ttp_arrange_facts(const struct ttp_job *job, struct ttp_growing *facts)
     for (size_t i = 0; i < facts->count; i++)
         fact[i].event += start[fact[i].segment];
 }
+
+void ttp_job_free(ttape_writer *w, struct ttp_job *job)
+{
+    struct ttp_pending *p = &job->pending;
+    struct ttp_growing *all[] = {&job->workspace,   &job->gathered,
+                                 &job->payload,     &job->symbol_map,
+                                 &job->symbols,     &job->scope_symbols,
+                                 &job->segments,    &job->start_frames,
+                                 &job->end_frames,  &job->segment_start,
+                                 &job->open,        &job->open_start,
+                                 &job->open_stack,  &job->start_stack,
+                                 &job->rank,        &job->wide,
+                                 &p->stretches,     &p->segments,
+                                 &p->start_frames,  &p->start_symbols,
+                                 &p->end_frames,    &p->wide,
+                                 &p->depths,        &p->valued,
+                                 &p->values,        &p->value_bytes,
+                                 &p->measures,      &p->sites_chunk,
+                                 &p->paths_chunk,   &p->value_names_chunk,
+                                 &p->streams_chunk, &p->metadata_chunk,
+                                 &p->known,         &p->spans,
+                                 &p->span_counts,   &p->cpu,
+                                 &p->overview.bytes};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        ttp_grown_free(&w->allocator, all[i]);
+    size_t bytes = p->event_room * sizeof(uint32_t);
+    if (p->codes != NULL)
+        w->allocator.release(w->allocator.context, p->codes, bytes);
+    if (p->delta != NULL)
+        w->allocator.release(w->allocator.context, p->delta, bytes);
+    p->codes = p->delta = NULL;
+    p->event_room = 0;
+}

@@ -16,11 +16,12 @@
 #include "format/times/raw_times.h"
 #include "format/times/time_mix.h"
 #include "format/times/time_static.h"
+#include "writer/encode/instants_encoder.h"
 #include "writer/encode/partition_arrange.h"
 #include "writer/encode/self_check.h"
 #include "writer/encode/zstd_encoder.h"
 
-#define MAX_WRITTEN_SECTIONS 12u
+#define MAX_WRITTEN_SECTIONS 13u
 #define HEAD_ROOM            (TTP_HEAD_BYTES + MAX_WRITTEN_SECTIONS * TTP_SECTION_ENTRY_BYTES)
 #define HIGHEST_ZSTD_LEVEL   19
 #define LITERAL_ZSTD_LEVEL   6 /* of order; times are as at level 1 */
@@ -316,9 +317,7 @@ static ttape_status add_times(struct ttp_encoding *e, const struct ttp_order *or
                               .symbol_count = order->symbol_count,
                               .wide_count = (uint32_t)wide->count,
                               .wide_capacity = (uint32_t)wide->count};
-    if (e->w->options.literal)
-        TTP_TRY(add_raw_times(e, &times, FAST_ZSTD_LEVEL));
-    else if (is_fast(e))
+    if (e->w->options.literal || is_fast(e))
         TTP_TRY(add_raw_times(e, &times, FAST_ZSTD_LEVEL));
     else
         TTP_TRY(add_coded_times(e, &times, job->level >= MIX_LEVEL));
@@ -490,6 +489,17 @@ static ttape_status add_cpu_times(struct ttp_encoding *e)
     return status;
 }
 
+static ttape_status add_instants(struct ttp_encoding *e, const struct ttp_order *order)
+{
+    size_t bound = ttp_encode_instants_bound(e, e->job->payload.count - HEAD_ROOM), size;
+    uint8_t *at;
+    TTP_TRY(section_room(e, bound, &at));
+    TTP_TRY(ttp_encode_instants(e, order, at, bound, &size));
+    if (size != 0)
+        add_plain(e, TTP_SECTION_INSTANTS, CATEGORY_NONE, size);
+    return TTAPE_OK;
+}
+
 /* ---- finish ---- */
 
 static void start_head(struct ttp_encoding *e)
@@ -555,6 +565,8 @@ static ttape_status encode(struct ttp_encoding *e)
     if (e->w->timed)
         TTP_TRY(add_own_times(e));
     TTP_TRY(add_cpu_times(e));
+    if (e->w->timed)
+        TTP_TRY(add_instants(e, &order));
     finish_head(job);
     return TTAPE_OK;
 }
@@ -563,37 +575,4 @@ void ttp_encode_job(const ttape_writer *w, struct ttp_job *job)
 {
     struct ttp_encoding e = {w, job, &job->error};
     job->status = encode(&e);
-}
-
-void ttp_job_free(ttape_writer *w, struct ttp_job *job)
-{
-    struct ttp_pending *p = &job->pending;
-    struct ttp_growing *all[] = {&job->workspace,   &job->gathered,
-                                 &job->payload,     &job->symbol_map,
-                                 &job->symbols,     &job->scope_symbols,
-                                 &job->segments,    &job->start_frames,
-                                 &job->end_frames,  &job->segment_start,
-                                 &job->open,        &job->open_start,
-                                 &job->open_stack,  &job->start_stack,
-                                 &job->rank,        &job->wide,
-                                 &p->stretches,     &p->segments,
-                                 &p->start_frames,  &p->start_symbols,
-                                 &p->end_frames,    &p->wide,
-                                 &p->depths,        &p->valued,
-                                 &p->values,        &p->value_bytes,
-                                 &p->measures,      &p->sites_chunk,
-                                 &p->paths_chunk,   &p->value_names_chunk,
-                                 &p->streams_chunk, &p->metadata_chunk,
-                                 &p->known,         &p->spans,
-                                 &p->span_counts,   &p->cpu,
-                                 &p->overview.bytes};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        ttp_grown_free(&w->allocator, all[i]);
-    size_t bytes = p->event_room * sizeof(uint32_t);
-    if (p->codes != NULL)
-        w->allocator.release(w->allocator.context, p->codes, bytes);
-    if (p->delta != NULL)
-        w->allocator.release(w->allocator.context, p->delta, bytes);
-    p->codes = p->delta = NULL;
-    p->event_room = 0;
 }

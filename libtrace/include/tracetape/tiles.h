@@ -34,7 +34,10 @@ extern "C" {
 typedef struct ttape_tile ttape_tile;
 
 /* Where a tile may come from; may be or-ed. */
-typedef enum ttape_tile_source { TTAPE_TILE_FROM_EVENTS = 1 } ttape_tile_source;
+typedef enum ttape_tile_source {
+    TTAPE_TILE_FROM_EVENTS = 1,
+    TTAPE_TILE_FROM_INSTANTS = 2 /* what partitions say of them, without their events */
+} ttape_tile_source;
 
 /* The time of a tick is origin_ns + tick * resolution_ns. Partitions of another axis, which a
  * merged file may have, count by the tick in which their times lie. */
@@ -89,7 +92,8 @@ typedef struct ttape_tile_info {
     uint32_t event_count;    /* ... of which from their events, ... */
     uint32_t left_out_count; /* ... left out, as no source that is allowed has them so fine ... */
     uint32_t damaged_count;  /* ... or as they cannot be read */
-    uint64_t reserved[6];
+    uint32_t section_count;  /* ... from what their partitions say of instants */
+    uint64_t reserved[5];
 } ttape_tile_info;
 
 TTAPE_API ttape_status ttape_tile_get_axis(const ttape_reader *reader, uint32_t stream,

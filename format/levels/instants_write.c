@@ -1,0 +1,187 @@
+/* One pass over the events of a partition: between two instants they only push and pop, and where
+ * the stack had least frames says how many are still there. */
+#include <string.h>
+
+#include "format/levels/instants.h"
+#include "format/levels/instants_model.h"
+
+#define SPECIAL INT8_MAX /* an effect that the table does not have */
+
+struct writing {
+    const struct ttp_instants_in *in;
+    struct ttp_instant_model m;
+    struct ttp_encoder e;
+    int8_t *effects;           /* of codes: frames more */
+    uint32_t *stack;           /* symbols; one more than is ever open */
+    uint32_t top, low, height; /* now, least since the last instant, and then */
+    uint32_t wide, frame_count, instant_count;
+    bool has_gap;
+};
+
+size_t ttp_instants_workspace(const struct ttp_order *order)
+{
+    size_t frames = (size_t)order->event_count + order->open_start[order->segment_count] + 1;
+    return frames * sizeof(uint32_t) + 2 * (size_t)order->symbol_count;
+}
+
+static bool make_effects(struct writing *w)
+{
+    const struct ttp_order *o = w->in->order;
+    for (uint32_t i = 0; i < o->symbol_count; i++) {
+        uint8_t event_class = o->symbols[i].event_class;
+        bool pushes = ttp_class_pushes(event_class);
+        bool plain =
+            pushes || event_class == TTP_CLASS_LEAF || event_class == TTP_CLASS_EXIT_UNSEEN;
+        if (event_class == TTP_CLASS_SWITCH)
+            return false;
+        w->effects[2 * i] = plain ? (int8_t)pushes : SPECIAL;
+        w->effects[2 * i + 1] = -1;
+    }
+    return true;
+}
+
+static bool is_told(const struct ttp_instants_in *in)
+{
+    const struct ttp_order *o = in->order;
+    for (uint32_t i = 0; i < in->wide_count; i++)
+        if (in->wide[i] < 0)
+            return false;
+    for (uint32_t s = 0; s < o->segment_count; s++)
+        for (uint32_t i = o->open_start[s]; i < o->open_start[s + 1]; i++)
+            if (o->open_stack[i] != o->start_stack[s])
+                return false;
+    return true;
+}
+
+static void apply_special(struct writing *w, uint32_t code)
+{
+    const struct ttp_symbol *symbol = &w->in->order->symbols[code >> 1];
+    if (symbol->event_class == TTP_CLASS_GAP)
+        w->has_gap = true;
+    else
+        w->top -= symbol->argument + (symbol->event_class == TTP_CLASS_EXIT_ACROSS);
+    w->low = w->top < w->low ? w->top : w->low;
+}
+
+/* Passes events up to the last one that is not behind the tick; returns the next one. */
+static uint32_t pass(struct writing *w, uint32_t event, uint32_t end, int64_t until, int64_t *at)
+{
+    const uint32_t *codes = w->in->order->codes, *delta = w->in->delta;
+    const int8_t *effects = w->effects;
+    uint32_t *stack = w->stack, top = w->top, low = w->low;
+    int64_t tick = *at;
+    for (; event < end; event++) {
+        uint32_t code = codes[event], step = delta[event];
+        int64_t wide = step != TTP_DELTA_WIDE ? (int64_t)step : w->in->wide[w->wide];
+        int64_t next = (int64_t)((uint64_t)tick + (uint64_t)wide);
+        if (next > until)
+            break;
+        w->wide += step == TTP_DELTA_WIDE;
+        tick = next;
+        int8_t effect = effects[code];
+        if (effect == SPECIAL) {
+            w->top = top;
+            w->low = low;
+            apply_special(w, code);
+            top = w->top;
+            low = w->low;
+            continue;
+        }
+        stack[top] = code >> 1;
+        top += (uint32_t)(int32_t)effect;
+        low = top < low ? top : low;
+    }
+    w->top = top;
+    w->low = low;
+    *at = tick;
+    return event;
+}
+
+static void write_frame(struct writing *w, uint32_t depth)
+{
+    const struct ttp_symbol *symbols = w->in->order->symbols;
+    struct ttp_symbol frame = symbols[w->stack[depth]];
+    struct ttp_instant_slot *slot =
+        ttp_instant_slot_of(&w->m, depth != 0 ? &symbols[w->stack[depth - 1]] : NULL);
+    uint32_t rank = 0;
+    while (rank < slot->count && !ttp_instant_same(&slot->frames[rank], &frame))
+        rank++;
+    ttp_encode_number(&w->e, &w->m.rank, rank);
+    if (rank == slot->count) {
+        ttp_encode_bit(&w->e, &w->m.is_signal, frame.event_class == TTP_CLASS_SIGNAL);
+        ttp_encode_signed(&w->e, &w->m.argument, (int64_t)frame.argument - w->m.last_argument);
+        w->m.last_argument = frame.argument;
+    }
+    ttp_instant_front(slot, rank, frame);
+}
+
+/* What is left of the stack since the instant before, and what came. */
+static void write_instant(struct writing *w, bool is_end)
+{
+    uint32_t kept = w->low < w->height ? w->low : w->height;
+    ttp_encode_bit(&w->e, &w->m.has_gap, w->has_gap);
+    ttp_encode_number(&w->e, &w->m.left, w->height - kept);
+    w->has_gap = false;
+    if (is_end)
+        return;
+    w->frame_count += w->top - kept;
+    ttp_encode_number(&w->e, &w->m.added, w->top - kept);
+    for (uint32_t depth = kept; depth < w->top && w->frame_count <= TTP_INSTANT_FRAMES_MOST;
+         depth++)
+        write_frame(w, depth);
+    w->height = w->low = w->top;
+}
+
+/* The least exponent with so few instants. */
+static uint32_t choose_exponent(const struct ttp_segment *g, uint32_t most)
+{
+    uint32_t exponent = 0;
+    while (exponent < 63 && (uint64_t)ttp_instant_from(g->end_tick, exponent) -
+                                    (uint64_t)ttp_instant_from(g->base_tick, exponent) >
+                                most)
+        exponent++;
+    return exponent;
+}
+
+static void write_segment(struct writing *w, uint32_t number)
+{
+    const struct ttp_order *o = w->in->order;
+    const struct ttp_segment *g = &w->in->segments[number];
+    uint32_t event = o->segment_start[number], end = o->segment_start[number + 1];
+    uint64_t most = (uint64_t)w->in->wanted * g->event_count / o->event_count;
+    uint32_t exponent = choose_exponent(g, most != 0 ? (uint32_t)most : 1);
+    int64_t tick = g->base_tick;
+    w->top = 0;
+    for (uint32_t i = o->open_start[number]; i < o->open_start[number + 1]; i++)
+        w->stack[w->top++] = o->open[i];
+    w->height = w->low = w->top;
+    w->has_gap = false;
+    ttp_encode_number(&w->e, &w->m.exponent, exponent + 1);
+    int64_t last = ttp_instant_from(g->end_tick, exponent);
+    for (int64_t n = ttp_instant_from(g->base_tick, exponent);
+         n < last && w->frame_count <= TTP_INSTANT_FRAMES_MOST; n++) {
+        event = pass(w, event, end, (int64_t)((uint64_t)n << exponent), &tick);
+        write_instant(w, false);
+        w->instant_count++;
+    }
+    (void)pass(w, event, end, INT64_MAX, &tick);
+    write_instant(w, true);
+}
+
+size_t ttp_instants_write(const struct ttp_instants_in *in, struct ttp_workspace workspace,
+                          uint8_t *out, size_t out_bytes)
+{
+    const struct ttp_order *o = in->order;
+    struct writing w = {.in = in, .e = ttp_encoder_init(out, out_bytes), .stack = workspace.memory};
+    w.effects = (int8_t *)(w.stack + (size_t)o->event_count + o->open_start[o->segment_count] + 1);
+    if (!is_told(in) || !make_effects(&w))
+        return 0;
+    ttp_instant_model_init(&w.m);
+    for (uint32_t s = 0; s < o->segment_count && !w.e.full; s++) {
+        write_segment(&w, s);
+        if (w.instant_count > TTP_INSTANTS_MOST || w.frame_count > TTP_INSTANT_FRAMES_MOST)
+            return 0;
+    }
+    size_t size = ttp_encoder_finish(&w.e);
+    return w.e.full ? 0 : size;
+}
