@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/context/context_view.h"
+#include "tools/context/context_writes.h"
 #include "tools/io/lines.h"
 
 #define VALUE_DIGITS 16u
@@ -90,7 +90,8 @@ static const struct tool_context_wanted *wanted_of(struct tool_contexts *context
     return wanted;
 }
 
-int tool_context_annotate(struct tool_contexts *contexts, int fd, struct tool_output *out)
+int tool_context_annotate(struct tool_contexts *contexts, struct tool_context_writes *writes,
+                          int fd, struct tool_output *out)
 {
     struct tool_lines lines;
     struct tool_line line = {0};
@@ -108,6 +109,7 @@ int tool_context_annotate(struct tool_contexts *contexts, int fd, struct tool_ou
             at = token.end;
         }
         tool_output_bytes(out, line.text + at, line.size_bytes - at);
+        tool_context_put_writer(writes, line.offset, out);
         tool_output_text(out, "\n");
         if (line.too_long)
             tool_message("line %llu is longer than a mebibyte: the rest is left out",

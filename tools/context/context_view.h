@@ -92,7 +92,9 @@ void tool_context_json(const struct tool_contexts *contexts, struct tool_output 
 
 /* context_log.c: values that a log has; the log with what they stand for. Both return a tool_exit.
  */
+struct tool_context_writes; /* context_writes.h */
 int tool_context_scan_log(struct tool_contexts *contexts, int fd);
-int tool_context_annotate(struct tool_contexts *contexts, int fd, struct tool_output *out);
+int tool_context_annotate(struct tool_contexts *contexts, struct tool_context_writes *writes,
+                          int fd, struct tool_output *out);
 
 #endif

@@ -10,7 +10,7 @@
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
 #include "tools/context/branches/branch_view.h"
-#include "tools/context/context_view.h"
+#include "tools/context/context_writes.h"
 #include "tools/context/core/core_view.h"
 
 struct options {
@@ -170,19 +170,36 @@ static int find_answers(const struct options *options, struct tool_contexts *con
     return status;
 }
 
+static int find_writes(const struct options *options, struct tool_context_writes *writes, int log)
+{
+    int status = tool_context_read_writes(writes, &options->recording);
+    if (status != TOOL_CANNOT)
+        status = worse(status, tool_context_join_writes(writes, log));
+    if (writes->found < writes->count)
+        tool_message("%zu of %zu writes of '%s' are not in the log", writes->count - writes->found,
+                     writes->count, options->recording.path);
+    return status;
+}
+
 static int show(const struct options *options, struct tool_contexts *contexts, int log)
 {
     struct tool_output out;
+    struct tool_context_writes writes = {0};
     int status = find_answers(options, contexts);
-    if (status == TOOL_CANNOT)
+    if (log >= 0 && options->recording.path != NULL && status != TOOL_CANNOT)
+        status = worse(status, find_writes(options, &writes, log));
+    if (status == TOOL_CANNOT) {
+        tool_context_close_writes(&writes);
         return status;
+    }
     tool_output_open(&out, STDOUT_FILENO);
     if (log >= 0)
-        status = worse(status, tool_context_annotate(contexts, log, &out));
+        status = worse(status, tool_context_annotate(contexts, &writes, log, &out));
     else if (options->json)
         tool_context_json(contexts, &out);
     else
         tool_context_text(contexts, &out);
+    tool_context_close_writes(&writes);
     return worse(status, tool_output_close(&out));
 }
 

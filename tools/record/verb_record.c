@@ -109,6 +109,7 @@ static const struct tool_option table[] = {
      TOOL_AT(calls.path)},
     {"fd", 0, "N", "only system calls that are given this descriptor", tool_parse_id,
      TOOL_AT(calls.descriptor)},
+    {"log-fd", 0, "N[,N]", "hash what is written to these", tool_parse_log_fd, TOOL_AT(calls)},
     {"data", 0, "[=N]", "and with the first N bytes (32) of buffers that they read and write",
      tool_parse_data, TOOL_AT(calls.data_bytes)},
     {"stacks", 0, "[=WHAT]", "with each system call, the stack that led to it: whole, application",
@@ -499,21 +500,21 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     tool_record_rules_apply(&options->rules, &o->rules);
     if (options->calls.application)
         o->rules.is_application = tool_record_is_application;
-    options->calls.given |= options->calls.complete;
+    tool_record_calls_begin(&options->calls);
     options->calls.by_ptrace = options->attach != 0 || options->engine == TOOL_ENGINE_PTRACE ||
                                (options->engine == TOOL_ENGINE_AUTO && options->calls.given &&
                                 !tool_record_loads(command_name));
     if (options->calls.measure != NULL && options->engine == TOOL_ENGINE_IN_PROCESS)
         return tool_usage("record", "--measure needs --engine ptrace");
     options->calls.by_ptrace |= options->calls.measure != NULL;
-    options->calls.given |= options->calls.by_ptrace;
     if (options->calls.by_ptrace && tool_record_patch_is_given(&options->patch))
         return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
     options->calls.arguments |= options->patch.values.all_arguments;
     if (!tool_record_calls_open(&options->calls, o))
         return TOOL_CANNOT;
     options->patch.arguments = options->calls.arguments || options->patch.values.given;
-    if (!options->no_patch && !options->calls.given && !tool_record_patch_is_given(&options->patch))
+    options->no_patch |= options->calls.given && !options->calls.only_lines;
+    if (!options->no_patch && !tool_record_patch_is_given(&options->patch))
         tool_record_patch_by_itself(&options->patch, command_name);
     if (options->patch.values.given && !options->calls.given &&
         !tool_record_patch_is_given(&options->patch) && tool_record_has_hooks(command_name))

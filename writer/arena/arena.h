@@ -70,6 +70,8 @@ enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /*
 #define TTP_CALLS_ARGUMENTS 4u    /* and what they are given */
 #define TTP_CALLS_STACKS    8u    /* with the stack that led there */
 #define TTP_CALLS_TRACED    16u   /* a tracer records them until the program does so itself */
+#define TTP_CALLS_LINES     32u   /* of line_descriptors: what was written, by its hash */
+#define TTP_LINE_HASHED     1024u /* bytes of it that the hash is of, at most */
 #define TTP_CALL_STRING_MAX 4096u /* bytes of a string argument; a longer one is cut there */
 #define TTP_CALL_DATA_MAX   4096u /* of a buffer, at most */
 
@@ -164,6 +166,7 @@ struct ttp_arena_head {
     /* before the magic: functions of prototypes.h, by their places there, of which is not recorded
      * what they are given, what they return */
     uint64_t left_given[TTP_PROTOTYPES_MAX / 64], left_returned[TTP_PROTOTYPES_MAX / 64];
+    uint64_t line_descriptors; /* before the magic: bits; with call_flags 32 */
 };
 
 #define TTP_PATCH_MODULES   1u /* functions of any module, not of the executable only */

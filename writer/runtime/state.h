@@ -180,6 +180,8 @@ struct ttp_thread_state {
     struct ttp_stack_sample stack_sample; /* patch/calls.c */
     struct ttp_context_cache *context;    /* context/context_value.c */
     struct ttape_branch *branch;          /* branch/branch_value.c: of the whole thread */
+    uintptr_t line_sp;    /* context/context_lines.c: not 0: of a write to a chosen descriptor, */
+    uint32_t line_number; /* and which call it is */
 };
 
 /* What each hook reads and writes of a thread lies in two lines of the cache: one of the

@@ -163,6 +163,9 @@ typedef struct ttape_recording_options {
     bool (*name_values)(void *context, const ttape_site *site, const ttape_module *module,
                         ttape_site_values *values);
     void *values_context;
+    /* With system calls that the program records itself: what write, writev and pwrite64 wrote to
+     * these descriptors (0 to 63, bits) is there behind their result: a hash, the context value. */
+    uint64_t line_descriptors;
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {

@@ -31,6 +31,28 @@ bool tool_parse_record_calls(const char *text, void *into)
     return text == NULL || tool_parse_call_choice(text, &calls->choice);
 }
 
+/* Numbers from 0 to 63, with commas between. */
+bool tool_parse_log_fd(const char *text, void *into)
+{
+    struct tool_record_calls *calls = into;
+    for (;;) {
+        uint32_t number = 0;
+        size_t digits = strspn(text, "0123456789");
+        if (digits == 0 || digits > 2)
+            return false;
+        for (size_t i = 0; i < digits; i++)
+            number = number * 10 + (uint32_t)(text[i] - '0');
+        if (number > 63)
+            return false;
+        calls->lines |= UINT64_C(1) << number;
+        text += digits;
+        if (*text == '\0')
+            return true;
+        if (*text++ != ',')
+            return false;
+    }
+}
+
 bool tool_parse_stacks(const char *text, void *into)
 {
     struct tool_record_calls *calls = into;
@@ -97,15 +119,37 @@ static bool keep_call(void *context, uint32_t number, const ttape_value *argumen
             tool_kernel_has_descriptor(&values, (int32_t)calls->descriptor.value));
 }
 
+void tool_record_calls_begin(struct tool_record_calls *calls)
+{
+    calls->given |= calls->complete;
+    calls->only_lines = calls->lines != 0 && !calls->given;
+    calls->given |= calls->lines != 0;
+}
+
+static void choose_writes(ttape_syscall_options *into)
+{
+    static const uint32_t writes[] = {1, 18, 20}; /* write, pwrite64, writev */
+    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++)
+        into->chosen[0] |= UINT64_C(1) << writes[i];
+}
+
 bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_options *options)
 {
     ttape_syscall_options *into = &options->syscalls;
+    calls->given |= calls->by_ptrace;
     bool by_argument = calls->path != NULL || calls->descriptor.given;
     calls->arguments |= calls->data_bytes != 0 || by_argument || calls->failed;
     calls->stacks |= calls->stack_every != 0 || calls->stack_rate != 0;
     if (!calls->given)
         return true;
-    choose(&calls->choice, into);
+    if (calls->lines != 0 && calls->by_ptrace)
+        return tool_fail("--log-fd needs a program that the runtime can be loaded into") != 0 &&
+               false;
+    if (!calls->only_lines)
+        choose(&calls->choice, into);
+    if (calls->lines != 0)
+        choose_writes(into);
+    options->line_descriptors = calls->lines;
     into->arguments = calls->arguments;
     if (by_argument || calls->failed) {
         options->keep_call = keep_call;

@@ -15,6 +15,8 @@ struct tool_record_calls {
     const char *path;                 /* are given this path, or one below it, */
     struct tool_id descriptor;        /* are given this descriptor */
     uint32_t data_bytes;              /* of buffers; 0: none */
+    uint64_t lines;                   /* bits of descriptors that a log is written to, */
+    bool only_lines;                  /* and no other calls */
     uint32_t stack_every, stack_rate; /* as of ttape_syscall_options */
     struct tool_call_choice choice;   /* nothing in it: all */
     const char *measure;              /* a counter's name; NULL: none */
@@ -22,6 +24,7 @@ struct tool_record_calls {
 };
 
 bool tool_parse_record_calls(const char *text, void *into); /* tool_record_calls; NULL: all */
+bool tool_parse_log_fd(const char *text, void *into);       /* tool_record_calls */
 bool tool_parse_stacks(const char *text, void *into);       /* tool_record_calls; NULL: whole */
 bool tool_parse_data(const char *text, void *into);         /* uint32_t; NULL: 32 */
 bool tool_parse_measure(const char *text, void *into);      /* const char *, of a counter */
@@ -29,6 +32,7 @@ bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
 /* False, with a message: it cannot be. `calls` stays as long as it is recorded. */
 /* For ttape_syscall_options.plan: into the user's folder of plans. */
 void tool_record_calls_plan(void *context, const char *module_path);
+void tool_record_calls_begin(struct tool_record_calls *calls); /* all options were read */
 bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_options *options);
 void tool_record_calls_close(struct tool_record_calls *calls);
 

@@ -169,6 +169,13 @@ static void choose_calls(struct ttp_arena_head *head, const ttape_syscall_option
     head->call_data_bytes = (uint32_t)calls->data_bytes;
 }
 
+static void choose_lines(struct ttp_arena_head *head, const ttape_recording_options *o)
+{
+    head->line_descriptors = o->line_descriptors;
+    if (o->line_descriptors != 0 && ttp_calls_are_chosen(&o->syscalls))
+        head->call_flags |= TTP_CALLS_LINES | TTP_CALLS_RESULTS;
+}
+
 static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_options *o,
                       const char *folder)
 {
@@ -194,6 +201,7 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
         head->proc_device = processes.st_dev;
     head->filters = count_filters();
     choose_calls(head, &o->syscalls);
+    choose_lines(head, o);
     head->patch_choice = o->syscalls.plan_folder != NULL ? o->patch.choice : 0;
     head->patch_flags = (o->patch.all_modules ? TTP_PATCH_MODULES : 0) |
                         (o->patch.library_calls != 0 ? TTP_PATCH_CALLS : 0) |

@@ -21,6 +21,9 @@ struct ttp_context_settings {
 };
 extern struct ttp_context_settings ttp_context_settings;
 
+/* context_value.c: as ttape_context(), of what has its stack pointer there. */
+ttape_context_value ttp_context_at(uintptr_t sp);
+
 /* context_modules.c: where a function is. Module 0: in none that is known. */
 struct ttp_context_place {
     uint64_t id;

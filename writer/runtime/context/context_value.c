@@ -259,7 +259,7 @@ static void let_go(struct ttp_context_cache *cache)
     cache->busy_sp = 0;
 }
 
-static ttape_context_value context_at(uintptr_t sp)
+ttape_context_value ttp_context_at(uintptr_t sp)
 {
     struct open open;
     struct context context;
@@ -278,7 +278,7 @@ static ttape_context_value context_at(uintptr_t sp)
                                      open.flags | (context.overflows ? TTAPE_CONTEXT_OVERFLOW : 0)};
 }
 
-TTP_EXPORT ttape_context_value ttape_context(void) { return context_at(TTP_CALLER_SP()); }
+TTP_EXPORT ttape_context_value ttape_context(void) { return ttp_context_at(TTP_CALLER_SP()); }
 
 /* -- as text -- */
 
@@ -304,7 +304,7 @@ static char *put_number(char *at, uint32_t number)
 
 TTP_EXPORT size_t ttape_context_text(char *text, size_t room)
 {
-    ttape_context_value context = context_at(TTP_CALLER_SP());
+    ttape_context_value context = ttp_context_at(TTP_CALLER_SP());
     char own[TTAPE_CONTEXT_TEXT_BYTES], *end = own;
     if ((context.flags & TTAPE_CONTEXT_UNKNOWN) != 0) {
         *end++ = '-';

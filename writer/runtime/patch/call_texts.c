@@ -212,3 +212,16 @@ void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call
     values->count = texts->types[1] == TTAPE_VALUE_BYTES ? 2 : 1;
     values->texts = texts;
 }
+
+bool ttp_call_bytes_hash(uint64_t from, uint32_t bytes, uintptr_t sp, uint64_t *hash)
+{
+    struct ttp_call_texts *texts = begin(sp);
+    if (texts == NULL)
+        return false;
+    bool is_read = read_bytes(texts->bytes, from, bytes) == bytes;
+    for (uint32_t i = 0; i < bytes && is_read; i++)
+        *hash = (*hash ^ texts->bytes[i]) * UINT64_C(0x100000001B3);
+    TTP_SIGNAL_FENCE();
+    texts->user_sp = 0;
+    return is_read;
+}

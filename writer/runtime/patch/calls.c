@@ -297,6 +297,12 @@ APART void enter_given(const struct ttp_call_registers *r, uintptr_t sp, uintptr
     struct ttp_call_values values = {.type = TTAPE_VALUE_UNSIGNED,
                                      .count = TTP_CALL_ARGUMENTS,
                                      .numbers = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9}};
+    if ((ttp_arena.head.call_flags & TTP_CALLS_LINES) != 0)
+        ttp_call_line_begins(r, sp);
+    if ((ttp_arena.head.call_flags & TTP_CALLS_ARGUMENTS) == 0) {
+        enter(key, after, sp, NULL);
+        return;
+    }
     ttp_call_texts_given(&values, (uint32_t)r->rax, sp);
     enter(key, after, sp, &values);
     ttp_call_texts_done(&values);
@@ -311,7 +317,8 @@ INTO_CALLER void begin(const struct ttp_call_registers *r, uintptr_t sp, uintptr
     uintptr_t key = path != NULL ? path->key : TTP_CALL_KEYS + number;
     if (!is_announced(key, path) && !announce(key, number, path, sp))
         ttp_event_missed();
-    else if (TTP_UNLIKELY((ttp_arena.head.call_flags & TTP_CALLS_ARGUMENTS) != 0))
+    else if (TTP_UNLIKELY((ttp_arena.head.call_flags & (TTP_CALLS_ARGUMENTS | TTP_CALLS_LINES)) !=
+                          0))
         enter_given(r, sp, after, key);
     else
         enter(key, after, sp, NULL);
@@ -396,12 +403,13 @@ void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const stru
         begin(r, sp, stub->after);
 }
 
-/* With what the call has filled. */
+/* With what the call has filled, or written. */
 APART void leave_filled(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
                         const struct ttp_call_registers *r)
 {
     struct ttp_call_values values = {.type = TTAPE_VALUE_SIGNED, .count = 1, .numbers = {result}};
-    ttp_call_texts_filled(&values, r, sp);
+    if (!ttp_call_line_ended(&values, r, sp))
+        ttp_call_texts_filled(&values, r, sp);
     leave_apart(stub->after, sp, &values);
     ttp_call_texts_done(&values);
 }
@@ -416,7 +424,9 @@ void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
     if (ttp_thread.page->gate == TTP_GATE_NO_STATE) {
         forget_frame(stub->after, sp);
     } else if (!is_off() && ttp_thread.top != NULL && !is_vfork_child()) {
-        if (TTP_UNLIKELY(ttp_arena.head.call_data_bytes != 0) && has_values)
+        bool has_more = ttp_arena.head.call_data_bytes != 0 ||
+                        (ttp_arena.head.call_flags & TTP_CALLS_LINES) != 0;
+        if (TTP_UNLIKELY(has_more) && has_values)
             leave_filled(result, sp, stub, r);
         else
             leave(stub->after, sp, has_values ? &values : NULL);

@@ -156,6 +156,16 @@ void ttp_call_texts_wished(struct ttp_call_values *values, const struct ttp_call
 bool ttp_call_word_read(uintptr_t at, uint64_t *word); /* false: there is no memory */
 void ttp_call_texts_done(struct ttp_call_values *values);
 
+/* Up to `most` bytes from there, hashed as spec/context.md says (it begins with TTP_HASH_FIRST);
+ * false: there is no memory, or a handler's call is reading. */
+#define TTP_HASH_FIRST UINT64_C(0xCBF29CE484222325)
+bool ttp_call_bytes_hash(uint64_t from, uint32_t bytes, uintptr_t sp, uint64_t *hash);
+
+/* context/context_lines.c: what is written to chosen descriptors. True: values have it. */
+void ttp_call_line_begins(const struct ttp_call_registers *r, uintptr_t sp);
+bool ttp_call_line_ended(struct ttp_call_values *values, const struct ttp_call_registers *r,
+                         uintptr_t sp);
+
 /* stack_walk.c: frames of the stack that led to a call, from memory that is the stack's. */
 #define TTP_WALK_FRAMES 256u
 #define TTP_WALK_WORDS  512u
