@@ -53,6 +53,12 @@ struct tool_edge *tool_edges_edge(struct tool_edges *edges, uint32_t from, uint3
     return &edges->edges[*number];
 }
 
+const struct tool_edge *tool_edges_find(const struct tool_edges *edges, uint32_t from, uint32_t to)
+{
+    uint32_t number = tool_map_find(&edges->by_ends, pair(from, to), TTAPE_NONE);
+    return number != TTAPE_NONE ? &edges->edges[number] : NULL;
+}
+
 uint32_t tool_edges_context(struct tool_edges *edges, uint32_t around, uint32_t function)
 {
     uint32_t *number = tool_map_at(&edges->by_place, pair(around, function), TTAPE_NONE);
@@ -86,6 +92,7 @@ void tool_edges_weigh(struct tool_edges *edges)
             tool_edges_edge(edges, edges->contexts[context->around].function, context->function);
         edge->kinds |= TOOL_EDGE_SEEN;
         edge->weight += context->weight;
+        edge->last++;
     }
     for (size_t i = 0; i < edges->edge_count; i++)
         if ((edges->edges[i].kinds & TOOL_EDGE_SEEN) != 0 && edges->edges[i].weight == 0)

@@ -43,6 +43,7 @@ struct tool_edge_function {
 struct tool_edge {
     uint32_t from, to, kinds;
     uint64_t weight; /* of the contexts that have it; 0: none was seen */
+    uint64_t last;   /* contexts whose last call it is */
 };
 
 /* A stack that was seen: the one around it, and a function. The first one is empty. */
@@ -72,6 +73,8 @@ void tool_edges_close(struct tool_edges *edges);
 uint32_t tool_edges_function(struct tool_edges *edges, uint64_t key);
 /* The edge, which is new where it has no kinds. It lives until the next call. */
 struct tool_edge *tool_edges_edge(struct tool_edges *edges, uint32_t from, uint32_t to);
+/* NULL: there is none. */
+const struct tool_edge *tool_edges_find(const struct tool_edges *edges, uint32_t from, uint32_t to);
 /* The stack of that function in another one; TTAPE_NONE: there are too many. */
 uint32_t tool_edges_context(struct tool_edges *edges, uint32_t around, uint32_t function);
 

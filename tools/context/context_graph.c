@@ -8,8 +8,8 @@
 
 #define MEMORY_USUAL  (UINT64_C(256) << 20)
 #define CONTEXT_SHARE 1024u /* bytes of memory for each context that is kept */
-#define PREFIX_SHARE  88u
-#define NODE_SHARE    320u
+#define PREFIX_SHARE  104u
+#define NODE_SHARE    160u
 
 struct looking {
     struct tool_context_wanted *wanted;

@@ -11,25 +11,10 @@
 #ifndef TOOL_CONTEXT_SEARCH_H
 #define TOOL_CONTEXT_SEARCH_H
 
-#include "tools/callgraph/edges.h"
+#include "tools/context/context_rows.h"
 
-#define TOOL_SEARCH_NEWS_MAX   3u
-#define TOOL_SEARCH_COST_BIT   8u                         /* costs are in eighths of a bit */
-#define TOOL_SEARCH_COST_OTHER (2 * TOOL_SEARCH_COST_BIT) /* two calls that none shows together */
-#define TOOL_SEARCH_COST_MAX   2047u /* a suffix that costs more is not followed */
-
-/* A call by way of which a function is reached, or which it makes. */
-struct tool_search_way {
-    uint32_t other; /* the caller, or the callee */
-    uint16_t cost;
-    uint8_t is_new; /* no trace shows it */
-};
-
-/* Of the calls that lead to a caller, one that was seen in front of a certain call of its. */
-struct tool_search_after {
-    uint32_t way; /* that leads to the caller */
-    uint16_t cost;
-};
+#define TOOL_SEARCH_NEWS_MAX 3u
+#define TOOL_SEARCH_COST_MAX 2047u /* what costs more is not followed */
 
 struct tool_search_prefix {
     uint64_t value;
@@ -40,10 +25,27 @@ struct tool_search_prefix {
 
 /* A suffix: a function, and the suffix that it calls. */
 struct tool_search_node {
-    uint64_t value; /* of the rest */
-    uint32_t function, way, inner, next, left;
+    uint64_t value;              /* of the rest */
+    struct tool_row_place place; /* in what may be around it */
+    uint32_t inner, left;
     uint16_t cost;
     uint8_t news;
+};
+
+/* Numbers in lists by cost, the cheapest first. */
+struct tool_search_queue {
+    uint32_t heads[TOOL_SEARCH_COST_MAX + 1]; /* plus 1 */
+    uint32_t *next;                           /* by number */
+    uint32_t lowest;
+};
+
+/* What the cheapest stack around a function costs, of so many functions: where no trace says
+ * what is likely. */
+struct tool_rests {
+    uint32_t depths;
+    uint16_t *costs;   /* by depth, then function */
+    uint32_t **orders; /* by depth: ways, each function's from the cheapest whole on */
+    uint64_t *sorted;  /* bits, by depth, then function: its ways are in order */
 };
 
 struct tool_search_options {
@@ -55,20 +57,15 @@ struct tool_search_options {
 struct tool_search {
     const struct tool_edges *edges;
     struct tool_search_options options;
-    struct tool_search_way *ins, *outs; /* by function, from first on, sorted by the other */
-    uint32_t *in_first, *out_first;
-    struct tool_search_after *afters; /* by way of ins */
-    uint32_t *after_first;
-    struct tool_search_way *befores; /* by way of ins that leads to a caller: what it then calls */
-    uint32_t *before_first;
+    struct tool_rows outwards, inwards;
     struct tool_search_prefix *prefixes;
     size_t prefix_count;
     uint32_t *places;
     uint64_t *filter;
-    size_t place_mask, filter_mask;
-    uint32_t complete_depth; /* up to there all prefixes are there */
-    uint16_t *rests; /* by depth, then function: what the cheapest calls cost that lead to it */
-    uint32_t rest_depths;
+    size_t place_mask, filter_mask; /* of words */
+    uint32_t complete_depth;        /* up to there all prefixes are there */
+    struct tool_rests rests;
+    struct tool_search_queue queue;
     struct tool_search_node *nodes;
     size_t node_count;
     uint64_t looked; /* suffixes of the last run */
@@ -98,16 +95,48 @@ void tool_search_make_prefixes(struct tool_search *search);
 /* Prefixes with that value, from *at on, which is 0 at first; NULL: no more. */
 const struct tool_search_prefix *tool_search_prefix_at(const struct tool_search *search,
                                                        uint64_t value, size_t *at);
+/* Two bits of one word say that a prefix may have the value. */
+static inline uint64_t *tool_search_word(const struct tool_search *search, uint64_t value)
+{
+    return &search->filter[value * TTAPE_CONTEXT_FACTOR >> 20 & search->filter_mask];
+}
+static inline uint64_t tool_search_bits(uint64_t value)
+{
+    uint64_t mixed = value * TTAPE_CONTEXT_FACTOR >> 52;
+    return (uint64_t)1 << (mixed & 63) | (uint64_t)1 << (mixed >> 6);
+}
 static inline bool tool_search_may_be(const struct tool_search *search, uint64_t value)
 {
-    uint64_t place = value * TTAPE_CONTEXT_FACTOR >> 20 & search->filter_mask;
-    return (search->filter[place / 64] >> place % 64 & 1) != 0;
+    uint64_t bits = tool_search_bits(value);
+    return (*tool_search_word(search, value) & bits) == bits;
 }
 
-/* The way in `ins` from one function to another; UINT32_MAX: there is none. */
-uint32_t tool_search_find_way(const struct tool_search *search, uint32_t from, uint32_t to);
+static inline void tool_search_put(struct tool_search_queue *queue, uint32_t number, uint32_t cost)
+{
+    queue->next[number] = queue->heads[cost];
+    queue->heads[cost] = number + 1;
+    queue->lowest = cost < queue->lowest ? cost : queue->lowest;
+}
 
-/* What a share of a whole costs. */
-uint32_t tool_search_cost(uint64_t part, uint64_t whole);
+/* A cheapest one, which leaves its list; false: none is left. */
+static inline bool tool_search_pull(struct tool_search_queue *queue, uint32_t *number)
+{
+    while (queue->lowest <= TOOL_SEARCH_COST_MAX && queue->heads[queue->lowest] == 0)
+        queue->lowest++;
+    if (queue->lowest > TOOL_SEARCH_COST_MAX)
+        return false;
+    *number = queue->heads[queue->lowest] - 1;
+    queue->heads[queue->lowest] = queue->next[*number];
+    return true;
+}
+
+/* -- context_rests.c -- */
+void tool_rests_open(struct tool_rests *rests, const struct tool_rows *outwards, size_t functions);
+void tool_rests_close(struct tool_rests *rests);
+/* What the functions around one cost at least, where so many are left. */
+uint32_t tool_rest_of(const struct tool_search *search, uint32_t function, uint32_t left);
+/* As tool_rows_next, the cheapest whole stack first. */
+bool tool_rests_next(struct tool_search *search, struct tool_row_place *place, uint32_t left,
+                     struct tool_row_next *next);
 
 #endif
