@@ -46,7 +46,7 @@ def say(operation, *paths):
 
 def search(words, values):
     done = subprocess.run([setting.COMMAND, "context", "--json", *words, *values],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=600)
     if done.returncode not in (0, 1) or done.stderr:
         note(" ".join(words), f"status {done.returncode}: {done.stderr[:300]}")
     answers = json.loads(done.stdout)
