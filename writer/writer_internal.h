@@ -52,7 +52,10 @@ struct ttp_site_state {
     uint32_t *counts; /* of durations, by bucket; NULL: no frame yet */
     uint32_t counts_bytes;
     uint32_t group_row, leaf_row; /* + 1, 0: none yet */
+    uint32_t unused[3];           /* a place is found by a shift: it is once for each event */
 };
+
+_Static_assert(sizeof(struct ttp_site_state) == 128, "a power of two");
 
 /* An open frame of a stream. */
 struct ttp_open {

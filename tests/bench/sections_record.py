@@ -19,6 +19,7 @@ from measure import BenchError, Row, geometric, median
 
 MEMORY_MIB = 4 + 1  # and 1 for each thread: the programs here have one
 SOAK_SECONDS = 600
+CLOCK = ("--clock", "tsc")  # the floor's, also where the kernel keeps time otherwise
 RECORDED = (0, 3, 4)  # 4: nothing was, with --off
 NO_FUNCTION = "^no function has this name$"
 
@@ -51,6 +52,7 @@ class Recorded:
             raise BenchError(f"{self.program.name} did not say what it took: {words}")
         own = json.loads(self.result.read_text(encoding="ascii"))
         own["cpu"], own["whole"] = own["user"] + own["sys"], whole["wall"]
+        own["closed"] = whole["cpu"]  # what records included
         return own
 
     def alone(self, path, **env):
@@ -64,7 +66,7 @@ class Recorded:
         words = [*self.elsewhere, self.bench.command, "record", "-q", "--force", "-o", self.trace,
                  *options, "--", *self.here, self.program.hooked, *self.program.arguments]
         own = self.run(words)
-        if not options:
+        if options == CLOCK:
             about = self.bench.info(self.trace)
             self.bytes, own["lost"] = about["file_bytes"], about["lost"]
             self.events = about["events"] + about["lost"]
@@ -100,10 +102,11 @@ class Recorded:
         found = {"plain": lambda: self.alone(self.program.plain),
                  "empty": lambda: self.preloaded(self.libraries["hooks_empty"]),
                  "floor": lambda: self.preloaded(self.libraries["hooks_floor"]),
-                 "tsc": self.ours,
+                 "tsc": lambda: self.ours(*CLOCK),
                  "none": lambda: self.ours("--clock", "none"),
+                 "level 1": lambda: self.ours(*CLOCK, "--level", "1"),
                  "off": lambda: self.ours("--off"),
-                 "left out": lambda: self.ours("--function", NO_FUNCTION),
+                 "left out": lambda: self.ours(*CLOCK, "--function", NO_FUNCTION),
                  "idle": lambda: self.preloaded(self.libraries["runtime"])}
         if shutil.which("uftrace"):
             found["uftrace"] = self.uftrace
@@ -231,6 +234,10 @@ def rows(figures):
               details=figures.details + per_program[("tsc",)])
     yield Row("until the finished file is closed, floors", figures.others("whole"),
               f"{figures.ns('tsc', 'whole'):.1f} ns", figures.mean("tsc", key="whole"), 5, 2.5)
+    closed = {way: figures.mean(way, key="closed") for way in ("tsc", "level 1")}
+    yield Row("until then, process time of both, floors", "-",
+              f"{figures.ns('tsc', 'closed'):.1f} ns (level 1: {closed['level 1']:.2f} floors)",
+              closed["tsc"], 4, 2)
     yield Row("own run time without time stamps, floors", "-", f"{figures.ns('none'):.1f} ns",
               figures.mean("none"), 0.5, 0.3, details=per_program[("none",)])
     yield Row("compiled in but off, empty hooks", f"empty {figures.ns('empty'):.2f} ns",

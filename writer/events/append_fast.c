@@ -6,15 +6,23 @@
 #include "writer/events/frames.h"
 #include "writer/events/off_times.h"
 
+/* From here on 2^24 differences of less than 2^32 do not get to INT64_MAX, which no tick may be. */
+#define LAST_TICK (INT64_MAX - ((int64_t)1 << 57))
+
+/* What a copy of the loop is for: calls of 16 bytes, ticks that are nanoseconds, depths. */
+enum { CALLS = 1, EXACT = 2, DEEP = 4 };
+
 /* What the loop has in registers: stores to measures must not make the compiler load the writer's
- * fields again for every event. `exact`: ticks are nanoseconds from the origin. */
+ * fields again for every event. */
 struct fast {
     struct ttp_site_state *sites;
-    struct ttp_open *frames;
+    struct ttp_open *frames, *top,
+        *low;                           /* behind the innermost that is open; the lowest of these */
+    const struct ttp_open *end, *floor; /* below the floor all is for the slow path */
     uint64_t origin, resolution;
-    int64_t depth_base, last;
-    uint32_t site_count, epoch, capacity, off_height, open, low;
-    bool timed, exact;
+    int64_t depth, last; /* of the next enter, where depths are recorded; tick */
+    uint32_t site_count, epoch;
+    bool timed;
 };
 
 /* One event, of either shape. */
@@ -27,7 +35,7 @@ struct item {
 static inline struct item item_at(const struct ttp_events *from, uint32_t i, bool calls)
 {
     if (calls) {
-        const ttape_enter_exit *c = &from->calls[i];
+        const ttape_enter_exit *c = from->calls + i;
         uint32_t depth = c->depth_exit >> 1;
         return (struct item){c->time_ns, c->site,
                              depth == TTAPE_DEPTH_AUTO >> 1 ? TTAPE_DEPTH_AUTO : depth,
@@ -38,9 +46,10 @@ static inline struct item item_at(const struct ttp_events *from, uint32_t i, boo
                          e->kind <= TTAPE_EVENT_EXIT};
 }
 
-static inline int64_t tick_of(const struct fast *f, uint64_t time_ns)
+/* exact: ticks are nanoseconds from the origin. */
+static inline int64_t tick_of(const struct fast *f, uint64_t time_ns, bool exact)
 {
-    if (f->exact)
+    if (exact)
         return (int64_t)(time_ns - f->origin);
     return f->timed ? ttp_tick_of(time_ns, f->origin, f->resolution) : 0;
 }
@@ -48,15 +57,16 @@ static inline int64_t tick_of(const struct fast *f, uint64_t time_ns)
 static inline __attribute__((always_inline)) bool enter(struct fast *f, uint32_t site, int64_t tick,
                                                         uint64_t elapsed, uint32_t *code)
 {
+    if (site >= f->site_count || f->top == f->end)
+        return false;
     struct ttp_site_state *state = &f->sites[site];
-    if (state->enter_symbol == 0 || state->touched != f->epoch || f->open == f->capacity)
+    if (state->enter_symbol == 0 || state->touched != f->epoch)
         return false;
     uint32_t symbol = state->enter_symbol - 1;
-    if (f->open != 0)
-        f->frames[f->open - 1].self_ticks =
-            ttp_add_ticks(f->frames[f->open - 1].self_ticks, (int64_t)elapsed, 0);
-    f->low = f->open < f->low ? f->open : f->low;
-    f->frames[f->open++] = (struct ttp_open){tick, 0, 0, symbol, site, site, TTP_CLASS_ENTER};
+    if (f->top != f->frames)
+        f->top[-1].self_ticks = ttp_add_ticks(f->top[-1].self_ticks, (int64_t)elapsed, 0);
+    *f->top++ = (struct ttp_open){tick, 0, 0, symbol, site, site, TTP_CLASS_ENTER};
+    f->depth++;
     *code = symbol << 1;
     state->call_count++;
     if (state->active++ == 0)
@@ -67,10 +77,11 @@ static inline __attribute__((always_inline)) bool enter(struct fast *f, uint32_t
 static inline __attribute__((always_inline)) bool leave(struct fast *f, uint32_t site, int64_t tick,
                                                         uint64_t elapsed, uint32_t *code)
 {
-    if (f->open == f->off_height || f->frames[f->open - 1].site != site)
+    if (f->top == f->floor || f->top[-1].site != site)
         return false;
-    struct ttp_open *frame = &f->frames[--f->open];
-    f->low = f->open < f->low ? f->open : f->low;
+    struct ttp_open *frame = --f->top;
+    f->depth--;
+    f->low = frame < f->low ? frame : f->low;
     frame->self_ticks = ttp_add_ticks(frame->self_ticks, (int64_t)elapsed, 0);
     *code = frame->symbol << 1 | 1;
     ttp_end_frame(&f->sites[site], frame, tick);
@@ -79,20 +90,23 @@ static inline __attribute__((always_inline)) bool leave(struct fast *f, uint32_t
 
 static inline __attribute__((always_inline)) uint32_t
 take(struct fast *state, const struct ttp_events *from, uint32_t first, uint32_t count,
-     uint32_t *codes, uint32_t *delta, bool calls, bool exact)
+     uint32_t *codes, uint32_t *delta, uint32_t shape)
 {
+    const bool calls = (shape & CALLS) != 0, exact = (shape & EXACT) != 0;
+    const bool deep = (shape & DEEP) != 0;
+    const struct ttp_events rest = {calls ? NULL : from->events + first,
+                                    calls ? from->calls + first : NULL};
     struct fast f = *state;
     uint32_t i = 0;
-    f.exact = exact;
     for (; i < count; i++) {
-        struct item item = item_at(from, first + i, calls);
-        if (!item.is_plain || item.site >= f.site_count)
+        struct item item = item_at(&rest, i, calls);
+        if (!item.is_plain)
             break;
-        int64_t tick = tick_of(&f, item.time_ns);
+        int64_t tick = tick_of(&f, item.time_ns, exact);
         uint64_t elapsed = (uint64_t)tick - (uint64_t)f.last;
-        uint32_t below = f.open - item.exits;
-        bool in_step = item.depth == TTAPE_DEPTH_AUTO || item.depth == f.depth_base + below;
-        if (elapsed >= UINT32_MAX || !in_step || tick == INT64_MAX)
+        bool in_step =
+            item.depth == TTAPE_DEPTH_AUTO || (deep && item.depth == f.depth - item.exits);
+        if (elapsed >= UINT32_MAX || !in_step)
             break;
         bool taken = item.exits ? leave(&f, item.site, tick, elapsed, &codes[i])
                                 : enter(&f, item.site, tick, elapsed, &codes[i]);
@@ -112,39 +126,43 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
     struct ttp_stack *stack = &s->stacks[s->current];
     uint32_t *codes = p->codes + p->event_count, *delta = p->delta + p->event_count, i;
     bool calls = from->calls != NULL, exact = w->timed && w->resolution == 1;
+    int64_t base = (int64_t)s->depth_offset + s->unknown_depth;
+    if (!s->started || base < 0 || count == 0 || s->last_tick > LAST_TICK || stack->frames == NULL)
+        return 0;
     struct fast f = {scope->site_states.data,
                      stack->frames,
+                     stack->frames + stack->count,
+                     stack->frames + stack->count,
+                     stack->frames + stack->capacity,
+                     stack->frames + ttp_off_height(stack),
                      w->options.origin_ns,
                      w->resolution,
-                     (int64_t)s->depth_offset + s->unknown_depth,
+                     base + stack->count,
                      s->last_tick,
                      scope->site_count,
                      w->epoch,
-                     stack->capacity,
-                     ttp_off_height(stack),
-                     stack->count,
-                     stack->count,
-                     w->timed,
-                     exact};
-    if (!s->started || f.depth_base < 0 || count == 0)
-        return 0;
-    if (calls && exact)
-        i = take(&f, from, first, count, codes, delta, true, true);
+                     w->timed};
+    bool deep = item_at(from, first, calls).depth != TTAPE_DEPTH_AUTO;
+    if (calls && exact && deep)
+        i = take(&f, from, first, count, codes, delta, CALLS | EXACT | DEEP);
+    else if (calls && exact)
+        i = take(&f, from, first, count, codes, delta, CALLS | EXACT);
     else if (calls)
-        i = take(&f, from, first, count, codes, delta, true, false);
+        i = take(&f, from, first, count, codes, delta, CALLS | DEEP);
     else
-        i = take(&f, from, first, count, codes, delta, false, exact);
+        i = take(&f, from, first, count, codes, delta, DEEP | (exact ? EXACT : 0));
     if (i == 0)
         return 0;
     if (w->timed) {
-        int64_t start = tick_of(&f, item_at(from, first, calls).time_ns);
+        int64_t start = tick_of(&f, item_at(from, first, calls).time_ns, exact);
         p->first_tick = start < p->first_tick ? start : p->first_tick;
         p->last_tick = f.last > p->last_tick ? f.last : p->last_tick;
     }
-    stack->count = f.open;
-    stack->low = f.low < stack->low ? f.low : stack->low;
-    if (f.depth_base + f.low < g->min_depth)
-        g->min_depth = (uint32_t)(f.depth_base + f.low);
+    stack->count = (uint32_t)(f.top - f.frames);
+    uint32_t low = (uint32_t)(f.low - f.frames);
+    stack->low = low < stack->low ? low : stack->low;
+    if (base + low < g->min_depth)
+        g->min_depth = (uint32_t)(base + low);
     s->last_tick = f.last;
     s->valued = false;
     s->next_event += i;
