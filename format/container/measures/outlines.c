@@ -158,7 +158,8 @@ bool ttp_outline_rows(struct ttp_partition_outline *one, const struct ttp_measur
 {
     one->call_count = one->own_sum = 0;
     one->row_count = 0;
-    memset(marks, 0, row_count);
+    if (row_count != 0)
+        memset(marks, 0, row_count);
     if (timed)
         mark_ending(&one->segments, rows, row_count, marks);
     for (uint32_t i = 0; i < row_count; i++) {
