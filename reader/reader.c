@@ -125,6 +125,7 @@ ttape_status ttp_reader_link_segments(ttape_reader *r, ttape_error *err)
     r->stream_segments = NULL;
     r->indexed_streams = streams;
     r->indexed_segments = r->segment_count;
+    ttp_memory_keep_for(m, r->partition_count);
     r->stream_first = ttp_memory_take(m, streams + 1ull, sizeof *r->stream_first, err);
     if (r->stream_first == NULL)
         return m->status;

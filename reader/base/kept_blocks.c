@@ -66,6 +66,19 @@ void *ttp_block_allocate(size_t size_bytes)
     return memory;
 }
 
+void *ttp_block_allocate_close(size_t size_bytes)
+{
+    size_t bytes = rounded(size_bytes);
+    void *memory = malloc(bytes);
+#ifdef MADV_HUGEPAGE
+    uintptr_t start = ((uintptr_t)memory + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    uintptr_t end = ((uintptr_t)memory + bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    if (memory != NULL && start < end)
+        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
+#endif
+    return memory;
+}
+
 struct ttp_kept *ttp_kept_open(uint64_t bound_bytes)
 {
     struct ttp_kept *kept = KEEPS ? malloc(sizeof *kept) : NULL;
@@ -103,6 +116,14 @@ void ttp_kept_trim(struct ttp_kept *kept, uint64_t most_bytes)
     pthread_mutex_unlock(&kept->mutex);
 }
 
+void ttp_kept_bind(struct ttp_kept *kept, uint64_t bound_bytes)
+{
+    pthread_mutex_lock(&kept->mutex);
+    kept->bound_bytes = bound_bytes;
+    trim(kept, bound_bytes, MOST_BLOCKS);
+    pthread_mutex_unlock(&kept->mutex);
+}
+
 void ttp_kept_close(struct ttp_kept *kept)
 {
     if (kept == NULL)
@@ -129,14 +150,18 @@ void *ttp_kept_take(struct ttp_kept *kept, size_t size_bytes)
 void ttp_kept_give(struct ttp_kept *kept, void *block, size_t size_bytes, uint64_t room_bytes)
 {
     size_t bytes = rounded(size_bytes);
-    if (size_bytes < LARGE_BYTES || bytes > kept->bound_bytes || bytes > room_bytes) {
+    if (size_bytes < LARGE_BYTES) {
         free(block);
         return;
     }
-    uint64_t most = kept->bound_bytes < room_bytes ? kept->bound_bytes : room_bytes;
     pthread_mutex_lock(&kept->mutex);
-    trim(kept, most - bytes, MOST_BLOCKS - 1);
-    kept->blocks[kept->count++] = (struct kept_block){block, bytes};
-    kept->bytes += bytes;
+    uint64_t most = kept->bound_bytes < room_bytes ? kept->bound_bytes : room_bytes;
+    if (bytes <= most) {
+        trim(kept, most - bytes, MOST_BLOCKS - 1);
+        kept->blocks[kept->count++] = (struct kept_block){block, bytes};
+        kept->bytes += bytes;
+        block = NULL;
+    }
     pthread_mutex_unlock(&kept->mutex);
+    free(block);
 }

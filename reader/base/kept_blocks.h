@@ -14,6 +14,8 @@ struct ttp_kept; /* what is kept, as a whole */
 
 /* A block of malloc, whole huge pages where they are filled; NULL without memory. */
 void *ttp_block_allocate(size_t size_bytes);
+/* The same, of no more than its size, and huge pages only where whole ones lie in it. */
+void *ttp_block_allocate_close(size_t size_bytes);
 
 /* NULL: nothing is kept. bound_bytes: of all blocks together. */
 struct ttp_kept *ttp_kept_open(uint64_t bound_bytes);
@@ -24,6 +26,8 @@ void *ttp_kept_take(struct ttp_kept *kept, size_t size_bytes);
 /* A block that ttp_block_allocate made for that size: kept where it fits into the bound and into
  * room_bytes with the others, or freed. */
 void ttp_kept_give(struct ttp_kept *kept, void *block, size_t size_bytes, uint64_t room_bytes);
+/* From now on; what is more is freed. */
+void ttp_kept_bind(struct ttp_kept *kept, uint64_t bound_bytes);
 /* Frees blocks until no more than most_bytes are left. */
 void ttp_kept_trim(struct ttp_kept *kept, uint64_t most_bytes);
 

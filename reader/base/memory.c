@@ -51,6 +51,13 @@ void ttp_memory_keep(struct ttp_memory *memory)
     memory->whole_pages = memory->kept != NULL && memory->limit_bytes >= WHOLE_PAGES_LIMIT;
 }
 
+void ttp_memory_keep_for(struct ttp_memory *memory, uint32_t partition_count)
+{
+    memory->is_single = partition_count <= 1;
+    if (memory->kept != NULL)
+        ttp_kept_bind(memory->kept, memory->is_single ? 0 : memory->limit_bytes / KEPT_SHARE);
+}
+
 void ttp_memory_close(struct ttp_memory *memory)
 {
     ttp_kept_close(memory->kept);
@@ -78,6 +85,8 @@ static void *get_block(struct ttp_memory *memory, size_t size_bytes)
     const ttape_allocator *a = &memory->allocator;
     if (memory->kept == NULL)
         return a->allocate(a->context, size_bytes);
+    if (memory->is_single)
+        return ttp_block_allocate_close(size_bytes);
     void *block = ttp_kept_take(memory->kept, size_bytes);
     ttp_kept_trim(memory->kept, memory->limit_bytes - memory->used_bytes - size_bytes);
     if (block == NULL)

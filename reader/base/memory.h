@@ -20,6 +20,7 @@ struct ttp_memory {
     ttape_status status;   /* why the last ttp_memory_take returned NULL */
     uint64_t hash_key;     /* of tables that files fill: format/base/secret_hash.h */
     struct ttp_kept *kept; /* may be NULL; shared with copies; kept_blocks.h */
+    bool is_single;        /* ttp_memory_keep_for */
     bool whole_pages;      /* ttp_scratch_bytes; copies have the same */
 };
 
@@ -30,6 +31,8 @@ void ttp_memory_init(struct ttp_memory *memory, const ttape_allocator *allocator
 /* From now on large blocks are kept when they are given back, where the allocator is none of the
  * caller's: until the close, and then no more than the limit leaves. Copies share them. */
 void ttp_memory_keep(struct ttp_memory *memory);
+/* With one partition nothing is used again, and nothing kept. */
+void ttp_memory_keep_for(struct ttp_memory *memory, uint32_t partition_count);
 void ttp_memory_close(struct ttp_memory *memory);
 
 /* `count` items, not initialised; NULL (memory->status says why) past the limit or without memory.

@@ -95,7 +95,7 @@ def check_said(checks, work):
     checks.that(b"cannot be patched: no folder for plans" in done.err, f"no cache: {done.err}")
     checks.that(b"could be patched" not in done.err, f"no cache, said once: {done.err}")
     done = setting.run([setting.COMMAND, "record", "-f", "-o", trace, "--", program], timeout=60,
-                       env={**os.environ, "XDG_CACHE_HOME": str(cache), "HOME": str(cache),
+                       env={**os.environ, "XDG_CACHE_HOME": "", "HOME": str(cache),
                             "TMPDIR": str(cache)})
     checks.that(b"cannot be patched" not in done.err, f"no home: {done.err}")
     place = cache / f"tracetape-{os.geteuid()}"

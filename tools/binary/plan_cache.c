@@ -102,9 +102,10 @@ static int open_below(int folder)
 
 int tool_plan_cache_open(void)
 {
-    int fd = open_below(open_named(getenv("XDG_CACHE_HOME")));
-    if (fd < 0)
-        fd = open_below(step(open_home(), ".cache", S_IWOTH | S_IWGRP));
+    int fd = open_named(getenv("XDG_CACHE_HOME"));
+    if (fd >= 0)
+        return open_below(fd);
+    fd = open_below(step(open_home(), ".cache", S_IWOTH | S_IWGRP));
     return fd >= 0 ? fd : open_below(open_temporary());
 }
 
