@@ -64,27 +64,26 @@ static void apply_special(struct writing *w, uint32_t code)
     w->low = w->top < w->low ? w->top : w->low;
 }
 
-/* How many events from here on are not behind the tick; `at` goes on to the last of them. Sums of
- * whole blocks first: hardly ever is one behind it, or wide. */
-static uint32_t find_last(struct writing *w, uint32_t event, uint32_t end, int64_t until,
-                          int64_t *at)
+/* The first event that is behind the tick; `at` goes on to the last one that is not. Sums of whole
+ * blocks first: hardly ever is one behind it, or wide. */
+static uint32_t find_behind(struct writing *w, uint32_t event, uint32_t end, int64_t until,
+                            int64_t *at)
 {
     const uint32_t *delta = w->in->delta;
-    int64_t tick = *at;
-    uint32_t stop = event;
-    for (uint32_t near = event; event < end; event++) {
-        while (event >= near && end - event >= BLOCK) {
+    int64_t tick = *at;    /* never behind it */
+    uint32_t near = event; /* below it one by one: their block was too much */
+    while (event < end) {
+        if (event >= near && end - event >= BLOCK) {
             uint64_t sum = 0;
             for (uint32_t i = 0; i < BLOCK; i++)
                 sum += delta[event + i];
             near = event + BLOCK;
-            if (sum >= TTP_DELTA_WIDE || sum > (uint64_t)until - (uint64_t)tick)
-                break;
-            tick = (int64_t)((uint64_t)tick + sum);
-            stop = event = near;
+            if (sum < TTP_DELTA_WIDE && sum <= (uint64_t)until - (uint64_t)tick) {
+                tick = (int64_t)((uint64_t)tick + sum);
+                event = near;
+                continue;
+            }
         }
-        if (event == end)
-            break;
         uint32_t step = delta[event];
         int64_t wide = step != TTP_DELTA_WIDE ? (int64_t)step : w->in->wide[w->wide];
         int64_t next = (int64_t)((uint64_t)tick + (uint64_t)wide);
@@ -92,10 +91,10 @@ static uint32_t find_last(struct writing *w, uint32_t event, uint32_t end, int64
             break;
         w->wide += step == TTP_DELTA_WIDE;
         tick = next;
-        stop = event + 1;
+        event++;
     }
     *at = tick;
-    return stop;
+    return event;
 }
 
 /* Passes events up to the last one that is not behind the tick; returns the next one. */
@@ -104,7 +103,7 @@ static uint32_t pass(struct writing *w, uint32_t event, uint32_t end, int64_t un
     const uint32_t *codes = w->in->order->codes;
     const int8_t *effects = w->effects;
     uint32_t *stack = w->stack, top = w->top, low = w->low;
-    end = find_last(w, event, end, until, at);
+    end = find_behind(w, event, end, until, at);
     for (; event < end; event++) {
         uint32_t code = codes[event];
         int8_t effect = effects[code];
