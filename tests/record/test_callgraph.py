@@ -64,6 +64,38 @@ def check_seen(label, paths):
     return edges, graph
 
 
+def summary_of(trace, *words):
+    done = subprocess.run([setting.COMMAND, "graph", "--summary", "--no-pager", *words, trace],
+                          capture_output=True, text=True, check=True, timeout=60)
+    return done.stdout
+
+
+def check_ways(label, paths):
+    """`graph --summary` says how calls were made, by the files; by another build's it does not."""
+    trace = os.path.join(work, f"{label}.ttape")
+    graph = json.loads(summary_of(trace, "--json"))
+    names = {one["node"]: one["name"] for one in graph["nodes"]}
+    ways = {(names[one["from"]], names[one["to"]]): one.get("way") for one in graph["edges"]}
+    inlined = "name" if label.endswith("-O0") else "inlined"
+    for edge, way in ((("main", "F1"), "name"), (("A", "F2"), "name"), (("main", "B"), "pointer"),
+                      (("main", "A"), "name_or_pointer"), (("F2", "F2_1"), inlined),
+                      (("main", "compare"), "pointer"), (("**START**", "main"), None)):
+        if ways.get(edge) != way:
+            note(label, f"the call {edge} is made by {ways.get(edge)}, not {way}")
+    summary = graph["summary"]
+    told = summary["direct_calls_by"]
+    if sum(told.values()) != summary["direct_calls"] or told["unknown"] or told["pointer"] < 2:
+        note(label, f"calls of the summary: {told}")
+    os.rename(paths[1], paths[1] + ".away")
+    shutil.copy(paths[2], paths[1])
+    told = json.loads(summary_of(trace, "--json"))["summary"]["direct_calls_by"]
+    if told["missing_files"] != 1 or told["unknown"] != 3:
+        note(label, f"with another build of the library: {told}")
+    if f"no file of this build: {paths[1]}\n" not in summary_of(trace):
+        note(label, "the summary does not name the file that is not there")
+    os.replace(paths[1] + ".away", paths[1])
+
+
 def check_kinds(label, edges, graph):
     for edge, kind in ((("main", "F1"), "direct"), (("A", "F2"), "linked"), (("B", "C"), "direct"),
                        (("main", "A"), "pointer"), (("main", "B"), "pointer"),
@@ -151,6 +183,7 @@ def main():
             label = f"{compiler}{''.join(flags)}"
             paths = build(label, compiler, *flags)
             edges, graph = check_seen(label, paths)
+            check_ways(label, paths)
             check_kinds(label, edges, graph)
             check_values(label, paths)
             check_stripped(label, paths, edges)

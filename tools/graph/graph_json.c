@@ -100,6 +100,9 @@ static void put_edge(struct tool_graph_view *view, struct tool_json *json, uint3
     tool_json_number(json, "started", edge->sum.spawned);
     tool_json_number(json, "indirect", edge->sum.through);
     tool_json_bool(json, "inferred", edge->is_inferred);
+    const char *way = view->ways != NULL ? tool_way_names[view->ways->of_edge[index]] : NULL;
+    if (way != NULL)
+        tool_json_text(json, "way", way);
     if (tool_graph_is_recursion(edge)) {
         tool_json_number(json, "recursion", edge->sum.calls);
     } else {
@@ -149,6 +152,19 @@ static void put_hottest(struct tool_graph_view *view, struct tool_json *json, bo
     free(order);
 }
 
+static void put_ways(const struct tool_graph_ways *ways, struct tool_json *json)
+{
+    tool_json_begin(json, "direct_calls_by", '{');
+    tool_json_number(json, "name", ways->calls[TOOL_WAY_NAMED]);
+    tool_json_number(json, "inlined", ways->calls[TOOL_WAY_INLINED]);
+    tool_json_number(json, "tail_call", ways->calls[TOOL_WAY_TAIL]);
+    tool_json_number(json, "pointer", ways->calls[TOOL_WAY_POINTER]);
+    tool_json_number(json, "name_or_pointer", ways->calls[TOOL_WAY_EITHER]);
+    tool_json_number(json, "unknown", ways->calls[TOOL_WAY_UNKNOWN]);
+    tool_json_number(json, "missing_files", ways->missing);
+    tool_json_end(json, '}');
+}
+
 static void put_summary(struct tool_graph_view *view, struct tool_json *json)
 {
     struct tool_graph_summary summary;
@@ -157,6 +173,8 @@ static void put_summary(struct tool_graph_view *view, struct tool_json *json)
     tool_json_number(json, "nodes", summary.node_count);
     tool_json_number(json, "edges", summary.edge_count);
     tool_json_number(json, "direct_calls", summary.direct_calls);
+    if (view->ways != NULL)
+        put_ways(view->ways, json);
     tool_json_number(json, "indirect_calls",
                      summary.start_calls + summary.spawned_calls + summary.signal_calls +
                          summary.through_calls);

@@ -12,6 +12,8 @@
 #define LABEL_TAIL 24u /* behind a name */
 
 const char *const tool_spawn_names[] = {"start", "recorded", "marker", "fork", "inferred"};
+const char *const tool_way_names[] = {NULL,        "name",    "inlined",
+                                      "tail_call", "pointer", "name_or_pointer"};
 
 /* ---- names ---- */
 

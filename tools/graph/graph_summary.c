@@ -1,9 +1,9 @@
 /* What characterises a graph: sizes, kinds of calls, recursion, cycles, the hottest, the modules.
  *
  * Direct calls were made by the function that is below them on the stack. Whether the program did
- * so through a pointer, no trace tells. All other calls have no caller on their stack that is
- * shown: first routines of threads and stacks, signal handlers, what was called through pruned
- * functions. */
+ * so through a pointer, no trace tells: graph_ways.c asks its files. All other calls have no caller
+ * on their stack that is shown: first routines of threads and stacks, signal handlers, what was
+ * called through pruned functions. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -64,12 +64,20 @@ static void add_mark(char *marks, const char *format, ...)
     va_end(list);
 }
 
+static const char *const way_marks[] = {"",          "",        "inlined",
+                                        "tail call", "pointer", "name or pointer"};
+
 static void edge_marks(const struct printing *print, const struct tool_graph_edge *edge, bool again,
                        char *marks)
 {
     marks[0] = '\0';
     if (edge->sum.spawned > 0 && edge->from != TOOL_GRAPH_START)
         add_mark(marks, "  starts %" PRIu64 "%s", edge->sum.spawned, edge->is_inferred ? "?" : "");
+    const struct tool_graph_ways *ways = print->view->ways;
+    enum tool_call_way way =
+        ways != NULL ? ways->of_edge[edge - print->graph->edges] : TOOL_WAY_UNKNOWN;
+    if (way > TOOL_WAY_NAMED) /* that is usual */
+        add_mark(marks, "  %s", way_marks[way]);
     if (edge->sum.through > 0)
         add_mark(marks, "  indirect %" PRIu64, edge->sum.through);
     if (print->recursion[edge->to] > 0 && !again)
@@ -283,10 +291,30 @@ static void put_fact(struct tool_output *out, const char *what, uint64_t number,
     tool_output_printf(out, "  %-28s %s%s\n", what, text, rest);
 }
 
+/* How the calls that are direct by the stack were made, by the code of the callers' files. */
+static void put_ways(struct printing *print)
+{
+    static const char *const words[TOOL_WAY_COUNT] = {"  not known how", "  by name",
+                                                      "  inlined",       "  by a tail call",
+                                                      "  by a pointer",  "  by name or a pointer"};
+    const struct tool_graph_ways *ways = print->view->ways;
+    for (uint32_t way = TOOL_WAY_NAMED; way < TOOL_WAY_COUNT; way++)
+        put_fact(print->out, words[way], ways->calls[way], "");
+    put_fact(print->out, words[TOOL_WAY_UNKNOWN], ways->calls[TOOL_WAY_UNKNOWN], "");
+    if (ways->missing == 0)
+        return;
+    tool_output_text(print->out, "    no file of this build: ");
+    tool_output_escaped(print->out, TOOL_ESCAPE_TERMINAL, ways->first_missing);
+    if (ways->missing > 1)
+        tool_output_printf(print->out, ", and %" PRIu32 " more", ways->missing - 1);
+    tool_output_text(print->out, "\n");
+}
+
 static void put_calls(struct printing *print, const struct tool_graph_summary *summary)
 {
     struct tool_output *out = print->out;
     put_fact(out, "direct calls", summary->direct_calls, "");
+    put_ways(print);
     put_fact(out, "indirect calls",
              summary->spawned_calls + summary->signal_calls + summary->start_calls +
                  summary->through_calls,

@@ -10,14 +10,16 @@
 #include "tools/command/output.h"
 #include "tools/graph/graph_model.h"
 #include "tools/graph/graph_paths.h"
+#include "tools/graph/graph_ways.h"
 
 struct tool_graph_view {
     struct tool_graph *graph;
     struct tool_site_names names;
     const char *context; /* node, edge "A->B", "*", or NULL */
     bool as_list;
-    struct tool_paths *paths;   /* of all functions, for the summary; NULL: not asked for */
-    char **labels;              /* by node, made when asked for */
+    const struct tool_graph_ways *ways; /* for the summary; NULL: not asked for */
+    struct tool_paths *paths;           /* of all functions, for the summary; NULL: not asked for */
+    char **labels;                      /* by node, made when asked for */
     size_t *node_at, *edge_at;  /* contexts of a node (edge): from here in `order` up to the next */
     uint32_t *order;            /* contexts, by node, then edge, then thread */
     uint32_t *thread_of_stream; /* unused streams: TTAPE_NONE */
@@ -85,5 +87,6 @@ void tool_graph_dot_name(struct tool_output *out, const char *label);
 int tool_graph_draw(void (*put)(void *context, struct tool_output *out), void *context);
 
 extern const char *const tool_spawn_names[]; /* by tool_spawn_how */
+extern const char *const tool_way_names[];   /* by tool_call_way; NULL: not known */
 
 #endif

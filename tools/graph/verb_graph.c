@@ -195,12 +195,15 @@ static int show(const struct options *options, struct tool_graph *graph)
 {
     struct tool_graph_view view;
     struct tool_paths paths = {0};
+    struct tool_graph_ways ways = {0};
     int status = TOOL_OK;
     tool_graph_view_open(&view, graph, options->context,
                          tool_name_style(options->names, options->json));
     view.as_list = options->list;
     if (options->summary) { /* what is wrong with the bytes, the graph has told */
         view.paths = &paths;
+        view.ways = &ways;
+        tool_graph_ways_open(&ways, graph);
         status = tool_paths_make(&paths, graph->input, graph->selection, NULL,
                                  tool_name_style(options->names, options->json));
         status = status == TOOL_LOSS ? TOOL_OK : status;
@@ -214,6 +217,7 @@ static int show(const struct options *options, struct tool_graph *graph)
         status = is_format(options, "svg") ? tool_graph_draw(put_graph, &view)
                                            : print_text(options, &view);
     tool_graph_view_close(&view);
+    tool_graph_ways_close(&ways);
     if (options->summary)
         tool_paths_close(&paths);
     return status;

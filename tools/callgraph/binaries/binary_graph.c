@@ -172,8 +172,12 @@ static void join_pointers(struct joining *joining)
     const struct reach *taken = &joining->taken;
     for (size_t i = 0; i < taken->hooked_count; i++) {
         edges->functions[taken->hooked[i]].is_taken = true;
-        tool_edges_edge(edges, TOOL_EDGES_OUTSIDE, taken->hooked[i])->kinds |= TOOL_EDGE_POINTER;
+        if (!graph->names_pointers)
+            tool_edges_edge(edges, TOOL_EDGES_OUTSIDE, taken->hooked[i])->kinds |=
+                TOOL_EDGE_POINTER;
     }
+    if (graph->names_pointers)
+        return;
     for (uint32_t from = 1; from < edges->function_count; from++)
         for (size_t i = 0; edges->functions[from].makes_pointer_calls && i < taken->hooked_count;
              i++) {

@@ -68,7 +68,9 @@ struct tool_binary_graph {
     struct tool_map name_by_hash, exported; /* by hash of the name: number, machine plus 1 */
     uint32_t stamp;                         /* of the search that is made now */
     uint64_t steps_left;
-    bool all_functions; /* no file has hooks */
+    bool all_functions;  /* no file has hooks */
+    bool names_pointers; /* set it: edges through pointers are left to makes_pointer_calls and
+                            is_taken of their ends */
 };
 
 void tool_binary_graph_open(struct tool_binary_graph *graph, struct tool_edges *edges,
@@ -76,6 +78,9 @@ void tool_binary_graph_open(struct tool_binary_graph *graph, struct tool_edges *
 void tool_binary_graph_close(struct tool_binary_graph *graph);
 /* Reads a file. Returns NULL, or why it cannot be used (static text). */
 const char *tool_binary_graph_add(struct tool_binary_graph *graph, const char *path);
+/* The same, if it has that build id and at most so many bytes of code. */
+const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const char *path,
+                                        ttape_string build_id, uint64_t code_most);
 /* Edges of all files, when all are there. False: it is too much; what there is so far stays. */
 bool tool_binary_graph_join(struct tool_binary_graph *graph);
 

@@ -1,0 +1,99 @@
+/* Calls through a pointer are not in the list of edges, which would be as long as callers times
+ * functions whose address is taken: both ends say it. */
+#include "tools/callgraph/binaries/call_ways.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/callgraph/binaries/binary_graph.h"
+
+#define CODE_MOST (UINT64_C(16) << 20) /* bytes of a module's code; some seconds */
+
+struct tool_call_ways {
+    struct tool_edges edges;
+    struct tool_binary_graph binaries;
+    struct tool_map modules;        /* by seed: 1 where its file is there, 2 where it is not */
+    const struct tool_edge **tails; /* edges by a jump */
+    size_t tail_count;
+};
+
+struct tool_call_ways *tool_call_ways_open(void)
+{
+    struct tool_call_ways *ways = tool_allocate(1, sizeof *ways);
+    tool_edges_open(&ways->edges, 1);
+    tool_binary_graph_open(&ways->binaries, &ways->edges, TTAPE_CONTEXT_IDS_STABLE);
+    ways->binaries.names_pointers = true;
+    return ways;
+}
+
+void tool_call_ways_close(struct tool_call_ways *ways)
+{
+    free(ways->tails);
+    tool_map_close(&ways->modules);
+    tool_binary_graph_close(&ways->binaries);
+    tool_edges_close(&ways->edges);
+    free(ways);
+}
+
+/* One without a build id may be another build's: it is not read. */
+static bool read_module(struct tool_call_ways *ways, const ttape_module *module)
+{
+    char *path = tool_copy_text(module->path.data, module->path.size_bytes);
+    bool is_there =
+        tool_decode_is_there() && module->build_id.size_bytes != 0 &&
+        strlen(path) == module->path.size_bytes &&
+        tool_binary_graph_add_build(&ways->binaries, path, module->build_id, CODE_MOST) == NULL;
+    free(path);
+    return is_there;
+}
+
+bool tool_call_ways_add(struct tool_call_ways *ways, const ttape_module *module)
+{
+    uint32_t *state = tool_map_at(&ways->modules, tool_module_seed(module), 0);
+    if (*state == 0)
+        *state = read_module(ways, module) ? 1 : 2;
+    return *state == 1;
+}
+
+void tool_call_ways_join(struct tool_call_ways *ways)
+{
+    const struct tool_edges *edges = &ways->edges;
+    (void)tool_binary_graph_join(&ways->binaries);
+    ways->tails = tool_allocate(edges->edge_count + 1, sizeof *ways->tails);
+    for (size_t i = 0; i < edges->edge_count; i++)
+        if ((edges->edges[i].kinds & TOOL_EDGE_TAIL) != 0)
+            ways->tails[ways->tail_count++] = &edges->edges[i];
+}
+
+/* The caller calls a function that goes on with a jump to the callee, and is gone then. */
+static bool is_by_tail(const struct tool_call_ways *ways, uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < ways->tail_count; i++)
+        if (ways->tails[i]->to == to &&
+            tool_edges_find(&ways->edges, from, ways->tails[i]->from) != NULL)
+            return true;
+    return false;
+}
+
+enum tool_call_way tool_call_way(const struct tool_call_ways *ways, uint64_t from_id,
+                                 uint64_t to_id)
+{
+    const struct tool_edges *edges = &ways->edges;
+    uint32_t from = tool_map_find(&edges->by_key, from_id, TTAPE_NONE);
+    uint32_t to = tool_map_find(&edges->by_key, to_id, TTAPE_NONE);
+    if (from == TTAPE_NONE || to == TTAPE_NONE)
+        return TOOL_WAY_UNKNOWN;
+    const struct tool_edge *edge = tool_edges_find(edges, from, to);
+    uint32_t kinds = edge != NULL ? edge->kinds : 0;
+    bool by_pointer = (kinds & (TOOL_EDGE_POINTER | TOOL_EDGE_OUTSIDE)) != 0 ||
+                      (edges->functions[from].makes_pointer_calls && edges->functions[to].is_taken);
+    if ((kinds & TOOL_EDGE_SURE) != 0 && by_pointer)
+        return TOOL_WAY_EITHER;
+    if (by_pointer)
+        return TOOL_WAY_POINTER;
+    if ((kinds & TOOL_EDGE_TAIL) != 0 || (kinds == 0 && is_by_tail(ways, from, to)))
+        return TOOL_WAY_TAIL;
+    return (kinds & (TOOL_EDGE_DIRECT | TOOL_EDGE_LINKED)) != 0 ? TOOL_WAY_NAMED
+           : (kinds & TOOL_EDGE_INLINED) != 0                   ? TOOL_WAY_INLINED
+                                                                : TOOL_WAY_UNKNOWN;
+}

@@ -1,0 +1,31 @@
+/* How a call of a trace was made, by the code of its program's files: a trace says which function
+ * called which one, not by which instruction. Files are taken only where their build id is the
+ * trace's. */
+#ifndef TOOL_CALL_WAYS_H
+#define TOOL_CALL_WAYS_H
+
+#include <stdint.h>
+
+#include <tracetape/reader.h>
+
+enum tool_call_way {
+    TOOL_WAY_UNKNOWN, /* the caller's file is not there, or its code has no such call */
+    TOOL_WAY_NAMED,   /* an instruction names the callee, or the linker does */
+    TOOL_WAY_INLINED, /* the callee's code is in the caller's */
+    TOOL_WAY_TAIL,    /* by a jump at the end of a function between the two */
+    TOOL_WAY_POINTER, /* the code names it nowhere, and calls through pointers */
+    TOOL_WAY_EITHER,  /* the code does both */
+    TOOL_WAY_COUNT
+};
+
+struct tool_call_ways;
+struct tool_call_ways *tool_call_ways_open(void);
+void tool_call_ways_close(struct tool_call_ways *ways);
+/* Reads the module's file, once. False: none of that build is there, or it cannot be used. */
+bool tool_call_ways_add(struct tool_call_ways *ways, const ttape_module *module);
+/* When all are added. */
+void tool_call_ways_join(struct tool_call_ways *ways);
+/* Of a call between two functions, by their stable ids. */
+enum tool_call_way tool_call_way(const struct tool_call_ways *ways, uint64_t from, uint64_t to);
+
+#endif

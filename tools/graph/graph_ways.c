@@ -1,0 +1,60 @@
+/* A node is asked for by its function's stable id. */
+#include "tools/graph/graph_ways.h"
+
+#include <stdlib.h>
+
+#include "tools/callgraph/edges.h"
+
+/* The function that a node is, as hooks and files know it. False: it is none, or in no module. */
+static bool find_id(const struct tool_graph *graph, uint32_t node, ttape_module *module,
+                    uint64_t *id)
+{
+    const struct tool_graph_node *of = &graph->nodes[node];
+    const struct tool_function *function = &graph->functions.functions[of->function];
+    ttape_site site;
+    if (of->kind != TOOL_NODE_FUNCTION ||
+        ttape_reader_get_site(graph->input->reader, function->site, &site) != TTAPE_OK ||
+        site.kind != TTAPE_SITE_FUNCTION ||
+        ttape_reader_get_module(graph->input->reader, site.module, module) != TTAPE_OK)
+        return false;
+    *id = ttape_context_id(tool_module_seed(module), site.address - module->start);
+    return true;
+}
+
+static void read_modules(struct tool_call_ways *ways, struct tool_graph_ways *found,
+                         const struct tool_graph *graph)
+{
+    struct tool_map missing = {0};
+    ttape_module module;
+    uint64_t id;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        if (!find_id(graph, i, &module, &id) || tool_call_ways_add(ways, &module))
+            continue;
+        uint32_t *is_known = tool_map_at(&missing, tool_module_seed(&module), 0);
+        if (*is_known == 0 && found->missing++ == 0)
+            found->first_missing = module.path;
+        *is_known = 1;
+    }
+    tool_map_close(&missing);
+    tool_call_ways_join(ways);
+}
+
+void tool_graph_ways_open(struct tool_graph_ways *found, const struct tool_graph *graph)
+{
+    struct tool_call_ways *ways = tool_call_ways_open();
+    ttape_module module;
+    uint64_t from, to;
+    *found = (struct tool_graph_ways){.of_edge = tool_allocate(graph->edge_count + 1, 1)};
+    read_modules(ways, found, graph);
+    for (uint32_t i = 0; i < graph->edge_count; i++) {
+        const struct tool_graph_edge *edge = &graph->edges[i];
+        enum tool_call_way way = TOOL_WAY_UNKNOWN;
+        if (find_id(graph, edge->from, &module, &from) && find_id(graph, edge->to, &module, &to))
+            way = tool_call_way(ways, from, to);
+        found->of_edge[i] = (uint8_t)way;
+        found->calls[way] += edge->sum.calls - edge->sum.spawned - edge->sum.through;
+    }
+    tool_call_ways_close(ways);
+}
+
+void tool_graph_ways_close(struct tool_graph_ways *found) { free(found->of_edge); }
