@@ -4,6 +4,7 @@ that cannot hang.
 Everything here treats `tracetape record` as a black box: command line, exit status, files."""
 import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -275,3 +276,11 @@ def work_dir(prefix="ttape-record."):
     holder = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
     os.chmod(holder.name, 0o755)
     return holder
+
+
+def unfold(said):
+    """A stack as `context` says it, with the turns of recursions as often as they came."""
+    said = re.sub(r"(\w+) × (\d+)(?:, (?:odd|even))?",
+                  lambda m: " > ".join([m[1]] * int(m[2])), said)
+    return re.sub(r"\(([^()]*)\) × (\d+)(?:, (?:odd|even))?",
+                  lambda m: " > ".join([m[1]] * int(m[2])), said)

@@ -139,6 +139,19 @@ def check_values(label, paths):
         note(label, f"a wrong value: {done.stdout}")
 
 
+def check_recursion(label, paths, graph):
+    """The document's recursion by XOR: an odd number of calls is as one, an even one as none."""
+    ids = {one["name"]: int(one["id"], 16) for one in graph["functions"]}
+    words = [word for path in paths for word in ("--binary", path)]
+    for value, parity, most in ((ids["main"] ^ ids["recurse"], "odd", 63),
+                                (ids["main"], "even", 64)):
+        done = subprocess.run([setting.COMMAND, "context", "--operation", "xor", *words,
+                               f"{value:016x}"], capture_output=True, text=True, timeout=120)
+        if done.stdout.count(f"    main\n    recurse × {parity}, up to {most}\n") != 1 or \
+                (parity == "even" and "graph\n    main\n  graph" not in done.stdout):
+            note(label, f"{parity} recursion: {done.stdout[:400]}")
+
+
 def check_stripped(label, paths, edges):
     """Without any symbols the same functions call each other: ids are the same."""
     before = callgraph(*paths)
@@ -186,6 +199,7 @@ def main():
             check_ways(label, paths)
             check_kinds(label, edges, graph)
             check_values(label, paths)
+            check_recursion(label, paths, graph)
             check_stripped(label, paths, edges)
     check_words(paths)
     shutil.rmtree(work, ignore_errors=True)

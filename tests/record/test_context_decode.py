@@ -61,6 +61,7 @@ def check_lines(what, annotated, log, open_too=False, missing_too=False):
             note(what, f"'{line}'")
             continue
         said, stack = match.groups()
+        said = setting.unfold(said)
         right = stack.replace(">", " > ")
         if said == right or (open_too and said.startswith("open: ") and
                              right in said[len("open: "):].split(" | ")):
@@ -88,8 +89,12 @@ def check_both():
     answer = json.loads(context(*ways["dictionary"], *ways["recording"], "--json", value)[0])[0]
     stack = answer["stacks"][0]
     if answer["certainty"] != "certain" or stack["functions"] != ["main"] + 3 * ["recurse"] or \
-            stack["entered"] != 2 or not stack["in_dictionary"]:
+            stack["entered"] != 2 or not stack["in_dictionary"] or \
+            stack["recursions"] != [{"first": 1, "functions": 1, "times": 3}]:
         note("json", f"{answer}")
+    text = context(*ways["dictionary"], value)[0]
+    if text.splitlines()[2:] != ["    main", "    recurse × 3"]:
+        note("text", text)
     if "not found" not in context(*ways["recording"], value[:-1] + "9", allowed=(1,))[0]:
         note("wrong depth", "is found")
     other = build("other", "context.c", "-DOTHER=1", "-O2")

@@ -143,7 +143,7 @@ def check_log(checks, source, log, *words):
             checks.that("[" not in line, f"a value that is not told: '{line}'")
             continue
         role, depth, said, text = match.groups()
-        stack = said.split(" > ")
+        stack = setting.unfold(said).split(" > ")
         lines, children = lines + 1, children + (role == "C" and len(stack) > 4)
         checks.equal((len(stack), stack[0]), (int(depth), "main"), f"'{line}'")
         while stack[-1] in HELPERS:

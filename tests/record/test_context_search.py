@@ -11,6 +11,7 @@ import tempfile
 
 import setting
 
+FEW = ("--new-calls", "0", "--memory", "32M")
 OPERATIONS = ("affine", "xor", "add", "multiply")
 failures = []
 work = tempfile.mkdtemp(prefix="ttsearch")
@@ -104,6 +105,51 @@ def check_operations(trace):
         note("xor", f"recursion that cancels out: {found}")
 
 
+def check_recursions(*traces):
+    """A recursion is put out once; by XOR without a depth all odd numbers of turns are one answer,
+    and all even ones. With any operation and a depth the number is exact."""
+    for operation in OPERATIONS:
+        right = say(operation, "a" * 37, "abcabcabcd")
+        for trace, stack, turn, times in (
+                (traces[0], "main" + ">a" * 37, "a", 37),
+                (traces[1], "main" + ">a>b>c" * 3 + ">d", "(a > b > c)", 3)):
+            words = ("--graph", trace, "--operation", operation, *FEW)
+            value = next(v for v, said in right.items() if said == stack)
+            found = next((one for one in search(words, [value])[value]["stacks"]
+                          if ">".join(one["functions"]) == stack), {"recursions": []})
+            wanted = {"first": 1, "functions": stack.count(">") // times, "times": times}
+            if operation == "xor":
+                wanted["times_are"] = "odd"
+            if found["recursions"] != [wanted]:
+                note(operation, f"{stack}: {found}")
+            text = subprocess.run([setting.COMMAND, "context", *words, value], timeout=60,
+                                  capture_output=True, text=True).stdout
+            if f"    {turn} × {times}{', odd' if operation == 'xor' else ''}\n" not in text:
+                note(operation, f"{stack}: {text}")
+    check_odd_and_even(traces[0])
+
+
+def check_odd_and_even(trace):
+    right = {stack: value.split("/")[0] for value, stack in say("xor", "aaaaa").items()}
+    words = ("--graph", trace, "--operation", "xor", *FEW)
+    odd, even = right["main>a>a>a"], right["main>a>a>a>a"]
+    if odd != right["main>a"] or even != right["main"]:
+        note("xor", f"{right}")
+    for value, wanted in ((odd, ["main", "a × odd, up to 63"]),
+                          (even, ["main", "a × even, up to 64"])):
+        text = subprocess.run([setting.COMMAND, "context", *words, value], capture_output=True,
+                              text=True, timeout=60).stdout
+        if "".join(f"    {line}\n" for line in wanted) not in text or text.count("a × ") != 1:
+            note("odd and even", f"{wanted}: {text}")
+    found = search(words, [odd])[odd]
+    if found["certainty"] != "likely" or \
+            [one["times_up_to"] for one in found["stacks"][0]["recursions"]] != [63]:
+        note("odd", f"{found}")
+    found = search(words, [even])[even]
+    if found["certainty"] != "open" or len(found["stacks"]) != 2:
+        note("even", f"{found}")
+
+
 def check_sources(trace, other):
     """Two traces add up; a recording that has the stack comes first; a log has both."""
     right = say("affine", "dadada")
@@ -122,8 +168,8 @@ def check_sources(trace, other):
         file.write(f"x {value} y\n")
     done = subprocess.run([setting.COMMAND, "context", "--graph", trace, "--graph", other,
                            "--annotate", at("log")], capture_output=True, text=True, timeout=60)
-    if done.stdout != f"x {value} {{likely{right[value].replace('>', ' > ')}}} y\n".replace(
-            "likely", "likely: "):
+    if right[value] != "main>d>a>d>a>d>a" or \
+            done.stdout != f"x {value} {{likely: main > (d > a) × 3}} y\n":
         note("sources", f"annotated: {done.stdout}")
 
 
@@ -135,6 +181,7 @@ def main():
     check_known(trace)
     check_new(trace)
     check_operations(trace)
+    check_recursions(record("one.ttape", "aa"), record("three.ttape", "abcab", "abcd"))
     check_sources(trace, record("other.ttape", "da", "ad"))
     shutil.rmtree(work, ignore_errors=True)
     for failure in failures[:40]:

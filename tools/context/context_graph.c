@@ -14,6 +14,7 @@
 struct looking {
     struct tool_context_wanted *wanted;
     const struct tool_edges *edges;
+    bool is_xor;
     uint64_t *ids;
     size_t capacity;
 };
@@ -25,14 +26,19 @@ static void take(void *context, const struct tool_search_found *stack)
     tool_grow((void **)&looking->ids, &looking->capacity, stack->depth, sizeof *looking->ids);
     for (uint32_t i = 0; i < stack->depth; i++)
         looking->ids[i] = functions[stack->functions[i]].id;
+    bool is_any_times = looking->is_xor && looking->wanted->depth == TOOL_CONTEXT_ANY_DEPTH;
     struct tool_context_answer *answer =
-        tool_context_answer(looking->wanted, looking->ids, stack->depth);
+        is_any_times ? tool_context_answer_any_times(looking->wanted, looking->ids, stack->depth)
+                     : tool_context_answer(looking->wanted, looking->ids, stack->depth);
     if (answer == NULL || answer->is_searched)
         return;
     answer->is_searched = true;
-    answer->news = stack->news;
-    answer->unknown = stack->unknown;
-    answer->cost = stack->cost;
+    answer->is_xor = looking->is_xor;
+    if (answer->cost == 0 || stack->cost < answer->cost) {
+        answer->news = stack->news;
+        answer->unknown = stack->unknown;
+        answer->cost = stack->cost;
+    }
     for (uint32_t i = 0; i < stack->depth; i++) {
         const char *name = functions[stack->functions[i]].name;
         answer->names[i] = name != NULL ? tool_copy_text(name, strlen(name)) : NULL;
@@ -60,7 +66,7 @@ static void search_all(struct tool_contexts *contexts, const struct tool_edges *
                                                 .prefixes_most = share(memory, PREFIX_SHARE),
                                                 .nodes_most = share(memory, NODE_SHARE)};
     struct tool_search search;
-    struct looking looking = {.edges = edges};
+    struct looking looking = {.edges = edges, .is_xor = graph->how.operation == TTAPE_CONTEXT_XOR};
     tool_search_open(&search, edges, &options);
     for (size_t i = 0; i < contexts->count; i++) {
         looking.wanted = &contexts->wanted[i];

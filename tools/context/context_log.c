@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/context/context_turns.h"
 #include "tools/context/context_writes.h"
 #include "tools/io/lines.h"
 
@@ -59,14 +60,6 @@ int tool_context_scan_log(struct tool_contexts *contexts, int fd)
     return failed != 0 ? tool_fail("cannot read the log: %s", strerror(failed)) : TOOL_OK;
 }
 
-static void put_stack(const struct tool_context_answer *answer, struct tool_output *out)
-{
-    for (uint32_t i = 0; i < answer->depth; i++) {
-        tool_output_text(out, i != 0 ? " > " : "");
-        tool_output_text(out, answer->names[i] != NULL ? answer->names[i] : "?");
-    }
-}
-
 static void put_meaning(const struct tool_context_wanted *wanted, struct tool_output *out)
 {
     const char *certainty = tool_context_certainty(wanted);
@@ -76,7 +69,7 @@ static void put_meaning(const struct tool_context_wanted *wanted, struct tool_ou
     for (size_t i = 0; i < wanted->answer_count; i++) {
         if (strcmp(certainty, "certain") != 0)
             tool_output_text(out, i == 0 ? ": " : " | ");
-        put_stack(&wanted->answers[i], out);
+        tool_context_put_stack(&wanted->answers[i], "", " > ", out);
     }
     tool_output_text(out, wanted->more != 0 ? " | ...}" : "}");
 }

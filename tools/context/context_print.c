@@ -1,10 +1,12 @@
 /* Answers as text and as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/calls/selection.h"
-#include "tools/context/context_view.h"
+#include "tools/command/tool.h"
+#include "tools/context/context_turns.h"
 #include "tools/io/json.h"
 
 #define VALUE_BYTES 40u
@@ -47,11 +49,8 @@ static void print_answer(const struct tool_context_answer *answer, struct tool_o
     if (answer->is_searched && answer->news != 0)
         tool_output_printf(out, ": calls that no trace shows: %" PRIu32, answer->news);
     tool_output_text(out, "\n");
-    for (uint32_t i = 0; i < answer->depth; i++) {
-        tool_output_text(out, "    ");
-        tool_output_text(out, answer->names[i] != NULL ? answer->names[i] : "?");
-        tool_output_text(out, "\n");
-    }
+    tool_context_put_stack(answer, "    ", "\n", out);
+    tool_output_text(out, answer->depth != 0 ? "\n" : "");
 }
 
 void tool_context_text(const struct tool_contexts *contexts, struct tool_output *out)
@@ -67,6 +66,28 @@ void tool_context_text(const struct tool_contexts *contexts, struct tool_output 
         for (size_t a = 0; a < wanted->answer_count; a++)
             print_answer(&wanted->answers[a], out);
     }
+}
+
+static void json_recursions(struct tool_json *json, const struct tool_context_answer *answer)
+{
+    struct tool_context_turn *turns = tool_allocate((size_t)answer->depth + 1, sizeof *turns);
+    uint32_t count = tool_context_turns(answer->ids, answer->depth, turns);
+    tool_json_begin(json, "recursions", '[');
+    for (uint32_t i = 0; i < count; i++) {
+        if (turns[i].times == 1)
+            continue;
+        tool_json_begin(json, NULL, '{');
+        tool_json_number(json, "first", turns[i].first);
+        tool_json_number(json, "functions", turns[i].length);
+        tool_json_number(json, "times", turns[i].times);
+        if (answer->is_xor)
+            tool_json_text(json, "times_are", turns[i].times % 2 == 0 ? "even" : "odd");
+        if (answer->is_any_times)
+            tool_json_number(json, "times_up_to", TOOL_TURN_TIMES_MAX - turns[i].times % 2);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+    free(turns);
 }
 
 static void json_answer(struct tool_json *json, const struct tool_context_answer *answer)
@@ -90,6 +111,7 @@ static void json_answer(struct tool_json *json, const struct tool_context_answer
     for (uint32_t i = 0; i < answer->depth; i++)
         tool_json_text(json, NULL, answer->names[i] != NULL ? answer->names[i] : "?");
     tool_json_end(json, ']');
+    json_recursions(json, answer);
     tool_json_end(json, '}');
 }
 

@@ -88,6 +88,7 @@ static void tell(struct walk *walk, struct tool_context_wanted *wanted,
             found->first_ns = (int64_t)(call->enter_ns - walk->start_ns);
         }
         found->is_in_recording = true;
+        found->is_xor = walk->recording->operation == TTAPE_CONTEXT_XOR;
         found->entered += tool_call_counts(call);
     }
     free(sites);

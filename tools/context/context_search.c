@@ -8,6 +8,7 @@
 #define WINDOW       TOOL_SEARCH_COST_BIT
 #define BEHIND       8u
 #define MORE_MOST    20000u                     /* suffixes behind the first stack that is found */
+#define TAKES_MOST   20000u                     /* stacks by XOR whose depth nobody knows */
 #define NEW_COST     (5 * TOOL_SEARCH_COST_BIT) /* of a call that no trace shows */
 #define LEAF_COST    (6 * TOOL_SEARCH_COST_BIT) /* of a function that none enters */
 #define UNKNOWN_COST (8 * TOOL_SEARCH_COST_BIT)
@@ -44,6 +45,8 @@ struct running {
     void *context;
     uint64_t looked, looked_most;
     bool is_any, is_cut;
+    bool is_any_times; /* two turns of a recursion more are the same value: none has three */
+    uint64_t takes_left;
     uint32_t *functions;
     size_t capacity;
 };
@@ -83,6 +86,7 @@ static void found(struct running *running, const struct tool_search_prefix *pref
     stack.functions = running->functions;
     stack.depth = (uint32_t)depth;
     running->take(running->context, &stack);
+    running->takes_left--;
     if (is_affine && !running->is_any) {
         uint64_t more = running->looked < MORE_MOST ? running->looked : MORE_MOST;
         if (running->looked_most > running->looked + more)
@@ -124,7 +128,8 @@ static void look(struct running *running, const struct tool_search_node *node)
     size_t at = 0;
     if (!tool_search_may_be(search, node->value))
         return;
-    while ((prefix = tool_search_prefix_at(search, node->value, &at)) != NULL)
+    while (running->takes_left > 0 &&
+           (prefix = tool_search_prefix_at(search, node->value, &at)) != NULL)
         if (node->left == UINT32_MAX || prefix->depth == node->left)
             found(running, prefix, node);
 }
@@ -134,6 +139,32 @@ static void look_behind(struct running *running, size_t nodes)
 {
     while (running->looked + nodes < running->search->node_count)
         look(running, &running->search->nodes[running->looked++]);
+}
+
+static const struct tool_search_node *inner_of(const struct tool_search *search,
+                                               const struct tool_search_node *node)
+{
+    return node == NULL || node->inner == NONE ? NULL : &search->nodes[node->inner];
+}
+
+/* Does a suffix begin with one turn three times? */
+static bool turns_thrice(const struct tool_search *search, const struct tool_search_node *node)
+{
+    const struct tool_search_node *other = inner_of(search, node);
+    for (uint32_t length = 1; length <= TOOL_SEARCH_TURN_MAX && other != NULL; length++) {
+        const struct tool_search_node *one = node, *behind = other;
+        uint32_t same = 0;
+        while (behind != NULL && one->place.function == behind->place.function &&
+               same < 2 * length) {
+            one = inner_of(search, one);
+            behind = inner_of(search, behind);
+            same++;
+        }
+        if (same == 2 * length)
+            return true;
+        other = inner_of(search, other);
+    }
+    return false;
 }
 
 /* A suffix one function longer than `inner` (NONE: than the value itself). */
@@ -155,6 +186,10 @@ static void step(struct running *running, const struct tool_row_next *next, uint
         .left = left == UINT32_MAX ? left : left - 1,
         .cost = (uint16_t)cost,
         .news = (uint8_t)news};
+    if (running->is_any_times && turns_thrice(search, node)) {
+        search->node_count--;
+        return;
+    }
     __builtin_prefetch(tool_search_word(search, node->value));
     look_behind(running, BEHIND);
     if (node->left <= search->complete_depth) {
@@ -208,16 +243,18 @@ bool tool_search_run(struct tool_search *search, uint64_t value, uint32_t depth,
     struct running running = {.search = search, .take = take, .context = context};
     uint32_t number;
     running.looked_most = search->options.nodes_most;
+    running.is_any_times = search->options.operation == TTAPE_CONTEXT_XOR && depth == UINT32_MAX;
+    running.takes_left = running.is_any_times ? TAKES_MOST : UINT64_MAX;
     search->node_count = 0;
     memset(search->queue.heads, 0, sizeof search->queue.heads);
     search->queue.lowest = 0;
     if (depth != 0)
         begin(&running, value, depth);
-    while (running.looked <= running.looked_most && !running.is_cut &&
+    while (running.looked <= running.looked_most && !running.is_cut && running.takes_left > 0 &&
            tool_search_pull(&search->queue, &number))
         expand(&running, number);
     look_behind(&running, 0);
     search->looked = running.looked;
     free(running.functions);
-    return !running.is_cut;
+    return !running.is_cut && running.takes_left > 0;
 }

@@ -14,6 +14,7 @@
 #include "tools/context/context_rows.h"
 
 #define TOOL_SEARCH_NEWS_MAX 3u
+#define TOOL_SEARCH_TURN_MAX 16u   /* functions of a recursion's turn */
 #define TOOL_SEARCH_COST_MAX 2047u /* what costs more is not followed */
 
 struct tool_search_prefix {

@@ -31,6 +31,10 @@ struct tool_context_answer {
     bool is_searched;       /* found in a graph of calls: */
     uint32_t news, unknown; /* its calls that no trace shows; of these, that no graph has */
     uint32_t cost;
+    bool is_xor;        /* an even number of equal calls is none in its value; */
+    bool is_any_times;  /* nothing says how often a recursion turned but that */
+    uint64_t *shortest; /* of such a one: tool_context_shortest */
+    uint32_t shortest_depth;
 };
 
 struct tool_context_wanted {
@@ -61,6 +65,10 @@ struct tool_context_wanted *tool_context_find(struct tool_contexts *contexts, ui
 /* The answer of that stack, which is new where it has no names yet; NULL: there are too many. */
 struct tool_context_answer *tool_context_answer(struct tool_context_wanted *wanted,
                                                 const uint64_t *ids, uint32_t depth);
+/* The same of a stack by XOR whose depth nobody knows: stacks that differ in how often a recursion
+ * turned, by even numbers, are one answer. */
+struct tool_context_answer *tool_context_answer_any_times(struct tool_context_wanted *wanted,
+                                                          const uint64_t *ids, uint32_t depth);
 void tool_contexts_close(struct tool_contexts *contexts);
 
 /* dictionary_file.c: answers of a dictionary's file. Both return a tool_exit; what failed has

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tools/command/options.h"
-#include "tools/context/context_view.h"
+#include "tools/context/context_turns.h"
 
 #define HEX_DIGITS_MAX 16u
 
@@ -59,6 +59,25 @@ struct tool_context_wanted *tool_context_find(struct tool_contexts *contexts, ui
     return slot->used == 0 || slot->value == 0 ? NULL : &contexts->wanted[slot->value - 1];
 }
 
+static struct tool_context_answer make(const uint64_t *ids, uint32_t depth)
+{
+    struct tool_context_answer answer = {.ids = tool_allocate((size_t)depth + 1, sizeof *ids),
+                                         .names =
+                                             tool_allocate((size_t)depth + 1, sizeof *answer.names),
+                                         .depth = depth};
+    memcpy(answer.ids, ids, depth * sizeof *ids);
+    return answer;
+}
+
+static void clear(struct tool_context_answer *answer)
+{
+    for (uint32_t i = 0; i < answer->depth; i++)
+        free(answer->names[i]);
+    free(answer->names);
+    free(answer->ids);
+    free(answer->shortest);
+}
+
 struct tool_context_answer *tool_context_answer(struct tool_context_wanted *wanted,
                                                 const uint64_t *ids, uint32_t depth)
 {
@@ -73,11 +92,42 @@ struct tool_context_answer *tool_context_answer(struct tool_context_wanted *want
     tool_grow((void **)&wanted->answers, &wanted->answer_capacity, wanted->answer_count + 1,
               sizeof *wanted->answers);
     struct tool_context_answer *answer = &wanted->answers[wanted->answer_count++];
-    *answer = (struct tool_context_answer){
-        .ids = tool_allocate((size_t)depth + 1, sizeof *ids),
-        .names = tool_allocate((size_t)depth + 1, sizeof *answer->names),
-        .depth = depth};
-    memcpy(answer->ids, ids, depth * sizeof *ids);
+    *answer = make(ids, depth);
+    return answer;
+}
+
+struct tool_context_answer *tool_context_answer_any_times(struct tool_context_wanted *wanted,
+                                                          const uint64_t *ids, uint32_t depth)
+{
+    uint64_t *shortest = tool_allocate((size_t)depth + 1, sizeof *shortest);
+    uint32_t size = tool_context_shortest(ids, depth, shortest);
+    struct tool_context_answer *answer = NULL;
+    for (size_t i = 0; i < wanted->answer_count && answer == NULL; i++)
+        if (wanted->answers[i].shortest_depth == size && wanted->answers[i].shortest != NULL &&
+            memcmp(wanted->answers[i].shortest, shortest, size * sizeof *ids) == 0)
+            answer = &wanted->answers[i];
+    if (answer != NULL && tool_context_recursions(answer->ids, answer->depth) >=
+                              tool_context_recursions(ids, depth)) {
+        free(shortest);
+        return answer;
+    }
+    if (answer != NULL) { /* in the new one a recursion shows */
+        struct tool_context_answer kept = *answer;
+        *answer = make(ids, depth);
+        answer->cost = kept.cost;
+        answer->news = kept.news;
+        answer->unknown = kept.unknown;
+        clear(&kept);
+    } else {
+        answer = tool_context_answer(wanted, ids, depth);
+    }
+    if (answer != NULL) {
+        answer->shortest = shortest;
+        answer->shortest_depth = size;
+        answer->is_any_times = true;
+    } else {
+        free(shortest);
+    }
     return answer;
 }
 
@@ -85,12 +135,8 @@ void tool_contexts_close(struct tool_contexts *contexts)
 {
     for (size_t i = 0; i < contexts->count; i++) {
         struct tool_context_wanted *wanted = &contexts->wanted[i];
-        for (size_t a = 0; a < wanted->answer_count; a++) {
-            for (uint32_t f = 0; f < wanted->answers[a].depth; f++)
-                free(wanted->answers[a].names[f]);
-            free(wanted->answers[a].names);
-            free(wanted->answers[a].ids);
-        }
+        for (size_t a = 0; a < wanted->answer_count; a++)
+            clear(&wanted->answers[a]);
         free(wanted->answers);
     }
     free(contexts->wanted);

@@ -264,8 +264,10 @@ static void answer(struct dictionary *words, struct tool_contexts *contexts,
         for (uint32_t i = 0; found != NULL && i < entry->depth && !found->is_in_dictionary; i++)
             if (found->names[i] == NULL)
                 found->names[i] = name_of(words, places[i]);
-        if (found != NULL)
+        if (found != NULL) {
             found->is_in_dictionary = true;
+            found->is_xor = words->head.operation == TTAPE_CONTEXT_XOR;
+        }
         wanted = wanted->next == TTAPE_NONE ? NULL : &contexts->wanted[wanted->next];
     }
     free(places);
