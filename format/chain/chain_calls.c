@@ -40,8 +40,6 @@ static void measure_primer(struct ttp_chain_decoder *d, const struct ttp_symbol 
 
 void ttp_chain_calls_start(struct ttp_chain_decoder *d)
 {
-    uint32_t primed = d->primer != NULL ? d->primer->chain_count : 0;
-    d->recorder->starts[primed] = 0;
     memset(d->counter->uses, 0, d->coder.view.model->chain_limit * sizeof *d->counter->uses);
     if (d->primer != NULL)
         measure_primer(d, d->out->symbols);
@@ -63,37 +61,13 @@ static void count_within(const struct ttp_chain_decoder *d)
     }
 }
 
-/* Starts, uses, children, open children. */
-static size_t place(struct ttp_chain_recorder *r, struct ttp_chain_counter *c, void *memory,
-                    uint32_t event_count, const struct ttp_chain_primer *primer)
-{
-    struct ttp_carver from = {memory, 0};
-    size_t chains =
-        ttp_chain_limit(event_count) + (size_t)(primer != NULL ? primer->chain_count : 0);
-    c->uses = ttp_carve(&from, chains + 1, sizeof *c->uses);
-    r->starts = ttp_carve(&from, chains + 1, sizeof *r->starts);
-    r->children = ttp_carve(&from, event_count, sizeof *r->children);
-    r->open = ttp_carve(&from, event_count, sizeof *r->open);
-    return from.used;
-}
-
 size_t ttp_chain_calls_workspace(uint32_t event_count, uint32_t symbol_capacity,
                                  uint32_t open_count, const struct ttp_chain_primer *primer)
 {
     struct ttp_chain_recorder r;
     struct ttp_chain_counter c;
-    return place(&r, &c, NULL, event_count, primer) +
-           ttp_chain_decode_workspace(event_count, symbol_capacity, open_count, primer);
-}
-
-static ttape_status decode(struct ttp_chain_decoder *d, struct ttp_bytes header,
-                           struct ttp_bytes data, struct ttp_workspace ws, ttape_error *err)
-{
-    size_t own = place(d->recorder, d->counter, ws.memory, d->out->event_count, d->primer);
-    if (ws.size < own)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
-    ws = (struct ttp_workspace){(char *)ws.memory + own, ws.size - own};
-    return ttp_chain_decode_all(d, header, data, ws, err);
+    struct ttp_chain_decoder d = {.primer = primer, .recorder = &r, .counter = &c};
+    return ttp_chain_decoder_bytes(&d, event_count, symbol_capacity, open_count);
 }
 
 ttape_status ttp_chain_calls(struct ttp_order_out *out, const struct ttp_chain_primer *primer,
@@ -104,7 +78,7 @@ ttape_status ttp_chain_calls(struct ttp_order_out *out, const struct ttp_chain_p
     struct ttp_chain_recorder r = {.open_count = 0};
     struct ttp_chain_counter c = {.to = to};
     struct ttp_chain_decoder d = {.out = out, .primer = primer, .recorder = &r, .counter = &c};
-    TTP_TRY(decode(&d, header, data, ws, err));
+    TTP_TRY(ttp_chain_decode_all(&d, header, data, ws, err));
     count_within(&d);
     return TTAPE_OK;
 }
@@ -130,7 +104,7 @@ ttape_status ttp_chain_list(struct ttp_order_out *out, const struct ttp_chain_pr
     struct ttp_chain_recorder r = {.open_count = 0};
     struct ttp_chain_counter c = {.to = {count_nothing, NULL}};
     struct ttp_chain_decoder d = {.out = out, .primer = primer, .recorder = &r, .counter = &c};
-    TTP_TRY(decode(&d, header, data, ws, err));
+    TTP_TRY(ttp_chain_decode_all(&d, header, data, ws, err));
     *to.chained_count = count_chained(&d);
     count_within(&d);
     for (uint32_t i = 0; i < d.coder.view.model->chain_count; i++) {

@@ -19,6 +19,8 @@ static uint32_t level_count(uint32_t event_count)
                                                           : TTP_CHAIN_HEIGHT_MAX + 1;
 }
 
+/* What is used from the start comes first. Then the bodies of chains and the nodes, of which a
+ * partition mostly needs the first few. */
 static void place(struct ttp_chain_decoder *d, void *ws, uint32_t event_count,
                   uint32_t symbol_capacity, uint32_t open_count)
 {
@@ -31,23 +33,47 @@ static void place(struct ttp_chain_decoder *d, void *ws, uint32_t event_count,
     d->expansions =
         ttp_carve(&from, d->primer != NULL ? TTP_CHAIN_HEIGHT_MAX : 0, sizeof *d->expansions);
     void *model = ttp_carve(&from, 1, ttp_chain_model_bytes(&sizes));
-    /* Last, because most of it is never touched, and lies in pages of its own then. */
+    if (d->counter != NULL)
+        d->counter->uses = ttp_carve(&from, sizes.chain_limit, sizeof *d->counter->uses);
+    d->dense_bytes = from.used;
+    if (d->recorder != NULL) {
+        struct ttp_chain_recorder *r = d->recorder;
+        r->starts = ttp_carve(&from, (size_t)sizes.chain_limit + 1, sizeof *r->starts);
+        r->children = ttp_carve(&from, event_count, sizeof *r->children);
+        r->open = ttp_carve(&from, event_count, sizeof *r->open);
+    }
     d->nodes = ttp_carve(&from, (size_t)event_count + open_count + 1, sizeof *d->nodes);
     d->ws_bytes = from.used;
     if (ws == NULL)
         return;
     ttp_chain_stacks_init(&d->stacks, stacks, stack_bits, d->out->hash_key);
     d->coder.view = ttp_chain_model_start(model, &sizes, d->primer);
+    if (d->recorder != NULL)
+        d->recorder->starts[d->primer != NULL ? d->primer->chain_count : 0] = 0;
     for (uint32_t i = 0; d->primer != NULL && i < d->primer->chain_count; i++)
         d->spans[i].start = TTP_CHAIN_NONE;
+}
+
+size_t ttp_chain_decoder_bytes(struct ttp_chain_decoder *d, uint32_t event_count,
+                               uint32_t symbol_capacity, uint32_t open_count)
+{
+    place(d, NULL, event_count, symbol_capacity, open_count);
+    return d->ws_bytes;
 }
 
 size_t ttp_chain_decode_workspace(uint32_t event_count, uint32_t symbol_capacity,
                                   uint32_t open_count, const struct ttp_chain_primer *primer)
 {
     struct ttp_chain_decoder d = {.primer = primer};
-    place(&d, NULL, event_count, symbol_capacity, open_count);
-    return d.ws_bytes;
+    return ttp_chain_decoder_bytes(&d, event_count, symbol_capacity, open_count);
+}
+
+size_t ttp_chain_decode_dense(uint32_t event_count, uint32_t symbol_capacity, uint32_t open_count,
+                              const struct ttp_chain_primer *primer)
+{
+    struct ttp_chain_decoder d = {.primer = primer};
+    (void)ttp_chain_decoder_bytes(&d, event_count, symbol_capacity, open_count);
+    return d.dense_bytes;
 }
 
 static void stand_on(struct ttp_chain_decoder *d, uint32_t node)
@@ -404,8 +430,7 @@ ttape_status ttp_chain_decode_all(struct ttp_chain_decoder *d, struct ttp_bytes 
     struct ttp_order_out *out = d->out;
     uint32_t open_count = out->open_start[out->segment_count];
     uint32_t primed = d->primer != NULL ? d->primer->symbol_count : 0;
-    place(d, NULL, out->event_count, out->symbol_capacity, open_count);
-    if (ws.size < d->ws_bytes)
+    if (ws.size < ttp_chain_decoder_bytes(d, out->event_count, out->symbol_capacity, open_count))
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
     if (out->given_count > out->symbol_capacity || out->given_count < primed ||
         out->given_count > TTP_CHAIN_SYMBOLS_MAX)

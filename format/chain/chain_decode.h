@@ -14,6 +14,10 @@
  * ttp_chain_prime, or NULL. */
 size_t ttp_chain_decode_workspace(uint32_t event_count, uint32_t symbol_capacity,
                                   uint32_t open_count, const struct ttp_chain_primer *primer);
+/* How much of it, and of what counting calls and priming take, is in use from the start: behind
+ * that are arrays of which most is never touched. */
+size_t ttp_chain_decode_dense(uint32_t event_count, uint32_t symbol_capacity, uint32_t open_count,
+                              const struct ttp_chain_primer *primer);
 
 /* Decodes. On failure the content of out->codes and of
  * out->symbols past given_count is unspecified; err->offset counts in the stream that err->message

@@ -26,7 +26,7 @@ struct ttp_chain_span { /* where a chain's events stand in the output */
 
 /* Keeps the bodies of chains, for a snapshot. */
 struct ttp_chain_recorder {
-    uint32_t *starts, *children; /* complete bodies */
+    uint32_t *starts, *children; /* complete bodies; ttp_chain_decode_all says where they are */
     uint32_t *open;              /* children of the definitions in progress, outermost first */
     uint32_t open_count;
 };
@@ -54,8 +54,12 @@ struct ttp_chain_decoder {
     struct ttp_chain_expansion *expansions;
     struct ttp_chain_recorder *recorder; /* NULL unless priming or counting */
     struct ttp_chain_counter *counter;   /* NULL unless counting */
-    size_t ws_bytes;
+    size_t ws_bytes, dense_bytes;        /* of a workspace; of that in use from the start */
 };
+
+/* Bytes of workspace, with what the decoder keeps for its recorder and its counter. */
+size_t ttp_chain_decoder_bytes(struct ttp_chain_decoder *d, uint32_t event_count,
+                               uint32_t symbol_capacity, uint32_t open_count);
 
 /* Decodes with what d says: out, primer, recorder, counter. */
 ttape_status ttp_chain_decode_all(struct ttp_chain_decoder *d, struct ttp_bytes header,

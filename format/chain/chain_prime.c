@@ -46,9 +46,9 @@ struct ttp_chain_view ttp_chain_model_start(void *blob, const struct ttp_chain_s
 size_t ttp_chain_prime_workspace(uint32_t event_count, uint32_t symbol_capacity,
                                  uint32_t open_count)
 {
-    size_t words = (size_t)event_count * 3 + 1; /* body starts, children, open children */
-    return ttp_carve_round(words * sizeof(uint32_t)) +
-           ttp_chain_decode_workspace(event_count, symbol_capacity, open_count, NULL);
+    struct ttp_chain_recorder r;
+    struct ttp_chain_decoder d = {.recorder = &r};
+    return ttp_chain_decoder_bytes(&d, event_count, symbol_capacity, open_count);
 }
 
 static size_t snapshot_layout(struct ttp_chain_primer *p)
@@ -108,16 +108,9 @@ ttape_status ttp_chain_prime(struct ttp_order_out *out, struct ttp_bytes header,
                              struct ttp_bytes data, struct ttp_workspace ws,
                              struct ttp_buffer *snapshot, ttape_error *err)
 {
-    struct ttp_carver own = {ws.memory, 0};
-    uint32_t *words = ttp_carve(&own, (size_t)out->event_count * 3 + 1, sizeof *words);
-    snapshot->size = 0;
-    if (ws.size < own.used)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "workspace too small");
-    struct ttp_chain_recorder r = {words, words + out->event_count + 1,
-                                   words + 2 * (size_t)out->event_count + 1, 0};
+    struct ttp_chain_recorder r = {.open_count = 0};
     struct ttp_chain_decoder d = {.out = out, .recorder = &r};
-    r.starts[0] = 0;
-    ws = (struct ttp_workspace){(char *)ws.memory + own.used, ws.size - own.used};
+    snapshot->size = 0;
     TTP_TRY(ttp_chain_decode_all(&d, header, data, ws, err));
     struct ttp_chain_primer p = {
         .symbol_count = out->symbol_count,

@@ -13,6 +13,14 @@
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 #define MOST_BLOCKS     16u
 
+#ifdef MADV_HUGEPAGE
+#define ADVICE_HUGE  MADV_HUGEPAGE
+#define ADVICE_SMALL MADV_NOHUGEPAGE
+#else
+#define ADVICE_HUGE  MADV_NORMAL
+#define ADVICE_SMALL MADV_NORMAL
+#endif
+
 #if defined __SANITIZE_ADDRESS__
 #define KEEPS false
 #elif defined __has_feature
@@ -46,6 +54,15 @@ static size_t rounded(size_t size_bytes)
     return (size_bytes + step - 1) / step * step;
 }
 
+/* What the kernel is told of the whole huge pages in it. */
+static void advise(void *memory, size_t size_bytes, int advice)
+{
+    uintptr_t start = ((uintptr_t)memory + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    uintptr_t end = ((uintptr_t)memory + size_bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+    if (start < end)
+        (void)madvise((void *)start, end - start, advice);
+}
+
 /* A block begins where a huge page does, and takes whole ones where it fills most of the last one:
  * otherwise half of a partition's codes lie in small ones. Only advice: where there are none,
  * nothing changes. */
@@ -60,9 +77,7 @@ void *ttp_block_allocate(size_t size_bytes)
     bytes = bytes < huge ? huge : bytes;
     if (posix_memalign(&memory, HUGE_PAGE_BYTES, bytes) != 0)
         return NULL;
-#ifdef MADV_HUGEPAGE
-    (void)madvise(memory, huge, MADV_HUGEPAGE);
-#endif
+    advise(memory, huge, ADVICE_HUGE);
     return memory;
 }
 
@@ -70,13 +85,14 @@ void *ttp_block_allocate_close(size_t size_bytes)
 {
     size_t bytes = rounded(size_bytes);
     void *memory = malloc(bytes);
-#ifdef MADV_HUGEPAGE
-    uintptr_t start = ((uintptr_t)memory + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
-    uintptr_t end = ((uintptr_t)memory + bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
-    if (memory != NULL && start < end)
-        (void)madvise((void *)start, end - start, MADV_HUGEPAGE);
-#endif
+    if (memory != NULL)
+        advise(memory, bytes, ADVICE_HUGE);
     return memory;
+}
+
+void ttp_block_small_pages(void *memory, size_t size_bytes)
+{
+    advise(memory, size_bytes, ADVICE_SMALL);
 }
 
 struct ttp_kept *ttp_kept_open(uint64_t bound_bytes)

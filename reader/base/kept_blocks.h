@@ -16,6 +16,8 @@ struct ttp_kept; /* what is kept, as a whole */
 void *ttp_block_allocate(size_t size_bytes);
 /* The same, of no more than its size, and huge pages only where whole ones lie in it. */
 void *ttp_block_allocate_close(size_t size_bytes);
+/* No huge pages for what lies in such a block, but for the one in which it begins. */
+void ttp_block_small_pages(void *memory, size_t size_bytes);
 
 /* NULL: nothing is kept. bound_bytes: of all blocks together. */
 struct ttp_kept *ttp_kept_open(uint64_t bound_bytes);

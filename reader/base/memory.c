@@ -174,6 +174,13 @@ ttape_status ttp_memory_reserve(struct ttp_memory *memory, void *array, uint32_t
     return TTAPE_OK;
 }
 
+void ttp_memory_small_pages(const struct ttp_memory *memory, void *block, size_t size_bytes,
+                            size_t dense_bytes)
+{
+    if (memory->kept != NULL && dense_bytes < size_bytes)
+        ttp_block_small_pages((char *)block + dense_bytes, size_bytes - dense_bytes);
+}
+
 void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes)
 {
     memory->used_bytes += size_bytes;

@@ -62,6 +62,11 @@ static inline uint64_t ttp_scratch_bytes(const struct ttp_memory *memory, uint64
     return (size_bytes + huge - 1) / huge * huge;
 }
 
+/* Of a block of which only the first dense_bytes are in use from the start: huge pages for the rest
+ * would be fetched and cleared for little. */
+void ttp_memory_small_pages(const struct ttp_memory *memory, void *block, size_t size_bytes,
+                            size_t dense_bytes);
+
 /* Counts memory that a library keeps for the reader outside of the allocator. */
 void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes);
 

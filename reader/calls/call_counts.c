@@ -32,6 +32,15 @@ struct table {
     ttape_error *err;
 };
 
+#define RECENT_BITS 6u
+
+/* A partition's pairs, with the counts of recent ones in front: where they stand no secret is
+ * needed, as pairs that share a place only go to the table sooner. */
+struct local {
+    struct table table;
+    struct entry recent[1u << RECENT_BITS];
+};
+
 struct ttape_call_counts {
     ttape_reader *reader;
     ttape_call_count *rows;
@@ -99,7 +108,24 @@ static void empty(struct table *t)
 
 static void take_call(void *context, uint32_t caller, uint32_t symbol, uint64_t times)
 {
-    add(context, (uint64_t)caller << 32 | symbol, times);
+    struct local *l = context;
+    uint64_t key = (uint64_t)caller << 32 | symbol;
+    uint32_t place = (caller * 0x9e3779b1u + symbol * 0x85ebca6bu) >> (32 - RECENT_BITS);
+    struct entry *recent = &l->recent[place];
+    if (recent->key != key) {
+        if (recent->count != 0)
+            add(&l->table, recent->key, recent->count);
+        *recent = (struct entry){.key = key};
+    }
+    recent->count += times;
+}
+
+static void settle_recent(struct local *l)
+{
+    for (uint32_t i = 0; i < 1u << RECENT_BITS; i++)
+        if (l->recent[i].count != 0)
+            add(&l->table, l->recent[i].key, l->recent[i].count);
+    memset(l->recent, 0, sizeof l->recent);
 }
 
 /* ---- event by event ---- */
@@ -125,7 +151,7 @@ static ttape_status start_segment(const struct ttp_loaded *p, const struct ttp_s
 
 /* The codes are checked. */
 static ttape_status walk_segment(const struct ttp_loaded *p, uint32_t segment,
-                                 struct ttp_frame_stacks *s, struct table *t, ttape_error *err)
+                                 struct ttp_frame_stacks *s, struct local *l, ttape_error *err)
 {
     TTP_TRY(start_segment(p, &p->segments.segments[segment], s, err));
     for (uint32_t i = p->segment_start[segment]; i < p->segment_start[segment + 1]; i++) {
@@ -135,7 +161,7 @@ static ttape_status walk_segment(const struct ttp_loaded *p, uint32_t segment,
             ttp_stacks_pop(s);
         } else if (v->after != 0) {
             if (v->event_class == TTP_CLASS_ENTER)
-                take_call(t, top == TTP_NO_FRAME ? 0 : s->frames[top].symbol + 1, code >> 1, 1);
+                take_call(l, top == TTP_NO_FRAME ? 0 : s->frames[top].symbol + 1, code >> 1, 1);
             TTP_TRY(ttp_stacks_push(s, code >> 1, err));
         } else if (v->event_class == TTP_CLASS_UNWIND) {
             pop(s, v->argument);
@@ -148,13 +174,13 @@ static ttape_status walk_segment(const struct ttp_loaded *p, uint32_t segment,
     return TTAPE_OK;
 }
 
-static ttape_status walk(ttape_reader *r, struct ttp_loaded *p, struct table *t, ttape_error *err)
+static ttape_status walk(ttape_reader *r, struct ttp_loaded *p, struct local *l, ttape_error *err)
 {
     struct ttp_frame_stacks stacks = {0};
     TTP_TRY(ttp_stacks_open(&stacks, &r->memory, &p->stack_numbers, err));
     ttape_status status = TTAPE_OK;
     for (uint32_t s = 0; status == TTAPE_OK && s < p->head.segment_count; s++)
-        status = walk_segment(p, s, &stacks, t, err);
+        status = walk_segment(p, s, &stacks, l, err);
     ttp_stacks_close(&stacks);
     return status;
 }
@@ -181,7 +207,7 @@ static void add_partition(const struct ttp_loaded *p, const struct table *local,
 }
 
 /* A partition of which only the light sections are there, and after which no more are. */
-static ttape_status count_fresh(ttape_reader *r, struct ttp_loaded *p, struct table *local,
+static ttape_status count_fresh(ttape_reader *r, struct ttp_loaded *p, struct local *local,
                                 ttape_error *err)
 {
     if (ttp_loaded_has_chains(p))
@@ -190,7 +216,7 @@ static ttape_status count_fresh(ttape_reader *r, struct ttp_loaded *p, struct ta
     return walk(r, p, local, err);
 }
 
-static ttape_status count_partition(ttape_reader *r, uint32_t partition, struct table *local,
+static ttape_status count_partition(ttape_reader *r, uint32_t partition, struct local *local,
                                     struct table *all, ttape_error *err)
 {
     struct ttp_loaded *p;
@@ -200,13 +226,14 @@ static ttape_status count_partition(ttape_reader *r, uint32_t partition, struct 
                         "a partition has events that belong to no stream");
     const struct ttp_range range = {.checked = p->head.event_count};
     bool is_fresh = p->stage == TTP_STAGE_LIGHT;
-    empty(local);
+    empty(&local->table);
     if (!is_fresh)
         TTP_TRY(ttp_loaded_reach(r, partition, &range, &p, err));
     ttape_status status = is_fresh ? count_fresh(r, p, local, err) : walk(r, p, local, err);
-    status = status == TTAPE_OK ? local->status : status;
+    settle_recent(local);
+    status = status == TTAPE_OK ? local->table.status : status;
     if (status == TTAPE_OK)
-        add_partition(p, local, all);
+        add_partition(p, &local->table, all);
     if (is_fresh)
         ttp_loaded_drop(r, p, TTP_STAGE_LIGHT);
     return status == TTAPE_OK ? all->status : status;
@@ -240,13 +267,14 @@ static ttape_status make_rows(ttape_call_counts *c, const struct table *all, tta
 static ttape_status count_all(ttape_call_counts *c, ttape_error *err)
 {
     ttape_reader *r = c->reader;
-    struct table local = {.memory = &r->memory, .err = err}, all = local;
+    struct table all = {.memory = &r->memory, .err = err};
+    struct local local = {.table = all};
     ttape_status status = TTAPE_OK;
     for (uint32_t i = 0; status == TTAPE_OK && i < r->partition_count; i++)
         status = count_partition(r, i, &local, &all, err);
     if (status == TTAPE_OK)
         status = make_rows(c, &all, err);
-    give_back(&local);
+    give_back(&local.table);
     give_back(&all);
     return status;
 }

@@ -50,6 +50,19 @@ static ttape_status job_open(ttape_reader *r, struct ttp_loaded *p, uint16_t kin
     return status;
 }
 
+/* Of the form with chains. Only what is in use from the start of its workspace is in huge pages. */
+static ttape_status chain_job_open(ttape_reader *r, struct ttp_loaded *p,
+                                   const struct ttp_order_out *out,
+                                   const struct ttp_chain_primer *primer, size_t workspace_bytes,
+                                   struct job *job, ttape_error *err)
+{
+    size_t dense = ttp_chain_decode_dense(out->event_count, out->symbol_capacity,
+                                          out->open_start[out->segment_count], primer);
+    TTP_TRY(job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace_bytes, job, err));
+    ttp_memory_small_pages(&r->memory, job->workspace.memory, job->workspace.size, dense);
+    return TTAPE_OK;
+}
+
 /* The end, with what the codec returned. A codec counts in one section; of two only its message
  * tells which: then the offset is the first byte of both. */
 static ttape_status job_close(ttape_reader *r, struct job *job, ttape_status status,
@@ -84,7 +97,7 @@ static ttape_status chain_order(ttape_reader *r, struct ttp_loaded *p, struct tt
     TTP_TRY(primer_of(r, p, &primer, err));
     size_t workspace = ttp_chain_decode_workspace(out->event_count, out->symbol_capacity,
                                                   out->open_start[out->segment_count], primer);
-    TTP_TRY(job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err));
+    TTP_TRY(chain_job_open(r, p, out, primer, workspace, &job, err));
     ttape_status status = ttp_chain_decode(out, primer, bytes_of(&job.content[0]),
                                            bytes_of(&job.content[1]), job.workspace, err);
     return job_close(r, &job, status, err);
@@ -98,7 +111,7 @@ ttape_status ttp_codecs_calls(ttape_reader *r, struct ttp_loaded *p, struct ttp_
     TTP_TRY(primer_of(r, p, &primer, err));
     size_t workspace = ttp_chain_calls_workspace(out->event_count, out->symbol_capacity,
                                                  out->open_start[out->segment_count], primer);
-    TTP_TRY(job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err));
+    TTP_TRY(chain_job_open(r, p, out, primer, workspace, &job, err));
     ttape_status status = ttp_chain_calls(out, primer, bytes_of(&job.content[0]),
                                           bytes_of(&job.content[1]), job.workspace, to, err);
     return job_close(r, &job, status, err);
@@ -129,7 +142,7 @@ ttape_status ttp_codecs_chains(ttape_reader *r, struct ttp_loaded *p, struct ttp
     TTP_TRY(primer_of(r, p, &primer, err));
     size_t workspace = ttp_chain_calls_workspace(out->event_count, out->symbol_capacity,
                                                  out->open_start[out->segment_count], primer);
-    TTP_TRY(job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err));
+    TTP_TRY(chain_job_open(r, p, out, primer, workspace, &job, err));
     ttape_status status = ttp_chain_list(out, primer, bytes_of(&job.content[0]),
                                          bytes_of(&job.content[1]), job.workspace, to, err);
     return job_close(r, &job, status, err);
@@ -147,7 +160,7 @@ static ttape_status model_order(ttape_reader *r, struct ttp_loaded *p, struct tt
     if (p->snapshot == NULL)
         return r->memory.status;
     struct ttp_buffer snapshot = {p->snapshot, p->snapshot_capacity, 0};
-    TTP_TRY(job_open(r, p, TTP_SECTION_CHAIN_HEADER, 2, workspace, &job, err));
+    TTP_TRY(chain_job_open(r, p, out, NULL, workspace, &job, err));
     ttape_status status = ttp_chain_prime(out, bytes_of(&job.content[0]), bytes_of(&job.content[1]),
                                           job.workspace, &snapshot, err);
     return job_close(r, &job, status, err);
