@@ -175,7 +175,7 @@ def check_words(paths):
             note(f"{words}", f"{done.returncode} {done.stderr[:200]}")
     text = subprocess.run([setting.COMMAND, "callgraph", "--all", *paths], capture_output=True,
                           text=True, timeout=60).stdout
-    for wanted in ("  main > F1: direct\n", "no hooks", "recurse, recursion is possible"):
+    for wanted in ("  main > F1: direct, debug\n", "no hooks", "recurse, recursion is possible"):
         if wanted not in text:
             note("text", f"has no '{wanted}'")
     dot = subprocess.run([setting.COMMAND, "callgraph", "--format", "dot", *paths],

@@ -27,7 +27,10 @@ enum tool_edge_kind {
     TOOL_EDGE_LINKED = 8,   /* the linker finds the callee, perhaps in another module */
     TOOL_EDGE_TAIL = 16,    /* by a jump: a function without hooks that is gone is between */
     TOOL_EDGE_POINTER = 32, /* through a pointer: the callee's address is taken somewhere */
-    TOOL_EDGE_OUTSIDE = 64  /* by code that is not there, which was given the callee's address */
+    TOOL_EDGE_OUTSIDE = 64, /* by code that is not there, which was given the callee's address */
+    /* another source says so, too, or alone: */
+    TOOL_EDGE_DEBUG = 128,   /* debug information: what the instruction calls */
+    TOOL_EDGE_COMPILER = 256 /* the compiler's file of calls (gcc -fcallgraph-info) */
 };
 #define TOOL_EDGE_SURE (TOOL_EDGE_DIRECT | TOOL_EDGE_INLINED | TOOL_EDGE_LINKED)
 

@@ -94,6 +94,7 @@ static int add_binaries(struct tool_edges *edges, const struct tool_context_grap
     if (!tool_decode_is_there())
         return tool_fail("built without Zydis: code cannot be read");
     tool_binary_graph_open(&binaries, edges, graph->how.ids);
+    tool_binary_graph_use_debug(&binaries);
     for (size_t i = 0; i < graph->binaries.count && status == TOOL_OK; i++) {
         const char *reason = tool_binary_graph_add(&binaries, graph->binaries.paths[i]);
         if (reason != NULL)

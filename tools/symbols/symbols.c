@@ -529,14 +529,14 @@ static bool take_inlined(struct tool_symbols *symbols, uint64_t deadline_ms,
     return take_texts(symbols, wire.name_bytes, wire.file_bytes, deadline_ms);
 }
 
-bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
-                               tool_symbols_take_inlined take, void *context)
+static bool list_copies(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                        uint32_t what, tool_symbols_take_inlined take, void *context)
 {
     struct tool_symbols_inlined found = {.end = 1};
     uint64_t deadline_ms = deadline_of(symbols), count = 0, size_bytes = 0;
     if (!can_list(symbols, module))
         return false;
-    bool fine = ask_for_list(symbols, module, TOOL_WIRE_INLINED, deadline_ms);
+    bool fine = ask_for_list(symbols, module, what, deadline_ms);
     while (fine && found.end != 0 && count++ < LIST_MAX && size_bytes < LIST_BYTES_MAX) {
         fine = take_inlined(symbols, deadline_ms, &found);
         size_bytes += found.name.size_bytes + found.file.size_bytes;
@@ -544,6 +544,18 @@ bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols
             take(context, &found);
     }
     return end_list(symbols, module, fine, found.end == 0);
+}
+
+bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                               tool_symbols_take_inlined take, void *context)
+{
+    return list_copies(symbols, module, TOOL_WIRE_INLINED, take, context);
+}
+
+bool tool_symbols_calls_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                             tool_symbols_take_inlined take, void *context)
+{
+    return list_copies(symbols, module, TOOL_WIRE_CALLS, take, context);
 }
 
 /* One function's values, or what is behind the last: none. False with errno where it did not come

@@ -144,6 +144,12 @@ typedef void (*tool_symbols_take_inlined)(void *context, const struct tool_symbo
 bool tool_symbols_inlined_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
                                tool_symbols_take_inlined take, void *context);
 
+/* The same of calls whose callee debug information names: `start` is where the instruction begins,
+ * 0: `end` is where it ends; `entry` is the callee, 0: it is in another file; `name` the callee's
+ * as it is linked; `line` is 1 for a tail call. */
+bool tool_symbols_calls_list(struct tool_symbols *symbols, struct tool_symbols_module *module,
+                             tool_symbols_take_inlined take, void *context);
+
 /* What a function is given and returns, as far as debug information tells it. */
 #define TOOL_SYMBOLS_VALUES (TTP_VALUES_MAX + 1u)
 struct tool_symbols_values {

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "tools/binary/callsites/call_sites.h"
 #include "tools/binary/elf_symbols.h"
 #include "tools/binary/values/elf_values.h"
 #include "tools/command/tool.h"
@@ -281,6 +282,35 @@ static void list_inlined(struct helping *help, const struct tool_wire_request *r
     answer(help, &last, sizeof(last));
 }
 
+static bool tell_call(void *context, const struct tool_elf_call *call)
+{
+    struct telling *telling = context;
+    size_t name_bytes = call->name != NULL ? strnlen(call->name, TOOL_WIRE_NAME_MAX + 1) : 0;
+    uint64_t start = call->end != 0 ? 0 : call->start + telling->move;
+    struct tool_wire_inlined wire = {.start = start,
+                                     .end = call->end != 0 ? call->end + telling->move : start + 1,
+                                     .entry = call->callee != 0 ? call->callee + telling->move : 0,
+                                     .name_bytes = (uint32_t)name_bytes,
+                                     .line = call->is_tail};
+    if (wire.end != 0 && name_bytes <= TOOL_WIRE_NAME_MAX) {
+        answer(telling->help, &wire, sizeof(wire));
+        answer(telling->help, call->name, name_bytes);
+    }
+    return true;
+}
+
+static void list_calls(struct helping *help, const struct tool_wire_request *request)
+{
+    struct tool_wire_inlined last = {0};
+    if (request->module >= help->count || help->modules[request->module] == NULL)
+        _exit(TOOL_USAGE);
+    const struct tool_elf_module *module = help->modules[request->module];
+    struct telling telling = {help, module->lines_move};
+    if (module->lines != NULL)
+        tool_elf_calls_list(module->lines, tell_call, &telling);
+    answer(help, &last, sizeof(last));
+}
+
 /* Texts of a function's values. */
 struct saying {
     char *text;
@@ -370,6 +400,7 @@ void tool_symbols_serve(int fd, const void *context)
         case TOOL_WIRE_RELEASE: release(help, request.module); break;
         case TOOL_WIRE_VALUES: list_values(help, &request); break;
         case TOOL_WIRE_INLINED: list_inlined(help, &request); break;
+        case TOOL_WIRE_CALLS: list_calls(help, &request); break;
         default: _exit(TOOL_USAGE);
         }
         send_answers(help);

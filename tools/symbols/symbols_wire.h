@@ -22,7 +22,8 @@ enum {
     TOOL_WIRE_FIND = 2,
     TOOL_WIRE_RELEASE = 3,
     TOOL_WIRE_INLINED = 4,
-    TOOL_WIRE_VALUES = 5
+    TOOL_WIRE_VALUES = 5,
+    TOOL_WIRE_CALLS = 6
 };
 
 struct tool_wire_request {
@@ -53,7 +54,8 @@ struct tool_wire_found {
     uint64_t start, begins;
 };
 
-/* Answers to INLINED, until one has no end; name and file follow each. */
+/* Answers to INLINED, until one has no end; name and file follow each. Answers to CALLS are the
+ * same: start and end of the call, the callee as entry, and as line whether it is a tail call. */
 struct tool_wire_inlined {
     uint64_t start, end, entry;
     uint32_t name_bytes, file_bytes, line, reserved;

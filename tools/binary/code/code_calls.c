@@ -85,8 +85,10 @@ static void find_calls(struct calling *calling, size_t number)
             address++;
             continue;
         }
-        struct tool_code_call call = {
-            .address = address, .function = (uint32_t)number, .callee = UINT32_MAX};
+        struct tool_code_call call = {.address = address,
+                                      .function = (uint32_t)number,
+                                      .callee = UINT32_MAX,
+                                      .length = found.length};
         if (found.kind != TOOL_CODE_PLAIN && is_call(calling, function, &found, &call))
             calling->is_ended = !calling->take(calling->context, &call);
         address += found.length;

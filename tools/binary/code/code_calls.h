@@ -13,6 +13,7 @@ struct tool_code_call {
     uint32_t function; /* index: that it is in */
     uint32_t callee;   /* index, where it is in this binary; UINT32_MAX: it is not */
     uint8_t kind;      /* enum tool_code_call_kind */
+    uint8_t length;    /* of the instruction */
     bool is_tail;      /* a jump: the caller's frame is gone */
     const char *name;  /* of what is linked from elsewhere; NULL: not known */
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/callgraph/binaries/binary_graph.h"
+#include "tools/symbols/symbols.h"
 
 #define STEPS_MOST 100000000u /* some seconds */
 
@@ -13,16 +14,25 @@ void tool_binary_graph_open(struct tool_binary_graph *graph, struct tool_edges *
     *graph = (struct tool_binary_graph){.edges = edges, .ids = ids, .steps_left = STEPS_MOST};
 }
 
+void tool_binary_graph_use_debug(struct tool_binary_graph *graph)
+{
+    static const struct tool_symbols_options options = {.no_demangle = true};
+    graph->symbols = tool_symbols_open(&options);
+}
+
 void tool_binary_graph_close(struct tool_binary_graph *graph)
 {
     for (size_t i = 0; i < graph->module_count; i++) {
         tool_code_close(&graph->modules[i]->code);
+        tool_known_calls_close(&graph->modules[i]->known);
         free(graph->modules[i]->bytes);
         free(graph->modules[i]->path);
         free(graph->modules[i]);
     }
     for (size_t i = 0; i < graph->name_count; i++)
         free(graph->names[i]);
+    if (graph->symbols != NULL)
+        tool_symbols_close(graph->symbols);
     free(graph->modules);
     free(graph->machines);
     free(graph->hooked);

@@ -3,12 +3,14 @@
  *
  *     file --binary_module.c--> code, what each function's code does (code_flow.h): relations
  *          --binary_taken.c---> functions whose address data holds
+ *          --known_calls.c----> calls that its debug information names
  *     relations of all files --binary_graph.c--> edges: functions without hooks are passed through
  */
 #ifndef TOOL_BINARY_GRAPH_H
 #define TOOL_BINARY_GRAPH_H
 
 #include "tools/callgraph/binaries/code_flow.h"
+#include "tools/callgraph/binaries/known_calls.h"
 #include "tools/callgraph/edges.h"
 
 /* A function of the machine's code: its module, and its number in the module's code. Numbers of all
@@ -43,6 +45,7 @@ struct tool_binary_module {
     uint32_t first_machine;
     bool has_hooks, is_open;
     uint32_t unknown_hooks, call_count;
+    struct tool_known_calls known;
 };
 
 /* A hooked function: where it is, and its number in the edges. */
@@ -68,7 +71,8 @@ struct tool_binary_graph {
     struct tool_map name_by_hash, exported; /* by hash of the name: number, machine plus 1 */
     uint32_t stamp;                         /* of the search that is made now */
     uint64_t steps_left;
-    bool all_functions;  /* no file has hooks */
+    bool all_functions;           /* no file has hooks */
+    struct tool_symbols *symbols; /* reads debug information, or NULL */
     bool names_pointers; /* set it: edges through pointers are left to makes_pointer_calls and
                             is_taken of their ends */
 };
@@ -76,6 +80,8 @@ struct tool_binary_graph {
 void tool_binary_graph_open(struct tool_binary_graph *graph, struct tool_edges *edges,
                             ttape_context_ids ids);
 void tool_binary_graph_close(struct tool_binary_graph *graph);
+/* Before files are added: their debug information is read, too. */
+void tool_binary_graph_use_debug(struct tool_binary_graph *graph);
 /* Reads a file. Returns NULL, or why it cannot be used (static text). */
 const char *tool_binary_graph_add(struct tool_binary_graph *graph, const char *path);
 /* The same, if it has that build id and at most so many bytes of code. */

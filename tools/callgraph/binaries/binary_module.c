@@ -127,13 +127,42 @@ static uint32_t name_number(struct tool_binary_graph *graph, const char *name)
     return *number;
 }
 
+/* What debug information says that a call calls; NULL: nothing. */
+static const struct tool_known_call *known_of(const struct reading *reading,
+                                              const struct tool_code_call *made)
+{
+    return tool_known_call_at(&reading->graph->modules[reading->module]->known, made->address,
+                              made->address + made->length);
+}
+
+/* False: it is a call through a pointer to who knows what. */
+static bool name_pointer(struct reading *reading, const struct tool_flow_call *told,
+                         const struct tool_known_call *known, uint32_t edge_kinds)
+{
+    struct tool_binary_graph *graph = reading->graph;
+    const char *name = graph->modules[reading->module]->known.names + known->name;
+    uint32_t machine = tool_binary_machine_at(graph, reading->module, known->callee);
+    if (known->callee != 0 && machine != TTAPE_NONE)
+        relate(reading, told->in, TOOL_RELATION_CALLS, machine, TOOL_EDGE_DIRECT | edge_kinds);
+    else if (known->callee == 0 && name[0] != '\0')
+        relate(reading, told->in, TOOL_RELATION_UNKNOWN, name_number(graph, name),
+               TOOL_EDGE_LINKED | edge_kinds);
+    else
+        return false;
+    return true;
+}
+
 static void call(void *context, const struct tool_flow_call *told)
 {
     struct reading *reading = context;
     struct tool_binary_graph *graph = reading->graph;
     const struct tool_code_call *made = told->call;
-    uint32_t tail = made->is_tail ? TOOL_EDGE_TAIL : 0;
+    const struct tool_known_call *known = known_of(reading, made);
+    uint32_t tail = (made->is_tail ? TOOL_EDGE_TAIL : 0) | (known != NULL ? TOOL_EDGE_DEBUG : 0);
     graph->modules[reading->module]->call_count++;
+    if (made->kind == TOOL_CALL_POINTER && known != NULL &&
+        name_pointer(reading, told, known, tail))
+        return;
     if (made->kind == TOOL_CALL_POINTER) {
         relate(reading, told->in, TOOL_RELATION_POINTER, 0, TOOL_EDGE_POINTER | tail);
         return;
@@ -271,6 +300,10 @@ const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const c
         return reason;
     set_seed(module);
     module->is_open = true;
+    if (graph->symbols != NULL)
+        tool_known_calls_read(
+            &module->known, graph->symbols, (ttape_string){path, strlen(path)},
+            (ttape_string){(const char *)module->image.build_id, module->image.build_id_bytes});
     read_code(graph, (uint32_t)graph->module_count - 1);
     return NULL;
 }

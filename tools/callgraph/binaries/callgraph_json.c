@@ -48,8 +48,8 @@ static void put_functions(struct tool_callgraph *graph, struct tool_json *json)
 
 static void put_edges(struct tool_callgraph *graph, struct tool_json *json)
 {
-    static const char *const words[] = {"seen",      "direct",  "inlined", "linked",
-                                        "tail_call", "pointer", "outside"};
+    static const char *const words[] = {"seen",    "direct",  "inlined", "linked",  "tail_call",
+                                        "pointer", "outside", "debug",   "compiler"};
     const struct tool_edges *edges = &graph->edges;
     tool_json_begin(json, "edges", '[');
     for (size_t i = 0; i < edges->edge_count; i++) {

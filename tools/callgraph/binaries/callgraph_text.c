@@ -5,8 +5,8 @@
 
 #include "tools/callgraph/binaries/callgraph_view.h"
 
-static const char *const kind_words[] = {"seen",      "direct",  "inlined", "linked",
-                                         "tail call", "pointer", "outside"};
+static const char *const kind_words[] = {"seen",    "direct",  "inlined", "linked",  "tail call",
+                                         "pointer", "outside", "debug",   "compiler"};
 #define KINDS (sizeof kind_words / sizeof kind_words[0])
 
 const char *tool_callgraph_kinds(uint32_t kinds, char text[TOOL_CALLGRAPH_KIND_BYTES])

@@ -15,7 +15,7 @@ struct tool_callgraph {
 /* Which functions are in a circle of calls. */
 void tool_callgraph_find_recursion(struct tool_callgraph *graph);
 /* The kinds of an edge in words: "direct, inlined". */
-#define TOOL_CALLGRAPH_KIND_BYTES 80u
+#define TOOL_CALLGRAPH_KIND_BYTES 120u
 const char *tool_callgraph_kinds(uint32_t kinds, char text[TOOL_CALLGRAPH_KIND_BYTES]);
 
 void tool_callgraph_text(struct tool_callgraph *graph, struct tool_output *out);

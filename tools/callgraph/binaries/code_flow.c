@@ -377,6 +377,7 @@ static void go_anywhere(struct tool_flow *flow, uint32_t function,
         return;
     /* where no hook has told of a function yet, compilers end it with a call so */
     const struct tool_code_call call = {.address = jump->address,
+                                        .length = jump->length,
                                         .function = function,
                                         .callee = UINT32_MAX,
                                         .kind = TOOL_CALL_POINTER,

@@ -111,6 +111,7 @@ int tool_verb_callgraph(int argc, char **argv)
         return tool_fail("built without Zydis: code cannot be read");
     tool_edges_open(&graph.edges, CONTEXTS_MOST);
     tool_binary_graph_open(&graph.binaries, &graph.edges, TTAPE_CONTEXT_IDS_STABLE);
+    tool_binary_graph_use_debug(&graph.binaries);
     status = read_all(&graph, &options, argv, count);
     if (status != TOOL_CANNOT) {
         int shown = show(&graph, options.json ? JSON : options.format);
