@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Sources of `tracetape callgraph` beside the instructions: call sites of debug information (DWARF 5
-and GNU's older ones, tail calls, gcc and clang), which name the callee of a call through a register
-as well; and the compiler's files of calls. Each edge says which sources it has."""
+"""Sources of `tracetape callgraph` beside the instructions: call sites of debug information (DWARF
+5 and GNU's older ones, tail calls, gcc and clang), which name the callee of a call through a
+register as well. Each edge says which sources it has."""
 import json
 import os
 import shutil
