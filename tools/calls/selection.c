@@ -42,14 +42,51 @@ bool tool_parse_numbers(const char *text, void *into)
     }
 }
 
+/* A letter and a number; moves on past them. */
+static bool scan(const char **text, char letter, uint64_t most, uint64_t *value)
+{
+    const char *at = *text;
+    if (*at++ != letter || !scan_number(&at, value) || *value > most)
+        return false;
+    *text = at;
+    return true;
+}
+
 bool tool_parse_call(const char *text, void *into)
 {
     struct tool_call_id *id = into;
     uint64_t stream = 0;
-    id->given = *text++ == 's' && scan_number(&text, &stream) && stream <= UINT32_MAX &&
-                *text++ == 'e' && scan_number(&text, &id->event) && *text == '\0';
+    id->given = scan(&text, 's', UINT32_MAX, &stream) && scan(&text, 'e', UINT64_MAX, &id->event) &&
+                *text == '\0';
     id->stream = (uint32_t)stream;
     return id->given;
+}
+
+bool tool_parse_node(const char *text, ttape_node_id *id)
+{
+    uint64_t stream = 0, partition = 0, place = 0;
+    *id = (ttape_node_id){.kind = TTAPE_NODE_STREAM};
+    if (!scan(&text, 's', UINT32_MAX, &stream))
+        return false;
+    id->stream = (uint32_t)stream;
+    if (*text == '\0')
+        return true;
+    id->kind = TTAPE_NODE_FRAME;
+    id->by = TTAPE_NODE_BY_EVENT;
+    if (scan(&text, 'e', UINT64_MAX, &id->place))
+        return *text == '\0';
+    if (!scan(&text, 'p', UINT32_MAX, &partition))
+        return false;
+    id->partition = (uint32_t)partition;
+    id->kind = *text == '\0' ? TTAPE_NODE_PART : TTAPE_NODE_FRAME;
+    id->by = *text == '\0'  ? TTAPE_NODE_BY_NOTHING
+             : *text == 'b' ? TTAPE_NODE_BY_START
+                            : TTAPE_NODE_BY_END;
+    if (*text == '\0')
+        return true;
+    bool found = scan(&text, id->by == TTAPE_NODE_BY_START ? 'b' : 'f', UINT32_MAX, &place);
+    id->place = place;
+    return found && *text == '\0';
 }
 
 const char *tool_put_call(char *buffer, uint32_t stream, uint64_t event)

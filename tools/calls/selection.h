@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tracetape/tree.h>
+
 #include "tools/command/options.h"
 #include "tools/io/input.h"
 
@@ -38,6 +40,10 @@ struct tool_call_id {
 };
 
 bool tool_parse_call(const char *text, void *into); /* tool_call_id */
+
+/* The name of a node, as `tree` prints it: s0 a stream, s0p3 what partition 3 has of it, s0e17 a
+ * call, s0p3f1 and s0p3b1 calls by their place in a partition. False: no such name. */
+bool tool_parse_node(const char *text, ttape_node_id *id);
 /* Into `buffer`, of TOOL_CALL_ID_BYTES; returns it. */
 const char *tool_put_call(char *buffer, uint32_t stream, uint64_t event);
 

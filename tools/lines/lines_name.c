@@ -6,43 +6,21 @@
 
 #include <tracetape/tree.h>
 
+#include "tools/calls/selection.h"
 #include "tools/command/options.h"
 #include "tools/lines/lines_view.h"
 
 #define SAME_TIME_MAX 4096 /* events that are looked at where a call may begin */
 
-static bool scan(const char **text, char letter, uint64_t most, uint64_t *value)
-{
-    char digits[24];
-    if (**text != letter)
-        return false;
-    size_t length = strspn(*text + 1, "0123456789");
-    if (length == 0 || length >= sizeof(digits))
-        return false;
-    memcpy(digits, *text + 1, length);
-    digits[length] = '\0';
-    *text += 1 + length;
-    return tool_parse_u64(digits, value) && *value <= most;
-}
-
 bool tool_lines_parse_call(const char *text, void *into)
 {
     struct tool_lines_name *name = into;
-    uint64_t stream, partition;
     *name = (struct tool_lines_name){.text = text};
     if (tool_parse_call(text, &name->call))
         return true;
-    if (!scan(&text, 's', UINT32_MAX, &stream) || !scan(&text, 'p', UINT32_MAX, &partition))
-        return false;
-    name->node = (ttape_node_id){
-        .kind = TTAPE_NODE_PART, .stream = (uint32_t)stream, .partition = (uint32_t)partition};
-    name->call.given = true;
-    name->is_node = true;
-    if (*text == '\0')
-        return true;
-    name->node.kind = TTAPE_NODE_FRAME;
-    name->node.by = *text == 'b' ? TTAPE_NODE_BY_START : TTAPE_NODE_BY_END;
-    return scan(&text, *text == 'b' ? 'b' : 'f', UINT32_MAX, &name->node.place) && *text == '\0';
+    name->call.given = name->is_node =
+        tool_parse_node(text, &name->node) && name->node.kind != TTAPE_NODE_STREAM;
+    return name->is_node;
 }
 
 /* The enter of a node in its stream. */

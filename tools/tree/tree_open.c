@@ -7,6 +7,7 @@
 
 #include <tracetape/longest.h>
 
+#include "tools/calls/selection.h"
 #include "tools/command/tool.h"
 #include "tools/tree/tree_view.h"
 
@@ -36,50 +37,6 @@ size_t tool_put_node(char *at, const ttape_node_id *id)
     if (id->kind == TTAPE_NODE_FRAME)
         end = put_number(end, id->by == TTAPE_NODE_BY_START ? 'b' : 'f', id->place);
     return (size_t)(end - at);
-}
-
-/* A letter and a number. */
-static bool scan(const char **text, char letter, uint64_t most, uint64_t *value)
-{
-    char digits[24];
-    if (**text != letter)
-        return false;
-    size_t length = strspn(*text + 1, "0123456789");
-    if (length == 0 || length >= sizeof(digits))
-        return false;
-    memcpy(digits, *text + 1, length);
-    digits[length] = '\0';
-    if (!tool_parse_u64(digits, value) || *value > most)
-        return false;
-    *text += 1 + length;
-    return true;
-}
-
-static bool parse_node(const char *text, ttape_node_id *id)
-{
-    uint64_t stream = 0, partition = 0, place = 0;
-    *id = (ttape_node_id){.kind = TTAPE_NODE_STREAM};
-    if (!scan(&text, 's', UINT32_MAX, &stream))
-        return false;
-    id->stream = (uint32_t)stream;
-    if (*text == '\0')
-        return true;
-    id->kind = TTAPE_NODE_FRAME;
-    id->by = TTAPE_NODE_BY_EVENT;
-    if (scan(&text, 'e', UINT64_MAX, &id->place))
-        return *text == '\0';
-    if (!scan(&text, 'p', UINT32_MAX, &partition))
-        return false;
-    id->partition = (uint32_t)partition;
-    id->kind = *text == '\0' ? TTAPE_NODE_PART : TTAPE_NODE_FRAME;
-    id->by = *text == '\0'  ? TTAPE_NODE_BY_NOTHING
-             : *text == 'b' ? TTAPE_NODE_BY_START
-                            : TTAPE_NODE_BY_END;
-    if (*text == '\0')
-        return true;
-    bool found = scan(&text, id->by == TTAPE_NODE_BY_START ? 'b' : 'f', UINT32_MAX, &place);
-    id->place = place;
-    return found && *text == '\0';
 }
 
 /* ---- building what was found ---- */
@@ -341,7 +298,7 @@ int tool_tree_open(struct tool_tree *view, const char *what, bool has_min)
 {
     ttape_node_id id;
     struct tool_time time = {0};
-    if (parse_node(what, &id))
+    if (tool_parse_node(what, &id))
         return open_node(view, &id, has_min);
     if (tool_parse_time(what, &time))
         return open_time(view, &time, has_min);
