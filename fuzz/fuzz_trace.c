@@ -32,6 +32,20 @@ ttape_reader *fuzz_trace_read(struct fuzz_trace *trace)
     return NULL;
 }
 
+void fuzz_trace_ask(const uint8_t *data, size_t size, uint64_t memory_bytes,
+                    void (*ask)(ttape_reader *reader, struct fuzz_input *parameters))
+{
+    struct fuzz_trace trace;
+    if (!fuzz_trace_open(&trace, data, size))
+        return;
+    trace.memory.limit_bytes += memory_bytes;
+    ttape_reader *reader = fuzz_trace_read(&trace);
+    if (reader != NULL)
+        ask(reader, &trace.parameters);
+    ttape_reader_close(reader);
+    fuzz_trace_close(&trace);
+}
+
 struct fuzz_look fuzz_trace_look(struct fuzz_input trace, uint32_t site)
 {
     ttape_source source = ttape_source_memory(trace.data, trace.size);

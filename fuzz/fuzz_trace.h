@@ -27,6 +27,10 @@ void fuzz_trace_close(struct fuzz_trace *trace);
 /* Opens the trace; NULL when it cannot be opened, with a proper error then. */
 ttape_reader *fuzz_trace_read(struct fuzz_trace *trace);
 
+/* Opens an input's trace for `ask`, which may take `memory_bytes` besides its reader. */
+void fuzz_trace_ask(const uint8_t *data, size_t size, uint64_t memory_bytes,
+                    void (*ask)(ttape_reader *reader, struct fuzz_input *parameters));
+
 /* What a command line can name, and how much a verb that prints every event has to do. */
 #define FUZZ_PRINTED_EVENTS 10000u
 struct fuzz_look {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "format/container/measures/outlines.h"
+#include "format/levels/merged.h"
 #include "fuzz_codec.h"
 
 enum { MOST_ROWS = 20000 };
@@ -141,6 +142,51 @@ static void try_outlines(const struct ttp_overview *in)
     FUZZ_REQUIRE(memcmp(out, twice, again.fields[TTP_OVERVIEW_OUTLINES].size_bytes) == 0);
 }
 
+/* Of the same segments; ticks are what they are. */
+static void try_merged(const struct ttp_overview *in)
+{
+    ttape_error err = {0};
+    int64_t first_ticks[TTP_OVERVIEW_PARTITIONS];
+    uint32_t parts = in->partition_count, count = 2 * parts, instants = 0, frames = 0;
+    struct ttp_merged_ref *refs = fuzz_take(count * sizeof *refs);
+    if (in->fields[TTP_OVERVIEW_INSTANTS].data == NULL)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        refs[i] = (struct ttp_merged_ref){i / parts, i % parts, i / parts};
+    for (uint32_t i = 0; i < parts; i++)
+        first_ticks[i] = in->span_ticks;
+    struct ttp_merged m = {
+        .series = fuzz_take(2 * sizeof *m.series),
+        .series_count = ttp_merged_list(refs, count, NULL),
+        .in = {.instants = fuzz_take(TTP_INSTANTS_MOST * sizeof *m.in.instants),
+               .frames = fuzz_take(TTP_INSTANT_FRAMES_MOST * sizeof *m.in.frames)}};
+    struct ttp_symbol *stack = fuzz_take(TTP_INSTANT_FRAMES_MOST * sizeof *stack);
+    FUZZ_REQUIRE(ttp_merged_list(refs, count, m.series) == 2 && m.series[1].first_ref == parts);
+    ttape_status status = ttp_merged_read(in->fields[TTP_OVERVIEW_INSTANTS].data,
+                                          in->fields[TTP_OVERVIEW_INSTANTS].size_bytes, refs, count,
+                                          first_ticks, stack, &m, &err);
+    if (status != TTAPE_OK) {
+        fuzz_require_error(status, &err, in->fields[TTP_OVERVIEW_INSTANTS].size_bytes);
+        return;
+    }
+    for (uint32_t r = 0; r < 2; r++) {
+        const struct ttp_merged_series *run = &m.series[r];
+        uint32_t height = run->start_frame_count;
+        FUZZ_REQUIRE(run->segment_count <= parts);
+        FUZZ_REQUIRE((run->segment_count == 0) == (run->in.exponent == TTP_INSTANTS_UNKNOWN));
+        frames += height;
+        for (uint32_t i = 0; i < run->in.count; i++) {
+            const struct ttp_instant *at = &m.in.instants[instants++];
+            FUZZ_REQUIRE(at->kept <= height && at->first == frames);
+            frames += at->added;
+            height = at->kept + at->added;
+        }
+        FUZZ_REQUIRE(run->in.kept <= height && run->end_frame_count >= run->in.kept);
+    }
+    FUZZ_REQUIRE(instants == m.in.instant_count && frames == m.in.frame_count);
+    FUZZ_REQUIRE(instants <= TTP_INSTANTS_MOST && frames <= TTP_INSTANT_FRAMES_MOST);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     ttape_error err = {0};
@@ -153,6 +199,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         try_rows(&o);
         try_leaves(&o);
         try_outlines(&o);
+        try_merged(&o);
     } else {
         fuzz_require_error(status, &err, size);
     }

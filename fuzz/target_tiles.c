@@ -43,7 +43,7 @@ static void ask(ttape_reader *reader, struct fuzz_input *in)
                               .level = fuzz_number(in, 1) % TTAPE_TILE_LEVELS,
                               .instants = 1u << fuzz_number(in, 1) % 5,
                               .depths = 1 + fuzz_number(in, 1) * 16,
-                              .sources = fuzz_number(in, 1) % 4,
+                              .sources = fuzz_number(in, 1) % 8,
                               .memory_bytes = MEMORY_BYTES,
                               .damage = damage};
     if (ttape_tile_get_axis(reader, how.stream, &axis, NULL) != TTAPE_OK)
@@ -57,14 +57,6 @@ static void ask(ttape_reader *reader, struct fuzz_input *in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct fuzz_trace trace;
-    if (!fuzz_trace_open(&trace, data, size))
-        return 0;
-    trace.memory.limit_bytes += MEMORY_BYTES;
-    ttape_reader *reader = fuzz_trace_read(&trace);
-    if (reader != NULL)
-        ask(reader, &trace.parameters);
-    ttape_reader_close(reader);
-    fuzz_trace_close(&trace);
+    fuzz_trace_ask(data, size, MEMORY_BYTES, ask);
     return 0;
 }

@@ -91,15 +91,21 @@ void *ttp_push(const ttape_allocator *a, struct ttp_growing *array, size_t item_
     return item;
 }
 
+ttape_status ttp_push_items(const ttape_allocator *a, struct ttp_growing *array, const void *items,
+                            size_t count, size_t item_bytes, ttape_error *err)
+{
+    if (count == 0)
+        return TTAPE_OK;
+    TTP_TRY(ttp_grow(a, array, item_bytes, array->count + count, err));
+    memcpy((char *)array->data + array->count * item_bytes, items, count * item_bytes);
+    array->count += count;
+    return TTAPE_OK;
+}
+
 ttape_status ttp_push_bytes(const ttape_allocator *a, struct ttp_growing *array, const void *data,
                             size_t size_bytes, ttape_error *err)
 {
-    if (size_bytes == 0)
-        return TTAPE_OK;
-    TTP_TRY(ttp_grow(a, array, 1, array->count + size_bytes, err));
-    memcpy((char *)array->data + array->count, data, size_bytes);
-    array->count += size_bytes;
-    return TTAPE_OK;
+    return ttp_push_items(a, array, data, size_bytes, 1, err);
 }
 
 void ttp_grown_free(const ttape_allocator *a, struct ttp_growing *array)

@@ -25,6 +25,9 @@ void *ttp_push(const ttape_allocator *a, struct ttp_growing *array, size_t item_
 /* Appends bytes (items of one byte). */
 ttape_status ttp_push_bytes(const ttape_allocator *a, struct ttp_growing *array, const void *data,
                             size_t size_bytes, ttape_error *err);
+/* Appends items. */
+ttape_status ttp_push_items(const ttape_allocator *a, struct ttp_growing *array, const void *items,
+                            size_t count, size_t item_bytes, ttape_error *err);
 void ttp_grown_free(const ttape_allocator *a, struct ttp_growing *array);
 
 /* The memory is about to be filled from end to end: huge pages then save thousands of page faults

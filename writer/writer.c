@@ -81,6 +81,7 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
     w->own_times_share = TTP_OWN_TIMES_SHARE;
     w->instants_share = TTP_INSTANTS_SHARE;
     w->instant_events = TTP_INSTANT_EVENTS;
+    w->merged_instants = TTP_MERGED_INSTANTS;
     w->head_origin_ns = o->origin_ns;
     w->has_trace_id = o->has_trace_id;
     memcpy(w->trace_id, o->trace_id, TTP_TRACE_ID_BYTES);

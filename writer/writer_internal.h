@@ -36,6 +36,7 @@
 #define TTP_OVERVIEW_SHARE  400u     /* 0.25 % */
 #define TTP_INSTANTS_SHARE  800u     /* 0.125 % */
 #define TTP_INSTANT_EVENTS  8192u    /* for one instant, about */
+#define TTP_MERGED_INSTANTS 2048u    /* of an overview, about */
 #define TTP_ACROSS_MAX      1024u    /* how far up an exit looks for its frame */
 
 /* What the writer keeps of a site while it is open: at most 256 bytes, names are not kept once they
@@ -182,6 +183,16 @@ struct ttp_group_outlines {
     bool is_left_out;                            /* there is too much of it */
 };
 
+/* What its partitions whose chunks are out say of instants: encode/merged_writer.c. */
+struct ttp_group_merged {
+    struct ttp_growing each;         /* their counts ... */
+    struct ttp_growing segments;     /* ... struct ttp_segment ... */
+    struct ttp_growing start_frames; /* ... struct ttp_frame, and their sections ... */
+    struct ttp_growing bytes;        /* ... one after the other */
+    uint32_t known_count;            /* partitions with a section */
+    bool is_left_out;                /* there is too much of it */
+};
+
 /* Partitions that the next overview covers: encode/overview_writer.c. */
 struct ttp_group {
     struct ttp_growing rows;   /* struct ttp_group_row */
@@ -192,6 +203,7 @@ struct ttp_group {
     int64_t span_ticks;
     uint32_t partition_count, cpu_count, switch_count;
     struct ttp_group_outlines outlines;
+    struct ttp_group_merged merged;
 };
 
 struct ttp_scope {
@@ -256,10 +268,11 @@ struct ttp_fact {
 
 /* The partition that is being filled: everything in order of arrival. */
 /* An overview's content; it may end at several places, as what stands behind may be left out. */
-#define TTP_OVERVIEW_ENDS 2u
+#define TTP_OVERVIEW_ENDS 3u
 struct ttp_overview_content {
     struct ttp_growing bytes;
     size_t ends[TTP_OVERVIEW_ENDS]; /* ascending */
+    bool is_due;                    /* the group ends here, with an overview or without */
 };
 
 struct ttp_pending {
@@ -340,6 +353,7 @@ struct ttape_writer {
     uint32_t overview_share;  /* the same of overviews, of their partitions' bytes */
     uint32_t instants_share;  /* the same of instants */
     uint32_t instant_events;  /* of a partition, for each of its instants */
+    uint32_t merged_instants; /* of an overview, about */
     /* What partitions say. Where ticks are copied, they are appended as times: resolution and
      * options.origin_ns are 1 and 0 then. */
     uint64_t head_resolution_ns, head_origin_ns;

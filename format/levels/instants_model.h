@@ -61,4 +61,20 @@ static inline void ttp_instant_front(struct ttp_instant_slot *slot, uint32_t ran
     slot->frames[0] = frame;
 }
 
+static inline void ttp_instant_write_frame(struct ttp_encoder *e, struct ttp_instant_model *m,
+                                           const struct ttp_symbol *below, struct ttp_symbol frame)
+{
+    struct ttp_instant_slot *slot = ttp_instant_slot_of(m, below);
+    uint32_t rank = 0;
+    while (rank < slot->count && !ttp_instant_same(&slot->frames[rank], &frame))
+        rank++;
+    ttp_encode_number(e, &m->rank, rank);
+    if (rank == slot->count) {
+        ttp_encode_bit(e, &m->is_signal, frame.event_class == TTP_CLASS_SIGNAL);
+        ttp_encode_signed(e, &m->argument, (int64_t)frame.argument - m->last_argument);
+        m->last_argument = frame.argument;
+    }
+    ttp_instant_front(slot, rank, frame);
+}
+
 #endif

@@ -127,19 +127,8 @@ static uint32_t pass(struct writing *w, uint32_t event, uint32_t end, int64_t un
 static void write_frame(struct writing *w, uint32_t depth)
 {
     const struct ttp_symbol *symbols = w->in->order->symbols;
-    struct ttp_symbol frame = symbols[w->stack[depth]];
-    struct ttp_instant_slot *slot =
-        ttp_instant_slot_of(&w->m, depth != 0 ? &symbols[w->stack[depth - 1]] : NULL);
-    uint32_t rank = 0;
-    while (rank < slot->count && !ttp_instant_same(&slot->frames[rank], &frame))
-        rank++;
-    ttp_encode_number(&w->e, &w->m.rank, rank);
-    if (rank == slot->count) {
-        ttp_encode_bit(&w->e, &w->m.is_signal, frame.event_class == TTP_CLASS_SIGNAL);
-        ttp_encode_signed(&w->e, &w->m.argument, (int64_t)frame.argument - w->m.last_argument);
-        w->m.last_argument = frame.argument;
-    }
-    ttp_instant_front(slot, rank, frame);
+    ttp_instant_write_frame(&w->e, &w->m, depth != 0 ? &symbols[w->stack[depth - 1]] : NULL,
+                            symbols[w->stack[depth]]);
 }
 
 /* What is left of the stack since the instant before, and what came. */

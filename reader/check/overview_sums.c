@@ -84,6 +84,7 @@ static ttape_status add_all(struct ttp_overview_sums *s, ttape_reader *r,
     struct ttp_overview_sum *sum;
     const struct ttp_cpu_measure *cpus = m->cpu.rows;
     TTP_TRY(ttp_outline_sums_add(&s->outlines, r, p, m, err));
+    TTP_TRY(ttp_merged_sums_add(&s->merged, r, p, err));
     for (uint32_t i = 0; i < m->row_count; i++) {
         TTP_TRY(find_row(s, r, m->rows[i].site, &sum, err));
         add_measure(sum, &m->rows[i], cpus != NULL ? &cpus[i] : NULL,
@@ -199,7 +200,8 @@ ttape_status ttp_overview_sums_compare(struct ttp_overview_sums *s, ttape_reader
         return differs("F-OVR-07", "wrong CPU times of partitions,", o->head.partition_count, err);
     TTP_TRY(compare_rows(s, o, err));
     TTP_TRY(compare_leaves(s, o, err));
-    return ttp_outline_sums_compare(&s->outlines, r, o, err);
+    TTP_TRY(ttp_outline_sums_compare(&s->outlines, r, o, err));
+    return ttp_merged_sums_compare(&s->merged, r, o, err);
 }
 
 void ttp_overview_sums_clear(struct ttp_overview_sums *s)
@@ -214,11 +216,13 @@ void ttp_overview_sums_clear(struct ttp_overview_sums *s)
     memset(s->all_ns, 0, sizeof s->all_ns);
     s->is_partial = false;
     ttp_outline_sums_clear(&s->outlines);
+    ttp_merged_sums_clear(&s->merged);
 }
 
 void ttp_overview_sums_close(struct ttp_overview_sums *s, ttape_reader *r)
 {
     ttp_outline_sums_close(&s->outlines, r);
+    ttp_merged_sums_close(&s->merged, r);
     ttp_memory_give(&r->memory, s->rows, s->row_capacity, sizeof *s->rows);
     ttp_memory_give(&r->memory, s->leaves, s->leaf_capacity, sizeof *s->leaves);
     ttp_memory_give(&r->memory, s->row_of, s->row_sites, sizeof *s->row_of);

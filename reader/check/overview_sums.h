@@ -5,6 +5,7 @@
 #include "reader/check/measure.h"
 #include "reader/check/outline_sums.h"
 #include "reader/levels/overview_reader.h"
+#include "reader/levels/verify_merged.h"
 
 struct ttp_overview_sum {
     struct ttp_measure measure;
@@ -22,6 +23,7 @@ struct ttp_overview_sums {
     uint64_t all_ns[TTP_OFF_KINDS];
     int64_t span_ticks;
     struct ttp_outline_sums outlines;
+    struct ttp_merged_sums merged;
     bool is_partial; /* there was more than an overview covers, or than could be kept */
 };
 

@@ -12,7 +12,8 @@
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 #define DEPTHS_DEFAULT       4096u
 #define DEPTHS_MOST          (1u << 20)
-#define ALL_SOURCES          ((uint32_t)(TTAPE_TILE_FROM_EVENTS | TTAPE_TILE_FROM_INSTANTS))
+#define ALL_SOURCES                                                                                \
+    ((uint32_t)(TTAPE_TILE_FROM_EVENTS | TTAPE_TILE_FROM_INSTANTS | TTAPE_TILE_FROM_OVERVIEWS))
 
 /* ---- axis ---- */
 
@@ -313,22 +314,39 @@ static ttape_status add_or_tell(struct ttape_tile *t, const struct ttp_segment_e
     return TTAPE_OK;
 }
 
+/* What its overview does not tell. *count: segments that are done. */
+static ttape_status add_next(struct ttape_tile *t, uint32_t ordinal, uint32_t *count,
+                             ttape_error *err)
+{
+    TTP_TRY(ttp_tile_from_overview(t, ordinal, count, err));
+    t->info.overview_count += *count;
+    t->info.segment_count += *count;
+    if (*count != 0) {
+        t->carry.is_valid = true;
+        return TTAPE_OK;
+    }
+    *count = 1;
+    return add_or_tell(t, ttp_stream_segment(t->reader, t->options.stream, ordinal), err);
+}
+
 static ttape_status add_segments(struct ttape_tile *t, ttape_error *err)
 {
     const ttape_reader *r = t->reader;
-    uint32_t stream = t->options.stream, count = segment_count(r, stream);
+    uint32_t stream = t->options.stream, count = segment_count(r, stream), done = 1;
     uint64_t next_event = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i += done) {
         const struct ttp_segment_entry *seg = ttp_stream_segment(r, stream, i);
         if (seg->first_event != next_event) {
             t->has_gap = true;
             t->carry.is_valid = false;
         }
-        next_event = seg->first_event + seg->event_count;
+        done = 1;
         if (may_touch(t, i))
-            TTP_TRY(add_or_tell(t, seg, err));
+            TTP_TRY(add_next(t, i, &done, err));
         else
             t->carry.is_valid = false;
+        seg = ttp_stream_segment(r, stream, i + done - 1);
+        next_event = seg->first_event + seg->event_count;
     }
     return TTAPE_OK;
 }
@@ -382,6 +400,7 @@ void ttape_tile_close(ttape_tile *t)
     ttp_memory_give(m, t->buckets, TTAPE_TILE_BUCKETS, sizeof *t->buckets);
     ttp_memory_give(m, t->nodes, t->node_capacity, sizeof *t->nodes);
     ttp_memory_give(m, t->carry.nodes, t->carry.capacity, sizeof *t->carry.nodes);
+    ttp_tile_drop_overview(t);
     ttp_memory_give(m, t->scratch, t->scratch_capacity, sizeof *t->scratch);
     ttp_memory_give(m, t->bars, t->bar_capacity, sizeof *t->bars);
     struct ttp_memory memory = t->memory;

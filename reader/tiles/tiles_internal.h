@@ -1,5 +1,6 @@
 /* A tile's inside. Its instants are filled in from segment to segment of the stream, each by what
- * knows it (tile_events.c, tile_instants.c); then paths and bars are made of them (tile_paths.c).
+ * knows it (tile_events.c, tile_instants.c, tile_overviews.c); then paths and bars are made of them
+ * (tile_paths.c).
  *
  * An instant has a *node*: a frame of a stack, with the one below it. One call is one node at all
  * instants that it is seen at, so a node says what is on the stack and which call it is. */
@@ -9,7 +10,9 @@
 #include <tracetape/tiles.h>
 
 #include "format/levels/instants.h"
+#include "format/levels/merged.h"
 #include "reader/base/memory.h"
+#include "reader/levels/merged_reader.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/reader_internal.h"
 
@@ -38,6 +41,14 @@ struct ttp_tile_carry {
     uint64_t next_event; /* number of the event behind the edge */
 };
 
+/* The overview that was asked last. */
+struct ttp_tile_overview {
+    uint32_t number_plus_one, scope;
+    bool is_good; /* it tells of instants, on the tile's axis */
+    uint32_t partitions[TTP_OVERVIEW_PARTITIONS], partition_count;
+    struct ttp_read_merged merged;
+};
+
 struct ttape_tile {
     struct ttp_memory memory;
     ttape_reader *reader;
@@ -55,6 +66,7 @@ struct ttape_tile {
     struct ttp_tile_node *nodes;
     uint32_t node_count, node_capacity;
     struct ttp_tile_carry carry;
+    struct ttp_tile_overview overview;
     uint32_t *scratch; /* frames without a node */
     uint32_t scratch_capacity;
     ttape_tile_bucket *buckets;
@@ -90,6 +102,15 @@ ttape_status ttp_tile_from_events(struct ttape_tile *t, const struct ttp_loaded 
 ttape_status ttp_tile_from_instants(struct ttape_tile *t, const struct ttp_loaded *p,
                                     uint32_t segment, const struct ttp_instants *in,
                                     ttape_error *err);
+/* The same of the first segments of a stream in an overview. */
+ttape_status ttp_tile_from_series(struct ttape_tile *t, const struct ttp_merged *merged,
+                                  const struct ttp_merged_series *one, uint32_t scope,
+                                  ttape_error *err);
+/* From the overview that covers the stream's segment `ordinal`, where it is fine enough. *count:
+ * segments from this one on that are told of; 0: it is not. */
+ttape_status ttp_tile_from_overview(struct ttape_tile *t, uint32_t ordinal, uint32_t *count,
+                                    ttape_error *err);
+void ttp_tile_drop_overview(struct ttape_tile *t);
 /* The tick of the tile's axis that has a tick of the partition. */
 int64_t ttp_tile_tick(const struct ttape_tile *t, uint64_t origin_ns, uint64_t resolution_ns,
                       int64_t tick);

@@ -11,16 +11,15 @@ def instant_numbers(segment, exponent):
     return range(-(-segment.base // step), -(-segment.edge.end_tick // step))
 
 
-class Told:
-    """The section, decoded: a list for each segment, None where nothing is told."""
+class Instants:
+    """A stream of instants, and its models."""
 
-    def __init__(self, partition):
-        self.decoder = Decoder(partition.section(INSTANTS), "F-INS-01")
+    def __init__(self, data, rule):
+        self.decoder = Decoder(data, rule)
         self.exponent, self.left, self.added, self.rank = (Number() for _ in range(4))
         self.gap, self.signal, self.argument = Bits(1), Bits(1), Signed()
         self.last = self.instants = self.frames = 0
         self.slots = [[] for _ in range(256)]
-        self.segments = [self.segment(s) for s in partition.segments]
 
     def frame(self, stack):
         below = stack[-1][1] if stack else 0xFFFFFFFF
@@ -45,6 +44,29 @@ class Told:
         del stack[len(stack) - left:]
         return gap, left
 
+    def count_frames(self, model):
+        count = model.get(self.decoder)
+        self.frames += count
+        need(self.frames <= FRAMES_MOST, "F-INS-04", f"{self.frames} frames")
+        return count
+
+    def rows(self, stack, count):
+        """(gap, left, added frames) of each instant, and of what follows the last one."""
+        found = []
+        for _ in range(count):
+            gap, left = self.kept(stack)
+            found.append((gap, left,
+                          [self.frame(stack) for _ in range(self.count_frames(self.added))]))
+        return [*found, (*self.kept(stack), [])]
+
+
+class Told(Instants):
+    """The section, decoded: a list for each segment, None where nothing is told."""
+
+    def __init__(self, partition):
+        super().__init__(partition.section(INSTANTS), "F-INS-01")
+        self.segments = [self.segment(s) for s in partition.segments]
+
     def segment(self, segment):
         exponent = self.exponent.get(self.decoder)
         if not exponent:
@@ -56,15 +78,7 @@ class Told:
         self.instants += max(len(numbers), 0)
         need(self.instants <= INSTANTS_MOST, "F-INS-04", f"{self.instants} instants")
         stack = [(f.kind == SIGNAL, f.argument) for f in segment.frames]
-        rows = []
-        for _ in numbers:
-            gap, left = self.kept(stack)
-            added = self.added.get(self.decoder)
-            self.frames += added
-            need(self.frames <= FRAMES_MOST, "F-INS-04", f"{self.frames} frames")
-            rows.append((gap, left, [self.frame(stack) for _ in range(added)]))
-        rows.append((*self.kept(stack), []))
-        return exponent - 1, rows
+        return exponent - 1, self.rows(stack, max(len(numbers), 0))
 
 
 def worked_out(segment, exponent, events):

@@ -3,12 +3,13 @@ import struct
 
 from mini_coder import Bits, Cursor, Decoder, Finding, Number, need, wrap64
 from mini_events import LEAF, bucket
+from mini_merged import check_merged
 from mini_outlines import check_outlines
 from mini_partition import CPU_TIMES, SUMMARY, SWITCHES, cpu_rows, summary_rows
 from xxh3 import xxh3_64
 
 PARTITIONS, BUCKETS = 64, 48
-SUMMARY_PART, CPU_PART, CALLS_PART, LEAVES_PART, OUTLINES_PART = 1, 2, 3, 4, 5
+SUMMARY_PART, CPU_PART, CALLS_PART, LEAVES_PART, OUTLINES_PART, INSTANTS_PART = 1, 2, 3, 4, 5, 7
 
 
 class Masks:
@@ -53,6 +54,7 @@ class Overview:
         self.calls = self.read_calls(parts[CALLS_PART]) if CALLS_PART in parts else None
         self.leaves = self.read_leaves(parts[LEAVES_PART]) if LEAVES_PART in parts else {}
         self.outlines = parts.get(OUTLINES_PART)
+        self.merged = parts.get(INSTANTS_PART)
 
     def read_calls(self, data):
         """Site to (mask, counts of buckets)."""
@@ -172,6 +174,8 @@ def compare(overview, parts):
     need(leaves == overview.leaves, "F-OVR-06", "leaves")
     if overview.outlines is not None:
         check_outlines(overview.outlines, bool(timed), parts)
+    if overview.merged is not None:
+        check_merged(overview.merged, parts)
     if overview.cpu:
         sums, found = add_cpu(parts)
         zero = [[0] * 3, [0] * 3, None]

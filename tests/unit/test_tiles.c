@@ -7,12 +7,9 @@
 static void compare(ttape_reader *r, const struct ttest_model *m, const ttape_tile_axis *axis,
                     const ttape_tile_options *o)
 {
-    ttape_error err = {0};
-    ttape_tile *tile;
     ttape_tile_info info;
     struct ttest_tile want = ttest_tile_of(m, axis, o);
-    TTEST_OK(ttape_tile_make(&tile, r, o, &err));
-    ttape_tile_get_info(tile, &info);
+    ttape_tile *tile = ttest_tile_made(r, o, &info);
     ck_assert_uint_eq(info.bar_count, want.bar_count);
     ck_assert_uint_eq(info.left_out_count, 0);
     ck_assert(!info.is_cut);
@@ -31,11 +28,8 @@ static uint32_t compare_level(ttape_reader *r, const struct ttest_model *m, ttap
     TTEST_OK(ttape_tile_get_axis(r, o.stream, &axis, &err));
     if (!axis.has_times)
         return 0;
-    int64_t width = INT64_C(256) << o.level;
-    int64_t first = ttest_tile_floor(axis.first_tick, width) - 1;
-    int64_t last = ttest_tile_floor(axis.last_tick, width) + 1;
-    int64_t step = last - first > 10 ? (last - first) / 3 : 1;
-    for (o.index = first; o.index <= last; o.index += step, count++)
+    struct ttest_tile_span span = ttest_tile_span_of(&axis, o.level, 3);
+    for (o.index = span.first - 1; o.index <= span.last + 1; o.index += span.step, count++)
         compare(r, m, &axis, &o);
     return count;
 }
@@ -154,14 +148,11 @@ START_TEST(deep_frames_are_cut)
     struct ttest_file file = ttest_write(&ttest_plans[3]);
     ttape_reader *r = ttest_open(&file);
     ttape_tile_options o = {.size = sizeof o, .level = 10};
-    ttape_error err = {0};
-    ttape_tile *tile, *cut;
     ttape_tile_info info;
     uint32_t count, cut_count;
-    TTEST_OK(ttape_tile_make(&tile, r, &o, &err));
+    ttape_tile *tile = ttest_tile_made(r, &o, &info);
     o.depths = 2;
-    TTEST_OK(ttape_tile_make(&cut, r, &o, &err));
-    ttape_tile_get_info(cut, &info);
+    ttape_tile *cut = ttest_tile_made(r, &o, &info);
     ck_assert(info.is_cut);
     ck_assert_uint_eq(info.depth_count, 2);
     const ttape_tile_bar *bars = ttape_tile_get_bars(tile, &count);

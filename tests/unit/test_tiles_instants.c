@@ -1,7 +1,11 @@
-/* Tiles from what partitions say of instants are those from events, wherever both can tell; and a
- * section that is not right is found, or passed over. */
+/* Tiles from what overviews and partitions say of instants are those from events, wherever they can
+ * tell; and what is not right is found, or passed over. */
+#include <tracetape/copy.h>
+#include <tracetape/recover.h>
+
 #include "format/base/bytes.h"
 #include "reader/levels/instants_reader.h"
+#include "reader/levels/merged_reader.h"
 #include "tests/unit/tile_model.h"
 
 static const struct ttest_plan plans[] = {
@@ -13,6 +17,8 @@ static const struct ttest_plan plans[] = {
 
 #define PLANS ((int)(sizeof plans / sizeof plans[0]))
 
+enum { PERIOD = 5, OVERVIEW_INSTANTS = 40 };
+
 /* Everything but other stacks and clocks that step back; waits of more than 2^32 ticks too. */
 static struct ttest_file write_plan(const struct ttest_plan *plan, uint32_t share)
 {
@@ -22,13 +28,15 @@ static struct ttest_file write_plan(const struct ttest_plan *plan, uint32_t shar
     ttape_writer_options o = {.size = sizeof o,
                               .resolution_ns = plan->resolution_ns,
                               .partition_events = plan->partition_events,
-                              .literal = plan->literal};
+                              .literal = plan->literal,
+                              .overview_period = PERIOD};
     ttape_writer *w;
     uint64_t seed = 5, time = 1000;
     struct ttest_thread *threads = calloc(plan->streams, sizeof *threads);
     TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
     w->instants_share = share;
     w->instant_events = 3;
+    w->merged_instants = OVERVIEW_INSTANTS;
     ttest_define(w, plan->streams);
     for (uint32_t i = 0; i < plan->events; i++) {
         uint32_t stream = i / 7 % plan->streams;
@@ -47,46 +55,47 @@ static struct ttest_file write_plan(const struct ttest_plan *plan, uint32_t shar
     return ttest_take(&memory);
 }
 
-static bool same_tiles(const ttape_tile *a, const ttape_tile *b)
+/* Segments that were told of by each. */
+struct counts {
+    uint32_t overviews, sections, events;
+};
+
+/* With these sources and with events alone; where something is left out, only that it is said. */
+static void compare_sources(ttape_reader *r, ttape_tile_options o, uint32_t sources,
+                            const ttape_tile *decoded, struct counts *counts)
 {
-    uint32_t count, other;
-    const ttape_tile_bar *x = ttape_tile_get_bars(a, &count), *y = ttape_tile_get_bars(b, &other);
-    return count == other && memcmp(x, y, count * sizeof *x) == 0 &&
-           memcmp(ttape_tile_get_buckets(a), ttape_tile_get_buckets(b),
-                  TTAPE_TILE_BUCKETS * sizeof(ttape_tile_bucket)) == 0;
+    ttape_tile_info info;
+    o.sources = sources;
+    ttape_tile *tile = ttest_tile_made(r, &o, &info);
+    sources = sources != 0 ? sources : 7;
+    bool events = (sources & TTAPE_TILE_FROM_EVENTS) != 0;
+    ck_assert(!events || info.left_out_count == 0);
+    ck_assert(events || info.event_count == 0);
+    ck_assert((sources & TTAPE_TILE_FROM_INSTANTS) != 0 || info.section_count == 0);
+    ck_assert((sources & TTAPE_TILE_FROM_OVERVIEWS) != 0 || info.overview_count == 0);
+    ck_assert_msg(info.left_out_count != 0 || ttest_tiles_agree(tile, decoded),
+                  "stream %u level %u tile %d instants %u sources %u", o.stream, o.level,
+                  (int)o.index, o.instants, sources);
+    counts->overviews += info.overview_count;
+    counts->sections += info.section_count;
+    counts->events += info.event_count;
+    ttape_tile_close(tile);
 }
 
-/* Adds how many segments sections told. */
-static void compare(ttape_reader *r, ttape_tile_options o, uint32_t *told, uint32_t *events)
+static void compare(ttape_reader *r, ttape_tile_options o, struct counts *counts)
 {
-    ttape_error err = {0};
-    ttape_tile *tile, *decoded, *alone;
+    struct counts other = {0};
     ttape_tile_info info;
-    TTEST_OK(ttape_tile_make(&tile, r, &o, &err));
-    ttape_tile_get_info(tile, &info);
-    *told += info.section_count;
-    *events += info.event_count;
-    uint32_t left = info.event_count;
-    ck_assert_uint_eq(info.left_out_count, 0);
     o.sources = TTAPE_TILE_FROM_EVENTS;
-    TTEST_OK(ttape_tile_make(&decoded, r, &o, &err));
-    ttape_tile_get_info(decoded, &info);
-    ck_assert_uint_eq(info.section_count, 0);
-    ck_assert_msg(same_tiles(tile, decoded), "stream %u level %u tile %d instants %u", o.stream,
-                  o.level, (int)o.index, o.instants);
-    o.sources = TTAPE_TILE_FROM_INSTANTS;
-    TTEST_OK(ttape_tile_make(&alone, r, &o, &err));
-    ttape_tile_get_info(alone, &info);
-    ck_assert_uint_eq(info.event_count, 0);
-    ck_assert_uint_eq(info.left_out_count, left);
-    ck_assert(left != 0 || same_tiles(alone, decoded));
-    ttape_tile_close(tile);
+    ttape_tile *decoded = ttest_tile_made(r, &o, &info);
+    compare_sources(r, o, 0, decoded, counts);
+    for (uint32_t sources = 2; sources < 7; sources++)
+        compare_sources(r, o, sources, decoded, &other);
     ttape_tile_close(decoded);
-    ttape_tile_close(alone);
 }
 
 /* Of each level tiles from the first to the last, at most about 20. */
-static void compare_levels(ttape_reader *r, uint32_t stream, uint32_t *told, uint32_t *events)
+static void compare_levels(ttape_reader *r, uint32_t stream, struct counts *counts)
 {
     ttape_error err = {0};
     ttape_tile_axis axis;
@@ -94,35 +103,38 @@ static void compare_levels(ttape_reader *r, uint32_t stream, uint32_t *told, uin
     for (uint32_t level = 0; level < 40; level++) {
         ttape_tile_options o = {
             .size = sizeof o, .stream = stream, .level = level, .instants = 1u << level % 5};
-        int64_t width = INT64_C(256) << level;
-        int64_t first = ttest_tile_floor(axis.first_tick, width);
-        int64_t last = ttest_tile_floor(axis.last_tick, width);
-        int64_t step = last - first > 20 ? (last - first) / 20 : 1;
-        for (o.index = first; o.index <= last; o.index += step)
-            compare(r, o, told, events);
+        struct ttest_tile_span span = ttest_tile_span_of(&axis, level, 20);
+        for (o.index = span.first; o.index <= span.last; o.index += span.step)
+            compare(r, o, counts);
     }
 }
 
-START_TEST(sections_and_events_agree)
+static void check_sound(const struct ttest_file *file)
 {
-    struct ttest_file file = write_plan(&plans[_i], 0);
-    ttape_reader *r = ttest_open(&file);
+    ttape_source source = ttape_source_memory(file->data, file->size_bytes);
     ttape_error err = {0};
-    uint32_t told = 0, events = 0;
-    for (uint32_t s = 0; s < plans[_i].streams; s++)
-        compare_levels(r, s, &told, &events);
-    ck_assert_uint_gt(told, 300);
-    ck_assert_uint_gt(events, 100);
-    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
     uint64_t findings = 1;
     TTEST_OK(ttape_verify(&source, NULL, NULL, NULL, NULL, &findings, &err));
     ck_assert_uint_eq(findings, 0);
+}
+
+START_TEST(sources_agree)
+{
+    struct ttest_file file = write_plan(&plans[_i], 0);
+    ttape_reader *r = ttest_open(&file);
+    struct counts counts = {0};
+    for (uint32_t s = 0; s < plans[_i].streams; s++)
+        compare_levels(r, s, &counts);
+    ck_assert_uint_gt(counts.overviews, plans[_i].events / plans[_i].partition_events * 8);
+    ck_assert_uint_gt(counts.sections, 50);
+    ck_assert_uint_gt(counts.events, 100);
+    check_sound(&file);
     ttape_reader_close(r);
     free(file.data);
 }
 END_TEST
 
-/* With sections and with events alone, tiles are those of the model. */
+/* Whatever tells them, tiles are those of the model. */
 START_TEST(sections_tell_what_the_model_does)
 {
     struct ttest_file file = write_plan(&plans[1], 0);
@@ -133,10 +145,10 @@ START_TEST(sections_tell_what_the_model_does)
     ttape_tile_options o = {.size = sizeof o, .instants = 4};
     TTEST_OK(ttape_tile_get_axis(r, 0, &axis, &err));
     for (o.level = 6; o.level < 13; o.level += 2) {
-        ttape_tile *tile;
+        ttape_tile_info info;
         o.index = axis.first_tick / (INT64_C(256) << o.level);
         struct ttest_tile want = ttest_tile_of(&m, &axis, &o);
-        TTEST_OK(ttape_tile_make(&tile, r, &o, &err));
+        ttape_tile *tile = ttest_tile_made(r, &o, &info);
         ck_assert(ttest_tile_same(&want, tile));
         ttape_tile_close(tile);
         free(want.bars);
@@ -147,34 +159,154 @@ START_TEST(sections_tell_what_the_model_does)
 }
 END_TEST
 
+static void mend(uint8_t *chunk, uint64_t stored_bytes)
+{
+    ttp_store64(chunk + TTP_CHUNK_PAYLOAD_HASH_AT,
+                ttp_checksum(chunk + TTP_CHUNK_HEADER_BYTES, stored_bytes));
+    ttp_store64(chunk + TTP_CHUNK_HASH_AT, ttp_checksum(chunk, TTP_CHUNK_HASH_AT));
+}
+
 /* Events say the same. */
 START_TEST(damaged_sections_are_passed_over)
 {
     struct ttest_file file = write_plan(&plans[0], 0);
     ttape_reader *r = ttest_open(&file);
-    ttape_error err = {0};
-    ttape_tile *whole, *tile;
-    ttape_tile_info info;
-    ttape_tile_options o = {.size = sizeof o, .level = 10, .instants = 2};
-    TTEST_OK(ttape_tile_make(&whole, r, &o, &err));
-    ttape_tile_get_info(whole, &info);
-    uint32_t told = info.section_count;
-    ck_assert_uint_gt(told, 3);
+    ttape_tile_info info, other;
+    ttape_tile_options o = {.size = sizeof o,
+                            .level = 10,
+                            .instants = 2,
+                            .sources = TTAPE_TILE_FROM_EVENTS | TTAPE_TILE_FROM_INSTANTS};
+    ttape_tile *whole = ttest_tile_made(r, &o, &info);
+    ck_assert_uint_gt(info.section_count, 3);
     const struct ttp_partition_entry *entry = &r->partitions[2];
     uint8_t *chunk = file.data + entry->offset;
     chunk[TTP_CHUNK_HEADER_BYTES + entry->stored_bytes - 1] ^= 1;
-    ttp_store64(chunk + TTP_CHUNK_PAYLOAD_HASH_AT,
-                ttp_checksum(chunk + TTP_CHUNK_HEADER_BYTES, entry->stored_bytes));
-    ttp_store64(chunk + TTP_CHUNK_HASH_AT, ttp_checksum(chunk, TTP_CHUNK_HASH_AT));
+    mend(chunk, entry->stored_bytes);
     ttape_reader_close(r);
     r = ttest_open(&file);
-    TTEST_OK(ttape_tile_make(&tile, r, &o, &err));
-    ttape_tile_get_info(tile, &info);
-    ck_assert_uint_lt(info.section_count, told);
-    ck_assert(same_tiles(whole, tile));
+    ttape_tile *tile = ttest_tile_made(r, &o, &other);
+    ck_assert_uint_lt(other.section_count, info.section_count);
+    ck_assert(ttest_tiles_agree(whole, tile));
     ttape_tile_close(whole);
     ttape_tile_close(tile);
     ttape_reader_close(r);
+    free(file.data);
+}
+END_TEST
+
+/* A tile of the whole file, of one instant a bucket: overviews are fine enough for it. */
+static ttape_tile_options whole_file(ttape_reader *r)
+{
+    ttape_tile_options o = {.size = sizeof o, .instants = 1};
+    ttape_tile_axis axis;
+    ttape_error err = {0};
+    TTEST_OK(ttape_tile_get_axis(r, 0, &axis, &err));
+    while (axis.last_tick >> o.level >= TTAPE_TILE_BUCKETS)
+        o.level++;
+    return o;
+}
+
+/* The rule that verify has found broken, of a file with no more than that. */
+static bool take_rule(void *context, const ttape_finding *finding)
+{
+    (void)snprintf(context, 16, "%s", finding->error.rule);
+    return true;
+}
+
+/* Partitions say the same; verify finds it. */
+START_TEST(damaged_overviews_are_passed_over)
+{
+    struct ttest_file file = write_plan(&plans[0], 0);
+    ttape_reader *r = ttest_open(&file);
+    ttape_tile_info info, other;
+    ttape_tile_options o = whole_file(r);
+    ttape_tile *whole = ttest_tile_made(r, &o, &info);
+    uint8_t *chunk = file.data + r->overviews[2].offset;
+    uint64_t stored = ttp_load64(chunk + TTP_CHUNK_STORED_AT), findings;
+    chunk[TTP_CHUNK_HEADER_BYTES + stored - 9] ^= 1;
+    mend(chunk, stored);
+    ttape_reader_close(r);
+    r = ttest_open(&file);
+    ttape_tile *tile = ttest_tile_made(r, &o, &other);
+    ck_assert_uint_le(other.overview_count, info.overview_count);
+    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
+    ttape_error err = {0};
+    char rule[16] = "";
+    TTEST_OK(ttape_verify(&source, NULL, take_rule, NULL, rule, &findings, &err));
+    ck_assert(findings == 1 &&
+              (strncmp(rule, "F-OVR-1", 7) == 0 || strncmp(rule, "F-INS", 5) == 0));
+    chunk[TTP_CHUNK_HEADER_BYTES + stored - 9] ^= 1; /* and with its hash wrong */
+    ttape_tile_close(tile);
+    ttape_reader_close(r);
+    r = ttest_open(&file);
+    tile = ttest_tile_made(r, &o, &other);
+    ck_assert_uint_eq(other.overview_count, info.overview_count - PERIOD);
+    ck_assert(ttest_tiles_agree(whole, tile));
+    ttape_tile_close(whole);
+    ttape_tile_close(tile);
+    ttape_reader_close(r);
+    free(file.data);
+}
+END_TEST
+
+/* Where overviews tell it, no partition is read: it may be damaged, and nobody knows. */
+START_TEST(overviews_need_no_partition)
+{
+    struct ttest_file file = write_plan(&plans[0], 0);
+    ttape_reader *r = ttest_open(&file);
+    ttape_tile_info info, other;
+    ttape_tile_options o = whole_file(r);
+    ttape_tile *whole = ttest_tile_made(r, &o, &info);
+    ck_assert_uint_gt(info.overview_count, 4 * PERIOD);
+    for (uint32_t i = 0; i < 4 * PERIOD; i++)
+        file.data[r->partitions[i].offset + TTP_CHUNK_HEADER_BYTES + TTP_HEAD_BYTES] ^= 1;
+    ttape_reader_close(r);
+    r = ttest_open(&file);
+    ttape_tile *tile = ttest_tile_made(r, &o, &other);
+    ck_assert_mem_eq(&info, &other, sizeof info);
+    ck_assert(ttest_tiles_agree(whole, tile));
+    ttape_tile_close(whole);
+    ttape_tile_close(tile);
+    ttape_reader_close(r);
+    free(file.data);
+}
+END_TEST
+
+/* Copies of pieces have the overviews that they have all partitions of; recovered files all. */
+START_TEST(copies_keep_them)
+{
+    struct ttest_file file = write_plan(&plans[0], 0);
+    ttape_reader *r = ttest_open(&file);
+    ttape_tile_info info, other;
+    ttape_memory_sink memory = {0}, again = {0};
+    ttape_sink sink = ttape_sink_memory(&memory), recovered = ttape_sink_memory(&again);
+    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
+    ttape_recover_report report;
+    ttape_error err = {0};
+    ttape_writer *w;
+    ttape_copier *c;
+    ttape_tile_options o = whole_file(r);
+    ttape_tile_close(ttest_tile_made(r, &o, &info));
+    TTEST_OK(ttape_writer_open(&w, &sink, NULL, &err));
+    TTEST_OK(ttape_copier_open(&c, w, r, &err));
+    for (uint32_t p = PERIOD - 1; p < r->partition_count; p++)
+        TTEST_OK(ttape_copier_partition(c, p, &err));
+    TTEST_OK(ttape_writer_finish(w, &err));
+    ttape_copier_close(c);
+    ttape_writer_close(w);
+    ttape_reader_close(r);
+    TTEST_OK(ttape_recover_trace(&source, &recovered, NULL, &report, &err));
+    struct ttest_file both[] = {ttest_take(&memory), ttest_take(&again)};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct counts counts = {0};
+        check_sound(&both[i]);
+        r = ttest_open(&both[i]);
+        ttape_tile_close(ttest_tile_made(r, &o, &other));
+        ck_assert_uint_eq(other.overview_count, info.overview_count - (i == 0 ? PERIOD : 0));
+        compare(r, o, &counts);
+        ttape_reader_close(r);
+        free(both[i].data);
+    }
     free(file.data);
 }
 END_TEST
@@ -216,9 +348,12 @@ int main(void)
     Suite *suite = suite_create("tiles");
     TCase *tests = tcase_create("instants");
     tcase_set_timeout(tests, 240);
-    tcase_add_loop_test(tests, sections_and_events_agree, 0, PLANS);
+    tcase_add_loop_test(tests, sources_agree, 0, PLANS);
     tcase_add_test(tests, sections_tell_what_the_model_does);
     tcase_add_test(tests, damaged_sections_are_passed_over);
+    tcase_add_test(tests, damaged_overviews_are_passed_over);
+    tcase_add_test(tests, overviews_need_no_partition);
+    tcase_add_test(tests, copies_keep_them);
     tcase_add_test(tests, where_there_are_sections);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -211,4 +211,40 @@ static inline bool ttest_tile_same(const struct ttest_tile *want, const ttape_ti
     return same;
 }
 
+/* Tiles of a level: from the first that has something to the last, in steps so that there are about
+ * `most` of them. */
+struct ttest_tile_span {
+    int64_t first, last, step;
+};
+
+static inline struct ttest_tile_span ttest_tile_span_of(const ttape_tile_axis *axis, uint32_t level,
+                                                        int64_t most)
+{
+    int64_t width = INT64_C(256) << level;
+    struct ttest_tile_span s = {.first = ttest_tile_floor(axis->first_tick, width),
+                                .last = ttest_tile_floor(axis->last_tick, width)};
+    s.step = s.last - s.first > most ? (s.last - s.first) / most : 1;
+    return s;
+}
+
+static inline ttape_tile *ttest_tile_made(ttape_reader *r, const ttape_tile_options *o,
+                                          ttape_tile_info *info)
+{
+    ttape_error err = {0};
+    ttape_tile *tile;
+    ttape_status status = ttape_tile_make(&tile, r, o, &err);
+    ck_assert_msg(status == TTAPE_OK, "%s", err.message);
+    ttape_tile_get_info(tile, info);
+    return tile;
+}
+
+static inline bool ttest_tiles_agree(const ttape_tile *a, const ttape_tile *b)
+{
+    uint32_t count, other;
+    const ttape_tile_bar *x = ttape_tile_get_bars(a, &count), *y = ttape_tile_get_bars(b, &other);
+    return count == other && (count == 0 || memcmp(x, y, count * sizeof *x) == 0) &&
+           memcmp(ttape_tile_get_buckets(a), ttape_tile_get_buckets(b),
+                  TTAPE_TILE_BUCKETS * sizeof(ttape_tile_bucket)) == 0;
+}
+
 #endif

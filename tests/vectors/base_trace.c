@@ -1,6 +1,8 @@
 /* The base trace. Written in the literal form, which vector_file.c turns into the raw one. */
 #include "base_trace.h"
 
+#include "writer/writer_internal.h"
+
 static void put_depth(struct ttest_trace *t, uint64_t time_ns, uint32_t kind, uint32_t site,
                       uint32_t depth)
 {
@@ -35,7 +37,7 @@ static void define(struct ttest_trace *t)
                   err.message);
 }
 
-enum extra { PLAIN, OVERVIEW, CPU_TIMES };
+enum extra { PLAIN, OVERVIEW, CPU_TIMES, INSTANTS };
 
 static void tell_switches(struct ttest_trace *t, enum extra extra)
 {
@@ -61,6 +63,10 @@ static struct ttest_file *make(uint64_t resolution_ns, bool raw, enum extra extr
                                     .overview_period = extra == PLAIN ? UINT64_MAX : 2};
     memcpy(options.trace_id, trace_id, sizeof trace_id);
     struct ttest_trace *t = ttest_begin(name, notes, &options);
+    if (extra == INSTANTS) {
+        t->writer->instants_share = 0;
+        t->writer->instant_events = 1;
+    }
     define(t);
     tell_switches(t, extra);
     ttest_enter(t, 0, 1000, TTEST_BASE_MAIN);
@@ -110,4 +116,10 @@ struct ttest_file *ttest_base_overview(bool cpu_times, const char *name, const c
                                        const char *notes, struct ttest_expectation *expectation)
 {
     return make(0, true, cpu_times ? CPU_TIMES : OVERVIEW, name, group, notes, expectation);
+}
+
+struct ttest_file *ttest_base_instants(const char *name, const char *group, const char *notes,
+                                       struct ttest_expectation *expectation)
+{
+    return make(0, true, INSTANTS, name, group, notes, expectation);
 }

@@ -22,5 +22,8 @@ struct ttest_file *ttest_base_literal(const char *name, const char *group, const
 /* The same as the first, with an overview of both partitions, and with CPU times. */
 struct ttest_file *ttest_base_overview(bool cpu_times, const char *name, const char *group,
                                        const char *notes, struct ttest_expectation *expectation);
+/* The same with instants of both partitions, and an overview that merges them. */
+struct ttest_file *ttest_base_instants(const char *name, const char *group, const char *notes,
+                                       struct ttest_expectation *expectation);
 
 #endif

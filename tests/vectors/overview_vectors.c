@@ -1,6 +1,8 @@
 /* Traces by our writer: overviews of few partitions. */
 #include "vectors.h"
 
+#include "writer/writer_internal.h"
+
 /* What a partition of the trace does: calls of calls, a leaf now and then, a call over the edge. */
 static void put_round(struct ttest_trace *t, uint64_t start_ns, uint32_t round,
                       const uint32_t sites[4])
@@ -27,12 +29,14 @@ void ttest_make_overview_vectors(const struct ttest_output *out)
     static const struct {
         const char *name, *notes;
         uint64_t resolution_ns;
-        bool switches;
+        bool switches, instants;
     } all[] = {
-        {"overviews", "overviews of three partitions each, and two at the end", 0, false},
-        {"overviews-coarse", "overviews of partitions with ticks of 64 ns", 64, false},
-        {"overviews-untimed", "overviews of partitions without times", TTAPE_TIME_NONE, false},
-        {"overviews-cpu", "overviews of partitions with CPU times", 0, true}};
+        {"overviews", "overviews of three partitions each, and two at the end", 0, false, false},
+        {"overviews-instants", "overviews with instants of their partitions", 0, false, true},
+        {"overviews-coarse", "overviews of partitions with ticks of 64 ns", 64, false, false},
+        {"overviews-untimed", "overviews of partitions without times", TTAPE_TIME_NONE, false,
+         false},
+        {"overviews-cpu", "overviews of partitions with CPU times", 0, true, false}};
     static const ttape_off_span spans[] = {
         {.event = 3, .start_ns = 1, .length_ns = 7, .kind = TTAPE_OFF_BLOCKED},
         {.event = 40, .start_ns = 5, .length_ns = 60, .kind = TTAPE_OFF_PREEMPTED}};
@@ -41,6 +45,10 @@ void ttest_make_overview_vectors(const struct ttest_output *out)
                                         .overview_period = 3};
         struct ttest_trace *t = ttest_begin(all[i].name, all[i].notes, &options);
         uint32_t sites[4];
+        if (all[i].instants) {
+            t->writer->instants_share = 0;
+            t->writer->instant_events = 1;
+        }
         ttest_stream(t, ttest_process(t, 100, TTAPE_NONE, "program"), 100, "main");
         ttest_stream(t, 0, 101, "second");
         for (uint32_t s = 0; s < 4; s++)

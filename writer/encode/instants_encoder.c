@@ -21,7 +21,7 @@ ttape_status ttp_encode_instants(struct ttp_encoding *e, const struct ttp_order 
     struct ttp_job *job = e->job;
     uint32_t wanted = order->event_count / e->w->instant_events;
     *size = 0;
-    if (wanted < LEAST_INSTANTS)
+    if (wanted < LEAST_INSTANTS && e->w->instants_share != 0)
         return TTAPE_OK;
     struct ttp_instants_in in = {.order = order,
                                  .segments = job->segments.data,

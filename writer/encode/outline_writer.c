@@ -3,7 +3,6 @@
 #include "writer/encode/outline_writer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/base/fail.h"
 
@@ -11,16 +10,6 @@ static int compare_streams(const void *a, const void *b)
 {
     const struct ttp_segment *x = a, *y = b;
     return x->stream < y->stream ? -1 : x->stream > y->stream;
-}
-
-static ttape_status copy_items(ttape_writer *w, struct ttp_growing *to, const void *from,
-                               size_t count, size_t item_bytes, ttape_error *err)
-{
-    TTP_TRY(ttp_grow(&w->allocator, to, item_bytes, to->count + count, err));
-    if (count != 0)
-        memcpy((uint8_t *)to->data + to->count * item_bytes, from, count * item_bytes);
-    to->count += count;
-    return TTAPE_OK;
 }
 
 static ttape_status add_before(ttape_writer *w, struct ttp_group_outlines *o,
@@ -46,7 +35,8 @@ static ttape_status add_segments(ttape_writer *w, const struct ttp_pending *p,
     struct ttp_stream_state *streams = p->scope->stream_states.data;
     const struct ttp_frame *starts = p->start_frames.data, *ends = p->end_frames.data;
     uint32_t first = (uint32_t)o->segments.count, count = (uint32_t)p->segments.count;
-    TTP_TRY(copy_items(w, &o->segments, p->segments.data, count, sizeof(struct ttp_segment), err));
+    TTP_TRY(ttp_push_items(&w->allocator, &o->segments, p->segments.data, count,
+                           sizeof(struct ttp_segment), err));
     struct ttp_segment *segments = (struct ttp_segment *)o->segments.data + first;
     if (count > 1)
         qsort(segments, count, sizeof *segments, compare_streams);
@@ -55,9 +45,10 @@ static ttape_status add_segments(ttape_writer *w, const struct ttp_pending *p,
         struct ttp_segment *g = &segments[s];
         uint32_t added = g->end.frame_count - g->kept;
         TTP_TRY(add_before(w, o, &streams[g->stream], (uint32_t)o->each.count, s, err));
-        TTP_TRY(copy_items(w, &o->start_frames, starts + g->start.frame_start, g->start.frame_count,
-                           sizeof *starts, err));
-        TTP_TRY(copy_items(w, &o->end_frames, ends + g->end.frame_start, added, sizeof *ends, err));
+        TTP_TRY(ttp_push_items(&w->allocator, &o->start_frames, starts + g->start.frame_start,
+                               g->start.frame_count, sizeof *starts, err));
+        TTP_TRY(ttp_push_items(&w->allocator, &o->end_frames, ends + g->end.frame_start, added,
+                               sizeof *ends, err));
         g->start.frame_start = one->segments.start_frame_count;
         g->end.frame_start = one->segments.end_frame_count;
         one->segments.start_frame_count += g->start.frame_count;
@@ -99,7 +90,7 @@ ttape_status ttp_outline_add(ttape_writer *w, const struct ttp_pending *p, ttape
                                     ? (struct ttp_frame *)o->start_frames.data + first_start
                                     : NULL;
     TTP_TRY(add_rows(w, p, &one, err));
-    return copy_items(w, &o->each, &one, 1, sizeof one, err);
+    return ttp_push_items(&w->allocator, &o->each, &one, 1, sizeof one, err);
 }
 
 bool ttp_outline_get(const ttape_writer *w, struct ttp_scope *scope, struct ttp_outlines *out)

@@ -7,11 +7,13 @@
 
 #include "format/base/fail.h"
 #include "format/base/wide.h"
+#include "writer/encode/merged_writer.h"
 #include "writer/encode/outline_writer.h"
 #include "writer/events/frames.h"
 
 #define GROUP_LEAST 4u /* a group that ends early is worth a chunk from this part of a whole on */
 #define ROW_BYTES   64u
+#define ANY_BYTES   (1u << 20) /* of instants, where any are wanted */
 
 static bool is_on(const ttape_writer *w) { return w->options.overview_period != UINT64_MAX; }
 
@@ -295,6 +297,7 @@ ttape_status ttp_group_add(ttape_writer *w, struct ttp_pending *p, ttape_error *
     add_head(w, p);
     if (++group->partition_count < w->options.overview_period)
         return TTAPE_OK;
+    p->overview.is_due = true;
     TTP_TRY(make(w, scope, &p->overview, err));
     forget(scope);
     return TTAPE_OK;
@@ -312,14 +315,34 @@ static size_t bytes_that_pay(const ttape_writer *w, const struct ttp_group *grou
     return bytes;
 }
 
-ttape_status ttp_group_emit(ttape_writer *w, struct ttp_scope *scope, uint64_t payload_bytes,
-                            const struct ttp_overview_content *overview, ttape_error *err)
+/* Instants are known only now: the last field. */
+static ttape_status put_merged(ttape_writer *w, struct ttp_scope *scope,
+                               struct ttp_overview_content *overview, ttape_error *err)
 {
-    scope->group.written_bytes += payload_bytes;
+    struct ttp_growing field = {0};
+    uint8_t head[TTP_OVERVIEW_HEAD_BOUND];
+    uint64_t share = w->overview_share, written = scope->group.written_bytes;
+    ttape_status status =
+        ttp_merged_make(w, scope, share != 0 ? (size_t)(written / share) : ANY_BYTES, &field, err);
+    if (status == TTAPE_OK && field.count != 0)
+        status =
+            ttp_push_bytes(&w->allocator, &overview->bytes, head,
+                           ttp_overview_field_write(TTP_OVERVIEW_INSTANTS, field.count, head), err);
+    if (status == TTAPE_OK)
+        status = ttp_push_bytes(&w->allocator, &overview->bytes, field.data, field.count, err);
+    overview->ends[TTP_OVERVIEW_ENDS - 1] = overview->bytes.count;
+    ttp_grown_free(&w->allocator, &field);
+    return status;
+}
+
+/* The group's partitions are out. */
+static ttape_status emit(ttape_writer *w, struct ttp_scope *scope,
+                         struct ttp_overview_content *overview, ttape_error *err)
+{
     if (overview->bytes.count == 0)
         return TTAPE_OK;
+    TTP_TRY(put_merged(w, scope, overview, err));
     size_t bytes = bytes_that_pay(w, &scope->group, overview);
-    scope->group.written_bytes = 0;
     if (bytes == 0)
         return TTAPE_OK;
     struct ttp_chunk chunk = {.kind = TTP_CHUNK_OVERVIEW,
@@ -327,6 +350,25 @@ ttape_status ttp_group_emit(ttape_writer *w, struct ttp_scope *scope, uint64_t p
                               .stored_bytes = bytes,
                               .content_bytes = bytes};
     return ttp_emit_chunk(w, &chunk, overview->bytes.data, err);
+}
+
+static void forget_written(struct ttp_scope *scope)
+{
+    scope->group.written_bytes = 0;
+    ttp_merged_forget(scope);
+}
+
+ttape_status ttp_group_emit(ttape_writer *w, struct ttp_job *job, ttape_error *err)
+{
+    struct ttp_scope *scope = job->pending.scope;
+    struct ttp_overview_content *overview = &job->pending.overview;
+    scope->group.written_bytes += job->payload.count;
+    TTP_TRY(ttp_merged_add(w, job, err));
+    if (!overview->is_due)
+        return TTAPE_OK;
+    ttape_status status = emit(w, scope, overview, err);
+    forget_written(scope);
+    return status;
 }
 
 ttape_status ttp_group_end(ttape_writer *w, struct ttp_scope *scope, ttape_error *err)
@@ -341,8 +383,8 @@ ttape_status ttp_group_end(ttape_writer *w, struct ttp_scope *scope, ttape_error
         status = make(w, scope, &content, err);
     forget(scope);
     if (status == TTAPE_OK)
-        status = ttp_group_emit(w, scope, 0, &content, err);
-    group->written_bytes = 0;
+        status = emit(w, scope, &content, err);
+    forget_written(scope);
     ttp_grown_free(&w->allocator, &content.bytes);
     return status;
 }
@@ -355,6 +397,7 @@ void ttp_group_free(ttape_writer *w, struct ttp_scope *scope)
         ttp_grown_free(&w->allocator, &counts);
     }
     ttp_outline_free(w, scope);
+    ttp_merged_free(w, scope);
     ttp_grown_free(&w->allocator, &scope->group.rows);
     ttp_grown_free(&w->allocator, &scope->group.leaves);
 }

@@ -16,9 +16,8 @@ ttape_status ttp_group_leaf(ttape_writer *w, struct ttp_scope *scope, uint32_t s
                             ttape_error *err);
 /* The pending partition, whose measures are collected. */
 ttape_status ttp_group_add(ttape_writer *w, struct ttp_pending *p, ttape_error *err);
-/* A partition of the scope went out, with the overview that was made when it was sealed, if any. */
-ttape_status ttp_group_emit(ttape_writer *w, struct ttp_scope *scope, uint64_t payload_bytes,
-                            const struct ttp_overview_content *overview, ttape_error *err);
+/* A partition went out: now comes the overview that was made when it was sealed, if any. */
+ttape_status ttp_group_emit(ttape_writer *w, struct ttp_job *job, ttape_error *err);
 /* No job is in flight: writes what there is of a group, where it is worth it. */
 ttape_status ttp_group_end(ttape_writer *w, struct ttp_scope *scope, ttape_error *err);
 void ttp_group_free(ttape_writer *w, struct ttp_scope *scope);

@@ -162,6 +162,7 @@ static void reset_pending(struct ttp_pending *p)
     p->sites_chunk.count = p->paths_chunk.count = p->value_names_chunk.count = 0;
     p->streams_chunk.count = p->metadata_chunk.count = 0;
     p->overview.bytes.count = 0;
+    p->overview.is_due = false;
     p->metadata_pairs = 0;
     p->gap_count = p->lost_count = 0;
     p->first_tick = INT64_MAX;

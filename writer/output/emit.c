@@ -281,7 +281,7 @@ ttape_status ttp_emit_job(ttape_writer *w, struct ttp_job *job, ttape_error *err
     TTP_TRY(index_job(w, job, err));
     w->partition_count++;
     job->pending.scope->series.count = 0;
-    TTP_TRY(ttp_group_emit(w, job->pending.scope, job->payload.count, &job->pending.overview, err));
+    TTP_TRY(ttp_group_emit(w, job, err));
     return ttp_emit_early_index(w, err);
 }
 

@@ -36,7 +36,8 @@ typedef struct ttape_tile ttape_tile;
 /* Where a tile may come from; may be or-ed. */
 typedef enum ttape_tile_source {
     TTAPE_TILE_FROM_EVENTS = 1,
-    TTAPE_TILE_FROM_INSTANTS = 2 /* what partitions say of them, without their events */
+    TTAPE_TILE_FROM_INSTANTS = 2, /* what partitions say of them, without their events */
+    TTAPE_TILE_FROM_OVERVIEWS = 4 /* what overviews say of them, without their partitions */
 } ttape_tile_source;
 
 /* The time of a tick is origin_ns + tick * resolution_ns. Partitions of another axis, which a
@@ -93,6 +94,7 @@ typedef struct ttape_tile_info {
     uint32_t left_out_count; /* ... left out, as no source that is allowed has them so fine ... */
     uint32_t damaged_count;  /* ... or as they cannot be read */
     uint32_t section_count;  /* ... from what their partitions say of instants */
+    uint32_t overview_count; /* ... from what overviews say of them */
     uint64_t reserved[5];
 } ttape_tile_info;
 
