@@ -13,10 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+import debian_source
 import setting
-
-sys.path.insert(0, str(setting.SOURCE / "tests" / "bench"))
-sys.dont_write_bytecode = True
 
 INCLUDE = setting.SOURCE / "libtrace" / "include"
 PRINTS = 'fprintf(fp,"%d:%c %s %c %s\\n",'
@@ -28,28 +26,6 @@ FUNCTION = re.compile(r"^[A-Za-z][\w\s*]*?\b(\w+)\([^;{]*\)\s*\{$(.*?)^\}", re.M
 LITERALS = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*')
 CONVERSION = re.compile(r"%[-+ #0]*[\d.*]*(?:hh|h|ll|l|z|j)?[a-zA-Z]")
 HELPERS = ["_serverLog", "serverLogRaw"]
-
-
-class Place:
-    """What fetching sources needs of a bench."""
-
-    def __init__(self, work):
-        self.work = work
-
-    @staticmethod
-    def call(command, **options):
-        return subprocess.run([str(word) for word in command], check=True, capture_output=True,
-                              timeout=300, **options).stdout
-
-
-def fetch(work):
-    import record_programs
-    for tool in ("apt-get", "tar", "make"):
-        setting.need_command(tool)
-    try:
-        return Path(record_programs.fetch(Place(work), "redis"))
-    except (record_programs.BenchError, OSError, subprocess.SubprocessError) as error:
-        return setting.skip(f"the source of 'redis' cannot be had: {error}")
 
 
 def build(source):
@@ -159,7 +135,7 @@ def main():
     checks = setting.Checks("context of redis")
     with setting.work_dir() as folder:
         work = Path(folder)
-        source = fetch(work)
+        source = debian_source.fetch(work, "redis", "make")
         server = build(source)
         log = serve(server, work / "plain")
         check_log(checks, source, log, "--dictionary", work / "plain" / "dictionary")

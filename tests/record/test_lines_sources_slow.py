@@ -28,13 +28,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import debian_source
 import gcov_graph
 import llvm_regions
 import setting
 
-sys.path.insert(0, str(setting.SOURCE / "tests" / "bench"))
-sys.dont_write_bytecode = True
-
+GCOV = ("gcov", "gcov-dump", "setarch")
 STUB = setting.BUILD / "libtracetape-blocks.a"
 WHOLE = ["-Wl,--whole-archive", STUB, "-Wl,--no-whole-archive", "-lpthread", "-ldl", "-lm"]
 OURS = ["-finstrument-functions", "-fsanitize-coverage=trace-pc"]
@@ -80,28 +79,6 @@ SELECT * FROM ;
 VACUUM;
 .schema
 """
-
-
-class Place:
-    """What fetching sources needs of a bench."""
-
-    def __init__(self, work):
-        self.work = work
-
-    @staticmethod
-    def call(command, **options):
-        return subprocess.run([str(word) for word in command], check=True, capture_output=True,
-                              timeout=300, **options).stdout
-
-
-def fetch(work, package):
-    import record_programs
-    for tool in ("apt-get", "tar", "gcov", "gcov-dump", "setarch"):
-        setting.need_command(tool)
-    try:
-        return record_programs.fetch(Place(work), package)
-    except (record_programs.BenchError, OSError, subprocess.SubprocessError) as error:
-        return setting.skip(f"the source of '{package}' cannot be had: {error}")
 
 
 def of_gcov(folder):
@@ -201,8 +178,8 @@ class Program:
 
 
 def lua(work):
-    sources = sorted(path for path in (fetch(work, "lua5.4") / "src").glob("*.c")
-                     if path.name != "luac.c")
+    source = debian_source.fetch(work, "lua5.4", *GCOV) / "src"
+    sources = sorted(path for path in source.glob("*.c") if path.name != "luac.c")
     script = work / "run.lua"
     script.write_text(PROGRAM, encoding="ascii")
     return Program("lua", ("gcc", "clang"), sources,
@@ -212,7 +189,7 @@ def lua(work):
 
 def sqlite(work):
     setting.need_command("tclsh")
-    source, place = fetch(work, "sqlite3"), work / "sqlite-made"
+    source, place = debian_source.fetch(work, "sqlite3", *GCOV), work / "sqlite-made"
     place.mkdir()
     for command in ([source / "configure"], ["make", "sqlite3.c", "shell.c"]):
         subprocess.run(command, cwd=place, check=True, stdout=subprocess.DEVNULL,
@@ -225,7 +202,7 @@ def sqlite(work):
 
 
 def jsoncpp(work):
-    source = fetch(work, "libjsoncpp")
+    source = debian_source.fetch(work, "libjsoncpp", *GCOV)
     sources = [path for folder in ("lib_json", "test_lib_json")
                for path in sorted((source / "src" / folder).glob("*.cpp"))]
     return Program("jsoncpp", ("g++", "clang++"), sources, [f"-I{source / 'include'}"], [], 6000)
