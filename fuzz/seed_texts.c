@@ -143,6 +143,18 @@ static void seed_dictionary(void)
     seed_bytes("dictionary", "more", (const char *)bytes, sizeof bytes - 1);
 }
 
+static void seed_ci(void)
+{
+    static const char whole[] =
+        "graph: { title: \"a.c\"\nnode: { title: \"a.c:two\" label: \"two\\na.c:5:39\" }\n"
+        "node: { title: \"ext\" label: \"ext\\na.c:3:6\" shape : ellipse }\n"
+        "edge: { sourcename: \"a.c:two\" targetname: \"ext\" label: \"a.c:5:51\" }\n"
+        "edge: { sourcename: \"main\" targetname: \"__indirect_call\" }\n}\n";
+    seed_bytes("ci", "whole", whole, sizeof whole - 1);
+    seed_bytes("ci", "cut", whole, sizeof whole / 2);
+    seed_bytes("ci", "braces", "a:{edge:{edge:{sourcename:\"\\\"\"targetname:\"b\"}}}}", 45);
+}
+
 /* What target_core.c makes memory of, word by word: settings, a thread, its page, its stacks, of
  * which one has two frames. */
 static void seed_core(void)
@@ -194,4 +206,5 @@ void fuzz_seed_texts(void)
     seed_names();
     seed_dictionary();
     seed_core();
+    seed_ci();
 }

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Sources of `tracetape callgraph` beside the instructions: call sites of debug information (DWARF
 5 and GNU's older ones, tail calls, gcc and clang), which name the callee of a call through a
-register as well. Each edge says which sources it has."""
+register as well; and what gcc -fcallgraph-info wrote. Each edge says which sources it has."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -98,6 +99,62 @@ def check_pointers():
         note("large", "the instruction names the callee: nothing was tried")
 
 
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+    return path
+
+
+def check_compiler():
+    """Files of calls: named, in a folder, beside the program; a name that two functions have says
+    nothing; what is no such file is said."""
+    program = build("compiler", "gcc", "-O2", "-fcallgraph-info")
+    folder = os.path.dirname(program)
+    if any("compiler" in kinds for kinds in edges_of(callgraph(program)).values()):
+        note("beside", "files of other programs are used")
+    named = [word for part in "01" for word in ("--ci", os.path.join(folder, f"part{part}.ci"))]
+    wanted = {edge: (kinds | {"compiler"}) - {"debug"} for edge, kinds in DIRECT.items()
+              if edge[1] != "same_name"}
+    for label, words in (("files", named), ("folder", ("--ci", work))):
+        edges = edges_of(callgraph(program, *words))
+        expect(label, edges, wanted)
+        if "compiler" in edges[("two", "same_name")] or edges[("by_table", "one")] != {"pointer"}:
+            note(label, f"{edges}")
+    shutil.copy(os.path.join(folder, "part0.ci"), program + "-part0.ci")
+    edges = edges_of(callgraph(program))
+    if edges[("by_tail", "two")] != {"direct", "compiler"}:
+        note("beside", f"{edges}")
+    text = subprocess.run([setting.COMMAND, "callgraph", program], capture_output=True, text=True,
+                          timeout=60).stdout
+    if not re.search(r"compilers' files have \d+, 0 that no instruction has\n", text):
+        note("text", text)
+    bad = write(os.path.join(work, "bad.ci"), 'graph: { title: "x"\nedge: { sourcename: "one" '
+                'targetname: "two" }\nedge: {{\n')
+    done = subprocess.run([setting.COMMAND, "callgraph", "--json", "--ci", bad, program],
+                          capture_output=True, text=True, timeout=60)
+    if done.returncode != 3 or "bad.ci': line 3 " not in done.stderr or \
+            edges_of(json.loads(done.stdout)).get(("one", "two")) != {"compiler"}:
+        note("bad", f"{done.returncode} {done.stderr}")
+    callgraph("--ci", os.path.join(work, "none.ci"), program, status=4)
+    return program
+
+
+def check_context(program):
+    """A call that only the compiler's file has is searched by `context`."""
+    ids = {one["name"]: int(one["id"], 16) for one in callgraph(program)["functions"]}
+    stack = ["_start", "main", "by_tail", "one", "two"]
+    value = f"{sum(ids[name] for name in stack) % (1 << 64):016x}/5"
+    words = [setting.COMMAND, "context", "--json", "--operation", "add", "--binary", program, value]
+    for is_there in (False, True):
+        if is_there:
+            write(program + "-more.ci", 'graph: { title: "x"\n'
+                  'edge: { sourcename: "x.c:one" targetname: "x.c:two" label: "x.c:1:2" }\n}\n')
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        stacks = [one["functions"] for one in json.loads(done.stdout)[0]["stacks"]]
+        if (stack in stacks) != is_there:
+            note("context", f"{is_there}: {stacks} {done.stderr}")
+
+
 def main():
     setting.need_verb("callgraph")
     setting.need_command("gcc", "objcopy")
@@ -105,6 +162,7 @@ def main():
         setting.skip("code is read of x86-64 only")
     check_debug()
     check_pointers()
+    check_context(check_compiler())
     shutil.rmtree(work, ignore_errors=True)
     for failure in failures[:40]:
         print(failure)

@@ -100,7 +100,10 @@ static int add_binaries(struct tool_edges *edges, const struct tool_context_grap
         if (reason != NULL)
             status = tool_fail("'%s': %s", graph->binaries.paths[i], reason);
     }
-    if (status == TOOL_OK && !tool_binary_graph_join(&binaries)) {
+    for (size_t i = 0; i < graph->binaries.count && status != TOOL_CANNOT; i++)
+        status =
+            worse(status, tool_binary_graph_add_ci_beside(&binaries, graph->binaries.paths[i]));
+    if (status != TOOL_CANNOT && !tool_binary_graph_join(&binaries)) {
         tool_message("there are too many calls through pointers: some are left out");
         status = TOOL_LOSS;
     }

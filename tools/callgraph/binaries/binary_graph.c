@@ -42,6 +42,8 @@ void tool_binary_graph_close(struct tool_binary_graph *graph)
     tool_map_close(&graph->relation_by_what);
     tool_map_close(&graph->name_by_hash);
     tool_map_close(&graph->exported);
+    tool_map_close(&graph->by_call);
+    tool_map_close(&graph->by_symbol);
     *graph = (struct tool_binary_graph){0};
 }
 
@@ -72,7 +74,7 @@ static void meet(struct reach *reach, uint32_t machine)
 /* A function of another file that a name stands for; TTAPE_NONE: of none. */
 static uint32_t named(struct tool_binary_graph *graph, uint32_t name)
 {
-    uint64_t hash = tool_binary_name_hash(graph, graph->names[name]);
+    uint64_t hash = tool_binary_name_hash(graph, graph->names[name], strlen(graph->names[name]));
     uint32_t found = *tool_map_at(&graph->exported, hash, 0);
     return found != 0 ? found - 1 : TTAPE_NONE;
 }

@@ -4,6 +4,7 @@
  *     file --binary_module.c--> code, what each function's code does (code_flow.h): relations
  *          --binary_taken.c---> functions whose address data holds
  *          --known_calls.c----> calls that its debug information names
+ *          --ci_files.c-------> calls that its compiler named
  *     relations of all files --binary_graph.c--> edges: functions without hooks are passed through
  */
 #ifndef TOOL_BINARY_GRAPH_H
@@ -68,6 +69,9 @@ struct tool_binary_graph {
     struct tool_map relation_by_what;
     char **names; /* of what is called and in no file so far */
     size_t name_count, name_capacity;
+    struct tool_map by_call;   /* machine << 32 | machine that it calls: relation, plus 1 */
+    struct tool_map by_symbol; /* by hash of the name: machine plus 1, of several UINT32_MAX */
+    uint32_t ci_files;
     struct tool_map name_by_hash, exported; /* by hash of the name: number, machine plus 1 */
     uint32_t stamp;                         /* of the search that is made now */
     uint64_t steps_left;
@@ -87,12 +91,21 @@ const char *tool_binary_graph_add(struct tool_binary_graph *graph, const char *p
 /* The same, if it has that build id and at most so many bytes of code. */
 const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const char *path,
                                         ttape_string build_id, uint64_t code_most);
+/* When all files are there: what the compiler said of their calls (gcc -fcallgraph-info), in a
+ * file, or in a folder with those in it; in files beside the binary that are called after it.
+ * Returns a tool_exit; what failed has been reported. */
+int tool_binary_graph_add_ci(struct tool_binary_graph *graph, const char *path);
+int tool_binary_graph_add_ci_beside(struct tool_binary_graph *graph, const char *path);
 /* Edges of all files, when all are there. False: it is too much; what there is so far stays. */
 bool tool_binary_graph_join(struct tool_binary_graph *graph);
 
 /* -- for each other -- */
 void tool_binary_taken(struct tool_binary_graph *graph, uint32_t module);
-uint64_t tool_binary_name_hash(struct tool_binary_graph *graph, const char *name);
+uint64_t tool_binary_name_hash(struct tool_binary_graph *graph, const char *name,
+                               size_t size_bytes);
+/* Another source says that a machine function calls another one. */
+void tool_binary_called(struct tool_binary_graph *graph, uint32_t from, uint32_t to,
+                        uint32_t edge_kinds);
 struct tool_hooked *tool_binary_hooked(struct tool_binary_graph *graph, uint32_t module,
                                        uint32_t address);
 static inline uint32_t tool_binary_machine(const struct tool_binary_graph *graph, uint32_t module,

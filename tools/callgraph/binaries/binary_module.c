@@ -14,10 +14,10 @@ struct reading {
     uint32_t module, machine; /* that is followed */
 };
 
-uint64_t tool_binary_name_hash(struct tool_binary_graph *graph, const char *name)
+uint64_t tool_binary_name_hash(struct tool_binary_graph *graph, const char *name, size_t size_bytes)
 {
     struct tool_hash hash = tool_map_hash(&graph->exported);
-    tool_hash_bytes(&hash, name, strlen(name));
+    tool_hash_bytes(&hash, name, size_bytes);
     return hash.low ^ hash.high;
 }
 
@@ -78,8 +78,8 @@ struct tool_hooked *tool_binary_hooked(struct tool_binary_graph *graph, uint32_t
 /* ---- relations ---- */
 
 /* Of the hooked function `in`, or of the machine function where none is open; each once. */
-static void relate(struct reading *reading, uint32_t in, enum tool_relation_kind kind, uint32_t to,
-                   uint32_t edge_kinds)
+static uint32_t relate(struct reading *reading, uint32_t in, enum tool_relation_kind kind,
+                       uint32_t to, uint32_t edge_kinds)
 {
     struct tool_binary_graph *graph = reading->graph;
     uint32_t *first = &graph->machines[reading->machine].first_relation;
@@ -95,7 +95,7 @@ static void relate(struct reading *reading, uint32_t in, enum tool_relation_kind
     uint32_t *number = tool_map_at(&graph->relation_by_what, hash.low ^ hash.high, TTAPE_NONE);
     if (*number != TTAPE_NONE) {
         graph->relations[*number].edge_kinds |= edge_kinds;
-        return;
+        return *number;
     }
     *number = (uint32_t)graph->relation_count;
     tool_grow((void **)&graph->relations, &graph->relation_capacity, graph->relation_count + 1,
@@ -103,6 +103,33 @@ static void relate(struct reading *reading, uint32_t in, enum tool_relation_kind
     graph->relations[graph->relation_count++] = (struct tool_relation){
         .next = *first, .to = to, .edge_kinds = edge_kinds, .kind = (uint8_t)kind};
     *first = (uint32_t)graph->relation_count;
+    return *first - 1;
+}
+
+static void relate_call(struct reading *reading, uint32_t in, uint32_t machine, uint32_t edge_kinds)
+{
+    uint64_t both = (uint64_t)reading->machine << 32 | machine;
+    uint32_t number = relate(reading, in, TOOL_RELATION_CALLS, machine, edge_kinds);
+    *tool_map_at(&reading->graph->by_call, both, 0) = number + 1;
+}
+
+void tool_binary_called(struct tool_binary_graph *graph, uint32_t from, uint32_t to,
+                        uint32_t edge_kinds)
+{
+    uint32_t number = tool_map_find(&graph->by_call, (uint64_t)from << 32 | to, 0);
+    struct reading reading = {.graph = graph, .machine = from};
+    if (number != 0) {
+        graph->relations[number - 1].edge_kinds |= edge_kinds;
+        return;
+    }
+    while (from - graph->modules[reading.module]->first_machine >=
+           graph->modules[reading.module]->code.function_count)
+        reading.module++;
+    const struct tool_binary_module *module = graph->modules[reading.module];
+    uint32_t start = module->code.functions[from - module->first_machine].start;
+    bool is_hooked = tool_map_find(&graph->hooked_by_place, (uint64_t)reading.module << 32 | start,
+                                   TTAPE_NONE) != TTAPE_NONE;
+    relate_call(&reading, is_hooked ? start : TOOL_FLOW_NONE_OPEN, to, edge_kinds);
 }
 
 static void enter(void *context, uint32_t in, uint32_t address)
@@ -116,8 +143,8 @@ static void enter(void *context, uint32_t in, uint32_t address)
 
 static uint32_t name_number(struct tool_binary_graph *graph, const char *name)
 {
-    uint32_t *number =
-        tool_map_at(&graph->name_by_hash, tool_binary_name_hash(graph, name), TTAPE_NONE);
+    uint32_t *number = tool_map_at(&graph->name_by_hash,
+                                   tool_binary_name_hash(graph, name, strlen(name)), TTAPE_NONE);
     if (*number == TTAPE_NONE) {
         *number = (uint32_t)graph->name_count;
         tool_grow((void **)&graph->names, &graph->name_capacity, graph->name_count + 1,
@@ -143,7 +170,7 @@ static bool name_pointer(struct reading *reading, const struct tool_flow_call *t
     const char *name = graph->modules[reading->module]->known.names + known->name;
     uint32_t machine = tool_binary_machine_at(graph, reading->module, known->callee);
     if (known->callee != 0 && machine != TTAPE_NONE)
-        relate(reading, told->in, TOOL_RELATION_CALLS, machine, TOOL_EDGE_DIRECT | edge_kinds);
+        relate_call(reading, told->in, machine, TOOL_EDGE_DIRECT | edge_kinds);
     else if (known->callee == 0 && name[0] != '\0')
         relate(reading, told->in, TOOL_RELATION_UNKNOWN, name_number(graph, name),
                TOOL_EDGE_LINKED | edge_kinds);
@@ -168,9 +195,8 @@ static void call(void *context, const struct tool_flow_call *told)
         return;
     }
     if (made->callee != UINT32_MAX) {
-        relate(reading, told->in, TOOL_RELATION_CALLS,
-               tool_binary_machine(graph, reading->module, made->callee),
-               (made->kind == TOOL_CALL_LINKED ? TOOL_EDGE_LINKED : TOOL_EDGE_DIRECT) | tail);
+        relate_call(reading, told->in, tool_binary_machine(graph, reading->module, made->callee),
+                    (made->kind == TOOL_CALL_LINKED ? TOOL_EDGE_LINKED : TOOL_EDGE_DIRECT) | tail);
         return;
     }
     if (made->name != NULL)
@@ -204,8 +230,8 @@ static void export(struct tool_binary_graph *graph, uint32_t module)
                                : TTAPE_NONE;
         if (machine == TTAPE_NONE)
             continue;
-        uint32_t *first =
-            tool_map_at(&graph->exported, tool_binary_name_hash(graph, symbol.name), 0);
+        uint32_t *first = tool_map_at(
+            &graph->exported, tool_binary_name_hash(graph, symbol.name, strlen(symbol.name)), 0);
         *first =
             *first != 0 ? *first : machine + 1; /* the first module that has it, as loaders do */
     }

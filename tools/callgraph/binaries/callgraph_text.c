@@ -58,12 +58,13 @@ static void print_summary(struct tool_callgraph *graph, struct tool_output *out)
 {
     const struct tool_edges *edges = &graph->edges;
     size_t kinds[KINDS] = {0}, only_pointer = 0, seen = 0, seen_static = 0, seen_sure = 0;
-    size_t recursive = 0, taken = 0;
+    size_t recursive = 0, taken = 0, only_compiler = 0;
     for (size_t i = 0; i < edges->edge_count; i++) {
         uint32_t kind = edges->edges[i].kinds;
         for (size_t k = 0; k < KINDS; k++)
             kinds[k] += kind >> k & 1;
         only_pointer += (kind & ~(uint32_t)TOOL_EDGE_SEEN) == TOOL_EDGE_POINTER;
+        only_compiler += (kind & ~(uint32_t)TOOL_EDGE_SEEN) == TOOL_EDGE_COMPILER;
         seen += (kind & TOOL_EDGE_SEEN) != 0;
         seen_static += (kind & TOOL_EDGE_SEEN) != 0 && kind != TOOL_EDGE_SEEN;
         seen_sure += (kind & TOOL_EDGE_SEEN) != 0 && (kind & TOOL_EDGE_SURE) != 0;
@@ -77,6 +78,11 @@ static void print_summary(struct tool_callgraph *graph, struct tool_output *out)
                        "by a pointer alone %zu, from outside %zu\n",
                        edges->edge_count, kinds[1], kinds[2], kinds[3], kinds[4], only_pointer,
                        kinds[6]);
+    if (kinds[7] + kinds[8] > 0)
+        tool_output_printf(out,
+                           "sources      debug information has %zu edges; compilers' files have "
+                           "%zu, %zu that no instruction has\n",
+                           kinds[7], kinds[8], only_compiler);
     tool_output_printf(out, "address taken %zu functions; recursion is possible in %zu\n", taken,
                        recursive);
     if (seen > 0)

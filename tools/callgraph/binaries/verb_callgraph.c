@@ -12,7 +12,7 @@
 enum format { TEXT, JSON, DOT };
 
 struct options {
-    struct tool_files traces;
+    struct tool_files traces, ci;
     uint32_t format;
     bool functions, edges, branches, all, json;
     uint64_t memory_bytes;
@@ -32,6 +32,8 @@ static bool parse_format(const char *text, void *into)
 static const struct tool_option table[] = {
     {"graph", 0, "FILE", "add the calls that this trace of the build shows; may be repeated",
      tool_parse_file, TOOL_AT(traces)},
+    {"ci", 0, "PATH", "add what gcc -fcallgraph-info wrote: a file, or a folder; may be repeated",
+     tool_parse_file, TOOL_AT(ci)},
     {"functions", 0, NULL, "list functions", NULL, TOOL_AT(functions)},
     {"edges", 0, NULL, "list who calls whom, and how", NULL, TOOL_AT(edges)},
     {"branches", 0, NULL, "with --json: each function's branches, jumps and returns", NULL,
@@ -56,6 +58,19 @@ static const struct tool_command command = {
     .operands_max = 1000,
 };
 
+static int worse(int one, int other) { return one > other ? one : other; }
+
+static int read_ci(struct tool_binary_graph *binaries, const struct options *options, char **paths,
+                   int count)
+{
+    int status = TOOL_OK;
+    for (size_t i = 0; i < options->ci.count && status != TOOL_CANNOT; i++)
+        status = worse(status, tool_binary_graph_add_ci(binaries, options->ci.paths[i]));
+    for (int i = 0; i < count && status != TOOL_CANNOT; i++)
+        status = worse(status, tool_binary_graph_add_ci_beside(binaries, paths[i]));
+    return status;
+}
+
 static int read_all(struct tool_callgraph *graph, const struct options *options, char **paths,
                     int count)
 {
@@ -72,6 +87,8 @@ static int read_all(struct tool_callgraph *graph, const struct options *options,
         if (reason != NULL)
             status = tool_fail("'%s': %s", paths[i], reason);
     }
+    if (status != TOOL_CANNOT)
+        status = worse(status, read_ci(&graph->binaries, options, paths, count));
     if (status == TOOL_CANNOT)
         return status;
     if (!tool_binary_graph_join(&graph->binaries)) {
@@ -101,6 +118,7 @@ int tool_verb_callgraph(int argc, char **argv)
     int count, status;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO) {
         free(options.traces.paths);
+        free(options.ci.paths);
         return status;
     }
     struct tool_callgraph graph = {.with_functions = options.functions || options.all,
@@ -121,5 +139,6 @@ int tool_verb_callgraph(int argc, char **argv)
     tool_binary_graph_close(&graph.binaries);
     tool_edges_close(&graph.edges);
     free(options.traces.paths);
+    free(options.ci.paths);
     return status;
 }
