@@ -32,7 +32,7 @@ static bool parse_format(const char *text, void *into)
 static const struct tool_option table[] = {
     {"graph", 0, "FILE", "add the calls that this trace of the build shows; may be repeated",
      tool_parse_file, TOOL_AT(traces)},
-    {"ci", 0, "PATH", "add what gcc -fcallgraph-info wrote: a file, or a folder; may be repeated",
+    {"ci", 0, "PATH", "files of gcc -fcallgraph-info, or a folder; may be repeated",
      tool_parse_file, TOOL_AT(ci)},
     {"functions", 0, NULL, "list functions", NULL, TOOL_AT(functions)},
     {"edges", 0, NULL, "list who calls whom, and how", NULL, TOOL_AT(edges)},
