@@ -63,9 +63,9 @@ class Bench:
     """The places, the programs, and what was measured so far."""
 
     def __init__(self, source, build, work, corpus, quick):
-        self.source, self.corpus = Path(source), Path(corpus)
+        self.source, self.corpus = Path(source).resolve(), Path(corpus).resolve()
         self.work = Path(work).resolve()  # caches below it: a relative one is none
-        self.command = Path(build) / "tracetape"
+        self.command = Path(build).resolve() / "tracetape"  # commands run in other folders too
         self.programs = self.work / "programs"
         self.quick, self.soak = quick, False
         self.values = 0  # context values to sample; 0: as many as the section says
