@@ -210,6 +210,19 @@ static void put_tables(struct fuzz_bytes *to, bool is_plain)
     at(to, END);
 }
 
+/* The table is a string; verbs and forms go by the size. */
+static void seed_strings(const struct fuzz_bytes *binary)
+{
+    static const char string[] = "opened %d files of table";
+    struct fuzz_bytes file = fuzz_copy(binary->data, binary->size);
+    fuzz_seed("strings", "table", &file);
+    memcpy(file.data + TABLE, string, sizeof string);
+    for (char name[] = "string0"; name[6] < '5'; name[6]++) {
+        fuzz_seed("strings", name, &file);
+        fuzz_put_number(&file, 0, 1);
+    }
+}
+
 void fuzz_seed_binary(void)
 {
     struct fuzz_bytes file = {0};
@@ -226,6 +239,7 @@ void fuzz_seed_binary(void)
     put_frames(&plain, true);
     put_tables(&plain, true);
     fuzz_seed("binary", "plain", &plain);
+    seed_strings(&plain);
     plain.data[SEGMENTS + SEGMENT_BYTES + 4] = 5; /* the tables are in a segment with code */
     fuzz_seed("binary", "one_segment", &plain);
 }

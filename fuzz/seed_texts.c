@@ -185,6 +185,26 @@ static void seed_core(void)
     fuzz_seed("core", "stacks_json", &bytes);
 }
 
+/* The string's size, the string, the text. */
+static void seed_texts_of_logs(void)
+{
+    static const char *const pairs[][2] = {
+        {"Hello %lu mars\n", "[0xFFFF5652] Hello 1 mars"},
+        {"usage: %s [-x]\n  %-*s|%5.2f %%\n", "12:00 ab   |12.50 %"},
+        {"{} of {0:>{1}} {{done}}", "7 of    12 {done}"},
+        {"%1 of %2%, %d%d%c%p", "three of four, 12x0xff"},
+        {"a line that is longer, %s, than the text", "longer, than"},
+        {"the text is cut here", "12:00 the text is c"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        struct fuzz_bytes seed = {0};
+        char name[] = {'p', 'a', 'i', 'r', (char)('0' + i), 0};
+        fuzz_put_number(&seed, strlen(pairs[i][0]), 2);
+        fuzz_put(&seed, pairs[i][0], strlen(pairs[i][0]));
+        fuzz_put(&seed, pairs[i][1], strlen(pairs[i][1]));
+        fuzz_seed("text", name, &seed);
+    }
+}
+
 void fuzz_seed_texts(void)
 {
     static const char nested[] = "\xa3\x61"
@@ -204,6 +224,7 @@ void fuzz_seed_texts(void)
     seed_bytes("metadata", "giant", "\xba\xff\xff\xff\xff", 5);
     seed_bytes("canary", "near", "BUG?", 4);
     seed_names();
+    seed_texts_of_logs();
     seed_dictionary();
     seed_core();
     seed_ci();

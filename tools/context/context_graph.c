@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/callgraph/binaries/binary_graph.h"
+#include "tools/callgraph/binaries/binary_strings.h"
 #include "tools/context/context_search.h"
 #include "tools/context/context_view.h"
 
@@ -57,12 +57,26 @@ static size_t share(uint64_t memory, uint64_t bytes_each)
     return count < INT32_MAX ? (size_t)count : INT32_MAX;
 }
 
+/* Which functions may be the innermost one, by the text; NULL: any. To be freed. */
+static bool *ends_by(struct tool_printers *printers, const char *text)
+{
+    if (text == NULL || printers == NULL)
+        return NULL;
+    tool_printers_look(printers, text, strlen(text));
+    bool *ends = tool_printers_ends(printers);
+    if (ends == NULL)
+        tool_message("no function of these binaries has to do with a string of the text");
+    return ends;
+}
+
 static void search_all(struct tool_contexts *contexts, const struct tool_edges *edges,
                        const struct tool_context_graph *graph)
 {
+    bool *ends = ends_by(contexts->printers, graph->text);
     uint64_t memory = graph->how.memory_bytes != 0 ? graph->how.memory_bytes : MEMORY_USUAL;
     const struct tool_search_options options = {.operation = graph->how.operation,
                                                 .news_most = graph->news_most,
+                                                .ends = ends,
                                                 .prefixes_most = share(memory, PREFIX_SHARE),
                                                 .nodes_most = share(memory, NODE_SHARE)};
     struct tool_search search;
@@ -81,13 +95,25 @@ static void search_all(struct tool_contexts *contexts, const struct tool_edges *
     }
     tool_search_close(&search);
     free(looking.ids);
+    free(ends);
 }
 
 static int worse(int one, int other) { return one > other ? one : other; }
 
-static int add_binaries(struct tool_edges *edges, const struct tool_context_graph *graph)
+static void open_printers(struct tool_printers *printers, struct tool_binary_graph *binaries)
+{
+    struct tool_strings *strings = binaries->strings;
+    tool_strings_settle(strings, binaries);
+    if (strings->is_cut)
+        tool_message("there are too many strings: some are left out");
+    tool_printers_open(printers, strings, binaries->edges);
+}
+
+static int add_binaries(struct tool_edges *edges, const struct tool_context_graph *graph,
+                        struct tool_printers *printers)
 {
     struct tool_binary_graph binaries;
+    struct tool_strings strings = {0};
     int status = TOOL_OK;
     if (graph->binaries.count == 0)
         return TOOL_OK;
@@ -95,6 +121,7 @@ static int add_binaries(struct tool_edges *edges, const struct tool_context_grap
         return tool_fail("built without Zydis: code cannot be read");
     tool_binary_graph_open(&binaries, edges, graph->how.ids);
     tool_binary_graph_use_debug(&binaries);
+    binaries.strings = printers != NULL ? &strings : NULL;
     for (size_t i = 0; i < graph->binaries.count && status == TOOL_OK; i++) {
         const char *reason = tool_binary_graph_add(&binaries, graph->binaries.paths[i]);
         if (reason != NULL)
@@ -107,6 +134,9 @@ static int add_binaries(struct tool_edges *edges, const struct tool_context_grap
         tool_message("there are too many calls through pointers: some are left out");
         status = TOOL_LOSS;
     }
+    if (status != TOOL_CANNOT && printers != NULL)
+        open_printers(printers, &binaries);
+    tool_strings_close(&strings);
     tool_binary_graph_close(&binaries);
     return status;
 }
@@ -126,9 +156,9 @@ int tool_context_search(struct tool_contexts *contexts, const struct tool_contex
     }
     if (status != TOOL_CANNOT) {
         tool_edges_weigh(&edges);
-        status = worse(status, add_binaries(&edges, graph));
+        status = worse(status, add_binaries(&edges, graph, contexts->printers));
     }
-    if (status != TOOL_CANNOT)
+    if (status != TOOL_CANNOT && contexts->count != 0)
         search_all(contexts, &edges, graph);
     tool_edges_close(&edges);
     return status;

@@ -66,7 +66,9 @@ static void put_meaning(const struct tool_context_wanted *wanted, struct tool_ou
     tool_output_text(out, " {");
     if (strcmp(certainty, "certain") != 0)
         tool_output_text(out, certainty);
-    for (size_t i = 0; i < wanted->answer_count; i++) {
+    bool is_open = strcmp(certainty, "open") == 0;
+    for (size_t i = 0; i < (is_open ? tool_context_shown(wanted) : 1) && i < wanted->answer_count;
+         i++) {
         if (strcmp(certainty, "certain") != 0)
             tool_output_text(out, i == 0 ? ": " : " | ");
         tool_context_put_stack(&wanted->answers[i], "", " > ", out);
@@ -74,10 +76,10 @@ static void put_meaning(const struct tool_context_wanted *wanted, struct tool_ou
     tool_output_text(out, wanted->more != 0 ? " | ...}" : "}");
 }
 
-static const struct tool_context_wanted *wanted_of(struct tool_contexts *contexts,
-                                                   const struct token *token)
+static struct tool_context_wanted *wanted_of(struct tool_contexts *contexts,
+                                             const struct token *token)
 {
-    const struct tool_context_wanted *wanted = tool_context_find(contexts, token->value);
+    struct tool_context_wanted *wanted = tool_context_find(contexts, token->value);
     while (wanted != NULL && wanted->depth != token->depth)
         wanted = wanted->next == TTAPE_NONE ? NULL : &contexts->wanted[wanted->next];
     return wanted;
@@ -95,7 +97,9 @@ int tool_context_annotate(struct tool_contexts *contexts, struct tool_context_wr
     while (tool_lines_next(&lines, &line)) {
         size_t at = 0;
         while (find_token(line.text, line.size_bytes, at, &token)) {
-            const struct tool_context_wanted *wanted = wanted_of(contexts, &token);
+            struct tool_context_wanted *wanted = wanted_of(contexts, &token);
+            if (wanted != NULL && wanted->answer_count > 1 && contexts->printers != NULL)
+                tool_context_narrow(contexts, wanted, line.text, line.size_bytes);
             tool_output_bytes(out, line.text + at, token.end - at);
             if (wanted != NULL)
                 put_meaning(wanted, out);

@@ -10,14 +10,21 @@
 #include "tools/io/json.h"
 
 #define VALUE_BYTES 40u
+#define TEXT_MORE   2u /* times as much of the text as the next stack: likely */
 
 const char *tool_context_certainty(const struct tool_context_wanted *wanted)
 {
+    const struct tool_context_answer *answers = wanted->answers;
+    size_t shown = tool_context_shown(wanted);
     if (wanted->answer_count == 0)
         return "not found";
-    if (wanted->answer_count > 1 || wanted->more != 0)
-        return "open";
-    return wanted->answers[0].is_searched ? "likely" : "certain";
+    if (wanted->answer_count == 1 && wanted->more == 0)
+        return answers[0].is_searched ? "likely" : "certain";
+    /* by the text, it is never certain */
+    bool is_told = wanted->has_text && wanted->more == 0 && answers[0].printed.score != 0;
+    if (is_told && (shown == 1 || answers[0].printed.score / TEXT_MORE >= answers[1].printed.score))
+        return "likely";
+    return "open";
 }
 
 static const char *put_value(char *text, const struct tool_context_wanted *wanted)
@@ -38,9 +45,14 @@ static const char *source(const struct tool_context_answer *answer)
                : "recording";
 }
 
+static const char *name_of(const struct tool_context_answer *answer, uint32_t function)
+{
+    return answer->names[function] != NULL ? answer->names[function] : "?";
+}
+
 static void print_answer(const struct tool_context_answer *answer, struct tool_output *out)
 {
-    char call[TOOL_CALL_ID_BYTES];
+    char call[TOOL_CALL_ID_BYTES], text[TOOL_PRINTED_BYTES];
     tool_output_printf(out, "  %s", source(answer));
     if (answer->is_in_recording)
         tool_output_printf(out, ": entered %" PRIu64 " times, first %s at +%.6f s", answer->entered,
@@ -48,9 +60,26 @@ static void print_answer(const struct tool_context_answer *answer, struct tool_o
                            (double)answer->first_ns / 1e9);
     if (answer->is_searched && answer->news != 0)
         tool_output_printf(out, ": calls that no trace shows: %" PRIu32, answer->news);
+    if (answer->printed.score != 0) {
+        tool_output_printf(out, ": %s has \"%s\"", name_of(answer, answer->printed.at),
+                           tool_printers_string(answer->printed.string, text));
+    }
     tool_output_text(out, "\n");
     tool_context_put_stack(answer, "    ", "\n", out);
     tool_output_text(out, answer->depth != 0 ? "\n" : "");
+}
+
+/* What the text says. */
+static void print_with_text(const struct tool_context_wanted *wanted, struct tool_output *out)
+{
+    if (!wanted->has_text || wanted->answer_count == 0)
+        return;
+    if (wanted->answers[0].printed.score == 0)
+        tool_output_text(out, wanted->answer_count == 1
+                                  ? ", whose functions have nothing of the text"
+                                  : ", their functions have nothing of the text");
+    else if (wanted->without != 0)
+        tool_output_printf(out, ", %zu with something of the text", tool_context_shown(wanted));
 }
 
 void tool_context_text(const struct tool_contexts *contexts, struct tool_output *out)
@@ -62,8 +91,9 @@ void tool_context_text(const struct tool_contexts *contexts, struct tool_output 
         if (wanted->answer_count > 1)
             tool_output_printf(out, ", %" PRIu64 " stacks have it",
                                (uint64_t)wanted->answer_count + wanted->more);
+        print_with_text(wanted, out);
         tool_output_text(out, "\n");
-        for (size_t a = 0; a < wanted->answer_count; a++)
+        for (size_t a = 0; a < tool_context_shown(wanted); a++)
             print_answer(&wanted->answers[a], out);
     }
 }
@@ -92,7 +122,7 @@ static void json_recursions(struct tool_json *json, const struct tool_context_an
 
 static void json_answer(struct tool_json *json, const struct tool_context_answer *answer)
 {
-    char call[TOOL_CALL_ID_BYTES];
+    char call[TOOL_CALL_ID_BYTES], text[TOOL_PRINTED_BYTES];
     tool_json_begin(json, NULL, '{');
     tool_json_bool(json, "in_dictionary", answer->is_in_dictionary);
     tool_json_bool(json, "in_recording", answer->is_in_recording);
@@ -107,9 +137,16 @@ static void json_answer(struct tool_json *json, const struct tool_context_answer
         tool_json_number(json, "new_calls", answer->news);
         tool_json_number(json, "unknown_calls", answer->unknown);
     }
+    if (answer->printed.score != 0) {
+        tool_json_begin(json, "text", '{');
+        tool_json_text(json, "function", name_of(answer, answer->printed.at));
+        tool_json_text(json, "string", tool_printers_string(answer->printed.string, text));
+        tool_json_number(json, "bytes", answer->printed.bytes);
+        tool_json_end(json, '}');
+    }
     tool_json_begin(json, "functions", '[');
     for (uint32_t i = 0; i < answer->depth; i++)
-        tool_json_text(json, NULL, answer->names[i] != NULL ? answer->names[i] : "?");
+        tool_json_text(json, NULL, name_of(answer, i));
     tool_json_end(json, ']');
     json_recursions(json, answer);
     tool_json_end(json, '}');
@@ -128,8 +165,10 @@ void tool_context_json(const struct tool_contexts *contexts, struct tool_output 
         tool_json_text(&json, "certainty", tool_context_certainty(wanted));
         tool_json_number_if(&json, "looked_at", wanted->looked != 0, wanted->looked);
         tool_json_number(&json, "stack_count", wanted->answer_count + wanted->more);
+        if (wanted->has_text)
+            tool_json_number(&json, "without_text", wanted->without);
         tool_json_begin(&json, "stacks", '[');
-        for (size_t a = 0; a < wanted->answer_count; a++)
+        for (size_t a = 0; a < tool_context_shown(wanted); a++)
             json_answer(&json, &wanted->answers[a]);
         tool_json_end(&json, ']');
         tool_json_end(&json, '}');

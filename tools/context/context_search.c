@@ -11,6 +11,7 @@
 #define TAKES_MOST   20000u                     /* stacks by XOR whose depth nobody knows */
 #define NEW_COST     (5 * TOOL_SEARCH_COST_BIT) /* of a call that no trace shows */
 #define LEAF_COST    (6 * TOOL_SEARCH_COST_BIT) /* of a function that none enters */
+#define END_COST     (6 * TOOL_SEARCH_COST_BIT) /* of an end that has not the text */
 #define UNKNOWN_COST (8 * TOOL_SEARCH_COST_BIT)
 
 void tool_search_open(struct tool_search *search, const struct tool_edges *edges,
@@ -233,6 +234,8 @@ static void begin(struct running *running, uint64_t value, uint32_t depth)
         uint64_t weight = edges->functions[i].weight;
         uint32_t cost = weight != 0 ? tool_search_cost(weight, whole)
                                     : LEAF_COST + tool_search_cost(1, edges->function_count);
+        if (search->options.ends != NULL && !search->options.ends[i])
+            cost += END_COST;
         step(running, &next, NONE, value, depth, cost, 0);
     }
 }

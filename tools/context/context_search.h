@@ -52,6 +52,7 @@ struct tool_rests {
 struct tool_search_options {
     ttape_context_operation operation;
     uint32_t news_most; /* calls that no trace shows, in one stack */
+    const bool *ends;   /* by function: it may well be the innermost one; NULL: any may */
     size_t prefixes_most, nodes_most;
 };
 

@@ -15,6 +15,7 @@
 #include "tools/callgraph/graph_map.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
+#include "tools/context/text/text_printers.h"
 
 #define TOOL_CONTEXT_ANY_DEPTH   UINT32_MAX
 #define TOOL_CONTEXT_ANSWERS_MAX 64u /* of one value that are kept; more are counted */
@@ -35,6 +36,8 @@ struct tool_context_answer {
     bool is_any_times;  /* nothing says how often a recursion turned but that */
     uint64_t *shortest; /* of such a one: tool_context_shortest */
     uint32_t shortest_depth;
+    uint32_t number;             /* in the order of what was found */
+    struct tool_printed printed; /* of the text that was given last */
 };
 
 struct tool_context_wanted {
@@ -45,12 +48,15 @@ struct tool_context_wanted {
     size_t answer_count, answer_capacity;
     uint64_t more;   /* answers that are not kept */
     uint64_t looked; /* suffixes that a search looked at */
+    bool has_text;   /* a text was given, and */
+    size_t without;  /* so many of the answers, the last ones, have nothing of it: others do */
 };
 
 struct tool_contexts {
     struct tool_context_wanted *wanted;
     size_t count, capacity;
-    struct tool_map by_value; /* the last one with that value, plus 1 */
+    struct tool_map by_value;       /* the last one with that value, plus 1 */
+    struct tool_printers *printers; /* who can print what; NULL: nobody asks */
 };
 
 #define TOOL_CONTEXT_DEPTHS_MAX 64u /* of one value: no program says so many */
@@ -89,9 +95,22 @@ int tool_context_read_recording(struct tool_contexts *contexts,
 struct tool_context_graph {
     struct tool_files traces, binaries;
     uint32_t news_most;
+    const char *text;                  /* that the values stand in; or NULL */
     struct tool_context_recording how; /* operation, ids, names, memory */
 };
 int tool_context_search(struct tool_contexts *contexts, const struct tool_context_graph *graph);
+
+/* context_text.c: of stacks with one value, those whose functions can print a text come first. */
+void tool_context_narrow(struct tool_contexts *contexts, struct tool_context_wanted *wanted,
+                         const char *text, size_t size_bytes);
+/* Which functions can print a text, of all binaries. Returns a tool_exit. */
+int tool_context_print_printers(struct tool_contexts *contexts, const char *text, bool json,
+                                struct tool_output *out);
+/* How many answers are shown. */
+static inline size_t tool_context_shown(const struct tool_context_wanted *wanted)
+{
+    return wanted->answer_count - wanted->without;
+}
 
 /* context_print.c */
 const char *tool_context_certainty(const struct tool_context_wanted *wanted);

@@ -139,6 +139,8 @@ void tool_contexts_close(struct tool_contexts *contexts)
             clear(&wanted->answers[a]);
         free(wanted->answers);
     }
+    if (contexts->printers != NULL)
+        tool_printers_close(contexts->printers);
     free(contexts->wanted);
     tool_map_close(&contexts->by_value);
 }

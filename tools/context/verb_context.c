@@ -74,6 +74,8 @@ static const struct tool_option table[] = {
      tool_parse_file, TOOL_AT(graph.binaries)},
     {"new-calls", 0, "N", "of a stack that is searched, which no trace shows: 0 to 3 (default 2)",
      parse_news, TOOL_AT(graph.news_most)},
+    {"log", 0, "TEXT", "this text stands beside the values: which functions of --binary print it?",
+     NULL, TOOL_AT(graph.text)},
     {"annotate", 0, "LOG", "print this log with the calls behind each value (-: standard input)",
      NULL, TOOL_AT(annotate)},
     {"branches-of", 0, "FUNCTION", "values are of branches in this function of the --binary", NULL,
@@ -164,9 +166,14 @@ static int find_answers(const struct options *options, struct tool_contexts *con
         status = worse(status, tool_context_read_recording(contexts, &options->recording));
     if ((options->graph.traces.count | options->graph.binaries.count) != 0 && status != TOOL_CANNOT)
         status = worse(status, tool_context_search(contexts, &options->graph));
-    for (size_t i = 0; i < contexts->count && status == TOOL_OK; i++)
-        if (contexts->wanted[i].answer_count != 1 || contexts->wanted[i].more != 0)
+    for (size_t i = 0; i < contexts->count && status != TOOL_CANNOT; i++) {
+        struct tool_context_wanted *wanted = &contexts->wanted[i];
+        if (options->graph.text != NULL)
+            tool_context_narrow(contexts, wanted, options->graph.text, strlen(options->graph.text));
+        const char *certainty = tool_context_certainty(wanted);
+        if (status == TOOL_OK && (strcmp(certainty, "open") == 0 || wanted->answer_count == 0))
             status = TOOL_FINDING;
+    }
     return status;
 }
 
@@ -195,6 +202,9 @@ static int show(const struct options *options, struct tool_contexts *contexts, i
     tool_output_open(&out, STDOUT_FILENO);
     if (log >= 0)
         status = worse(status, tool_context_annotate(contexts, &writes, log, &out));
+    else if (contexts->count == 0)
+        status = worse(status, tool_context_print_printers(contexts, options->graph.text,
+                                                           options->json, &out));
     else if (options->json)
         tool_context_json(contexts, &out);
     else
@@ -217,7 +227,7 @@ static int branches(const struct options *options, char **texts, int count)
         return tool_usage("context", "--branches-of FUNCTION takes one --binary FILE");
     if (options->dictionary != NULL || options->recording.path != NULL ||
         options->annotate != NULL || options->graph.traces.count != 0 ||
-        options->recording.ids != TTAPE_CONTEXT_IDS_STABLE)
+        options->graph.text != NULL || options->recording.ids != TTAPE_CONTEXT_IDS_STABLE)
         return tool_usage("context", "--branches-of looks in the binary only");
     if (number == TTAPE_CONTEXT_MULTIPLY)
         return tool_usage("context", "branch values are multiplied by primes: --operation primes");
@@ -252,7 +262,7 @@ static int show_core(const struct options *options, char **binaries, int count)
                                      .binary_count = (size_t)count,
                                      .json = options->json};
     if (options->dictionary != NULL || options->recording.path != NULL ||
-        options->annotate != NULL || options->branches_of != NULL ||
+        options->annotate != NULL || options->branches_of != NULL || options->graph.text != NULL ||
         (options->graph.traces.count | options->graph.binaries.count) != 0)
         return tool_usage("context", "--core FILE takes files of the program, and --json, only");
     tool_memory_bound(options->memory_bytes);
@@ -263,6 +273,7 @@ int tool_verb_context(int argc, char **argv)
 {
     struct options options = {.graph = {.news_most = 2}};
     struct tool_contexts contexts = {0};
+    struct tool_printers printers = {0};
     int count, status, log = -1;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
@@ -276,14 +287,23 @@ int tool_verb_context(int argc, char **argv)
         (options.graph.traces.count | options.graph.binaries.count) == 0)
         return tool_usage("context", "say where to look: --dictionary, --recording, --graph or "
                                      "--binary FILE");
-    if ((count == 0) == (options.annotate == NULL))
+    if (count == 0 ? options.annotate == NULL && options.graph.text == NULL
+                   : options.annotate != NULL)
         return tool_usage("context", "give values, or a log with --annotate");
+    if (options.graph.text != NULL &&
+        (options.graph.binaries.count == 0 || options.annotate != NULL))
+        return tool_usage("context", options.annotate != NULL
+                                         ? "--annotate takes each line's own text, no --log TEXT"
+                                         : "--log TEXT needs --binary FILE: the program's strings");
     if (options.json && options.annotate != NULL)
         return tool_usage("context", "--annotate prints the log, not JSON");
     tool_memory_bound(options.memory_bytes);
     options.recording.names = tool_name_style(options.names, options.json);
     options.recording.memory_bytes = options.memory_bytes;
     options.graph.how = options.recording;
+    if (options.graph.text != NULL ||
+        (options.annotate != NULL && options.graph.binaries.count != 0))
+        contexts.printers = &printers;
     for (int i = 0; i < count; i++) {
         uint64_t value;
         uint32_t depth;

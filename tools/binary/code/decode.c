@@ -224,6 +224,30 @@ static void flow_of(const ZydisDecodedInstruction *found, const ZydisDecodedOper
     }
 }
 
+/* Programs at fixed places write addresses of 64 bits so: mov $address, memory; push $address. */
+static uint32_t stored_by(const ZydisDecodedInstruction *found, const ZydisDecodedOperand *operands)
+{
+    bool is_push = found->mnemonic == ZYDIS_MNEMONIC_PUSH && found->operand_count_visible == 1;
+    bool is_store = found->mnemonic == ZYDIS_MNEMONIC_MOV && found->operand_count_visible == 2 &&
+                    operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY && operands[0].size == 64;
+    const ZydisDecodedOperand *what = &operands[is_push ? 0 : 1];
+    if ((!is_push && !is_store) || what->type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
+        what->imm.value.u > UINT32_MAX)
+        return 0;
+    return (uint32_t)what->imm.value.u;
+}
+
+/* And they add tables' addresses to registers. */
+static uint32_t beside_of(ZydisMnemonic mnemonic, const ZydisDecodedOperand *operand)
+{
+    if (mnemonic == ZYDIS_MNEMONIC_ADD && operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+        return operand->imm.value.u <= UINT32_MAX ? (uint32_t)operand->imm.value.u : 0;
+    if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->mem.base == ZYDIS_REGISTER_RIP ||
+        operand->mem.disp.value <= 0 || operand->mem.disp.value > UINT32_MAX)
+        return 0;
+    return (uint32_t)operand->mem.disp.value;
+}
+
 struct tool_instruction_flow tool_decode_flow(const uint8_t *bytes, size_t size_bytes,
                                               uint32_t address)
 {
@@ -241,9 +265,13 @@ struct tool_instruction_flow tool_decode_flow(const uint8_t *bytes, size_t size_
         if (number < TOOL_FLOW_REGISTERS &&
             (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0)
             flow.writes |= (uint16_t)(1u << number);
+        uint32_t beside =
+            i < found.operand_count_visible ? beside_of(found.mnemonic, &operands[i]) : 0;
+        flow.beside = beside != 0 ? beside : flow.beside;
     }
     flow.moves_stack = (flow.writes & 1u << 4) != 0;
     flow_of(&found, operands, address, &flow);
+    flow.stored = stored_by(&found, operands);
     return flow;
 }
 

@@ -68,6 +68,8 @@ struct tool_instruction_flow {
     bool moves_stack; /* rsp is another one */
     int32_t place;
     uint32_t constant;
+    uint32_t stored; /* an address that is written to memory as it stands; 0: none */
+    uint32_t beside; /* what is added to registers for an address: a table's; 0: nothing */
 };
 
 /* Whether there is a decoder. */

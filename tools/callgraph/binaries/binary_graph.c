@@ -71,8 +71,7 @@ static void meet(struct reach *reach, uint32_t machine)
     put(&reach->queue, &reach->queue_count, &reach->queue_capacity, machine);
 }
 
-/* A function of another file that a name stands for; TTAPE_NONE: of none. */
-static uint32_t named(struct tool_binary_graph *graph, uint32_t name)
+uint32_t tool_binary_named(struct tool_binary_graph *graph, uint32_t name)
 {
     uint64_t hash = tool_binary_name_hash(graph, graph->names[name], strlen(graph->names[name]));
     uint32_t found = *tool_map_at(&graph->exported, hash, 0);
@@ -91,7 +90,7 @@ static bool calls_back(const char *name)
     return false;
 }
 
-static uint32_t hooked_of_machine(struct tool_binary_graph *graph, uint32_t machine)
+uint32_t tool_binary_function_of(struct tool_binary_graph *graph, uint32_t machine)
 {
     for (uint32_t i = 0; i < graph->module_count; i++) {
         const struct tool_binary_module *module = graph->modules[i];
@@ -108,14 +107,15 @@ static void step(struct reach *reach, uint32_t machine)
     struct tool_binary_graph *graph = reach->graph;
     if (graph->all_functions) {
         put(&reach->hooked, &reach->hooked_count, &reach->hooked_capacity,
-            hooked_of_machine(graph, machine));
+            tool_binary_function_of(graph, machine));
         return;
     }
     for (uint32_t i = graph->machines[machine].first_relation; i != 0;
          i = graph->relations[i - 1].next) {
         const struct tool_relation *relation = &graph->relations[i - 1];
-        uint32_t other =
-            relation->kind == TOOL_RELATION_UNKNOWN ? named(graph, relation->to) : relation->to;
+        uint32_t other = relation->kind == TOOL_RELATION_UNKNOWN
+                             ? tool_binary_named(graph, relation->to)
+                             : relation->to;
         graph->steps_left -= graph->steps_left > 0;
         if (relation->kind == TOOL_RELATION_ENTERS)
             put(&reach->hooked, &reach->hooked_count, &reach->hooked_capacity,
@@ -168,7 +168,8 @@ static void join_relation(struct joining *joining, uint32_t from,
             graph->hooked[relation->to].function);
     else if (relation->kind == TOOL_RELATION_POINTER)
         reach->makes_pointer_calls = true;
-    else if (relation->kind == TOOL_RELATION_UNKNOWN && (to = named(graph, to)) == TTAPE_NONE)
+    else if (relation->kind == TOOL_RELATION_UNKNOWN &&
+             (to = tool_binary_named(graph, to)) == TTAPE_NONE)
         reach->makes_pointer_calls = calls_back(graph->names[relation->to]);
     else
         meet(reach, to);
@@ -220,7 +221,7 @@ static void join_machines(struct joining *joining)
 {
     struct tool_binary_graph *graph = joining->graph;
     for (uint32_t i = 0; graph->all_functions && i < graph->machine_count; i++) {
-        uint32_t from = hooked_of_machine(graph, i);
+        uint32_t from = tool_binary_function_of(graph, i);
         for (uint32_t r = graph->machines[i].first_relation; r != 0;
              r = graph->relations[r - 1].next)
             join_relation(joining, from, &graph->relations[r - 1]);

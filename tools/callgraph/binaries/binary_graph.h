@@ -5,6 +5,7 @@
  *          --binary_taken.c---> functions whose address data holds
  *          --known_calls.c----> calls that its debug information names
  *          --ci_files.c-------> calls that its compiler named
+ *          --binary_strings.c-> which functions have to do with which strings
  *     relations of all files --binary_graph.c--> edges: functions without hooks are passed through
  */
 #ifndef TOOL_BINARY_GRAPH_H
@@ -54,8 +55,10 @@ struct tool_hooked {
     uint32_t module, address, function, first_relation;
 };
 
+struct tool_strings; /* binary_strings.h */
 struct tool_binary_graph {
     struct tool_edges *edges;
+    struct tool_strings *strings; /* that code has to do with; NULL: nobody asks */
     ttape_context_ids ids;
     struct tool_binary_module **modules;
     size_t module_count, module_capacity;
@@ -106,6 +109,15 @@ uint64_t tool_binary_name_hash(struct tool_binary_graph *graph, const char *name
 /* Another source says that a machine function calls another one. */
 void tool_binary_called(struct tool_binary_graph *graph, uint32_t from, uint32_t to,
                         uint32_t edge_kinds);
+/* Words of data that are addresses: by relocations, and in a program at a fixed place all words,
+ * which may be numbers. */
+typedef void (*tool_binary_take_pointer)(void *context, uint64_t place, uint64_t target);
+void tool_binary_pointers(const struct tool_image *image, tool_binary_take_pointer take,
+                          void *context);
+/* Where all functions are hooked: the edges' function of a machine's. */
+uint32_t tool_binary_function_of(struct tool_binary_graph *graph, uint32_t machine);
+/* The function that a name of what is elsewhere stands for; TTAPE_NONE: none. */
+uint32_t tool_binary_named(struct tool_binary_graph *graph, uint32_t name);
 struct tool_hooked *tool_binary_hooked(struct tool_binary_graph *graph, uint32_t module,
                                        uint32_t address);
 static inline uint32_t tool_binary_machine(const struct tool_binary_graph *graph, uint32_t module,

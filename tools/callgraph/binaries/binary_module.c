@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tools/binary/plan_file.h"
-#include "tools/callgraph/binaries/binary_graph.h"
+#include "tools/callgraph/binaries/binary_strings.h"
 #include "tools/command/escape.h"
 
 #define PAGE_MASK (~(uint64_t)4095)
@@ -132,12 +132,16 @@ void tool_binary_called(struct tool_binary_graph *graph, uint32_t from, uint32_t
     relate_call(&reading, is_hooked ? start : TOOL_FLOW_NONE_OPEN, to, edge_kinds);
 }
 
+static uint32_t hooked_at(const struct reading *reading, uint32_t address)
+{
+    return (uint32_t)(tool_binary_hooked(reading->graph, reading->module, address) -
+                      reading->graph->hooked);
+}
+
 static void enter(void *context, uint32_t in, uint32_t address)
 {
     struct reading *reading = context;
-    uint32_t to = (uint32_t)(tool_binary_hooked(reading->graph, reading->module, address) -
-                             reading->graph->hooked);
-    relate(reading, in, TOOL_RELATION_ENTERS, to,
+    relate(reading, in, TOOL_RELATION_ENTERS, hooked_at(reading, address),
            in == TOOL_FLOW_NONE_OPEN ? TOOL_EDGE_DIRECT : TOOL_EDGE_INLINED);
 }
 
@@ -219,6 +223,36 @@ static void take(void *context, uint32_t address)
         reading->graph->machines[machine].is_taken = true;
 }
 
+static void refer(void *context, const struct tool_flow_datum *datum)
+{
+    const struct reading *reading = context;
+    struct tool_binary_graph *graph = reading->graph;
+    const struct tool_code_call *to = datum->given_to;
+    struct tool_string_place place = {.who = reading->machine,
+                                      .module = reading->module,
+                                      .address = datum->address,
+                                      .reads = datum->reads,
+                                      .is_hooked = datum->in != TOOL_FLOW_NONE_OPEN};
+    if (graph->strings == NULL)
+        return;
+    if (place.is_hooked)
+        place.who = hooked_at(reading, datum->in);
+    if (datum->around != TOOL_FLOW_NONE_OPEN)
+        place.around = hooked_at(reading, datum->around) + 1;
+    if (datum->inner != TOOL_FLOW_NONE_OPEN)
+        place.inner = hooked_at(reading, datum->inner) + 1;
+    if (to != NULL && to->kind == TOOL_CALL_POINTER) {
+        place.to_kind = TOOL_RELATION_POINTER;
+    } else if (to != NULL && to->callee != UINT32_MAX) {
+        place.to_kind = TOOL_RELATION_CALLS;
+        place.to = tool_binary_machine(graph, reading->module, to->callee);
+    } else if (to != NULL && to->name != NULL) {
+        place.to_kind = TOOL_RELATION_UNKNOWN;
+        place.to = name_number(graph, to->name);
+    }
+    tool_strings_put(graph->strings, &place);
+}
+
 static void export(struct tool_binary_graph *graph, uint32_t module)
 {
     const struct tool_image *image = &graph->modules[module]->image;
@@ -239,7 +273,7 @@ static void export(struct tool_binary_graph *graph, uint32_t module)
 
 static void read_code(struct tool_binary_graph *graph, uint32_t module)
 {
-    static const struct tool_flow_handler handler = {enter, call, take};
+    static const struct tool_flow_handler handler = {enter, call, take, refer};
     struct tool_binary_module *of = graph->modules[module];
     struct reading reading = {.graph = graph, .module = module};
     struct tool_flow flow;

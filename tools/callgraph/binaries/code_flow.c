@@ -265,6 +265,53 @@ static void mark(const struct tool_flow *flow, struct value value, enum tool_flo
         flow->marks[at] |= (uint8_t)with;
 }
 
+/* To the innermost open function, and to those that it is inlined in. A function that is not known
+ * stands for the one around it. */
+static void refer(const struct tool_flow *flow, const struct tool_flow_state *state,
+                  struct tool_flow_datum datum)
+{
+    uint32_t left = state->open_count;
+    if (datum.address == 0 ||
+        tool_code_function_at(flow->code, datum.address) != flow->code->function_count)
+        return;
+    datum.in = top_of(state);
+    datum.inner = TOOL_FLOW_NONE_OPEN;
+    do {
+        while (left > 0 && state->open[left - 1] == datum.in)
+            left--;
+        datum.around = left > 0 ? state->open[left - 1] : TOOL_FLOW_NONE_OPEN;
+        flow->handler->refer(flow->context, &datum);
+        datum.given_to = NULL;
+        datum.inner = datum.in;
+        datum.in = datum.around;
+    } while (left > 0);
+}
+
+/* A constant that an instruction makes is an address where the instruction says so (lea), or where
+ * addresses are constants. */
+static bool is_place(const struct tool_flow *flow, struct value value)
+{
+    size_t at =
+        value.constant != 0 ? instruction_at(flow->code, value.by) : flow->code->instruction_count;
+    return at < flow->code->instruction_count &&
+           (flow->code->image->is_fixed || flow->code->instructions[at].is_address);
+}
+
+/* Data that an instruction names. */
+static void refer_by(const struct tool_flow *flow, const struct tool_flow_state *state,
+                     const struct tool_instruction *at, const struct tool_instruction_flow *found)
+{
+    if (at->has_place)
+        refer(flow, state,
+              (struct tool_flow_datum){.address = at->target, .reads = !at->is_address});
+    if (at->has_place || !flow->code->image->is_fixed)
+        return;
+    if (found->kind == TOOL_FLOW_CONSTANT)
+        refer(flow, state, (struct tool_flow_datum){.address = found->constant});
+    refer(flow, state, (struct tool_flow_datum){.address = found->stored});
+    refer(flow, state, (struct tool_flow_datum){.address = found->beside});
+}
+
 static void make_call(struct tool_flow *flow, struct tool_flow_state *state,
                       const struct tool_code_call *call)
 {
@@ -291,6 +338,10 @@ static void make_call(struct tool_flow *flow, struct tool_flow_state *state,
             struct value value = state->registers[given[i]];
             told.given[i] = is_start(flow, value.constant) ? value.constant : 0;
             mark(flow, value, is_entry ? TOOL_FLOW_FOR_HOOK : TOOL_FLOW_FOR_OTHER);
+            /* the compiler may have taken it before the function was entered */
+            if (is_place(flow, value))
+                refer(flow, state,
+                      (struct tool_flow_datum){.address = value.constant, .given_to = call});
         }
         flow->handler->call(flow->context, &told);
     }
@@ -310,6 +361,7 @@ static void move(struct tool_flow *flow, struct tool_flow_state *state,
         tool_decode_flow(bytes, available < at->length ? available : at->length, at->address);
     struct value value = {0};
     struct slot *slot;
+    refer_by(flow, state, at, &found);
     if (found.kind == TOOL_FLOW_CONSTANT) {
         value = (struct value){.constant = found.constant, .by = at->address};
         if (is_start(flow, value.constant))

@@ -20,12 +20,22 @@ struct tool_flow_call {
     uint32_t given[TOOL_FLOW_GIVEN]; /* 0: no address that is known */
 };
 
+/* Code has to do with data: it takes its address, or reads what is there. */
+struct tool_flow_datum {
+    uint32_t in; /* as of calls; told once more of each function that this is inlined in */
+    uint32_t around, inner; /* `in` is inlined in that one; it is in this one, inlined in `in` */
+    uint32_t address;
+    bool reads;
+    const struct tool_code_call *given_to; /* the address is an argument; NULL: nobody's */
+};
+
 struct tool_flow_handler {
     /* The function at `address` is entered in the one at `in`. */
     void (*enter)(void *context, uint32_t in, uint32_t address);
     void (*call)(void *context, const struct tool_flow_call *call);
     /* The function's address is taken as a value, and not for hooks alone. */
     void (*take)(void *context, uint32_t address);
+    void (*refer)(void *context, const struct tool_flow_datum *datum);
 };
 
 enum tool_flow_mark {
