@@ -18,8 +18,10 @@
 #define DEFAULT_OVERVIEW_PERIOD  TTP_OVERVIEW_PARTITIONS
 #define MODEL_PARTITION_EVENTS                                                                     \
     65536u /* larger partitions learn enough by themselves: decision 0004 */
-#define MAX_JOBS     64u
-#define FIRST_EVENTS 4096u
+#define MAX_JOBS      64u
+#define FIRST_EVENTS  4096u
+#define GROWTH        32u
+#define SHARED_GROWTH 2u
 
 ttape_status ttp_writer_check(ttape_writer *w, ttape_error *err)
 {
@@ -90,13 +92,15 @@ static ttape_status take_options(ttape_writer *w, const ttape_writer_options *op
 }
 
 /* Room for 32 times as many events: short traces and writers that only copy stay small, and of
- * long ones little is moved. */
+ * long ones little is moved. Where many writers are filled at a time, for twice as many: huge pages
+ * of which little is used would be most of what they have. */
 ttape_status ttp_pending_grow(ttape_writer *w, struct ttp_pending *p, ttape_error *err)
 {
     const ttape_allocator *a = &w->allocator;
     uint32_t most = w->options.partition_events;
-    uint32_t room = p->event_room == 0 ? FIRST_EVENTS : p->event_room * 32;
-    if (room > most || p->event_room > most / 32)
+    uint32_t factor = w->shares_memory ? SHARED_GROWTH : GROWTH;
+    uint32_t room = p->event_room == 0 ? FIRST_EVENTS : p->event_room * factor;
+    if (room > most || p->event_room > most / factor)
         room = most;
     size_t bytes = room * sizeof(uint32_t), before = p->event_room * sizeof(uint32_t);
     uint32_t *codes = a->allocate(a->context, bytes), *delta = a->allocate(a->context, bytes);

@@ -354,6 +354,7 @@ struct ttape_writer {
     uint32_t instants_share;  /* the same of instants */
     uint32_t instant_events;  /* of a partition, for each of its instants */
     uint32_t merged_instants; /* of an overview, about */
+    bool shares_memory;       /* room for events grows in small steps */
     /* What partitions say. Where ticks are copied, they are appended as times: resolution and
      * options.origin_ns are 1 and 0 then. */
     uint64_t head_resolution_ns, head_origin_ns;

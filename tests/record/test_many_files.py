@@ -13,9 +13,7 @@ import traces
 
 LOST = 3  # the command's status
 CALLS = setting.cut(1_000_000, 150_000)  # two events each
-# In 64 MiB it is killed where the machine is busy: only the long form, on a quiet one, asks for it.
-GROUPS = setting.cut([(256, ()), (256, ("--block",)), (256, ("--jobs", "8")), (64, ())],
-                     [(256, ())])
+GROUPS = setting.cut([(256, ()), (256, ("--block",)), (256, ("--jobs", "8")), (64, ())], [(64, ())])
 BUSY = 12
 DESCRIPTORS = 48
 ENDED = setting.cut(500, 80)

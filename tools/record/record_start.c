@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #define ENV_ARENA   "TRACETAPE_ARENA"
 #define ENV_PRELOAD "LD_PRELOAD"
+#define LARGE_BYTES (1 << 20)
 
 static bool names(const char *entry, const char *name)
 {
@@ -28,7 +30,7 @@ static bool names(const char *entry, const char *name)
 struct surroundings {
     char **entries; /* of `environ`, but for the two */
     char *arena, *preload;
-    const struct sigaction *size_action; /* what SIGXFSZ did before hold_size_signal */
+    const struct sigaction *size_action; /* what SIGXFSZ did before tool_record_hold_size_signal */
     const sigset_t *mask;
     const struct tool_record_trace *trace;
 };
@@ -172,6 +174,19 @@ char *tool_record_find_runtime(void)
         free(path);
     }
     return NULL;
+}
+
+void tool_record_hold_size_signal(struct sigaction *before)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGXFSZ, &ignore, before);
+}
+
+void tool_record_give_back_memory(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+#endif
 }
 
 void tool_record_block_signals(sigset_t *before)

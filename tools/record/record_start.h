@@ -23,6 +23,14 @@ struct tool_record_start {
 pid_t tool_record_start(char **argv, ttape_recording *recording,
                         const struct tool_record_start *how, int *code);
 
+/* A file that may not grow is an error to report, not our death; the command's own choice of it is
+ * given back before it starts. */
+void tool_record_hold_size_signal(struct sigaction *before);
+
+/* Large blocks go back to the system as soon as they are free: else malloc keeps them, and as much
+ * again between them, while other partitions want some of another size. */
+void tool_record_give_back_memory(void);
+
 /* Signals that end or steer the recorder wait until it can take them: the command may run by then.
  */
 void tool_record_block_signals(sigset_t *before);

@@ -209,14 +209,6 @@ static bool is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-/* A file that may not grow is an error to report, not our death; the command's own choice of it is
- * given back before it starts. */
-static void hold_size_signal(struct sigaction *before)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    (void)sigaction(SIGXFSZ, &ignore, before);
-}
-
 static void say_unrecorded(const struct options *options, const ttape_recording *recording,
                            bool has_events)
 {
@@ -338,7 +330,8 @@ static int record_with(const struct options *options, char **argv,
     sigset_t mask;
     struct tool_record_trace trace = {0};
     int status = 0, code;
-    hold_size_signal(&size_action);
+    tool_record_hold_size_signal(&size_action);
+    tool_record_give_back_memory();
     ttape_recover_left(say_left, (void *)options);
     bool is_traced = options->calls.by_ptrace || options->calls.complete;
     const struct tool_trace_how traced = {.runtime = runtime, .measure = options->calls.measure};

@@ -57,13 +57,15 @@ static int side_zstd_level(const struct ttp_encoding *e, bool may_be_highest)
 
 /* ---- sections ---- */
 
+/* Nothing of it is kept: the old one goes before there is a larger one. */
 static ttape_status workspace_room(struct ttp_encoding *e, size_t bytes)
 {
     struct ttp_growing *workspace = &e->job->workspace;
-    size_t before = workspace->capacity_bytes;
+    if (workspace->capacity_bytes >= bytes)
+        return TTAPE_OK;
+    ttp_grown_free(&e->w->allocator, workspace);
     TTP_TRY(ttp_encoding_room(e, workspace, bytes));
-    if (workspace->capacity_bytes != before)
-        ttp_will_fill(&e->w->allocator, workspace->data, workspace->capacity_bytes);
+    ttp_will_fill(&e->w->allocator, workspace->data, workspace->capacity_bytes);
     return TTAPE_OK;
 }
 

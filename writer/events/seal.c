@@ -244,3 +244,5 @@ void ttp_writer_rest(ttape_writer *w)
             ttp_job_free(w, &w->jobs[i]);
     ttp_grown_free(&w->allocator, &w->scratch);
 }
+
+void ttp_writer_share_memory(ttape_writer *w) { w->shares_memory = true; }

@@ -28,4 +28,7 @@ ttape_status ttp_stream_get_edge(const ttape_writer *w, uint32_t stream, ttape_e
  * and in the file: behind a flush. */
 void ttp_writer_rest(ttape_writer *w);
 
+/* Of many writers that are filled at a time: room for events grows in small steps. */
+void ttp_writer_share_memory(ttape_writer *w);
+
 #endif

@@ -200,6 +200,8 @@ static ttape_status open_writer(struct ttp_encode *e, struct ttp_output *o, ttap
         hold(o->fd);
     ttape_sink sink = {o, append, sync_file};
     TTP_TRY(ttape_writer_open(&o->writer, &sink, &options, err));
+    if (e->options.separate_files)
+        ttp_writer_share_memory(o->writer);
     return set_metadata(e, o->writer, err);
 }
 
