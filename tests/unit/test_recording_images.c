@@ -305,6 +305,36 @@ START_TEST(another_module_at_the_same_address)
 }
 END_TEST
 
+/* In a piece of its own: from a thread's second one on, the recorder remembers what it found. */
+static void call(struct ttest_block *b)
+{
+    ttest_enter(b, 0x10000);
+    ttest_exit(b, 0x10000);
+    ttest_flush(&player);
+}
+
+/* What is remembered of an address is its process's, and holds until that says something else. */
+START_TEST(an_address_means_another_site)
+{
+    struct ttest_block b = first_block(0, 1);
+    call(&b);
+    call(&b);
+    ttest_site_message(&b, 0x10000, TTAPE_SITE_FUNCTION, "one");
+    call(&b);
+    struct ttest_block other = ttest_block_take(&player, other_pid, 11, 11, 1);
+    ttest_process_message(&other, 0, 1, "/bin/other");
+    ttest_site_message(&other, 0x10000, TTAPE_SITE_FUNCTION, "other");
+    call(&other);
+    call(&other);
+    call(&b);
+    done(&other);
+    done(&b);
+    (void)ttest_finish(&player);
+    ttest_expect(&player, "+10000 -10000 +10000 -10000 +one -one +one -one",
+                 "+other -other +other -other", NULL);
+}
+END_TEST
+
 /* A list whose end is missing: nothing was recorded for a while, or its block is lost. */
 START_TEST(a_list_that_was_cut_off)
 {
@@ -531,6 +561,7 @@ int main(void)
     tcase_add_loop_test(tests, a_forked_child_is_met_while_it_begins, 0, 2);
     tcase_add_test(tests, an_executed_program_begins_anew);
     tcase_add_test(tests, another_module_at_the_same_address);
+    tcase_add_test(tests, an_address_means_another_site);
     tcase_add_test(tests, a_list_that_was_cut_off);
     tcase_add_test(tests, a_list_of_which_some_is_missing);
     tcase_add_test(tests, a_list_without_end);
