@@ -47,7 +47,8 @@ struct ttp_site_state {
     uint32_t touched; /* epoch of the last partition that has a row for it */
     int64_t active_since;
     uint64_t call_count, exit_count;
-    int64_t self_ticks, total_ticks, min_ticks, max_ticks, max_self_ticks;
+    int64_t self_ticks, total_ticks;
+    int64_t min_ticks, max_ticks, max_self_ticks; /* of nothing where no frame ended */
     ttape_wide squares;
     /* over the partitions of the scope's group: */
     uint32_t *counts; /* of durations, by bucket; NULL: no frame yet */

@@ -8,6 +8,7 @@
 
 #ifdef __SIZEOF_INT128__
 __extension__ typedef unsigned __int128 ttp_u128; /* the standard has no name for it */
+__extension__ typedef __int128 ttp_i128;
 #endif
 
 /* a * b by schoolbook, with digits of 32 bits. */
@@ -49,8 +50,13 @@ static inline ttape_wide ttp_wide_scale(ttape_wide a, uint64_t by)
 
 static inline ttape_wide ttp_wide_square(int64_t value)
 {
+#ifdef __SIZEOF_INT128__ /* signed: no need to know of which sign it is */
+    ttp_u128 square = (ttp_u128)((ttp_i128)value * value);
+    return (ttape_wide){(uint64_t)square, (uint64_t)(square >> 64)};
+#else
     uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     return ttp_wide_multiply(size, size);
+#endif
 }
 
 #endif

@@ -198,6 +198,47 @@ static void take_leaf(struct encoder *e, uint32_t symbol)
     e->pending[e->pending_count++] = chain;
 }
 
+/* Enters and closes of frames that chain, which are nearly all: returns the first event that is
+ * something else. */
+static uint32_t intern_plain(struct encoder *e, uint32_t i, uint32_t end)
+{
+    const uint32_t *codes = e->in->codes, spine_end = e->spine_end;
+    const struct ttp_symbol *symbols = e->in->symbols;
+    uint32_t *pending = e->pending, *link = e->link, *childless = e->childless;
+    uint32_t count = e->pending_count, top = e->top, first = i, closes = 0;
+    for (; i < end; i++) {
+        uint32_t symbol = codes[i] >> 1;
+        if ((codes[i] & 1) != 0) {
+            uint32_t slot = top, child_count = count - slot - 1, chain = TTP_CHAIN_NONE;
+            if (spine_end > slot)
+                break;
+            if (child_count == 0)
+                chain = childless[symbol];
+            if (chain == TTP_CHAIN_NONE) {
+                chain = ttp_chain_intern_add(&e->intern, symbol, pending + slot + 1, child_count);
+                if (chain == TTP_CHAIN_NONE)
+                    break;
+                if (child_count == 0)
+                    childless[symbol] = chain;
+            }
+            top = link[slot];
+            pending[slot] = chain;
+            count = slot + 1;
+            closes++;
+        } else {
+            if (symbols[symbol].event_class != TTP_CLASS_ENTER)
+                break;
+            pending[count] = SPINE | symbol;
+            link[count] = top;
+            top = count++;
+        }
+    }
+    e->pending_count = count;
+    e->top = top;
+    e->stats.calls += i - first - closes;
+    return i;
+}
+
 static bool intern_segment(struct encoder *e, uint32_t s)
 {
     const struct ttp_order *in = e->in;
@@ -207,6 +248,9 @@ static bool intern_segment(struct encoder *e, uint32_t s)
     if (!start_segment(e, s))
         return false;
     for (uint32_t i = in->segment_start[s]; i < end; i++) {
+        i = intern_plain(e, i, end);
+        if (i == end)
+            break;
         uint32_t symbol = codes[i] >> 1;
         uint8_t event_class = symbols[symbol].event_class;
         if (codes[i] & 1) {

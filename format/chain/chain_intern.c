@@ -34,8 +34,10 @@ void ttp_chain_intern_init(struct ttp_chain_intern *t)
     t->start[0] = 0;
 }
 
-static uint32_t add(struct ttp_chain_intern *t, struct ttp_chain_intern_slot *slot, uint32_t hash,
-                    uint32_t symbol, const uint32_t *children, uint32_t child_count)
+static __attribute__((noinline)) uint32_t add(struct ttp_chain_intern *t,
+                                              struct ttp_chain_intern_slot *slot, uint32_t hash,
+                                              uint32_t symbol, const uint32_t *children,
+                                              uint32_t child_count)
 {
     if (t->chain_count == t->chain_limit || t->child_limit - t->child_count < child_count)
         return TTP_CHAIN_NONE;

@@ -25,6 +25,8 @@
 #define MEAN_SHIFT          25u /* sum and number of events in one word: at most 2^24 events */
 #define CLUSTER_BLOCKS      8u  /* at least so many blocks are clustered by */
 #define PHASE_TICKS         2u  /* mean difference below which the phase rule is used */
+#define PIECE               8u  /* symbols that are looked at together: */
+#define HAVE_RAW            UINT64_C(0xC0C0C0C0C0C0C0C0) /* none below 64 has raw bits */
 
 struct rans_symbol {
     uint32_t limit, reciprocal, bias;
@@ -242,7 +244,7 @@ static void find_clusters(struct encoder *e)
 static void count_symbols(struct encoder *e)
 {
     struct ttp_sta_pass pass = pass_of(e);
-    ttp_sta_assign(&pass, e->histogram);
+    ttp_sta_assign(&pass, cluster_stride(e), e->histogram);
 }
 
 /* ---- tables ---- */
@@ -374,18 +376,25 @@ static uint32_t write_raw(struct encoder *e, struct ttp_writer_cursor *w, uint32
     uint64_t bits = 0;
     unsigned filled = 0;
     uint8_t *to = w->at, *limit = w->end - 8;
-    for (uint32_t i = begin; i < end; i++) {
-        unsigned width = ttp_tick_raw_bits(e->symbol[i]);
-        bits |= (uint64_t)(e->in->delta[i] & ((1u << width) - 1)) << filled;
-        filled += width;
-        if (to > limit) {
-            w->full = true;
-            return 0;
+    for (uint32_t i = begin; i < end;) {
+        uint32_t left = end - i, stop = left < PIECE ? end : i + PIECE;
+        if (left >= PIECE && (ttp_load64(e->symbol + i) & HAVE_RAW) == 0) {
+            i = stop;
+            continue;
         }
-        ttp_store64(to, bits);
-        to += filled >> 3;
-        bits >>= filled & ~7u;
-        filled &= 7;
+        for (; i < stop; i++) {
+            unsigned width = ttp_tick_raw_bits(e->symbol[i]);
+            bits |= (uint64_t)(e->in->delta[i] & ((1u << width) - 1)) << filled;
+            filled += width;
+            if (to > limit) {
+                w->full = true;
+                return 0;
+            }
+            ttp_store64(to, bits);
+            to += filled >> 3;
+            bits >>= filled & ~7u;
+            filled &= 7;
+        }
     }
     uint32_t size = (uint32_t)(to - w->at) + (filled != 0);
     w->at += size;

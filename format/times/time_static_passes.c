@@ -17,6 +17,11 @@ struct sink {
     uint32_t (*histogram)[TTP_STA_SYMBOLS]; /* by table */
 };
 
+/* Of `stride` blocks that of the number `first`, and so on. */
+struct blocks {
+    uint32_t first, stride;
+};
+
 INLINE struct ttp_sta_state take(const struct ttp_sta_pass *pass, const struct sink *to, uint32_t i,
                                  struct ttp_sta_state state, uint32_t rule, uint32_t mix)
 {
@@ -57,11 +62,11 @@ INLINE void walk(const struct ttp_sta_pass *from, const struct sink *to, uint32_
     }
 }
 
-INLINE void walk_blocks(const struct ttp_sta_pass *pass, const struct sink *sink, uint32_t stride,
-                        uint32_t rule, uint32_t mix)
+INLINE void walk_blocks(const struct ttp_sta_pass *pass, const struct sink *sink,
+                        struct blocks which, uint32_t rule, uint32_t mix)
 {
-    const uint64_t n = pass->event_count, step = (uint64_t)stride * BLOCK;
-    uint64_t begin = 0;
+    const uint64_t n = pass->event_count, step = (uint64_t)which.stride * BLOCK;
+    uint64_t begin = (uint64_t)which.first * BLOCK;
     while (begin + (LANES - 1) * step + BLOCK <= n) {
         walk(pass, sink, (uint32_t)begin, (uint32_t)step, BLOCK, LANES, rule, mix);
         begin += LANES * step;
@@ -71,16 +76,16 @@ INLINE void walk_blocks(const struct ttp_sta_pass *pass, const struct sink *sink
              rule, mix);
 }
 
-INLINE void walk_all(const struct ttp_sta_pass *pass, const struct sink *sink, uint32_t stride)
+INLINE void walk_all(const struct ttp_sta_pass *pass, const struct sink *sink, struct blocks which)
 {
     if (pass->model->rule == TTP_STA_RULE_PHASE)
-        walk_blocks(pass, sink, stride, TTP_STA_RULE_PHASE, 0);
+        walk_blocks(pass, sink, which, TTP_STA_RULE_PHASE, 0);
     else if (pass->model->mix == 0)
-        walk_blocks(pass, sink, stride, TTP_STA_RULE_LOG, 0);
+        walk_blocks(pass, sink, which, TTP_STA_RULE_LOG, 0);
     else if (pass->model->mix == 1)
-        walk_blocks(pass, sink, stride, TTP_STA_RULE_LOG, 1);
+        walk_blocks(pass, sink, which, TTP_STA_RULE_LOG, 1);
     else
-        walk_blocks(pass, sink, stride, TTP_STA_RULE_LOG, pass->model->mix);
+        walk_blocks(pass, sink, which, TTP_STA_RULE_LOG, pass->model->mix);
 }
 
 /* A counting sort; `start` is one ahead while it runs, so that it ends as it should begin. */
@@ -89,7 +94,7 @@ void ttp_sta_sort_sample(const struct ttp_sta_pass *pass, uint32_t stride, uint3
 {
     struct sink counting = {start + 2, NULL, NULL};
     memset(start, 0, sizeof(*start) * (slots + 2));
-    walk_all(pass, &counting, stride);
+    walk_all(pass, &counting, (struct blocks){0, stride});
     for (uint32_t slot = 0; slot < slots; slot++)
         start[slot + 2] += start[slot + 1];
     const uint32_t *restrict info = pass->info;
@@ -104,9 +109,31 @@ void ttp_sta_sort_sample(const struct ttp_sta_pass *pass, uint32_t stride, uint3
     }
 }
 
-void ttp_sta_assign(const struct ttp_sta_pass *pass, uint32_t (*histogram)[TTP_STA_SYMBOLS])
+/* The events of a block whose states are known. */
+static void assign_known(const struct ttp_sta_pass *pass, const struct sink *to, uint32_t begin,
+                         uint32_t end)
 {
+    const uint32_t *restrict info = pass->info;
+    const uint16_t *restrict node = pass->node;
+    const uint8_t *restrict symbol = pass->symbol, *restrict map = to->map;
+    uint8_t *restrict choice = pass->choice;
+    uint32_t(*restrict histogram)[TTP_STA_SYMBOLS] = to->histogram;
+    for (uint32_t i = begin; i < end; i++) {
+        uint32_t table = map[(info[node[i]] >> TTP_STA_INFO_SHIFT) + choice[i]];
+        choice[i] = (uint8_t)table;
+        histogram[table][symbol[i]]++;
+    }
+}
+
+void ttp_sta_assign(const struct ttp_sta_pass *pass, uint32_t stride,
+                    uint32_t (*histogram)[TTP_STA_SYMBOLS])
+{
+    const uint64_t n = pass->event_count;
     struct sink assigning = {NULL, pass->model->map, histogram};
     memset(histogram, 0, sizeof(*histogram) * TTP_STA_TABLES_MAX);
-    walk_all(pass, &assigning, 1);
+    for (uint64_t begin = 0; begin < n; begin += (uint64_t)stride * BLOCK)
+        assign_known(pass, &assigning, (uint32_t)begin,
+                     (uint32_t)(begin + BLOCK < n ? begin + BLOCK : n));
+    for (uint32_t first = 1; first < stride; first++)
+        walk_all(pass, &assigning, (struct blocks){first, stride});
 }

@@ -17,7 +17,7 @@ struct ttp_sta_pass {
 #define TTP_STA_SAMPLE 8u /* every so many blocks are looked at to choose rule and mix */
 
 /* Events of every stride-th block, sorted by slot: sorted[start[slot] .. start[slot + 1]) are its
- * symbols. `start` has slots + 2 entries; choice is used as scratch. */
+ * symbols. `start` has slots + 2 entries; choice becomes their states. */
 void ttp_sta_sort_sample(const struct ttp_sta_pass *pass, uint32_t stride, uint32_t slots,
                          uint32_t *start, uint8_t *sorted);
 
@@ -30,7 +30,9 @@ uint64_t ttp_sta_sample_bits(const struct ttp_sta_pass *pass, uint16_t *count);
  * program: the mix of the log rule whose states tell residuals apart best. */
 uint32_t ttp_sta_sample_mix(const struct ttp_sta_pass *pass);
 
-/* choice[i] becomes event i's table, by the model's map; histogram[table][symbol] counts them. */
-void ttp_sta_assign(const struct ttp_sta_pass *pass, uint32_t (*histogram)[TTP_STA_SYMBOLS]);
+/* choice[i] becomes event i's table, by the model's map; histogram[table][symbol] counts them. Of
+ * the sample, whose `stride` is given again, choice still has the states. */
+void ttp_sta_assign(const struct ttp_sta_pass *pass, uint32_t stride,
+                    uint32_t (*histogram)[TTP_STA_SYMBOLS]);
 
 #endif

@@ -119,6 +119,17 @@ static uint32_t local_symbol(struct ttp_job *job, uint32_t symbol)
     return map[symbol] - 1;
 }
 
+static void renumber(struct ttp_job *job, uint32_t *codes, uint32_t count)
+{
+    const uint32_t *map = job->symbol_map.data;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t code = codes[i], local = map[code >> 1]; /* + 1 */
+        if (__builtin_expect(local == 0, 0))
+            local = local_symbol(job, code >> 1) + 1;
+        codes[i] = 2 * local + (code & 1) - 2;
+    }
+}
+
 /* Renumbers symbols by first appearance: the model's, then open frames of all segments, then codes.
  */
 ttape_status ttp_arrange_symbols(struct ttp_encoding *e, struct ttp_order *order)
@@ -156,12 +167,7 @@ ttape_status ttp_arrange_symbols(struct ttp_encoding *e, struct ttp_order *order
         open_stack[i] = start_frames[i].stack;
     }
     uint32_t given = (uint32_t)job->symbols.count;
-    const uint32_t *map = job->symbol_map.data;
-    for (uint32_t i = 0; i < p->event_count; i++) {
-        uint32_t code = job->codes[i], local = map[code >> 1];
-        local = local != 0 ? local - 1 : local_symbol(job, code >> 1);
-        job->codes[i] = local << 1 | (code & 1);
-    }
+    renumber(job, job->codes, p->event_count);
     *order = (struct ttp_order){job->codes,
                                 job->symbols.data,
                                 job->segment_start.data,

@@ -75,11 +75,13 @@ void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *s)
     ttp_grown_free(&w->allocator, &s->spans);
 }
 
-static ttape_status grow_stack(ttape_writer *w, struct ttp_stack *stack, ttape_error *err)
+static ttape_status grow_stack(ttape_writer *w, struct ttp_stack *stack, uint32_t more,
+                               ttape_error *err)
 {
     struct ttp_growing frames = {stack->frames, stack->count,
                                  stack->capacity * sizeof(struct ttp_open)};
-    TTP_TRY(ttp_grow(&w->allocator, &frames, sizeof(struct ttp_open), stack->count + 1ull, err));
+    TTP_TRY(ttp_grow(&w->allocator, &frames, sizeof(struct ttp_open), stack->count + (size_t)more,
+                     err));
     stack->frames = frames.data;
     stack->capacity = (uint32_t)(frames.capacity_bytes / sizeof(struct ttp_open));
     return TTAPE_OK;
@@ -193,7 +195,7 @@ static ttape_status push_frame(struct batch *b, uint8_t event_class, uint32_t ar
 {
     struct ttp_stack *stack = b->stack;
     if (__builtin_expect(stack->count == stack->capacity, 0))
-        TTP_TRY(grow_stack(b->w, stack, b->err));
+        TTP_TRY(grow_stack(b->w, stack, 1, b->err));
     uint32_t site = event_class == TTP_CLASS_SIGNAL ? TTAPE_NONE : argument;
     stack->frames[stack->count++] =
         (struct ttp_open){b->tick, 0, 0, symbol, site, argument, event_class};
@@ -414,6 +416,8 @@ static ttape_status take_time(struct batch *b, const ttape_event *event, uint32_
 static ttape_status append_batch(struct batch *b, const struct ttp_events *from, uint32_t count)
 {
     uint32_t *codes = b->p->codes + b->p->event_count, *delta = b->p->delta + b->p->event_count;
+    if (b->stack->frames != NULL && b->stack->capacity - b->stack->count < TTP_FRAMES_ROOM)
+        TTP_TRY(grow_stack(b->w, b->stack, TTP_FRAMES_ROOM, b->err));
     for (uint32_t i = 0; i < count; i++) {
         i += ttp_append_fast(b->w, b->p, b->scope, b->s, b->g, from, i,
                              ttp_off_until(b->s, count - i));
@@ -553,7 +557,7 @@ static ttape_status resume_frame(ttape_writer *w, struct ttp_scope *scope,
         TTP_TRY(ttp_group_site(w, ttp_site_state_at(scope, argument), err));
     struct ttp_stack *stack = &s->stacks[index];
     if (stack->count == stack->capacity)
-        TTP_TRY(grow_stack(w, stack, err));
+        TTP_TRY(grow_stack(w, stack, 1, err));
     int64_t tick =
         w->timed ? ttp_tick_of(frame->enter_time_ns, w->options.origin_ns, w->resolution) : 0;
     int64_t self = w->timed ? frame->self_ns / (int64_t)w->resolution : 0;

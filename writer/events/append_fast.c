@@ -9,6 +9,8 @@
 /* From here on 2^24 differences of less than 2^32 do not get to INT64_MAX, which no tick may be. */
 #define LAST_TICK (INT64_MAX - ((int64_t)1 << 57))
 
+#define DEPTH_AUTO_ENTER (TTAPE_DEPTH_AUTO - 1) /* of calls; of an exit it is one more */
+
 /* What a copy of the loop is for: calls of 16 bytes, ticks that are nanoseconds, depths. */
 enum { CALLS = 1, EXACT = 2, DEEP = 4 };
 
@@ -17,8 +19,8 @@ enum { CALLS = 1, EXACT = 2, DEEP = 4 };
 struct fast {
     struct ttp_site_state *sites;
     struct ttp_open *frames, *top,
-        *low;                           /* behind the innermost that is open; the lowest of these */
-    const struct ttp_open *end, *floor; /* below the floor all is for the slow path */
+        *low;                     /* behind the innermost that is open; the lowest of these */
+    const struct ttp_open *floor; /* below it all is for the slow path */
     uint64_t origin, resolution;
     int64_t depth, last; /* of the next enter, where depths are recorded; tick */
     uint32_t site_count, epoch;
@@ -29,21 +31,21 @@ struct fast {
 struct item {
     uint64_t time_ns;
     uint32_t site, depth; /* TTAPE_DEPTH_AUTO */
-    bool exits, is_plain;
+    bool exits, is_plain; /* and says no depth, where none is asked for */
 };
 
-static inline struct item item_at(const struct ttp_events *from, uint32_t i, bool calls)
+static inline struct item item_at(const struct ttp_events *from, uint32_t i, bool calls, bool deep)
 {
     if (calls) {
         const ttape_enter_exit *c = from->calls + i;
         uint32_t depth = c->depth_exit >> 1;
         return (struct item){c->time_ns, c->site,
                              depth == TTAPE_DEPTH_AUTO >> 1 ? TTAPE_DEPTH_AUTO : depth,
-                             (c->depth_exit & 1) != 0, true};
+                             (c->depth_exit & 1) != 0, deep || c->depth_exit >= DEPTH_AUTO_ENTER};
     }
     const ttape_event *e = &from->events[i];
     return (struct item){e->time_ns, e->site, e->depth, e->kind == TTAPE_EVENT_EXIT,
-                         e->kind <= TTAPE_EVENT_EXIT};
+                         e->kind <= TTAPE_EVENT_EXIT && (deep || e->depth == TTAPE_DEPTH_AUTO)};
 }
 
 /* exact: ticks are nanoseconds from the origin. */
@@ -55,9 +57,9 @@ static inline int64_t tick_of(const struct fast *f, uint64_t time_ns, bool exact
 }
 
 static inline __attribute__((always_inline)) bool enter(struct fast *f, uint32_t site, int64_t tick,
-                                                        uint64_t elapsed, uint32_t *code)
+                                                        uint64_t elapsed, uint32_t *code, bool deep)
 {
-    if (site >= f->site_count || f->top == f->end)
+    if (site >= f->site_count)
         return false;
     struct ttp_site_state *state = &f->sites[site];
     if (state->enter_symbol == 0 || state->touched != f->epoch)
@@ -66,7 +68,7 @@ static inline __attribute__((always_inline)) bool enter(struct fast *f, uint32_t
     if (f->top != f->frames)
         f->top[-1].self_ticks = ttp_add_ticks(f->top[-1].self_ticks, (int64_t)elapsed, 0);
     *f->top++ = (struct ttp_open){tick, 0, 0, symbol, site, site, TTP_CLASS_ENTER};
-    f->depth++;
+    f->depth += deep;
     *code = symbol << 1;
     state->call_count++;
     if (state->active++ == 0)
@@ -75,13 +77,14 @@ static inline __attribute__((always_inline)) bool enter(struct fast *f, uint32_t
 }
 
 static inline __attribute__((always_inline)) bool leave(struct fast *f, uint32_t site, int64_t tick,
-                                                        uint64_t elapsed, uint32_t *code)
+                                                        uint64_t elapsed, uint32_t *code, bool deep)
 {
     if (f->top == f->floor || f->top[-1].site != site)
         return false;
     struct ttp_open *frame = --f->top;
-    f->depth--;
-    f->low = frame < f->low ? frame : f->low;
+    f->depth -= deep;
+    if (__builtin_expect(frame < f->low, 0))
+        f->low = frame;
     frame->self_ticks = ttp_add_ticks(frame->self_ticks, (int64_t)elapsed, 0);
     *code = frame->symbol << 1 | 1;
     ttp_end_frame(&f->sites[site], frame, tick);
@@ -99,17 +102,17 @@ take(struct fast *state, const struct ttp_events *from, uint32_t first, uint32_t
     struct fast f = *state;
     uint32_t i = 0;
     for (; i < count; i++) {
-        struct item item = item_at(&rest, i, calls);
+        struct item item = item_at(&rest, i, calls, deep);
         if (!item.is_plain)
             break;
         int64_t tick = tick_of(&f, item.time_ns, exact);
         uint64_t elapsed = (uint64_t)tick - (uint64_t)f.last;
         bool in_step =
-            item.depth == TTAPE_DEPTH_AUTO || (deep && item.depth == f.depth - item.exits);
+            !deep || item.depth == TTAPE_DEPTH_AUTO || item.depth == f.depth - item.exits;
         if (elapsed >= UINT32_MAX || !in_step)
             break;
-        bool taken = item.exits ? leave(&f, item.site, tick, elapsed, &codes[i])
-                                : enter(&f, item.site, tick, elapsed, &codes[i]);
+        bool taken = item.exits ? leave(&f, item.site, tick, elapsed, &codes[i], deep)
+                                : enter(&f, item.site, tick, elapsed, &codes[i], deep);
         if (!taken)
             break;
         delta[i] = (uint32_t)elapsed;
@@ -117,6 +120,15 @@ take(struct fast *state, const struct ttp_events *from, uint32_t first, uint32_t
     }
     *state = f;
     return i;
+}
+
+/* Copies that do not share their registers. */
+static __attribute__((noinline)) uint32_t take_calls(struct fast *state,
+                                                     const struct ttp_events *from, uint32_t first,
+                                                     uint32_t count, uint32_t *codes,
+                                                     uint32_t *delta)
+{
+    return take(state, from, first, count, codes, delta, CALLS | EXACT);
 }
 
 uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scope *scope,
@@ -133,7 +145,6 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
                      stack->frames,
                      stack->frames + stack->count,
                      stack->frames + stack->count,
-                     stack->frames + stack->capacity,
                      stack->frames + ttp_off_height(stack),
                      w->options.origin_ns,
                      w->resolution,
@@ -142,11 +153,13 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
                      scope->site_count,
                      w->epoch,
                      w->timed};
-    bool deep = item_at(from, first, calls).depth != TTAPE_DEPTH_AUTO;
+    /* as many as the stack has room for, whatever they are: the loop does not ask */
+    count = count < stack->capacity - stack->count ? count : stack->capacity - stack->count;
+    bool deep = item_at(from, first, calls, true).depth != TTAPE_DEPTH_AUTO;
     if (calls && exact && deep)
         i = take(&f, from, first, count, codes, delta, CALLS | EXACT | DEEP);
     else if (calls && exact)
-        i = take(&f, from, first, count, codes, delta, CALLS | EXACT);
+        i = take_calls(&f, from, first, count, codes, delta);
     else if (calls)
         i = take(&f, from, first, count, codes, delta, CALLS | DEEP);
     else
@@ -154,7 +167,7 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
     if (i == 0)
         return 0;
     if (w->timed) {
-        int64_t start = tick_of(&f, item_at(from, first, calls).time_ns, exact);
+        int64_t start = tick_of(&f, item_at(from, first, calls, true).time_ns, exact);
         p->first_tick = start < p->first_tick ? start : p->first_tick;
         p->last_tick = f.last > p->last_tick ? f.last : p->last_tick;
     }

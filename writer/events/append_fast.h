@@ -4,6 +4,8 @@
 
 #include "writer/writer_internal.h"
 
+#define TTP_FRAMES_ROOM 64u /* a stack that has less grows first: the loop takes no more than fit */
+
 /* A call in 16 bytes as an event like any other. */
 static inline ttape_event ttp_event_of(const ttape_enter_exit *c)
 {

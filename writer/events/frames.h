@@ -31,6 +31,9 @@ static inline void ttp_touch(ttape_writer *w, struct ttp_site_state *site)
                                     .active = active,
                                     .touched = w->epoch,
                                     .active_since = since,
+                                    .min_ticks = INT64_MAX,
+                                    .max_ticks = INT64_MIN,
+                                    .max_self_ticks = INT64_MIN,
                                     .counts = counts,
                                     .counts_bytes = counts_bytes,
                                     .group_row = group_row,
@@ -47,18 +50,16 @@ static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_o
 {
     int64_t duration = (int64_t)((uint64_t)tick - (uint64_t)f->enter_tick);
     site->self_ticks = ttp_add_ticks(site->self_ticks, f->self_ticks, f->self_before);
-    if (site->exit_count++ == 0) {
-        site->min_ticks = site->max_ticks = duration;
+    site->exit_count++;
+    if (__builtin_expect(duration < site->min_ticks, 0))
+        site->min_ticks = duration;
+    if (__builtin_expect(duration > site->max_ticks, 0))
+        site->max_ticks = duration;
+    if (__builtin_expect(f->self_ticks > site->max_self_ticks, 0))
         site->max_self_ticks = f->self_ticks;
-    } else {
-        site->min_ticks = duration < site->min_ticks ? duration : site->min_ticks;
-        site->max_ticks = duration > site->max_ticks ? duration : site->max_ticks;
-        site->max_self_ticks =
-            f->self_ticks > site->max_self_ticks ? f->self_ticks : site->max_self_ticks;
-    }
     if (site->counts != NULL)
         site->counts[ttp_overview_bucket(duration)]++;
-    site->squares = ttp_wide_add(site->squares, ttp_wide_square(duration));
+    site->squares = ttp_wide_add(ttp_wide_square(duration), site->squares);
     if (--site->active == 0)
         site->total_ticks = ttp_add_ticks(site->total_ticks, tick, site->active_since);
 }

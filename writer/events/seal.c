@@ -139,9 +139,9 @@ static ttape_status collect_measures(ttape_writer *w, struct ttp_pending *p, tta
                                        .exit_count = s->exit_count,
                                        .self_ticks = s->self_ticks,
                                        .total_ticks = s->total_ticks,
-                                       .min_ticks = s->min_ticks,
-                                       .max_ticks = s->max_ticks,
-                                       .max_self_ticks = s->max_self_ticks,
+                                       .min_ticks = s->exit_count != 0 ? s->min_ticks : 0,
+                                       .max_ticks = s->exit_count != 0 ? s->max_ticks : 0,
+                                       .max_self_ticks = s->exit_count != 0 ? s->max_self_ticks : 0,
                                        .squares = s->squares};
         join_frames(w, p->scope, &rows[i], is_tracked ? &cpus[i] : &cpu);
     }

@@ -13,7 +13,8 @@
 struct ttp_plain_site {
     uint64_t address;
     uint32_t id;
-    uint32_t tags; /* of the records that it may have, as bits; 0: nothing was found */
+    uint32_t
+        tags; /* of the records that it may have, as bits of plain_calls.c; 0: nothing was found */
 };
 
 /* Calls that wait for the writer, in half of the room of events: there are none where events wait.

@@ -1,11 +1,12 @@
-/* The tight loop of decoding. What it needs of the clock and of the site is in locals, so that
- * stores of calls do not make the compiler load it again. */
+/* The tight loops of decoding: one for calls, which are nearly all, and one where blocks are among
+ * them. */
 #include <string.h>
 
 #include "writer/recording/decode/layouts.h"
 
 #define CALL_TAGS  (1u << TTP_TAG_ENTER | 1u << TTP_TAG_EXIT)
-#define BLOCK_TAGS (1u << TTP_TAG_BLOCK)
+#define BLOCK_BIT  4u /* and not 0, so that one test tells calls from all else */
+#define BLOCK_TAGS (1u << BLOCK_BIT)
 
 _Static_assert(TTP_TAG_ENTER == 1 && TTP_TAG_EXIT == 2, "depth_exit is made of them");
 _Static_assert(TTP_PLAIN_BATCH == TTP_BATCH_EVENTS, "calls that become events have room");
@@ -41,52 +42,100 @@ struct plain_run {
     bool is_timed;
 };
 
-static inline __attribute__((always_inline)) bool take(struct plain_run *r, bool has_events)
+/* The line of the clock within an epoch: a record's time is a product of 64 bits, and no more. */
+struct epoch_line {
+    uint64_t ns, part, scale; /* at the epoch's start, and 32 bits of what is less than a ns */
+    uint32_t end;             /* so many ticks; of later ones the clock is asked */
+};
+
+#define SCALE_END   (1ull << (63 - TTP_RECORD_TIME_BITS)) /* a product has no more bits than 63 */
+#define EPOCH_TICKS (1u << TTP_RECORD_TIME_BITS)
+
+static struct epoch_line line_in(const struct plain_run *r)
+{
+    const struct ttp_clock *clock = &r->e->clock;
+    const struct ttp_tick_rate *line = &clock->line;
+    uint64_t from = r->high - line->base;
+    if (!r->is_timed)
+        return (struct epoch_line){.end = EPOCH_TICKS};
+    if (r->high < line->base || from >= clock->span || line->scale >= SCALE_END)
+        return (struct epoch_line){0};
+    ttape_wide product = ttp_wide_multiply(from, line->scale);
+    uint64_t left = clock->span - from;
+    return (struct epoch_line){line->base_ns + ttp_clock_scaled(line, from), (uint32_t)product.low,
+                               line->scale, left < EPOCH_TICKS ? (uint32_t)left : EPOCH_TICKS};
+}
+
+/* Until something else comes than a call. */
+static void take_calls(struct plain_run *r)
 {
     struct ttp_encode *e = r->e;
-    struct ttp_tick_rate line = e->clock.line;
-    uint64_t span = e->clock.span, last_ns = r->last_ns;
-    uint32_t at = r->at, used = r->used, count = r->slot->head.count;
-    bool is_block = false;
-    for (; at < count && used < TTP_BATCH_EVENTS; at++) {
-        uint64_t record = r->slot->records[at], address = ttp_record_address(record), ns = 0;
+    struct epoch_line line = line_in(r);
+    uint32_t room = TTP_BATCH_EVENTS - r->used, left = r->slot->head.count - r->at;
+    const uint64_t *restrict from = r->slot->records + r->at;
+    const uint64_t *end = from + (left < room ? left : room), *begin = from;
+    ttape_enter_exit *restrict to = e->plain.calls + r->used;
+    uint64_t last_ns = r->last_ns;
+    for (; from < end; from++, to++) {
+        uint64_t record = *from, address = ttp_record_address(record);
+        uint32_t tag = ttp_record_tag(record);
+        struct ttp_plain_site *site = place_of(&e->plain, address);
+        if (__builtin_expect(site->address != address, 0) && !look_up(e, r->layout, record, site))
+            break;
+        if ((site->tags >> tag & 1) == 0)
+            break;
+        uint32_t low = (uint32_t)(record >> TTP_RECORD_TAG_BITS) & TTP_RECORD_TIME_MASK;
+        uint64_t ns = line.ns + ((line.part + low * line.scale) >> TTP_CLOCK_SCALE_BITS);
+        if (__builtin_expect(low >= line.end, 0)) {
+            ns = ttp_clock_seek(&e->clock, r->high | low);
+            line = line_in(r);
+        }
+        last_ns = ns < last_ns ? last_ns : ns;
+        to->time_ns = last_ns;
+        to->site = site->id;
+        to->depth_exit = TTAPE_DEPTH_AUTO - (uint32_t)TTP_TAG_EXIT + tag;
+    }
+    r->at += (uint32_t)(from - begin);
+    r->used += (uint32_t)(from - begin);
+    r->last_ns = last_ns;
+}
+
+static void take_events(struct plain_run *r)
+{
+    struct ttp_encode *e = r->e;
+    for (; r->at < r->slot->head.count && r->used < TTP_BATCH_EVENTS; r->at++) {
+        uint64_t record = r->slot->records[r->at], address = ttp_record_address(record);
         uint32_t tag = ttp_record_tag(record);
         struct ttp_plain_site *site = place_of(&e->plain, address);
         if (site->address != address && !look_up(e, r->layout, record, site))
             break;
-        if ((site->tags >> tag & 1) == 0)
+        if ((site->tags >> (tag == TTP_TAG_BLOCK ? BLOCK_BIT : tag) & 1) == 0)
             break;
-        is_block = tag == TTP_TAG_BLOCK;
-        if (!has_events && is_block)
-            break;
-        uint64_t low = record >> TTP_RECORD_TAG_BITS & TTP_RECORD_TIME_MASK;
-        if (is_block && low == 0 && last_ns != 0) {
-            ns = last_ns;
+        uint64_t low = record >> TTP_RECORD_TAG_BITS & TTP_RECORD_TIME_MASK, ns = 0;
+        if (tag == TTP_TAG_BLOCK && low == 0 && r->last_ns != 0) {
+            ns = r->last_ns;
         } else if (r->is_timed) {
-            uint64_t ticks = (r->high | low) - line.base;
-            ns = line.base_ns + ttp_clock_scaled(&line, ticks);
-            if (__builtin_expect(ticks >= span, 0)) {
-                ns = ttp_clock_seek(&e->clock, r->high | low);
-                line = e->clock.line;
-                span = e->clock.span;
-            }
-            last_ns = ns = ns < last_ns ? last_ns : ns;
+            ns = ttp_clock_ns(&e->clock, r->high | low);
+            r->last_ns = ns = ns < r->last_ns ? r->last_ns : ns;
         }
-        if (has_events)
-            e->events[used++] = (ttape_event){.time_ns = ns,
-                                              .kind = is_block               ? TTAPE_EVENT_LEAF
-                                                      : tag == TTP_TAG_ENTER ? TTAPE_EVENT_ENTER
-                                                                             : TTAPE_EVENT_EXIT,
-                                              .site = site->id,
-                                              .depth = TTAPE_DEPTH_AUTO};
-        else
-            e->plain.calls[used++] =
-                (ttape_enter_exit){ns, site->id, TTAPE_DEPTH_AUTO - (uint32_t)TTP_TAG_EXIT + tag};
+        e->events[r->used++] = (ttape_event){.time_ns = ns,
+                                             .kind = tag == TTP_TAG_BLOCK   ? TTAPE_EVENT_LEAF
+                                                     : tag == TTP_TAG_ENTER ? TTAPE_EVENT_ENTER
+                                                                            : TTAPE_EVENT_EXIT,
+                                             .site = site->id,
+                                             .depth = TTAPE_DEPTH_AUTO};
     }
-    r->at = at;
-    r->used = used;
-    r->last_ns = last_ns;
-    return is_block;
+}
+
+/* Whether a block is what stopped the calls. */
+static bool is_at_block(const struct plain_run *r)
+{
+    if (r->at == r->slot->head.count || r->used == TTP_BATCH_EVENTS)
+        return false;
+    uint64_t record = r->slot->records[r->at], address = ttp_record_address(record);
+    const struct ttp_plain_site *site = place_of(&r->e->plain, address);
+    return ttp_record_tag(record) == TTP_TAG_BLOCK && site->address == address &&
+           (site->tags & BLOCK_TAGS) != 0;
 }
 
 void ttp_plain_as_events(struct ttp_encode *e)
@@ -124,12 +173,14 @@ uint32_t ttp_plain_take(struct ttp_encode *e, struct ttp_thread *thread,
                           .used = e->plain.count,
                           .is_timed = e->options.clock != TTAPE_CLOCK_NONE};
     know(&e->plain, layout);
-    bool has_events = e->event_count != 0, is_block = !has_events && take(&r, false);
+    bool has_events = e->event_count != 0;
+    if (!has_events)
+        take_calls(&r);
     e->plain.count = has_events ? 0 : r.used;
-    if (has_events || is_block) {
+    if (has_events || is_at_block(&r)) {
         ttp_plain_as_events(e);
         r.used = e->event_count;
-        (void)take(&r, true);
+        take_events(&r);
         e->event_count = r.used;
     }
     thread->may_attach |= r.at != at;
