@@ -74,7 +74,7 @@ static const struct tool_option table[] = {
      tool_parse_file, TOOL_AT(graph.binaries)},
     {"new-calls", 0, "N", "of a stack that is searched, which no trace shows: 0 to 3 (default 2)",
      parse_news, TOOL_AT(graph.news_most)},
-    {"log", 0, "TEXT", "this text stands beside the values: which functions of --binary print it?",
+    {"log", 0, "TEXT", "which stacks can print this text, by strings of --binary (also alone)",
      NULL, TOOL_AT(graph.text)},
     {"annotate", 0, "LOG", "print this log with the calls behind each value (-: standard input)",
      NULL, TOOL_AT(annotate)},
