@@ -144,6 +144,25 @@ def check_values(checks, work):
     checks.that("zero" not in setting.tracetape("dump", trace).out.decode(), "without --args")
 
 
+def check_system_calls(checks, work):
+    """What a library's function, or one of the program's, asks of the kernel is within it."""
+    trace = work / "system.ttape"
+    for hooks in (True, False):
+        program = setting.build("p_library_system.c", flags=FLAGS, hooks=hooks, log=False)
+        setting.tracetape("record", "-q", "-f", "-o", trace, "--libcalls",
+                          "--syscalls=write,getppid", *(() if hooks else ("--patch", "^say$")),
+                          "--", program)
+        done = setting.tracetape("export", "--format", "csv", trace, "-o", "-")
+        found = [(row["kind"], row["symbol"])
+                 for row in csv.DictReader(io.StringIO(done.out.decode()))
+                 if row["symbol"] in ("write", "getppid", "ask", "say")]
+        call = [("enter", "getppid"), ("exit", "getppid")]
+        asked = [("enter", "ask"), *call, ("exit", "ask")] if hooks else call
+        wanted = 3 * [("enter", "say"), ("enter", "write"), ("enter", "write"), ("exit", "write"),
+                      ("exit", "write"), *asked, ("exit", "say")]
+        checks.equal(found, wanted, f"system calls within library calls, hooks: {hooks}")
+
+
 def main():
     setting.need_verb("record")
     checks = setting.Checks("library calls")
@@ -153,6 +172,7 @@ def main():
         check_known(checks, work)
         check_api(checks, work)
         check_values(checks, work)
+        check_system_calls(checks, work)
         check_ltrace(checks, work, ["ls", "-l", "/usr"])
         check_ltrace(checks, work, ["sort", "--parallel=1", "/etc/passwd"])
     checks.verdict()

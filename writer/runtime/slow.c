@@ -253,6 +253,8 @@ static bool enter_handler(struct operation *op, uintptr_t function, uintptr_t ca
 static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     const struct ttp_runtime_frame *top = ttp_thread.top;
+    /* A system call puts nothing on the stack: what has its stack pointer is what calls it. */
+    uintptr_t gone_site = ttp_is_call_key(function) ? 0 : call_site;
     bool is_inlined = !op->is_whole && top->sp == op->sp &&
                       (top->call_site == call_site || call_site == 0 || top->call_site == 0);
     bool is_near = is_inlined || top->sp - op->sp - 1 < TTP_LARGE_FRAME - 1;
@@ -266,7 +268,7 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
             ttp_slow_forget_deep(op);
         if (ttp_thread.page->deep_frames == 0)
             ttp_slow_unwind(op,
-                            ttp_slow_staying(op, op->sp + op->is_whole, call_site, is_alternate));
+                            ttp_slow_staying(op, op->sp + op->is_whole, gone_site, is_alternate));
     }
     if (ttp_thread.page->deep_frames != 0 || is_full(1)) {
         put_deep(op, TTP_TAG_ENTER, true, function, 1);

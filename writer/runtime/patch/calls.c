@@ -209,12 +209,13 @@ static bool is_shared_child(uint64_t result, uintptr_t sp)
 
 /* -- enter -- */
 
-/* On the same stack and not within a call: its own end would have come first. */
+/* On the same stack and not within a call: its own end would have come first. What calls may have
+ * put nothing on the stack. */
 static bool fits(const struct ttp_runtime_frame *top, const struct ttp_thread_page *page,
                  uintptr_t sp)
 {
     return ttp_stack_holds(ttp_stack_current(), sp) && !ttp_is_call_key(top->function) &&
-           (ttp_is_base(top) || (top->sp > sp && ttp_stack_holds(ttp_stack_current(), top->sp))) &&
+           (ttp_is_base(top) || (top->sp >= sp && ttp_stack_holds(ttp_stack_current(), top->sp))) &&
            top < page->frames_end && page->deep_frames == 0;
 }
 
