@@ -19,7 +19,7 @@
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       5u
+#define TTP_PATCH_VERSION       6u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -133,8 +133,8 @@ struct ttp_patch_probe {
     uint32_t function; /* index */
     uint32_t bytes;    /* offset in the table of bytes */
     uint32_t first_fixup;
-    uint32_t
-        jump; /* where the jump of five bytes to the stub is: `window`, or in a host's window */
+    uint32_t jump; /* where the jump of five bytes to the stub is: `window`, or in a host's window;
+                    * of TTP_PATCH_ELSEWHERE: where it leads */
     uint8_t window_bytes;
     uint8_t kind;   /* enum ttp_patch_kind */
     uint8_t reason; /* enum ttp_patch_reason */

@@ -111,6 +111,17 @@ bool tool_patch_add_reason(const struct tool_patch_place *place, enum ttp_patch_
     return tool_patch_add_probe(place->patch, &probe);
 }
 
+/* A jump to where no function starts: where to is told, as that function's exits may be needed. */
+static bool add_lost(const struct tool_patch_place *place, const struct tool_instruction *jump)
+{
+    struct ttp_patch_probe probe = {.window = jump->address,
+                                    .function = (uint32_t)place->patch->function_count,
+                                    .jump = jump->target,
+                                    .kind = TTP_PATCH_TAIL,
+                                    .reason = TTP_PATCH_ELSEWHERE};
+    return tool_patch_add_probe(place->patch, &probe);
+}
+
 /* Moves an exit's instructions. False: they are too long. */
 static bool move_exit(const struct tool_patch_place *place, enum tool_patch_exit exit,
                       const struct tool_patch_window *window, struct ttp_patch_probe *probe,
@@ -242,19 +253,17 @@ static bool add_exits(struct tool_patch_place *place)
     for (size_t i = 0; i < place->count; i++) {
         struct tool_patch_window window;
         enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, &place->all[i]);
-        enum ttp_patch_reason reason = TTP_PATCH_ELSEWHERE;
+        enum ttp_patch_reason reason = TTP_PATCH_NO_FRAME;
         if (exit == TOOL_EXIT_NONE || (exit != TOOL_EXIT_TAIL_IF && exit != TOOL_EXIT_LOST &&
                                        !owner->is_joined && place->all[i].address < free_from))
             continue;
-        if (exit != TOOL_EXIT_LOST && !tool_patch_is_framed(patch->code, place->all[i].address))
-            reason = TTP_PATCH_NO_FRAME;
-        else if (exit != TOOL_EXIT_LOST)
+        if (exit != TOOL_EXIT_LOST && tool_patch_is_framed(patch->code, place->all[i].address))
             reason = tool_patch_find_exit(place, i, &window);
-        if (reason == TTP_PATCH_CAN
-                ? !add_exit(place, exit, &window)
-                : !tool_patch_add_reason(place,
-                                         exit == TOOL_EXIT_LOST ? TTP_PATCH_TAIL : kind_of(exit),
-                                         reason, place->all[i].address))
+        bool fits = exit == TOOL_EXIT_LOST    ? add_lost(place, &place->all[i])
+                    : reason == TTP_PATCH_CAN ? add_exit(place, exit, &window)
+                                              : tool_patch_add_reason(place, kind_of(exit), reason,
+                                                                      place->all[i].address);
+        if (!fits)
             return false;
     }
     for (size_t i = first, count = patch->probe_count; i < count; i++)

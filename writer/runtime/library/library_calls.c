@@ -137,20 +137,27 @@ static uint32_t choose(const struct library_calls *calls, const struct ttp_patch
     return chosen;
 }
 
-/* Its place among the plan's functions; their count: there is none that begins there. */
-static uint32_t find_function(const struct ttp_patch_head *plan, uint64_t start)
+/* The plan's function that an address is in, by its main piece; their count: there is none. */
+static uint32_t find_around(const struct ttp_patch_head *plan, uint64_t address)
 {
     const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
     uint32_t from = 0, end = plan->function_count;
     while (from < end) {
         uint32_t middle = from + (end - from) / 2;
-        if (functions[middle].start < start)
+        if (functions[middle].start <= address)
             from = middle + 1;
         else
             end = middle;
     }
-    return from < plan->function_count && functions[from].start == start ? from
-                                                                         : plan->function_count;
+    return from != 0 && address < functions[from - 1].end ? from - 1 : plan->function_count;
+}
+
+/* Its place among the plan's functions; their count: there is none that begins there. */
+static uint32_t find_function(const struct ttp_patch_head *plan, uint64_t start)
+{
+    const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
+    uint32_t at = find_around(plan, start);
+    return at < plan->function_count && functions[at].start == start ? at : plan->function_count;
 }
 
 /* What others may have the address of. A function is left alone under all of its names. */
@@ -178,20 +185,29 @@ static uint32_t choose_exports(const struct dl_phdr_info *info, const struct ttp
     return chosen;
 }
 
+/* Where a function leaves by a jump, the function that it jumps to, or into; else their count. */
+static uint32_t find_jumped_to(const struct ttp_patch_head *plan,
+                               const struct ttp_patch_probe *probe)
+{
+    const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
+    bool is_jump = probe->kind == TTP_PATCH_TAIL || probe->kind == TTP_PATCH_TAIL_IF;
+    if (is_jump && probe->reason == TTP_PATCH_ELSEWHERE)
+        return find_around(plan, probe->jump);
+    if (!is_jump || probe->reason != TTP_PATCH_CAN || probe->fixup_count == 0)
+        return plan->function_count;
+    return find_function(plan, fixups[probe->first_fixup + probe->fixup_count - 1].target);
+}
+
 /* Functions that chosen ones jump to return in their place. Returns how many were added. */
 static uint32_t choose_jumped_to(const struct ttp_patch_head *plan, uint64_t *bits)
 {
     const struct ttp_patch_probe *probes = ttp_plan_at(plan, plan->probes_at);
-    const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
     uint32_t added = 0;
     for (uint32_t i = 0; i < plan->probe_count; i++) {
-        const struct ttp_patch_probe *probe = &probes[i];
-        bool is_jump = probe->kind == TTP_PATCH_TAIL || probe->kind == TTP_PATCH_TAIL_IF;
-        if (!is_jump || probe->reason != TTP_PATCH_CAN || probe->fixup_count == 0 ||
-            (bits[probe->function / 64] >> probe->function % 64 & 1) == 0)
+        uint32_t of = probes[i].function;
+        if ((bits[of / 64] >> of % 64 & 1) == 0)
             continue;
-        uint32_t at =
-            find_function(plan, fixups[probe->first_fixup + probe->fixup_count - 1].target);
+        uint32_t at = find_jumped_to(plan, &probes[i]);
         if (at < plan->function_count && (bits[at / 64] >> at % 64 & 1) == 0) {
             bits[at / 64] |= (uint64_t)1 << at % 64;
             added++;
