@@ -132,7 +132,8 @@ static ttape_status walk_segment(struct walk *w, uint32_t segment, ttape_error *
     const struct ttp_loaded *p = w->p;
     TTP_TRY(start(w, &p->segments.segments[segment], err));
     w->wide = ttp_loaded_wide_from(p, p->segment_start[segment]);
-    for (uint32_t i = p->segment_start[segment]; i < p->segment_start[segment + 1]; i++)
+    uint32_t end = p->segment_start[segment + 1];
+    for (uint32_t i = p->segment_start[segment]; i < end && !ttp_tile_is_complete(w->t); i++)
         TTP_TRY(walk_event(w, i, err));
     return keep_open(w, err);
 }

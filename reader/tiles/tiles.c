@@ -334,7 +334,7 @@ static ttape_status add_segments(struct ttape_tile *t, ttape_error *err)
     const ttape_reader *r = t->reader;
     uint32_t stream = t->options.stream, count = segment_count(r, stream), done = 1;
     uint64_t next_event = 0;
-    for (uint32_t i = 0; i < count; i += done) {
+    for (uint32_t i = 0; i < count && !ttp_tile_is_complete(t); i += done) {
         const struct ttp_segment_entry *seg = ttp_stream_segment(r, stream, i);
         if (seg->first_event != next_event) {
             t->has_gap = true;

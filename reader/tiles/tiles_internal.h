@@ -87,6 +87,13 @@ static inline bool ttp_tile_wants(const struct ttape_tile *t, int64_t from, int6
     return end > low && (from < low || (uint64_t)from - (uint64_t)low < t->instant_count);
 }
 
+/* All that the tile has were given, or cannot be any more (F-TIL-02): what follows adds nothing. */
+static inline bool ttp_tile_is_complete(const struct ttape_tile *t)
+{
+    int64_t low = t->first - (int64_t)t->lead;
+    return t->next > low && (uint64_t)t->next - (uint64_t)low >= t->instant_count;
+}
+
 /* Instants `from` to before `end` of a segment, ascending, have this node. */
 void ttp_tile_give(struct ttape_tile *t, int64_t from, int64_t end, uint32_t node);
 /* A node for a frame above *node; what is too deep for the tile has that of the last one that is

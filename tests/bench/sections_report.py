@@ -198,6 +198,25 @@ def longest_rows(bench, label, path):
                            for name, wall, cpu in zip(names, walls, cpus)])
 
 
+def tile_rows(bench, label, path):
+    """What a view of 1,920 columns draws from, at first: all of a stream, and each zoom into it."""
+    runs = [[line.split() for line in
+             bench.call([bench.programs / "tiles_measured", path]).splitlines()]
+            for _ in range(3)]
+    least = [min(rows, key=lambda row: float(row[2])) for rows in zip(*runs)]
+    first = {"all of": least[:1], "a zoom into": [row for row in least[2:] if row[1] == "1"]}
+    for what, rows in first.items():
+        walls = sorted(float(row[2]) for row in rows)
+        details = [f"level {level}, {instants} instants a bucket: {float(wall):.0f} ms, user + "
+                   f"system {float(cpu):.0f} ms, of {overviews} segments by overviews, "
+                   f"{sections} by sections, {events} by events"
+                   for level, instants, wall, cpu, overviews, sections, events in
+                   (least[:2] if what == "all of" else rows)]
+        yield Row(f"a screen of tiles of {what} {label}, ms", "nobody",
+                  f"{median(walls):.0f} ms, {walls[-1]:.0f} at most", walls[-1], 900, 400,
+                  details=details)
+
+
 def answers(bench):
     """Report and tree overview of a large file, and opening its nodes."""
     events = (100 if bench.quick else 1000) * MILLION
@@ -220,6 +239,7 @@ def answers(bench):
                       share, 0.02, 0.02)
         yield histogram_row(bench, label, path)
         yield from longest_rows(bench, label, path)
+        yield from tile_rows(bench, label, path)
         count, bytes_of = overviews_of(path)
         yield Row(f"overviews of {label}, of the file", "-", f"{100 * bytes_of / size:.3f} %",
                   bytes_of / size, 0.0025, 0.0012, details=[f"{count} of {bytes_of} bytes"])
