@@ -383,6 +383,7 @@ ttape_status ttape_tile_make(ttape_tile **out, ttape_reader *r, const ttape_tile
         return memory.status;
     *t = (ttape_tile){.memory = memory, .reader = r, .options = taken};
     ttape_status status = make(t, err);
+    ttp_tile_drop_overview(t);
     if (status != TTAPE_OK) {
         ttape_tile_close(t);
         return status;
@@ -400,7 +401,6 @@ void ttape_tile_close(ttape_tile *t)
     ttp_memory_give(m, t->buckets, TTAPE_TILE_BUCKETS, sizeof *t->buckets);
     ttp_memory_give(m, t->nodes, t->node_capacity, sizeof *t->nodes);
     ttp_memory_give(m, t->carry.nodes, t->carry.capacity, sizeof *t->carry.nodes);
-    ttp_tile_drop_overview(t);
     ttp_memory_give(m, t->scratch, t->scratch_capacity, sizeof *t->scratch);
     ttp_memory_give(m, t->bars, t->bar_capacity, sizeof *t->bars);
     struct ttp_memory memory = t->memory;

@@ -2,10 +2,10 @@
  *
  *   tiles_measured FILE
  *
- * Prints milliseconds, of the wall clock and of the processor, and partitions that were read for
- * them: of a screen of 1,920 buckets over all of the stream, as at first, with 1 instant a bucket, and
- * with 16; and of the same in its middle, at each level from the next finer one on, until an event is
- * wider than a bucket. */
+ * Prints milliseconds, of the wall clock and of the processor, and how many segments came from where:
+ * of a screen of 1,920 buckets over all of the stream, as at first, with 1 instant a bucket, and
+ * with 16; and of the same in its middle, at each level from the next finer one on to buckets of 64
+ * ticks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
