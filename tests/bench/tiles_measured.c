@@ -2,7 +2,7 @@
  *
  *   tiles_measured FILE
  *
- * Prints milliseconds, of the wall clock and of the processor, and how many segments came from where:
+ * Prints milliseconds, of the wall clock and of the processor, and how many segments came whence:
  * of a screen of 1,920 buckets over all of the stream, as at first, with 1 instant a bucket, and
  * with 16; and of the same in its middle, at each level from the next finer one on to buckets of 64
  * ticks. */
