@@ -15,6 +15,7 @@
 #include <tracetape/reader.h>
 
 #include "tools/callgraph/graph_map.h"
+#include "tools/callgraph/module_map.h"
 #include "tools/calls/site_name.h"
 
 #define TOOL_EDGES_OUTSIDE 0u /* the function that calls whoever is outermost */
@@ -85,6 +86,8 @@ uint32_t tool_edges_context(struct tool_edges *edges, uint32_t around, uint32_t 
 struct tool_edges_seen {
     const char *path;
     ttape_context_ids ids;
+    const struct tool_module_map
+        *map; /* of the process whose ids are addresses; NULL: the trace's */
     enum tool_name_style names;
     uint64_t memory_bytes;
 };

@@ -47,7 +47,7 @@ static uint32_t add_function(struct seeing *seeing, uint32_t site)
         function->name = tool_copy_text(name, strlen(name));
     }
     if (seeing->seen->ids == TTAPE_CONTEXT_IDS_ADDRESS)
-        function->id = found.address;
+        function->id = tool_module_map_address(seeing->seen->map, &module, found.address);
     return number + 1;
 }
 

@@ -120,10 +120,11 @@ static int add_binaries(struct tool_edges *edges, const struct tool_context_grap
     if (!tool_decode_is_there())
         return tool_fail("built without Zydis: code cannot be read");
     tool_binary_graph_open(&binaries, edges, graph->how.ids);
+    binaries.map = graph->how.map;
     tool_binary_graph_use_debug(&binaries);
     binaries.strings = printers != NULL ? &strings : NULL;
     for (size_t i = 0; i < graph->binaries.count && status == TOOL_OK; i++) {
-        const char *reason = tool_binary_graph_add(&binaries, graph->binaries.paths[i]);
+        const char *reason = tool_binary_graph_add_any(&binaries, graph->binaries.paths[i]);
         if (reason != NULL)
             status = tool_fail("'%s': %s", graph->binaries.paths[i], reason);
     }
@@ -150,6 +151,7 @@ int tool_context_search(struct tool_contexts *contexts, const struct tool_contex
     for (size_t i = 0; i < graph->traces.count && status != TOOL_CANNOT; i++) {
         const struct tool_edges_seen seen = {.path = graph->traces.paths[i],
                                              .ids = graph->how.ids,
+                                             .map = graph->how.map,
                                              .names = graph->how.names,
                                              .memory_bytes = graph->how.memory_bytes};
         status = worse(status, tool_edges_see(&edges, &seen));

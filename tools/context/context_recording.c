@@ -41,10 +41,12 @@ static const struct site *look_up(struct walk *walk, uint32_t number)
         return site;
     site->is_function = true;
     bool has_module = ttape_reader_get_module(walk->reader, found.module, &module) == TTAPE_OK;
+    if (!has_module)
+        module = (ttape_module){0};
     uint64_t seed = has_module ? tool_module_seed(&module) : 0,
              start = has_module ? module.start : 0;
     site->id = walk->recording->ids == TTAPE_CONTEXT_IDS_ADDRESS
-                   ? found.address
+                   ? tool_module_map_address(walk->recording->map, &module, found.address)
                    : ttape_context_id(seed, found.address - start);
     return site;
 }

@@ -13,6 +13,7 @@
 #include <tracetape/context.h>
 
 #include "tools/callgraph/graph_map.h"
+#include "tools/callgraph/module_map.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
 #include "tools/context/text/text_printers.h"
@@ -79,12 +80,15 @@ void tool_contexts_close(struct tool_contexts *contexts);
 
 /* dictionary_file.c: answers of a dictionary's file. Both return a tool_exit; what failed has
  * been reported. */
-int tool_context_read_dictionary(struct tool_contexts *contexts, const char *path);
+struct tool_debug_files;
+int tool_context_read_dictionary(struct tool_contexts *contexts, const char *path,
+                                 const struct tool_debug_files *debug);
 /* context_recording.c */
 struct tool_context_recording {
     const char *path;
     ttape_context_operation operation;
     ttape_context_ids ids;
+    const struct tool_module_map *map; /* of the process whose ids are addresses; NULL: not known */
     enum tool_name_style names;
     uint64_t memory_bytes;
 };

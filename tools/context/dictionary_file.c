@@ -12,6 +12,7 @@
 #include "tools/binary/elf_head.h"
 #include "tools/command/ordered.h"
 #include "tools/context/context_view.h"
+#include "tools/symbols/debug_files.h"
 #include "tools/symbols/symbols.h"
 #include "writer/arena/context_file.h"
 
@@ -289,7 +290,8 @@ static int say_loss(const struct dictionary *words)
     return words->is_cut || words->is_too_much || words->damaged != 0 ? TOOL_LOSS : TOOL_OK;
 }
 
-int tool_context_read_dictionary(struct tool_contexts *contexts, const char *path)
+int tool_context_read_dictionary(struct tool_contexts *contexts, const char *path,
+                                 const struct tool_debug_files *debug)
 {
     struct dictionary words = {
         .path = path, .fd = open(path, O_RDONLY | O_CLOEXEC), .frames_left = FRAMES_MOST};
@@ -302,6 +304,7 @@ int tool_context_read_dictionary(struct tool_contexts *contexts, const char *pat
                          words.failed_errno != 0 ? strerror(words.failed_errno) : why);
     }
     struct tool_symbols_options options = {0};
+    tool_debug_files_apply(debug, &options);
     read_modules(&words);
     read_entries(&words);
     words.symbols = tool_symbols_open(&options);

@@ -12,9 +12,11 @@
 #include "tools/context/branches/branch_view.h"
 #include "tools/context/context_writes.h"
 #include "tools/context/core/core_view.h"
+#include "tools/symbols/debug_files.h"
 
 struct options {
-    const char *dictionary, *annotate, *branches_of, *core;
+    const char *dictionary, *annotate, *branches_of, *core, *map;
+    struct tool_debug_files debug;
     struct tool_context_recording recording;
     struct tool_context_graph graph;
     enum tool_name_style names;
@@ -86,6 +88,9 @@ static const struct tool_option table[] = {
      parse_operation, TOOL_AT(recording.operation)},
     {"id-kind", 0, "WHICH", "of a trace's values: stable (default), address", parse_ids,
      TOOL_AT(recording.ids)},
+    {"map", 0, "FILE", "addresses are of this process: /proc/PID/maps, or its log", NULL,
+     TOOL_AT(map)},
+    TOOL_DEBUG_OPTIONS,
     TOOL_NAMES_OPTION,
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     TOOL_MEMORY_OPTION,
@@ -161,7 +166,8 @@ static int find_answers(const struct options *options, struct tool_contexts *con
 {
     int status = TOOL_OK;
     if (options->dictionary != NULL)
-        status = worse(status, tool_context_read_dictionary(contexts, options->dictionary));
+        status = worse(
+            status, tool_context_read_dictionary(contexts, options->dictionary, &options->debug));
     if (options->recording.path != NULL)
         status = worse(status, tool_context_read_recording(contexts, &options->recording));
     if ((options->graph.traces.count | options->graph.binaries.count) != 0 && status != TOOL_CANNOT)
@@ -274,6 +280,7 @@ int tool_verb_context(int argc, char **argv)
     struct options options = {.graph = {.news_most = 2}};
     struct tool_contexts contexts = {0};
     struct tool_printers printers = {0};
+    struct tool_module_map map = {0};
     int count, status, log = -1;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
@@ -297,7 +304,13 @@ int tool_verb_context(int argc, char **argv)
                                          : "--log TEXT needs --binary FILE: the program's strings");
     if (options.json && options.annotate != NULL)
         return tool_usage("context", "--annotate prints the log, not JSON");
+    status = tool_debug_files_check(&options.debug, "context");
+    if (status == TOOL_OK && options.map != NULL)
+        status = tool_module_map_read(&map, options.map);
+    if (status != TOOL_OK)
+        return status;
     tool_memory_bound(options.memory_bytes);
+    options.recording.map = options.map != NULL ? &map : NULL;
     options.recording.names = tool_name_style(options.names, options.json);
     options.recording.memory_bytes = options.memory_bytes;
     options.graph.how = options.recording;
@@ -321,6 +334,7 @@ int tool_verb_context(int argc, char **argv)
     if (log > STDIN_FILENO)
         close(log);
     tool_contexts_close(&contexts);
+    tool_module_map_close(&map);
     free(options.graph.traces.paths);
     free(options.graph.binaries.paths);
     return status;

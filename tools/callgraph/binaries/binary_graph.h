@@ -44,8 +44,9 @@ struct tool_binary_module {
     struct tool_image image;
     struct tool_code code;
     uint64_t seed, start;
+    uint64_t mapped; /* where its first page was, with ids that are addresses */
     uint32_t first_machine;
-    bool has_hooks, is_open;
+    bool has_hooks, is_open, is_mapped;
     uint32_t unknown_hooks, call_count;
     struct tool_known_calls known;
 };
@@ -60,6 +61,7 @@ struct tool_binary_graph {
     struct tool_edges *edges;
     struct tool_strings *strings; /* that code has to do with; NULL: nobody asks */
     ttape_context_ids ids;
+    const struct tool_module_map *map; /* of the process whose ids are addresses, or NULL */
     struct tool_binary_module **modules;
     size_t module_count, module_capacity;
     struct tool_machine *machines;
@@ -94,6 +96,8 @@ const char *tool_binary_graph_add(struct tool_binary_graph *graph, const char *p
 /* The same, if it has that build id and at most so many bytes of code. */
 const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const char *path,
                                         ttape_string build_id, uint64_t code_most);
+/* The same, or of a folder, and those in it, all files whose build ids the map has. */
+const char *tool_binary_graph_add_any(struct tool_binary_graph *graph, const char *path);
 /* When all files are there: what the compiler said of their calls (gcc -fcallgraph-info), in a
  * file, or in a folder with those in it; in files beside the binary that are called after it.
  * Returns a tool_exit; what failed has been reported. */

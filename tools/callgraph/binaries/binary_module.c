@@ -65,8 +65,8 @@ struct tool_hooked *tool_binary_hooked(struct tool_binary_graph *graph, uint32_t
     name_hooked(edge, machine < of->code.function_count ? of->code.functions[machine].name : NULL,
                 of->path, offset);
     edge->module = module + 1;
-    if (graph->ids == TTAPE_CONTEXT_IDS_ADDRESS && of->image.is_fixed)
-        edge->id = address;
+    if (graph->ids == TTAPE_CONTEXT_IDS_ADDRESS && of->is_mapped)
+        edge->id = of->mapped + offset;
     *number = (uint32_t)graph->hooked_count;
     tool_grow((void **)&graph->hooked, &graph->hooked_capacity, graph->hooked_count + 1,
               sizeof *graph->hooked);
@@ -332,6 +332,20 @@ static const char *check_build(const struct tool_image *image, ttape_string buil
     return code_bytes(image) > code_most ? "it has more code than is looked at" : NULL;
 }
 
+/* With ids that are addresses: where the process had it. */
+static void place(const struct tool_binary_graph *graph, struct tool_binary_module *module)
+{
+    const ttape_string path = {module->path, strlen(module->path)},
+                       build_id = {(const char *)module->image.build_id,
+                                   module->image.build_id_bytes};
+    module->mapped = module->start;
+    module->is_mapped =
+        module->image.is_fixed ||
+        (graph->map != NULL && tool_module_map_find(graph->map, path, build_id, &module->mapped));
+    if (!module->is_mapped && graph->ids == TTAPE_CONTEXT_IDS_ADDRESS)
+        tool_message("'%s': where a process had it is not known (--map)", module->path);
+}
+
 const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const char *path,
                                         ttape_string build_id, uint64_t code_most)
 {
@@ -359,6 +373,7 @@ const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const c
     if (reason != NULL)
         return reason;
     set_seed(module);
+    place(graph, module);
     module->is_open = true;
     if (graph->symbols != NULL)
         tool_known_calls_read(

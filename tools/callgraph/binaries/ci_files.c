@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tools/callgraph/binaries/binary_graph.h"
-#include "tools/callgraph/binaries/ci_text.h"
+#include "tools/callgraph/ci_text.h"
 
 #define FILE_MOST   (UINT64_C(256) << 20) /* bytes */
 #define FILES_MOST  100000u

@@ -58,11 +58,18 @@ TTP_EXPORT int ttape_context_start(const ttape_context_options *options)
     return start(&own);
 }
 
+/* Where both libraries are there, one of them speaks: the one whose functions the program calls. */
+extern int ttp_own_start(const ttape_context_options *options)
+    __attribute__((alias("ttape_context_start"), visibility("hidden")));
+
 void ttp_context_begin(char **environment)
 {
     ttape_context_options options = {.size = sizeof(options)};
-    if (getauxval(AT_SECURE) == 0 &&
-        ttp_environment_find(environment, ENV_DICTIONARY, &options.dictionary) != NULL &&
+    if (getauxval(AT_SECURE) != 0)
+        return;
+    if (ttape_context_start == ttp_own_start)
+        ttp_context_tell_map(environment);
+    if (ttp_environment_find(environment, ENV_DICTIONARY, &options.dictionary) != NULL &&
         options.dictionary[0] != '\0')
         (void)start(&options);
 }

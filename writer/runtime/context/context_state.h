@@ -33,6 +33,9 @@ struct ttp_context_place ttp_context_find(uintptr_t function);
 /* With a dictionary it is needed sooner or later: now nobody has to wait for it. */
 void ttp_context_name_program(void);
 
+/* context_map.c: one line, where the environment asks for it. */
+void ttp_context_tell_map(char **environment);
+
 /* context_dictionary.c: number of the context's entry, or 0: it has no place. */
 uint32_t ttp_dictionary_add(uint64_t value, uint32_t around, uint32_t depth, uint64_t place);
 /* A context was asked for that has none. */

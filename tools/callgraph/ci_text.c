@@ -1,5 +1,5 @@
 /* Words, strings, and braces in each other. */
-#include "tools/callgraph/binaries/ci_text.h"
+#include "tools/callgraph/ci_text.h"
 
 #include <string.h>
 
