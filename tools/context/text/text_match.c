@@ -81,18 +81,25 @@ static enum part_kind kind_of(char letter)
                                             : NOTHING;
 }
 
+static size_t skip_any(struct tool_text line, size_t at, const char *bytes)
+{
+    while (at < line.size_bytes && line.bytes[at] != '\0' && strchr(bytes, line.bytes[at]) != NULL)
+        at++;
+    return at;
+}
+
 /* A conversion behind a '%'; returns where it ends, or where it began: it is none. */
 static size_t add_conversion(struct pattern *pattern, struct tool_text line, size_t at)
 {
     size_t from = at;
-    bool is_wide = false;
-    while (at < line.size_bytes && line.bytes[at] != '\0' &&
-           strchr("-+ #'I*.$0123456789hlLqjzt", line.bytes[at]) != NULL)
-        is_wide |= is_digit(line.bytes[at]) || line.bytes[at] == '*', at++;
+    at = skip_any(line, skip_any(line, at, "0123456789"), "$");
+    at = skip_any(line, at > from && line.bytes[at - 1] == '$' ? at : from, "-+ #'I0");
+    size_t wide = skip_any(line, at, "*.$0123456789");
+    bool is_wide = wide > at;
+    at = skip_any(line, wide, "hlLqjzt");
     enum part_kind kind = at < line.size_bytes ? kind_of(line.bytes[at]) : NOTHING;
     if (kind == NOTHING) { /* "%1" and "%1%" of other libraries' */
-        for (at = from; at < line.size_bytes && is_digit(line.bytes[at]);)
-            at++;
+        at = skip_any(line, from, "0123456789");
         if (at == from)
             return from;
         add_gap(pattern, ANYTHING);
