@@ -103,6 +103,10 @@ def check_operations(trace):
     found = search(("--graph", trace, "--operation", "xor"), [value])[value]
     if found["certainty"] != "open" or "main" not in stacks(found):
         note("xor", f"recursion that cancels out: {found}")
+    text = subprocess.run([setting.COMMAND, "context", "--graph", trace, "--operation", "xor",
+                           value], capture_output=True, text=True, timeout=60).stdout
+    if not text.startswith(f"{value}: open, more than 64 stacks have it\n"):
+        note("xor", text[:200])
 
 
 def check_recursions(*traces):

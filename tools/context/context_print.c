@@ -88,7 +88,9 @@ void tool_context_text(const struct tool_contexts *contexts, struct tool_output 
     for (size_t i = 0; i < contexts->count; i++) {
         const struct tool_context_wanted *wanted = &contexts->wanted[i];
         tool_output_printf(out, "%s: %s", put_value(text, wanted), tool_context_certainty(wanted));
-        if (wanted->answer_count > 1)
+        if (wanted->more != 0 && wanted->answers[0].is_searched) /* it meets some several times */
+            tool_output_printf(out, ", more than %u stacks have it", TOOL_CONTEXT_ANSWERS_MAX);
+        else if (wanted->answer_count > 1)
             tool_output_printf(out, ", %" PRIu64 " stacks have it",
                                (uint64_t)wanted->answer_count + wanted->more);
         print_with_text(wanted, out);
