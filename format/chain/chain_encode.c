@@ -19,6 +19,7 @@
 
 #define SPINE       0x80000000u           /* | symbol: a frame of the spine, or a special event */
 #define SPINE_CLOSE (SPINE | 0x40000000u) /* the spine's top frame closes */
+#define RECENT_BITS 10u
 #define SPINE_START (SPINE | 0x20000000u) /* a segment starts */
 
 struct level { /* of the definition that is being written */
@@ -34,6 +35,7 @@ struct encoder {
     struct ttp_chain_stacks stacks;
     struct level *levels;
     uint32_t *childless;              /* pass 1: symbol -> its chain without children, or none */
+    uint32_t *recent;                 /* pass 1: chains that were seen lately */
     uint32_t *pending, *link, *known; /* known: interned number -> number in the stream, or none */
     uint32_t pending_count, top, spine_end;
     struct ttp_chain_stats stats;
@@ -74,10 +76,12 @@ static void place(struct encoder *e, void *ws, uint32_t event_count, uint32_t sy
     uint32_t stack_bits = ttp_chain_stacks_bits(event_count, open_count);
     void *stacks = ttp_carve(&from, (size_t)1 << stack_bits, sizeof *e->stacks.entries);
     e->childless = ttp_carve(&from, symbol_count, sizeof *e->childless);
+    e->recent = ttp_carve(&from, 1u << RECENT_BITS, sizeof *e->recent);
     e->ws_bytes = from.used > model_end ? from.used : model_end;
     if (ws == NULL)
         return;
     memset(e->childless, 0xff, symbol_count * sizeof *e->childless);
+    memset(e->recent, 0xff, sizeof *e->recent << RECENT_BITS);
     ttp_chain_stacks_init(&e->stacks, stacks, stack_bits, e->in->hash_key);
 }
 
@@ -198,6 +202,28 @@ static void take_leaf(struct encoder *e, uint32_t symbol)
     e->pending[e->pending_count++] = chain;
 }
 
+/* Where a body like that was kept last. */
+static inline uint32_t *recent_place(const struct encoder *e, uint32_t symbol,
+                                     const uint32_t *children, uint32_t child_count)
+{
+    uint32_t hash = symbol * 0x9e3779b1u + children[0] * 0x85ebca6bu +
+                    children[child_count - 1] * 0xc2b2ae35u + child_count;
+    return &e->recent[hash * 0x297a2d39u >> (32 - RECENT_BITS)];
+}
+
+static inline bool is_chain(const struct ttp_chain_intern *t, uint32_t chain, uint32_t symbol,
+                            const uint32_t *children, uint32_t child_count)
+{
+    if (chain == TTP_CHAIN_NONE || ttp_chain_intern_symbol(t, chain) != symbol ||
+        t->start[chain + 1] - t->start[chain] != child_count)
+        return false;
+    const uint32_t *kept = t->children + t->start[chain];
+    uint32_t i = 0;
+    while (i < child_count && kept[i] == children[i])
+        i++;
+    return i == child_count;
+}
+
 /* Enters and closes of frames that chain, which are nearly all: returns the first event that is
  * something else. */
 static uint32_t intern_plain(struct encoder *e, uint32_t i, uint32_t end)
@@ -212,14 +238,17 @@ static uint32_t intern_plain(struct encoder *e, uint32_t i, uint32_t end)
             uint32_t slot = top, child_count = count - slot - 1, chain = TTP_CHAIN_NONE;
             if (spine_end > slot)
                 break;
-            if (child_count == 0)
-                chain = childless[symbol];
+            uint32_t *known = &childless[symbol];
+            if (child_count != 0)
+                known = recent_place(e, symbol, pending + slot + 1, child_count);
+            if (child_count == 0 ||
+                is_chain(&e->intern, *known, symbol, pending + slot + 1, child_count))
+                chain = *known;
             if (chain == TTP_CHAIN_NONE) {
                 chain = ttp_chain_intern_add(&e->intern, symbol, pending + slot + 1, child_count);
                 if (chain == TTP_CHAIN_NONE)
                     break;
-                if (child_count == 0)
-                    childless[symbol] = chain;
+                *known = chain;
             }
             top = link[slot];
             pending[slot] = chain;

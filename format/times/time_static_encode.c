@@ -127,11 +127,13 @@ static void find_means(struct encoder *e)
     const uint16_t *restrict node = e->node, *restrict context = c->context,
                              *restrict scale = e->model.scale;
     uint8_t *restrict symbols = e->symbol; /* bytes may alias anything: say that these do not */
-    uint64_t *restrict sum = e->mean_sum;
+    uint64_t *restrict sum = e->mean_sum, weight[SYMBOL_ROOM];
+    for (uint32_t s = 0; s < TTP_STA_SYMBOLS; s++)
+        weight[s] = (uint64_t)scale[s] << MEAN_SHIFT | 1;
     for (uint32_t i = 0, n = e->in->event_count; i < n; i++) {
         uint32_t symbol = ttp_tick_symbol(delta[i]);
         symbols[i] = (uint8_t)symbol;
-        sum[context[node[i]]] += (uint64_t)scale[symbol] << MEAN_SHIFT | 1;
+        sum[context[node[i]]] += weight[symbol];
     }
     for (uint32_t x = 0; x < c->context_count; x++) {
         events[x] = (uint32_t)(sum[x] & ((1u << MEAN_SHIFT) - 1));
