@@ -91,7 +91,7 @@ def check_ways(label, paths):
     told = json.loads(summary_of(trace, "--json"))["summary"]["direct_calls_by"]
     if told["missing_files"] != 1 or told["unknown"] != 3:
         note(label, f"with another build of the library: {told}")
-    if f"no file of this build: {paths[1]}\n" not in summary_of(trace):
+    if f"no file of this build that fits into memory: {paths[1]}\n" not in summary_of(trace):
         note(label, "the summary does not name the file that is not there")
     os.replace(paths[1] + ".away", paths[1])
 

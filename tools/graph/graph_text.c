@@ -303,7 +303,7 @@ static void put_ways(struct printing *print)
     put_fact(print->out, words[TOOL_WAY_UNKNOWN], ways->calls[TOOL_WAY_UNKNOWN], "");
     if (ways->missing == 0)
         return;
-    tool_output_text(print->out, "    no file of this build: ");
+    tool_output_text(print->out, "    no file of this build that fits into memory: ");
     tool_output_escaped(print->out, TOOL_ESCAPE_TERMINAL, ways->first_missing);
     if (ways->missing > 1)
         tool_output_printf(print->out, ", and %" PRIu32 " more", ways->missing - 1);

@@ -39,9 +39,10 @@ static void read_modules(struct tool_call_ways *ways, struct tool_graph_ways *fo
     tool_call_ways_join(ways);
 }
 
-void tool_graph_ways_open(struct tool_graph_ways *found, const struct tool_graph *graph)
+void tool_graph_ways_open(struct tool_graph_ways *found, const struct tool_graph *graph,
+                          uint64_t memory_bytes)
 {
-    struct tool_call_ways *ways = tool_call_ways_open();
+    struct tool_call_ways *ways = tool_call_ways_open(memory_bytes);
     ttape_module module;
     uint64_t from, to;
     *found = (struct tool_graph_ways){.of_edge = tool_allocate(graph->edge_count + 1, 1)};

@@ -8,11 +8,12 @@
 struct tool_graph_ways {
     uint8_t *of_edge;               /* tool_call_way */
     uint64_t calls[TOOL_WAY_COUNT]; /* the graph's direct ones */
-    uint32_t missing;               /* modules whose file of that build is not there */
-    ttape_string first_missing;     /* its path */
+    uint32_t missing;           /* modules whose file of that build is not there, or too large */
+    ttape_string first_missing; /* its path */
 };
 
-void tool_graph_ways_open(struct tool_graph_ways *found, const struct tool_graph *graph);
+void tool_graph_ways_open(struct tool_graph_ways *found, const struct tool_graph *graph,
+                          uint64_t memory_bytes);
 void tool_graph_ways_close(struct tool_graph_ways *found);
 
 #endif

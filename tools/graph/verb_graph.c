@@ -203,7 +203,7 @@ static int show(const struct options *options, struct tool_graph *graph)
     if (options->summary) { /* what is wrong with the bytes, the graph has told */
         view.paths = &paths;
         view.ways = &ways;
-        tool_graph_ways_open(&ways, graph);
+        tool_graph_ways_open(&ways, graph, options->memory_bytes);
         status = tool_paths_make(&paths, graph->input, graph->selection, NULL,
                                  tool_name_style(options->names, options->json));
         status = status == TOOL_LOSS ? TOOL_OK : status;

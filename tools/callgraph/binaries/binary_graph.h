@@ -93,9 +93,9 @@ void tool_binary_graph_close(struct tool_binary_graph *graph);
 void tool_binary_graph_use_debug(struct tool_binary_graph *graph);
 /* Reads a file. Returns NULL, or why it cannot be used (static text). */
 const char *tool_binary_graph_add(struct tool_binary_graph *graph, const char *path);
-/* The same, if it has that build id and at most so many bytes of code. */
+/* The same, if it has that build id. */
 const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const char *path,
-                                        ttape_string build_id, uint64_t code_most);
+                                        ttape_string build_id);
 /* The same, or of a folder, and those in it, all files whose build ids the map has. */
 const char *tool_binary_graph_add_any(struct tool_binary_graph *graph, const char *path);
 /* When all files are there: what the compiler said of their calls (gcc -fcallgraph-info), in a

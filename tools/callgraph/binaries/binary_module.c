@@ -313,23 +313,11 @@ static void set_seed(struct tool_binary_module *module)
     module->start &= PAGE_MASK;
 }
 
-static uint64_t code_bytes(const struct tool_image *image)
+static bool is_build(const struct tool_image *image, ttape_string build_id)
 {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < image->segment_count; i++)
-        if (image->segments[i].executable)
-            bytes += image->segments[i].file_bytes;
-    return bytes;
-}
-
-static const char *check_build(const struct tool_image *image, ttape_string build_id,
-                               uint64_t code_most)
-{
-    if (build_id.size_bytes != 0 &&
-        (build_id.size_bytes != image->build_id_bytes ||
-         memcmp(build_id.data, image->build_id, build_id.size_bytes) != 0))
-        return "it is another build";
-    return code_bytes(image) > code_most ? "it has more code than is looked at" : NULL;
+    return build_id.size_bytes == 0 ||
+           (build_id.size_bytes == image->build_id_bytes &&
+            memcmp(build_id.data, image->build_id, build_id.size_bytes) == 0);
 }
 
 /* With ids that are addresses: where the process had it. */
@@ -347,7 +335,7 @@ static void place(const struct tool_binary_graph *graph, struct tool_binary_modu
 }
 
 const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const char *path,
-                                        ttape_string build_id, uint64_t code_most)
+                                        ttape_string build_id)
 {
     struct tool_plan_input input;
     const char *reason = tool_plan_input_open(&input, path);
@@ -365,8 +353,8 @@ const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const c
     input.bytes = NULL;
     tool_plan_input_close(&input);
     reason = tool_image_open(&module->image, module->bytes, module->size_bytes);
-    if (reason == NULL)
-        reason = check_build(&module->image, build_id, code_most);
+    if (reason == NULL && !is_build(&module->image, build_id))
+        reason = "it is another build";
     if (reason == NULL)
         reason = tool_code_open_whole(&module->code, &module->image);
     graph->module_count++;
@@ -385,5 +373,5 @@ const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const c
 
 const char *tool_binary_graph_add(struct tool_binary_graph *graph, const char *path)
 {
-    return tool_binary_graph_add_build(graph, path, (ttape_string){0}, UINT64_MAX);
+    return tool_binary_graph_add_build(graph, path, (ttape_string){0});
 }

@@ -4,10 +4,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "tools/binary/elf_head.h"
 #include "tools/callgraph/binaries/binary_graph.h"
 
-#define CODE_MOST (UINT64_C(16) << 20) /* bytes of a module's code; some seconds */
+/* Of the memory, for files as they are, and for each byte of their code; a second at 256 MiB. */
+#define MEMORY_USUAL (UINT64_C(256) << 20)
+#define FILE_SHARE   4u
+#define CODE_SHARE   64u
 
 struct tool_call_ways {
     struct tool_edges edges;
@@ -15,11 +20,15 @@ struct tool_call_ways {
     struct tool_map modules;        /* by seed: 1 where its file is there, 2 where it is not */
     const struct tool_edge **tails; /* edges by a jump */
     size_t tail_count;
+    uint64_t file_left, code_left; /* bytes */
 };
 
-struct tool_call_ways *tool_call_ways_open(void)
+struct tool_call_ways *tool_call_ways_open(uint64_t memory_bytes)
 {
     struct tool_call_ways *ways = tool_allocate(1, sizeof *ways);
+    uint64_t memory = memory_bytes != 0 ? memory_bytes : MEMORY_USUAL;
+    ways->file_left = memory / FILE_SHARE;
+    ways->code_left = memory / CODE_SHARE;
     tool_edges_open(&ways->edges, 1);
     tool_binary_graph_open(&ways->binaries, &ways->edges, TTAPE_CONTEXT_IDS_STABLE);
     ways->binaries.names_pointers = true;
@@ -35,14 +44,36 @@ void tool_call_ways_close(struct tool_call_ways *ways)
     free(ways);
 }
 
-/* One without a build id may be another build's: it is not read. */
+static uint64_t code_bytes(const struct tool_elf_head *head)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < head->load_count; i++)
+        bytes += head->loads[i].executable ? head->loads[i].file_bytes : 0;
+    return bytes;
+}
+
+/* Is it of that build, and small enough? One without a build id may be another build's. */
+static bool is_meant(struct tool_call_ways *ways, const char *path, const ttape_module *module)
+{
+    struct tool_elf_head head;
+    struct stat status;
+    if (!tool_decode_is_there() || module->build_id.size_bytes == 0 ||
+        strlen(path) != module->path.size_bytes || tool_elf_head_of(NULL, path, &head) != NULL ||
+        head.build_id_bytes != module->build_id.size_bytes ||
+        memcmp(head.build_id, module->build_id.data, head.build_id_bytes) != 0 ||
+        stat(path, &status) != 0 || (uint64_t)status.st_size > ways->file_left ||
+        code_bytes(&head) > ways->code_left)
+        return false;
+    ways->file_left -= (uint64_t)status.st_size;
+    ways->code_left -= code_bytes(&head);
+    return true;
+}
+
 static bool read_module(struct tool_call_ways *ways, const ttape_module *module)
 {
     char *path = tool_copy_text(module->path.data, module->path.size_bytes);
-    bool is_there =
-        tool_decode_is_there() && module->build_id.size_bytes != 0 &&
-        strlen(path) == module->path.size_bytes &&
-        tool_binary_graph_add_build(&ways->binaries, path, module->build_id, CODE_MOST) == NULL;
+    bool is_there = is_meant(ways, path, module) &&
+                    tool_binary_graph_add_build(&ways->binaries, path, module->build_id) == NULL;
     free(path);
     return is_there;
 }

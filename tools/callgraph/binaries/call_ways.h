@@ -19,7 +19,8 @@ enum tool_call_way {
 };
 
 struct tool_call_ways;
-struct tool_call_ways *tool_call_ways_open(void);
+/* Files take a share of so many bytes, 0: as usual; those that do not fit are not read. */
+struct tool_call_ways *tool_call_ways_open(uint64_t memory_bytes);
 void tool_call_ways_close(struct tool_call_ways *ways);
 /* Reads the module's file, once. False: none of that build is there, or it cannot be used. */
 bool tool_call_ways_add(struct tool_call_ways *ways, const ttape_module *module);
