@@ -1,11 +1,16 @@
 /* One pass over the events of a partition: between two instants they only push and pop, and where
- * the stack had least frames says how many are still there. */
+ * the stack had least frames says how many are still there.
+ *
+ * Where all symbols are calls, the lowest bit of a code says which: then eight events are a number
+ * of eight bits, tables say what it does to the depth, and frames are looked for from the instant
+ * back, among the events since the one before. */
 #include <string.h>
 
 #include "format/levels/instants.h"
 #include "format/levels/instants_model.h"
 
 #define BLOCK   16u
+#define GROUP   8u
 #define SPECIAL INT8_MAX /* an effect that the table does not have */
 
 struct writing {
@@ -16,7 +21,10 @@ struct writing {
     uint32_t *stack;           /* symbols; one more than is ever open */
     uint32_t top, low, height; /* now, least since the last instant, and then */
     uint32_t wide, frame_count, instant_count;
-    bool has_gap;
+    uint32_t since; /* event: those before it are on the stack */
+    bool has_gap, has_calls_only;
+    /* By bits of a group, 1 where a frame ends: frames more, and least frames more on the way. */
+    int8_t sum[256], least[256];
 };
 
 size_t ttp_instants_workspace(const struct ttp_order *order)
@@ -25,9 +33,24 @@ size_t ttp_instants_workspace(const struct ttp_order *order)
     return frames * sizeof(uint32_t) + 2 * (size_t)order->symbol_count;
 }
 
+static void make_groups(struct writing *w)
+{
+    for (uint32_t bits = 0; bits < 256; bits++) {
+        int8_t sum = 0, least = 0;
+        for (uint32_t i = 0; i < GROUP; i++) {
+            sum = (int8_t)(bits >> i & 1 ? sum - 1 : sum + 1);
+            least = sum < least ? sum : least;
+        }
+        w->sum[bits] = sum;
+        w->least[bits] = least;
+    }
+}
+
 static bool make_effects(struct writing *w)
 {
     const struct ttp_order *o = w->in->order;
+    w->has_calls_only = true;
+    make_groups(w);
     for (uint32_t i = 0; i < o->symbol_count; i++) {
         uint8_t event_class = o->symbols[i].event_class;
         bool pushes = ttp_class_pushes(event_class);
@@ -35,6 +58,7 @@ static bool make_effects(struct writing *w)
             pushes || event_class == TTP_CLASS_LEAF || event_class == TTP_CLASS_EXIT_UNSEEN;
         if (event_class == TTP_CLASS_SWITCH)
             return false;
+        w->has_calls_only = w->has_calls_only && pushes;
         w->effects[2 * i] = plain ? (int8_t)pushes : SPECIAL;
         w->effects[2 * i + 1] = -1;
     }
@@ -64,6 +88,20 @@ static void apply_special(struct writing *w, uint32_t code)
     w->low = w->top < w->low ? w->top : w->low;
 }
 
+/* The sum of a block's differences, two at a time; more than any where one of them is large. */
+static uint64_t sum_block(const uint32_t *delta)
+{
+    const uint64_t large = UINT64_C(0xf8000000f8000000); /* 16 below that do not carry */
+    uint64_t sum = 0, bits = 0;
+    for (uint32_t i = 0; i < BLOCK; i += 2) {
+        uint64_t pair;
+        memcpy(&pair, delta + i, sizeof pair);
+        sum += pair;
+        bits |= pair;
+    }
+    return (bits & large) != 0 ? UINT64_MAX : (sum & UINT32_MAX) + (sum >> 32);
+}
+
 /* The first event that is behind the tick; `at` goes on to the last one that is not. Sums of whole
  * blocks first: hardly ever is one behind it, or wide. */
 static uint32_t find_behind(struct writing *w, uint32_t event, uint32_t end, int64_t until,
@@ -74,11 +112,9 @@ static uint32_t find_behind(struct writing *w, uint32_t event, uint32_t end, int
     uint32_t near = event; /* below it one by one: their block was too much */
     while (event < end) {
         if (event >= near && end - event >= BLOCK) {
-            uint64_t sum = 0;
-            for (uint32_t i = 0; i < BLOCK; i++)
-                sum += delta[event + i];
+            uint64_t sum = sum_block(delta + event);
             near = event + BLOCK;
-            if (sum < TTP_DELTA_WIDE && sum <= (uint64_t)until - (uint64_t)tick) {
+            if (sum != UINT64_MAX && sum <= (uint64_t)until - (uint64_t)tick) {
                 tick = (int64_t)((uint64_t)tick + sum);
                 event = near;
                 continue;
@@ -97,6 +133,60 @@ static uint32_t find_behind(struct writing *w, uint32_t event, uint32_t end, int
     return event;
 }
 
+/* The lowest bits of eight codes, of the first one the lowest: two codes at a time. */
+static uint32_t group_at(const uint32_t *codes)
+{
+    const uint32_t one[2] = {1, 0}; /* which half of 64 bits the first of two is in */
+    const uint64_t lowest = UINT64_C(0x100000001);
+    uint64_t pairs[GROUP / 2], order;
+    memcpy(&order, one, sizeof order);
+    memcpy(pairs, codes, sizeof pairs);
+    uint64_t bits = (pairs[0] & lowest) | (pairs[1] & lowest) << 2 | (pairs[2] & lowest) << 4 |
+                    (pairs[3] & lowest) << 6;
+    return (uint32_t)(order == 1 ? bits | bits >> 31 : bits >> 32 | bits << 1) & 255;
+}
+
+/* Depths alone. */
+static void pass_calls(struct writing *w, uint32_t event, uint32_t end)
+{
+    const uint32_t *codes = w->in->order->codes;
+    uint32_t top = w->top, low = w->low;
+    for (; end - event >= GROUP; event += GROUP) {
+        uint32_t bits = group_at(codes + event), least = top + (uint32_t)(int32_t)w->least[bits];
+        low = least < low ? least : low;
+        top += (uint32_t)(int32_t)w->sum[bits];
+    }
+    for (; event < end; event++) {
+        top += 1 - 2 * (codes[event] & 1);
+        low = top < low ? top : low;
+    }
+    w->top = top;
+    w->low = low;
+}
+
+/* The frames above `kept` before the event: each is the last that came to where it is. */
+static void find_frames(struct writing *w, uint32_t event, uint32_t kept)
+{
+    const uint32_t *codes = w->in->order->codes;
+    uint32_t depth = w->top, found = w->top, near = event;
+    while (found > kept && event > w->since) {
+        if (event <= near && event - w->since >= GROUP) {
+            uint32_t bits = group_at(codes + event - GROUP);
+            uint32_t before = depth - (uint32_t)(int32_t)w->sum[bits];
+            near = event - GROUP; /* one of these is it, or none */
+            if (before + (uint32_t)(int32_t)w->least[bits] >= found) {
+                depth = before;
+                event = near;
+                continue;
+            }
+        }
+        uint32_t code = codes[--event];
+        depth -= 1 - 2 * (code & 1);
+        if (depth < found)
+            w->stack[--found] = code >> 1;
+    }
+}
+
 /* Passes events up to the last one that is not behind the tick; returns the next one. */
 static uint32_t pass(struct writing *w, uint32_t event, uint32_t end, int64_t until, int64_t *at)
 {
@@ -104,6 +194,10 @@ static uint32_t pass(struct writing *w, uint32_t event, uint32_t end, int64_t un
     const int8_t *effects = w->effects;
     uint32_t *stack = w->stack, top = w->top, low = w->low;
     end = find_behind(w, event, end, until, at);
+    if (w->has_calls_only) {
+        pass_calls(w, event, end);
+        return end;
+    }
     for (; event < end; event++) {
         uint32_t code = codes[event];
         int8_t effect = effects[code];
@@ -131,8 +225,8 @@ static void write_frame(struct writing *w, uint32_t depth)
                             symbols[w->stack[depth]]);
 }
 
-/* What is left of the stack since the instant before, and what came. */
-static void write_instant(struct writing *w, bool is_end)
+/* What is left of the stack since the instant before, and what came, before an event. */
+static void write_instant(struct writing *w, uint32_t event, bool is_end)
 {
     uint32_t kept = w->low < w->height ? w->low : w->height;
     ttp_encode_bit(&w->e, &w->m.has_gap, w->has_gap);
@@ -140,6 +234,9 @@ static void write_instant(struct writing *w, bool is_end)
     w->has_gap = false;
     if (is_end)
         return;
+    if (w->has_calls_only)
+        find_frames(w, event, kept);
+    w->since = event;
     w->frame_count += w->top - kept;
     ttp_encode_number(&w->e, &w->m.added, w->top - kept);
     for (uint32_t depth = kept; depth < w->top && w->frame_count <= TTP_INSTANT_FRAMES_MOST;
@@ -172,16 +269,17 @@ static void write_segment(struct writing *w, uint32_t number)
         w->stack[w->top++] = o->open[i];
     w->height = w->low = w->top;
     w->has_gap = false;
+    w->since = event;
     ttp_encode_number(&w->e, &w->m.exponent, exponent + 1);
     int64_t last = ttp_instant_from(g->end_tick, exponent);
     for (int64_t n = ttp_instant_from(g->base_tick, exponent);
          n < last && w->frame_count <= TTP_INSTANT_FRAMES_MOST; n++) {
         event = pass(w, event, end, (int64_t)((uint64_t)n << exponent), &tick);
-        write_instant(w, false);
+        write_instant(w, event, false);
         w->instant_count++;
     }
     (void)pass(w, event, end, INT64_MAX, &tick);
-    write_instant(w, true);
+    write_instant(w, end, true);
 }
 
 size_t ttp_instants_write(const struct ttp_instants_in *in, struct ttp_workspace workspace,
