@@ -67,18 +67,19 @@ static inline void ttest_tile_fill(const struct ttest_model *m, uint32_t stream,
         int64_t tick = ttest_tile_floor((int64_t)(s->events[i].time_ns - axis->origin_ns),
                                         (int64_t)axis->resolution_ns);
         next = i == 0 ? ttest_tile_number(tick, spacing) : next;
-        int64_t end = ttest_tile_number(tick, spacing), from = next;
-        for (next = end > next && before < tick ? end : next; from < next; from++) {
-            if (from >= first && from < first + count) {
-                struct ttest_instant *at = &out[from - first];
-                at->known = true;
-                at->has_gap = gap;
-                at->height = st.height[st.current];
-                for (uint32_t k = 0; k < at->height; k++)
-                    at->frames[k] = (uint32_t)(stream_start + st.frame[st.current][k]);
-            }
-            gap = false;
+        int64_t end = ttest_tile_number(tick, spacing), given = next;
+        next = end > next && before < tick ? end : next;
+        for (int64_t n = given > first ? given : first; n < next && n < first + count; n++) {
+            struct ttest_instant *at = &out[n - first];
+            at->known = true;
+            at->has_gap = gap && n == given;
+            at->height = st.height[st.current];
+            for (uint32_t k = 0; k < at->height; k++)
+                at->frames[k] = (uint32_t)(stream_start + st.frame[st.current][k]);
         }
+        if (next >= first + count)
+            break; /* what follows gives later ones */
+        gap = gap && next == given;
         before = tick;
         ttest_apply(&again, &st, stream, i);
         gap = gap || s->events[i].kind == TTAPE_EVENT_GAP;
@@ -164,8 +165,11 @@ static inline void ttest_tile_bars(const struct ttest_path *paths, struct ttest_
             ttape_tile_bar *bar = &out->bars[out->bar_count - 1];
             bar->length = b + 1 - bar->start;
             bar->instants += step->instants;
-            bar->calls = ttest_tile_calls(paths, bar->start, b, d);
         }
+    for (uint32_t i = 0; i < out->bar_count; i++) {
+        ttape_tile_bar *bar = &out->bars[i];
+        bar->calls = ttest_tile_calls(paths, bar->start, bar->start + bar->length - 1, bar->depth);
+    }
 }
 
 static inline struct ttest_tile
