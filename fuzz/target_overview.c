@@ -1,6 +1,7 @@
 /* An overview's content: what reads, writes, and reads the same. */
 #include <string.h>
 
+#include "format/container/measures/listed.h"
 #include "format/container/measures/outlines.h"
 #include "format/levels/merged.h"
 #include "fuzz_codec.h"
@@ -72,6 +73,63 @@ static void try_leaves(const struct ttp_overview *o)
     FUZZ_REQUIRE(count == 0 || memcmp(leaves, same, count * sizeof *same) == 0);
 }
 
+/* All that is read of a list, in the order of its fields: structs have holes. */
+static void require_same(const struct ttp_listed *a, const struct ttp_listed *b)
+{
+    for (uint32_t i = 0; i < a->node_count; i++) {
+        const struct ttp_listed_node *x = &a->nodes[i], *y = &b->nodes[i];
+        FUZZ_REQUIRE(x->below == y->below && x->argument == y->argument && x->depth == y->depth &&
+                     x->event_class == y->event_class);
+    }
+    for (uint32_t i = 0; i < a->call_count; i++) {
+        const struct ttp_listed_call *x = &a->calls[i], *y = &b->calls[i];
+        FUZZ_REQUIRE(x->duration_ticks == y->duration_ticks && x->partition == y->partition &&
+                     x->segment == y->segment && x->is_known == y->is_known &&
+                     x->is_unwound == y->is_unwound && x->self_ticks == y->self_ticks &&
+                     x->enter_tick == y->enter_tick && x->enter_event == y->enter_event &&
+                     x->end_event == y->end_event && x->stack == y->stack && x->path == y->path);
+    }
+}
+
+static void take_listed(struct ttp_listed *l)
+{
+    l->counts = fuzz_take(l->row_count);
+    l->calls = fuzz_take(l->call_count * sizeof *l->calls);
+    l->nodes = fuzz_take(l->node_count * sizeof *l->nodes);
+}
+
+static void try_listed(const struct ttp_overview *o, const struct ttp_measure *rows, uint32_t count)
+{
+    ttape_error err = {0};
+    struct ttp_listed l = {.rows = rows, .row_count = count};
+    size_t size = o->fields[TTP_OVERVIEW_LISTED].size_bytes;
+    if (o->fields[TTP_OVERVIEW_LISTED].data == NULL)
+        return;
+    for (uint32_t i = 0; i < o->partition_count; i++)
+        l.first_ticks[i] = 1000ll * i;
+    ttape_status status = ttp_listed_count(o, &l, &err);
+    if (status == TTAPE_OK && (l.call_count > MOST_ROWS || l.node_count > MOST_ROWS))
+        return;
+    if (status == TTAPE_OK) {
+        take_listed(&l);
+        status = ttp_listed_read(o, &l, &err);
+    }
+    if (status != TTAPE_OK) {
+        fuzz_require_error(status, &err, size);
+        return;
+    }
+    struct ttp_listed same = l;
+    struct ttp_overview again = *o;
+    size_t bound = ttp_listed_bound(&l);
+    uint8_t *out = fuzz_take(bound);
+    again.fields[TTP_OVERVIEW_LISTED].data = out;
+    again.fields[TTP_OVERVIEW_LISTED].size_bytes = ttp_listed_write(&l, out, bound);
+    take_listed(&same);
+    FUZZ_REQUIRE(ttp_listed_read(&again, &same, NULL) == TTAPE_OK);
+    FUZZ_REQUIRE(count == 0 || memcmp(l.counts, same.counts, count) == 0);
+    require_same(&l, &same);
+}
+
 static void try_rows(const struct ttp_overview *o)
 {
     ttape_error err = {0};
@@ -94,6 +152,7 @@ static void try_rows(const struct ttp_overview *o)
         if (rows[i].exit_count > UINT32_MAX)
             return; /* as the reader does (F-OVR-04) */
     try_calls(o, rows, count);
+    try_listed(o, rows, count);
 }
 
 /* The index says which segments there are: here two in each partition, of the same streams. */

@@ -54,7 +54,8 @@ struct ttp_site_state {
     uint32_t *counts; /* of durations, by bucket; NULL: no frame yet */
     uint32_t counts_bytes;
     uint32_t group_row, leaf_row; /* + 1, 0: none yet */
-    uint32_t unused[3];           /* a place is found by a shift: it is once for each event */
+    uint32_t listed;              /* its list of longest calls + 1, 0: none yet */
+    int64_t wanted_ticks;         /* a frame of less comes into no list */
 };
 
 _Static_assert(sizeof(struct ttp_site_state) == 128, "a power of two");
@@ -68,6 +69,8 @@ struct ttp_open {
     uint32_t site;       /* TTAPE_NONE for signal frames */
     uint32_t argument;
     uint8_t event_class;
+    uint32_t enter_event; /* of the segment that it was entered in */
+    uint32_t node;        /* encode/listed_writer.c: in this group or one before; 0: none yet */
 };
 
 /* What of a site's frames was not on the CPU: events/off_times.c. */
@@ -184,6 +187,17 @@ struct ttp_group_outlines {
     bool is_left_out;                            /* there is too much of it */
 };
 
+/* The longest calls in the group's partitions: encode/listed_writer.c. */
+struct ttp_group_listed {
+    struct ttp_growing lists; /* struct ttp_growing of struct ttp_listed_call, of each site */
+    struct ttp_growing nodes; /* struct ttp_listed_node ... */
+    struct ttp_growing slots; /* ... and uint32_t number: open addressing by content */
+    uint64_t silent;          /* bit i: nothing is told of calls of the i-th partition */
+    uint32_t call_count;      /* in all lists */
+    uint16_t group;           /* a number of it, that comes again after 65,536 others */
+    bool is_left_out;         /* there was no memory for it */
+};
+
 /* What its partitions whose chunks are out say of instants: encode/merged_writer.c. */
 struct ttp_group_merged {
     struct ttp_growing each;         /* their counts ... */
@@ -204,6 +218,7 @@ struct ttp_group {
     int64_t span_ticks;
     uint32_t partition_count, cpu_count, switch_count;
     struct ttp_group_outlines outlines;
+    struct ttp_group_listed listed;
     struct ttp_group_merged merged;
 };
 
@@ -268,12 +283,15 @@ struct ttp_fact {
 };
 
 /* The partition that is being filled: everything in order of arrival. */
-/* An overview's content; it may end at several places, as what stands behind may be left out. */
-#define TTP_OVERVIEW_ENDS 3u
+/* An overview's content; it may end at several places, as what stands behind may be left out. Of
+ * the longest calls there are several lists, of which one is taken. */
+#define TTP_OVERVIEW_ENDS  4u
+#define TTP_OVERVIEW_LISTS 3u
 struct ttp_overview_content {
     struct ttp_growing bytes;
-    size_t ends[TTP_OVERVIEW_ENDS]; /* ascending */
-    bool is_due;                    /* the group ends here, with an overview or without */
+    size_t ends[TTP_OVERVIEW_ENDS];               /* ascending */
+    struct ttp_growing lists[TTP_OVERVIEW_LISTS]; /* the largest first */
+    bool is_due; /* the group ends here, with an overview or without */
 };
 
 struct ttp_pending {

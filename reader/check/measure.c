@@ -10,7 +10,7 @@
 #include "format/times/times.h"
 #include "reader/base/sort.h"
 
-#define FRAME_OUTERMOST 1u
+#define FRAME_OUTERMOST 1u /* above that, the event that opened the frame */
 #define NO_ROW          UINT32_MAX
 
 static bool has_row(uint8_t event_class)
@@ -107,7 +107,7 @@ static ttape_status push(struct ttp_measuring *m, uint32_t symbol, ttape_error *
         return TTAPE_OK;
     bool is_outermost;
     TTP_TRY(ttp_active_add(&m->active, active_key(s, row), &is_outermost, err));
-    f->flags = is_outermost ? FRAME_OUTERMOST : 0;
+    f->flags = m->event << 1 | (is_outermost ? FRAME_OUTERMOST : 0);
     return TTAPE_OK;
 }
 
@@ -115,7 +115,7 @@ static void leave(struct ttp_measuring *m, uint32_t frame, const struct ttp_fram
 {
     const struct ttp_stack_frame *f = &m->stacks.frames[frame];
     uint32_t row = m->row_of[f->symbol];
-    if (row == NO_ROW || f->flags != FRAME_OUTERMOST)
+    if (row == NO_ROW || (f->flags & FRAME_OUTERMOST) == 0)
         return;
     ttp_measuring_cpu_leave(&m->cpu, frame, (uint32_t)(stack - m->stacks.stacks), row);
     m->rows[row].total_ticks =
@@ -134,8 +134,21 @@ static void add_duration(struct ttp_measure *row, int64_t duration, int64_t self
     row->exit_count++;
 }
 
+static void list_frame(struct ttp_measuring *m, uint32_t row, bool is_unwound)
+{
+    const struct ttp_frame_stacks *s = &m->stacks;
+    const struct ttp_listed_ending ending = {.p = m->p,
+                                             .stacks = s,
+                                             .segment = m->segment,
+                                             .enter_event = s->frames[s->current->top].flags >> 1,
+                                             .end_event = m->event,
+                                             .tick = m->tick,
+                                             .is_unwound = is_unwound};
+    ttp_listed_sums_add(m->listed, &m->reader->memory, m->rows[row].site, &ending);
+}
+
 /* The top frame ends here. */
-static void pop(struct ttp_measuring *m)
+static void pop(struct ttp_measuring *m, bool is_unwound)
 {
     struct ttp_frame_stacks *s = &m->stacks;
     const struct ttp_stack_frame *f = &s->frames[s->current->top];
@@ -145,6 +158,8 @@ static void pop(struct ttp_measuring *m)
         add_duration(&m->rows[row], duration, f->self_ticks);
         if (m->counts != NULL)
             m->counts[(size_t)row * TTP_OVERVIEW_BUCKETS + ttp_overview_bucket(duration)]++;
+        if (m->listed != NULL && m->p->delta != NULL)
+            list_frame(m, row, is_unwound);
         ttp_measuring_cpu_end(&m->cpu, row);
         ttp_active_find(&m->active, active_key(s, row))->count--;
         leave(m, s->current->top, s->current);
@@ -181,9 +196,10 @@ static ttape_status measure_event(struct ttp_measuring *m, uint32_t event, ttape
 {
     uint32_t code = m->p->codes[event];
     const struct ttp_code_view *v = &m->p->views[code];
+    m->event = event;
     pass_time(m, event);
-    for (int32_t frames = v->before; frames != 0; frames++)
-        pop(m);
+    for (int32_t left = v->before; left != 0; left++)
+        pop(m, ttp_code_unwinds(v, left));
     if (v->after != 0) {
         TTP_TRY(push(m, code >> 1, err));
         TTP_TRY(ttp_measuring_cpu_push(&m->cpu, TTP_NO_FRAME, 0, err));
@@ -216,6 +232,8 @@ ttape_status ttp_measuring_segment(struct ttp_measuring *m, uint32_t segment, tt
     ttp_stacks_start(s);
     ttp_active_start(&m->active);
     m->tick = g->base_tick;
+    m->segment = segment;
+    m->event = 0;
     ttp_measuring_cpu_start(&m->cpu, segment);
     for (uint32_t i = 0; i < g->start.frame_count; i++) {
         const struct ttp_frame *from = &p->segments.start_frames[g->start.frame_start + i];

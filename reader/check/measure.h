@@ -6,6 +6,7 @@
 #include "format/container/measures/overview.h"
 #include "reader/base/active.h"
 #include "reader/check/measure_cpu.h"
+#include "reader/levels/listed_sums.h"
 #include "reader/partition/frame_stacks.h"
 #include "reader/partition/partition_decoder.h"
 
@@ -19,9 +20,11 @@ struct ttp_measuring {
     struct ttp_active_table active; /* frames of one row on one stack */
     int64_t tick;
     uint32_t wide;
-    int64_t least_tick, most_tick; /* of all events so far */
-    struct ttp_measuring_cpu cpu;  /* where the caller opened it, after this */
-    uint32_t *counts;              /* where the caller asked: TTP_OVERVIEW_BUCKETS for each row */
+    uint32_t segment, event;        /* of the partition, that is gone through */
+    int64_t least_tick, most_tick;  /* of all events so far */
+    struct ttp_measuring_cpu cpu;   /* where the caller opened it, after this */
+    uint32_t *counts;               /* where the caller asked: TTP_OVERVIEW_BUCKETS for each row */
+    struct ttp_listed_sums *listed; /* the caller's; NULL: nobody asked */
 };
 
 ttape_status ttp_measuring_open(struct ttp_measuring *m, ttape_reader *r,

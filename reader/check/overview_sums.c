@@ -113,7 +113,7 @@ ttape_status ttp_overview_sums_add(struct ttp_overview_sums *s, ttape_reader *r,
     if (s->is_partial)
         return TTAPE_OK;
     ttape_status status = TTAPE_E_LIMIT;
-    if (s->partition_count < TTP_OVERVIEW_PARTITIONS && m->counts != NULL)
+    if (s->partition_count < TTP_OVERVIEW_PARTITIONS && m->counts != NULL && !s->listed.is_too_much)
         status = add_all(s, r, p, m, err);
     s->is_partial = status != TTAPE_OK;
     return status == TTAPE_E_LIMIT ? TTAPE_OK : status;
@@ -201,6 +201,7 @@ ttape_status ttp_overview_sums_compare(struct ttp_overview_sums *s, ttape_reader
     TTP_TRY(compare_rows(s, o, err));
     TTP_TRY(compare_leaves(s, o, err));
     TTP_TRY(ttp_outline_sums_compare(&s->outlines, r, o, err));
+    TTP_TRY(ttp_listed_sums_compare(&s->listed, r, o, err));
     return ttp_merged_sums_compare(&s->merged, r, o, err);
 }
 
@@ -216,12 +217,14 @@ void ttp_overview_sums_clear(struct ttp_overview_sums *s)
     memset(s->all_ns, 0, sizeof s->all_ns);
     s->is_partial = false;
     ttp_outline_sums_clear(&s->outlines);
+    ttp_listed_sums_clear(&s->listed);
     ttp_merged_sums_clear(&s->merged);
 }
 
 void ttp_overview_sums_close(struct ttp_overview_sums *s, ttape_reader *r)
 {
     ttp_outline_sums_close(&s->outlines, r);
+    ttp_listed_sums_close(&s->listed, r);
     ttp_merged_sums_close(&s->merged, r);
     ttp_memory_give(&r->memory, s->rows, s->row_capacity, sizeof *s->rows);
     ttp_memory_give(&r->memory, s->leaves, s->leaf_capacity, sizeof *s->leaves);

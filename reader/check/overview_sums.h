@@ -24,6 +24,7 @@ struct ttp_overview_sums {
     int64_t span_ticks;
     struct ttp_outline_sums outlines;
     struct ttp_merged_sums merged;
+    struct ttp_listed_sums listed;
     bool is_partial; /* there was more than an overview covers, or than could be kept */
 };
 

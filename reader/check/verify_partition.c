@@ -258,6 +258,15 @@ static ttape_status verify_all(struct verifying *v, ttape_error *err)
     return verify_summary(v);
 }
 
+static void start_sums(struct verifying *v, struct ttp_overview_sums *sums)
+{
+    ttp_measuring_count(&v->m);
+    if (sums->partition_count == TTP_OVERVIEW_PARTITIONS)
+        return; /* it is too many anyway */
+    ttp_listed_sums_start(&sums->listed, v->p, sums->partition_count);
+    v->m.listed = &sums->listed;
+}
+
 ttape_status ttp_verify_partition(ttape_reader *r, const struct ttp_loaded *p,
                                   ttp_problem_callback callback, void *context,
                                   struct ttp_overview_sums *sums, ttape_error *err)
@@ -265,11 +274,13 @@ ttape_status ttp_verify_partition(ttape_reader *r, const struct ttp_loaded *p,
     struct verifying v = {.r = r, .p = p, .callback = callback, .context = context};
     ttape_status status = ttp_measuring_open(&v.m, r, p, err);
     if (status == TTAPE_OK && sums != NULL && !sums->is_partial)
-        ttp_measuring_count(&v.m);
+        start_sums(&v, sums);
     if (status == TTAPE_OK)
         status = verify_all(&v, err);
     if (status == TTAPE_OK && sums != NULL)
         status = ttp_overview_sums_add(sums, r, p, &v.m, err);
+    else if (sums != NULL)
+        sums->is_partial = true; /* it may have calls of this one */
     drop_said(&v);
     ttp_measuring_close(&v.m);
     return status;

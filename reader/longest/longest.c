@@ -71,7 +71,9 @@ static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
     l->sites = take(l, sites, 1, err);
     l->bounds = l->sites != NULL ? take(l, count, sizeof *l->bounds, err) : NULL;
     l->rough = l->bounds != NULL ? take(l, count, sizeof *l->rough, err) : NULL;
-    l->partitions = l->rough != NULL ? take(l, count, sizeof *l->partitions, err) : NULL;
+    l->listed = l->rough != NULL ? take(l, count, sizeof *l->listed, err) : NULL;
+    l->ceilings = l->listed != NULL ? take(l, count, sizeof *l->ceilings, err) : NULL;
+    l->partitions = l->ceilings != NULL ? take(l, count, sizeof *l->partitions, err) : NULL;
     l->heap.calls = l->partitions != NULL ? take(l, o->count, sizeof *l->heap.calls, err) : NULL;
     if (l->heap.calls == NULL)
         return l->memory.status;
@@ -83,6 +85,7 @@ static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
                                      .from_ns = o->from_ns,
                                      .to_ns = o->to_ns,
                                      .by = o->by,
+                                     .names_only = o->names_only,
                                      .start_ns = info.time_first_ns};
     return mark_streams(l, err);
 }
@@ -99,6 +102,7 @@ struct worker {
 struct work {
     struct ttape_longest *l;
     struct worker *workers;
+    bool has_listed; /* some of the partitions have calls in the heap */
 };
 
 static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,
@@ -125,6 +129,7 @@ static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
                               .known = &work->l->heap,
                               .on_cpu = plan->by == TTAPE_LONGEST_BY_ON_CPU};
     w.paths = w.on_cpu ? NULL : &worker->paths;
+    worker->paths.names_only = plan->names_only;
     ttp_long_paths_start(&worker->paths, r, p);
     ttape_status status = ttp_long_walk_open(&w, &worker->memory, p, err);
     if (status == TTAPE_OK && w.on_cpu)
@@ -143,6 +148,8 @@ static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
     ttp_long_walk_close(&w);
     ttp_long_paths_keep(&worker->paths, p, &worker->heap, &worker->memory);
     worker->decoded_count++;
+    if (status == TTAPE_OK && work->l->listed[p->partition] == TTP_LONG_LISTED)
+        work->l->listed[p->partition] = TTP_LONG_DECODED;
     return status;
 }
 
@@ -182,6 +189,8 @@ static void take_in(struct ttape_longest *l, struct ttp_long_call *call)
 static void close_workers(struct work *work, uint32_t count)
 {
     struct ttape_longest *l = work->l;
+    if (work->has_listed)
+        ttp_long_heap_unlist(&l->heap, l->listed);
     for (uint32_t i = 0; i < count; i++) {
         struct worker *worker = &work->workers[i];
         for (uint32_t c = 0; c < worker->heap.count; c++)
@@ -205,6 +214,8 @@ static ttape_status decode(struct ttape_longest *l, const uint32_t *partitions, 
                                              .events = walk,
                                              .damaged = l->options.damage != NULL ? damaged : NULL};
     uint32_t workers = ttp_partition_workers(l->options.jobs, count);
+    for (uint32_t i = 0; i < count; i++)
+        work.has_listed = work.has_listed || l->listed[partitions[i]] != TTP_LONG_UNLISTED;
     work.workers = take(l, workers, sizeof *work.workers, err);
     if (work.workers == NULL)
         return l->memory.status;
@@ -311,6 +322,8 @@ void ttape_longest_close(ttape_longest *l)
     give(l, l->streams, r->definitions.stream_count, 1);
     give(l, l->bounds, r->partition_count, sizeof *l->bounds);
     give(l, l->rough, r->partition_count, sizeof *l->rough);
+    give(l, l->listed, r->partition_count, sizeof *l->listed);
+    give(l, l->ceilings, r->partition_count, sizeof *l->ceilings);
     give(l, l->partitions, r->partition_count, sizeof *l->partitions);
     give(l, l->heap.calls, l->options.count, sizeof *l->heap.calls);
     struct ttp_memory memory = l->memory;

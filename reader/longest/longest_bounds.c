@@ -240,6 +240,7 @@ ttape_status ttp_longest_refine(struct ttape_longest *l, uint32_t at, ttape_erro
         if (l->rough[partition] == TTP_LONG_FINE)
             continue;
         bool is_read = l->rough[partition] == TTP_LONG_ROUGH;
+        l->ceilings[partition] = l->bounds[partition];
         l->bounds[partition] = TTP_LONGEST_NONE;
         l->rough[partition] = TTP_LONG_FINE;
         l->partitions[i] = l->partitions[at + read];
@@ -249,6 +250,10 @@ ttape_status ttp_longest_refine(struct ttape_longest *l, uint32_t at, ttape_erro
     }
     l->refined_count += taken;
     ttape_status status = read_summaries(l, l->partitions + at, read, err);
+    for (uint32_t i = at; i < at + read; i++) { /* listed calls need not be looked for */
+        uint32_t p = l->partitions[i];
+        l->bounds[p] = l->ceilings[p] < l->bounds[p] ? l->ceilings[p] : l->bounds[p];
+    }
     order_partitions(l, at);
     return status;
 }

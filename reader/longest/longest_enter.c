@@ -35,14 +35,22 @@ void ttp_longest_forget(struct ttape_longest *l)
 const struct ttp_long_path *ttp_longest_keep_path(struct ttape_longest *l,
                                                   const struct ttp_long_path *path)
 {
-    if (l->path_bytes + path->size_bytes > l->memory.limit_bytes / 4)
-        return NULL;
-    struct ttp_long_path *copy = keep(l, path->size_bytes, 1, NULL);
-    if (copy == NULL)
-        return NULL;
-    memcpy(copy, path, path->size_bytes);
-    l->path_bytes += path->size_bytes;
+    struct ttp_long_path *copy = ttp_longest_new_path(l, path->frame_count);
+    if (copy != NULL)
+        memcpy(copy, path, path->size_bytes);
     return copy;
+}
+
+struct ttp_long_path *ttp_longest_new_path(struct ttape_longest *l, uint32_t frame_count)
+{
+    uint64_t size = sizeof(struct ttp_long_path) + frame_count * sizeof(ttape_open_frame);
+    struct ttp_long_path *path =
+        l->path_bytes + size <= l->memory.limit_bytes / 4 ? keep(l, size, 1, NULL) : NULL;
+    if (path == NULL)
+        return NULL;
+    *path = (struct ttp_long_path){.size_bytes = size, .frame_count = frame_count};
+    l->path_bytes += size;
+    return path;
 }
 
 /* Damage is told and left out, where the caller wants that. */
@@ -154,6 +162,8 @@ static ttape_status copy_path(struct ttape_longest *l, const ttape_edge *edge, u
         return l->memory.status;
     if (count > 0)
         memcpy(path, edge->frames + first, count * sizeof *path);
+    for (uint32_t i = 0; i < count && l->plan.names_only; i++)
+        path[i].enter_time_ns = 0, path[i].self_ns = 0;
     out->path = path;
     out->path_count = out->depth = count;
     return TTAPE_OK;

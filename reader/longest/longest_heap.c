@@ -63,6 +63,17 @@ void ttp_long_heap_sort(struct ttp_long_heap *heap)
     heap->count = all;
 }
 
+void ttp_long_heap_unlist(struct ttp_long_heap *heap, const uint8_t *listed)
+{
+    uint32_t all = heap->count;
+    heap->count = 0;
+    for (uint32_t i = 0; i < all; i++) {
+        const struct ttp_long_call call = heap->calls[i]; /* places up to here are free */
+        if (!call.is_listed || listed[call.partition] != TTP_LONG_DECODED)
+            ttp_long_heap_add(heap, &call);
+    }
+}
+
 bool ttp_long_heap_wants(const struct ttp_long_heap *heap, int64_t rank_ns, uint32_t partition)
 {
     if (heap->count < heap->capacity)

@@ -1,6 +1,7 @@
 /* The longest calls: what its files share.
  *
- *   overviews -> longest_overviews.c -> how long a call of some partitions may be
+ *   overviews -> longest_overviews.c -> the longest calls that they list, and how long others of
+ *                                       some partitions may be
  *   summaries -> longest_bounds.c -> how long a call of each partition may be
  *   partitions, the likeliest first -> longest_walk.c -> the longest calls, as ends
  *   ends -> longest_enter.c, longest_off.c -> enters, paths, values, time off the CPU */
@@ -25,6 +26,7 @@ struct ttp_long_call {
     ttape_call_end end;
     uint64_t enter_ns, end_ns;
     int64_t self_ns;
+    bool is_listed;   /* by an overview */
     uint32_t path_at; /* while its partition is gone through: in its paths, + 1; 0: not there */
     const struct ttp_long_path *path; /* NULL: to be looked for when it is told */
 };
@@ -42,7 +44,7 @@ struct ttp_long_path {
 struct ttp_long_paths {
     ttape_open_frame *frames;
     uint32_t count, capacity;
-    bool is_on;
+    bool is_on, names_only;
     struct ttp_long_path *kept;
     uint64_t kept_bytes;
 };
@@ -60,6 +62,7 @@ struct ttp_long_plan {
     bool has_range;
     uint64_t from_ns, to_ns;
     ttape_longest_by by;
+    bool names_only;   /* of paths */
     uint64_t start_ns; /* of the trace */
 };
 
@@ -71,7 +74,9 @@ struct ttape_longest {
     struct ttp_long_plan plan;
     uint8_t *sites, *streams;
     int64_t *bounds;      /* by partition: no call that ends in it is longer */
+    int64_t *ceilings;    /* the same as overviews say, of partitions whose summaries are read */
     uint8_t *rough;       /* by partition: enum ttp_long_rough */
+    uint8_t *listed;      /* by partition: enum ttp_long_listed */
     uint32_t *partitions; /* those with a bound, the largest first */
     uint32_t partition_count, partition_capacity;
     uint32_t refined_count; /* partitions whose bounds were rough */
@@ -87,6 +92,13 @@ enum ttp_long_rough {
     TTP_LONG_FINE,
     TTP_LONG_ROUGH,
     TTP_LONG_DAMAGED /* rough, and could not be read */
+};
+
+/* Calls that overviews list are there until their partition is decoded, where it is. */
+enum ttp_long_listed {
+    TTP_LONG_UNLISTED,
+    TTP_LONG_LISTED, /* it may have calls in the heap */
+    TTP_LONG_DECODED /* its events gave them once more */
 };
 
 /* What a call is chosen by; on_cpu_ns: BY_ON_CPU only. */
@@ -111,6 +123,8 @@ bool ttp_long_before(const struct ttp_long_call *a, const struct ttp_long_call *
 void ttp_long_heap_add(struct ttp_long_heap *heap, const struct ttp_long_call *call);
 /* The answer's order; then it is no heap any more. */
 void ttp_long_heap_sort(struct ttp_long_heap *heap);
+/* Takes out the calls that overviews list of partitions that are decoded now. */
+void ttp_long_heap_unlist(struct ttp_long_heap *heap, const uint8_t *listed);
 /* True where a call so long, ending in that partition at the earliest, may come in. */
 bool ttp_long_heap_wants(const struct ttp_long_heap *heap, int64_t rank_ns, uint32_t partition);
 
@@ -128,7 +142,7 @@ ttape_status ttp_longest_damaged(struct ttape_longest *l, uint32_t partition,
                                  const ttape_error *problem);
 
 /* ---- longest_overviews.c ---- */
-/* Fills in bounds that overviews tell, and which are rough. */
+/* Fills in bounds that overviews tell, and which are rough; adds calls that they list. */
 ttape_status ttp_longest_rough(struct ttape_longest *l, ttape_error *err);
 
 /* ---- longest_walk.c ---- */
@@ -180,6 +194,8 @@ const struct ttp_long_path *ttp_longest_keep_path(struct ttape_longest *l,
 /* Makes l->calls of l->heap. */
 ttape_status ttp_longest_tell(struct ttape_longest *l, ttape_error *err);
 void ttp_longest_forget(struct ttape_longest *l);
+/* For so many frames, which are to be filled in; as long as the answer. NULL: there is no room. */
+struct ttp_long_path *ttp_longest_new_path(struct ttape_longest *l, uint32_t frame_count);
 
 /* ---- longest_off.c ---- */
 /* Fills in how long the thread did not run, if it is known. `end`: where the call ends; height: so

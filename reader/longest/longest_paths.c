@@ -18,16 +18,10 @@ void ttp_long_paths_start(struct ttp_long_paths *paths, const ttape_reader *r,
 }
 
 static bool copy_frame(const struct ttp_loaded *p, const struct ttp_stack_frame *f, uint32_t stack,
-                       int64_t self_ticks, ttape_open_frame *out)
+                       ttape_open_frame *out)
 {
-    const struct ttp_partition_head *head = &p->head;
     const struct ttp_symbol *symbol = &p->symbols[f->symbol];
-    *out = (ttape_open_frame){.kind = TTAPE_EVENT_SIGNAL_BEGIN,
-                              .site = TTAPE_NONE,
-                              .stack = stack,
-                              .enter_time_ns =
-                                  ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
-                              .self_ns = (int64_t)((uint64_t)self_ticks * head->resolution_ns)};
+    *out = (ttape_open_frame){.kind = TTAPE_EVENT_SIGNAL_BEGIN, .site = TTAPE_NONE, .stack = stack};
     if (symbol->event_class == TTP_CLASS_SIGNAL) {
         out->argument = symbol->argument;
         return true;
@@ -35,6 +29,15 @@ static bool copy_frame(const struct ttp_loaded *p, const struct ttp_stack_frame 
     out->kind = symbol->event_class == TTP_CLASS_ENTER ? TTAPE_EVENT_ENTER : TTAPE_EVENT_OPEN;
     out->site = p->views[2 * f->symbol].site;
     return out->site != TTAPE_NONE;
+}
+
+static void copy_times(const struct ttp_loaded *p, const struct ttp_stack_frame *f, int64_t later,
+                       ttape_open_frame *out)
+{
+    const struct ttp_partition_head *head = &p->head;
+    uint64_t self = (uint64_t)f->self_ticks - (uint64_t)later;
+    out->enter_time_ns = ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns);
+    out->self_ns = (int64_t)(self * head->resolution_ns);
 }
 
 void ttp_long_paths_add(const struct ttp_long_walk *w, struct ttp_long_call *call)
@@ -51,9 +54,11 @@ void ttp_long_paths_add(const struct ttp_long_walk *w, struct ttp_long_call *cal
     int64_t later = f->clock;
     for (uint32_t i = call->height; i-- > 0; later = 0) {
         f = &w->stacks.frames[f->below];
-        if (!copy_frame(w->p, f, call->stack, (int64_t)((uint64_t)f->self_ticks - (uint64_t)later),
-                        &paths->frames[paths->count + i]))
+        ttape_open_frame *frame = &paths->frames[paths->count + i];
+        if (!copy_frame(w->p, f, call->stack, frame))
             return;
+        if (!paths->names_only)
+            copy_times(w->p, f, later, frame);
     }
     call->path_at = paths->count + 1;
     paths->count = (uint32_t)end;

@@ -30,12 +30,9 @@ const struct ttp_stack_frame *ttp_long_walk_frame(const struct ttp_long_walk *w,
     return &s->frames[frame];
 }
 
-/* How the n-th of the frames that an event pops ends: an exit across leaves all but the last. */
 static ttape_call_end end_of(const struct ttp_code_view *v, int32_t left)
 {
-    bool unwound = v->event_class == TTP_CLASS_UNWIND ||
-                   (v->event_class == TTP_CLASS_EXIT_ACROSS && left != -1);
-    return unwound ? TTAPE_CALL_UNWOUND : TTAPE_CALL_RETURNED;
+    return ttp_code_unwinds(v, left) ? TTAPE_CALL_UNWOUND : TTAPE_CALL_RETURNED;
 }
 
 /* A frame that is long enough, as it seems. */

@@ -47,6 +47,14 @@ struct ttp_code_view {
     uint8_t event_class;
 };
 
+/* Whether a frame that an event pops is unwound; left: -1 for the last of these. An exit across
+ * leaves all but that one. */
+static inline bool ttp_code_unwinds(const struct ttp_code_view *v, int32_t left)
+{
+    return v->event_class == TTP_CLASS_UNWIND ||
+           (v->event_class == TTP_CLASS_EXIT_ACROSS && left != -1);
+}
+
 /* The state of a walk through a segment before event `event` of the partition. */
 struct ttp_walker {
     int64_t tick; /* of the event before */

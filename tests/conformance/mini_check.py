@@ -3,6 +3,7 @@ from mini_coder import Cursor, Finding, need, wrap64
 from mini_container import HEADER, INDEX, PARTITION
 from mini_events import CpuTimes, run
 from mini_instants import check_instants
+from mini_listed import Longest
 from mini_partition import CPU_TIMES, GAP
 
 ORDER_KINDS = (1, 16, 17, 18, 19, 20, 49)   # F-IDX-01: what its byte counts count
@@ -90,10 +91,10 @@ class Checker:
 
 def check_partition(name, partition, decoded, scope, ends, found):
     """Everything that decoding says about a partition's stored words. Returns what overviews add
-    up: rows of the summary, counts of durations, CpuTimes or None."""
+    up: rows of the summary, counts of durations, CpuTimes or None, and Longest."""
     symbols, codes, ticks, depths = decoded
     checker, kinds, at = Checker(name, found), [], 0
-    rows, largest_own, counts, cpu = {}, {}, {}, None
+    rows, largest_own, counts, cpu, longest = {}, {}, {}, None, Longest()
     if CPU_TIMES in partition.entries:
         need(None not in partition.read_switches(), "F-CPU-03", "switches of a segment not known")
         said = partition.read_cpu_times(partition.read_summary())
@@ -114,7 +115,7 @@ def check_partition(name, partition, decoded, scope, ends, found):
             at = i + 1
             checker.edge(segment, replay, partition.times)
             rows, largest_own = replay.measures.rows, replay.measures.largest_own
-            counts = replay.measures.counts
+            counts, longest = replay.measures.counts, replay.measures.longest
             ends[stream] = segment.first + segment.events, tick if ticks else None
     checker.summary(partition, rows, largest_own)
     if cpu:
@@ -124,7 +125,7 @@ def check_partition(name, partition, decoded, scope, ends, found):
                          said[1].get(site, [[0] * 3, [0] * 3, None]))
     check_instants(checker, partition, symbols, codes, ticks)
     checker.values(partition, partition.read_values(), kinds)
-    return rows, counts, cpu
+    return rows, counts, cpu, longest
 
 
 # ---- the index ----

@@ -1,5 +1,6 @@
 """Events from codes: stacks, depths, edges and measures (sections 7.1, 7.2, 7.4 and 7.5)."""
 from mini_coder import need, wrap64
+from mini_listed import Longest
 from mini_partition import (ENTER, EXIT_ACROSS, EXIT_UNSEEN, GAP, LEAF, OPEN, PUSHING, SIGNAL,
                             STACKS, SWITCH, UNWIND, spent)
 
@@ -13,11 +14,12 @@ LEAVES = {0: "leaf", 1: "block", 2: "branch", 3: "syscall", 4: "marker"}
 
 class Activation:
     """A frame while it is open."""
-    __slots__ = ("symbol", "kind", "argument", "enter", "self", "start", "off")
+    __slots__ = ("symbol", "kind", "argument", "enter", "self", "start", "off", "event")
 
-    def __init__(self, symbol, kind, argument, enter, own=0, start=None, off=0):
+    def __init__(self, symbol, kind, argument, enter, own=0, start=None, off=0, event=None):
         self.symbol, self.kind, self.argument = symbol, kind, argument
         self.enter, self.self, self.start, self.off = enter, own, start, off
+        self.event = event                  # of its segment, that opened it
 
 
 def bucket(ticks):
@@ -32,6 +34,7 @@ class Measures:
         self.rows = {}
         self.largest_own = {}               # F-OWN-01: of sites whose frames ended
         self.counts = {}                    # F-OVR-05: of the same, by bucket
+        self.longest = Longest()            # F-OVR-12
 
     def row(self, site):
         return self.rows.setdefault(site, [0] * 7)
@@ -97,9 +100,12 @@ class CpuTimes:
 class Replay:
     """Runs one segment event by event: stacks, depth, and the frames at its end."""
 
-    def __init__(self, segment, symbols, numbers, measures, measure, cpu):
+    def __init__(self, place, symbols, numbers, measures, measure, cpu):
+        segment, self.number, first = place
+        self.segment = segment
         self.symbols, self.measures, self.measure = symbols, measures, measure
-        self.cpu, self.event = cpu, 0       # cpu: CpuTimes or None
+        self.cpu = cpu                      # CpuTimes or None
+        self.first, self.event = first, 0   # of the partition; of the segment
         self.stacks, self.current = {}, segment.stack
         self.unknown, self.offset = segment.unknown, segment.offset
         self.tick = segment.base
@@ -116,9 +122,11 @@ class Replay:
     def depth(self):
         return self.offset + self.unknown + len(self.stack)
 
-    def pop(self):
+    def pop(self, unwound=False):
         self.exited = self.stack.pop()   # the frame that an exit across exits is the last
         self.measures.ended(self.exited, self.tick)
+        if self.measure and self.exited.kind in FRAMED:
+            self.measures.longest.ended(self, self.exited, self.tick, unwound)
         if self.cpu:
             self.cpu.ended(self.exited, self.tick)
 
@@ -131,7 +139,7 @@ class Replay:
         if self.cpu:
             others = [frame for n, stack in self.stacks.items() if n != self.current
                       for frame in stack]
-            self.cpu.interval(self.event, wrap64(tick - self.tick), self.stack, others)
+            self.cpu.interval(self.first + self.event, wrap64(tick - self.tick), self.stack, others)
         self.tick = tick
         depth = self.depth()
         if code & 1:
@@ -140,7 +148,7 @@ class Replay:
             self.pop()
             depth = self.depth()
         elif kind in PUSHING:
-            self.stack.append(Activation(code >> 1, kind, argument, tick))
+            self.stack.append(Activation(code >> 1, kind, argument, tick, event=self.event))
             if kind == ENTER:
                 self.measures.row(argument)[0] += 1
             elif kind == OPEN:
@@ -153,8 +161,8 @@ class Replay:
             rule = "O-CHK-04" if kind == UNWIND else "O-CHK-05"
             gone = argument + (kind == EXIT_ACROSS)
             need(1 <= argument and gone <= len(self.stack), rule, f"pops {gone} frames")
-            for _ in range(gone):
-                self.pop()
+            for left in range(gone, 0, -1):
+                self.pop(kind == UNWIND or left > 1)
             depth = self.depth()
         elif kind == SWITCH:
             need(argument < STACKS, "O-CHK-06", f"stack {argument}")
@@ -184,11 +192,12 @@ def run(partition, symbols, codes, ticks, depths, measure=False, cpu=None):
     for number, symbol in enumerate(symbols):
         numbers.setdefault(symbol, number)
     measures, at = Measures(), 0
-    for segment in partition.segments:
-        replay = Replay(segment, symbols, numbers, measures, measure and ticks is not None, cpu)
+    for number, segment in enumerate(partition.segments):
+        replay = Replay((segment, number, at), symbols, numbers, measures,
+                        measure and ticks is not None, cpu)
         for i in range(at, at + segment.events):
             if i in depths:
                 replay.offset = depths[i]
-            tick, replay.event = ticks[i] if ticks else 0, i
+            tick, replay.event = ticks[i] if ticks else 0, i - at
             yield segment, i, *replay.step(codes[i], tick), tick, replay
         at += segment.events

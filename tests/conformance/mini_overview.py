@@ -3,13 +3,15 @@ import struct
 
 from mini_coder import Bits, Cursor, Decoder, Finding, Number, need, wrap64
 from mini_events import LEAF, bucket
+from mini_listed import check_listed
 from mini_merged import check_merged
 from mini_outlines import check_outlines
 from mini_partition import CPU_TIMES, SUMMARY, SWITCHES, cpu_rows, summary_rows
 from xxh3 import xxh3_64
 
 PARTITIONS, BUCKETS = 64, 48
-SUMMARY_PART, CPU_PART, CALLS_PART, LEAVES_PART, OUTLINES_PART, INSTANTS_PART = 1, 2, 3, 4, 5, 7
+SUMMARY_PART, CPU_PART, CALLS_PART, LEAVES_PART, OUTLINES_PART = 1, 2, 3, 4, 5
+LISTED_PART, INSTANTS_PART = 6, 7
 
 
 class Masks:
@@ -53,7 +55,7 @@ class Overview:
             self.cpu = cpu_rows(Decoder(parts[CPU_PART], "F-CPU-02"), self.rows, self.resolution)
         self.calls = self.read_calls(parts[CALLS_PART]) if CALLS_PART in parts else None
         self.leaves = self.read_leaves(parts[LEAVES_PART]) if LEAVES_PART in parts else {}
-        self.outlines = parts.get(OUTLINES_PART)
+        self.outlines, self.listed = parts.get(OUTLINES_PART), parts.get(LISTED_PART)
         self.merged = parts.get(INSTANTS_PART)
 
     def read_calls(self, data):
@@ -89,8 +91,9 @@ class Overview:
 class Part:
     """What one partition adds."""
 
-    def __init__(self, partition, symbols, codes, rows, counts, cpu):
+    def __init__(self, partition, symbols, codes, rows, counts, cpu, longest):
         self.partition, self.rows, self.counts, self.cpu = partition, rows, counts, cpu
+        self.longest = longest
         self.leaves = {}
         for code in codes:
             kind, site = symbols[code >> 1]
@@ -174,6 +177,8 @@ def compare(overview, parts):
     need(leaves == overview.leaves, "F-OVR-06", "leaves")
     if overview.outlines is not None:
         check_outlines(overview.outlines, bool(timed), parts)
+    if overview.listed is not None:
+        check_listed(overview.listed, overview, parts)
     if overview.merged is not None:
         check_merged(overview.merged, parts)
     if overview.cpu:

@@ -38,6 +38,12 @@ static int64_t compare_longest(const struct ttest_file *one, const struct ttest_
         ck_assert_uint_eq(mine[i].enter_number, theirs[i].enter_number);
         ck_assert_uint_eq(mine[i].end_number, theirs[i].end_number);
         ck_assert_uint_eq(mine[i].path_count, theirs[i].path_count);
+        for (uint32_t f = 0; f < mine[i].path_count; f++)
+            ck_assert_mem_eq(&mine[i].path[f], &theirs[i].path[f], sizeof *mine[i].path);
+        ttape_longest_call a_call = mine[i], b_call = theirs[i]; /* all but pointers */
+        a_call.path = b_call.path = NULL;
+        a_call.arguments = a_call.results = b_call.arguments = b_call.results = NULL;
+        ck_assert_mem_eq(&a_call, &b_call, sizeof a_call);
     }
     ttape_longest_close(a);
     ttape_longest_close(b);
@@ -69,6 +75,56 @@ START_TEST(longest_calls_are_the_same)
         ck_assert_int_gt(less, 0); /* overviews were asked */
     free(with.data);
     free(without.data);
+}
+END_TEST
+
+/* Calls that overviews list are those that events give; some are told without these. */
+START_TEST(listed_calls_are_the_same)
+{
+    struct ttest_file with = make(_i, false, PERIOD), without = make(_i, false, UINT64_MAX);
+    const uint32_t first[] = {0};
+    const ttape_longest_options ways[] = {
+        {.count = 1},
+        {.count = 6, .jobs = 2},
+        {.count = 500},
+        {.count = 5000},
+        {.count = 40, .has_range = true, .from_ns = 9000, .to_ns = 60000},
+        {.count = 40, .streams = first, .stream_count = 1}};
+    int64_t less = 0;
+    for (uint32_t site = 0; site < 12; site += 3)
+        for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+            ttape_longest_options options = ways[i];
+            options.names_only = true;
+            int64_t one = compare_longest(&with, &without, options, site < 9 ? site : TTAPE_NONE);
+            less += i == 0 ? one : 0;
+        }
+    if (plans[_i].resolution_ns != TTAPE_TIME_NONE)
+        ck_assert_int_gt(less, 0);
+    free(with.data);
+    free(without.data);
+}
+END_TEST
+
+START_TEST(listed_calls_need_no_partition)
+{
+    struct ttest_file file = make(1, false, PERIOD); /* plain calls */
+    ttape_longest_options options = {.size = sizeof options, .count = 3, .names_only = true};
+    struct counted counted;
+    ttape_reader *r = open_file(&file, &counted);
+    ttape_longest *longest;
+    ttape_longest_info info;
+    ttape_error err = {0};
+    uint32_t all = TTAPE_NONE;
+    options.selects = is_selected;
+    options.context = &all;
+    options.ended_only = true;
+    TTEST_OK(ttape_longest_find(&longest, r, &options, &err));
+    ttape_longest_get_info(longest, &info);
+    ck_assert_uint_eq(info.call_count, 3);
+    ck_assert_uint_lt(info.decoded_count, 3);
+    ttape_longest_close(longest);
+    ttape_reader_close(r);
+    free(file.data);
 }
 END_TEST
 
@@ -160,6 +216,8 @@ int main(void)
     TCase *t = tcase_create("overview_answers");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, longest_calls_are_the_same, 0, PLANS);
+    tcase_add_loop_test(t, listed_calls_are_the_same, 0, PLANS);
+    tcase_add_test(t, listed_calls_need_no_partition);
     tcase_add_loop_test(t, trees_are_the_same, 0, PLANS);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -20,6 +20,9 @@ struct ttest_file *ttest_base_untimed(const char *name, const char *group, const
 struct ttest_file *ttest_base_literal(const char *name, const char *group, const char *notes,
                                       struct ttest_expectation *expectation);
 /* The same as the first, with an overview of both partitions, and with CPU times. */
+/* Three partitions of plain calls, with an overview: overview_vectors.c. */
+struct ttest_file *ttest_base_rounds(const char *name, const char *group, const char *notes,
+                                     struct ttest_expectation *expectation);
 struct ttest_file *ttest_base_overview(bool cpu_times, const char *name, const char *group,
                                        const char *notes, struct ttest_expectation *expectation);
 /* The same with instants of both partitions, and an overview that merges them. */

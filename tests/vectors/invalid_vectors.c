@@ -103,6 +103,7 @@ void ttest_make_invalid_vectors(const struct ttest_output *out)
     ttest_make_invalid_indexes(out);
     ttest_make_invalid_instants(out);
     ttest_make_invalid_overviews(out);
+    ttest_make_invalid_listed(out);
     ttest_make_invalid_merged(out);
     ttest_make_truncated(out);
 }

@@ -1,4 +1,5 @@
 /* Traces by our writer: overviews of few partitions. */
+#include "base_trace.h"
 #include "vectors.h"
 
 #include "writer/writer_internal.h"
@@ -23,9 +24,40 @@ static void put_round(struct ttest_trace *t, uint64_t start_ns, uint32_t round,
     ttest_exit(t, 0, start_ns + 9000, sites[0]);
 }
 
-void ttest_make_overview_vectors(const struct ttest_output *out)
+static struct ttest_trace *begin(const char *name, const char *notes, uint64_t resolution_ns,
+                                 uint32_t sites[4])
 {
     static const char *const names[] = {"outer", "inner", "least", "block"};
+    ttape_writer_options options = {.resolution_ns = resolution_ns, .overview_period = 3};
+    struct ttest_trace *t = ttest_begin(name, notes, &options);
+    ttest_stream(t, ttest_process(t, 100, TTAPE_NONE, "program"), 100, "main");
+    ttest_stream(t, 0, 101, "second");
+    for (uint32_t s = 0; s < 4; s++)
+        sites[s] = ttest_site(t, 0x401000 + 16 * s, s == 3 ? TTAPE_SITE_BLOCK : TTAPE_SITE_FUNCTION,
+                              names[s]);
+    return t;
+}
+
+static void put_rounds(struct ttest_trace *t, uint32_t count, const uint32_t sites[4])
+{
+    for (uint32_t round = 0; round < count; round++)
+        put_round(t, 1000 + 100000000ull * round, round, sites);
+}
+
+struct ttest_file *ttest_base_rounds(const char *name, const char *group, const char *notes,
+                                     struct ttest_expectation *expectation)
+{
+    uint32_t sites[4];
+    struct ttest_trace *t = begin(name, notes, 0, sites);
+    put_rounds(t, 3, sites);
+    struct ttest_bytes bytes = ttest_finish(t);
+    *expectation = t->expectation;
+    expectation->group = group;
+    return ttest_file_parse(&bytes, false);
+}
+
+void ttest_make_overview_vectors(const struct ttest_output *out)
+{
     static const struct {
         const char *name, *notes;
         uint64_t resolution_ns;
@@ -41,25 +73,17 @@ void ttest_make_overview_vectors(const struct ttest_output *out)
         {.event = 3, .start_ns = 1, .length_ns = 7, .kind = TTAPE_OFF_BLOCKED},
         {.event = 40, .start_ns = 5, .length_ns = 60, .kind = TTAPE_OFF_PREEMPTED}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        ttape_writer_options options = {.resolution_ns = all[i].resolution_ns,
-                                        .overview_period = 3};
-        struct ttest_trace *t = ttest_begin(all[i].name, all[i].notes, &options);
         uint32_t sites[4];
+        struct ttest_trace *t = begin(all[i].name, all[i].notes, all[i].resolution_ns, sites);
         if (all[i].instants) {
             t->writer->instants_share = 0;
             t->writer->instant_events = 1;
         }
-        ttest_stream(t, ttest_process(t, 100, TTAPE_NONE, "program"), 100, "main");
-        ttest_stream(t, 0, 101, "second");
-        for (uint32_t s = 0; s < 4; s++)
-            sites[s] = ttest_site(t, 0x401000 + 16 * s,
-                                  s == 3 ? TTAPE_SITE_BLOCK : TTAPE_SITE_FUNCTION, names[s]);
         if (all[i].switches) {
             ttest_add_off(t, 0, spans, 2);
             ttest_add_off(t, 1, NULL, 0);
         }
-        for (uint32_t round = 0; round < 7; round++)
-            put_round(t, 1000 + 100000000ull * round, round, sites);
+        put_rounds(t, 7, sites);
         ttest_emit_trace(out, t);
     }
 }

@@ -144,6 +144,7 @@ static int find(const struct options *options, struct tool_slow *view, struct as
                                        .jobs = tool_jobs(options->jobs),
                                        .memory_bytes = options->memory_bytes,
                                        .selects = selects,
+                                       .names_only = true,
                                        .damage = note_damage,
                                        .context = ask};
     if (ttape_longest_find(&longest, view->input->reader, &how, &err) != TTAPE_OK)

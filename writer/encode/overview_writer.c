@@ -13,13 +13,18 @@
 
 #define GROUP_LEAST 4u /* a group that ends early is worth a chunk from this part of a whole on */
 #define ROW_BYTES   64u
+#define LISTS_PART  3u         /* longest calls are at most this part of what an overview may be */
 #define ANY_BYTES   (1u << 20) /* of instants, where any are wanted */
 
 static bool is_on(const ttape_writer *w) { return w->options.overview_period != UINT64_MAX; }
 
 ttape_status ttp_group_site(ttape_writer *w, struct ttp_site_state *site, ttape_error *err)
 {
-    if (site->counts != NULL || !is_on(w))
+    if (site->counts != NULL)
+        return TTAPE_OK;
+    if (!is_on(w) || !w->timed)
+        site->wanted_ticks = INT64_MAX;
+    if (!is_on(w))
         return TTAPE_OK;
     struct ttp_growing counts = {0};
     TTP_TRY(ttp_grow(&w->allocator, &counts, sizeof *site->counts, TTP_OVERVIEW_BUCKETS, err));
@@ -107,6 +112,7 @@ static void forget(struct ttp_scope *scope)
     }
     for (size_t i = 0; i < group->leaves.count; i++)
         ttp_site_state_at(scope, leaves[i].site)->leaf_row = 0;
+    ttp_listed_forget(scope);
     group->rows.count = group->leaves.count = 0;
     group->partition_count = group->cpu_count = group->switch_count = 0;
     group->span_ticks = 0;
@@ -132,6 +138,7 @@ static int compare_leaves(const void *a, const void *b)
 struct group_columns {
     const ttape_writer *w;
     struct ttp_outlines outlines;
+    struct ttp_listed listed;
     struct ttp_measure *rows;
     struct ttp_cpu_times cpu;
     struct ttp_overview_calls *calls;
@@ -153,6 +160,7 @@ static size_t write_field(const struct group_columns *c, enum ttp_overview_field
         return ttp_overview_calls_write(c->calls, c->rows, c->row_count, group->partition_count,
                                         c->timed, out, bytes);
     case TTP_OVERVIEW_OUTLINES: return ttp_outlines_write(&c->outlines, out, bytes);
+    case TTP_OVERVIEW_LISTED: return ttp_listed_write(&c->listed, out, bytes);
     default:
         return ttp_overview_leaves_write(group->leaves.data, (uint32_t)group->leaves.count,
                                          group->partition_count, out, bytes);
@@ -169,7 +177,7 @@ static ttape_status put_field(ttape_writer *w, const struct group_columns *c,
     size_t size = 0, bound = ttp_summary_bound(c->row_count) +
                              ttp_overview_leaves_bound((uint32_t)c->group->leaves.count) +
                              ttp_overview_calls_bound(c->row_count) +
-                             ttp_outlines_bound(&c->outlines);
+                             ttp_outlines_bound(&c->outlines) + ttp_listed_bound(&c->listed);
     ttape_status status = TTAPE_OK;
     size_t bytes = 1024 + (c->row_count + c->group->leaves.count) * ROW_BYTES, tried = 0;
     for (; status == TTAPE_OK && size == 0 && tried < bound; bytes *= 2) {
@@ -207,6 +215,24 @@ static ttape_status put_sums(ttape_writer *w, const struct group_columns *c,
     return TTAPE_OK;
 }
 
+/* How many fit is known when the partitions are written. */
+static ttape_status put_lists(ttape_writer *w, struct ttp_scope *scope, struct group_columns *c,
+                              struct ttp_overview_content *out, ttape_error *err)
+{
+    static const uint32_t most[TTP_OVERVIEW_LISTS] = {TTP_LISTED_MOST, 8, 2};
+    ttape_status status = TTAPE_OK;
+    for (int i = 0; i < (int)TTP_OVERVIEW_LISTS && status == TTAPE_OK; i++) {
+        struct ttp_listed_room room;
+        out->lists[i].count = 0;
+        status = ttp_listed_get(w, scope, c->rows, c->row_count, most[i], &room, err);
+        c->listed = room.listed;
+        if (status == TTAPE_OK)
+            status = put_field(w, c, TTP_OVERVIEW_LISTED, &out->lists[i], err);
+        ttp_listed_release(w, &room);
+    }
+    return status;
+}
+
 static ttape_status put_fields(ttape_writer *w, struct ttp_scope *scope, struct group_columns *c,
                                struct ttp_overview_content *out, ttape_error *err)
 {
@@ -216,7 +242,8 @@ static ttape_status put_fields(ttape_writer *w, struct ttp_scope *scope, struct 
     if (has_outlines)
         TTP_TRY(put_field(w, c, TTP_OVERVIEW_OUTLINES, &out->bytes, err));
     out->ends[1] = out->bytes.count;
-    return TTAPE_OK;
+    return w->timed && !scope->group.listed.is_left_out ? put_lists(w, scope, c, out, err)
+                                                        : TTAPE_OK;
 }
 
 static void fill_columns(const struct ttp_scope *scope, struct group_columns *c)
@@ -294,6 +321,7 @@ ttape_status ttp_group_add(ttape_writer *w, struct ttp_pending *p, ttape_error *
         return TTAPE_OK;
     TTP_TRY(add_rows(w, p, err));
     TTP_TRY(ttp_outline_add(w, p, err));
+    TTP_TRY(ttp_listed_seal(w, p, err));
     add_head(w, p);
     if (++group->partition_count < w->options.overview_period)
         return TTAPE_OK;
@@ -303,16 +331,38 @@ ttape_status ttp_group_add(ttape_writer *w, struct ttp_pending *p, ttape_error *
     return TTAPE_OK;
 }
 
+static bool pays(const ttape_writer *w, const struct ttp_group *group, size_t bytes, uint32_t part)
+{
+    return bytes * (uint64_t)w->overview_share * part <= group->written_bytes;
+}
+
 /* How much of it pays; 0: not even the least. */
 static size_t bytes_that_pay(const ttape_writer *w, const struct ttp_group *group,
                              const struct ttp_overview_content *overview)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < TTP_OVERVIEW_ENDS; i++)
-        if ((overview->ends[i] + TTP_CHUNK_HEADER_BYTES) * (uint64_t)w->overview_share <=
-            group->written_bytes)
+        if (pays(w, group, overview->ends[i] + TTP_CHUNK_HEADER_BYTES, 1))
             bytes = overview->ends[i];
     return bytes;
+}
+
+/* The most of the longest calls that pays. */
+static ttape_status put_list(ttape_writer *w, const struct ttp_group *group,
+                             struct ttp_overview_content *overview, ttape_error *err)
+{
+    size_t bytes = overview->bytes.count + TTP_CHUNK_HEADER_BYTES;
+    ttape_status status = TTAPE_OK;
+    for (uint32_t i = 0; i < TTP_OVERVIEW_LISTS; i++) {
+        const struct ttp_growing *list = &overview->lists[i];
+        if (list->count == 0 || !pays(w, group, list->count, LISTS_PART) ||
+            !pays(w, group, bytes + list->count, 1))
+            continue;
+        status = ttp_push_bytes(&w->allocator, &overview->bytes, list->data, list->count, err);
+        break;
+    }
+    overview->ends[TTP_OVERVIEW_ENDS - 2] = overview->bytes.count;
+    return status;
 }
 
 /* Instants are known only now: the last field. */
@@ -341,6 +391,7 @@ static ttape_status emit(ttape_writer *w, struct ttp_scope *scope,
 {
     if (overview->bytes.count == 0)
         return TTAPE_OK;
+    TTP_TRY(put_list(w, &scope->group, overview, err));
     TTP_TRY(put_merged(w, scope, overview, err));
     size_t bytes = bytes_that_pay(w, &scope->group, overview);
     if (bytes == 0)
@@ -385,8 +436,15 @@ ttape_status ttp_group_end(ttape_writer *w, struct ttp_scope *scope, ttape_error
     if (status == TTAPE_OK)
         status = emit(w, scope, &content, err);
     forget_written(scope);
-    ttp_grown_free(&w->allocator, &content.bytes);
+    ttp_overview_free(w, &content);
     return status;
+}
+
+void ttp_overview_free(ttape_writer *w, struct ttp_overview_content *content)
+{
+    ttp_grown_free(&w->allocator, &content->bytes);
+    for (uint32_t i = 0; i < TTP_OVERVIEW_LISTS; i++)
+        ttp_grown_free(&w->allocator, &content->lists[i]);
 }
 
 void ttp_group_free(ttape_writer *w, struct ttp_scope *scope)
@@ -398,6 +456,7 @@ void ttp_group_free(ttape_writer *w, struct ttp_scope *scope)
     }
     ttp_outline_free(w, scope);
     ttp_merged_free(w, scope);
+    ttp_listed_free(w, scope);
     ttp_grown_free(&w->allocator, &scope->group.rows);
     ttp_grown_free(&w->allocator, &scope->group.leaves);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "writer/encode/overview_writer.h"
 
 struct segment_order {
     uint32_t stream, index;
@@ -232,10 +233,10 @@ void ttp_job_free(ttape_writer *w, struct ttp_job *job)
                                  &p->paths_chunk,   &p->value_names_chunk,
                                  &p->streams_chunk, &p->metadata_chunk,
                                  &p->known,         &p->spans,
-                                 &p->span_counts,   &p->cpu,
-                                 &p->overview.bytes};
+                                 &p->span_counts,   &p->cpu};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ttp_grown_free(&w->allocator, all[i]);
+    ttp_overview_free(w, &p->overview);
     size_t bytes = p->event_room * sizeof(uint32_t);
     if (p->codes != NULL)
         w->allocator.release(w->allocator.context, p->codes, bytes);

@@ -177,13 +177,17 @@ static ttape_status take_depth(struct batch *b, uint32_t recorded, uint32_t fram
     return TTAPE_OK;
 }
 
-static inline void pop_frame(struct batch *b)
+static inline void pop_frame(struct batch *b, bool is_unwound)
 {
     struct ttp_stack *stack = b->stack;
-    stack->count--;
-    if (stack->count < stack->low)
+    bool is_from_before = --stack->count < stack->low;
+    if (is_from_before)
         stack->low = stack->count;
     const struct ttp_open *f = &stack->frames[stack->count];
+    if (f->site != TTAPE_NONE &&
+        ttp_frame_ticks(f, b->tick) >= ttp_site_state_at(b->scope, f->site)->wanted_ticks)
+        ttp_listed_note(b->w, b->scope,
+                        &(struct ttp_listed_end){b->g, stack, b->tick, is_unwound, is_from_before});
     if (ttp_off_height(stack) > stack->count)
         ttp_off_end_frame(b->w, b->scope, stack, f, b->tick);
     else if (f->site != TTAPE_NONE)
@@ -198,7 +202,7 @@ static ttape_status push_frame(struct batch *b, uint8_t event_class, uint32_t ar
         TTP_TRY(grow_stack(b->w, stack, 1, b->err));
     uint32_t site = event_class == TTP_CLASS_SIGNAL ? TTAPE_NONE : argument;
     stack->frames[stack->count++] =
-        (struct ttp_open){b->tick, 0, 0, symbol, site, argument, event_class};
+        (struct ttp_open){b->tick, 0, 0, symbol, site, argument, event_class, b->g->event_count, 0};
     if (site == TTAPE_NONE)
         return TTAPE_OK;
     struct ttp_site_state *state = ttp_site_state_at(b->scope, site);
@@ -242,8 +246,8 @@ static ttape_status append_unwind(struct batch *b, const ttape_event *event, uin
         return ttp_fail(b->err, TTAPE_E_ARGUMENT, "F-EVT-03", TTAPE_ERROR_NO_OFFSET,
                         "cannot unwind %u frames, %u are open", n, b->stack->count);
     TTP_TRY(special_code(b, event_class, n, code));
-    while (pops-- > 0)
-        pop_frame(b);
+    while (pops-- > 0) /* an exit across leaves all but the last */
+        pop_frame(b, event_class == TTP_CLASS_UNWIND || pops != 0);
     return take_depth(b, event->depth, b->stack->count);
 }
 
@@ -271,7 +275,7 @@ static ttape_status append_signal_end(struct batch *b, const ttape_event *event,
         if (n > 0)
             return append_unwind(b, event, TTP_CLASS_EXIT_ACROSS, n, code);
         *code = f->symbol << 1 | 1;
-        pop_frame(b);
+        pop_frame(b, false);
         return take_depth(b, event->depth, stack->count);
     }
     return ttp_fail(b->err, TTAPE_E_ARGUMENT, "F-EVT-02", TTAPE_ERROR_NO_OFFSET,
@@ -338,7 +342,7 @@ static ttape_status append_exit(struct batch *b, const ttape_event *event, uint3
                          0))
         return append_odd_exit(b, event, code);
     *code = stack->frames[stack->count - 1].symbol << 1 | 1;
-    pop_frame(b);
+    pop_frame(b, false);
     return take_depth(b, event->depth, stack->count);
 }
 
@@ -516,15 +520,8 @@ ttape_status ttp_append_from(ttape_writer *w, struct ttp_scope *scope, uint32_t 
             TTP_TRY(ttp_pending_grow(w, p, err));
         uint32_t room = p->event_room - p->event_count, start = p->event_count;
         uint32_t n = count < room ? (uint32_t)count : room;
-        struct batch b = {w,
-                          p,
-                          scope,
-                          s,
-                          (struct ttp_segment *)p->segments.data + s->segment,
-                          &s->stacks[s->current],
-                          0,
-                          0,
-                          err};
+        struct ttp_segment *g = (struct ttp_segment *)p->segments.data + s->segment;
+        struct batch b = {w, p, scope, s, g, &s->stacks[s->current], 0, 0, err};
         ttape_status status = append_batch(&b, &from, n);
         TTP_TRY(add_to_stretches(w, p, s->segment, start, err));
         TTP_TRY(status);
@@ -561,9 +558,9 @@ static ttape_status resume_frame(ttape_writer *w, struct ttp_scope *scope,
     int64_t tick =
         w->timed ? ttp_tick_of(frame->enter_time_ns, w->options.origin_ns, w->resolution) : 0;
     int64_t self = w->timed ? frame->self_ns / (int64_t)w->resolution : 0;
-    stack->frames[stack->count++] = (struct ttp_open){
-        tick,     self,       self, symbol, event_class == TTP_CLASS_SIGNAL ? TTAPE_NONE : argument,
-        argument, event_class};
+    uint32_t site = event_class == TTP_CLASS_SIGNAL ? TTAPE_NONE : argument;
+    stack->frames[stack->count++] =
+        (struct ttp_open){tick, self, self, symbol, site, argument, event_class, 0, 0};
     return TTAPE_OK;
 }
 

@@ -24,6 +24,7 @@ struct fast {
     uint64_t origin, resolution;
     int64_t depth, last; /* of the next enter, where depths are recorded; tick */
     uint32_t site_count, epoch;
+    uint32_t event; /* of the segment, at first */
     bool timed;
 };
 
@@ -57,7 +58,8 @@ static inline int64_t tick_of(const struct fast *f, uint64_t time_ns, bool exact
 }
 
 static inline __attribute__((always_inline)) bool enter(struct fast *f, uint32_t site, int64_t tick,
-                                                        uint64_t elapsed, uint32_t *code, bool deep)
+                                                        uint64_t elapsed, uint32_t event,
+                                                        uint32_t *code, bool deep)
 {
     if (site >= f->site_count)
         return false;
@@ -67,7 +69,7 @@ static inline __attribute__((always_inline)) bool enter(struct fast *f, uint32_t
     uint32_t symbol = state->enter_symbol - 1;
     if (f->top != f->frames)
         f->top[-1].self_ticks = ttp_add_ticks(f->top[-1].self_ticks, (int64_t)elapsed, 0);
-    *f->top++ = (struct ttp_open){tick, 0, 0, symbol, site, site, TTP_CLASS_ENTER};
+    *f->top++ = (struct ttp_open){tick, 0, 0, symbol, site, site, TTP_CLASS_ENTER, event, 0};
     f->depth += deep;
     *code = symbol << 1;
     state->call_count++;
@@ -81,6 +83,8 @@ static inline __attribute__((always_inline)) bool leave(struct fast *f, uint32_t
 {
     if (f->top == f->floor || f->top[-1].site != site)
         return false;
+    if (ttp_frame_ticks(f->top - 1, tick) >= f->sites[site].wanted_ticks)
+        return false; /* it may be one of the longest */
     struct ttp_open *frame = --f->top;
     f->depth -= deep;
     if (__builtin_expect(frame < f->low, 0))
@@ -112,7 +116,7 @@ take(struct fast *state, const struct ttp_events *from, uint32_t first, uint32_t
         if (elapsed >= UINT32_MAX || !in_step)
             break;
         bool taken = item.exits ? leave(&f, item.site, tick, elapsed, &codes[i], deep)
-                                : enter(&f, item.site, tick, elapsed, &codes[i], deep);
+                                : enter(&f, item.site, tick, elapsed, f.event + i, &codes[i], deep);
         if (!taken)
             break;
         delta[i] = (uint32_t)elapsed;
@@ -152,6 +156,7 @@ uint32_t ttp_append_fast(ttape_writer *w, struct ttp_pending *p, struct ttp_scop
                      s->last_tick,
                      scope->site_count,
                      w->epoch,
+                     g->event_count,
                      w->timed};
     /* as many as the stack has room for, whatever they are: the loop does not ask */
     count = count < stack->capacity - stack->count ? count : stack->capacity - stack->count;

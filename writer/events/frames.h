@@ -25,7 +25,8 @@ static inline void ttp_touch(ttape_writer *w, struct ttp_site_state *site)
     int64_t since = site->active_since;
     uint32_t *counts = site->counts;
     uint32_t counts_bytes = site->counts_bytes, group_row = site->group_row;
-    uint32_t leaf_row = site->leaf_row;
+    uint32_t leaf_row = site->leaf_row, listed = site->listed;
+    int64_t wanted = site->wanted_ticks;
     *site = (struct ttp_site_state){.enter_symbol = enter,
                                     .leaf_symbol = leaf,
                                     .active = active,
@@ -37,10 +38,18 @@ static inline void ttp_touch(ttape_writer *w, struct ttp_site_state *site)
                                     .counts = counts,
                                     .counts_bytes = counts_bytes,
                                     .group_row = group_row,
-                                    .leaf_row = leaf_row};
+                                    .leaf_row = leaf_row,
+                                    .listed = listed,
+                                    .wanted_ticks = wanted};
     struct ttp_growing *touched = &w->scope->touched; /* has room for every site */
     ((uint32_t *)touched->data)[touched->count++] =
         (uint32_t)(site - (struct ttp_site_state *)w->scope->site_states.data);
+}
+
+/* How long a frame was that ends at `tick`. */
+static inline int64_t ttp_frame_ticks(const struct ttp_open *f, int64_t tick)
+{
+    return (int64_t)((uint64_t)tick - (uint64_t)f->enter_tick);
 }
 
 /* A frame ended at `tick`: its whole duration counts now, of its self time what earlier partitions
@@ -48,7 +57,7 @@ static inline void ttp_touch(ttape_writer *w, struct ttp_site_state *site)
 static inline void ttp_end_frame(struct ttp_site_state *site, const struct ttp_open *f,
                                  int64_t tick)
 {
-    int64_t duration = (int64_t)((uint64_t)tick - (uint64_t)f->enter_tick);
+    int64_t duration = ttp_frame_ticks(f, tick);
     site->self_ticks = ttp_add_ticks(site->self_ticks, f->self_ticks, f->self_before);
     site->exit_count++;
     if (__builtin_expect(duration < site->min_ticks, 0))

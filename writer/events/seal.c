@@ -163,6 +163,8 @@ static void reset_pending(struct ttp_pending *p)
     p->streams_chunk.count = p->metadata_chunk.count = 0;
     p->overview.bytes.count = 0;
     p->overview.is_due = false;
+    for (uint32_t i = 0; i < TTP_OVERVIEW_LISTS; i++)
+        p->overview.lists[i].count = 0;
     p->metadata_pairs = 0;
     p->gap_count = p->lost_count = 0;
     p->first_tick = INT64_MAX;

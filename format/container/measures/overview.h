@@ -19,6 +19,7 @@ enum ttp_overview_field {
     TTP_OVERVIEW_CALLS = 3,
     TTP_OVERVIEW_LEAVES = 4,
     TTP_OVERVIEW_OUTLINES = 5, /* outlines.h */
+    TTP_OVERVIEW_LISTED = 6,   /* listed.h */
     TTP_OVERVIEW_INSTANTS = 7, /* format/levels/merged.h */
     TTP_OVERVIEW_FIELDS
 };

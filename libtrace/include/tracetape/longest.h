@@ -58,6 +58,7 @@ typedef struct ttape_longest_options {
     void (*damage)(void *context, uint32_t partition, const ttape_error *error);
     void *context;   /* of both, which are called from the calling thread only */
     bool ended_only; /* not those that are open where their streams end */
+    bool names_only; /* frames of paths have no times (0): overviews may tell of a call sooner */
 } ttape_longest_options;
 
 typedef struct ttape_longest_call {
