@@ -7,9 +7,10 @@
 #include "tools/context/context_view.h"
 
 #define MEMORY_USUAL  (UINT64_C(256) << 20)
-#define CONTEXT_SHARE 1024u /* bytes of memory for each context that is kept */
-#define PREFIX_SHARE  104u
-#define NODE_SHARE    160u
+#define CONTEXT_SHARE 512u /* bytes of memory for each context that is kept */
+#define PREFIX_SHARE  256u
+#define NODE_SHARE    512u
+#define DEEP_EIGHTHS  5u /* of memory, for the large table */
 
 struct looking {
     struct tool_context_wanted *wanted;
@@ -78,7 +79,8 @@ static void search_all(struct tool_contexts *contexts, const struct tool_edges *
                                                 .news_most = graph->news_most,
                                                 .ends = ends,
                                                 .prefixes_most = share(memory, PREFIX_SHARE),
-                                                .nodes_most = share(memory, NODE_SHARE)};
+                                                .nodes_most = share(memory, NODE_SHARE),
+                                                .deep_bytes = memory / 8 * DEEP_EIGHTHS};
     struct tool_search search;
     struct looking looking = {.edges = edges, .is_xor = graph->how.operation == TTAPE_CONTEXT_XOR};
     tool_search_open(&search, edges, &options);

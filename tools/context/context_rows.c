@@ -4,37 +4,64 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES_MOST 262144u /* with more, no longer rows */
-#define SURE_PRIOR   512u
-#define STEP_COST    2u                         /* of each call: no recursion goes on for nothing */
-#define SHORTER_MOST (2 * TOOL_SEARCH_COST_BIT) /* of a shorter row */
-#define NEW_MOST     (5 * TOOL_SEARCH_COST_BIT) /* of a call that no trace shows */
+#define ENTRIES_MOST   262144u /* with more, no longer rows */
+#define SURE_PRIOR     512u
+#define CONTEXTS_LEAST 65536u   /* with fewer, rows of three say more of one run than of others */
+#define CALLS_MOST     2097152u /* in all rows; with more, longer ones have those of shorter ones */
+#define STEP_COST      1u       /* of each call: no recursion goes on for nothing */
+#define COST_MOST      (32 * TOOL_SEARCH_COST_BIT) /* of a call */
+#define SHORTER_MOST   (2 * TOOL_SEARCH_COST_BIT)  /* of a call that only a shorter row has */
+#define NEW_MOST       (5 * TOOL_SEARCH_COST_BIT)  /* of a call that no trace shows */
+#define UNSEEN         0.3 /* of what comes next, for each that did, may be something else */
+
+/* -log2, its fraction by the first terms of atanh's series. */
+uint32_t tool_search_cost_of(double chance)
+{
+    uint64_t bits;
+    double whole = chance < 1 ? chance : 1;
+    memcpy(&bits, &whole, sizeof bits);
+    int exponent = (int)(bits >> 52) - 1023;
+    bits = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)1023 << 52;
+    memcpy(&whole, &bits, sizeof whole); /* from 1 on, below 2 */
+    double y = (whole - 1) / (whole + 1), square = y * y;
+    double part =
+        y * (1 + square * (1 / 3.0 + square * (1 / 5.0 + square / 7))) * 2.885390081777927;
+    double cost = (-exponent - part) * TOOL_SEARCH_COST_BIT;
+    return cost < 0 ? 0 : cost < COST_MOST ? (uint32_t)(cost + 0.5) : COST_MOST;
+}
 
 uint32_t tool_search_cost(uint64_t part, uint64_t whole)
 {
-    uint32_t logs[2];
-    uint64_t numbers[2] = {part, whole};
-    for (int i = 0; i < 2; i++) {
-        uint32_t high = 63u - (uint32_t)__builtin_clzll(numbers[i] | 1);
-        uint64_t rest = (numbers[i] | 1) << (63 - high) << 1; /* below the highest bit */
-        logs[i] = high * TOOL_SEARCH_COST_BIT + (uint32_t)(rest >> 61);
-    }
-    return logs[1] > logs[0] ? logs[1] - logs[0] : 0;
+    return tool_search_cost_of((double)(part | 1) / (double)(whole | 1));
+}
+
+double tool_search_chance(uint32_t cost)
+{
+    static const double parts[] = {0.95760328069857365, 0.91700404320467123, 0.84089641525371454,
+                                   0.70710678118654752}; /* 2^(-1/16), 2^(-1/8), ... */
+    uint32_t exponent = cost / TOOL_SEARCH_COST_BIT;
+    uint64_t bits = (uint64_t)(exponent < 1022 ? 1023 - exponent : 1) << 52;
+    double chance;
+    memcpy(&chance, &bits, sizeof chance);
+    for (uint32_t i = 0; i < 4; i++)
+        chance *= (cost >> i & 1) != 0 ? parts[i] : 1;
+    return chance;
 }
 
 static uint64_t step_key(uint32_t row, uint32_t function) { return (uint64_t)row << 32 | function; }
 
-static uint32_t new_row(struct tool_rows *rows, uint32_t length)
+static uint32_t new_row(struct tool_rows *rows, uint32_t length, uint32_t function)
 {
     tool_grow((void **)&rows->rows, &rows->row_capacity, rows->row_count + 1, sizeof *rows->rows);
-    rows->rows[rows->row_count] =
-        (struct tool_row){.shorter = TOOL_ROW_NONE, .length = (uint16_t)length};
+    rows->rows[rows->row_count] = (struct tool_row){
+        .shorter = TOOL_ROW_NONE, .function = function, .length = (uint16_t)length};
     return (uint32_t)rows->row_count++;
 }
 
 /* Counts a function behind a row. Returns the row that has it too; of one that is as long as rows
  * are, TOOL_ROW_NONE. */
-static uint32_t add(struct tool_rows *rows, uint32_t row, uint32_t function, uint64_t weight)
+static uint32_t add(struct tool_rows *rows, uint32_t row, uint32_t function, uint64_t weight,
+                    uint32_t most)
 {
     if (rows->rows[row].length > 1 && rows->entry_count >= ENTRIES_MOST)
         return TOOL_ROW_NONE;
@@ -45,8 +72,8 @@ static uint32_t add(struct tool_rows *rows, uint32_t row, uint32_t function, uin
         struct tool_row_entry *entry = &rows->entries[rows->entry_count];
         *number = (uint32_t)++rows->entry_count;
         *entry = (struct tool_row_entry){.row = row, .function = function, .next = TOOL_ROW_NONE};
-        if (rows->rows[row].length < TOOL_ROW_CALLS)
-            entry->next = new_row(rows, rows->rows[row].length + 1u);
+        if (rows->rows[row].length < most)
+            entry->next = new_row(rows, rows->rows[row].length + 1u, function);
     }
     rows->entries[*number - 1].weight += weight;
     return rows->entries[*number - 1].next;
@@ -57,8 +84,9 @@ static void add_outwards(struct tool_rows *rows, const struct tool_edges *edges)
 {
     for (size_t i = 1; i < edges->context_count; i++) {
         uint32_t at = (uint32_t)i, row = 0;
-        for (uint32_t k = 0; k <= TOOL_ROW_CALLS && at != TTAPE_NONE && row != TOOL_ROW_NONE; k++) {
-            row = add(rows, row, edges->contexts[at].function, 1);
+        for (uint32_t k = 0; k <= TOOL_ROW_CALLS_OUT && at != TTAPE_NONE && row != TOOL_ROW_NONE;
+             k++) {
+            row = add(rows, row, edges->contexts[at].function, 1, TOOL_ROW_CALLS_OUT);
             at = edges->contexts[at].around;
         }
     }
@@ -67,7 +95,9 @@ static void add_outwards(struct tool_rows *rows, const struct tool_edges *edges)
 /* A context's function behind those around it: with all contexts that are in it. */
 static void add_inwards(struct tool_rows *rows, const struct tool_edges *edges)
 {
-    const uint32_t each = TOOL_ROW_CALLS + 1;
+    const uint32_t calls =
+        edges->context_count > CONTEXTS_LEAST ? TOOL_ROW_CALLS : TOOL_ROW_CALLS - 1;
+    const uint32_t each = calls + 1;
     uint32_t *of = tool_allocate(edges->context_count * each, sizeof *of); /* by length */
     for (size_t i = 0; i < edges->context_count; i++) {
         const struct tool_edge_context *context = &edges->contexts[i];
@@ -79,7 +109,7 @@ static void add_inwards(struct tool_rows *rows, const struct tool_edges *edges)
             uint32_t row = around != NULL ? around[k] : k == 0 ? 0 : TOOL_ROW_NONE;
             if (row == TOOL_ROW_NONE)
                 continue;
-            uint32_t longer = add(rows, row, context->function, context->weight + 1);
+            uint32_t longer = add(rows, row, context->function, context->weight + 1, calls);
             if (k + 1 < each)
                 of[i * each + k + 1] = longer;
         }
@@ -117,25 +147,93 @@ static void link_rows(struct tool_rows *rows)
     }
 }
 
-static void weigh(struct tool_rows *rows)
+static int compare_calls(const void *a, const void *b)
 {
+    const struct tool_row_call *one = a, *other = b;
+    if (one->cost != other->cost)
+        return one->cost < other->cost ? -1 : 1;
+    return one->function < other->function ? -1 : one->function > other->function;
+}
+
+/* A row's entries, and what came behind the shorter one, which count as much as is unseen. */
+struct mixing {
+    struct tool_rows *rows;
+    const uint32_t *first; /* entry, by row */
+    uint32_t *place;       /* by function, plus 1: its call in the row that is made */
+};
+
+static void put(struct mixing *mixing, struct tool_row *row, const struct tool_row_call *call)
+{
+    struct tool_rows *rows = mixing->rows;
+    uint32_t *place = &mixing->place[call->function];
+    if (*place == 0) {
+        tool_grow((void **)&rows->calls, &rows->call_capacity, rows->call_count + 1,
+                  sizeof *rows->calls);
+        rows->calls[rows->call_count++] = *call;
+        *place = ++row->count;
+        return;
+    }
+    struct tool_row_call *there = &rows->calls[row->first + *place - 1];
+    there->chance += call->chance;
+    there->row = call->row;
+}
+
+static void mix(struct mixing *mixing, uint32_t number)
+{
+    struct tool_rows *rows = mixing->rows;
+    struct tool_row *row = &rows->rows[number], none = {0};
+    const struct tool_row *shorter =
+        row->shorter != TOOL_ROW_NONE ? &rows->rows[row->shorter] : &none; /* or the empty one */
+    uint32_t first = mixing->first[number], end = mixing->first[number + 1];
+    uint32_t most = row->length > 1 ? SHORTER_MOST : NEW_MOST;
+    if (row->length > 1 && rows->call_count + shorter->count + end - first > CALLS_MOST) {
+        row->first = shorter->first;
+        row->count = shorter->count;
+        row->escape = shorter->escape;
+        return;
+    }
+    double unseen = UNSEEN * (end - first), whole = (double)row->weight + unseen;
+    double rest = unseen / whole;
+    uint32_t escape = tool_search_cost_of(rest);
+    row->first = (uint32_t)rows->call_count;
+    row->escape = (uint16_t)(shorter->escape + (escape < most ? escape : most));
+    for (uint32_t i = 0; i < shorter->count; i++) {
+        struct tool_row_call call = rows->calls[shorter->first + i];
+        call.chance = (float)(call.chance * rest);
+        put(mixing, row, &call);
+    }
+    for (uint32_t i = first; i < end; i++) {
+        const struct tool_row_entry *entry = &rows->entries[i];
+        const struct tool_row_call call = {entry->function, entry->next,
+                                           (float)((double)entry->weight / whole), 0};
+        if (call.function != TOOL_EDGES_OUTSIDE)
+            put(mixing, row, &call);
+    }
+    for (uint32_t i = 0; i < row->count; i++) {
+        struct tool_row_call *call = &rows->calls[row->first + i];
+        call->cost = (uint16_t)(STEP_COST + tool_search_cost_of(call->chance));
+        mixing->place[call->function] = 0;
+    }
+    if (row->count > 0)
+        qsort(rows->calls + row->first, row->count, sizeof *rows->calls, compare_calls);
+}
+
+static void weigh(struct tool_rows *rows, size_t function_count)
+{
+    uint32_t *first = tool_allocate(rows->row_count + 2, sizeof *first);
+    struct mixing mixing = {rows, first, tool_allocate(function_count + 1, sizeof *mixing.place)};
     for (size_t i = 0; i < rows->entry_count; i++) {
-        struct tool_row *row = &rows->rows[rows->entries[i].row];
-        row->first = row->count++ == 0 ? (uint32_t)i : row->first;
-        row->weight += rows->entries[i].weight;
+        rows->rows[rows->entries[i].row].weight += rows->entries[i].weight;
+        first[rows->entries[i].row + 1]++;
     }
-    for (size_t i = 0; i < rows->entry_count; i++) {
-        struct tool_row_entry *entry = &rows->entries[i];
-        const struct tool_row *row = &rows->rows[entry->row];
-        entry->cost = (uint16_t)(STEP_COST + tool_search_cost(entry->weight, row->weight));
-        *tool_map_at(&rows->by_step, step_key(entry->row, entry->function), 0) = (uint32_t)i + 1;
-    }
-    for (size_t i = 0; i < rows->row_count; i++) {
-        struct tool_row *row = &rows->rows[i];
-        uint32_t cost = tool_search_cost(row->count, 2 * row->weight);
-        uint32_t most = row->length > 1 ? SHORTER_MOST : NEW_MOST;
-        row->escape = (uint16_t)(cost < most ? cost : most);
-    }
+    for (size_t i = 0; i < rows->row_count; i++)
+        first[i + 1] += first[i];
+    for (uint32_t length = 1; length <= TOOL_ROW_CALLS; length++)
+        for (uint32_t i = 1; i < rows->row_count; i++)
+            if (rows->rows[i].length == length)
+                mix(&mixing, i);
+    free(first);
+    free(mixing.place);
 }
 
 /* How likely a call is that no trace shows, beside others. */
@@ -187,88 +285,41 @@ static void make_ways(struct tool_rows *rows, const struct tool_edges *edges, bo
 void tool_rows_open(struct tool_rows *rows, const struct tool_edges *edges, bool outwards)
 {
     *rows = (struct tool_rows){0};
-    (void)new_row(rows, 0);
+    (void)new_row(rows, 0, TOOL_EDGES_OUTSIDE);
     if (edges->context_count > 1 && outwards)
         add_outwards(rows, edges);
     else if (edges->context_count > 1)
         add_inwards(rows, edges);
     link_rows(rows);
-    if (rows->entry_count > 0)
-        qsort(rows->entries, rows->entry_count, sizeof *rows->entries, compare_entries);
-    weigh(rows);
     rows->of_function = tool_allocate(edges->function_count + 1, sizeof *rows->of_function);
     for (uint32_t i = 0; i < edges->function_count; i++)
         rows->of_function[i] = next_of(rows, 0, i);
+    tool_map_close(&rows->by_step);
+    if (rows->entry_count > 0)
+        qsort(rows->entries, rows->entry_count, sizeof *rows->entries, compare_entries);
+    weigh(rows, edges->function_count);
+    free(rows->entries);
+    rows->entries = NULL;
     make_ways(rows, edges, outwards);
 }
 
 void tool_rows_close(struct tool_rows *rows)
 {
     free(rows->rows);
-    free(rows->entries);
+    free(rows->calls);
     free(rows->of_function);
     free(rows->ways);
     free(rows->way_first);
-    tool_map_close(&rows->by_step);
     *rows = (struct tool_rows){0};
 }
 
 struct tool_row_next tool_rows_read(const struct tool_rows *rows, uint32_t row, uint32_t function)
 {
-    struct tool_row_next next = {function, TOOL_ROW_NONE, 0, false};
-    for (; row != TOOL_ROW_NONE; row = rows->rows[row].shorter) {
-        uint32_t number = tool_map_find(&rows->by_step, step_key(row, function), 0);
-        if (number != 0) {
-            next.row = rows->entries[number - 1].next;
-            next.cost += rows->entries[number - 1].cost;
-            break;
-        }
-        next.cost += rows->rows[row].escape;
+    const struct tool_row *from = &rows->rows[row == TOOL_ROW_NONE ? 0 : row];
+    for (uint32_t i = 0; i < from->count; i++) {
+        const struct tool_row_call *call = &rows->calls[from->first + i];
+        if (call->function == function)
+            return (struct tool_row_next){function, call->row, call->cost, false};
     }
-    return next;
-}
-
-/* Whether the row that the place came from has said that function. */
-static bool was_said(const struct tool_rows *rows, const struct tool_row_place *place,
-                     uint32_t longer, uint32_t function)
-{
-    return place->shorter > 0 && tool_map_find(&rows->by_step, step_key(longer, function), 0) != 0;
-}
-
-bool tool_rows_next(const struct tool_rows *rows, struct tool_row_place *place,
-                    struct tool_row_next *next)
-{
-    uint32_t row = place->row, longer = TOOL_ROW_NONE;
-    for (uint32_t i = 0; i < place->shorter && row != 0 && row != TOOL_ROW_NONE; i++) {
-        longer = row;
-        row = rows->rows[row].shorter;
-    }
-    while (row != 0 && row != TOOL_ROW_NONE) {
-        const struct tool_row *from = &rows->rows[row];
-        while (place->at < from->count) {
-            const struct tool_row_entry *entry = &rows->entries[from->first + place->at++];
-            if (entry->function == TOOL_EDGES_OUTSIDE ||
-                was_said(rows, place, longer, entry->function))
-                continue;
-            *next = (struct tool_row_next){entry->function, entry->next,
-                                           (uint32_t)place->cost + entry->cost, false};
-            return true;
-        }
-        place->cost = (uint16_t)(place->cost + from->escape);
-        place->shorter++;
-        place->at = 0;
-        longer = row;
-        row = from->shorter;
-    }
-    const struct tool_row_way *ways = &rows->ways[rows->way_first[place->function]];
-    uint32_t count = rows->way_first[place->function + 1] - rows->way_first[place->function];
-    while (place->at < count) {
-        const struct tool_row_way *way = &ways[place->at++];
-        if (way->other == TOOL_EDGES_OUTSIDE)
-            continue;
-        *next = (struct tool_row_next){way->other, rows->of_function[way->other],
-                                       (uint32_t)place->cost + way->cost, way->is_new != 0};
-        return true;
-    }
-    return false;
+    return (struct tool_row_next){function, rows->of_function[function], COST_MOST, false};
 }

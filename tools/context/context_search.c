@@ -7,12 +7,29 @@
 #define NONE         UINT32_MAX
 #define WINDOW       TOOL_SEARCH_COST_BIT
 #define BEHIND       8u
-#define MORE_MOST    20000u                     /* suffixes behind the first stack that is found */
-#define TAKES_MOST   20000u                     /* stacks by XOR whose depth nobody knows */
+#define FIRST_LOOKS  131072u /* before the large table */
+#define DEEP_LOOKS   1750000u
+#define DEEP_NODES   65536u /* for the prefix of a suffix that the large table has the rest for */
+#define MORE_MOST    20000u /* suffixes behind the first stack that is found */
+#define TAKES_MOST   20000u /* stacks by XOR whose depth nobody knows */
 #define NEW_COST     (5 * TOOL_SEARCH_COST_BIT) /* of a call that no trace shows */
 #define LEAF_COST    (6 * TOOL_SEARCH_COST_BIT) /* of a function that none enters */
 #define END_COST     (6 * TOOL_SEARCH_COST_BIT) /* of an end that has not the text */
 #define UNKNOWN_COST (8 * TOOL_SEARCH_COST_BIT)
+
+static void weigh_innermost(struct tool_search *search)
+{
+    const struct tool_edges *edges = search->edges;
+    uint64_t whole = 0;
+    search->innermost = tool_allocate(edges->function_count + 1, sizeof *search->innermost);
+    for (size_t i = 1; i < edges->function_count; i++)
+        whole += edges->functions[i].weight;
+    for (size_t i = 1; i < edges->function_count; i++) {
+        uint64_t weight = edges->functions[i].weight;
+        search->innermost[i] = weight != 0 ? tool_search_cost(weight, whole)
+                                           : LEAF_COST + tool_search_cost(1, edges->function_count);
+    }
+}
 
 void tool_search_open(struct tool_search *search, const struct tool_edges *edges,
                       const struct tool_search_options *options)
@@ -25,6 +42,7 @@ void tool_search_open(struct tool_search *search, const struct tool_edges *edges
     tool_search_make_prefixes(search);
     search->nodes = tool_allocate(options->nodes_most + 1, sizeof *search->nodes);
     search->queue.next = tool_allocate(options->nodes_most + 1, sizeof *search->queue.next);
+    weigh_innermost(search);
 }
 
 void tool_search_close(struct tool_search *search)
@@ -35,6 +53,8 @@ void tool_search_close(struct tool_search *search)
     free(search->prefixes);
     free(search->places);
     free(search->filter);
+    tool_deep_close(&search->deep);
+    free(search->innermost);
     free(search->nodes);
     free(search->queue.next);
     *search = (struct tool_search){0};
@@ -222,42 +242,97 @@ static void expand(struct running *running, uint32_t number)
     list(search, number, whole);
 }
 
-static void begin(struct running *running, uint64_t value, uint32_t depth)
+static void empty(struct running *running)
 {
-    const struct tool_search *search = running->search;
-    const struct tool_edges *edges = search->edges;
-    uint64_t whole = 0;
-    for (size_t i = 1; i < edges->function_count; i++)
-        whole += edges->functions[i].weight;
-    for (uint32_t i = 1; i < edges->function_count; i++) {
-        const struct tool_row_next next = {.function = i, .row = search->outwards.of_function[i]};
-        uint64_t weight = edges->functions[i].weight;
-        uint32_t cost = weight != 0 ? tool_search_cost(weight, whole)
-                                    : LEAF_COST + tool_search_cost(1, edges->function_count);
-        if (search->options.ends != NULL && !search->options.ends[i])
-            cost += END_COST;
-        step(running, &next, NONE, value, depth, cost, 0);
+    struct tool_search *search = running->search;
+    running->looked = search->node_count = 0;
+    running->is_cut = false;
+    memset(search->queue.heads, 0, sizeof search->queue.heads);
+    search->queue.lowest = 0;
+}
+
+static void follow(struct running *running)
+{
+    uint32_t number;
+    while (running->looked <= running->looked_most && !running->is_cut && running->takes_left > 0 &&
+           tool_search_pull(&running->search->queue, &number))
+        expand(running, number);
+    look_behind(running, 0);
+    running->search->looked += running->looked;
+}
+
+/* Searches the prefix of a suffix for whose rest the large table has one. */
+static bool take_deep(void *context, const struct tool_deep_found *found)
+{
+    struct running *running = context;
+    struct tool_search *search = running->search;
+    uint32_t row = search->outwards.of_function[found->functions[0]], news = 0;
+    if (found->count > search->options.nodes_most)
+        return true;
+    empty(running);
+    running->looked_most = DEEP_NODES;
+    for (uint32_t i = 0; i < found->count; i++) {
+        uint32_t function = found->functions[i];
+        if (i > 0)
+            row = tool_rows_read(&search->outwards, row, function).row;
+        search->nodes[search->node_count++] =
+            (struct tool_search_node){.value = found->value,
+                                      .place = {.function = function, .row = row},
+                                      .inner = i > 0 ? i - 1 : NONE,
+                                      .left = found->left,
+                                      .news = (uint8_t)news};
     }
+    running->looked = found->count - 1;
+    list(search, found->count - 1, next_cost(search, &search->nodes[found->count - 1]));
+    follow(running);
+    return !running->is_any;
+}
+
+/* By other operations several prefixes have one value; and looks go by depth. */
+static bool may_be_deep(const struct tool_search *search, uint32_t depth)
+{
+    return search->options.operation == TTAPE_CONTEXT_AFFINE && depth != UINT32_MAX &&
+           search->options.deep_bytes != 0;
+}
+
+static uint32_t innermost_cost(const struct tool_search *search, uint32_t function)
+{
+    bool ends = search->options.ends == NULL || search->options.ends[function];
+    return search->innermost[function] + (ends ? 0 : END_COST);
+}
+
+static void search_deep(struct running *running, uint64_t value, uint32_t depth)
+{
+    struct tool_search *search = running->search;
+    uint32_t *costs = tool_allocate(search->edges->function_count + 1, sizeof *costs);
+    for (uint32_t i = 1; i < search->edges->function_count; i++)
+        costs[i] = innermost_cost(search, i);
+    if (search->deep.slots == NULL)
+        tool_deep_open(&search->deep, search->edges, &search->outwards, &search->inwards,
+                       search->options.news_most, search->options.deep_bytes);
+    uint64_t looked =
+        tool_deep_run(&search->deep, value, depth, costs, DEEP_LOOKS, take_deep, running);
+    search->looked += looked;
+    free(costs);
 }
 
 bool tool_search_run(struct tool_search *search, uint64_t value, uint32_t depth,
                      tool_search_take take, void *context)
 {
     struct running running = {.search = search, .take = take, .context = context};
-    uint32_t number;
-    running.looked_most = search->options.nodes_most;
+    empty(&running);
+    running.looked_most = may_be_deep(search, depth) ? FIRST_LOOKS : search->options.nodes_most;
     running.is_any_times = search->options.operation == TTAPE_CONTEXT_XOR && depth == UINT32_MAX;
     running.takes_left = running.is_any_times ? TAKES_MOST : UINT64_MAX;
-    search->node_count = 0;
-    memset(search->queue.heads, 0, sizeof search->queue.heads);
-    search->queue.lowest = 0;
-    if (depth != 0)
-        begin(&running, value, depth);
-    while (running.looked <= running.looked_most && !running.is_cut && running.takes_left > 0 &&
-           tool_search_pull(&search->queue, &number))
-        expand(&running, number);
-    look_behind(&running, 0);
-    search->looked = running.looked;
+    search->looked = 0;
+    for (uint32_t i = 1; i < search->edges->function_count && depth != 0; i++) {
+        const struct tool_row_next next = {.function = i, .row = search->outwards.of_function[i]};
+        step(&running, &next, NONE, value, depth, innermost_cost(search, i), 0);
+    }
+    follow(&running);
+    bool is_cut = running.is_cut || running.takes_left == 0;
+    if (!running.is_any && may_be_deep(search, depth))
+        search_deep(&running, value, depth);
     free(running.functions);
-    return !running.is_cut && running.takes_left > 0;
+    return !is_cut;
 }

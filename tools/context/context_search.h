@@ -11,7 +11,7 @@
 #ifndef TOOL_CONTEXT_SEARCH_H
 #define TOOL_CONTEXT_SEARCH_H
 
-#include "tools/context/context_rows.h"
+#include "tools/context/deep/deep.h"
 
 #define TOOL_SEARCH_NEWS_MAX 3u
 #define TOOL_SEARCH_TURN_MAX 16u   /* functions of a recursion's turn */
@@ -54,6 +54,7 @@ struct tool_search_options {
     uint32_t news_most; /* calls that no trace shows, in one stack */
     const bool *ends;   /* by function: it may well be the innermost one; NULL: any may */
     size_t prefixes_most, nodes_most;
+    size_t deep_bytes; /* of the table for what is not found so; 0: there is none */
 };
 
 struct tool_search {
@@ -70,7 +71,9 @@ struct tool_search {
     struct tool_search_queue queue;
     struct tool_search_node *nodes;
     size_t node_count;
-    uint64_t looked; /* suffixes of the last run */
+    struct tool_deep deep; /* made for the first value that needs it */
+    uint32_t *innermost;   /* what a function costs that a suffix begins with */
+    uint64_t looked;       /* suffixes of the last run */
 };
 
 /* One stack: its functions, outermost first. */
