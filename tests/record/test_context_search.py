@@ -4,6 +4,7 @@ which never had these stacks; with calls that it never made as far as they are a
 found is likely or open, never certain."""
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -177,6 +178,24 @@ def check_sources(trace, other):
         note("sources", f"annotated: {done.stdout}")
 
 
+def check_deep():
+    """34 calls, each to one of two functions: more than the first table and its suffixes reach."""
+    draw = random.Random(5)
+    words = ["".join(draw.choice("ab") for _ in range(60)) for _ in range(6)]
+    trace = record("deep.ttape", *words)
+    asked = {}
+    for seed in (1, 2, 3, 4, 6):
+        draw = random.Random(seed)
+        asked.update(say("affine", "".join(draw.choice("ab") for _ in range(34))))
+    deep = {value: stack for value, stack in asked.items() if value.endswith("/35")}
+    found = search(("--graph", trace, "--new-calls", "0"), deep)
+    if len(deep) != 5:
+        note("deep", f"{len(deep)} values")
+    for value, stack in deep.items():
+        if stacks(found[value]) != [stack] or found[value]["certainty"] != "likely":
+            note("deep", f"{stack}: {found[value]}")
+
+
 def main():
     setting.need_verb("record", "context")
     setting.need_command("gcc")
@@ -186,6 +205,7 @@ def main():
     check_new(trace)
     check_operations(trace)
     check_recursions(record("one.ttape", "aa"), record("three.ttape", "abcab", "abcd"))
+    check_deep()
     check_sources(trace, record("other.ttape", "da", "ad"))
     shutil.rmtree(work, ignore_errors=True)
     for failure in failures[:40]:
