@@ -7,6 +7,8 @@
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
 
+#define MEMORY_SHARE 4u /* of the limit, for lists */
+
 static uint64_t add_frame(uint64_t path, uint8_t event_class, uint32_t argument, uint64_t key)
 {
     uint64_t frame = (uint64_t)event_class << 32 | argument;
@@ -68,19 +70,49 @@ static struct ttp_listed_list *list_of(struct ttp_listed_sums *s, struct ttp_mem
     return &s->lists[site];
 }
 
-static void insert(struct ttp_listed_sums *s, struct ttp_memory *memory,
+static void give_all(struct ttp_listed_sums *s, struct ttp_memory *memory)
+{
+    for (uint32_t i = 0; i < s->site_count; i++)
+        ttp_memory_give(memory, s->lists[i].calls, s->lists[i].capacity, sizeof *s->lists[i].calls);
+    ttp_memory_give(memory, s->lists, s->site_count, sizeof *s->lists);
+    s->lists = NULL;
+    s->site_count = 0;
+    s->bytes = 0;
+}
+
+/* From one call on: most of very many sites have no more. */
+static bool make_room(struct ttp_listed_sums *s, struct ttp_memory *memory,
+                      struct ttp_listed_list *list)
+{
+    if (list->count < list->capacity)
+        return true;
+    uint32_t capacity = list->capacity == 0 ? 1 : 2 * list->capacity;
+    uint64_t more = (uint64_t)(capacity - list->capacity) * sizeof *list->calls;
+    if (s->bytes + more > memory->limit_bytes / MEMORY_SHARE)
+        return false;
+    struct ttp_listed_sum *calls = ttp_memory_take(memory, capacity, sizeof *calls, NULL);
+    if (calls == NULL)
+        return false;
+    if (list->count > 0)
+        memcpy(calls, list->calls, list->count * sizeof *calls);
+    ttp_memory_give(memory, list->calls, list->capacity, sizeof *calls);
+    list->calls = calls;
+    list->capacity = capacity;
+    s->bytes += more;
+    return true;
+}
+
+static bool insert(struct ttp_listed_sums *s, struct ttp_memory *memory,
                    struct ttp_listed_list *list, const struct ttp_listed_sum *sum, uint32_t at)
 {
     if (list->count < TTP_LISTED_MOST) {
-        if (ttp_memory_reserve(memory, &list->calls, &list->capacity, list->count + 1ull,
-                               sizeof *list->calls, NULL) != TTAPE_OK) {
-            s->is_too_much = true;
-            return;
-        }
+        if (!make_room(s, memory, list))
+            return false;
         list->count++;
     }
     memmove(list->calls + at + 1, list->calls + at, (list->count - 1 - at) * sizeof *list->calls);
     list->calls[at] = *sum;
+    return true;
 }
 
 void ttp_listed_sums_add(struct ttp_listed_sums *s, struct ttp_memory *memory, uint32_t site,
@@ -92,16 +124,19 @@ void ttp_listed_sums_add(struct ttp_listed_sums *s, struct ttp_memory *memory, u
         .call = {.duration_ticks = (int64_t)((uint64_t)e->tick - (uint64_t)f->enter_tick),
                  .partition = s->partition,
                  .segment = e->segment}};
-    s->is_too_much = list == NULL;
-    if (s->is_too_much)
+    if (list == NULL) {
+        s->is_too_much = true;
         return;
+    }
     uint32_t at = list->count;
     while (at > 0 && !ttp_listed_is_behind(&list->calls[at - 1].call, &sum.call))
         at--;
     if (at == TTP_LISTED_MOST)
         return;
     tell(s, memory, e, &sum);
-    insert(s, memory, list, &sum, at);
+    s->is_too_much = !insert(s, memory, list, &sum, at);
+    if (s->is_too_much)
+        give_all(s, memory); /* others need it */
 }
 
 /* ---- comparing ---- */
@@ -141,6 +176,8 @@ ttape_status ttp_listed_sums_compare(const struct ttp_listed_sums *s, ttape_read
                                      const struct ttp_read_overview *o, ttape_error *err)
 {
     struct ttp_listed listed;
+    if (s->is_too_much) /* not all calls are there to compare with */
+        return TTAPE_OK;
     ttape_status status = ttp_listed_load(r, o, &listed, err);
     if (status != TTAPE_OK)
         return status == TTAPE_E_NOT_FOUND ? TTAPE_OK : status;
@@ -165,9 +202,6 @@ void ttp_listed_sums_clear(struct ttp_listed_sums *s)
 
 void ttp_listed_sums_close(struct ttp_listed_sums *s, ttape_reader *r)
 {
-    for (uint32_t i = 0; i < s->site_count; i++)
-        ttp_memory_give(&r->memory, s->lists[i].calls, s->lists[i].capacity,
-                        sizeof *s->lists[i].calls);
-    ttp_memory_give(&r->memory, s->lists, s->site_count, sizeof *s->lists);
+    give_all(s, &r->memory);
     *s = (struct ttp_listed_sums){0};
 }

@@ -20,6 +20,7 @@ struct ttp_listed_list {
 struct ttp_listed_sums {
     struct ttp_listed_list *lists; /* by site */
     uint32_t site_count;
+    uint64_t bytes;     /* of what lists have */
     uint32_t partition; /* that is verified now, of the overview */
     bool is_plain;      /* there is nothing but events and times in it */
     bool is_too_much;   /* there was no memory for it */
