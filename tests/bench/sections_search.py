@@ -1,7 +1,7 @@
 """How many context values a search decodes: Lua, SQLite and tcc from Debian's sources. One input is
-recorded, values are sampled in a run of another one, whose dictionary says what is right. By how
-deep the stacks are, and by the graph: calls that the recorded run made with two new ones, or the
-binary alone."""
+recorded, values are sampled in a run of another one, by calls, and its dictionary says what is
+right; a value counts as often as it was sampled. By how deep the stacks are, and by the graph:
+calls that the recorded run made with two new ones, or the binary alone."""
 import json
 import resource
 import shutil
@@ -107,10 +107,12 @@ def decode(bench, words, values):
     return answers, spent
 
 
-def spread(answers, seconds):
-    """Milliseconds of the middle one and of the 99th of 100, as they share the time by looks."""
-    looks = sorted(answer.get("looked_at", 0) for answer in answers)
-    each = seconds * 1e3 / max(sum(looks), 1)
+def spread(counts, answers, seconds):
+    """Milliseconds of the middle one and of the 99th of 100 of all that was sampled, as they share
+    the time by looks."""
+    each = seconds * 1e3 / max(sum(answer.get("looked_at", 0) for answer in answers), 1)
+    looks = sorted(answer.get("looked_at", 0) for (_, calls), answer in zip(counts, answers)
+                   for _ in range(calls))
     return looks[len(looks) // 2] * each, looks[len(looks) * 99 // 100] * each
 
 
@@ -129,16 +131,17 @@ def rows(name, how, counts, right, answers, seconds, bounds):
             found[key, "first"] += add * first
     share = lambda key, what: 100 * found[key, what] / max(found[key, "of"], 1)
     label = f"search, {name}, {how}"
-    for key, words in (("all", ""), ("calls", ", by calls")):
-        for what, most in zip(("found", "first"), bounds[:2]):
-            value = share(key, what)
-            yield Row(f"{label}: {what}{words}, % of {found[key, 'of']}", "-", f"{value:.1f} %",
+    for key, words in (("calls", "of sampled"), ("all", "of distinct")):
+        for what, bound in zip(("found", "first"), bounds[:2]):
+            value, most = share(key, what), bound if key == "calls" else 0
+            yield Row(f"{label}: {what}, % {words} {found[key, 'of']}", "-", f"{value:.1f} %",
                       value, most, most, higher=True)
     for i, (least, most) in enumerate(DEPTHS):
         if found[i, "of"]:
             yield Row(f"{label}: found, depth {least} to {most}, % of {found[i, 'of']}", "-",
                       f"{share(i, 'found'):.1f} %", share(i, "found"), 0, 0, higher=True)
-    for words, value, most in zip(("median", "p99"), spread(answers, seconds), bounds[2:]):
+    for words, value, most in zip(("median", "p99"), spread(counts, answers, seconds),
+                                  bounds[2:]):
         yield Row(f"{label}: {words}, ms", "-", f"{value:.2f} ms", value, most, most)
 
 

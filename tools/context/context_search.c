@@ -9,6 +9,8 @@
 #define BEHIND       8u
 #define FIRST_LOOKS  131072u /* before the large table */
 #define DEEP_LOOKS   1750000u
+#define ALONE_LOOKS  80000000u /* where no trace says what is likely */
+#define ALONE_VALUES 20u       /* open ones that get as much */
 #define DEEP_NODES   65536u /* for the prefix of a suffix that the large table has the rest for */
 #define MORE_MOST    20000u /* suffixes behind the first stack that is found */
 #define TAKES_MOST   20000u /* stacks by XOR whose depth nobody knows */
@@ -34,7 +36,8 @@ static void weigh_innermost(struct tool_search *search)
 void tool_search_open(struct tool_search *search, const struct tool_edges *edges,
                       const struct tool_search_options *options)
 {
-    *search = (struct tool_search){.edges = edges, .options = *options};
+    *search = (struct tool_search){
+        .edges = edges, .options = *options, .alone_left = (uint64_t)ALONE_VALUES * ALONE_LOOKS};
     tool_rows_open(&search->inwards, edges, false);
     tool_rows_open(&search->outwards, edges, true);
     if (edges->context_count <= 1) /* what was seen says more */
@@ -310,8 +313,11 @@ static void search_deep(struct running *running, uint64_t value, uint32_t depth)
     if (search->deep.slots == NULL)
         tool_deep_open(&search->deep, search->edges, &search->outwards, &search->inwards,
                        search->options.news_most, search->options.deep_bytes);
-    uint64_t looked =
-        tool_deep_run(&search->deep, value, depth, costs, DEEP_LOOKS, take_deep, running);
+    uint64_t most = search->alone_left < ALONE_LOOKS ? search->alone_left : ALONE_LOOKS;
+    if (search->edges->context_count > 1 || most < DEEP_LOOKS)
+        most = DEEP_LOOKS;
+    uint64_t looked = tool_deep_run(&search->deep, value, depth, costs, most, take_deep, running);
+    search->alone_left -= looked < search->alone_left ? looked : search->alone_left;
     search->looked += looked;
     free(costs);
 }

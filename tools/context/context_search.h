@@ -74,6 +74,7 @@ struct tool_search {
     struct tool_deep deep; /* made for the first value that needs it */
     uint32_t *innermost;   /* what a function costs that a suffix begins with */
     uint64_t looked;       /* suffixes of the last run */
+    uint64_t alone_left;   /* suffixes that binaries alone are worth */
 };
 
 /* One stack: its functions, outermost first. */

@@ -1,5 +1,6 @@
 /* Hubs: functions without which no recursion is left. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/context/deep/deep.h"
 
@@ -39,6 +40,10 @@ static void trim(struct trimming *trimming)
 void tool_deep_choose_hubs(bool *hubs, const struct tool_edges *edges)
 {
     size_t count = edges->function_count;
+    if (edges->context_count <= 1) { /* no table holds what goes round in all that may be called */
+        memset(hubs, 1, count * sizeof *hubs);
+        return;
+    }
     struct trimming trimming = {.edges = edges,
                                 .only_seen = edges->context_count > 1,
                                 .is_gone = tool_allocate(count + 1, sizeof(bool)),

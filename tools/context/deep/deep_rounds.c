@@ -84,6 +84,14 @@ static void look(struct rounds *rounds, uint32_t count)
     rounds->looked++;
 }
 
+static bool next_around(const struct tool_deep *deep, struct frame *frame,
+                        struct tool_row_next *next)
+{
+    return tool_deep_is_ordered(deep, frame->left)
+               ? tool_deep_order_next(deep, &frame->place, frame->left, next)
+               : tool_rows_next(deep->outwards, &frame->place, next);
+}
+
 /* Goes on from a suffix of `count` functions; false: that one is not likely enough. */
 static bool enter(struct rounds *rounds, uint32_t count, const struct tool_row_next *next)
 {
@@ -122,14 +130,15 @@ static void walk_from(struct rounds *rounds, uint32_t function)
     while (count > 0 && !rounds->is_over) {
         struct frame *frame = &rounds->frames[count];
         struct tool_row_next next;
-        if (frame->left == 0 || count + 1 == FRAMES ||
-            !tool_rows_next(deep->outwards, &frame->place, &next)) {
+        if (frame->left == 0 || count + 1 == FRAMES || !next_around(deep, frame, &next)) {
             count--;
         } else if (frame->cost + next.cost > rounds->most) {
             rounds->is_cut = true;
             count--;
         } else if (enter(rounds, count, &next)) {
             count++;
+        } else if (tool_deep_is_ordered(deep, frame->left)) { /* nor are those behind it */
+            count--;
         }
         if (++rounds->tried + LOOK * rounds->looked > rounds->tried_most)
             rounds->is_over = true;

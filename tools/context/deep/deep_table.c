@@ -252,6 +252,7 @@ void tool_deep_open(struct tool_deep *deep, const struct tool_edges *edges,
     fill(&filling);
     cover(&filling);
     weigh_looks(deep);
+    tool_deep_order_open(deep);
     free(filling.masses);
     free(filling.chances);
 }
@@ -264,5 +265,6 @@ void tool_deep_close(struct tool_deep *deep)
     free(deep->covered);
     free(deep->looks);
     free(deep->rests);
+    tool_deep_order_close(deep);
     *deep = (struct tool_deep){0};
 }
