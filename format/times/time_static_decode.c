@@ -1,9 +1,9 @@
 /* The decoder of the static time form.
  *
  *   codes -> nodes -> contexts --+
- *   model bytes -> tables, map --+--> four blocks at a time: symbols, raw bits, wide values
+ *   model bytes -> tables, map --+--> three blocks at a time: symbols, raw bits, wide values
  *
- * Four blocks are lanes of one loop: each lane is a chain of loads that depend on each other, so
+ * Three blocks are lanes of one loop: each lane is a chain of loads that depend on each other, so
  * one alone would mostly wait. Lanes run unchecked as long as none of them can reach its end. */
 #include "format/times/time_static.h"
 
@@ -13,7 +13,7 @@
 #include "format/base/fail.h"
 
 #define BLOCK       TTP_TIME_BLOCK_EVENTS
-#define LANES       4u
+#define LANES       3u
 #define SYMBOL_ROOM 256u /* symbols, rounded up for cheap indexing */
 #define UNCHECKED   64u  /* events that make an unchecked run worth its start */
 
