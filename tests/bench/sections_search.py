@@ -12,6 +12,7 @@ import record_programs
 from measure import BenchError, Row
 
 VALUES, VALUES_QUICK, AT_ONCE = 10000, 200, 200
+ALONE_QUICK, DEEPER_QUICK = 40, 5  # a value of a binary alone may take ten seconds
 SECONDS, SECONDS_QUICK = 1200, 60  # of the processor, for one program's values by one graph
 SEEN_FOUND, SEEN_FIRST, ALONE_FOUND, ALONE_FIRST = 95, 90, 95, 85  # %
 SEEN_MEDIAN, SEEN_P99, ALONE_MEDIAN = 5, 200, 100                  # ms
@@ -172,11 +173,13 @@ def one(bench, name, program, recorded, arguments, folder):
     yield from rows(name, "seen and two new calls", counts, right, answers, seconds,
                     (SEEN_FOUND, SEEN_FIRST, SEEN_MEDIAN, SEEN_P99))
     few = [pair for pair in counts if int(pair[0].split("/")[1]) <= ALONE_DEPTH]
+    few = few[:ALONE_QUICK] if bench.quick else few
     answers, seconds = decode(bench, ["--binary", program], [value for value, _ in few])
     if few:
         yield from rows(name, f"binary alone to depth {ALONE_DEPTH}", few, right, answers, seconds,
                         (ALONE_FOUND, ALONE_FIRST, ALONE_MEDIAN, 0))
     deep = [pair for pair in counts if int(pair[0].split("/")[1]) > ALONE_DEPTH]
+    deep = deep[:DEEPER_QUICK] if bench.quick else deep
     answers, seconds = decode(bench, ["--binary", program], [value for value, _ in deep])
     if deep:
         yield from rows(name, "binary alone, deeper", deep, right, answers, seconds, (0, 0, 0, 0))
