@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/command/ordered.h"
 #include "tools/context/context_writes.h"
 #include "tools/io/scratch_file.h"
 
@@ -140,15 +141,10 @@ int tool_context_join_writes(struct tool_context_writes *writes, int fd)
 static const struct tool_context_write *find_write(const struct tool_context_writes *writes,
                                                    uint64_t offset)
 {
-    size_t low = 0, high = writes->found;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (writes->all[middle].offset <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == 0 ? NULL : &writes->all[low - 1];
+    struct tool_search s = {.end = writes->found};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, writes->all[s.middle].offset <= offset);
+    return s.first == 0 ? NULL : &writes->all[s.first - 1];
 }
 
 void tool_context_put_writer(struct tool_context_writes *writes, uint64_t offset,

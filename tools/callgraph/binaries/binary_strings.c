@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tools/callgraph/binaries/binary_strings.h"
+#include "tools/command/ordered.h"
 
 #define TABLE_WORDS  4096u
 #define USES_MOST    (1u << 24)
@@ -129,28 +130,18 @@ static bool add_string(struct settling *settling, const struct module_data *data
 /* The first of sorted places that is not below an address. */
 static size_t pointer_at(const struct module_data *data, uint32_t address)
 {
-    size_t low = 0, high = data->pointer_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (data->pointers[middle].place < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct tool_search s = {.end = data->pointer_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, data->pointers[s.middle].place < address);
+    return s.first;
 }
 
 static uint32_t base_behind(const struct module_data *data, uint32_t address)
 {
-    size_t low = 0, high = data->base_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (data->bases[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < data->base_count ? data->bases[low] : UINT32_MAX;
+    struct tool_search s = {.end = data->base_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, data->bases[s.middle] <= address);
+    return s.first < data->base_count ? data->bases[s.first] : UINT32_MAX;
 }
 
 /* Compilers make tables of distances from the table. */
@@ -302,17 +293,13 @@ static void add_uses(struct settling *settling, const struct using *using)
 {
     struct tool_strings *strings = settling->strings;
     const struct tool_string_place wanted = {.who = using->who, .is_hooked = using->is_hooked};
-    size_t low = 0, high = strings->place_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_places(&strings->places[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < strings->place_count && compare_places(&strings->places[low], &wanted) == 0;
-         low++) {
-        const struct tool_string_place *place = &strings->places[low];
+    struct tool_search s = {.end = strings->place_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, compare_places(&strings->places[s.middle], &wanted) < 0);
+    for (;
+         s.first < strings->place_count && compare_places(&strings->places[s.first], &wanted) == 0;
+         s.first++) {
+        const struct tool_string_place *place = &strings->places[s.first];
         struct tool_string_use use = {.function = using->function};
         strings->is_cut |= strings->steps_left == 0;
         if (strings->is_cut)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/callgraph/binaries/code_flow.h"
+#include "tools/command/ordered.h"
 
 #define OPEN_MOST    24u /* functions that are inlined in one another */
 #define SLOTS        12u
@@ -53,29 +54,21 @@ static bool keep_call(void *context, const struct tool_code_call *call)
 
 static const struct tool_code_call *call_at(const struct tool_flow *flow, uint32_t address)
 {
-    size_t low = 0, high = flow->call_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (flow->calls[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < flow->call_count && flow->calls[low].address == address ? &flow->calls[low] : NULL;
+    struct tool_search s = {.end = flow->call_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, flow->calls[s.middle].address < address);
+    return s.first < flow->call_count && flow->calls[s.first].address == address
+               ? &flow->calls[s.first]
+               : NULL;
 }
 
 static size_t instruction_at(const struct tool_code *code, uint32_t address)
 {
-    size_t low = 0, high = code->instruction_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (code->instructions[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < code->instruction_count && code->instructions[low].address == address
-               ? low
+    struct tool_search s = {.end = code->instruction_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, code->instructions[s.middle].address < address);
+    return s.first < code->instruction_count && code->instructions[s.first].address == address
+               ? s.first
                : code->instruction_count;
 }
 

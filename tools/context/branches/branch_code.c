@@ -11,6 +11,7 @@
 #include "tools/binary/elf_head.h"
 #include "tools/binary/plan_code.h"
 #include "tools/command/escape.h"
+#include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 #include "tools/context/branches/branch_view.h"
 #include "tools/symbols/symbols.h"
@@ -178,15 +179,11 @@ static int compare_pieces(const void *a, const void *b)
 
 static uint32_t piece_at(const struct reading *r, uint32_t address)
 {
-    size_t from = 0, end = r->piece_count;
-    while (from < end) {
-        size_t middle = from + (end - from) / 2;
-        if (r->pieces[middle].start < address)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    return from < r->piece_count && r->pieces[from].start == address ? (uint32_t)from : NONE;
+    struct tool_search s = {.end = r->piece_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, r->pieces[s.middle].start < address);
+    return s.first < r->piece_count && r->pieces[s.first].start == address ? (uint32_t)s.first
+                                                                           : NONE;
 }
 
 static const struct tool_instruction *last_of(const struct reading *r, const struct piece *piece)
@@ -194,15 +191,10 @@ static const struct tool_instruction *last_of(const struct reading *r, const str
     const struct tool_code *code = &r->file.code;
     size_t function = tool_code_function_at(code, piece->start);
     const struct tool_instruction *from = &code->instructions[code->functions[function].first];
-    size_t low = 0, high = code->functions[function].count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (from[middle].address + from[middle].length < piece->end)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return &from[low];
+    struct tool_search s = {.end = code->functions[function].count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, from[s.middle].address + from[s.middle].length < piece->end);
+    return &from[s.first];
 }
 
 static void link_pieces(struct reading *r)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 #include "tools/context/core/core_file.h"
 
@@ -32,17 +33,12 @@ uint64_t tool_core_number(const uint8_t *at, uint32_t bytes)
 
 static const struct tool_core_load *find_load(const struct tool_core *core, uint64_t address)
 {
-    size_t low = 0, high = core->load_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (core->loads[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || address - core->loads[low - 1].start >= core->loads[low - 1].bytes)
+    struct tool_search s = {.end = core->load_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, core->loads[s.middle].start <= address);
+    if (s.first == 0 || address - core->loads[s.first - 1].start >= core->loads[s.first - 1].bytes)
         return NULL;
-    return &core->loads[low - 1];
+    return &core->loads[s.first - 1];
 }
 
 /* How much there is from there on, in one piece of the dump or of a mapped file. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 #include "tools/context/core/core_file.h"
 
@@ -13,15 +14,11 @@
 
 const struct tool_core_mapping *tool_core_mapping(const struct tool_core *core, uint64_t address)
 {
-    size_t low = 0, high = core->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (core->mappings[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low != 0 && address < core->mappings[low - 1].end ? &core->mappings[low - 1] : NULL;
+    struct tool_search s = {.end = core->mapping_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, core->mappings[s.middle].start <= address);
+    return s.first != 0 && address < core->mappings[s.first - 1].end ? &core->mappings[s.first - 1]
+                                                                     : NULL;
 }
 
 struct tool_core_module *tool_core_module_at(struct tool_core *core, uint64_t address)

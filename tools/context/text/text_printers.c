@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/ordered.h"
 #include "tools/context/text/text_printers.h"
 
 #define SURE 2u /* a byte of a string that the innermost function has, or is called with */
@@ -71,15 +72,10 @@ static const struct tool_text_found *match(struct tool_printers *printers, uint3
 
 static size_t first_use(const struct tool_strings *strings, uint32_t function)
 {
-    size_t low = 0, high = strings->use_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strings->uses[middle].function < function)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct tool_search s = {.end = strings->use_count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, strings->uses[s.middle].function < function);
+    return s.first;
 }
 
 /* A function of a stack, and those beside it; 0: none, or not known. */
