@@ -7,18 +7,14 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
+#include "tools/binary/callsites/dies.h"
 #include "tools/binary/elf_symbols.h"
 #include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 
-#define DEPTH_MAX 256u      /* of blocks in one another */
-#define DIES_MAX  50000000u /* looked at, for a file that says too much */
-
 struct listing {
     tool_elf_take_inlined take;
     void *context;
-    uint32_t dies_left;
-    bool is_ended;
 };
 
 static uint32_t number_of(Dwarf_Die *die, unsigned name)
@@ -41,7 +37,8 @@ static const char *call_file(Dwarf_Die *unit, Dwarf_Die *die)
     return dwarf_filesrc(files, number, NULL, NULL);
 }
 
-static void take_one(struct listing *listing, Dwarf_Die *unit, Dwarf_Die *die)
+/* False: no more are wanted. */
+static bool take_one(struct listing *listing, Dwarf_Die *unit, Dwarf_Die *die)
 {
     Dwarf_Addr base, start, end;
     Dwarf_Attribute attribute;
@@ -53,58 +50,30 @@ static void take_one(struct listing *listing, Dwarf_Die *unit, Dwarf_Die *die)
         inlined.name = linked != NULL ? linked : inlined.name;
     }
     if (inlined.name == NULL)
-        return;
+        return true;
     ptrdiff_t at = 0;
     if (dwarf_entrypc(die, &inlined.entry) != 0) /* it has ranges, and none is said to be first */
         inlined.entry = dwarf_ranges(die, 0, &base, &start, &end) > 0 ? start : 0;
-    while (!listing->is_ended && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+    while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
         inlined.start = start;
         inlined.end = end;
-        if (start < end)
-            listing->is_ended = !listing->take(listing->context, &inlined);
+        if (start < end && !listing->take(listing->context, &inlined))
+            return false;
     }
+    return true;
 }
 
-static bool holds_code(int tag)
+static bool look_for_inlined(void *context, Dwarf_Die *unit, Dwarf_Die *die)
 {
-    return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_subprogram ||
-           tag == DW_TAG_lexical_block || tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
-           tag == DW_TAG_class_type;
-}
-
-static void walk(struct listing *listing, Dwarf_Die *unit, Dwarf_Die *parent, unsigned depth)
-{
-    Dwarf_Die die;
-    if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
-        return;
-    do {
-        if (listing->is_ended || listing->dies_left-- == 0) {
-            listing->is_ended = true;
-            return;
-        }
-        int tag = dwarf_tag(&die);
-        if (tag == DW_TAG_inlined_subroutine)
-            take_one(listing, unit, &die);
-        if (holds_code(tag))
-            walk(listing, unit, &die, depth + 1);
-    } while (dwarf_siblingof(&die, &die) == 0);
+    return dwarf_tag(die) != DW_TAG_inlined_subroutine || take_one(context, unit, die);
 }
 
 void tool_elf_inlined_list(struct tool_elf_lines *lines, tool_elf_take_inlined take, void *context)
 {
-    struct listing listing = {.take = take, .context = context, .dies_left = DIES_MAX};
+    struct listing listing = {take, context};
     Dwarf *dwarf = tool_elf_lines_dwarf(lines);
-    Dwarf_Off offset = 0, next;
-    size_t header_bytes;
-    while (dwarf != NULL && !listing.is_ended &&
-           dwarf_nextcu(dwarf, offset, &next, &header_bytes, NULL, NULL, NULL) == 0 &&
-           next > offset) {
-        Dwarf_Die unit;
-        if (dwarf_offdie(dwarf, offset + header_bytes, &unit) != NULL &&
-            dwarf_tag(&unit) == DW_TAG_compile_unit)
-            walk(&listing, &unit, &unit, 0);
-        offset = next;
-    }
+    if (dwarf != NULL)
+        tool_dies_walk(dwarf, look_for_inlined, &listing);
 }
 
 /* -- which function code is of -- */
@@ -206,7 +175,7 @@ static void read_pieces(struct tool_elf_functions *functions, struct unit *unit,
                         uint32_t depth)
 {
     Dwarf_Die die;
-    if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
+    if (depth == TOOL_DIES_DEPTH_MAX || dwarf_child(parent, &die) != 0)
         return;
     do {
         int tag = dwarf_tag(&die);
@@ -215,7 +184,7 @@ static void read_pieces(struct tool_elf_functions *functions, struct unit *unit,
         functions->dies_left--;
         if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_subprogram)
             add_pieces(unit, &die, tag == DW_TAG_inlined_subroutine, depth);
-        if (holds_code(tag))
+        if (tool_die_holds_code(tag))
             read_pieces(functions, unit, &die, depth + 1);
     } while (dwarf_siblingof(&die, &die) == 0);
 }
@@ -254,7 +223,7 @@ static void read_rows(struct tool_elf_functions *functions, struct unit *unit, u
 {
     struct Dwarf_Lines_s *rows;
     size_t row_count, next = 0, open_count = 0;
-    uint32_t open[DEPTH_MAX];
+    uint32_t open[TOOL_DIES_DEPTH_MAX];
     if (!tool_elf_lines_rows(functions->lines, address, &rows, &row_count))
         return;
     for (size_t i = 0; i < row_count; i++) {
@@ -267,7 +236,7 @@ static void read_rows(struct tool_elf_functions *functions, struct unit *unit, u
             while (open_count > 0 &&
                    unit->pieces[open[open_count - 1]].end <= unit->pieces[next].start)
                 open_count--;
-            if (open_count < DEPTH_MAX)
+            if (open_count < TOOL_DIES_DEPTH_MAX)
                 open[open_count++] = (uint32_t)next;
         }
         while (open_count > 0 && unit->pieces[open[open_count - 1]].end <= at)
@@ -408,7 +377,7 @@ struct tool_elf_functions *tool_elf_functions_open(struct tool_elf_lines *lines)
 {
     struct tool_elf_functions *functions = tool_allocate(1, sizeof *functions);
     functions->lines = lines;
-    functions->dies_left = DIES_MAX;
+    functions->dies_left = TOOL_DIES_MAX;
     return functions;
 }
 
@@ -469,10 +438,9 @@ bool tool_elf_inlined_at(struct tool_elf_functions *functions, uint64_t address,
     const struct owner *copy = unit != NULL ? copy_at(unit, address) : NULL;
     struct listing listing = {.take = take_first, .context = inlined};
     Dwarf *dwarf = tool_elf_lines_dwarf(functions->lines);
-    if (copy != NULL && dwarf != NULL && dwarf_offdie(dwarf, copy->die, &die) != NULL &&
-        dwarf_offdie(dwarf, unit->die, &unit_die) != NULL)
-        take_one(&listing, &unit_die, &die);
-    return listing.is_ended;
+    return copy != NULL && dwarf != NULL && dwarf_offdie(dwarf, copy->die, &die) != NULL &&
+           dwarf_offdie(dwarf, unit->die, &unit_die) != NULL &&
+           !take_one(&listing, &unit_die, &die);
 }
 
 bool tool_elf_section_at(struct tool_elf_functions *functions, uint64_t address, bool is_copy,

@@ -8,12 +8,11 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 
+#include "tools/binary/callsites/dies.h"
 #include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 
-#define DEPTH_MAX   256u      /* of blocks in one another */
-#define DIES_MAX    50000000u /* looked at in each walk, for a file that says too much */
-#define ORIGINS_MAX 4u        /* declarations behind one another */
+#define ORIGINS_MAX 4u /* declarations behind one another */
 
 struct place {
     Dwarf_Off die;
@@ -31,8 +30,6 @@ struct listing {
     size_t place_count, place_capacity;
     struct named *named; /* that others link to, by name */
     size_t named_count, named_capacity;
-    uint32_t dies_left;
-    bool is_ended;
 };
 
 static bool refers(Dwarf_Die *die, unsigned name, Dwarf_Die *to)
@@ -135,7 +132,8 @@ static bool has_address(Dwarf_Die *die, unsigned name, uint64_t *address)
     return dwarf_attr(die, name, &attribute) != NULL && dwarf_formaddr(&attribute, address) == 0;
 }
 
-static void add_call(struct listing *listing, Dwarf_Die *die)
+/* False: no more are wanted. */
+static bool add_call(struct listing *listing, Dwarf_Die *die)
 {
     struct tool_elf_call call = {.callee = target_of(die)};
     Dwarf_Attribute tail;
@@ -156,62 +154,23 @@ static void add_call(struct listing *listing, Dwarf_Die *die)
     bool is_there = has_address(die, DW_AT_call_return_pc, &call.end) ||
                     has_address(die, DW_AT_low_pc, &call.end) || /* GNU's */
                     has_address(die, DW_AT_call_pc, &call.start);
-    if (is_there && (call.callee != 0 || call.name != NULL))
-        listing->is_ended = !listing->take(listing->context, &call);
+    return !is_there || (call.callee == 0 && call.name == NULL) ||
+           listing->take(listing->context, &call);
 }
 
-static bool holds_code(int tag)
+static bool look_for_functions(void *context, Dwarf_Die *unit, Dwarf_Die *die)
 {
-    return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_subprogram ||
-           tag == DW_TAG_lexical_block || tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
-           tag == DW_TAG_class_type;
-}
-
-typedef void (*look)(struct listing *listing, Dwarf_Die *die);
-
-static void look_for_functions(struct listing *listing, Dwarf_Die *die)
-{
+    (void)unit;
     if (dwarf_tag(die) == DW_TAG_subprogram)
-        add_function(listing, die);
+        add_function(context, die);
+    return true;
 }
 
-static void look_for_calls(struct listing *listing, Dwarf_Die *die)
+static bool look_for_calls(void *context, Dwarf_Die *unit, Dwarf_Die *die)
 {
     int tag = dwarf_tag(die);
-    if (tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site)
-        add_call(listing, die);
-}
-
-static void walk(struct listing *listing, Dwarf_Die *parent, unsigned depth, look look_at)
-{
-    Dwarf_Die die;
-    if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
-        return;
-    do {
-        if (listing->is_ended || listing->dies_left-- == 0) {
-            listing->is_ended = true;
-            return;
-        }
-        look_at(listing, &die);
-        if (holds_code(dwarf_tag(&die)))
-            walk(listing, &die, depth + 1, look_at);
-    } while (dwarf_siblingof(&die, &die) == 0);
-}
-
-static void walk_all(struct listing *listing, Dwarf *dwarf, look look_at)
-{
-    Dwarf_Off offset = 0, next;
-    size_t header_bytes;
-    listing->dies_left = DIES_MAX;
-    while (!listing->is_ended &&
-           dwarf_nextcu(dwarf, offset, &next, &header_bytes, NULL, NULL, NULL) == 0 &&
-           next > offset) {
-        Dwarf_Die unit;
-        if (dwarf_offdie(dwarf, offset + header_bytes, &unit) != NULL &&
-            dwarf_tag(&unit) == DW_TAG_compile_unit)
-            walk(listing, &unit, 0, look_at);
-        offset = next;
-    }
+    (void)unit;
+    return (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site) || add_call(context, die);
 }
 
 void tool_elf_calls_list(struct tool_elf_lines *lines, tool_elf_take_call take, void *context)
@@ -220,13 +179,12 @@ void tool_elf_calls_list(struct tool_elf_lines *lines, tool_elf_take_call take, 
     Dwarf *dwarf = tool_elf_lines_dwarf(lines);
     if (dwarf == NULL)
         return;
-    walk_all(&listing, dwarf, look_for_functions);
+    tool_dies_walk(dwarf, look_for_functions, &listing);
     if (listing.place_count > 1)
         qsort(listing.places, listing.place_count, sizeof *listing.places, compare_places);
     if (listing.named_count > 1)
         qsort(listing.named, listing.named_count, sizeof *listing.named, compare_names);
-    listing.is_ended = false;
-    walk_all(&listing, dwarf, look_for_calls);
+    tool_dies_walk(dwarf, look_for_calls, &listing);
     free(listing.places);
     free(listing.named);
 }
