@@ -270,18 +270,6 @@ static bool tell_inlined(void *context, const struct tool_elf_inlined *inlined)
     return true;
 }
 
-static void list_inlined(struct helping *help, const struct tool_wire_request *request)
-{
-    struct tool_wire_inlined last = {0};
-    if (request->module >= help->count || help->modules[request->module] == NULL)
-        _exit(TOOL_USAGE);
-    const struct tool_elf_module *module = help->modules[request->module];
-    struct telling telling = {help, module->lines_move};
-    if (module->lines != NULL)
-        tool_elf_inlined_list(module->lines, tell_inlined, &telling);
-    answer(help, &last, sizeof(last));
-}
-
 static bool tell_call(void *context, const struct tool_elf_call *call)
 {
     struct telling *telling = context;
@@ -299,15 +287,18 @@ static bool tell_call(void *context, const struct tool_elf_call *call)
     return true;
 }
 
-static void list_calls(struct helping *help, const struct tool_wire_request *request)
+/* Copies of inlined functions, or call sites. */
+static void list_code(struct helping *help, const struct tool_wire_request *request, bool is_calls)
 {
     struct tool_wire_inlined last = {0};
     if (request->module >= help->count || help->modules[request->module] == NULL)
         _exit(TOOL_USAGE);
     const struct tool_elf_module *module = help->modules[request->module];
     struct telling telling = {help, module->lines_move};
-    if (module->lines != NULL)
+    if (module->lines != NULL && is_calls)
         tool_elf_calls_list(module->lines, tell_call, &telling);
+    else if (module->lines != NULL)
+        tool_elf_inlined_list(module->lines, tell_inlined, &telling);
     answer(help, &last, sizeof(last));
 }
 
@@ -399,8 +390,8 @@ void tool_symbols_serve(int fd, const void *context)
         case TOOL_WIRE_FIND: find_batch(help, &request); break;
         case TOOL_WIRE_RELEASE: release(help, request.module); break;
         case TOOL_WIRE_VALUES: list_values(help, &request); break;
-        case TOOL_WIRE_INLINED: list_inlined(help, &request); break;
-        case TOOL_WIRE_CALLS: list_calls(help, &request); break;
+        case TOOL_WIRE_INLINED: list_code(help, &request, false); break;
+        case TOOL_WIRE_CALLS: list_code(help, &request, true); break;
         default: _exit(TOOL_USAGE);
         }
         send_answers(help);
