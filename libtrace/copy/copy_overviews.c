@@ -43,17 +43,10 @@ ttape_status ttp_copied_overview(ttape_writer *w, ttape_reader *r, struct ttp_sc
     bool goes_on = series->count != 0 && series->copier == copier &&
                    before_in_scope(r, partition) == series->last;
     *series = (struct ttp_copied_series){copier, partition, goes_on ? series->count + 1 : 1};
-    uint32_t low = 0, high = r->overview_count; /* the first behind the partition */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (r->overviews[middle].end <= partition)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t number = ttp_overview_behind(r, partition);
     /* one of another scope's may stand in between: what that hides is worked out again by nobody */
-    for (; low < r->overview_count && r->overviews[low].end == partition + 1; low++)
-        if (r->overviews[low].scope == r->partitions[partition].scope)
-            TTP_TRY(copy(w, r, to, low, err));
+    for (; number < r->overview_count && r->overviews[number].end == partition + 1; number++)
+        if (r->overviews[number].scope == r->partitions[partition].scope)
+            TTP_TRY(copy(w, r, to, number, err));
     return TTAPE_OK;
 }

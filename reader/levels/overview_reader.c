@@ -9,6 +9,19 @@ static ttape_status wrong(const char *rule, uint64_t offset, const char *what, t
     return ttp_fail(err, TTAPE_E_CORRUPT, rule, offset + TTP_CHUNK_HEADER_BYTES, "%s", what);
 }
 
+uint32_t ttp_overview_behind(const ttape_reader *r, uint32_t partition)
+{
+    uint32_t low = 0, high = r->overview_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (r->overviews[middle].end <= partition)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* The last partitions of the scope before the chunk, as many as it says, among the last `most` of
  * the file before it. */
 static ttape_status find_partitions(const ttape_reader *r, const struct ttp_overview_chunk *chunk,

@@ -24,6 +24,9 @@ struct ttp_read_overview {
  * through all of it. */
 #define TTP_OVERVIEW_SPREAD 4096u
 
+/* The number of the first one, of any scope, behind a partition. */
+uint32_t ttp_overview_behind(const ttape_reader *r, uint32_t partition);
+
 enum ttp_overview_depth {
     TTP_OVERVIEW_BARE, /* which partitions it covers */
     TTP_OVERVIEW_ROWS, /* and their sums */

@@ -52,14 +52,7 @@ static ttape_status load(struct ttape_tile *t, uint32_t number, ttape_error *err
  * else to say. */
 static bool find(const ttape_reader *r, uint32_t partition, uint32_t *number)
 {
-    uint32_t low = 0, high = r->overview_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (r->overviews[middle].end <= partition)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = ttp_overview_behind(r, partition);
     for (; low < r->overview_count && r->overviews[low].end - partition <= TTP_OVERVIEW_SPREAD;
          low++)
         if (r->overviews[low].scope == r->partitions[partition].scope) {
