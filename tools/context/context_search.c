@@ -123,8 +123,8 @@ static void found(struct running *running, const struct tool_search_prefix *pref
 static bool next_around(struct tool_search *search, struct tool_row_place *place, uint32_t left,
                         struct tool_row_next *next)
 {
-    return search->rests.depths > 0 ? tool_rests_next(search, place, left, next)
-                                    : tool_rows_next(&search->outwards, place, next);
+    return search->rests.order.depths > 0 ? tool_rests_next(search, place, left, next)
+                                          : tool_rows_next(&search->outwards, place, next);
 }
 
 /* What the next suffix that goes on from a node costs; what no list has: there is none. */

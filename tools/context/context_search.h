@@ -43,10 +43,8 @@ struct tool_search_queue {
 /* What the cheapest stack around a function costs, of so many functions: where no trace says
  * what is likely. */
 struct tool_rests {
-    uint32_t depths;
-    uint16_t *costs;   /* by depth, then function */
-    uint32_t **orders; /* by depth: ways, each function's from the cheapest whole on */
-    uint64_t *sorted;  /* bits, by depth, then function: its ways are in order */
+    uint16_t *costs; /* by depth, then function */
+    struct tool_way_order order;
 };
 
 struct tool_search_options {

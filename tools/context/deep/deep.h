@@ -10,7 +10,7 @@
 #ifndef TOOL_DEEP_H
 #define TOOL_DEEP_H
 
-#include "tools/context/context_rows.h"
+#include "tools/context/deep/way_order.h"
 
 struct tool_deep {
     const struct tool_rows *outwards, *inwards;
@@ -27,9 +27,8 @@ struct tool_deep {
     uint16_t *looks;    /* by depth that is left, then state: the cheapest look there */
     uint16_t *rests;    /* likewise: the cheapest look there or further outwards */
     size_t prefix_count;
-    uint32_t prefix_cost; /* of the dearest */
-    uint32_t **orders;    /* of ways, by depth that is left; NULL where traces say what is likely */
-    uint64_t *sorted;     /* bits, by depth, then function: its ways are in order */
+    uint32_t prefix_cost;        /* of the dearest */
+    struct tool_way_order order; /* of ways; of none where traces say what is likely */
 };
 
 /* A suffix that the table has a rest for. */
@@ -50,18 +49,6 @@ void tool_deep_open(struct tool_deep *deep, const struct tool_edges *edges,
                     const struct tool_rows *outwards, const struct tool_rows *inwards,
                     uint32_t news_most, size_t bytes);
 void tool_deep_close(struct tool_deep *deep);
-
-/* -- deep_order.c -- */
-#define TOOL_DEEP_ORDERED 32u /* depths that ways are in order for */
-void tool_deep_order_open(struct tool_deep *deep);
-void tool_deep_order_close(struct tool_deep *deep);
-static inline bool tool_deep_is_ordered(const struct tool_deep *deep, uint32_t left)
-{
-    return deep->orders != NULL && left < TOOL_DEEP_ORDERED;
-}
-/* As tool_rows_next, outwards; what leads to the cheapest look first. left: at least 1. */
-bool tool_deep_order_next(const struct tool_deep *deep, struct tool_row_place *place, uint32_t left,
-                          struct tool_row_next *next);
 
 static inline size_t tool_deep_state(const struct tool_deep *deep, uint32_t function, uint32_t row)
 {

@@ -84,11 +84,19 @@ static void look(struct rounds *rounds, uint32_t count)
     rounds->looked++;
 }
 
+static bool is_ordered(const struct tool_deep *deep, const struct frame *frame)
+{
+    return frame->left < deep->order.depths;
+}
+
+/* Functions behind no row are the last states. */
 static bool next_around(const struct tool_deep *deep, struct frame *frame,
                         struct tool_row_next *next)
 {
-    return tool_deep_is_ordered(deep, frame->left)
-               ? tool_deep_order_next(deep, &frame->place, frame->left, next)
+    const uint16_t *rests =
+        deep->rests + (frame->left - 1) * deep->state_count + deep->outwards->row_count;
+    return is_ordered(deep, frame)
+               ? tool_way_order_next(&deep->order, rests, frame->left, &frame->place, next)
                : tool_rows_next(deep->outwards, &frame->place, next);
 }
 
@@ -137,7 +145,7 @@ static void walk_from(struct rounds *rounds, uint32_t function)
             count--;
         } else if (enter(rounds, count, &next)) {
             count++;
-        } else if (tool_deep_is_ordered(deep, frame->left)) { /* nor are those behind it */
+        } else if (is_ordered(deep, frame)) { /* nor are those behind it */
             count--;
         }
         if (++rounds->tried + LOOK * rounds->looked > rounds->tried_most)

@@ -5,12 +5,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define DEPTHS_MOST 128u
-#define COSTS       (40 * TOOL_SEARCH_COST_BIT) /* of a prefix, below this */
-#define FILL_EIGHTS 6u                          /* of a line's slots that are used */
-#define RING        32u                         /* prefixes whose line is on its way */
-#define PAGE_BYTES  (UINT64_C(2) << 20)
-#define NONE        UINT16_MAX
+#define DEPTHS_MOST    128u
+#define COSTS          (40 * TOOL_SEARCH_COST_BIT) /* of a prefix, below this */
+#define FILL_EIGHTS    6u                          /* of a line's slots that are used */
+#define RING           32u                         /* prefixes whose line is on its way */
+#define PAGE_BYTES     (UINT64_C(2) << 20)
+#define NONE           UINT16_MAX
+#define ORDERED_DEPTHS 32u
+#define WAYS_MOST      524288u /* of all functions, whose orders take two megabytes a depth */
 
 /* A prefix that is made longer. */
 struct frame {
@@ -252,7 +254,10 @@ void tool_deep_open(struct tool_deep *deep, const struct tool_edges *edges,
     fill(&filling);
     cover(&filling);
     weigh_looks(deep);
-    tool_deep_order_open(deep);
+    tool_way_order_open(&deep->order, outwards, functions,
+                        edges->context_count > 1 || outwards->way_first[functions] > WAYS_MOST
+                            ? 0
+                            : ORDERED_DEPTHS);
     free(filling.masses);
     free(filling.chances);
 }
@@ -265,6 +270,6 @@ void tool_deep_close(struct tool_deep *deep)
     free(deep->covered);
     free(deep->looks);
     free(deep->rests);
-    tool_deep_order_close(deep);
+    tool_way_order_close(&deep->order);
     *deep = (struct tool_deep){0};
 }
