@@ -163,6 +163,25 @@ def check_system_calls(checks, work):
         checks.equal(found, wanted, f"system calls within library calls, hooks: {hooks}")
 
 
+def check_jumped_into(checks, work):
+    """A function that leaves through the middle of one that nobody calls has its end there."""
+    made = {"log": False, "hooks": False}
+    library = setting.build("p_jumped_into.c", output="jumped.so",
+                            flags=("-shared", "-DLIBRARY", "-Wl,--build-id"), **made)
+    program = setting.build("p_jumped_into.c", flags=FLAGS,
+                            libraries=(library, f"-Wl,-rpath,{library.parent}"), **made)
+    trace = work / "jumped.ttape"
+    make_plans(checks, work, program)
+    done = setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, "--libcalls", "--",
+                        program], timeout=60)
+    checks.equal((done.status, traces.verify(trace)), (0, None), f"jumped into: {done.err}")
+    done = setting.tracetape("export", "--format", "csv", trace, "-o", "-")
+    found = collections.Counter((row["symbol"], row["kind"])
+                                for row in csv.DictReader(io.StringIO(done.out.decode()))
+                                if row["symbol"] in ("leaves", "nobody_calls"))
+    checks.equal(found, {("leaves", "enter"): 10, ("leaves", "exit"): 10}, "jumped into: ends")
+
+
 def main():
     setting.need_verb("record")
     checks = setting.Checks("library calls")
@@ -173,6 +192,7 @@ def main():
         check_api(checks, work)
         check_values(checks, work)
         check_system_calls(checks, work)
+        check_jumped_into(checks, work)
         check_ltrace(checks, work, ["ls", "-l", "/usr"])
         check_ltrace(checks, work, ["sort", "--parallel=1", "/etc/passwd"])
     checks.verdict()
