@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 
 import setting
 
@@ -145,7 +146,11 @@ def check_damage(exe, log, lines):
     if len(used) < all_of_it:
         note("damage", f"{len(used)} entries")
     cases = [("cut", good[:size]) for size in (0, 30, 3000, 5000, ENTRIES, *used[::STEP])]
+    contexts = {place: good[place:place + 8] + good[place + 12:place + 16] for place in used}
+    stand = Counter(contexts.values())
     for place in used[::STEP]:
+        if stand[contexts[place]] > 1:
+            continue  # two threads wrote it at once: one of them is enough
         for word in range(4):
             data = bytearray(good)
             data[place + 8 * word + 3] ^= 0x10
