@@ -39,13 +39,6 @@ def writing_comes_on_top(folder):
     bounded.run("merge", trace, "-o", out, "--memory", "14M")
 
 
-def lists_take_what_they_are(folder):
-    """The longest calls that verify keeps of a function take what they are, not room for most."""
-    trace, functions = Path(folder, "again.ttape"), COUNT // 5
-    convert(trace, COUNT, lambda i: (1, f"f_{i % functions:x}"))
-    bounded.run("verify", trace, "--memory", "60M")
-
-
 def words_of(verb, trace):
     """With a file for its output that is not there yet."""
     out = trace.parent / "out.ttape"
@@ -65,7 +58,6 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ttape-many.") as folder:
         trace = Path(folder, "many.ttape")
         writing_comes_on_top(folder)
-        lists_take_what_they_are(folder)
         convert(trace, COUNT, lambda i: (1, f"f_{i:x}"))
         for verb in VERBS if COUNT < 1_000_000 else VERBS[:4]:
             most = 512 << 10 if verb[0] in WRITING else bounded.MOST_KIB
