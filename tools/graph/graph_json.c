@@ -155,11 +155,8 @@ static void put_hottest(struct tool_graph_view *view, struct tool_json *json, bo
 static void put_ways(const struct tool_graph_ways *ways, struct tool_json *json)
 {
     tool_json_begin(json, "direct_calls_by", '{');
-    tool_json_number(json, "name", ways->calls[TOOL_WAY_NAMED]);
-    tool_json_number(json, "inlined", ways->calls[TOOL_WAY_INLINED]);
-    tool_json_number(json, "tail_call", ways->calls[TOOL_WAY_TAIL]);
-    tool_json_number(json, "pointer", ways->calls[TOOL_WAY_POINTER]);
-    tool_json_number(json, "name_or_pointer", ways->calls[TOOL_WAY_EITHER]);
+    for (int way = TOOL_WAY_NAMED; way < TOOL_WAY_COUNT; way++)
+        tool_json_number(json, tool_way_names[way], ways->calls[way]);
     tool_json_number(json, "unknown", ways->calls[TOOL_WAY_UNKNOWN]);
     tool_json_number(json, "missing_files", ways->missing);
     tool_json_end(json, '}');
