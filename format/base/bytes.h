@@ -92,12 +92,6 @@ static inline uint8_t ttp_read8(struct ttp_reader_cursor *c)
     return p != NULL ? *p : 0;
 }
 
-static inline uint16_t ttp_read16(struct ttp_reader_cursor *c)
-{
-    const uint8_t *p = ttp_read_bytes(c, 2);
-    return p != NULL ? ttp_load16(p) : 0;
-}
-
 static inline uint32_t ttp_read32(struct ttp_reader_cursor *c)
 {
     const uint8_t *p = ttp_read_bytes(c, 4);
@@ -169,20 +163,6 @@ static inline void ttp_write8(struct ttp_writer_cursor *c, uint8_t v)
     uint8_t *p = ttp_claim(c, 1);
     if (p != NULL)
         *p = v;
-}
-
-static inline void ttp_write16(struct ttp_writer_cursor *c, uint16_t v)
-{
-    uint8_t *p = ttp_claim(c, 2);
-    if (p != NULL)
-        ttp_store16(p, v);
-}
-
-static inline void ttp_write32(struct ttp_writer_cursor *c, uint32_t v)
-{
-    uint8_t *p = ttp_claim(c, 4);
-    if (p != NULL)
-        ttp_store32(p, v);
 }
 
 static inline void ttp_write64(struct ttp_writer_cursor *c, uint64_t v)

@@ -2,7 +2,8 @@
  * one is decoded in place, its definition's levels on an explicit stack.
  *
  *   level 0      the data section; the spine's frames are nodes (function value, node below), one
- * top per stack level 1..    definitions in progress
+ *                top per stack
+ *   level 1..    definitions in progress
  *
  * Spec: O-FUL-01 streams, O-FUL-02 and O-FUL-03 segments, O-FUL-07 stacks, O-FUL-27 level 0,
  * O-FUL-28 definitions, O-FUL-46 and O-FUL-47 tokens. */

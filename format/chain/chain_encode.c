@@ -1,13 +1,15 @@
 /* Encoding happens in two passes over little memory.
  *
  *   1. intern    codes -> pending tokens. An enter reserves a slot; when the frame closes and may
- * chain, its slot and children shrink to one token; otherwise the slot already is the spine's token
+ *                chain, its slot and children shrink to one token; otherwise the slot already is
+ *                the spine's token
  *   2. emit      pending tokens -> data stream; a chain's first use -> its definition, header
- * stream
+ *                stream
  *
- *   pending  START | given frames ... | tokens ...      per segment; slot 0 is the base of every
- * stack link     open frame, START, spine tokens: the slot of the frame that is on top around or
- * after them */
+ *   pending      START | given frames ... | tokens ...
+ *                one row per segment; slot 0 is the base of every stack
+ *   link         for an open frame, START and spine tokens: the slot of the frame that is on top
+ *                around or after them */
 #include "format/chain/chain_encode.h"
 
 #include <string.h>

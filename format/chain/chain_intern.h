@@ -1,8 +1,9 @@
 /* Interning: equal closed subtrees get one number.
  *
  *   body of chain i   children[start[i] .. start[i + 1]), numbers of chains; its symbol and height
- * in info[i] slots             open addressing by a 64-bit hash of symbol and children; equality is
- * then compared
+ *                     in info[i]
+ *   slots             open addressing by a 64-bit hash of symbol and children; equality is then
+ *                     compared
  *
  * Bounded: when chains or children are full, or its place in the table is (the hash is no secret),
  * TTP_CHAIN_NONE says that the subtree stays open-coded.

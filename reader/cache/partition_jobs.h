@@ -23,8 +23,9 @@ enum ttp_partition_wish {
  * memory and definitions. A failure of `summary` or `events` fails all. */
 struct ttp_partition_work {
     void *context;
-    bool
-        decodes; /* events will be wished for; where they are but this did not say so, it is slow */
+    /* Set it when `wish` may return EVENTS. Otherwise such partitions are decoded on the calling
+     * thread. */
+    bool decodes;
     /* With summaries, max_self_ticks and CPU times are wanted, where the partition has them. */
     bool own_times, cpu_times;
     enum ttp_partition_wish (*wish)(void *context, uint32_t worker, ttape_reader *r,

@@ -36,7 +36,8 @@ enum ttp_overview_depth {
 /* `most`: partitions before it that are looked through. To be dropped on success. */
 ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, enum ttp_overview_depth depth,
                                uint32_t most, struct ttp_read_overview *out, ttape_error *err);
-/* Of memory and of reading: whoever asks fails. Whatever else is wrong, partitions say the same. */
+/* Only short memory and failed reads are fatal. An overview that is damaged otherwise is ignored:
+ * the partitions have the same numbers. */
 static inline bool ttp_overview_fails(ttape_status status)
 {
     return status == TTAPE_E_MEMORY || status == TTAPE_E_IO;

@@ -75,9 +75,12 @@ static bool has_own_times(const struct ttp_loaded *p)
     return ttp_partition_section(&p->head, TTP_SECTION_OWN_TIMES) != NULL;
 }
 
-/* Of calls that were entered in the partition; by own time and where it says the largest one, of
- * all that ended. Else one's own time is no more than what all calls of its function had here, nor
- * than it took; the first was entered with the first event, at the earliest. */
+/* The largest rank that a call can have which was entered in the partition:
+ *
+ *     by duration   max_ticks
+ *     by own time   max_self_ticks where the partition has it, else the smaller one of all own time
+ *                   that the function had here and of max_ticks
+ *     by start      that of a call at the first event */
 static int64_t bound_entered(const struct ttape_longest *l, const struct ttp_loaded *p,
                              const struct ttp_measure *m)
 {
@@ -91,7 +94,7 @@ static int64_t bound_entered(const struct ttape_longest *l, const struct ttp_loa
     }
 }
 
-/* Of a call that was entered before, which may end here. */
+/* The same for a call that was entered before the partition, and that may end here. */
 static int64_t bound_open(const struct ttape_longest *l, const struct ttp_loaded *p,
                           const struct ttp_frame *f, const struct ttp_measure *m)
 {

@@ -167,7 +167,7 @@ ttape_status ttp_payload_find_model(ttape_reader *reader, uint32_t partition, ui
 ttape_status ttp_payload_read_model(ttape_reader *reader, uint32_t index, struct ttp_chunk *chunk,
                                     uint8_t **payload, ttape_error *err);
 
-/* Scopes and their ids; TTAPE_NONE and It exists. */
+/* Scopes, numbered below ttp_scope_count; ids that do not exist give TTAPE_NONE. */
 uint32_t ttp_scope_count(const ttape_reader *reader);
 const uint8_t *ttp_scope_trace_id(const ttape_reader *reader, uint32_t scope);
 uint32_t ttp_partition_scope(const ttape_reader *reader, uint32_t partition);

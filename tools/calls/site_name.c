@@ -105,11 +105,6 @@ static void begin(struct tool_site_names *names, const ttape_reader *reader,
     demangle(names);
 }
 
-void tool_site_names_open(struct tool_site_names *names, const ttape_reader *reader)
-{
-    tool_site_names_open_as(names, reader, TOOL_NAMES_SIMPLE);
-}
-
 void tool_site_names_open_as(struct tool_site_names *names, const ttape_reader *reader,
                              enum tool_name_style style)
 {

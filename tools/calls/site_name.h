@@ -41,8 +41,6 @@ struct tool_site_names {
     bool is_shortened; /* some are shown shorter than they are */
 };
 
-/* Simple names. */
-void tool_site_names_open(struct tool_site_names *names, const ttape_reader *reader);
 void tool_site_names_open_as(struct tool_site_names *names, const ttape_reader *reader,
                              enum tool_name_style style);
 /* Of several traces: their functions are told apart from each other, too. */

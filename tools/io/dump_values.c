@@ -59,13 +59,3 @@ void tool_dump_value(struct tool_output *out, const ttape_value *value)
     }
     }
 }
-
-void tool_dump_values(struct tool_output *out, const ttape_value *values, uint32_t count)
-{
-    tool_output_text(out, "(");
-    for (uint32_t i = 0; i < count; i++) {
-        tool_output_text(out, i > 0 ? ", " : "");
-        tool_dump_value(out, &values[i]);
-    }
-    tool_output_text(out, ")");
-}

@@ -316,7 +316,7 @@ static size_t count_calls(const struct tool_code *code, const struct tool_code_b
     return calls;
 }
 
-/* Who returns without any other call has called the exit hook before. */
+/* A return with no call after the exit hook: the hook was the function's last call. */
 static void mark_tails(struct tool_lines *view, const struct tool_lines_function *function)
 {
     const struct tool_code *code = &view->modules[function->module].file.code;

@@ -37,7 +37,8 @@ static void convert(const char *from, const char *to, int32_t level, const sigse
     _exit(TOOL_CANNOT);
 }
 
-/* Who wants us to end ends it. Its wait status. */
+/* Waits for the converter. SIGINT, SIGTERM and SIGHUP are passed on to it. Returns its wait
+ * status. */
 static int wait_for(pid_t child, const sigset_t *signals)
 {
     int status = -1;

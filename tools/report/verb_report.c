@@ -151,7 +151,7 @@ static void note_damage(void *context, uint32_t partition, const ttape_error *er
 
 /* ---- making ---- */
 
-/* Who says what blocks is not told more. */
+/* With --idle or --no-idle, time off the CPU is not shown: the user has said what is idle. */
 static bool names_idle(const struct options *options)
 {
     return options->no_idle || options->idle.count > 0;

@@ -239,7 +239,7 @@ static void number_nodes(struct ttp_listed *listed, const struct ttp_listed_node
         listed->calls[i].path = numbers[listed->calls[i].path];
 }
 
-/* Not some only of those that are equally long: a search would have to look for the others. */
+/* Calls of equal length are listed all or none, so that a search need not decode for the rest. */
 static uint8_t count_of(const struct ttp_listed_call *calls, uint32_t count, uint32_t most)
 {
     uint32_t end = count < most ? count : most;

@@ -72,7 +72,7 @@ struct ttp_end {
     uint32_t how, number;
 };
 
-/* The record that says so, and whose it is. */
+/* One END record: the end itself, and whether it is the process's or the thread's. */
 struct ttp_end_word {
     struct ttp_end end;
     bool is_process;

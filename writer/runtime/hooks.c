@@ -254,8 +254,8 @@ static inline bool is_within(const struct ttp_runtime_frame *top, uintptr_t call
     return top != NULL && top->sp == sp && top->call_site == call_site;
 }
 
-/* By an exit of several functions: it is of whose frame is open here, and of none that was not
- * entered. */
+/* Exit code that several functions share. The exit counts for the function whose frame is open; if
+ * none is open, nothing is recorded. */
 void ttp_probe_joined(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     const struct ttp_runtime_frame *top = ttp_thread.top;

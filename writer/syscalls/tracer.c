@@ -138,7 +138,8 @@ static void take_exec(struct ttp_tracer *tracer, struct ttp_traced *thread)
     ttp_traced_exec(tracer, thread);
 }
 
-/* Whose a thread is that was started; `parent`: by whom, NULL: nobody is left who says so. */
+/* Assigns a new thread to its process. parent: the thread that started it; NULL when that one is
+ * gone. */
 static void adopt(struct ttp_tracer *tracer, struct ttp_traced *thread,
                   const struct ttp_traced *parent)
 {

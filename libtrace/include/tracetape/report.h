@@ -1,14 +1,18 @@
 /* Where the time went: calls, self and total time, durations and idle time per function, module,
  * file, thread, process, call or group of functions.
  *
- * self    time in which a frame of the row's is the top of its thread's current stack total   time
- * in which a frame of the row's is anywhere on it: recursion counts once, so that no total exceeds
- * the time of the threads calls   enters. A frame that was open when its thread's recording began
- * is no call, but has time min, max, squares, percentiles: over whole durations (from enter to end)
- * of the frames that ended, by return or by unwinding. A frame that is still open has self and
- * total only idle    the part of total in which the thread was blocked, as its switches say. Where
- * a trace knows of none: in which a blocking system call (a wait, a sleep, I/O) is on the stack;
- * where it has none of these: a blocking function, by its name. Never two of them added up
+ *   self    time in which a frame of the row's is the top of its thread's current stack
+ *   total   time in which a frame of the row's is anywhere on it: recursion counts once, so that no
+ *           total exceeds the time of the threads
+ *   calls   enters. A frame that was open when its thread's recording began is no call, but has
+ *           time
+ *   min, max, squares, percentiles
+ *           over whole durations (from enter to end) of the frames that ended, by return or by
+ *           unwinding. A frame that is still open has self and total only
+ *   idle    the part of total in which the thread was blocked, as its switches say. Where a trace
+ *           has no switches: in which a blocking system call (a wait, a sleep, I/O) is on the
+ *           stack; where it has none of these: a blocking function, by its name. Never two of
+ *           them added up
  *
  * A frame's time ends with its thread's last event. Time between two events of a thread belongs to
  * what was on the stack before the later one. All are sums over intervals and events, so reports of

@@ -230,8 +230,8 @@ void ttp_context_end(void)
         ttp_room_unmap(cache, sizeof(*cache));
 }
 
-/* Not where a handler has interrupted the one that does. That it was left by a jump shows by whose
- * stack is further out. */
+/* Takes the cache for the frame at `sp`. False: this is a handler that has interrupted the holder.
+ * A holder that was left by a jump is told by its stack: `sp` lies further out than its frame. */
 static bool hold(struct ttp_context_cache *cache, uintptr_t sp)
 {
     uintptr_t busy = cache->busy_sp;

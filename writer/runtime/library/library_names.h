@@ -17,7 +17,7 @@ struct ttp_library_tables {
     } relocations[2];
 };
 
-/* Of functions that are not recorded where they are called, whoever does. */
+/* True for functions that are never recorded as library calls (setjmp, vfork, ...). */
 bool ttp_library_is_special(const char *name);
 /* False: it has none. */
 bool ttp_library_tables_find(const struct dl_phdr_info *info, struct ttp_library_tables *t);
