@@ -1,13 +1,12 @@
 /* In front of dlclose, in the shared library: an address may mean another function after it. */
-#include <dlfcn.h>
-
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
 TTP_EXPORT int dlclose(void *handle)
 {
     static int (*real)(void *);
     if (real == NULL)
-        *(void **)&real = dlsym(RTLD_NEXT, "dlclose");
+        *(void **)&real = ttp_next_function("dlclose");
     if (real == NULL)
         return -1;
     int result = real(handle);

@@ -7,6 +7,7 @@
 #include <ucontext.h>
 
 #include "writer/runtime/jumps/in_front_of.h"
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
 #define JUMP_STACK_POINTER 6 /* in the jmp_buf of glibc and musl on x86-64 */
@@ -29,7 +30,7 @@ static void *reals[REAL_COUNT];
 static void *real(enum real_name name)
 {
     if (reals[name] == NULL)
-        reals[name] = dlsym(RTLD_NEXT, names[name]);
+        reals[name] = ttp_next_function(names[name]);
     if (reals[name] == NULL)
         abort();
     return reals[name];
@@ -38,8 +39,8 @@ static void *real(enum real_name name)
 void ttp_jumps_begin(void)
 {
     for (uint32_t i = 0; i < REAL_CATCH; i++)
-        reals[i] = dlsym(RTLD_NEXT, names[i]);
-    (void)dlerror(); /* some C libraries have not all of them */
+        reals[i] = ttp_next_function(names[i]);
+    ttp_lookup_quiet(); /* some C libraries have not all of them */
 }
 
 #define JUMP_IN_FRONT_OF(name, number)                                                             \
@@ -74,8 +75,8 @@ struct catch_search {
 
 static void *find_catch_in(const char *path)
 {
-    void *(*open_it)(const char *, int) = (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
-    int (*close_it)(void *) = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+    void *(*open_it)(const char *, int) = (void *(*)(const char *, int))ttp_next_function("dlopen");
+    int (*close_it)(void *) = (int (*)(void *))ttp_next_function("dlclose");
     if (open_it == NULL || close_it == NULL)
         return NULL;
     void *handle = open_it(path, RTLD_LAZY | RTLD_NOLOAD);
@@ -92,7 +93,7 @@ static int find_catch_anywhere(struct dl_phdr_info *info, size_t size, void *dat
     (void)size;
     if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0')
         search->found = find_catch_in(info->dlpi_name);
-    if (search->found == (void *)0 || search->found == dlsym(RTLD_DEFAULT, "__cxa_begin_catch"))
+    if (search->found == (void *)0 || search->found == ttp_first_symbol("__cxa_begin_catch"))
         search->found = NULL; /* none, or ours */
     return search->found != NULL;
 }
@@ -103,11 +104,12 @@ static void *find_catch(uintptr_t return_address)
     struct catch_search search = {NULL};
     Dl_info caller;
     int saved = errno;
-    if (dladdr((const void *)return_address, &caller) != 0 && caller.dli_fname != NULL)
+    if (dladdr != NULL && dladdr((const void *)return_address, &caller) != 0 &&
+        caller.dli_fname != NULL)
         search.found = find_catch_in(caller.dli_fname);
     if (search.found == NULL)
         dl_iterate_phdr(find_catch_anywhere, &search);
-    dlerror();
+    ttp_lookup_quiet();
     errno = saved;
     if (search.found == NULL)
         abort();
@@ -123,7 +125,7 @@ BEFORE void *ttp_before_catch(const void *exception, uintptr_t unused, uintptr_t
     (void)unused;
     ttp_jump(sp, sp);
     if (reals[REAL_CATCH] == NULL)
-        reals[REAL_CATCH] = dlsym(RTLD_NEXT, names[REAL_CATCH]);
+        reals[REAL_CATCH] = ttp_next_function(names[REAL_CATCH]);
     return reals[REAL_CATCH] != NULL ? reals[REAL_CATCH] : find_catch(return_address);
 }
 IN_FRONT_OF(__cxa_begin_catch, ttp_before_catch);

@@ -10,7 +10,6 @@
  * An executable that asks for dlsym may have any function that libraries export; and libraries that
  * call one another are seen the same way. Then all exported functions are patched, those of modules
  * that are loaded later before any of their code runs. */
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "writer/runtime/library/library_functions.h"
 #include "writer/runtime/library/library_names.h"
 #include "writer/runtime/library/library_values.h"
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/patch/probe.h"
 
 #define FUNCTIONS_MAX 16384u
@@ -78,7 +78,7 @@ static void sort(struct library_calls *calls)
 /* Libraries ask for the same ones again and again. */
 static void add(struct library_calls *calls, const char *name)
 {
-    const void *found = ttp_library_is_special(name) ? NULL : dlsym(RTLD_NEXT, name);
+    const void *found = ttp_library_is_special(name) ? NULL : ttp_next_function(name);
     if (found != NULL && calls->count == FUNCTIONS_MAX && !calls->is_full) {
         sort(calls);
         calls->is_full = calls->count == FUNCTIONS_MAX;
@@ -381,7 +381,7 @@ void ttp_library_calls_begin(void)
         return;
     calls.list = (struct ttp_library_function *)memory;
     visit(see_names, &calls);
-    (void)dlerror();
+    ttp_lookup_quiet();
     sort(&calls);
     for (uint32_t i = 0; i < calls.count; i++)
         ttp_prototype_find(&calls.list[i]);

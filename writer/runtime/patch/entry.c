@@ -5,8 +5,7 @@
  * A stub comes with where to go on in r11 (enter) or rcx (exit). Unwinders find their way from here
  * to the stub, and from there by the area's description (stubs.c), which they get from
  * _dl_find_object: ours is in front of the loader's. */
-#include <dlfcn.h>
-
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/patch/patch.h"
 
 /* rsp + 128 is the program's; then: where to go on, rax, flags, and as in ttp_call_registers. */
@@ -49,7 +48,10 @@ __asm__(
 #if defined(TTP_RUNTIME_SHARED) && defined(DLFO_STRUCT_HAS_EH_DBASE)
 static int (*real_find_object)(void *, struct dl_find_object *);
 
-void ttp_unwind_begin(void) { *(void **)&real_find_object = dlsym(RTLD_NEXT, "_dl_find_object"); }
+void ttp_unwind_begin(void) { *(void **)&real_find_object = ttp_next_function("_dl_find_object"); }
+
+/* Before glibc 2.35 they look for nothing but what the loader has mapped. */
+bool ttp_unwinders_ask(void) { return real_find_object != NULL; }
 
 TTP_EXPORT int _dl_find_object(void *code, struct dl_find_object *result)
 {
@@ -63,4 +65,5 @@ TTP_EXPORT int _dl_find_object(void *code, struct dl_find_object *result)
 }
 #else
 void ttp_unwind_begin(void) {}
+bool ttp_unwinders_ask(void) { return true; }
 #endif

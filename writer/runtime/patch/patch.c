@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/patch/probe.h"
 
 #define PAGE          4096u
@@ -463,7 +464,8 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
 static bool is_wanted_here(void)
 {
     return (records_calls() || ttp_arena.head.patch_choice != 0) &&
-           ttp_arena.head.mode != TTP_MODE_STOPPED && !ttp_process.avoids_system_calls;
+           ttp_arena.head.mode != TTP_MODE_STOPPED && !ttp_process.avoids_system_calls &&
+           ttp_unwinders_ask();
 }
 
 /* False: no signal can be held back, so nothing is changed. */
@@ -509,6 +511,8 @@ void ttp_calls_begin(void)
     struct visit visit = {.is_start = true};
     if (is_wanted_here() && ttp_status_read(&status) && status.threads == 1)
         look(&visit);
+    else if (records_calls() && !ttp_unwinders_ask())
+        ttp_count_more(&ttp_arena.head.unseen_modules, 1); /* as none of them can be changed */
     start_modules = visit.count;
 }
 

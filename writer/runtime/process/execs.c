@@ -1,12 +1,12 @@
 /* Functions that execute programs, in the shared library only: the recorder is told before the
  * program is gone (notes.c). What happens is the next function's in the loader's order. */
 #include <alloca.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
 static __typeof__(&execve) real_execve, real_execvpe;
@@ -16,7 +16,7 @@ static __typeof__(&fexecve) real_fexecve;
 #define FIND(place, name)                                                                          \
     do {                                                                                           \
         if ((place) == NULL)                                                                       \
-            *(void **)&(place) = dlsym(RTLD_NEXT, name);                                           \
+            *(void **)&(place) = ttp_next_function(name);                                          \
     } while (0)
 
 void ttp_execs_begin(void)

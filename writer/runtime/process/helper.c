@@ -5,8 +5,6 @@
  *   helper: poll ... until told to end, then finish
  *
  * Forked and executed children write into the same arena as long as this process lives. */
-#include <dlfcn.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,18 +15,13 @@
 #include <tracetape/recording.h>
 #include <tracetape/runtime.h>
 
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
 #define LIBRARY     "libtracetape.so.0"
 #define PAUSE_NS    1000000L
 #define EXIT_WAITS  5000u /* of PAUSE_NS, where the program wants to end at once */
 #define MESSAGE_MAX 512u
-
-/* Fully static programs have no loader: there they are NULL. */
-#pragma weak dlopen
-#pragma weak dlsym
-#pragma weak dlerror
-#pragma weak pthread_create
 
 static struct {
     __typeof__(&ttape_recording_open) open;
@@ -60,7 +53,7 @@ static void say(const char *what, const char *path, const char *why)
 
 static bool load_core(void)
 {
-    void *library = dlopen == NULL || dlsym == NULL || pthread_create == NULL
+    void *library = dlopen == NULL || dlsym == NULL || pthread_create == NULL || !ttp_libc_is_ours()
                         ? NULL
                         : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL)
@@ -109,9 +102,9 @@ static bool start_thread(void)
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigprocmask(SIG_SETMASK, &all, &before);
     int result = pthread_create(&thread, &attributes, help, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return result == 0;
 }
@@ -131,9 +124,9 @@ static const char *begin_recording(const char *path, const ttape_rt_options *opt
         return "'" LIBRARY "' cannot be loaded";
     sigset_t all, before; /* signals are the program's: no thread of the recorder takes any */
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigprocmask(SIG_SETMASK, &all, &before);
     ttape_status status = core.open(&helper.recording, path, &wanted, error);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     if (status != TTAPE_OK)
         return error->message;
     if (!ttp_process_attach(core.arena(helper.recording), true)) {

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "writer/runtime/jumps/in_front_of.h"
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
 /* With CLONE_VFORK the parent waits. */
@@ -58,7 +59,7 @@ static void *real_functions[REAL_COUNT];
 static void *real(enum real_name name)
 {
     if (real_functions[name] == NULL)
-        real_functions[name] = dlsym(RTLD_NEXT, real_names[name]);
+        real_functions[name] = ttp_next_function(real_names[name]);
     if (real_functions[name] == NULL)
         abort();
     return real_functions[name];
@@ -67,12 +68,12 @@ static void *real(enum real_name name)
 void ttp_interpose_begin(void)
 {
     for (uint32_t i = 0; i < REAL_COUNT; i++)
-        real_functions[i] = dlsym(RTLD_NEXT, real_names[i]);
+        real_functions[i] = ttp_next_function(real_names[i]);
     ttp_jumps_begin();
     ttp_starts_begin();
     ttp_execs_begin();
     ttp_unwind_begin();
-    dlerror(); /* the program's next call must not hear of ours */
+    ttp_lookup_quiet();
 }
 
 /* -- what is mapped -- */
@@ -223,8 +224,7 @@ BEFORE void *ttp_before_main(uintptr_t main_function, uintptr_t count, uintptr_t
         ttp_environment_find(environ, TTP_ENV_ARENA, &path) == NULL)
         ttp_record_itself(environ);
 #ifdef __GLIBC__
-    void *old = constructors == 0 ? NULL : dlvsym(RTLD_NEXT, "__libc_start_main", "GLIBC_2.2.5");
-    dlerror();
+    void *old = constructors == 0 ? NULL : ttp_next_version("__libc_start_main", "GLIBC_2.2.5");
     if (old != NULL)
         return old;
 #else

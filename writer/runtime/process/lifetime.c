@@ -1,8 +1,6 @@
 /* When the runtime is called by the loader and by thread ends: before everything else of the
  * process, after everything that is orderly, and at each thread's end. */
-#include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -10,6 +8,7 @@
 #include <unistd.h>
 
 #include "writer/arena/context_layout.h"
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
 #define KEYS_INLINE 32u /* glibc keeps the first ones in the thread's own memory */
@@ -38,7 +37,8 @@ void ttp_thread_watch(void)
 static void make_key(void)
 {
     pthread_key_t key;
-    if (pthread_key_create(&key, end_round) != 0)
+    if (!TTP_IS_THERE(pthread_key_create) || /* there are no threads */
+        pthread_key_create(&key, end_round) != 0)
         return;
     if (key >= KEYS_INLINE) {
         pthread_key_delete(key);
@@ -53,8 +53,7 @@ static void make_key(void)
 static void find_thread_ids(void)
 {
 #ifdef TTP_RUNTIME_SHARED
-    const uint32_t *field = dlsym(RTLD_DEFAULT, "_thread_db_pthread_tid");
-    dlerror();
+    const uint32_t *field = ttp_first_symbol("_thread_db_pthread_tid");
     if (field == NULL || field[0] != TID_BITS || field[2] == 0 || field[2] > TID_AT_MOST)
         return;
     uint32_t own = ttp_process.avoids_system_calls /* and this is the first thread */
@@ -91,8 +90,8 @@ static void follow_exit(void)
 #ifdef __GLIBC__
 #ifdef TTP_RUNTIME_SHARED
     __typeof__(&on_exit) follow;
-    *(void **)&follow = dlsym(RTLD_NEXT, "on_exit");
-    dlerror();
+    *(void **)&follow = ttp_next_function("on_exit");
+    ttp_lookup_quiet();
 #else
     __typeof__(&on_exit) follow = on_exit;
 #endif
@@ -120,7 +119,7 @@ void ttp_record_itself(char **environment)
     static char entry[sizeof(TTP_ENV_ARENA) + PATH_MAX];
     const char *path;
     char **place = ttp_environment_find(environment, TTP_ENV_OUTPUT, &path);
-    if (place == NULL || getauxval(AT_SECURE) != 0)
+    if (place == NULL || getauxval(AT_SECURE) != 0 || !ttp_libc_is_ours())
         return;
     const char *arena = ttp_helper_begin(path);
     if (arena != NULL && strlen(arena) < PATH_MAX) {
@@ -138,7 +137,12 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
 #ifdef TTP_RUNTIME_SHARED
     ttp_interpose_begin();
 #endif
-#ifndef __GLIBC__ /* gives constructors no arguments, but has its environment by now */
+#ifdef __GLIBC__
+    if (!ttp_libc_is_ours()) { /* preloaded for others: it stands aside */
+        ttp_process_refuse();
+        return;
+    }
+#else /* gives constructors no arguments, but has its environment by now */
     environment = environ;
 #endif
     if (!ttp_hooks_are_ours()) {

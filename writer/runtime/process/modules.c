@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 
 #include "writer/arena/record.h"
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
 #define PAGE           4096u
@@ -19,7 +20,7 @@
 typedef int (*iterate_function)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 
 /* The loader's own, where the program has one in front of it. It is looked for once, when there is
- * one thread: dlsym takes the lock of dlopen, which must not be taken within a visit. */
+ * one thread: looking takes the lock of dlopen, which must not be taken within a visit. */
 void ttp_modules_visit(int (*see)(struct dl_phdr_info *, size_t, void *), void *data)
 {
     static iterate_function real;
@@ -27,8 +28,8 @@ void ttp_modules_visit(int (*see)(struct dl_phdr_info *, size_t, void *), void *
     if (found == NULL) {
         found = dl_iterate_phdr;
 #ifdef TTP_RUNTIME_SHARED
-        void *next = dlsym(RTLD_NEXT, "dl_iterate_phdr");
-        dlerror();
+        void *next = ttp_next_function("dl_iterate_phdr");
+        ttp_lookup_quiet();
         if (next != NULL)
             found = (iterate_function)next;
 #endif

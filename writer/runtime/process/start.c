@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "writer/arena/record.h"
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
 #define PAGE         4096u
@@ -79,7 +80,7 @@ void ttp_process_start(char **environment)
                                      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return;
     const char *path;
-    if (getauxval(AT_SECURE) != 0 ||
+    if (getauxval(AT_SECURE) != 0 || !ttp_libc_is_ours() ||
         ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL)
         ttp_process_refuse();
     else

@@ -9,7 +9,6 @@
  * What begin needs lies in memory of ours: the program's malloc hears nothing of it. Each place is
  * free again as soon as its thread runs. A thread for which there is no place starts as if we were
  * not there. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "writer/runtime/hot.h"
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
 #define FIRST_STARTS 64u
@@ -54,7 +54,7 @@ static __typeof__(&posix_spawn) real_spawn, real_spawnp;
 #define FIND(place, name)                                                                          \
     do {                                                                                           \
         if ((place) == NULL)                                                                       \
-            *(void **)&(place) = dlsym(RTLD_NEXT, name);                                           \
+            *(void **)&(place) = ttp_next_function(name);                                          \
     } while (0)
 
 void ttp_starts_begin(void)
@@ -261,7 +261,7 @@ TTP_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *argu
     void *child_id = va_arg(more, void *);
     va_end(more);
     if (real_clone == NULL)
-        *(void **)&real_clone = dlsym(RTLD_NEXT, "clone");
+        *(void **)&real_clone = ttp_next_function("clone");
     if (real_clone == NULL) {
         errno = ENOSYS;
         return -1;
