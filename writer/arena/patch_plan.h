@@ -19,7 +19,7 @@
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       6u
+#define TTP_PATCH_VERSION       7u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -47,8 +47,8 @@
  *     conditional:  [before...] jCC elsewhere   stub: before;  jump if not CC to L;  exit;
  *                                                     after (a jump);  L: jmp window + window_bytes
  *
- * An entry's moved code is `after`. The jump of a conditional one is in no moved bytes but by its
- * code `condition` (as in 0f 8X) and by `after`, a jump to where it leads.
+ * An entry's moved code is `after`, but for calls (below). The jump of a conditional one is in no
+ * moved bytes but by its code `condition` (as in 0f 8X) and by `after`, a jump to where it leads.
  *
  * A return without a window, as one byte that branches lead to, with another function behind it, is
  * seen where it is come to: windows of each branch to it, and of what stands in front of it. These
@@ -68,9 +68,11 @@
  * moved code is `after`. Without it none of its exits can be patched.
  *
  * A call may be the last instruction of an entry's window. The return address that it would push,
- * window + window_bytes, is pushed by the moved code, which then jumps to the callee: who unwinds
- * finds the program's own address, and a processor that keeps shadow stacks would not let the
- * callee return (TTP_PATCH_PUSHES). */
+ * window + window_bytes, is pushed by the stub, between the moved instructions in front of it
+ * (`before`) and a jump to the callee (`after`): who unwinds finds the program's own address, and a
+ * processor that keeps shadow stacks would not let the callee return (TTP_PATCH_PUSHES).
+ *
+ *     entry:        [before...] call f          stub: enter;  before;  push;  after (a jump) */
 enum ttp_patch_kind {
     TTP_PATCH_ENTRY = 0,
     TTP_PATCH_RETURN = 1,

@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #define TTP_PLAN_MAGIC         0x6e616c7074746174ull /* "tattplan" */
-#define TTP_PLAN_VERSION       2u
+#define TTP_PLAN_VERSION       3u
 #define TTP_PLAN_BYTES_MAX     (64u * 1024u * 1024u)
 #define TTP_PLAN_SITES_MAX     65536u
 #define TTP_PLAN_ROWS_MAX      4000000u

@@ -5,7 +5,6 @@
 #include "tools/binary/code/code_move.h"
 
 #define LONG_BRANCH_MAX 6u
-#define CALL_MAX        (15u + TOOL_INSTRUCTION_MAX) /* with what pushes */
 
 static const uint8_t *bytes_of(const struct tool_image *image, const struct tool_instruction *of)
 {
@@ -75,16 +74,6 @@ bool tool_code_move(const struct tool_image *image, const struct tool_instructio
     return true;
 }
 
-/* push %rax; push %rax; lea behind(%rip), %rax; mov %rax, 8(%rsp); pop %rax */
-static void append_push(struct tool_moved *moved, uint32_t behind)
-{
-    static const uint8_t before[] = {0x50, 0x50, 0x48, 0x8d, 0x05};
-    static const uint8_t after[] = {0x48, 0x89, 0x44, 0x24, 0x08, 0x58};
-    append(moved, before, sizeof before);
-    append_distance(moved, behind);
-    append(moved, after, sizeof after);
-}
-
 /* Where the second byte of a call through a register or memory is (ff /2), behind prefixes; 0: it
  * is none, or what it reads is where the stack pointer is, which is another one then. */
 static size_t form_at(const uint8_t *bytes, const struct tool_instruction *call)
@@ -103,10 +92,8 @@ bool tool_code_move_call(const struct tool_image *image, const struct tool_instr
     uint8_t copy[TOOL_INSTRUCTION_MAX];
     bool is_direct = call->kind == TOOL_CODE_CALL;
     size_t form = form_at(bytes, call);
-    if (!has_room(moved, CALL_MAX) || moved->fixup_count + 1 >= TOOL_MOVED_FIXUPS_MAX ||
-        (!is_direct && form == 0))
+    if (!has_room(moved, is_direct ? LONG_BRANCH_MAX : call->length) || (!is_direct && form == 0))
         return false;
-    append_push(moved, call->address + call->length);
     if (is_direct) {
         append(moved, (const uint8_t[]){0xe9}, 1);
         append_distance(moved, call->target);

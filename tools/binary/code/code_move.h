@@ -21,9 +21,8 @@ bool tool_code_move(const struct tool_image *image, const struct tool_instructio
 /* The condition of a direct branch, as in 0f 8X: 0 to 15. */
 uint8_t tool_code_condition(const struct tool_image *image, const struct tool_instruction *branch);
 
-/* Appends a call that is to return behind its own place: its return address is pushed, and it is
- * left by a jump. No other register is changed, no flag; what is below the stack pointer is, as the
- * callee does. False: there is no such form of it, or no room. */
+/* Appends a call as the jump to its callee that it is once its return address is pushed, which is
+ * left to the stub. False: there is no such form of it, or no room. */
 bool tool_code_move_call(const struct tool_image *image, const struct tool_instruction *call,
                          struct tool_moved *moved);
 

@@ -11,12 +11,15 @@
 
 #define LOOK_BACK    64u /* instructions that are searched for the call's number */
 #define LOOK_FORWARD 32u /* and for whether flags are still of use */
+#define EXIT         60u
+#define EXIT_GROUP   231u
 
 struct place {
     struct tool_code *code;
     const struct tool_instruction *all; /* of the function */
     size_t count, at;                   /* at: the system call's index */
     uint32_t free_from;                 /* the window before ends there */
+    bool ends;                          /* the call does not return */
 };
 
 static const uint8_t *bytes_of(const struct tool_code *code, const struct tool_instruction *of)
@@ -48,6 +51,26 @@ static bool can_move(const struct tool_instruction *instruction, bool is_behind)
     }
 }
 
+static bool is_same_row(const struct ttp_plan_row *a, const struct ttp_plan_row *b)
+{
+    return a == b || (a != NULL && b != NULL && a->cfa_kind == b->cfa_kind &&
+                      a->cfa_offset == b->cfa_offset && a->rbp_kind == b->rbp_kind &&
+                      a->rbp_offset == b->rbp_offset);
+}
+
+/* Who unwinds from anywhere in the stub is told that the code is at the system call
+ * (runtime/patch/stubs.c): its frame is that of all places in the window. */
+static bool keeps_frame(const struct place *place, size_t from, size_t to)
+{
+    const struct tool_instruction *all = place->all;
+    const struct ttp_plan_row *row = tool_code_row_at(place->code, all[place->at].address);
+    for (size_t i = from; i <= to; i++)
+        if (!is_same_row(row, tool_code_row_at(place->code, all[i].address)))
+            return false;
+    return ends_flow(&all[to]) || (to == place->at && place->ends) ||
+           is_same_row(row, tool_code_row_at(place->code, all[to].address + all[to].length));
+}
+
 /* Whether the instructions [from, to] can be a window, and if not, why. */
 static enum ttp_plan_kind judge(const struct place *place, size_t from, size_t to)
 {
@@ -69,6 +92,8 @@ static enum ttp_plan_kind judge(const struct place *place, size_t from, size_t t
             if (tool_code_is_marked(place->code, all[i].address + byte))
                 return TTP_PLAN_BRANCHED;
     }
+    if (worst == TTP_PLAN_CAN && !keeps_frame(place, from, to))
+        worst = TTP_PLAN_IMMOVABLE;
     return worst;
 }
 
@@ -211,6 +236,7 @@ static bool add_site(struct place *place, size_t function)
     *site = (struct tool_site){
         .plan = {.address = place->all[place->at].address, .function = (uint32_t)function}};
     find_number(place, &site->plan);
+    place->ends = site->plan.number == EXIT || site->plan.number == EXIT_GROUP;
     enum ttp_plan_kind kind = find_window(place, &from, &to);
     if (kind == TTP_PLAN_CAN && (of->flags & TTP_PLAN_FUNCTION_COMPUTED) != 0)
         kind = TTP_PLAN_COMPUTED;

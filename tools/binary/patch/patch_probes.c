@@ -305,18 +305,21 @@ bool tool_patch_add_start(struct tool_patch_place *place, enum ttp_patch_kind ki
     struct tool_moved moved = {0};
     bool is_call = tool_instruction_is_call(last);
     bool fits = move(place, window->from, window->to + (is_call ? 0 : 1), &moved);
+    if (is_call) {
+        probe.flags |= TTP_PATCH_PUSHES;
+        probe.before_bytes = (uint8_t)moved.used;
+        probe.last = (uint8_t)(last->address - probe.window);
+    }
     if (fits && is_call && !tool_code_move_call(place->patch->code->image, last, &moved))
         return tool_patch_add_reason(place, kind, TTP_PATCH_IMMOVABLE, probe.window);
     bool is_plain_pad = is_pad(place, window);
-    if (is_call)
-        probe.flags |= TTP_PATCH_PUSHES;
     if (is_plain_pad || is_sled(place, window))
         probe.flags |= TTP_PATCH_PAD;
     if (is_plain_pad)
         moved.used = 0;
     if (!fits || moved.used > TTP_PATCH_MOVED_MAX)
         return tool_patch_add_reason(place, kind, TTP_PATCH_FAR, probe.window);
-    probe.after_bytes = (uint8_t)moved.used;
+    probe.after_bytes = (uint8_t)(moved.used - probe.before_bytes);
     return add_window(place, &probe, &moved);
 }
 

@@ -8,27 +8,34 @@
 #include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/patch/patch.h"
 
-/* rsp + 128 is the program's; then: where to go on, rax, flags, and as in ttp_call_registers. */
+#define PUSH(name) "pushq %" name "\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_rel_offset %" name ", 0\n\t"
+#define POP(name)  "popq %" name "\n\t.cfi_adjust_cfa_offset -8\n\t.cfi_restore %" name "\n\t"
+
+/* rsp + 128 is the program's; then: where to go on, rax, flags, and as in ttp_call_registers. Each
+ * instruction says where the registers are: a signal may come at any. */
 #define SAVE(way)                                                                                  \
     ".cfi_startproc simple\n\t.cfi_def_cfa %rsp, 0\n\t.cfi_register %rip, " way "\n\t"             \
-    "leaq -128(%rsp), %rsp\n\t.cfi_def_cfa_offset 128\n\t"                                         \
-    "pushq " way "\n\t.cfi_def_cfa_offset 136\n\t.cfi_offset %rip, -136\n\t"                       \
-    "pushq %rax\n\tlahf\n\tseto %al\n\tpushq %rax\n\tmovq 8(%rsp), %rax\n\t"                       \
-    "pushq %rbp\n\t.cfi_def_cfa_offset 160\n\t.cfi_offset %rbp, -160\n\t"                          \
-    "pushq %rax\n\tpushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %r10\n\tpushq %r8\n\t"          \
-    "pushq %r9\n\t"                                                                                \
-    "leaq 56(%rsp), %rbp\n\t.cfi_def_cfa %rbp, 160\n\t"                                            \
-    "leaq 160(%rbp), %rsi\n\t"                                                                     \
-    "movq " way ", %rdx\n\tandq $-256, %rdx\n\t"
+    "leaq -128(%rsp), %rsp\n\t.cfi_adjust_cfa_offset 128\n\t"                                      \
+    "pushq " way "\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_rel_offset %rip, 0\n\t" PUSH(               \
+        "rax") "lahf\n\tseto %al\n\tpushq %rax\n\t.cfi_adjust_cfa_offset 8\n\t"                    \
+               "movq 8(%rsp), %rax\n\t.cfi_restore %rax\n\t" PUSH("rbp") PUSH("rax") PUSH("rdi")   \
+                   PUSH("rsi") PUSH("rdx") PUSH("r10") PUSH("r8")                                  \
+                       PUSH("r9") "leaq 56(%rsp), %rbp\n\t.cfi_def_cfa %rbp, 160\n\t"              \
+                                  "leaq 160(%rbp), %rsi\n\t"                                       \
+                                  "movq " way ", %rdx\n\tandq $-256, %rdx\n\t"
 
 #define RESTORE(way)                                                                               \
-    "leaq -56(%rbp), %rsp\n\t"                                                                     \
-    "popq %r9\n\tpopq %r8\n\tpopq %r10\n\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n\tpopq %rax\n\t"    \
-    "popq %rbp\n\t.cfi_def_cfa %rsp, 152\n\t.cfi_restore %rbp\n\t"                                 \
-    "popq %rax\n\taddb $127, %al\n\tsahf\n\tpopq %rax\n\t"                                         \
-    "popq " way "\n\t.cfi_def_cfa_offset 128\n\t.cfi_register %rip, " way "\n\t"                   \
-    "leaq 128(%rsp), %rsp\n\t.cfi_def_cfa_offset 0\n\t"                                            \
-    "jmp *" way "\n\t.cfi_endproc\n\t"
+    "leaq -56(%rbp), %rsp\n\t.cfi_def_cfa %rsp, 216\n\t" POP("r9") POP("r8") POP("r10") POP("rdx") \
+        POP("rsi") POP("rdi") "popq %rax\n\t.cfi_adjust_cfa_offset -8\n\t"                         \
+                              ".cfi_rel_offset %rax, 16\n\t" POP(                                  \
+                                  "rbp") "popq %rax\n\t.cfi_adjust_cfa_offset -8\n\t"              \
+                                         "addb $127, %al\n\tsahf\n\t" POP(                         \
+                                             "rax") "popq " way                                    \
+                                                    "\n\t.cfi_adjust_cfa_offset -8\n\t"            \
+                                                    ".cfi_register %rip, " way "\n\t"              \
+                                                    "leaq 128(%rsp), %rsp\n\t"                     \
+                                                    ".cfi_adjust_cfa_offset -128\n\t"              \
+                                                    "jmp *" way "\n\t.cfi_endproc\n\t"
 
 __asm__(
     ".text\n\t.p2align 5\n\t"

@@ -18,7 +18,7 @@
 #define TTP_STUB_HEAD         16u
 #define TTP_AREA_DATA         4096u
 #define TTP_AREAS             1024u
-#define TTP_UNWIND_BYTES      192u
+#define TTP_UNWIND_BYTES      256u
 #define TTP_UNWIND_HEAD_BYTES 20u
 #define TTP_DEBUGGER_BYTES    352u
 #define TTP_FDE_BYTES         20u

@@ -26,15 +26,17 @@
 struct ttp_probe_stub {
     uint64_t window; /* where the window is in memory, less TTP_PROBE_HEAD */
     uint8_t hook_at; /* in the stub: its bytes from there on are the hook's */
-    uint8_t is_used;
-    uint8_t last;        /* beyond this byte of the stub no place stands for one of the window */
-    uint8_t hook_for;    /* the byte that the hook stands for */
-    uint32_t data_below; /* the area's data is that far below the stub */
+    uint8_t
+        lower_at; /* from this byte on a return address has been pushed; TTP_PROBE_BYTES: none */
+    uint8_t last; /* beyond this byte of the stub no place stands for one of the window */
+    uint8_t hook_for;                      /* the byte that the hook stands for */
+    uint32_t data_below : 31, is_used : 1; /* the area's data is that far below the stub */
     uint8_t code[TTP_PROBE_CODE];
 };
 
-/* By (place in the stub - hook_at + TTP_PROBE_MIDDLE): how far the stack pointer is below the
- * program's, and how many bytes of the stub so far are none of the window's. Read-only in use. */
+/* By (place in the stub - hook_at + TTP_PROBE_MIDDLE): how far the hook's bytes have the stack
+ * pointer below the program's, and how many bytes of the stub so far are none of the window's.
+ * Read-only in use. */
 struct ttp_probe_data {
     uint64_t enter, exit, tail, joined, joined_tail, inlined, enter_valued, exit_valued;
     uint64_t module_start, module_bytes; /* whose functions these are */

@@ -5,6 +5,7 @@
 
 #define RED_ZONE  128u
 #define IS_UNLESS 0x70u /* a jump of two bytes, by its condition */
+#define PUSHED    8u    /* a return address */
 
 static void put_hook(struct ttp_code_put *w, const uint64_t *hook, uint64_t function)
 {
@@ -29,6 +30,32 @@ static const uint64_t *hook_of(const struct ttp_probe_data *data, const struct t
     return is_tail ? &data->tail : site->has_values ? &data->exit_valued : &data->exit;
 }
 
+/* The call's return address is the last word of the stub. */
+static void put_push(struct ttp_code_put *w, struct ttp_probe_stub *stub, uint64_t behind)
+{
+    uint8_t *word = stub->code + sizeof(stub->code) - PUSHED;
+    w->end = word;
+    TTP_PUT(w, 0xff, 0x35); /* push behind(%rip) */
+    ttp_put_distance(w, (uintptr_t)word, 4);
+    stub->lower_at = (uint8_t)(w->at - (uint8_t *)stub);
+    (void)ttp_put_word(word, behind, PUSHED);
+}
+
+/* What the window had, around the hook; a call's push behind what is in front of it. */
+static void put_moved(struct ttp_code_put *w, struct ttp_probe_stub *stub,
+                      const struct ttp_probe_site *site, bool is_before)
+{
+    const struct ttp_patch_probe *probe = site->probe;
+    bool pushes = (probe->flags & TTP_PATCH_PUSHES) != 0;
+    if (is_before != pushes)
+        ttp_put_moved(w, &site->moved, 0, probe->before_bytes);
+    if (is_before)
+        return;
+    if (pushes)
+        put_push(w, stub, site->moved.bias + probe->window + probe->window_bytes);
+    ttp_put_moved(w, &site->moved, probe->before_bytes, probe->after_bytes);
+}
+
 bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_data *data,
                          const struct ttp_probe_site *site)
 {
@@ -36,9 +63,11 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
     struct ttp_code_put w = {.at = stub->code, .end = stub->code + sizeof(stub->code)};
     bool is_if = probe->kind == TTP_PATCH_TAIL_IF || probe->kind == TTP_PATCH_RETURN_IF;
     bool is_host = probe->kind == TTP_PATCH_HOST;
-    bool is_entry = probe->kind == TTP_PATCH_ENTRY || probe->kind == TTP_PATCH_INLINED;
+    bool goes_on = (probe->kind == TTP_PATCH_ENTRY || probe->kind == TTP_PATCH_INLINED) &&
+                   (probe->flags & TTP_PATCH_PUSHES) == 0;
     uint8_t *over = NULL;
-    ttp_put_moved(&w, &site->moved, 0, probe->before_bytes);
+    stub->lower_at = TTP_PROBE_BYTES;
+    put_moved(&w, stub, site, true);
     if (is_if) {
         uint8_t jump[2] = {(uint8_t)(IS_UNLESS | (probe->condition ^ 1)), 0};
         ttp_put_code(&w, jump, sizeof(jump));
@@ -46,15 +75,15 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
     }
     stub->window = site->moved.bias + probe->window - TTP_PROBE_HEAD;
     stub->last = (uint8_t)(TTP_PROBE_HEAD + probe->last);
-    stub->data_below = (uint32_t)((uintptr_t)stub - (uintptr_t)data);
+    stub->data_below = (uint32_t)((uintptr_t)stub - (uintptr_t)data) & INT32_MAX;
     stub->hook_at = is_host ? TTP_PROBE_BYTES - 1 : (uint8_t)(w.at - (uint8_t *)stub);
     stub->hook_for = stub->hook_at <= stub->last ? stub->hook_at : stub->last;
     if (!is_host)
         put_hook(&w, hook_of(data, site), site->function);
-    ttp_put_moved(&w, &site->moved, probe->before_bytes, probe->after_bytes);
+    put_moved(&w, stub, site, false);
     if (is_if && !w.failed)
         over[-1] = (uint8_t)(w.at - over);
-    if (is_entry || is_if || is_host) {
+    if (goes_on || is_if || is_host) {
         TTP_PUT(&w, 0xe9);
         ttp_put_distance(&w, site->back, 4);
     }
@@ -92,15 +121,17 @@ void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp)
     uint64_t at = in - stub->hook_at + TTP_PROBE_MIDDLE;
     uint64_t of_window = in - data->added[at];
     *pc = stub->window + (of_window <= stub->last ? of_window : stub->last);
-    *sp += data->lower[at];
+    *sp += data->lower[at] + (in >= stub->lower_at ? PUSHED : 0);
 }
 
 /* What is above, in the language of unwinders. `at` is on the stack of both expressions first:
  *
  *     at  = (rip & 127) - hook_at          hook_at: the byte at (rip & -128) + 8
  *     CFA = rsp + lower[at + 128]          lower[0] is the table's first byte
+ *             + 8, if (rip & 127) is at least lower_at: the byte at (rip & -128) + 9
  *     rip = the word at (rip & -128) + the lesser of
  *               (rip & 127) - added[at + 128]  and  last: the byte at (rip & -128) + 10
+ *     rdi = the word at rsp where lower[at + 128] is 136, else as it is
  *
  * Branches are longer where they are moved to: places behind one stand for later ones of the
  * window, whose frame is the same (the plan sees to that), and none for what is behind it.
@@ -112,8 +143,12 @@ void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp)
 #define AT_BYTES 15u
 static const uint8_t cie_start[] = {0,   0,   0,   0, 0, 0,    0,    0, 1,
                                     'z', 'R', 'S', 0, 1, 0x78, 0x10, 1, 0x1b};
-static const uint8_t cfa_start[] = {0x0f, AT_BYTES + 15, 0x77, 0, AT, 0x03}; /* breg7; at; addr */
-static const uint8_t cfa_end[] = {0x22, 0x94, 1, 0x22}; /* plus; deref 1; plus */
+static const uint8_t cfa_start[] = {0x0f, AT_BYTES + 33, 0x77, 0, AT, 0x03}; /* breg7; at; addr */
+static const uint8_t cfa_end[] = {0x22, 0x94, 1,    0x22,       /* plus; deref 1; plus */
+                                  0x80, 0,    0x08, 127,  0x1a, /* rip & 127 */
+                                  0x80, 0,    0x09, 0x80, 0x1a,
+                                  0x23, 9,    0x94, 1,     /* the byte at (rip & -128) + 9 */
+                                  0x2a, 0x33, 0x24, 0x22}; /* ge; lit3; shl; plus */
 static const uint8_t rip_start[] = {
     0x16, 0x10, AT_BYTES + 42, 0x80, 0,    0x09, 0x80,
     0x1a, 0x06,                                         /* breg16; const1s -128; and; deref */
@@ -123,6 +158,12 @@ static const uint8_t rip_end[] = {
     0x80, 0,    0x09, 0x80, 0x1a, 0x23, 10,   0x94, 1, /* the byte at (rip & -128) + 10 */
     0x14, 0x14, 0x2c, 0x28, 1,    0,    0x16, 0x13,    /* over; over; le; bra 1; swap; drop */
     0x22};                                             /* plus */
+static const uint8_t rdi_start[] = {0x16, 5, AT_BYTES + 26, AT, 0x03}; /* at; addr */
+static const uint8_t rdi_end[] = {0x22, 0x94, 1, 0x08, RED_ZONE + 8,
+                                  0x2e, /* plus; deref 1; const1u 136; ne */
+                                  0x28, 6,    0, 0x77, 0,
+                                  0x06,                    /* bra 6; breg7; deref */
+                                  0x2f, 2,    0, 0x75, 0}; /* skip 2; breg5 */
 
 static uint8_t *copy(uint8_t *at, const uint8_t *bytes, uint32_t count)
 {
@@ -140,6 +181,9 @@ static uint32_t put_cie(uint8_t *cie, const struct ttp_probe_data *data)
     at = copy(at, rip_start, sizeof(rip_start));
     at = ttp_put_word(at, (uintptr_t)data->added + TTP_PROBE_MIDDLE, 8);
     at = copy(at, rip_end, sizeof(rip_end));
+    at = copy(at, rdi_start, sizeof(rdi_start));
+    at = ttp_put_word(at, (uintptr_t)data->lower + TTP_PROBE_MIDDLE, 8);
+    at = copy(at, rdi_end, sizeof(rdi_end));
     while ((at - cie) % 8 != 0)
         *at++ = 0; /* DW_CFA_nop */
     (void)ttp_put_word(cie, (uint64_t)(at - cie) - 4, 4);
@@ -148,10 +192,11 @@ static uint32_t put_cie(uint8_t *cie, const struct ttp_probe_data *data)
 
 #define CIE_BYTES                                                                                  \
     (sizeof(cie_start) + sizeof(cfa_start) + 8 + sizeof(cfa_end) + sizeof(rip_start) + 8 +         \
-     sizeof(rip_end))
+     sizeof(rip_end) + sizeof(rdi_start) + 8 + sizeof(rdi_end))
 _Static_assert(CIE_BYTES + 8 + TTP_FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is room");
-_Static_assert(sizeof(cfa_start) + 8 + sizeof(cfa_end) - 2 == AT_BYTES + 15, "as it says");
+_Static_assert(sizeof(cfa_start) + 8 + sizeof(cfa_end) - 2 == AT_BYTES + 33, "as it says");
 _Static_assert(sizeof(rip_start) + 8 + sizeof(rip_end) - 3 == AT_BYTES + 42, "as it says");
+_Static_assert(sizeof(rdi_start) + 8 + sizeof(rdi_end) - 3 == AT_BYTES + 26, "as it says");
 _Static_assert(sizeof(struct ttp_probe_data) <= TTP_AREA_DATA, "it has a page");
 _Static_assert(sizeof(struct ttp_probe_stub) == TTP_PROBE_BYTES, "as unwinding has it");
 

@@ -77,17 +77,19 @@ bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
 
 /* -- the page in front of the stubs -- */
 
-/* How to unwind from a stub: to the code that has the jump, as if that had been interrupted behind
- * its `syscall` instruction, with every register as it is. One description is enough for all stubs
- * of an area, as each has that address in its first word.
+/* How to unwind from a stub: to the code that has the jump, as if that had been interrupted at its
+ * `syscall` instruction, with every register as it is: all places in the window have that frame.
+ * One description is enough for all stubs of an area, as each has the address behind the
+ * instruction in its first word.
  *
- *     CFA = rsp;  rip = the word at (rip & -256) */
+ *     CFA = rsp;  rip = the word at (rip & -256), less 2 */
 static const uint8_t cie[] = {
-    0x1c, 0,    0,    0, 0,    0,    0,    0, 1,
+    0x20, 0,    0,    0, 0,    0,    0,    0, 1,
     'z',  'R',  'S',  0, 1,    0x78, 0x10, 1, 0x1b, /* factors 1 and -8, rip, distances */
     0x0c, 7,    0,                                  /* DW_CFA_def_cfa rsp + 0 */
-    0x16, 0x10, 7,                                  /* DW_CFA_val_expression rip */
-    0x80, 0,    0x0b, 0, 0xff, 0x1a, 0x06, 0};      /* breg16 + 0; const2s -256; and; deref */
+    0x16, 0x10, 9,                                  /* DW_CFA_val_expression rip */
+    0x80, 0,    0x0b, 0, 0xff, 0x1a, 0x06,          /* breg16 + 0; const2s -256; and; deref */
+    0x32, 0x1c, 0,    0, 0};                        /* lit2; minus; nops */
 
 void ttp_unwind_put(uint8_t *head, uint8_t *entries, uint32_t cie_bytes, uintptr_t stubs,
                     size_t stub_bytes)
@@ -109,7 +111,7 @@ void ttp_unwind_put(uint8_t *head, uint8_t *entries, uint32_t cie_bytes, uintptr
     (void)ttp_put_word(head + 16, (uintptr_t)fde - (uintptr_t)head, 4);
 }
 
-_Static_assert(sizeof(cie) == 0x1c + 4, "as it says");
+_Static_assert(sizeof(cie) == 0x20 + 4, "as it says");
 _Static_assert(sizeof(cie) + TTP_FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is room");
 _Static_assert(sizeof(struct ttp_area_data) <= TTP_AREA_DATA, "it has a page");
 _Static_assert(sizeof(struct ttp_stub) == TTP_STUB_BYTES, "as unwinding has it");

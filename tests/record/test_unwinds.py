@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Whoever unwinds finds what is there otherwise, at each instruction: of functions whose windows
+have all forms, of their stubs, of what these call, of system calls' stubs. A library steps through
+the program, unwinds after each step, and writes each change of the stack (programs/steps.c)."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import setting
+
+KINDS = {"entry", "return", "tail", "conditional", "host", "conditional-return"}
+LINES = setting.cut(1000000, 100) # of programs of C
+WAYS = (("--patch", "."), ("--patch", ".", "--args", "--retval"),
+        ("--patch", ".", "--syscalls", "--stacks"), ("--no-patch", "--syscalls"))
+PROGRAMS = [("p_shapes.c", "-O1", WAYS),
+            ("p_values.c", "-O2", [("--patch", ".", "--args", "--retval")]),
+            ("p_inlined.c", "-O2", [("--patch", ".", "--inlined")]),
+            *setting.cut([("p_patched.c", level, [("--patch", ".")])
+                          for level in ("-O0", "-O1", "-O2", "-Os")], [])]
+STUB_STEPS = 50 # less would mean that nothing was patched
+
+
+def steps_library():
+    return setting.build("steps.c", flags=["-O2", "-shared", "-fPIC"], hooks=False, log=False,
+                         output="libsteps.so")
+
+
+def build(name, level):
+    library = steps_library()
+    return setting.build(name, flags=[level], hooks=False, log=False,
+                         libraries=["-Wl,--no-as-needed", library, f"-Wl,-rpath,{library.parent}"])
+
+
+class Run:
+    def __init__(self, checks, work):
+        self.checks, self.work = checks, work
+        (work / "cache").mkdir(mode=0o700)
+        self.environment = {**os.environ, "XDG_CACHE_HOME": str(work / "cache"),
+                            "STEPS_TO": str(work / "steps")}
+
+    def stacks(self):
+        """What was written, and how many steps were in stubs."""
+        *lines, last = (self.work / "steps").read_text(encoding="ascii").splitlines()
+        return lines, int(last.split(",")[1].split()[0])
+
+    def check(self, name, level, ways):
+        program = build(name, level)
+        self.environment["STEPS_LINES"] = str(1000 if name == "p_shapes.c" else LINES)
+        plain = subprocess.run([program], capture_output=True, check=False, timeout=60,
+                               env=self.environment)
+        wanted, _ = self.stacks()
+        self.checks.that(len(wanted) > 40, f"{name}: {len(wanted)} stacks")
+        for way in ways:
+            done = setting.tracetape("record", "-q", "-f", "-o", self.work / "out.ttape", *way,
+                                     "--", program, env=self.environment)
+            label = f"{name} {level} {' '.join(way)}"
+            self.checks.equal((done.status in (plain.returncode, 3), done.out),
+                              (True, plain.stdout), f"{label}: status, output")
+            found, in_stubs = self.stacks()
+            wrong = [(a, b) for a, b in zip(found, wanted) if a != b][:2]
+            self.checks.equal((len(found), wrong), (len(wanted), []), f"{label}: stacks")
+            self.checks.that(in_stubs >= STUB_STEPS, f"{label}: {in_stubs} steps in stubs")
+
+
+def check_kinds(run):
+    """The program has each kind of window; all of its functions can be patched."""
+    done = setting.tracetape("record", "--plan", "--json", "--patch", ".", "--",
+                             build("p_shapes.c", "-O1"), env=run.environment)
+    probes = [probe for function in json.loads(done.out)["functions"]
+              for probe in function["probes"]]
+    run.checks.equal({probe["kind"] for probe in probes}, KINDS, "kinds of windows")
+    run.checks.equal([probe for probe in probes if probe["reason"] != "can"], [], "windows left")
+    run.checks.that(sum(probe.get("pushes", False) for probe in probes) >= 5, "calls in windows")
+
+
+def main():
+    setting.need_verb("record")
+    checks = setting.Checks("unwinds")
+    with setting.work_dir() as folder:
+        run = Run(checks, Path(folder))
+        check_kinds(run)
+        for program in PROGRAMS:
+            run.check(*program)
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
