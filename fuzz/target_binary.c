@@ -61,6 +61,8 @@ static void check_plan(const struct tool_code *code, const uint8_t *plan, size_t
     }
 }
 
+static const uint8_t no_content[TTP_PLAN_CONTENT_BYTES];
+
 static bool take_call(void *context, const struct tool_code_call *call)
 {
     const struct tool_code *code = context;
@@ -81,7 +83,7 @@ static void look_whole(const uint8_t *file, size_t size)
     if (tool_image_open(&image, file, size) == NULL &&
         tool_code_open_whole(&code, &image) == NULL && tool_patch_open(&patch, &code) == NULL) {
         FUZZ_REQUIRE(ttest_patch_broken(&patch) == NULL);
-        if (tool_patch_make(&patch, &plan, &plan_bytes) == NULL)
+        if (tool_patch_make(&patch, no_content, &plan, &plan_bytes) == NULL)
             FUZZ_REQUIRE(((const struct ttp_patch_head *)plan)->total_bytes == plan_bytes);
         FUZZ_REQUIRE(ttest_inlined_broken(&patch) == NULL);
     }
@@ -101,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (tool_image_open(&image, file, size) == NULL && tool_code_open(&code, &image) == NULL) {
         for (size_t i = 1; i < code.function_count; i++)
             FUZZ_REQUIRE(code.functions[i - 1].end <= code.functions[i].start);
-        if (tool_plan_make(&code, &plan, &plan_bytes) == NULL)
+        if (tool_plan_make(&code, no_content, &plan, &plan_bytes) == NULL)
             check_plan(&code, plan, plan_bytes);
         if (tool_code_names(&code))
             (void)tool_code_calls(&code, take_call, &code);

@@ -145,7 +145,7 @@ def check_spoiled(run, program):
     tight = int(next(line for line in listed.splitlines() if line.endswith(" T tight"))[:16], 16)
     without = {name: count for name, count in STATE.items() if name != "tight"}
     for spoil, calls, left in ((spoil_bytes, without, (1, 0)), (spoil_host, STATE, (0, 1))):
-        for path in (run.work / "cache" / "tracetape" / "plan-v1").glob("*.patch"):
+        for path in (run.work / "cache" / "tracetape" / "plan-v2").glob("*.patch"):
             whole = path.read_bytes()
             if len(whole) <= 300:
                 continue  # another program's, damaged above
@@ -187,7 +187,7 @@ def overlap(plan):
 
 def check_overlap(run, program):
     """Whatever a plan says, no jump is put over another one."""
-    folder = run.work / "cache" / "tracetape" / "plan-v1"
+    folder = run.work / "cache" / "tracetape" / "plan-v2"
     for path in folder.glob("*.patch"):
         changed = overlap(path.read_bytes())
         if changed:
@@ -245,7 +245,7 @@ def check_debugger_in_stubs(run, program):
 
 def check_damage(run, program):
     """Files in the cache that are not whole are made again."""
-    folder = run.work / "cache" / "tracetape" / "plan-v1"
+    folder = run.work / "cache" / "tracetape" / "plan-v2"
     run.checks.that(any(folder.iterdir()), "plans are kept")
     for end in ("patch", "chosen"):
         for size in SIZES:

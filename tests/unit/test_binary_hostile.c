@@ -14,6 +14,8 @@
 #include "tools/binary/code/code_calls.h"
 #include "tools/binary/code/plan_make.h"
 
+static const uint8_t no_content[TTP_PLAN_CONTENT_BYTES];
+
 static uint8_t *file;
 static size_t file_bytes;
 
@@ -90,7 +92,7 @@ static bool look(const uint8_t *bytes, size_t size_bytes, bool is_whole)
     const char *reason = tool_image_open(&image, copy, size_bytes);
     if (reason == NULL)
         reason = tool_code_open(&code, &image);
-    if (reason == NULL && tool_plan_make(&code, &plan, &plan_bytes) == NULL)
+    if (reason == NULL && tool_plan_make(&code, no_content, &plan, &plan_bytes) == NULL)
         check_plan(&code, plan, plan_bytes);
     bool made = plan != NULL;
     free(plan);

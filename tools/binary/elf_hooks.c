@@ -7,7 +7,7 @@
 
 #include "tools/binary/elf_head.h"
 #include "tools/binary/frames/image.h"
-#include "tools/binary/plan_store.h"
+#include "tools/binary/plans/plan_module.h"
 
 #define SECTION_BYTES   64u /* of a section's head */
 #define NAMES_BYTES_MAX (1u << 20)
@@ -44,18 +44,13 @@ static bool names_any(const struct tool_image_part *symbols, const struct tool_i
 /* 1: it has such a symbol, 0: none, -1: it cannot be read. */
 static int has_symbol(const char *path, is_wanted wanted)
 {
-    char unused[TOOL_PLAN_NAME_BYTES];
-    struct stat status;
-    struct tool_plan_input input = {0};
+    struct tool_plan_input input;
     struct tool_image *image = malloc(sizeof *image);
-    int fd = -1, has = -1;
-    if (image != NULL && tool_plan_module_open(path, "", &fd, &status, unused) == NULL &&
-        tool_plan_module_read(fd, &status, &input) == NULL &&
+    int has = -1;
+    if (tool_plan_input_open(&input, path) == NULL && image != NULL &&
         tool_image_open(image, input.bytes, input.size_bytes) == NULL)
         has = names_any(&image->dynamic_symbols, &image->dynamic_names, wanted) ||
               names_any(&image->symbols, &image->symbol_names, wanted);
-    if (fd >= 0)
-        (void)close(fd);
     tool_plan_input_close(&input);
     free(image);
     return has;

@@ -1,12 +1,11 @@
 /* Patch plans, made or found. */
+#include "tools/binary/patch_file.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/binary/patch/patchable.h"
-#include "tools/binary/patch_file.h"
 #include "tools/binary/plan_code.h"
-#include "tools/binary/plan_store.h"
 
 static bool holds(const struct ttp_patch_head *head, uint64_t at, uint64_t count, uint64_t each)
 {
@@ -40,100 +39,119 @@ static bool check(struct tool_patch_given *given, uint64_t magic)
     return next == head->probe_count;
 }
 
-static const char *make_patch(int fd, const struct stat *status, struct tool_patch_given *given)
+static void drop_bytes(struct tool_patch_given *given)
 {
-    struct tool_plan_code module;
+    free(given->bytes);
+    given->bytes = NULL;
+}
+
+/* Whether the folder has it, and it is one. */
+static bool find_patch(const struct tool_plan_wish *wish, const struct tool_plan_module *module,
+                       struct tool_patch_given *given)
+{
+    tool_plan_name(given->name, module->content, TTP_PATCH_SUFFIX);
+    if (wish->cache == NULL || wish->cache->fd < 0)
+        return false;
+    given->bytes =
+        tool_plan_read(wish->cache, given->name, TTP_PATCH_BYTES_MAX, &given->size_bytes);
+    if (check(given, TTP_PATCH_MAGIC) &&
+        memcmp(given->head.content, module->content, sizeof module->content) == 0)
+        return true;
+    drop_bytes(given);
+    return false;
+}
+
+static const char *make_patch(struct tool_plan_module *module, struct tool_patch_given *given)
+{
+    struct tool_plan_code code;
     struct tool_patch patch = {0};
-    const char *reason = tool_plan_code_open(&module, fd, status, tool_code_open_whole);
+    const char *reason = tool_plan_code_take(&code, &module->input, tool_code_open_whole);
     if (reason == NULL)
-        reason = tool_patch_open(&patch, &module.code);
+        reason = tool_patch_open(&patch, &code.code);
     if (reason == NULL)
-        reason = tool_patch_make(&patch, &given->bytes, &given->size_bytes);
+        reason = tool_patch_make(&patch, module->content, &given->bytes, &given->size_bytes);
+    if (reason == NULL && !check(given, TTP_PATCH_MAGIC))
+        reason = "its patch plan is damaged";
     tool_patch_close(&patch);
-    tool_plan_code_close(&module);
+    tool_plan_code_close(&code);
     return reason;
 }
 
-static const char *give(int fd, const struct stat *status, const struct tool_plan_wish *wish,
+static const char *give(const struct tool_plan_wish *wish, struct tool_plan_module *module,
                         struct tool_patch_given *given)
 {
     const char *reason = NULL;
-    int cache = wish->no_cache ? -1 : tool_plan_cache_open();
-    if (cache >= 0)
-        given->bytes = tool_plan_read(cache, given->name, TTP_PATCH_BYTES_MAX, &given->size_bytes);
-    given->was_cached = check(given, TTP_PATCH_MAGIC);
+    given->was_cached =
+        tool_plan_module_find(module, wish->cache) && find_patch(wish, module, given);
     if (!given->was_cached) {
-        free(given->bytes);
-        given->bytes = NULL;
-        reason = make_patch(fd, status, given);
-        if (reason == NULL && check(given, TTP_PATCH_MAGIC) && cache >= 0)
-            (void)tool_plan_write(cache, given->name, given->bytes, given->size_bytes);
+        if ((reason = tool_plan_module_read(module, wish->cache)) != NULL)
+            return reason;
+        given->was_cached = find_patch(wish, module, given); /* another file has the same bytes */
     }
-    if (reason == NULL && wish->folder != NULL)
-        reason = tool_plan_put(wish->folder, given->name, given->bytes, given->size_bytes);
-    if (cache >= 0)
-        close(cache);
-    return reason;
+    given->is_kept = given->was_cached;
+    if (given->was_cached || (reason = make_patch(module, given)) != NULL)
+        return reason;
+    given->is_kept = wish->cache != NULL && wish->cache->fd >= 0 &&
+                     tool_plan_write(wish->cache, given->name, given->bytes, given->size_bytes);
+    return NULL;
 }
 
 const char *tool_patch_give(const struct tool_plan_wish *wish, struct tool_patch_given *given)
 {
-    struct stat status;
-    int fd;
+    struct tool_plan_module module;
     *given = (struct tool_patch_given){0};
-    const char *reason =
-        tool_plan_module_open(wish->path, TTP_PATCH_SUFFIX, &fd, &status, given->name);
+    const char *reason = tool_plan_module_open(&module, wish->path);
     if (reason == NULL)
-        reason = give(fd, &status, wish, given);
-    if (fd >= 0)
-        close(fd);
+        reason = give(wish, &module, given);
+    tool_plan_module_close(&module);
     return reason;
 }
 
-/* Choices are of a plan's functions. A file of the same build id may have others: one that was
- * stripped, or the plan was kept from it. */
-static const char *make_inlined(int fd, const struct stat *status,
-                                const struct ttp_patch_head *plan, const uint64_t *chosen,
-                                struct tool_patch_copy *copies, size_t count,
-                                struct tool_patch_given *given)
+/* Choices are of a plan's functions: the file must be the plan's still. */
+static const char *make_inlined(struct tool_plan_module *module, const struct ttp_patch_head *plan,
+                                const uint64_t *chosen, struct tool_patch_copy *copies,
+                                size_t count, struct tool_patch_given *given)
 {
-    struct tool_plan_code module;
+    struct tool_plan_code code;
     struct tool_patch patch = {0};
-    const char *reason = tool_plan_code_open(&module, fd, status, tool_code_open_whole);
+    if (memcmp(module->content, plan->content, sizeof module->content) != 0)
+        return "somebody has changed it";
+    const char *reason = tool_plan_code_take(&code, &module->input, tool_code_open_whole);
     if (reason == NULL)
-        reason = tool_patch_open(&patch, &module.code);
+        reason = tool_patch_open(&patch, &code.code);
     if (reason == NULL &&
         (patch.function_count != plan->function_count || patch.probe_count != plan->probe_count))
         reason = "its plan was made of another file";
     if (reason == NULL)
         reason = tool_patch_inlined(&patch, chosen, copies, count);
     if (reason == NULL)
-        reason = tool_patch_make(&patch, &given->bytes, &given->size_bytes);
+        reason = tool_patch_make(&patch, module->content, &given->bytes, &given->size_bytes);
     if (reason == NULL && !check(given, TTP_INLINED_MAGIC))
         reason = "its patch plan is damaged";
     tool_patch_close(&patch);
-    tool_plan_code_close(&module);
+    tool_plan_code_close(&code);
     return reason;
 }
 
-const char *tool_patch_inlined_give(const char *path, const struct ttp_patch_head *plan,
-                                    const uint64_t *chosen, struct tool_patch_copy *copies,
-                                    size_t count, struct tool_patch_given *given)
+const char *tool_patch_inlined_give(const struct tool_plan_wish *wish,
+                                    const struct ttp_patch_head *plan, const uint64_t *chosen,
+                                    struct tool_patch_copy *copies, size_t count,
+                                    struct tool_patch_given *given)
 {
-    struct stat status;
-    int fd;
+    struct tool_plan_module module;
     *given = (struct tool_patch_given){0};
-    const char *reason = tool_plan_module_open(path, TTP_INLINED_SUFFIX, &fd, &status, given->name);
+    const char *reason = tool_plan_module_open(&module, wish->path);
     if (reason == NULL)
-        reason = make_inlined(fd, &status, plan, chosen, copies, count, given);
-    if (fd >= 0)
-        close(fd);
+        reason = tool_plan_module_read(&module, wish->cache);
+    if (reason == NULL)
+        reason = make_inlined(&module, plan, chosen, copies, count, given);
+    tool_plan_module_close(&module);
     return reason;
 }
 
 void tool_patch_given_close(struct tool_patch_given *given)
 {
-    free(given->bytes);
+    drop_bytes(given);
     *given = (struct tool_patch_given){0};
 }
 

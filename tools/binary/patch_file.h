@@ -10,13 +10,13 @@
 /* A patch plan in memory: it has been looked at, and each table is within it. */
 struct tool_patch_given {
     char name[TOOL_PLAN_NAME_BYTES];
-    bool was_cached;
-    uint8_t *bytes; /* NULL: there is none */
+    bool was_cached, is_kept; /* it was there, it is there: in the folder */
+    uint8_t *bytes;           /* NULL: there is none */
     size_t size_bytes;
     struct ttp_patch_head head;
 };
 
-/* The patch plan of a module, from the cache or made; into wish->folder, too, where that is given.
+/* The patch plan of a module, from the folder, or made and put there if that can be written.
  * Returns NULL, or why there is none (static text). Never ends the process. Close it in any
  * case. */
 const char *tool_patch_give(const struct tool_plan_wish *wish, struct tool_patch_given *given);
@@ -24,9 +24,10 @@ void tool_patch_given_close(struct tool_patch_given *given);
 
 /* A plan of copies of inlined functions, beside the chosen ones (a bit for each function of
  * `plan`); made anew each time. A file that is not the plan's has none. Otherwise as above. */
-const char *tool_patch_inlined_give(const char *path, const struct ttp_patch_head *plan,
-                                    const uint64_t *chosen, struct tool_patch_copy *copies,
-                                    size_t count, struct tool_patch_given *given);
+const char *tool_patch_inlined_give(const struct tool_plan_wish *wish,
+                                    const struct ttp_patch_head *plan, const uint64_t *chosen,
+                                    struct tool_patch_copy *copies, size_t count,
+                                    struct tool_patch_given *given);
 
 struct ttp_patch_function tool_patch_function_at(const struct tool_patch_given *given,
                                                  uint32_t number);

@@ -2,18 +2,31 @@
 
 #include <stdlib.h>
 
-#include "tools/binary/plan_store.h"
+typedef const char *(*open_code)(struct tool_code *, const struct tool_image *);
 
-const char *tool_plan_code_open(struct tool_plan_code *module, int fd, const struct stat *status,
-                                const char *(*open)(struct tool_code *, const struct tool_image *))
+static const char *open_input(struct tool_plan_code *module, open_code open)
 {
-    *module = (struct tool_plan_code){.image = malloc(sizeof *module->image)};
+    module->image = malloc(sizeof *module->image);
     if (module->image == NULL)
         return "there is no memory for it";
-    const char *reason = tool_plan_module_read(fd, status, &module->input);
-    if (reason == NULL)
-        reason = tool_image_open(module->image, module->input.bytes, module->input.size_bytes);
+    const char *reason =
+        tool_image_open(module->image, module->input.bytes, module->input.size_bytes);
     return reason != NULL ? reason : open(&module->code, module->image);
+}
+
+const char *tool_plan_code_open(struct tool_plan_code *module, int fd, open_code open)
+{
+    *module = (struct tool_plan_code){0};
+    const char *reason = tool_plan_input_read(&module->input, fd);
+    return reason != NULL ? reason : open_input(module, open);
+}
+
+const char *tool_plan_code_take(struct tool_plan_code *module, struct tool_plan_input *input,
+                                open_code open)
+{
+    *module = (struct tool_plan_code){.input = *input};
+    *input = (struct tool_plan_input){0};
+    return open_input(module, open);
 }
 
 void tool_plan_code_close(struct tool_plan_code *module)

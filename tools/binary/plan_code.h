@@ -2,10 +2,8 @@
 #ifndef TOOL_PLAN_CODE_H
 #define TOOL_PLAN_CODE_H
 
-#include <sys/stat.h>
-
 #include "tools/binary/code/code.h"
-#include "tools/binary/plan_file.h"
+#include "tools/binary/plans/plan_module.h"
 
 struct tool_plan_code {
     struct tool_plan_input input;
@@ -13,9 +11,12 @@ struct tool_plan_code {
     struct tool_code code;
 };
 
-/* Reads an open module; `open` is tool_code_open, or its whole form. Returns NULL, or why not
- * (static text). Close it in any case. */
-const char *tool_plan_code_open(struct tool_plan_code *module, int fd, const struct stat *status,
+/* Reads an open file; `open` is tool_code_open, or its whole form. Returns NULL, or why not (static
+ * text). Close it in any case. */
+const char *tool_plan_code_open(struct tool_plan_code *module, int fd,
+                                const char *(*open)(struct tool_code *, const struct tool_image *));
+/* The same of what was read, which is the code's from then on. */
+const char *tool_plan_code_take(struct tool_plan_code *module, struct tool_plan_input *input,
                                 const char *(*open)(struct tool_code *, const struct tool_image *));
 void tool_plan_code_close(struct tool_plan_code *module);
 

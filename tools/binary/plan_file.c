@@ -1,66 +1,77 @@
 /* Plans of system calls, made or found. */
+#include "tools/binary/plan_file.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/binary/code/plan_make.h"
 #include "tools/binary/plan_code.h"
-#include "tools/binary/plan_store.h"
 
-/* A plan in the cache, if it is one, and whole. */
-static uint8_t *read_plan(int folder, const char *name, size_t *size_bytes)
+/* Whether the folder has it, and it is one, and whole. */
+static bool find_plan(const struct tool_plan_wish *wish, const struct tool_plan_module *module,
+                      struct tool_plan_given *given)
 {
-    struct ttp_plan_head head;
-    uint8_t *plan = tool_plan_read(folder, name, TTP_PLAN_BYTES_MAX, size_bytes);
-    if (plan != NULL && *size_bytes >= sizeof head) {
-        memcpy(&head, plan, sizeof head);
-        if (head.magic == TTP_PLAN_MAGIC && head.version == TTP_PLAN_VERSION &&
-            head.head_bytes == sizeof head && head.total_bytes == *size_bytes)
-            return plan;
+    struct ttp_plan_head *head = &given->head;
+    tool_plan_name(given->name, module->content, TTP_PLAN_SUFFIX);
+    if (wish->cache == NULL || wish->cache->fd < 0)
+        return false;
+    given->bytes = tool_plan_read(wish->cache, given->name, TTP_PLAN_BYTES_MAX, &given->size_bytes);
+    if (given->bytes != NULL && given->size_bytes >= sizeof *head) {
+        memcpy(head, given->bytes, sizeof *head);
+        if (head->magic == TTP_PLAN_MAGIC && head->version == TTP_PLAN_VERSION &&
+            head->head_bytes == sizeof *head && head->total_bytes == given->size_bytes &&
+            memcmp(head->content, module->content, sizeof head->content) == 0)
+            return true;
     }
-    free(plan);
-    return NULL;
+    free(given->bytes);
+    given->bytes = NULL;
+    return false;
 }
 
-static const char *make_plan(int fd, const struct stat *status, uint8_t **plan, size_t *size_bytes)
+static const char *make_plan(struct tool_plan_module *module, struct tool_plan_given *given)
 {
-    struct tool_plan_code module;
-    const char *reason = tool_plan_code_open(&module, fd, status, tool_code_open);
+    struct tool_plan_code code;
+    const char *reason = tool_plan_code_take(&code, &module->input, tool_code_open);
     if (reason == NULL)
-        reason = tool_plan_make(&module.code, plan, size_bytes);
-    tool_plan_code_close(&module);
+        reason = tool_plan_make(&code.code, module->content, &given->bytes, &given->size_bytes);
+    tool_plan_code_close(&code);
+    if (reason == NULL)
+        memcpy(&given->head, given->bytes, sizeof given->head);
     return reason;
+}
+
+static const char *give(const struct tool_plan_wish *wish, struct tool_plan_module *module,
+                        struct tool_plan_given *given)
+{
+    const char *reason = NULL;
+    given->was_cached =
+        tool_plan_module_find(module, wish->cache) && find_plan(wish, module, given);
+    if (!given->was_cached) {
+        if ((reason = tool_plan_module_read(module, wish->cache)) != NULL)
+            return reason;
+        given->was_cached = find_plan(wish, module, given); /* another file has the same bytes */
+    }
+    given->is_kept = given->was_cached;
+    if (given->was_cached || (reason = make_plan(module, given)) != NULL)
+        return reason;
+    given->is_kept = wish->cache != NULL && wish->cache->fd >= 0 &&
+                     tool_plan_write(wish->cache, given->name, given->bytes, given->size_bytes);
+    return NULL;
 }
 
 const char *tool_plan_give(const struct tool_plan_wish *wish, struct tool_plan_given *given)
 {
-    struct stat status;
-    uint8_t *plan = NULL;
-    size_t size_bytes = 0;
-    int fd, cache;
+    struct tool_plan_module module;
     *given = (struct tool_plan_given){0};
-    const char *reason = tool_plan_module_open(wish->path, ".plan", &fd, &status, given->name);
-    if (reason != NULL) {
-        if (fd >= 0)
-            close(fd);
-        return reason;
-    }
-    cache = wish->no_cache ? -1 : tool_plan_cache_open();
-    if (cache >= 0)
-        plan = read_plan(cache, given->name, &size_bytes);
-    given->was_cached = plan != NULL;
-    if (plan == NULL)
-        reason = make_plan(fd, &status, &plan, &size_bytes);
-    if (plan != NULL) {
-        memcpy(&given->head, plan, sizeof given->head);
-        if (cache >= 0 && !given->was_cached) /* one that cannot be kept is made again next time */
-            (void)tool_plan_write(cache, given->name, plan, size_bytes);
-        if (wish->folder != NULL)
-            reason = tool_plan_put(wish->folder, given->name, plan, size_bytes);
-    }
-    free(plan);
-    close(fd);
-    if (cache >= 0)
-        close(cache);
+    const char *reason = tool_plan_module_open(&module, wish->path);
+    if (reason == NULL)
+        reason = give(wish, &module, given);
+    tool_plan_module_close(&module);
     return reason;
+}
+
+void tool_plan_given_close(struct tool_plan_given *given)
+{
+    free(given->bytes);
+    *given = (struct tool_plan_given){0};
 }

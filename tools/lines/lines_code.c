@@ -17,12 +17,11 @@
 static const char *read_code(struct tool_lines_module *module, const ttape_module *from)
 {
     const char *reason = NULL;
-    struct stat status;
     struct tool_elf_head head;
     int fd = tool_elf_open_file(NULL, module->path, &reason);
     if (fd < 0)
         return reason;
-    reason = fstat(fd, &status) != 0 ? "it cannot be read" : tool_elf_head_read(fd, &head);
+    reason = tool_elf_head_read(fd, &head);
     uint64_t page = 0;
     if (reason == NULL && !tool_elf_lowest_page(&head, &page))
         reason = "it has nothing that is loaded";
@@ -32,7 +31,7 @@ static const char *read_code(struct tool_lines_module *module, const ttape_modul
         reason = "it is another build than the one that was recorded";
     module->move = from->start - page;
     if (reason == NULL)
-        reason = tool_plan_code_open(&module->file, fd, &status, tool_code_open_whole);
+        reason = tool_plan_code_open(&module->file, fd, tool_code_open_whole);
     (void)close(fd);
     return reason;
 }

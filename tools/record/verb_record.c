@@ -50,6 +50,7 @@ struct options {
     struct tool_record_calls calls;
     struct tool_record_patch patch;
     struct tool_debug_files debug;
+    struct tool_plan_cache plans;
 };
 
 static const struct tool_option table[] = {
@@ -443,6 +444,7 @@ static int show_plan(struct options *options, const char *command_name)
     if (tool_record_patch_open(&options->patch, &unused))
         status = tool_record_plan(&options->patch, command_name, options->json);
     tool_record_patch_close(&options->patch);
+    tool_plan_cache_close(&options->plans);
     tool_record_rules_close(&options->rules);
     tool_record_calls_close(&options->calls);
     return status;
@@ -537,8 +539,9 @@ static bool wants_names(const void *context, const char *path)
 int tool_verb_record(int argc, char **argv)
 {
     int count, status;
-    struct options options = {.level = TTAPE_LEVEL_DEFAULT, .then_level = -1};
+    struct options options = {.level = TTAPE_LEVEL_DEFAULT, .then_level = -1, .plans = {.fd = -1}};
     options.patch.module = &options.rules.module;
+    options.patch.cache = options.calls.cache = &options.plans;
     options.patch.no_module = &options.rules.no_module;
     options.rules.called = &options.patch.called;
     ttape_recording_options recording_options;
@@ -572,8 +575,10 @@ int tool_verb_record(int argc, char **argv)
         options.debug.debuginfod &=
             tool_record_names_ahead(&options.rules.names, argv[0], wants_names, &options);
     }
-    if ((status = choose_engine(&options, &recording_options, argv[0])) != TOOL_OK)
+    if ((status = choose_engine(&options, &recording_options, argv[0])) != TOOL_OK) {
+        tool_plan_cache_close(&options.plans);
         return status;
+    }
     if (options.attach == 0)
         argv[count] = NULL;
     char *line = tool_record_join(argv);
@@ -584,6 +589,7 @@ int tool_verb_record(int argc, char **argv)
     tool_record_rules_close(&options.rules);
     tool_record_calls_close(&options.calls);
     tool_record_patch_close(&options.patch);
+    tool_plan_cache_close(&options.plans);
     free(line);
     free(made);
     if (attached != NULL)

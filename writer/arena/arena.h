@@ -59,9 +59,8 @@ enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /*
 #define TTP_ARENA_STALL_NS    1000000000u
 #define TTP_ARENA_NAMES_BYTES 2048u
 
-/* In the recording's folder: plans (plan.h), each by its module's build id. */
+/* In the recording's folder: plans (plan.h), each by what is in its module's file. */
 #define TTP_PLAN_FOLDER "plans"
-#define TTP_PLAN_SUFFIX ".plan"
 
 /* System calls whose numbers are below, and what of them is recorded. */
 #define TTP_CALL_NUMBERS    512u

@@ -10,7 +10,7 @@
  *     bytes       code
  *
  * Addresses are ELF addresses; the load bias moves all of them. Native byte order, natural
- * alignment, each table at a multiple of 8. Name: BUILDID.patch, beside BUILDID.plan. As with
+ * alignment, each table at a multiple of 8. Name: CONTENT.patch, beside CONTENT.plan. As with
  * plans, who maps it checks it, and compares the bytes in memory before it changes any. */
 #ifndef TTP_WRITER_PATCH_PLAN_H
 #define TTP_WRITER_PATCH_PLAN_H
@@ -19,7 +19,7 @@
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       7u
+#define TTP_PATCH_VERSION       8u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -117,7 +117,8 @@ struct ttp_patch_head {
     uint64_t functions_at, probes_at, fixups_at, bytes_at; /* offsets */
     uint64_t byte_count;                                   /* of the last table */
     uint64_t total_bytes;                                  /* of the file */
-    uint64_t reserved[4];
+    uint8_t content[TTP_PLAN_CONTENT_BYTES];               /* of the ELF file that it was made of */
+    uint64_t reserved[2];
 };
 
 /* A function that can be entered; pieces (.cold) are of the function they belong to, and have their
@@ -157,7 +158,7 @@ enum ttp_patch_probe_flags {
                              * too: it is of whose frame is open there */
 };
 
-/* Which functions of a module are patched: BUILDID-CHOICE.chosen, where CHOICE is 16 hexadecimal
+/* Which functions of a module are patched: CONTENT-CHOICE.chosen, where CHOICE is 16 hexadecimal
  * digits: ttp_chosen_number of the arena's patch_choice and the module's path, as names and the
  * choice of modules go by that. Behind the head a bit for each function of the plan, in words of 64
  * bits. Where none is chosen there are none, and the plan need not be there. */
@@ -165,14 +166,15 @@ enum ttp_patch_probe_flags {
 #define TTP_CHOSEN_SUFFIX ".chosen"
 #define TTP_CHOSEN_NONE   1u /* none of its functions: function_count and plan_bytes are 0 */
 #define TTP_CHOSEN_LEFT   2u /* with it: the module is not one of those that are chosen */
-/* Copies of inlined functions, too: BUILDID-CHOICE.inlined is there. */
+/* Copies of inlined functions, too: CONTENT-CHOICE.inlined is there. */
 #define TTP_CHOSEN_INLINED 4u
-#define TTP_CHOSEN_VALUES  8u /* with what they are given and return: BUILDID-CHOICE.values */
+#define TTP_CHOSEN_VALUES  8u /* with what they are given and return: CONTENT-CHOICE.values */
 struct ttp_chosen_head {
     uint64_t magic, choice;
     uint32_t patch_version, function_count; /* of the plan */
     uint64_t plan_bytes;                    /* its total_bytes */
     uint32_t flags, reserved;
+    uint8_t content[TTP_PLAN_CONTENT_BYTES]; /* as the plan's */
 };
 
 /* FNV-1a, gone on with. */
@@ -183,7 +185,7 @@ static inline uint64_t ttp_chosen_number(uint64_t choice, const char *path)
     return choice;
 }
 
-/* Which copies of inlined functions are patched: BUILDID-CHOICE.inlined, where the choice says
+/* Which copies of inlined functions are patched: CONTENT-CHOICE.inlined, where the choice says
  * that it is there. A patch plan, but for its magic: each of its functions is a copy, and has one
  * probe, whose stub is as an entry's. Its window is where debug information says that the copy is
  * entered; that may be where a function starts, too, so `start`, which stands for the copy in a
@@ -196,7 +198,7 @@ static inline uint64_t ttp_chosen_number(uint64_t choice, const char *path)
 #define TTP_INLINED_SUFFIX ".inlined"
 #define TTP_INLINED_ABOVE  1u
 
-/* What chosen functions are given and return: BUILDID-CHOICE.values, where the choice says that it
+/* What chosen functions are given and return: CONTENT-CHOICE.values, where the choice says that it
  * is there. Behind the head a row for each function of the plan that has any, by its start; behind
  * them the places of all rows. */
 #define TTP_VALUES_MAGIC     0x7365756c61767474ull /* "ttvalues" */
@@ -208,6 +210,7 @@ struct ttp_values_head {
     uint32_t patch_version, row_count;
     uint64_t plan_bytes; /* its total_bytes */
     uint32_t place_count, reserved;
+    uint8_t content[TTP_PLAN_CONTENT_BYTES]; /* as the plan's */
 };
 struct ttp_values_row {
     uint32_t start; /* of the function */
@@ -234,8 +237,8 @@ struct ttp_value_place {
 _Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_function) == 16, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_probe) == 32, "no hidden padding");
-_Static_assert(sizeof(struct ttp_chosen_head) == 40, "no hidden padding");
-_Static_assert(sizeof(struct ttp_values_head) == 40, "no hidden padding");
+_Static_assert(sizeof(struct ttp_chosen_head) == 56, "no hidden padding");
+_Static_assert(sizeof(struct ttp_values_head) == 56, "no hidden padding");
 _Static_assert(sizeof(struct ttp_values_row) == 12, "no hidden padding");
 _Static_assert(sizeof(struct ttp_value_place) == 4, "no hidden padding");
 

@@ -14,10 +14,11 @@
  * with an address of 4 GiB or more has no plan. Memory of one machine: native byte order, natural
  * alignment, each table at a multiple of 8.
  *
- * Name: BUILDID.plan, in lower-case hexadecimal; for a module without a build id
- * file-DEVICE-INODE-SIZE-MTIME.plan, as stat gives them (hexadecimal, the time in nanoseconds).
- * A plan is what another process left in a folder: whoever maps it checks what it says before use,
- * and compares the bytes in memory with those of the plan before it changes any.
+ * Name: CONTENT.plan: a hash of all bytes of the ELF file, in lower-case hexadecimal, as is each
+ * name here. Beside it lies STAMP.file (struct ttp_plan_file), which says the hash of a file by
+ * what the kernel says of that. A plan is what another process left in a folder: whoever maps it
+ * checks what it says before use, and compares the bytes in memory with those of the plan before
+ * it changes any.
  *
  * Bounds of the maker: it reads the ELF file, of 1 GiB at most, into memory; what it makes of it
  * takes at most 1 MiB and 64 times the file's size, never more than 512 MiB; the plan at most
@@ -28,7 +29,8 @@
 #include <stdint.h>
 
 #define TTP_PLAN_MAGIC         0x6e616c7074746174ull /* "tattplan" */
-#define TTP_PLAN_VERSION       3u
+#define TTP_PLAN_VERSION       4u
+#define TTP_PLAN_SUFFIX        ".plan"
 #define TTP_PLAN_BYTES_MAX     (64u * 1024u * 1024u)
 #define TTP_PLAN_SITES_MAX     65536u
 #define TTP_PLAN_ROWS_MAX      4000000u
@@ -37,6 +39,25 @@
 #define TTP_PLAN_WINDOW_MAX    64u /* bytes that may be moved for one site */
 #define TTP_PLAN_NO_NUMBER     UINT32_MAX
 #define TTP_PLAN_REASONS       8u
+#define TTP_PLAN_CONTENT_BYTES 16u
+
+/* What the kernel says of a file: whoever changes a byte of it changes its times, and no call sets
+ * the last one. */
+struct ttp_plan_stamp {
+    uint64_t device, inode, size_bytes;
+    uint64_t written_ns, changed_ns; /* times of the data, and of the inode */
+};
+
+/* STAMP.file, where STAMP is that, byte by byte: the file whose stamp was this has that content. */
+#define TTP_FILE_MAGIC   0x656c696670747474ull /* "tttpfile" */
+#define TTP_FILE_VERSION 1u
+#define TTP_FILE_SUFFIX  ".file"
+struct ttp_plan_file {
+    uint64_t magic;
+    uint32_t version, head_bytes; /* head_bytes: of this struct */
+    struct ttp_plan_stamp stamp;
+    uint8_t content[TTP_PLAN_CONTENT_BYTES];
+};
 
 /* Whether a site can take a jump; the least is the reason that is counted. */
 enum ttp_plan_kind {
@@ -63,9 +84,10 @@ struct ttp_plan_head {
      * code_start + (i << row_index_shift); the entry behind the last is row_count. */
     uint32_t row_index_count, row_index_shift;
     uint64_t sites_at, fixups_at, rows_at, row_index_at, functions_at, bytes_at; /* offsets */
-    uint64_t byte_count;  /* of the last table */
-    uint64_t total_bytes; /* of the file */
-    uint64_t reserved[4];
+    uint64_t byte_count;                     /* of the last table */
+    uint64_t total_bytes;                    /* of the file */
+    uint8_t content[TTP_PLAN_CONTENT_BYTES]; /* of the ELF file that it was made of */
+    uint64_t reserved[2];
 };
 
 /* A `syscall` instruction (two bytes at `address`). For the others than TTP_PLAN_CAN, all behind
@@ -162,6 +184,8 @@ struct ttp_plan_function {
     uint32_t flags;
 };
 
+_Static_assert(sizeof(struct ttp_plan_stamp) == 40, "no hidden padding");
+_Static_assert(sizeof(struct ttp_plan_file) == 72, "no hidden padding");
 _Static_assert(sizeof(struct ttp_plan_head) == 216, "no hidden padding");
 _Static_assert(sizeof(struct ttp_plan_site) == 32, "no hidden padding");
 _Static_assert(sizeof(struct ttp_plan_fixup) == 8, "no hidden padding");

@@ -273,6 +273,12 @@ size_t ttp_mapping_path(uintptr_t address, char *path, size_t room); /* 0: no fi
 typedef void (*ttp_mapping_visitor)(void *context, uintptr_t low, uintptr_t high, bool is_arena);
 bool ttp_mappings_visit(ttp_mapping_visitor visit, void *context);
 bool ttp_mapping_has_file(uint64_t device, uint64_t inode);
+/* The files that addresses are mapped from, by the list's own numbers; false: not all are known. */
+struct ttp_mapped_file {
+    uintptr_t address;
+    uint64_t device, inode; /* inode 0: of no file */
+};
+bool ttp_mapped_files_find(struct ttp_mapped_file *files, uint32_t count);
 
 /* prctl.c: what the program asks the kernel for; names of threads */
 void ttp_prctl_seen(int option, uintptr_t argument);

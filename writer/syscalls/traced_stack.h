@@ -19,6 +19,7 @@ struct ttp_traced_module {
     uint64_t start, end;           /* of all its mappings */
     uint64_t code_start, code_end; /* of those with code */
     uint64_t bias;
+    uint64_t device, inode;           /* of the file, as the kernel's list has them */
     const struct ttp_plan_head *plan; /* NULL: there is none */
     char *path;
 };
@@ -28,10 +29,11 @@ struct ttp_traced_modules {
     size_t count, capacity;
 };
 
-/* Plans that were asked for, by path: of all processes. */
+/* Plans that were asked for, by path, and by which file that was then: of all processes. */
 struct ttp_traced_plans {
     struct ttp_traced_plan {
         char *path;
+        struct ttp_plan_stamp stamp;
         const struct ttp_plan_head *plan;
     } * plans;
     size_t count, capacity;

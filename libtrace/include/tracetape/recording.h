@@ -67,7 +67,9 @@ typedef struct ttape_site_rules {
 
 /* Which system calls of the programs are recorded, as calls of sites of their own kind: by the
  * runtime, which changes the code that makes them (x86-64). For that it needs a plan of each module
- * (`tracetape binary`); they lie in a folder, as BUILDID.plan, and belong to the caller. */
+ * (`tracetape binary`); they lie in a folder, as CONTENT.plan, and belong to the caller. CONTENT is
+ * a hash of the module's file, which STAMP.file in that folder tells by what stat says of it
+ * (spec/recording.md, 8). */
 typedef struct ttape_syscall_options {
     uint64_t chosen[TTAPE_SYSCALL_NUMBERS / 64]; /* bits by number; all 0: none */
     bool no_results;                             /* without what they return */
@@ -94,8 +96,8 @@ typedef struct ttape_syscall_options {
 /* Functions without compiled-in hooks: where a program starts, the runtime patches the code of
  * those that were chosen, of its executable, or of any module, those that are loaded later
  * included (x86-64). What it needs lies in the folder of plans (ttape_syscall_options.plan_folder,
- * which has to be there): BUILDID.patch says where each function is entered and left,
- * BUILDID-CHOICE.chosen which are patched; CHOICE has 16 hexadecimal digits, FNV-1a of the module's
+ * which has to be there): CONTENT.patch says where each function is entered and left,
+ * CONTENT-CHOICE.chosen which are patched; CHOICE has 16 hexadecimal digits, FNV-1a of the module's
  * path with `choice` for its start. */
 typedef struct ttape_patch_options {
     uint64_t choice;    /* 0: nothing is patched */
@@ -105,7 +107,7 @@ typedef struct ttape_patch_options {
     void (*plan)(void *context, const char *module_path);
     void *plan_context;
     bool all_modules; /* the files are asked for of every module, not of the executable only */
-    /* Not 0: and functions that the executable calls of other modules, where it does; BUILDID.patch
+    /* Not 0: and functions that the executable calls of other modules, where it does; CONTENT.patch
      * is asked for of these. 2: and where other modules call one another. */
     uint64_t library_calls;
     uint64_t library_arguments; /* not 0: with what these are given and return, where it is known */

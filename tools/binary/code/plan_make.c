@@ -96,11 +96,14 @@ static void fill_index(const struct tool_code *code, const struct ttp_plan_head 
     }
 }
 
-const char *tool_plan_make(const struct tool_code *code, uint8_t **plan, size_t *size_bytes)
+const char *tool_plan_make(const struct tool_code *code,
+                           const uint8_t content[TTP_PLAN_CONTENT_BYTES], uint8_t **plan,
+                           size_t *size_bytes)
 {
     struct ttp_plan_head head;
     *plan = NULL;
     place_tables(code, &head);
+    memcpy(head.content, content, sizeof head.content);
     if (head.total_bytes > TTP_PLAN_BYTES_MAX)
         return "its plan would be too large";
     uint8_t *made = calloc(1, (size_t)head.total_bytes);

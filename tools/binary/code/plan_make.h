@@ -4,8 +4,11 @@
 
 #include "tools/binary/code/code.h"
 
-/* A plan in memory of malloc. Returns NULL, or why there is none (static text). */
-const char *tool_plan_make(const struct tool_code *code, uint8_t **plan, size_t *size_bytes);
+/* A plan in memory of malloc, of a file with that content. Returns NULL, or why there is none
+ * (static text). */
+const char *tool_plan_make(const struct tool_code *code,
+                           const uint8_t content[TTP_PLAN_CONTENT_BYTES], uint8_t **plan,
+                           size_t *size_bytes);
 
 /* Where a plan's next table is, at a multiple of 8; `end` then is behind it. */
 uint64_t tool_plan_place_table(uint64_t *end, uint64_t count, size_t each);

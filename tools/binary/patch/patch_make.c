@@ -38,11 +38,14 @@ static void fill_head(const struct tool_patch *patch, struct ttp_patch_head *hea
     head->total_bytes = end;
 }
 
-const char *tool_patch_make(const struct tool_patch *patch, uint8_t **plan, size_t *size_bytes)
+const char *tool_patch_make(const struct tool_patch *patch,
+                            const uint8_t content[TTP_PLAN_CONTENT_BYTES], uint8_t **plan,
+                            size_t *size_bytes)
 {
     struct ttp_patch_head head;
     *plan = NULL;
     fill_head(patch, &head);
+    memcpy(head.content, content, sizeof head.content);
     if (head.total_bytes > TTP_PATCH_BYTES_MAX)
         return "its patch plan would be too large";
     uint8_t *made = calloc(1, (size_t)head.total_bytes);

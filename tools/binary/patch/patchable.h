@@ -65,8 +65,11 @@ static inline bool tool_patch_is_taken(const struct tool_patch *patch, uint32_t 
 const char *tool_patch_open(struct tool_patch *patch, struct tool_code *code);
 void tool_patch_close(struct tool_patch *patch);
 
-/* A patch plan in memory of malloc. Returns NULL, or why there is none (static text). */
-const char *tool_patch_make(const struct tool_patch *patch, uint8_t **plan, size_t *size_bytes);
+/* A patch plan in memory of malloc, of a file with that content. Returns NULL, or why there is none
+ * (static text). */
+const char *tool_patch_make(const struct tool_patch *patch,
+                            const uint8_t content[TTP_PLAN_CONTENT_BYTES], uint8_t **plan,
+                            size_t *size_bytes);
 
 /* Makes of a patch that was opened one of copies, beside chosen functions of it (bits): then it has
  * no others. Sorts the copies; several at one place are one. Returns NULL, or why not (static

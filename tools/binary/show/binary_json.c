@@ -134,7 +134,6 @@ bool tool_binary_json(struct tool_binary *binary, struct tool_output *out)
     tool_json_text(&json, "names_from", tool_binary_origin_words(binary->origin.names));
     tool_json_text(&json, "lines_from", tool_binary_origin_words(binary->origin.lines));
     tool_json_string_if(&json, "debug_file", text_of(binary->debug_path));
-    tool_json_text(&json, "plan", binary->plan_name);
     tool_json_number(&json, "plan_bytes", binary->plan_bytes);
     tool_json_number(&json, "function_count", code->function_count);
     tool_json_number(&json, "row_count", code->row_count);

@@ -100,7 +100,7 @@ static void print_summary(const struct tool_binary *binary, struct tool_output *
     for (unsigned i = 0; i < TTP_PLAN_REASONS; i++)
         if (counts[i] > 0)
             tool_output_printf(out, "             %zu: %s\n", counts[i], tool_binary_kind_words(i));
-    tool_output_printf(out, "plan         %zu bytes, %s\n", binary->plan_bytes, binary->plan_name);
+    tool_output_printf(out, "plan         %zu bytes\n", binary->plan_bytes);
 }
 
 static void print_sites(const struct tool_binary *binary, struct tool_output *out)

@@ -18,7 +18,7 @@ struct tool_binary_inlined {
 };
 
 struct tool_binary {
-    const char *path, *plan_name;
+    const char *path;
     size_t plan_bytes;
     struct tool_binary_wish wish;
     struct tool_image image;

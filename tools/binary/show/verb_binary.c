@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "tools/binary/code/plan_make.h"
-#include "tools/binary/plan_file.h"
+#include "tools/binary/plans/plan_module.h"
 #include "tools/binary/show/binary_view.h"
 #include "tools/command/options.h"
 #include "tools/io/json.h"
@@ -57,6 +57,7 @@ static int show(struct tool_binary *binary, bool as_json)
 /* What is found, and how large a plan of it is. */
 static const char *look(struct tool_binary *binary, const struct tool_plan_input *input)
 {
+    static const uint8_t no_content[TTP_PLAN_CONTENT_BYTES];
     uint8_t *plan = NULL;
     const char *reason = tool_image_open(&binary->image, input->bytes, input->size_bytes);
     if (reason == NULL)
@@ -64,7 +65,7 @@ static const char *look(struct tool_binary *binary, const struct tool_plan_input
     if (reason == NULL && !tool_code_names(&binary->code))
         reason = "it would take too much memory";
     if (reason == NULL)
-        reason = tool_plan_make(&binary->code, &plan, &binary->plan_bytes);
+        reason = tool_plan_make(&binary->code, no_content, &plan, &binary->plan_bytes);
     free(plan);
     return reason;
 }
@@ -154,7 +155,6 @@ int tool_verb_binary(int argc, char **argv)
         return status;
     struct tool_binary *binary = tool_allocate(1, sizeof *binary);
     *binary = (struct tool_binary){.path = argv[0],
-                                   .plan_name = input.name,
                                    .wish = {.sites = true,
                                             .functions = options.functions || options.all,
                                             .rows = options.rows || options.all,

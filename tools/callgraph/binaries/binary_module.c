@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/binary/plan_file.h"
+#include "tools/binary/plans/plan_module.h"
 #include "tools/callgraph/binaries/binary_strings.h"
 #include "tools/command/escape.h"
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/binary/elf_head.h"
@@ -54,13 +53,10 @@ struct reading {
 static const char *open_code(struct reading *r, const char *path)
 {
     const char *reason = NULL;
-    struct stat status;
     int fd = tool_elf_open_file(NULL, path, &reason);
     if (fd < 0)
         return reason;
-    reason = fstat(fd, &status) != 0
-                 ? "it cannot be read"
-                 : tool_plan_code_open(&r->file, fd, &status, tool_code_open_whole);
+    reason = tool_plan_code_open(&r->file, fd, tool_code_open_whole);
     (void)close(fd);
     return reason;
 }

@@ -19,9 +19,22 @@
 /* A module without a plan is not seen, and the runtime says so. */
 void tool_record_calls_plan(void *context, const char *module_path)
 {
+    const struct tool_plan_wish wish = {.path = module_path, .cache = context};
     struct tool_plan_given given;
-    (void)context;
-    (void)tool_plan_give(&(struct tool_plan_wish){.path = module_path}, &given);
+    (void)tool_plan_give(&wish, &given);
+    tool_plan_given_close(&given);
+}
+
+bool tool_record_plans_open(struct tool_plan_cache *cache)
+{
+    if (cache->path != NULL)
+        return true;
+    if (!tool_plan_cache_open(cache))
+        return false;
+    if (cache->refused != NULL)
+        tool_message("%s: plans of what is patched are %s '%s'", cache->refused,
+                     cache->is_passing ? "made anew each time, in" : "kept in", cache->path);
+    return true;
 }
 
 bool tool_parse_record_calls(const char *text, void *into)
@@ -162,18 +175,15 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_opt
     into->stack_rate = calls->stack_rate;
     if (calls->by_ptrace)
         return true; /* nothing is patched */
-    calls->folder = tool_plan_cache_path();
-    if (calls->folder == NULL)
-        return tool_fail("no folder for plans of system calls: none below ~/.cache, "
-                         "XDG_CACHE_HOME or TMPDIR is ours alone") != 0 &&
-               false;
-    into->plan_folder = calls->folder;
+    if (!tool_record_plans_open(calls->cache))
+        return tool_fail("no system calls can be recorded: " TOOL_RECORD_NO_PLANS) != 0 && false;
+    into->plan_folder = calls->cache->path;
     into->plan = tool_record_calls_plan;
+    into->plan_context = calls->cache;
     return true;
 }
 
 void tool_record_calls_close(struct tool_record_calls *calls)
 {
     tool_call_choice_close(&calls->choice);
-    free(calls->folder);
 }

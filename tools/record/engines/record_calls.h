@@ -6,6 +6,7 @@
 
 #include <tracetape/recording.h>
 
+#include "tools/binary/plans/plan_cache.h"
 #include "tools/command/options.h"
 #include "tools/kernel/kernel_choice.h"
 
@@ -20,7 +21,7 @@ struct tool_record_calls {
     uint32_t stack_every, stack_rate; /* as of ttape_syscall_options */
     struct tool_call_choice choice;   /* nothing in it: all */
     const char *measure;              /* a counter's name; NULL: none */
-    char *folder;                     /* of plans */
+    struct tool_plan_cache *cache;    /* of plans */
 };
 
 bool tool_parse_record_calls(const char *text, void *into); /* tool_record_calls; NULL: all */
@@ -29,8 +30,14 @@ bool tool_parse_stacks(const char *text, void *into);       /* tool_record_calls
 bool tool_parse_data(const char *text, void *into);         /* uint32_t; NULL: 32 */
 bool tool_parse_measure(const char *text, void *into);      /* const char *, of a counter */
 bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
+
+/* The folder of plans, opened once; where it is not the one that was asked for, with a message. */
+bool tool_record_plans_open(struct tool_plan_cache *cache);
+#define TOOL_RECORD_NO_PLANS                                                                       \
+    "no folder for plans can be written below XDG_CACHE_HOME, ~/.cache, TMPDIR or /tmp"
+
 /* False, with a message: it cannot be. `calls` stays as long as it is recorded. */
-/* For ttape_syscall_options.plan: into the user's folder of plans. */
+/* For ttape_syscall_options.plan: into that folder (tool_plan_cache). */
 void tool_record_calls_plan(void *context, const char *module_path);
 void tool_record_calls_begin(struct tool_record_calls *calls); /* all options were read */
 bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_options *options);

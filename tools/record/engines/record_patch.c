@@ -1,8 +1,7 @@
-/* BUILDID.patch has the functions of a module, BUILDID-CHOICE.chosen a bit for each of them.
+/* CONTENT.patch has the functions of a module, CONTENT-CHOICE.chosen a bit for each of them.
  * Functions without names are called as people see them: FILE+0xADDRESS. */
 #include "tools/record/engines/record_patch.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +10,13 @@
 
 #include "tools/binary/elf_hooks.h"
 #include "tools/binary/patch_file.h"
-#include "tools/binary/plan_store.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_engine.h"
 #include "tools/record/engines/record_image.h"
 #include "writer/arena/patch_plan.h"
 
-#define BESIDE_NAME_BYTES (2u * TOOL_PLAN_NAME_BYTES)
-#define HASH_START        UINT64_C(0xcbf29ce484222325) /* FNV-1a */
+#define HASH_START UINT64_C(0xcbf29ce484222325) /* FNV-1a */
 
 bool tool_parse_record_patch(const char *text, void *into)
 {
@@ -196,22 +193,22 @@ static void choose_all(struct tool_record_patch *patch, uint32_t count, struct b
         choose(bits, i, (ttape_string){"", 0}, true);
 }
 
-/* BUILDID-CHOICE and a suffix; plan_name: BUILDID.patch */
-static void name_beside(char name[BESIDE_NAME_BYTES], const char *plan_name, uint64_t choice,
+/* CONTENT-CHOICE and a suffix. */
+static void name_beside(char name[TOOL_PLAN_NAME_BYTES], const uint8_t *content, uint64_t choice,
                         const char *suffix)
 {
-    int length = (int)strlen(plan_name) - (int)strlen(TTP_PATCH_SUFFIX);
-    (void)snprintf(name, BESIDE_NAME_BYTES, "%.*s-%016" PRIx64 "%s", length, plan_name, choice,
-                   suffix);
+    char ending[TOOL_PLAN_NAME_BYTES / 2];
+    (void)snprintf(ending, sizeof ending, "-%016" PRIx64 "%s", choice, suffix);
+    tool_plan_name(name, content, ending);
 }
 
 /* Puts what belongs to the choice beside the plan. */
-static void put(struct tool_record_patch *patch, const char *plan_name, const char *module_path,
+static void put(struct tool_record_patch *patch, const uint8_t *content, const char *module_path,
                 const char *suffix, const void *bytes, size_t size_bytes)
 {
-    char name[BESIDE_NAME_BYTES];
-    name_beside(name, plan_name, ttp_chosen_number(patch->choice, module_path), suffix);
-    (void)tool_plan_put(patch->folder, name, bytes, size_bytes);
+    char name[TOOL_PLAN_NAME_BYTES];
+    name_beside(name, content, ttp_chosen_number(patch->choice, module_path), suffix);
+    (void)tool_plan_write(patch->cache, name, bytes, size_bytes);
     /* names of copies and of values are not kept */
     if (patch->leaves_unnamed || patch->inlined || patch->values.given) {
         tool_grow((void **)&patch->passing, &patch->passing_capacity, patch->passing_count + 1,
@@ -220,27 +217,30 @@ static void put(struct tool_record_patch *patch, const char *plan_name, const ch
     }
 }
 
-static void put_chosen(struct tool_record_patch *patch, const char *plan_name,
+static void put_chosen(struct tool_record_patch *patch, const uint8_t *content,
                        const char *module_path, struct ttp_chosen_head *chosen)
 {
     size_t words = ((size_t)chosen->function_count + 63) / 64;
     chosen->magic = TTP_CHOSEN_MAGIC;
     chosen->patch_version = TTP_PATCH_VERSION;
     chosen->choice = ttp_chosen_number(patch->choice, module_path);
-    put(patch, plan_name, module_path, TTP_CHOSEN_SUFFIX, chosen, sizeof *chosen + 8 * words);
+    memcpy(chosen->content, content, sizeof chosen->content);
+    put(patch, content, module_path, TTP_CHOSEN_SUFFIX, chosen, sizeof *chosen + 8 * words);
 }
 
 /* It is there before the choice is, which the runtime waits for. Whether any is chosen. */
 static bool make_inlined(struct tool_record_patch *patch, const struct tool_patch_given *given,
                          const char *path, const uint64_t *chosen)
 {
+    const struct tool_plan_wish wish = {.path = path, .cache = patch->cache};
     struct tool_patch_given inlined = {0};
     struct tool_patch_copy *copies;
     size_t count = tool_record_patch_copies(patch, given, path, &copies);
-    bool is_made = count != 0 && tool_patch_inlined_give(path, &given->head, chosen, copies, count,
+    bool is_made = count != 0 && tool_patch_inlined_give(&wish, &given->head, chosen, copies, count,
                                                          &inlined) == NULL;
     if (is_made)
-        put(patch, given->name, path, TTP_INLINED_SUFFIX, inlined.bytes, inlined.size_bytes);
+        put(patch, given->head.content, path, TTP_INLINED_SUFFIX, inlined.bytes,
+            inlined.size_bytes);
     tool_patch_given_close(&inlined);
     free(copies);
     return is_made;
@@ -258,37 +258,37 @@ static bool make_values(struct tool_record_patch *patch, const struct tool_patch
     if (values == NULL)
         return false;
     values->choice = ttp_chosen_number(patch->choice, path);
-    put(patch, given->name, path, TTP_VALUES_SUFFIX, values, size_bytes);
+    memcpy(values->content, given->head.content, sizeof values->content);
+    put(patch, given->head.content, path, TTP_VALUES_SUFFIX, values, size_bytes);
     free(values);
     return true;
 }
 
-static void put_none(struct tool_record_patch *patch, const char *plan_name,
+static void put_none(struct tool_record_patch *patch, const uint8_t *content,
                      const char *module_path, uint32_t flags)
 {
     struct ttp_chosen_head none = {.flags = TTP_CHOSEN_NONE | flags};
-    put_chosen(patch, plan_name, module_path, &none);
+    put_chosen(patch, content, module_path, &none);
 }
 
 /* Nothing is known of its functions. */
 static void leave_module(struct tool_record_patch *patch, const char *path)
 {
-    char name[TOOL_PLAN_NAME_BYTES];
-    struct stat status;
-    int fd = -1;
+    struct tool_plan_module module;
     patch->leaves_unnamed = false;
-    if (tool_plan_module_open(path, TTP_PATCH_SUFFIX, &fd, &status, name) == NULL)
-        put_none(patch, name, path,
+    if (tool_plan_module_open(&module, path) == NULL &&
+        (tool_plan_module_find(&module, patch->cache) ||
+         tool_plan_module_read(&module, patch->cache) == NULL))
+        put_none(patch, module.content, path,
                  patch->rules.function.count == 0 ? 0 : TTP_CHOSEN_LEFT); /* what it calls, only */
-    if (fd >= 0)
-        (void)close(fd);
+    tool_plan_module_close(&module);
 }
 
 /* A program whose plan is not there says so itself. */
 static void make_plan(void *context, const char *module_path)
 {
     struct tool_record_patch *patch = context;
-    const struct tool_plan_wish wish = {.path = module_path};
+    const struct tool_plan_wish wish = {.path = module_path, .cache = patch->cache};
     struct tool_patch_given given;
     bool is_covered = tool_record_patch_covers(patch, module_path);
     if (!is_covered)
@@ -322,9 +322,9 @@ static void make_plan(void *context, const char *module_path)
             bits.is_any = true;
         }
         if (bits.is_any)
-            put_chosen(patch, given.name, module_path, chosen);
+            put_chosen(patch, given.head.content, module_path, chosen);
         else
-            put_none(patch, given.name, module_path, 0);
+            put_none(patch, given.head.content, module_path, 0);
         free(chosen);
     }
     tool_patch_given_close(&given);
@@ -354,21 +354,17 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
         return true;
     tool_debug_files_apply(patch->debug, &symbols);
     tool_record_copies_open(&patch->copies);
-    patch->folder = tool_plan_cache_path();
-    if (patch->folder == NULL && patch->only != NULL) { /* nobody asked for it */
-        tool_message(
-            "'%s' has no hooks, and cannot be patched: no folder for plans below ~/.cache, "
-            "XDG_CACHE_HOME or TMPDIR is ours alone",
-            patch->only);
+    bool has_folder = tool_record_plans_open(patch->cache);
+    if (!has_folder && patch->only != NULL) { /* nobody asked for it */
+        tool_message("'%s' has no hooks, and cannot be patched: " TOOL_RECORD_NO_PLANS,
+                     patch->only);
         tool_record_rules_close(&patch->rules);
         patch->rules = (struct tool_record_rules){0};
         patch->library_calls = false;
         return true;
     }
-    if (patch->folder == NULL)
-        return tool_fail("no folder for plans of functions: none below ~/.cache, "
-                         "XDG_CACHE_HOME or TMPDIR is ours alone") != 0 &&
-               false;
+    if (!has_folder)
+        return tool_fail("no functions can be patched: " TOOL_RECORD_NO_PLANS) != 0 && false;
     patch->choice = go_on(HASH_START, &patch->rules.function);
     patch->choice = go_on(go_on(patch->choice, patch->module), patch->no_module);
     patch->choice = ttp_chosen_number(patch->choice, patch->library_calls ? "called" : "");
@@ -381,8 +377,9 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     patch->choice |= 1; /* 0 is none */
     patch->symbols = tool_symbols_open(&symbols);
     (void)tool_symbols_start(patch->symbols);
-    into->syscalls.plan_folder = patch->folder;
+    into->syscalls.plan_folder = patch->cache->path;
     into->syscalls.plan = tool_record_calls_plan; /* the loader's and the C library's */
+    into->syscalls.plan_context = patch->cache;
     into->patch =
         (ttape_patch_options){.choice = patch->choice,
                               .filter = patch->rules.function.text,
@@ -399,23 +396,25 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
  * closer, and asks for others where they are none. */
 static bool is_chosen_before(struct tool_record_patch *patch, const char *path)
 {
-    char name[TOOL_PLAN_NAME_BYTES], beside[BESIDE_NAME_BYTES];
-    struct stat status;
+    char name[TOOL_PLAN_NAME_BYTES];
+    struct tool_plan_module module;
     struct ttp_patch_head head = {0};
     struct ttp_chosen_head chosen = {0};
-    int fd = -1, folder = open(patch->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0 && tool_plan_module_open(path, TTP_PATCH_SUFFIX, &fd, &status, name) == NULL) {
-        name_beside(beside, name, ttp_chosen_number(patch->choice, path), TTP_CHOSEN_SUFFIX);
-        (void)tool_plan_head_read(folder, name, &head, sizeof head);
-        (void)tool_plan_head_read(folder, beside, &chosen, sizeof chosen);
+    bool is_known = tool_plan_module_open(&module, path) == NULL &&
+                    tool_plan_module_find(&module, patch->cache);
+    if (is_known) {
+        tool_plan_name(name, module.content, TTP_PATCH_SUFFIX);
+        (void)tool_plan_head_read(patch->cache, name, &head, sizeof head);
+        name_beside(name, module.content, ttp_chosen_number(patch->choice, path),
+                    TTP_CHOSEN_SUFFIX);
+        (void)tool_plan_head_read(patch->cache, name, &chosen, sizeof chosen);
     }
-    if (fd >= 0)
-        (void)close(fd);
-    if (folder >= 0)
-        (void)close(folder);
+    tool_plan_module_close(&module);
     patch->only_functions = head.function_count;
     patch->only_patchable = head.entry_reasons[TTP_PATCH_CAN];
-    return head.magic == TTP_PATCH_MAGIC && head.version == TTP_PATCH_VERSION &&
+    return is_known && head.magic == TTP_PATCH_MAGIC && head.version == TTP_PATCH_VERSION &&
+           memcmp(head.content, module.content, sizeof head.content) == 0 &&
+           memcmp(chosen.content, module.content, sizeof head.content) == 0 &&
            chosen.magic == TTP_CHOSEN_MAGIC && chosen.patch_version == TTP_PATCH_VERSION &&
            chosen.function_count == head.function_count && chosen.plan_bytes == head.total_bytes;
 }
@@ -433,15 +432,11 @@ void tool_record_patch_ahead(struct tool_record_patch *patch, const char *comman
 /* A program that has one mapped keeps it. */
 static void remove_passing(struct tool_record_patch *patch)
 {
-    int folder = open(patch->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     for (size_t i = 0; i < patch->passing_count; i++) {
-        if (folder >= 0)
-            (void)unlinkat(folder, patch->passing[i], 0);
+        (void)unlinkat(patch->cache->fd, patch->passing[i], 0);
         free(patch->passing[i]);
     }
     free(patch->passing);
-    if (folder >= 0)
-        (void)close(folder);
 }
 
 void tool_record_patch_close(struct tool_record_patch *patch)
@@ -454,7 +449,6 @@ void tool_record_patch_close(struct tool_record_patch *patch)
     if (tool_record_patch_is_given(patch))
         tool_record_copies_close(&patch->copies);
     tool_record_values_close(&patch->values);
-    free(patch->folder);
     free(patch->only);
     free(patch->image);
 }

@@ -24,8 +24,8 @@ struct tool_record_patch {
     struct tool_patterns called; /* of these names; none: all */
     uint32_t only_functions, only_patchable; /* what `only` has */
     char *only; /* not asked for: all functions of this one module, the command's; or NULL */
-    struct tool_symbols *symbols; /* in the thread that makes plans only */
-    char *folder;                 /* of plans */
+    struct tool_symbols *symbols;  /* in the thread that makes plans only */
+    struct tool_plan_cache *cache; /* of plans */
     const struct tool_debug_files *debug;
     /* Choices in the folder that hold for this recording only: functions were left for want of a
      * name, which a debug file may bring. */
@@ -51,8 +51,8 @@ bool tool_record_has_hooks(const char *command);
 /* Whether functions of a module are patched; of one that is not the executable, where patterns of
  * modules are given only. */
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path);
-/* `module` and `no_module` are set. Call it while this process is small. False, with a message: it
- * cannot be. */
+/* `module`, `no_module` and `cache` are set. Call it while this process is small. False, with a
+ * message: it cannot be. */
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into);
 /* Makes the plan of the command, so that it does not wait for it. What a script needs is made when
  * that runs. */

@@ -104,8 +104,9 @@ static void plan_copies(struct planned *planned, struct tool_record_patch *patch
     for (uint32_t i = 0; i < count; i++)
         chosen[i / 64] |= (uint64_t)(planned->names[i] != NULL) << i % 64;
     size_t range_count = tool_record_patch_copies(patch, planned->given, planned->path, &copies);
-    const char *reason = tool_patch_inlined_give(planned->path, &planned->given->head, chosen,
-                                                 copies, range_count, &planned->copies);
+    const struct tool_plan_wish wish = {.path = planned->path, .cache = patch->cache};
+    const char *reason = tool_patch_inlined_give(&wish, &planned->given->head, chosen, copies,
+                                                 range_count, &planned->copies);
     if (reason != NULL)
         tool_message("'%s': no plan of inlined functions: %s", planned->path, reason);
     planned->copy_names = &patch->copies;
@@ -353,7 +354,7 @@ static void print(struct printing *p, const struct planned *planned)
 static const char *plan_module(struct printing *p, const char *path)
 {
     struct tool_patch_given given = {0};
-    const struct tool_plan_wish wish = {.path = path};
+    const struct tool_plan_wish wish = {.path = path, .cache = p->patch->cache};
     const char *reason = tool_patch_give(&wish, &given);
     if (reason == NULL) {
         struct planned planned = {.path = path, .given = &given};

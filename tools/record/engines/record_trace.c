@@ -8,9 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,10 +53,16 @@ static bool write_whole(int file, const void *from, size_t size_bytes)
 
 /* ---- in the tracer ---- */
 
+struct tracing {
+    int answer_pipe;
+    struct tool_plan_cache plans;
+};
+
 static void say_ready(void *context)
 {
+    const struct tracing *tracing = context;
     const struct answer held = {.status = TTAPE_OK};
-    (void)write_whole(*(const int *)context, &held, sizeof(held));
+    (void)write_whole(tracing->answer_pipe, &held, sizeof(held));
 }
 
 static void on_term(int number)
@@ -80,26 +84,18 @@ static void prepare(void)
     (void)prctl(PR_SET_NAME, "tracetape-trace");
 }
 
-/* Made where the cache has none; it stays mapped. */
+/* Made where the cache has none; it stays. */
 static const void *find_plan(void *context, const char *module_path, size_t *size_bytes)
 {
+    struct tracing *tracing = context;
+    const struct tool_plan_wish wish = {.path = module_path, .cache = &tracing->plans};
     struct tool_plan_given given;
-    struct stat about;
-    void *plan = MAP_FAILED;
-    (void)context;
-    if (tool_plan_give(&(struct tool_plan_wish){.path = module_path}, &given) != NULL)
+    if (tool_plan_give(&wish, &given) != NULL) {
+        tool_plan_given_close(&given);
         return NULL;
-    int folder = tool_plan_cache_open();
-    int file = folder < 0 ? -1 : openat(folder, given.name, O_RDONLY | O_CLOEXEC);
-    if (file >= 0 && fstat(file, &about) == 0 && about.st_size > 0) {
-        *size_bytes = (size_t)about.st_size;
-        plan = mmap(NULL, *size_bytes, PROT_READ, MAP_PRIVATE, file, 0);
     }
-    if (file >= 0)
-        (void)close(file);
-    if (folder >= 0)
-        (void)close(folder);
-    return plan != MAP_FAILED ? plan : NULL;
+    *size_bytes = given.size_bytes;
+    return given.bytes;
 }
 
 static _Noreturn void trace(int task_pipe, int answer_pipe, const ttape_syscall_options *calls,
@@ -109,9 +105,12 @@ static _Noreturn void trace(int task_pipe, int answer_pipe, const ttape_syscall_
     ttape_error err = {0};
     struct answer end;
     ttape_trace_counts counts;
+    struct tracing tracing = {.answer_pipe = answer_pipe, .plans = {.fd = -1}};
     prepare();
     if (!read_whole(task_pipe, &task, sizeof(task)))
         _exit(EXIT_SUCCESS);
+    if (calls->stacks)
+        (void)tool_plan_cache_open(&tracing.plans);
     const ttape_trace_options options = {.size = sizeof(options),
                                          .arena = task.arena,
                                          .pid = task.pid,
@@ -124,8 +123,9 @@ static _Noreturn void trace(int task_pipe, int answer_pipe, const ttape_syscall_
                                          .runtime = how->runtime,
                                          .measure = how->measure,
                                          .plan = find_plan,
-                                         .context = &answer_pipe};
+                                         .context = &tracing};
     end.status = ttape_trace_calls(&options, &counts, &err);
+    tool_plan_cache_close(&tracing.plans);
     memcpy(end.message, err.message, sizeof(end.message));
     (void)write_whole(answer_pipe, &end, sizeof(end));
     _exit(EXIT_SUCCESS);

@@ -216,10 +216,10 @@ static uint32_t choose_jumped_to(const struct ttp_patch_head *plan, uint64_t *bi
     return added;
 }
 
-static bool is_there(void *context, const struct ttp_plan_name *name)
+static bool is_there(void *context, const uint8_t *content)
 {
     struct ttp_probe_wish *wish = context;
-    wish->plan = ttp_patch_plan_map(name);
+    wish->plan = ttp_patch_plan_map(content);
     return wish->plan != NULL;
 }
 
@@ -240,20 +240,21 @@ static bool patch_chosen(const struct library_calls *calls, struct ttp_probe_wis
 static bool patch(const struct library_calls *calls, struct ttp_probe_wish *wish)
 {
     bool is_any = false;
-    if (!ttp_plan_wait(wish->module, wish->path, TTP_NOTE_FUNCTIONS | TTP_NOTE_NO_CALLS, is_there,
-                       wish))
+    struct ttp_module_file file;
+    ttp_module_file_open(&file, wish->module, wish->path);
+    if (!ttp_plan_wait(&file, wish->path, TTP_NOTE_FUNCTIONS | TTP_NOTE_NO_CALLS, is_there, wish)) {
+        ttp_module_file_close(&file);
         return false;
+    }
     size_t bytes =
         sizeof(struct ttp_chosen_head) + ((size_t)wish->plan->function_count + 63) / 64 * 8;
     long memory = ttp_room_map(bytes);
-    wish->file = ttp_syscall(SYS_openat, AT_FDCWD, (long)wish->path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    wish->file = file.file;
     if (!ttp_failed(memory)) {
-        is_any =
-            !ttp_failed(wish->file) && patch_chosen(calls, wish, (struct ttp_chosen_head *)memory);
+        is_any = patch_chosen(calls, wish, (struct ttp_chosen_head *)memory);
         ttp_room_unmap((void *)memory, bytes);
     }
-    if (!ttp_failed(wish->file))
-        ttp_syscall(SYS_close, wish->file, 0, 0, 0, 0, 0);
+    ttp_module_file_close(&file);
     ttp_patch_plan_unmap(wish->plan);
     return is_any;
 }

@@ -19,6 +19,7 @@
 #define PAGE          4096u
 #define SIGNAL_RETURN 15u
 #define VFORK         58u
+#define OWN_IMAGE     "/proc/self/exe" /* the program's file, whatever has its name by now */
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
@@ -254,35 +255,35 @@ static bool is_chosen(const struct plans *plans)
     return plans->chosen != NULL && (plans->chosen->flags & TTP_CHOSEN_NONE) == 0;
 }
 
-static bool map_plans(void *context, const struct ttp_plan_name *name)
+static bool map_plans(void *context, const uint8_t *content)
 {
     struct plans *plans = context;
     if (plans->wants_calls && plans->calls == NULL)
-        plans->calls = ttp_plan_map(name);
+        plans->calls = ttp_plan_map(content);
     if (plans->wants_probes && plans->chosen == NULL)
-        plans->chosen = ttp_chosen_map(name, plans->path);
+        plans->chosen = ttp_chosen_map(content, plans->path);
     if (is_chosen(plans) && plans->patch == NULL)
-        plans->patch = ttp_patch_plan_map(name);
+        plans->patch = ttp_patch_plan_map(content);
     if (plans->patch != NULL && !ttp_chosen_is_of(plans->chosen, plans->patch)) {
         ttp_chosen_unmap(plans->chosen);
         plans->chosen = NULL;
     }
     if (plans->patch != NULL && plans->chosen != NULL && plans->inlined == NULL &&
         (plans->chosen->flags & TTP_CHOSEN_INLINED) != 0)
-        plans->inlined = ttp_inlined_plan_map(name, plans->path);
+        plans->inlined = ttp_inlined_plan_map(content, plans->path);
     if (plans->patch != NULL && plans->chosen != NULL && plans->values == NULL &&
         (plans->chosen->flags & TTP_CHOSEN_VALUES) != 0)
-        plans->values = ttp_values_map(name, plans->path, plans->patch);
+        plans->values = ttp_values_map(content, plans->path, plans->patch);
     return (!plans->wants_calls || plans->calls != NULL) &&
            (!plans->wants_probes ||
             (plans->chosen != NULL && (plans->patch != NULL || !is_chosen(plans))));
 }
 
-static void get_plans(struct plans *plans, const struct ttp_module_seen *module)
+static void get_plans(struct plans *plans, struct ttp_module_file *file)
 {
     uint32_t flags = (plans->wants_probes ? TTP_NOTE_FUNCTIONS : 0) |
                      (plans->wants_calls ? 0 : TTP_NOTE_NO_CALLS);
-    (void)ttp_plan_wait(module, plans->path, flags, map_plans, plans);
+    (void)ttp_plan_wait(file, plans->path, flags, map_plans, plans);
 }
 
 static void see_calls(struct patching *p, bool is_start, bool is_again)
@@ -336,24 +337,10 @@ struct visit {
     uintptr_t of;               /* where it is not the start: of the module that has this address */
 };
 
-static size_t copy_path(const char *name, char *path)
+/* Of the modules it is the first, and has no name. */
+static bool is_program(const struct dl_phdr_info *info, const struct visit *visit)
 {
-    size_t size = 0;
-    while (size < PATH_MAX - 1 && name[size] != '\0') {
-        path[size] = name[size];
-        size++;
-    }
-    return size;
-}
-
-bool ttp_module_path(const struct dl_phdr_info *info, const struct ttp_module_seen *module,
-                     char *path)
-{
-    const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
-    size_t size = name[0] == '/' ? copy_path(name, path)
-                                 : ttp_mapping_path(module->start, path, PATH_MAX - 1);
-    path[size] = '\0';
-    return path[0] == '/';
+    return visit->count == 1 && (info->dlpi_name == NULL || info->dlpi_name[0] == '\0');
 }
 
 /* False: it is the kernel's own. A module that is loaded may have a name that is no path. */
@@ -361,7 +348,7 @@ static bool find_path(const struct dl_phdr_info *info, const struct visit *visit
                       const struct ttp_module_seen *module, char *path)
 {
     const char *name = info->dlpi_name != NULL ? info->dlpi_name : "";
-    if (visit->count == 1 && name[0] == '\0') {
+    if (is_program(info, visit)) {
         path[ttp_program_path(path, PATH_MAX - 1)] = '\0';
         return true;
     }
@@ -387,9 +374,12 @@ static void see_own(struct patching *p, const char *path)
 {
 #ifdef TTP_RUNTIME_SHARED
     struct plans plans = {.path = path, .wants_calls = true};
+    struct ttp_module_file file;
     if ((ttp_arena.head.call_flags & TTP_CALLS_STACKS) == 0)
         return;
-    get_plans(&plans, &p->module);
+    ttp_module_file_open(&file, &p->module, path);
+    get_plans(&plans, &file);
+    ttp_module_file_close(&file);
     if (plans.calls != NULL &&
         ttp_seen_module_add(&p->module, p->info->dlpi_addr, plans.calls, true))
         ttp_seen_module_own(p->module.start);
@@ -445,19 +435,22 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
     plans.wants_probes = wants_probes(&p, is_first && visit->is_start);
     if (!plans.wants_calls && !plans.wants_probes)
         return 0;
-    const struct ttp_plan_head *again = ttp_seen_module_again(&p.module, info->dlpi_addr);
+    struct ttp_module_file file;
+    ttp_module_file_open(&file, &p.module, is_program(info, visit) ? OWN_IMAGE : path);
+    const struct ttp_plan_head *again = NULL;
+    if (ttp_seen_modules_gone_count() != 0 && ttp_module_file_known(&file))
+        again = ttp_seen_module_again(&p.module, info->dlpi_addr, file.content);
     plans.calls = again;
-    get_plans(&plans, &p.module);
+    get_plans(&plans, &file);
     p.plan = plans.calls;
-    p.file = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    p.file = file.file;
     if (plans.wants_calls)
         see_calls(&p, visit->is_start, again != NULL);
     if (is_first && visit->is_start)
         visit->is_left = plans.chosen == NULL || (plans.chosen->flags & TTP_CHOSEN_LEFT) != 0;
     if (plans.wants_probes)
         visit->has_patched |= see_functions(&p, &plans);
-    if (!ttp_failed(p.file))
-        ttp_syscall(SYS_close, p.file, 0, 0, 0, 0, 0);
+    ttp_module_file_close(&file);
     return 0;
 }
 

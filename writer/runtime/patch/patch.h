@@ -50,30 +50,36 @@ struct ttp_area {
     const struct ttp_plan_head *plan; /* of system calls; NULL: stubs of functions (probe.h) */
 };
 
-/* plan_map.c. The path of a module's file in the folder of plans; false: it is not known. */
-#define TTP_PLAN_ID_BYTES 32u
-#define TTP_PLAN_PATH_BYTES                                                                        \
-    (TTP_ARENA_FOLDER_BYTES + sizeof("/" TTP_PLAN_FOLDER "/") + 2 * TTP_PLAN_ID_BYTES + 32u)
-/* What a module's files are called: by its build id, or by what the file system says of it. */
-struct ttp_plan_name {
-    const struct ttp_module_seen *module;
-    const uint8_t *bytes;
-    uint32_t count;   /* 0: it has none */
-    uint64_t file[4]; /* device, inode, size, time of change: of a file without a build id */
+/* module_file.c. The file that a module is mapped from, and what its plans are called by. */
+struct ttp_module_file {
+    long file; /* open; negative: it cannot be had, as it was replaced or removed */
+    struct ttp_plan_stamp stamp;
+    uint8_t content[TTP_PLAN_CONTENT_BYTES]; /* where ttp_module_file_known */
 };
-void ttp_plan_name_of(struct ttp_plan_name *name, const struct ttp_module_seen *module,
-                      const char *path);
-bool ttp_plan_path(char *path, const struct ttp_plan_name *name, const char *suffix);
+void ttp_module_file_open(struct ttp_module_file *of, const struct ttp_module_seen *module,
+                          const char *path);
+void ttp_module_file_close(struct ttp_module_file *of);
+/* False: it is the kernel's own. A name that is no path is looked up. path: of PATH_MAX bytes. */
+bool ttp_module_path(const struct dl_phdr_info *info, const struct ttp_module_seen *module,
+                     char *path);
+/* Whether the folder of plans knows what is in it. */
+bool ttp_module_file_known(struct ttp_module_file *of);
+
+/* plan_map.c. The path of a file in the folder of plans, by bytes that name it; false: there is no
+ * folder. */
+#define TTP_PLAN_PATH_BYTES                                                                        \
+    (TTP_ARENA_FOLDER_BYTES + sizeof("/" TTP_PLAN_FOLDER "/") +                                    \
+     2 * sizeof(struct ttp_plan_stamp) + 32u)
+bool ttp_plan_path(char *path, const uint8_t *bytes, uint32_t count, const char *suffix);
 /* NULL: it is not there, not the recorder's, or too large. */
 const void *ttp_plan_file_map(const char *path, uint64_t bytes_max, uint64_t *size_bytes);
 void ttp_plan_file_unmap(const void *file, uint64_t size_bytes);
 /* NULL: there is none that can be used. */
-const struct ttp_plan_head *ttp_plan_map(const struct ttp_plan_name *name);
-/* plan_wait.c: calls `is_there` until that has what it wants of the module with this path. The
+const struct ttp_plan_head *ttp_plan_map(const uint8_t content[TTP_PLAN_CONTENT_BYTES]);
+/* Calls `is_there` with what is in the module's file until that has what it wants. The
  * recorder makes plans where there are none; flags: TTP_NOTE_* of what is wanted. Bounded. */
-bool ttp_plan_wait(const struct ttp_module_seen *module, const char *path, uint32_t flags,
-                   bool (*is_there)(void *context, const struct ttp_plan_name *name),
-                   void *context);
+bool ttp_plan_wait(struct ttp_module_file *of, const char *path, uint32_t flags,
+                   bool (*is_there)(void *context, const uint8_t *content), void *context);
 /* A table of a plan of either kind. */
 static inline const void *ttp_plan_at(const void *plan, uint64_t offset)
 {
@@ -101,9 +107,10 @@ bool ttp_seen_module_add(const struct ttp_module_seen *module, uint64_t bias,
 void ttp_seen_module_own(uint64_t start);
 bool ttp_seen_module_miss(const struct ttp_module_seen *module);
 bool ttp_seen_module_unmiss(const struct ttp_module_seen *module); /* false: it was not missed */
-/* The plan of a module that was gone, and is in the same place again. */
+/* The plan of a module that was gone, and is in the same place again, with that content. */
 const struct ttp_plan_head *ttp_seen_module_again(const struct ttp_module_seen *module,
-                                                  uint64_t bias);
+                                                  uint64_t bias,
+                                                  const uint8_t content[TTP_PLAN_CONTENT_BYTES]);
 void ttp_seen_modules_gone(uint64_t start, uint64_t bytes); /* that begin there */
 uint32_t ttp_seen_modules_gone_count(void);
 
@@ -222,9 +229,6 @@ void ttp_probe_areas_gone(uintptr_t start, size_t bytes);
 uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes); /* 0: nowhere */
 
 /* patch.c, too. */
-/* False: it is the kernel's own. A name that is no path is looked up. path: of PATH_MAX bytes. */
-bool ttp_module_path(const struct dl_phdr_info *info, const struct ttp_module_seen *module,
-                     char *path);
 /* Whether that system call is left as it is, whatever the plan says. */
 bool ttp_site_is_left(const struct ttp_plan_site *site);
 /* The segment with code that holds a window and cannot be written, or NULL. */

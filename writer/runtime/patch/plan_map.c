@@ -4,8 +4,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "writer/runtime/patch/patch.h"
+
+#define FUTEX_WAIT  0
+#define PLAN_WAIT_S 2
+#define PLAN_TURNS  2u /* the first may have begun before our note was there */
 
 static uint32_t put_text(char *path, uint32_t at, const char *text)
 {
@@ -14,37 +19,18 @@ static uint32_t put_text(char *path, uint32_t at, const char *text)
     return at;
 }
 
-/* As tools/binary names them. */
-void ttp_plan_name_of(struct ttp_plan_name *name, const struct ttp_module_seen *module,
-                      const char *path)
-{
-    struct stat about;
-    *name = (struct ttp_plan_name){
-        .module = module, .bytes = module->build_id, .count = module->build_id_size};
-    if (name->count != 0 || path[0] != '/' ||
-        ttp_syscall(SYS_newfstatat, AT_FDCWD, (long)path, (long)&about, 0, 0, 0) != 0)
-        return;
-    name->file[0] = (uint64_t)about.st_dev;
-    name->file[1] = (uint64_t)about.st_ino;
-    name->file[2] = (uint64_t)about.st_size;
-    name->file[3] = (uint64_t)about.st_mtim.tv_sec * 1000000000u + (uint64_t)about.st_mtim.tv_nsec;
-    name->bytes = (const uint8_t *)name->file;
-    name->count = sizeof(name->file);
-}
-
-bool ttp_plan_path(char *path, const struct ttp_plan_name *name, const char *suffix)
+bool ttp_plan_path(char *path, const uint8_t *bytes, uint32_t count, const char *suffix)
 {
     static const char digits[] = "0123456789abcdef";
     const char *folder = (const char *)ttp_arena.bytes + TTP_ARENA_FOLDER_AT;
     uint32_t at = 0;
-    if (folder[0] == '\0' || ttp_arena.bytes[TTP_ARENA_HEAD_BYTES - 1] != 0 || name->count == 0 ||
-        name->count > TTP_PLAN_ID_BYTES)
+    if (folder[0] == '\0' || ttp_arena.bytes[TTP_ARENA_HEAD_BYTES - 1] != 0)
         return false;
     at = put_text(path, at, folder);
     at = put_text(path, at, "/" TTP_PLAN_FOLDER "/");
-    for (uint32_t i = 0; i < name->count; i++) {
-        path[at++] = digits[name->bytes[i] >> 4];
-        path[at++] = digits[name->bytes[i] & 15];
+    for (uint32_t i = 0; i < count; i++) {
+        path[at++] = digits[bytes[i] >> 4];
+        path[at++] = digits[bytes[i] & 15];
     }
     at = put_text(path, at, suffix);
     path[at] = '\0';
@@ -54,14 +40,15 @@ bool ttp_plan_path(char *path, const struct ttp_plan_name *name, const char *suf
 const void *ttp_plan_file_map(const char *path, uint64_t bytes_max, uint64_t *size_bytes)
 {
     struct stat file;
-    long fd = ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+    long fd = ttp_syscall(SYS_openat, AT_FDCWD, (long)path,
+                          O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0, 0, 0);
     if (ttp_failed(fd))
         return NULL;
     long memory = -1;
     bool is_ours =
         ttp_syscall(SYS_newfstatat, fd, (long)"", (long)&file, AT_EMPTY_PATH, 0, 0) == 0 &&
         S_ISREG(file.st_mode) && file.st_uid == ttp_process.user && (file.st_mode & 022) == 0 &&
-        (uint64_t)file.st_size <= bytes_max;
+        file.st_nlink == 1 && (uint64_t)file.st_size <= bytes_max;
     if (is_ours)
         memory = ttp_syscall(SYS_mmap, 0, file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     ttp_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
@@ -107,14 +94,13 @@ static bool check_fixups(const struct ttp_plan_head *head, const struct ttp_plan
     return true;
 }
 
-static bool check(const struct ttp_plan_head *head, uint64_t size, const uint8_t *build_id,
-                  uint32_t count)
+static bool check(const struct ttp_plan_head *head, uint64_t size, const uint8_t *content)
 {
     if (size < sizeof(*head) || head->magic != TTP_PLAN_MAGIC ||
         head->version != TTP_PLAN_VERSION || head->head_bytes != sizeof(*head) ||
-        head->total_bytes != size || head->build_id_bytes != count || head->machine != 62 ||
-        head->site_count > TTP_PLAN_SITES_MAX || head->row_count > TTP_PLAN_ROWS_MAX ||
-        !ttp_is_same(head->build_id, build_id, count))
+        head->total_bytes != size || head->machine != 62 || head->site_count > TTP_PLAN_SITES_MAX ||
+        head->row_count > TTP_PLAN_ROWS_MAX ||
+        !ttp_is_same(head->content, content, TTP_PLAN_CONTENT_BYTES))
         return false;
     if (!holds(head, head->sites_at, head->site_count, sizeof(struct ttp_plan_site)) ||
         !holds(head, head->fixups_at, head->fixup_count, sizeof(struct ttp_plan_fixup)) ||
@@ -129,16 +115,55 @@ static bool check(const struct ttp_plan_head *head, uint64_t size, const uint8_t
     return true;
 }
 
-const struct ttp_plan_head *ttp_plan_map(const struct ttp_plan_name *name)
+const struct ttp_plan_head *ttp_plan_map(const uint8_t content[TTP_PLAN_CONTENT_BYTES])
 {
     char path[TTP_PLAN_PATH_BYTES];
     uint64_t size_bytes;
-    if (!ttp_plan_path(path, name, TTP_PLAN_SUFFIX))
+    if (!ttp_plan_path(path, content, TTP_PLAN_CONTENT_BYTES, TTP_PLAN_SUFFIX))
         return NULL;
     const struct ttp_plan_head *head = ttp_plan_file_map(path, TTP_PLAN_BYTES_MAX, &size_bytes);
-    if (head == NULL ||
-        check(head, size_bytes, name->module->build_id, name->module->build_id_size))
+    if (head == NULL || check(head, size_bytes, content))
         return head;
     ttp_plan_file_unmap(head, size_bytes);
     return NULL;
+}
+
+/* -- waiting -- */
+
+/* The recorder makes plans where there are none: that takes a tenth of a second for a large module,
+ * once for each build. Bounded, as the recorder may be gone. */
+static uint32_t turn_now(void)
+{
+    return __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
+}
+
+/* What is there belongs to the file as it is mapped: what is not known of that is not there. */
+static bool look(struct ttp_module_file *of,
+                 bool (*is_there)(void *context, const uint8_t *content), void *context)
+{
+    return ttp_module_file_known(of) && is_there(context, of->content);
+}
+
+bool ttp_plan_wait(struct ttp_module_file *of, const char *path, uint32_t flags,
+                   bool (*is_there)(void *context, const uint8_t *content), void *context)
+{
+    const struct timespec limit = {.tv_sec = PLAN_WAIT_S};
+    uint32_t turn = turn_now();
+    if (ttp_failed(of->file))
+        return false;
+    if (look(of, is_there, context))
+        return true;
+    if (path[0] != '/')
+        return false;
+    ttp_note_plan(path, flags);
+    for (uint32_t i = 0; i < PLAN_TURNS; i++) {
+        if (ttp_syscall(SYS_futex, (long)&ttp_arena.head.plan_turn, FUTEX_WAIT, turn, (long)&limit,
+                        0, 0) < 0 &&
+            turn == turn_now())
+            return false; /* nobody makes it */
+        turn = turn_now();
+        if (look(of, is_there, context))
+            return true;
+    }
+    return false;
 }

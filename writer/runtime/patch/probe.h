@@ -108,17 +108,16 @@ void ttp_library_calls_begin(void);
 bool ttp_library_calls_loaded(uintptr_t start);
 
 /* probe_plan.c: NULL: there is none that can be used. */
-const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_plan_name *name);
+const struct ttp_patch_head *ttp_patch_plan_map(const uint8_t *content);
 /* Of copies of inlined functions that are chosen. */
-const struct ttp_patch_head *ttp_inlined_plan_map(const struct ttp_plan_name *name,
-                                                  const char *path);
+const struct ttp_patch_head *ttp_inlined_plan_map(const uint8_t *content, const char *path);
 void ttp_patch_plan_unmap(const struct ttp_patch_head *plan);
 /* Behind its head a bit for each function, unless none is chosen. `path`: of the module. */
-const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_plan_name *name, const char *path);
+const struct ttp_chosen_head *ttp_chosen_map(const uint8_t *content, const char *path);
 bool ttp_chosen_is_of(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan);
 void ttp_chosen_unmap(const struct ttp_chosen_head *chosen);
 /* What chosen functions of the plan are given and return. */
-const struct ttp_values_head *ttp_values_map(const struct ttp_plan_name *name, const char *path,
+const struct ttp_values_head *ttp_values_map(const uint8_t *content, const char *path,
                                              const struct ttp_patch_head *plan);
 /* Of the function that starts there; NULL: it has none. */
 const struct ttp_values_row *ttp_values_row_of(const struct ttp_values_head *values,

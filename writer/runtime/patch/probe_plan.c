@@ -61,14 +61,13 @@ static bool check_functions(const struct ttp_patch_head *head)
 }
 
 static bool check(const struct ttp_patch_head *head, uint64_t size, uint64_t magic,
-                  const struct ttp_module_seen *module)
+                  const uint8_t *content)
 {
     if (size < sizeof(*head) || head->magic != magic || head->version != TTP_PATCH_VERSION ||
-        head->head_bytes != sizeof(*head) || head->total_bytes != size ||
-        head->build_id_bytes != module->build_id_size || head->machine != 62 ||
+        head->head_bytes != sizeof(*head) || head->total_bytes != size || head->machine != 62 ||
         head->code_start > head->code_end || head->function_count > TTP_PATCH_FUNCTIONS_MAX ||
         head->probe_count > TTP_PATCH_PROBES_MAX ||
-        !ttp_is_same(head->build_id, module->build_id, module->build_id_size))
+        !ttp_is_same(head->content, content, TTP_PLAN_CONTENT_BYTES))
         return false;
     if (!holds(head, head->functions_at, head->function_count, sizeof(struct ttp_patch_function)) ||
         !holds(head, head->probes_at, head->probe_count, sizeof(struct ttp_patch_probe)) ||
@@ -83,23 +82,22 @@ static bool check(const struct ttp_patch_head *head, uint64_t size, uint64_t mag
     return true;
 }
 
-static const struct ttp_patch_head *map(const struct ttp_plan_name *name, const char *suffix,
-                                        uint64_t magic)
+static const struct ttp_patch_head *map(const uint8_t *content, const char *suffix, uint64_t magic)
 {
     char path[TTP_PLAN_PATH_BYTES];
     uint64_t size_bytes;
-    if (!ttp_plan_path(path, name, suffix))
+    if (!ttp_plan_path(path, content, TTP_PLAN_CONTENT_BYTES, suffix))
         return NULL;
     const struct ttp_patch_head *head = ttp_plan_file_map(path, TTP_PATCH_BYTES_MAX, &size_bytes);
-    if (head == NULL || check(head, size_bytes, magic, name->module))
+    if (head == NULL || check(head, size_bytes, magic, content))
         return head;
     ttp_plan_file_unmap(head, size_bytes);
     return NULL;
 }
 
-const struct ttp_patch_head *ttp_patch_plan_map(const struct ttp_plan_name *name)
+const struct ttp_patch_head *ttp_patch_plan_map(const uint8_t *content)
 {
-    return map(name, TTP_PATCH_SUFFIX, TTP_PATCH_MAGIC);
+    return map(content, TTP_PATCH_SUFFIX, TTP_PATCH_MAGIC);
 }
 
 void ttp_patch_plan_unmap(const struct ttp_patch_head *plan)
@@ -126,12 +124,11 @@ static uint64_t put_choice(char suffix[CHOICE_SUFFIX_BYTES], const char *module_
     return choice;
 }
 
-const struct ttp_patch_head *ttp_inlined_plan_map(const struct ttp_plan_name *name,
-                                                  const char *module_path)
+const struct ttp_patch_head *ttp_inlined_plan_map(const uint8_t *content, const char *module_path)
 {
     char suffix[CHOICE_SUFFIX_BYTES];
     (void)put_choice(suffix, module_path, TTP_INLINED_SUFFIX);
-    return map(name, suffix, TTP_INLINED_MAGIC);
+    return map(content, suffix, TTP_INLINED_MAGIC);
 }
 
 static uint64_t chosen_bytes(uint32_t function_count)
@@ -139,17 +136,17 @@ static uint64_t chosen_bytes(uint32_t function_count)
     return sizeof(struct ttp_chosen_head) + ((uint64_t)function_count + 63) / 64 * 8;
 }
 
-const struct ttp_chosen_head *ttp_chosen_map(const struct ttp_plan_name *name,
-                                             const char *module_path)
+const struct ttp_chosen_head *ttp_chosen_map(const uint8_t *content, const char *module_path)
 {
     char path[TTP_PLAN_PATH_BYTES], suffix[CHOICE_SUFFIX_BYTES];
     uint64_t size_bytes, choice = put_choice(suffix, module_path, TTP_CHOSEN_SUFFIX);
-    if (!ttp_plan_path(path, name, suffix))
+    if (!ttp_plan_path(path, content, TTP_PLAN_CONTENT_BYTES, suffix))
         return NULL;
     const struct ttp_chosen_head *head =
         ttp_plan_file_map(path, chosen_bytes(TTP_PATCH_FUNCTIONS_MAX), &size_bytes);
     if (head == NULL || (size_bytes >= sizeof(*head) && head->magic == TTP_CHOSEN_MAGIC &&
                          head->choice == choice && head->patch_version == TTP_PATCH_VERSION &&
+                         ttp_is_same(head->content, content, TTP_PLAN_CONTENT_BYTES) &&
                          size_bytes == chosen_bytes(head->function_count)))
         return head;
     ttp_plan_file_unmap(head, size_bytes);
@@ -186,18 +183,18 @@ static bool check_rows(const struct ttp_values_head *head)
     return true;
 }
 
-const struct ttp_values_head *ttp_values_map(const struct ttp_plan_name *name,
-                                             const char *module_path,
+const struct ttp_values_head *ttp_values_map(const uint8_t *content, const char *module_path,
                                              const struct ttp_patch_head *plan)
 {
     char path[TTP_PLAN_PATH_BYTES], suffix[CHOICE_SUFFIX_BYTES];
     uint64_t size_bytes, choice = put_choice(suffix, module_path, TTP_VALUES_SUFFIX);
-    if (!ttp_plan_path(path, name, suffix))
+    if (!ttp_plan_path(path, content, TTP_PLAN_CONTENT_BYTES, suffix))
         return NULL;
     const struct ttp_values_head *head = ttp_plan_file_map(path, TTP_VALUES_BYTES_MAX, &size_bytes);
     if (head == NULL ||
         (size_bytes >= sizeof(*head) && head->magic == TTP_VALUES_MAGIC && head->choice == choice &&
          head->patch_version == TTP_PATCH_VERSION && head->plan_bytes == plan->total_bytes &&
+         ttp_is_same(head->content, content, TTP_PLAN_CONTENT_BYTES) &&
          head->row_count <= plan->function_count &&
          size_bytes == values_bytes(head->row_count, head->place_count) && check_rows(head)))
         return head;

@@ -79,20 +79,15 @@ bool ttp_seen_module_unmiss(const struct ttp_module_seen *module)
     return false;
 }
 
-static bool is_build_of(const struct ttp_plan_head *plan, const struct ttp_module_seen *module)
-{
-    return plan != NULL && module->build_id_size != 0 &&
-           plan->build_id_bytes == module->build_id_size &&
-           ttp_is_same(plan->build_id, module->build_id, plan->build_id_bytes);
-}
-
 const struct ttp_plan_head *ttp_seen_module_again(const struct ttp_module_seen *module,
-                                                  uint64_t bias)
+                                                  uint64_t bias,
+                                                  const uint8_t content[TTP_PLAN_CONTENT_BYTES])
 {
     for (uint32_t i = 0; i < module_count; i++) {
         struct ttp_seen_module *known = &modules[i];
         if (known->is_gone && known->start == module->start && known->end == module->end &&
-            known->bias == bias && is_build_of(known->plan, module)) {
+            known->bias == bias && known->plan != NULL &&
+            ttp_is_same(known->plan->content, content, TTP_PLAN_CONTENT_BYTES)) {
             __atomic_store_n(&known->is_gone, false, __ATOMIC_RELEASE);
             return known->plan;
         }

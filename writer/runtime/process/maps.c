@@ -117,18 +117,42 @@ size_t ttp_mapping_path(uintptr_t address, char *path, size_t room)
     return size != 0 && path[0] == '/' ? size : 0;
 }
 
-/* From behind the range on to the line's end; whether the mapping is of that file. */
-static bool is_of_file(struct maps_reader *in, uint64_t device, uint64_t inode)
+/* From behind the range on to the line's end. False: there are no such numbers. */
+static bool read_file(struct maps_reader *in, uint64_t *device, uint64_t *inode)
 {
-    uint64_t major, minor, number;
+    uint64_t major, minor;
     skip_to(in, ' '); /* rights */
     skip_to(in, ' '); /* offset */
     if (read_number(in, 16, &major) != ':' || read_number(in, 16, &minor) != ' ')
         return false;
-    int c = read_number(in, 10, &number);
-    if (c != '\n')
+    if (read_number(in, 10, inode) != '\n')
         skip_to(in, '\n');
-    return makedev((uint32_t)major, (uint32_t)minor) == device && number == inode;
+    *device = makedev((uint32_t)major, (uint32_t)minor);
+    return true;
+}
+
+static bool is_of_file(struct maps_reader *in, uint64_t device, uint64_t inode)
+{
+    uint64_t its_device, its_inode;
+    return read_file(in, &its_device, &its_inode) && its_device == device && its_inode == inode;
+}
+
+bool ttp_mapped_files_find(struct ttp_mapped_file *files, uint32_t count)
+{
+    struct maps_reader in;
+    uint64_t low, high, device, inode;
+    uint32_t found = 0;
+    if (!open_maps(&in))
+        return false;
+    while (found < count && next_mapping(&in, &low, &high) && read_file(&in, &device, &inode))
+        for (uint32_t i = 0; i < count; i++)
+            if (files[i].address >= low && files[i].address < high) {
+                files[i].device = device;
+                files[i].inode = inode;
+                found++;
+            }
+    close_maps(&in);
+    return found == count;
 }
 
 bool ttp_mapping_has_file(uint64_t device, uint64_t inode)
