@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import libcs
 import setting
 import traces
 
@@ -32,6 +33,15 @@ def compile_lacking(work):
     program = compile_plain(work, "lacking", "-finstrument-functions", "-Wl,--no-as-needed",
                             library) if made.returncode == 0 else None
     library.unlink(missing_ok=True)
+    return program
+
+
+def compile_absent(work):
+    """A program for a library that is not there: the loader ends it."""
+    library = work / "libabsent.so"
+    setting.call(["gcc", "-shared", "-o", library, "-x", "c", "/dev/null"])
+    program = compile_plain(work, "absent", "-Wl,--no-as-needed", library)
+    library.unlink()
     return program
 
 
@@ -80,8 +90,25 @@ def reasons(checks, work, executes, works):
     if checks.that(static is not None, "a static program can be made"):
         check(checks, "static", work, [static], {"static": 1})
         check(checks, "static below", work, [executes, "execve", static], {"static": 1})
-    check(checks, "without our environment", work, [executes, "bare", works], {"environment": 1})
+    check(checks, "without our environment", work, [executes, "bare", works], {})
+    check(checks, "for another recorder", work,
+          ["env", "-i", "TRACETAPE_ARENA=/nowhere", works], {"not_instrumented": 1,
+                                                             "environment": 1})
     check(checks, "no calls", work, [works], {"no_calls": 1}, options=["--off"])
+    musl = libcs.musl(work, work / "plain.c")
+    if musl is not None:
+        check(checks, "musl", work, [musl], {"other_libc": 1})
+        check(checks, "musl below", work, [executes, "spawn", musl], {"other_libc": 1})
+    narrow = compile_plain(work, "narrow", "-m32")
+    if narrow is not None:
+        _, done = check(checks, "32 bits", work, [narrow], {"other_machine": 1})
+        checks.equal(done.program_err(), b"", "32 bits: what the loader says")
+        _, done = check(checks, "32 bits below", work, [executes, "vfork", narrow],
+                        {"other_machine": 1})
+        checks.equal(done.program_err(), b"", "32 bits below: what the loader says")
+    absent = compile_absent(work)
+    trace, done = check(checks, "not started", work, [absent], {"not_started": 1})
+    checks.equal(done.status, 127, "not started: status")
     lacking = compile_lacking(work)
     if checks.that(lacking is not None, "a program can lack a sanitizer's library"):
         check(checks, "sanitizer", work, [lacking], {"sanitizer": 1})

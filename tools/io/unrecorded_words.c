@@ -15,6 +15,11 @@ static const struct {
                                       "started without LD_PRELOAD and TRACETAPE_ARENA"},
     [TTAPE_UNRECORDED_OTHER_MACHINE] = {"other_machine", "for another machine"},
     [TTAPE_UNRECORDED_UNKNOWN] = {"unknown", "for no known reason"},
+    [TTAPE_UNRECORDED_OTHER_LIBC] = {"other_libc", "of another C library than glibc"},
+    [TTAPE_UNRECORDED_OLDER_LIBC] = {"older_libc", "of a glibc before 2.35, without hooks"},
+    [TTAPE_UNRECORDED_OWN_THREADS] = {"own_threads", "with threads that are not the C library's"},
+    [TTAPE_UNRECORDED_NOT_STARTED] = {"not_started", "that the loader did not start"},
+    [TTAPE_UNRECORDED_UNREACHABLE] = {"unreachable", "where the runtime cannot be read"},
 };
 
 const char *tool_unrecorded_name(uint32_t reason) { return reasons[reason].name; }

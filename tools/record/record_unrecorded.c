@@ -45,6 +45,14 @@ static const char *static_hint(const char *path)
     }
 }
 
+static const char *threads_hint(const char *path)
+{
+    return path != NULL && tool_elf_language_of(path) == TOOL_LANGUAGE_GO
+               ? "; a Go program's own runtime/trace traces it, and tracetape syscalls shows its "
+                 "system calls"
+               : "; tracetape syscalls --engine ptrace shows their system calls";
+}
+
 static const char *machine_hint(const char *path)
 {
     struct tool_elf_head head;
@@ -64,6 +72,12 @@ const char *tool_record_unrecorded_hint(const ttape_recording *recording, bool i
                "syscalls shows the system calls of this one, as root";
     if (is_any(recording, TTAPE_UNRECORDED_OTHER_MACHINE, &example))
         return machine_hint(example);
+    if (is_any(recording, TTAPE_UNRECORDED_OTHER_LIBC, &example))
+        return "; tracetape syscalls shows the system calls of such a program";
+    if (is_any(recording, TTAPE_UNRECORDED_OWN_THREADS, &example))
+        return threads_hint(example);
+    if (is_any(recording, TTAPE_UNRECORDED_OLDER_LIBC, &example))
+        return "; compiled with -finstrument-functions it is recorded";
     if (!is_patched && is_any(recording, TTAPE_UNRECORDED_NOT_INSTRUMENTED, &example))
         return "; with --patch . their functions are patched";
     return "";

@@ -195,6 +195,7 @@ enum ttp_note_kind {
 #define TTP_NOTE_NAMESPACE   8u  /* in another namespace of process ids */
 #define TTP_NOTE_FUNCTIONS   16u /* of a plan: a patch plan, too, with its choice */
 #define TTP_NOTE_NO_CALLS    32u /* of a plan: only that, and no plan of system calls */
+#define TTP_NOTE_UNREACHABLE 64u /* the runtime cannot be read from there */
 #define TTP_NOTE_TURN_SHIFT  2u
 
 struct ttp_note {

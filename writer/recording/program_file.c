@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "writer/arena/loader_words.h"
 #include "writer/recording/unrecorded.h"
 
 #define SCRIPTS_MAX  4u   /* interpreters that are scripts themselves */
@@ -97,6 +98,7 @@ static bool holds(const char *bytes, size_t size, const char *const *words)
 
 static void search(int fd, uint64_t offset, uint64_t size, struct ttp_program_file *file)
 {
+    static const char *const threads[] = {TTP_MAKES_THREADS, NULL};
     static const char *const hooks[] = {"__cyg_profile_func_e", "ttape_rt_", NULL};
     static const char *const sanitizers[] = {"libasan.so",  "libtsan.so",  "libhwasan.so",
                                              "__asan_init", "__tsan_init", "__msan_init",
@@ -109,7 +111,45 @@ static void search(int fd, uint64_t offset, uint64_t size, struct ttp_program_fi
             return;
         file->has_hooks |= holds(bytes, part, hooks);
         file->has_sanitizer |= holds(bytes, part, sanitizers);
+        file->makes_threads |= holds(bytes, part, threads);
     }
+}
+
+/* Whose loader it is. */
+static void look_into_loader(const char *path, struct ttp_program_file *file)
+{
+    static const char *const glibc[] = {TTP_LOADER_GLIBC, NULL};
+    static const char *const newer[] = {TTP_LOADER_GLIBC_NEWER, NULL};
+    char bytes[CHUNK_BYTES];
+    struct stat status;
+    bool is_glibc = false, is_newer = false, is_any = false;
+    int fd = open_regular(path, &status);
+    for (uint64_t at = 0; fd >= 0 && at < TTP_LOADER_BYTES; at += CHUNK_BYTES - OVERLAP) {
+        ssize_t size = pread(fd, bytes, sizeof bytes, (off_t)at);
+        if (size <= 0)
+            break;
+        is_any = true;
+        is_glibc |= holds(bytes, (size_t)size, glibc);
+        is_newer |= holds(bytes, (size_t)size, newer);
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    file->is_other_libc = is_any && !is_glibc;
+    file->is_older_libc = is_glibc && !is_newer;
+}
+
+static void look_into_head(const struct elf *elf, const Elf64_Phdr *head,
+                           struct ttp_program_file *file)
+{
+    char bytes[TTP_LOADER_PATH_BYTES] = "";
+    size_t size = head->p_filesz < sizeof bytes - 1 ? head->p_filesz : sizeof bytes - 1;
+    if (!read_at(elf->fd, bytes, size, head->p_offset))
+        return;
+    if (head->p_type == PT_INTERP)
+        look_into_loader(bytes, file);
+    else if (size > 16)
+        file->is_go |= bytes[0] == TTP_GO_NOTE_BYTES &&
+                       memcmp(bytes + 12, TTP_GO_NOTE "\0", TTP_GO_NOTE_BYTES) == 0;
 }
 
 static void look_into_dynamic(const struct elf *elf, const Elf64_Phdr *dynamic,
@@ -142,6 +182,8 @@ static void look_into_elf(struct elf *elf, struct ttp_program_file *file)
     for (uint32_t i = 0; i < elf->head.e_phnum && i < HEADS_MAX; i++) {
         if (!read_at(elf->fd, &head, sizeof head, elf->head.e_phoff + i * sizeof head))
             break;
+        if (head.p_type == PT_INTERP || head.p_type == PT_NOTE)
+            look_into_head(elf, &head, file);
         if (head.p_type == PT_INTERP)
             file->is_static = false;
         else if (head.p_type == PT_DYNAMIC)

@@ -581,6 +581,7 @@ ttape_status ttape_recording_follow(ttape_recording *r, uint32_t pid, ttape_erro
 
 void ttape_recording_note_ended(ttape_recording *r, uint32_t pid, int wait_status)
 {
+    ttp_unrecorded_ended(&r->drain.unrecorded, pid, wait_status);
     ttp_pid_ended(&r->drain, pid, wait_status);
 }
 

@@ -1,18 +1,22 @@
 /* Programs that were executed, those of them that came, those that record: from the notes that
  * processes write (spec/recording.md, 2.7). For each process there is the program that came last,
  * and the one that was executed after it and has not come. */
-#define _GNU_SOURCE /* asprintf */
+#define _GNU_SOURCE /* asprintf, memmem */
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "writer/recording/recording_internal.h"
 
-#define PATHS_MAX 256u /* folders of PATH that are looked into */
+#define PATHS_MAX         256u /* folders of PATH that are looked into */
+#define ENVIRONMENT_BYTES 4096u
+#define STATUS_ABSENT     127 /* of what a loader could not start */
 
 /* A program of a process. */
 struct program {
@@ -34,7 +38,8 @@ const char *ttp_unrecorded_key(uint32_t reason)
         "unrecorded_not_instrumented", "unrecorded_no_calls",    "unrecorded_static",
         "unrecorded_set_uid",          "unrecorded_other_user",  "unrecorded_other_namespace",
         "unrecorded_sanitizer",        "unrecorded_environment", "unrecorded_other_machine",
-        "unrecorded_unknown"};
+        "unrecorded_unknown",          "unrecorded_other_libc",  "unrecorded_older_libc",
+        "unrecorded_own_threads",      "unrecorded_not_started", "unrecorded_unreachable"};
     return keys[reason];
 }
 
@@ -132,6 +137,12 @@ static uint32_t why_not(const struct ttp_program_file *file, uint32_t flags)
         return TTAPE_UNRECORDED_OTHER_MACHINE;
     if (file->is_static)
         return TTAPE_UNRECORDED_STATIC;
+    if (file->is_other_libc)
+        return TTAPE_UNRECORDED_OTHER_LIBC;
+    if (file->is_go && !file->makes_threads)
+        return TTAPE_UNRECORDED_OWN_THREADS;
+    if ((flags & TTP_NOTE_UNREACHABLE) != 0)
+        return TTAPE_UNRECORDED_UNREACHABLE;
     if ((flags & TTP_NOTE_ENVIRONMENT) != 0)
         return TTAPE_UNRECORDED_ENVIRONMENT;
     if ((flags & TTP_NOTE_NAMESPACE) != 0) /* it may call the same user by another number */
@@ -172,9 +183,10 @@ static void take_came(struct ttp_unrecorded *u, const ttape_allocator *a, struct
     count(u, &process->executed); /* this is it */
     put_off(u, a, &process->came);
     set(u, &process->came,
-        !file.is_readable ? TTAPE_UNRECORDED_UNKNOWN
-        : file.has_hooks  ? TTAPE_UNRECORDED_NO_CALLS
-                          : TTAPE_UNRECORDED_NOT_INSTRUMENTED,
+        !file.is_readable    ? TTAPE_UNRECORDED_UNKNOWN
+        : file.has_hooks     ? TTAPE_UNRECORDED_NO_CALLS
+        : file.is_older_libc ? TTAPE_UNRECORDED_OLDER_LIBC
+                             : TTAPE_UNRECORDED_NOT_INSTRUMENTED,
         note->path);
     process->came.turn = note->turn;
 }
@@ -285,14 +297,51 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
         end_plans(head);
 }
 
+/* Where the process can be looked at; one that has no room for the recorder's entries has none. */
+static bool is_without_arena(uint32_t pid)
+{
+    static const char entry[] = TTP_ENV_ARENA "=";
+    char path[32], bytes[ENVIRONMENT_BYTES];
+    size_t kept = 0;
+    ssize_t size = 0;
+    bool has_any = false, has_arena = false;
+    (void)snprintf(path, sizeof path, "/proc/%u/environ", pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    while (file >= 0 && !has_arena && (size = read(file, bytes + kept, sizeof bytes - kept)) > 0) {
+        size_t there = kept + (size_t)size;
+        has_any = true;
+        has_arena = memmem(bytes, there, entry, sizeof entry - 1) != NULL;
+        kept = there < sizeof entry ? there : sizeof entry;
+        memmove(bytes, bytes + there - kept, kept);
+    }
+    if (file >= 0)
+        (void)close(file);
+    return has_any && size == 0 && !has_arena;
+}
+
 void ttp_unrecorded_started(struct ttp_unrecorded *u, const ttape_allocator *a, uint32_t pid,
                             const char *command)
 {
     struct ttp_note note = {.kind = TTP_NOTE_EXEC, .pid = pid, .flags = TTP_NOTE_SEARCHED};
     (void)snprintf(note.path, sizeof note.path, "%s", command);
+    if (is_without_arena(pid))
+        note.flags |= TTP_NOTE_ENVIRONMENT;
     if (u->first_pid == 0)
         u->first_pid = pid;
     take(u, a, &note);
+}
+
+/* A loader that does not find a library, a version or a name ends the program so, before anything
+ * of it has run. */
+void ttp_unrecorded_ended(struct ttp_unrecorded *u, uint32_t pid, int wait_status)
+{
+    uint32_t at = ttp_map_find(&u->by_pid, pid);
+    struct process *processes = u->processes.data;
+    if (at == TTAPE_NONE || !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != STATUS_ABSENT)
+        return;
+    struct program *program = &processes[at].executed;
+    if (program->is_there && program->reason == TTAPE_UNRECORDED_UNKNOWN)
+        program->reason = TTAPE_UNRECORDED_NOT_STARTED;
 }
 
 /* Also those that a filter leaves out. */

@@ -16,6 +16,8 @@ struct ttp_encode;
 struct ttp_program_file {
     bool is_readable, is_static, is_other_machine, is_set_uid;
     bool has_hooks, has_sanitizer;
+    bool is_go, makes_threads;         /* threads by the C library */
+    bool is_other_libc, is_older_libc; /* by its loader: not glibc; a glibc before 2.35 */
 };
 
 /* program_file.c: follows the interpreters of scripts. */
@@ -57,6 +59,8 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *alloca
 /* Of a process that the recorder itself has started. */
 void ttp_unrecorded_started(struct ttp_unrecorded *u, const ttape_allocator *allocator,
                             uint32_t pid, const char *command);
+/* Of one that it waited for. */
+void ttp_unrecorded_ended(struct ttp_unrecorded *u, uint32_t pid, int wait_status);
 /* Nobody comes any more, and all is decoded. */
 void ttp_unrecorded_settle(struct ttp_unrecorded *u, const ttape_allocator *allocator,
                            const struct ttp_encode *e, const struct ttp_arena_head *head);

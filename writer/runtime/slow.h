@@ -308,11 +308,16 @@ void ttp_note_plan(const char *path, uint32_t flags); /* it wants a plan of that
 /* So many of that file's functions, with so many exits; so many chosen ones were left. */
 void ttp_note_patched(const char *path, uint32_t functions, uint32_t exits, uint32_t left);
 void ttp_note_image(void); /* and its number */
-void ttp_note_exec(struct ttp_noted *noted, const char *path, uint32_t flags,
-                   char *const *environment);
+struct ttp_exec;           /* exec/exec.h */
+void ttp_note_exec(struct ttp_noted *noted, const char *path, const struct ttp_exec *exec);
 void ttp_note_failed(const struct ttp_noted *noted); /* it was not executed */
-void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, uint32_t flags,
-                      char *const *environment);
+void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, const struct ttp_exec *exec);
+
+/* exec/exec_environment.c: what this program was given itself; memory that a vfork child left. */
+void ttp_exec_begin(char **environment);
+void ttp_exec_done(void);
+/* exec/execs.c: as the system call does it, with errno. */
+int ttp_exec_by_system_call(const char *path, char *const *arguments, char *const *environment);
 
 /* jumps/heard_jumps.c */
 void ttp_jumps_begin(void);

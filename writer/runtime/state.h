@@ -182,6 +182,8 @@ struct ttp_thread_state {
     struct ttape_branch *branch;          /* branch/branch_value.c: of the whole thread */
     uintptr_t line_sp;    /* context/context_lines.c: not 0: of a write to a chosen descriptor, */
     uint32_t line_number; /* and which call it is */
+    void *exec_memory;    /* exec/exec_environment.c: of a copy of an environment; NULL: none */
+    size_t exec_bytes;
 };
 
 /* What each hook reads and writes of a thread lies in two lines of the cache: one of the
@@ -235,6 +237,9 @@ struct ttp_process_page {
     uint32_t process_id;
 };
 
+#define TTP_OWN_PATH_BYTES    1024u
+#define TTP_ARENA_ENTRY_BYTES 1664u
+
 struct ttp_runtime_process {
     uint32_t state;          /* enum ttp_process_state */
     uint32_t block_first;    /* blocks of the first extent, a power of two */
@@ -270,6 +275,8 @@ struct ttp_runtime_process {
     bool calls_exports; /* of functions that no relocation of the executable names, too */
     bool
         avoids_system_calls; /* a filter of system calls may be on: none that can be done without */
+    bool is_preloaded;       /* by LD_PRELOAD, where it is called own_path */
+    char own_path[TTP_OWN_PATH_BYTES], arena_entry[TTP_ARENA_ENTRY_BYTES]; /* for other programs */
 };
 
 extern struct ttp_runtime_process ttp_process;

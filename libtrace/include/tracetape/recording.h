@@ -202,7 +202,12 @@ typedef enum ttape_unrecorded {
     TTAPE_UNRECORDED_ENVIRONMENT = 7, /* it does not name the recorder */
     TTAPE_UNRECORDED_OTHER_MACHINE = 8,
     TTAPE_UNRECORDED_UNKNOWN = 9,
-    TTAPE_UNRECORDED_COUNT = 10
+    TTAPE_UNRECORDED_OTHER_LIBC = 10,  /* another C library than glibc */
+    TTAPE_UNRECORDED_OLDER_LIBC = 11,  /* a glibc before 2.35, and no hooks */
+    TTAPE_UNRECORDED_OWN_THREADS = 12, /* that are not the C library's */
+    TTAPE_UNRECORDED_NOT_STARTED = 13, /* its loader ended it */
+    TTAPE_UNRECORDED_UNREACHABLE = 14, /* the runtime cannot be read where it is */
+    TTAPE_UNRECORDED_COUNT = 15
 } ttape_unrecorded;
 
 /* Makes OUTPUT.recording and the arena. TTAPE_E_EXISTS when that is there already, or OUTPUT is and

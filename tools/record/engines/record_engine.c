@@ -1,13 +1,9 @@
 #include "tools/record/engines/record_engine.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "tools/binary/elf_head.h"
-#include "tools/record/record_output.h"
+#include "tools/record/start/record_fit.h"
 
 #define FILTER_BYTES 64u
 
@@ -22,21 +18,7 @@ bool tool_parse_record_engine(const char *text, void *into)
     return false;
 }
 
-/* A script's interpreter is taken for one that can be loaded into; it nearly always is. */
-bool tool_record_loads(const char *command)
-{
-    struct tool_elf_head head;
-    struct stat about;
-    bool loads = true;
-    char *path = tool_record_find_command(command);
-    if (path != NULL && tool_elf_head_of(NULL, path, &head) == NULL)
-        loads = head.has_interpreter && head.is_64 && head.machine == TOOL_ELF_X86_64;
-    if (path != NULL && stat(path, &about) == 0)
-        loads &= !((about.st_mode & S_ISUID) != 0 && about.st_uid != geteuid()) &&
-                 !((about.st_mode & S_ISGID) != 0 && about.st_gid != getegid());
-    free(path);
-    return loads;
-}
+bool tool_record_loads(const char *command) { return tool_record_fit_of(command) == TOOL_FIT_ALL; }
 
 void tool_record_keep_choice(ttape_recording *recording, const struct tool_record_calls *calls)
 {

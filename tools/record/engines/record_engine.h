@@ -11,8 +11,8 @@
 enum tool_record_engine { TOOL_ENGINE_AUTO, TOOL_ENGINE_IN_PROCESS, TOOL_ENGINE_PTRACE };
 
 bool tool_parse_record_engine(const char *text, void *into); /* enum tool_record_engine */
-/* False: the loader would not load the runtime into this command (linked statically, for another
- * machine, set-user-id). */
+/* False: no code of this command would be changed, as the runtime is not loaded into it or stands
+ * aside there (record_fit.h). */
 bool tool_record_loads(const char *command);
 /* The metadata say which were asked for. */
 void tool_record_keep_choice(ttape_recording *recording, const struct tool_record_calls *calls);

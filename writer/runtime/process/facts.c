@@ -104,6 +104,7 @@ __attribute__((used)) void ttp_vfork_begin(uintptr_t sp, uintptr_t caller, uintp
 void ttp_vforked(uint64_t child, uintptr_t caller, uintptr_t sp);
 __attribute__((used)) void ttp_vforked(uint64_t child, uintptr_t caller, uintptr_t sp)
 {
+    ttp_exec_done();
     ttp_call_ended(SYS_vfork, child, caller, sp);
     if (!ttp_failed((long)child))
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, child, caller, sp);

@@ -133,13 +133,18 @@ BEFORE void *ttp_before_sigaction(void)
 }
 IN_FRONT_OF(sigaction, ttp_before_sigaction);
 
+/* What the caller gets of a call that we have made in its place, and that has failed. */
+void ttp_return_failed(void);
+__asm__(".text\n\t.globl ttp_return_failed\n\t.hidden ttp_return_failed\n\t"
+        ".type ttp_return_failed, @function\nttp_return_failed:\n\t.cfi_startproc\n\t"
+        "movq $-1, %rax\n\tret\n\t.cfi_endproc\n\t"
+        ".size ttp_return_failed, . - ttp_return_failed\n");
+
 void *ttp_before_syscall(uintptr_t number, uintptr_t first, uintptr_t sp, uintptr_t return_address,
-                         uintptr_t second);
+                         uintptr_t second, uintptr_t third);
 BEFORE void *ttp_before_syscall(uintptr_t number, uintptr_t first, uintptr_t sp,
-                                uintptr_t return_address, uintptr_t second)
+                                uintptr_t return_address, uintptr_t second, uintptr_t third)
 {
-    (void)sp;
-    (void)return_address;
     if (number == SYS_seccomp)
         ttp_prctl_seen(PR_SET_SECCOMP, first == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
                                                                         : SECCOMP_MODE_FILTER);
@@ -150,6 +155,11 @@ BEFORE void *ttp_before_syscall(uintptr_t number, uintptr_t first, uintptr_t sp,
     else if (number == SYS_clone && (first & CLONES) == CLONE_VM) {
         ttp_sharing_begin();
         ttp_sharing_is_with(-1); /* it returns twice, and we do not see it */
+    } else if (number == SYS_execve) {
+        ttp_call_begins(SYS_execve, return_address, sp, 0);
+        ttp_exec_by_system_call((const char *)first, (char *const *)second, (char *const *)third);
+        ttp_call_ended(SYS_execve, (uint64_t)-errno, return_address, sp);
+        return (void *)ttp_return_failed;
     }
     return real(REAL_SYSCALL);
 }

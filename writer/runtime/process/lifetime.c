@@ -153,10 +153,12 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
     ttp_context_begin(environment);
     ttp_branch_begin(environment);
     ttp_process_start(environment);
-    if (ttp_process.state == TTP_PROCESS_ON)
+    if (ttp_process.state == TTP_PROCESS_ON) {
+        ttp_exec_begin(environment);
         ttp_process_follow();
-    else if (environ != NULL && ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL)
+    } else if (environ != NULL && ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL) {
         ttp_record_itself(environment);
+    }
 }
 
 __attribute__((destructor(101))) static void end(void)

@@ -6,12 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "writer/runtime/slow.h"
-
-#define PAGE_BYTES ((uintptr_t)4096)
-#define NO_PAGE    ((uintptr_t)1)
-
-typedef uintptr_t __attribute__((aligned(1), may_alias)) loose_pointer;
+#include "writer/runtime/exec/exec.h"
 
 static uint32_t word(uint32_t turn, enum ttp_note_state state)
 {
@@ -97,75 +92,13 @@ void ttp_note_image(void)
     put(&note, NULL);
 }
 
-/* The program may give anything for an environment, and the kernel refuses what it cannot read. So
- * nothing is read here before the kernel was asked, page by page: it copies the set of signals, and
- * then finds that there is no such operation. */
-static bool can_read(uintptr_t *known_page, uintptr_t at, size_t size)
+void ttp_note_exec(struct ttp_noted *noted, const char *path, const struct ttp_exec *exec)
 {
-    for (uintptr_t page = at & ~(PAGE_BYTES - 1); page <= ((at + size - 1) & ~(PAGE_BYTES - 1));
-         page += PAGE_BYTES) {
-        if (page == *known_page)
-            continue;
-        if (ttp_syscall(SYS_rt_sigprocmask, -1, (long)page, 0, sizeof(uint64_t), 0, 0) != -EINVAL)
-            return false;
-        *known_page = page;
-    }
-    return true;
-}
-
-/* Whether an entry sets a variable; *is_readable becomes false where that cannot be seen. */
-static bool sets(uintptr_t entry, const char *name, uintptr_t *known_page, bool *is_readable)
-{
-    for (;; entry++, name++) {
-        *is_readable = can_read(known_page, entry, 1);
-        if (!*is_readable)
-            return false;
-        char letter = *(const char *)entry;
-        if (*name == '\0' || letter != *name)
-            return *name == '\0' && letter == '=';
-    }
-}
-
-/* False: the environment cannot be read, so nothing will be executed. */
-static bool look_around(char *const *environment, uint32_t *flags)
-{
-    uintptr_t entry, at = (uintptr_t)environment, pages[2] = {NO_PAGE, NO_PAGE};
-    bool has_arena = false, has_runtime = false, is_readable = true;
-    for (; at != 0; at += sizeof(entry)) {
-        if (!can_read(&pages[0], at, sizeof(entry)))
-            return false;
-        entry = *(const loose_pointer *)at;
-        if (entry == 0)
-            break;
-        has_arena = has_arena || sets(entry, TTP_ENV_ARENA, &pages[1], &is_readable);
-        has_runtime =
-            has_runtime || (is_readable && sets(entry, "LD_PRELOAD", &pages[1], &is_readable));
-        if (!is_readable)
-            return false;
-    }
-    if (!has_arena || !has_runtime)
-        *flags |= TTP_NOTE_ENVIRONMENT;
-    if ((uint32_t)ttp_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0) != ttp_process.user)
-        *flags |= TTP_NOTE_USER;
-    return true;
-}
-
-static bool may_tell(void)
-{
-    return ttp_process.notes != NULL && !ttp_process.avoids_system_calls &&
-           __atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) == TTP_PROCESS_ON &&
-           ttp_thread.page->gate != TTP_GATE_RECORDER_THREAD;
-}
-
-void ttp_note_exec(struct ttp_noted *noted, const char *path, uint32_t flags,
-                   char *const *environment)
-{
+    uint32_t flags = exec->flags;
     *noted = (struct ttp_noted){NULL, 0, 0};
     /* Nor is there anything to tell of a program that is not there; the path may be anything. */
-    if (!may_tell() ||
-        ((flags & TTP_NOTE_SEARCHED) == 0 &&
-         ttp_syscall(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0, 0, 0) != 0) ||
-        !look_around(environment, &flags))
+    if (!exec->is_known || ((flags & TTP_NOTE_SEARCHED) == 0 &&
+                            ttp_syscall(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0, 0, 0) != 0))
         return;
     /* Not what the page says: a vfork child has its parent's. */
     if (!ttp_ids_ask(&noted->pid))
@@ -188,12 +121,10 @@ void ttp_note_failed(const struct ttp_noted *noted)
         put(&failed, NULL);
 }
 
-void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, uint32_t flags,
-                      char *const *environment)
+void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, const struct ttp_exec *exec)
 {
-    if (!may_tell() || ttp_process.is_elsewhere || /* the kernel's number is not the recorder's */
-        !look_around(environment, &flags))
+    if (!exec->is_known || ttp_process.is_elsewhere) /* the kernel's number is not the recorder's */
         return;
-    struct ttp_note note = {.kind = TTP_NOTE_EXEC, .pid = pid, .flags = flags, .turn = turn};
+    struct ttp_note note = {.kind = TTP_NOTE_EXEC, .pid = pid, .flags = exec->flags, .turn = turn};
     put(&note, path);
 }

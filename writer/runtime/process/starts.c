@@ -9,6 +9,7 @@
  * What begin needs lies in memory of ours: the program's malloc hears nothing of it. Each place is
  * free again as soon as its thread runs. A thread for which there is no place starts as if we were
  * not there. */
+#include <alloca.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,6 +20,7 @@
 #include <threads.h>
 #include <unistd.h>
 
+#include "writer/runtime/exec/exec.h"
 #include "writer/runtime/hot.h"
 #include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
@@ -232,9 +234,19 @@ static int spawn(spawn_function real, pid_t *child, const char *path,
     pid_t own;
     pid_t *place = child != NULL ? child : &own;
     uint32_t turn = ttp_note_turn(), flags = real == real_spawnp ? TTP_NOTE_SEARCHED : 0;
-    int result = real(place, path, actions, attributes, arguments, environment);
+    struct ttp_exec exec;
+    int result;
+    ttp_exec_look(&exec, path, TTP_EXEC_NO_FILE, flags, environment);
+    do {
+        void *memory = exec.bytes == 0                      ? NULL
+                       : exec.bytes <= TTP_EXEC_STACK_BYTES ? alloca(exec.bytes)
+                                                            : ttp_exec_map(&exec);
+        ttp_exec_make(&exec, memory);
+        result = real(place, path, actions, attributes, arguments, exec.handed);
+        ttp_exec_end(&exec);
+    } while (result == E2BIG && ttp_exec_less(&exec));
     if (result == 0) {
-        ttp_note_spawned((uint32_t)*place, turn, path, flags, environment);
+        ttp_note_spawned((uint32_t)*place, turn, path, &exec);
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)*place, caller[0], caller[1]);
     }
     return result;

@@ -1,6 +1,6 @@
 /* Starting the command: its environment, the fork, and what the kernel is asked before that. */
 #define _GNU_SOURCE /* asprintf, pipe2 */
-#include "tools/record/record_start.h"
+#include "tools/record/start/record_start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,35 +43,47 @@ static void free_surroundings(struct surroundings *s)
     *s = (struct surroundings){0};
 }
 
-static bool make_surroundings(struct surroundings *s, const char *arena, const char *runtime)
+/* The runtime comes first, as the recorder's own LD_PRELOAD may be meant for the command. */
+static char *preload_entry(const struct tool_record_start *how)
 {
+    char *entry = NULL;
     const char *before = getenv(ENV_PRELOAD);
-    size_t count = 0, used = 0;
     bool joins = before != NULL && *before != '\0';
+    if (asprintf(&entry, ENV_PRELOAD "=%s%s%s", how->runtime, joins ? ":" : "",
+                 joins ? before : "") < 0)
+        return NULL;
+    return entry;
+}
+
+static bool make_surroundings(struct surroundings *s, const char *arena,
+                              const struct tool_record_start *how)
+{
+    bool sets = how->runtime != NULL, preloads = sets && !how->is_foreign;
+    size_t count = 0, used = 0;
     *s = (struct surroundings){0};
     while (environ[count] != NULL)
         count++;
     s->entries = calloc(count + 3, sizeof *s->entries);
     if (asprintf(&s->arena, ENV_ARENA "=%s", arena) < 0)
         s->arena = NULL;
-    if (asprintf(&s->preload, ENV_PRELOAD "=%s%s%s", runtime != NULL ? runtime : "",
-                 joins ? ":" : "", joins ? before : "") < 0)
-        s->preload = NULL;
-    if (s->entries == NULL || s->arena == NULL || s->preload == NULL) {
+    s->preload = preloads ? preload_entry(how) : NULL;
+    if (s->entries == NULL || s->arena == NULL || (preloads && s->preload == NULL)) {
         free_surroundings(s);
         return false;
     }
     for (size_t i = 0; i < count; i++)
-        if (runtime == NULL || (!names(environ[i], ENV_ARENA) && !names(environ[i], ENV_PRELOAD)))
+        if (!(sets && names(environ[i], ENV_ARENA)) &&
+            !(preloads && names(environ[i], ENV_PRELOAD)))
             s->entries[used++] = environ[i];
-    if (runtime == NULL)
-        return true;
-    s->entries[used++] = s->arena;
-    s->entries[used] = s->preload;
+    if (sets)
+        s->entries[used++] = s->arena;
+    if (preloads)
+        s->entries[used] = s->preload;
     return true;
 }
 
-/* Nothing in here needs memory: execvpe finds the command on the stack. */
+/* Nothing in here needs memory: execvpe finds the command on the stack. Where the kernel has room
+ * for the command's environment and not for our two entries, it runs without them. */
 static void become(char **argv, const struct surroundings *around, int go, int report)
 {
     char byte;
@@ -82,6 +94,8 @@ static void become(char **argv, const struct surroundings *around, int go, int r
     (void)sigaction(SIGXFSZ, around->size_action, NULL);
     (void)sigprocmask(SIG_SETMASK, around->mask, NULL);
     (void)execvpe(argv[0], argv, around->entries);
+    if (errno == E2BIG)
+        (void)execvpe(argv[0], argv, environ);
     int why = errno;
     (void)!write(report, &why, sizeof why);
     _exit(EXIT_FAILURE);
@@ -124,13 +138,26 @@ static pid_t fork_command(char **argv, const struct surroundings *around, int re
     return child;
 }
 
+/* Why nothing was executed; 0: it was. */
+static int read_report(int report)
+{
+    int code = 0, next;
+    ssize_t size;
+    while ((size = read(report, &next, sizeof next)) != 0)
+        if (size > 0)
+            code = next;
+        else if (errno != EINTR)
+            break;
+    return code;
+}
+
 pid_t tool_record_start(char **argv, ttape_recording *recording,
                         const struct tool_record_start *how, int *code)
 {
     int report[2];
     struct surroundings around;
     *code = ENOMEM;
-    if (!make_surroundings(&around, ttape_recording_arena(recording), how->runtime))
+    if (!make_surroundings(&around, ttape_recording_arena(recording), how))
         return -1;
     around.size_action = how->size_action;
     around.mask = how->mask;
@@ -144,8 +171,8 @@ pid_t tool_record_start(char **argv, ttape_recording *recording,
         if (child < 0)
             *code = errno;
         (void)close(report[1]);
-        while (child > 0 && read(report[0], code, sizeof *code) < 0 && errno == EINTR) {
-        }
+        if (child > 0)
+            *code = read_report(report[0]);
         (void)close(report[0]);
     }
     free_surroundings(&around);
