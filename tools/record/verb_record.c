@@ -27,7 +27,6 @@
 #include "tools/record/record_rounds.h"
 #include "tools/record/record_rules.h"
 #include "tools/record/record_unrecorded.h"
-#include "tools/record/start/record_fit.h"
 #include "tools/record/start/record_start.h"
 #include "tools/symbols/debug_files.h"
 
@@ -342,8 +341,6 @@ static int record_with(const struct options *options, char **argv,
     if (ttape_recording_open(&recording, options->output, recording_options, &err) != TTAPE_OK)
         return fail_open(options, &err);
     const struct tool_record_start how = {.runtime = runtime,
-                                          .is_foreign =
-                                              tool_record_fit_of(argv[0]) == TOOL_FIT_FOREIGN,
                                           .trace = is_traced ? &trace : NULL,
                                           .size_action = &size_action,
                                           .mask = &mask,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tools/command/tool.h"
+#include "tools/record/start/record_fit.h"
 
 #define ENV_ARENA   "TRACETAPE_ARENA"
 #define ENV_PRELOAD "LD_PRELOAD"
@@ -43,7 +44,7 @@ static void free_surroundings(struct surroundings *s)
     *s = (struct surroundings){0};
 }
 
-/* The runtime comes first, as the recorder's own LD_PRELOAD may be meant for the command. */
+/* Not for a loader that would complain. The runtime comes first, as the recorder's own LD_PRELOAD may be meant for the command. */
 static char *preload_entry(const struct tool_record_start *how)
 {
     char *entry = NULL;
@@ -56,9 +57,9 @@ static char *preload_entry(const struct tool_record_start *how)
 }
 
 static bool make_surroundings(struct surroundings *s, const char *arena,
-                              const struct tool_record_start *how)
+                              const struct tool_record_start *how, bool is_foreign)
 {
-    bool sets = how->runtime != NULL, preloads = sets && !how->is_foreign;
+    bool sets = how->runtime != NULL, preloads = sets && !is_foreign;
     size_t count = 0, used = 0;
     *s = (struct surroundings){0};
     while (environ[count] != NULL)
@@ -157,7 +158,8 @@ pid_t tool_record_start(char **argv, ttape_recording *recording,
     int report[2];
     struct surroundings around;
     *code = ENOMEM;
-    if (!make_surroundings(&around, ttape_recording_arena(recording), how))
+    if (!make_surroundings(&around, ttape_recording_arena(recording), how,
+                           tool_record_fit_of(argv[0]) == TOOL_FIT_FOREIGN))
         return -1;
     around.size_action = how->size_action;
     around.mask = how->mask;

@@ -12,7 +12,6 @@
 
 struct tool_record_start {
     const char *runtime;                 /* NULL: nothing is loaded into the command */
-    bool is_foreign;                     /* nor would its loader do that without a complaint */
     struct tool_record_trace *trace;     /* that sees its system calls; NULL: nobody */
     const struct sigaction *size_action; /* what SIGXFSZ did before we changed it */
     const sigset_t *mask;                /* signals that were blocked before we blocked some */
