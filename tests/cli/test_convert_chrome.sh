@@ -96,8 +96,201 @@ events across <<'END'
 0,6000,exit,0,a
 0,20000,enter,0,c
 0,22000,enter,1,d
+0,25000,exit,1,d
 0,25000,exit,0,c
-0,28000,exit,0,d
+END
+
+# At one time E's of what is inside an X come first; of X and B the one that ends later is outside.
+convert 0 tie <<END
+[{"name":"work","ph":"X","ts":0,"dur":100,"pid":1,"tid":1},
+{"name":"inner","ph":"B","ts":40,"pid":1,"tid":1},
+{"name":"inner","ph":"E","ts":100,"pid":1,"tid":1},
+{"name":"outer","ph":"B","ts":200,"pid":1,"tid":1},
+{"name":"inner","ph":"X","ts":200,"dur":30,"pid":1,"tid":1},
+{"name":"outer","ph":"E","ts":300,"pid":1,"tid":1},
+{"name":"b","ph":"B","ts":400,"pid":1,"tid":1},
+{"name":"x","ph":"X","ts":400,"dur":90,"pid":1,"tid":1},
+{"name":"b","ph":"E","ts":460,"pid":1,"tid":1}]
+END
+events tie <<'END'
+1,0,enter,0,work
+1,40000,enter,1,inner
+1,100000,exit,1,inner
+1,100000,exit,0,work
+1,200000,enter,0,outer
+1,200000,enter,1,inner
+1,230000,exit,1,inner
+1,300000,exit,0,outer
+1,400000,enter,0,x
+1,400000,enter,1,b
+1,460000,exit,1,b
+1,490000,exit,0,x
+END
+
+# E's of one time in another order than their B's; an E before its own B; B's in another order.
+convert 0 order <<'END'
+[{"ph":"B","ts":1,"name":"a"},{"ph":"B","ts":2,"name":"b"},{"ph":"B","ts":3,"name":"c"},
+{"ph":"E","ts":5,"name":"a"},{"ph":"E","ts":5,"name":"c","args":{"r":7}},
+{"ph":"E","ts":5,"name":"b"},
+{"ph":"E","ts":6,"name":"d"},{"ph":"B","ts":6,"name":"d"},{"ph":"B","ts":7,"name":"f"},
+{"ph":"B","ts":7,"name":"e"},{"ph":"E","ts":8,"name":"f"},{"ph":"E","ts":9,"name":"e"}]
+END
+events order <<'END'
+0,1000,enter,0,a
+0,2000,enter,1,b
+0,3000,enter,2,c
+0,5000,exit,2,c
+0,5000,exit,1,b
+0,5000,exit,0,a
+0,6000,enter,0,d
+0,6000,exit,0,d
+0,7000,enter,0,e
+0,7000,enter,1,f
+0,8000,exit,1,f
+0,9000,exit,0,e
+END
+status 0 "$T" dump order.ttape
+has out 'c\(\) = 7;'
+
+# Twins of X: the first in the file is outside, the last one where X are written as they end.
+convert 0 twins <<'END'
+[{"ph":"X","tid":1,"ts":1,"dur":4,"name":"out"},{"ph":"X","tid":1,"ts":1,"dur":4,"name":"in"},
+{"ph":"X","tid":2,"ts":2,"dur":1,"name":"in"},{"ph":"X","tid":2,"ts":2,"dur":1,"name":"out"},
+{"ph":"X","tid":2,"ts":1,"dur":4,"name":"top"}]
+END
+events twins <<'END'
+1,1000,enter,0,out
+1,1000,enter,1,in
+1,5000,exit,1,in
+1,5000,exit,0,out
+2,1000,enter,0,top
+2,2000,enter,1,out
+2,2000,enter,2,in
+2,3000,exit,2,in
+2,3000,exit,1,out
+2,5000,exit,0,top
+END
+
+# Sums of what programs have as doubles: calls that follow on each other do, at any time.
+convert 0 sums <<'END'
+[{"ph":"X","ts":0.1,"dur":0.2,"name":"a"},{"ph":"X","ts":0.30000000000000004,"dur":1,"name":"b"},
+{"ph":"X","ts":5.0005,"dur":2.0005,"name":"c"},{"ph":"X","ts":7.001,"dur":3,"name":"d"},
+{"ph":"X","ts":1700000000000000.0,"dur":10.3,"name":"e"},
+{"ph":"X","ts":1700000000000010.25,"dur":9,"name":"f"}]
+END
+events sums <<'END'
+0,100,enter,0,a
+0,300,exit,0,a
+0,300,enter,0,b
+0,1300,exit,0,b
+0,5001,enter,0,c
+0,7001,exit,0,c
+0,7001,enter,0,d
+0,10001,exit,0,d
+0,1700000000000000000,enter,0,e
+0,1700000000000010250,exit,0,e
+0,1700000000000010250,enter,0,f
+0,1700000000000019250,exit,0,f
+END
+
+# A call that did not finish is open; times below 0 are shifted, and that is said.
+convert 0 below <<'END'
+[{"ph":"X","ts":-613000,"dur":613000,"name":"Launch Blaze"},{"ph":"B","tid":1,"ts":-5.5,"name":"b"},
+{"ph":"E","tid":1,"ts":15},
+{"ph":"X","ts":20,"name":"RunTask"},{"ph":"X","ts":21,"dur":2,"name":"in"}]
+END
+has err 'its times begin at -613000.000 us: that is 0 of the trace'
+events below <<'END'
+0,0,enter,0,Launch Blaze
+0,613000000,exit,0,Launch Blaze
+0,613020000,enter,0,RunTask
+0,613021000,enter,1,in
+0,613023000,exit,1,in
+1,612994500,enter,0,b
+1,613015000,exit,0,b
+END
+status 0 "$T" info below.ttape
+has out 'time_shift_ns +613000000'
+convert 0 origin <<'END'
+{"otherData":{"time_origin_ns":"5000"},"traceEvents":[{"ph":"i","ts":-2,"name":"m"}]}
+END
+events origin <<<'0,3000,marker,0,m'
+
+# What is no JSON costs the character or the value, not the call.
+printf '[{"ph":"B","ts":1,"name":"\303\274 \374\t\\x \\ud800 \001"},
+{"ph":"X","ts":2,"dur":5,"name":"x","args":
+{"a":NaN,"b":-Infinity,"c":1e999,"d":undefined,"e":12345678901234567890,"e":7,"f":{"g":[1,,2,]},}},
+{"ph":"X","ts":3,"ts":4,"dur":1,"name":"y"},{"ph":"X","ts":4.5,"dur":NaN,"name":"z"},
+{"ph":"E","ts":"soon"}]' >odd.in
+convert 3 odd <odd.in
+for word in '4 values are no JSON .*: kept as texts; the first in the event at byte 46$' \
+    '3 control characters or wrong escapes' '2 bytes or escapes in texts are no character' \
+    '2 events with a key that comes twice' "1 calls \(X\) whose 'dur' is no length" \
+    "1 events whose 'ts' is no time"; do
+    has err "$word"
+done
+status 0 "$T" dump odd.ttape
+has out 'x\("NaN", "-Infinity", "1e999", "undefined", 7, "\{.*1,2.*\}"\)'
+printf 'tid,time_ns,kind,depth,symbol\n0,1000,enter,0,%s\n' 'ü �\x09\\x � \x01' >want
+cat >>want <<'END'
+0,2000,enter,1,x
+0,4000,enter,2,y
+0,4500,enter,3,z
+0,5000,exit,2,y
+0,7000,exit,1,x
+0,7000,exit,0,ü �\x09\\x � \x01
+END
+same odd.csv want
+convert 3 'no time' <<'END'
+[{"ph":"B","name":"a"},{"ph":"B","ts":NaN,"name":"a"},{"ph":"i","ts":1,"name":"i"}]
+END
+events 'no time' <<<'0,1000,marker,0,i'
+has err 'event at byte 1 skipped'
+
+# Names: numbers are their texts; without one it is said.
+convert 0 named <<'END'
+[{"ph":"B","ts":1,"name":5},{"ph":"B","ts":2},{"ph":"B","ts":3,"name":""},
+{"ph":"X","ts":4,"dur":1,"name":[1]},
+{"ph":"E","ts":6,"name":""},{"ph":"E","ts":7,"name":null},{"ph":"E","ts":8,"name":5},
+{"ph":"i","ts":9,"name":0.25}]
+END
+events named <<'END'
+0,1000,enter,0,5
+0,2000,enter,1,(no name)
+0,3000,enter,2,(no name)
+0,4000,enter,3,[1]
+0,5000,exit,3,[1]
+0,6000,exit,2,(no name)
+0,7000,exit,1,(no name)
+0,8000,exit,0,5
+0,9000,marker,0,0.25
+END
+
+# Forms: beginnings of some writers, several arrays or objects in a file, one event a line.
+two='{"ph":"B","ts":1,"name":"a"},{"ph":"E","ts":9}'
+convert 0 simple <<<"[$two]"
+for text in "[,$two" "[null,$two,null]" "[${two/,{/][{}]" "${two/,{/
+{}" "$two," "{\"traceEvents\":[${two/,{/]\}
+{\"a\":[1],\"traceEvents\":[{}]}" "[${two/,{/] {}"; do
+    convert 0 form <<<"$text"
+    same form.csv simple.csv
+done
+
+# Threads whose numbers are texts are no others' threads.
+convert 0 texts <<'END'
+[{"ph":"B","pid":1,"tid":"a","ts":1,"name":"a"},
+{"ph":"B","pid":1,"tid":1073741824,"ts":2,"name":"b"},{"ph":"E","pid":1,"tid":"a","ts":3},
+{"ph":"E","pid":1,"tid":1073741824,"ts":4},
+{"ph":"i","pid":1,"tid":18446744073709551615,"ts":5,"name":"c"},
+{"ph":"i","pid":1,"tid":"18446744073709551615","ts":6,"name":"d"}]
+END
+events texts <<'END'
+1073741824,1000,enter,0,a
+1073741824,3000,exit,0,a
+1073741824,2000,enter,0,b
+1073741824,4000,exit,0,b
+18446744073709551615,5000,marker,0,c
+18446744073709551615,6000,marker,0,d
 END
 
 # An end names the frame that it ends: what is above was left; ends without a name are the top's.
@@ -140,7 +333,20 @@ convert 3 others <<'END'
 END
 has err "2 events of phase 'C' left out"
 has err "1 events of phase 'b' left out"
-lines others.csv 4
+events others <<'END'
+0,0,enter,0,x
+0,0,enter,1,x
+0,8000,enter,2,a
+0,9000,exit,2,a
+0,10000,enter,2,x
+0,10000,enter,3,(no name)
+0,10000,enter,4,x
+0,10000,enter,5,(no name)
+0,10000,enter,6,bad\\x
+0,11000,enter,7,(no name)
+0,12000,marker,8,m
+0,14000,exit,8,twice
+END
 convert 4 nothing <<<'[{"ph":"B"}]'
 convert 4 words <<<'{"a":1,"b":[2]}'
 convert 3 cut <<<'{"traceEvents":[{"ph":"B","ts":1,"name":"a"},{"ph":"E","ts'
@@ -176,6 +382,8 @@ for name in name object deep deeper args spaces; do
     case $name in name | args | spaces) wanted=0 ;; esac
     mv $name.json in.json
     convert $wanted $name <in.json
+    case $name in object | deep) has err '1 values are too long or too deep: null' ;; esac
+    case $name in object | deep) has $name.csv '^0,2000,marker,1,x$' ;; esac
     has $name.csv '^0,1000,enter,0,a$'
     has $name.csv '^0,9000,exit,0,a$'
 done

@@ -1,8 +1,10 @@
-/* Times of Chrome trace JSON: decimal microseconds become nanoseconds without passing through
- * floating point, which has not enough digits for them. */
+/* Times of Chrome trace JSON: decimal microseconds become nanoseconds and picoseconds without
+ * passing through floating point, which has not enough digits for them. */
 #include <string.h>
 
 #include "tools/convert/chrome/convert_chrome.h"
+
+#define PLACES 6 /* from microseconds to picoseconds */
 
 /* Decimal digits of a number and where its point is; only what can matter is kept. */
 struct decimal {
@@ -51,26 +53,40 @@ static bool parse_decimal(const char *at, const char *end, struct decimal *numbe
     return has_digit && (at == end || *at == 'e' || *at == 'E');
 }
 
-bool tool_chrome_parse_time(const char *text, size_t size_bytes, uint64_t *time_ns)
+/* Its first `places` digits, as many zeros behind them as are missing. False: too large. */
+static bool take_digits(const struct decimal *number, int64_t first, int64_t places, uint64_t *sum)
+{
+    *sum = 0;
+    for (int64_t i = first; i < first + places; i++) {
+        uint64_t digit = i >= 0 && i < number->count ? (uint64_t)(number->digits[i] - '0') : 0;
+        if (__builtin_mul_overflow(*sum, 10u, sum) || __builtin_add_overflow(*sum, digit, sum))
+            return false;
+    }
+    return true;
+}
+
+bool tool_chrome_parse_time(const char *text, size_t size_bytes, struct tool_chrome_time *time)
 {
     const char *at = text, *end = text + size_bytes;
     struct decimal number;
+    uint64_t ns = 0, ps = 0;
     while (at < end && strchr(" \t\r\n\"", *at) != NULL)
         at++;
     while (end > at && strchr(" \t\r\n\"", end[-1]) != NULL)
         end--;
-    if (!parse_decimal(at, end, &number) || (number.is_negative && number.count > 0))
+    if (!parse_decimal(at, end, &number))
         return false;
-    number.point += 3;
-    if (number.count > 0 && number.point > 20)
+    int64_t before = number.point + PLACES / 2; /* digits of the nanoseconds */
+    if (number.count > 0 && before > 20)
         return false;
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < number.point; i++) {
-        uint64_t digit = i < number.count ? (uint64_t)(number.digits[i] - '0') : 0;
-        if (__builtin_mul_overflow(sum, 10u, &sum) || __builtin_add_overflow(sum, digit, &sum))
-            return false;
+    if (number.count > 0 && ((before > 0 && !take_digits(&number, 0, before, &ns)) ||
+                             (before > -3 && !take_digits(&number, before, 3, &ps))))
+        return false;
+    if (!number.is_negative) {
+        *time = (struct tool_chrome_time){ns + TOOL_CHROME_BIAS, (uint32_t)ps};
+        return ns < TOOL_CHROME_OPEN - 1 - TOOL_CHROME_BIAS;
     }
-    bool rounds_up =
-        number.point >= 0 && number.point < number.count && number.digits[number.point] >= '5';
-    return !__builtin_add_overflow(sum, rounds_up, time_ns);
+    ns += ps > 0; /* down to the next one, and up from there */
+    *time = (struct tool_chrome_time){TOOL_CHROME_BIAS - ns, (uint32_t)((1000 - ps) % 1000)};
+    return ns <= TOOL_CHROME_BIAS - 1;
 }

@@ -8,6 +8,8 @@
 #include "tools/convert/chrome/json_stream.h"
 
 #define READ_BYTES (256u * 1024u)
+#define LOOK_BYTES (1024u * 1024u) /* in which an object tells what it is */
+#define NULL_BYTES 4u              /* in the place of a value that is left out */
 
 void tool_json_stream_open(struct tool_json_stream *json, int fd, const void *head,
                            size_t head_bytes)
@@ -30,12 +32,29 @@ uint64_t tool_json_stream_offset(const struct tool_json_stream *json)
     return json->offset + json->at;
 }
 
+/* Makes null of the value that is read, up to `stop`. False: it is short itself. */
+static bool drop_value(struct tool_json_stream *json, size_t stop)
+{
+    size_t start = json->kept + json->value + NULL_BYTES;
+    if (json->value == 0 || stop < start)
+        return false;
+    size_t gone = stop - start;
+    memcpy(json->buffer + start - NULL_BYTES, "null", NULL_BYTES);
+    memmove(json->buffer + start, json->buffer + stop, json->end - stop);
+    json->at -= gone;
+    json->end -= gone;
+    json->offset += gone; /* of what follows */
+    json->is_dropping = json->has_dropped = true;
+    return true;
+}
+
 /* Reads more behind what must be kept. False: there is no more. */
 static bool fill(struct tool_json_stream *json)
 {
-    if (json->ended)
+    if (json->ended || (json->is_looking && json->end - json->kept > LOOK_BYTES))
         return false;
-    if (json->is_keeping && json->end - json->kept > TOOL_JSON_OBJECT_MAX) {
+    if (json->is_keeping && json->end - json->kept > TOOL_JSON_OBJECT_MAX &&
+        (!drop_value(json, json->at) || json->end - json->kept > TOOL_JSON_OBJECT_MAX)) {
         json->is_keeping = false;
         json->has_overrun = true;
     }
@@ -157,8 +176,12 @@ static struct tool_json_part *part_of(const struct tool_json_stream *json, const
     return at->key_bytes == 3 && memcmp(key, "dur", 3) == 0 ? &out->dur : NULL;
 }
 
-static void end_value(const struct tool_json_stream *json, struct scan *at)
+static void end_value(struct tool_json_stream *json, struct scan *at)
 {
+    if (json->is_dropping)
+        (void)drop_value(json, json->at - 1);
+    json->is_dropping = false;
+    json->value = 0;
     if (at->value != NULL) {
         at->value->size_bytes = place(json) - 1 - at->value->start;
         at->value = NULL;
@@ -183,6 +206,7 @@ static bool take(struct tool_json_stream *json, struct scan *at, struct tool_jso
     case ':':
         if (at->depth == 1 && at->is_key) {
             at->is_key = false;
+            json->value = place(json);
             at->value = part_of(json, at, out);
             if (at->value != NULL)
                 at->value->start = place(json);
@@ -220,18 +244,53 @@ static bool pass_rest(struct tool_json_stream *json, uint64_t depth)
     return true;
 }
 
+static void begin_keeping(struct tool_json_stream *json)
+{
+    json->is_keeping = true;
+    json->has_overrun = json->has_dropped = json->is_dropping = false;
+    json->value = 0;
+    json->kept = json->at;
+}
+
+static enum tool_json_what what_of(const struct tool_json_stream *json, const struct scan *at)
+{
+    const char *key = json->buffer + json->kept + at->key;
+    if (at->key_bytes == 2 && memcmp(key, "ph", 2) == 0)
+        return TOOL_JSON_EVENT;
+    return at->key_bytes == 11 && memcmp(key, "traceEvents", 11) == 0 ? TOOL_JSON_CONTAINER
+                                                                      : TOOL_JSON_OTHER;
+}
+
+enum tool_json_what tool_json_stream_look(struct tool_json_stream *json)
+{
+    struct scan at = {.is_key = true};
+    struct tool_json_object ignored = {0};
+    enum tool_json_what what = TOOL_JSON_OTHER;
+    bool goes_on = true;
+    begin_keeping(json);
+    json->is_looking = true;
+    while (goes_on && what == TOOL_JSON_OTHER) {
+        int byte = next_byte(json);
+        goes_on = byte >= 0 && take(json, &at, &ignored, byte) && at.depth > 0;
+        if (goes_on && byte == ':' && at.depth == 1)
+            what = what_of(json, &at);
+    }
+    json->at = json->kept;
+    json->is_keeping = json->is_looking = false;
+    return what;
+}
+
 void tool_json_stream_object(struct tool_json_stream *json, struct tool_json_object *out)
 {
     struct scan at = {.is_key = true};
     *out = (struct tool_json_object){.offset = tool_json_stream_offset(json), .is_complete = true};
-    json->is_keeping = true;
-    json->has_overrun = false;
-    json->kept = json->at;
+    begin_keeping(json);
     do {
         int byte = next_byte(json);
         out->is_complete = byte >= 0 && take(json, &at, out, byte);
     } while (out->is_complete && at.depth > 0 && !json->has_overrun);
     out->is_too_long = json->has_overrun;
+    out->has_dropped = json->has_dropped;
     if (out->is_too_long) {
         out->is_complete = out->is_complete && pass_rest(json, at.depth);
         return;
