@@ -119,6 +119,7 @@ static ttape_status read_stream(struct ttape_last *l, struct ttp_last_reading *r
     thread->end_ns = r->end_ns;
     thread->fault_signal = r->fault_signal;
     thread->fault_address = r->fault_address;
+    thread->lost_after = r->lost;
     if (status == TTAPE_OK)
         status = keep_frames(l, r, thread, err);
     if (status == TTAPE_E_MEMORY || status == TTAPE_E_LIMIT)

@@ -52,7 +52,15 @@ void ttp_last_begin(struct ttp_last_reading *r)
 {
     r->count = r->open_count = 0;
     r->end = (ttape_last_end){0};
-    r->end_ns = r->fault_signal = r->fault_address = 0;
+    r->end_ns = r->fault_signal = r->fault_address = r->lost = 0;
+}
+
+/* What was left out on purpose is no loss. */
+static void take_gap(struct ttp_last_reading *r, const ttape_event *event)
+{
+    bool is_known = event->lost_count != 0 && r->lost != UINT64_MAX;
+    if (event->argument != TTAPE_GAP_REASON_FILTER && event->argument != TTAPE_GAP_REASON_CUT)
+        r->lost = is_known ? r->lost + event->lost_count : UINT64_MAX;
 }
 
 /* F-FCT-10: the last one counts, unless it does not say how and another does. */
@@ -72,8 +80,12 @@ static ttape_status take_enter(struct ttp_last_reading *r, const ttape_event *ev
                                              sizeof *r->calls, err);
     if (status != TTAPE_OK)
         return status;
-    r->calls[r->count++] = (ttape_last_call){
-        .site = event->site, .depth = event->depth, .start_ns = event->time_ns, .count = 1};
+    r->calls[r->count++] = (ttape_last_call){.site = event->site,
+                                             .depth = event->depth,
+                                             .start_ns = event->time_ns,
+                                             .count = 1,
+                                             .lost_before = r->lost};
+    r->lost = 0;
     if (event->depth >= DEPTH_MAX)
         return TTAPE_OK;
     status = ttp_memory_reserve(r->memory, &r->open, &r->open_capacity, event->depth + 1ull,
@@ -108,6 +120,8 @@ ttape_status ttp_last_event(struct ttp_last_reading *r, const ttape_event_item *
         take_exit(r, event);
     else if (event->kind == TTAPE_EVENT_LEAF)
         take_leaf(r, item);
+    else if (event->kind == TTAPE_EVENT_GAP)
+        take_gap(r, event);
     else if (event->kind == TTAPE_EVENT_SWITCH)
         r->open_count = 0; /* depths are those of another stack */
     return TTAPE_OK;
@@ -121,7 +135,7 @@ void ttp_last_fold(struct ttp_last_reading *r)
         ttape_last_call *before = used > 0 ? &calls[used - 1] : NULL;
         bool is_leaf = i + 1 == r->count || calls[i + 1].depth <= calls[i].depth;
         if (before != NULL && before->site == calls[i].site && before->depth == calls[i].depth &&
-            before->has_returned && calls[i].has_returned && is_leaf) {
+            before->has_returned && calls[i].has_returned && is_leaf && calls[i].lost_before == 0) {
             before->count++;
             before->total_ns = (int64_t)((uint64_t)before->total_ns + (uint64_t)calls[i].total_ns);
         } else {

@@ -17,6 +17,7 @@ struct ttp_last_reading {
     ttape_last_end end;
     uint64_t end_ns;
     uint64_t fault_signal, fault_address; /* of the last fact of a fault; 0: none */
+    uint64_t lost;                        /* since the last call began, as lost_before */
 };
 
 void ttp_last_begin(struct ttp_last_reading *r); /* nothing has been read yet */

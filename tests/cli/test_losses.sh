@@ -36,10 +36,16 @@ told tree
 told graph
 told graph --summary
 told slow
+told last
+told cut --events 0..40 -o part.ttape --force
+told merge -o merged.ttape --force
+told convert -o converted.ttape --force
+told dump --last 3
+told dump --function .
 for format in folded csv chrome speedscope callgrind; do
     told export --format "$format" -o /dev/null
 done
-for verb in report tree graph slow; do
+for verb in report tree graph slow last; do
     told $verb --json
     number out lost_events 77
     status 0 "$T" $verb whole.ttape --json
@@ -49,6 +55,31 @@ told graph --format dot
 has out 'label="77 events were lost"'
 status 0 "$T" graph --format dot whole.ttape
 if grep -q 'events were lost' out; then fail 'a picture of a whole trace is marked'; fi
+
+# What reads a recording beside other files: the value of a call, and its edges.
+for trace in whole lossy; do
+    "$T" context --recording $trace.ttape 0000000000000001/1 >out 2>err
+    "$T" callgraph "$(command -v sh)" --graph $trace.ttape >out 2>graph
+    for said in err graph; do
+        checks=$((checks + 1))
+        wanted=$([ $trace = lossy ] && echo 1 || echo 0)
+        [ "$(grep -c "'lossy.ttape' lost 77 events" $said)" = "$wanted" ] ||
+            fail "$trace: $said: $(cat $said)"
+    done
+done
+
+# The last calls of a thread, and where events between them are lost.
+status 0 "$T" last lossy.ttape --limit 60
+has out '^ +\(70 events were lost here\)$'
+has out '^ +\(7 events were lost here\)$'
+[ "$(grep -n 'lost here' out | wc -l)" = 2 ] || fail 'last: more gaps than there are'
+status 0 "$T" last lossy.ttape --limit 60 --json
+checks=$((checks + 1))
+python3 - out <<'END' || fail 'last: JSON'
+import json, sys
+thread = json.load(open(sys.argv[1]))["threads"][0]
+sys.exit(sum(call["lost_before"] for call in thread["calls"]) + thread["lost_after"] != 77)
+END
 
 # Chrome's and Perfetto's pictures: where, how many, why.
 status 0 "$T" export --format chrome whole.ttape -o -

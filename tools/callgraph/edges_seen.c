@@ -6,6 +6,7 @@
 
 #include "tools/callgraph/graph_calls.h"
 #include "tools/callgraph/graph_functions.h"
+#include "tools/calls/losses.h"
 
 /* In the words of a call that are ours. */
 enum { CONTEXT, FUNCTION };
@@ -97,6 +98,7 @@ static int see(void *context, const struct tool_input *input)
     ttape_info info;
     ttape_reader_get_info(input->reader, &info);
     seeing->reader = input->reader;
+    tool_losses_warn(input);
     seeing->site_count = info.site_count;
     seeing->functions = tool_allocate((size_t)info.site_count + 1, sizeof *seeing->functions);
     tool_site_names_open_as(&seeing->names, input->reader, seeing->seen->names);

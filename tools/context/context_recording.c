@@ -6,6 +6,7 @@
 #include "tools/callgraph/edges.h"
 #include "tools/callgraph/graph_calls.h"
 #include "tools/callgraph/graph_functions.h"
+#include "tools/calls/losses.h"
 #include "tools/context/context_view.h"
 
 /* In the words of a call that are ours. */
@@ -128,6 +129,7 @@ static int walk_all(void *context, const struct tool_input *input)
     struct tool_selection all = {0};
     struct tool_calls calls;
     ttape_info info;
+    tool_losses_warn(input);
     ttape_reader_get_info(input->reader, &info);
     walk->reader = input->reader;
     walk->start_ns = info.time_first_ns;

@@ -8,6 +8,7 @@
 
 #include <tracetape/copy.h>
 
+#include "tools/calls/losses.h"
 #include "tools/command/progress.h"
 #include "tools/convert/convert.h"
 #include "tools/io/input.h"
@@ -112,6 +113,7 @@ static int work(void *context, const struct tool_input *input)
     if (status != TOOL_OK)
         return status;
     warn_of_structures(conversion, input);
+    tool_losses_warn(input);
     if (copy_all(conversion, input, &info, &err) != TTAPE_OK)
         return fail(conversion, input, &err);
     return conversion->warning_count > 0 ? TOOL_LOSS : TOOL_OK;

@@ -5,6 +5,7 @@
 
 #include <tracetape/writer.h>
 
+#include "tools/calls/losses.h"
 #include "tools/calls/selection.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/pager.h"
@@ -281,6 +282,8 @@ static int print_file(void *context, const struct tool_input *input)
     dump->input = input;
     dump->reader = input->reader;
     int status = tool_dump_prepare(dump);
+    if (status == TOOL_OK && (dump->filter.is_given || dump->filter.wishes->last.given))
+        tool_losses_warn(input); /* its place may not be among what is printed */
     if (status == TOOL_OK)
         status = tool_dump_filter_prepare(dump);
     if (status == TOOL_OK) {

@@ -5,6 +5,7 @@
 
 #include <tracetape/copy.h>
 
+#include "tools/calls/losses.h"
 #include "tools/calls/selection.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
@@ -197,6 +198,8 @@ static int run(void *context, const struct tool_input *input)
         .options = context, .input = input, .reader = input->reader, .target = {.fd = -1}};
     ttape_reader_get_info(cut.reader, &cut.info);
     int status = select_all(&cut);
+    if (status == TOOL_OK)
+        tool_losses_warn(input);
     if (status == TOOL_OK)
         status = open_output(&cut);
     if (status == TOOL_OK) {

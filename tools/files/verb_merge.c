@@ -14,6 +14,7 @@
 #include <tracetape/copy.h>
 
 #include "tools/calls/hash.h"
+#include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/progress.h"
@@ -67,6 +68,7 @@ struct merging {
     const struct options *options;
     struct merge_piece *pieces;
     size_t piece_count;
+    bool is_kept;        /* what a recording has kept: it says itself what was lost */
     struct run_of *runs; /* by stream, then by event number */
     size_t run_count, run_capacity;
     size_t partition_count; /* of all pieces */
@@ -292,13 +294,16 @@ static int open_pieces(struct merging *merge, char **paths)
     for (size_t i = 0; i < merge->piece_count && status == TOOL_OK; i++) {
         status =
             tool_input_read(&merge->pieces[i].input, paths[i], 1, merge->options->memory_bytes);
-        if (status == TOOL_OK)
-            ttape_reader_get_info(merge->pieces[i].input.reader, &merge->pieces[i].info);
+        if (status != TOOL_OK)
+            break;
+        ttape_reader_get_info(merge->pieces[i].input.reader, &merge->pieces[i].info);
+        if (!merge->is_kept)
+            tool_losses_warn(&merge->pieces[i].input);
     }
     return status;
 }
 
-int tool_verb_merge(int argc, char **argv)
+static int run(int argc, char **argv, bool is_kept)
 {
     int count, status;
     struct options options = {0};
@@ -306,8 +311,10 @@ int tool_verb_merge(int argc, char **argv)
         return status;
     if (options.output == NULL)
         return tool_usage("merge", "-o FILE is missing");
-    struct merging merge = {
-        .options = &options, .piece_count = (size_t)count, .target = {.fd = -1}};
+    struct merging merge = {.options = &options,
+                            .piece_count = (size_t)count,
+                            .is_kept = is_kept,
+                            .target = {.fd = -1}};
     merge.pieces = tool_allocate(merge.piece_count, sizeof(struct merge_piece));
     for (size_t i = 0; i < merge.piece_count; i++)
         merge.pieces[i].input.fd = -1;
@@ -327,3 +334,7 @@ int tool_verb_merge(int argc, char **argv)
     free(merge.pieces);
     return status;
 }
+
+int tool_verb_merge(int argc, char **argv) { return run(argc, argv, false); }
+
+int tool_merge_kept(int argc, char **argv) { return run(argc, argv, true); }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "tools/calls/end_words.h"
+#include "tools/calls/losses.h"
 #include "tools/io/json.h"
 #include "tools/last/last_view.h"
 
@@ -65,6 +66,12 @@ static void put_frames(struct tool_last *last, struct tool_json *json,
     tool_json_end(json, ']');
 }
 
+/* How many is not known: null. */
+static void put_lost(struct tool_json *json, const char *key, uint64_t lost)
+{
+    tool_json_number_if(json, key, lost != UINT64_MAX, lost);
+}
+
 static void put_calls(struct tool_last *last, struct tool_json *json,
                       const ttape_last_thread *thread)
 {
@@ -80,6 +87,7 @@ static void put_calls(struct tool_last *last, struct tool_json *json,
         tool_json_number_if(json, "duration_ns", last->has_times && call->has_returned,
                             (uint64_t)call->total_ns);
         tool_json_bool(json, "open", call->is_open);
+        put_lost(json, "lost_before", call->lost_before);
         if (call->count == 1)
             tool_json_found_values(&last->values, json, &values);
         tool_json_end(json, '}');
@@ -110,6 +118,7 @@ static void put_thread(struct tool_last *last, struct tool_json *json,
     tool_json_number_if(json, "fault_address", has_fault, address);
     put_frames(last, json, thread);
     put_calls(last, json, thread);
+    put_lost(json, "lost_after", thread->lost_after);
     tool_json_bool(json, "has_more_calls", thread->has_more_calls);
     tool_json_end(json, '}');
 }
@@ -120,6 +129,7 @@ void tool_last_json(struct tool_last *last, struct tool_output *out)
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
     tool_json_text(&json, "file", last->input->name);
+    tool_json_number(&json, "lost_events", tool_lost_events(last->reader));
     put_processes(last, &json);
     tool_json_begin(&json, "threads", '[');
     for (size_t i = 0; i < last->thread_count; i++)

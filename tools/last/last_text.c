@@ -58,6 +58,16 @@ static void put_frames(struct tool_last *last, struct tool_output *out,
         tool_output_printf(out, "  %*s  and %" PRIu32 " more\n", TIME_WIDTH, "", count - shown);
 }
 
+static void put_lost(struct tool_output *out, uint64_t lost)
+{
+    if (lost == UINT64_MAX)
+        tool_output_printf(out, "  %*s  %*s  (events were lost here)\n", TIME_WIDTH, "", TIME_WIDTH,
+                           "");
+    else if (lost != 0)
+        tool_output_printf(out, "  %*s  %*s  (%" PRIu64 " events were lost here)\n", TIME_WIDTH, "",
+                           TIME_WIDTH, "", lost);
+}
+
 /* Times before the end; indented by depth, as far as these calls have different ones. */
 static void put_calls(struct tool_last *last, struct tool_output *out,
                       const ttape_last_thread *thread)
@@ -72,6 +82,7 @@ static void put_calls(struct tool_last *last, struct tool_output *out,
     for (size_t i = 0; i < thread->call_count; i++) {
         const ttape_last_call *call = &thread->calls[i];
         uint32_t indent = call->depth - least < INDENT_MAX ? call->depth - least : INDENT_MAX;
+        put_lost(out, call->lost_before);
         tool_output_text(out, "  ");
         put_time(out, last->has_times, (int64_t)(thread->end_ns - call->start_ns));
         if (call->is_open)
@@ -82,6 +93,7 @@ static void put_calls(struct tool_last *last, struct tool_output *out,
         struct tool_value_call values = tool_last_call(thread, call);
         put_site(last, out, &values, call->count);
     }
+    put_lost(out, thread->lost_after);
 }
 
 static void put_words(struct tool_last *last, const ttape_last_thread *thread, uint32_t process,

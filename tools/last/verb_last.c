@@ -14,6 +14,7 @@
 
 #include <tracetape/writer.h>
 
+#include "tools/calls/losses.h"
 #include "tools/calls/selection.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
@@ -138,8 +139,10 @@ static int show(const struct options *options, const struct tool_input *input)
     int status = tool_select(&selection, input, &options->choice);
     if (status == TOOL_OK)
         status = read_core(&last, options->core);
-    if (status == TOOL_OK)
+    if (status == TOOL_OK) {
+        tool_losses_warn(input);
         status = find(&last, options, &selection);
+    }
     if (last.answer == NULL) {
         tool_selection_close(&selection);
         return status;

@@ -1,4 +1,4 @@
-/* Joining is what the verb merge does; so it does it here. */
+/* Joining is what the verb merge does, so it does it here. */
 #include "tools/record/record_keep.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ int tool_keep_merge(const ttape_recording *recording, const char *output, bool f
         words[used++] = ttape_recording_file(recording, i);
     words[used] = NULL;
     mode_t before = umask(077);                         /* as private as every other recording */
-    int status = tool_verb_merge(used, (char **)words); /* moves words, changes none */
+    int status = tool_merge_kept(used, (char **)words); /* moves words, changes none */
     (void)umask(before);
     free(words);
     return status;

@@ -49,7 +49,10 @@ typedef struct ttape_last_call {
     uint64_t count;
     int64_t total_ns; /* of those that returned, else 0 */
     bool has_returned, is_open;
-    uint64_t reserved[2];
+    /* Events that were lost since the call before it began; UINT64_MAX: some, nobody knows how
+     * many. 0: none. */
+    uint64_t lost_before;
+    uint64_t reserved[1];
 } ttape_last_call;
 
 typedef struct ttape_last_thread {
@@ -64,7 +67,8 @@ typedef struct ttape_last_thread {
     /* The last fault in what was read, for which the program has a handler (spec/facts.md), and the
      * address that it was about. 0: none. */
     uint64_t fault_signal, fault_address;
-    uint64_t reserved[2];
+    uint64_t lost_after; /* as lost_before: since the last of the calls began */
+    uint64_t reserved[1];
 } ttape_last_thread;
 
 /* *out is NULL on failure. Limits: TTAPE_E_LIMIT past memory_bytes. */
