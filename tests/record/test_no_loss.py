@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """As it comes, recording loses nothing: threads that do nothing but call, with as many busy
 processes beside them as a machine may have. Run as root and as an ordinary user, whose recorder has
-no priority before others. Words THREADS BUSY: that case only."""
+no priority before others. Handlers that come while a thread ends are recorded, too. Words THREADS
+BUSY: that case only."""
 import subprocess
 import sys
 import time
@@ -41,6 +42,21 @@ def run_once(checks, work, program, threads, busy):
           + "".join(f"; {line}" for line in waited))
 
 
+def end_in_handlers(checks, work):
+    """A handler that comes while its thread's state is taken away has one of its own."""
+    trace, stride = Path(work, "ends.ttape"), setting.cut(1, 41)
+    program = setting.build("p_end_handlers.c", log=False)
+    done = setting.run(setting.record_words(trace, [program, stride], "-f", quiet=False))
+    checks.equal((done.status, done.program_err()), (0, b""), "handlers at ends: status")
+    checks.that(not any("lost" in line for line in done.said()), "handlers at ends: lost",
+                done.said())
+    threads, instructions = map(int, done.out.split())
+    counts = traces.call_counts(trace)["enter"]
+    checks.equal(counts["leaf"], threads, "handlers at ends: calls")
+    checks.that(instructions > 1000 and counts["handler"] > threads // 4,
+                "handlers at ends: there were some", done.out, counts)
+
+
 def main():
     setting.need_verb("record")
     checks = setting.Checks("no loss")
@@ -49,6 +65,8 @@ def main():
         for threads, busy in [tuple(map(int, sys.argv[1:3]))] if sys.argv[2:] else CASES:
             for _ in range(RUNS):
                 run_once(checks, work, program, threads, busy)
+        if not sys.argv[2:]:
+            end_in_handlers(checks, work)
     checks.verdict()
 
 

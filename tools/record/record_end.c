@@ -37,6 +37,24 @@ void tool_record_say_end(const char *output, int status)
     tool_message("the command %s: see tracetape %s '%s'", how, exited ? "report" : "last", output);
 }
 
+/* Of calls that a thread could not record at all, as it had no state or no block, only their number
+ * is known. */
+void tool_record_say_lost(const ttape_recording_status *s)
+{
+    unsigned long long lost = s->lost_count, placed = lost - s->unplaced_count;
+    if (placed == lost && lost != 0)
+        tool_message("%llu events were lost: the trace says where (see --block, --buffer, --spill)",
+                     lost);
+    else if (placed != 0)
+        tool_message("%llu events were lost: the trace says where %llu of them are missing (see "
+                     "--block, --buffer, --spill)",
+                     lost, placed);
+    else if (lost != 0)
+        tool_message("%llu events were lost, and it is not known where: their threads could not "
+                     "record them",
+                     lost);
+}
+
 /* By module: is a function in it that was recorded. NULL: there are blocks; nothing is amiss. */
 static bool *find_modules(const ttape_reader *reader, const ttape_info *info)
 {

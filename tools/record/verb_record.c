@@ -258,9 +258,7 @@ static void say(const struct options *options, const ttape_recording *recording)
         tool_message("the program waited for the recorder %llu times, %.3f s in all (threads added "
                      "up)",
                      (unsigned long long)s.wait_count, (double)s.waited_ns / 1e9);
-    if (s.lost_count != 0)
-        tool_message("%llu events were lost: the trace says where (see --block, --buffer, --spill)",
-                     (unsigned long long)s.lost_count);
+    tool_record_say_lost(&s);
 }
 
 static int finish(const struct options *options, ttape_recording *recording, int status)

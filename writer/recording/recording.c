@@ -460,7 +460,8 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     read_times(d, now);
     *drained = d->drained_bytes - before;
     __atomic_store_n(&head->event_count, r->encoder.appended + r->encoder.ends, __ATOMIC_RELAXED);
-    __atomic_store_n(&head->lost_count, d->lost + r->encoder.lost + r->encoder.uncounted,
+    __atomic_store_n(&head->lost_count,
+                     r->shared.block_lost + r->encoder.lost + r->encoder.uncounted,
                      __ATOMIC_RELAXED);
     if (status == TTAPE_OK)
         status = ttp_snapshots_mark(d, err);
@@ -488,9 +489,11 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
 {
     const struct ttp_spill *spill = &r->spill;
     const struct ttp_encode *e = &r->encoder;
+    uint64_t unplaced = ttp_arena_lost(&r->shared);
     *status = (ttape_recording_status){
         .event_count = e->appended,
-        .lost_count = r->drain.lost + e->lost + e->uncounted + ttp_arena_lost(&r->shared),
+        .lost_count = unplaced + e->lost + e->uncounted,
+        .unplaced_count = unplaced,
         .culled_count = e->culled,
         .written_bytes = e->written,
         .spill_bytes = (uint64_t)spill->in_use * TTP_SLOT_BYTES,

@@ -273,6 +273,7 @@ struct ttp_realtime {
 struct ttp_shared {
     /* the arena's counts, as the polling thread read them last */
     _Atomic uint64_t arena_lost, waited_ticks, wait_count;
+    _Atomic uint64_t block_lost; /* events in blocks that say of no thread */
     /* the clock, as that thread found it; realtimes: ascending, those below the count are set */
     _Atomic uint64_t clock_error_ns, clock_drift_ppb;
     _Atomic uint32_t clock_jumps, realtime_count;
@@ -314,7 +315,6 @@ struct ttp_drain {
     bool is_cut;  /* the last round left something: the spill file had no room for it, */
     bool is_late; /* or it has to wait, for a hook under way or another thread's block */
     uint64_t drained_bytes;
-    _Atomic uint64_t lost; /* events in blocks that say of no thread */
     _Atomic uint32_t live_count, snapshot_failures;
     uint64_t checkpoint_events; /* that were in the trace then */
 };
@@ -449,7 +449,7 @@ void ttp_arena_close(struct ttp_arena_file *arena, const ttape_allocator *alloca
 /* What no gap counts. One more where the arena was cut: what was there is not known. */
 static inline uint64_t ttp_arena_lost(const struct ttp_shared *shared)
 {
-    return shared->arena_lost + shared->is_arena_cut;
+    return shared->arena_lost + shared->block_lost + shared->is_arena_cut;
 }
 
 /* recorder_clock.c: chooses one where that is left to us, and measures the rate of ticks. */

@@ -186,8 +186,8 @@ typedef struct ttape_recording_status {
     uint64_t buffer_bytes, buffer_peak_bytes; /* of the arena: now, at most */
     uint64_t snapshot_count;                  /* written */
     uint64_t snapshot_failed_count;           /* not written, told or not */
-    uint64_t end_count; /* facts of ends, which the recorder has appended beside event_count */
-    uint64_t reserved[1];
+    uint64_t end_count;      /* facts of ends, which the recorder has appended beside event_count */
+    uint64_t unplaced_count; /* part of lost_count: the trace does not say where they are missing */
 } ttape_recording_status;
 
 /* Why a process that was started under the recorder recorded nothing: spec/registry.md. */

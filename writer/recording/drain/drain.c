@@ -119,7 +119,7 @@ static void lose_block(struct ttp_drain *d, uint32_t index)
         calls += ttp_record_is_event(record);
     }
     seen->consumed = TTP_BLOCK_RECORDS;
-    d->lost += is_used && calls == 0 ? 1 : calls;
+    d->shared->block_lost += is_used && calls == 0 ? 1 : calls;
 }
 
 bool ttp_drain_has_more(const struct ttp_drain *d)

@@ -417,11 +417,9 @@ static void write_end(struct ttp_thread_page *page)
     ttp_drop_publish();
 }
 
-void ttp_thread_end(void)
+static void end_thread(void)
 {
     struct ttp_thread_page *page = ttp_thread.page;
-    if (!ttp_has_state())
-        return;
     ttp_name_check();
     write_end(page);
     page->gate = TTP_GATE_UNUSABLE;
@@ -436,4 +434,17 @@ void ttp_thread_end(void)
     TTP_SIGNAL_FENCE();
     ttp_stacks_close(stacks);
     keep_or_unmap(memory_of(stacks));
+}
+
+/* Handlers that come meanwhile have no state to record with; those that come behind it, one of
+ * their own. */
+void ttp_thread_end(void)
+{
+    uint64_t signals;
+    if (!ttp_has_state())
+        return;
+    bool is_held = hold_signals(&signals);
+    end_thread();
+    if (is_held)
+        free_signals(&signals);
 }
