@@ -1,8 +1,7 @@
 /* Programs that were executed, those of them that came, those that record: from the notes that
  * processes write (spec/recording.md, 2.7). For each process there is the program that came last,
  * and the one that was executed after it and has not come. */
-#define _GNU_SOURCE /* asprintf, memmem */
-#include <fcntl.h>
+#define _GNU_SOURCE /* asprintf */
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
@@ -14,9 +13,8 @@
 
 #include "writer/recording/recording_internal.h"
 
-#define PATHS_MAX         256u /* folders of PATH that are looked into */
-#define ENVIRONMENT_BYTES 4096u
-#define STATUS_ABSENT     127 /* of what a loader could not start */
+#define PATHS_MAX     256u /* folders of PATH that are looked into */
+#define STATUS_ABSENT 127  /* of what a loader could not start */
 
 /* A program of a process. */
 struct program {
@@ -297,34 +295,12 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
         end_plans(head);
 }
 
-/* Where the process can be looked at; one that has no room for the recorder's entries has none. */
-static bool is_without_arena(uint32_t pid)
-{
-    static const char entry[] = TTP_ENV_ARENA "=";
-    char path[32], bytes[ENVIRONMENT_BYTES];
-    size_t kept = 0;
-    ssize_t size = 0;
-    bool has_any = false, has_arena = false;
-    (void)snprintf(path, sizeof path, "/proc/%u/environ", pid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    while (file >= 0 && !has_arena && (size = read(file, bytes + kept, sizeof bytes - kept)) > 0) {
-        size_t there = kept + (size_t)size;
-        has_any = true;
-        has_arena = memmem(bytes, there, entry, sizeof entry - 1) != NULL;
-        kept = there < sizeof entry ? there : sizeof entry;
-        memmove(bytes, bytes + there - kept, kept);
-    }
-    if (file >= 0)
-        (void)close(file);
-    return has_any && size == 0 && !has_arena;
-}
-
 void ttp_unrecorded_started(struct ttp_unrecorded *u, const ttape_allocator *a, uint32_t pid,
                             const char *command)
 {
     struct ttp_note note = {.kind = TTP_NOTE_EXEC, .pid = pid, .flags = TTP_NOTE_SEARCHED};
     (void)snprintf(note.path, sizeof note.path, "%s", command);
-    if (is_without_arena(pid))
+    if (u->bare_pid == pid)
         note.flags |= TTP_NOTE_ENVIRONMENT;
     if (u->first_pid == 0)
         u->first_pid = pid;

@@ -45,7 +45,8 @@ struct ttp_unrecorded {
     struct ttp_word_map by_pid;
     uint32_t notes_seen; /* the arena's note_count */
     uint32_t first_pid;
-    bool only_first;                        /* others are not looked at */
+    uint32_t bare_pid; /* started without the recorder's entries; 0: none is known */
+    bool only_first;   /* others are not looked at */
     char *examples[TTAPE_UNRECORDED_COUNT]; /* paths */
     _Atomic uint64_t *counts;               /* by reason */
     const ttape_recording_options *options; /* who makes plans */

@@ -244,6 +244,8 @@ TTAPE_API void ttape_recording_find_users(const ttape_recording *recording, uint
  * it executes, a path or a name to be looked for in PATH. Before the next poll. */
 TTAPE_API void ttape_recording_note_started(ttape_recording *recording, uint32_t pid,
                                             const char *command);
+/* Before that, of a process whose environment had no room for the recorder's entries. */
+TTAPE_API void ttape_recording_note_bare(ttape_recording *recording, uint32_t pid);
 /* Asks the kernel when threads of the process, and of all that it starts, do not run: the trace
  * then says so. The caller has started the process, which has one thread, executes nothing yet, and
  * waits; once in a recording. TTAPE_E_UNSUPPORTED: the kernel refuses (its setting

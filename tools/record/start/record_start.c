@@ -19,6 +19,7 @@
 #define ENV_ARENA   "TRACETAPE_ARENA"
 #define ENV_PRELOAD "LD_PRELOAD"
 #define LARGE_BYTES (1 << 20)
+#define WITHOUT     (-1) /* executed, or tried, without our entries */
 
 static bool names(const char *entry, const char *name)
 {
@@ -44,7 +45,7 @@ static void free_surroundings(struct surroundings *s)
     *s = (struct surroundings){0};
 }
 
-/* Not for a loader that would complain. The runtime comes first, as the recorder's own LD_PRELOAD may be meant for the command. */
+/* Not for a loader that would complain. What else is preloaded may be meant for the command. */
 static char *preload_entry(const struct tool_record_start *how)
 {
     char *entry = NULL;
@@ -87,6 +88,7 @@ static bool make_surroundings(struct surroundings *s, const char *arena,
  * for the command's environment and not for our two entries, it runs without them. */
 static void become(char **argv, const struct surroundings *around, int go, int report)
 {
+    static const int without = WITHOUT;
     char byte;
     if (around->trace != NULL)
         tool_trace_allow(around->trace);
@@ -95,9 +97,12 @@ static void become(char **argv, const struct surroundings *around, int go, int r
     (void)sigaction(SIGXFSZ, around->size_action, NULL);
     (void)sigprocmask(SIG_SETMASK, around->mask, NULL);
     (void)execvpe(argv[0], argv, around->entries);
-    if (errno == E2BIG)
-        (void)execvpe(argv[0], argv, environ);
     int why = errno;
+    if (why == E2BIG) {
+        (void)!write(report, &without, sizeof without);
+        (void)execvpe(argv[0], argv, environ);
+        why = errno;
+    }
     (void)!write(report, &why, sizeof why);
     _exit(EXIT_FAILURE);
 }
@@ -139,7 +144,7 @@ static pid_t fork_command(char **argv, const struct surroundings *around, int re
     return child;
 }
 
-/* Why nothing was executed; 0: it was. */
+/* Why nothing was executed; 0: it was, or WITHOUT. */
 static int read_report(int report)
 {
     int code = 0, next;
@@ -175,6 +180,10 @@ pid_t tool_record_start(char **argv, ttape_recording *recording,
         (void)close(report[1]);
         if (child > 0)
             *code = read_report(report[0]);
+        if (*code == WITHOUT) {
+            ttape_recording_note_bare(recording, (uint32_t)child);
+            *code = 0;
+        }
         (void)close(report[0]);
     }
     free_surroundings(&around);
