@@ -567,11 +567,6 @@ void ttape_recording_note_started(ttape_recording *r, uint32_t pid, const char *
     ttp_unrecorded_started(&r->drain.unrecorded, &r->drain.allocator, pid, command);
 }
 
-void ttape_recording_note_bare(ttape_recording *r, uint32_t pid)
-{
-    r->drain.unrecorded.bare_pid = pid;
-}
-
 ttape_status ttape_recording_follow(ttape_recording *r, uint32_t pid, ttape_error *err)
 {
     if (r->encoder.options.clock == TTAPE_CLOCK_NONE ||

@@ -307,6 +307,11 @@ void ttp_unrecorded_started(struct ttp_unrecorded *u, const ttape_allocator *a, 
     take(u, a, &note);
 }
 
+void ttape_recording_note_bare(ttape_recording *r, uint32_t pid)
+{
+    r->drain.unrecorded.bare_pid = pid;
+}
+
 /* A loader that does not find a library, a version or a name ends the program so, before anything
  * of it has run. */
 void ttp_unrecorded_ended(struct ttp_unrecorded *u, uint32_t pid, int wait_status)
