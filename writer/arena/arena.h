@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define TTP_ARENA_MAGIC      0x6672636170617474ull /* "ttapacrf" */
-#define TTP_ARENA_VERSION    5u
+#define TTP_ARENA_VERSION    6u
 #define TTP_ARENA_HEAD_BYTES 4096u
 #define TTP_BLOCK_BYTES      32768u
 #define TTP_BLOCK_HEAD_BYTES 64u

@@ -58,8 +58,13 @@ enum ttp_extension {
     TTP_EXT_MESSAGE = 8,      /* [kind 8 bits, size in bytes 24 bits] data records follow */
     TTP_EXT_DATA = 9,         /* seven bytes of the message before */
     TTP_EXT_NOTHING = 10,     /* a place that was reserved and not needed */
-    TTP_EXT_END = 11 /* [process 1 bit, how 7 bits, number 32 bits, said 1 bit] the thread, or
-                      * process, ended; said: the process is about to, it says itself */
+    TTP_EXT_END = 11,    /* [process 1 bit, how 7 bits, number 32 bits, said 1 bit] the thread, or
+                       * process, ended; said: the process is about to, it says itself */
+    TTP_EXT_JUMP = 12,   /* the innermost frame is left by a jump: see TTP_EXT_JUMPED */
+    TTP_EXT_JUMPED = 13, /* [as of UNWIND] innermost frames ended with the last jump, as far as is
+                          * seen */
+    TTP_EXT_UNSEEN_END = 14 /* [as of UNWIND] innermost frames have ended by exits that cannot be
+                             * seen */
 };
 
 #define TTP_END_HOW_SHIFT    1u

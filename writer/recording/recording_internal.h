@@ -209,15 +209,15 @@ struct ttp_thread {
     uint32_t image;
     uint32_t tid;
     uint32_t stream; /* id in its output, or TTAPE_NONE */
-    uint64_t started, last_ns, epoch;
+    uint64_t started, last_ns, epoch, jump_ns;
     uint64_t culled;  /* events left out since the last gap that says so */
     bool is_touched;  /* since the last checkpoint */
     bool has_signals; /* handlers have run */
     bool has_hole;    /* of a recovery: what it could not read comes before the next record */
     bool has_ended;   /* the trace says so */
     bool may_attach;  /* its last event is the stream's, and may still get values */
-    bool is_followed; /* its switches are known */
-    bool has_placed;  /* an event of it was appended, at placed_ns */
+    bool has_jumped;  /* behind that event its innermost function has jumped, at jump_ns */
+    bool is_followed, has_placed; /* its switches are known; it has an event, at placed_ns */
     uint64_t placed_ns;
     char name[16];
     struct ttp_growing stacks; /* struct ttp_call_stack, where calls are filtered */

@@ -22,7 +22,8 @@ void ttp_block_slow(uintptr_t address, uintptr_t sp)
     bool is_near = ttp_thread.top->sp - sp < TTP_LARGE_FRAME;
     bool is_known = op.is_begun && (!is_near || ttp_thread.page->deep_frames != 0) &&
                     ttp_slow_move(&op, sp, &is_alternate);
-    if (is_known && ttp_thread.page->deep_frames != 0 && !is_alternate && sp > ttp_thread.top->sp)
+    if (is_known && ttp_thread.page->deep_frames != 0 && !is_alternate &&
+        sp > ttp_sp_of(ttp_thread.top))
         ttp_slow_forget_deep(&op);
     if (is_known && ttp_thread.page->deep_frames == 0)
         ttp_slow_unwind(&op, ttp_slow_staying(&op, sp, 0, is_alternate));
@@ -95,10 +96,10 @@ static struct ttp_runtime_frame *find_own(uintptr_t function, uintptr_t call_sit
                                           bool is_alternate)
 {
     for (struct ttp_runtime_frame *at = ttp_thread.top; !ttp_is_base(at); at--) {
-        if (at->sp > sp && !ttp_is_mark(at) && !is_alternate)
+        if (ttp_sp_of(at) > sp && !ttp_is_mark(at) && !is_alternate)
             return NULL;
         if (ttp_function_of(at) == function && at->call_site == call_site && at->sp <= sp &&
-            (ttp_is_base(at - 1) || sp <= at[-1].sp))
+            (ttp_is_base(at - 1) || sp <= ttp_sp_of(at - 1)))
             return at;
     }
     return NULL;

@@ -3,7 +3,9 @@
 #include "writer/runtime/branch/branch_state.h"
 #include "writer/runtime/hot.h"
 #include "writer/runtime/library/library_values.h"
+#include "writer/runtime/patch/probe.h"
 #include "writer/runtime/slow.h"
+#include "writer/runtime/tails/tails.h"
 
 TTP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
 TTP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
@@ -194,7 +196,7 @@ void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
 
 /* -- patched functions: sp is where the return address lies -- */
 
-/* None is inlined: what has the same stack pointer is over, or was left by a jump to this one. */
+/* None is inlined: what has the same stack pointer is over, or was left by a jump (tails.h). */
 static inline bool fits_probe(const struct ttp_runtime_frame *top,
                               const struct ttp_thread_page *page, uintptr_t sp)
 {
@@ -268,6 +270,22 @@ void ttp_probe_joined(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         leave(function, call_site, sp);
 }
 
+/* -- jumps to other functions (tails.h) -- */
+
+void ttp_probe_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    if (!is_off())
+        ttp_tail_leave(function, call_site, sp, ttp_probe_target(sp));
+}
+
+/* Of whose frame is open here: by a jump of several functions, or of a library within a call. */
+void ttp_probe_joined_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    (void)function;
+    if (!is_off() && is_within(ttp_thread.top, call_site, sp))
+        ttp_tail_leave(ttp_function_of(ttp_thread.top), call_site, sp, ttp_probe_target(sp));
+}
+
 /* -- with values: the slow side puts those that are texts where they are written from -- */
 
 static inline bool is_this_period(const struct ttp_thread_page *page)
@@ -328,16 +346,23 @@ void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp)
 
 static inline bool is_called(uintptr_t call_site, uintptr_t sp)
 {
-    return (call_site - ttp_process.caller_low < ttp_process.caller_bytes ||
-            (ttp_process.calls_nested && ttp_library_is_other(call_site, sp))) &&
-           !is_off();
+    return call_site - ttp_process.caller_low < ttp_process.caller_bytes ||
+           (ttp_process.calls_nested && ttp_library_is_other(call_site, sp));
 }
 
+/* Where a function has jumped here, that is what calls. A library that jumps within itself returns
+ * for the call that is open. */
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    const struct ttp_runtime_frame *top = ttp_thread.top;
-    if (!is_called(call_site, sp) ||
-        (is_within(top, call_site, sp) && ttp_function_of(top) != function))
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    bool is_jumped_to = TTP_UNLIKELY(top != NULL && ttp_awaits(top)) && !is_off() &&
+                        ttp_tail_goes_on(top, function, call_site, sp);
+    if (!is_called(is_jumped_to ? ttp_function_of(top) : call_site, sp)) {
+        if (is_jumped_to)
+            ttp_tail_join(top);
+        return;
+    }
+    if (is_off() || (is_within(top, call_site, sp) && ttp_function_of(top) != function))
         return;
     if (TTP_UNLIKELY(ttp_process.library.count != 0))
         ttp_library_enter_valued(function, call_site, sp);
@@ -348,23 +373,15 @@ void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     const struct ttp_runtime_frame *top = ttp_thread.top;
-    if (!is_called(call_site, sp))
+    bool is_open = is_within(top, call_site, sp);
+    if ((!is_open && !is_called(call_site, sp)) || is_off())
         return;
-    if (is_within(top, call_site, sp))
+    if (is_open)
         function = ttp_function_of(top);
     if (TTP_UNLIKELY(ttp_process.library.count != 0))
         ttp_library_exit_valued(function, call_site, sp);
     else
         leave(function, call_site, sp);
-}
-
-/* By a jump to another function, which returns in its place; where that is not patched, the call
- * ends when the next event shows that it is over. */
-void ttp_library_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp)
-{
-    (void)function;
-    (void)call_site;
-    (void)sp;
 }
 
 extern __typeof__(__cyg_profile_func_enter) ttp_own_enter

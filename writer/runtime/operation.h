@@ -11,7 +11,9 @@ struct operation {
     const struct ttp_thread_page *page;
     bool is_begun; /* none other is under way */
     bool was_dropping;
-    bool is_whole; /* it enters a function at its own return address: nothing else is there */
+    bool is_whole;    /* it enters a function at its own return address: nothing else is there */
+    bool is_jump;     /* a function is left by a jump, */
+    uintptr_t target; /* and to where (tails.h) */
     const struct ttp_call_values *values; /* of the call that is recorded, or NULL */
 };
 

@@ -10,6 +10,7 @@
 #include "writer/runtime/branch/branch_state.h"
 #include "writer/runtime/hot.h"
 #include "writer/runtime/operation.h"
+#include "writer/runtime/tails/tails.h"
 
 #define SEARCH_MAX 4096 /* frames that an exit looks through for its own */
 
@@ -50,6 +51,10 @@ static uint64_t count_above_signal(const struct ttp_runtime_frame *top)
  */
 static void write_unwind(struct operation *op, struct ttp_runtime_frame *top)
 {
+    if (top < ttp_thread.top && ttp_awaits(ttp_thread.top))
+        ttp_tail_settle(op);
+    if (top > ttp_thread.top)
+        top = ttp_thread.top;
     long count = ttp_thread.top - top;
     uint64_t signals = 0;
     ttp_stack_verify();
@@ -160,11 +165,12 @@ static bool is_gone(const struct ttp_runtime_frame *frame, uintptr_t sp, uintptr
                     bool is_alternate)
 {
     const struct ttp_runtime_stack *stack = ttp_stack_current();
-    bool frame_inside = ttp_stack_holds(stack, frame->sp);
+    uintptr_t at = ttp_sp_of(frame);
+    bool frame_inside = ttp_stack_holds(stack, at);
     if (frame_inside == is_alternate)
         return !is_alternate && stack->exact;
-    return frame->sp < sp || (frame->sp == sp && call_site != 0 && frame->call_site != 0 &&
-                              frame->call_site != call_site);
+    return at < sp ||
+           (at == sp && call_site != 0 && frame->call_site != 0 && frame->call_site != call_site);
 }
 
 /* The innermost frame that is not. */
@@ -173,7 +179,7 @@ struct ttp_runtime_frame *ttp_slow_staying(const struct operation *op, uintptr_t
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
     if (op->is_begun && !is_alternate && !ttp_is_base(top) &&
-        !ttp_stack_holds(ttp_stack_current(), top->sp))
+        !ttp_stack_holds(ttp_stack_current(), ttp_sp_of(top)))
         ttp_stack_exact();
     while (!ttp_is_base(top) && is_gone(top, sp, call_site, is_alternate)) {
         bool is_handler = (top->function & TTP_FRAME_HANDLER) != 0;
@@ -198,6 +204,8 @@ bool ttp_slow_move(struct operation *op, uintptr_t sp, bool *is_alternate)
     *is_alternate = false;
     if (!op->is_begun)
         return true;
+    if (ttp_awaits(ttp_thread.top) && ttp_thread.page->deep_frames == 0)
+        ttp_tail_settle(op);
     uint32_t index = ttp_stack_locate(sp, is_alternate);
     if (index == UINT32_MAX)
         return false;
@@ -250,9 +258,23 @@ static bool enter_handler(struct operation *op, uintptr_t function, uintptr_t ca
     return true;
 }
 
+/* What a function has jumped to. */
+static void enter_chained(struct operation *op, uintptr_t function, uintptr_t call_site)
+{
+    ttp_adopt_page(op);
+    uintptr_t bits = ttp_tail_chain(op, function);
+    ttp_adopt_page(op);
+    push_frame(op->sp, function | bits, call_site);
+    ttp_put_call(op, TTP_TAG_ENTER, function, 1);
+}
+
 static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     const struct ttp_runtime_frame *top = ttp_thread.top;
+    if (ttp_tail_goes_on(top, function, call_site, op->sp) && !is_full(1)) {
+        enter_chained(op, function, call_site);
+        return;
+    }
     /* A system call puts nothing on the stack: what has its stack pointer is what calls it. */
     uintptr_t gone_site = ttp_is_call_key(function) ? 0 : call_site;
     bool is_inlined = !op->is_whole && top->sp == op->sp &&
@@ -264,7 +286,8 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
         bool is_alternate;
         if (!ttp_slow_move(op, op->sp, &is_alternate))
             return;
-        if (ttp_thread.page->deep_frames != 0 && !is_alternate && op->sp > ttp_thread.top->sp)
+        if (ttp_thread.page->deep_frames != 0 && !is_alternate &&
+            op->sp > ttp_sp_of(ttp_thread.top))
             ttp_slow_forget_deep(op);
         if (ttp_thread.page->deep_frames == 0)
             ttp_slow_unwind(op,
@@ -281,7 +304,7 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
 
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    if (!ttp_ready(sp))
+    if (ttp_tail_enter(function, call_site, sp) || !ttp_ready(sp))
         return;
     struct operation op = ttp_slow_begin(sp);
     enter(&op, function, call_site);
@@ -291,7 +314,7 @@ void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
                           const struct ttp_call_values *values)
 {
-    if (!ttp_ready(sp))
+    if ((values == NULL && ttp_tail_enter(function, call_site, sp)) || !ttp_ready(sp))
         return;
     struct operation op = ttp_slow_begin(sp);
     op.values = values;
@@ -339,7 +362,7 @@ static struct ttp_runtime_frame *find_exiting(uintptr_t function, uintptr_t call
          !ttp_is_base(at) && steps < (is_innermost ? 1 : SEARCH_MAX); at--, steps++) {
         bool is_handler = (at->function & TTP_FRAME_HANDLER) != 0;
         bool is_same = ttp_function_of(at) == function;
-        bool is_below = ttp_is_base(at - 1) || sp <= at[-1].sp;
+        bool is_below = ttp_is_base(at - 1) || sp <= ttp_sp_of(at - 1);
         if (is_same && is_below && at->call_site == call_site)
             return at;
         if (is_same && is_below && found == NULL)
@@ -352,7 +375,7 @@ static struct ttp_runtime_frame *find_exiting(uintptr_t function, uintptr_t call
     return found != NULL ? found : orphan;
 }
 
-void ttp_slow_leave(struct operation *op, uintptr_t function)
+static void leave_one(struct operation *op, uintptr_t function)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
     bool is_handler = (top->function & TTP_FRAME_HANDLER) != 0;
@@ -371,6 +394,29 @@ void ttp_slow_leave(struct operation *op, uintptr_t function)
     }
 }
 
+/* With those that have jumped to it, which end here, too. */
+void ttp_slow_leave(struct operation *op, uintptr_t function)
+{
+    bool goes_on;
+    do {
+        goes_on = (ttp_thread.top->function & TTP_FRAME_CHAINED) != 0;
+        leave_one(op, function);
+        op->values = NULL;
+        function = ttp_function_of(ttp_thread.top);
+    } while (goes_on);
+}
+
+/* The innermost frame does, by a return or by a jump. */
+static void leave(struct operation *op, uintptr_t function)
+{
+    if (!op->is_jump) {
+        ttp_slow_leave(op, function);
+        return;
+    }
+    ttp_tail_mark(ttp_thread.top, op->target);
+    ttp_put_extension(op, TTP_EXT_JUMP, 0, 0);
+}
+
 static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     bool is_alternate;
@@ -378,8 +424,9 @@ static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_si
         return;
     if (ttp_thread.page->deep_frames != 0) {
         /* The outermost of them may jump to the hook from where the one below it called. */
-        if (is_alternate || op->sp < ttp_thread.top->sp ||
-            (op->sp == ttp_thread.top->sp && ttp_thread.page->deep_frames == 1)) {
+        uintptr_t last = ttp_sp_of(ttp_thread.top);
+        if (is_alternate || op->sp < last ||
+            (op->sp == last && ttp_thread.page->deep_frames == 1)) {
             exit_deep(op, function);
             return;
         }
@@ -392,23 +439,39 @@ static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_si
         return;
     }
     ttp_slow_unwind(op, frame);
-    ttp_slow_leave(op, function);
+    leave(op, function);
+}
+
+static void exit_slow(struct operation *op, uintptr_t function, uintptr_t call_site)
+{
+    const struct ttp_runtime_frame *top = ttp_thread.top;
+    uintptr_t at = ttp_sp_of(top);
+    if (ttp_thread.page->deep_frames == 0 && !ttp_is_base(top) && top->call_site == call_site &&
+        ttp_function_of(top) == function && op->sp - at <= ttp_sp_of(top - 1) - at)
+        leave(op, function);
+    else
+        exit_far(op, function, call_site);
+    ttp_slow_end(op);
 }
 
 void ttp_exit_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
                    const struct ttp_call_values *values)
 {
-    if (!ttp_ready(sp))
+    if ((values == NULL && ttp_tail_exit(function, call_site, sp)) || !ttp_ready(sp))
         return;
     struct operation op = ttp_slow_begin(sp);
     op.values = values;
-    const struct ttp_runtime_frame *top = ttp_thread.top;
-    if (ttp_thread.page->deep_frames == 0 && !ttp_is_base(top) && top->call_site == call_site &&
-        ttp_function_of(top) == function && sp - top->sp <= top[-1].sp - top->sp)
-        ttp_slow_leave(&op, function);
-    else
-        exit_far(&op, function, call_site);
-    ttp_slow_end(&op);
+    exit_slow(&op, function, call_site);
+}
+
+void ttp_tail_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target)
+{
+    if (!ttp_ready(sp))
+        return;
+    struct operation op = ttp_slow_begin(sp);
+    op.is_jump = true;
+    op.target = target;
+    exit_slow(&op, function, call_site);
 }
 
 /* -- the hot path did the frame, and found no room or another epoch -- */
@@ -467,8 +530,8 @@ void ttp_call_exit_put(uintptr_t function, const struct ttp_thread_page *page,
         return;
     uintptr_t call_site = popped->call_site, sp = popped->sp;
     TTP_SIGNAL_FENCE();
-    if (is_other_period() && popped->function == function) { /* no handler came before this */
-        ttp_push(popped - 1, function, call_site, sp);
+    if (is_other_period() && ttp_function_of(popped) == function) { /* no handler came before */
+        ttp_push(popped - 1, popped->function, call_site, sp);
         if (values == NULL || !ttp_is_call_key(function))
             ttp_exit_slow(function, call_site, sp, values);
         else
@@ -493,7 +556,7 @@ void ttp_exit_put(uintptr_t function, uint64_t slot, const struct ttp_thread_pag
  * kernel's frame for that is larger. */
 static bool is_left(const struct ttp_runtime_frame *top, uintptr_t sp)
 {
-    return ttp_is_call_key(top->function) && top->sp < sp + TTP_CALL_HANDLER_BYTES;
+    return ttp_is_call_key(top->function) && ttp_sp_of(top) < sp + TTP_CALL_HANDLER_BYTES;
 }
 
 void ttp_call_enter_slow(uintptr_t key, uintptr_t call_site, uintptr_t sp,
@@ -563,7 +626,7 @@ void ttp_jump(uintptr_t sp, uintptr_t target)
     struct operation op = ttp_slow_begin(sp);
     if (op.is_begun && ttp_stack_locate(target, &is_alternate) == ttp_thread.stacks->current) {
         ttp_hooks_left(sp, target);
-        if (ttp_thread.page->deep_frames != 0 && target > ttp_thread.top->sp)
+        if (ttp_thread.page->deep_frames != 0 && target > ttp_sp_of(ttp_thread.top))
             ttp_slow_forget_deep(&op);
         if (ttp_thread.page->deep_frames == 0)
             write_unwind(&op, ttp_slow_staying(&op, target, 0, is_alternate));

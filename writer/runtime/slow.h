@@ -94,6 +94,8 @@ void ttp_call_exit_put(uintptr_t key, const struct ttp_thread_page *page,
 
 /* slow.c: control goes from sp to target by a jump or a catch. */
 void ttp_jump(uintptr_t sp, uintptr_t target);
+/* A function that is not the innermost frame, or not known to be, is left by a jump (tails.h). */
+void ttp_tail_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target);
 bool ttp_thread_ready(uintptr_t sp); /* records can be written now */
 /* The frame lives as long as the call around it. */
 void ttp_enter_in_call(uintptr_t function, uintptr_t sp);
@@ -354,7 +356,8 @@ void ttp_probe_exit_with(uintptr_t function, uintptr_t call_site, uintptr_t sp,
                          const struct ttp_call_values *values);
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
-void ttp_library_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_probe_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_probe_joined_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 /* This copy's, whatever the name stands for in this process */
 void ttp_own_enter(void *function, void *call_site);
 

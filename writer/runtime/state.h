@@ -41,7 +41,7 @@ enum ttp_gate {
 
 /* An open call. */
 struct ttp_runtime_frame {
-    uintptr_t sp; /* the caller's stack pointer where the hook was called */
+    uintptr_t sp; /* the caller's stack pointer where the hook was called; TTP_FRAME_AWAITS */
     uintptr_t function;
     uintptr_t call_site; /* 0: unknown, agrees with any */
 };
@@ -50,6 +50,14 @@ struct ttp_runtime_frame {
  * lies the handler's mark: function 1 + signal number, call_site the address of the handler's
  * return address. */
 #define TTP_FRAME_HANDLER ((uintptr_t)1 << 63)
+/* Bits of frames that are left by a jump (tails/tails.h), which keep their exits off the hot path,
+ * too: its function has jumped; the frame below it did, to this one. */
+#define TTP_FRAME_JUMPED  ((uintptr_t)1 << 62)
+#define TTP_FRAME_CHAINED ((uintptr_t)1 << 61)
+/* It has jumped, and nothing is known yet of what it jumped to. This bit is in `sp` as well, so
+ * that nothing fits on top of it. */
+#define TTP_FRAME_AWAITS ((uintptr_t)1 << 60)
+#define TTP_FRAME_TAILS  (TTP_FRAME_JUMPED | TTP_FRAME_CHAINED | TTP_FRAME_AWAITS)
 /* Of calls that are left out and inlined in it (frameless.c), how many are open. */
 #define TTP_FRAME_INLINED ((uintptr_t)1 << 48)
 #define TTP_FRAME_ADDRESS (TTP_FRAME_INLINED - 1)
@@ -71,7 +79,17 @@ static inline uintptr_t ttp_function_of(const struct ttp_runtime_frame *frame)
 
 static inline uintptr_t ttp_inlined_in(const struct ttp_runtime_frame *frame)
 {
-    return (frame->function & ~TTP_FRAME_HANDLER) / TTP_FRAME_INLINED;
+    return (frame->function & ~(TTP_FRAME_HANDLER | TTP_FRAME_TAILS)) / TTP_FRAME_INLINED;
+}
+
+static inline uintptr_t ttp_sp_of(const struct ttp_runtime_frame *frame)
+{
+    return frame->sp & ~TTP_FRAME_AWAITS;
+}
+
+static inline bool ttp_awaits(const struct ttp_runtime_frame *frame)
+{
+    return !ttp_is_base(frame) && (frame->function & TTP_FRAME_AWAITS) != 0;
 }
 
 static inline bool ttp_is_mark(const struct ttp_runtime_frame *frame)
@@ -145,6 +163,8 @@ struct ttp_thread_page {
     uintptr_t block_sp;                   /* of the last block within a large frame, */
     const struct ttp_runtime_frame *block_top; /* and that */
     uintptr_t operation_sp;                    /* not 0: a slow operation is under way there */
+    const struct ttp_runtime_frame *jump_top;  /* the frame that jumped last, and where to: */
+    uintptr_t jump_target;                     /* 0: not known */
     uint32_t thread_id;
     char name[16];
     uintptr_t announced[TTP_SITES_ANNOUNCED]; /* sites that this stream has announced, by hash */

@@ -184,6 +184,7 @@ uint32_t ttp_plain_take(struct ttp_encode *e, struct ttp_thread *thread,
         e->event_count = r.used;
     }
     thread->may_attach |= r.at != at;
+    thread->has_jumped &= r.at == at;
     thread->last_ns = r.last_ns;
     return r.at;
 }

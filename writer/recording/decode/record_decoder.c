@@ -61,6 +61,7 @@ static ttape_status put(struct decoding *d, const ttape_event *event, uint32_t s
     struct ttp_encode *e = d->e;
     ttape_event copy = *event;
     d->thread->may_attach = !d->is_filtered && event->kind != TTAPE_EVENT_GAP;
+    d->thread->has_jumped = false;
     if (d->is_filtered)
         return ttp_filter_event(e, d->thread, &copy, site, d->err);
     ttp_plain_as_events(e);
@@ -183,6 +184,12 @@ static ttape_status unwind(struct decoding *d, uint64_t payload, uint64_t ns)
                           count & ((1u << TTP_UNWIND_FRAMES_BITS) - 1));
     }
     return left == 0 ? TTAPE_OK : put_fact(d, TTAPE_EVENT_UNWIND, left, 0, ns);
+}
+
+/* Where nothing has come in between, they ended when the last of them jumped. */
+static ttape_status end_jumped(struct decoding *d, uint64_t payload, uint64_t ns)
+{
+    return unwind(d, payload, d->thread->has_jumped ? d->thread->jump_ns : ns);
 }
 
 static ttape_status end_signal(struct decoding *d)
@@ -372,7 +379,13 @@ static ttape_status extension(struct decoding *d, uint64_t record)
     case TTP_EXT_NOTHING: return TTAPE_OK;
     case TTP_EXT_OPEN: d->is_open = true; return TTAPE_OK;
     case TTP_EXT_UNSEEN: d->is_unseen = true; return TTAPE_OK;
-    case TTP_EXT_UNWIND: return unwind(d, payload, time_of(d, time));
+    case TTP_EXT_UNWIND:
+    case TTP_EXT_UNSEEN_END: return unwind(d, payload, time_of(d, time));
+    case TTP_EXT_JUMP:
+        d->thread->jump_ns = time_of(d, time);
+        d->thread->has_jumped = true;
+        return TTAPE_OK;
+    case TTP_EXT_JUMPED: return end_jumped(d, payload, time_of(d, time));
     case TTP_EXT_SWITCH:
         return put_fact(d, TTAPE_EVENT_SWITCH, (uint32_t)payload & 0xFFFFFu, 0, time_of(d, time));
     case TTP_EXT_SIGNAL_BEGIN:

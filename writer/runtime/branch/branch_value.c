@@ -106,7 +106,8 @@ static bool has_frames(void)
 /* The function whose code a call runs in: inlined ones have its stack pointer and call site. */
 static uintptr_t code_of(const struct ttp_runtime_frame *frame)
 {
-    while (frame[-1].sp == frame->sp && frame[-1].call_site == frame->call_site)
+    while (frame[-1].sp == frame->sp && frame[-1].call_site == frame->call_site &&
+           (frame->function & TTP_FRAME_CHAINED) == 0)
         frame--;
     return ttp_function_of(frame);
 }
@@ -170,7 +171,7 @@ static ttape_branch *asked_cell(uintptr_t sp)
     if (ttp_branch_settings.scope == TTAPE_BRANCH_THREAD)
         return thread_cell();
     const struct ttp_runtime_frame *top = ttp_thread.top;
-    while (stack_of(top) != NULL && (top->sp < sp || ttp_is_mark(top)))
+    while (stack_of(top) != NULL && (top->sp < sp || ttp_is_mark(top) || ttp_awaits(top)))
         top--;
     return take_cell(top);
 }

@@ -73,11 +73,12 @@ static TTP_COLD void look_for_stack(struct open *open, const struct ttp_runtime_
     }
 }
 
-/* Where it lies: a handler's mark, where the handler returns to. */
+/* Where it lies: a handler's mark, where the handler returns to. What a function has jumped to and
+ * is not recorded may be over. */
 static bool is_gone(const struct ttp_runtime_frame *frame, uintptr_t sp)
 {
     uintptr_t at = ttp_is_mark(frame) ? frame->call_site : frame->sp;
-    return at < sp && is_on_alternate(at) == is_on_alternate(sp);
+    return ttp_awaits(frame) || (at < sp && is_on_alternate(at) == is_on_alternate(sp));
 }
 
 /* A forked child has its parent's frames before its first hook has given it a state. */
@@ -149,7 +150,8 @@ static struct context take_in(struct context around, uintptr_t function)
 static bool is_function(const struct ttp_runtime_frame *frame)
 {
     uintptr_t function = function_at(frame);
-    return function - TTP_FRAME_MARK >= TTP_MARKS && !ttp_is_call_key(function);
+    return function - TTP_FRAME_MARK >= TTP_MARKS && !ttp_is_call_key(function) &&
+           (function & TTP_FRAME_AWAITS) == 0;
 }
 
 /* From `at` on, what is around it being worth `context`; what is cached goes on behind `cached`. */

@@ -137,29 +137,6 @@ static uint32_t choose(const struct library_calls *calls, const struct ttp_patch
     return chosen;
 }
 
-/* The plan's function that an address is in, by its main piece; their count: there is none. */
-static uint32_t find_around(const struct ttp_patch_head *plan, uint64_t address)
-{
-    const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
-    uint32_t from = 0, end = plan->function_count;
-    while (from < end) {
-        uint32_t middle = from + (end - from) / 2;
-        if (functions[middle].start <= address)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    return from != 0 && address < functions[from - 1].end ? from - 1 : plan->function_count;
-}
-
-/* Its place among the plan's functions; their count: there is none that begins there. */
-static uint32_t find_function(const struct ttp_patch_head *plan, uint64_t start)
-{
-    const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
-    uint32_t at = find_around(plan, start);
-    return at < plan->function_count && functions[at].start == start ? at : plan->function_count;
-}
-
 /* What others may have the address of. A function is left alone under all of its names. */
 static uint32_t choose_exports(const struct dl_phdr_info *info, const struct ttp_patch_head *plan,
                                uint64_t *bits)
@@ -175,7 +152,7 @@ static uint32_t choose_exports(const struct dl_phdr_info *info, const struct ttp
             const char *name = ttp_library_exported(&tables, i, &value, &is_chosen_later);
             uint32_t at = name == NULL || is_chosen_later || ttp_library_is_special(name) != turn
                               ? plan->function_count
-                              : find_function(plan, value);
+                              : ttp_patch_function_at(plan, value);
             uint64_t bit = (uint64_t)1 << at % 64;
             if (at == plan->function_count || ((bits[at / 64] & bit) != 0) != turn)
                 continue;
@@ -192,10 +169,10 @@ static uint32_t find_jumped_to(const struct ttp_patch_head *plan,
     const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
     bool is_jump = probe->kind == TTP_PATCH_TAIL || probe->kind == TTP_PATCH_TAIL_IF;
     if (is_jump && probe->reason == TTP_PATCH_ELSEWHERE)
-        return find_around(plan, probe->jump);
+        return ttp_patch_function_around(plan, probe->jump);
     if (!is_jump || probe->reason != TTP_PATCH_CAN || probe->fixup_count == 0)
         return plan->function_count;
-    return find_function(plan, fixups[probe->first_fixup + probe->fixup_count - 1].target);
+    return ttp_patch_function_at(plan, fixups[probe->first_fixup + probe->fixup_count - 1].target);
 }
 
 /* Functions that chosen ones jump to return in their place. Returns how many were added. */

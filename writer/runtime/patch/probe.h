@@ -14,15 +14,18 @@
 #include "writer/arena/patch_plan.h"
 #include "writer/runtime/patch/code_put.h"
 #include "writer/runtime/patch/patch.h"
+#include "writer/runtime/tails/tail_target.h"
 
 #define TTP_PROBE_BYTES    128u
 #define TTP_PROBE_HEAD     16u
 #define TTP_PROBE_CODE     (TTP_PROBE_BYTES - TTP_PROBE_HEAD)
+#define TTP_PROBE_TARGET   (TTP_PROBE_CODE - 8u)
 #define TTP_PROBE_HOOK     28u /* bytes of a stub in which the stack pointer may be lower */
 #define TTP_PROBE_MIDDLE   TTP_PROBE_BYTES
 #define TTP_PROBE_DISTANCE (2u * TTP_PROBE_MIDDLE)
 
-/* The head is what unwinding reads: stubs are aligned to their size. */
+/* The head is what unwinding reads: stubs are aligned to their size. The code's last word, behind
+ * all code, says of an exit by a jump where it leads (tails/tail_target.h). */
 struct ttp_probe_stub {
     uint64_t window; /* where the window is in memory, less TTP_PROBE_HEAD */
     uint8_t hook_at; /* in the stub: its bytes from there on are the hook's */
@@ -53,6 +56,7 @@ struct ttp_probe_site {
     struct ttp_moved moved;
     uint64_t function; /* its address in memory */
     uint64_t back;     /* where an entry or a conditional jump goes on */
+    uint64_t target;   /* of a jump to another function */
     bool has_values;   /* of what it is given, or returns */
 };
 
@@ -71,7 +75,8 @@ void ttp_probe_joined_entry(void);
 void ttp_probe_inlined_entry(void);
 void ttp_library_enter_entry(void);
 void ttp_library_exit_entry(void);
-void ttp_library_tail_entry(void);
+void ttp_probe_tail_entry(void);
+void ttp_probe_joined_tail_entry(void);
 void ttp_probe_enter_valued_entry(void);
 void ttp_probe_exit_valued_entry(void);
 
@@ -86,18 +91,31 @@ enum ttp_probe_saved {
     TTP_SAVED_RSI,
     TTP_SAVED_R8,
     TTP_SAVED_R9,
+    TTP_SAVED_R10,
+    TTP_SAVED_R11,
+    TTP_SAVED_RBP,
     TTP_SAVED_XMM = 36 /* the first; the others lie above */
 };
 static inline uint64_t ttp_probe_saved(uintptr_t sp, uint32_t word)
 {
     return ((const uint64_t *)sp)[-(int64_t)word];
 }
-/* Of the area that the stub lies in. */
+/* The stub that has called the hook. */
+static inline const struct ttp_probe_stub *ttp_probe_stub_of(uintptr_t sp)
+{
+    return (const struct ttp_probe_stub *)(ttp_probe_saved(sp, TTP_SAVED_STUB) &
+                                           ~(uintptr_t)(TTP_PROBE_BYTES - 1));
+}
 static inline const struct ttp_probe_data *ttp_probe_data_of(uintptr_t sp)
 {
-    uintptr_t stub = ttp_probe_saved(sp, TTP_SAVED_STUB) & ~(uintptr_t)(TTP_PROBE_BYTES - 1);
-    return (const struct ttp_probe_data *)(stub -
-                                           ((const struct ttp_probe_stub *)stub)->data_below);
+    const struct ttp_probe_stub *stub = ttp_probe_stub_of(sp);
+    return (const struct ttp_probe_data *)((uintptr_t)stub - stub->data_below);
+}
+/* Where the jump leads that a function is left by; 0: it is not known. */
+static inline uintptr_t ttp_probe_target(uintptr_t sp)
+{
+    const struct ttp_probe_stub *stub = ttp_probe_stub_of(sp);
+    return ttp_tail_target(*(const uint64_t *)(stub->code + TTP_PROBE_TARGET), sp);
 }
 
 /* library_calls.c. What there is to see, by the executable, before anything is patched. */
@@ -112,6 +130,10 @@ const struct ttp_patch_head *ttp_patch_plan_map(const uint8_t *content);
 /* Of copies of inlined functions that are chosen. */
 const struct ttp_patch_head *ttp_inlined_plan_map(const uint8_t *content, const char *path);
 void ttp_patch_plan_unmap(const struct ttp_patch_head *plan);
+/* The place of the function that an address is in, by its main piece; that starts there. The plan's
+ * function_count: there is none. */
+uint32_t ttp_patch_function_around(const struct ttp_patch_head *plan, uint64_t address);
+uint32_t ttp_patch_function_at(const struct ttp_patch_head *plan, uint64_t start);
 /* Behind its head a bit for each function, unless none is chosen. `path`: of the module. */
 const struct ttp_chosen_head *ttp_chosen_map(const uint8_t *content, const char *path);
 bool ttp_chosen_is_of(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan);

@@ -57,8 +57,9 @@ __asm__(".text\n\t" ENTRY("ttp_probe_enter_entry", "ttp_probe_enter")
                     ENTRY("ttp_probe_inlined_entry", "ttp_probe_inlined")
                         ENTRY("ttp_library_enter_entry", "ttp_library_enter")
                             ENTRY("ttp_library_exit_entry", "ttp_library_exit")
-                                ENTRY("ttp_library_tail_entry", "ttp_library_tail")
-                                    ENTRY_WITH("ttp_probe_enter_valued_entry", FLOATS,
-                                               "ttp_probe_enter_valued")
-                                        ENTRY_WITH("ttp_probe_exit_valued_entry", FLOATS,
-                                                   "ttp_probe_exit_valued"));
+                                ENTRY("ttp_probe_tail_entry", "ttp_probe_tail")
+                                    ENTRY("ttp_probe_joined_tail_entry", "ttp_probe_joined_tail")
+                                        ENTRY_WITH("ttp_probe_enter_valued_entry", FLOATS,
+                                                   "ttp_probe_enter_valued")
+                                            ENTRY_WITH("ttp_probe_exit_valued_entry", FLOATS,
+                                                       "ttp_probe_exit_valued"));

@@ -105,6 +105,27 @@ void ttp_patch_plan_unmap(const struct ttp_patch_head *plan)
     ttp_plan_file_unmap(plan, plan->total_bytes);
 }
 
+uint32_t ttp_patch_function_around(const struct ttp_patch_head *plan, uint64_t address)
+{
+    const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
+    uint32_t from = 0, end = plan->function_count;
+    while (from < end) {
+        uint32_t middle = from + (end - from) / 2;
+        if (functions[middle].start <= address)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from != 0 && address < functions[from - 1].end ? from - 1 : plan->function_count;
+}
+
+uint32_t ttp_patch_function_at(const struct ttp_patch_head *plan, uint64_t start)
+{
+    const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
+    uint32_t at = ttp_patch_function_around(plan, start);
+    return at < plan->function_count && functions[at].start == start ? at : plan->function_count;
+}
+
 /* -- the choice -- */
 
 /* "-0123456789abcdef.chosen" */

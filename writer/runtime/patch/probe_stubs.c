@@ -60,7 +60,7 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
                          const struct ttp_probe_site *site)
 {
     const struct ttp_patch_probe *probe = site->probe;
-    struct ttp_code_put w = {.at = stub->code, .end = stub->code + sizeof(stub->code)};
+    struct ttp_code_put w = {.at = stub->code, .end = stub->code + TTP_PROBE_TARGET};
     bool is_if = probe->kind == TTP_PATCH_TAIL_IF || probe->kind == TTP_PATCH_RETURN_IF;
     bool is_host = probe->kind == TTP_PATCH_HOST;
     bool goes_on = (probe->kind == TTP_PATCH_ENTRY || probe->kind == TTP_PATCH_INLINED) &&
@@ -90,6 +90,7 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
     stub->is_used = !w.failed;
     while (w.at < w.end)
         *w.at++ = 0xcc;
+    (void)ttp_put_word(w.at, site->target, 8);
     return !w.failed;
 }
 
@@ -207,9 +208,9 @@ void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t st
     data->exit = (uintptr_t)(is_library ? ttp_library_exit_entry : ttp_probe_exit_entry);
     data->enter_valued = (uintptr_t)ttp_probe_enter_valued_entry;
     data->exit_valued = (uintptr_t)ttp_probe_exit_valued_entry;
-    data->tail = (uintptr_t)(is_library ? ttp_library_tail_entry : ttp_probe_exit_entry);
     data->joined = (uintptr_t)ttp_probe_joined_entry;
-    data->joined_tail = is_library ? data->tail : data->joined;
+    data->joined_tail = (uintptr_t)ttp_probe_joined_tail_entry;
+    data->tail = is_library ? data->joined_tail : (uintptr_t)ttp_probe_tail_entry;
     data->inlined = (uintptr_t)ttp_probe_inlined_entry;
     fill_distances(data);
     ttp_unwind_put(data->unwind_head, data->unwind, put_cie(data->unwind, data), stubs, stub_bytes);

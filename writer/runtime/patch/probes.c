@@ -99,6 +99,20 @@ static bool has_values(const struct probing *p, const struct ttp_patch_probe *pr
     return row != NULL && (probe->kind == TTP_PATCH_ENTRY ? row->given : row->returned) != 0;
 }
 
+/* Where a jump leads that leaves a function. */
+static uint64_t target_of(const struct probing *p, const struct ttp_patch_probe *probe,
+                          const struct ttp_moved *moved)
+{
+    if (probe->kind != TTP_PATCH_TAIL && probe->kind != TTP_PATCH_TAIL_IF)
+        return 0;
+    uint32_t to = (uint32_t)probe->before_bytes + probe->after_bytes;
+    uint64_t function =
+        moved->fixup_count == 0 ? UINT64_MAX : moved->fixups[moved->fixup_count - 1].target;
+    return ttp_tail_target_of(p->wish->info, moved, probe->before_bytes, to,
+                              ttp_patch_function_at(p->wish->plan, function) !=
+                                  p->wish->plan->function_count);
+}
+
 /* back: where it goes on, in a stub that has its window; 0: behind that */
 static bool make_stub(const struct probing *p, struct ttp_probe_stub *stub,
                       const struct ttp_patch_probe *probe, uint64_t back)
@@ -107,15 +121,16 @@ static bool make_stub(const struct probing *p, struct ttp_probe_stub *stub,
     const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
     const uint8_t *bytes = ttp_plan_at(plan, plan->bytes_at);
     uint64_t bias = p->wish->info->dlpi_addr;
-    const struct ttp_probe_site site = {
-        .probe = probe,
-        .moved = {.bytes = bytes + probe->bytes + probe->window_bytes,
-                  .fixups = fixups + probe->first_fixup,
-                  .fixup_count = probe->fixup_count,
-                  .bias = bias},
-        .function = bias + p->functions[probe->function].start,
-        .has_values = has_values(p, probe),
-        .back = back != 0 ? back : bias + probe->window + probe->window_bytes};
+    struct ttp_probe_site site = {.probe = probe,
+                                  .moved = {.bytes = bytes + probe->bytes + probe->window_bytes,
+                                            .fixups = fixups + probe->first_fixup,
+                                            .fixup_count = probe->fixup_count,
+                                            .bias = bias},
+                                  .function = bias + p->functions[probe->function].start,
+                                  .has_values = has_values(p, probe),
+                                  .back = back != 0 ? back
+                                                    : bias + probe->window + probe->window_bytes};
+    site.target = can_be(p, probe) ? target_of(p, probe, &site.moved) : 0;
     stub->is_used = can_be(p, probe) && (back != 0 || take_window(p, probe)) &&
                     ttp_probe_stub_make(stub, p->data, &site);
     return stub->is_used;
