@@ -24,7 +24,7 @@ void ttp_block_slow(uintptr_t address, uintptr_t sp)
                     ttp_slow_move(&op, sp, &is_alternate);
     if (is_known && ttp_thread.page->deep_frames != 0 && !is_alternate &&
         sp > ttp_sp_of(ttp_thread.top))
-        ttp_slow_forget_deep(&op);
+        ttp_deep_forget(&op);
     if (is_known && ttp_thread.page->deep_frames == 0)
         ttp_slow_unwind(&op, ttp_slow_staying(&op, sp, 0, is_alternate));
     ttp_adopt_page(&op);

@@ -5,7 +5,6 @@
 #include "writer/runtime/library/library_values.h"
 #include "writer/runtime/patch/probe.h"
 #include "writer/runtime/slow.h"
-#include "writer/runtime/tails/tails.h"
 
 TTP_EXPORT void __cyg_profile_func_enter(void *function, void *call_site);
 TTP_EXPORT void __cyg_profile_func_exit(void *function, void *call_site);
@@ -196,7 +195,7 @@ void __cyg_profile_func_exit(void *function_pointer, void *call_site_pointer)
 
 /* -- patched functions: sp is where the return address lies -- */
 
-/* None is inlined: what has the same stack pointer is over, or was left by a jump (tails.h). */
+/* None is inlined: what has the same stack pointer is over, or has jumped to this one. */
 static inline bool fits_probe(const struct ttp_runtime_frame *top,
                               const struct ttp_thread_page *page, uintptr_t sp)
 {
@@ -270,7 +269,7 @@ void ttp_probe_joined(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         leave(function, call_site, sp);
 }
 
-/* -- jumps to other functions (tails.h) -- */
+/* -- jumps to other functions (frames/tails.c) -- */
 
 void ttp_probe_tail(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {

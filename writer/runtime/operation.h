@@ -13,7 +13,7 @@ struct operation {
     bool was_dropping;
     bool is_whole;    /* it enters a function at its own return address: nothing else is there */
     bool is_jump;     /* a function is left by a jump, */
-    uintptr_t target; /* and to where (tails.h) */
+    uintptr_t target; /* and to where (frames/tails.c) */
     const struct ttp_call_values *values; /* of the call that is recorded, or NULL */
 };
 
@@ -46,6 +46,23 @@ struct ttp_runtime_frame *ttp_slow_staying(const struct operation *op, uintptr_t
                                            uintptr_t call_site, bool is_alternate);
 /* The innermost frame ends. */
 void ttp_slow_leave(struct operation *op, uintptr_t function);
-void ttp_slow_forget_deep(const struct operation *op);
+/* A handler is told of the fault that it is called for. */
+void ttp_fault_tell(uintptr_t location, uintptr_t function, uint32_t number);
+
+/* frames/deep_frames.c */
+void ttp_deep_enter(const struct operation *op, uintptr_t function);
+void ttp_deep_enter_handler(const struct operation *op, uintptr_t function, uintptr_t location,
+                            uint32_t number);
+void ttp_deep_exit(const struct operation *op, uintptr_t function);
+void ttp_deep_forget(const struct operation *op); /* all of them have ended */
+
+/* frames/tails.c: the innermost frame awaits what its function jumps to; target: where that is, 0:
+ * not known. */
+void ttp_tail_mark(struct ttp_runtime_frame *top, uintptr_t target);
+/* Makes room in the chain for a function that is entered on the frame that awaits it; the bits of
+ * its frame. */
+uintptr_t ttp_tail_chain(struct operation *op, uintptr_t function);
+/* What the innermost frames jumped to is not seen: they have ended. */
+void ttp_tail_settle(struct operation *op);
 
 #endif

@@ -10,7 +10,6 @@
 #include "writer/runtime/branch/branch_state.h"
 #include "writer/runtime/hot.h"
 #include "writer/runtime/operation.h"
-#include "writer/runtime/tails/tails.h"
 
 #define SEARCH_MAX 4096 /* frames that an exit looks through for its own */
 
@@ -84,77 +83,14 @@ static void push_frame(uintptr_t sp, uintptr_t function, uintptr_t call_site)
         ttp_branch_entered(top + 1);
 }
 
-/* -- frames above the shadow stack's end: only their number is known -- */
-
 static bool is_full(uint32_t more) { return ttp_thread.top + more > ttp_thread.page->frames_end; }
 
-/* Of a deep frame: counts are corrected where its record is missing. */
-static void put_deep(const struct operation *op, uint64_t tag_or_type, bool is_call, uint64_t value,
-                     long change)
-{
-    struct ttp_thread_page *page = ttp_thread.page;
-    if (change < 0 && page->deep_frames == 0) /* a forked child counts none */
-        return;
-    page->deep_frames = (uint64_t)((long)page->deep_frames + change);
-    bool was_unseen = page->deep_frames < page->unrecorded_deep_frames;
-    if (was_unseen)
-        page->unrecorded_deep_frames = page->deep_frames;
-    if (ttp_put_record(ttp_process_now(), was_unseen && is_call ? TTP_EXT_UNSEEN : 0, tag_or_type,
-                       is_call, value))
-        return;
-    if (is_call)
-        ttp_count_dropped();
-    if (op->was_dropping)
-        page->unrecorded_deep_frames = page->deep_frames;
-    else if (!was_unseen)
-        ttp_stack_current()->recorded_count -= (size_t)change;
-}
-
-void ttp_slow_forget_deep(const struct operation *op)
-{
-    struct ttp_thread_page *page = ttp_thread.page;
-    long count = (long)(page->deep_frames - page->unrecorded_deep_frames);
-    page->deep_frames = page->unrecorded_deep_frames = 0;
-    page->deep_handler_count = 0;
-    if (count == 0)
-        return;
-    uint64_t payload = ttp_unwind_payload(TTP_UNWIND_COUNT, (uint64_t)count);
-    if (!ttp_put_record(ttp_process_now(), 0, TTP_EXT_UNWIND, false, payload) && !op->was_dropping)
-        ttp_stack_current()->recorded_count += (size_t)count;
-}
-
 /* Behind the begin of its signal. */
-static void tell_fault(uintptr_t location, uintptr_t function, uint32_t number)
+void ttp_fault_tell(uintptr_t location, uintptr_t function, uint32_t number)
 {
     uint64_t address;
     if (ttp_signal_fault(location, function, number, &address))
         ttp_fact_write_fault(number, address);
-}
-
-static void enter_deep_handler(const struct operation *op, uintptr_t function, uintptr_t location,
-                               uint32_t number)
-{
-    struct ttp_thread_page *page = ttp_thread.page;
-    put_deep(op, TTP_EXT_SIGNAL_BEGIN, false, number, 1);
-    tell_fault(location, function, number);
-    put_deep(op, TTP_TAG_ENTER, true, function, 1);
-    if (page->deep_handler_count < TTP_DEEP_HANDLERS)
-        page->deep_handlers[page->deep_handler_count++] = page->deep_frames;
-}
-
-static void exit_deep(const struct operation *op, uintptr_t function)
-{
-    struct ttp_thread_page *page = ttp_thread.page;
-    uint64_t depth = page->deep_frames;
-    while (page->deep_handler_count != 0 &&
-           page->deep_handlers[page->deep_handler_count - 1] > depth)
-        page->deep_handler_count--;
-    put_deep(op, TTP_TAG_EXIT, true, function, -1);
-    if (page->deep_handler_count != 0 &&
-        page->deep_handlers[page->deep_handler_count - 1] == depth) {
-        page->deep_handler_count--;
-        put_deep(op, TTP_EXT_SIGNAL_END, false, 0, -1);
-    }
 }
 
 /* -- what is gone -- */
@@ -211,7 +147,7 @@ bool ttp_slow_move(struct operation *op, uintptr_t sp, bool *is_alternate)
         return false;
     if (index != ttp_thread.stacks->current) {
         if (ttp_thread.page->deep_frames != 0)
-            ttp_slow_forget_deep(op);
+            ttp_deep_forget(op);
         ttp_stack_switch(index);
         if (ttp_put_record(ttp_process_now(), 0, TTP_EXT_SWITCH, false, index))
             ttp_thread.page->announced_stack = index;
@@ -244,14 +180,14 @@ static bool enter_handler(struct operation *op, uintptr_t function, uintptr_t ca
     if (location == 0 || is_running_handler(location, call_site))
         return false;
     if (ttp_thread.page->deep_frames != 0 || is_full(2)) {
-        enter_deep_handler(op, function, location, number);
+        ttp_deep_enter_handler(op, function, location, number);
         return true;
     }
     ttp_thread.stacks->has_marks = true;
     ttp_adopt_page(op);
     push_frame(UINTPTR_MAX, TTP_FRAME_MARK + number, location);
     ttp_put_extension(op, TTP_EXT_SIGNAL_BEGIN, number, 1);
-    tell_fault(location, function, number);
+    ttp_fault_tell(location, function, number);
     ttp_adopt_page(op);
     push_frame(op->sp, function | TTP_FRAME_HANDLER, call_site);
     ttp_put_call(op, TTP_TAG_ENTER, function, 1);
@@ -288,13 +224,13 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
             return;
         if (ttp_thread.page->deep_frames != 0 && !is_alternate &&
             op->sp > ttp_sp_of(ttp_thread.top))
-            ttp_slow_forget_deep(op);
+            ttp_deep_forget(op);
         if (ttp_thread.page->deep_frames == 0)
             ttp_slow_unwind(op,
                             ttp_slow_staying(op, op->sp + op->is_whole, gone_site, is_alternate));
     }
     if (ttp_thread.page->deep_frames != 0 || is_full(1)) {
-        put_deep(op, TTP_TAG_ENTER, true, function, 1);
+        ttp_deep_enter(op, function);
         return;
     }
     ttp_adopt_page(op);
@@ -338,10 +274,10 @@ void ttp_enter_in_call(uintptr_t function, uintptr_t sp)
             ttp_push(ttp_thread.top, function, ttp_thread.top->call_site, ttp_thread.top->sp);
             ttp_put_call(&op, TTP_TAG_ENTER, function, 1);
         } else {
-            put_deep(&op, TTP_TAG_ENTER, true, function, 1);
+            ttp_deep_enter(&op, function);
         }
     } else if (ttp_thread.page->deep_frames != 0) {
-        put_deep(&op, TTP_TAG_ENTER, true, function, 1);
+        ttp_deep_enter(&op, function);
     }
     ttp_slow_end(&op);
 }
@@ -427,10 +363,10 @@ static void exit_far(struct operation *op, uintptr_t function, uintptr_t call_si
         uintptr_t last = ttp_sp_of(ttp_thread.top);
         if (is_alternate || op->sp < last ||
             (op->sp == last && ttp_thread.page->deep_frames == 1)) {
-            exit_deep(op, function);
+            ttp_deep_exit(op, function);
             return;
         }
-        ttp_slow_forget_deep(op);
+        ttp_deep_forget(op);
     }
     struct ttp_runtime_frame *frame = find_exiting(function, call_site, op->sp, is_alternate);
     if (frame == NULL) {
@@ -627,7 +563,7 @@ void ttp_jump(uintptr_t sp, uintptr_t target)
     if (op.is_begun && ttp_stack_locate(target, &is_alternate) == ttp_thread.stacks->current) {
         ttp_hooks_left(sp, target);
         if (ttp_thread.page->deep_frames != 0 && target > ttp_sp_of(ttp_thread.top))
-            ttp_slow_forget_deep(&op);
+            ttp_deep_forget(&op);
         if (ttp_thread.page->deep_frames == 0)
             write_unwind(&op, ttp_slow_staying(&op, target, 0, is_alternate));
     }

@@ -92,10 +92,23 @@ void ttp_call_enter_put(uintptr_t key, const struct ttp_thread_page *page,
 void ttp_call_exit_put(uintptr_t key, const struct ttp_thread_page *page,
                        const struct ttp_call_values *values);
 
+/* frames/tails.c: a function is about to jump to another one, and ends with it; target: where that
+ * is, 0: not known. The second one: where it is not the innermost frame, or not known to be. */
+void ttp_tail_leave(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target);
+void ttp_tail_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target);
+/* Whether this is what the innermost frame has jumped to, by the place, the return address and the
+ * target. Where the target is not known, a call that comes from a call site with several callees
+ * may be taken for it. */
+bool ttp_tail_goes_on(const struct ttp_runtime_frame *top, uintptr_t function, uintptr_t call_site,
+                      uintptr_t sp);
+/* It is, and not recorded itself; its exit will be seen. */
+void ttp_tail_join(struct ttp_runtime_frame *top);
+/* Beside the hot path, for what has nothing to do with anything but jumps; false: it does. */
+bool ttp_tail_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+bool ttp_tail_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+
 /* slow.c: control goes from sp to target by a jump or a catch. */
 void ttp_jump(uintptr_t sp, uintptr_t target);
-/* A function that is not the innermost frame, or not known to be, is left by a jump (tails.h). */
-void ttp_tail_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target);
 bool ttp_thread_ready(uintptr_t sp); /* records can be written now */
 /* The frame lives as long as the call around it. */
 void ttp_enter_in_call(uintptr_t function, uintptr_t sp);

@@ -50,7 +50,7 @@ struct ttp_runtime_frame {
  * lies the handler's mark: function 1 + signal number, call_site the address of the handler's
  * return address. */
 #define TTP_FRAME_HANDLER ((uintptr_t)1 << 63)
-/* Bits of frames that are left by a jump (tails/tails.h), which keep their exits off the hot path,
+/* Bits of frames that are left by a jump (frames/tails.c), which keep their exits off the hot path,
  * too: its function has jumped; the frame below it did, to this one. */
 #define TTP_FRAME_JUMPED  ((uintptr_t)1 << 62)
 #define TTP_FRAME_CHAINED ((uintptr_t)1 << 61)

@@ -47,7 +47,7 @@ static void read_settings(struct tool_core *core, struct tool_core_runtime *runt
 {
     const struct ttp_context_layout *layout = &runtime->layout;
     const char *why = NULL;
-    if (layout->version != TTP_LAYOUT_VERSION || layout->bytes != sizeof *layout)
+    if (layout->version - 1 >= TTP_LAYOUT_VERSION || layout->bytes != sizeof *layout)
         why = "it keeps calls in another way than this tracetape knows";
     else if (layout->thread == 0)
         why = "it had not begun, or was not the one in use";

@@ -102,6 +102,18 @@ static bool is_on_alternate(const struct state *state, uint64_t address)
     return address - state->alternate_low < state->alternate_high - state->alternate_low;
 }
 
+/* Its function has ended with a jump to another one that is not recorded. As long as that runs, its
+ * return address is where it was; the word may be left from then, too. */
+static bool is_past(struct state *state, const uint8_t *frame)
+{
+    const struct ttp_context_layout *layout = &state->runtime->layout;
+    uint64_t function = tool_core_number(frame + layout->frame_function, 8), there;
+    uint64_t sp = tool_core_number(frame + layout->frame_sp, 8);
+    return kind_of(layout, function) == TOOL_CORE_CALL && (sp & TTP_LAYOUT_AWAITS) != 0 &&
+           (!tool_core_word(state->core, sp & ~TTP_LAYOUT_AWAITS, &there) ||
+            there != tool_core_number(frame + layout->frame_call_site, 8));
+}
+
 /* What a jump has left lies below the stack pointer. */
 static bool is_gone(const struct state *state, const struct ttp_context_layout *layout,
                     const uint8_t *frame)
@@ -110,7 +122,7 @@ static bool is_gone(const struct state *state, const struct ttp_context_layout *
     uint64_t function = tool_core_number(frame + layout->frame_function, 8);
     uint32_t where =
         kind_of(layout, function) == TOOL_CORE_SIGNAL ? layout->frame_call_site : layout->frame_sp;
-    uint64_t at = tool_core_number(frame + where, 8);
+    uint64_t at = tool_core_number(frame + where, 8) & ~TTP_LAYOUT_AWAITS;
     return at < sp && is_on_alternate(state, at) == is_on_alternate(state, sp);
 }
 
@@ -123,7 +135,7 @@ static void take(struct state *state, const uint8_t *bytes, const struct tool_co
     uint64_t function = tool_core_number(bytes + layout->frame_function, 8);
     *frame = *around;
     frame->has_branch = false;
-    frame->sp = tool_core_number(bytes + layout->frame_sp, 8);
+    frame->sp = tool_core_number(bytes + layout->frame_sp, 8) & ~TTP_LAYOUT_AWAITS;
     frame->kind = kind_of(layout, function);
     frame->first_local = TOOL_CORE_NONE;
     frame->function = frame->kind == TOOL_CORE_CALL     ? function & layout->function_mask
@@ -146,9 +158,11 @@ static void take_all(struct state *state, const struct bounds *bounds, const uin
     bool has_cells = runtime->has_branches && bounds->branches != 0 &&
                      runtime->branch_scope == TTAPE_BRANCH_CALL;
     stack->frames = tool_allocate(count + 1, sizeof *stack->frames);
-    stack->count = count;
     for (size_t i = 0; i < count; i++) {
-        struct tool_core_frame *frame = &stack->frames[i];
+        struct tool_core_frame *frame = &stack->frames[stack->count];
+        if (is_past(state, bytes + i * layout->frame_bytes))
+            continue;
+        stack->count++;
         take(state, bytes + i * layout->frame_bytes, &around, frame);
         if (has_cells && frame->kind == TOOL_CORE_CALL)
             frame->has_branch =

@@ -14,7 +14,8 @@ import gdb
 MASK = (1 << 64) - 1
 FACTOR = 0x9E3779B97F4A7C15
 MAGIC = b"ttape contexts\n\0"
-VERSION = 1
+VERSIONS = (1, 2)
+AWAITS = 1 << 60 # in a frame's sp
 HEAD, LONGS, SHORTS = "<16sIIII", "qQQQQQQQQQQQ", 29
 NAMES = ("magic version bytes kind mode_on thread mode no_state operation ids branch_is_on "
          "branch_operation branch_scope function_mask mark_end key_first key_end thread_top "
@@ -45,7 +46,7 @@ class Layout:
         values = struct.unpack(form, read(address, struct.calcsize(form)))
         for name, value in zip(NAMES, values):
             setattr(self, name, value)
-        self.is_known = self.magic == MAGIC and self.version == VERSION and \
+        self.is_known = self.magic == MAGIC and self.version in VERSIONS and \
             self.bytes == (struct.calcsize(form) + 7) // 8 * 8
 
 
@@ -147,6 +148,8 @@ class Call:
             return int.from_bytes(data[offset:offset + 8], "little")
         self.sp, function = part(layout.frame_sp), part(layout.frame_function)
         self.call_site, self.branch, self.text = part(layout.frame_call_site), None, ""
+        self.awaits = self.sp & AWAITS != 0 and self.sp != MASK
+        self.sp &= ~AWAITS
         self.is_signal = 1 <= function < layout.mark_end
         self.is_system_call = layout.key_first <= function < layout.key_end
         self.is_call = not self.is_signal and not self.is_system_call
@@ -208,7 +211,15 @@ def calls_of(layout):
     if word(layout.branch_is_on, 1) and branches and word(layout.branch_scope, 4) == 0:
         for i, call in enumerate(calls):
             call.branch = branch_text(layout, branches + (i + 1) * layout.cell_bytes)
-    return calls
+    return [call for call in calls if not is_past(call)]
+
+
+def is_past(call):
+    """It has jumped to a function that is not recorded, which has returned."""
+    try:
+        return call.awaits and word(call.sp) != call.call_site
+    except gdb.MemoryError:
+        return True
 
 
 def is_gone(call, sp, low, high):

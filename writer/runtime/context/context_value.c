@@ -31,6 +31,7 @@ struct ttp_context_cache {
 struct open {
     const struct ttp_runtime_frame *base, *top;
     uint32_t flags;
+    bool is_there; /* the memory of that stack can be read */
 };
 
 extern const int32_t __start_ttp_pushes[] __attribute__((weak, visibility("hidden")));
@@ -68,17 +69,29 @@ static TTP_COLD void look_for_stack(struct open *open, const struct ttp_runtime_
         if (stack != current && stack->exact && ttp_stack_holds(stack, sp)) {
             open->base = stack->base;
             open->top = stack->is_stale ? stack->base : stack->top;
+            open->is_there = true;
             return;
         }
     }
 }
 
-/* Where it lies: a handler's mark, where the handler returns to. What a function has jumped to and
- * is not recorded may be over. */
+/* Where it lies: a handler's mark, where the handler returns to. */
 static bool is_gone(const struct ttp_runtime_frame *frame, uintptr_t sp)
 {
-    uintptr_t at = ttp_is_mark(frame) ? frame->call_site : frame->sp;
-    return ttp_awaits(frame) || (at < sp && is_on_alternate(at) == is_on_alternate(sp));
+    uintptr_t at = ttp_is_mark(frame) ? frame->call_site : ttp_sp_of(frame);
+    return at < sp && is_on_alternate(at) == is_on_alternate(sp);
+}
+
+/* Its function has jumped to another one that is not recorded. As long as that runs, its return
+ * address is where it was. */
+static TTP_COLD bool is_return_gone(const struct open *open, const struct ttp_runtime_frame *frame)
+{
+    return !open->is_there || *(const volatile uintptr_t *)ttp_sp_of(frame) != frame->call_site;
+}
+
+static inline bool is_past(const struct open *open, const struct ttp_runtime_frame *frame)
+{
+    return TTP_UNLIKELY(ttp_awaits(frame)) && is_return_gone(open, frame);
 }
 
 /* A forked child has its parent's frames before its first hook has given it a state. */
@@ -99,9 +112,10 @@ static bool find_open(struct open *open, uintptr_t sp)
         return false;
     open->base = stack->base;
     open->flags = ttp_process.verdicts != NULL ? TTAPE_CONTEXT_PARTIAL : 0;
+    open->is_there = stack == &ttp_thread.stacks->list[0] || stack->exact;
     if (TTP_UNLIKELY(open->top->sp - sp >= TTP_LARGE_FRAME))
         look_for_stack(open, stack, sp);
-    while (open->top != open->base && is_gone(open->top, sp))
+    while (open->top != open->base && (is_gone(open->top, sp) || is_past(open, open->top)))
         open->top--;
     return true;
 }
@@ -150,8 +164,7 @@ static struct context take_in(struct context around, uintptr_t function)
 static bool is_function(const struct ttp_runtime_frame *frame)
 {
     uintptr_t function = function_at(frame);
-    return function - TTP_FRAME_MARK >= TTP_MARKS && !ttp_is_call_key(function) &&
-           (function & TTP_FRAME_AWAITS) == 0;
+    return function - TTP_FRAME_MARK >= TTP_MARKS && !ttp_is_call_key(function);
 }
 
 /* From `at` on, what is around it being worth `context`; what is cached goes on behind `cached`. */
@@ -160,9 +173,9 @@ static struct context go_on(const struct open *open, const struct ttp_runtime_fr
 {
     for (; at <= open->top; at++) {
         bool is_interrupted = is_next_marked(open, at);
-        if (is_interrupted || !is_function(at))
+        if (is_interrupted || !is_function(at) || ttp_awaits(at))
             cache = NULL;
-        if (!is_function(at) || (is_interrupted && is_half_pushed(open, at)))
+        if (!is_function(at) || (is_interrupted && is_half_pushed(open, at)) || is_past(open, at))
             continue;
         context = take_in(context, ttp_function_of(at));
         if (cache != NULL && cache->count < CACHED_FRAMES)

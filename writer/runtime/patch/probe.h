@@ -14,7 +14,6 @@
 #include "writer/arena/patch_plan.h"
 #include "writer/runtime/patch/code_put.h"
 #include "writer/runtime/patch/patch.h"
-#include "writer/runtime/tails/tail_target.h"
 
 #define TTP_PROBE_BYTES    128u
 #define TTP_PROBE_HEAD     16u
@@ -24,8 +23,8 @@
 #define TTP_PROBE_MIDDLE   TTP_PROBE_BYTES
 #define TTP_PROBE_DISTANCE (2u * TTP_PROBE_MIDDLE)
 
-/* The head is what unwinding reads: stubs are aligned to their size. The code's last word, behind
- * all code, says of an exit by a jump where it leads (tails/tail_target.h). */
+/* The head is what unwinding reads: stubs are aligned to their size. The last word, behind all
+ * code, is what a moved call pushes, or says where an exit's jump leads (frames/tail_target.c). */
 struct ttp_probe_stub {
     uint64_t window; /* where the window is in memory, less TTP_PROBE_HEAD */
     uint8_t hook_at; /* in the stub: its bytes from there on are the hook's */
@@ -111,6 +110,13 @@ static inline const struct ttp_probe_data *ttp_probe_data_of(uintptr_t sp)
     const struct ttp_probe_stub *stub = ttp_probe_stub_of(sp);
     return (const struct ttp_probe_data *)((uintptr_t)stub - stub->data_below);
 }
+/* frames/tail_target.c: of a jump of that module, which is the moved code [from, to): a word that
+ * says how it is found where that leads. is_function: a function of the plan starts there, so that
+ * it is none of the linker's stubs. 0: it is not known. */
+uint64_t ttp_tail_target_of(const struct dl_phdr_info *info, const struct ttp_moved *moved,
+                            uint32_t from, uint32_t to, bool is_function);
+/* The address, by such a word, where the stub has called its hook. */
+uintptr_t ttp_tail_target(uint64_t said, uintptr_t sp);
 /* Where the jump leads that a function is left by; 0: it is not known. */
 static inline uintptr_t ttp_probe_target(uintptr_t sp)
 {

@@ -90,7 +90,8 @@ bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_dat
     stub->is_used = !w.failed;
     while (w.at < w.end)
         *w.at++ = 0xcc;
-    (void)ttp_put_word(w.at, site->target, 8);
+    if (probe->kind == TTP_PATCH_TAIL || is_if)
+        (void)ttp_put_word(stub->code + TTP_PROBE_TARGET, site->target, 8);
     return !w.failed;
 }
 

@@ -1,7 +1,5 @@
 /* Where a jump leads that leaves a function: found out when its stub is made, as far as its code
  * says it; else by what the register holds when it is come to, or the word of memory. */
-#include "writer/runtime/tails/tail_target.h"
-
 #include <elf.h>
 
 #include "writer/runtime/patch/probe.h"

@@ -1,8 +1,19 @@
-/* Frames of functions that are left by a jump. Each step leaves the shadow stack as a handler may
- * find it: a frame awaits, or something lies on it. */
-#include "writer/runtime/tails/tails.h"
-
+/* Frames of functions that are left by a jump (tail calls).
+ *
+ *     p: call f   f: jmp g   g: ret                p { f { g { } } }
+ *
+ * One machine frame, one return address: f has gone when g runs. In the program's source f called
+ * g, and ends when g does. So f's frame stays where it is and awaits what comes next:
+ *
+ *     g is entered at the same place      its frame lies on f's (chained); with g's exit both end
+ *     what is not recorded returns there  the exit is f's
+ *     anything else                       what f jumped to is not seen: f has ended with its jump
+ *
+ * A signal's handler in between is neither. A chain has each function once: where one is jumped to
+ * that is in it, it has ended, and those above it: so loops of such jumps stay flat. Each step
+ * leaves the shadow stack as a handler may find it: a frame awaits, or something lies on it. */
 #include "writer/runtime/hot.h"
+#include "writer/runtime/operation.h"
 
 #define CODE_PAGE   4096u
 #define CALL_DIRECT 0xe8u
