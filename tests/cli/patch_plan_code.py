@@ -104,6 +104,22 @@ here: mov $1000, %eax
 1:  jmp *8(%rax)
     finish pointer
 
+    begin faults        # where the load has faulted would not be known: the branch grows
+    xor %eax, %eax
+    je 1f
+    mov (%rdi), %eax
+1:  ret
+    finish faults
+
+    begin faults_not    # the same, but for a place that does not fault
+    xor %eax, %eax
+    je 1f
+    mov number(%rip), %eax
+    ret
+1:  mov $1000, %eax
+    ret
+    finish faults_not
+
     begin loop          # each turn would be a call
     dec %rdi
     jne loop
@@ -325,7 +341,9 @@ EXPECTED = {
     "labels": ("can", ["return"]),
     "through": ("can", ["return"]),
     "stacked": ("immovable", []),
-    "pointer": ("can", ["return", "tail"]),
+    "pointer": ("can", ["return:shared", "tail"]),
+    "faults": ("faults", []),
+    "faults_not": ("can", ["return", "return"]),
     "loop": ("looped", []),
     "branched": ("branched", []),
     "many": ("can", ["conditional:shared", *["conditional"] * 6, "return", "host"]),

@@ -191,6 +191,7 @@ static const struct {
     [TTP_PATCH_LOOPED] = {"looped", "it branches to its own start"},
     [TTP_PATCH_JOINED] = {"joined", "other functions jump into its middle"},
     [TTP_PATCH_ELSEWHERE] = {"elsewhere", "a jump to where no function starts"},
+    [TTP_PATCH_FAULTS] = {"faults", "where an instruction has faulted could not be told"},
     [TTP_PATCH_UNDECODED] = {"undecoded", "something in it is no instruction"},
 };
 

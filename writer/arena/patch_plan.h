@@ -19,7 +19,7 @@
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       8u
+#define TTP_PATCH_VERSION       9u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -99,7 +99,8 @@ enum ttp_patch_reason {
     TTP_PATCH_LOOPED = 10, /* its own code branches to its start: each turn would be a call */
     TTP_PATCH_JOINED = 11, /* no longer used */
     TTP_PATCH_ELSEWHERE = 12, /* of an exit: a jump to where no function starts */
-    TTP_PATCH_UNDECODED = 13  /* something in the function is no instruction */
+    TTP_PATCH_UNDECODED = 13, /* something in the function is no instruction */
+    TTP_PATCH_FAULTS = 14     /* where an instruction has faulted could not be told */
 };
 #define TTP_PATCH_REASONS 16u
 

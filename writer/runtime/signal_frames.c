@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "writer/runtime/faults/faults.h"
 #include "writer/runtime/slow.h"
 
 #define SCAN_WORDS 32768u /* more of a handler's own frame than that is not looked through */
@@ -51,7 +52,7 @@ struct kernel_sigaction {
 bool ttp_is_signal_return(uintptr_t call_site)
 {
     if (call_site - ttp_process.libc_low >= ttp_process.libc_high - ttp_process.libc_low)
-        return false;
+        return ttp_is_fault_return(call_site);
     uint64_t code = *(const uint64_t *)call_site;
     return code == TTP_SIGNAL_RETURN_CODE ||
            (code & TTP_SIGNAL_RETURN_MASK) == TTP_SIGNAL_RETURN_PATCHED;
@@ -98,7 +99,10 @@ static void note_alternate(const uint64_t *frame, uintptr_t sp)
 
 static bool ask_action(uint32_t number, struct kernel_sigaction *action)
 {
-    return ttp_syscall(SYS_rt_sigaction, number, 0, (long)action, sizeof(action->mask), 0, 0) == 0;
+    long result =
+        ttp_syscall(SYS_rt_sigaction, number, 0, (long)action, sizeof(action->mask), 0, 0);
+    action->handler = ttp_fault_handler(action->handler);
+    return result == 0;
 }
 
 /* The number, or how to find it; 0: no signal has this handler any more. */

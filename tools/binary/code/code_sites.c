@@ -51,6 +51,17 @@ static bool can_move(const struct tool_instruction *instruction, bool is_behind)
     }
 }
 
+/* Where an instruction has faulted is known byte for byte, so long as no branch has grown. */
+static bool hides_fault(const struct tool_instruction *all, size_t from, size_t to)
+{
+    bool has_grown = false, has_fault = false;
+    for (size_t i = from; i <= to; i++) {
+        has_grown |= i < to && (all[i].kind == TOOL_CODE_BRANCH || all[i].kind == TOOL_CODE_JUMP);
+        has_fault |= all[i].may_fault;
+    }
+    return has_grown && has_fault;
+}
+
 static bool is_same_row(const struct ttp_plan_row *a, const struct ttp_plan_row *b)
 {
     return a == b || (a != NULL && b != NULL && a->cfa_kind == b->cfa_kind &&
@@ -92,7 +103,7 @@ static enum ttp_plan_kind judge(const struct place *place, size_t from, size_t t
             if (tool_code_is_marked(place->code, all[i].address + byte))
                 return TTP_PLAN_BRANCHED;
     }
-    if (worst == TTP_PLAN_CAN && !keeps_frame(place, from, to))
+    if (worst == TTP_PLAN_CAN && (!keeps_frame(place, from, to) || hides_fault(all, from, to)))
         worst = TTP_PLAN_IMMOVABLE;
     return worst;
 }

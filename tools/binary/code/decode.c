@@ -90,6 +90,60 @@ static void set_form(const ZydisDecodedInstruction *found, struct tool_instructi
     instruction->is_untracked = (found->attributes & ZYDIS_ATTRIB_HAS_NOTRACK) != 0;
 }
 
+/* Memory is read or written that no operand says. */
+static bool is_memory_hidden(const ZydisDecodedInstruction *found)
+{
+    return found->meta.category == ZYDIS_CATEGORY_STRINGOP ||
+           found->meta.category == ZYDIS_CATEGORY_IOSTRINGOP ||
+           found->mnemonic == ZYDIS_MNEMONIC_XLAT || found->raw.disp.size == 64 ||
+           found->mnemonic == ZYDIS_MNEMONIC_MASKMOVQ ||
+           found->mnemonic == ZYDIS_MNEMONIC_MASKMOVDQU ||
+           found->mnemonic == ZYDIS_MNEMONIC_VMASKMOVDQU ||
+           found->meta.category == ZYDIS_CATEGORY_GATHER ||
+           found->meta.category == ZYDIS_CATEGORY_SCATTER;
+}
+
+/* The general registers of others than the application programmer's, and what processors or
+ * kernels may not have. */
+static bool is_refused(const ZydisDecodedInstruction *found)
+{
+    switch (found->meta.category) {
+    case ZYDIS_CATEGORY_SYSTEM:
+    case ZYDIS_CATEGORY_IO:
+    case ZYDIS_CATEGORY_INTERRUPT: return true;
+    default:
+        return found->mnemonic == ZYDIS_MNEMONIC_DIV || found->mnemonic == ZYDIS_MNEMONIC_IDIV ||
+               found->mnemonic == ZYDIS_MNEMONIC_CPUID || found->mnemonic == ZYDIS_MNEMONIC_RDTSC ||
+               found->mnemonic == ZYDIS_MNEMONIC_RDTSCP || found->mnemonic == ZYDIS_MNEMONIC_XGETBV;
+    }
+}
+
+/* Does its operand in memory hang on a register that may hold anything? */
+static bool is_memory_far(const ZydisDecodedInstruction *found, const ZydisDecoderContext *context,
+                          bool *by_frame)
+{
+    const struct ZydisDecodedInstructionModRm_ *form = &found->raw.modrm;
+    bool has_sib = form->rm == 4,
+         has_base = form->mod != 0 || (has_sib ? found->raw.sib.base : form->rm) != 5;
+    if (has_sib && context->reg_info.id_index != 4)
+        return true;
+    *by_frame = has_base && context->reg_info.id_base == 5;
+    return has_base && context->reg_info.id_base != 4;
+}
+
+static void set_faults(const ZydisDecodedInstruction *found, const ZydisDecoderContext *context,
+                       bool in_memory, struct tool_instruction *instruction)
+{
+    bool by_frame = false;
+    bool is_looked_at = in_memory && found->mnemonic != ZYDIS_MNEMONIC_LEA &&
+                        found->meta.category != ZYDIS_CATEGORY_PREFETCH &&
+                        found->meta.category != ZYDIS_CATEGORY_NOP &&
+                        found->meta.category != ZYDIS_CATEGORY_WIDENOP;
+    instruction->may_fault = is_memory_hidden(found) || is_refused(found) ||
+                             (is_looked_at && is_memory_far(found, context, &by_frame));
+    instruction->by_frame = by_frame;
+}
+
 bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
                  struct tool_instruction *instruction)
 {
@@ -104,6 +158,7 @@ bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
     *instruction = (struct tool_instruction){
         .address = address, .length = found.length, .kind = (uint8_t)kind_of(&found)};
     instruction->is_nop = found.mnemonic == ZYDIS_MNEMONIC_NOP;
+    set_faults(&found, &context, in_memory, instruction);
     if (instruction->kind == TOOL_CODE_JUMP_INDIRECT ||
         instruction->kind == TOOL_CODE_CALL_INDIRECT)
         set_form(&found, instruction);

@@ -35,6 +35,10 @@ struct tool_instruction {
     /* Of indirect jumps and calls: through a register; memory with an index; it may lead to any
      * place (notrack); memory relative to rsp. */
     bool by_register : 1, has_index : 1, is_untracked : 1, by_stack : 1;
+    /* The processor may end it with a fault that tells its address: memory through a register that
+     * may hold anything, a division, or what is not there. by_frame: but not where rbp is that of
+     * the frame. */
+    bool may_fault : 1, by_frame : 1;
 };
 
 static inline bool tool_instruction_is_call(const struct tool_instruction *instruction)

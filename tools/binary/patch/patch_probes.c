@@ -240,7 +240,8 @@ static bool wants_relay(const struct ttp_patch_probe *probe)
 {
     return probe->kind != TTP_PATCH_ENTRY && probe->kind != TTP_PATCH_HOST &&
            (probe->reason == TTP_PATCH_BRANCHED || probe->reason == TTP_PATCH_NO_ROOM ||
-            probe->reason == TTP_PATCH_IMMOVABLE || probe->reason == TTP_PATCH_SHARED);
+            probe->reason == TTP_PATCH_IMMOVABLE || probe->reason == TTP_PATCH_SHARED ||
+            probe->reason == TTP_PATCH_FAULTS);
 }
 
 /* The exits of a range, but for those in windows that are there already. */

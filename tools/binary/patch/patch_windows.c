@@ -109,6 +109,25 @@ static bool keeps_frame(const struct tool_patch_place *place, size_t from, size_
     return grown == to || !goes_on || has_same_row(code, all[grown + 1].address, end_of(&all[to]));
 }
 
+static bool may_fault(const struct tool_patch_place *place, size_t i)
+{
+    const struct tool_instruction *at = &place->all[i];
+    const struct ttp_plan_row *row = tool_code_row_at(place->patch->code, at->address);
+    return at->may_fault && (!at->by_frame || row == NULL || row->cfa_kind != TTP_PLAN_CFA_RBP);
+}
+
+/* A handler is shown where a fault was, and may go on anywhere in the window: that is known byte
+ * for byte, where no branch has grown before. */
+static bool hides_fault(const struct tool_patch_place *place, size_t from, size_t to)
+{
+    bool has_grown = false, has_fault = false;
+    for (size_t i = from; i <= to; i++) {
+        has_grown |= i < to && place->all[i].kind == TOOL_CODE_BRANCH;
+        has_fault |= may_fault(place, i);
+    }
+    return has_grown && has_fault;
+}
+
 /* Whether the instructions [from, to] can be a window, and of how many bytes. */
 static enum ttp_patch_reason judge(const struct tool_patch_place *place, size_t from, size_t to,
                                    bool is_entry, uint32_t *bytes)
@@ -124,6 +143,8 @@ static enum ttp_patch_reason judge(const struct tool_patch_place *place, size_t 
             if (tool_code_is_marked(place->patch->code, all[i].address + byte))
                 return TTP_PATCH_BRANCHED;
     }
+    if (hides_fault(place, from, to))
+        return TTP_PATCH_FAULTS;
     if (from < to && place->is_computed)
         return TTP_PATCH_COMPUTED;
     if (!keeps_frame(place, from, to, is_entry && !ends_flow(&all[to])))

@@ -1,6 +1,7 @@
 /* Where the runtime would record: nothing is. What slow operations do to frames stays. */
 #include <tracetape/runtime.h>
 
+#include "writer/runtime/faults/faults.h"
 #include "writer/runtime/operation.h"
 
 bool ttp_put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bool is_call,
@@ -31,6 +32,13 @@ void ttape_rt_block(uintptr_t address, uintptr_t sp)
 {
     (void)address;
     (void)sp;
+}
+
+uintptr_t ttp_fault_handler(uintptr_t front) { return front; }
+bool ttp_is_fault_return(uintptr_t call_site)
+{
+    (void)call_site;
+    return false;
 }
 
 void ttp_count_dropped(void) {}

@@ -121,6 +121,9 @@ bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
 /* The CIE stands at `entries`: puts behind it that it holds for the stubs, and an end. */
 void ttp_unwind_put(uint8_t *head, uint8_t *entries, uint32_t cie_bytes, uintptr_t stubs,
                     size_t stub_bytes);
+/* What is at a place of a stub, as the program would have had it; and back, as ttp_probe_place. */
+uint64_t ttp_stub_origin(const struct ttp_area *area, uint64_t pc);
+uint64_t ttp_stub_place(const struct ttp_area *area, uint64_t in_stub, uint64_t pc);
 void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes, bool is_loader);
 
 /* entry.c */

@@ -66,6 +66,11 @@ void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t st
                          bool is_library);
 /* What was interrupted in a stub, as it would have been in the program's own code. */
 void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp);
+/* The program's rdi there. */
+uint64_t ttp_probe_rdi(const struct ttp_area *area, uint64_t pc, uint64_t sp, uint64_t rdi);
+/* Where the stub that has `in_stub` does what the program's code has at `pc`, if that lies within
+ * its window; pc, where it goes on in the program's code. */
+uint64_t ttp_probe_place(uint64_t in_stub, uint64_t pc);
 
 /* probe_entry.c: what stubs call; all registers and flags stay as they are. */
 void ttp_probe_enter_entry(void);

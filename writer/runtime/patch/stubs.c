@@ -16,10 +16,21 @@
 #include "writer/runtime/patch/code_put.h"
 #include "writer/runtime/patch/patch.h"
 
+#define TEST_KNOWN   7u /* bytes of put_number_test */
+#define TEST_UNKNOWN 22u
+#define WAYS         30u /* with jrcxz, to enter, the call, to exit */
+#define CALL         2u
+#define JUMP         5u
+
+static bool is_known(const struct ttp_plan_site *site)
+{
+    return site->number_known && site->number < TTP_CALL_NUMBERS;
+}
+
 static void put_number_test(struct ttp_code_put *w, const struct ttp_area_data *data,
                             const struct ttp_plan_site *site)
 {
-    if (site->number_known && site->number < TTP_CALL_NUMBERS) {
+    if (is_known(site)) {
         TTP_PUT(w, 0x0f, 0xb6, 0x0d); /* movzbl is_seen + number(%rip), %ecx */
         ttp_put_distance(w, (uintptr_t)&data->is_seen[site->number], 4);
         return;
@@ -73,6 +84,45 @@ bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
     while (w.at < w.end)
         *w.at++ = 0xcc;
     return !w.failed;
+}
+
+/* -- faults in what was moved -- */
+
+/* In the stub: what stood behind the call is there twice. */
+static uint64_t after_at(const struct ttp_plan_site *site, bool is_plain)
+{
+    uint32_t test = is_known(site) ? TEST_KNOWN : TEST_UNKNOWN;
+    return TTP_STUB_HEAD + (uint64_t)site->before_bytes + test + WAYS +
+           (is_plain ? (uint64_t)site->after_bytes + JUMP + CALL : 0);
+}
+
+static const struct ttp_plan_site *site_of(const struct ttp_area *area, uint64_t pc)
+{
+    const struct ttp_plan_site *sites = ttp_plan_at(area->plan, area->plan->sites_at);
+    return &sites[(pc - area->start) / TTP_STUB_BYTES];
+}
+
+uint64_t ttp_stub_origin(const struct ttp_area *area, uint64_t pc)
+{
+    const struct ttp_plan_site *site = site_of(area, pc);
+    uint64_t in = pc % TTP_STUB_BYTES, call = area->bias + site->address;
+    if (in - TTP_STUB_HEAD < site->before_bytes)
+        return area->bias + site->window + in - TTP_STUB_HEAD;
+    for (uint32_t i = 0; i < 2; i++)
+        if (in - after_at(site, i == 1) < site->after_bytes)
+            return call + CALL + in - after_at(site, i == 1);
+    return call;
+}
+
+uint64_t ttp_stub_place(const struct ttp_area *area, uint64_t in_stub, uint64_t pc)
+{
+    const struct ttp_plan_site *site = site_of(area, in_stub);
+    uint64_t stub = in_stub & ~(uint64_t)(TTP_STUB_BYTES - 1), call = area->bias + site->address;
+    uint64_t start = area->bias + site->window;
+    if (pc <= start || pc >= start + site->window_bytes)
+        return pc;
+    return stub +
+           (pc <= call ? TTP_STUB_HEAD + pc - start : after_at(site, true) + pc - (call + CALL));
 }
 
 /* -- the page in front of the stubs -- */

@@ -14,12 +14,14 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "writer/runtime/faults/faults.h"
 #include "writer/runtime/jumps/in_front_of.h"
 #include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
@@ -32,6 +34,11 @@ enum real_name {
     REAL_DLMOPEN,
     REAL_DLCLOSE,
     REAL_SIGNAL,
+    REAL_BSD_SIGNAL,
+    REAL_SSIGNAL,
+    REAL_SYSV_SIGNAL,
+    REAL___SYSV_SIGNAL,
+    REAL_SIGSET,
     REAL_SIGACTION,
     REAL_SYSCALL,
     REAL_SETNAME,
@@ -42,17 +49,11 @@ enum real_name {
     REAL_COUNT
 };
 
-static const char *const real_names[REAL_COUNT] = {"dlopen",
-                                                   "dlmopen",
-                                                   "dlclose",
-                                                   "signal",
-                                                   "sigaction",
-                                                   "syscall",
-                                                   "pthread_setname_np",
-                                                   "_exit",
-                                                   "_Exit",
-                                                   "quick_exit",
-                                                   "__libc_start_main"};
+static const char *const real_names[REAL_COUNT] = {
+    "dlopen",     "dlmopen",   "dlclose",     "signal",
+    "bsd_signal", "ssignal",   "sysv_signal", "__sysv_signal",
+    "sigset",     "sigaction", "syscall",     "pthread_setname_np",
+    "_exit",      "_Exit",     "quick_exit",  "__libc_start_main"};
 static void *real_functions[REAL_COUNT];
 
 /* Without us the caller's own link would have failed where this does. */
@@ -117,19 +118,49 @@ TTP_EXPORT int dlclose(void *handle)
 
 /* -- handlers, names, and what system calls are allowed -- */
 
-void *ttp_before_signal(void);
-BEFORE void *ttp_before_signal(void)
-{
-    __atomic_add_fetch(&ttp_process.signal_changes, 1, __ATOMIC_RELAXED);
-    return real(REAL_SIGNAL);
-}
-IN_FRONT_OF(signal, ttp_before_signal);
+/* Where faults are shown, the C library is given the handler's front, and gives fronts back. */
+#define SETS_HANDLER(name, number)                                                                 \
+    static sighandler_t show_##name(int signal_number, sighandler_t handler)                       \
+    {                                                                                              \
+        sighandler_t (*set)(int, sighandler_t) = (sighandler_t(*)(int, sighandler_t))real(number); \
+        return (sighandler_t)ttp_fault_handler(                                                    \
+            (uintptr_t)set(signal_number, (sighandler_t)ttp_fault_front((uintptr_t)handler)));     \
+    }                                                                                              \
+    void *ttp_before_##name(uintptr_t signal_number);                                              \
+    BEFORE void *ttp_before_##name(uintptr_t signal_number)                                        \
+    {                                                                                              \
+        __atomic_add_fetch(&ttp_process.signal_changes, 1, __ATOMIC_RELAXED);                      \
+        return ttp_fault_is_shown((int)signal_number) ? (void *)show_##name : real(number);        \
+    }                                                                                              \
+    IN_FRONT_OF(name, ttp_before_##name)
 
-void *ttp_before_sigaction(void);
-BEFORE void *ttp_before_sigaction(void)
+SETS_HANDLER(signal, REAL_SIGNAL);
+SETS_HANDLER(bsd_signal, REAL_BSD_SIGNAL);
+SETS_HANDLER(ssignal, REAL_SSIGNAL);
+SETS_HANDLER(sysv_signal, REAL_SYSV_SIGNAL);
+SETS_HANDLER(__sysv_signal, REAL___SYSV_SIGNAL);
+SETS_HANDLER(sigset, REAL_SIGSET);
+
+static int show_sigaction(int number, const struct sigaction *action, struct sigaction *before)
+{
+    int (*set)(int, const struct sigaction *, struct sigaction *) =
+        (int (*)(int, const struct sigaction *, struct sigaction *))real(REAL_SIGACTION);
+    struct sigaction fronted;
+    if (action != NULL) {
+        fronted = *action;
+        fronted.sa_handler = (sighandler_t)ttp_fault_front((uintptr_t)action->sa_handler);
+    }
+    int result = set(number, action != NULL ? &fronted : NULL, before);
+    if (result == 0 && before != NULL)
+        before->sa_handler = (sighandler_t)ttp_fault_handler((uintptr_t)before->sa_handler);
+    return result;
+}
+
+void *ttp_before_sigaction(uintptr_t number);
+BEFORE void *ttp_before_sigaction(uintptr_t number)
 {
     __atomic_add_fetch(&ttp_process.signal_changes, 1, __ATOMIC_RELAXED);
-    return real(REAL_SIGACTION);
+    return ttp_fault_is_shown((int)number) ? (void *)show_sigaction : real(REAL_SIGACTION);
 }
 IN_FRONT_OF(sigaction, ttp_before_sigaction);
 
