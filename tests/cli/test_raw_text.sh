@@ -62,6 +62,13 @@ has out 'main\(1, -2, 0x7ffe, 0.5, "te\\x1b\\"xt", null, hex:00ff, "bare"\) \{'
 has out 'gap: 17 events lost, reason: overflow'
 has out '\} = 99 /\* a, "b" \*/'
 clean out
+# each reason of a gap has its name
+for reason in unknown overflow damage filter cut sandbox; do
+    printf '1 1 gap 3 %s\n' "$reason" >gap.txt
+    status 0 "$T" convert gap.txt -o gap.ttape --force
+    status 0 "$T" dump gap.ttape
+    has out "gap: 3 events lost, reason: $reason"
+done
 # where functions are: symbols with a file, without one, and no symbol at all
 cat >places.txt <<'END'
 module 0x1000 0x2000 "/lib/so \x1bz"

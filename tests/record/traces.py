@@ -27,7 +27,8 @@ def info(path):
 def lost(about):
     """Events that a trace says are missing: those in gaps, and those of which no thread could tell
     any more."""
-    known = [item["value"] for item in about["metadata"] if item["key"] == "dropped_events"]
+    known = [item["value"] for item in about["metadata"]
+             if item["key"] in ("dropped_events", "silenced_events")]
     return max([about["lost"], *known])
 
 
@@ -38,7 +39,7 @@ def number(about, key):
 
 def lost_and_told(about):
     """The same as a sum: gaps say what they stand for, the metadata what no gap stands for."""
-    return about["lost"] + number(about, "dropped_events")
+    return about["lost"] + number(about, "dropped_events") + number(about, "silenced_events")
 
 
 def verify(path):

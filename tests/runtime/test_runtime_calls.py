@@ -203,7 +203,7 @@ def test_odd():
     exe = shop.build("sandbox.c", "-O2")
     run("sandbox (W23)", exe, [f"+main {LEAF} {loops} {large} !0 +handler {LEAF} -handler !. -main",
                                f"+thread {large} -thread"])
-    run("strict sandbox (W23)", exe, [f"+main {LEAF}"], ["strict"], lost=20004)
+    run("strict sandbox (W23)", exe, [f"+main {LEAF} gap:5:0"], ["strict"], lost=20004)
     run("strict sandbox without a clock", exe, [f"+main {LEAF} {loops} {large}"], ["strict"],
         clock=rt.NONE)
 

@@ -25,13 +25,24 @@ static uint64_t sum_of(const ttape_reader *reader, const char *key)
 
 uint64_t tool_lost_nowhere(const ttape_reader *reader) { return sum_of(reader, "dropped_events"); }
 
+uint64_t tool_lost_silenced(const ttape_reader *reader)
+{
+    return sum_of(reader, "silenced_events");
+}
+
+uint64_t tool_lost_sandboxed(const ttape_reader *reader)
+{
+    return add(sum_of(reader, "sandboxed_events"), tool_lost_silenced(reader));
+}
+
 uint64_t tool_lost_events(const ttape_reader *reader)
 {
     ttape_info info;
     uint64_t culled = sum_of(reader, "culled_calls");
     ttape_reader_get_info(reader, &info);
     culled = add(culled, culled);
-    return add(info.lost_count > culled ? info.lost_count - culled : 0, tool_lost_nowhere(reader));
+    uint64_t uncounted = add(tool_lost_nowhere(reader), tool_lost_silenced(reader));
+    return add(info.lost_count > culled ? info.lost_count - culled : 0, uncounted);
 }
 
 bool tool_stacks_are_sampled(const ttape_reader *reader)

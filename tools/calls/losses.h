@@ -13,6 +13,10 @@ uint64_t tool_lost_events(const ttape_reader *reader);
 
 /* Those of them that the recorder counted without a place. */
 uint64_t tool_lost_nowhere(const ttape_reader *reader);
+/* Those that a program lost because it had forbidden itself what recording takes: all, and what no
+ * gap counts of them, as it only says from when on. */
+uint64_t tool_lost_sandboxed(const ttape_reader *reader);
+uint64_t tool_lost_silenced(const ttape_reader *reader);
 
 /* One line on standard error where there are any. */
 void tool_losses_warn(const struct tool_input *input);

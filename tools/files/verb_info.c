@@ -8,6 +8,7 @@
 
 #include "tools/calls/end_words.h"
 #include "tools/calls/hook_cost.h"
+#include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/files/info_chains.h"
@@ -203,6 +204,21 @@ static void print_end(struct printing *print)
     }
 }
 
+/* What no gap counts; and why, where it was the program's own doing. */
+static void print_losses(struct printing *print)
+{
+    uint64_t dropped = tool_lost_nowhere(print->reader);
+    uint64_t sandboxed = tool_lost_sandboxed(print->reader);
+    if (dropped != 0)
+        tool_output_printf(&print->out,
+                           "            %" PRIu64 " events more, and no gap says where\n", dropped);
+    if (sandboxed != 0)
+        tool_output_printf(&print->out,
+                           "            %" PRIu64 " events in a sandbox: behind gaps of that "
+                           "reason\n",
+                           sandboxed);
+}
+
 static void print_head(struct printing *print)
 {
     const ttape_info *info = &print->info;
@@ -235,6 +251,7 @@ static void print_head(struct printing *print)
     tool_output_text(&print->out, "\n");
     tool_output_printf(&print->out, "lost        %" PRIu64 " gaps, %" PRIu64 " events\n",
                        info->gap_count, info->lost_count);
+    print_losses(print);
     if (print->cost.is_known) {
         char words[TOOL_HOOK_WORDS_BYTES];
         tool_output_printf(&print->out, "recording   %s\n",
@@ -364,6 +381,8 @@ static void json_head(struct printing *print)
     tool_json_number(json, "paths", ttape_reader_path_count(print->reader));
     tool_json_number(json, "gaps", info->gap_count);
     tool_json_number(json, "lost", info->lost_count);
+    tool_json_number(json, "dropped", tool_lost_nowhere(print->reader));
+    tool_json_number(json, "sandboxed", tool_lost_sandboxed(print->reader));
     tool_json_number_if(json, "hook_ns", print->cost.is_known, print->cost.hook_ns);
     tool_json_number_if(json, "hook_cost_ns", print->cost.is_known, print->cost.cost_ns);
     if (print->cost.is_known)

@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -7,6 +8,7 @@
 #include "tools/binary/elf_hooks.h"
 #include "tools/calls/end_words.h"
 #include "tools/calls/hook_cost.h"
+#include "tools/calls/losses.h"
 #include "tools/command/tool.h"
 #include "tools/record/record_end.h"
 
@@ -37,22 +39,46 @@ void tool_record_say_end(const char *output, int status)
     tool_message("the command %s: see tracetape %s '%s'", how, exited ? "report" : "last", output);
 }
 
-/* Of calls that a thread could not record at all, as it had no state or no block, only their number
- * is known. */
-void tool_record_say_lost(const ttape_recording_status *s)
+static uint64_t lost_sandboxed(const char *output)
 {
-    unsigned long long lost = s->lost_count, placed = lost - s->unplaced_count;
+    uint64_t lost = 0;
+    ttape_source source;
+    ttape_reader *reader = NULL;
+    ttape_error err = {0};
+    if (ttape_source_file_open(&source, output, &err) != TTAPE_OK)
+        return 0; /* several files, with names of their own */
+    if (ttape_reader_open(&reader, &source, NULL, &err) == TTAPE_OK)
+        lost = tool_lost_sandboxed(reader);
+    ttape_reader_close(reader);
+    ttape_source_file_close(&source);
+    return lost;
+}
+
+/* Of calls that a thread could not record at all, as it had no state or no block, only their number
+ * is known. What was lost in a sandbox has a gap that says from when on, whether that counts it or
+ * not. */
+void tool_record_say_lost(const char *output, const ttape_recording_status *s)
+{
+    uint64_t sandboxed = s->lost_count != 0 ? lost_sandboxed(output) : 0;
+    sandboxed = sandboxed < s->lost_count ? sandboxed : s->lost_count;
+    uint64_t lost = s->lost_count - sandboxed;
+    uint64_t placed = lost > s->unplaced_count ? lost - s->unplaced_count : 0;
     if (placed == lost && lost != 0)
-        tool_message("%llu events were lost: the trace says where (see --block, --buffer, --spill)",
+        tool_message("%" PRIu64 " events were lost: the trace says where (see --block, --buffer, "
+                     "--spill)",
                      lost);
     else if (placed != 0)
-        tool_message("%llu events were lost: the trace says where %llu of them are missing (see "
-                     "--block, --buffer, --spill)",
+        tool_message("%" PRIu64 " events were lost: the trace says where %" PRIu64 " of them are "
+                     "missing (see --block, --buffer, --spill)",
                      lost, placed);
     else if (lost != 0)
-        tool_message("%llu events were lost, and it is not known where: their threads could not "
-                     "record them",
+        tool_message("%" PRIu64 " events were lost, and it is not known where: their threads could "
+                     "not record them",
                      lost);
+    if (sandboxed != 0)
+        tool_message("%" PRIu64 " events were lost in a sandbox, which a program made for itself: "
+                     "the trace says from when on",
+                     sandboxed);
 }
 
 /* By module: is a function in it that was recorded. NULL: there are blocks; nothing is amiss. */

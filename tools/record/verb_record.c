@@ -258,7 +258,7 @@ static void say(const struct options *options, const ttape_recording *recording)
         tool_message("the program waited for the recorder %llu times, %.3f s in all (threads added "
                      "up)",
                      (unsigned long long)s.wait_count, (double)s.waited_ns / 1e9);
-    tool_record_say_lost(&s);
+    tool_record_say_lost(options->output, &s);
 }
 
 static int finish(const struct options *options, ttape_recording *recording, int status)

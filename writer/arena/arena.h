@@ -166,6 +166,8 @@ struct ttp_arena_head {
      * what they are given, what they return */
     uint64_t left_given[TTP_PROTOTYPES_MAX / 64], left_returned[TTP_PROTOTYPES_MAX / 64];
     uint64_t line_descriptors; /* before the magic: bits; with call_flags 32 */
+    uint64_t lost_sandboxed;   /* written by programs: of `lost`, what threads call that may not
+                                * read their clock; a GAP says from when on */
 };
 
 #define TTP_PATCH_MODULES   1u /* functions of any module, not of the executable only */
@@ -189,13 +191,14 @@ enum ttp_note_kind {
     TTP_NOTE_PLAN = 5,   /* it wants a plan of that file */
     TTP_NOTE_PATCHED = 6 /* functions of that file were patched */
 };
-#define TTP_NOTE_SEARCHED    1u  /* the name is looked for in PATH */
-#define TTP_NOTE_ENVIRONMENT 2u  /* without the arena's name or the runtime in its environment */
-#define TTP_NOTE_USER        4u  /* by another user */
-#define TTP_NOTE_NAMESPACE   8u  /* in another namespace of process ids */
-#define TTP_NOTE_FUNCTIONS   16u /* of a plan: a patch plan, too, with its choice */
-#define TTP_NOTE_NO_CALLS    32u /* of a plan: only that, and no plan of system calls */
-#define TTP_NOTE_UNREACHABLE 64u /* the runtime cannot be read from there */
+#define TTP_NOTE_SEARCHED    1u   /* the name is looked for in PATH */
+#define TTP_NOTE_ENVIRONMENT 2u   /* without the arena's name or the runtime in its environment */
+#define TTP_NOTE_USER        4u   /* by another user */
+#define TTP_NOTE_NAMESPACE   8u   /* in another namespace of process ids */
+#define TTP_NOTE_FUNCTIONS   16u  /* of a plan: a patch plan, too, with its choice */
+#define TTP_NOTE_NO_CALLS    32u  /* of a plan: only that, and no plan of system calls */
+#define TTP_NOTE_UNREACHABLE 64u  /* the runtime cannot be read from there */
+#define TTP_NOTE_SANDBOX     128u /* of CAME: under a filter of system calls */
 #define TTP_NOTE_TURN_SHIFT  2u
 
 struct ttp_note {

@@ -382,11 +382,13 @@ static void read_lost(ttape_recording *r)
 {
     const struct ttp_arena_head *head = r->drain.arena.head;
     uint64_t lost = __atomic_load_n(&head->lost, __ATOMIC_RELAXED);
+    uint64_t sandboxed = __atomic_load_n(&head->lost_sandboxed, __ATOMIC_RELAXED);
     uint64_t waited = __atomic_load_n(&head->waited_ticks, __ATOMIC_RELAXED);
     uint64_t stalls = __atomic_load_n(&head->stalls, __ATOMIC_RELAXED);
     if (r->shared.is_arena_cut)
         return;
     r->shared.arena_lost = lost;
+    r->shared.arena_sandboxed = sandboxed < lost ? sandboxed : lost;
     r->shared.waited_ticks = waited;
     r->shared.wait_count = stalls;
 }
@@ -493,7 +495,7 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
     *status = (ttape_recording_status){
         .event_count = e->appended,
         .lost_count = unplaced + e->lost + e->uncounted,
-        .unplaced_count = unplaced,
+        .unplaced_count = unplaced - r->shared.arena_sandboxed,
         .culled_count = e->culled,
         .written_bytes = e->written,
         .spill_bytes = (uint64_t)spill->in_use * TTP_SLOT_BYTES,

@@ -272,7 +272,7 @@ struct ttp_realtime {
 /* What several threads read and write. */
 struct ttp_shared {
     /* the arena's counts, as the polling thread read them last */
-    _Atomic uint64_t arena_lost, waited_ticks, wait_count;
+    _Atomic uint64_t arena_lost, arena_sandboxed, waited_ticks, wait_count;
     _Atomic uint64_t block_lost; /* events in blocks that say of no thread */
     /* the clock, as that thread found it; realtimes: ascending, those below the count are set */
     _Atomic uint64_t clock_error_ns, clock_drift_ppb;
@@ -373,8 +373,8 @@ struct ttp_encode {
     struct ttp_pace pace;
     ttape_status status; /* how encoding went */
     ttape_error error;
-    _Atomic uint64_t appended, ends, lost, culled, written; /* ends: their facts, beside appended */
-    _Atomic uint64_t uncounted;                             /* gaps without a number of events */
+    _Atomic uint64_t appended, ends, lost, sandboxed, culled, written; /* ends: facts of them */
+    _Atomic uint64_t uncounted; /* gaps without a number of events */
     _Atomic uint32_t process_count, thread_count, file_count;
 };
 

@@ -269,7 +269,9 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
     const struct {
         const char *key;
         uint64_t value;
-    } all[] = {{"dropped_events", ttp_arena_lost(e->shared)},
+    } all[] = {{"dropped_events", ttp_arena_lost(e->shared) - e->shared->arena_sandboxed},
+               {"sandboxed_events", e->sandboxed},
+               {"silenced_events", e->shared->arena_sandboxed},
                {"culled_calls", e->culled},
                {"overwritten_events", e->overwritten},
                {"fast_partitions", e->pace.fast_partitions},

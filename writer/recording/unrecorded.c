@@ -37,7 +37,8 @@ const char *ttp_unrecorded_key(uint32_t reason)
         "unrecorded_set_uid",          "unrecorded_other_user",  "unrecorded_other_namespace",
         "unrecorded_sanitizer",        "unrecorded_environment", "unrecorded_other_machine",
         "unrecorded_unknown",          "unrecorded_other_libc",  "unrecorded_older_libc",
-        "unrecorded_own_threads",      "unrecorded_not_started", "unrecorded_unreachable"};
+        "unrecorded_own_threads",      "unrecorded_not_started", "unrecorded_unreachable",
+        "unrecorded_sandbox"};
     return keys[reason];
 }
 
@@ -180,8 +181,11 @@ static void take_came(struct ttp_unrecorded *u, const ttape_allocator *a, struct
     process->executed.is_there = false;
     count(u, &process->executed); /* this is it */
     put_off(u, a, &process->came);
+    bool is_sandboxed =
+        (note->flags & TTP_NOTE_SANDBOX) != 0 && u->options->patch.choice != 0 && !file.has_hooks;
     set(u, &process->came,
-        !file.is_readable    ? TTAPE_UNRECORDED_UNKNOWN
+        is_sandboxed         ? TTAPE_UNRECORDED_SANDBOX
+        : !file.is_readable  ? TTAPE_UNRECORDED_UNKNOWN
         : file.has_hooks     ? TTAPE_UNRECORDED_NO_CALLS
         : file.is_older_libc ? TTAPE_UNRECORDED_OLDER_LIBC
                              : TTAPE_UNRECORDED_NOT_INSTRUMENTED,

@@ -42,6 +42,8 @@ void ttp_event_missed(void)
     uint32_t gate = ttp_thread.page->gate;
     if (ttp_has_state())
         ttp_add_here(&ttp_thread.page->dropped, 1);
+    else if (ttp_thread.page == &ttp_page_silent)
+        ttp_silence_lost();
     else if (gate == TTP_GATE_UNUSABLE)
         ttp_event_lost();
 }

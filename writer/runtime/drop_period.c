@@ -15,13 +15,18 @@
 
 #define TRY_EVERY          1024u /* dropped events between tries when no block was freed */
 #define FAILED_RESUMES_MAX 64u   /* a hook that a jump left is never over */
-#define GAP_OVERFLOW       1u
-#define GAP_FILTER         3u
 #define GAP_COUNT_MAX      ((1ull << (TTP_EXTENSION_PAYLOAD_BITS - TTP_GAP_REASON_BITS)) - 1)
 
 void ttp_event_lost(void) { __atomic_add_fetch(&ttp_arena.head.lost, 1, __ATOMIC_RELAXED); }
 
 /* -- drop periods -- */
+
+/* Room would have been made, or waited for, by calls that a filter may forbid. */
+static uint32_t overflow_reason(void)
+{
+    return ttp_process.avoids_system_calls != 0 ? TTAPE_GAP_REASON_SANDBOX
+                                                : TTAPE_GAP_REASON_OVERFLOW;
+}
 
 static uint32_t gate_wanted(void)
 {
@@ -81,7 +86,7 @@ void ttp_drop_begin(uint32_t gate, uint32_t reason)
     page->unrecorded_deep_frames = page->deep_frames;
     page->announced_stack = stacks->current;
     page->has_unwound = false;
-    page->gap_reason = reason;
+    page->gap_reason = reason == TTAPE_GAP_REASON_OVERFLOW ? overflow_reason() : reason;
     page->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED);
     TTP_SIGNAL_FENCE();
     ttp_gate_set(page, gate);
@@ -199,7 +204,7 @@ static bool write_gap(struct ttp_thread_page *page)
     uint64_t dropped = page->dropped;
     uint64_t count = dropped < GAP_COUNT_MAX ? dropped : GAP_COUNT_MAX;
     if (page->gap_reason == 0 && dropped != 0)
-        page->gap_reason = GAP_OVERFLOW;
+        page->gap_reason = overflow_reason();
     if (page->gap_reason == 0)
         return true;
     if (!put_extension(page, TTP_EXT_GAP, count << TTP_GAP_REASON_BITS | page->gap_reason))
@@ -275,6 +280,6 @@ void ttp_period_check(void)
         return;
     page->period = period;
     if (!ttp_is_dropping())
-        ttp_drop_begin(TTP_GATE_DROP, GAP_FILTER);
+        ttp_drop_begin(TTP_GATE_DROP, TTAPE_GAP_REASON_FILTER);
     page->freed_seen--; /* there may be a block: try */
 }

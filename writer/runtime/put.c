@@ -13,7 +13,7 @@ bool ttp_put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bool 
     uint64_t *place = ttp_reserve_timed(head != 0 ? 2 : 1, &now);
     if (place == NULL) {
         if (!ttp_is_child_of(process) && !ttp_is_dropping())
-            ttp_drop_begin(TTP_GATE_DROP, 1);
+            ttp_drop_begin(TTP_GATE_DROP, TTAPE_GAP_REASON_OVERFLOW);
         return false;
     }
     uint64_t *own = head != 0 ? place + 1 : place;
@@ -50,7 +50,7 @@ static bool put_valued(uint32_t process, uint64_t tag, uintptr_t function,
     if (ttp_call_write(process, tag, function, values))
         return true;
     if (!ttp_is_child_of(process) && !ttp_is_dropping())
-        ttp_drop_begin(TTP_GATE_DROP, 1);
+        ttp_drop_begin(TTP_GATE_DROP, TTAPE_GAP_REASON_OVERFLOW);
     return false;
 }
 

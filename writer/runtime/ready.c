@@ -5,6 +5,8 @@
  * before it could say that it is back. */
 static bool is_child(void)
 {
+    if (ttp_avoids_calls()) /* it cannot be asked which of them this is */
+        return ttp_thread.shared_page == NULL || ttp_sharing_stays();
     uint32_t process = ttp_process_number();
     if (ttp_thread.shared_page != NULL && process == ttp_thread.process_id)
         return ttp_sharing_stays();
@@ -26,6 +28,8 @@ bool ttp_ready(uintptr_t sp)
     if (gate == TTP_GATE_UNUSABLE) {
         if (ttp_thread.is_starting)
             ttp_thread.lost_before_state++;
+        else if (ttp_thread.page == &ttp_page_silent)
+            ttp_silence_lost();
         else
             ttp_event_lost();
         return false;

@@ -156,6 +156,10 @@ void ttp_hooks_forked(uintptr_t sp);
 bool ttp_thread_start(uintptr_t sp);
 void ttp_thread_end(void);
 void ttp_drop_try_last(void); /* of the thread, or of the process */
+/* Memory of threads to come, while it can be had. */
+void ttp_states_map_ahead(void);
+/* In a child where it is not cleared by the kernel (forks_by_hand). */
+void ttp_forked_by_hand(void);
 void ttp_process_start(char **environment);
 /* status.c. filters: of system calls; where the kernel does not count them, not 0 if any. */
 struct ttp_status {
@@ -172,6 +176,8 @@ uint32_t ttp_process_number(void);
 /* sharing.c: a child will have this thread's state; it has, by its process id (0: there is none,
  * or it is another program by now; -1: not known, for ever); whether an event of the thread is lost
  * for it, which is counted. */
+/* False: the flags cannot be read, and the kernel will refuse them. */
+bool ttp_clone_flags(uintptr_t arguments, uint64_t size_bytes, uintptr_t sp, uint64_t *flags);
 void ttp_sharing_begin(void);
 void ttp_sharing_is_with(long child);
 bool ttp_sharing_stays(void);
@@ -217,9 +223,11 @@ struct ttp_wait {
 void ttp_wait_begin(struct ttp_wait *wait);
 bool ttp_wait_once(struct ttp_wait *wait); /* false: no more */
 void ttp_wait_end(const struct ttp_wait *wait);
+void ttp_wait_spin(void); /* a moment, without a system call */
 
 /* vdso.c */
 void ttp_vdso_find(void);
+bool ttp_vdso_has_clock(void); /* without a system call */
 uint64_t ttp_clock_monotonic(void);
 uint64_t ttp_clock_coarse(void);
 
@@ -295,8 +303,33 @@ struct ttp_mapped_file {
 };
 bool ttp_mapped_files_find(struct ttp_mapped_file *files, uint32_t count);
 
-/* prctl.c: what the program asks the kernel for; names of threads */
-void ttp_prctl_seen(int option, uintptr_t argument);
+/* results/restrictions.c: a call that may forbid the thread system calls or its clock; what it does
+ * forbid is known when it has come back. */
+#define TTP_RESTRICTS_CALLS 1u
+#define TTP_RESTRICTS_CLOCK 2u
+void ttp_restriction_begin(struct ttp_restriction *r, uint32_t what);
+void ttp_restriction_end(struct ttp_restriction *r, bool is_done);
+void ttp_silence_lost(void); /* an event of a thread without a clock */
+/* Where a GAP of reason sandbox may have to stand: it does, if is_told; then true. */
+void ttp_gap_reserve(struct ttp_gap_place *gap);
+bool ttp_gap_settle(struct ttp_gap_place *gap, bool is_told);
+void ttp_clock_is_back(void);
+/* Around changes of code: no signal comes meanwhile, and no filter. False: nothing may change. */
+bool ttp_patching_begin(uint64_t *signals_before);
+void ttp_patching_end(const uint64_t *signals_before);
+/* No call of ours, as a filter may end the program, or the process beside it, for it. */
+static inline bool ttp_avoids_calls(void)
+{
+    return ttp_process.avoids_system_calls != 0 || ttp_thread.child_avoids;
+}
+
+/* results/prctl.c: what the program asked the kernel for; names of threads */
+uint32_t ttp_prctl_restricts(int option, uintptr_t first, uintptr_t second);
+uint32_t ttp_seccomp_restricts(uint32_t operation, uint32_t flags, uintptr_t arguments);
+bool ttp_seccomp_is_done(long result, uint32_t flags);
+void ttp_prctl_done(int option, uintptr_t first); /* the kernel did it */
+void ttp_prctl_begin(void);
+void ttp_name_was_set(const char *name);
 void ttp_name_of(uint32_t thread_id, const char *name); /* of another thread */
 void ttp_name_check(void);                              /* others may have given us one */
 
@@ -354,6 +387,7 @@ void ttp_call_texts_end(void);
 
 /* starts.c, execs.c */
 void ttp_starts_begin(void);
+void ttp_told_begin(void);
 void ttp_execs_begin(void);
 
 /* hooks.c: of functions that were patched; sp is where the return address lies. */

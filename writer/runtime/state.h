@@ -172,6 +172,20 @@ struct ttp_thread_page {
 
 #define TTP_SHARERS 8u /* that are told apart */
 
+/* results/restrictions.c: a place for a GAP; NULL: none. */
+struct ttp_gap_place {
+    uint64_t *place;
+    uint64_t now;
+    uint32_t process;
+};
+
+/* A call that may forbid the thread system calls or its clock. */
+struct ttp_restriction {
+    uint32_t what;
+    bool is_silent, clock_is_call;
+    struct ttp_gap_place gap;
+};
+
 struct ttp_thread_state {
     uint64_t cursor; /* address of the next record; TTP_NO_BLOCK in it: no block */
     struct ttp_runtime_frame *top;
@@ -193,6 +207,7 @@ struct ttp_thread_state {
     uint32_t sharer_count, sharers[TTP_SHARERS];
     uint32_t sharing_lost; /* events meanwhile */
     struct ttp_thread_page *shared_page;
+    struct ttp_gap_place shared_gap;
     uintptr_t shared_sp; /* of the system call that makes such a process; 0: none does */
     bool shared_with_vfork;
     struct ttp_walk_cache *walk_cache;    /* patch/call_paths.c */
@@ -204,6 +219,16 @@ struct ttp_thread_state {
     uint32_t line_number; /* and which call it is */
     void *exec_memory;    /* exec/exec_environment.c: of a copy of an environment; NULL: none */
     size_t exec_bytes;
+    /* results/: a call that may forbid something, under way; what a thread without a clock has */
+    uint32_t told_depth; /* such calls under way in front of the C library's functions; */
+    uintptr_t told_sp;   /* in a stub, 0: there is none, */
+    struct ttp_restriction told;
+    uint32_t told_number; /* of a call that makes a process */
+    bool told_with_vfork;
+    struct ttp_thread_page *silent_page;
+    uint64_t silent_lost;
+    bool is_silence_told, silent_for_good;
+    bool child_avoids; /* a process in the same memory may be under a filter */
 };
 
 /* What each hook reads and writes of a thread lies in two lines of the cache: one of the
@@ -230,10 +255,10 @@ static inline uint64_t ttp_no_block(uint64_t sequence)
            (sequence & TTP_CURSOR_BLOCKS) << TTP_CURSOR_SHIFT;
 }
 
-/* Pages of threads that have none of their own: not yet; given up; a vfork child's; the recorder's.
- */
+/* Pages of threads that have none of their own: not yet; given up; a vfork child's; the recorder's;
+ * of one that may not read its clock. */
 extern struct ttp_thread_page ttp_page_no_state, ttp_page_unusable, ttp_page_vfork_child,
-    ttp_page_recorder_thread;
+    ttp_page_recorder_thread, ttp_page_silent;
 
 static inline bool ttp_has_state(void)
 {
@@ -255,6 +280,7 @@ enum ttp_process_state {
 struct ttp_process_page {
     uint64_t image; /* serial of the first thread */
     uint32_t process_id;
+    uint32_t patching; /* threads that change code now */
 };
 
 #define TTP_OWN_PATH_BYTES    1024u
@@ -271,8 +297,9 @@ struct ttp_runtime_process {
     uint8_t *extents[TTP_EXTENTS_MAX]; /* where blocks are mapped, aligned to their size; each
                                         * extent is as large as all before it. NULL: not yet */
     struct ttp_process_page *page;
-    uint32_t user;       /* whose the arena is */
-    uint64_t last_image; /* this process's, or in a forked child its parent's */
+    const char *executed; /* as the kernel was asked for it; at the top of the first stack */
+    uint32_t user;        /* whose the arena is */
+    uint64_t last_image;  /* this process's, or in a forked child its parent's */
     uint64_t (*clock)(void);
     struct ttp_library_functions library; /* library_functions.h: with arguments */
     uintptr_t caller_low, caller_bytes;   /* the executable, where its library calls are recorded */
@@ -287,15 +314,15 @@ struct ttp_runtime_process {
     bool follows_exit;  /* it will tell us its exit code, */
     bool is_exiting;    /* and has, */
     bool has_ended;     /* or what is loaded has been ended before */
-    bool has_no_tsc;    /* threads that begin may not read a clock */
+    bool has_no_tsc;    /* some thread may not read a clock */
+    bool forks_by_hand; /* memory is not cleared in forked children: started under a filter */
     bool locks_memory;  /* mlockall was called */
     bool is_elsewhere;  /* in another namespace of process ids than the recorder */
     bool records_calls; /* system calls; its tracer knows that */
     bool calls_nested;  /* library calls of libraries are recorded, too */
     bool calls_exports; /* of functions that no relocation of the executable names, too */
-    bool
-        avoids_system_calls; /* a filter of system calls may be on: none that can be done without */
-    bool is_preloaded;       /* by LD_PRELOAD, where it is called own_path */
+    uint32_t avoids_system_calls; /* filters of system calls that may be on: no call of ours */
+    bool is_preloaded;            /* by LD_PRELOAD, where it is called own_path */
     char own_path[TTP_OWN_PATH_BYTES], arena_entry[TTP_ARENA_ENTRY_BYTES]; /* for other programs */
 };
 

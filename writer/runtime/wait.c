@@ -13,6 +13,7 @@
 #define DEAD_STALLS 5u       /* with `--block`: the recorder has been silent for so many seconds */
 #define SPINS       256u     /* between two looks, where no system call may be made */
 #define SPINS_MAX   2000u    /* looks: some 20 ms */
+#define SPINS_WAKE  1000u    /* for as long as one wait for being woken */
 
 /* The heartbeat of a recorder for which a program has waited in vain: none is waited for before it
  * has changed. */
@@ -60,6 +61,13 @@ static void spin(void)
         __builtin_ia32_pause();
 }
 
+/* About a millisecond. */
+void ttp_wait_spin(void)
+{
+    for (uint32_t i = 0; i < SPINS_WAKE / 10; i++)
+        spin();
+}
+
 bool ttp_wait_once(struct ttp_wait *wait)
 {
     static const struct timespec longest = {0, WAKE_NS};
@@ -79,7 +87,8 @@ bool ttp_wait_once(struct ttp_wait *wait)
     }
     if (ttp_process.avoids_system_calls) {
         spin();
-        return ++wait->spins < SPINS_MAX;
+        wait->rounds += ++wait->spins % SPINS_WAKE == 0;
+        return true;
     }
     long result = ttp_syscall(SYS_futex, (long)&ttp_arena.head.wakes, FUTEX_WAIT, wait->wakes,
                               (long)&longest, 0, 0);

@@ -207,7 +207,8 @@ typedef enum ttape_unrecorded {
     TTAPE_UNRECORDED_OWN_THREADS = 12, /* that are not the C library's */
     TTAPE_UNRECORDED_NOT_STARTED = 13, /* its loader ended it */
     TTAPE_UNRECORDED_UNREACHABLE = 14, /* the runtime cannot be read where it is */
-    TTAPE_UNRECORDED_COUNT = 15
+    TTAPE_UNRECORDED_SANDBOX = 15, /* started under a filter of system calls: nothing is patched */
+    TTAPE_UNRECORDED_COUNT = 16
 } ttape_unrecorded;
 
 /* Makes OUTPUT.recording and the arena. TTAPE_E_EXISTS when that is there already, or OUTPUT is and

@@ -128,7 +128,8 @@ typedef enum ttape_gap_reason {
     TTAPE_GAP_REASON_OVERFLOW = 1, /* the recorder's buffers were full */
     TTAPE_GAP_REASON_DAMAGE = 2,   /* lost in a damaged file; written by recover */
     TTAPE_GAP_REASON_FILTER = 3,   /* left out on purpose */
-    TTAPE_GAP_REASON_CUT = 4       /* cut away */
+    TTAPE_GAP_REASON_CUT = 4,      /* cut away */
+    TTAPE_GAP_REASON_SANDBOX = 5   /* the program forbade itself what recording takes */
 } ttape_gap_reason;
 
 #define TTAPE_DEPTH_AUTO UINT32_MAX /* writer: derive the depth from the frames */

@@ -394,8 +394,11 @@ static ttape_status extension(struct decoding *d, uint64_t record)
                         time_of(d, time));
     case TTP_EXT_SIGNAL_END: return end_signal(d);
     case TTP_EXT_GAP:
-        if ((payload & REASON_MASK) == TTAPE_GAP_REASON_OVERFLOW)
+        if ((payload & REASON_MASK) == TTAPE_GAP_REASON_OVERFLOW ||
+            (payload & REASON_MASK) == TTAPE_GAP_REASON_SANDBOX)
             d->e->lost += payload >> TTP_GAP_REASON_BITS;
+        if ((payload & REASON_MASK) == TTAPE_GAP_REASON_SANDBOX)
+            d->e->sandboxed += payload >> TTP_GAP_REASON_BITS;
         return put_fact(d, TTAPE_EVENT_GAP, (uint32_t)payload & REASON_MASK,
                         payload >> TTP_GAP_REASON_BITS, time_of(d, time));
     case TTP_EXT_MESSAGE: return message(d, record);

@@ -149,7 +149,7 @@ static char *entry_at(const struct ttp_exec *exec, size_t place)
 
 static bool may_change(void)
 {
-    return ttp_process.notes != NULL && !ttp_process.avoids_system_calls &&
+    return ttp_process.notes != NULL && !ttp_avoids_calls() &&
            __atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) == TTP_PROCESS_ON &&
            ttp_thread.page->gate != TTP_GATE_RECORDER_THREAD;
 }

@@ -224,7 +224,8 @@ void ttp_exec_link(int file, char link[TTP_EXEC_LINK_BYTES])
 bool ttp_exec_is_whole_path(int folder, const char *path)
 {
     return folder == AT_FDCWD ||
-           (ttp_syscall(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0, 0, 0) == 0 && *path == '/');
+           (!ttp_avoids_calls() &&
+            ttp_syscall(SYS_faccessat, AT_FDCWD, (long)path, F_OK, 0, 0, 0) == 0 && *path == '/');
 }
 
 enum ttp_exec_fit ttp_exec_fit_of(const char *path, bool is_searched, int file)

@@ -60,6 +60,8 @@ static int run(const struct call *call, execute by, uint32_t flags, char *const 
                                                             : ttp_exec_map(&exec);
         ttp_exec_make(&exec, memory);
         ttp_note_exec(&noted, call->shown, &exec);
+        if (ttp_has_state()) /* what a drop period lost is counted before it is forgotten */
+            ttp_drop_try_last();
         int result = by(call, exec.handed, exec.handed == environment);
         int error = errno;
         ttp_note_failed(&noted);
@@ -167,9 +169,9 @@ static const char *name_of(int file, char path[TTP_NOTE_PATH_BYTES])
 {
     char link[TTP_EXEC_LINK_BYTES];
     ttp_exec_link(file, link);
-    long size = ttp_process.avoids_system_calls ? 0
-                                                : ttp_syscall(SYS_readlink, (long)link, (long)path,
-                                                              TTP_NOTE_PATH_BYTES - 1, 0, 0, 0);
+    long size = ttp_avoids_calls() ? 0
+                                   : ttp_syscall(SYS_readlink, (long)link, (long)path,
+                                                 TTP_NOTE_PATH_BYTES - 1, 0, 0, 0);
     path[size > 0 ? size : 0] = '\0';
     return path;
 }

@@ -86,6 +86,8 @@ void ttp_probe_areas_gone(uintptr_t start, size_t bytes)
         uintptr_t memory = area.start - TTP_AREA_DATA;
         const struct ttp_probe_data *data = (const struct ttp_probe_data *)memory;
         ttp_area_drop(&slots[i].area);
+        if (ttp_process.avoids_system_calls) /* it stays */
+            continue;
         if (data->values != NULL)
             ttp_values_unmap(data->values);
         ttp_syscall(SYS_munmap, (long)memory, (long)(area.end - memory), 0, 0, 0, 0);

@@ -153,6 +153,8 @@ static struct ttp_walk_cache *cache_of_thread(void)
     return ttp_thread.walk_cache;
 }
 
+void ttp_path_prepare(void) { (void)(make_table() && cache_of_thread() != NULL); }
+
 void ttp_walk_cache_end(void)
 {
     struct ttp_walk_cache *cache = ttp_thread.walk_cache;

@@ -6,6 +6,7 @@
  * The runtime's own system calls are not seen: its code has no stubs. */
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "writer/runtime/hot.h"
@@ -183,8 +184,8 @@ static bool write_result(const struct ttp_thread_page *page, uintptr_t key, uint
 static void share(const struct ttp_call_registers *r, uintptr_t sp)
 {
     uint64_t flags = (uint32_t)r->rax == SYS_clone ? r->rdi : 0;
-    if ((uint32_t)r->rax == SYS_clone3 && r->rsi >= sizeof(flags))
-        flags = *(const uint64_t *)r->rdi;
+    if ((uint32_t)r->rax == SYS_clone3)
+        (void)ttp_clone_flags(r->rdi, r->rsi, sp, &flags);
     if ((flags & SHARING) != CLONE_VM || ttp_thread.page == &ttp_page_vfork_child)
         return;
     ttp_sharing_begin();
@@ -380,7 +381,34 @@ INTO_CALLER bool is_special(uint32_t number)
 {
     const uint64_t low =
         1ull << SYS_mprotect | 1ull << SYS_munmap | 1ull << SYS_rt_sigreturn | 1ull << SYS_clone;
-    return number < 64 ? (low >> number & 1) != 0 : number == SYS_clone3;
+    return number < 64 ? (low >> number & 1) != 0
+                       : number == SYS_clone3 || number == SYS_prctl || number == SYS_seccomp;
+}
+
+/* By an instruction of the program's own: where the C library's function was called, that is told
+ * already. */
+static void tell_restriction(const struct ttp_call_registers *r, uintptr_t sp)
+{
+    uint32_t what = (uint32_t)r->rax == SYS_prctl
+                        ? ttp_prctl_restricts((int)r->rdi, r->rsi, r->rdx)
+                        : ttp_seccomp_restricts((uint32_t)r->rdi, (uint32_t)r->rsi, r->rdx);
+    if (what == 0 || ttp_thread.told_depth != 0 || ttp_thread.told_sp != 0)
+        return;
+    ttp_restriction_begin(&ttp_thread.told, what);
+    ttp_thread.told_number = (uint32_t)r->rax;
+    ttp_thread.told_sp = sp;
+}
+
+/* With SECCOMP_FILTER_FLAG_TSYNC a thread's id may be the result. */
+APART void end_restriction(uint64_t result, const struct ttp_call_registers *r)
+{
+    bool is_prctl = ttp_thread.told_number == SYS_prctl;
+    bool is_done =
+        is_prctl ? !ttp_failed((long)result) : ttp_seccomp_is_done((long)result, (uint32_t)r->rsi);
+    ttp_thread.told_sp = 0;
+    ttp_restriction_end(&ttp_thread.told, is_done);
+    if (is_done && is_prctl && (int)r->rdi != PR_SET_NAME)
+        ttp_prctl_done((int)r->rdi, r->rsi);
 }
 
 APART void enter_special(const struct ttp_call_registers *r, uintptr_t sp,
@@ -390,7 +418,9 @@ APART void enter_special(const struct ttp_call_registers *r, uintptr_t sp,
     if (number == SYS_mprotect || number == SYS_munmap)
         look_at_loader(r, stub);
     begin_apart(r, sp, stub->after);
-    if (number == SYS_clone || number == SYS_clone3)
+    if (number == SYS_prctl || number == SYS_seccomp)
+        tell_restriction(r, sp);
+    else if (number == SYS_clone || number == SYS_clone3)
         share(r, sp);
     else if (number == SYS_rt_sigreturn && is_recorded(number) && ttp_has_state())
         leave_apart(stub->after, sp, NULL); /* it does not come back */
@@ -422,6 +452,8 @@ void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
     bool has_values = (ttp_arena.head.call_flags & TTP_CALLS_RESULTS) != 0;
     if (is_shared_child(result, sp))
         return;
+    if (TTP_UNLIKELY(ttp_thread.told_sp == sp))
+        end_restriction(result, r);
     if (ttp_thread.page->gate == TTP_GATE_NO_STATE) {
         forget_frame(stub->after, sp);
     } else if (!is_off() && ttp_thread.top != NULL && !is_vfork_child()) {

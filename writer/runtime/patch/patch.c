@@ -461,22 +461,10 @@ static bool is_wanted_here(void)
            ttp_unwinders_ask();
 }
 
-/* False: no signal can be held back, so nothing is changed. */
-static bool hold_signals(uint64_t *before)
-{
-    uint64_t all = UINT64_MAX;
-    return ttp_syscall(SYS_rt_sigprocmask, 0, (long)&all, (long)before, sizeof(all), 0, 0) == 0;
-}
-
-static void let_signals(const uint64_t *before)
-{
-    ttp_syscall(SYS_rt_sigprocmask, 2, (long)before, 0, sizeof(*before), 0, 0);
-}
-
 static void look(struct visit *visit)
 {
     uint64_t before;
-    if (!is_wanted_here() || !hold_signals(&before))
+    if (!is_wanted_here() || !ttp_patching_begin(&before))
         return;
     struct ttp_thread_page *page = ttp_thread.page;
     ttp_thread.page = &ttp_page_recorder_thread; /* what we call is not the program's */
@@ -494,7 +482,7 @@ static void look(struct visit *visit)
         ttp_process.calls_exports = ttp_process.calls_nested = false;
     else if (ttp_process.calls_exports)
         visit->has_patched |= ttp_library_calls_loaded(visit->of);
-    let_signals(&before);
+    ttp_patching_end(&before);
 }
 
 /* Other threads could be in the code that is changed: then all of it stays. */

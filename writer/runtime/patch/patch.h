@@ -200,6 +200,7 @@ struct ttp_path_site {
 /* For memory that a thread has one of. False: what a handler has interrupted uses it. A use that
  * was left by a jump is over. 0 in *user_sp ends it. */
 bool ttp_use_begin(uint64_t *user_sp, uintptr_t sp);
+void ttp_path_prepare(void); /* makes room, while it can be had */
 /* NULL: there is no more room. */
 struct ttp_path_site *ttp_path_of(uint32_t number, uint64_t after, uintptr_t sp, uintptr_t rbp);
 

@@ -256,15 +256,28 @@ void ttp_arena_unlock(void)
     }
 }
 
+/* Started under a filter, a program need not be allowed to say what fork clears. The shared library
+ * is in front of what forks. */
+static bool clears_by_hand(void)
+{
+#ifdef TTP_RUNTIME_SHARED
+    return ttp_process.avoids_system_calls != 0;
+#else
+    return false;
+#endif
+}
+
 /* Zeroed in forked children: whoever finds it so knows that it is one. */
 static bool map_own(void)
 {
+    ttp_process.forks_by_hand = clears_by_hand();
     if (ttp_process.page != NULL)
         return true;
     long own = ttp_room_map(OWN_BYTES);
     if (ttp_failed(own))
         return false;
-    if (ttp_syscall(SYS_madvise, own, OWN_BYTES, WIPE_ON_FORK, 0, 0, 0) != 0) {
+    if (!ttp_process.forks_by_hand &&
+        ttp_syscall(SYS_madvise, own, OWN_BYTES, WIPE_ON_FORK, 0, 0, 0) != 0) {
         ttp_room_unmap((void *)own, OWN_BYTES);
         return false;
     }
@@ -298,16 +311,17 @@ static bool map_arena(long fd, const struct stat *file, const struct ttp_status 
 {
     size_t bytes = ARENA_BYTES;
     int protection = PROT_READ | PROT_WRITE;
-    if ((uint64_t)file->st_size < TTP_NOTES_AT || !map_own())
+    if ((uint64_t)file->st_size < TTP_NOTES_AT)
         return false;
     long head = ttp_syscall(SYS_mmap, 0, (long)bytes, protection, MAP_SHARED, fd, 0);
     if (ttp_failed(head))
         return false;
     const struct ttp_arena_head *arena = (const struct ttp_arena_head *)head;
-    if (arena->magic == TTP_ARENA_MAGIC && arena->filters >= status->filters)
-        ttp_process.avoids_system_calls = false; /* none that the recorder is not under, too */
-    if (check_head(arena, file) && may_record(arena, status) && ttp_ids_find(arena, false) &&
-        map_first(fd, arena->blocks_offset, arena->block_capacity)) {
+    if (arena->magic == TTP_ARENA_MAGIC && arena->filters >= status->filters &&
+        status->filters != 0) /* none that the recorder is not under, too */
+        __atomic_sub_fetch(&ttp_process.avoids_system_calls, 1, __ATOMIC_RELAXED);
+    if (check_head(arena, file) && map_own() && may_record(arena, status) &&
+        ttp_ids_find(arena, false) && map_first(fd, arena->blocks_offset, arena->block_capacity)) {
         ttp_process.block_states = (uint32_t *)(head + TTP_ARENA_HEAD_BYTES);
         if (arena->blocks_offset >= bytes)
             ttp_process.notes = (struct ttp_note *)(head + TTP_NOTES_AT);
@@ -337,8 +351,10 @@ bool ttp_arena_attach(const char *path, bool is_own)
 {
     struct stat file;
     struct ttp_status status;
+    ttp_process.executed = (const char *)getauxval(AT_EXECFN);
     ttp_status_read(&status);
-    ttp_process.avoids_system_calls |= status.filters != 0;
+    if (status.filters != 0)
+        __atomic_add_fetch(&ttp_process.avoids_system_calls, 1, __ATOMIC_RELAXED);
     long fd =
         ttp_syscall(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, 0, 0);
     if (ttp_failed(fd))

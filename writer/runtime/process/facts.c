@@ -105,6 +105,7 @@ void ttp_vforked(uint64_t child, uintptr_t caller, uintptr_t sp);
 __attribute__((used)) void ttp_vforked(uint64_t child, uintptr_t caller, uintptr_t sp)
 {
     ttp_exec_done();
+    ttp_thread.child_avoids = false;
     ttp_call_ended(SYS_vfork, child, caller, sp);
     if (!ttp_failed((long)child))
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, child, caller, sp);

@@ -179,13 +179,16 @@ static int end_recording(uint32_t waits)
 {
     struct timespec pause = {0, PAUSE_NS};
     if (helper.process_id == 0 || ttp_thread.page->gate == TTP_GATE_VFORK_CHILD ||
-        helper.process_id != (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0))
+        helper.process_id != ttp_process_number())
         return -1;
     __atomic_store_n(&helper.is_ending, 1, __ATOMIC_RELEASE);
     for (uint32_t i = 0; !__atomic_load_n(&helper.is_done, __ATOMIC_ACQUIRE); i++) {
         if (waits != 0 && i == waits)
             return -1;
-        ttp_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
+        if (ttp_process.avoids_system_calls)
+            ttp_wait_spin();
+        else
+            ttp_syscall(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
     }
     helper.process_id = 0;
     return helper.has_failed ? -1 : 0;

@@ -44,10 +44,12 @@ static bool look_where(const struct ttp_arena_head *head, uint32_t own_id, bool 
 static long ask_own_id(bool is_forked)
 {
     struct ttp_status status;
-    if (!ttp_process.avoids_system_calls || ttp_process.tid_offset == 0)
-        return !is_forked && ttp_process.avoids_system_calls
-                   ? (ttp_status_read(&status) ? (long)status.process_id : -1)
-                   : ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    if (!ttp_process.avoids_system_calls)
+        return ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    if (!is_forked)
+        return ttp_status_read(&status) ? (long)status.process_id : -1;
+    if (ttp_process.tid_offset == 0)
+        return -1;
     uint32_t id = *(const uint32_t *)(ttp_thread_block() + ttp_process.tid_offset);
     return id == ttp_thread.process_id ? -1 : (long)id; /* not forked by the C library */
 }
@@ -73,7 +75,7 @@ bool ttp_ids_ask(uint32_t *process_id)
 
 uint32_t ttp_process_number(void)
 {
-    if (ttp_process.is_elsewhere && ttp_process.avoids_system_calls)
+    if (ttp_process.avoids_system_calls)
         return ttp_process.page->process_id;
     return ttp_process.is_elsewhere ? linked_number("/proc/self")
                                     : (uint32_t)ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);

@@ -10,14 +10,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -25,9 +21,6 @@
 #include "writer/runtime/jumps/in_front_of.h"
 #include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
-
-/* With CLONE_VFORK the parent waits. */
-#define CLONES (CLONE_VM | CLONE_SETTLS | CLONE_THREAD | CLONE_VFORK)
 
 enum real_name {
     REAL_DLOPEN,
@@ -40,7 +33,6 @@ enum real_name {
     REAL___SYSV_SIGNAL,
     REAL_SIGSET,
     REAL_SIGACTION,
-    REAL_SYSCALL,
     REAL_SETNAME,
     REAL__EXIT,
     REAL_EXIT,
@@ -49,11 +41,21 @@ enum real_name {
     REAL_COUNT
 };
 
-static const char *const real_names[REAL_COUNT] = {
-    "dlopen",     "dlmopen",   "dlclose",     "signal",
-    "bsd_signal", "ssignal",   "sysv_signal", "__sysv_signal",
-    "sigset",     "sigaction", "syscall",     "pthread_setname_np",
-    "_exit",      "_Exit",     "quick_exit",  "__libc_start_main"};
+static const char *const real_names[REAL_COUNT] = {"dlopen",
+                                                   "dlmopen",
+                                                   "dlclose",
+                                                   "signal",
+                                                   "bsd_signal",
+                                                   "ssignal",
+                                                   "sysv_signal",
+                                                   "__sysv_signal",
+                                                   "sigset",
+                                                   "sigaction",
+                                                   "pthread_setname_np",
+                                                   "_exit",
+                                                   "_Exit",
+                                                   "quick_exit",
+                                                   "__libc_start_main"};
 static void *real_functions[REAL_COUNT];
 
 /* Without us the caller's own link would have failed where this does. */
@@ -70,6 +72,7 @@ void ttp_interpose_begin(void)
 {
     for (uint32_t i = 0; i < REAL_COUNT; i++)
         real_functions[i] = ttp_next_function(real_names[i]);
+    ttp_told_begin();
     ttp_jumps_begin();
     ttp_starts_begin();
     ttp_execs_begin();
@@ -116,7 +119,7 @@ TTP_EXPORT int dlclose(void *handle)
     return result;
 }
 
-/* -- handlers, names, and what system calls are allowed -- */
+/* -- handlers and names -- */
 
 /* Where faults are shown, the C library is given the handler's front, and gives fronts back. */
 #define SETS_HANDLER(name, number)                                                                 \
@@ -164,38 +167,6 @@ BEFORE void *ttp_before_sigaction(uintptr_t number)
 }
 IN_FRONT_OF(sigaction, ttp_before_sigaction);
 
-/* What the caller gets of a call that we have made in its place, and that has failed. */
-void ttp_return_failed(void);
-__asm__(".text\n\t.globl ttp_return_failed\n\t.hidden ttp_return_failed\n\t"
-        ".type ttp_return_failed, @function\nttp_return_failed:\n\t.cfi_startproc\n\t"
-        "movq $-1, %rax\n\tret\n\t.cfi_endproc\n\t"
-        ".size ttp_return_failed, . - ttp_return_failed\n");
-
-void *ttp_before_syscall(uintptr_t number, uintptr_t first, uintptr_t sp, uintptr_t return_address,
-                         uintptr_t second, uintptr_t third);
-BEFORE void *ttp_before_syscall(uintptr_t number, uintptr_t first, uintptr_t sp,
-                                uintptr_t return_address, uintptr_t second, uintptr_t third)
-{
-    if (number == SYS_seccomp)
-        ttp_prctl_seen(PR_SET_SECCOMP, first == SECCOMP_SET_MODE_STRICT ? SECCOMP_MODE_STRICT
-                                                                        : SECCOMP_MODE_FILTER);
-    else if (number == SYS_prctl)
-        ttp_prctl_seen((int)first, second);
-    else if (number == SYS_exit_group)
-        ttp_fact_end(TTAPE_PROCESS_END_QUICK_EXIT, (int)first);
-    else if (number == SYS_clone && (first & CLONES) == CLONE_VM) {
-        ttp_sharing_begin();
-        ttp_sharing_is_with(-1); /* it returns twice, and we do not see it */
-    } else if (number == SYS_execve) {
-        ttp_call_begins(SYS_execve, return_address, sp, 0);
-        ttp_exec_by_system_call((const char *)first, (char *const *)second, (char *const *)third);
-        ttp_call_ended(SYS_execve, (uint64_t)-errno, return_address, sp);
-        return (void *)ttp_return_failed;
-    }
-    return real(REAL_SYSCALL);
-}
-IN_FRONT_OF(syscall, ttp_before_syscall);
-
 /* Where the C library has the id of a thread of its own is where it has that of another one. */
 TTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
@@ -204,7 +175,7 @@ TTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     if (result != 0)
         return result;
     if (pthread_equal(thread, pthread_self()))
-        ttp_prctl_seen(PR_SET_NAME, (uintptr_t)name);
+        ttp_name_was_set(name);
     else if (ttp_process.tid_offset != 0)
         ttp_name_of(*(const uint32_t *)((uintptr_t)thread + ttp_process.tid_offset), name);
     return 0;

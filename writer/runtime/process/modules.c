@@ -211,7 +211,7 @@ size_t ttp_program_path(char *path, size_t room)
             ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, (long)room, 0, 0, 0);
         return size > 0 ? (size_t)size : 0;
     }
-    const char *executed = (const char *)getauxval(AT_EXECFN);
+    const char *executed = ttp_process.executed;
     size_t size = 0;
     for (; executed != NULL && size < room && executed[size] != '\0'; size++)
         path[size] = executed[size];

@@ -59,8 +59,10 @@ void ttp_note_came(void)
 {
     char path[TTP_NOTE_PATH_BYTES];
     path[ttp_program_path(path, sizeof(path) - 1)] = '\0';
-    struct ttp_note note = {
-        .kind = TTP_NOTE_CAME, .pid = ttp_process.page->process_id, .turn = ttp_note_turn()};
+    struct ttp_note note = {.kind = TTP_NOTE_CAME,
+                            .pid = ttp_process.page->process_id,
+                            .flags = ttp_process.avoids_system_calls != 0 ? TTP_NOTE_SANDBOX : 0,
+                            .turn = ttp_note_turn()};
     put(&note, path);
 }
 

@@ -41,11 +41,20 @@ static void forget_region(uintptr_t start)
         }
 }
 
+/* A program that is started under a filter gets what it needs before this. */
+static bool is_closed(void)
+{
+    return ttp_process.avoids_system_calls != 0 &&
+           __atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) == TTP_PROCESS_ON;
+}
+
 /* Where the program locks what it will map, pages come with the mapping, unless it has no rights.
  */
 long ttp_room_map(size_t bytes)
 {
     bool is_locked = ttp_process.locks_memory;
+    if (is_closed())
+        return -EPERM;
     long memory =
         ttp_syscall(SYS_mmap, 0, (long)bytes, is_locked ? PROT_NONE : PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -66,6 +75,8 @@ long ttp_room_map(size_t bytes)
 
 void ttp_room_unmap(void *memory, size_t bytes)
 {
+    if (is_closed())
+        return;
     forget_region((uintptr_t)memory);
     ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
 }
@@ -180,12 +191,14 @@ TTP_EXPORT int mlockall(int flags)
     bool is_known = (flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) == 0;
     bool is_ours = __atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) == TTP_PROCESS_ON &&
                    !ttp_process.avoids_system_calls && is_known;
-    if (is_ours)
+    bool was_locked = ttp_process.locks_memory;
+    if (is_ours) /* before: what another thread maps meanwhile */
         ttp_process.locks_memory = true;
     long result = ttp_syscall(SYS_mlockall, flags, 0, 0, 0, 0, 0);
     if (result == -ENOMEM && is_ours && (flags & MCL_CURRENT) != 0)
         result = lock_program(flags);
     if (ttp_failed(result)) {
+        ttp_process.locks_memory = was_locked;
         errno = (int)-result;
         return -1;
     }

@@ -8,9 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "writer/runtime/patch/patch.h"
 #include "writer/runtime/slow.h"
 
-#define LOOK_EVERY 64u /* events */
+#define LOOK_EVERY 64u          /* events */
+#define NEAR_BYTES 0x10000u     /* of a stack that may be read without asking */
+#define STACK_MAX  0x1000000ull /* from there up to its end */
 
 /* Whether that process has our memory: a zombie has not, nor one that executed a program. */
 static bool is_sharing(uint32_t child)
@@ -27,7 +30,7 @@ static bool is_sharing(uint32_t child)
 
 static bool goes_on(void)
 {
-    if (ttp_thread.sharing_lost % LOOK_EVERY != 0 || ttp_process.avoids_system_calls)
+    if (ttp_thread.sharing_lost % LOOK_EVERY != 0 || ttp_avoids_calls())
         return true;
     for (uint32_t i = 0; i < ttp_thread.sharer_count && i < TTP_SHARERS; i++)
         if (is_sharing(ttp_thread.sharers[i]))
@@ -35,11 +38,35 @@ static bool goes_on(void)
     return ttp_thread.sharer_count > TTP_SHARERS;
 }
 
+/* The program's memory is read by the kernel. Where that may not be asked, what lies in the stack
+ * above sp is there: up to the thread's control block, or to what the kernel gave the program. */
+static bool read_flags(uintptr_t at, uintptr_t sp, uint64_t *flags)
+{
+    uintptr_t tops[] = {ttp_thread_block(), (uintptr_t)ttp_process.executed};
+    if (!ttp_avoids_calls() && ttp_call_word_read(at, flags))
+        return true;
+    for (uint32_t i = 0; i < sizeof(tops) / sizeof(*tops); i++)
+        if (tops[i] > sp && tops[i] - sp < STACK_MAX && at - sp < NEAR_BYTES &&
+            at + sizeof(*flags) <= tops[i]) {
+            *flags = *(const uint64_t *)at;
+            return true;
+        }
+    return false;
+}
+
+bool ttp_clone_flags(uintptr_t arguments, uint64_t size_bytes, uintptr_t sp, uint64_t *flags)
+{
+    *flags = 0;
+    return size_bytes >= sizeof(*flags) && read_flags(arguments, sp, flags);
+}
+
 /* Before there is a child: it must not find a page that records. */
 void ttp_sharing_begin(void)
 {
     if (ttp_thread.page == &ttp_page_vfork_child)
         return;
+    if (ttp_process.avoids_system_calls) /* when the child is gone cannot be asked */
+        ttp_gap_reserve(&ttp_thread.shared_gap);
     ttp_thread.shared_page = ttp_thread.page;
     TTP_SIGNAL_FENCE();
     ttp_thread.page = &ttp_page_vfork_child;
@@ -50,10 +77,12 @@ static void end(void)
     struct ttp_thread_page *page = ttp_thread.shared_page;
     ttp_thread.sharer_count = 0;
     ttp_thread.shared_page = NULL;
+    ttp_thread.is_silence_told = false;
     if (ttp_thread.sharing_lost != 0 && page->gate != TTP_GATE_NO_STATE &&
         page->gate != TTP_GATE_UNUSABLE)
         page->period--; /* frames were not followed, as while tracing is off */
     ttp_thread.sharing_lost = 0;
+    ttp_thread.child_avoids = false;
     TTP_SIGNAL_FENCE();
     ttp_thread.page = page;
 }
@@ -64,6 +93,11 @@ void ttp_sharing_is_with(long child)
         ttp_thread.sharers[ttp_thread.sharer_count] = (uint32_t)child;
     if (child != 0 && ttp_thread.sharer_count <= TTP_SHARERS)
         ttp_thread.sharer_count += child > 0 ? 1 : TTP_SHARERS + 1 - ttp_thread.sharer_count;
+    if (ttp_thread.shared_gap.place != NULL && ttp_gap_settle(&ttp_thread.shared_gap, child != 0)) {
+        __atomic_add_fetch(&ttp_arena.head.lost_sandboxed, ttp_thread.sharing_lost,
+                           __ATOMIC_RELAXED);
+        ttp_thread.is_silence_told = true;
+    }
     if (ttp_thread.sharer_count == 0 && ttp_thread.shared_page != NULL)
         end();
 }
@@ -76,5 +110,7 @@ bool ttp_sharing_stays(void)
     }
     ttp_thread.sharing_lost++;
     ttp_event_lost();
+    if (ttp_thread.is_silence_told)
+        __atomic_add_fetch(&ttp_arena.head.lost_sandboxed, 1, __ATOMIC_RELAXED);
     return true;
 }

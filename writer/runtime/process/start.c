@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,9 +27,10 @@
 #define FRAMES_AT    (LINES_BYTES + PAGE)
 #define WIPE_ON_FORK 18 /* MADV_WIPEONFORK */
 #define KEPT_STATES  64u
-#define PR_GET_NAME  16
 #define PATH_BYTES   1024u
-#define ROUNDS_MAX   4u /* of destructors at a thread's end */
+#define ROUNDS_MAX   4u  /* of destructors at a thread's end */
+#define AHEAD_STATES 48u /* of threads that begin under a filter; as many are kept in all */
+#define AHEAD_FEW    8u  /* where memory is limited */
 
 _Static_assert(sizeof(struct ttp_thread_page) <= PAGE, "it has a page");
 _Static_assert(sizeof(struct ttp_stacks) <= PAGE, "and so have stacks");
@@ -37,6 +39,7 @@ struct ttp_thread_page ttp_page_no_state = {.gate = TTP_GATE_NO_STATE};
 struct ttp_thread_page ttp_page_unusable = {.gate = TTP_GATE_UNUSABLE};
 struct ttp_thread_page ttp_page_vfork_child = {.gate = TTP_GATE_VFORK_CHILD};
 struct ttp_thread_page ttp_page_recorder_thread = {.gate = TTP_GATE_RECORDER_THREAD};
+struct ttp_thread_page ttp_page_silent = {.gate = TTP_GATE_UNUSABLE};
 struct ttp_runtime_process ttp_process;
 union ttp_arena_page ttp_arena __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {
     .head = {.mode = TTP_MODE_ON}}; /* until the arena was looked for */
@@ -62,6 +65,8 @@ bool ttp_process_attach(const char *path, bool is_own)
     }
     __atomic_add_fetch(&ttp_arena.head.lost, lost_before_environment, __ATOMIC_RELAXED);
     lost_before_environment = 0;
+    if (ttp_process.avoids_system_calls)
+        ttp_states_map_ahead();
     __atomic_store_n(&ttp_process.state, TTP_PROCESS_ON, __ATOMIC_RELEASE);
     ttp_note_came();
     return true;
@@ -124,19 +129,49 @@ static void keep_or_unmap(void *state)
     ttp_room_unmap(state, state_bytes(state));
 }
 
-static void *map_state(void)
+static void *map_state(size_t frames)
 {
-    size_t frames = ttp_room_is_limited() ? TTP_FRAMES_OTHER : TTP_FRAMES_MAIN;
     size_t bytes = FRAMES_AT + frames * sizeof(struct ttp_runtime_frame);
     long memory = ttp_room_map(bytes);
     if (ttp_failed(memory))
         return NULL;
-    if (ttp_syscall(SYS_madvise, memory, LINES_BYTES, WIPE_ON_FORK, 0, 0, 0) != 0) {
+    if (!ttp_process.forks_by_hand &&
+        ttp_syscall(SYS_madvise, memory, LINES_BYTES, WIPE_ON_FORK, 0, 0, 0) != 0) {
         ttp_room_unmap((void *)memory, bytes);
         return NULL;
     }
     stacks_of((void *)memory)->frame_count = (uint32_t)frames;
     return (void *)memory;
+}
+
+void ttp_states_map_ahead(void)
+{
+    uint32_t count = ttp_room_is_limited() ? AHEAD_FEW : AHEAD_STATES, kept = 0;
+    for (uint32_t i = 0; i < KEPT_STATES; i++)
+        kept += __atomic_load_n(&kept_states[i], __ATOMIC_RELAXED) != NULL;
+    for (; kept < count; kept++) {
+        bool is_first = kept == 0 && ttp_process.state != TTP_PROCESS_ON;
+        void *state = map_state(is_first ? TTP_FRAMES_MAIN : TTP_FRAMES_OTHER);
+        if (state == NULL)
+            return;
+        keep_or_unmap(state);
+    }
+}
+
+/* The thread that forked is the only one. */
+void ttp_forked_by_hand(void)
+{
+    struct ttp_thread_page *page = ttp_thread.shared_page;
+    uint8_t *lines = ttp_thread.stacks != NULL ? memory_of(ttp_thread.stacks) : NULL;
+    if (page == NULL)
+        return;
+    for (uint32_t i = 0; lines != NULL && i < LINES_BYTES / sizeof(uint64_t); i++)
+        ((volatile uint64_t *)lines)[i] = 0;
+    *ttp_process.page = (struct ttp_process_page){0};
+    ttp_thread.sharing_lost = 0;
+    ttp_thread.shared_page = NULL;
+    TTP_SIGNAL_FENCE();
+    ttp_thread.page = page;
 }
 
 /* -- beginnings -- */
@@ -190,9 +225,9 @@ static uint32_t thread_id(bool is_child)
     if (ttp_process.tid_offset != 0 && !ttp_process.is_elsewhere)
         return *(const uint32_t *)(ttp_thread_block() + ttp_process.tid_offset);
     uint64_t image = ttp_process.page->image;
-    if (ttp_process.avoids_system_calls && (image == 0 || image == ttp_thread.serial))
-        return process_id(); /* its first thread */
-    return ttp_thread_number();
+    if (!ttp_process.avoids_system_calls)
+        return ttp_thread_number();
+    return image == 0 || image == ttp_thread.serial ? process_id() : 0; /* its first thread */
 }
 
 /* Of a process that a tracer stops at each call, until it records them itself. */
@@ -254,13 +289,15 @@ static struct ttp_thread_page *next_line(struct ttp_thread_page *page)
 static uint8_t *find_memory(void)
 {
     uint32_t own = thread_id(false);
-    void *memory = take_kept();
+    void *memory = own == 0 ? NULL : take_kept();
+    if (own == 0)
+        return NULL;
     if (memory == NULL) {
         memory = ttp_late_reuse(process_id(), own);
         if (memory != NULL)
             ttp_stacks_close(stacks_of(memory));
         else
-            memory = map_state();
+            memory = map_state(ttp_room_is_limited() ? TTP_FRAMES_OTHER : TTP_FRAMES_MAIN);
     }
     if (memory != NULL && ttp_thread.destructor_rounds >= ROUNDS_MAX &&
         !ttp_late_begin(memory, own)) {
@@ -270,9 +307,19 @@ static uint8_t *find_memory(void)
     return memory;
 }
 
+/* A thread has this of the one that made it. */
+static bool has_clock(void)
+{
+    int mode = PR_TSC_SIGSEGV;
+    return !ttp_process.has_no_tsc ||
+           (!ttp_process.avoids_system_calls &&
+            ttp_syscall(SYS_prctl, PR_GET_TSC, (long)&mode, 0, 0, 0, 0) == 0 &&
+            mode == PR_TSC_ENABLE);
+}
+
 static struct ttp_thread_page *new_state(uintptr_t sp)
 {
-    uint8_t *memory = ttp_process.has_no_tsc ? NULL : find_memory();
+    uint8_t *memory = has_clock() ? find_memory() : NULL;
     if (memory == NULL)
         return NULL;
     struct ttp_thread_page *page = (struct ttp_thread_page *)memory;

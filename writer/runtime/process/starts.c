@@ -198,14 +198,29 @@ TTP_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 
 /* -- processes: the parent tells of its child when it knows the child's id -- */
 
+/* Where the kernel clears nothing of the child's memory, neither of the two records before that is
+ * done, or the other one is there. */
+static pid_t fork_by(__typeof__(&fork) real, uintptr_t sp)
+{
+    bool is_by_hand = ttp_process.forks_by_hand && ttp_thread.page != &ttp_page_vfork_child;
+    ttp_hooks_before_fork();
+    if (is_by_hand)
+        ttp_sharing_begin();
+    pid_t child = real();
+    if (is_by_hand && child == 0)
+        ttp_forked_by_hand();
+    else if (is_by_hand)
+        ttp_sharing_is_with(0);
+    if (child == 0)
+        ttp_hooks_forked(sp);
+    return child;
+}
+
 TTP_EXPORT pid_t fork(void)
 {
     uintptr_t sp = TTP_CALLER_SP(), caller = (uintptr_t)__builtin_return_address(0);
     FIND(real_fork, "fork");
-    ttp_hooks_before_fork();
-    pid_t child = real_fork();
-    if (child == 0)
-        ttp_hooks_forked(sp);
+    pid_t child = fork_by(real_fork, sp);
     if (child > 0 && !ttp_process.is_elsewhere) /* elsewhere the recorder has other numbers */
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)child, caller, sp);
     return child;
@@ -216,10 +231,7 @@ TTP_EXPORT pid_t _Fork(void)
 {
     uintptr_t sp = TTP_CALLER_SP(), caller = (uintptr_t)__builtin_return_address(0);
     FIND(real__Fork, "_Fork");
-    ttp_hooks_before_fork();
-    pid_t child = real__Fork();
-    if (child == 0)
-        ttp_hooks_forked(sp);
+    pid_t child = fork_by(real__Fork, sp);
     if (child > 0 && !ttp_process.is_elsewhere) /* elsewhere the recorder has other numbers */
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)child, caller, sp);
     return child;
@@ -278,11 +290,12 @@ TTP_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *argu
         errno = ENOSYS;
         return -1;
     }
-    bool shares = (flags & (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)) == CLONE_VM;
+    bool is_beside = (flags & (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)) == CLONE_VM;
+    bool shares = is_beside || (ttp_process.forks_by_hand && (flags & CLONE_VM) == 0);
     if (shares)
         ttp_sharing_begin();
     int child = real_clone(function, stack, flags, argument, parent_id, tls, child_id);
     if (shares)
-        ttp_sharing_is_with(child > 0 && (flags & CLONE_VFORK) == 0 ? child : 0);
+        ttp_sharing_is_with(is_beside && child > 0 && (flags & CLONE_VFORK) == 0 ? child : 0);
     return child;
 }

@@ -94,6 +94,8 @@ void ttp_vdso_find(void)
     }
 }
 
+bool ttp_vdso_has_clock(void) { return from_vdso != NULL; }
+
 static uint64_t clock_of(clockid_t id)
 {
     struct timespec now = {0, 0};
