@@ -18,6 +18,10 @@
 
 static uint64_t limit_bytes;       /* of the process; 0: none */
 static _Atomic uint64_t allocated; /* since the last look */
+static struct {
+    void (*call)(void *context);
+    void *context;
+} on_failure;
 
 void tool_memory_bound(uint64_t memory_bytes)
 {
@@ -25,8 +29,16 @@ void tool_memory_bound(uint64_t memory_bytes)
         limit_bytes = memory_bytes != 0 ? memory_bytes : DEFAULT_BYTES;
 }
 
+void tool_memory_on_failure(void (*call)(void *context), void *context)
+{
+    on_failure.context = context;
+    on_failure.call = call;
+}
+
 _Noreturn void tool_out_of_memory(void)
 {
+    if (on_failure.call != NULL)
+        on_failure.call(on_failure.context);
     tool_message("out of memory");
     tool_signals_remove_output();
     _exit(TOOL_CANNOT);

@@ -19,4 +19,7 @@
  * that. Verbs that write a trace do not call it: what a writer needs comes on top. */
 void tool_memory_bound(uint64_t memory_bytes);
 
+/* Where there is no more memory, `call` goes first: it may end the process as it likes. */
+void tool_memory_on_failure(void (*call)(void *context), void *context);
+
 #endif

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <tracetape/reader.h>
@@ -13,6 +14,7 @@
 #include "tools/record/record_end.h"
 
 #define STATUS_SIGNALED 128
+#define WAIT_SAID_NS    10000000u /* that programs waited is worth a line */
 
 static int code_of(int status)
 {
@@ -57,7 +59,7 @@ static uint64_t lost_sandboxed(const char *output)
 /* Of calls that a thread could not record at all, as it had no state or no block, only their number
  * is known. What was lost in a sandbox has a gap that says from when on, whether that counts it or
  * not. */
-void tool_record_say_lost(const char *output, const ttape_recording_status *s)
+static void say_lost(const char *output, const ttape_recording_status *s)
 {
     uint64_t sandboxed = s->lost_count != 0 ? lost_sandboxed(output) : 0;
     sandboxed = sandboxed < s->lost_count ? sandboxed : s->lost_count;
@@ -138,4 +140,32 @@ void tool_record_say_trace(const char *output, bool wants_blocks)
     ttape_source_file_close(&source);
     if (cost.is_known)
         tool_message("recording itself took %s", tool_hook_cost_words(&cost, words));
+}
+
+void tool_record_say_events(const char *path, const char *output, bool is_kept,
+                            const ttape_recording_status *s)
+{
+    struct stat file;
+    unsigned long long events = s->event_count + s->end_count; /* as info counts them */
+    if (is_kept && stat(path, &file) == 0)
+        tool_message("'%s': %llu bytes, the last of %llu events of %u processes and %u threads",
+                     output, (unsigned long long)file.st_size, events, s->process_count,
+                     s->thread_count);
+    else
+        tool_message("'%s': %llu events of %u processes and %u threads in %llu bytes, "
+                     "%.3f an event",
+                     output, events, s->process_count, s->thread_count,
+                     (unsigned long long)s->written_bytes,
+                     (double)s->written_bytes / (double)events);
+    if (s->snapshot_count != 0)
+        tool_message("%llu copies were made while it was recorded: '%s.snapshot-N'",
+                     (unsigned long long)s->snapshot_count, output);
+    if (s->snapshot_failed_count != 0)
+        tool_message("%llu copies could not be written",
+                     (unsigned long long)s->snapshot_failed_count);
+    if (s->waited_ns >= WAIT_SAID_NS)
+        tool_message("the program waited for the recorder %llu times, %.3f s in all (threads added "
+                     "up)",
+                     (unsigned long long)s->wait_count, (double)s->waited_ns / 1e9);
+    say_lost(path, s);
 }

@@ -12,8 +12,10 @@ int tool_record_exit(int status);
 void tool_record_keep_end(ttape_recording *recording, int status);
 void tool_record_say_end(const char *output, int status);
 
-/* That events were lost, why, and whether the trace says where. */
-void tool_record_say_lost(const char *output, const ttape_recording_status *s);
+/* What was recorded, and what of it was lost; the output has a name for people. With is_kept the
+ * file at `path` has the last of it. */
+void tool_record_say_events(const char *path, const char *output, bool is_kept,
+                            const ttape_recording_status *s);
 
 /* What one trace tells: what recording itself cost; and, where it has no blocks that were wanted,
  * a module whose blocks tell of themselves to somebody else. */

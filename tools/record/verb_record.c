@@ -16,6 +16,7 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/record/bare/record_bare.h"
 #include "tools/record/engines/record_attach.h"
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_engine.h"
@@ -32,7 +33,6 @@
 
 #define STATUS_NO_EXEC 126 /* as shells have it */
 #define STATUS_ABSENT  127
-#define WAIT_SAID_NS   10000000u /* that programs waited is worth a line */
 
 struct options {
     enum tool_record_engine engine;
@@ -51,6 +51,7 @@ struct options {
     struct tool_record_patch patch;
     struct tool_debug_files debug;
     struct tool_plan_cache plans;
+    struct tool_record_bare bare;
 };
 
 static const struct tool_option table[] = {
@@ -229,7 +230,6 @@ static void say_unrecorded(const struct options *options, const ttape_recording 
 
 static void say(const struct options *options, const ttape_recording *recording)
 {
-    const char *output = options->shown;
     ttape_recording_status s;
     ttape_recording_get_status(recording, &s);
     if (!options->quiet)
@@ -237,28 +237,7 @@ static void say(const struct options *options, const ttape_recording *recording)
     say_unrecorded(options, recording, s.event_count != 0);
     if (s.event_count == 0)
         return;
-    struct stat file;
-    unsigned long long events = s.event_count + s.end_count; /* as info counts them */
-    if (options->keep.given && stat(options->output, &file) == 0)
-        tool_message("'%s': %llu bytes, the last of %llu events of %u processes and %u threads",
-                     output, (unsigned long long)file.st_size, events, s.process_count,
-                     s.thread_count);
-    else
-        tool_message("'%s': %llu events of %u processes and %u threads in %llu bytes, "
-                     "%.3f an event",
-                     output, events, s.process_count, s.thread_count,
-                     (unsigned long long)s.written_bytes, (double)s.written_bytes / (double)events);
-    if (s.snapshot_count != 0)
-        tool_message("%llu copies were made while it was recorded: '%s.snapshot-N'",
-                     (unsigned long long)s.snapshot_count, output);
-    if (s.snapshot_failed_count != 0)
-        tool_message("%llu copies could not be written",
-                     (unsigned long long)s.snapshot_failed_count);
-    if (s.waited_ns >= WAIT_SAID_NS)
-        tool_message("the program waited for the recorder %llu times, %.3f s in all (threads added "
-                     "up)",
-                     (unsigned long long)s.wait_count, (double)s.waited_ns / 1e9);
-    tool_record_say_lost(options->output, &s);
+    tool_record_say_events(options->output, options->shown, options->keep.given, &s);
 }
 
 static int finish(const struct options *options, ttape_recording *recording, int status)
@@ -300,7 +279,7 @@ static int finish(const struct options *options, ttape_recording *recording, int
 }
 
 /* The library's message names the file already. */
-static int fail_open(const struct options *options, const ttape_error *err)
+static int fail_open(struct options *options, const ttape_error *err)
 {
     bool is_there = err->status == TTAPE_E_EXISTS && is_file(options->output) && !options->force;
     if (err->status == TTAPE_E_EXISTS && tool_record_is_left(options->output)) {
@@ -309,6 +288,8 @@ static int fail_open(const struct options *options, const ttape_error *err)
             "%s.recording' shows its end, 'tracetape recover %s.recording -o %s' makes a trace",
             options->output, options->output, options->output, options->output);
     }
+    if (options->attach == 0 && tool_record_lacks_room(err->status, err->os_errno))
+        return tool_record_bare_choose(&options->bare, err->message);
     return tool_fail("%s%s", err->message, is_there ? "; --force replaces it" : "");
 }
 
@@ -320,27 +301,27 @@ static void say_left(void *context, bool is_loss, const char *line)
 }
 
 /* `runtime`: what is loaded into the command; NULL: nothing, it is recorded from outside. */
-static int record_with(const struct options *options, char **argv,
+static int record_with(struct options *options, char **argv,
                        const ttape_recording_options *recording_options, const char *runtime)
 {
     ttape_error err = {0};
     ttape_recording *recording;
-    struct sigaction size_action;
     sigset_t mask;
     struct tool_record_trace trace = {0};
-    int status = 0, code;
-    tool_record_hold_size_signal(&size_action);
+    struct tool_record_bare *bare = &options->bare;
+    int code;
     tool_record_give_back_memory();
-    ttape_recover_left(say_left, (void *)options);
+    ttape_recover_left(say_left, options);
     bool is_traced = options->calls.by_ptrace || options->calls.complete;
     const struct tool_trace_how traced = {.runtime = runtime, .measure = options->calls.measure};
     if (is_traced && !tool_trace_open(&trace, &recording_options->syscalls, &traced))
-        return TOOL_CANNOT;
+        return options->attach != 0 ? TOOL_CANNOT
+                                    : tool_record_bare_choose(bare, "nobody could trace it");
     if (ttape_recording_open(&recording, options->output, recording_options, &err) != TTAPE_OK)
         return fail_open(options, &err);
     const struct tool_record_start how = {.runtime = runtime,
                                           .trace = is_traced ? &trace : NULL,
-                                          .size_action = &size_action,
+                                          .bare = bare,
                                           .mask = &mask,
                                           .follows = recording_options->follows,
                                           .is_quiet = options->quiet};
@@ -350,7 +331,9 @@ static int record_with(const struct options *options, char **argv,
                                                            (pid_t)options->attach, true);
     if (options->attach == 0)
         child = tool_record_start(argv, recording, &how, &code);
-    tool_record_catch(recording);
+    bool lacks_room = options->attach == 0 && child < 0 && tool_record_lacks_room(TTAPE_OK, code);
+    if (!lacks_room)
+        tool_record_catch(recording);
     (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     if (options->attach != 0 && !is_held) {
         ttape_recording_discard(recording);
@@ -358,25 +341,29 @@ static int record_with(const struct options *options, char **argv,
     }
     if (options->attach == 0 && (child < 0 || code != 0)) {
         if (child > 0)
-            (void)waitpid(child, &status, 0);
+            (void)waitpid(child, &bare->status, 0);
         ttape_recording_discard(recording);
+        if (lacks_room)
+            return tool_record_bare_choose(bare, strerror(code));
         if (code != ECANCELED) /* that was said */
             (void)tool_fail("cannot run '%s': %s", argv[0], strerror(code));
         return child < 0 ? TOOL_CANNOT : code == ENOENT ? STATUS_ABSENT : STATUS_NO_EXEC;
     }
+    bare->recording = recording;
+    bare->child = child;
     if (!options->calls.by_ptrace)
         ttape_recording_note_started(recording, (uint32_t)child, argv[0]);
     if (options->attach != 0)
         tool_record_rounds_attached(recording, &trace);
     else
-        tool_record_rounds(recording, child, &status);
+        tool_record_rounds(recording, child, &bare->status);
     tool_trace_close(&trace);
-    int result = finish(options, recording, status);
+    int result = finish(options, recording, bare->status);
     ttape_recording_close(recording);
     return result;
 }
 
-static int record(const struct options *options, char **argv,
+static int record(struct options *options, char **argv,
                   const ttape_recording_options *recording_options)
 {
     if (options->attach == 0 && tool_record_is_command(options->output, argv[0]))
@@ -441,6 +428,8 @@ static int show_plan(struct options *options, const char *command_name)
         return tool_usage("record", "--plan says what --patch does: it needs one");
     if (tool_record_patch_open(&options->patch, &unused))
         status = tool_record_plan(&options->patch, command_name, options->json);
+    else
+        (void)tool_fail("%s", tool_record_no_plans(&options->plans));
     tool_record_patch_close(&options->patch);
     tool_plan_cache_close(&options->plans);
     tool_record_rules_close(&options->rules);
@@ -486,6 +475,14 @@ static bool name_values(void *context, const ttape_site *site, const ttape_modul
            tool_record_values_name(&options->patch.values, module->build_id, elf_address, values);
 }
 
+/* What else fails was said. */
+static int fail_plans(struct options *options)
+{
+    return options->plans.has_failed
+               ? tool_record_bare_choose(&options->bare, tool_record_no_plans(&options->plans))
+               : TOOL_CANNOT;
+}
+
 /* Who sees what, and what that needs. */
 static int choose_engine(struct options *options, ttape_recording_options *o,
                          const char *command_name)
@@ -504,7 +501,7 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
         return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
     options->calls.arguments |= options->patch.values.all_arguments;
     if (!tool_record_calls_open(&options->calls, o))
-        return TOOL_CANNOT;
+        return fail_plans(options);
     options->patch.arguments = options->calls.arguments || options->patch.values.given;
     options->no_patch |= options->calls.given && !options->calls.only_lines;
     if (!options->no_patch && !tool_record_patch_is_given(&options->patch))
@@ -514,7 +511,7 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
         tool_message("hooks do not tell what functions are given: --args and --retval are of those "
                      "that are patched, of --libcalls and --syscalls");
     if (!tool_record_patch_open(&options->patch, o))
-        return TOOL_CANNOT;
+        return fail_plans(options);
     if (options->patch.inlined)
         options->rules.names.copies = &options->patch.copies;
     if (options->patch.values.given && !options->no_symbols) {
@@ -532,6 +529,21 @@ static bool wants_names(const void *context, const char *path)
     const struct options *options = context;
     return options->calls.stacks ||
            (options->patch.module->count != 0 && tool_record_patch_covers(&options->patch, path));
+}
+
+/* While this process is small. */
+static void open_names(struct options *options, const char *command_name)
+{
+    struct tool_symbols_options symbols = {.no_lines = options->no_lines};
+    if (options->no_symbols)
+        return;
+    tool_debug_files_apply(&options->debug, &symbols);
+    options->rules.names.asks_servers = options->debug.debuginfod;
+    options->rules.names.symbols = tool_symbols_open(&symbols);
+    options->rules.names.has_warned = options->quiet;
+    (void)tool_symbols_start(options->rules.names.symbols);
+    options->debug.debuginfod &=
+        tool_record_names_ahead(&options->rules.names, command_name, wants_names, options);
 }
 
 int tool_verb_record(int argc, char **argv)
@@ -554,6 +566,9 @@ int tool_verb_record(int argc, char **argv)
     char **attached = NULL;
     if (options.attach != 0 && (argv = attached = tool_attach_words(options.attach)) == NULL)
         return TOOL_CANNOT;
+    if (options.attach == 0)
+        argv[count] = NULL;
+    tool_record_bare_prepare(&options.bare, options.attach == 0 ? argv : NULL);
     struct tool_record_stdout standard = {.fd = -1};
     bool to_stdout = options.output != NULL && strcmp(options.output, "-") == 0;
     if (to_stdout && (options.live || options.files || options.rotate != 0))
@@ -563,25 +578,12 @@ int tool_verb_record(int argc, char **argv)
     char *made = options.output == NULL ? tool_record_default_output(argv[0]) : NULL;
     options.shown = options.output == NULL ? made : options.output;
     options.output = to_stdout ? standard.path : options.shown;
-    if (!options.no_symbols) {
-        struct tool_symbols_options symbols = {.no_lines = options.no_lines};
-        tool_debug_files_apply(&options.debug, &symbols);
-        options.rules.names.asks_servers = options.debug.debuginfod;
-        options.rules.names.symbols = tool_symbols_open(&symbols);
-        options.rules.names.has_warned = options.quiet;
-        (void)tool_symbols_start(options.rules.names.symbols); /* while this process is small */
-        options.debug.debuginfod &=
-            tool_record_names_ahead(&options.rules.names, argv[0], wants_names, &options);
-    }
-    if ((status = choose_engine(&options, &recording_options, argv[0])) != TOOL_OK) {
-        tool_plan_cache_close(&options.plans);
-        return status;
-    }
-    if (options.attach == 0)
-        argv[count] = NULL;
+    open_names(&options, argv[0]);
+    status = choose_engine(&options, &recording_options, argv[0]);
     char *line = tool_record_join(argv);
     recording_options.command = line;
-    status = record(&options, argv, &recording_options);
+    if (status == TOOL_OK)
+        status = record(&options, argv, &recording_options);
     if (to_stdout)
         status = tool_record_stdout_close(&standard, status);
     tool_record_rules_close(&options.rules);
@@ -593,5 +595,5 @@ int tool_verb_record(int argc, char **argv)
     if (attached != NULL)
         free(attached[0]);
     free(attached);
-    return status;
+    return options.bare.why[0] != '\0' ? tool_record_bare_run(&options.bare) : status;
 }

@@ -121,7 +121,7 @@ struct ttp_arena_file {
     uint8_t *blocks;
     size_t map_bytes;
     uint64_t *verdicts;          /* NULL: there are none */
-    uint32_t capacity;           /* blocks that the file has room for */
+    uint32_t most, capacity;     /* blocks that may be mapped; that the file has room for */
     uint32_t ready, least;       /* blocks allocated; those that are never given back */
     uint32_t peak;               /* of ready */
     uint32_t bound;              /* what ready may become */
@@ -438,9 +438,9 @@ void ttp_arena_grow(struct ttp_arena_file *arena, uint32_t thread_count, uint64_
 void ttp_arena_shrink(struct ttp_arena_file *arena, uint64_t now_ms);
 /* Programs that wait for a block look again. */
 void ttp_arena_wake(const struct ttp_arena_file *arena);
-/* arena_bound.c: bytes that this process may still take; that an arena of own_bytes, a file in fd,
- * may have. */
-uint64_t ttp_memory_free(void);
+/* arena_bound.c: bytes that this process may still take, or map; that an arena of own_bytes, a file
+ * in fd, may have. */
+uint64_t ttp_memory_free(void), ttp_addresses_free(void);
 uint64_t ttp_arena_bound(int fd, uint64_t own_bytes);
 void ttp_arena_free_block(struct ttp_arena_file *arena, uint32_t index);
 /* Stops it for the programs. */

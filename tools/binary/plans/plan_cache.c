@@ -179,6 +179,7 @@ bool tool_plan_cache_open(struct tool_plan_cache *cache)
     if (cache->fd >= 0)
         close(cache->fd);
     cache->fd = -1;
+    cache->has_failed = true;
     return false;
 }
 

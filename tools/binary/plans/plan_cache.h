@@ -21,6 +21,7 @@ struct tool_plan_cache {
     char *path;       /* of it, from the root */
     bool is_passing;  /* it goes when it is closed, with all that is in it */
     char *refused;    /* with that: what could not be written; may be NULL */
+    bool has_failed;  /* there is none */
     bool has_written; /* since it was opened */
     bool has_key;
     uint8_t key[TOOL_PLAN_KEY_BYTES];

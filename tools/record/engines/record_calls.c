@@ -25,6 +25,13 @@ void tool_record_calls_plan(void *context, const char *module_path)
     tool_plan_given_close(&given);
 }
 
+const char *tool_record_no_plans(const struct tool_plan_cache *cache)
+{
+    return cache->refused != NULL ? cache->refused
+                                  : "no folder for plans can be written below XDG_CACHE_HOME, "
+                                    "~/.cache, TMPDIR or /tmp";
+}
+
 bool tool_record_plans_open(struct tool_plan_cache *cache)
 {
     if (cache->path != NULL)
@@ -176,7 +183,7 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_opt
     if (calls->by_ptrace)
         return true; /* nothing is patched */
     if (!tool_record_plans_open(calls->cache))
-        return tool_fail("no system calls can be recorded: " TOOL_RECORD_NO_PLANS) != 0 && false;
+        return false;
     into->plan_folder = calls->cache->path;
     into->plan = tool_record_calls_plan;
     into->plan_context = calls->cache;

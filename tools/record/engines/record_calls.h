@@ -33,13 +33,14 @@ bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
 
 /* The folder of plans, opened once; where it is not the one that was asked for, with a message. */
 bool tool_record_plans_open(struct tool_plan_cache *cache);
-#define TOOL_RECORD_NO_PLANS                                                                       \
-    "no folder for plans can be written below XDG_CACHE_HOME, ~/.cache, TMPDIR or /tmp"
+/* Where there is none. */
+const char *tool_record_no_plans(const struct tool_plan_cache *cache);
 
-/* False, with a message: it cannot be. `calls` stays as long as it is recorded. */
 /* For ttape_syscall_options.plan: into that folder (tool_plan_cache). */
 void tool_record_calls_plan(void *context, const char *module_path);
 void tool_record_calls_begin(struct tool_record_calls *calls); /* all options were read */
+/* False: there is no folder of plans; or with a message: it cannot be. `calls` stays as long as it
+ * is recorded. */
 bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_options *options);
 void tool_record_calls_close(struct tool_record_calls *calls);
 

@@ -356,15 +356,15 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     tool_record_copies_open(&patch->copies);
     bool has_folder = tool_record_plans_open(patch->cache);
     if (!has_folder && patch->only != NULL) { /* nobody asked for it */
-        tool_message("'%s' has no hooks, and cannot be patched: " TOOL_RECORD_NO_PLANS,
-                     patch->only);
+        tool_message("'%s' has no hooks, and cannot be patched: %s", patch->only,
+                     tool_record_no_plans(patch->cache));
         tool_record_rules_close(&patch->rules);
         patch->rules = (struct tool_record_rules){0};
         patch->library_calls = false;
         return true;
     }
     if (!has_folder)
-        return tool_fail("no functions can be patched: " TOOL_RECORD_NO_PLANS) != 0 && false;
+        return false;
     patch->choice = go_on(HASH_START, &patch->rules.function);
     patch->choice = go_on(go_on(patch->choice, patch->module), patch->no_module);
     patch->choice = ttp_chosen_number(patch->choice, patch->library_calls ? "called" : "");

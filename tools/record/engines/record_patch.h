@@ -51,8 +51,8 @@ bool tool_record_has_hooks(const char *command);
 /* Whether functions of a module are patched; of one that is not the executable, where patterns of
  * modules are given only. */
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path);
-/* `module`, `no_module` and `cache` are set. Call it while this process is small. False, with a
- * message: it cannot be. */
+/* `module`, `no_module` and `cache` are set. Call it while this process is small. False: there is
+ * no folder of plans. */
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into);
 /* Makes the plan of the command, so that it does not wait for it. What a script needs is made when
  * that runs. */

@@ -32,7 +32,7 @@ static bool names(const char *entry, const char *name)
 struct surroundings {
     char **entries; /* of `environ`, but for the two */
     char *arena, *preload;
-    const struct sigaction *size_action; /* what SIGXFSZ did before tool_record_hold_size_signal */
+    const struct tool_record_bare *bare;
     const sigset_t *mask;
     const struct tool_record_trace *trace;
 };
@@ -94,7 +94,7 @@ static void become(char **argv, const struct surroundings *around, int go, int r
         tool_trace_allow(around->trace);
     while (read(go, &byte, 1) < 0 && errno == EINTR) { /* until its other end is closed */
     }
-    (void)sigaction(SIGXFSZ, around->size_action, NULL);
+    tool_record_bare_give_back(around->bare);
     (void)sigprocmask(SIG_SETMASK, around->mask, NULL);
     (void)execvpe(argv[0], argv, around->entries);
     int why = errno;
@@ -166,7 +166,7 @@ pid_t tool_record_start(char **argv, ttape_recording *recording,
     if (!make_surroundings(&around, ttape_recording_arena(recording), how,
                            tool_record_fit_of(argv[0]) == TOOL_FIT_FOREIGN))
         return -1;
-    around.size_action = how->size_action;
+    around.bare = how->bare;
     around.mask = how->mask;
     around.trace = how->trace;
     *code = 0;
@@ -212,12 +212,6 @@ char *tool_record_find_runtime(void)
         free(path);
     }
     return NULL;
-}
-
-void tool_record_hold_size_signal(struct sigaction *before)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    (void)sigaction(SIGXFSZ, &ignore, before);
 }
 
 void tool_record_give_back_memory(void)

@@ -8,12 +8,13 @@
 
 #include <tracetape/recording.h>
 
+#include "tools/record/bare/record_bare.h"
 #include "tools/record/engines/record_trace.h"
 
 struct tool_record_start {
     const char *runtime;                 /* NULL: nothing is loaded into the command */
     struct tool_record_trace *trace;     /* that sees its system calls; NULL: nobody */
-    const struct sigaction *size_action; /* what SIGXFSZ did before we changed it */
+    const struct tool_record_bare *bare; /* what it has of its own */
     const sigset_t *mask;                /* signals that were blocked before we blocked some */
     bool follows;                        /* the kernel is asked when its threads do not run ... */
     bool is_quiet;                       /* ... and that it refuses is not said */
@@ -22,10 +23,6 @@ struct tool_record_start {
 /* The child, or -1; *code: errno of what failed, in the child too. */
 pid_t tool_record_start(char **argv, ttape_recording *recording,
                         const struct tool_record_start *how, int *code);
-
-/* A file that may not grow is an error to report, not our death; the command's own choice of it is
- * given back before it starts. */
-void tool_record_hold_size_signal(struct sigaction *before);
 
 /* Large blocks go back to the system as soon as they are free: else malloc keeps them, and as much
  * again between them, while other partitions want some of another size. */

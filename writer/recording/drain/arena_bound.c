@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "writer/recording/recording_internal.h"
 
@@ -110,7 +112,22 @@ static uint64_t share(uint64_t free_bytes, uint64_t own_bytes, uint64_t parts)
     return free_bytes > UINT64_MAX - own_bytes ? UINT64_MAX : (free_bytes + own_bytes) / parts;
 }
 
-uint64_t ttp_memory_free(void) { return least(free_memory(), free_in_groups()); }
+/* What the process may still map, where that is limited. */
+uint64_t ttp_addresses_free(void)
+{
+    struct rlimit limit;
+    uint64_t pages;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return UINT64_MAX;
+    uint64_t used =
+        read_number("/proc/self/statm", "", &pages) ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+    return limit.rlim_cur - least(limit.rlim_cur, used);
+}
+
+uint64_t ttp_memory_free(void)
+{
+    return least(least(free_memory(), free_in_groups()), ttp_addresses_free());
+}
 
 /* The arena shares in what it has itself, too: else the bound would rise as the arena grows. */
 uint64_t ttp_arena_bound(int fd, uint64_t own_bytes)

@@ -100,7 +100,7 @@ static bool make_in(struct ttp_arena_file *arena, const char *parent, uint32_t w
         arena->ready = allocate(arena, wanted);
         /* Room that is promised and not there yet: programs map all of it, and use what is ready.
          * Where files may not be as large, there is no more than what is ready. */
-        arena->capacity = TTP_ARENA_BLOCKS_MAX;
+        arena->capacity = arena->most;
         if (ftruncate(arena->fd, (off_t)file_bytes(arena, arena->capacity)) != 0)
             arena->capacity = arena->ready;
         if (arena->ready != 0 && map(arena))
@@ -320,14 +320,23 @@ ttape_status ttp_arena_make(ttape_recording *r, ttape_error *err)
     uint32_t wanted = (uint32_t)((bytes_wanted < most ? bytes_wanted : most) / TTP_BLOCK_BYTES);
     wanted = wanted < FEWEST_BLOCKS ? FEWEST_BLOCKS : wanted;
     arena->least = wanted;
+    uint64_t mapped = ttp_addresses_free() / 4 / TTP_BLOCK_BYTES;
+    arena->most = mapped < wanted                 ? wanted
+                  : mapped < TTP_ARENA_BLOCKS_MAX ? (uint32_t)mapped
+                                                  : TTP_ARENA_BLOCKS_MAX;
     arena->has_verdicts = ttp_verdicts_are_wanted(o);
     arena->is_sized = o->buffer_bytes != 0;
     arena->stall_ticks = ttp_clock_ticks(o->clock, &r->encoder.rate, TTP_ARENA_STALL_NS);
     arena->thread_blocks = (uint32_t)(o->thread_bytes / TTP_BLOCK_BYTES);
-    if (!make_in(arena, "/dev/shm", wanted) && !make_in(arena, r->directory.path, wanted))
-        return ttp_fail_plain(err, ttp_status_of(errno),
-                              "no room for buffers in '/dev/shm' nor in '%s': %s",
-                              r->directory.path, strerror(errno));
+    if (!make_in(arena, "/dev/shm", wanted) && !make_in(arena, r->directory.path, wanted)) {
+        int code = errno;
+        ttape_status status = ttp_fail_plain(err, ttp_status_of(code),
+                                             "no room for buffers in '/dev/shm' nor in '%s': %s",
+                                             r->directory.path, strerror(code));
+        if (err != NULL)
+            err->os_errno = code;
+        return status;
+    }
     size_t bytes = TTP_ARENA_BLOCKS_MAX * sizeof *arena->seen;
     arena->seen = allocator->allocate(allocator->context, bytes);
     if (arena->seen == NULL)
