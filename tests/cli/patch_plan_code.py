@@ -166,6 +166,7 @@ here: mov $1000, %eax
     begin switch        # a table: its places, and no exit but the return
     cmp $1, %edi
     ja 3f
+    mov %edi, %edi
     lea table(%rip), %rdx
     movslq (%rdx,%rdi,4), %rax
     add %rdx, %rax
@@ -203,12 +204,48 @@ two: mov $2, %eax
     push %rbx
     pushed
     mov (%rdi), %rax
+    add %rsi, %rax
     jmp *%rax
     mov $1000, %ebx
     pop %rbx
     popped
     ret
     finish unknown
+
+    begin by_word       # an address that stands in memory is marked, whosever it is
+    push %rbx
+    pushed
+    mov (%rdi), %rax
+    jmp *%rax
+    mov $1000, %ebx
+    pop %rbx
+    popped
+    ret
+    finish by_word
+
+    begin unbounded     # a table, and nothing says how many entries it has
+    lea table(%rip), %rdx
+    movslq (%rdx,%rdi,4), %rax
+    add %rdx, %rax
+    jmp *%rax
+    push %rbx
+    pushed
+    mov %rdi, %rbx
+    pop %rbx
+    popped
+    ret
+    .cfi_endproc
+    .size unbounded, . - unbounded
+
+    begin behind        # a window, but for the prefix that a branch goes around
+    mov $1000, %eax
+    test %edi, %edi
+    je 1f + 1
+1:  lock
+    incl (%rsi)
+    ret
+    .cfi_endproc
+    .size behind, . - behind
 
     begin joined        # another one jumps into its middle
     mov $1000, %eax
@@ -239,6 +276,7 @@ middle: add $1000, %eax
     begin lone_table    # where a table may lead to it, nobody knows who comes
     cmp $1, %edi
     ja 3f
+    mov %edi, %edi
     lea table_two(%rip), %rdx
     movslq (%rdx,%rdi,4), %rax
     add %rdx, %rax
@@ -351,6 +389,9 @@ EXPECTED = {
     "switch": ("can", ["return", "return", "return"]),
     "ending": ("can", ["return", "host"]),
     "unknown": ("computed", []),
+    "by_word": ("can", ["return"]),
+    "unbounded": ("can", ["return:computed"]),
+    "behind": ("can", ["return:branched"]),
     "joined": ("can", ["return"]),
     "lone": ("can", ["return", "host", "conditional-return", "conditional-return"]),
     "lone_table": ("can", ["return:branched", "return"]),

@@ -98,6 +98,7 @@ three: nop
     push %rbx
     .cfi_adjust_cfa_offset 8
     mov (%rdi), %rax
+    add %rsi, %rax
     jmp *%rax
     mov $2, %eax
     syscall

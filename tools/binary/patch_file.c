@@ -193,6 +193,7 @@ static const struct {
     [TTP_PATCH_ELSEWHERE] = {"elsewhere", "a jump to where no function starts"},
     [TTP_PATCH_FAULTS] = {"faults", "where an instruction has faulted could not be told"},
     [TTP_PATCH_UNDECODED] = {"undecoded", "something in it is no instruction"},
+    [TTP_PATCH_RESTARTABLE] = {"restartable", "it is in a restartable sequence"},
 };
 
 const char *tool_patch_reason_text(enum ttp_patch_reason reason)

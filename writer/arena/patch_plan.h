@@ -98,9 +98,10 @@ enum ttp_patch_reason {
                               * contexts. The linker's stubs are not listed at all */
     TTP_PATCH_LOOPED = 10, /* its own code branches to its start: each turn would be a call */
     TTP_PATCH_JOINED = 11, /* no longer used */
-    TTP_PATCH_ELSEWHERE = 12, /* of an exit: a jump to where no function starts */
-    TTP_PATCH_UNDECODED = 13, /* something in the function is no instruction */
-    TTP_PATCH_FAULTS = 14     /* where an instruction has faulted could not be told */
+    TTP_PATCH_ELSEWHERE = 12,  /* of an exit: a jump to where no function starts */
+    TTP_PATCH_UNDECODED = 13,  /* something in the function is no instruction */
+    TTP_PATCH_FAULTS = 14,     /* where an instruction has faulted could not be told */
+    TTP_PATCH_RESTARTABLE = 15 /* the kernel looks where in a restartable sequence a thread is */
 };
 #define TTP_PATCH_REASONS 16u
 

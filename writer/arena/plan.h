@@ -62,12 +62,13 @@ struct ttp_plan_file {
 /* Whether a site can take a jump; the least is the reason that is counted. */
 enum ttp_plan_kind {
     TTP_PLAN_CAN = 0,
-    TTP_PLAN_BRANCHED = 1,  /* branches lead to between the bytes that the jump needs */
-    TTP_PLAN_NO_ROOM = 2,   /* the function, or what cannot be decoded, is too near */
-    TTP_PLAN_IMMOVABLE = 3, /* an instruction beside it works at its own place only */
-    TTP_PLAN_SHARED = 4,    /* another site is too near */
-    TTP_PLAN_COMPUTED = 5,  /* its function has a jump whose targets are not known */
-    TTP_PLAN_COMPARED = 6   /* the C library compares addresses with its place */
+    TTP_PLAN_BRANCHED = 1,   /* branches lead to between the bytes that the jump needs */
+    TTP_PLAN_NO_ROOM = 2,    /* the function, or what cannot be decoded, is too near */
+    TTP_PLAN_IMMOVABLE = 3,  /* an instruction beside it works at its own place only */
+    TTP_PLAN_SHARED = 4,     /* another site is too near */
+    TTP_PLAN_COMPUTED = 5,   /* its function has a jump whose targets are not known */
+    TTP_PLAN_COMPARED = 6,   /* the C library compares addresses with its place */
+    TTP_PLAN_RESTARTABLE = 7 /* the kernel compares addresses with it: a restartable sequence */
 };
 
 struct ttp_plan_head {

@@ -8,8 +8,9 @@ static bool open_sites(struct tool_code *code)
     size_t wanted = 0;
     if (!tool_code_functions(code) || !tool_code_rows(code) || !tool_code_want(code, &wanted))
         return false;
-    return wanted == 0 || (tool_code_mark_far(code) && tool_code_look(code) &&
-                           tool_code_mark_near(code) && tool_code_sites(code));
+    return wanted == 0 ||
+           (tool_code_mark_far(code) && tool_code_look(code) && tool_code_mark_near(code) &&
+            tool_code_find_ways(code) && tool_code_sites(code));
 }
 
 static bool open_whole(struct tool_code *code)
@@ -54,6 +55,11 @@ void tool_code_close(struct tool_code *code)
     free(code->sites);
     free(code->fixups);
     free(code->marks);
+    free(code->entered);
+    free(code->taken);
     free(code->bases);
+    free(code->claimed);
+    free(code->tables);
+    free(code->closed);
     *code = (struct tool_code){0};
 }

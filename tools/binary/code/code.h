@@ -5,6 +5,8 @@
  *           --code_rows.c-------> rows: how to find each caller's frame
  *           --code_look.c-------> instructions of the functions that are looked at
  *           --code_marks.c------> places that something leads to
+ *           --ways/-------------> those that no branch shows, and functions that may be led into
+ *                                 anywhere
  *           --code_sites.c------> system call instructions, and what can be moved beside them
  *           --plan_make.c-------> a plan (writer/arena/plan.h)
  *
@@ -28,8 +30,11 @@
 #define TOOL_CODE_WANTED      (1u << 31) /* a flag of functions, beside the plan's */
 #define TOOL_CODE_PIECE       (1u << 30) /* it begins with a frame on the stack already */
 #define TOOL_CODE_TABLES      (1u << 29) /* it takes the address of a table of places */
-#define TOOL_CODE_OWN_FLAGS   (TOOL_CODE_WANTED | TOOL_CODE_PIECE | TOOL_CODE_TABLES)
-#define TOOL_CODE_NO_FRAME    SIZE_MAX
+#define TOOL_CODE_UNKNOWN     (1u << 28) /* a jump or call of its own leads to who knows where */
+#define TOOL_CODE_ENDLESS     (1u << 27) /* nothing in it returns */
+#define TOOL_CODE_OWN_FLAGS                                                                        \
+    (TOOL_CODE_WANTED | TOOL_CODE_PIECE | TOOL_CODE_TABLES | TOOL_CODE_UNKNOWN | TOOL_CODE_ENDLESS)
+#define TOOL_CODE_NO_FRAME SIZE_MAX
 
 struct tool_function {
     uint32_t start, end, parent;
@@ -46,6 +51,19 @@ struct tool_site {
     uint8_t rules[TOOL_FRAMES_RULE_MAX];
 };
 
+/* Bytes that no window may touch. */
+struct tool_closed {
+    uint32_t start, end;
+    uint8_t
+        why; /* enum ttp_plan_kind: RESTARTABLE, or NO_ROOM: what is executed there is not known */
+};
+
+/* What may be a table of distances from itself, and the function that takes its address, or
+ * function_count. */
+struct tool_table_seen {
+    uint32_t place, taker;
+};
+
 struct tool_code {
     const struct tool_image *image;
     struct tool_bounded memory;
@@ -60,7 +78,16 @@ struct tool_code {
     struct ttp_plan_fixup *fixups;
     size_t fixup_count, fixup_capacity;
     uint64_t *marks; /* a bit for each byte of code: something may lead there */
-    uint64_t *bases; /* a bit for each byte of the file: something takes its address */
+    /* a bit for each byte of code: something else than a branch of its function, or of one that is
+     * joined with it, may lead there; code takes its address */
+    uint64_t *entered, *taken;
+    /* a bit for each byte of the file: something takes its address; it is a table that a jump goes
+     * by, all of whose entries are known */
+    uint64_t *bases, *claimed;
+    struct tool_table_seen *tables;
+    size_t table_count, table_capacity;
+    struct tool_closed *closed; /* sorted, apart from each other */
+    size_t closed_count, closed_capacity;
     uint32_t entries_left;
     uint32_t bad_frames; /* FDEs that cannot be read, or whose rules are damaged */
 };
@@ -82,7 +109,15 @@ bool tool_code_mark_far(struct tool_code *code);
 bool tool_code_look(struct tool_code *code);
 /* Marks what else may be led to: by short branches, tables, landing pads, symbols, relocations. */
 bool tool_code_mark_near(struct tool_code *code);
+/* The ways that no branch shows. Of code that was marked. */
+bool tool_code_find_ways(struct tool_code *code);
 bool tool_code_sites(struct tool_code *code);
+
+/* Code takes an address; or what may be one, of a file at fixed places. */
+bool tool_code_take(struct tool_code *code, uint32_t taker, uint32_t address);
+
+/* Why no window may touch [start, start + bytes); TTP_PLAN_CAN: one may. */
+enum ttp_plan_kind tool_code_closed(const struct tool_code *code, uint32_t start, uint32_t bytes);
 
 /* As many bits as are wanted, all 0, in memory of malloc; NULL: memory is short. */
 uint64_t *tool_code_new_bits(struct tool_code *code, uint64_t count);
@@ -109,10 +144,27 @@ static inline void tool_code_set_mark(struct tool_code *code, uint64_t address)
     if (tool_code_holds(code, address))
         code->marks[bit / 64] |= (uint64_t)1 << bit % 64;
 }
-static inline bool tool_code_is_marked(const struct tool_code *code, uint32_t address)
+static inline bool tool_code_bit(const struct tool_code *code, const uint64_t *bits,
+                                 uint32_t address)
 {
     uint64_t bit = (uint64_t)address - code->image->code_start;
-    return tool_code_holds(code, address) && (code->marks[bit / 64] >> bit % 64 & 1) != 0;
+    return tool_code_holds(code, address) && (bits[bit / 64] >> bit % 64 & 1) != 0;
+}
+static inline bool tool_code_is_entered(const struct tool_code *code, uint32_t address)
+{
+    return tool_code_bit(code, code->entered, address);
+}
+/* Something that is no branch leads to an address. */
+static inline void tool_code_set_entered(struct tool_code *code, uint64_t address)
+{
+    uint64_t bit = address - code->image->code_start;
+    tool_code_set_mark(code, address);
+    if (tool_code_holds(code, address))
+        code->entered[bit / 64] |= (uint64_t)1 << bit % 64;
+}
+static inline bool tool_code_is_marked(const struct tool_code *code, uint32_t address)
+{
+    return tool_code_bit(code, code->marks, address);
 }
 
 #endif

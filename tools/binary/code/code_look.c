@@ -86,6 +86,15 @@ static bool may_call(const uint8_t *bytes, size_t size_bytes)
     return false;
 }
 
+/* What it calls may return to elsewhere in it. */
+static void want_callee(struct tool_code *code, const struct tool_instruction *at)
+{
+    size_t to =
+        at->kind == TOOL_CODE_CALL ? tool_code_function_at(code, at->target) : code->function_count;
+    if (to < code->function_count)
+        code->functions[to].flags |= TOOL_CODE_WANTED;
+}
+
 /* Looks at a function that may have system calls, and wants what is around them; forgets it again
  * where there are none. */
 static bool want_calls(struct tool_code *code, size_t number, size_t *wanted)
@@ -100,6 +109,8 @@ static bool want_calls(struct tool_code *code, size_t number, size_t *wanted)
             ++*wanted;
         }
     }
+    for (size_t i = function->first; *wanted > before && i < function->first + function->count; i++)
+        want_callee(code, &code->instructions[i]);
     if (*wanted == before) {
         code->instruction_count = function->first;
         function->count = 0;
@@ -136,5 +147,7 @@ bool tool_code_want(struct tool_code *code, size_t *wanted)
         if (bytes != NULL && may_call(bytes, size_bytes) && !want_calls(code, i, wanted))
             return false;
     }
+    if (*wanted > 0 && code->image->is_fixed) /* any constant may be an address */
+        tool_code_want_all(code);
     return true;
 }

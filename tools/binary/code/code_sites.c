@@ -103,6 +103,10 @@ static enum ttp_plan_kind judge(const struct place *place, size_t from, size_t t
             if (tool_code_is_marked(place->code, all[i].address + byte))
                 return TTP_PLAN_BRANCHED;
     }
+    enum ttp_plan_kind closed = tool_code_closed(
+        place->code, all[from].address, all[to].address + all[to].length - all[from].address);
+    if (closed != TTP_PLAN_CAN)
+        return closed;
     if (worst == TTP_PLAN_CAN && (!keeps_frame(place, from, to) || hides_fault(all, from, to)))
         worst = TTP_PLAN_IMMOVABLE;
     return worst;

@@ -62,6 +62,7 @@ static enum tool_instruction_kind kind_of(const ZydisDecodedInstruction *found)
     case ZYDIS_MNEMONIC_IRET:
     case ZYDIS_MNEMONIC_IRETD:
     case ZYDIS_MNEMONIC_IRETQ:
+    case ZYDIS_MNEMONIC_XABORT:
     case ZYDIS_MNEMONIC_XBEGIN: return TOOL_CODE_FIXED;
     default: return branch_kind(found);
     }
@@ -175,11 +176,13 @@ bool tool_decode(const uint8_t *bytes, size_t size_bytes, uint32_t address,
         /* addresses beyond the file's (of nothing, by damage) are no places of it */
         if (!target_of(address, found.length, found.raw.disp.value, &instruction->target))
             instruction->kind = TOOL_CODE_FIXED;
-    } else if (in_memory && form->mod == 0 && form->rm == 4 && found.raw.sib.base == 5 &&
-               found.raw.disp.value >= 0 && found.address_width == 64 && has_index(&found)) {
-        instruction->is_table = true;
+    } else if (in_memory && found.raw.disp.size == 32 && found.raw.disp.value >= 0) {
+        instruction->is_table = form->mod == 0 && form->rm == 4 && found.raw.sib.base == 5 &&
+                                found.address_width == 64 && has_index(&found);
         instruction->target = (uint32_t)found.raw.disp.value;
     }
+    if (found.raw.imm[0].size >= 32 && found.raw.imm[0].value.u <= UINT32_MAX)
+        instruction->constant = (uint32_t)found.raw.imm[0].value.u;
     return true;
 }
 

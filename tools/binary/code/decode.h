@@ -25,7 +25,10 @@ enum tool_instruction_kind {
 
 struct tool_instruction {
     uint32_t address;
-    uint32_t target; /* of a direct branch; of memory relative to the instruction (has_place) */
+    /* Of a direct branch; of memory relative to the instruction (has_place); else a displacement of
+     * 32 bits. */
+    uint32_t target;
+    uint32_t constant; /* an immediate operand of 32 bits or more; 0: none, or it is larger */
     uint8_t length, kind;
     uint8_t displacement_at; /* has_place: where in the instruction its 4 bytes are */
     /* is_address: it takes the place's address; is_table: it reads, by an index, from a table at

@@ -166,14 +166,22 @@ static void trim_names(struct tool_image_part *names)
 }
 
 /* Static programs may be without the index that leads to their call frame information. */
-static void take_frames(struct tool_image *image, const struct tool_image_part *names,
-                        const uint8_t *entry)
+static void take_named(struct tool_image *image, const struct tool_image_part *names,
+                       const uint8_t *entry)
 {
-    static const char wanted[] = ".eh_frame";
+    const struct {
+        const char *name;
+        struct tool_image_part *part;
+    } wanted[] = {{".eh_frame", &image->frames},
+                  {"__rseq_cs", &image->sequences},
+                  {"__rseq_cs_ptr_array", &image->sequence_pointers}};
     uint32_t name = tool_le32(entry);
-    if (name < names->size_bytes && names->size_bytes - name >= sizeof wanted &&
-        memcmp(names->bytes + name, wanted, sizeof wanted) == 0)
-        image->frames = section_bytes(image, entry);
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        size_t size_bytes = strlen(wanted[i].name) + 1;
+        if (name < names->size_bytes && names->size_bytes - name >= size_bytes &&
+            memcmp(names->bytes + name, wanted[i].name, size_bytes) == 0)
+            *wanted[i].part = section_bytes(image, entry);
+    }
 }
 
 /* Symbol tables, and what a loader does not need either. */
@@ -190,7 +198,7 @@ static void read_sections(struct tool_image *image)
     }
     for (uint32_t i = 0; i < count && section_at(image, i, &entry); i++) {
         uint32_t type = tool_le32(entry + 4);
-        take_frames(image, &section_names, entry);
+        take_named(image, &section_names, entry);
         if ((type != SHT_SYMTAB && type != SHT_DYNSYM) ||
             !section_at(image, tool_le32(entry + 40), &names))
             continue;

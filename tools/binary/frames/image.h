@@ -59,6 +59,8 @@ struct tool_image {
     struct tool_image_part symbols, symbol_names, dynamic_symbols, dynamic_names;
     struct tool_image_part relocations, stub_relocations, packed;
     struct tool_image_part frames; /* .eh_frame, to the end of its section or segment */
+    /* Descriptors of restartable sequences (struct rseq_cs), and pointers to such. */
+    struct tool_image_part sequences, sequence_pointers;
 };
 
 /* Returns NULL, or why the file cannot be used (static text). */

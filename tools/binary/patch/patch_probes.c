@@ -447,7 +447,7 @@ const char *tool_patch_open(struct tool_patch *patch, struct tool_code *code)
     *patch = (struct tool_patch){.code = code};
     if (!tool_decode_is_there())
         return "this build of tracetape decodes no instructions";
-    if (tool_patch_parts(patch) && tool_patch_probes(patch))
+    if (tool_code_find_ways(code) && tool_patch_parts(patch) && tool_patch_probes(patch))
         return NULL;
     return code->memory.is_short ? "it would take too much memory" : "there is too much in it";
 }

@@ -147,6 +147,9 @@ static enum ttp_patch_reason judge(const struct tool_patch_place *place, size_t 
         return TTP_PATCH_FAULTS;
     if (from < to && place->is_computed)
         return TTP_PATCH_COMPUTED;
+    enum ttp_plan_kind closed = tool_code_closed(place->patch->code, all[from].address, *bytes);
+    if (closed != TTP_PLAN_CAN)
+        return closed == TTP_PLAN_RESTARTABLE ? TTP_PATCH_RESTARTABLE : TTP_PATCH_UNDECODED;
     if (!keeps_frame(place, from, to, is_entry && !ends_flow(&all[to])))
         return TTP_PATCH_IMMOVABLE;
     if (*bytes >= place->least)

@@ -13,7 +13,8 @@ const char *tool_binary_kind_words(unsigned kind)
                                         "the instructions beside it cannot be moved",
                                         "another system call is too near",
                                         "its function has jumps to unknown places",
-                                        "the C library compares its address"};
+                                        "the C library compares its address",
+                                        "it is in a restartable sequence"};
     return kind < sizeof words / sizeof words[0] ? words[kind] : "unknown";
 }
 
