@@ -12,8 +12,7 @@ static enum tool_patch_exit indirect_exit(const struct tool_patch *patch, size_t
     bool is_unknown = (patch->code->functions[range].flags & TOOL_CODE_UNKNOWN) != 0;
     if (jump->is_untracked || jump->is_table ||
         ((jump->by_register || jump->has_index) && has_places) ||
-        (jump->by_register && is_unknown) ||
-        !tool_patch_is_framed(patch->code, jump->address))
+        (jump->by_register && is_unknown) || !tool_patch_is_framed(patch->code, jump->address))
         return TOOL_EXIT_NONE;
     return TOOL_EXIT_TAIL;
 }
