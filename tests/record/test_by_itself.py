@@ -77,6 +77,17 @@ def check_children(checks, work):
 def check_said(checks, work):
     """What stays empty says why."""
     trace = work / "empty.ttape"
+    for strip in (False, True):  # what says nothing of frames says why it cannot be patched
+        program = work / f"frameless-{strip}"
+        subprocess.run(["gcc", "-O1", "-fno-asynchronous-unwind-tables", *(["-s"] if strip else []),
+                        setting.PROGRAMS / "p_ways.c", "-o", program], check=True)
+        why = b"nothing says where its functions begin and end" if strip else \
+            b"call frame information does not say where the return address is"
+        for options in ((), ("--patch", "."), ("-q", "--patch", ".")):
+            done = record(trace, program, options=options)
+            checks.that(why in done.err, f"frameless, {strip}, {options}: {done.err}")
+            checks.equal((done.status, b"-finstrument-functions" in done.err), (4, False),
+                         f"frameless, {strip}, {options}: {done.err}")
     static = work / "static"
     made = subprocess.run(["gcc", "-static", setting.PROGRAMS / "p_ways.c", "-o", static],
                           capture_output=True, check=False)

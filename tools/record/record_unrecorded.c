@@ -5,18 +5,32 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/binary/elf_head.h"
 #include "tools/binary/elf_hooks.h"
 #include "tools/io/unrecorded_words.h"
 
+/* Whether functions of that program were to be patched. */
+static bool is_tried(const char *tried, const char *path)
+{
+    return tried != NULL && (tried[0] == '\0' || (path != NULL && strcmp(tried, path) == 0));
+}
+
+static const char *words_of(uint32_t reason, const char *tried, const char *example)
+{
+    return reason == TTAPE_UNRECORDED_NOT_INSTRUMENTED && is_tried(tried, example)
+               ? "without hooks, and with no function that was patched and called"
+               : tool_unrecorded_words(reason);
+}
+
 /* `text` is consumed; NULL: no memory, or none was there. */
-static char *add(char *text, bool is_first, uint64_t count, uint32_t reason, const char *example)
+static char *add(char *text, bool is_first, uint64_t count, const char *words, const char *example)
 {
     char *more = NULL;
     if (text == NULL)
         return NULL;
-    const char *words = tool_unrecorded_words(reason), *between = is_first ? ": " : ", ";
+    const char *between = is_first ? ": " : ", ";
     int size = example == NULL ? asprintf(&more, "%s%s%" PRIu64 " %s", text, between, count, words)
                                : asprintf(&more, "%s%s%" PRIu64 " %s ('%s')", text, between, count,
                                           words, example);
@@ -62,7 +76,7 @@ static const char *machine_hint(const char *path)
                : "; programs are recorded on the machine that they are for";
 }
 
-const char *tool_record_unrecorded_hint(const ttape_recording *recording, bool is_patched)
+const char *tool_record_unrecorded_hint(const ttape_recording *recording, const char *tried)
 {
     const char *example = NULL;
     if (is_any(recording, TTAPE_UNRECORDED_STATIC, &example))
@@ -78,12 +92,12 @@ const char *tool_record_unrecorded_hint(const ttape_recording *recording, bool i
         return threads_hint(example);
     if (is_any(recording, TTAPE_UNRECORDED_OLDER_LIBC, &example))
         return "; compiled with -finstrument-functions it is recorded";
-    if (!is_patched && is_any(recording, TTAPE_UNRECORDED_NOT_INSTRUMENTED, &example))
+    if (is_any(recording, TTAPE_UNRECORDED_NOT_INSTRUMENTED, &example) && !is_tried(tried, example))
         return "; with --patch . their functions are patched";
     return "";
 }
 
-char *tool_record_unrecorded(const ttape_recording *recording)
+char *tool_record_unrecorded(const ttape_recording *recording, const char *tried)
 {
     char *text = NULL;
     uint64_t total = 0;
@@ -97,7 +111,7 @@ char *tool_record_unrecorded(const ttape_recording *recording)
         uint64_t count = ttape_recording_get_unrecorded(recording, (ttape_unrecorded)i, &example);
         if (count == 0)
             continue;
-        text = add(text, is_first, count, i, example);
+        text = add(text, is_first, count, words_of(i, tried, example), example);
         is_first = false;
     }
     return text;

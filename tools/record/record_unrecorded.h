@@ -6,9 +6,11 @@
 
 #include <tracetape/recording.h>
 
-/* "3 processes: 2 linked statically ('a'), 1 ..."; NULL: there are none. The caller frees it. */
-char *tool_record_unrecorded(const ttape_recording *recording);
-/* What to do about it, to stand behind that; "". `is_patched`: --patch was given. */
-const char *tool_record_unrecorded_hint(const ttape_recording *recording, bool is_patched);
+/* `tried`: whose functions were to be patched, as tool_record_patch_tries says.
+ *
+ * "3 processes: 2 linked statically ('a'), 1 ..."; NULL: there are none. The caller frees it. */
+char *tool_record_unrecorded(const ttape_recording *recording, const char *tried);
+/* What to do about it, to stand behind that; "". */
+const char *tool_record_unrecorded_hint(const ttape_recording *recording, const char *tried);
 
 #endif

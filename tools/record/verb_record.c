@@ -214,9 +214,9 @@ static bool is_file(const char *path)
 static void say_unrecorded(const struct options *options, const ttape_recording *recording,
                            bool has_events)
 {
-    char *text = tool_record_unrecorded(recording);
-    bool is_patched = tool_record_patch_is_given(&options->patch) && options->patch.only == NULL;
-    const char *hint = text != NULL ? tool_record_unrecorded_hint(recording, is_patched) : "";
+    const char *tried = tool_record_patch_tries(&options->patch);
+    char *text = tool_record_unrecorded(recording, tried);
+    const char *hint = text != NULL ? tool_record_unrecorded_hint(recording, tried) : "";
     if (has_events && text != NULL)
         tool_message("not recorded: %s%s", text, hint);
     else if (!has_events && options->calls.given)
@@ -232,7 +232,7 @@ static void say(const struct options *options, const ttape_recording *recording)
 {
     ttape_recording_status s;
     ttape_recording_get_status(recording, &s);
-    if (!options->quiet)
+    if (!options->quiet || s.event_count == 0) /* it may be the reason */
         tool_record_patch_say((struct tool_record_patch *)&options->patch, recording);
     say_unrecorded(options, recording, s.event_count != 0);
     if (s.event_count == 0)

@@ -44,6 +44,11 @@ bool tool_record_patch_is_given(const struct tool_record_patch *patch)
     return patch->rules.function.count != 0 || patch->library_calls;
 }
 
+const char *tool_record_patch_tries(const struct tool_record_patch *patch)
+{
+    return patch->only != NULL ? patch->only : patch->rules.function.count != 0 ? "" : NULL;
+}
+
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command)
 {
     char *image = tool_record_loads(command) ? tool_record_image(command) : NULL;

@@ -43,6 +43,8 @@ bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch
 bool tool_parse_libcalls(const char *text, void *into);     /* the same; NULL: all */
 bool tool_parse_nest_libcalls(const char *text, void *into);
 bool tool_record_patch_is_given(const struct tool_record_patch *patch);
+/* Whose functions are patched: "": of each program; the path of one; NULL: of none. */
+const char *tool_record_patch_tries(const struct tool_record_patch *patch);
 /* Where a command has no hooks, and nothing else was asked for than what it calls: all functions of
  * its own image. */
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command);

@@ -79,15 +79,70 @@ static const char *language_hint(const char *path, const char *name, bool is_pat
     return is_patched ? " (--no-patch: hooks only)" : "";
 }
 
-static void say_by_itself(const struct tool_record_patch *patch, const ttape_patch_counts *counts)
+/* Of the command's functions: how many were to be patched, and why those that cannot be are not. */
+struct judged {
+    const struct tool_patch_given *given;
+    bool takes_all;
+    uint64_t known; /* of all that the file has */
+    uint64_t functions, reasons[TTP_PATCH_REASONS];
+};
+
+static void judge(void *context, uint32_t index, ttape_string name, bool is_chosen)
+{
+    struct judged *judged = context;
+    (void)name;
+    if (!is_chosen && !judged->takes_all)
+        return;
+    struct ttp_patch_function function = tool_patch_function_at(judged->given, index);
+    judged->functions++;
+    judged->reasons[tool_patch_probe_at(judged->given, &function, 0).reason]++;
+}
+
+/* NULL, or why nothing is known of its functions. Asked where none was patched only. */
+static const char *judge_command(struct tool_record_patch *patch, struct judged *judged)
+{
+    const struct tool_plan_wish wish = {.path = patch->image, .cache = patch->cache};
+    struct tool_patch_given given = {0};
+    *judged = (struct judged){.given = &given, .takes_all = patch->only != NULL};
+    const char *reason =
+        patch->image == NULL ? "there is no such program" : tool_patch_give(&wish, &given);
+    if (reason == NULL)
+        tool_record_patch_each(patch, &given, patch->image, judge, judged);
+    judged->known = given.head.function_count;
+    judged->given = NULL;
+    tool_patch_given_close(&given);
+    return reason;
+}
+
+/* The reason that most of them have: what the others have, --plan lists. */
+static const char *main_reason(const struct judged *judged)
+{
+    unsigned most = 1;
+    for (unsigned i = 2; i < TTP_PATCH_REASONS; i++)
+        most = judged->reasons[i] > judged->reasons[most] ? i : most;
+    return judged->reasons[most] == 0 ? NULL : tool_patch_reason_text((enum ttp_patch_reason)most);
+}
+
+static const char nothing_says[] = "nothing says where its functions begin and end (.eh_frame)";
+
+static void say_none_by_itself(struct tool_record_patch *patch, const ttape_patch_counts *counts,
+                               const char *name, const char *hint)
+{
+    struct judged judged;
+    const char *reason = judge_command(patch, &judged);
+    if (reason == NULL)
+        reason = judged.known == 0 ? nothing_says : main_reason(&judged);
+    tool_message("'%s' has no hooks, and none of its functions could be patched%s%s%s%s", name,
+                 reason != NULL ? ": " : "", reason != NULL ? reason : "",
+                 counts->functions != 0 ? "; those of libraries that it calls were" : "", hint);
+}
+
+static void say_by_itself(struct tool_record_patch *patch, const ttape_patch_counts *counts)
 {
     const char *slash = strrchr(patch->only, '/'), *name = slash != NULL ? slash + 1 : patch->only;
     const char *hint = language_hint(patch->only, name, counts->functions != 0);
-    if (counts->functions == 0)
-        tool_message(
-            "'%s' has no hooks, and none of its functions could be patched%s%s", name,
-            counts->modules_left != 0 ? ": nothing says where they begin and end (.eh_frame)" : "",
-            hint);
+    if (patch->only_patchable == 0 || counts->functions == 0)
+        say_none_by_itself(patch, counts, name, hint);
     else
         tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
                      " functions were patched, and those of libraries that it calls%s",
@@ -125,11 +180,17 @@ static bool is_inlined(struct tool_record_patch *patch)
 
 static void say_none(struct tool_record_patch *patch, const ttape_patch_counts *counts)
 {
-    const char *reason = "no name matches in a program that the runtime is loaded into";
-    if (counts->modules_left != 0)
-        reason = "nothing says where the program's functions begin and end, or it has no build id";
-    else if (is_inlined(patch))
+    struct judged judged;
+    bool is_covered = patch->image != NULL && tool_record_patch_covers(patch, patch->image);
+    const char *reason = is_covered ? judge_command(patch, &judged) : NULL;
+    if (reason == NULL && is_covered && judged.known == 0)
+        reason = nothing_says;
+    else if (reason == NULL && counts->modules_left != 0)
+        reason = "there was no plan in time, or a file was replaced while it ran";
+    else if (reason == NULL && is_inlined(patch))
         reason = "what matches is inlined wherever it is called: --inlined patches these copies";
+    else if (reason == NULL)
+        reason = "no name matches in a program that the runtime is loaded into";
     tool_message("no function was patched: %s", reason);
 }
 
@@ -157,7 +218,8 @@ static void say_late(const struct tool_record_patch *patch, const ttape_recordin
 void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recording *recording)
 {
     ttape_patch_counts counts;
-    char left[64] = "", hooked[64] = "", inlined[128] = "", copies_left[48] = "",
+    struct judged judged;
+    char left[192] = "", hooked[64] = "", inlined[128] = "", copies_left[48] = "",
          modules[SAID_BYTES];
     size_t count = 0;
     if (!tool_record_patch_is_given(patch))
@@ -176,6 +238,10 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
     }
     if (counts.functions_left != 0)
         (void)snprintf(left, sizeof left, ", %" PRIu64 " cannot be", counts.functions_left);
+    if (counts.functions + counts.hooked == 0 && judge_command(patch, &judged) == NULL &&
+        main_reason(&judged) != NULL)
+        (void)snprintf(left, sizeof left, ", %" PRIu64 " cannot be: %s", counts.functions_left,
+                       main_reason(&judged));
     if (counts.hooked != 0)
         (void)snprintf(hooked, sizeof hooked, ", %" PRIu64 " record themselves", counts.hooked);
     if (counts.inlined_left != 0)
