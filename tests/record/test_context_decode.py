@@ -117,6 +117,13 @@ def check_pipe(log, lines):
     refused = subprocess.run([*words, log, "--json"], capture_output=True, check=False, timeout=60)
     if refused.returncode != 2:
         note("--json with --annotate", f"{refused}")
+    first = lines.splitlines()[0].encode()
+    hostile = b"a\tb \x1b[31m\x1b]0;t\x07 " + first + b" \xc2\x9b2J \xe2\x80\xae \x9b\r c\r\n"
+    told = subprocess.run([*words, "-"], input=hostile, capture_output=True, check=False,
+                          timeout=60).stdout
+    if any(byte in told for byte in (b"\x1b", b"\x07", b"\xc2\x9b", b"\x9b", b"\xe2\x80\xae",
+                                     b"\r ")) or not told.startswith(b"a\tb \\x1b[31m"):
+        note("what acts on terminals", f"{told}")
     many = "".join(f"0123456789abcdef/{depth}\n" for depth in range(300000))
     hostile = subprocess.run([*words, "-"], input=many, capture_output=True, text=True,
                              check=False, timeout=60)

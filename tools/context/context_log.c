@@ -1,5 +1,6 @@
 /* A log: where its lines have values (sixteen hexadecimal digits, a slash, a depth), and the same
- * lines with the stacks behind them. What else is in a line stays byte by byte. */
+ * lines with the stacks behind them. What else is in a line stays as it is, but for what would act
+ * on a terminal: anybody may have written a log. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,6 +86,24 @@ static struct tool_context_wanted *wanted_of(struct tool_contexts *contexts,
     return wanted;
 }
 
+/* Tabs, and the return in front of a line's end, do no harm. */
+static void put_text(struct tool_output *out, const char *text, size_t size_bytes, bool is_end)
+{
+    bool has_return = is_end && size_bytes > 0 && text[size_bytes - 1] == '\r';
+    const char *end = text + size_bytes - has_return;
+    while (text < end) {
+        const char *tab = memchr(text, '\t', (size_t)(end - text));
+        const char *piece = tab != NULL ? tab : end;
+        tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
+                            (ttape_string){text, (size_t)(piece - text)});
+        if (tab != NULL)
+            tool_output_text(out, "\t");
+        text = tab != NULL ? tab + 1 : end;
+    }
+    if (has_return)
+        tool_output_text(out, "\r");
+}
+
 int tool_context_annotate(struct tool_contexts *contexts, struct tool_context_writes *writes,
                           int fd, struct tool_output *out)
 {
@@ -100,12 +119,12 @@ int tool_context_annotate(struct tool_contexts *contexts, struct tool_context_wr
             struct tool_context_wanted *wanted = wanted_of(contexts, &token);
             if (wanted != NULL && wanted->answer_count > 1 && contexts->printers != NULL)
                 tool_context_narrow(contexts, wanted, line.text, line.size_bytes);
-            tool_output_bytes(out, line.text + at, token.end - at);
+            put_text(out, line.text + at, token.end - at, false);
             if (wanted != NULL)
                 put_meaning(wanted, out);
             at = token.end;
         }
-        tool_output_bytes(out, line.text + at, line.size_bytes - at);
+        put_text(out, line.text + at, line.size_bytes - at, true);
         tool_context_put_writer(writes, line.offset, out);
         tool_output_text(out, "\n");
         if (line.too_long)
