@@ -15,8 +15,9 @@
 #define TTP_LAYOUT_MAGIC_BYTES 16u
 #define TTP_LAYOUT_VERSION     2u
 #define TTP_LAYOUT_AWAITS      ((uint64_t)1 << 60) /* in a frame's sp: its function has jumped */
-#define TTP_LAYOUT_ALONE       1u                  /* kinds of runtime: libtracetape-context, */
-#define TTP_LAYOUT_RECORDING   2u                  /* libtracetape-rt */
+#define TTP_LAYOUT_SP          (((uint64_t)1 << 56) - 1)
+#define TTP_LAYOUT_ALONE       1u /* kinds of runtime: libtracetape-context, */
+#define TTP_LAYOUT_RECORDING   2u /* libtracetape-rt */
 
 struct ttp_context_layout {
     char magic[TTP_LAYOUT_MAGIC_BYTES];

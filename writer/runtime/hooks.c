@@ -252,7 +252,7 @@ void ttp_probe_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 /* One that was jumped to returns for the one that jumped. */
 static inline bool is_within(const struct ttp_runtime_frame *top, uintptr_t call_site, uintptr_t sp)
 {
-    return top != NULL && top->sp == sp && top->call_site == call_site;
+    return top != NULL && (top->sp & ~TTP_FRAME_DOUBTED) == sp && top->call_site == call_site;
 }
 
 /* Exit code that several functions share. The exit counts for the function whose frame is open; if

@@ -12,6 +12,7 @@ struct operation {
     bool is_begun; /* none other is under way */
     bool was_dropping;
     bool is_whole;    /* it enters a function at its own return address: nothing else is there */
+    bool is_doubted;  /* an unwinder was at work: more may be gone than lies below */
     bool is_jump;     /* a function is left by a jump, */
     uintptr_t target; /* and to where (frames/tails.c) */
     const struct ttp_call_values *values; /* of the call that is recorded, or NULL */
@@ -55,6 +56,12 @@ void ttp_deep_enter_handler(const struct operation *op, uintptr_t function, uint
                             uint32_t number);
 void ttp_deep_exit(const struct operation *op, uintptr_t function);
 void ttp_deep_forget(const struct operation *op); /* all of them have ended */
+
+/* frames/doubts.c: whether the innermost frame was doubted, which it is no more. */
+bool ttp_doubt_take(void);
+/* The innermost frame whose function calls there; NULL: it is not known, or what is called is a
+ * part of an open frame. */
+struct ttp_runtime_frame *ttp_doubt_caller(uintptr_t call_site, uintptr_t sp);
 
 /* frames/tails.c: the innermost frame awaits what its function jumps to; target: where that is, 0:
  * not known. */

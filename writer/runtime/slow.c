@@ -17,6 +17,7 @@ struct operation ttp_slow_begin(uintptr_t sp)
 {
     ttp_stack_verify();
     struct operation op = {.sp = sp, .page = ttp_thread.page, .is_begun = ttp_operation_begin(sp)};
+    op.is_doubted = ttp_doubt_take();
     if (ttp_is_dropping() && op.is_begun)
         ttp_drop_end();
     op.was_dropping = ttp_is_dropping();
@@ -204,6 +205,14 @@ static void enter_chained(struct operation *op, uintptr_t function, uintptr_t ca
     ttp_put_call(op, TTP_TAG_ENTER, function, 1);
 }
 
+/* Frames above the one whose function calls. */
+static void leave_doubted(struct operation *op, uintptr_t call_site)
+{
+    struct ttp_runtime_frame *caller = ttp_doubt_caller(call_site, op->sp);
+    if (caller != NULL && ttp_thread.page->deep_frames == 0)
+        ttp_slow_unwind(op, caller);
+}
+
 static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     const struct ttp_runtime_frame *top = ttp_thread.top;
@@ -218,6 +227,8 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
     bool is_near = is_inlined || top->sp - op->sp - 1 < TTP_LARGE_FRAME - 1;
     if (!is_inlined && ttp_is_signal_return(call_site) && enter_handler(op, function, call_site))
         return;
+    if (op->is_doubted && op->is_begun && !ttp_is_call_key(function))
+        leave_doubted(op, call_site);
     if (op->is_begun && (!is_near || ttp_thread.page->deep_frames != 0)) {
         bool is_alternate;
         if (!ttp_slow_move(op, op->sp, &is_alternate))

@@ -107,6 +107,11 @@ void ttp_tail_join(struct ttp_runtime_frame *top);
 bool ttp_tail_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 bool ttp_tail_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 
+/* frames/doubts.c: an unwinder works on this thread's stack; who: its code. And where it finds the
+ * functions of a module. */
+void ttp_doubt_frames(uintptr_t who);
+void ttp_doubt_table(uintptr_t start, uintptr_t end, const void *table);
+
 /* slow.c: control goes from sp to target by a jump or a catch. */
 void ttp_jump(uintptr_t sp, uintptr_t target);
 bool ttp_thread_ready(uintptr_t sp); /* records can be written now */

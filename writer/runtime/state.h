@@ -58,6 +58,9 @@ struct ttp_runtime_frame {
  * that nothing fits on top of it. */
 #define TTP_FRAME_AWAITS ((uintptr_t)1 << 60)
 #define TTP_FRAME_TAILS  (TTP_FRAME_JUMPED | TTP_FRAME_CHAINED | TTP_FRAME_AWAITS)
+/* In `sp` alone: an unwinder has been at work since, so the frame may be gone, and its slow side
+ * looks more closely (frames/doubts.c). */
+#define TTP_FRAME_DOUBTED ((uintptr_t)1 << 59)
 /* Of calls that are left out and inlined in it (frameless.c), how many are open. */
 #define TTP_FRAME_INLINED ((uintptr_t)1 << 48)
 #define TTP_FRAME_ADDRESS (TTP_FRAME_INLINED - 1)
@@ -84,7 +87,7 @@ static inline uintptr_t ttp_inlined_in(const struct ttp_runtime_frame *frame)
 
 static inline uintptr_t ttp_sp_of(const struct ttp_runtime_frame *frame)
 {
-    return frame->sp & ~TTP_FRAME_AWAITS;
+    return frame->sp & ~(TTP_FRAME_AWAITS | TTP_FRAME_DOUBTED);
 }
 
 static inline bool ttp_awaits(const struct ttp_runtime_frame *frame)
@@ -132,6 +135,14 @@ struct ttp_stacks {
     struct ttp_runtime_stack first[TTP_STACKS_INLINE];
 };
 
+/* Where a module's functions are looked up that unwinders have asked for. */
+#define TTP_UNWIND_TABLES 4u
+struct ttp_unwind_table {
+    uintptr_t start, end; /* addresses of the module; end is 0 while it is written */
+    const void *table;
+    uint32_t module_changes; /* of the process, when it was there */
+};
+
 struct ttp_thread_page {
     uint32_t gate;
     uint32_t period;      /* of the arena, when this thread last recorded */
@@ -167,6 +178,8 @@ struct ttp_thread_page {
     uintptr_t jump_target;                     /* 0: not known */
     uint32_t thread_id;
     char name[16];
+    struct ttp_unwind_table tables[TTP_UNWIND_TABLES]; /* frames/doubts.c */
+    uint32_t tables_turn;
     uintptr_t announced[TTP_SITES_ANNOUNCED]; /* sites that this stream has announced, by hash */
 };
 

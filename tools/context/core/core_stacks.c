@@ -110,7 +110,7 @@ static bool is_past(struct state *state, const uint8_t *frame)
     uint64_t function = tool_core_number(frame + layout->frame_function, 8), there;
     uint64_t sp = tool_core_number(frame + layout->frame_sp, 8);
     return kind_of(layout, function) == TOOL_CORE_CALL && (sp & TTP_LAYOUT_AWAITS) != 0 &&
-           (!tool_core_word(state->core, sp & ~TTP_LAYOUT_AWAITS, &there) ||
+           (!tool_core_word(state->core, sp & TTP_LAYOUT_SP, &there) ||
             there != tool_core_number(frame + layout->frame_call_site, 8));
 }
 
@@ -122,7 +122,7 @@ static bool is_gone(const struct state *state, const struct ttp_context_layout *
     uint64_t function = tool_core_number(frame + layout->frame_function, 8);
     uint32_t where =
         kind_of(layout, function) == TOOL_CORE_SIGNAL ? layout->frame_call_site : layout->frame_sp;
-    uint64_t at = tool_core_number(frame + where, 8) & ~TTP_LAYOUT_AWAITS;
+    uint64_t at = tool_core_number(frame + where, 8) & TTP_LAYOUT_SP;
     return at < sp && is_on_alternate(state, at) == is_on_alternate(state, sp);
 }
 
@@ -135,7 +135,7 @@ static void take(struct state *state, const uint8_t *bytes, const struct tool_co
     uint64_t function = tool_core_number(bytes + layout->frame_function, 8);
     *frame = *around;
     frame->has_branch = false;
-    frame->sp = tool_core_number(bytes + layout->frame_sp, 8) & ~TTP_LAYOUT_AWAITS;
+    frame->sp = tool_core_number(bytes + layout->frame_sp, 8) & TTP_LAYOUT_SP;
     frame->kind = kind_of(layout, function);
     frame->first_local = TOOL_CORE_NONE;
     frame->function = frame->kind == TOOL_CORE_CALL     ? function & layout->function_mask

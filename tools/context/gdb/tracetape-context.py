@@ -149,7 +149,7 @@ class Call:
         self.sp, function = part(layout.frame_sp), part(layout.frame_function)
         self.call_site, self.branch, self.text = part(layout.frame_call_site), None, ""
         self.awaits = self.sp & AWAITS != 0 and self.sp != MASK
-        self.sp &= ~AWAITS
+        self.sp &= (1 << 56) - 1
         self.is_signal = 1 <= function < layout.mark_end
         self.is_system_call = layout.key_first <= function < layout.key_end
         self.is_call = not self.is_signal and not self.is_system_call

@@ -62,9 +62,15 @@ bool ttp_unwinders_ask(void) { return real_find_object != NULL; }
 
 TTP_EXPORT int _dl_find_object(void *code, struct dl_find_object *result)
 {
+    ttp_doubt_frames((uintptr_t)__builtin_return_address(0));
     const struct ttp_area *area = ttp_area_of((uintptr_t)code);
-    if (area == NULL)
-        return real_find_object == NULL ? -1 : real_find_object(code, result);
+    if (area == NULL) {
+        int failed = real_find_object == NULL ? -1 : real_find_object(code, result);
+        if (failed == 0)
+            ttp_doubt_table((uintptr_t)result->dlfo_map_start, (uintptr_t)result->dlfo_map_end,
+                            result->dlfo_eh_frame);
+        return failed;
+    }
     *result = (struct dl_find_object){.dlfo_map_start = (void *)area->start,
                                       .dlfo_map_end = (void *)area->end,
                                       .dlfo_eh_frame = (void *)(uintptr_t)area->unwind_head};
