@@ -115,9 +115,12 @@ void *ttp_memory_take(struct ttp_memory *memory, uint64_t count, size_t item_byt
     if (fits && !has_room(memory, size_bytes) && memory->relieve != NULL)
         fits = memory->relieve(memory->relieve_context);
     if (!fits || !has_room(memory, size_bytes)) {
-        memory->status = ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
-                                  "reader needs more memory than its limit of %llu bytes",
-                                  (unsigned long long)memory->limit_bytes);
+        memory->status =
+            ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
+                     "reader needs more memory than its limit of %llu bytes: %llu "
+                     "at least",
+                     (unsigned long long)memory->limit_bytes,
+                     (unsigned long long)(memory->used_bytes + (fits ? size_bytes : 0)));
         return NULL;
     }
     void *block = get_block(memory, (size_t)size_bytes);

@@ -16,7 +16,7 @@ class Call:
     def __init__(self, name, begin, end, kind="B"):
         self.name, self.begin, self.end, self.kind = name, begin, end, kind
         self.children, self.parent = [], None
-        self.value_count = self.result_count = 0
+        self.values = self.results = None  # counts of them, or they themselves
 
     def walk(self):
         yield self
@@ -158,11 +158,11 @@ class Chrome:
             members.insert(0, '"ts":17')  # the last one counts
         return "{" + ",".join(members) + rest + "}"
 
-    def write(self, key, top):
+    def events(self, key, top):
         """Events of a thread as (time, place in time, text)."""
         out = []
         for call in top:
-            rest, call.value_count = self.args()
+            rest, call.values = self.args()
             if call.kind == "X":
                 length = ""
                 if call.end is not None:
@@ -172,15 +172,15 @@ class Chrome:
                 text = self.event("X", key, call.begin, call, length + rest)
                 if self.order != "by end":
                     out.append((call.begin, text))
-                out += self.write(key, call.children)
+                out += self.events(key, call.children)
                 if self.order == "by end":
                     out.append((call.ends() or math.inf, text))
             else:
                 out.append((call.begin, self.event("B", key, call.begin, call, rest)))
-                out += self.write(key, call.children)
+                out += self.events(key, call.children)
                 if call.end is not None:
                     named = call if self.named or self.draw.randrange(3) == 0 else None
-                    results, call.result_count = self.args()
+                    results, call.results = self.args()
                     out.append((call.end, self.event("E", key, call.end, named, results)))
             if self.order == "told" and self.draw.randrange(9) == 0:
                 out.append((call.ends() or call.begin, self.event("i", key, call.ends() or
@@ -190,7 +190,7 @@ class Chrome:
     def texts(self):
         """All events in the file's order."""
         draw = self.draw
-        parts = [self.write(key, top) for key, top in self.threads.items()]
+        parts = [self.events(key, top) for key, top in self.threads.items()]
         if self.order == "loose":
             # by time alone, as unstable sorts leave it
             events = sorted((time, draw.random(), text) for part in parts for time, text in part)
@@ -213,6 +213,10 @@ class Chrome:
             out += part[:count]
             del part[:count]
         return out
+
+    def write(self, path):
+        with open(path, "wb") as file:
+            file.write(self.bytes())
 
     def bytes(self):
         draw, texts = self.draw, self.texts()
@@ -238,6 +242,15 @@ class Chrome:
         return set() if self.order == "loose" else \
             {call.name for call in every(top)} - others
 
+    def check(self, got):
+        """`got`: the calls of a trace."""
+        for key, top in self.threads.items():
+            check(top, got[key[1]], self.pairs(top))
+            want = Counter((c.name, c.begin, c.values, c.results or 0) for c in every(top))
+            have = Counter((c.name, c.begin, len(c.values), len(c.results or ()))
+                           for c in every(got[key[1]]))
+            assert want == have, f"{want - have} is {have - want}"
+
     def shift(self):
         """What is taken from all times: they begin at 0 where they are below it."""
         least = min((call.begin for top in self.threads.values() for call in every(top)),
@@ -256,12 +269,14 @@ def read_calls(lines, shift=0):
         time, stack = event["time_ns"] + shift, stacks[event["stream"]]
         if kind == "enter":
             call = Call(event["symbol"], time, None)
-            call.value_count = len(event.get("values", []))
+            call.values = tuple(event.get("values", []))
             if stack:
                 stack[-1].add(call)
             else:
                 top[tid].append(call)
             stack.append(call)
+        elif kind == "unwind":
+            del stack[-event["frames"]:]
         elif kind == "exit":
             assert not event.get("unseen"), event
             for _ in range(event.get("frames", 0)):
@@ -269,7 +284,7 @@ def read_calls(lines, shift=0):
             call = stack.pop()
             assert call.name == event["symbol"], (call, event)
             call.end = time
-            call.result_count = len(event.get("values", []))
+            call.results = tuple(event.get("values", []))
     return top
 
 
@@ -280,9 +295,8 @@ def ancestors(call):
 
 
 def extents(top):
-    """How often each (name, begin, end or None, when it is over, values) is there."""
-    return Counter((c.name, c.begin, c.end, c.ends(), c.value_count, c.result_count)
-                   for c in every(top))
+    """How often each (name, begin, end or None, when it is over) is there."""
+    return Counter((c.name, c.begin, c.end, c.ends()) for c in every(top))
 
 
 def must_be_around(outer, inner):

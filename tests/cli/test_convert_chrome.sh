@@ -276,6 +276,12 @@ for text in "[,$two" "[null,$two,null]" "[${two/,{/][{}]" "${two/,{/
     same form.csv simple.csv
 done
 
+# Long numbers of threads stand apart from the times.
+convert 0 wide <<<'[{"ph":"i","pid":1,"tid":140390667650624,"ts":5,"name":"c"}]'
+status 0 "$T" dump wide.ttape
+has out '^ +TIME \(s\) +TID  DURATION  EVENT$'
+has out '^ +0.000000000 140390667650624 +marker c\(\)$'
+
 # Threads whose numbers are texts are no others' threads.
 convert 0 texts <<'END'
 [{"ph":"B","pid":1,"tid":"a","ts":1,"name":"a"},

@@ -35,6 +35,7 @@ write("lost", [[(one[:2], 0), ([(60, 7, 8, EXIT, B), (70, 7, 7, EXIT, A)], 3)],
 write("cpus", [[([(10, 0, 0, ENTRY, A), (20, 0, 0, EXIT, A)], 0)],
                [([(15, 0, 0, ENTRY, B), (25, 0, 0, EXIT, B)], 0)]], threads=False)
 write("none", [[([(10, 7, 7, OTHER, "x")], 0)]])
+write("discarded", [[([(10, 7, 7, OTHER, "x")], 0), ([(20, 7, 7, OTHER, "x")], 5)]])
 write("pids/one", [[([(10, 7, 7, ENTRY, A), (30, 7, 7, EXIT, A)], 0)]])
 write("pids/two", [[([(20, 9, 9, ENTRY, A), (40, 9, 9, EXIT, A)], 0)]])
 END
@@ -84,7 +85,10 @@ status 3 "$T" convert cpus -o cpus.ttape
 has err "without a context 'vtid'"
 lines <("$T" dump --format csv cpus.ttape) 5
 status 4 "$T" convert none -o none.ttape
-has err 'no event of lttng-ust-cyg-profile'
+has err 'no event of lttng-ust-cyg-profile$'
+status 4 "$T" convert discarded -o none.ttape
+has err 'no event of lttng-ust-cyg-profile: all were discarded, larger buffers'
+absent none.ttape
 mkdir empty
 status 4 "$T" convert empty -o none.ttape
 status 4 "$T" convert --from-format ctf empty -o none.ttape

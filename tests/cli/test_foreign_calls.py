@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Random recordings of other tools (foreign_model.py): every call of theirs is one of ours, at its
-times and in what is around it. TTAPE_SLOW: 10,000 files."""
+"""Random recordings of other tools (foreign_model.py, foreign_folders.py): every call of theirs is
+one of ours, at its times and in what is around it. TTAPE_SLOW: 10,000 files."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+import foreign_folders
 import foreign_model
 
 BIN = os.environ["TTAPE_BIN"]
@@ -19,26 +21,26 @@ def run(*arguments, good=(0,)):
     return done.stdout, done.stderr
 
 
-def try_chrome(seed, folder):
-    model = foreign_model.Chrome(seed)
-    path, trace = f"{folder}/{seed}.json", f"{folder}/{seed}.ttape"
-    with open(path, "wb") as file:
-        file.write(model.bytes())
-    _, errors = run("convert", path, "-o", trace, good=(0, 3) if model.odd else (0,))
-    assert b"lie across" not in errors and b"skipped" not in errors, errors
-    got = foreign_model.read_calls(run("dump", "--format", "ndjson", trace)[0].splitlines(),
-                                   model.shift())
-    for key, top in model.threads.items():
-        foreign_model.check(top, got[key[1]], model.pairs(top))
-    os.unlink(path)
-    os.unlink(trace)
-
-
 def attempt(seed, folder):
+    """Every third file is of each kind. What is wrong with it, or None."""
+    kind = (foreign_model.Chrome, foreign_folders.Folder, foreign_folders.Text)[seed % 3]
+    model = kind(seed)
+    path, trace = f"{folder}/{seed}", f"{folder}/{seed}.ttape"
+    model.write(path)
     try:
-        try_chrome(seed, folder)
+        odd = getattr(model, "odd", False)
+        _, errors = run("convert", path, "-o", trace, good=(0, 3) if odd else (0,))
+        assert b"lie across" not in errors and b"skipped" not in errors, errors
+        lines, _ = run("dump", "--format", "ndjson", trace)
+        shift = model.shift() if kind is foreign_model.Chrome else 0
+        model.check(foreign_model.read_calls(lines.splitlines(), shift))
     except AssertionError as problem:
-        return f"seed {seed}: {problem}"
+        return f"{kind.__name__} {seed}: {problem}"
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+    os.unlink(trace)
     return None
 
 

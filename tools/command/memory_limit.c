@@ -1,5 +1,6 @@
 /* Memory that ends the command clearly when there is none, or no more than may be taken. */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -35,6 +36,21 @@ void tool_memory_on_failure(void (*call)(void *context), void *context)
     on_failure.call = call;
 }
 
+const char *tool_memory_hint(char *text, size_t size_bytes, uint64_t needed_bytes)
+{
+    uint64_t more = LOOK_BYTES;
+    uint64_t least = limit_bytes > needed_bytes ? limit_bytes : needed_bytes;
+    while (more / 2 < least && more < UINT64_MAX / 2)
+        more *= 2;
+    bool is_giga = more >> 30 > 0;
+    snprintf(text, size_bytes, "--memory allows more");
+    if (limit_bytes != 0) {
+        snprintf(text, size_bytes, "--memory allows more than %" PRIu64 "M: --memory %" PRIu64 "%c",
+                 limit_bytes >> 20, more >> (is_giga ? 30 : 20), is_giga ? 'G' : 'M');
+    }
+    return text;
+}
+
 _Noreturn void tool_out_of_memory(void)
 {
     if (on_failure.call != NULL)
@@ -68,8 +84,10 @@ static void look(size_t more)
     atomic_store(&allocated, 0);
     uint64_t bytes = resident_bytes();
     if (bytes > limit_bytes || more > limit_bytes - bytes) {
-        tool_message("needs more memory than its limit of %llu bytes (--memory allows more)",
-                     (unsigned long long)limit_bytes);
+        char hint[TOOL_MEMORY_HINT_BYTES];
+        tool_message("needs more memory than its limit of %llu bytes: %llu at least (%s)",
+                     (unsigned long long)limit_bytes, (unsigned long long)(bytes + more),
+                     tool_memory_hint(hint, sizeof(hint), bytes + more));
         tool_signals_remove_output();
         _exit(TOOL_CANNOT);
     }

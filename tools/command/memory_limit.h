@@ -5,9 +5,12 @@
 #ifndef TOOL_MEMORY_LIMIT_H
 #define TOOL_MEMORY_LIMIT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tools/command/options.h"
+
+#define TOOL_MEMORY_HINT_BYTES 80u
 
 #define TOOL_MEMORY_OPTION                                                                         \
     {                                                                                              \
@@ -18,6 +21,8 @@
 /* From here on tool_allocate and its like end the command where the process would take more than
  * that. Verbs that write a trace do not call it: what a writer needs comes on top. */
 void tool_memory_bound(uint64_t memory_bytes);
+/* What to type where it was not enough; what was needed so far, or 0. */
+const char *tool_memory_hint(char *text, size_t size_bytes, uint64_t needed_bytes);
 
 /* Where there is no more memory, `call` goes first: it may end the process as it likes. */
 void tool_memory_on_failure(void (*call)(void *context), void *context);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tools/command/escape.h"
+#include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/command/signals.h"
 #include "tools/command/tool.h"
@@ -85,7 +86,11 @@ int tool_fail_error(const char *subject, const ttape_error *err)
     bool know_why = err->os_errno != 0 && strstr(err->message, strerror(err->os_errno)) == NULL;
     const char *message = err->message[0] != '\0' ? err->message : "failed";
     bool is_memory = err->status == TTAPE_E_LIMIT && strstr(message, "more memory") != NULL;
-    return tool_fail("'%s': %s%s%s%s%s%s", subject, message, place, rule, know_why ? ": " : "",
-                     know_why ? strerror(err->os_errno) : "",
-                     is_memory ? " (--memory allows more)" : "");
+    const char *needed = is_memory ? strstr(message, "bytes: ") : NULL;
+    uint64_t least = needed != NULL ? strtoull(needed + strlen("bytes: "), NULL, 10) : 0;
+    char hint[TOOL_MEMORY_HINT_BYTES];
+    return tool_fail("'%s': %s%s%s%s%s%s%s%s", subject, message, place, rule, know_why ? ": " : "",
+                     know_why ? strerror(err->os_errno) : "", is_memory ? " (" : "",
+                     is_memory ? tool_memory_hint(hint, sizeof(hint), least) : "",
+                     is_memory ? ")" : "");
 }

@@ -48,6 +48,10 @@ extern const struct tool_converter tool_converter_trace;
 extern const struct tool_converter tool_converter_chrome; /* with jansson */
 extern const struct tool_converter tool_converter_ctf;    /* with babeltrace2 */
 
+/* convert_foreign.c: refuses what another program reads, with what to do. TOOL_OK: it is nothing
+ * that is known. */
+int tool_conversion_refuse(const struct tool_conversion *conversion);
+
 /* Opens output and writer, once the input is known to be usable. `content` gives the trace id
  * unless one was asked for. Returns a tool_exit. */
 int tool_conversion_begin(struct tool_conversion *conversion, const struct tool_hash *content);

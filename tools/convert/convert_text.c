@@ -9,6 +9,8 @@
 #include "tools/convert/raw_text.h"
 
 #define PROGRESS_LINES 4096u
+#define PROBE_LINES    64u /* of which one must be of this form */
+#define PROBE_BYTES    256u
 
 static const struct {
     const char *word;
@@ -19,23 +21,44 @@ static const struct {
                   {"symbol", tool_text_symbol},
                   {"meta", tool_text_meta}};
 
-/* Text has no zero byte, and its first line that says something starts like a time or a directive.
- */
+bool tool_text_is_line(const char *line)
+{
+    line += strspn(line, " \t");
+    size_t size = strcspn(line, " \t\r");
+    for (size_t i = 0; i < sizeof(directives) / sizeof(directives[0]); i++)
+        if (strlen(directives[i].word) == size && memcmp(line, directives[i].word, size) == 0)
+            return true;
+    const char *next = line + size + strspn(line + size, " \t");
+    return (isdigit((unsigned char)*line) || *line == '+' || *line == '-') &&
+           isdigit((unsigned char)*next);
+}
+
+/* Text has no zero byte, and some line near its beginning is one of this form, if any line says
+ * something. */
 static bool probe(const struct tool_conversion *conversion)
 {
-    const char *head = (const char *)conversion->head;
-    size_t size = conversion->head_bytes;
-    if (conversion->is_directory || memchr(head, '\0', size) != NULL)
+    const char *at = (const char *)conversion->head, *end = at + conversion->head_bytes;
+    bool is_empty = true;
+    if (conversion->is_directory || memchr(at, '\0', conversion->head_bytes) != NULL)
         return false;
-    for (size_t at = 0; at < size; at++) {
-        if (head[at] == '#') {
-            const char *end = memchr(head + at, '\n', size - at);
-            at = end != NULL ? (size_t)(end - head) : size;
-        } else if (head[at] != ' ' && head[at] != '\t' && head[at] != '\n' && head[at] != '\r') {
-            return isalnum((unsigned char)head[at]) || head[at] == '+' || head[at] == '-';
-        }
+    for (unsigned count = 0; at < end && count < PROBE_LINES;) {
+        char line[PROBE_BYTES];
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t size = (size_t)((stop != NULL ? stop : end) - at);
+        size_t kept = size < sizeof(line) - 1 ? size : sizeof(line) - 1;
+        memcpy(line, at, kept);
+        line[kept] = '\0';
+        at += size + 1;
+        size_t blanks = strspn(line, " \t\r");
+        if (line[blanks] == '\0' || line[blanks] == '#')
+            continue;
+        bool is_cut = stop == NULL && conversion->head_bytes == TOOL_HEAD_BYTES;
+        if (tool_text_is_line(line) || (is_cut && is_empty))
+            return true;
+        is_empty = false;
+        count++;
     }
-    return true;
+    return is_empty;
 }
 
 static ttape_status take_line(struct tool_text *text, struct tool_line *line)

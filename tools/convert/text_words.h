@@ -27,4 +27,7 @@ bool tool_token_address(const struct tool_token *token, uint64_t *value);
 /* The text behind "key=", or NULL. */
 const char *tool_token_after(const struct tool_token *token, const char *key);
 
+/* Whether a line begins as one of the raw form does: a directive, or a time and a thread. */
+bool tool_text_is_line(const char *line);
+
 #endif

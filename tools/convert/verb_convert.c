@@ -231,6 +231,8 @@ static int convert(struct tool_conversion *conversion, const char *format, uint8
     int status = open_input(conversion);
     if (status == TOOL_OK)
         status = read_head(conversion, head);
+    if (status == TOOL_OK && format == NULL)
+        status = tool_conversion_refuse(conversion);
     if (status != TOOL_OK)
         return status;
     const struct tool_converter *converter = find_converter(format, conversion);

@@ -13,6 +13,7 @@
 
 #define INDENT_MAX     60u
 #define DURATION_WIDTH 10u
+#define TID_WIDTH      9
 #define TRACKED_DEPTH  65536u
 
 /* When the frame at a depth was entered; site TTAPE_NONE: not known. */
@@ -40,6 +41,7 @@ struct text_state {
     struct tool_dump *dump;
     struct follow **streams; /* by stream number; NULL until its first event */
     size_t stream_count, stream_capacity;
+    size_t tid_width;
     bool pending; /* an enter line without its end: "name(...)" */
     ttape_event pending_event;
     uint32_t pending_stream;
@@ -181,7 +183,7 @@ static void put_columns(struct text_state *text, const ttape_event *event,
     if (text->dump->has_times)
         at = put_time(at, text->dump, stream->number, event->time_ns);
     char *end = tool_put_decimal(digits, stream->tid);
-    at = pad_left(at, digits, (size_t)(end - digits), 9);
+    at = pad_left(at, digits, (size_t)(end - digits), text->tid_width);
     if (text->dump->colours)
         at = tool_put_bytes(at, "\033[0m", 4);
     at = duration_ns != NULL ? put_duration(at, *duration_ns) : pad_left(at, "", 0, DURATION_WIDTH);
@@ -413,28 +415,42 @@ static void take_edge(void *context, uint32_t number, const ttape_edge *edge)
     }
 }
 
+/* Takes the streams that are new; a thread's number has a blank before it, however long it is. */
+static void grow_streams(struct text_state *text)
+{
+    size_t count = text->dump->info.stream_count;
+    char digits[24];
+    tool_grow((void **)&text->streams, &text->stream_capacity, count, sizeof(struct follow *));
+    for (; text->stream_count < count; text->stream_count++) {
+        ttape_stream_info stream = {0};
+        (void)ttape_reader_get_stream(text->dump->reader, (uint32_t)text->stream_count, &stream);
+        size_t width = (size_t)(tool_put_decimal(digits, stream.stream.tid) - digits) + 1;
+        text->tid_width = width > text->tid_width ? width : text->tid_width;
+        text->streams[text->stream_count] = NULL;
+    }
+}
+
 static void open_text(struct tool_dump *dump)
 {
     struct text_state *text = tool_allocate(1, sizeof(*text));
     text->dump = dump;
+    text->tid_width = TID_WIDTH;
     dump->state = text;
     dump->print_site = print_site;
+    grow_streams(text);
     tool_output_text(&dump->out, dump->colours ? "\033[1m" : "");
     tool_output_text(&dump->out, !dump->has_times ? ""
                                  : dump->origin == TOOL_ORIGIN_UTC
                                      ? "                    TIME (UTC)"
                                      : "          TIME (s)");
-    tool_output_text(&dump->out, dump->colours ? "      TID  DURATION  EVENT\033[0m\n"
-                                               : "      TID  DURATION  EVENT\n");
+    tool_output_printf(&dump->out, "%*s  DURATION  EVENT%s\n", (int)text->tid_width, "TID",
+                       dump->colours ? "\033[0m" : "");
 }
 
 static void print_text(struct tool_dump *dump)
 {
     struct text_state *text = dump->state;
-    size_t count = dump->info.stream_count;
-    tool_grow((void **)&text->streams, &text->stream_capacity, count, sizeof(struct follow *));
-    for (; text->stream_count < count; text->stream_count++)
-        text->streams[text->stream_count] = NULL;
+    grow_streams(text);
     tool_dump_merged(dump, take_item, take_edge, text);
     end_pending(text);
 }

@@ -32,6 +32,8 @@ static const char *read_code(struct tool_lines_module *module, const ttape_modul
     module->move = from->start - page;
     if (reason == NULL)
         reason = tool_plan_code_open(&module->file, fd, tool_code_open_whole);
+    if (reason == NULL && !tool_code_find_ways(&module->file.code))
+        reason = "it would take too much memory";
     (void)close(fd);
     return reason;
 }

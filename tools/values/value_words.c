@@ -27,6 +27,15 @@ static bool is_of_library(const ttape_reader *reader, const ttape_site *site)
             memmem(module.path.data, module.path.size_bytes, ".so", 3) != NULL);
 }
 
+/* Other tools' recordings say of values what they are, not what they are called. */
+static bool has_names(const struct tool_value_names *names)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (names->names[i].name.size_bytes > 0)
+            return true;
+    return false;
+}
+
 struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32_t site,
                                               bool is_exit, uint32_t value_count)
 {
@@ -38,7 +47,8 @@ struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32
     if (ttape_reader_get_site_values(reader, site, &values) == TTAPE_OK) {
         found.names = is_exit ? values.exit : values.enter;
         found.count = is_exit ? values.exit_count : values.enter_count;
-        return found;
+        if (has_names(&found))
+            return found;
     }
     if (is_exit || ttape_reader_get_site(reader, site, &what) != TTAPE_OK ||
         what.kind != TTAPE_SITE_FUNCTION || !is_of_library(reader, &what))
@@ -53,7 +63,7 @@ struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32
 static ttape_string next_name(struct tool_value_names *names, uint32_t index)
 {
     ttape_string name = {"", 0};
-    if (names->names != NULL)
+    if (names->names != NULL && *names->words == '\0')
         return index < names->count ? names->names[index].name : name;
     name = (ttape_string){names->words, strcspn(names->words, " ")};
     names->words += name.size_bytes;

@@ -16,9 +16,9 @@
 
 /* What the values of one event are called. */
 struct tool_value_names {
-    const ttape_value_name *names; /* of the first `count` values, NULL: only `words` */
+    const ttape_value_name *names; /* of the first `count` values, or NULL: then only `words` */
     uint32_t count;
-    const char *words; /* or names parted by blanks, "" */
+    const char *words; /* their names where those have none, parted by blanks, "" */
 };
 
 /* is_exit: of the site's exit; value_count: values that the event has. */

@@ -21,7 +21,7 @@
  * it changes any.
  *
  * Bounds of the maker: it reads the ELF file, of 1 GiB at most, into memory; what it makes of it
- * takes at most 1 MiB and 64 times the file's size, never more than 512 MiB; the plan at most
+ * takes at most 8 MiB and 64 times the file's size, never more than 512 MiB; the plan at most
  * TTP_PLAN_BYTES_MAX. What has more has no plan. */
 #ifndef TTP_WRITER_PLAN_H
 #define TTP_WRITER_PLAN_H

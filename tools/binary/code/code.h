@@ -10,7 +10,7 @@
  *           --code_sites.c------> system call instructions, and what can be moved beside them
  *           --plan_make.c-------> a plan (writer/arena/plan.h)
  *
- * Memory: at most 1 MiB and 64 times the file's size, and never more than 512 MiB.
+ * Memory: at most 8 MiB and 64 times the file's size, and never more than 512 MiB.
  * Time: each byte of code is decoded once at most, as functions do not overlap. */
 #ifndef TOOL_CODE_H
 #define TOOL_CODE_H
@@ -24,7 +24,7 @@
 /* Memory for all of it: some for any file, and so much for each byte of the file (an instruction of
  * one byte takes 16, doubled as its table grows). */
 #define TOOL_CODE_BYTES_MAX   ((size_t)512u * 1024u * 1024u)
-#define TOOL_CODE_BYTES_MIN   ((size_t)1u * 1024u * 1024u)
+#define TOOL_CODE_BYTES_MIN   ((size_t)8u * 1024u * 1024u)
 #define TOOL_CODE_BYTES_EACH  64u
 #define TOOL_CODE_ENTRIES_MAX (1u << 24) /* of tables of branch targets, in all */
 #define TOOL_CODE_WANTED      (1u << 31) /* a flag of functions, beside the plan's */

@@ -57,6 +57,8 @@ static const char *open_code(struct reading *r, const char *path)
     if (fd < 0)
         return reason;
     reason = tool_plan_code_open(&r->file, fd, tool_code_open_whole);
+    if (reason == NULL && !tool_code_find_ways(&r->file.code))
+        reason = "it would take too much memory";
     (void)close(fd);
     return reason;
 }

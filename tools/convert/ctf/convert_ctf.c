@@ -72,6 +72,7 @@ static bool take_event(struct tool_ctf *ctf, const struct tool_ctf_wire *wire, c
     if (wire->kind != TOOL_CTF_WIRE_LOST) {
         uint32_t index = tool_ctf_thread_of(ctf, wire);
         ctf->threads[index].has_events = true;
+        ctf->call_count++;
         ctf->lacks_threads = ctf->lacks_threads || !(wire->flags & TOOL_CTF_HAS_THREAD);
     }
     if (ctf->event_count++ < HASHED_RECORDS)
@@ -218,9 +219,13 @@ static int convert(struct tool_ctf *ctf, char *const *folders, size_t count)
     ctf->folders = (struct tool_ctf_folders){folders, count};
     tool_ctf_warn_empty(conversion, &ctf->folders);
     int status = read_or_mend(ctf, folders, count);
-    if (status == TOOL_OK && ctf->event_count == 0) {
+    if (status == TOOL_OK && ctf->call_count == 0) {
         status = tool_fail("'%s' holds no event of lttng-ust-cyg-profile%s", conversion->input,
-                           ctf->is_done ? "" : " that could be read");
+                           !ctf->is_done           ? " that could be read"
+                           : ctf->event_count == 0 ? ""
+                                                   : ": all were discarded, larger buffers "
+                                                     "(lttng enable-channel --subbuf-size) keep "
+                                                     "them");
     }
     status = status == TOOL_OK ? tool_conversion_begin(conversion, &ctf->content) : status;
     status = status == TOOL_OK ? set_metadata(ctf) : status;

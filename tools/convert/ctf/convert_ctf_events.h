@@ -72,7 +72,9 @@ struct tool_ctf {
     struct tool_ctf_lost *lost; /* by CTF stream */
     size_t lost_count, lost_capacity;
     struct tool_scratch events;
-    uint64_t event_count, other_count, refused_count, untimed_count;
+    uint64_t event_count; /* losses, too */
+    uint64_t call_count;  /* without these */
+    uint64_t other_count, refused_count, untimed_count;
     struct tool_hash content;
     char *clock;
     bool lacks_threads; /* some event has no vtid */

@@ -21,7 +21,8 @@
 #define MAGIC            UINT32_C(0x75D11D57)
 
 struct finding {
-    bool is_probe; /* quiet; the first one is enough */
+    bool is_probe;  /* quiet; the first one is enough */
+    bool has_other; /* a trace of CTF 2 */
     char **folders;
     size_t count, capacity;
     int status;
@@ -36,8 +37,8 @@ static char *join(const char *path, const char *name)
 }
 
 /* Packetised metadata begins with a magic number in either byte order, plain metadata with a
- * comment. */
-static bool is_trace(int directory)
+ * comment; that of CTF 2 is a sequence of JSON texts. */
+static bool is_trace(int directory, bool *is_other)
 {
     char head[16] = {0};
     uint32_t magic;
@@ -48,6 +49,7 @@ static bool is_trace(int directory)
     if (fd >= 0)
         close(fd);
     memcpy(&magic, head, sizeof(magic));
+    *is_other = *is_other || (is_read && head[0] == '\x1e');
     return is_read && (magic == MAGIC || magic == __builtin_bswap32(MAGIC) ||
                        strncmp(head, "/* CTF 1.", 9) == 0);
 }
@@ -81,7 +83,7 @@ static void search(struct finding *found, int fd, const char *path, int depth)
         close(fd);
         return;
     }
-    if (is_trace(fd)) {
+    if (is_trace(fd, &found->has_other)) {
         if (found->count == TOOL_CTF_TRACES_MAX)
             found->status = tool_fail("'%s': more than %u traces in it", path, TOOL_CTF_TRACES_MAX);
         if (!found->is_probe)
@@ -91,7 +93,8 @@ static void search(struct finding *found, int fd, const char *path, int depth)
     }
     rewinddir(listing);
     while (found->status == TOOL_OK && depth < DEPTH_MAX &&
-           !(found->is_probe && found->count > 0) && (entry = readdir(listing)) != NULL) {
+           !(found->is_probe && (found->count > 0 || found->has_other)) &&
+           (entry = readdir(listing)) != NULL) {
         if (entry->d_name[0] == '.')
             continue;
         int inside =
@@ -121,7 +124,7 @@ bool tool_ctf_is_any(int directory)
     for (size_t i = 0; i < found.count; i++)
         free(found.folders[i]);
     free(found.folders);
-    return found.count > 0;
+    return found.count > 0 || found.has_other;
 }
 
 int tool_ctf_find(int directory, const char *path, char ***folders, size_t *count)
@@ -135,6 +138,11 @@ int tool_ctf_find(int directory, const char *path, char ***folders, size_t *coun
         qsort(found.folders, found.count, sizeof(char *), compare_paths);
     *folders = found.folders;
     *count = found.count;
+    if (found.status == TOOL_OK && found.has_other) {
+        return tool_fail("'%s' is a trace of CTF 2, and CTF 1.8 is read: babeltrace2 (from 2.1 on) "
+                         "'%s' --component=sink.ctf.fs --params='path=\"OTHER\",ctf-version=\"1\"'",
+                         path, path);
+    }
     return found.status;
 }
 

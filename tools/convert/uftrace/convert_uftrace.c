@@ -141,9 +141,11 @@ static void close_recording(struct tool_uft_recording *recording)
         struct tool_uft_session *session = &recording->sessions[i];
         free(session->sid);
         free(session->executable);
-        free(session->maps);
+        tool_uft_close_maps(session);
         tool_uft_sites_close(&session->sites);
     }
+    tool_names_close(&recording->module_of);
+    tool_uft_close_enumerations(recording);
     tool_uft_sites_close(&recording->events);
     for (size_t i = 0; i < recording->user_event_count; i++)
         free(recording->user_events[i].name);

@@ -3,7 +3,7 @@
  *   info          header, feature and info masks, lines of text, argument specifications
  *   task.txt      SESS (a memory map's birth), TASK, FORK, DLOP lines
  *   sid-*.map     a session's memory map
- *   *.sym, *.dbg  a module's symbols, lines, specifications
+ *   *.sym, *.dbg  a module's symbols, lines, specifications, enumerations
  *   TID.dat       a task's records
  *   events.txt    names of user events
  *
@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "tools/calls/name_table.h"
 #include "tools/convert/convert.h"
 #include "tools/io/lines.h"
 
@@ -29,7 +30,7 @@ struct tool_uft_info {
     bool is_64_bit;
     uint64_t features;
     char *argument_specs, *return_specs; /* asked for by the user; NULL: none */
-    char *automatic_arguments, *automatic_returns;
+    char *automatic_arguments, *automatic_returns, *enumerations;
     bool automatic; /* every function has automatic specifications */
     char *pattern_type;
     char *executable;
@@ -51,12 +52,53 @@ struct tool_uft_table {
 struct tool_uft_module {
     char *path, *build_id; /* hex, may be "" */
     struct tool_uft_table symbols, debug;
+    bool has_enumerations; /* of its debug file are known */
+};
+
+/* "enum color {RED,GREEN=5}" of a debug file, or of `info`. */
+struct tool_uft_enumeration {
+    char *text; /* which the names lie in */
+    ttape_string name;
+    ttape_value_constant *constants;
+    uint32_t count;
 };
 
 struct tool_uft_map {
     uint64_t start, end;
     uint32_t module; /* index of the recording's modules */
     uint32_t id;     /* module id in the trace, or TTAPE_NONE as long as it has none */
+    uint32_t place;  /* in the file, as long as maps are not sorted; then the shared range's
+                      * number + 1, 0: no other map has an address of it */
+    bool is_first;   /* it is there from the session's begin on */
+};
+
+/* A map that came after the session's begin: a DLOP line. */
+struct tool_uft_load {
+    uint64_t time_ns, tid;
+    uint64_t pid; /* of tid, once threads are known */
+    uint32_t map; /* index */
+    uint32_t range;
+};
+
+/* Addresses that several maps have, at different times. */
+struct tool_uft_range {
+    uint64_t start, end;
+    size_t first_load, load_count;
+};
+
+#define TOOL_UFT_PYTHON (UINT32_MAX - 1) /* in the place of a map's index: python.fake.sym */
+
+/* What lies at an address, how long. */
+struct tool_uft_place {
+    uint32_t map; /* index, TOOL_UFT_PYTHON, or TTAPE_NONE */
+    bool is_shared;
+    uint64_t from_ns, until_ns; /* where it is shared */
+};
+
+/* The site of a shared address in a process. */
+struct tool_uft_shared_site {
+    struct tool_uft_place place;
+    uint32_t site;
 };
 
 /* Address -> site id: open addressing, power of two, at most half full. Empty slots have site
@@ -79,9 +121,17 @@ struct tool_uft_sites {
 struct tool_uft_session {
     char *sid, *executable;
     uint64_t pid, time_ns;
-    struct tool_uft_map *maps;
+    struct tool_uft_map *maps; /* by start, once they are sorted */
     size_t map_count, map_capacity;
-    struct tool_uft_sites sites;
+    struct tool_names map_of;    /* by start and path */
+    struct tool_uft_load *loads; /* by range and time, once maps are sorted */
+    size_t load_count, load_capacity;
+    struct tool_uft_range *ranges; /* by start */
+    size_t range_count, range_capacity;
+    struct tool_uft_sites sites; /* of addresses that one map has */
+    struct tool_names shared_of; /* (address, process) -> shared; (address, map) -> site */
+    struct tool_uft_shared_site *shared;
+    size_t shared_count, shared_capacity;
 };
 
 struct tool_uft_process {
@@ -128,6 +178,12 @@ struct tool_uft_recording {
     struct tool_hash content;
     struct tool_uft_module *modules;
     size_t module_count, module_capacity;
+    struct tool_names module_of;      /* by path and build id */
+    uint32_t python;                  /* index of the module of python.fake.sym, TTAPE_NONE */
+    struct tool_names enumeration_of; /* by module and name; of `info`: TTAPE_NONE for a module */
+    struct tool_uft_enumeration *enumerations;
+    size_t enumeration_count, enumeration_capacity;
+    bool has_enumerations;             /* those of `info` are known */
     struct tool_uft_session *sessions; /* by (pid, time); [0] is the empty one */
     size_t session_count, session_capacity;
     struct tool_uft_process *processes; /* by pid */
@@ -149,14 +205,16 @@ struct tool_uft_spec {
     char where[15]; /* index, register or stack place: what tells two of one type apart */
     char format;    /* d i u x o p s S c f e t */
     bool is_return, exact;
+    bool is_int; /* nothing says how long it is: an int, where the register says no more */
     uint16_t size_bytes;
+    uint32_t enumeration; /* number + 1, 0: it is none */
 };
 
 #define TOOL_UFT_LAYOUT_MAX 64u
 
 struct tool_uft_layout {
     uint32_t count;
-    struct tool_uft_spec specs[TOOL_UFT_LAYOUT_MAX];
+    struct tool_uft_spec specs[TOOL_UFT_LAYOUT_MAX]; /* as many as there are, where it is kept */
 };
 
 /* uftrace_files.c: opens a regular file below the directory; -1 with errno (EINVAL: not regular).
@@ -175,17 +233,28 @@ void tool_uft_info_close(struct tool_uft_info *info);
 /* uftrace_tasks.c: reads task.txt and finds the .dat files; then sessions, processes and tasks are
  * there. */
 int tool_uft_read_tasks(struct tool_uft_recording *recording);
-struct tool_uft_process *tool_uft_find_process(struct tool_uft_recording *recording, uint64_t pid);
+struct tool_uft_process *tool_uft_find_process(const struct tool_uft_recording *recording,
+                                               uint64_t pid);
+const struct tool_uft_thread *tool_uft_find_thread(const struct tool_uft_recording *recording,
+                                                   uint64_t tid);
 /* The session of a process at a time, and when its next one starts. */
 uint32_t tool_uft_session_at(struct tool_uft_recording *recording, uint64_t pid, uint64_t time_ns,
                              uint64_t *next_ns);
 
 /* uftrace_maps.c: memory maps and modules. */
 void tool_uft_read_map(struct tool_uft_recording *recording, struct tool_uft_session *session);
-void tool_uft_add_map(struct tool_uft_recording *recording, struct tool_uft_session *session,
-                      uint64_t start, uint64_t end, const char *path, const char *build_id);
-void tool_uft_sort_maps(struct tool_uft_session *session);
-struct tool_uft_map *tool_uft_find_map(struct tool_uft_session *session, uint64_t address);
+/* A library that was loaded later: `end` is known by its symbols. */
+void tool_uft_add_load(struct tool_uft_recording *recording, struct tool_uft_session *session,
+                       uint64_t start, const char *path, uint64_t time_ns, uint64_t tid);
+/* What Python programs were recorded with: their functions have numbers for addresses. */
+void tool_uft_find_python(struct tool_uft_recording *recording);
+/* Once all is read. */
+void tool_uft_sort_maps(struct tool_uft_recording *recording, struct tool_uft_session *session);
+/* What lies at an address of a process at a time. */
+struct tool_uft_place tool_uft_find_place(struct tool_uft_recording *recording,
+                                          const struct tool_uft_session *session, uint64_t pid,
+                                          uint64_t time_ns, uint64_t address);
+void tool_uft_close_maps(struct tool_uft_session *session);
 
 /* uftrace_symbols.c: what a module's files say about an address relative to its base. */
 struct tool_uft_symbol {
@@ -199,6 +268,10 @@ void tool_uft_find_symbol(const struct tool_uft_recording *recording,
                           struct tool_uft_symbol *symbol);
 void tool_uft_symbol_reset(struct tool_uft_symbol *symbol);
 void tool_uft_close_last(struct tool_uft_open_file *last);
+/* Calls for each line of the module's debug file that begins with a key, with the rest of it. */
+void tool_uft_each_debug(struct tool_uft_recording *recording, uint32_t module, const char *key,
+                         void (*take)(struct tool_uft_recording *recording, uint32_t module,
+                                      const char *text));
 /* Last address that the module's symbol file names. */
 uint64_t tool_uft_symbols_end(const struct tool_uft_recording *recording,
                               struct tool_uft_module *module);
@@ -221,18 +294,30 @@ static inline const struct tool_uft_slot *tool_uft_find_site(const struct tool_u
 }
 void tool_uft_sites_open(struct tool_uft_sites *sites);
 void tool_uft_sites_close(struct tool_uft_sites *sites);
-/* Adds the site of an address (an event id) to the trace. */
-ttape_status tool_uft_add_site(struct tool_uft_recording *recording,
-                               struct tool_uft_session *session, uint64_t address,
-                               ttape_error *err);
+/* The site of an address that has no slot, and its map's index as in a place; it gets a slot if it
+ * is the same at all times. */
+struct tool_uft_site {
+    uint32_t number, map;
+};
+ttape_status tool_uft_get_site(struct tool_uft_recording *recording,
+                               const struct tool_uft_task *task, uint64_t time_ns, uint64_t address,
+                               struct tool_uft_site *site, ttape_error *err);
 ttape_status tool_uft_add_event(struct tool_uft_recording *recording, uint64_t event_id,
                                 ttape_error *err);
 
-/* uftrace_layout.c: what follows a record of the function at an address; false when nothing says
- * it. */
-bool tool_uft_find_layout(const struct tool_uft_recording *recording,
-                          struct tool_uft_session *session, uint64_t address, bool is_return,
-                          struct tool_uft_layout *layout);
+/* uftrace_layout.c: what follows a record of the function at an address of a map; false when
+ * nothing says it. */
+bool tool_uft_find_layout(struct tool_uft_recording *recording, const struct tool_uft_map *map,
+                          uint64_t address, bool is_return, struct tool_uft_layout *layout);
+
+/* uftrace_enums.c: the number + 1 of an enumeration of a module or of `info`, 0: there is none. */
+uint32_t tool_uft_find_enumeration(struct tool_uft_recording *recording, uint32_t module,
+                                   const char *name, size_t size_bytes);
+/* Tells the trace which values of a site are of enumerations; layouts may be NULL. */
+ttape_status tool_uft_name_values(const struct tool_uft_recording *recording, uint32_t site,
+                                  const struct tool_uft_layout *arguments,
+                                  const struct tool_uft_layout *returns, ttape_error *err);
+void tool_uft_close_enumerations(struct tool_uft_recording *recording);
 
 /* uftrace_patterns.c: does a specification's pattern mean this function? `type` is the recording's
  * pattern_type, or NULL. Bounded in time and memory, whatever the pattern is. */

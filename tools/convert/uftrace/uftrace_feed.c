@@ -29,8 +29,8 @@ enum record_type { RECORD_ENTRY, RECORD_EXIT, RECORD_LOST, RECORD_EVENT };
 
 /* Layouts of a site's payloads, found when the first one comes. */
 struct known_layout {
-    bool known, usable;
-    struct tool_uft_layout *layout;
+    bool known;
+    struct tool_uft_layout *layout; /* NULL: nothing says it */
 };
 
 struct feeding {
@@ -46,6 +46,7 @@ struct feeding {
     ttape_event events[BATCH_EVENTS];
     ttape_enter_exit calls[BATCH_EVENTS];
     ttape_value values[TTAPE_EVENT_MAX_VALUES];
+    ttape_status status; /* of naming values */
     ttape_error err;
 };
 
@@ -110,60 +111,76 @@ static void warn_record(struct feeding *feed, const struct tool_uft_task *task,
                          (unsigned long long)position_of(buffer), (unsigned long long)task->tid);
 }
 
-static const struct tool_uft_layout *find_layout(struct feeding *feed,
-                                                 struct tool_uft_session *session, uint64_t address,
-                                                 uint32_t site, bool is_return)
+/* Finds a layout, and keeps as much of it as there is. */
+static void settle_layout(struct feeding *feed, const struct tool_uft_task *task, uint64_t address,
+                          const struct tool_uft_site *site, bool is_return,
+                          struct known_layout *known)
 {
-    size_t index = (size_t)site * 2 + is_return;
+    const struct tool_uft_session *session = &feed->recording->sessions[task->session];
+    struct tool_uft_layout layout;
+    known->known = true;
+    if (site->map >= session->map_count ||
+        !tool_uft_find_layout(feed->recording, &session->maps[site->map], address, is_return,
+                              &layout))
+        return;
+    size_t size = offsetof(struct tool_uft_layout, specs) + layout.count * sizeof(layout.specs[0]);
+    known->layout = tool_allocate(size, 1);
+    memcpy(known->layout, &layout, size);
+}
+
+/* The layout of a site's payloads; both are found when the first one comes. */
+static const struct tool_uft_layout *find_layout(struct feeding *feed,
+                                                 const struct tool_uft_task *task, uint64_t address,
+                                                 const struct tool_uft_site *site, bool is_return)
+{
+    size_t index = (size_t)site->number * 2;
     size_t old = feed->layout_capacity;
-    tool_grow((void **)&feed->layouts, &feed->layout_capacity, index + 1,
+    tool_grow((void **)&feed->layouts, &feed->layout_capacity, index + 2,
               sizeof(struct known_layout));
     if (feed->layout_capacity > old)
         memset(feed->layouts + old, 0, (feed->layout_capacity - old) * sizeof(struct known_layout));
     struct known_layout *known = &feed->layouts[index];
-    if (!known->known) {
-        struct tool_uft_layout layout;
-        known->known = true;
-        known->usable = tool_uft_find_layout(feed->recording, session, address, is_return, &layout);
-        if (known->usable) {
-            known->layout = tool_allocate(1, sizeof(layout));
-            memcpy(known->layout, &layout, sizeof(layout));
-        }
+    if (!known[0].known) {
+        settle_layout(feed, task, address, site, false, &known[0]);
+        settle_layout(feed, task, address, site, true, &known[1]);
+        feed->status = tool_uft_name_values(feed->recording, site->number, known[0].layout,
+                                            known[1].layout, &feed->err);
     }
-    return known->usable ? known->layout : NULL;
+    return known[is_return].layout;
 }
 
 /* The site of an entry, exit or event record, added when it is new. */
-static ttape_status site_of(struct feeding *feed, const struct tool_uft_task *task, uint64_t word,
-                            uint32_t *site)
+static ttape_status site_of(struct feeding *feed, const struct tool_uft_task *task,
+                            uint64_t time_ns, uint64_t word, struct tool_uft_site *site)
 {
     struct tool_uft_recording *recording = feed->recording;
-    struct tool_uft_session *session = &recording->sessions[task->session];
     uint64_t address = ADDRESS(word);
     bool is_event = TYPE(word) == RECORD_EVENT;
-    const struct tool_uft_sites *sites = is_event ? &recording->events : &session->sites;
+    const struct tool_uft_sites *sites =
+        is_event ? &recording->events : &recording->sessions[task->session].sites;
     const struct tool_uft_slot *slot = tool_uft_find_site(sites, address);
+    if (slot->site == UINT32_MAX && !is_event)
+        return tool_uft_get_site(recording, task, time_ns, address, site, &feed->err);
     if (slot->site == UINT32_MAX) {
-        ttape_status status = is_event ? tool_uft_add_event(recording, address, &feed->err)
-                                       : tool_uft_add_site(recording, session, address, &feed->err);
+        ttape_status status = tool_uft_add_event(recording, address, &feed->err);
         if (status != TTAPE_OK)
             return status;
         slot = tool_uft_find_site(sites, address);
     }
-    *site = slot->site;
+    *site = (struct tool_uft_site){slot->site, slot->map};
     return TTAPE_OK;
 }
 
 /* Decodes the payload behind a record. Returns its size; 0 when it does not fit, SIZE_MAX when its
  * layout is unknown. */
 static size_t decode(struct feeding *feed, const struct tool_uft_task *task, uint64_t word,
-                     uint32_t site, const uint8_t *data, size_t size_bytes, uint32_t *value_count)
+                     const struct tool_uft_site *site, const uint8_t *data, size_t size_bytes,
+                     uint32_t *value_count)
 {
     if (TYPE(word) == RECORD_EVENT)
         return tool_uft_decode_event(ADDRESS(word), data, size_bytes, feed->values, value_count);
-    struct tool_uft_session *session = &feed->recording->sessions[task->session];
     const struct tool_uft_layout *layout =
-        find_layout(feed, session, ADDRESS(word), site, TYPE(word) == RECORD_EXIT);
+        find_layout(feed, task, ADDRESS(word), site, TYPE(word) == RECORD_EXIT);
     if (layout == NULL)
         return SIZE_MAX;
     size_t size = tool_uft_decode(layout, data, size_bytes, feed->values, value_count);
@@ -191,17 +208,21 @@ static enum run_result take_one(struct feeding *feed, struct tool_uft_task *task
 {
     const uint8_t *at = buffer->data + buffer->at;
     uint64_t word = tool_load_u64(at + 8);
-    uint32_t site = TTAPE_NONE, value_count = 0;
+    struct tool_uft_site site = {TTAPE_NONE, TTAPE_NONE};
+    uint32_t value_count = 0;
     size_t size = TOOL_UFT_RECORD_BYTES;
     if (!HAS_MAGIC(word)) {
         warn_record(feed, task, buffer, "no record (wrong magic number), the task ends here");
         return RUN_ENDED;
     }
-    if (TYPE(word) != RECORD_LOST && site_of(feed, task, word, &site) != TTAPE_OK)
+    if (TYPE(word) != RECORD_LOST &&
+        site_of(feed, task, tool_load_u64(at), word, &site) != TTAPE_OK)
         return RUN_FAILED;
     if (HAS_MORE(word) && TYPE(word) != RECORD_LOST) {
         size_t have = buffer->end - buffer->at - TOOL_UFT_RECORD_BYTES;
-        size_t payload = decode(feed, task, word, site, at + size, have, &value_count);
+        size_t payload = decode(feed, task, word, &site, at + size, have, &value_count);
+        if (feed->status != TTAPE_OK)
+            return RUN_FAILED;
         if (payload == SIZE_MAX) {
             warn_record(feed, task, buffer,
                         "arguments without a specification, the task ends here");
@@ -224,7 +245,7 @@ static enum run_result take_one(struct feeding *feed, struct tool_uft_task *task
     uint64_t time_ns = tool_conversion_time(feed->conversion, tool_load_u64(at));
     if (feed->call_count != 0 && !flush(feed, task->stream))
         return RUN_FAILED;
-    feed->events[feed->event_count++] = event_of(time_ns, word, site);
+    feed->events[feed->event_count++] = event_of(time_ns, word, site.number);
     buffer->at += size;
     if ((value_count > 0 || feed->event_count == BATCH_EVENTS) && !flush(feed, task->stream))
         return RUN_FAILED;

@@ -34,7 +34,8 @@ static void take_line(struct tool_uft_info *info, const char *text)
         char **place;
     } wanted[] = {{"argspec:", &info->argument_specs},      {"retspec:", &info->return_specs},
                   {"argauto:", &info->automatic_arguments}, {"retauto:", &info->automatic_returns},
-                  {"pattern_type:", &info->pattern_type},   {"exename:", &info->executable}};
+                  {"pattern_type:", &info->pattern_type},   {"exename:", &info->executable},
+                  {"enumauto:", &info->enumerations}};
     if (tool_after(text, "auto-args:1") != NULL)
         info->automatic = true;
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
@@ -92,6 +93,7 @@ void tool_uft_info_close(struct tool_uft_info *info)
     free(info->return_specs);
     free(info->automatic_arguments);
     free(info->automatic_returns);
+    free(info->enumerations);
     free(info->pattern_type);
     free(info->executable);
 }

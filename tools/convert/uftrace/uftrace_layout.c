@@ -12,6 +12,8 @@
 #include "tools/io/lines.h"
 
 struct subject {
+    struct tool_uft_recording *recording;
+    uint32_t module_number;
     const char *name; /* symbol as recorded */
     char *plain;      /* without its C++ mangling, where that is simple; otherwise the same */
     const char *module;
@@ -84,8 +86,10 @@ static bool parse_format(const char **text, struct tool_uft_spec *spec, bool is_
     }
     if (spec->format == 'e') {
         *text = at + strcspn(at, "%");
+        spec->is_int = true;
         return *at == ':';
     }
+    spec->is_int = spec->format == 'd';
     spec->size_bytes = spec->format == 'c' ? 1 : spec->format == 'f' ? 8 : is_64_bit ? 8 : 4;
     if (*at >= '0' && *at <= '9') {
         char *end;
@@ -95,16 +99,21 @@ static bool parse_format(const char **text, struct tool_uft_spec *spec, bool is_
         if (!known)
             return false;
         spec->size_bytes = (uint16_t)(bits / 8);
+        spec->is_int = false;
         at = end;
     }
     *text = at;
     return true;
 }
 
-/* "arg1/d32%rdi", "fparg1/64%xmm0", "retval/s". */
-static bool parse_spec(const char *text, bool is_64_bit, struct tool_uft_spec *spec)
+/* "arg1/d32%rdi", "fparg1/64%xmm0", "retval/s", "arg2/e:color". *enumeration: where its name
+ * stands, or NULL. */
+static bool parse_spec(const char *text, bool is_64_bit, struct tool_uft_spec *spec,
+                       const char **enumeration)
 {
-    *spec = (struct tool_uft_spec){.type = 'a', .format = 'd', .size_bytes = is_64_bit ? 8 : 4};
+    *spec = (struct tool_uft_spec){
+        .type = 'a', .format = 'd', .size_bytes = is_64_bit ? 8 : 4, .is_int = is_64_bit};
+    *enumeration = NULL;
     const char *at = tool_after(text, "retval");
     if (at != NULL) {
         spec->is_return = true;
@@ -121,6 +130,7 @@ static bool parse_spec(const char *text, bool is_64_bit, struct tool_uft_spec *s
     at += digits;
     if (*at == '/') {
         at++;
+        *enumeration = at[0] == 'e' && at[1] == ':' ? at + 2 : NULL;
         if (!parse_format(&at, spec, is_64_bit))
             return false;
         if (spec->format == 'f')
@@ -181,8 +191,13 @@ static void take_list(const struct subject *about, char *list, bool exact,
         if (next != NULL)
             *next++ = '\0';
         struct tool_uft_spec spec;
-        if (parse_spec(word, about->is_64_bit, &spec)) {
+        const char *enumeration;
+        if (parse_spec(word, about->is_64_bit, &spec, &enumeration)) {
             spec.exact = exact;
+            if (spec.is_return == about->is_return && enumeration != NULL) {
+                spec.enumeration = tool_uft_find_enumeration(
+                    about->recording, about->module_number, enumeration, strcspn(enumeration, "%"));
+            }
             if (spec.is_return == about->is_return)
                 add_spec(layout, &spec);
         } else if (module != NULL && *word != '\0' && strpbrk(word, "=/") == NULL) {
@@ -230,12 +245,16 @@ static void take_builtin(const struct subject *about, const char *entries,
                          struct tool_uft_layout *layout)
 {
     bool found = false;
+    size_t about_length = strlen(about->name);
     for (const char *at = entries; at != NULL && *at != '\0' && !found;) {
         size_t length = strcspn(at, ";"), name_length = strcspn(at, "@;");
-        char *name = tool_copy_text(at, name_length);
-        found = name_length < length &&
-                (strcmp(name, about->name) == 0 || same_plain_name(about, name));
-        free(name);
+        found = name_length < length && name_length == about_length &&
+                memcmp(at, about->name, name_length) == 0;
+        if (!found && name_length < length && tool_after(at, "_Z") != NULL) {
+            char *name = tool_copy_text(at, name_length);
+            found = same_plain_name(about, name);
+            free(name);
+        }
         if (found) {
             char *list = tool_copy_text(at + name_length + 1, length - name_length - 1);
             take_list(about, list, true, layout, NULL);
@@ -261,20 +280,18 @@ static void take_automatic(const struct tool_uft_info *info, const struct subjec
     }
 }
 
-bool tool_uft_find_layout(const struct tool_uft_recording *recording,
-                          struct tool_uft_session *session, uint64_t address, bool is_return,
-                          struct tool_uft_layout *layout)
+bool tool_uft_find_layout(struct tool_uft_recording *recording, const struct tool_uft_map *map,
+                          uint64_t address, bool is_return, struct tool_uft_layout *layout)
 {
     const struct tool_uft_info *info = &recording->info;
-    struct tool_uft_map *map = tool_uft_find_map(session, address);
     layout->count = 0;
-    if (map == NULL)
-        return false;
     struct tool_uft_module *module = &recording->modules[map->module];
     struct tool_uft_symbol symbol;
     tool_uft_find_symbol(recording, module, address - map->start, &symbol);
     const char *slash = strrchr(module->path, '/');
-    struct subject about = {.name = symbol.name,
+    struct subject about = {.recording = recording,
+                            .module_number = map->module,
+                            .name = symbol.name,
                             .plain = plain_name(symbol.name),
                             .module = slash != NULL ? slash + 1 : module->path,
                             .pattern_type = info->pattern_type,

@@ -12,10 +12,16 @@
 static uint32_t find_module(struct tool_uft_recording *recording, const char *path,
                             const char *build_id)
 {
-    for (size_t i = 0; i < recording->module_count; i++)
-        if (strcmp(recording->modules[i].path, path) == 0 &&
-            strcmp(recording->modules[i].build_id, build_id) == 0)
-            return (uint32_t)i;
+    size_t path_bytes = strlen(path) + 1, size = path_bytes + strlen(build_id);
+    char *key = tool_allocate(size, 1);
+    bool is_new;
+    memcpy(key, path, path_bytes);
+    memcpy(key + path_bytes, build_id, size - path_bytes);
+    uint32_t *known = tool_names_find(&recording->module_of, key, size, &is_new);
+    free(key);
+    if (!is_new)
+        return *known;
+    *known = (uint32_t)recording->module_count;
     tool_grow((void **)&recording->modules, &recording->module_capacity,
               recording->module_count + 1, sizeof(struct tool_uft_module));
     struct tool_uft_module *module = &recording->modules[recording->module_count];
@@ -24,10 +30,37 @@ static uint32_t find_module(struct tool_uft_recording *recording, const char *pa
     return (uint32_t)recording->module_count++;
 }
 
-void tool_uft_add_map(struct tool_uft_recording *recording, struct tool_uft_session *session,
-                      uint64_t start, uint64_t end, const char *path, const char *build_id)
+/* The number of a map by where it is and what; *is_new: there is none yet. */
+static uint32_t *find_map(struct tool_uft_session *session, uint64_t start, const char *path,
+                          bool *is_new)
+{
+    size_t size = sizeof(start) + strlen(path);
+    char *key = tool_allocate(size, 1);
+    memcpy(key, &start, sizeof(start));
+    memcpy(key + sizeof(start), path, size - sizeof(start));
+    uint32_t *known = tool_names_find(&session->map_of, key, size, is_new);
+    free(key);
+    return known;
+}
+
+static void add_map(struct tool_uft_session *session, uint64_t start, uint64_t end, uint32_t module)
+{
+    tool_grow((void **)&session->maps, &session->map_capacity, session->map_count + 1,
+              sizeof(struct tool_uft_map));
+    session->maps[session->map_count] =
+        (struct tool_uft_map){.start = start,
+                              .end = end,
+                              .module = module,
+                              .id = TTAPE_NONE,
+                              .place = (uint32_t)session->map_count};
+    session->map_count++;
+}
+
+static void take_map(struct tool_uft_recording *recording, struct tool_uft_session *session,
+                     uint64_t start, uint64_t end, const char *path, const char *build_id)
 {
     uint32_t module = find_module(recording, path, build_id);
+    bool is_new;
     if (session->map_count > 0) {
         struct tool_uft_map *last = &session->maps[session->map_count - 1];
         if (last->module == module && start >= last->end && start > 0 && end > start) {
@@ -35,9 +68,27 @@ void tool_uft_add_map(struct tool_uft_recording *recording, struct tool_uft_sess
             return;
         }
     }
-    tool_grow((void **)&session->maps, &session->map_capacity, session->map_count + 1,
-              sizeof(struct tool_uft_map));
-    session->maps[session->map_count++] = (struct tool_uft_map){start, end, module, TTAPE_NONE};
+    uint32_t *known = find_map(session, start, path, &is_new);
+    *known = is_new ? (uint32_t)session->map_count : *known;
+    add_map(session, start, end, module);
+    session->maps[session->map_count - 1].is_first = true;
+}
+
+void tool_uft_add_load(struct tool_uft_recording *recording, struct tool_uft_session *session,
+                       uint64_t start, const char *path, uint64_t time_ns, uint64_t tid)
+{
+    bool is_new;
+    uint32_t *known = find_map(session, start, path, &is_new);
+    if (is_new) {
+        *known = (uint32_t)session->map_count;
+        uint32_t module = find_module(recording, path, "");
+        uint64_t end = tool_uft_symbols_end(recording, &recording->modules[module]) + 1;
+        add_map(session, start, end <= UINT64_MAX - start ? start + end : UINT64_MAX, module);
+    }
+    tool_grow((void **)&session->loads, &session->load_capacity, session->load_count + 1,
+              sizeof(struct tool_uft_load));
+    session->loads[session->load_count++] =
+        (struct tool_uft_load){.time_ns = time_ns, .tid = tid, .map = *known};
 }
 
 static bool take_line(struct tool_uft_recording *recording, struct tool_uft_session *session,
@@ -64,7 +115,7 @@ static bool take_line(struct tool_uft_recording *recording, struct tool_uft_sess
         *id = '\0';
         id += strlen(" build-id:");
     }
-    tool_uft_add_map(recording, session, start, stop, at, id != NULL ? id : "");
+    take_map(recording, session, start, stop, at, id != NULL ? id : "");
     return true;
 }
 
@@ -92,23 +143,10 @@ void tool_uft_read_map(struct tool_uft_recording *recording, struct tool_uft_ses
     tool_uft_close_lines(recording, &lines, name);
 }
 
-static int compare_maps(const void *a, const void *b)
+void tool_uft_find_python(struct tool_uft_recording *recording)
 {
-    const struct tool_uft_map *one = a, *two = b;
-    return one->start < two->start ? -1 : one->start > two->start;
-}
-
-void tool_uft_sort_maps(struct tool_uft_session *session)
-{
-    if (session->map_count > 0)
-        qsort(session->maps, session->map_count, sizeof(struct tool_uft_map), compare_maps);
-}
-
-struct tool_uft_map *tool_uft_find_map(struct tool_uft_session *session, uint64_t address)
-{
-    struct tool_search s = {.end = session->map_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, session->maps[s.middle].start <= address);
-    bool found = s.first > 0 && address < session->maps[s.first - 1].end;
-    return found ? &session->maps[s.first - 1] : NULL;
+    int fd = tool_uft_open(recording, "python.fake.sym");
+    recording->python = fd >= 0 ? find_module(recording, "python.fake", "") : TTAPE_NONE;
+    if (fd >= 0)
+        close(fd);
 }

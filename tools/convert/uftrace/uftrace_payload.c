@@ -65,6 +65,14 @@ static uint64_t sign_extend(uint64_t value, size_t size_bytes)
     return (value ^ sign) - sign;
 }
 
+/* A register that holds an int: its upper half is zero, whatever its sign. */
+static uint64_t load_signed(const struct tool_uft_spec *spec, const uint8_t *at)
+{
+    uint64_t value = load(at, spec->size_bytes);
+    bool is_int = spec->is_int && value >> 31 == 1;
+    return sign_extend(value, is_int ? 4 : spec->size_bytes);
+}
+
 static void decode_fixed(const struct tool_uft_spec *spec, const uint8_t *at, ttape_value *value)
 {
     ttape_string bytes = {(const char *)at, spec->size_bytes};
@@ -84,8 +92,7 @@ static void decode_fixed(const struct tool_uft_spec *spec, const uint8_t *at, tt
     case 'c': *value = (ttape_value){.type = TTAPE_VALUE_STRING, .bytes = bytes}; break;
     case 't': *value = (ttape_value){.type = TTAPE_VALUE_BYTES, .bytes = bytes}; break;
     default:
-        *value = (ttape_value){.type = TTAPE_VALUE_SIGNED,
-                               .number = sign_extend(load(at, spec->size_bytes), spec->size_bytes)};
+        *value = (ttape_value){.type = TTAPE_VALUE_SIGNED, .number = load_signed(spec, at)};
         break;
     }
 }

@@ -88,32 +88,87 @@ static ttape_status add_module(struct tool_uft_recording *recording,
     return ttape_writer_add_module(recording->conversion->writer, &out, &map->id, err);
 }
 
-ttape_status tool_uft_add_site(struct tool_uft_recording *recording,
-                               struct tool_uft_session *session, uint64_t address, ttape_error *err)
+/* Adds the site of an address at a place to the trace. */
+static ttape_status add_site(struct tool_uft_recording *recording, struct tool_uft_session *session,
+                             uint32_t map_index, uint64_t address, uint32_t *number,
+                             ttape_error *err)
 {
-    struct tool_uft_slot slot = {.address = address, .map = TTAPE_NONE};
-    struct tool_uft_map *map = tool_uft_find_map(session, address);
     struct tool_uft_symbol symbol = {0};
     ttape_status status = TTAPE_OK;
     ttape_site site = {.address = address, .module = TTAPE_NONE, .kind = TTAPE_SITE_FUNCTION};
-    if (map != NULL) {
-        slot.map = (uint32_t)(map - session->maps);
+    if (map_index == TOOL_UFT_PYTHON) {
+        tool_uft_find_symbol(recording, &recording->modules[recording->python], address, &symbol);
+    } else if (map_index != TTAPE_NONE) {
+        struct tool_uft_map *map = &session->maps[map_index];
         tool_uft_find_symbol(recording, &recording->modules[map->module], address - map->start,
                              &symbol);
         if (map->id == TTAPE_NONE)
             status = add_module(recording, session, map, err);
         site.module = map->id;
-        site.line = symbol.line;
-        site.symbol = (ttape_string){symbol.name, strlen(symbol.name)};
-        site.file = (ttape_string){symbol.file, symbol.file != NULL ? strlen(symbol.file) : 0};
     }
+    site.line = symbol.line;
+    site.symbol = (ttape_string){symbol.name, symbol.name != NULL ? strlen(symbol.name) : 0};
+    site.file = (ttape_string){symbol.file, symbol.file != NULL ? strlen(symbol.file) : 0};
     if (status == TTAPE_OK)
-        status = ttape_writer_add_site(recording->conversion->writer, &site, &slot.site, err);
-    if (status == TTAPE_OK) {
-        add(&session->sites, slot);
-        recording->site_count++;
-    }
+        status = ttape_writer_add_site(recording->conversion->writer, &site, number, err);
+    recording->site_count += status == TTAPE_OK;
     tool_uft_symbol_reset(&symbol);
+    return status;
+}
+
+/* What is known of a shared address in a process, made when it is new. */
+static struct tool_uft_shared_site *find_shared(struct tool_uft_session *session, uint64_t address,
+                                                uint64_t pid)
+{
+    const uint64_t key[] = {address, pid};
+    bool is_new;
+    uint32_t *known = tool_names_find(&session->shared_of, key, sizeof(key), &is_new);
+    if (is_new) {
+        *known = (uint32_t)session->shared_count;
+        tool_grow((void **)&session->shared, &session->shared_capacity, session->shared_count + 1,
+                  sizeof(struct tool_uft_shared_site));
+        session->shared[session->shared_count++] = (struct tool_uft_shared_site){0};
+    }
+    return &session->shared[*known];
+}
+
+/* An address in a map has one site, however often it lies there. */
+static ttape_status site_in_map(struct tool_uft_recording *recording,
+                                struct tool_uft_session *session, uint32_t map, uint64_t address,
+                                uint32_t *number, ttape_error *err)
+{
+    const uint64_t key[] = {address, map, 0};
+    bool is_new;
+    uint32_t *known = tool_names_find(&session->shared_of, key, sizeof(key), &is_new);
+    ttape_status status =
+        is_new ? add_site(recording, session, map, address, known, err) : TTAPE_OK;
+    *number = *known;
+    return status;
+}
+
+ttape_status tool_uft_get_site(struct tool_uft_recording *recording,
+                               const struct tool_uft_task *task, uint64_t time_ns, uint64_t address,
+                               struct tool_uft_site *site, ttape_error *err)
+{
+    struct tool_uft_session *session = &recording->sessions[task->session];
+    struct tool_uft_shared_site *shared =
+        session->range_count > 0 ? find_shared(session, address, task->pid) : NULL;
+    if (shared != NULL && shared->place.from_ns <= time_ns && time_ns < shared->place.until_ns) {
+        *site = (struct tool_uft_site){shared->site, shared->place.map};
+        return TTAPE_OK;
+    }
+    const struct tool_uft_place place =
+        tool_uft_find_place(recording, session, task->pid, time_ns, address);
+    ttape_status status;
+    if (place.is_shared) {
+        status = site_in_map(recording, session, place.map, address, &site->number, err);
+        *shared = (struct tool_uft_shared_site){place, site->number};
+    } else {
+        status = add_site(recording, session, place.map, address, &site->number, err);
+        if (status == TTAPE_OK)
+            add(&session->sites, (struct tool_uft_slot){address, site->number, place.map});
+    }
+    site->map = place.map;
     return status;
 }
 

@@ -301,3 +301,23 @@ uint64_t tool_uft_symbols_end(const struct tool_uft_recording *recording,
     size_t count = module->symbols.count;
     return count > 0 ? module->symbols.entries[count - 1].address : 0;
 }
+
+void tool_uft_each_debug(struct tool_uft_recording *recording, uint32_t module, const char *key,
+                         void (*take)(struct tool_uft_recording *recording, uint32_t module,
+                                      const char *text))
+{
+    struct tool_uft_module *about = &recording->modules[module];
+    load(recording, about, &about->debug, "dbg", take_function);
+    int fd = about->debug.file != NULL ? tool_uft_open(recording, about->debug.file) : -1;
+    struct tool_lines lines;
+    struct tool_line line = {0};
+    if (fd < 0)
+        return; /* which was said */
+    tool_lines_open(&lines, fd, NULL, 0);
+    while (tool_lines_next(&lines, &line)) {
+        const char *rest = tool_after(line.text, key);
+        if (rest != NULL)
+            take(recording, module, rest);
+    }
+    tool_uft_close_lines(recording, &lines, about->debug.file);
+}

@@ -95,21 +95,17 @@ static bool take_session(struct tool_uft_recording *recording, const char *text,
     return true;
 }
 
-static bool take_library(struct tool_uft_recording *recording, const char *text)
+static bool take_library(struct tool_uft_recording *recording, const char *text, uint64_t time_ns)
 {
-    uint64_t base;
-    if (!find_number(text, " base=", 16, &base))
+    uint64_t base, tid = 0;
+    if (!find_number(text, " base=", 16, &base) || !find_number(text, " tid=", 10, &tid))
         return false;
     char *sid = find_text(text, " sid=");
     char *path = find_text(text, " libname=");
     for (size_t i = 0; i < recording->session_count; i++) {
         struct tool_uft_session *session = &recording->sessions[i];
-        if (session->sid != NULL && strcmp(session->sid, sid) == 0) {
-            tool_uft_add_map(recording, session, base, base, path, "");
-            struct tool_uft_map *map = &session->maps[session->map_count - 1];
-            struct tool_uft_module *module = &recording->modules[map->module];
-            map->end = base + tool_uft_symbols_end(recording, module) + 1;
-        }
+        if (session->sid != NULL && strcmp(session->sid, sid) == 0)
+            tool_uft_add_load(recording, session, base, path, time_ns, tid);
     }
     free(sid);
     free(path);
@@ -140,7 +136,7 @@ static bool take_line(struct tool_uft_recording *recording, const char *text)
         return true;
     }
     if (tool_after(text, "DLOP ") != NULL)
-        return has_time && take_library(recording, text);
+        return has_time && take_library(recording, text, time_ns);
     return true; /* kinds of other versions */
 }
 
@@ -214,7 +210,8 @@ static void settle_processes(struct tool_uft_recording *recording)
     recording->process_count = count;
 }
 
-struct tool_uft_process *tool_uft_find_process(struct tool_uft_recording *recording, uint64_t pid)
+struct tool_uft_process *tool_uft_find_process(const struct tool_uft_recording *recording,
+                                               uint64_t pid)
 {
     struct tool_search s = {.end = recording->process_count};
     while (tool_search_next(&s))
@@ -223,8 +220,8 @@ struct tool_uft_process *tool_uft_find_process(struct tool_uft_recording *record
     return found ? &recording->processes[s.first] : NULL;
 }
 
-static const struct tool_uft_thread *find_thread(const struct tool_uft_recording *recording,
-                                                 uint64_t tid)
+const struct tool_uft_thread *tool_uft_find_thread(const struct tool_uft_recording *recording,
+                                                   uint64_t tid)
 {
     struct tool_search s = {.end = recording->thread_count};
     while (tool_search_next(&s))
@@ -284,7 +281,7 @@ static void add_task(struct tool_uft_recording *recording, uint64_t tid)
     tool_grow((void **)&recording->tasks, &recording->task_capacity, recording->task_count + 1,
               sizeof(struct tool_uft_task));
     struct tool_uft_task *task = &recording->tasks[recording->task_count++];
-    const struct tool_uft_thread *thread = find_thread(recording, tid);
+    const struct tool_uft_thread *thread = tool_uft_find_thread(recording, tid);
     *task = (struct tool_uft_task){.tid = tid, .pid = tid, .buffer = -1, .stream = TTAPE_NONE};
     if (thread != NULL) {
         task->pid = thread->pid;
@@ -339,7 +336,8 @@ int tool_uft_read_tasks(struct tool_uft_recording *recording)
         qsort(recording->threads, recording->thread_count, sizeof(struct tool_uft_thread),
               compare_threads);
     }
+    tool_uft_find_python(recording);
     for (size_t i = 0; i < recording->session_count; i++)
-        tool_uft_sort_maps(&recording->sessions[i]);
+        tool_uft_sort_maps(recording, &recording->sessions[i]);
     return list_tasks(recording);
 }
