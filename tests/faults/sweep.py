@@ -4,7 +4,8 @@ interrupted, once or from then on (fault_calls.c, preloaded). What must hold of 
 * no signal, no hang, no leak (where a sanitizer looks), nothing but outputs is left behind;
 * interrupted and short calls change nothing: status, outputs, all is as without faults;
 * after a failure either the same, or status 4 with a message and no output, or, for verbs that may,
-  status 3 with a message and an output that verifies.
+  status 3 with a message and an output that verifies, or the command as it runs alone, and a
+  message.
 """
 import fnmatch
 import mmap
@@ -42,6 +43,7 @@ class Case:
     words: list
     outputs: tuple = ()
     loss: bool = False    # status 3 with an output is honest
+    alone: bool = False   # where there is no room to record, its command runs alone, which is said
     stdin: str = ""
     varies: bool = False  # two runs do not give the same bytes
     in_child: bool = False  # the process that it forks is meant
@@ -196,6 +198,9 @@ class Sweep:
             self.fail(case, label, "does not end", run)
         elif run.status < 0 or run.status == LEAK or run.status not in (0, 1, 3, 4):
             self.fail(case, label, f"status {run.status}", run)
+        elif case.alone and "not recorded: " in run.err and action == "fail":
+            if run.out != clean.out or any(made is not None for made in run.made.values()):
+                self.fail(case, label, "the command ran alone, but not as it does alone", run)
         elif run.status == clean.status:
             if run.out != clean.out and not case.varies:
                 self.fail(case, label, "done, but standard output is another", run)

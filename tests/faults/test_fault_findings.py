@@ -49,7 +49,7 @@ def of_recordings(run):
     # a live recording whose command could not be started left its trace, which had its name already
     yield "live_recording_that_does_not_begin", Case("record --live", [
         "record", "-q", "--live", "-o", "new.ttape", "./program"], ("new.ttape",), loss=True,
-        varies=True, remains="new.ttape.recording"), ["process"], ["fail"], None
+        alone=True, varies=True, remains="new.ttape.recording"), ["process"], ["fail"], None
     # libdw calls a file wrong, or without lines, that it has no memory for
     yield "lines_without_memory", found["symbolize, its helper"], ["alloc"], ["fail"], None
     # a spill file, trace or arena that could not be opened counted as gone

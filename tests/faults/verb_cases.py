@@ -227,7 +227,7 @@ def more_recordings(run):
     if not own_program(run):
         return []
     record = ["record", "-q", "-o", "new.ttape"]
-    return [Case(f"record {how[0]}", [*record, *how, "./program"], (output,), loss=True,
+    return [Case(f"record {how[0]}", [*record, *how, "./program"], (output,), loss=True, alone=True,
                  varies=True, remains="new.ttape.recording")
             for how, output in ((["--rotate", "1M"], "new.0001.ttape"),
                                 (["--keep-last", "1M"], "new.ttape"))]
@@ -251,10 +251,11 @@ def recordings(run):
     run.at_end = end
     symbolize = ["symbolize", "bare.ttape", "-o", "new.ttape"]
     return [
-        Case("record", ["record", "-q", "-o", "new.ttape", "./program"], ("new.ttape",),
+        Case("record", ["record", "-q", "-o", "new.ttape", "./program"], ("new.ttape",), alone=True,
              loss=True, varies=True, remains="new.ttape.recording"),
         Case("record --files", ["record", "-q", "-o", "new.ttape", "--files", "./program"],
-             ("new.*-*.ttape",), loss=True, varies=True, remains="new.ttape.recording"),
+             ("new.*-*.ttape",), loss=True, alone=True, varies=True,
+             remains="new.ttape.recording"),
         Case("control status", ["control", pid, "status"], varies=True),
         Case("control flush", ["control", pid, "flush"], varies=True),
         Case("control off", ["control", pid, "off"], varies=True),

@@ -213,7 +213,7 @@ START_TEST(records_that_are_none)
     ttest_enter(&block, 0x1000);
     ttest_put(&block, 4);                                    /* tag 0, not zero */
     ttest_put(&block, ttp_record_data(0x1122334455));        /* data without a head */
-    ttest_put(&block, ttp_record_extension(13, 0, 99));      /* no such type */
+    ttest_put(&block, ttp_record_extension(15, 0, 99));      /* no such type */
     ttest_put(&block, ttp_record_call(TTP_TAG_ENTER, 0, 0)); /* no such address */
     ttest_exit(&block, 0x1000);
     expect("+1000 g0:1 g2:1 g2:1 g2:1 -1000", 4);

@@ -3,6 +3,7 @@
  * of the file. Anybody may have written it: every read is bounded. */
 #define _GNU_SOURCE /* O_PATH, memmem */
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,9 +30,24 @@ struct elf {
     uint32_t load_count;
 };
 
+/* Reads up to the file's end: short reads go on, interrupted ones are made again. */
+static ssize_t read_from(int fd, void *bytes, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got < 0 && done == 0 ? -1 : (ssize_t)done;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
 static bool read_at(int fd, void *bytes, size_t size, uint64_t offset)
 {
-    return offset <= INT64_MAX - size && pread(fd, bytes, size, (off_t)offset) == (ssize_t)size;
+    return offset <= INT64_MAX - size && read_from(fd, bytes, size, offset) == (ssize_t)size;
 }
 
 /* Nothing but a regular file is opened: others may wait, or do something. */
@@ -63,7 +79,7 @@ static bool is_secure(const char *path, const struct stat *status)
 static bool read_script(int fd, char *path, size_t room)
 {
     char line[SCRIPT_BYTES];
-    ssize_t size = pread(fd, line, sizeof line - 1, 0);
+    ssize_t size = read_from(fd, line, sizeof line - 1, 0);
     if (size < 3 || memcmp(line, "#!", 2) != 0)
         return false;
     line[size] = '\0';
@@ -125,7 +141,7 @@ static void look_into_loader(const char *path, struct ttp_program_file *file)
     bool is_glibc = false, is_newer = false, is_any = false;
     int fd = open_regular(path, &status);
     for (uint64_t at = 0; fd >= 0 && at < TTP_LOADER_BYTES; at += CHUNK_BYTES - OVERLAP) {
-        ssize_t size = pread(fd, bytes, sizeof bytes, (off_t)at);
+        ssize_t size = read_from(fd, bytes, sizeof bytes, at);
         if (size <= 0)
             break;
         is_any = true;

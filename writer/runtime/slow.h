@@ -383,8 +383,14 @@ void ttp_interpose_begin(void);
  * found. */
 void ttp_calls_begin(void);
 void ttp_calls_modules_changed(void);
+/* A system call that another function makes in the place of the C library's: its first arguments,
+ * and the caller's rbp, where they are known. */
+struct ttp_begun_call {
+    uint32_t number;
+    uintptr_t first, second, third, rbp;
+};
 /* calls.c: of a call that is made where no stub is; `after`: where it returns to. */
-void ttp_call_begins(uint32_t number, uintptr_t after, uintptr_t sp, uintptr_t rbp);
+void ttp_call_begins(const struct ttp_begun_call *call, uintptr_t after, uintptr_t sp);
 void ttp_call_ended(uint32_t number, uint64_t result, uintptr_t after, uintptr_t sp);
 void ttp_unwind_begin(void);
 void ttp_walk_cache_end(void); /* of the thread */

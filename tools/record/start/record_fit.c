@@ -2,6 +2,7 @@
 #include "tools/record/start/record_fit.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -73,7 +74,10 @@ static enum tool_record_fit fit_of_loader(const char *path)
     if (fd < 0)
         return TOOL_FIT_ALL; /* nor does the kernel start it */
     char *bytes = tool_allocate(TTP_LOADER_BYTES, 1);
-    ssize_t size = pread(fd, bytes, TTP_LOADER_BYTES, 0);
+    ssize_t got, size = 0;
+    while ((got = pread(fd, bytes + size, TTP_LOADER_BYTES - (size_t)size, size)) > 0 ||
+           (got < 0 && errno == EINTR))
+        size += got > 0 ? got : 0;
     enum tool_record_fit fit = TOOL_FIT_FOREIGN;
     if (size > 0 && has_word(bytes, (size_t)size, TTP_LOADER_GLIBC))
         fit = has_word(bytes, (size_t)size, TTP_LOADER_GLIBC_NEWER) ? TOOL_FIT_ALL

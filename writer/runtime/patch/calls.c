@@ -468,9 +468,13 @@ void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
 
 /* -- a call without a stub: vfork.c -- */
 
-void ttp_call_begins(uint32_t number, uintptr_t after, uintptr_t sp, uintptr_t rbp)
+void ttp_call_begins(const struct ttp_begun_call *call, uintptr_t after, uintptr_t sp)
 {
-    const struct ttp_call_registers registers = {.rax = number, .rbp = rbp};
+    const struct ttp_call_registers registers = {.rax = call->number,
+                                                 .rdi = call->first,
+                                                 .rsi = call->second,
+                                                 .rdx = call->third,
+                                                 .rbp = call->rbp};
     if (ttp_process.records_calls)
         begin_apart(&registers, sp, after);
 }

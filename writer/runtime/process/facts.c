@@ -98,7 +98,8 @@ void ttp_fact_end(uint32_t how, int status)
 void ttp_vfork_begin(uintptr_t sp, uintptr_t caller, uintptr_t rbp);
 __attribute__((used)) void ttp_vfork_begin(uintptr_t sp, uintptr_t caller, uintptr_t rbp)
 {
-    ttp_call_begins(SYS_vfork, caller, sp, rbp);
+    const struct ttp_begun_call call = {.number = SYS_vfork, .rbp = rbp};
+    ttp_call_begins(&call, caller, sp);
 }
 
 void ttp_vforked(uint64_t child, uintptr_t caller, uintptr_t sp);

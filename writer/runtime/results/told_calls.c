@@ -133,7 +133,8 @@ BEFORE void ttp_told_process_begin(long number, uintptr_t first, uintptr_t after
                                    uintptr_t rbp)
 {
     ttp_thread.told_number = (uint32_t)number;
-    ttp_call_begins((uint32_t)number, after, sp, rbp);
+    const struct ttp_begun_call call = {.number = (uint32_t)number, .first = first, .rbp = rbp};
+    ttp_call_begins(&call, after, sp);
     ttp_thread.told_with_vfork = (flags_of(number, first, sizeof(uint64_t), sp) & CLONE_VFORK) != 0;
     if (ttp_thread.page != &ttp_page_vfork_child)
         ttp_sharing_begin();
@@ -170,7 +171,9 @@ BEFORE void *ttp_before_syscall(long number, uintptr_t first, uintptr_t sp,
 {
     void *next = real();
     if (number == SYS_execve) {
-        ttp_call_begins(SYS_execve, return_address, sp, 0);
+        const struct ttp_begun_call call = {
+            .number = SYS_execve, .first = first, .second = second, .third = third};
+        ttp_call_begins(&call, return_address, sp);
         ttp_exec_by_system_call((const char *)first, (char *const *)second, (char *const *)third);
         ttp_call_ended(SYS_execve, (uint64_t)-errno, return_address, sp);
         return (void *)ttp_return_failed;
