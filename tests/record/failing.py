@@ -136,7 +136,9 @@ def check(checks, host, outcome, may_be_off=False, nameless=False, **lives):
     if may_be_off and trace == outcome.trace and about["events"] == about["streams"] == 0:
         return trace
     # a recorder that failed has said so, and from then on nothing is recorded, nor counted
-    has_stopped = outcome.result.status == faults.NOT_RECORDED and bool(outcome.result.said())
+    runs_alone = b"not recorded: " in outcome.result.err  # from then on, with a status of its own
+    has_stopped = runs_alone or (outcome.result.status == faults.NOT_RECORDED and
+                                 bool(outcome.result.said()))
     busy.append(sum(wanted.values()) > 0)
     nameless = nameless or any("no symbols of" in line for line in outcome.result.said())
     if not faults.check_calls(checks, label, trace, wanted, loss=True, nameless=nameless,
