@@ -168,6 +168,9 @@ struct ttp_arena_head {
     uint64_t line_descriptors; /* before the magic: bits; with call_flags 32 */
     uint64_t lost_sandboxed;   /* written by programs: of `lost`, what threads call that may not
                                 * read their clock; a GAP says from when on */
+    /* written by programs: forked children that cannot know their id, in another namespace of
+     * process ids, and under a filter */
+    uint32_t unknown_elsewhere, unknown_sandboxed;
 };
 
 #define TTP_PATCH_MODULES   1u /* functions of any module, not of the executable only */
