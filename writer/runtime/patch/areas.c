@@ -88,7 +88,7 @@ void ttp_probe_areas_gone(uintptr_t start, size_t bytes)
         ttp_area_drop(&slots[i].area);
         if (ttp_process.avoids_system_calls) /* it stays */
             continue;
-        if (data->values != NULL)
+        if (area.slot_distance == 0 && data->values != NULL)
             ttp_values_unmap(data->values);
         ttp_syscall(SYS_munmap, (long)memory, (long)(area.end - memory), 0, 0, 0, 0);
     }

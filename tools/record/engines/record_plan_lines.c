@@ -1,0 +1,115 @@
+/* Lines at which a debugger's breakpoint does not stop any more, once the program is patched: they
+ * begin within a window, behind its first byte. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/command/tool.h"
+#include "tools/record/engines/record_plan.h"
+
+struct finding {
+    struct tool_record_lines *lines;
+    const struct tool_patch_given *given;
+    uint64_t *hidden; /* a bit for each byte of code */
+};
+
+static void hide(const struct finding *f, const struct ttp_patch_probe *probe)
+{
+    for (uint32_t i = 1; probe->reason == TTP_PATCH_CAN && i < probe->window_bytes; i++) {
+        uint32_t bit = probe->window + i - f->given->head.code_start;
+        if (bit < f->given->head.code_end - f->given->head.code_start)
+            f->hidden[bit / 64] |= (uint64_t)1 << bit % 64;
+    }
+}
+
+static void take_line(void *context, uint64_t address, const char *file, uint32_t line)
+{
+    const struct finding *f = context;
+    struct tool_record_lines *lines = f->lines;
+    uint64_t bit = address - f->given->head.code_start;
+    if (address < f->given->head.code_start || address >= f->given->head.code_end ||
+        (f->hidden[bit / 64] >> bit % 64 & 1) == 0)
+        return;
+    tool_grow((void **)&lines->all, &lines->capacity, lines->count + 1, sizeof *lines->all);
+    lines->all[lines->count++] = (struct tool_record_line){
+        .address = (uint32_t)address, .line = line, .file = tool_copy_text(file, strlen(file))};
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct tool_record_line *one = a, *other = b;
+    int by_file = strcmp(one->file, other->file);
+    if (by_file != 0)
+        return by_file;
+    if (one->line != other->line)
+        return one->line < other->line ? -1 : 1;
+    return one->address < other->address ? -1 : one->address > other->address;
+}
+
+void tool_record_lines_find(struct tool_record_lines *lines, const struct tool_patch_given *given,
+                            const char *path, char *const *names)
+{
+    const struct ttp_patch_head *head = &given->head;
+    struct finding f = {.lines = lines, .given = given};
+    *lines = (struct tool_record_lines){0};
+    if (head->code_start >= head->code_end)
+        return;
+    f.hidden =
+        tool_allocate((size_t)(head->code_end - head->code_start) / 64 + 1, sizeof *f.hidden);
+    for (uint32_t i = 0; i < head->function_count; i++) {
+        struct ttp_patch_function function = tool_patch_function_at(given, i);
+        bool is_patched =
+            names[i] != NULL && tool_patch_probe_at(given, &function, 0).reason == TTP_PATCH_CAN;
+        for (uint32_t n = 0; is_patched && n < function.probe_count; n++) {
+            struct ttp_patch_probe probe = tool_patch_probe_at(given, &function, n);
+            hide(&f, &probe);
+        }
+    }
+    tool_patch_lines_each(path, take_line, &f);
+    if (lines->count > 0)
+        qsort(lines->all, lines->count, sizeof *lines->all, compare_lines);
+    free(f.hidden);
+}
+
+void tool_record_lines_close(struct tool_record_lines *lines)
+{
+    for (size_t i = 0; i < lines->count; i++)
+        free(lines->all[i].file);
+    free(lines->all);
+    *lines = (struct tool_record_lines){0};
+}
+
+/* One row a file, with each line once. */
+void tool_record_lines_print(const struct tool_record_lines *lines, struct tool_output *out)
+{
+    const char *file = NULL;
+    uint32_t line = 0;
+    for (size_t i = 0; i < lines->count; i++) {
+        const struct tool_record_line *at = &lines->all[i];
+        bool is_next = file == NULL || strcmp(file, at->file) != 0;
+        if (!is_next && line == at->line)
+            continue;
+        if (file == NULL)
+            tool_output_text(out, "\nbreakpoints that are set later do not stop everywhere in:");
+        if (is_next)
+            tool_output_printf(out, "\n  %s:%u", at->file, at->line);
+        else
+            tool_output_printf(out, ", %u", at->line);
+        file = at->file;
+        line = at->line;
+    }
+    if (file != NULL)
+        tool_output_text(out, "\n");
+}
+
+void tool_record_lines_put(const struct tool_record_lines *lines, struct tool_json *json)
+{
+    tool_json_begin(json, "lines_without_stops", '[');
+    for (size_t i = 0; i < lines->count; i++) {
+        tool_json_begin(json, NULL, '{');
+        tool_json_number(json, "address", lines->all[i].address);
+        tool_json_text(json, "file", lines->all[i].file);
+        tool_json_number(json, "line", lines->all[i].line);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
