@@ -119,8 +119,11 @@ bool ttp_thread_ready(uintptr_t sp); /* records can be written now */
 /* The frame lives as long as the call around it. */
 void ttp_enter_in_call(uintptr_t function, uintptr_t sp);
 
-/* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread. */
-uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate);
+/* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread.
+ * is_first: what is entered there was called by nobody. */
+uint32_t ttp_stack_locate(uintptr_t sp, bool is_first, bool *is_alternate);
+/* The current stack where there is no room for more. */
+uint32_t ttp_stack_add(uintptr_t low, uintptr_t high, uint64_t generation, bool exact);
 void ttp_stack_switch(uint32_t index);
 void ttp_stack_verify(void); /* that the current stack is the one with the frames */
 size_t ttp_frame_count(void);
@@ -137,6 +140,17 @@ static inline bool ttp_stack_holds(const struct ttp_runtime_stack *stack, uintpt
 {
     return address >= stack->low && address < stack->high;
 }
+
+/* frames/loose_stacks.c: stacks that nobody announced; TTP_STACK_NONE: it is on none of them. Where
+ * frames are; near them; where one begins; where a function is entered that nobody has called. */
+#define TTP_STACK_NONE (UINT32_MAX - 1)
+uint32_t ttp_loose_find(uintptr_t sp);
+uint32_t ttp_loose_claim(uintptr_t sp);
+uint32_t ttp_loose_begin(uintptr_t sp, uintptr_t high);
+uint32_t ttp_loose_first(uintptr_t sp);
+/* Whether there is no call in front of a return address: it is made up. */
+bool ttp_is_first_call(uintptr_t call_site);
+bool ttp_is_in_stubs(uintptr_t code); /* patch/areas.c */
 
 /* signal_frames.c: whether this is a handler's own frame: then where its return address is, and the
  * signal, 0 where it is not known. */
