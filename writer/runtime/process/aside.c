@@ -106,11 +106,12 @@ static uint32_t word_at(const uint8_t *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* `mov $number, %eax` or `push $number`, the last one before the call; and `mov $flags, %edi`. What
- * is not seen is not known to be harmless. */
+/* `mov $number, %eax` or `push $number`, the last one before the call; and `mov $flags, %edi`. Flags
+ * that are not seen are those of a function for all of them, as sanitizers have: nothing is known.
+ */
 static bool makes_threads(const uint8_t *call, const uint8_t *from)
 {
-    uint32_t number = 0, flags = UINT32_MAX;
+    uint32_t number = 0, flags = 0;
     for (const uint8_t *at = from; at + 5 <= call; at++)
         if (*at == 0xb8)
             number = word_at(at + 1);
@@ -119,7 +120,7 @@ static bool makes_threads(const uint8_t *call, const uint8_t *from)
         else if (*at == 0xbf)
             flags = word_at(at + 1);
     return (number == SYS_clone && ttp_clone_is_foreign(flags)) || number == SYS_clone3 ||
-           (number == SYS_arch_prctl && (flags == ARCH_SET_FS || flags == UINT32_MAX));
+           (number == SYS_arch_prctl && flags == ARCH_SET_FS);
 }
 
 static bool has_such_calls(const uint8_t *code, size_t bytes)
