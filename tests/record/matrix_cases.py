@@ -112,11 +112,6 @@ def unwinding():
         yield Case(f"exceptions {level}", "p_throwing.cc", flags=(level,), transparent=True)
     yield Case("coroutines on 4 KiB stacks", "p_coroutines.c", [4, 4096])
     yield Case("coroutines on 64 KiB stacks", "p_coroutines.c", [4, 65536])
-    for kind, bytes_of, compilers in ((0, 4096, ("gcc",)), (1, 8192, ("clang",)),
-                                      (2, 16384, ("gcc",)), (3, 16384, ("clang",))):
-        yield Case(f"coroutines with a switch of their own, {kind}", "p_coroutines.c",
-                   [4, bytes_of], compilers=compilers,
-                   flags=("-O2", "-DOWN_SWITCH", f"-DOWN_STACKS={kind}"))
     yield Case("tail calls", "p_tails.c")
 
 

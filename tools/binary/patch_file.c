@@ -61,57 +61,19 @@ static bool find_patch(const struct tool_plan_wish *wish, const struct tool_plan
     return false;
 }
 
-struct lines {
-    uint64_t *bits;
-    uint32_t start, end; /* of code */
-};
-
-static void take_line(void *context, uint64_t address, const char *file, uint32_t line)
-{
-    const struct lines *lines = context;
-    (void)file;
-    (void)line;
-    if (address >= lines->start && address < lines->end)
-        lines->bits[(address - lines->start) / 64] |= (uint64_t)1 << (address - lines->start) % 64;
-}
-
-/* Where lines begin, as debuggers may come; NULL: not known. */
-static uint64_t *read_lines(const struct tool_plan_code *module)
-{
-    struct lines lines = {.start = module->image->code_start, .end = module->image->code_end};
-    lines.bits = calloc((size_t)(lines.end - lines.start) / 64 + 1, sizeof *lines.bits);
-    if (lines.bits != NULL &&
-        tool_elf_line_starts(module->input.bytes, module->input.size_bytes, take_line, &lines))
-        return lines.bits;
-    free(lines.bits);
-    return NULL;
-}
-
-void tool_patch_lines_each(const char *path, tool_elf_take_line take, void *context)
-{
-    struct tool_plan_input input;
-    if (tool_plan_input_open(&input, path) == NULL)
-        (void)tool_elf_line_starts(input.bytes, input.size_bytes, take, context);
-    tool_plan_input_close(&input);
-}
-
 static const char *make_patch(struct tool_plan_module *module, struct tool_patch_given *given)
 {
     struct tool_plan_code code;
     struct tool_patch patch = {0};
-    uint64_t *lines = NULL;
     const char *reason = tool_plan_code_take(&code, &module->input, tool_code_open_whole);
-    if (reason == NULL) {
-        code.code.lines = lines = read_lines(&code);
+    if (reason == NULL)
         reason = tool_patch_open(&patch, &code.code);
-    }
     if (reason == NULL)
         reason = tool_patch_make(&patch, module->content, &given->bytes, &given->size_bytes);
     if (reason == NULL && !check(given, TTP_PATCH_MAGIC))
         reason = "its patch plan is damaged";
     tool_patch_close(&patch);
     tool_plan_code_close(&code);
-    free(lines);
     return reason;
 }
 
@@ -154,12 +116,9 @@ static const char *make_inlined(struct tool_plan_module *module, const struct tt
     struct tool_patch patch = {0};
     if (memcmp(module->content, plan->content, sizeof module->content) != 0)
         return "somebody has changed it";
-    uint64_t *lines = NULL;
     const char *reason = tool_plan_code_take(&code, &module->input, tool_code_open_whole);
-    if (reason == NULL) {
-        code.code.lines = lines = read_lines(&code);
+    if (reason == NULL)
         reason = tool_patch_open(&patch, &code.code);
-    }
     if (reason == NULL &&
         (patch.function_count != plan->function_count || patch.probe_count != plan->probe_count))
         reason = "its plan was made of another file";
@@ -171,7 +130,6 @@ static const char *make_inlined(struct tool_plan_module *module, const struct tt
         reason = "its patch plan is damaged";
     tool_patch_close(&patch);
     tool_plan_code_close(&code);
-    free(lines);
     return reason;
 }
 
@@ -233,8 +191,6 @@ static const struct {
     [TTP_PATCH_LOOPED] = {"looped", "it branches to its own start"},
     [TTP_PATCH_JOINED] = {"joined", "other functions jump into its middle"},
     [TTP_PATCH_ELSEWHERE] = {"elsewhere", "a jump to where no function starts"},
-    [TTP_PATCH_LINES] = {"lines",
-                         "a line begins where a debugger's breakpoint would break the jump"},
     [TTP_PATCH_FAULTS] = {"faults", "where an instruction has faulted could not be told"},
     [TTP_PATCH_UNDECODED] = {"undecoded", "something in it is no instruction"},
     [TTP_PATCH_RESTARTABLE] = {"restartable", "it is in a restartable sequence"},

@@ -3,7 +3,6 @@
 #ifndef TOOL_PATCH_FILE_H
 #define TOOL_PATCH_FILE_H
 
-#include "tools/binary/elf_line_starts.h"
 #include "tools/binary/patch/patch_copy.h"
 #include "tools/binary/plan_file.h"
 #include "writer/arena/patch_plan.h"
@@ -36,9 +35,6 @@ struct ttp_patch_function tool_patch_function_at(const struct tool_patch_given *
 struct ttp_patch_probe tool_patch_probe_at(const struct tool_patch_given *given,
                                            const struct ttp_patch_function *function,
                                            uint32_t number);
-
-/* Where lines of a module begin, of its own line tables. */
-void tool_patch_lines_each(const char *path, tool_elf_take_line take, void *context);
 
 /* What a reason says to people: "can be patched", "branches lead into it", ... */
 const char *tool_patch_reason_text(enum ttp_patch_reason reason);

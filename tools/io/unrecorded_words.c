@@ -20,7 +20,7 @@ static const struct {
     [TTAPE_UNRECORDED_OWN_THREADS] = {"own_threads", "with threads that are not the C library's"},
     [TTAPE_UNRECORDED_NOT_STARTED] = {"not_started", "that the loader did not start"},
     [TTAPE_UNRECORDED_UNREACHABLE] = {"unreachable", "where the runtime cannot be read"},
-    [TTAPE_UNRECORDED_SANDBOX] = {"sandbox", "in a sandbox that keeps recording out"},
+    [TTAPE_UNRECORDED_SANDBOX] = {"sandbox", "started in a sandbox, where nothing is patched"},
 };
 
 const char *tool_unrecorded_name(uint32_t reason) { return reasons[reason].name; }

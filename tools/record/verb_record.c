@@ -551,7 +551,6 @@ int tool_verb_record(int argc, char **argv)
     int count, status;
     struct options options = {.level = TTAPE_LEVEL_DEFAULT, .then_level = -1, .plans = {.fd = -1}};
     options.patch.module = &options.rules.module;
-    options.patch.no_function = &options.rules.no_function;
     options.patch.cache = options.calls.cache = &options.plans;
     options.patch.no_module = &options.rules.no_module;
     options.rules.called = &options.patch.called;

@@ -102,11 +102,6 @@ enum ttp_patch_reason {
     TTP_PATCH_UNDECODED = 13,  /* something in the function is no instruction */
     TTP_PATCH_FAULTS = 14,     /* where an instruction has faulted could not be told */
     TTP_PATCH_RESTARTABLE = 15 /* the kernel looks where in a restartable sequence a thread is */
-    TTP_PATCH_ELSEWHERE = 12, /* of an exit: a jump to where no function starts */
-    TTP_PATCH_UNDECODED = 13, /* something in the function is no instruction */
-    TTP_PATCH_FAULTS = 14,    /* where an instruction has faulted could not be told */
-    TTP_PATCH_LINES = 15      /* a line begins within the jump's distance, so that a breakpoint
-                               * there would send it elsewhere */
 };
 #define TTP_PATCH_REASONS 16u
 
@@ -156,10 +151,7 @@ struct ttp_patch_probe {
      * one: where branches have grown, the frame of all that is behind them is that of this byte.
      * Where the stub goes on behind the window, window_bytes. */
     uint8_t last;
-    /* Of the four bytes of the jump's distance, and the next one, those at which a line begins, a
-     * bit each: who puts a breakpoint there must not change the jump. */
-    uint8_t lines;
-    uint8_t reserved[2];
+    uint8_t reserved[3];
 };
 enum ttp_patch_probe_flags {
     TTP_PATCH_PAD = 1,      /* a pad for this purpose: nothing that does anything is moved */

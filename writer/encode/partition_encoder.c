@@ -184,57 +184,19 @@ static ttape_status add_raw_order(struct ttp_encoding *e, const struct ttp_order
                           is_fast(e) ? FAST_ZSTD_LEVEL : RAW_ZSTD_LEVEL);
 }
 
-/* What a section takes compressed, into `at`, which has room for it; its own size where that does
- * not pay. */
-static ttape_status pack(struct ttp_encoding *e, const struct ttp_buffer *content, uint8_t *at,
-                         size_t room, int level, size_t *size)
-{
-    size_t packed;
-    TTP_TRY(ttp_zstd_encode(content->data, content->size, level, at, room, &packed, e->err));
-    *size = packed != 0 ? packed : content->size;
-    return TTAPE_OK;
-}
-
-/* Whether the raw form is smaller than the literal one, both compressed. Only where the literal one
- * is larger before that: then its chains are short, and all that it saves is left to zstd. */
-static ttape_status is_raw_smaller(struct ttp_encoding *e, const struct ttp_order *order,
-                                   const struct ttp_buffer *header, const struct ttp_buffer *data,
-                                   struct ttp_buffer *raw, bool *is_smaller)
-{
-    size_t room = ttp_zstd_bound(raw->capacity + header->size + data->size), sizes[3];
-    uint8_t *at;
-    TTP_TRY(ttp_raw_order_encode(order, raw->data, raw->capacity, &raw->size, e->err));
-    TTP_TRY(section_room(e, room, &at)); /* free: no section is entered yet */
-    TTP_TRY(pack(e, raw, at, room, RAW_ZSTD_LEVEL, &sizes[0]));
-    TTP_TRY(pack(e, header, at, room, LITERAL_ZSTD_LEVEL, &sizes[1]));
-    TTP_TRY(pack(e, data, at, room, LITERAL_ZSTD_LEVEL, &sizes[2]));
-    *is_smaller = sizes[0] < sizes[1] + sizes[2];
-    return TTAPE_OK;
-}
-
 static ttape_status add_literal_order(struct ttp_encoding *e, const struct ttp_order *order)
 {
     struct ttp_literal_options options = {.min_count = e->w->options.chain_threshold};
     size_t need = ttp_literal_encode_workspace(order->event_count, order->symbol_count);
-    size_t raw_bound = ttp_raw_order_bound(order->event_count, order->symbol_count);
-    size_t header_bound = ttp_literal_header_bound(order->event_count, order->symbol_count);
-    size_t data_bound = ttp_literal_data_bound(order->event_count);
-    bool is_smaller = false;
-    TTP_TRY(workspace_room(e, need + header_bound + data_bound + raw_bound));
+    size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) + ORDER_SLACK;
+    TTP_TRY(workspace_room(e, need + 2 * capacity));
     uint8_t *at = (uint8_t *)e->job->workspace.data + need;
-    struct ttp_buffer header = {at, header_bound, 0}, data = {at + header_bound, data_bound, 0};
-    struct ttp_buffer raw = {at + header_bound + data_bound, raw_bound, 0};
+    struct ttp_buffer header = {at, capacity, 0}, data = {at + capacity, capacity, 0};
     struct ttp_workspace workspace = {e->job->workspace.data, need};
     ttape_status status = ttp_literal_encode(order, &options, workspace, &header, &data, e->err);
     if (status == TTAPE_E_LIMIT)
         return add_raw_order(e, order);
     TTP_TRY(status);
-    if (header.size + data.size > raw_bound)
-        TTP_TRY(is_raw_smaller(e, order, &header, &data, &raw, &is_smaller));
-    if (is_smaller) {
-        return add_compressed(e, TTP_SECTION_ORDER_RAW, CATEGORY_ORDER, raw.data, raw.size,
-                              RAW_ZSTD_LEVEL);
-    }
     TTP_TRY(add_compressed(e, TTP_SECTION_LITERAL_HEADER, CATEGORY_ORDER, header.data, header.size,
                            LITERAL_ZSTD_LEVEL));
     return add_compressed(e, TTP_SECTION_LITERAL_DATA, CATEGORY_ORDER, data.data, data.size,

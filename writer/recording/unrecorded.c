@@ -19,7 +19,6 @@
 /* A program of a process. */
 struct program {
     bool is_there;
-    bool is_aside;  /* it recorded until it made threads of its own, or nothing */
     uint32_t turn;  /* when it came */
     uint64_t image; /* its number as a process image, 0: none is known */
     uint32_t reason;
@@ -209,10 +208,6 @@ static void take(struct ttp_unrecorded *u, const ttape_allocator *a, const struc
         break;
     case TTP_NOTE_CAME: take_came(u, a, process, note); break;
     case TTP_NOTE_IMAGE: process->came.image = note->image; break;
-    case TTP_NOTE_ASIDE:
-        process->came.is_aside = true;
-        process->came.reason = TTAPE_UNRECORDED_OWN_THREADS;
-        break;
     default: break;
     }
 }
@@ -353,14 +348,9 @@ void ttp_unrecorded_settle(struct ttp_unrecorded *u, const ttape_allocator *a,
         put_off(u, a, &processes[i].came);
         count(u, &processes[i].executed);
     }
-    if (!u->options->syscalls.traced) {
-        u->counts[TTAPE_UNRECORDED_OTHER_NAMESPACE] += head->unknown_elsewhere;
-        u->counts[TTAPE_UNRECORDED_SANDBOX] += head->unknown_sandboxed;
-    }
     struct program *came = u->came.data;
     for (size_t i = 0; i < u->came.count; i++) {
-        bool is_recorded = has_calls(e, came[i].image) || (came[i].image == 0 && !is_whole);
-        if (is_recorded && !came[i].is_aside)
+        if (has_calls(e, came[i].image) || (came[i].image == 0 && !is_whole))
             came[i].is_there = false;
         count(u, &came[i]);
     }

@@ -110,7 +110,7 @@ void ttape_rt_scope_enter(ttape_rt_site *site)
     struct ttp_runtime_frame *top = ttp_thread.top;
     uintptr_t call_site = top != NULL && top->sp == sp ? top->call_site : 0;
     if (page->gate != TTP_GATE_TSC || !ttp_fits_enter(top, page, sp, call_site)) {
-        ttp_part_enter_slow(function, call_site, sp);
+        ttp_enter_slow(function, call_site, sp);
         return;
     }
     ttp_push(top, function, call_site, sp);
@@ -284,11 +284,9 @@ void ttape_rt_on(void)
 void ttape_rt_off(void)
 {
     uint32_t expected = TTP_MODE_ON;
-    if (!is_attached())
-        return;
-    ttp_arena_note_off(&ttp_arena.head, ttp_process.clock());
-    __atomic_compare_exchange_n(&ttp_arena.head.mode, &expected, TTP_MODE_OFF, false,
-                                __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    if (is_attached())
+        __atomic_compare_exchange_n(&ttp_arena.head.mode, &expected, TTP_MODE_OFF, false,
+                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void ttape_rt_flush(void)

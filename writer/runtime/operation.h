@@ -12,8 +12,6 @@ struct operation {
     bool is_begun; /* none other is under way */
     bool was_dropping;
     bool is_whole;    /* it enters a function at its own return address: nothing else is there */
-    bool is_part;     /* of a function, which calls the API: its call site need not be known */
-    bool is_first;    /* nobody has called what is entered */
     bool is_doubted;  /* an unwinder was at work: more may be gone than lies below */
     bool is_jump;     /* a function is left by a jump, */
     uintptr_t target; /* and to where (frames/tails.c) */

@@ -143,7 +143,7 @@ bool ttp_slow_move(struct operation *op, uintptr_t sp, bool *is_alternate)
         return true;
     if (ttp_awaits(ttp_thread.top) && ttp_thread.page->deep_frames == 0)
         ttp_tail_settle(op);
-    uint32_t index = ttp_stack_locate(sp, op->is_first, is_alternate);
+    uint32_t index = ttp_stack_locate(sp, is_alternate);
     if (index == UINT32_MAX)
         return false;
     if (index != ttp_thread.stacks->current) {
@@ -231,7 +231,6 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
         leave_doubted(op, call_site);
     if (op->is_begun && (!is_near || ttp_thread.page->deep_frames != 0)) {
         bool is_alternate;
-        op->is_first = !op->is_part && !ttp_is_call_key(function) && ttp_is_first_call(call_site);
         if (!ttp_slow_move(op, op->sp, &is_alternate))
             return;
         if (ttp_thread.page->deep_frames != 0 && !is_alternate &&
@@ -255,16 +254,6 @@ void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     if (ttp_tail_enter(function, call_site, sp) || !ttp_ready(sp))
         return;
     struct operation op = ttp_slow_begin(sp);
-    enter(&op, function, call_site);
-    ttp_slow_end(&op);
-}
-
-void ttp_part_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
-{
-    if (!ttp_ready(sp))
-        return;
-    struct operation op = ttp_slow_begin(sp);
-    op.is_part = true;
     enter(&op, function, call_site);
     ttp_slow_end(&op);
 }
@@ -460,9 +449,7 @@ void ttp_call_enter_put(uintptr_t function, const struct ttp_thread_page *page,
         uintptr_t call_site = top->call_site, sp = top->sp; /* handlers put theirs there */
         TTP_SIGNAL_FENCE();
         pop_to(top - 1);
-        if (values == NULL && call_site == 0)
-            ttp_part_enter_slow(function, call_site, sp);
-        else if (values == NULL)
+        if (values == NULL)
             ttp_enter_slow(function, call_site, sp);
         else if (!ttp_is_call_key(function))
             ttp_probe_enter_slow(function, call_site, sp, values);
@@ -584,8 +571,7 @@ void ttp_jump(uintptr_t sp, uintptr_t target)
         ttp_stack_holds(ttp_stack_current(), target))
         page->operation_sp = 0;
     struct operation op = ttp_slow_begin(sp);
-    if (op.is_begun &&
-        ttp_stack_locate(target, false, &is_alternate) == ttp_thread.stacks->current) {
+    if (op.is_begun && ttp_stack_locate(target, &is_alternate) == ttp_thread.stacks->current) {
         ttp_hooks_left(sp, target);
         if (ttp_thread.page->deep_frames != 0 && target > ttp_sp_of(ttp_thread.top))
             ttp_deep_forget(&op);

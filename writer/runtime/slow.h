@@ -55,7 +55,6 @@ void ttp_drop_write_gap(void);         /* for events that were dropped without a
 void ttp_drop_record_missing(long change);
 void ttp_drop_frames_changed(long change); /* by an operation of the drop period */
 void ttp_period_check(void);               /* whether tracing was off since the last record */
-void ttp_drop_end_off(void);               /* the thread ends, and it may be off now */
 /* From here on the thread records. */
 bool ttp_gate_open(struct ttp_thread_page *page);
 static inline bool ttp_is_dropping(void) { return ttp_thread.page->gate == TTP_GATE_DROP; }
@@ -119,11 +118,8 @@ bool ttp_thread_ready(uintptr_t sp); /* records can be written now */
 /* The frame lives as long as the call around it. */
 void ttp_enter_in_call(uintptr_t function, uintptr_t sp);
 
-/* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread.
- * is_first: what is entered there was called by nobody. */
-uint32_t ttp_stack_locate(uintptr_t sp, bool is_first, bool *is_alternate);
-/* The current stack where there is no room for more. */
-uint32_t ttp_stack_add(uintptr_t low, uintptr_t high, uint64_t generation, bool exact);
+/* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread. */
+uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate);
 void ttp_stack_switch(uint32_t index);
 void ttp_stack_verify(void); /* that the current stack is the one with the frames */
 size_t ttp_frame_count(void);
@@ -140,17 +136,6 @@ static inline bool ttp_stack_holds(const struct ttp_runtime_stack *stack, uintpt
 {
     return address >= stack->low && address < stack->high;
 }
-
-/* frames/loose_stacks.c: stacks that nobody announced; TTP_STACK_NONE: it is on none of them. Where
- * frames are; near them; where one begins; where a function is entered that nobody has called. */
-#define TTP_STACK_NONE (UINT32_MAX - 1)
-uint32_t ttp_loose_find(uintptr_t sp);
-uint32_t ttp_loose_claim(uintptr_t sp);
-uint32_t ttp_loose_begin(uintptr_t sp, uintptr_t high);
-uint32_t ttp_loose_first(uintptr_t sp);
-/* Whether there is no call in front of a return address: it is made up. */
-bool ttp_is_first_call(uintptr_t call_site);
-bool ttp_is_in_stubs(uintptr_t code); /* patch/areas.c */
 
 /* signal_frames.c: whether this is a handler's own frame: then where its return address is, and the
  * signal, 0 where it is not known. */
@@ -316,15 +301,12 @@ size_t ttp_mapping_path(uintptr_t address, char *path, size_t room); /* 0: no fi
 typedef void (*ttp_mapping_visitor)(void *context, uintptr_t low, uintptr_t high, bool is_arena);
 bool ttp_mappings_visit(ttp_mapping_visitor visit, void *context);
 bool ttp_mapping_has_file(uint64_t device, uint64_t inode);
-/* The file that an address is mapped from, by the list's own numbers; false: it is of none. */
+/* The files that addresses are mapped from, by the list's own numbers; false: not all are known. */
 struct ttp_mapped_file {
-    uint64_t device, inode;
+    uintptr_t address;
+    uint64_t device, inode; /* inode 0: of no file */
 };
-bool ttp_mapped_file_read(uintptr_t address, struct ttp_mapped_file *file);
-/* The same, of what was mapped when the list was held: by one thread, until it is let. */
-bool ttp_mapped_file_find(uintptr_t address, struct ttp_mapped_file *file);
-void ttp_mapped_files_hold(void);
-void ttp_mapped_files_let(void);
+bool ttp_mapped_files_find(struct ttp_mapped_file *files, uint32_t count);
 
 /* results/restrictions.c: a call that may forbid the thread system calls or its clock; what it does
  * forbid is known when it has come back. */
@@ -384,20 +366,9 @@ void ttp_note_exec(struct ttp_noted *noted, const char *path, const struct ttp_e
 void ttp_note_failed(const struct ttp_noted *noted); /* it was not executed */
 void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, const struct ttp_exec *exec);
 
-/* process/aside.c. From here on nothing of this process is recorded, and no hook looks for a
- * thread's state. */
-void ttp_stand_aside(void);
-bool ttp_clone_is_foreign(uint64_t flags);
-/* A system call that is about to be made, not by the C library for a thread of its own. */
-void ttp_thread_call_seen(uint64_t number, uint64_t first, uint64_t second);
-/* Whether the program is known to make threads without the C library, and unnoticed. */
-bool ttp_program_is_foreign(void);
-void ttp_note_aside(void); /* notes.c */
-
 /* exec/exec_environment.c: what this program was given itself; memory that a vfork child left. */
 void ttp_exec_begin(char **environment);
 void ttp_exec_done(void);
-bool ttp_is_readable(uintptr_t at, size_t size);
 /* exec/execs.c: as the system call does it, with errno. */
 int ttp_exec_by_system_call(const char *path, char *const *arguments, char *const *environment);
 

@@ -109,8 +109,6 @@ struct ttp_runtime_stack {
     size_t intact_count;           /* of those, the outermost ones that are still open */
     size_t expected_count;         /* frames that operations of the drop period expect */
     bool exact;                    /* bounds are known, not guessed */
-    bool is_loose;                 /* they follow its frames (frames/loose_stacks.c) */
-    uintptr_t lowest;              /* of a loose one: where frames were seen to be */
     bool is_stale;                 /* the memory is another coroutine's now */
     struct ttape_branch *branches; /* branch/branch_value.c: of each frame; NULL: none yet */
 };
@@ -134,7 +132,6 @@ struct ttp_stacks {
     uintptr_t alternate_low, alternate_high; /* of the alternate signal stack, as last seen */
     uintptr_t first_sp;
     bool has_marks; /* there has been a handler */
-    bool has_loose; /* and a stack that nobody announced */
     struct ttp_runtime_stack first[TTP_STACKS_INLINE];
 };
 
@@ -169,8 +166,6 @@ struct ttp_thread_page {
     uint32_t failed_resumes;  /* times that a hook under way kept the drop period from ending */
     uint32_t announced_stack; /* stack that the records are on; UINT32_MAX: to be announced */
     bool has_unwound;         /* frames were left in the drop period, maybe a left hook's */
-    bool is_ending;           /* the thread does, while recording is off */
-    uint64_t stopped_ticks;   /* when recording was switched off, where that is the gap's reason */
     bool has_pending_process; /* the image's PROCESS message could not be written yet */
     uint64_t pending_parent;
     struct ttp_runtime_frame *forked_top; /* of a forked child that began in a handler: the frames
@@ -325,7 +320,6 @@ struct ttp_runtime_process {
     uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */
     uint32_t tid_offset;           /* of a thread's id in its control block; 0: ask the kernel */
     uint32_t module_changes;       /* since the process began */
-    uint32_t closings;             /* of modules, under way */
     uint32_t signal_changes;       /* of handlers */
     uint64_t arena_file, arena_device; /* as the kernel's list of mappings has them */
     uint32_t thread_key;
@@ -354,15 +348,10 @@ extern union ttp_arena_page {
     uint8_t bytes[TTP_ARENA_HEAD_BYTES];
 } ttp_arena;
 
-/* process/aside.c: not 0: threads may run whose thread pointer is not the C library's. */
-extern uint8_t ttp_is_aside;
-
 /* slow.c. Before the first three, the hook did nothing. Before the others, it pushed or popped the
  * frame, and the record is missing; `slot` is the place that the hook reserved for it, and `page`
  * the thread's page when the hook began. */
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
-/* Of a part of a function: its call site may be 0, which is not known then. */
-void ttp_part_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 struct ttp_call_values; /* slow.h; NULL: none */
 void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
                           const struct ttp_call_values *values);

@@ -88,9 +88,6 @@ struct tool_code {
     size_t table_count, table_capacity;
     struct tool_closed *closed; /* sorted, apart from each other */
     size_t closed_count, closed_capacity;
-    uint64_t *bases; /* a bit for each byte of the file: something takes its address */
-    const uint64_t *lines; /* a bit for each byte of code: a line begins there; NULL: not known. It
-                            * is somebody else's */
     uint32_t entries_left;
     uint32_t bad_frames; /* FDEs that cannot be read, or whose rules are damaged */
 };
@@ -149,13 +146,6 @@ static inline void tool_code_set_mark(struct tool_code *code, uint64_t address)
 }
 static inline bool tool_code_bit(const struct tool_code *code, const uint64_t *bits,
                                  uint32_t address)
-static inline bool tool_code_begins_line(const struct tool_code *code, uint32_t address)
-{
-    uint64_t bit = (uint64_t)address - code->image->code_start;
-    return code->lines != NULL && tool_code_holds(code, address) &&
-           (code->lines[bit / 64] >> bit % 64 & 1) != 0;
-}
-static inline bool tool_code_is_marked(const struct tool_code *code, uint32_t address)
 {
     uint64_t bit = (uint64_t)address - code->image->code_start;
     return tool_code_holds(code, address) && (bits[bit / 64] >> bit % 64 & 1) != 0;

@@ -16,7 +16,6 @@
 
 struct tool_record_patch {
     struct tool_record_rules rules; /* its patterns `function`; none: nothing is patched */
-    const struct tool_patterns *no_function; /* of these names none; NULL: all */
     /* Of modules' paths. Without `module` it is the executable only. */
     const struct tool_patterns *module, *no_module;
     bool arguments;              /* with what functions of libraries are given, and return */

@@ -396,16 +396,3 @@ void ttp_arena_close(struct ttp_arena_file *arena, const ttape_allocator *alloca
     arena->seen = NULL;
     discard(arena, remove);
 }
-
-/* One that was stopped stays so. */
-void ttp_arena_set_mode(struct ttp_arena_file *arena, uint32_t mode, uint64_t now_ticks)
-{
-    struct ttp_arena_head *head = arena->head;
-    if (head->mode == TTP_MODE_STOPPED || head->mode == mode)
-        return;
-    if (mode == TTP_MODE_ON)
-        (void)__atomic_add_fetch(&head->periods, 1, __ATOMIC_RELEASE);
-    else
-        ttp_arena_note_off(head, now_ticks);
-    __atomic_store_n(&head->mode, mode, __ATOMIC_RELEASE);
-}

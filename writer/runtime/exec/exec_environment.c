@@ -84,12 +84,6 @@ static bool can_read(uintptr_t *known_page, uintptr_t at, size_t size)
     return true;
 }
 
-bool ttp_is_readable(uintptr_t at, size_t size)
-{
-    uintptr_t page = NO_PAGE;
-    return can_read(&page, at, size);
-}
-
 /* The value, where an entry sets the variable; *is_readable becomes false where that cannot be
  * seen. */
 static const char *value_of(uintptr_t entry, const char *name, uintptr_t *known_page,

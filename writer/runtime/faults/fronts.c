@@ -121,9 +121,9 @@ static void show(const struct ttp_area *area, uint64_t *frame)
 static uint64_t place_of(uint64_t in_stub, uint64_t pc)
 {
     const struct ttp_area *area = ttp_area_of(in_stub);
-    return area == NULL || area->slot_distance != 0 ? pc
-           : area->plan != NULL                     ? ttp_stub_place(area, in_stub, pc)
-                                                    : ttp_probe_place(in_stub, pc);
+    return area == NULL         ? pc
+           : area->plan != NULL ? ttp_stub_place(area, in_stub, pc)
+                                : ttp_probe_place(in_stub, pc);
 }
 
 /* Called with the kernel's frame, or by a program that has found a front (rt_sigaction, by itself):

@@ -59,8 +59,6 @@ static bool holds(struct slot *slot, uintptr_t code)
            turn == __atomic_load_n(&slot->turn, __ATOMIC_RELAXED);
 }
 
-bool ttp_is_in_stubs(uintptr_t code) { return ttp_area_of(code) != NULL; }
-
 const struct ttp_area *ttp_area_of(uintptr_t code)
 {
     uint32_t count = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE);
@@ -90,7 +88,7 @@ void ttp_probe_areas_gone(uintptr_t start, size_t bytes)
         ttp_area_drop(&slots[i].area);
         if (ttp_process.avoids_system_calls) /* it stays */
             continue;
-        if (area.slot_distance == 0 && data->values != NULL)
+        if (data->values != NULL)
             ttp_values_unmap(data->values);
         ttp_syscall(SYS_munmap, (long)memory, (long)(area.end - memory), 0, 0, 0, 0);
     }

@@ -42,7 +42,7 @@ static bool find_stack(struct state *s, uintptr_t sp)
     s->high = stack->high;
     if (ttp_stack_holds(stack, sp))
         return stack->exact;
-    uint32_t index = ttp_stack_locate(sp, false, &is_alternate);
+    uint32_t index = ttp_stack_locate(sp, &is_alternate);
     if (index == UINT32_MAX)
         return false;
     s->high = is_alternate ? stacks->alternate_high : stacks->list[index].high;

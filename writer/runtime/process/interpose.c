@@ -14,7 +14,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -34,7 +33,6 @@ enum real_name {
     REAL___SYSV_SIGNAL,
     REAL_SIGSET,
     REAL_SIGACTION,
-    REAL_ARCH_PRCTL,
     REAL_SETNAME,
     REAL__EXIT,
     REAL_EXIT,
@@ -43,11 +41,21 @@ enum real_name {
     REAL_COUNT
 };
 
-static const char *const real_names[REAL_COUNT] = {
-    "dlopen",     "dlmopen",   "dlclose",     "signal",
-    "bsd_signal", "ssignal",   "sysv_signal", "__sysv_signal",
-    "sigset",     "sigaction", "arch_prctl",  "pthread_setname_np",
-    "_exit",      "_Exit",     "quick_exit",  "__libc_start_main"};
+static const char *const real_names[REAL_COUNT] = {"dlopen",
+                                                   "dlmopen",
+                                                   "dlclose",
+                                                   "signal",
+                                                   "bsd_signal",
+                                                   "ssignal",
+                                                   "sysv_signal",
+                                                   "__sysv_signal",
+                                                   "sigset",
+                                                   "sigaction",
+                                                   "pthread_setname_np",
+                                                   "_exit",
+                                                   "_Exit",
+                                                   "quick_exit",
+                                                   "__libc_start_main"};
 static void *real_functions[REAL_COUNT];
 
 /* Without us the caller's own link would have failed where this does. */
@@ -97,23 +105,6 @@ BEFORE void *ttp_before_dlmopen(void)
 }
 IN_FRONT_OF(dlmopen, ttp_before_dlmopen);
 
-/* Addresses of what is closed may mean other functions from now on. What was refused has closed
- * nothing; but another thread's may have. */
-static int close_module(int (*close_it)(void *), void *handle)
-{
-    const uint64_t *verdicts = ttp_process.enter_verdicts;
-    uint32_t changes = __atomic_load_n(&ttp_process.module_changes, __ATOMIC_SEQ_CST);
-    bool is_alone = __atomic_add_fetch(&ttp_process.closings, 1, __ATOMIC_SEQ_CST) == 1;
-    ttp_process.enter_verdicts = NULL;
-    int result = close_it(handle);
-    if (result == 0)
-        modules_change();
-    is_alone &= __atomic_sub_fetch(&ttp_process.closings, 1, __ATOMIC_SEQ_CST) == 0;
-    if (is_alone && changes == __atomic_load_n(&ttp_process.module_changes, __ATOMIC_SEQ_CST))
-        ttp_process.enter_verdicts = verdicts;
-    return result;
-}
-
 TTP_EXPORT int dlclose(void *handle)
 {
     int (*close_it)(void *) = (int (*)(void *))real(REAL_DLCLOSE);
@@ -121,9 +112,10 @@ TTP_EXPORT int dlclose(void *handle)
         return close_it(handle);
     ttp_modules_write();
     ttp_calls_modules_changed();
-    int result = close_module(close_it, handle);
-    if (result == 0)
-        ttp_modules_write();
+    ttp_process.enter_verdicts = NULL; /* their addresses may mean other functions from now on */
+    int result = close_it(handle);
+    modules_change();
+    ttp_modules_write();
     return result;
 }
 
@@ -175,20 +167,12 @@ BEFORE void *ttp_before_sigaction(uintptr_t number)
 }
 IN_FRONT_OF(sigaction, ttp_before_sigaction);
 
-void *ttp_before_arch_prctl(uintptr_t code, uintptr_t address);
-BEFORE void *ttp_before_arch_prctl(uintptr_t code, uintptr_t address)
-{
-    ttp_thread_call_seen(SYS_arch_prctl, (uint32_t)code, address);
-    return real(REAL_ARCH_PRCTL);
-}
-IN_FRONT_OF(arch_prctl, ttp_before_arch_prctl);
-
 /* Where the C library has the id of a thread of its own is where it has that of another one. */
 TTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
     int (*set_name)(pthread_t, const char *) = (int (*)(pthread_t, const char *))real(REAL_SETNAME);
     int result = set_name(thread, name);
-    if (result != 0 || ttp_is_aside)
+    if (result != 0)
         return result;
     if (pthread_equal(thread, pthread_self()))
         ttp_name_was_set(name);
@@ -202,8 +186,6 @@ TTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 
 static void end_at_once(int status)
 {
-    if (ttp_is_aside)
-        return;
     ttp_fact_end(TTAPE_PROCESS_END_QUICK_EXIT, status);
     if (ttp_has_state())
         ttp_drop_try_last();
@@ -230,8 +212,7 @@ IN_FRONT_OF(_Exit, ttp_before_exit);
 void *ttp_before_quick_exit(int status);
 BEFORE void *ttp_before_quick_exit(int status)
 {
-    if (!ttp_is_aside)
-        ttp_fact_end(TTAPE_PROCESS_END_QUICK_EXIT, status);
+    ttp_fact_end(TTAPE_PROCESS_END_QUICK_EXIT, status);
     return real(REAL_QUICK_EXIT);
 }
 IN_FRONT_OF(quick_exit, ttp_before_quick_exit);
