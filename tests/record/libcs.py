@@ -41,6 +41,8 @@ def download(work):
         (folder / name).mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
     mirror = mirror_of("/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list")
+    if mirror is None:
+        return []
     (folder / "sources.list").write_text(f"deb {mirror} {OLDER} main\n", encoding="ascii")
     words = ["apt-get", "-o", f"Dir::Etc::sourcelist={folder}/sources.list",
              "-o", "Dir::Etc::sourceparts=/dev/null", "-o", f"Dir::State::lists={folder}/lists",
@@ -57,7 +59,7 @@ def mirror_of(*files):
             words = line.split()
             if len(words) > 1 and words[0] in ("URIs:", "deb"):
                 return next(word for word in words[1:] if "://" in word)
-    return "https://deb.debian.org/debian"
+    return None
 
 
 def older(place, work, source, *flags, libraries=("libpthread.so.0", "libdl.so.2"), output="older"):
