@@ -16,9 +16,10 @@ long counts_up(long *counters, ptrdiff_t offset); /* 1: it was interrupted */
 static long counters[PROCESSORS * 8];
 
 #ifdef MADE
+__thread long made[4] __attribute__((aligned(32))); /* it stays when the function has returned */
 #define ARM                                                                                        \
-    " movl $0,-32(%rsp)\n movl $0,-28(%rsp)\n lea 1f(%rip),%rcx\n mov %rcx,-24(%rsp)\n"            \
-    " movq $2f-1f,-16(%rsp)\n lea 3f(%rip),%rcx\n mov %rcx,-8(%rsp)\n lea -32(%rsp),%rcx\n"
+    " mov %fs:0,%rcx\n lea made@tpoff(%rcx),%rcx\n movq $0,(%rcx)\n lea 1f(%rip),%rdx\n"           \
+    " mov %rdx,8(%rcx)\n movq $2f-1f,16(%rcx)\n lea 3f(%rip),%rdx\n mov %rdx,24(%rcx)\n"
 #define DESCRIPTION
 #else
 #define ARM " lea 4f(%rip),%rcx\n"
