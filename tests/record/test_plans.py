@@ -194,6 +194,28 @@ def check_planted(run):
     run.record("planted: what others may write", run.program)
 
 
+def check_together(run):
+    """Recorders that find no plan, and make it at once: whoever reads one finds all of it."""
+    run.fresh()
+    alone = {path: setting.run([path], env=run.env) for path in (run.program, run.other)}
+    started = []
+    for number in range(6):
+        path = (run.program, run.other)[number % 2]
+        words = [setting.COMMAND, "record", "-q", "-o", run.work / f"t{number}.ttape", "--", path]
+        started.append((path, words, setting.start(words, env=run.env)))
+    for number, (path, words, process) in enumerate(started):
+        done = setting.finish(process, words, 60)
+        run.checks.equal((done.status, done.out), (alone[path].status, alone[path].out),
+                         f"together, {number}: {done.err}")
+        calls = traces.call_counts(run.work / f"t{number}.ttape")["enter"]
+        run.checks.equal(calls.get("branching"), CALLS, f"together, {number}: calls")
+    for path in run.plans("patch"):
+        total = struct.unpack_from("<Q", path.read_bytes(), 248)[0]
+        run.checks.equal(total, path.stat().st_size, f"together: {path.name}")
+    left = [path.name for path in (run.cache / "tracetape" / "plan-v2").glob(".*")]
+    run.checks.equal(left, [], "together: what is left")
+
+
 def check_folders(run):
     """A cache that is not the user's alone, or cannot be written: the next place is taken, and
     that is said."""
@@ -262,7 +284,7 @@ def main():
     with setting.work_dir() as folder:
         run = Run(checks, Path(folder))
         for check in (check_poison, check_in_place, check_replaced, check_renamed, check_planted,
-                      check_overlay, check_folders):
+                      check_together, check_overlay, check_folders):
             check(run)
     checks.verdict()
 

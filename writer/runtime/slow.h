@@ -301,12 +301,15 @@ size_t ttp_mapping_path(uintptr_t address, char *path, size_t room); /* 0: no fi
 typedef void (*ttp_mapping_visitor)(void *context, uintptr_t low, uintptr_t high, bool is_arena);
 bool ttp_mappings_visit(ttp_mapping_visitor visit, void *context);
 bool ttp_mapping_has_file(uint64_t device, uint64_t inode);
-/* The files that addresses are mapped from, by the list's own numbers; false: not all are known. */
+/* The file that an address is mapped from, by the list's own numbers; false: it is of none. */
 struct ttp_mapped_file {
-    uintptr_t address;
-    uint64_t device, inode; /* inode 0: of no file */
+    uint64_t device, inode;
 };
-bool ttp_mapped_files_find(struct ttp_mapped_file *files, uint32_t count);
+bool ttp_mapped_file_read(uintptr_t address, struct ttp_mapped_file *file);
+/* The same, of what was mapped when the list was held: by one thread, until it is let. */
+bool ttp_mapped_file_find(uintptr_t address, struct ttp_mapped_file *file);
+void ttp_mapped_files_hold(void);
+void ttp_mapped_files_let(void);
 
 /* results/restrictions.c: a call that may forbid the thread system calls or its clock; what it does
  * forbid is known when it has come back. */

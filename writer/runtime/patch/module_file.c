@@ -11,8 +11,9 @@
 
 #include "writer/runtime/patch/patch.h"
 
-#define PAGE      4096u
-#define SECOND_NS 1000000000u
+#define PAGE        4096u
+#define SECOND_NS   1000000000u
+#define LOW_ADDRESS 0x10000 /* where nothing is, mostly: the list's first line then */
 
 static uint64_t in_ns(const struct timespec *time)
 {
@@ -21,17 +22,16 @@ static uint64_t in_ns(const struct timespec *time)
 
 static bool is_mapped_from(long file, const struct stat *about, uintptr_t start)
 {
-    struct ttp_mapped_file module = {start, 0, 0};
-    if (!ttp_mapped_files_find(&module, 1))
+    struct ttp_mapped_file module, same;
+    if (!ttp_mapped_file_find(start, &module))
         return false;
     if (module.device == about->st_dev && module.inode == about->st_ino)
         return true;
-    long page = ttp_syscall(SYS_mmap, 0, PAGE, PROT_READ, MAP_PRIVATE, file, 0);
+    long page = ttp_syscall(SYS_mmap, LOW_ADDRESS, PAGE, PROT_READ, MAP_PRIVATE, file, 0);
     if (ttp_failed(page))
         return false;
-    struct ttp_mapped_file both[2] = {{start, 0, 0}, {(uintptr_t)page, 0, 0}};
-    bool is_same = ttp_mapped_files_find(both, 2) && both[0].device == both[1].device &&
-                   both[0].inode == both[1].inode && both[0].inode != 0;
+    bool is_same = ttp_mapped_file_read((uintptr_t)page, &same) && module.device == same.device &&
+                   module.inode == same.inode;
     ttp_syscall(SYS_munmap, page, PAGE, 0, 0, 0, 0);
     return is_same;
 }

@@ -490,9 +490,11 @@ void ttp_calls_begin(void)
 {
     struct ttp_status status;
     struct visit visit = {.is_start = true};
-    if (is_wanted_here() && ttp_status_read(&status) && status.threads == 1)
+    if (is_wanted_here() && ttp_status_read(&status) && status.threads == 1) {
+        ttp_mapped_files_hold();
         look(&visit);
-    else if (records_calls() && !ttp_unwinders_ask())
+        ttp_mapped_files_let();
+    } else if (records_calls() && !ttp_unwinders_ask())
         ttp_count_more(&ttp_arena.head.unseen_modules, 1); /* as none of them can be changed */
     start_modules = visit.count;
 }

@@ -1,21 +1,27 @@
 /* The kernel's list of this process's mappings, read with small buffers because stacks may be
  * small: which mapping an address is in, what file it is of, and whether a file is mapped already.
- */
+ * At the start, when it is asked for each module, it is read once. */
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
 #include "writer/runtime/slow.h"
 
+#define HELD_MAX   256u /* files that are mapped; of more, the list is read again */
+#define HELD_BYTES 4096u
+
 struct maps_reader {
     long fd;
-    uint32_t at, size;
-    char buffer[256];
+    uint32_t at, size, room;
+    char *large; /* of `room` bytes; NULL: there is a small one */
+    char small[256];
 };
 
 static bool open_maps(struct maps_reader *in)
 {
     in->at = in->size = 0;
+    in->room = sizeof(in->small);
+    in->large = NULL;
     in->fd =
         ttp_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
     return in->fd >= 0;
@@ -25,14 +31,15 @@ static void close_maps(struct maps_reader *in) { ttp_syscall(SYS_close, in->fd, 
 
 static int next_char(struct maps_reader *in)
 {
+    char *buffer = in->large != NULL ? in->large : in->small;
     if (in->at == in->size) {
-        long got = ttp_syscall(SYS_read, in->fd, (long)in->buffer, sizeof(in->buffer), 0, 0, 0);
+        long got = ttp_syscall(SYS_read, in->fd, (long)buffer, in->room, 0, 0, 0);
         if (got <= 0)
             return -1;
         in->size = (uint32_t)got;
         in->at = 0;
     }
-    return (unsigned char)in->buffer[in->at++];
+    return (unsigned char)buffer[in->at++];
 }
 
 /* Returns the character behind the number. */
@@ -137,22 +144,61 @@ static bool is_of_file(struct maps_reader *in, uint64_t device, uint64_t inode)
     return read_file(in, &its_device, &its_inode) && its_device == device && its_inode == inode;
 }
 
-bool ttp_mapped_files_find(struct ttp_mapped_file *files, uint32_t count)
+bool ttp_mapped_file_read(uintptr_t address, struct ttp_mapped_file *file)
 {
     struct maps_reader in;
-    uint64_t low, high, device, inode;
-    uint32_t found = 0;
+    uint64_t low, high;
+    bool found = false;
     if (!open_maps(&in))
         return false;
-    while (found < count && next_mapping(&in, &low, &high) && read_file(&in, &device, &inode))
-        for (uint32_t i = 0; i < count; i++)
-            if (files[i].address >= low && files[i].address < high) {
-                files[i].device = device;
-                files[i].inode = inode;
-                found++;
-            }
+    while (!found && next_mapping(&in, &low, &high) && read_file(&in, &file->device, &file->inode))
+        found = address >= low && address < high;
     close_maps(&in);
-    return found == count;
+    return found && file->inode != 0;
+}
+
+/* One entry for each file that follows itself. */
+static struct held {
+    uint64_t low, high;
+    struct ttp_mapped_file file;
+} held[HELD_MAX];
+static uint32_t held_count;
+
+static void hold(uint64_t low, uint64_t high, const struct ttp_mapped_file *file)
+{
+    struct held *last = held_count != 0 ? &held[held_count - 1] : NULL;
+    if (last != NULL && last->file.device == file->device && last->file.inode == file->inode)
+        last->high = high;
+    else if (held_count < HELD_MAX)
+        held[held_count++] = (struct held){low, high, *file};
+}
+
+void ttp_mapped_files_hold(void)
+{
+    static char buffer[HELD_BYTES];
+    struct maps_reader in;
+    struct ttp_mapped_file file;
+    uint64_t low, high;
+    held_count = 0;
+    if (!open_maps(&in))
+        return;
+    in.large = buffer;
+    in.room = sizeof(buffer);
+    while (next_mapping(&in, &low, &high) && read_file(&in, &file.device, &file.inode))
+        hold(low, high, &file);
+    close_maps(&in);
+}
+
+void ttp_mapped_files_let(void) { held_count = 0; }
+
+bool ttp_mapped_file_find(uintptr_t address, struct ttp_mapped_file *file)
+{
+    for (uint32_t i = 0; i < held_count; i++)
+        if (address >= held[i].low && address < held[i].high) {
+            *file = held[i].file;
+            return file->inode != 0;
+        }
+    return ttp_mapped_file_read(address, file);
 }
 
 bool ttp_mapping_has_file(uint64_t device, uint64_t inode)
