@@ -375,5 +375,6 @@ void ttape_writer_get_progress(const ttape_writer *w, ttape_writer_progress *pro
                                                        w->jobs[w->next_job].pending.event_count,
                                         .partition_count = w->partition_count,
                                         .sealed_count = w->sealed_count,
+                                        .raw_count = w->raw_count,
                                         .written_bytes = w->offset};
 }

@@ -344,6 +344,7 @@ struct ttp_job {
     uint64_t category_bytes[5];    /* order, times, values, summaries, none */
     const struct ttp_model *model; /* to start from, or NULL */
     int32_t level;                 /* the writer's when it was sealed */
+    bool is_raw;                   /* the literal form was asked for, and does not pay */
     ttape_status status;
     ttape_error error;
     enum { TTP_JOB_FREE, TTP_JOB_QUEUED, TTP_JOB_DONE } state;
@@ -397,7 +398,7 @@ struct ttape_writer {
     uint8_t trace_id[TTP_TRACE_ID_BYTES];
     bool has_trace_id;
     uint64_t offset, chunk_count, last_index;
-    uint64_t event_count, partition_count, next_index_at;
+    uint64_t event_count, partition_count, raw_count, next_index_at;
     uint64_t sealed_count;    /* partitions handed over, emitted or not */
     struct ttp_growing index; /* encoded entries so far */
     uint64_t index_entries;

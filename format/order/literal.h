@@ -34,13 +34,17 @@ struct ttp_literal_options {
 /* Bytes; at most 17 MiB for 1,000,000 events. Any alignment of the workspace will do. */
 size_t ttp_literal_encode_workspace(uint32_t event_count, uint32_t symbol_count);
 
+/* Capacities that suffice for every input. */
+size_t ttp_literal_header_bound(uint32_t event_count, uint32_t symbol_count);
+size_t ttp_literal_data_bound(uint32_t event_count);
+
 /* Encodes `in` into two sections; `opt` may be NULL. Deterministic: same input and options, same
  * bytes.
  *
  * "Does not pay" is TTAPE_E_LIMIT: a section would not fit its capacity, or there are more symbols
  * than both 65,536 and a quarter of the events. The caller then stores the raw form; what is in the
- * buffers means nothing. The raw form's size is a good capacity for the data: random events pass
- * it.
+ * buffers means nothing. Random events pass the raw form's size, and so do those of a program with
+ * short chains and few functions, which zstd makes smaller than the raw form even so.
  *
  * TTAPE_E_ARGUMENT when the workspace is less than ttp_literal_encode_workspace says. */
 ttape_status ttp_literal_encode(const struct ttp_order *in, const struct ttp_literal_options *opt,

@@ -96,6 +96,23 @@ size_t ttp_literal_encode_workspace(uint32_t event_count, uint32_t symbol_count)
            sizeof(uint64_t);
 }
 
+#define POINTER_BYTES 5u /* of (65,536 + 2 * symbols) * 2 as a varint */
+#define LENGTH_BYTES  2u /* of a chain's, which is at most LENGTH_MAX */
+
+size_t ttp_literal_header_bound(uint32_t event_count, uint32_t symbol_count)
+{
+    size_t positions =
+        event_count < TTP_LITERAL_POSITIONS_MAX ? event_count : TTP_LITERAL_POSITIONS_MAX;
+    return ttp_symbols_bound(symbol_count) + POINTER_BYTES +
+           positions * (POINTER_BYTES + LENGTH_BYTES);
+}
+
+/* A lone event is a pointer; two and more have the byte of bits, nine and more the count. */
+size_t ttp_literal_data_bound(uint32_t event_count)
+{
+    return (size_t)event_count * POINTER_BYTES + 2 * POINTER_BYTES;
+}
+
 static void work_init(struct work *w, const struct ttp_order *in,
                       const struct ttp_literal_options *opt, void *ws)
 {

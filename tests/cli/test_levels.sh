@@ -52,6 +52,35 @@ status 0 "$T" convert in.txt -o none.ttape --level 1 --resolution none
 forms none.ttape
 all_are "20 -"
 
+# Level 0 is the literal form where that is smaller behind zstd, whatever it is before: chains of
+# few functions are short. Where it is not, that is said.
+python3 - <<'PY'
+import random
+draw = random.Random(3)
+def write(name, count, functions, depths):
+    with open(name, "w", encoding="ascii") as file:
+        time = 0
+        for _ in range(count):
+            names = [draw.randrange(functions) for _ in range(draw.choice(depths))]
+            for f in names:
+                time += 3
+                file.write(f"{time} 1 enter f{f}\n")
+            for f in reversed(names):
+                time += 2
+                file.write(f"{time} 1 exit f{f}\n")
+write("short.txt", 20000, 40, (1, 2))
+write("random.txt", 4000, 60, (6, 7))
+PY
+status 0 "$T" convert short.txt -o short.ttape --level 0
+lines err 0
+forms short.ttape
+all_are "18 19 34 -"
+status 0 "$T" convert random.txt -o random.ttape --level 0
+has err 'the order of 1 of 1 partitions has the raw form: the literal one does not pay'
+forms random.ttape
+all_are "20 34 -"
+status 0 "$T" verify random.ttape
+
 # Files of three levels, cut apart and put together, with models of those that have them.
 status 0 "$T" cut l3.ttape -o a.ttape --time ..20000
 status 0 "$T" cut l1.ttape -o b.ttape --time 20000..40000

@@ -206,6 +206,19 @@ static const struct tool_converter *find_converter(const char *format,
     return NULL;
 }
 
+/* Level 0 is the literal form wherever that is not the larger one. */
+static void tell_raw(const struct tool_conversion *conversion)
+{
+    ttape_writer_progress progress;
+    ttape_writer_get_progress(conversion->writer, &progress);
+    if (progress.raw_count > 0) {
+        tool_message("'%s': the order of %llu of %llu partitions has the raw form: the literal one "
+                     "does not pay",
+                     conversion->output, (unsigned long long)progress.raw_count,
+                     (unsigned long long)progress.partition_count);
+    }
+}
+
 /* Ends the trace and gives it its name; `status` is what the converter said. */
 static int finish(struct tool_conversion *conversion, int status)
 {
@@ -214,6 +227,7 @@ static int finish(struct tool_conversion *conversion, int status)
         return TOOL_CANNOT;
     if (ttape_writer_finish(conversion->writer, &err) != TTAPE_OK)
         return tool_conversion_fail(conversion, &err);
+    tell_raw(conversion);
     int committed = tool_target_commit(&conversion->target);
     return committed != TOOL_OK ? committed : status;
 }

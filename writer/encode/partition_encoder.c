@@ -2,10 +2,9 @@
  * any thread may do it and the bytes never show which one did.
  *
  *   arrange    events by segment, segments by stream, symbols by first appearance
+ *              (partition_arrange.c)
  *   sections   light ones, order, times, values, depths: each straight into the payload
- *   finish     head and directory in front
- *
- * The first step is partition_arrange.c. */
+ *   finish     head and directory in front */
 #include <string.h>
 
 #include "format/base/checksum.h"
@@ -93,11 +92,6 @@ static void add_section(struct ttp_encoding *e, uint16_t kind, enum category cat
     job->category_bytes[category] += size;
 }
 
-static void add_plain(struct ttp_encoding *e, uint16_t kind, enum category category, size_t size)
-{
-    add_section(e, kind, category, size, size);
-}
-
 /* A section of `size` bytes that stand in the workspace: compressed where that pays. */
 static ttape_status add_compressed(struct ttp_encoding *e, uint16_t kind, enum category category,
                                    const void *content, size_t size, int level)
@@ -158,7 +152,7 @@ static ttape_status add_light_section(struct ttp_encoding *e, uint16_t kind, enu
         size_t size = write_light(e, kind, at, bytes);
         if (size == 0)
             continue;
-        add_plain(e, kind, category, size);
+        add_section(e, kind, category, size, size);
         return TTAPE_OK;
     }
 }
@@ -184,23 +178,49 @@ static ttape_status add_raw_order(struct ttp_encoding *e, const struct ttp_order
                           is_fast(e) ? FAST_ZSTD_LEVEL : RAW_ZSTD_LEVEL);
 }
 
+/* Of the literal form, two sections from `start` on, and the raw one behind them the smaller. */
+static void keep_smaller(struct ttp_job *job, size_t start, size_t raw_start)
+{
+    struct ttp_section *raw = &job->head.sections[job->head.section_count - 1];
+    size_t literal_bytes = raw_start - start, raw_bytes = job->payload.count - raw_start;
+    uint8_t *at = (uint8_t *)job->payload.data + start;
+    job->is_raw = raw_bytes < literal_bytes;
+    size_t gone = job->is_raw ? literal_bytes : raw_bytes;
+    if (job->is_raw) {
+        memmove(at, at + literal_bytes, raw_bytes);
+        raw[-2] = raw[0];
+    }
+    job->head.section_count -= job->is_raw ? 2 : 1;
+    job->payload.count -= gone;
+    job->category_bytes[CATEGORY_ORDER] -= gone;
+}
+
 static ttape_status add_literal_order(struct ttp_encoding *e, const struct ttp_order *order)
 {
+    struct ttp_job *job = e->job;
     struct ttp_literal_options options = {.min_count = e->w->options.chain_threshold};
     size_t need = ttp_literal_encode_workspace(order->event_count, order->symbol_count);
-    size_t capacity = ttp_raw_order_bound(order->event_count, order->symbol_count) + ORDER_SLACK;
-    TTP_TRY(workspace_room(e, need + 2 * capacity));
-    uint8_t *at = (uint8_t *)e->job->workspace.data + need;
-    struct ttp_buffer header = {at, capacity, 0}, data = {at + capacity, capacity, 0};
-    struct ttp_workspace workspace = {e->job->workspace.data, need};
-    ttape_status status = ttp_literal_encode(order, &options, workspace, &header, &data, e->err);
-    if (status == TTAPE_E_LIMIT)
+    size_t head = ttp_literal_header_bound(order->event_count, order->symbol_count);
+    size_t bound = ttp_literal_data_bound(order->event_count), start = job->payload.count;
+    TTP_TRY(workspace_room(e, need + head + bound));
+    uint8_t *at = (uint8_t *)job->workspace.data + need;
+    struct ttp_buffer header = {at, head, 0}, data = {at + head, bound, 0};
+    ttape_status status = ttp_literal_encode(
+        order, &options, (struct ttp_workspace){at - need, need}, &header, &data, e->err);
+    job->is_raw = status == TTAPE_E_LIMIT;
+    if (job->is_raw)
         return add_raw_order(e, order);
     TTP_TRY(status);
     TTP_TRY(add_compressed(e, TTP_SECTION_LITERAL_HEADER, CATEGORY_ORDER, header.data, header.size,
                            LITERAL_ZSTD_LEVEL));
-    return add_compressed(e, TTP_SECTION_LITERAL_DATA, CATEGORY_ORDER, data.data, data.size,
-                          LITERAL_ZSTD_LEVEL);
+    TTP_TRY(add_compressed(e, TTP_SECTION_LITERAL_DATA, CATEGORY_ORDER, data.data, data.size,
+                           LITERAL_ZSTD_LEVEL));
+    size_t raw_start = job->payload.count;
+    if (header.size + data.size > ttp_raw_order_bound(order->event_count, order->symbol_count)) {
+        TTP_TRY(add_raw_order(e, order));
+        keep_smaller(job, start, raw_start);
+    }
+    return TTAPE_OK;
 }
 
 static ttape_status add_chain_order(struct ttp_encoding *e, const struct ttp_order *order)
@@ -223,10 +243,10 @@ static ttape_status add_chain_order(struct ttp_encoding *e, const struct ttp_ord
         return add_raw_order(e, order);
     TTP_TRY(status);
     size_t data_start = job->payload.count + capacity;
-    add_plain(e, TTP_SECTION_CHAIN_HEADER, CATEGORY_ORDER, header.size);
+    add_section(e, TTP_SECTION_CHAIN_HEADER, CATEGORY_ORDER, header.size, header.size);
     uint8_t *payload = job->payload.data;
     memmove(payload + job->payload.count, payload + data_start, data.size);
-    add_plain(e, TTP_SECTION_CHAIN_DATA, CATEGORY_ORDER, data.size);
+    add_section(e, TTP_SECTION_CHAIN_DATA, CATEGORY_ORDER, data.size, data.size);
     return TTAPE_OK;
 }
 
@@ -292,12 +312,12 @@ static ttape_status add_coded_times(struct ttp_encoding *e, const struct ttp_tim
     if (fixed == 0 && mixed == 0)
         return add_raw_times(e, times, RAW_ZSTD_LEVEL);
     if (mixed == 0 || (fixed != 0 && fixed <= mixed)) {
-        add_plain(e, TTP_SECTION_TIMES_STATIC, CATEGORY_TIMES, fixed);
+        add_section(e, TTP_SECTION_TIMES_STATIC, CATEGORY_TIMES, fixed, fixed);
         return TTAPE_OK;
     }
     uint8_t *at = (uint8_t *)payload->data + start;
     memmove(at, at + fixed, mixed);
-    add_plain(e, form->kind, CATEGORY_TIMES, mixed);
+    add_section(e, form->kind, CATEGORY_TIMES, mixed, mixed);
     return TTAPE_OK;
 }
 
@@ -460,7 +480,7 @@ static ttape_status add_own_times(struct ttp_encoding *e)
     TTP_TRY(section_room(e, bound, &at));
     size_t size = ttp_own_times_write(rows->data, (uint32_t)rows->count, at, bound);
     if ((size + TTP_SECTION_ENTRY_BYTES) * e->w->own_times_share <= job->payload.count - HEAD_ROOM)
-        add_plain(e, TTP_SECTION_OWN_TIMES, CATEGORY_NONE, size);
+        add_section(e, TTP_SECTION_OWN_TIMES, CATEGORY_NONE, size, size);
     return TTAPE_OK;
 }
 
@@ -483,10 +503,10 @@ static ttape_status add_cpu_times(struct ttp_encoding *e)
     uint8_t *at;
     size_t bound = ttp_cpu_times_bound(times.row_count, times.start_count);
     ttape_status status = section_room(e, bound, &at);
-    if (status == TTAPE_OK)
-        add_plain(
-            e, TTP_SECTION_CPU_TIMES, CATEGORY_NONE,
-            ttp_cpu_times_write(&times, p->measures.data, e->w->head_resolution_ns, at, bound));
+    if (status == TTAPE_OK) {
+        bound = ttp_cpu_times_write(&times, p->measures.data, e->w->head_resolution_ns, at, bound);
+        add_section(e, TTP_SECTION_CPU_TIMES, CATEGORY_NONE, bound, bound);
+    }
     ttp_grown_free(&e->w->allocator, &list);
     return status;
 }
@@ -498,7 +518,7 @@ static ttape_status add_instants(struct ttp_encoding *e, const struct ttp_order 
     TTP_TRY(section_room(e, bound, &at));
     TTP_TRY(ttp_encode_instants(e, order, at, bound, &size));
     if (size != 0)
-        add_plain(e, TTP_SECTION_INSTANTS, CATEGORY_NONE, size);
+        add_section(e, TTP_SECTION_INSTANTS, CATEGORY_NONE, size, size);
     return TTAPE_OK;
 }
 

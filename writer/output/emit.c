@@ -280,6 +280,7 @@ ttape_status ttp_emit_job(ttape_writer *w, struct ttp_job *job, ttape_error *err
     TTP_TRY(ttp_emit_chunk(w, &chunk, job->payload.data, err));
     TTP_TRY(index_job(w, job, err));
     w->partition_count++;
+    w->raw_count += job->is_raw;
     job->pending.scope->series.count = 0;
     TTP_TRY(ttp_group_emit(w, job, err));
     return ttp_emit_early_index(w, err);

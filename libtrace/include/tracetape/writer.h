@@ -189,7 +189,9 @@ TTAPE_API void ttape_writer_close(ttape_writer *writer);
 typedef struct ttape_writer_progress {
     uint64_t event_count, partition_count, written_bytes;
     uint64_t sealed_count; /* partitions ended, written or not */
-    uint64_t reserved[4];
+    uint64_t raw_count;    /* with `literal`: of those written, whose order has the raw form, as
+                            * the literal one is larger or has too many symbols */
+    uint64_t reserved[3];
 } ttape_writer_progress;
 TTAPE_API void ttape_writer_get_progress(const ttape_writer *writer,
                                          ttape_writer_progress *progress);

@@ -12,6 +12,7 @@
 
 enum color { RED, GREEN = 5, BLUE = 9 };
 enum signs { MINUS = -1, ZERO, PLUS };
+enum masks { LOW = 1, BYTE = 0xff, HALF = 0xffff, WORD = 0x80000000 };
 struct pair {
     int a;
     double b;
@@ -21,6 +22,16 @@ struct small {
 };
 struct large {
     long x[5];
+};
+struct __attribute__((packed)) tight { /* with fields that are not aligned: in memory */
+    char m;
+    long n;
+    short k;
+};
+struct __attribute__((packed)) close { /* with all that are */
+    int n;
+    short k;
+    char m;
 };
 union number {
     long l;
@@ -63,6 +74,17 @@ FUNCTION enum signs enums(enum color a, enum signs b, _Bool c, char d)
 {
     BARRIER;
     return a == BLUE && c && d == 'x' ? b : PLUS;
+}
+FUNCTION enum masks masks(enum masks a, enum masks b)
+{
+    BARRIER;
+    return a == HALF && b == BYTE ? WORD : LOW;
+}
+FUNCTION struct tight packeds(struct tight a, int b, struct close c, int d)
+{
+    BARRIER;
+    a.n += b + c.n + d;
+    return a;
 }
 FUNCTION struct pair pairs(struct pair a, struct small b)
 {
@@ -146,6 +168,8 @@ int main(int argc, char **argv)
     struct pair pair = {7, 2.5};
     struct small small = {3, -4};
     struct large large = {{10, 20, 30, 40, 50}};
+    struct tight tight = {11, 22, 33};
+    struct close close = {-2, 5, 'c'};
     union number number = {.l = -6};
     static char buffer[] = "buffer";
     int list[3] = {1, 2, 3};
@@ -155,6 +179,8 @@ int main(int argc, char **argv)
     no_numbers(__builtin_inf(), -__builtin_inff(), -0.0f);
     texts("a text", buffer, (const unsigned char *)"no text", NULL);
     enums(BLUE, MINUS, 1, 'x');
+    masks(HALF, BYTE);
+    tight = packeds(tight, 44, close, 55);
     pair = pairs(pair, small);
     large = larges(1, large, 2);
     unions(number, nothing, list, list);
@@ -168,5 +194,5 @@ int main(int argc, char **argv)
     tail(argc);
     variadic(4, 5, 6.0);
     inner(argc, 2, "inner");
-    return argv == NULL || pair.a != 10 || large.x[0] != 13;
+    return argv == NULL || tight.n != 119 || pair.a != 10 || large.x[0] != 13;
 }

@@ -41,6 +41,16 @@ static void merge(struct classes *c, uint64_t offset, uint64_t size, enum word_c
         c->words[0] = MEMORY;
 }
 
+/* A field. One that is not aligned, of a packed structure, puts all of it into memory. */
+static void put_field(struct classes *c, uint64_t offset, uint64_t size, uint64_t alignment,
+                      enum word_class class)
+{
+    bool is_apart = alignment != 0 && offset % alignment != 0;
+    merge(c, offset, size, is_apart ? MEMORY : class);
+    if (is_apart)
+        c->words[0] = MEMORY;
+}
+
 static bool number_of(Dwarf_Die *die, unsigned name, uint64_t *number)
 {
     Dwarf_Attribute attribute;
@@ -98,10 +108,11 @@ static void classify_base(struct classes *c, Dwarf_Die *type, uint64_t offset, u
         c->is_wide = true;
         merge(c, offset, 16, MEMORY);
     } else if (is_float) {
-        merge(c, offset, size, size > 16 ? MEMORY : SSE);
+        uint64_t part = encoding == DW_ATE_complex_float ? size / 2 : size;
+        put_field(c, offset, size, part, size > 16 ? MEMORY : SSE);
         c->is_wide |= size > 16; /* complex long double */
     } else {
-        merge(c, offset, size, INTEGER);
+        put_field(c, offset, size, size, INTEGER);
         c->is_wide |= size == 16;
     }
 }
@@ -118,10 +129,10 @@ static void classify(struct classes *c, Dwarf_Die *type, uint64_t offset, uint32
     case DW_TAG_base_type: classify_base(c, &peeled, offset, size); break;
     case DW_TAG_pointer_type:
     case DW_TAG_reference_type:
-    case DW_TAG_rvalue_reference_type: merge(c, offset, 8, INTEGER); break;
-    case DW_TAG_ptr_to_member_type:
-    case DW_TAG_enumeration_type: merge(c, offset, size, INTEGER); break;
-    case DW_TAG_unspecified_type: merge(c, offset, 8, INTEGER); break; /* of nullptr */
+    case DW_TAG_rvalue_reference_type: put_field(c, offset, 8, 8, INTEGER); break;
+    case DW_TAG_ptr_to_member_type: put_field(c, offset, size, 8, INTEGER); break;
+    case DW_TAG_enumeration_type: put_field(c, offset, size, size, INTEGER); break;
+    case DW_TAG_unspecified_type: put_field(c, offset, 8, 8, INTEGER); break; /* of nullptr */
     case DW_TAG_array_type: {
         uint64_t element = tool_value_type_of(&peeled, &inner) ? tool_value_size(&inner) : 0;
         if (size > 16 || element == 0)

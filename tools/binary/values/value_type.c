@@ -164,14 +164,23 @@ static bool is_string(Dwarf_Die *pointer)
     return name != NULL && strcmp(name, "char") == 0 && tool_value_size(&peeled) == 1;
 }
 
-static bool constant_of(Dwarf_Die *die, int64_t *value)
+/* Forms of a fixed size say nothing of the sign: gcc has them of what is unsigned. */
+static bool has_unsigned_form(Dwarf_Attribute *attribute, bool is_signed)
+{
+    unsigned form = dwarf_whatform(attribute);
+    bool is_fixed = form == DW_FORM_data1 || form == DW_FORM_data2 || form == DW_FORM_data4 ||
+                    form == DW_FORM_data8;
+    return form == DW_FORM_udata || (is_fixed && !is_signed);
+}
+
+static bool constant_of(Dwarf_Die *die, bool is_signed, int64_t *value)
 {
     Dwarf_Attribute attribute;
     Dwarf_Sword number;
     Dwarf_Word word;
     if (dwarf_attr(die, DW_AT_const_value, &attribute) == NULL)
         return false;
-    if (dwarf_whatform(&attribute) == DW_FORM_udata) {
+    if (has_unsigned_form(&attribute, is_signed)) {
         if (dwarf_formudata(&attribute, &word) != 0)
             return false;
         *value = (int64_t)word;
@@ -183,7 +192,7 @@ static bool constant_of(Dwarf_Die *die, int64_t *value)
     return true;
 }
 
-static void list_constants(Dwarf_Die *type, struct tool_elf_value *value)
+static void list_constants(Dwarf_Die *type, bool is_signed, struct tool_elf_value *value)
 {
     Dwarf_Die die;
     if (dwarf_child(type, &die) != 0)
@@ -191,7 +200,7 @@ static void list_constants(Dwarf_Die *type, struct tool_elf_value *value)
     do {
         struct tool_elf_constant constant = {.name = dwarf_diename(&die)};
         if (dwarf_tag(&die) != DW_TAG_enumerator || constant.name == NULL ||
-            !constant_of(&die, &constant.value))
+            !constant_of(&die, is_signed, &constant.value))
             continue;
         if (value->constant_count == TOOL_VALUE_CONSTANTS) {
             value->constant_count = 0;
@@ -205,12 +214,13 @@ static void list_constants(Dwarf_Die *type, struct tool_elf_value *value)
 static void describe_enumeration(Dwarf_Die *type, struct tool_elf_value *value)
 {
     Dwarf_Die base, peeled;
-    bool is_signed = false;
-    list_constants(type, value);
-    for (uint32_t i = 0; i < value->constant_count; i++)
+    int encoding = tool_value_type_of(type, &base) && tool_value_peel(&base, &peeled)
+                       ? encoding_of(&peeled)
+                       : encoding_of(type);
+    bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+    list_constants(type, is_signed, value);
+    for (uint32_t i = 0; encoding == 0 && i < value->constant_count; i++)
         is_signed |= value->constants[i].value < 0;
-    if (tool_value_type_of(type, &base) && tool_value_peel(&base, &peeled))
-        is_signed = encoding_of(&peeled) == DW_ATE_signed;
     value->place.type = is_signed ? TTAPE_VALUE_SIGNED : TTAPE_VALUE_UNSIGNED;
     uint32_t bits = 8u * value->place.size_bytes;
     for (uint32_t i = 0; !is_signed && bits < 64 && i < value->constant_count; i++)
