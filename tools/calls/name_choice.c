@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tools/calls/hash.h"
+#include "tools/calls/hash_key.h"
 #include "tools/calls/name_table.h"
 #include "tools/command/tool.h"
 #include "tools/names/simple_name.h"
@@ -28,6 +29,7 @@ struct choice {
     struct group *groups;
     uint32_t *next; /* name of the same group; TTAPE_NONE: the last one */
     size_t group_count;
+    uint64_t secret; /* of its tables of names */
 };
 
 static bool is_same(ttape_string a, ttape_string b)
@@ -47,7 +49,7 @@ static ttape_string simplify(ttape_string name, enum tool_name_detail detail)
 static bool is_long(ttape_string name)
 {
     for (size_t i = 0; i < name.size_bytes; i++)
-        if (memchr("(<[", name.data[i], 3) != NULL ||
+        if (name.data[i] == '(' || name.data[i] == '<' || name.data[i] == '[' ||
             (name.data[i] == ':' && name.size_bytes - i > 4 &&
              memcmp(name.data + i, "::__", 4) == 0))
             return true;
@@ -87,7 +89,7 @@ static void add_to_group(struct choice *work, struct tool_names *table, uint32_t
 /* Does this detail tell all names of a group apart? */
 static bool suffices(struct choice *work, const struct group *group, enum tool_name_detail detail)
 {
-    struct tool_names table = {0};
+    struct tool_names table = {.secret = work->secret};
     bool is_enough = true, is_new;
     for (uint32_t i = group->first; i != TTAPE_NONE; i = work->next[i]) {
         replace(&work->chosen[i], simplify(work->names[i], detail));
@@ -163,7 +165,8 @@ void tool_choose_names(const ttape_string *names, size_t count, ttape_string *ch
     }
     if (long_count == 0)
         return;
-    struct tool_names table = {0};
+    work.secret = tool_hash_key();
+    struct tool_names table = {.secret = work.secret};
     work.groups = tool_allocate(count, sizeof(*work.groups));
     work.next = tool_allocate(count, sizeof(*work.next));
     for (uint32_t i = 0; i < count; i++)

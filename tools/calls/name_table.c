@@ -42,8 +42,7 @@ uint32_t *tool_names_find(struct tool_names *names, const void *key, size_t size
     if ((names->count + 1) * 2 > names->capacity) {
         struct tool_names bigger = {.count = names->count,
                                     .capacity = names->capacity > 0 ? names->capacity * 2 : 64,
-                                    .secret =
-                                        names->capacity > 0 ? names->secret : tool_hash_key()};
+                                    .secret = names->secret != 0 ? names->secret : tool_hash_key()};
         bigger.slots = tool_allocate(bigger.capacity, sizeof(struct tool_name_slot));
         for (size_t i = 0; i < names->capacity; i++) {
             struct tool_name_slot *old = &names->slots[i];

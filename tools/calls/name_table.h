@@ -10,7 +10,7 @@
 struct tool_names {
     struct tool_name_slot *slots;
     size_t count, capacity;
-    uint64_t secret;
+    uint64_t secret; /* 0: it is made with the table; tables of a moment may share one */
 };
 /* The place of a key's number; *is_new: it was not there (and holds TTAPE_NONE). Lives until the
  * next call. */

@@ -9,7 +9,8 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -44,13 +45,41 @@ static void forget_descriptors(int own)
         close(nothing);
 }
 
+/* What the kernel says of this process. */
+struct own_state {
+    uint64_t mapped_bytes; /* 0: not known */
+    uint64_t handled;      /* a bit for each signal that is caught or ignored */
+};
+
+static uint64_t field_of(const char *text, const char *name, int base)
+{
+    const char *at = strstr(text, name);
+    return at != NULL ? strtoull(at + strlen(name), NULL, base) : 0;
+}
+
+static struct own_state own_state(void)
+{
+    char text[8192];
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[size > 0 ? size : 0] = '\0';
+    if (strstr(text, "\nSigCgt:") == NULL) /* then each is asked for */
+        return (struct own_state){.handled = UINT64_MAX};
+    return (struct own_state){.mapped_bytes = field_of(text, "\nVmSize:", 10) * 1024,
+                              .handled = field_of(text, "\nSigCgt:", 16) |
+                                         field_of(text, "\nSigIgn:", 16)};
+}
+
 /* An interrupt at the terminal is meant for the parent, which decides; everything else ends us. */
-static void reset_signals(void)
+static void reset_signals(const struct own_state *own)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
     sigset_t none;
     for (int number = 1; number < NSIG; number++)
-        (void)signal(number, SIG_DFL);
+        if (own->handled >> (number - 1) & 1)
+            (void)signal(number, SIG_DFL);
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
         (void)signal(ignored[i], SIG_IGN);
     sigemptyset(&none);
@@ -66,18 +95,6 @@ void tool_child_limit(int what, uint64_t value)
     }
 }
 
-static uint64_t mapped_bytes(void)
-{
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (file != NULL) {
-        if (fscanf(file, "%llu", &pages) != 1)
-            pages = 0;
-        fclose(file);
-    }
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 bool tool_child_start(struct tool_child *child, uint64_t memory_bytes,
                       void (*work)(int fd, const void *context), const void *context)
 {
@@ -90,13 +107,13 @@ bool tool_child_start(struct tool_child *child, uint64_t memory_bytes,
     pid_t pid = fork();
     if (pid == 0) {
         tool_signals_set_output(NULL); /* it is the parent's to remove */
-        reset_signals();
+        const struct own_state own = own_state();
+        reset_signals(&own);
         forget_descriptors(ends[1]);
         (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         tool_child_limit(RLIMIT_CORE, 0);
-        uint64_t mapped = TOOL_SANITIZED ? 0 : mapped_bytes();
-        if (mapped > 0)
-            tool_child_limit(RLIMIT_AS, mapped + memory_bytes);
+        if (own.mapped_bytes > 0 && !TOOL_SANITIZED)
+            tool_child_limit(RLIMIT_AS, own.mapped_bytes + memory_bytes);
         work(ends[1], context);
         _exit(TOOL_OK);
     }

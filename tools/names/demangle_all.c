@@ -1,5 +1,6 @@
-/* Each answer is a size, 0 for "as it is", and so many bytes. A child that dies or hangs of a name
- * loses that name; the next one goes on behind it. */
+/* Each answer is a size, 0 for "as it is", and so many bytes. The first child sends many answers at
+ * once; of those that it had not sent when it died or hung, the next one sends each by itself, so
+ * that only the name that kills it is lost. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,9 +16,20 @@
 #define SECONDS_MOST  10u /* of each */
 #define MEMORY_BYTES  (UINT64_C(64) << 20)
 
+#define BATCH_BYTES (sizeof(uint32_t) + TOOL_DEMANGLE_OUTPUT_MAX) /* has room for any answer */
+
 struct work {
     const ttape_string *names;
     size_t first, count;
+    bool one_by_one;
+};
+
+/* What came from a child and was not taken yet. */
+struct received {
+    int fd;
+    uint64_t deadline_ms;
+    char *data;
+    size_t at, end;
 };
 
 static bool starts(ttape_string name, const char *text)
@@ -37,39 +49,59 @@ bool tool_is_mangled(ttape_string name)
 static void answer(int fd, const void *context)
 {
     const struct work *work = context;
-    char *name = tool_allocate(TOOL_DEMANGLE_INPUT_MAX + 1, 1);
-    char *out = tool_allocate(sizeof(uint32_t) + TOOL_DEMANGLE_OUTPUT_MAX, 1);
+    char name[TOOL_DEMANGLE_INPUT_MAX + 1];
+    char *out = tool_allocate(2 * BATCH_BYTES, 1);
+    size_t used = 0;
     tool_child_limit(RLIMIT_CPU, SECONDS_MOST);
     for (size_t i = work->first; i < work->count; i++) {
         ttape_string mangled = work->names[i];
         memcpy(name, mangled.data, mangled.size_bytes);
         name[mangled.size_bytes] = '\0';
-        uint32_t size = (uint32_t)tool_demangle(name, out + sizeof(uint32_t));
-        memcpy(out, &size, sizeof(size));
-        if (!tool_child_send(fd, out, sizeof(size) + size, 0))
+        uint32_t size = (uint32_t)tool_demangle(name, out + used + sizeof(uint32_t));
+        memcpy(out + used, &size, sizeof(size));
+        used += sizeof(size) + size;
+        if (used < BATCH_BYTES && !work->one_by_one && i + 1 < work->count)
+            continue;
+        if (!tool_child_send(fd, out, used, 0))
             break;
+        used = 0;
     }
-    free(name);
     free(out);
 }
 
 /* ---- the parent ---- */
 
-static bool take_answer(const struct tool_child *child, uint64_t deadline_ms,
-                        ttape_string *readable)
+/* So many bytes of an answer, at most BATCH_BYTES of them; NULL: they never come. */
+static const char *take(struct received *from, size_t size)
+{
+    size_t left = from->end - from->at;
+    if (left < size) {
+        memmove(from->data, from->data + from->at, left);
+        from->at = 0;
+        from->end = left + tool_child_receive_more(from->fd, from->data + left, size - left,
+                                                   BATCH_BYTES - left, from->deadline_ms);
+        if (from->end < size)
+            return NULL;
+    }
+    from->at += size;
+    return from->data + from->at - size;
+}
+
+static bool take_answer(struct received *from, ttape_string *readable)
 {
     uint32_t size;
-    if (!tool_child_receive(child->fd, &size, sizeof(size), deadline_ms) ||
-        size >= TOOL_DEMANGLE_OUTPUT_MAX)
+    const char *data = take(from, sizeof(size));
+    if (data == NULL)
+        return false;
+    memcpy(&size, data, sizeof(size));
+    if (size >= TOOL_DEMANGLE_OUTPUT_MAX)
         return false;
     if (size == 0)
         return true;
-    char *text = tool_allocate(size, 1);
-    if (!tool_child_receive(child->fd, text, size, deadline_ms)) {
-        free(text);
+    const char *text = take(from, size);
+    if (text == NULL)
         return false;
-    }
-    *readable = (ttape_string){text, size};
+    *readable = (ttape_string){tool_copy_text(text, size), size};
     return true;
 }
 
@@ -78,14 +110,19 @@ void tool_demangle_all(const ttape_string *names, size_t count, ttape_string *re
     struct work work = {.names = names, .count = count};
     for (size_t i = 0; i < count; i++)
         readable[i] = (ttape_string){NULL, 0};
-    for (int tried = 0; tried < CHILDREN_MOST && work.first < count; tried++) {
+    char *data = tool_allocate(BATCH_BYTES, 1);
+    for (int tried = 0; tried <= CHILDREN_MOST && work.first < count; tried++) {
         struct tool_child child = {0};
-        uint64_t deadline_ms = tool_child_now_ms() + 2000u * SECONDS_MOST;
         if (!tool_child_start(&child, MEMORY_BYTES, answer, &work))
-            return;
-        while (work.first < count && take_answer(&child, deadline_ms, &readable[work.first]))
+            break;
+        struct received from = {.fd = child.fd,
+                                .deadline_ms = tool_child_now_ms() + 2000u * SECONDS_MOST,
+                                .data = data};
+        while (work.first < count && take_answer(&from, &readable[work.first]))
             work.first++;
         (void)tool_child_end(&child, work.first < count);
-        work.first++; /* of the name that it died of */
+        work.first += work.one_by_one; /* the name that it died of */
+        work.one_by_one = true;
     }
+    free(data);
 }

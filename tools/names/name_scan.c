@@ -37,6 +37,8 @@ const char *tool_name_skip_operator(const char *begin, const char *at, const cha
     return tool_name_skip_sign(at + 8, end);
 }
 
+static bool is_opening(char c) { return c == '(' || c == '[' || c == '{' || c == '<'; }
+
 static char opening(char closing)
 {
     return closing == ')' ? '(' : closing == ']' ? '[' : closing == '}' ? '{' : '<';
@@ -52,13 +54,13 @@ const char *tool_name_skip_group(const char *at, const char *end)
             at = sign - 1;
             continue;
         }
-        if (strchr("([{<", *at) != NULL && *at != '\0') {
+        if (is_opening(*at)) {
             if (depth == TOOL_NAME_NESTING)
                 return NULL;
             open[depth++] = *at;
         } else if (*at == '>') {
             depth -= at[-1] != '-' && open[depth - 1] == '<';
-        } else if (strchr(")]}", *at) != NULL && *at != '\0') {
+        } else if (*at == ')' || *at == ']' || *at == '}') {
             while (depth > 0 && open[depth - 1] == '<')
                 depth--;
             if (depth == 0 || open[depth - 1] != opening(*at))
@@ -89,8 +91,9 @@ const char *tool_name_skip_argument(const char *at, const char *end)
 {
     const char *begin = at;
     while (at < end && *at != ',') {
-        const char *sign = tool_name_skip_operator(begin, at, end), *group = NULL;
-        if (sign == NULL && strchr("([{<", *at) != NULL && *at != '\0')
+        const char *sign = *at == 'o' ? tool_name_skip_operator(begin, at, end) : NULL,
+                   *group = NULL;
+        if (sign == NULL && is_opening(*at))
             group = tool_name_skip_group(at, end);
         at = sign != NULL ? sign : group != NULL ? group : at + 1;
     }

@@ -49,6 +49,12 @@ static bool is_tail(const char *at, const char *end)
            *at == '.' || *at == '@';
 }
 
+/* What stands in names beside words. */
+static bool is_mark(char c)
+{
+    return c == ' ' || c == ':' || c == '~' || c == '.' || c == '@' || c == '\'' || c == '\0';
+}
+
 /* void (*NAME(int))(char) */
 static int take_inner(struct taking *take, const char *group, unsigned depth)
 {
@@ -140,7 +146,7 @@ static int take_next(struct taking *take, unsigned depth)
         take->is_odd = false;
         take->parts->name.at = take->at + 1;
     }
-    if (!tool_name_is_word(c) && strchr(" :~.@'", c) == NULL && !take->is_conversion)
+    if (!tool_name_is_word(c) && !is_mark(c) && !take->is_conversion)
         take->is_odd = true;
     take->at++;
     return TAKE_ON;
