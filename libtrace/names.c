@@ -21,8 +21,8 @@ static const char *const event_kinds[TTAPE_EVENT_KIND_COUNT] = {
     [TTAPE_EVENT_GAP] = "gap",
 };
 
-static const char *const gap_reasons[] = {"unknown", "overflow", "damage",
-                                          "filter",  "cut",      "sandbox"};
+static const char *const gap_reasons[] = {"unknown", "overflow", "damage", "filter",
+                                          "cut",     "sandbox",  "stopped"};
 
 const char *ttape_site_kind_name(uint32_t site_kind)
 {

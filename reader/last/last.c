@@ -73,6 +73,8 @@ static ttape_status keep_frames(struct ttape_last *l, struct ttp_last_reading *r
                                 ttape_last_thread *thread, ttape_error *err)
 {
     ttape_edge edge;
+    if (thread->off_since_ns != 0)
+        TTP_TRY(ttape_cursor_seek_event(r->cursor, r->stop_number, err));
     TTP_TRY(ttape_cursor_get_open_frames(r->cursor, &edge, err));
     ttape_open_frame *frames = ttp_memory_take(&l->memory, edge.frame_count, sizeof *frames, err);
     if (frames == NULL)
@@ -120,6 +122,8 @@ static ttape_status read_stream(struct ttape_last *l, struct ttp_last_reading *r
     thread->fault_signal = r->fault_signal;
     thread->fault_address = r->fault_address;
     thread->lost_after = r->lost;
+    bool goes_on = !r->end.is_process && r->end.how == TTAPE_THREAD_END_RECORDING;
+    thread->off_since_ns = r->is_stopped && !goes_on ? r->stop_ns : 0;
     if (status == TTAPE_OK)
         status = keep_frames(l, r, thread, err);
     if (status == TTAPE_E_MEMORY || status == TTAPE_E_LIMIT)

@@ -18,6 +18,10 @@ struct ttp_last_reading {
     uint64_t end_ns;
     uint64_t fault_signal, fault_address; /* of the last fact of a fault; 0: none */
     uint64_t lost;                        /* since the last call began, as lost_before */
+    /* Recording stopped, and nothing of the thread has come since: when, and with which event. */
+    bool is_stopped;
+    uint64_t stop_ns, stop_number, stop_reason;
+    uint64_t off_ns; /* for how long it was off since the last call began */
 };
 
 void ttp_last_begin(struct ttp_last_reading *r); /* nothing has been read yet */

@@ -63,7 +63,7 @@ has out 'gap: 17 events lost, reason: overflow'
 has out '\} = 99 /\* a, "b" \*/'
 clean out
 # each reason of a gap has its name
-for reason in unknown overflow damage filter cut sandbox; do
+for reason in unknown overflow damage filter cut sandbox stopped; do
     printf '1 1 gap 3 %s\n' "$reason" >gap.txt
     status 0 "$T" convert gap.txt -o gap.ttape --force
     status 0 "$T" dump gap.ttape

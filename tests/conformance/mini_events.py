@@ -168,8 +168,6 @@ class Replay:
             need(argument < STACKS, "O-CHK-06", f"stack {argument}")
             self.current = argument
             self.stack = self.stacks.setdefault(argument, [])
-        elif kind == GAP:
-            need(argument <= 4, "F-EVT-06", f"reason {argument}")
         need(0 <= depth < 1 << 31, "F-EVT-05", f"depth {depth}")
         self.min_depth = depth if self.min_depth is None else min(self.min_depth, depth)
         return kind, argument, code & 1, depth

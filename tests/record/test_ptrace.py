@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 import faults
 import setting
@@ -18,6 +19,7 @@ import setting
 # Calls of p_known_calls in its own images: number and failures.
 KNOWN = {"getppid": (403, 0), "close": (None, 1), "vfork": (1, 0), "kill": (3, 0),
          "exit_group": (5, 0), "pipe2": (1, 0), "wait4": (4, 0)}
+NUMBERS = {"clock_nanosleep": "230", "read": "0"}
 FAILED_READS = 1  # that a signal interrupted
 # strace never counts the first two. How many of a shell's children end before it looks, and so are
 # told by one signal, depends on the machine.
@@ -228,7 +230,45 @@ def test_off():
                    check=True, timeout=60)
     text = subprocess.run([setting.COMMAND, "dump", "off.ttape"], check=True, timeout=60,
                           capture_output=True, text=True).stdout
-    assert text.count("chdir()") == 1 and "gap: 4 events lost, reason: filter" in text, text
+    assert text.count("chdir()") == 1 and "gap: 4 events lost, reason: stopped" in text, text
+
+
+def test_attached():
+    """What a thread waits in while it is attached to has waited that long, in sums, too, by its own
+    name; and nobody has ended who lives."""
+    sleeper = subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL)
+    reader = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        for process, call in ((sleeper, "clock_nanosleep"), (reader, "read")):
+            while open(f"/proc/{process.pid}/syscall").read().split()[0] != NUMBERS[call]:
+                pass  # it is about to
+            begun = time.monotonic_ns()
+            done = subprocess.run([setting.COMMAND, "record", "--attach", str(process.pid),
+                                   "--max-time", "300ms", "-q", "-f", "-o", "attached.ttape"],
+                                  capture_output=True, timeout=60)
+            took = time.monotonic_ns() - begun
+            assert done.returncode == 0 and process.poll() is None, done
+            told = subprocess.run([setting.COMMAND, "last", "--json", "attached.ttape"],
+                                  capture_output=True, check=True, timeout=60)
+            thread, = json.loads(told.stdout)["threads"]
+            assert thread["end"] == "went on when recording ended", thread
+            assert thread["stop_reason"] == 2, thread
+            assert [frame["function"] for frame in thread["open"]] == [call], thread
+            table = subprocess.run([setting.COMMAND, "syscalls", "--json", "attached.ttape"],
+                                   capture_output=True, check=True, timeout=60)
+            row, = json.loads(table.stdout)["rows"]
+            assert (row["call"], row["sum"]["calls"]) == (call, 1), row
+            assert 0 < row["sum"]["time_ns"] <= took, (row, took)
+            waited = thread["end_time_ns"] - thread["open"][0]["enter_time_ns"]
+            assert row["sum"]["time_ns"] == waited, (row, thread)
+            subprocess.run([setting.COMMAND, "verify", "-q", "attached.ttape"], check=True,
+                           timeout=60)
+    finally:
+        for process in (sleeper, reader):
+            process.kill()
+            process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
 
 
 def main():
@@ -247,6 +287,7 @@ def main():
         test_as_strace()
         test_killed_recorder()
         test_off()
+        test_attached()
         test_stopped()
         test_refused()
     return 0

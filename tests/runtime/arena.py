@@ -23,7 +23,7 @@ LIBRARY = os.path.join(BUILD, "libtracetape-rt.so.0")
 ARCHIVE = os.path.join(BUILD, "libtracetape-rt.a")
 SUBJECTS = os.path.join(SRC, "tests", "runtime", "subjects")
 INCLUDE = os.path.join(SRC, "libtrace", "include")
-MAGIC, VERSION, BLOCK, HEAD, STATES, CAPACITY = 0x6672636170617474, 6, 32768, 64, 4096, 16384
+MAGIC, VERSION, BLOCK, HEAD, STATES, CAPACITY = 0x6672636170617474, 7, 32768, 64, 4096, 16384
 OFFSET = (STATES + CAPACITY * 4 + BLOCK - 1) // BLOCK * BLOCK
 FREE, FILLING, FULL, DONE = range(4)
 WAITING, BLOCKING, DROPPING = range(3) # what a program does that finds no block
@@ -364,8 +364,9 @@ class Stream:
                 self.open().pop()
             self.say("!.")
         elif kind == 5:
-            self.lost += payload >> 3
-            self.say(f"gap:{payload & 7}:{payload >> 3}", low)
+            count = payload >> (5 if payload & 7 == 6 else 3)  # 6: what follows is in between
+            self.lost += count
+            self.say(f"gap:{payload & 7}:{count}", low)
         elif kind in (6, 7):
             self.pending = "open" if kind == 6 else "unseen"
         elif kind == 9:
@@ -373,7 +374,7 @@ class Stream:
         elif kind == 11:
             if payload & 1 != 1 or (payload >> 1 & 127) not in (1, 2) or payload >> 40 != 1:
                 self.error(f"end {payload:x}")
-        elif kind != 10:
+        elif kind not in (10, 15):
             self.error(f"extension {kind}")
 
     def data(self, records, at, head):

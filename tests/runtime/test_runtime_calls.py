@@ -162,7 +162,7 @@ def test_api():
     leaf = "+leaf =passed -leaf "
     wanted = ("+main " + early(2) + early(3) + f"+spans +outer {leaf}+inner {leaf}-inner {leaf}"
               f"-outer -spans +jumps +left by a jump ~2 {leaf}+values =unsigned =signed =pointer "
-              f"=double =string =null =long =bytes =counter =many -values gap:3:0 {leaf}-main")
+              f"=double =string =null =long =bytes =counter =many -values gap:6:0 {leaf}-main")
     words = wanted.replace("+left by a jump", "+left_by_a_jump").split()
     words[words.index("+left_by_a_jump")] = "+left by a jump"
     link = (f"-L{rt.BUILD}", "-ltracetape-rt", f"-Wl,-rpath,{rt.BUILD}")

@@ -62,10 +62,10 @@ def test_off_and_on():
     start, end = "+main +around +left_in_it +stop", "-around -main"
     rest = "-stop +many -many"
     cases = {
-        ("off", "on", ""): f"{start} gap:3:0 -stop +stop {rest} ?opened_in_it ~1 {end}",
-        ("", "off", "on"): f"{start} {rest} -left_in_it +opened_in_it +stop gap:3:0 {rest} "
+        ("off", "on", ""): f"{start} gap:6:0 -stop +stop {rest} ?opened_in_it ~1 {end}",
+        ("", "off", "on"): f"{start} {rest} -left_in_it +opened_in_it +stop gap:6:0 {rest} "
                            f"-opened_in_it {end}",
-        ("off", "", "on"): f"{start} gap:3:0 {rest} ?opened_in_it ~1 {end}",
+        ("off", "", "on"): f"{start} gap:6:0 {rest} ?opened_in_it ~1 {end}",
         ("off", "", ""): f"{start}",
     }
     for clock in (rt.TSC, rt.MONOTONIC, rt.NONE):

@@ -323,13 +323,18 @@ static void put_event(FILE *out, const ttape_reader *reader, const ttape_event_i
     put_values(out, item);
 }
 
-/* Of how threads and processes ended: test_recording_ends.c looks at these. */
-static bool is_end(const ttape_reader *reader, const ttape_event *event)
+/* Of how threads and processes ended, or went on when recording did: test_recording_ends.c looks at
+ * these. */
+static bool is_end(const ttape_reader *reader, const ttape_event_item *item, bool *is_stop)
 {
     ttape_site site;
-    return event->kind == TTAPE_EVENT_LEAF &&
-           ttape_reader_get_site(reader, event->site, &site) == TTAPE_OK &&
-           site.module == TTAPE_NONE && site.address <= 2;
+    const ttape_event *event = &item->event;
+    bool is_gap = event->kind == TTAPE_EVENT_GAP && *is_stop;
+    bool is_fact = event->kind == TTAPE_EVENT_LEAF &&
+                   ttape_reader_get_site(reader, event->site, &site) == TTAPE_OK &&
+                   site.module == TTAPE_NONE && site.address <= 3;
+    *is_stop = is_fact && site.address == 3 && item->values[0].number != TTAPE_STOP_OFF;
+    return is_gap || *is_stop || (is_fact && site.address <= 2);
 }
 
 char *ttest_stream_text(ttape_reader *reader, uint32_t stream, bool times)
@@ -342,9 +347,10 @@ char *ttest_stream_text(ttape_reader *reader, uint32_t stream, bool times)
     ttape_event_item item;
     ttape_error err = {0};
     ttape_status status;
+    bool is_stop = false;
     ck_assert_int_eq(ttape_cursor_open(&cursor, reader, stream, &err), TTAPE_OK);
     for (const char *space = ""; (status = ttape_cursor_next(cursor, &item, &err)) == TTAPE_OK;) {
-        if (is_end(reader, &item.event))
+        if (is_end(reader, &item, &is_stop))
             continue;
         (void)fputs(space, out);
         put_event(out, reader, &item, times);

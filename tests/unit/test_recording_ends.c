@@ -116,7 +116,7 @@ START_TEST(recording_ends_before_the_thread)
     struct ttest_block b = begin(1);
     (void)b;
     poll_and_finish();
-    expect_end(0, 2, 1, TTAPE_THREAD_END_RECORDING, 0);
+    expect_end(0, 4, 1, TTAPE_THREAD_END_RECORDING, 0); /* with the stop, and its gap */
     ttest_process_end(process);
 }
 END_TEST
@@ -242,7 +242,7 @@ START_TEST(recording_ends_while_a_thread_has_no_block)
     uint64_t events = fill(&b);
     fill_and_lose(&b);
     poll_and_finish();
-    expect_end(0, events + 1, 1, TTAPE_THREAD_END_RECORDING, 0);
+    expect_end(0, events + 3, 1, TTAPE_THREAD_END_RECORDING, 0);
     ttest_process_end(process);
 }
 END_TEST

@@ -185,6 +185,30 @@ START_TEST(gaps_keep_reason_and_count)
 }
 END_TEST
 
+/* What was open when it went off ends there, and is open again where it goes on. */
+START_TEST(off_ends_what_is_open)
+{
+    ttest_player_discard(&player);
+    open_with(TTAPE_CLOCK_MONOTONIC);
+    ttest_extension(&block, TTP_EXT_GAP, TTAPE_GAP_REASON_STOPPED); /* it began while it was off */
+    put_timed(TTP_TAG_ENTER, 1000, 0x1000);
+    put_timed(TTP_TAG_ENTER, 2000, 0x2000);
+    ttest_put(&block, ttp_record_extension(TTP_EXT_AGO, 9000, 4096 / TTP_AGO_TICKS));
+    ttest_put(&block, ttp_record_extension(TTP_EXT_GAP, 9000, TTAPE_GAP_REASON_STOPPED));
+    put_timed(TTP_TAG_EXIT, 9500, 0x2000);
+    /* Longer ago than all, and off at the end of the thread */
+    ttest_put(&block, ttp_record_extension(TTP_EXT_AGO, 9900, (1ull << 40) - 1));
+    ttest_put(&block,
+              ttp_record_extension(TTP_EXT_GAP, 9900,
+                                   TTAPE_GAP_REASON_STOPPED | TTP_STOP_LAST << TTP_GAP_REASON_BITS |
+                                       3u << TTP_STOP_COUNT_SHIFT));
+    expect("!tracetape:stopped@0[1] g6:0@0 +1000@1000 +2000@2000 !tracetape:stopped@4904[1] "
+           "g6:0@4904 u2@4904 o1000@9000 o2000@9000 -2000@9500 !tracetape:stopped@9900[1] "
+           "g6:3@9900 u1@9900",
+           0);
+}
+END_TEST
+
 /* W25: a long run's blocks. Only where the first one begins is anything missing, and the count of
  * lost events that no thread could tell passes 32 bits as well. */
 START_TEST(numbers_of_blocks_pass_bits)
@@ -213,10 +237,9 @@ START_TEST(records_that_are_none)
     ttest_enter(&block, 0x1000);
     ttest_put(&block, 4);                                    /* tag 0, not zero */
     ttest_put(&block, ttp_record_data(0x1122334455));        /* data without a head */
-    ttest_put(&block, ttp_record_extension(15, 0, 99));      /* no such type */
     ttest_put(&block, ttp_record_call(TTP_TAG_ENTER, 0, 0)); /* no such address */
     ttest_exit(&block, 0x1000);
-    expect("+1000 g0:1 g2:1 g2:1 g2:1 -1000", 4);
+    expect("+1000 g0:1 g2:1 g2:1 -1000", 3);
 }
 END_TEST
 
@@ -374,6 +397,7 @@ int main(void)
     tcase_add_test(tests, unwinding_down_to_a_signal);
     tcase_add_test(tests, signals_and_stacks);
     tcase_add_test(tests, gaps_keep_reason_and_count);
+    tcase_add_test(tests, off_ends_what_is_open);
     tcase_add_test(tests, numbers_of_blocks_pass_bits);
     tcase_add_test(tests, records_that_are_none);
     tcase_add_test(tests, messages_that_are_not_whole);

@@ -298,7 +298,7 @@ START_TEST(ends)
     ck_assert(place_batch(&f, &place, events, 3, &spans, &count));
     ck_assert_uint_eq(count, 1);
     ck_assert(spans[0].event == 2 && spans[0].kind == TTAPE_OFF_UNKNOWN);
-    place = (struct ttp_switch_place){TID, 1100, true, 0};
+    place = (struct ttp_switch_place){.tid = TID, .before_ns = 1100, .has_before = true};
     events[2].kind = TTAPE_EVENT_LEAF; /* the fact that it has ended */
     ck_assert(place_batch(&f, &place, events + 2, 1, &spans, &count));
     ck_assert_uint_eq(count, 1);

@@ -211,6 +211,36 @@ static void make_resumed(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
+/* Off for a time, and stopped for good (facts.md, F-FCT-13). */
+static void make_stops(const struct ttest_output *out)
+{
+    struct ttest_trace *t = begin_one(
+        "stops", "recording goes off and on, then stops; gaps of the newest reasons", NULL);
+    ttape_value why = {.type = TTAPE_VALUE_UNSIGNED, .number = TTAPE_STOP_OFF};
+    ttape_value how = {.type = TTAPE_VALUE_UNSIGNED, .number = TTAPE_THREAD_END_RECORDING};
+    uint32_t run = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "run");
+    uint32_t waits = ttest_site(t, 0x401100, TTAPE_SITE_FUNCTION, "waits");
+    uint32_t stopped = ttest_site(t, 3, TTAPE_SITE_MARKER, "tracetape:stopped");
+    uint32_t ended = ttest_site(t, 1, TTAPE_SITE_MARKER, "tracetape:thread_end");
+    ttest_enter(t, 0, 10, run);
+    ttest_enter(t, 0, 20, waits);
+    ttest_leaf(t, 0, 30, stopped);
+    ttest_attach(t, 0, &why, 1);
+    ttest_gap(t, 0, 30, TTAPE_GAP_REASON_STOPPED, 0);
+    ttest_special(t, 0, 30, TTAPE_EVENT_UNWIND, 2);
+    ttest_event(t, 0, &(ttape_event){.time_ns = 900, .kind = TTAPE_EVENT_OPEN, .site = run});
+    ttest_gap(t, 0, 910, TTAPE_GAP_REASON_SANDBOX, 4);
+    ttest_gap(t, 0, 915, TTAPE_GAP_REASON_STOPPED + 1, 2); /* F-EVT-06: taken for unknown */
+    ttest_enter(t, 0, 920, waits);
+    ttest_leaf(t, 0, 1000, stopped);
+    why.number = TTAPE_STOP_TIME;
+    ttest_attach(t, 0, &why, 1);
+    ttest_gap(t, 0, 1000, TTAPE_GAP_REASON_STOPPED, 7);
+    ttest_leaf(t, 0, 1000, ended);
+    ttest_attach(t, 0, &how, 1);
+    ttest_emit_trace(out, t);
+}
+
 void ttest_make_writer_form_vectors(const struct ttest_output *out)
 {
     make_levels(out);
@@ -219,4 +249,5 @@ void ttest_make_writer_form_vectors(const struct ttest_output *out)
     make_hard_times(out);
     make_late_definitions(out);
     make_resumed(out);
+    make_stops(out);
 }

@@ -51,6 +51,18 @@ const char *tool_thread_end_words(uint64_t how)
     return how < sizeof words / sizeof *words ? words[how] : words[TTAPE_THREAD_END_UNKNOWN];
 }
 
+const char *tool_stop_words(uint64_t reason)
+{
+    static const char *const words[] = {[TTAPE_STOP_UNKNOWN] = "nobody knows why",
+                                        [TTAPE_STOP_OFF] = "it was switched off",
+                                        [TTAPE_STOP_TIME] = "its time was up",
+                                        [TTAPE_STOP_SIZE] = "the trace had its size",
+                                        [TTAPE_STOP_ASKED] = "it was asked to",
+                                        [TTAPE_STOP_ENDED] = "the recorder let the program go",
+                                        [TTAPE_STOP_FAILED] = "the recorder failed"};
+    return reason < sizeof words / sizeof *words ? words[reason] : words[TTAPE_STOP_UNKNOWN];
+}
+
 void tool_end_words(const ttape_last_end *end, char text[TOOL_END_BYTES])
 {
     char how[TOOL_END_BYTES];

@@ -16,6 +16,8 @@ void tool_end_words(const ttape_last_end *end, char text[TOOL_END_BYTES]);
 void tool_process_end_words(uint64_t how, uint64_t number, char text[TOOL_END_BYTES]);
 /* "ended by itself", ... of enum ttape_thread_end; static. */
 const char *tool_thread_end_words(uint64_t how);
+/* Why recording stopped: "its time was up", ... of enum ttape_stop_reason; static. */
+const char *tool_stop_words(uint64_t reason);
 /* "SIGSEGV"; NULL: not known. */
 const char *tool_signal_name(uint64_t number);
 

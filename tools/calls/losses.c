@@ -4,7 +4,12 @@
 #include <inttypes.h>
 
 #include "tools/calls/losses.h"
+
+#include "tools/calls/end_words.h"
 #include "tools/command/tool.h"
+#include "tools/io/table.h"
+
+#define TIME_BYTES 40u
 
 static uint64_t add(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
@@ -61,8 +66,49 @@ void tool_stacks_warn(const struct tool_input *input)
                      input->name);
 }
 
+static const ttape_metadata_entry *find(const ttape_reader *reader, const char *key,
+                                        ttape_metadata_entry *entry)
+{
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, entry) == TTAPE_OK; i++)
+        if (tool_text_is(entry->key, key))
+            return entry;
+    return NULL;
+}
+
+/* Who attaches to a process knows that it goes on. */
+static void warn_of_stop(const struct tool_input *input)
+{
+    static const struct {
+        const char *word;
+        ttape_stop_reason reason;
+    } words[] = {{"switch", TTAPE_STOP_OFF},     {"time", TTAPE_STOP_TIME},
+                 {"size", TTAPE_STOP_SIZE},      {"request", TTAPE_STOP_ASKED},
+                 {"recorder", TTAPE_STOP_ENDED}, {"failure", TTAPE_STOP_FAILED}};
+    ttape_metadata_entry entry;
+    uint64_t reason = TTAPE_STOP_UNKNOWN;
+    bool is_attached =
+        find(input->reader, "syscalls_from", &entry) != NULL && tool_text_is(entry.text, "attach");
+    if (is_attached || find(input->reader, "stopped_by", &entry) == NULL)
+        return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (tool_text_is(entry.text, words[i].word))
+            reason = words[i].reason;
+    tool_message("'%s': recording stopped before the program ended (%s): calls that were open then "
+                 "have no end",
+                 input->name, tool_stop_words(reason));
+}
+
 void tool_losses_warn(const struct tool_input *input)
 {
+    char off[TIME_BYTES];
+    uint64_t off_ns = sum_of(input->reader, "off_ns");
+    off[tool_put_time(off, (int64_t)off_ns)] = '\0';
+    warn_of_stop(input);
+    if (off_ns != 0)
+        tool_message("'%s': recording was off for %s (threads added up): calls that were open when "
+                     "it went off or on are not whole",
+                     input->name, off);
+
     uint64_t lost = tool_lost_events(input->reader);
     if (lost != 0)
         tool_message("'%s' lost %" PRIu64 " events when it was recorded: calls are missing, and "

@@ -116,10 +116,10 @@ static ttape_status take_gap(struct tool_text *text, char **at, ttape_event *eve
             event->lost_count = count;
             continue;
         }
-        while (reason <= TTAPE_GAP_REASON_SANDBOX &&
+        while (reason <= TTAPE_GAP_REASON_STOPPED &&
                strcmp(ttape_gap_reason_name(reason), token.text) != 0)
             reason++;
-        if (reason > TTAPE_GAP_REASON_SANDBOX)
+        if (reason > TTAPE_GAP_REASON_STOPPED)
             return tool_text_refuse(text, "the gap's reason is not known");
         event->argument = reason;
     }

@@ -35,6 +35,7 @@ struct follow {
     size_t track_count, track_capacity;
     uint64_t tid;
     uint32_t number;
+    bool is_stopped; /* recording of it is: what is left now was open then */
 };
 
 struct text_state {
@@ -326,11 +327,25 @@ static void take_exit(struct text_state *text, struct follow *stream, const ttap
 static void put_end(struct text_state *text, const ttape_event_item *item)
 {
     ttape_last_end end;
+    uint64_t reason;
     char words[TOOL_END_BYTES];
+    if (ttape_last_stop_of(text->dump->reader, item, &reason))
+        tool_output_printf(&text->dump->out, " /* recording stopped: %s */",
+                           tool_stop_words(reason));
     if (!ttape_last_end_of(text->dump->reader, item, &end))
         return;
     tool_end_words(&end, words);
     tool_output_printf(&text->dump->out, " /* the %s */", words);
+}
+
+/* Of a time in which recording was off, how many there were is known to tracers only. */
+static void put_gap(struct tool_output *out, const ttape_event *event)
+{
+    if (event->argument == TTAPE_GAP_REASON_STOPPED && event->lost_count == 0)
+        tool_output_text(out, "gap: nothing was recorded from here on, reason: stopped");
+    else
+        tool_output_printf(out, "gap: %" PRIu64 " events lost, reason: %s", event->lost_count,
+                           ttape_gap_reason_name(event->argument));
 }
 
 static void take_other(struct text_state *text, struct follow *stream, const ttape_event_item *item)
@@ -354,16 +369,14 @@ static void take_other(struct text_state *text, struct follow *stream, const tta
         tool_output_printf(out, "} /* signal %" PRIu32 " */", event->argument);
         break;
     case TTAPE_EVENT_UNWIND:
-        tool_output_printf(out, "%" PRIu32 " frames unwound", event->argument);
+        tool_output_printf(out, "%" PRIu32 " frames %s", event->argument,
+                           stream->is_stopped ? "were open then" : "unwound");
         break;
     case TTAPE_EVENT_SWITCH:
         tool_output_printf(out, "switch to stack %" PRIu32, event->argument);
         stream->stack = event->argument;
         break;
-    default:
-        tool_output_printf(out, "gap: %" PRIu64 " events lost, reason: %s", event->lost_count,
-                           ttape_gap_reason_name(event->argument));
-        break;
+    default: put_gap(out, event); break;
     }
     tool_output_text(out, "\n");
 }
@@ -373,6 +386,9 @@ static void take_item(void *context, const ttape_event_item *item)
     struct text_state *text = context;
     const ttape_event *event = &item->event;
     struct follow *stream = follow_of(text, item->stream);
+    if (event->kind != TTAPE_EVENT_UNWIND && event->kind != TTAPE_EVENT_SWITCH)
+        stream->is_stopped =
+            event->kind == TTAPE_EVENT_GAP && event->argument == TTAPE_GAP_REASON_STOPPED;
     bool exits = event->kind == TTAPE_EVENT_EXIT || event->kind == TTAPE_EVENT_EXIT_UNSEEN ||
                  event->kind == TTAPE_EVENT_EXIT_ACROSS;
     if (tool_dump_filter_hides(&text->dump->filter, event)) {

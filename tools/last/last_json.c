@@ -88,6 +88,7 @@ static void put_calls(struct tool_last *last, struct tool_json *json,
                             (uint64_t)call->total_ns);
         tool_json_bool(json, "open", call->is_open);
         put_lost(json, "lost_before", call->lost_before);
+        tool_json_number(json, "off_before_ns", call->off_before_ns);
         if (call->count == 1)
             tool_json_found_values(&last->values, json, &values);
         tool_json_end(json, '}');
@@ -111,6 +112,8 @@ static void put_thread(struct tool_last *last, struct tool_json *json,
                        ? "how it ended is not in the trace"
                        : tool_thread_end_words(end->is_process ? (uint64_t)TTAPE_THREAD_END_PROCESS
                                                                : end->how));
+    bool has_reason = !end->is_process && end->how == TTAPE_THREAD_END_RECORDING;
+    tool_json_number_if(json, "stop_reason", has_reason, end->number);
     tool_json_number_if(json, "end_time_ns", last->has_times, thread->end_ns);
     uint64_t number, address;
     bool has_fault = tool_last_fault(last, thread, &number, &address);
@@ -119,6 +122,7 @@ static void put_thread(struct tool_last *last, struct tool_json *json,
     put_frames(last, json, thread);
     put_calls(last, json, thread);
     put_lost(json, "lost_after", thread->lost_after);
+    tool_json_number_if(json, "off_since_ns", thread->off_since_ns != 0, thread->off_since_ns);
     tool_json_bool(json, "has_more_calls", thread->has_more_calls);
     tool_json_end(json, '}');
 }

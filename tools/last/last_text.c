@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/calls/end_words.h"
@@ -8,6 +9,7 @@
 #define FRAMES_SHOWN 40u /* innermost ones; then how many more there are */
 #define TIME_WIDTH   12
 #define INDENT_MAX   20u
+#define WORDS_BYTES  128u
 
 static void put_time(struct tool_output *out, bool is_known, int64_t time_ns)
 {
@@ -34,7 +36,8 @@ static void put_frame(struct tool_last *last, struct tool_output *out,
                       const ttape_last_thread *thread, const ttape_open_frame *frame)
 {
     tool_output_text(out, "  ");
-    put_time(out, last->has_times, (int64_t)(thread->end_ns - frame->enter_time_ns));
+    uint64_t until = thread->off_since_ns != 0 ? thread->off_since_ns : thread->end_ns;
+    put_time(out, last->has_times, (int64_t)(until - frame->enter_time_ns));
     if (frame->kind != TTAPE_EVENT_SIGNAL_BEGIN) {
         struct tool_value_call call = tool_last_frame(thread, frame);
         put_site(last, out, &call, 1);
@@ -51,7 +54,8 @@ static void put_frames(struct tool_last *last, struct tool_output *out,
     uint32_t count = thread->frame_count, shown = count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
     if (count == 0)
         return;
-    tool_output_text(out, "  open at the end, innermost first:\n");
+    tool_output_printf(out, "  open %s, innermost first:\n",
+                       thread->off_since_ns != 0 ? "when it was switched off" : "at the end");
     for (uint32_t i = 0; i < shown; i++)
         put_frame(last, out, thread, &thread->frames[count - 1 - i]);
     if (shown < count)
@@ -66,6 +70,15 @@ static void put_lost(struct tool_output *out, uint64_t lost)
     else if (lost != 0)
         tool_output_printf(out, "  %*s  %*s  (%" PRIu64 " events were lost here)\n", TIME_WIDTH, "",
                            TIME_WIDTH, "", lost);
+}
+
+static void put_off(struct tool_output *out, uint64_t off_ns)
+{
+    char text[40];
+    text[tool_put_time(text, (int64_t)off_ns)] = '\0';
+    if (off_ns != 0)
+        tool_output_printf(out, "  %*s  %*s  (recording was off for %s)\n", TIME_WIDTH, "",
+                           TIME_WIDTH, "", text);
 }
 
 /* Times before the end; indented by depth, as far as these calls have different ones. */
@@ -83,6 +96,7 @@ static void put_calls(struct tool_last *last, struct tool_output *out,
         const ttape_last_call *call = &thread->calls[i];
         uint32_t indent = call->depth - least < INDENT_MAX ? call->depth - least : INDENT_MAX;
         put_lost(out, call->lost_before);
+        put_off(out, call->off_before_ns);
         tool_output_text(out, "  ");
         put_time(out, last->has_times, (int64_t)(thread->end_ns - call->start_ns));
         if (call->is_open)
@@ -97,8 +111,9 @@ static void put_calls(struct tool_last *last, struct tool_output *out,
 }
 
 static void put_words(struct tool_last *last, const ttape_last_thread *thread, uint32_t process,
-                      char text[TOOL_END_BYTES])
+                      char text[WORDS_BYTES])
 {
+    bool has_reason = thread->end.how == TTAPE_THREAD_END_RECORDING && thread->end.number != 0;
     const ttape_last_end *end = &thread->end;
     ttape_last_end of_process = *end;
     if (!end->is_known)
@@ -107,7 +122,8 @@ static void put_words(struct tool_last *last, const ttape_last_thread *thread, u
         (void)ttape_last_get_process(last->answer, process, &of_process);
         tool_process_end_words(of_process.how, of_process.number, text);
     } else
-        strcpy(text, tool_thread_end_words(end->how));
+        (void)snprintf(text, WORDS_BYTES, "%s%s%s", tool_thread_end_words(end->how),
+                       has_reason ? ": " : "", has_reason ? tool_stop_words(end->number) : "");
 }
 
 static void put_fault(struct tool_last *last, struct tool_output *out,
@@ -124,7 +140,7 @@ static void put_fault(struct tool_last *last, struct tool_output *out,
 static void put_thread(struct tool_last *last, struct tool_output *out,
                        const ttape_last_thread *thread)
 {
-    char words[TOOL_END_BYTES], length[40];
+    char words[WORDS_BYTES], length[40];
     ttape_process process = {0};
     ttape_stream_info info = {0};
     const ttape_stream *stream = &info.stream;
@@ -143,6 +159,10 @@ static void put_thread(struct tool_last *last, struct tool_output *out,
         tool_output_printf(out, ", %s after its start", length);
     }
     tool_output_text(out, "\n");
+    if (last->has_times && thread->off_since_ns != 0) {
+        length[tool_put_time(length, (int64_t)(thread->end_ns - thread->off_since_ns))] = '\0';
+        tool_output_printf(out, "  recording was off for the last %s\n", length);
+    }
     put_fault(last, out, thread);
     put_frames(last, out, thread);
     put_calls(last, out, thread);

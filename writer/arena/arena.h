@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define TTP_ARENA_MAGIC      0x6672636170617474ull /* "ttapacrf" */
-#define TTP_ARENA_VERSION    6u
+#define TTP_ARENA_VERSION    7u
 #define TTP_ARENA_HEAD_BYTES 4096u
 #define TTP_BLOCK_BYTES      32768u
 #define TTP_BLOCK_HEAD_BYTES 64u
@@ -87,6 +87,8 @@ struct ttp_mark_stream {
 };
 
 #define TTP_PROTOTYPES_MAX 256u
+
+#define TTP_PERIODS_KEPT 4u
 
 /* Requests, of traced programs and of `control`, are counters: the recorder acts when one has
  * changed. */
@@ -168,7 +170,28 @@ struct ttp_arena_head {
     uint64_t line_descriptors; /* before the magic: bits; with call_flags 32 */
     uint64_t lost_sandboxed;   /* written by programs: of `lost`, what threads call that may not
                                 * read their clock; a GAP says from when on */
+    /* By whoever switches recording off, or stops it, before `mode`: when that was, by the arena's
+     * clock; of the period (as `periods` counts them) that ends, at its number modulo their count.
+     * 0: not known */
+    uint64_t off_ticks[TTP_PERIODS_KEPT];
 };
+
+/* Says when a period ends, just before it does. */
+static inline void ttp_arena_note_off(struct ttp_arena_head *head, uint64_t ticks)
+{
+    uint32_t period = __atomic_load_n(&head->periods, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&head->mode, __ATOMIC_RELAXED) == TTP_MODE_ON)
+        __atomic_store_n(&head->off_ticks[period % TTP_PERIODS_KEPT], ticks, __ATOMIC_RELAXED);
+}
+
+/* When that period ended, or, where it is too long ago, the first that is known to have. */
+static inline uint64_t ttp_arena_off_ticks(const struct ttp_arena_head *head, uint32_t period)
+{
+    uint32_t now = __atomic_load_n(&head->periods, __ATOMIC_RELAXED);
+    if (now - period >= TTP_PERIODS_KEPT)
+        period = now - (TTP_PERIODS_KEPT - 1);
+    return __atomic_load_n(&head->off_ticks[period % TTP_PERIODS_KEPT], __ATOMIC_RELAXED);
+}
 
 #define TTP_PATCH_MODULES   1u /* functions of any module, not of the executable only */
 #define TTP_PATCH_CALLS     2u /* those of libraries where the executable calls them, */

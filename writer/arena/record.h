@@ -52,7 +52,7 @@ enum ttp_extension {
     TTP_EXT_SWITCH = 2, /* [stack] the stream goes on on another stack */
     TTP_EXT_SIGNAL_BEGIN = 3, /* [signal number, 0: unknown] */
     TTP_EXT_SIGNAL_END = 4,   /* happened at the time of the record before */
-    TTP_EXT_GAP = 5,          /* [reason 3 bits, count 40 bits] events were lost here */
+    TTP_EXT_GAP = 5,          /* [reason 3 bits, count 40 bits] events are missing here */
     TTP_EXT_OPEN = 6,         /* the enter record behind this one is of a frame opened before */
     TTP_EXT_UNSEEN = 7,       /* the exit record behind this one closes nothing that was recorded */
     TTP_EXT_MESSAGE = 8,      /* [kind 8 bits, size in bytes 24 bits] data records follow */
@@ -63,9 +63,20 @@ enum ttp_extension {
     TTP_EXT_JUMP = 12,   /* the innermost frame is left by a jump: see TTP_EXT_JUMPED */
     TTP_EXT_JUMPED = 13, /* [as of UNWIND] innermost frames ended with the last jump, as far as is
                           * seen */
-    TTP_EXT_UNSEEN_END = 14 /* [as of UNWIND] innermost frames have ended by exits that cannot be
-                             * seen */
+    TTP_EXT_UNSEEN_END = 14, /* [as of UNWIND] innermost frames have ended by exits that cannot be
+                              * seen */
+    TTP_EXT_AGO = 15 /* [ticks, in TTP_AGO_TICKS] so long ago was what the gap behind it is about */
 };
+
+#define TTP_AGO_TICKS 256u /* so that a day fits */
+
+/* Of a gap of TTAPE_GAP_REASON_STOPPED: 2 bits above the reason say what follows, 38 bits count. */
+enum ttp_stop_what {
+    TTP_STOP_FRAMES = 0, /* what was open may be another call by now */
+    TTP_STOP_LAST = 1,   /* the thread's end */
+    TTP_STOP_SEEN = 2    /* frames were followed meanwhile: they are what they were */
+};
+#define TTP_STOP_COUNT_SHIFT (TTP_GAP_REASON_BITS + 2u)
 
 #define TTP_END_HOW_SHIFT    1u
 #define TTP_END_HOW_MASK     0x7Fu
@@ -143,6 +154,11 @@ static inline uint64_t ttp_end_payload(bool is_process, uint32_t how, uint32_t n
 {
     return (uint64_t)number << TTP_END_NUMBER_SHIFT | (uint64_t)how << TTP_END_HOW_SHIFT |
            is_process;
+}
+
+static inline uint64_t ttp_stop_payload(uint32_t reason, enum ttp_stop_what what, uint64_t count)
+{
+    return count << TTP_STOP_COUNT_SHIFT | (uint64_t)what << TTP_GAP_REASON_BITS | reason;
 }
 
 static inline uint32_t ttp_end_how(uint64_t payload)

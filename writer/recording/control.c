@@ -21,9 +21,9 @@
 
 #include <tracetape/recording.h>
 
-#include "writer/arena/arena.h"
 #include "writer/os_status.h"
 #include "writer/recording/decode/proc_maps.h"
+#include "writer/recording/recording_internal.h"
 
 #define PAUSE_NS     2000000
 #define STALL_NS     2000000000u /* without a round of the recorder: it does nothing any more */
@@ -308,12 +308,22 @@ void ttape_control_get_status(const ttape_control *c, ttape_control_status *stat
         status->block_used += __atomic_load_n(&c->states[i], __ATOMIC_RELAXED) != TTP_BLOCK_FREE;
 }
 
-static ttape_status set_mode(struct ttp_arena_head *head, bool on, ttape_error *err)
+/* By the arena's clock; 0: it has one that we do not know. */
+static uint64_t now_ticks(const ttape_control *c)
 {
+    bool is_known = c->clock >= TTP_CLOCK_TSC && c->clock <= TTP_CLOCK_COARSE;
+    return is_known ? ttp_clock_now((ttape_clock)c->clock) : 0; /* which have the same numbers */
+}
+
+static ttape_status set_mode(const ttape_control *c, bool on, ttape_error *err)
+{
+    struct ttp_arena_head *head = c->head;
     uint32_t expected = on ? TTP_MODE_OFF : TTP_MODE_ON;
     /* Threads notice by the count that there was a time of being off: it goes first. */
     if (on && __atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_OFF)
         (void)__atomic_add_fetch(&head->periods, 1, __ATOMIC_RELEASE);
+    if (!on)
+        ttp_arena_note_off(head, now_ticks(c));
     (void)__atomic_compare_exchange_n(&head->mode, &expected, on ? TTP_MODE_ON : TTP_MODE_OFF,
                                       false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (__atomic_load_n(&head->mode, __ATOMIC_ACQUIRE) == TTP_MODE_STOPPED)
@@ -401,9 +411,11 @@ static ttape_status take_snapshot(ttape_control *c, uint64_t wait_ns, ttape_erro
 }
 
 /* Sets the mode as well: without a recorder nothing else would stop the programs. */
-static void stop(struct ttp_arena_head *head)
+static void stop(const ttape_control *c)
 {
+    struct ttp_arena_head *head = c->head;
     (void)__atomic_add_fetch(&head->stop_requests, 1, __ATOMIC_ACQ_REL);
+    ttp_arena_note_off(head, now_ticks(c));
     __atomic_store_n(&head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
 }
 
@@ -413,11 +425,11 @@ ttape_status ttape_control_send(ttape_control *c, ttape_control_request request,
     struct ttp_arena_head *head = c->head;
     switch (request) {
     case TTAPE_CONTROL_ON:
-    case TTAPE_CONTROL_OFF: return set_mode(head, request == TTAPE_CONTROL_ON, err);
+    case TTAPE_CONTROL_OFF: return set_mode(c, request == TTAPE_CONTROL_ON, err);
     case TTAPE_CONTROL_FLUSH:
         return ask(c, &head->flush_requests, &head->flushes_done, wait_ns, err);
     case TTAPE_CONTROL_SNAPSHOT: return take_snapshot(c, wait_ns, err);
-    case TTAPE_CONTROL_STOP: stop(head); return TTAPE_OK;
+    case TTAPE_CONTROL_STOP: stop(c); return TTAPE_OK;
     default: return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "no such request");
     }
 }

@@ -69,6 +69,12 @@ static ttape_status encode_all(ttape_recording *r, struct ttp_slot *slot, uint32
     }
 }
 
+static void fail(ttape_recording *r)
+{
+    r->shared.failed = true;
+    ttp_shared_stop(&r->shared, TTAPE_STOP_FAILED);
+}
+
 /* Without the encoding thread, a flush, a snapshot or a program that waits for room in the spill
  * file would wait for its mark for ever. So the slots in front of the mark are encoded now. */
 static void serve_marks(ttape_recording *r)
@@ -77,7 +83,7 @@ static void serve_marks(ttape_recording *r)
         return;
     r->encoder.status = encode_all(r, r->drain.slot, 0);
     if (r->encoder.status != TTAPE_OK)
-        r->shared.failed = r->shared.stopped = true;
+        fail(r);
 }
 
 /* At the end the rest of the arena is decoded where it lies: that needs no spill file, should its
@@ -142,7 +148,7 @@ static void encode_to_end(ttape_recording *r, struct ttp_slot *slot)
         r->encoder.status = ttp_outputs_finish(&r->encoder, &r->encoder.error);
     ttp_snapshots_end(r);
     if (r->encoder.status != TTAPE_OK)
-        r->shared.failed = r->shared.stopped = true;
+        fail(r);
 }
 
 /* A word in the arena that has this thread's id while it lives: the kernel marks it when the thread
@@ -373,8 +379,7 @@ const char *ttape_recording_arena(const ttape_recording *r) { return r->drain.ar
 
 static void stop(ttape_recording *r)
 {
-    if (r->drain.arena.head->mode != TTP_MODE_STOPPED)
-        __atomic_store_n(&r->drain.arena.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELEASE);
+    ttp_arena_set_mode(&r->drain.arena, TTP_MODE_STOPPED, ttp_clock_now(r->drain.clock));
 }
 
 /* In a file that was cut off it is gone, and what was known last is kept. */
@@ -444,11 +449,11 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
     }
     snapshot |= ttp_checkpoint_due(r, now);
     if (has_changed(&head->stop_requests, &d->stops_seen))
-        r->shared.stopped = true;
+        ttp_shared_stop(&r->shared, TTAPE_STOP_ASKED);
     if (o->max_ns != 0 && (now - r->encoder.opened_ms) * 1000000u >= o->max_ns)
-        r->shared.stopped = true;
+        ttp_shared_stop(&r->shared, TTAPE_STOP_TIME);
     if (r->shared.is_arena_cut)
-        r->shared.stopped = true;
+        ttp_shared_stop(&r->shared, TTAPE_STOP_FAILED);
     if (r->shared.stopped)
         stop(r);
     bool is_due = now - d->partial_ms >= partial_ms;
@@ -477,12 +482,8 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
 
 void ttape_recording_set_mode(ttape_recording *r, bool on)
 {
-    struct ttp_arena_head *head = r->drain.arena.head;
-    if (head->mode == TTP_MODE_STOPPED || (head->mode == TTP_MODE_ON) == on)
-        return;
-    if (on)
-        (void)__atomic_add_fetch(&head->periods, 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&head->mode, on ? TTP_MODE_ON : TTP_MODE_OFF, __ATOMIC_RELEASE);
+    ttp_arena_set_mode(&r->drain.arena, on ? TTP_MODE_ON : TTP_MODE_OFF,
+                       ttp_clock_now(r->drain.clock));
 }
 
 void ttape_recording_request_snapshot(ttape_recording *r) { r->shared.wants_snapshot = true; }

@@ -32,6 +32,7 @@
 #include "writer/arena/arena.h"
 #include "writer/os_status.h"
 #include "writer/recording/clock_lines.h"
+#include "writer/recording/decode/ended.h"
 #include "writer/recording/decode/plain_batch.h"
 #include "writer/recording/decode/waiting_calls.h"
 #include "writer/recording/decode/word_map.h"
@@ -65,19 +66,6 @@ struct ttp_slot {
 };
 
 _Static_assert(sizeof(struct ttp_slot) == TTP_SLOT_BYTES, "no holes");
-
-/* When and how a thread or process ended: spec/facts.md has the numbers. */
-struct ttp_end {
-    uint64_t ticks;
-    uint32_t how, number;
-};
-
-/* One END record: the end itself, and whether it is the process's or the thread's. */
-struct ttp_end_word {
-    struct ttp_end end;
-    bool is_process;
-    bool is_at_last; /* the time is that of the thread's last record */
-};
 
 /* What the draining thread knows of a block of the arena. */
 struct ttp_block_seen {
@@ -217,6 +205,7 @@ struct ttp_thread {
     bool has_ended;   /* the trace says so */
     bool may_attach;  /* its last event is the stream's, and may still get values */
     bool has_jumped;  /* behind that event its innermost function has jumped, at jump_ns */
+    bool is_told_of;  /* what comes is the recorder's */
     bool is_followed, has_placed; /* its switches are known; it has an event, at placed_ns */
     uint64_t placed_ns;
     char name[16];
@@ -282,6 +271,7 @@ struct ttp_shared {
     _Atomic uint64_t unseen[TTP_UNSEEN_COUNT];           /* what was patched, and not */
     _Atomic bool is_arena_cut; /* its file was: zeros stand for what it had */
     _Atomic bool failed, stopped, wants_snapshot, is_discarded;
+    _Atomic uint32_t stop_reason;            /* ttape_stop_reason, of stopped */
     _Atomic bool wants_checkpoint;           /* such a site was entered */
     _Atomic bool is_checkpointing;           /* one was asked for and is not answered */
     _Atomic uint64_t checkpoint_ms, rest_ms; /* when the last one began; none before that */
@@ -361,7 +351,11 @@ struct ttp_encode {
     struct ttp_growing numbers; /* struct ttp_number: metadata of the caller */
     uint64_t finished_bytes;
     uint64_t overwritten; /* events that were recorded and are not kept */
-    bool is_full;         /* the trace has its full size: nothing more goes into it */
+    bool is_full;         /* the trace has its full size: nothing more goes into it, */
+    uint64_t full_ns;     /* from that time on */
+    uint64_t off_ns;      /* for which threads were seen to be off, added up */
+    bool has_gone_on;     /* a thread, when recording ended, */
+    uint32_t stop_reason; /* for this reason */
     uint32_t next_file;
     /* checkpoints */
     int journal_fd;
@@ -410,6 +404,14 @@ struct ttape_recording {
     bool has_started, has_thread, has_spill, is_opened, is_finished;
 };
 
+/* It is to stop, and this is why, if there is no other reason yet. */
+static inline void ttp_shared_stop(struct ttp_shared *shared, ttape_stop_reason reason)
+{
+    uint32_t none = TTAPE_STOP_UNKNOWN;
+    (void)atomic_compare_exchange_strong(&shared->stop_reason, &none, reason);
+    shared->stopped = true;
+}
+
 uint64_t ttp_now_ms(void);
 /* What a thread that is about to be made blocks. */
 void ttp_signals_of_thread(sigset_t *blocked);
@@ -443,6 +445,7 @@ void ttp_arena_wake(const struct ttp_arena_file *arena);
 uint64_t ttp_memory_free(void), ttp_addresses_free(void);
 uint64_t ttp_arena_bound(int fd, uint64_t own_bytes);
 void ttp_arena_free_block(struct ttp_arena_file *arena, uint32_t index);
+void ttp_arena_set_mode(struct ttp_arena_file *arena, uint32_t mode, uint64_t now_ticks);
 /* Stops it for the programs. */
 void ttp_arena_close(struct ttp_arena_file *arena, const ttape_allocator *allocator, bool remove);
 
@@ -524,10 +527,6 @@ ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, 
 ttape_status ttp_decode_peek_modules(struct ttp_encode *e, struct ttp_thread *thread,
                                      ttape_error *err);
 ttape_status ttp_decode_flush(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
-
-/* end_facts.c: appends what the END record says. A thread of which nothing is kept has no end. */
-ttape_status ttp_end_put(struct ttp_encode *e, struct ttp_thread *thread, uint64_t payload,
-                         uint64_t ns, ttape_error *err);
 
 /* images.c */
 struct ttp_image *ttp_image_of(struct ttp_encode *e, const struct ttp_block_head *block,

@@ -51,6 +51,7 @@ static ttape_status put_switches(struct ttp_encode *e, struct ttp_thread *thread
     struct ttp_switch_place place = {.tid = thread->tid,
                                      .before_ns = thread->placed_ns,
                                      .has_before = thread->has_placed,
+                                     .is_recorders = thread->is_told_of,
                                      .error_ns = ttp_clock_error_ns(e) + KERNEL_ERROR_NS};
     bool is_known = ttp_follower_place(e->switches, &place, events, count, &spans, &span_count);
     thread->placed_ns = ttp_event_time(events, count - 1);
@@ -263,6 +264,19 @@ ttape_status ttape_recording_set_text(ttape_recording *r, const char *key, const
     return TTAPE_OK;
 }
 
+static ttape_status add_stop(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err)
+{
+    static const char *const words[TTAPE_STOP_COUNT] = {
+        [TTAPE_STOP_UNKNOWN] = "recorder", [TTAPE_STOP_OFF] = "switch",
+        [TTAPE_STOP_TIME] = "time",        [TTAPE_STOP_SIZE] = "size",
+        [TTAPE_STOP_ASKED] = "request",    [TTAPE_STOP_ENDED] = "recorder",
+        [TTAPE_STOP_FAILED] = "failure"};
+    TTP_TRY(ttp_number_add(e, list, "stopped_by", 0, err));
+    struct ttp_number *added = (struct ttp_number *)list->data + list->count - 1;
+    (void)snprintf(added->text, sizeof added->text, "%s", words[e->stop_reason]);
+    return TTAPE_OK;
+}
+
 ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err)
 {
     const _Atomic uint64_t *unseen = e->shared->unseen;
@@ -274,6 +288,7 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
                {"silenced_events", e->shared->arena_sandboxed},
                {"culled_calls", e->culled},
                {"overwritten_events", e->overwritten},
+               {"off_ns", e->off_ns},
                {"fast_partitions", e->pace.fast_partitions},
                {"syscalls_unseen_no_plan", unseen[TTP_UNSEEN_MODULES]},
                {"syscalls_unseen_no_room", unseen[TTP_UNSEEN_SITES]},
@@ -290,6 +305,8 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].value != 0)
             TTP_TRY(ttp_number_add(e, list, all[i].key, all[i].value, err));
+    if (e->has_gone_on)
+        TTP_TRY(add_stop(e, list, err));
     for (uint32_t i = 0; i < TTAPE_UNRECORDED_COUNT; i++)
         if (e->shared->unrecorded[i] != 0)
             TTP_TRY(ttp_number_add(e, list, ttp_unrecorded_key(i), e->shared->unrecorded[i], err));
@@ -414,14 +431,26 @@ static bool rotation_due(const struct ttp_encode *e)
             (ttp_now_ms() - e->current->opened_ms) * 8000000u >= e->options.keep_ns);
 }
 
+/* How far threads have come in the trace. */
+static uint64_t find_last_ns(const struct ttp_encode *e)
+{
+    uint64_t last_ns = 0;
+    for (size_t i = 0; i < e->threads.count; i++)
+        if (ttp_thread_at(e, i)->last_ns > last_ns)
+            last_ns = ttp_thread_at(e, i)->last_ns;
+    return last_ns;
+}
+
 static void check_limits(struct ttp_encode *e)
 {
     bool large = e->options.max_bytes != 0 && e->written >= e->options.max_bytes;
     bool late =
         e->options.max_ns != 0 && (ttp_now_ms() - e->opened_ms) * 1000000u >= e->options.max_ns;
+    if (large && !e->is_full)
+        e->full_ns = find_last_ns(e);
     e->is_full |= large;
     if (large || late)
-        e->shared->stopped = true;
+        ttp_shared_stop(e->shared, large ? TTAPE_STOP_SIZE : TTAPE_STOP_TIME);
 }
 
 /* Where the spill file is nearly full, its room is wanted back in smaller pieces: programs may come

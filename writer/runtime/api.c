@@ -284,9 +284,11 @@ void ttape_rt_on(void)
 void ttape_rt_off(void)
 {
     uint32_t expected = TTP_MODE_ON;
-    if (is_attached())
-        __atomic_compare_exchange_n(&ttp_arena.head.mode, &expected, TTP_MODE_OFF, false,
-                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    if (!is_attached())
+        return;
+    ttp_arena_note_off(&ttp_arena.head, ttp_process.clock());
+    __atomic_compare_exchange_n(&ttp_arena.head.mode, &expected, TTP_MODE_OFF, false,
+                                __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 void ttape_rt_flush(void)

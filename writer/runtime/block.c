@@ -189,7 +189,9 @@ void ttp_block_end(void)
     uint64_t at = ttp_thread.cursor;
     while (!ttp_swap_here(&ttp_thread.cursor, at, ttp_no_block(ttp_thread.sequence)))
         at = ttp_thread.cursor;
-    if ((at & TTP_NO_BLOCK) != 0 || ttp_is_child_of(process))
+    /* Where recording has stopped, it did so before the thread's end. */
+    if ((at & TTP_NO_BLOCK) != 0 || ttp_is_child_of(process) ||
+        ttp_arena.head.mode == TTP_MODE_STOPPED)
         return;
     bool has_room = ttp_has_room(at), is_plain = ttp_thread.stacks->count == 1;
     ttp_thread.done_block_end = has_room && is_plain ? at : 0;

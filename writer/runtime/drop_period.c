@@ -199,10 +199,30 @@ static bool write_stack(struct ttp_thread_page *page, uint32_t index,
     return true;
 }
 
+/* Of a time of being off nobody counts the events; when it began is told by how long ago that is.
+ */
+static bool write_stop(struct ttp_thread_page *page)
+{
+    uint64_t now, *place = page == ttp_thread.page ? ttp_reserve_timed(2, &now) : NULL;
+    if (place == NULL)
+        return false;
+    enum ttp_stop_what what = page->is_ending ? TTP_STOP_LAST : TTP_STOP_FRAMES;
+    uint64_t ago = page->stopped_ticks != 0 && now > page->stopped_ticks
+                       ? (now - page->stopped_ticks) / TTP_AGO_TICKS
+                       : 0;
+    ttp_store(place + 1, ttp_record_extension(TTP_EXT_GAP, now,
+                                              ttp_stop_payload(TTAPE_GAP_REASON_STOPPED, what, 0)));
+    ttp_store(place, ttp_record_extension(TTP_EXT_AGO, now, ago));
+    page->gap_reason = 0;
+    return true;
+}
+
 static bool write_gap(struct ttp_thread_page *page)
 {
     uint64_t dropped = page->dropped;
     uint64_t count = dropped < GAP_COUNT_MAX ? dropped : GAP_COUNT_MAX;
+    if (page->gap_reason == TTAPE_GAP_REASON_STOPPED && !write_stop(page))
+        return false;
     if (page->gap_reason == 0 && dropped != 0)
         page->gap_reason = overflow_reason();
     if (page->gap_reason == 0)
@@ -270,6 +290,16 @@ void ttp_drop_write_gap(void)
             return;
 }
 
+/* Where it was off twice before that could be told, the first time counts. */
+static void note_stop(struct ttp_thread_page *page)
+{
+    if (!ttp_is_dropping())
+        ttp_drop_begin(TTP_GATE_DROP, 0);
+    if (page->gap_reason != TTAPE_GAP_REASON_STOPPED)
+        page->stopped_ticks = ttp_arena_off_ticks(&ttp_arena.head, page->period);
+    page->gap_reason = TTAPE_GAP_REASON_STOPPED;
+}
+
 /* After a time of being off, frames are as they were before it as far as anybody knows; what
  * contradicts that is found by the stack pointer. */
 void ttp_period_check(void)
@@ -278,8 +308,24 @@ void ttp_period_check(void)
     uint32_t period = __atomic_load_n(&ttp_arena.head.periods, __ATOMIC_RELAXED);
     if (period == page->period)
         return;
+    if (page->is_unfollowed) {
+        page->is_unfollowed = false;
+        page->period++;
+        if (!ttp_is_dropping())
+            ttp_drop_begin(TTP_GATE_DROP, TTAPE_GAP_REASON_FILTER);
+    }
+    if (period != page->period)
+        note_stop(page);
     page->period = period;
-    if (!ttp_is_dropping())
-        ttp_drop_begin(TTP_GATE_DROP, TTAPE_GAP_REASON_FILTER);
     page->freed_seen--; /* there may be a block: try */
+}
+
+/* A thread that ends while it is off: what it had open ended when that began. */
+void ttp_drop_end_off(void)
+{
+    struct ttp_thread_page *page = ttp_thread.page;
+    if (ttp_arena.head.mode != TTP_MODE_OFF)
+        return;
+    page->is_ending = true;
+    note_stop(page);
 }

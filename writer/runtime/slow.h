@@ -55,6 +55,7 @@ void ttp_drop_write_gap(void);         /* for events that were dropped without a
 void ttp_drop_record_missing(long change);
 void ttp_drop_frames_changed(long change); /* by an operation of the drop period */
 void ttp_period_check(void);               /* whether tracing was off since the last record */
+void ttp_drop_end_off(void);               /* the thread ends, and it may be off now */
 /* From here on the thread records. */
 bool ttp_gate_open(struct ttp_thread_page *page);
 static inline bool ttp_is_dropping(void) { return ttp_thread.page->gate == TTP_GATE_DROP; }

@@ -166,6 +166,9 @@ struct ttp_thread_page {
     uint32_t failed_resumes;  /* times that a hook under way kept the drop period from ending */
     uint32_t announced_stack; /* stack that the records are on; UINT32_MAX: to be announced */
     bool has_unwound;         /* frames were left in the drop period, maybe a left hook's */
+    bool is_ending;           /* the thread does, while recording is off */
+    bool is_unfollowed;       /* frames were not followed, and `period` is one too small */
+    uint64_t stopped_ticks;   /* when recording was switched off, where that is the gap's reason */
     bool has_pending_process; /* the image's PROCESS message could not be written yet */
     uint64_t pending_parent;
     struct ttp_runtime_frame *forked_top; /* of a forked child that began in a handler: the frames

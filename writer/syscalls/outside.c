@@ -213,6 +213,19 @@ bool ttp_outside_extension(struct ttp_outside *outside, struct ttp_outside_threa
     return true;
 }
 
+void ttp_outside_stopped(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                         uint32_t period, uint64_t events)
+{
+    uint64_t now, off = ttp_arena_off_ticks(outside->head, period);
+    if (!begin_record(outside, thread, 2, &now))
+        return;
+    uint64_t ago = off != 0 && now > off ? (now - off) / TTP_AGO_TICKS : 0;
+    put(outside, thread, ttp_record_extension(TTP_EXT_AGO, now, ago));
+    put(outside, thread,
+        ttp_record_extension(TTP_EXT_GAP, now,
+                             ttp_stop_payload(TTAPE_GAP_REASON_STOPPED, TTP_STOP_SEEN, events)));
+}
+
 struct packing {
     uint64_t word;
     uint32_t count;

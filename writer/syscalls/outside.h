@@ -40,6 +40,10 @@ bool ttp_outside_call(struct ttp_outside *outside, struct ttp_outside_thread *th
 bool ttp_outside_extension(struct ttp_outside *outside, struct ttp_outside_thread *thread,
                            uint64_t type, uint64_t payload);
 
+/* Recording is on again: it went off with that period, and so many events were left out. */
+void ttp_outside_stopped(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                         uint32_t period, uint64_t events);
+
 struct ttp_outside_field {
     const void *data;
     size_t size_bytes;

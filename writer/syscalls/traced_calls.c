@@ -119,14 +119,16 @@ static void drop_left(struct ttp_tracer *tracer, struct ttp_traced *thread, uint
  * its end. */
 static bool is_off(struct ttp_tracer *tracer, struct ttp_traced *thread)
 {
-    bool is_off = __atomic_load_n(&tracer->outside.head->mode, __ATOMIC_RELAXED) != TTP_MODE_ON;
+    const struct ttp_arena_head *head = tracer->outside.head;
+    bool is_off = __atomic_load_n(&head->mode, __ATOMIC_RELAXED) != TTP_MODE_ON;
     uint64_t events = 2 * thread->left_out; /* of each call its two */
+    if (is_off && events == 0)
+        thread->off_period = __atomic_load_n(&head->periods, __ATOMIC_RELAXED);
     thread->left_out += is_off;
     if (is_off || events == 0)
         return is_off;
     thread->left_out = 0;
-    (void)ttp_outside_extension(&tracer->outside, &thread->out, TTP_EXT_GAP,
-                                events << TTP_GAP_REASON_BITS | TTAPE_GAP_REASON_FILTER);
+    ttp_outside_stopped(&tracer->outside, &thread->out, thread->off_period, events);
     return false;
 }
 
@@ -149,10 +151,21 @@ static void write_enter(struct ttp_tracer *tracer, struct ttp_traced *thread,
         call->is_counted = count_now(tracer, thread, &call->counted);
 }
 
+/* What it waited in when it was attached to, and waits in again. */
+static void go_on_waiting(struct ttp_traced *thread, uint32_t *number, const uint64_t **arguments)
+{
+    if (thread->was_in_call && *number == SYS_restart_syscall) {
+        *number = thread->call_then;
+        *arguments = thread->arguments_then;
+    }
+    thread->was_in_call = false;
+}
+
 static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number,
                   const struct __ptrace_syscall_info *info, const uint64_t *arguments)
 {
     uint64_t sp = info->stack_pointer;
+    go_on_waiting(thread, &number, &arguments);
     struct ttp_traced_call *top =
         thread->open_count > 0 ? &thread->open[thread->open_count - 1] : NULL;
     if (top != NULL && top->is_pending && top->sp == sp &&

@@ -118,10 +118,8 @@ static void go_on(struct ttp_tracer *tracer, struct ttp_traced *thread, int how,
         how = PTRACE_DETACH;
     thread->is_held = false;
     (void)ptrace((enum __ptrace_request)how, (pid_t)thread->tid, NULL, (void *)(intptr_t)signal);
-    if (tracer->is_leaving) {
-        ttp_outside_end(&tracer->outside, &thread->out);
+    if (tracer->is_leaving) /* and it lives: the recorder says when that was */
         forget(tracer, thread);
-    }
 }
 
 /* All other threads of the process are gone; this one has the process's number now. */
@@ -297,6 +295,25 @@ static ttape_status refuse(ttape_error *err, uint32_t pid)
                                   : "");
 }
 
+/* The call that it waits in, as some go on as another one when they were interrupted. */
+static void read_call(struct ttp_traced *thread)
+{
+    char path[64], line[256] = "";
+    (void)snprintf(path, sizeof(path), "/proc/%u/syscall", thread->tid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    char *at = fgets(line, sizeof(line), file), *end = at;
+    (void)fclose(file);
+    long number = at == NULL ? -1 : strtol(at, &end, 10); /* -1: it is in none, or runs */
+    if (end == at || number < 0 || (unsigned long)number >= TTAPE_CALL_NUMBERS)
+        return;
+    thread->call_then = (uint32_t)number;
+    thread->was_in_call = true;
+    for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++)
+        thread->arguments_then[i] = strtoull(end, &end, 16);
+}
+
 /* All threads of a process that runs, until no new one appears. */
 static ttape_status seize_all(struct ttp_tracer *tracer, uint32_t pid, ttape_error *err)
 {
@@ -317,6 +334,7 @@ static ttape_status seize_all(struct ttp_tracer *tracer, uint32_t pid, ttape_err
             found = thread != NULL;
             if (thread != NULL && tracer->options->is_running) {
                 thread->is_seen = true;
+                read_call(thread);
                 (void)ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL);
             }
         }

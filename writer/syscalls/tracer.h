@@ -40,12 +40,16 @@ struct ttp_traced_runtime {
 struct ttp_traced {
     struct ttp_outside_thread out;
     uint32_t tid, pid;
-    bool is_seen;  /* its calls are recorded: it has executed its program */
-    bool is_held;  /* it stands still until its starter has said whose it is */
-    bool is_given; /* its stream is its own */
-    bool is_free;  /* it records its calls itself: only starts and ends of others stop it */
+    bool is_seen;     /* its calls are recorded: it has executed its program */
+    bool is_held;     /* it stands still until its starter has said whose it is */
+    bool is_given;    /* its stream is its own */
+    bool is_free;     /* it records its calls itself: only starts and ends of others stop it */
+    bool was_in_call; /* when it was attached to, in call_then, with these arguments */
+    uint32_t call_then;
+    uint64_t arguments_then[TTP_TRACED_ARGUMENTS];
     struct ttp_traced_runtime runtime;
-    uint64_t left_out; /* calls while recording was off, since it last was on */
+    uint64_t left_out;   /* calls while recording was off, since it last was on, */
+    uint32_t off_period; /* which was then */
     uint32_t open_count;
     struct ttp_traced_call open[TTP_CALLS_OPEN];
     uint8_t announced[TTAPE_CALL_NUMBERS / 8];

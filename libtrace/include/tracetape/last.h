@@ -39,7 +39,8 @@ typedef struct ttape_last_options {
 typedef struct ttape_last_end {
     bool is_known, is_process;
     uint64_t how;
-    uint64_t number; /* of a process: its exit code, or the signal */
+    uint64_t number; /* of a process: its exit code, or the signal; of a thread that went on when
+                      * recording ended: why it did (ttape_stop_reason), in ttape_last_thread */
 } ttape_last_end;
 
 /* A call; or `count` calls of one function, one after the other, that call nothing. */
@@ -52,7 +53,7 @@ typedef struct ttape_last_call {
     /* Events that were lost since the call before it began; UINT64_MAX: some, nobody knows how
      * many. 0: none. */
     uint64_t lost_before;
-    uint64_t reserved[1];
+    uint64_t off_before_ns; /* for how long recording was off then; 0: it was not */
 } ttape_last_call;
 
 typedef struct ttape_last_thread {
@@ -68,7 +69,8 @@ typedef struct ttape_last_thread {
      * address that it was about. 0: none. */
     uint64_t fault_signal, fault_address;
     uint64_t lost_after; /* as lost_before: since the last of the calls began */
-    uint64_t reserved[1];
+    /* Recording was off from then to the end: frames are those that were open then. 0: it was on */
+    uint64_t off_since_ns;
 } ttape_last_thread;
 
 /* *out is NULL on failure. Limits: TTAPE_E_LIMIT past memory_bytes. */
@@ -84,6 +86,10 @@ TTAPE_API const ttape_last_thread *ttape_last_get_threads(const ttape_last *last
 TTAPE_API ttape_status ttape_last_get_process(const ttape_last *last, uint32_t process,
                                               ttape_last_end *end);
 
+/* Whether an item of a cursor says that recording stopped: then *reason has why
+ * (ttape_stop_reason). */
+TTAPE_API bool ttape_last_stop_of(const ttape_reader *reader, const ttape_event_item *item,
+                                  uint64_t *reason);
 /* Whether an item of a cursor is a fact of an end: then *end has it. */
 TTAPE_API bool ttape_last_end_of(const ttape_reader *reader, const ttape_event_item *item,
                                  ttape_last_end *end);

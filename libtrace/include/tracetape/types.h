@@ -129,7 +129,8 @@ typedef enum ttape_gap_reason {
     TTAPE_GAP_REASON_DAMAGE = 2,   /* lost in a damaged file; written by recover */
     TTAPE_GAP_REASON_FILTER = 3,   /* left out on purpose */
     TTAPE_GAP_REASON_CUT = 4,      /* cut away */
-    TTAPE_GAP_REASON_SANDBOX = 5   /* the program forbade itself what recording takes */
+    TTAPE_GAP_REASON_SANDBOX = 5,  /* the program forbade itself what recording takes */
+    TTAPE_GAP_REASON_STOPPED = 6   /* recording was off, or ended before the program did */
 } ttape_gap_reason;
 
 #define TTAPE_DEPTH_AUTO UINT32_MAX /* writer: derive the depth from the frames */
@@ -257,6 +258,18 @@ typedef enum ttape_thread_end {
     TTAPE_THREAD_END_RECORDING = 4,    /* recording ended, and the thread went on */
     TTAPE_THREAD_END_RECORDER_DIED = 5 /* before it saw how the thread ended */
 } ttape_thread_end;
+
+/* Why recording stopped: the value of a fact `tracetape:stopped`. */
+typedef enum ttape_stop_reason {
+    TTAPE_STOP_UNKNOWN = 0,
+    TTAPE_STOP_OFF = 1,  /* it was switched off, and may go on */
+    TTAPE_STOP_TIME = 2, /* it had gone on for as long as it was to, */
+    TTAPE_STOP_SIZE = 3, /* the trace was as large as it was to be */
+    TTAPE_STOP_ASKED = 4,
+    TTAPE_STOP_ENDED = 5,  /* the recorder ended, or left the process alone */
+    TTAPE_STOP_FAILED = 6, /* the recorder could not go on */
+    TTAPE_STOP_COUNT = 7
+} ttape_stop_reason;
 
 /* How a process ended: the first value of a fact `tracetape:process_end`. */
 typedef enum ttape_process_end {

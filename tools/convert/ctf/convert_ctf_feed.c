@@ -127,7 +127,7 @@ static bool take_exit(struct ctf_feed *feed, struct tool_ctf_thread *thread,
 
 static uint32_t reason_of(const char *name)
 {
-    uint32_t reason = TTAPE_GAP_REASON_SANDBOX;
+    uint32_t reason = TTAPE_GAP_REASON_STOPPED;
     while (reason > TTAPE_GAP_REASON_UNKNOWN && strcmp(ttape_gap_reason_name(reason), name) != 0)
         reason--;
     return reason;

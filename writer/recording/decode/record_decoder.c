@@ -27,6 +27,7 @@ struct decoding {
     uint32_t at;
     uint64_t epoch;
     bool is_open, is_unseen; /* what the record before said of this one */
+    uint64_t ago;            /* and so did it of a gap: in ticks */
     bool is_timed, is_filtered;
     ttape_error *err;
 };
@@ -337,19 +338,48 @@ static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *byt
     return attach(d, bytes + 8, bytes + size);
 }
 
+/* Where no more goes into the trace, recording stopped when it had its size. */
+static uint64_t full_time(const struct decoding *d)
+{
+    uint64_t full_ns = d->e->full_ns, last_ns = d->thread->last_ns;
+    return !d->is_timed ? 0 : full_ns > last_ns ? full_ns : last_ns;
+}
+
 /* Calls that wait for filters come first. The recorder saw the end a little later than it was: the
  * kernel may tell when. */
 static ttape_status end(struct decoding *d, uint64_t record)
 {
     struct ttp_thread *thread = d->thread;
-    uint64_t last_ns = thread->last_ns, ns = time_of(d, ttp_record_time(record)), exit_ns;
+    uint64_t payload = ttp_record_payload(record), last_ns = thread->last_ns, exit_ns;
+    if ((payload & TTP_END_SAID) != 0) /* nothing is written of it yet */
+        return ttp_end_put(d->e, thread, payload, last_ns, d->err);
+    bool goes_on = (payload & 1) == 0 && ttp_end_how(payload) == TTAPE_THREAD_END_RECORDING;
+    uint64_t ns = goes_on && d->e->is_full ? full_time(d) : time_of(d, ttp_record_time(record));
     TTP_TRY(ttp_decode_flush(d->e, thread, d->err));
     if (d->is_filtered)
         TTP_TRY(ttp_filter_settle(d->e, thread, d->err));
-    if (d->e->switches != NULL && d->is_timed &&
+    if (d->e->switches != NULL && d->is_timed && !goes_on &&
         ttp_follower_find_exit(d->e->switches, thread->tid, last_ns, ns, &exit_ns))
         thread->last_ns = ns = exit_ns;
-    return ttp_end_put(d->e, thread, ttp_record_payload(record), ns, d->err);
+    return ttp_end_put(d->e, thread, payload, ns, d->err);
+}
+
+/* Its time is that of where recording went on again. */
+static ttape_status stop(struct decoding *d, uint64_t record)
+{
+    struct ttp_thread *thread = d->thread;
+    uint64_t payload = ttp_record_payload(record), last_ns = thread->last_ns, ago = d->ago;
+    uint64_t ticks = d->epoch << TTP_RECORD_TIME_BITS | ttp_record_time(record);
+    struct ttp_stop stop = {.reason = TTAPE_STOP_OFF,
+                            .what = (uint32_t)(payload >> TTP_GAP_REASON_BITS) & 3u,
+                            .count = payload >> TTP_STOP_COUNT_SHIFT,
+                            .next_ns = time_of(d, ttp_record_time(record))};
+    stop.ns = d->is_timed && ago < ticks ? ttp_clock_ns(&d->e->clock, ticks - ago) : stop.next_ns;
+    stop.ns = stop.ns < last_ns ? last_ns : stop.ns > stop.next_ns ? stop.next_ns : stop.ns;
+    TTP_TRY(ttp_decode_flush(d->e, thread, d->err));
+    if (d->is_filtered)
+        TTP_TRY(ttp_filter_settle(d->e, thread, d->err));
+    return ttp_stop_put(d->e, thread, &stop, d->err);
 }
 
 static ttape_status message(struct decoding *d, uint64_t record)
@@ -393,7 +423,10 @@ static ttape_status extension(struct decoding *d, uint64_t record)
         return put_fact(d, TTAPE_EVENT_SIGNAL_BEGIN, (uint32_t)payload & 0xFFu, 0,
                         time_of(d, time));
     case TTP_EXT_SIGNAL_END: return end_signal(d);
+    case TTP_EXT_AGO: d->ago = payload * TTP_AGO_TICKS; return TTAPE_OK;
     case TTP_EXT_GAP:
+        if ((payload & REASON_MASK) == TTAPE_GAP_REASON_STOPPED)
+            return stop(d, record);
         if ((payload & REASON_MASK) == TTAPE_GAP_REASON_OVERFLOW ||
             (payload & REASON_MASK) == TTAPE_GAP_REASON_SANDBOX)
             d->e->lost += payload >> TTP_GAP_REASON_BITS;
@@ -411,6 +444,8 @@ static ttape_status decode_record(struct decoding *d, uint64_t record)
 {
     bool is_open = d->is_open, is_unseen = d->is_unseen;
     d->is_open = d->is_unseen = false;
+    if (ttp_record_type(record) != TTP_EXT_GAP)
+        d->ago = 0;
     switch (ttp_record_tag(record)) {
     case TTP_TAG_ENTER: return put_call(d, record, is_open ? TTAPE_EVENT_OPEN : TTAPE_EVENT_ENTER);
     case TTP_TAG_EXIT:
@@ -449,7 +484,7 @@ static ttape_status check_place(struct decoding *d, bool *is_next)
                    (block->sequence == thread->sequence + 1 && d->slot->head.first == 0);
     if (is_again)
         d->at = thread->consumed - d->slot->head.first;
-    bool is_complete = follows && !thread->has_hole;
+    bool is_complete = (follows && !thread->has_hole) || d->e->is_full;
     thread->has_hole = false;
     return is_complete ? TTAPE_OK : lose(d, 0, TTAPE_GAP_REASON_DAMAGE);
 }

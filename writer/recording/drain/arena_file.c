@@ -208,6 +208,7 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
                         (o->patch.library_calls > 1 ? TTP_PATCH_NESTED : 0) |
                         (o->patch.library_arguments ? TTP_PATCH_ARGUMENTS : 0);
     choose_values(head, &o->patch);
+    head->off_ticks[0] = o->start_off ? ttp_clock_now(o->clock) : 0;
     head->mode = o->start_off ? TTP_MODE_OFF : TTP_MODE_ON;
     head->block_ready = arena->ready;
     __atomic_store_n(&head->magic, TTP_ARENA_MAGIC, __ATOMIC_RELEASE);
@@ -395,4 +396,17 @@ void ttp_arena_close(struct ttp_arena_file *arena, const ttape_allocator *alloca
                            TTP_ARENA_BLOCKS_MAX * sizeof *arena->seen);
     arena->seen = NULL;
     discard(arena, remove);
+}
+
+/* One that was stopped stays so. */
+void ttp_arena_set_mode(struct ttp_arena_file *arena, uint32_t mode, uint64_t now_ticks)
+{
+    struct ttp_arena_head *head = arena->head;
+    if (head->mode == TTP_MODE_STOPPED || head->mode == mode)
+        return;
+    if (mode == TTP_MODE_ON)
+        (void)__atomic_add_fetch(&head->periods, 1, __ATOMIC_RELEASE);
+    else
+        ttp_arena_note_off(head, now_ticks);
+    __atomic_store_n(&head->mode, mode, __ATOMIC_RELEASE);
 }

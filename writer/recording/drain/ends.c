@@ -5,6 +5,7 @@
 #include "writer/arena/record.h"
 
 #define END_RECORDS 2u /* EPOCH, END */
+#define OFF_RECORDS 2u /* EPOCH, GAP, where recording was off by then */
 
 static bool find_said(const struct ttp_drain *d, uint32_t index, uint64_t *payload)
 {
@@ -75,6 +76,28 @@ static bool has_later_block(const struct ttp_drain *d, const struct ttp_candidat
     return false;
 }
 
+/* What comes after recording has stopped is not known, and not told: the thread went on then. Where
+ * it was only switched off, the end is told, and that it was. */
+static void heed_stop(const struct ttp_drain *d, struct ttp_end_word *word)
+{
+    const struct ttp_arena_head *head = d->arena.head;
+    uint32_t mode = __atomic_load_n(&head->mode, __ATOMIC_ACQUIRE);
+    uint32_t reason = d->shared->stop_reason;
+    uint64_t now = ttp_clock_now(d->clock), off = ttp_arena_off_ticks(head, head->periods);
+    off = off == 0 || off > now ? now : off; /* a program may have written there */
+    bool is_unseen = word->end.how == TTAPE_THREAD_END_RECORDING && !word->is_process;
+    if (word->is_at_last || mode == TTP_MODE_ON || (!is_unseen && word->end.ticks <= off))
+        return;
+    if (mode == TTP_MODE_OFF && !is_unseen) {
+        word->off_ticks = off;
+        return;
+    }
+    reason = mode == TTP_MODE_OFF           ? TTAPE_STOP_OFF
+             : reason == TTAPE_STOP_UNKNOWN ? TTAPE_STOP_ENDED
+                                            : reason;
+    *word = (struct ttp_end_word){.end = {off, TTAPE_THREAD_END_RECORDING, reason}};
+}
+
 bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_over, bool at_end,
                   struct ttp_end_word *word)
 {
@@ -102,26 +125,35 @@ bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_ov
     } else {
         return false;
     }
+    heed_stop(d, word);
     seen->has_end = true;
     return true;
 }
 
-static uint64_t make(const struct ttp_end_word *word)
-{
-    uint64_t ticks = word->is_at_last ? 0 : word->end.ticks;
-    return ttp_record_extension(TTP_EXT_END, ticks,
-                                ttp_end_payload(word->is_process, word->end.how, word->end.number));
-}
-
 /* Without an epoch of its own the time is before that of the record before, and raised to it. */
-bool ttp_end_add(struct ttp_slot *slot, const struct ttp_end_word *word)
+static void put_records(struct ttp_slot *slot, const struct ttp_end_word *word)
 {
     struct ttp_slot_head *head = &slot->head;
-    if (head->first + head->count + END_RECORDS > TTP_BLOCK_RECORDS)
-        return false;
+    uint64_t *to = slot->records + head->count, *end = to;
+    uint64_t ticks = word->is_at_last ? 0 : word->end.ticks, off = word->off_ticks;
+    uint64_t stop = ttp_stop_payload(TTAPE_GAP_REASON_STOPPED, TTP_STOP_LAST, 0);
+    if (off != 0) {
+        *end++ = ttp_record_epoch(off >> TTP_RECORD_TIME_BITS);
+        *end++ = ttp_record_extension(TTP_EXT_GAP, off, stop);
+    }
     if (!word->is_at_last)
-        slot->records[head->count++] = ttp_record_epoch(word->end.ticks >> TTP_RECORD_TIME_BITS);
-    slot->records[head->count++] = make(word);
+        *end++ = ttp_record_epoch(ticks >> TTP_RECORD_TIME_BITS);
+    *end++ = ttp_record_extension(
+        TTP_EXT_END, ticks, ttp_end_payload(word->is_process, word->end.how, word->end.number));
+    head->count += (uint32_t)(end - to);
+}
+
+bool ttp_end_add(struct ttp_slot *slot, const struct ttp_end_word *word)
+{
+    const struct ttp_slot_head *head = &slot->head;
+    if (head->first + head->count + END_RECORDS + OFF_RECORDS > TTP_BLOCK_RECORDS)
+        return false;
+    put_records(slot, word);
     return true;
 }
 
@@ -129,9 +161,9 @@ bool ttp_end_add(struct ttp_slot *slot, const struct ttp_end_word *word)
 static void make_alone(struct ttp_slot *slot, const struct ttp_end_word *word)
 {
     slot->block.sequence++;
-    slot->block.epoch = word->is_at_last ? 0 : word->end.ticks >> TTP_RECORD_TIME_BITS;
-    slot->head = (struct ttp_slot_head){.count = 1, .is_last = true, .ends_thread = true};
-    slot->records[0] = make(word);
+    slot->block.epoch = 0;
+    slot->head = (struct ttp_slot_head){.is_last = true, .ends_thread = true};
+    put_records(slot, word);
 }
 
 /* A thread that ended by itself may go on, and take that number. */
@@ -216,6 +248,7 @@ static bool find_end(struct ttp_drain *d, const struct blockless *of, bool check
         find_process_end(d, &c, pid, word);
     else if (!is_over)
         word->end.how = TTAPE_THREAD_END_RECORDING;
+    heed_stop(d, word);
     return true;
 }
 

@@ -302,11 +302,13 @@ static void step(struct placing *p, struct seen_thread *thread, uint64_t word)
                                                    : NOT_KNOWN;
 }
 
-/* Whether the record says something of a time before that. */
-static bool is_before(const struct seen_thread *thread, uint64_t word, uint64_t time_ns)
+/* Whether the record says something of a time before that. A span that goes on behind what the
+ * recorder says is parted there. */
+static bool is_before(const struct placing *p, const struct seen_thread *thread, uint64_t word,
+                      uint64_t time_ns)
 {
     uint64_t at = word >> KIND_BITS;
-    if (thread->state == IS_PREEMPTED || thread->state == IS_BLOCKED)
+    if (!p->place->is_recorders && (thread->state == IS_PREEMPTED || thread->state == IS_BLOCKED))
         at = thread->since_ns + (at - thread->since_ns) / 2;
     return at < time_ns;
 }
@@ -320,21 +322,30 @@ static bool are_facts(const struct placing *p, size_t first)
     return first == p->count;
 }
 
-/* Behind the records that there are, the thread does not run, or is not followed. Until the fact of
- * its end it stood still. */
-static void put_rest(struct placing *p, const struct seen_thread *thread, uint64_t end_ns)
+/* Up to the last event. */
+static void put_to_end(struct placing *p, const struct seen_thread *thread, ttape_off_kind kind)
 {
-    size_t first = event_after(p, thread->since_ns);
-    if (thread->state != NOT_KNOWN || thread->since_ns == 0 || !are_facts(p, first)) {
-        put_piece(p, (struct piece){thread->since_ns, end_ns, TTAPE_OFF_UNKNOWN});
-        return;
-    }
-    for (size_t i = first; i < p->count; i++) {
+    for (size_t i = event_after(p, thread->since_ns); i < p->count; i++) {
         uint64_t start = start_of(p, i);
         uint64_t from = thread->since_ns > start ? thread->since_ns : start;
         if ((i != 0 || p->place->has_before) && from < ttp_event_time(p->events, i))
-            put_span(p, i, &(struct piece){from, ttp_event_time(p->events, i), TTAPE_OFF_BLOCKED},
-                     start);
+            put_span(p, i, &(struct piece){from, ttp_event_time(p->events, i), kind}, start);
+    }
+}
+
+/* Behind the records that there are, the thread does not run, or is not followed. Until the fact of
+ * its end it stood still. What the recorder says of it may come while it does not run. */
+static void put_rest(struct placing *p, struct seen_thread *thread, uint64_t end_ns)
+{
+    bool is_off = thread->state == IS_PREEMPTED || thread->state == IS_BLOCKED;
+    bool has_ended = thread->state == NOT_KNOWN && thread->since_ns != 0;
+    if (is_off && p->place->is_recorders) {
+        put_to_end(p, thread, kind_of(thread));
+        thread->since_ns = end_ns;
+    } else if (has_ended && are_facts(p, event_after(p, thread->since_ns))) {
+        put_to_end(p, thread, TTAPE_OFF_BLOCKED);
+    } else {
+        put_piece(p, (struct piece){thread->since_ns, end_ns, TTAPE_OFF_UNKNOWN});
     }
 }
 
@@ -343,7 +354,7 @@ static void consume(struct placing *p, struct seen_thread *thread)
     uint64_t end_ns = ttp_event_time(p->events, p->count - 1);
     const uint64_t *records = thread->records.data;
     while (thread->first < thread->records.count &&
-           is_before(thread, records[thread->first], end_ns)) {
+           is_before(p, thread, records[thread->first], end_ns)) {
         step(p, thread, records[thread->first++]);
         p->s->waiting--;
     }

@@ -56,6 +56,7 @@ struct ttp_switch_place {
     uint64_t before_ns; /* time of the event before, where has_before */
     bool has_before;
     uint64_t error_ns; /* by how much times of events and of switches may differ */
+    bool is_recorders; /* the events are: the thread may not have run then */
 };
 
 /* The spans in the intervals of these events, numbered from 0 on: *spans lives until the next call.

@@ -79,8 +79,10 @@ static void end(void)
     ttp_thread.shared_page = NULL;
     ttp_thread.is_silence_told = false;
     if (ttp_thread.sharing_lost != 0 && page->gate != TTP_GATE_NO_STATE &&
-        page->gate != TTP_GATE_UNUSABLE)
-        page->period--; /* frames were not followed, as while tracing is off */
+        page->gate != TTP_GATE_UNUSABLE && !page->is_unfollowed) {
+        page->is_unfollowed = true; /* frames were not, as while tracing is off */
+        page->period--;
+    }
     ttp_thread.sharing_lost = 0;
     ttp_thread.child_avoids = false;
     TTP_SIGNAL_FENCE();

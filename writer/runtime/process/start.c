@@ -455,6 +455,11 @@ void ttp_drop_try_last(void)
 static void write_end(struct ttp_thread_page *page)
 {
     uint64_t now;
+    if (ttp_arena.head.mode == TTP_MODE_STOPPED) {
+        ttp_drop_publish();
+        return;
+    }
+    ttp_drop_end_off();
     ttp_drop_try_last();
     uint64_t count = ttp_frame_count() + page->deep_frames - page->unrecorded_deep_frames;
     uint64_t *place = ttp_is_dropping() || count == 0 ? NULL : ttp_reserve_timed(1, &now);
