@@ -3,23 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "tools/binary/elf_head.h"
 #include "tools/binary/frames/image.h"
 #include "tools/binary/plans/plan_module.h"
+#include "tools/binary/sections/elf_sections.h"
 
-#define SECTION_BYTES   64u /* of a section's head */
-#define NAMES_BYTES_MAX (1u << 20)
-#define COMMENT_BYTES   4096u /* of .comment that are looked at */
-
-/* Heads of sections, and their names. */
-struct sections {
-    uint8_t *heads;
-    char *names;
-    uint32_t count;
-    uint64_t names_bytes;
-};
+#define COMMENT_BYTES 4096u /* of .comment that are looked at */
 
 typedef bool (*is_wanted)(const char *name);
 
@@ -58,91 +47,34 @@ static int has_symbol(const char *path, is_wanted wanted)
 
 bool tool_elf_has_hooks(const char *path) { return has_symbol(path, is_hook) == 1; }
 
-static bool read_sections(int fd, struct sections *sections)
-{
-    uint8_t head[SECTION_BYTES];
-    struct tool_elf_head elf;
-    if (tool_elf_head_read(fd, &elf) != NULL || elf.machine != TOOL_ELF_X86_64 || !elf.is_64 ||
-        !tool_elf_read_exactly(fd, 0, head, sizeof head) || tool_le16(head + 58) != SECTION_BYTES)
-        return false;
-    uint64_t offset = tool_le64(head + 40);
-    uint32_t names_at = tool_le16(head + 62);
-    sections->count = tool_le16(head + 60);
-    if (names_at >= sections->count ||
-        (sections->heads = malloc((size_t)sections->count * SECTION_BYTES)) == NULL ||
-        !tool_elf_read_exactly(fd, offset, sections->heads,
-                               (size_t)sections->count * SECTION_BYTES))
-        return false;
-    const uint8_t *names = sections->heads + (size_t)names_at * SECTION_BYTES;
-    sections->names_bytes = tool_le64(names + 32);
-    if (sections->names_bytes == 0 || sections->names_bytes > NAMES_BYTES_MAX ||
-        (sections->names = malloc(sections->names_bytes)) == NULL)
-        return false;
-    sections->names[sections->names_bytes - 1] = '\0';
-    return tool_elf_read_exactly(fd, tool_le64(names + 24), sections->names,
-                                 sections->names_bytes - 1);
-}
-
-static const uint8_t *find_section(const struct sections *sections, const char *wanted)
-{
-    for (uint32_t i = 0; i < sections->count; i++) {
-        const uint8_t *head = sections->heads + (size_t)i * SECTION_BYTES;
-        uint32_t name = tool_le32(head);
-        if (name < sections->names_bytes && strcmp(sections->names + name, wanted) == 0)
-            return head;
-    }
-    return NULL;
-}
-
-/* Opens the file, too; both are to be closed. */
-static bool open_sections(const char *path, int *fd, struct sections *sections)
-{
-    const char *reason;
-    *sections = (struct sections){0};
-    *fd = tool_elf_open_file(NULL, path, &reason);
-    return *fd >= 0 && read_sections(*fd, sections);
-}
-
-static void close_sections(int fd, struct sections *sections)
-{
-    if (fd >= 0)
-        (void)close(fd);
-    free(sections->heads);
-    free(sections->names);
-}
-
 bool tool_elf_keeps_blocks(const char *path)
 {
-    struct sections sections;
-    int fd;
-    bool has_blocks =
-        open_sections(path, &fd, &sections) && find_section(&sections, "__sancov_guards") != NULL;
-    close_sections(fd, &sections);
+    struct tool_elf_sections sections;
+    bool has_blocks = tool_elf_sections_open(&sections, path) &&
+                      tool_elf_section_find(&sections, "__sancov_guards") != NULL;
+    tool_elf_sections_close(&sections);
     return has_blocks && has_symbol(path, is_stub) == 0;
 }
 
 /* What compilers say of themselves there begins with their names. */
-static bool says(int fd, const uint8_t *comment, const char *word)
+static bool says(const struct tool_elf_sections *sections, const char *word)
 {
     char text[COMMENT_BYTES];
-    uint64_t bytes = comment == NULL ? 0 : tool_le64(comment + 32);
-    bytes = bytes < sizeof text ? bytes : sizeof text;
-    return bytes != 0 && tool_elf_read_exactly(fd, tool_le64(comment + 24), text, bytes) &&
-           memmem(text, bytes, word, strlen(word)) != NULL;
+    size_t bytes = tool_elf_section_read(sections, ".comment", text, sizeof text);
+    return memmem(text, bytes, word, strlen(word)) != NULL;
 }
 
 enum tool_elf_language tool_elf_language_of(const char *path)
 {
     enum tool_elf_language language = TOOL_LANGUAGE_OTHER;
-    struct sections sections;
-    int fd;
-    if (open_sections(path, &fd, &sections)) {
-        if (find_section(&sections, ".go.buildinfo") != NULL ||
-            find_section(&sections, ".gopclntab") != NULL)
+    struct tool_elf_sections sections;
+    if (tool_elf_sections_open(&sections, path)) {
+        if (tool_elf_section_find(&sections, ".go.buildinfo") != NULL ||
+            tool_elf_section_find(&sections, ".gopclntab") != NULL)
             language = TOOL_LANGUAGE_GO;
-        else if (says(fd, find_section(&sections, ".comment"), "rustc version"))
+        else if (says(&sections, "rustc version"))
             language = TOOL_LANGUAGE_RUST;
     }
-    close_sections(fd, &sections);
+    tool_elf_sections_close(&sections);
     return language;
 }

@@ -22,6 +22,7 @@
 #include "tools/record/engines/record_engine.h"
 #include "tools/record/engines/record_patch.h"
 #include "tools/record/engines/record_plan.h"
+#include "tools/record/record_elsewhere.h"
 #include "tools/record/record_end.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_output.h"
@@ -235,9 +236,8 @@ static void say(const struct options *options, const ttape_recording *recording)
     if (!options->quiet || s.event_count == 0) /* it may be the reason */
         tool_record_patch_say((struct tool_record_patch *)&options->patch, recording);
     say_unrecorded(options, recording, s.event_count != 0);
-    if (s.event_count == 0)
-        return;
-    tool_record_say_events(options->output, options->shown, options->keep.given, &s);
+    if (s.event_count != 0)
+        tool_record_say_events(options->output, options->shown, options->keep.given, &s);
 }
 
 static int finish(const struct options *options, ttape_recording *recording, int status)
@@ -264,12 +264,13 @@ static int finish(const struct options *options, ttape_recording *recording, int
                      "ended there");
     if (!options->quiet || s.event_count == 0) /* without a file, the reason */
         say(options, recording);
-    if (!options->quiet && s.event_count != 0)
+    if (!options->quiet && s.event_count != 0) {
         tool_record_names_say(&options->rules.names);
-    if (!options->quiet && s.event_count != 0)
         tool_record_say_trace(options->output, !options->no_blocks);
-    if (!options->quiet && s.event_count != 0 && options->attach == 0)
-        tool_record_say_end(options->shown, status);
+        tool_record_say_elsewhere(&options->patch, options->output);
+        if (options->attach == 0)
+            tool_record_say_end(options->shown, status);
+    }
     if (options->then_level >= 0 && s.event_count != 0)
         tool_record_then_level(options->output, options->shown, options->then_level,
                                options->quiet);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/binary/elf_hooks.h"
@@ -14,6 +15,8 @@
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_engine.h"
 #include "tools/record/engines/record_image.h"
+#include "tools/record/engines/record_modules.h"
+#include "tools/record/start/record_own.h"
 #include "writer/arena/patch_plan.h"
 
 #define HASH_START UINT64_C(0xcbf29ce484222325) /* FNV-1a */
@@ -58,6 +61,7 @@ void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *co
         return;
     }
     patch->only = image;
+    patch->own = tool_record_own_libraries(image);
     patch->library_calls = true;
 }
 
@@ -69,10 +73,26 @@ bool tool_record_has_hooks(const char *command)
     return has_hooks;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return strcmp(a, b) == 0 ||
+           (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+bool tool_record_patch_owns(const struct tool_record_patch *patch, const char *module_path)
+{
+    for (char **library = patch->own; library != NULL && *library != NULL; library++)
+        if (is_same_file(*library, module_path))
+            return true;
+    return false;
+}
+
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path)
 {
     if (patch->rules.function.count == 0 ||
-        (patch->only != NULL && strcmp(patch->only, module_path) != 0))
+        (patch->only != NULL && strcmp(patch->only, module_path) != 0 &&
+         !tool_record_patch_owns(patch, module_path)))
         return false;
     return (patch->module->count == 0 || tool_patterns_match(patch->module, module_path)) &&
            !tool_patterns_match(patch->no_module, module_path);
@@ -315,7 +335,7 @@ static void make_plan(void *context, const char *module_path)
             choose_all(patch, count, &bits);
         else
             tool_record_patch_each(patch, &given, module_path, choose, &bits);
-        if (patch->only != NULL) {
+        if (patch->only != NULL && strcmp(patch->only, module_path) == 0) {
             patch->only_functions = count;
             patch->only_patchable = given.head.entry_reasons[TTP_PATCH_CAN];
         }
@@ -377,6 +397,8 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
         patch->choice = ttp_chosen_number(patch->choice, patch->debug->folders[i]);
     if (patch->only != NULL)
         patch->choice = ttp_chosen_number(patch->choice, patch->only);
+    for (char **library = patch->own; library != NULL && *library != NULL; library++)
+        patch->choice = ttp_chosen_number(patch->choice, *library);
     patch->choice = ttp_chosen_number(patch->choice, patch->inlined ? "inlined" : "");
     patch->choice ^= patch->values.number;
     patch->choice |= 1; /* 0 is none */
@@ -390,7 +412,7 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
                               .filter = patch->rules.function.text,
                               .plan = make_plan,
                               .plan_context = patch,
-                              .all_modules = patch->module->count != 0,
+                              .all_modules = patch->module->count != 0 || patch->own != NULL,
                               .library_calls = patch->nested_calls ? 2 : patch->library_calls,
                               .library_arguments = patch->arguments,
                               .values_wanted = values_wanted};
@@ -415,8 +437,10 @@ static bool is_chosen_before(struct tool_record_patch *patch, const char *path)
         (void)tool_plan_head_read(patch->cache, name, &chosen, sizeof chosen);
     }
     tool_plan_module_close(&module);
-    patch->only_functions = head.function_count;
-    patch->only_patchable = head.entry_reasons[TTP_PATCH_CAN];
+    if (patch->only != NULL && strcmp(patch->only, path) == 0) {
+        patch->only_functions = head.function_count;
+        patch->only_patchable = head.entry_reasons[TTP_PATCH_CAN];
+    }
     return is_known && head.magic == TTP_PATCH_MAGIC && head.version == TTP_PATCH_VERSION &&
            memcmp(head.content, module.content, sizeof head.content) == 0 &&
            memcmp(chosen.content, module.content, sizeof head.content) == 0 &&
@@ -427,9 +451,12 @@ static bool is_chosen_before(struct tool_record_patch *patch, const char *path)
 void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command)
 {
     patch->image = tool_record_patch_is_given(patch) ? tool_record_image(command) : NULL;
-    if (patch->image != NULL &&
-        (patch->inlined || patch->values.given || !is_chosen_before(patch, patch->image)))
+    bool is_anew = patch->inlined || patch->values.given;
+    if (patch->image != NULL && (is_anew || !is_chosen_before(patch, patch->image)))
         make_plan(patch, patch->image);
+    for (char **library = patch->own; library != NULL && *library != NULL; library++)
+        if (is_anew || !is_chosen_before(patch, *library))
+            make_plan(patch, *library);
     if (patch->symbols != NULL)
         (void)tool_symbols_end_fetching(patch->symbols);
 }
@@ -454,6 +481,8 @@ void tool_record_patch_close(struct tool_record_patch *patch)
     if (tool_record_patch_is_given(patch))
         tool_record_copies_close(&patch->copies);
     tool_record_values_close(&patch->values);
+    if (patch->own != NULL)
+        tool_record_modules_free(patch->own);
     free(patch->only);
     free(patch->image);
 }

@@ -24,6 +24,7 @@ struct tool_record_patch {
     struct tool_patterns called; /* of these names; none: all */
     uint32_t only_functions, only_patchable; /* what `only` has */
     char *only; /* not asked for: all functions of this one module, the command's; or NULL */
+    char **own; /* with it: and of these libraries, NULL behind the last; or NULL */
     struct tool_symbols *symbols;  /* in the thread that makes plans only */
     struct tool_plan_cache *cache; /* of plans */
     const struct tool_debug_files *debug;
@@ -46,18 +47,20 @@ bool tool_record_patch_is_given(const struct tool_record_patch *patch);
 /* Whose functions are patched: "": of each program; the path of one; NULL: of none. */
 const char *tool_record_patch_tries(const struct tool_record_patch *patch);
 /* Where a command has no hooks, and nothing else was asked for than what it calls: all functions of
- * its own image. */
+ * its own image, and of libraries that are its own. */
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command);
 /* Whether a command records itself, as its compiler or who wrote it has put hooks in. */
 bool tool_record_has_hooks(const char *command);
+/* Whether a module is a library that is the command's own. */
+bool tool_record_patch_owns(const struct tool_record_patch *patch, const char *module_path);
 /* Whether functions of a module are patched; of one that is not the executable, where patterns of
  * modules are given only. */
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path);
 /* `module`, `no_module` and `cache` are set. Call it while this process is small. False: there is
  * no folder of plans. */
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into);
-/* Makes the plan of the command, so that it does not wait for it. What a script needs is made when
- * that runs. */
+/* Makes the plans of the command, so that it does not wait for them. What a script needs is made
+ * when that runs. */
 void tool_record_patch_ahead(struct tool_record_patch *patch, const char *command);
 /* Calls `take` for each function of a plan, in order, with its name as people see it. */
 typedef void (*tool_record_take_function)(void *context, uint32_t index, ttape_string name,

@@ -57,7 +57,7 @@ void tool_record_patch_keep(const struct tool_record_patch *patch, ttape_recordi
     char text[KEPT_BYTES];
     size_t count;
     ttape_error err = {0};
-    if (!tool_record_patch_is_given(patch) || patch->module->count == 0)
+    if (!tool_record_patch_is_given(patch) || (patch->module->count == 0 && patch->own == NULL))
         return;
     list_modules(recording, text, sizeof text, &count);
     if (ttape_recording_set_text(recording, "patched_modules", text, &err) != TTAPE_OK)
@@ -137,16 +137,38 @@ static void say_none_by_itself(struct tool_record_patch *patch, const ttape_patc
                  counts->functions != 0 ? "; those of libraries that it calls were" : "", hint);
 }
 
-static void say_by_itself(struct tool_record_patch *patch, const ttape_patch_counts *counts)
+/* ", 412 of libjq.so.1", for each library that is the command's own. */
+static void list_own(const struct tool_record_patch *patch, const ttape_recording *recording,
+                     char text[SAID_BYTES])
 {
+    const char *path;
+    size_t used = 0;
+    ttape_patch_counts counts;
+    text[0] = '\0';
+    for (size_t i = 0; (path = ttape_recording_get_patched_module(recording, i, &counts)) != NULL;
+         i++) {
+        if (counts.functions == 0 || !tool_record_patch_owns(patch, path))
+            continue;
+        const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+        if (used + strlen(name) + MORE_BYTES < SAID_BYTES)
+            used += (size_t)snprintf(text + used, SAID_BYTES - used, ", %" PRIu64 " of %s",
+                                     counts.functions, name);
+    }
+}
+
+static void say_by_itself(struct tool_record_patch *patch, const ttape_recording *recording,
+                          const ttape_patch_counts *counts)
+{
+    char own[SAID_BYTES];
     const char *slash = strrchr(patch->only, '/'), *name = slash != NULL ? slash + 1 : patch->only;
     const char *hint = language_hint(patch->only, name, counts->functions != 0);
+    list_own(patch, recording, own);
     if (patch->only_patchable == 0 || counts->functions == 0)
         say_none_by_itself(patch, counts, name, hint);
     else
         tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
-                     " functions were patched, and those of libraries that it calls%s",
-                     name, patch->only_patchable, patch->only_functions, hint);
+                     " functions were patched%s, and those of libraries that it calls%s",
+                     name, patch->only_patchable, patch->only_functions, own, hint);
 }
 
 struct counting {
@@ -227,7 +249,7 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
     say_late(patch, recording);
     ttape_recording_get_patched(recording, &counts);
     if (patch->only != NULL) {
-        say_by_itself(patch, &counts);
+        say_by_itself(patch, recording, &counts);
         return;
     }
     if (counts.functions + counts.functions_left + counts.hooked + counts.inlined +

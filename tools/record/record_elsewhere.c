@@ -1,0 +1,108 @@
+#include "tools/record/record_elsewhere.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <tracetape/reader.h>
+#include <tracetape/report.h>
+
+#include "tools/command/tool.h"
+
+#define SHARE_SAID 2 /* one in so many of the whole is worth a line */
+
+struct elsewhere {
+    int64_t *by_module, whole;
+    uint32_t module_count;
+};
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* What every program has: it is not where its work is. */
+static bool is_basic(const char *name)
+{
+    static const char *const basic[] = {"libc.",      "libc-",      "libm.",       "libm-",
+                                        "libpthread", "libdl.",     "librt.",      "ld-",
+                                        "ld.",        "libstdc++.", "libc++.",     "libc++abi.",
+                                        "libgcc_s.",  "linux-vdso", "libtracetape"};
+    for (size_t i = 0; i < sizeof basic / sizeof basic[0]; i++)
+        if (strncmp(name, basic[i], strlen(basic[i])) == 0)
+            return true;
+    return false;
+}
+
+static void add_row(struct elsewhere *sums, const ttape_report_row *row)
+{
+    int64_t on_cpu = row->self_ns - row->preempted_ns - row->blocked_ns;
+    if (on_cpu <= 0)
+        return;
+    sums->whole += on_cpu;
+    if (row->module < sums->module_count)
+        sums->by_module[row->module] += on_cpu;
+}
+
+static void sum(struct elsewhere *sums, ttape_reader *reader)
+{
+    ttape_report *report;
+    ttape_report_info info;
+    const ttape_report_options options = {.size = sizeof options, .summed_switches = true};
+    if (ttape_report_make(&report, reader, &options, NULL) != TTAPE_OK)
+        return;
+    ttape_report_get_info(report, &info);
+    uint32_t count = info.row_count;
+    const ttape_report_row *rows = ttape_report_get_rows(report, &count);
+    for (uint32_t i = 0; i < count; i++)
+        add_row(sums, &rows[i]);
+    ttape_report_close(report);
+}
+
+/* The name's beginning, which is a regular expression for itself: letters, digits, - and _. */
+static int pattern_bytes(const char *name)
+{
+    return (int)strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+}
+
+static void say(const struct tool_record_patch *patch, const char *path, int64_t part,
+                int64_t whole)
+{
+    const char *library = name_of(path), *command = name_of(patch->only);
+    tool_message("%d %% of the time was in %s, of which only what '%s' calls was recorded: record "
+                 "--module '%.*s|%.*s' shows its functions",
+                 (int)(100 * (double)part / (double)whole), library, command,
+                 pattern_bytes(command), command, pattern_bytes(library), library);
+}
+
+static void look(const struct tool_record_patch *patch, ttape_reader *reader)
+{
+    ttape_info info;
+    ttape_module module;
+    ttape_reader_get_info(reader, &info);
+    struct elsewhere sums = {.module_count = info.module_count};
+    sums.by_module = tool_allocate((size_t)info.module_count + 1, sizeof *sums.by_module);
+    sum(&sums, reader);
+    for (uint32_t i = 0; i < info.module_count; i++) {
+        if (sums.by_module[i] == 0 || sums.by_module[i] < sums.whole / SHARE_SAID ||
+            ttape_reader_get_module(reader, i, &module) != TTAPE_OK)
+            continue;
+        char *path = tool_copy_text(module.path.data, module.path.size_bytes);
+        if (!is_basic(name_of(path)) && !tool_record_patch_covers(patch, path))
+            say(patch, path, sums.by_module[i], sums.whole);
+        free(path);
+    }
+    free(sums.by_module);
+}
+
+void tool_record_say_elsewhere(const struct tool_record_patch *patch, const char *output)
+{
+    ttape_source source;
+    ttape_reader *reader = NULL;
+    if (patch->only == NULL || ttape_source_file_open(&source, output, NULL) != TTAPE_OK)
+        return; /* or it is several files, with names of their own */
+    if (ttape_reader_open(&reader, &source, NULL, NULL) == TTAPE_OK)
+        look(patch, reader);
+    ttape_reader_close(reader);
+    ttape_source_file_close(&source);
+}
