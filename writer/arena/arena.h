@@ -207,12 +207,13 @@ static inline uint64_t ttp_arena_off_ticks(const struct ttp_arena_head *head, ui
 
 enum ttp_note_state { TTP_NOTE_FREE = 0, TTP_NOTE_WRITING = 1, TTP_NOTE_THERE = 2 };
 enum ttp_note_kind {
-    TTP_NOTE_EXEC = 1,   /* a program is executed */
-    TTP_NOTE_FAILED = 2, /* it was not */
-    TTP_NOTE_CAME = 3,   /* it has mapped the arena */
-    TTP_NOTE_IMAGE = 4,  /* it has a number, as a process image */
-    TTP_NOTE_PLAN = 5,   /* it wants a plan of that file */
-    TTP_NOTE_PATCHED = 6 /* functions of that file were patched */
+    TTP_NOTE_EXEC = 1,    /* a program is executed */
+    TTP_NOTE_FAILED = 2,  /* it was not */
+    TTP_NOTE_CAME = 3,    /* it has mapped the arena */
+    TTP_NOTE_IMAGE = 4,   /* it has a number, as a process image */
+    TTP_NOTE_PLAN = 5,    /* it wants a plan of that file */
+    TTP_NOTE_PATCHED = 6, /* functions of that file were patched */
+    TTP_NOTE_ASIDE = 7    /* it makes threads without the C library: no more is recorded of it */
 };
 #define TTP_NOTE_SEARCHED    1u   /* the name is looked for in PATH */
 #define TTP_NOTE_ENVIRONMENT 2u   /* without the arena's name or the runtime in its environment */

@@ -157,15 +157,15 @@ static void look_into_loader(const char *path, struct ttp_program_file *file)
 static void look_into_head(const struct elf *elf, const Elf64_Phdr *head,
                            struct ttp_program_file *file)
 {
-    char bytes[TTP_LOADER_PATH_BYTES] = "";
-    size_t size = head->p_filesz < sizeof bytes - 1 ? head->p_filesz : sizeof bytes - 1;
+    uint8_t bytes[TTP_NOTES_BYTES + 1] = {0};
+    size_t most = head->p_type == PT_INTERP ? TTP_LOADER_PATH_BYTES : TTP_NOTES_BYTES;
+    size_t size = head->p_filesz < most ? head->p_filesz : most;
     if (!read_at(elf->fd, bytes, size, head->p_offset))
         return;
     if (head->p_type == PT_INTERP)
-        look_into_loader(bytes, file);
-    else if (size > 16)
-        file->is_go |= bytes[0] == TTP_GO_NOTE_BYTES &&
-                       memcmp(bytes + 12, TTP_GO_NOTE "\0", TTP_GO_NOTE_BYTES) == 0;
+        look_into_loader((const char *)bytes, file);
+    else
+        file->is_go |= ttp_notes_have_go(bytes, size);
 }
 
 static void look_into_dynamic(const struct elf *elf, const Elf64_Phdr *dynamic,

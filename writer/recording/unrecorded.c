@@ -19,6 +19,7 @@
 /* A program of a process. */
 struct program {
     bool is_there;
+    bool is_aside;  /* it recorded until it made threads of its own, or nothing */
     uint32_t turn;  /* when it came */
     uint64_t image; /* its number as a process image, 0: none is known */
     uint32_t reason;
@@ -208,6 +209,10 @@ static void take(struct ttp_unrecorded *u, const ttape_allocator *a, const struc
         break;
     case TTP_NOTE_CAME: take_came(u, a, process, note); break;
     case TTP_NOTE_IMAGE: process->came.image = note->image; break;
+    case TTP_NOTE_ASIDE:
+        process->came.is_aside = true;
+        process->came.reason = TTAPE_UNRECORDED_OWN_THREADS;
+        break;
     default: break;
     }
 }
@@ -350,7 +355,8 @@ void ttp_unrecorded_settle(struct ttp_unrecorded *u, const ttape_allocator *a,
     }
     struct program *came = u->came.data;
     for (size_t i = 0; i < u->came.count; i++) {
-        if (has_calls(e, came[i].image) || (came[i].image == 0 && !is_whole))
+        bool is_recorded = has_calls(e, came[i].image) || (came[i].image == 0 && !is_whole);
+        if (is_recorded && !came[i].is_aside)
             came[i].is_there = false;
         count(u, &came[i]);
     }

@@ -220,9 +220,9 @@ static __attribute__((noinline)) void probe_enter_other(uintptr_t function, uint
 static inline __attribute__((always_inline)) void probe_enter(uintptr_t function,
                                                               uintptr_t call_site, uintptr_t sp)
 {
-    const struct ttp_thread_page *page = ttp_thread.page;
     if (is_off())
         return;
+    const struct ttp_thread_page *page = ttp_thread.page;
     if (TTP_UNLIKELY(page->gate != TTP_GATE_TSC)) {
         probe_enter_other(function, call_site, sp, page);
         return;
@@ -259,8 +259,10 @@ static inline bool is_within(const struct ttp_runtime_frame *top, uintptr_t call
  * none is open, nothing is recorded. */
 void ttp_probe_joined(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
+    if (is_off())
+        return;
     const struct ttp_runtime_frame *top = ttp_thread.top;
-    if (is_off() || !is_within(top, call_site, sp))
+    if (!is_within(top, call_site, sp))
         return;
     function = ttp_function_of(top);
     if (TTP_UNLIKELY(ttp_process.library.count != 0))
@@ -295,6 +297,8 @@ static inline bool is_this_period(const struct ttp_thread_page *page)
 void ttp_probe_enter_with(uintptr_t function, uintptr_t call_site, uintptr_t sp,
                           const struct ttp_call_values *values)
 {
+    if (is_off())
+        return;
     const struct ttp_thread_page *page = ttp_thread.page;
     struct ttp_runtime_frame *top = ttp_thread.top;
     if (values->count == 0) {
@@ -314,6 +318,8 @@ void ttp_probe_enter_with(uintptr_t function, uintptr_t call_site, uintptr_t sp,
 void ttp_probe_exit_with(uintptr_t function, uintptr_t call_site, uintptr_t sp,
                          const struct ttp_call_values *values)
 {
+    if (is_off())
+        return;
     const struct ttp_thread_page *page = ttp_thread.page;
     struct ttp_runtime_frame *top = ttp_thread.top;
     if (values->count == 0) {
@@ -353,15 +359,17 @@ static inline bool is_called(uintptr_t call_site, uintptr_t sp)
  * for the call that is open. */
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
+    if (is_off())
+        return;
     struct ttp_runtime_frame *top = ttp_thread.top;
-    bool is_jumped_to = TTP_UNLIKELY(top != NULL && ttp_awaits(top)) && !is_off() &&
+    bool is_jumped_to = TTP_UNLIKELY(top != NULL && ttp_awaits(top)) &&
                         ttp_tail_goes_on(top, function, call_site, sp);
     if (!is_called(is_jumped_to ? ttp_function_of(top) : call_site, sp)) {
         if (is_jumped_to)
             ttp_tail_join(top);
         return;
     }
-    if (is_off() || (is_within(top, call_site, sp) && ttp_function_of(top) != function))
+    if (is_within(top, call_site, sp) && ttp_function_of(top) != function)
         return;
     if (TTP_UNLIKELY(ttp_process.library.count != 0))
         ttp_library_enter_valued(function, call_site, sp);
@@ -371,9 +379,11 @@ void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 
 void ttp_library_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
+    if (is_off())
+        return;
     const struct ttp_runtime_frame *top = ttp_thread.top;
     bool is_open = is_within(top, call_site, sp);
-    if ((!is_open && !is_called(call_site, sp)) || is_off())
+    if (!is_open && !is_called(call_site, sp))
         return;
     if (is_open)
         function = ttp_function_of(top);

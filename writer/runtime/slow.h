@@ -370,6 +370,19 @@ void ttp_note_exec(struct ttp_noted *noted, const char *path, const struct ttp_e
 void ttp_note_failed(const struct ttp_noted *noted); /* it was not executed */
 void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, const struct ttp_exec *exec);
 
+/* process/aside.c. From here on nothing of this process is recorded, and no hook looks for a
+ * thread's state. */
+void ttp_stand_aside(void);
+/* For such a clone; what it returns is given back behind it, in the parent. */
+uintptr_t ttp_step_aside(uint64_t flags);
+void ttp_step_back(uintptr_t kept);
+bool ttp_clone_is_foreign(uint64_t flags);
+/* A system call that is about to be made, not by the C library for a thread of its own. */
+void ttp_thread_call_seen(uint64_t number, uint64_t first, uint64_t second, uintptr_t sp);
+/* Whether the program is known to make threads without the C library, and unnoticed. */
+bool ttp_program_is_foreign(void);
+void ttp_note_aside(void); /* notes.c */
+
 /* exec/exec_environment.c: what this program was given itself; memory that a vfork child left. */
 void ttp_exec_begin(char **environment);
 void ttp_exec_done(void);

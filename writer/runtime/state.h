@@ -351,6 +351,9 @@ extern union ttp_arena_page {
     uint8_t bytes[TTP_ARENA_HEAD_BYTES];
 } ttp_arena;
 
+/* process/aside.c: not 0: threads may run whose thread pointer is not the C library's. */
+extern uint8_t ttp_is_aside;
+
 /* slow.c. Before the first three, the hook did nothing. Before the others, it pushed or popped the
  * frame, and the record is missing; `slot` is the place that the hook reserved for it, and `page`
  * the thread's page when the hook began. */

@@ -17,7 +17,6 @@
 #include "writer/arena/loader_words.h"
 
 #define HEADS_MAX   64u
-#define NOTE_BYTES  16u
 #define NAMES_BYTES (16u << 20) /* of a table of names that is searched */
 
 /* What a program's segments say. */
@@ -28,13 +27,13 @@ struct segments {
 
 static void read_segment(int fd, const Elf64_Phdr *segment, struct segments *found)
 {
-    uint8_t note[NOTE_BYTES];
+    uint8_t notes[TTP_NOTES_BYTES] = {0};
+    size_t size = segment->p_filesz < sizeof notes ? segment->p_filesz : sizeof notes;
     if (segment->p_type == PT_INTERP && segment->p_filesz < sizeof found->loader)
         (void)tool_elf_read_exactly(fd, segment->p_offset, found->loader, segment->p_filesz);
-    else if (segment->p_type == PT_NOTE && segment->p_filesz >= sizeof note &&
-             tool_elf_read_exactly(fd, segment->p_offset, note, sizeof note))
-        found->is_go |= note[0] == TTP_GO_NOTE_BYTES &&
-                        memcmp(note + 12, TTP_GO_NOTE "\0", TTP_GO_NOTE_BYTES) == 0;
+    else if (segment->p_type == PT_NOTE &&
+             tool_elf_read_exactly(fd, segment->p_offset, notes, size))
+        found->is_go |= ttp_notes_have_go(notes, size);
 }
 
 static void read_segments(int fd, struct segments *found)

@@ -60,8 +60,8 @@ static int run(const struct call *call, execute by, uint32_t flags, char *const 
                                                             : ttp_exec_map(&exec);
         ttp_exec_make(&exec, memory);
         ttp_note_exec(&noted, call->shown, &exec);
-        if (ttp_has_state()) /* what a drop period lost is counted before it is forgotten */
-            ttp_drop_try_last();
+        if (!ttp_is_aside && ttp_has_state())
+            ttp_drop_try_last(); /* what a drop period lost is counted before it is forgotten */
         int result = by(call, exec.handed, exec.handed == environment);
         int error = errno;
         ttp_note_failed(&noted);

@@ -382,7 +382,15 @@ INTO_CALLER bool is_special(uint32_t number)
     const uint64_t low =
         1ull << SYS_mprotect | 1ull << SYS_munmap | 1ull << SYS_rt_sigreturn | 1ull << SYS_clone;
     return number < 64 ? (low >> number & 1) != 0
-                       : number == SYS_clone3 || number == SYS_prctl || number == SYS_seccomp;
+                       : number == SYS_clone3 || number == SYS_prctl || number == SYS_seccomp ||
+                             number == SYS_arch_prctl;
+}
+
+/* Its threads are what the runtime knows. */
+static bool is_of_libc(const struct ttp_stub *stub)
+{
+    return ttp_is_loader(stub) ||
+           stub->after - ttp_process.libc_low < ttp_process.libc_high - ttp_process.libc_low;
 }
 
 /* By an instruction of the program's own: where the C library's function was called, that is told
@@ -415,6 +423,10 @@ APART void enter_special(const struct ttp_call_registers *r, uintptr_t sp,
                          const struct ttp_stub *stub)
 {
     uint32_t number = (uint32_t)r->rax;
+    if (!is_of_libc(stub))
+        ttp_thread_call_seen(number, r->rdi, r->rsi, sp);
+    if (ttp_is_aside)
+        return;
     if (number == SYS_mprotect || number == SYS_munmap)
         look_at_loader(r, stub);
     begin_apart(r, sp, stub->after);
@@ -450,7 +462,7 @@ void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
 {
     struct ttp_call_values values = {.type = TTAPE_VALUE_SIGNED, .count = 1, .numbers = {result}};
     bool has_values = (ttp_arena.head.call_flags & TTP_CALLS_RESULTS) != 0;
-    if (is_shared_child(result, sp))
+    if (ttp_is_aside || is_shared_child(result, sp))
         return;
     if (TTP_UNLIKELY(ttp_thread.told_sp == sp))
         end_restriction(result, r);

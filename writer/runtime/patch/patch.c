@@ -55,7 +55,8 @@ static const struct ttp_plan_site *sites_of(const struct ttp_plan_head *plan)
 static bool is_of_use(const struct ttp_plan_site *site)
 {
     return records_calls() || !site->number_known || site->number == SYS_mprotect ||
-           site->number == SYS_munmap || site->number == SYS_clone || site->number == SYS_clone3;
+           site->number == SYS_munmap || site->number == SYS_clone || site->number == SYS_clone3 ||
+           site->number == SYS_arch_prctl;
 }
 
 /* The signal return is told by its bytes (signal_frames.c, debuggers); a vfork child would find our
@@ -227,6 +228,8 @@ static bool patch_again(struct patching *p)
 
 static void patch_module(struct patching *p)
 {
+    if (count_left(p->plan) == p->plan->site_count)
+        return;
     size_t bytes = TTP_AREA_DATA + (size_t)p->plan->site_count * TTP_STUB_BYTES;
     bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
     uintptr_t memory = ttp_map_near(&p->module, bytes);
@@ -390,10 +393,12 @@ static void see_own(struct patching *p, const char *path)
 }
 
 /* Where functions of any module are patched, the loader says when one comes or goes; and children
- * that the C library makes may have this thread's state (sharing.c). */
-static bool wants_calls(const struct patching *p)
+ * that the C library makes may have this thread's state (sharing.c). Of the program itself it is
+ * wanted where it makes threads of its own (aside.c). */
+static bool wants_calls(const struct patching *p, bool is_program)
 {
-    return records_calls() || (ttp_process.calls_exports && is_loader_at(p->info->dlpi_addr)) ||
+    return records_calls() || (is_program && ttp_arena.head.patch_choice != 0) ||
+           (ttp_process.calls_exports && is_loader_at(p->info->dlpi_addr)) ||
            (ttp_patches_modules() &&
             (is_loader_at(p->info->dlpi_addr) || is_within(&p->module, (uintptr_t)getauxval)));
 }
@@ -431,7 +436,8 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
     }
     if (ttp_seen_module_unmiss(&p.module))
         __atomic_sub_fetch(&ttp_arena.head.unseen_modules, 1, __ATOMIC_RELAXED);
-    plans.wants_calls = wants_calls(&p) && ttp_seen_module_at(p.module.start) == NULL;
+    plans.wants_calls =
+        wants_calls(&p, is_first && visit->is_start) && ttp_seen_module_at(p.module.start) == NULL;
     plans.wants_probes = wants_probes(&p, is_first && visit->is_start);
     if (!plans.wants_calls && !plans.wants_probes)
         return 0;

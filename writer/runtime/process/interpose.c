@@ -14,6 +14,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ enum real_name {
     REAL___SYSV_SIGNAL,
     REAL_SIGSET,
     REAL_SIGACTION,
+    REAL_ARCH_PRCTL,
     REAL_SETNAME,
     REAL__EXIT,
     REAL_EXIT,
@@ -41,21 +43,11 @@ enum real_name {
     REAL_COUNT
 };
 
-static const char *const real_names[REAL_COUNT] = {"dlopen",
-                                                   "dlmopen",
-                                                   "dlclose",
-                                                   "signal",
-                                                   "bsd_signal",
-                                                   "ssignal",
-                                                   "sysv_signal",
-                                                   "__sysv_signal",
-                                                   "sigset",
-                                                   "sigaction",
-                                                   "pthread_setname_np",
-                                                   "_exit",
-                                                   "_Exit",
-                                                   "quick_exit",
-                                                   "__libc_start_main"};
+static const char *const real_names[REAL_COUNT] = {
+    "dlopen",     "dlmopen",   "dlclose",     "signal",
+    "bsd_signal", "ssignal",   "sysv_signal", "__sysv_signal",
+    "sigset",     "sigaction", "arch_prctl",  "pthread_setname_np",
+    "_exit",      "_Exit",     "quick_exit",  "__libc_start_main"};
 static void *real_functions[REAL_COUNT];
 
 /* Without us the caller's own link would have failed where this does. */
@@ -167,12 +159,20 @@ BEFORE void *ttp_before_sigaction(uintptr_t number)
 }
 IN_FRONT_OF(sigaction, ttp_before_sigaction);
 
+void *ttp_before_arch_prctl(uintptr_t code, uintptr_t address, uintptr_t sp);
+BEFORE void *ttp_before_arch_prctl(uintptr_t code, uintptr_t address, uintptr_t sp)
+{
+    ttp_thread_call_seen(SYS_arch_prctl, (uint32_t)code, address, sp);
+    return real(REAL_ARCH_PRCTL);
+}
+IN_FRONT_OF(arch_prctl, ttp_before_arch_prctl);
+
 /* Where the C library has the id of a thread of its own is where it has that of another one. */
 TTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
     int (*set_name)(pthread_t, const char *) = (int (*)(pthread_t, const char *))real(REAL_SETNAME);
     int result = set_name(thread, name);
-    if (result != 0)
+    if (result != 0 || ttp_is_aside)
         return result;
     if (pthread_equal(thread, pthread_self()))
         ttp_name_was_set(name);
@@ -186,6 +186,8 @@ TTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 
 static void end_at_once(int status)
 {
+    if (ttp_is_aside)
+        return;
     ttp_fact_end(TTAPE_PROCESS_END_QUICK_EXIT, status);
     if (ttp_has_state())
         ttp_drop_try_last();
@@ -212,7 +214,8 @@ IN_FRONT_OF(_Exit, ttp_before_exit);
 void *ttp_before_quick_exit(int status);
 BEFORE void *ttp_before_quick_exit(int status)
 {
-    ttp_fact_end(TTAPE_PROCESS_END_QUICK_EXIT, status);
+    if (!ttp_is_aside)
+        ttp_fact_end(TTAPE_PROCESS_END_QUICK_EXIT, status);
     return real(REAL_QUICK_EXIT);
 }
 IN_FRONT_OF(quick_exit, ttp_before_quick_exit);

@@ -153,10 +153,13 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
     ttp_context_begin(environment);
     ttp_branch_begin(environment);
     ttp_process_start(environment);
+    if (ttp_process.state == TTP_PROCESS_ON && ttp_program_is_foreign())
+        ttp_stand_aside();
     if (ttp_process.state == TTP_PROCESS_ON) {
         ttp_exec_begin(environment);
         ttp_process_follow();
-    } else if (environ != NULL && ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL) {
+    } else if (!ttp_is_aside && environ != NULL &&
+               ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL) {
         ttp_record_itself(environment);
     }
 }
@@ -167,7 +170,7 @@ __attribute__((destructor(101))) static void end(void)
         ttp_modules_write();
         ttp_calls_modules_changed();
     }
-    if (ttp_has_state())
+    if (!ttp_is_aside && ttp_has_state())
         ttp_drop_try_last();
     ttp_process.has_ended = true;
     if (!ttp_process.follows_exit || ttp_process.is_exiting)

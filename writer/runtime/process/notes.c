@@ -66,6 +66,13 @@ void ttp_note_came(void)
     put(&note, path);
 }
 
+void ttp_note_aside(void)
+{
+    struct ttp_note note = {
+        .kind = TTP_NOTE_ASIDE, .pid = ttp_process.page->process_id, .turn = ttp_note_turn()};
+    put(&note, NULL);
+}
+
 void ttp_note_plan(const char *path, uint32_t flags)
 {
     struct ttp_note note = {.kind = TTP_NOTE_PLAN,

@@ -141,9 +141,10 @@ static uint32_t own_id(void)
 /* NULL: nothing is to be told. The recorder's own threads are not the program's. */
 static struct start *prepare(void *argument, uintptr_t caller, uintptr_t sp)
 {
+    if (__atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) != TTP_PROCESS_ON)
+        return NULL;
     uint32_t gate = ttp_thread.page->gate;
-    if (__atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) != TTP_PROCESS_ON ||
-        gate == TTP_GATE_RECORDER_THREAD || gate == TTP_GATE_VFORK_CHILD)
+    if (gate == TTP_GATE_RECORDER_THREAD || gate == TTP_GATE_VFORK_CHILD)
         return NULL;
     struct start *start = take();
     if (start == NULL)
@@ -202,6 +203,8 @@ TTP_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
  * done, or the other one is there. */
 static pid_t fork_by(__typeof__(&fork) real, uintptr_t sp)
 {
+    if (ttp_is_aside)
+        return real();
     bool is_by_hand = ttp_process.forks_by_hand && ttp_thread.page != &ttp_page_vfork_child;
     ttp_hooks_before_fork();
     if (is_by_hand)
@@ -289,6 +292,14 @@ TTP_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *argu
     if (real_clone == NULL) {
         errno = ENOSYS;
         return -1;
+    }
+    if (ttp_is_aside)
+        return real_clone(function, stack, flags, argument, parent_id, tls, child_id);
+    if (ttp_clone_is_foreign((uint32_t)flags)) {
+        uintptr_t place = ttp_step_aside((uint32_t)flags);
+        int other = real_clone(function, stack, flags, argument, parent_id, tls, child_id);
+        ttp_step_back(place);
+        return other;
     }
     bool is_beside = (flags & (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)) == CLONE_VM;
     bool shares = is_beside || (ttp_process.forks_by_hand && (flags & CLONE_VM) == 0);

@@ -145,6 +145,8 @@ TTP_EXPORT int prctl(int option, ...)
     for (int i = 0; i < 4; i++)
         arguments[i] = va_arg(list, long);
     va_end(list);
+    if (ttp_is_aside)
+        return call(option, arguments);
     uint32_t what = ttp_prctl_restricts(option, (uintptr_t)arguments[0], (uintptr_t)arguments[1]);
     if (what != 0)
         ttp_restriction_begin(&restriction, what);

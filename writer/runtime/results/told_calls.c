@@ -170,6 +170,9 @@ BEFORE void *ttp_before_syscall(long number, uintptr_t first, uintptr_t sp,
                                 uintptr_t return_address, uintptr_t second, uintptr_t third)
 {
     void *next = real();
+    ttp_thread_call_seen((uint64_t)number, first, second, sp);
+    if (ttp_is_aside)
+        return next;
     if (number == SYS_execve) {
         const struct ttp_begun_call call = {
             .number = SYS_execve, .first = first, .second = second, .third = third};
