@@ -155,7 +155,21 @@ def out_of_reach(checks, work):
         return
     _, done = record(work, *words)
     checks.equal(done.program_err(), alone.err, f"in another root: {done.err}")
-    checks.that(b"where the runtime cannot be read" in done.err, "the reason", done.err)
+    checks.that(b"where the recorder is out of reach" in done.err, "the reason", done.err)
+
+
+def covered(checks, work):
+    """Another file system lies where the recorder's memory is: sandboxes give programs a /dev."""
+    words = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount",
+             "sh", "-c", 'mount -t tmpfs none "${TRACETAPE_ARENA%/*/*}"; exec /bin/true']
+    alone = setting.run([*words[:-1], "mount -t tmpfs none /dev/shm"])
+    if alone.status != 0:
+        print(f"left out: the kernel refuses this user another file system: {alone.err}")
+        return
+    _, done = record(work, *words)
+    checks.equal(done.program_err(), b"", f"covered: {done.err}")
+    checks.that(b"1 where the recorder is out of reach ('/bin/true')" in done.err,
+                "covered: the reason", done.err)
 
 
 def main():
@@ -171,6 +185,7 @@ def main():
         preloaded(checks, work)
         variables(checks, work)
         out_of_reach(checks, work)
+        covered(checks, work)
     checks.verdict()
 
 

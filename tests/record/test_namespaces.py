@@ -35,6 +35,21 @@ def forks(checks, work, program):
         checks.that(all(pid > 2 and tid > 2 for pid, tid in streams), f"{way}: ids", streams)
 
 
+def unknown(checks, work, program):
+    """Where the namespace has a /proc of its own, a forked child cannot know its id as the recorder
+    does: it is counted, with its calls."""
+    alone = setting.run([program, "proc"])
+    if alone.status != 0:
+        print(f"left out: the kernel refuses this user a /proc: {alone.status}")
+        return
+    trace = Path(work, "proc.ttape")
+    done = setting.run(setting.record_words(trace, [program, "proc"]), timeout=PATIENCE)
+    checks.equal((done.status, done.out), (3, alone.out), f"own /proc: {done.err}")
+    about = traces.info(trace)
+    checks.equal(about["unrecorded"], {"other_namespace": 1}, "own /proc: the reason")
+    checks.equal(traces.call_counts(trace)["enter"]["leaf"], CALLS - 1000, "own /proc: calls")
+
+
 def has_command(recorder):
     """Whether the recorder has not waited for its command yet."""
     listed = subprocess.run(["ps", "-o", "comm=", "--ppid", str(recorder)], check=False,
@@ -69,6 +84,7 @@ def main():
         os.chmod(work, 0o777)
         signals(checks, work, program)
         forks(checks, work, program)
+        unknown(checks, work, program)
     checks.verdict()
 
 

@@ -19,8 +19,8 @@ static const struct {
     [TTAPE_UNRECORDED_OLDER_LIBC] = {"older_libc", "of a glibc before 2.35, without hooks"},
     [TTAPE_UNRECORDED_OWN_THREADS] = {"own_threads", "with threads that are not the C library's"},
     [TTAPE_UNRECORDED_NOT_STARTED] = {"not_started", "that the loader did not start"},
-    [TTAPE_UNRECORDED_UNREACHABLE] = {"unreachable", "where the runtime cannot be read"},
-    [TTAPE_UNRECORDED_SANDBOX] = {"sandbox", "started in a sandbox, where nothing is patched"},
+    [TTAPE_UNRECORDED_UNREACHABLE] = {"unreachable", "where the recorder is out of reach"},
+    [TTAPE_UNRECORDED_SANDBOX] = {"sandbox", "in a sandbox that keeps recording out"},
 };
 
 const char *tool_unrecorded_name(uint32_t reason) { return reasons[reason].name; }

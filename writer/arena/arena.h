@@ -174,6 +174,9 @@ struct ttp_arena_head {
      * clock; of the period (as `periods` counts them) that ends, at its number modulo their count.
      * 0: not known */
     uint64_t off_ticks[TTP_PERIODS_KEPT];
+    /* written by programs: forked children that cannot know their id, in another namespace of
+     * process ids, and under a filter */
+    uint32_t unknown_elsewhere, unknown_sandboxed;
 };
 
 /* Says when a period ends, just before it does. */
@@ -221,7 +224,7 @@ enum ttp_note_kind {
 #define TTP_NOTE_NAMESPACE   8u   /* in another namespace of process ids */
 #define TTP_NOTE_FUNCTIONS   16u  /* of a plan: a patch plan, too, with its choice */
 #define TTP_NOTE_NO_CALLS    32u  /* of a plan: only that, and no plan of system calls */
-#define TTP_NOTE_UNREACHABLE 64u  /* the runtime cannot be read from there */
+#define TTP_NOTE_UNREACHABLE 64u  /* the runtime or the arena cannot be read there */
 #define TTP_NOTE_SANDBOX     128u /* of CAME: under a filter of system calls */
 #define TTP_NOTE_TURN_SHIFT  2u
 

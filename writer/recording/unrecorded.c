@@ -353,6 +353,10 @@ void ttp_unrecorded_settle(struct ttp_unrecorded *u, const ttape_allocator *a,
         put_off(u, a, &processes[i].came);
         count(u, &processes[i].executed);
     }
+    if (!u->options->syscalls.traced) {
+        u->counts[TTAPE_UNRECORDED_OTHER_NAMESPACE] += head->unknown_elsewhere;
+        u->counts[TTAPE_UNRECORDED_SANDBOX] += head->unknown_sandboxed;
+    }
     struct program *came = u->came.data;
     for (size_t i = 0; i < u->came.count; i++) {
         bool is_recorded = has_calls(e, came[i].image) || (came[i].image == 0 && !is_whole);

@@ -323,6 +323,7 @@ struct ttp_runtime_process {
     uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */
     uint32_t tid_offset;           /* of a thread's id in its control block; 0: ask the kernel */
     uint32_t module_changes;       /* since the process began */
+    uint32_t closings;             /* of modules, under way */
     uint32_t signal_changes;       /* of handlers */
     uint64_t arena_file, arena_device; /* as the kernel's list of mappings has them */
     uint32_t thread_key;

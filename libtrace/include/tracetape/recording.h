@@ -206,7 +206,7 @@ typedef enum ttape_unrecorded {
     TTAPE_UNRECORDED_OLDER_LIBC = 11,  /* a glibc before 2.35, and no hooks */
     TTAPE_UNRECORDED_OWN_THREADS = 12, /* that are not the C library's */
     TTAPE_UNRECORDED_NOT_STARTED = 13, /* its loader ended it */
-    TTAPE_UNRECORDED_UNREACHABLE = 14, /* the runtime cannot be read where it is */
+    TTAPE_UNRECORDED_UNREACHABLE = 14, /* the runtime or the arena cannot be read there */
     TTAPE_UNRECORDED_SANDBOX = 15, /* started under a filter of system calls: nothing is patched */
     TTAPE_UNRECORDED_COUNT = 16
 } ttape_unrecorded;

@@ -167,11 +167,20 @@ static bool has_arena(const struct ttp_exec *exec) { return exec->arena_at < exe
 /* Nothing is missing of what a program finds the recorder by. */
 static bool is_whole(const struct ttp_exec *exec) { return has_arena(exec) && exec->has_ours; }
 
+/* What a program finds the recorder by is where it says, from here: another root or another /dev
+ * may have been put in its place. */
+static bool is_in_reach(void)
+{
+    return ttp_exec_can_read(ttp_process.own_path) &&
+           (ttp_process.arena_entry[0] == '\0' ||
+            ttp_exec_can_read(ttp_process.arena_entry + sizeof(TTP_ENV_ARENA "=") - 1));
+}
+
 static void choose(struct ttp_exec *exec, enum ttp_exec_fit fit, bool records_itself)
 {
     bool is_others =
         has_arena(exec) && strcmp(entry_at(exec, exec->arena_at), ttp_process.arena_entry) != 0;
-    bool can_load = !ttp_process.is_preloaded || ttp_exec_can_read(ttp_process.own_path);
+    bool can_load = !ttp_process.is_preloaded || is_in_reach();
     if ((uint32_t)ttp_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0) != ttp_process.user)
         exec->flags |= TTP_NOTE_USER;
     if (fit == TTP_EXEC_FITS && !can_load)

@@ -97,6 +97,23 @@ BEFORE void *ttp_before_dlmopen(void)
 }
 IN_FRONT_OF(dlmopen, ttp_before_dlmopen);
 
+/* Addresses of what is closed may mean other functions from now on. What was refused has closed
+ * nothing; but another thread's may have. */
+static int close_module(int (*close_it)(void *), void *handle)
+{
+    const uint64_t *verdicts = ttp_process.enter_verdicts;
+    uint32_t changes = __atomic_load_n(&ttp_process.module_changes, __ATOMIC_SEQ_CST);
+    bool is_alone = __atomic_add_fetch(&ttp_process.closings, 1, __ATOMIC_SEQ_CST) == 1;
+    ttp_process.enter_verdicts = NULL;
+    int result = close_it(handle);
+    if (result == 0)
+        modules_change();
+    is_alone &= __atomic_sub_fetch(&ttp_process.closings, 1, __ATOMIC_SEQ_CST) == 0;
+    if (is_alone && changes == __atomic_load_n(&ttp_process.module_changes, __ATOMIC_SEQ_CST))
+        ttp_process.enter_verdicts = verdicts;
+    return result;
+}
+
 TTP_EXPORT int dlclose(void *handle)
 {
     int (*close_it)(void *) = (int (*)(void *))real(REAL_DLCLOSE);
@@ -104,10 +121,9 @@ TTP_EXPORT int dlclose(void *handle)
         return close_it(handle);
     ttp_modules_write();
     ttp_calls_modules_changed();
-    ttp_process.enter_verdicts = NULL; /* their addresses may mean other functions from now on */
-    int result = close_it(handle);
-    modules_change();
-    ttp_modules_write();
+    int result = close_module(close_it, handle);
+    if (result == 0)
+        ttp_modules_write();
     return result;
 }
 

@@ -210,10 +210,14 @@ static uint32_t process_id(void) { return ttp_process.page->process_id; }
  * would take it for another process, and might wait for that one's end. */
 static bool know_process(void)
 {
-    if (ttp_process.is_elsewhere && ttp_process.avoids_system_calls)
-        return false; /* nor can a thread's id be asked for */
-    if (process_id() != 0 || ttp_ids_find(&ttp_arena.head, true))
+    bool is_closed = ttp_process.avoids_system_calls != 0;
+    if (process_id() != 0)
+        return !ttp_process.is_elsewhere || !is_closed; /* nor can a thread's id be asked for */
+    if (!(ttp_process.is_elsewhere && is_closed) && ttp_ids_find(&ttp_arena.head, true))
         return true;
+    uint32_t *count = ttp_process.is_elsewhere || !is_closed ? &ttp_arena.head.unknown_elsewhere
+                                                             : &ttp_arena.head.unknown_sandboxed;
+    __atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&ttp_process.state, TTP_PROCESS_NEVER, __ATOMIC_RELEASE);
     return false;
 }
