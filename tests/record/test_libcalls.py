@@ -84,6 +84,21 @@ def check_known(checks, work):
                  (11, 5, 0, 1), "chosen ones only")
 
 
+def check_names(checks, work):
+    """Patterns meet the names that people see, and those that linkers do."""
+    program = setting.build("p_operators.cc", flags=FLAGS, hooks=False, log=False)
+    trace = work / "operators.ttape"
+    for option, wanted in (("--function=^operator new", (50, 0)), ("--libcalls=operator", (50, 50)),
+                           ("--libcalls=^_Znwm$", (50, 0)), ("--no-function=^operator", (0, 0)),
+                           ("--below=^operator delete", (0, 50))):
+        done = setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, option, "--",
+                            program], timeout=60)
+        found = calls_of(trace)
+        checks.equal((found["operator new(unsigned long)"] + found["_Znwm"],
+                      found["operator delete(void*)"] + found["_ZdlPv"]), wanted,
+                     f"{option}; {done.err}")
+
+
 def check_ltrace(checks, work, command):
     if shutil.which("ltrace") is None:
         print("left out: ltrace is not installed")
@@ -191,6 +206,7 @@ def main():
         check_known(checks, work)
         check_api(checks, work)
         check_values(checks, work)
+        check_names(checks, work)
         check_system_calls(checks, work)
         check_jumped_into(checks, work)
         check_ltrace(checks, work, ["ls", "-l", "/usr"])

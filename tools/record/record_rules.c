@@ -8,6 +8,7 @@
 
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
+#include "tools/names/demangle_all.h"
 #include "tools/names/simple_name.h"
 
 bool tool_parse_pattern(const char *text, void *into)
@@ -79,10 +80,34 @@ bool tool_patterns_match_name(const struct tool_patterns *patterns, ttape_string
     return found;
 }
 
+/* Of functions that are called in libraries there are few, and each is asked about at once. */
+static ttape_string read_name(struct tool_record_rules *rules, ttape_string mangled)
+{
+    if (rules->mangled == NULL || strlen(rules->mangled) != mangled.size_bytes ||
+        memcmp(rules->mangled, mangled.data, mangled.size_bytes) != 0) {
+        free(rules->mangled);
+        free((void *)(uintptr_t)rules->readable.data);
+        rules->mangled = tool_copy_text(mangled.data, mangled.size_bytes);
+        tool_demangle_all(&mangled, 1, &rules->readable);
+    }
+    return rules->readable;
+}
+
+static bool matches_name(struct tool_record_rules *rules, const struct tool_patterns *patterns,
+                         ttape_string name)
+{
+    if (patterns->count == 0 || tool_patterns_match_name(patterns, name))
+        return patterns->count != 0;
+    if (!tool_is_mangled(name))
+        return false;
+    ttape_string readable = read_name(rules, name);
+    return readable.data != NULL && tool_patterns_match_name(patterns, readable);
+}
+
 bool tool_record_passes_name(struct tool_record_rules *rules, ttape_string name)
 {
-    return (rules->function.count == 0 || tool_patterns_match_name(&rules->function, name)) &&
-           !tool_patterns_match_name(&rules->no_function, name);
+    return (rules->function.count == 0 || matches_name(rules, &rules->function, name)) &&
+           !matches_name(rules, &rules->no_function, name);
 }
 
 static bool passes(struct tool_record_rules *rules, const struct tool_patterns *wanted,
@@ -98,15 +123,15 @@ static bool is_call_wanted(struct tool_record_rules *rules, const ttape_site *si
 {
     return rules->called == NULL || rules->called->count == 0 ||
            memmem(path.data, path.size_bytes, ".so", 3) == NULL ||
-           tool_patterns_match_name(rules->called, site->symbol);
+           matches_name(rules, rules->called, site->symbol);
 }
 
 static uint32_t select_site(void *context, const ttape_site *site, const ttape_module *module)
 {
     struct tool_record_rules *rules = context;
     ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
-    uint32_t below = tool_patterns_match_name(&rules->below, site->symbol) ? TTAPE_SELECT_BELOW
-                                                                           : TTAPE_SELECT_KEEP;
+    uint32_t below =
+        matches_name(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW : TTAPE_SELECT_KEEP;
     if (tool_record_passes_name(rules, site->symbol) && is_call_wanted(rules, site, path) &&
         passes(rules, &rules->module, &rules->no_module, path) &&
         passes(rules, &rules->source, &rules->no_source, site->file))
@@ -118,7 +143,7 @@ bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttap
 {
     struct tool_record_rules *rules = context;
     (void)module;
-    return tool_patterns_match_name(&rules->checkpoint, site->symbol);
+    return matches_name(rules, &rules->checkpoint, site->symbol);
 }
 
 bool tool_record_is_application(void *context, const ttape_module *module, ttape_string executable)
@@ -173,5 +198,7 @@ void tool_record_rules_close(struct tool_record_rules *rules)
     tool_patterns_close(&rules->checkpoint);
     tool_patterns_close(&rules->own);
     free(rules->text);
+    free(rules->mangled);
+    free((void *)(uintptr_t)rules->readable.data);
     tool_record_names_close(&rules->names);
 }

@@ -24,6 +24,8 @@ struct tool_record_rules {
     const struct tool_patterns *called; /* functions of libraries; NULL, or none: all */
     char *text;                         /* of the last name, as a C string */
     size_t text_capacity;
+    char *mangled;         /* the last mangled name that was asked about, and */
+    ttape_string readable; /* what people call it; no data: so, too */
     struct tool_record_names names;
 };
 
@@ -38,7 +40,8 @@ bool tool_patterns_match(const struct tool_patterns *patterns, const char *text)
 /* The same of a function's name, in full or as people see it. */
 bool tool_patterns_match_name(const struct tool_patterns *patterns, ttape_string name);
 
-/* Whether a function of that name is recorded, as far as names decide. */
+/* Whether a function of that name is recorded, as far as names decide. Functions of libraries have
+ * the names that linkers know: those are matched as people see them, too. */
 bool tool_record_passes_name(struct tool_record_rules *rules, ttape_string name);
 
 /* For ttape_recording_options.is_checkpoint. */
