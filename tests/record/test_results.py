@@ -71,8 +71,6 @@ def ways(checks, work, programs):
     for program, plugin, option_list in programs:
         for way, times in WAYS.items():
             for options in option_list:
-                if way == "raw" and "--syscalls" not in options:
-                    continue  # the program's own instruction is seen with system calls only
                 one_way(checks, work, [program, way, str(CALLS), plugin], options, times)
 
 

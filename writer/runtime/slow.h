@@ -379,8 +379,11 @@ void ttp_step_back(uintptr_t kept);
 bool ttp_clone_is_foreign(uint64_t flags);
 /* A system call that is about to be made, not by the C library for a thread of its own. */
 void ttp_thread_call_seen(uint64_t number, uint64_t first, uint64_t second, uintptr_t sp);
-/* Whether the program is known to make threads without the C library, and unnoticed. */
-bool ttp_program_is_foreign(void);
+/* What the program is known to do unnoticed: make threads without the C library, forbid itself
+ * system calls. */
+#define TTP_PROGRAM_FOREIGN  1u
+#define TTP_PROGRAM_CONFINES 2u
+uint32_t ttp_program_look(void);
 void ttp_note_aside(void); /* notes.c */
 
 /* exec/exec_environment.c: what this program was given itself; memory that a vfork child left. */

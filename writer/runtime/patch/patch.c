@@ -51,12 +51,13 @@ static const struct ttp_plan_site *sites_of(const struct ttp_plan_head *plan)
 }
 
 /* Where calls are not recorded, functions that make them have the room: but for those that load and
- * unload, and those that begin what shares a thread's state. */
+ * unload, those that begin what shares a thread's state, and those that forbid calls. */
 static bool is_of_use(const struct ttp_plan_site *site)
 {
     return records_calls() || !site->number_known || site->number == SYS_mprotect ||
            site->number == SYS_munmap || site->number == SYS_clone || site->number == SYS_clone3 ||
-           site->number == SYS_arch_prctl;
+           site->number == SYS_arch_prctl || site->number == SYS_prctl ||
+           site->number == SYS_seccomp;
 }
 
 /* The signal return is told by its bytes (signal_frames.c, debuggers); a vfork child would find our

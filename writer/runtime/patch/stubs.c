@@ -178,7 +178,8 @@ void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_byte
     }
     /* Their children may have this thread's state: sharing.c. */
     data->is_seen[SYS_clone] = data->is_seen[SYS_clone3] = 1;
-    data->is_seen[SYS_arch_prctl] = 1; /* aside.c */
+    data->is_seen[SYS_arch_prctl] = 1;                         /* aside.c */
+    data->is_seen[SYS_prctl] = data->is_seen[SYS_seccomp] = 1; /* restrictions.c */
     if (is_loader)
         data->is_seen[SYS_mprotect] = data->is_seen[SYS_munmap] = 1;
     for (uint32_t i = 0; i < sizeof(cie); i++)

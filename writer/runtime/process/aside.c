@@ -12,6 +12,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "writer/arena/loader_words.h"
@@ -134,7 +135,8 @@ void ttp_thread_call_seen(uint64_t number, uint64_t first, uint64_t second, uint
 /* -- programs that will do so, where nothing notices when -- */
 
 struct look {
-    bool is_foreign, scans;
+    bool scans;
+    uint32_t what; /* TTP_PROGRAM_* */
 };
 
 static bool is_go(const struct dl_phdr_info *info)
@@ -170,7 +172,7 @@ static uint32_t word_at(const uint8_t *at)
 /* `mov $number, %eax` or `push $number`, the last one before the call; and `mov $flags, %edi`.
  * Flags that are not seen are those of a function for all of them, as sanitizers have: nothing is
  * known. */
-static bool makes_threads(const uint8_t *call, const uint8_t *from)
+static uint32_t what_is_called(const uint8_t *call, const uint8_t *from)
 {
     uint32_t number = 0, flags = 0;
     for (const uint8_t *at = from; at + 5 <= call; at++)
@@ -180,39 +182,44 @@ static bool makes_threads(const uint8_t *call, const uint8_t *from)
             number = at[1];
         else if (*at == 0xbf)
             flags = word_at(at + 1);
-    return (number == SYS_clone && ttp_clone_is_foreign(flags)) || number == SYS_clone3 ||
-           (number == SYS_arch_prctl && flags == ARCH_SET_FS);
+    if ((number == SYS_clone && ttp_clone_is_foreign(flags)) || number == SYS_clone3 ||
+        (number == SYS_arch_prctl && flags == ARCH_SET_FS))
+        return TTP_PROGRAM_FOREIGN;
+    return number == SYS_seccomp || (number == SYS_prctl && flags == PR_SET_SECCOMP)
+               ? TTP_PROGRAM_CONFINES
+               : 0;
 }
 
-static bool has_such_calls(const uint8_t *code, size_t bytes)
+static uint32_t what_is_in(const uint8_t *code, size_t bytes)
 {
+    uint32_t what = 0;
     for (size_t i = 1; i < bytes; i++)
-        if (code[i] == 0x05 && code[i - 1] == 0x0f &&
-            makes_threads(code + i - 1, code + (i > CODE_BEFORE ? i - CODE_BEFORE : 0)))
-            return true;
-    return false;
+        if (code[i] == 0x05 && code[i - 1] == 0x0f)
+            what |= what_is_called(code + i - 1, code + (i > CODE_BEFORE ? i - CODE_BEFORE : 0));
+    return what;
 }
 
 static int look_at_program(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct look *look = data;
     (void)size;
-    look->is_foreign = is_go(info) && !asks_for(info, TTP_MAKES_THREADS);
-    for (uint32_t i = 0; look->scans && i < info->dlpi_phnum && !look->is_foreign; i++) {
+    if (is_go(info) && !asks_for(info, TTP_MAKES_THREADS))
+        look->what = TTP_PROGRAM_FOREIGN;
+    if (!look->scans || !asks_for(info, IS_HOOK))
+        return 1; /* the first module only; nothing of it is recorded, or all is noticed */
+    for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (i == 0 && !asks_for(info, IS_HOOK))
-            break; /* nothing of it is recorded */
         if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_X | PF_R)) == (PF_X | PF_R))
-            look->is_foreign = has_such_calls((const uint8_t *)(info->dlpi_addr + segment->p_vaddr),
-                                              segment->p_filesz);
+            look->what |= what_is_in((const uint8_t *)(info->dlpi_addr + segment->p_vaddr),
+                                     segment->p_filesz);
     }
-    return 1; /* the first module only */
+    return 1;
 }
 
-bool ttp_program_is_foreign(void)
+uint32_t ttp_program_look(void)
 {
     bool is_changed = ttp_arena.head.call_flags != 0 || ttp_arena.head.patch_choice != 0;
     struct look look = {.scans = !is_changed || !ttp_unwinders_ask()};
     ttp_modules_visit(look_at_program, &look);
-    return look.is_foreign;
+    return look.what;
 }

@@ -129,6 +129,14 @@ void ttp_record_itself(char **environment)
     }
 }
 
+/* By an instruction that nothing will notice: so from now on. */
+static void confine(void)
+{
+    struct ttp_restriction now;
+    ttp_restriction_begin(&now, TTP_RESTRICTS_CALLS);
+    ttp_restriction_end(&now, true);
+}
+
 __attribute__((constructor(101))) static void begin(int count, char **arguments, char **environment)
 {
     const char *path;
@@ -153,11 +161,14 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
     ttp_context_begin(environment);
     ttp_branch_begin(environment);
     ttp_process_start(environment);
-    if (ttp_process.state == TTP_PROCESS_ON && ttp_program_is_foreign())
+    uint32_t what = ttp_process.state == TTP_PROCESS_ON ? ttp_program_look() : 0;
+    if ((what & TTP_PROGRAM_FOREIGN) != 0)
         ttp_stand_aside();
     if (ttp_process.state == TTP_PROCESS_ON) {
         ttp_exec_begin(environment);
         ttp_process_follow();
+        if ((what & TTP_PROGRAM_CONFINES) != 0)
+            confine();
     } else if (!ttp_is_aside && environ != NULL &&
                ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL) {
         ttp_record_itself(environment);
