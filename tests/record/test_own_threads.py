@@ -32,6 +32,11 @@ func main() {
     println(sum)
 }
 """
+CGO = """main
+// static int thrice(int x) { return x * 3; }
+import "C"
+"""
+GO_BUILDS = {"pie": ["-buildmode=pie"], "static": [], "cgo": []}
 
 
 def record(work, words, options):
@@ -112,18 +117,24 @@ def go(checks, work):
         print("left out: there is no Go compiler")
         return
     (work / "m.go").write_text(GO, encoding="ascii")
-    program = work / "pie"
-    done = setting.run([compiler, "build", "-buildmode=pie", "-o", program, work / "m.go"],
-                       env=setting.environment(CGO_ENABLED=0, GOCACHE=work / "cache", HOME=work),
-                       timeout=300)
-    if done.status != 0:
-        print(f"left out: the Go compiler fails: {done.err}")
-        return
-    alone = setting.run([program])
-    for options in ([], ["--syscalls"], ["--patch", "."]):
-        _, done = record(work, [program], options)
-        said = b"".join(s for s in done.err.splitlines(True) if not s.startswith(b"tracetape: "))
-        checks.equal((done.out, said), (alone.out, alone.err), f"Go, {options}: {done.err}")
+    text = GO.replace("x * 3", "int(C.thrice(C.int(x)))").replace("main\n", CGO, 1)
+    (work / "c.go").write_text(text, encoding="ascii")
+    for kind, options in GO_BUILDS.items():
+        program = work / kind
+        done = setting.run([compiler, "build", *options, "-o", program,
+                            work / ("c.go" if kind == "cgo" else "m.go")],
+                           env=setting.environment(CGO_ENABLED=int(kind == "cgo"), HOME=work,
+                                                   GOCACHE=work / "cache", GO111MODULE="off"),
+                           timeout=600)
+        if done.status != 0:
+            print(f"left out: the Go compiler fails: {done.err}")
+            continue
+        alone = setting.run([program])
+        for how in ([], ["--syscalls"], ["--patch", "."], ["--libcalls"]):
+            _, done = record(work, [program], how)
+            checks.equal((done.out, done.program_err()), (alone.out, alone.err),
+                         f"Go {kind}, {how}: {done.err}")
+            checks.that(done.status in (alone.status, 4), f"Go {kind}, {how}: {done.status}")
 
 
 def main():

@@ -109,6 +109,7 @@ def reasons(checks, work, executes, works):
     absent = compile_absent(work)
     trace, done = check(checks, "not started", work, [absent], {"not_started": 1})
     checks.equal(done.status, 127, "not started: status")
+    check(checks, "not started below", work, [executes, "vfork", absent], {"not_started": 1})
     lacking = compile_lacking(work)
     if checks.that(lacking is not None, "a program can lack a sanitizer's library"):
         check(checks, "sanitizer", work, [lacking], {"sanitizer": 1})

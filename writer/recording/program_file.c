@@ -5,7 +5,9 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -20,7 +22,8 @@
 #define DYNAMIC_MAX  512u
 #define ENTRIES      32u /* read at a time: stacks may be small */
 #define CHUNK_BYTES  4096u
-#define OVERLAP      32u           /* longest word that is looked for */
+#define OVERLAP      32u /* longest word that is looked for */
+#define CACHE_MAX    (64 << 20)
 #define STRINGS_MAX  (64ull << 20) /* bytes that are searched */
 
 struct elf {
@@ -208,6 +211,148 @@ static void look_into_elf(struct elf *elf, struct ttp_program_file *file)
             elf->loads[elf->load_count++] = head;
     }
     look_into_dynamic(elf, &dynamic, file);
+}
+
+/* -- libraries that a program asks for, and that are nowhere -- */
+
+struct needs {
+    const struct elf *elf;
+    uint64_t names;       /* in the file */
+    const char *origin;   /* the program's path */
+    char paths[PATH_MAX]; /* of its own */
+    char *cache;          /* the loader's; NULL: not known */
+    size_t cache_bytes;
+};
+
+static bool read_name(const struct needs *n, uint64_t at, char *name, size_t room)
+{
+    ssize_t size = read_from(n->elf->fd, name, room - 1, n->names + at);
+    if (size <= 0)
+        return false;
+    name[size] = '\0';
+    return strlen(name) < room - 1;
+}
+
+static bool is_at(const struct needs *n, const char *folder, size_t size, const char *name)
+{
+    static const char *const origins[] = {"$ORIGIN", "${ORIGIN}"};
+    char path[PATH_MAX];
+    int front = 0;
+    for (uint32_t i = 0; i < 2; i++) {
+        size_t length = strlen(origins[i]);
+        if (size < length || memcmp(folder, origins[i], length) != 0)
+            continue;
+        const char *end = strrchr(n->origin, '/');
+        front = end == NULL ? 0 : (int)(end - n->origin);
+        folder += length;
+        size -= length;
+        return snprintf(path, sizeof path, "%.*s%.*s/%s", front, n->origin, (int)size, folder,
+                        name) >= (int)sizeof path ||
+               access(path, F_OK) == 0;
+    }
+    return memchr(folder, '$', size) != NULL ||
+           snprintf(path, sizeof path, "%.*s/%s", (int)size, folder, name) >= (int)sizeof path ||
+           access(path, F_OK) == 0;
+}
+
+static bool is_in_one_of(const struct needs *n, const char *paths, const char *name)
+{
+    while (paths != NULL && *paths != '\0') {
+        size_t size = strcspn(paths, ":;");
+        if (is_at(n, paths, size, name))
+            return true;
+        paths += size + (paths[size] != '\0');
+    }
+    return false;
+}
+
+/* As a loader looks; it may know further places, and other names. */
+static bool is_somewhere(const struct needs *n, const char *name)
+{
+    size_t size = strlen(name);
+    if (strchr(name, '/') != NULL)
+        return access(name, F_OK) == 0;
+    return n->cache == NULL || memmem(n->cache, n->cache_bytes, name, size + 1) != NULL ||
+           is_in_one_of(n, n->paths, name) || is_in_one_of(n, getenv("LD_LIBRARY_PATH"), name) ||
+           is_in_one_of(n, "/lib64:/usr/lib64:/lib:/usr/lib", name);
+}
+
+static void read_cache(struct needs *n)
+{
+    struct stat status;
+    int fd = open_regular("/etc/ld.so.cache", &status);
+    if (fd >= 0 && status.st_size > 0 && status.st_size < CACHE_MAX)
+        n->cache = malloc((size_t)status.st_size);
+    n->cache_bytes = n->cache == NULL ? 0 : (size_t)status.st_size;
+    if (n->cache != NULL && !read_at(fd, n->cache, n->cache_bytes, 0)) {
+        free(n->cache);
+        n->cache = NULL;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+static bool lacks_one(struct needs *n, const Elf64_Dyn *entries, size_t count)
+{
+    char name[NAME_MAX + 2];
+    for (size_t i = 0; i < count; i++)
+        if ((entries[i].d_tag == DT_RPATH || entries[i].d_tag == DT_RUNPATH) &&
+            !read_name(n, entries[i].d_un.d_val, n->paths, sizeof n->paths))
+            return false;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].d_tag == DT_NEEDED &&
+            read_name(n, entries[i].d_un.d_val, name, sizeof name) && !is_somewhere(n, name))
+            return true;
+    return false;
+}
+
+static bool lacks(struct needs *n, const Elf64_Phdr *dynamic)
+{
+    size_t count = dynamic->p_filesz / sizeof(Elf64_Dyn), known = 0;
+    count = count < DYNAMIC_MAX ? count : DYNAMIC_MAX;
+    Elf64_Dyn *entries = calloc(count + 1, sizeof *entries);
+    bool is_read = entries != NULL && count != 0 &&
+                   read_at(n->elf->fd, entries, count * sizeof *entries, dynamic->p_offset);
+    bool has_names = false;
+    while (is_read && known < count && entries[known].d_tag != DT_NULL) {
+        if (entries[known].d_tag == DT_STRTAB)
+            has_names = file_offset(n->elf, entries[known].d_un.d_ptr, &n->names);
+        known++;
+    }
+    bool lacks_any = has_names && lacks_one(n, entries, known);
+    free(entries);
+    return lacks_any;
+}
+
+bool ttp_program_lacks_library(const char *path)
+{
+    struct stat status;
+    struct elf elf = {.fd = open_regular(path, &status)};
+    struct needs *n = calloc(1, sizeof *n);
+    Elf64_Phdr head, dynamic = {0};
+    bool is_elf = n != NULL && elf.fd >= 0 && read_at(elf.fd, &elf.head, sizeof elf.head, 0) &&
+                  memcmp(elf.head.e_ident, ELFMAG, SELFMAG) == 0 &&
+                  elf.head.e_ident[EI_CLASS] == ELFCLASS64;
+    for (uint32_t i = 0; is_elf && i < elf.head.e_phnum && i < HEADS_MAX; i++) {
+        if (!read_at(elf.fd, &head, sizeof head, elf.head.e_phoff + i * sizeof head))
+            break;
+        if (head.p_type == PT_DYNAMIC)
+            dynamic = head;
+        else if (head.p_type == PT_LOAD)
+            elf.loads[elf.load_count++] = head;
+    }
+    bool lacks_any = false;
+    if (is_elf) {
+        n->elf = &elf;
+        n->origin = path;
+        read_cache(n);
+        lacks_any = lacks(n, &dynamic);
+        free(n->cache);
+    }
+    if (elf.fd >= 0)
+        (void)close(elf.fd);
+    free(n);
+    return lacks_any;
 }
 
 void ttp_program_file_look(const char *path, struct ttp_program_file *file)

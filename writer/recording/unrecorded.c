@@ -45,6 +45,9 @@ const char *ttp_unrecorded_key(uint32_t reason)
 
 static void count(struct ttp_unrecorded *u, struct program *program)
 {
+    if (program->is_there && program->reason == TTAPE_UNRECORDED_UNKNOWN && program->path != NULL &&
+        ttp_program_lacks_library(program->path))
+        program->reason = TTAPE_UNRECORDED_NOT_STARTED;
     if (program->is_there && !u->options->syscalls.traced) { /* else its calls were */
         u->counts[program->reason]++;
         if (u->examples[program->reason] == NULL) {
@@ -72,7 +75,7 @@ static void set(struct ttp_unrecorded *u, struct program *program, uint32_t reas
 {
     free(program->path);
     *program = (struct program){.is_there = true, .reason = reason};
-    if (u->examples[reason] == NULL)
+    if (u->examples[reason] == NULL || reason == TTAPE_UNRECORDED_UNKNOWN)
         program->path = strdup(path); /* NULL: an example less */
 }
 

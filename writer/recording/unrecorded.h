@@ -22,6 +22,8 @@ struct ttp_program_file {
 
 /* program_file.c: follows the interpreters of scripts. */
 void ttp_program_file_look(const char *path, struct ttp_program_file *file);
+/* Whether a library that it asks for is in none of the places that loaders look into. */
+bool ttp_program_lacks_library(const char *path);
 
 /* What was patched, and what was not, as the arena's head counts it. */
 enum ttp_unseen {
