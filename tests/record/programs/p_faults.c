@@ -29,6 +29,9 @@ __asm__(BEGIN("third")
                 "rbx") "ret\n\t" END("third"));
 __asm__(BEGIN("is_short") "movl (%rdi), %eax\n\tincl %eax\n\tret\n\t" END("is_short"));
 __asm__(BEGIN("last") ROOM "leaq 8(%rdi), %rdi\n\tmovl -8(%rdi), %eax\n\tret\n\t" END("last"));
+/* what goes on is within the window of the return, what faults is in none */
+__asm__(BEGIN("behind") "xorl %eax, %eax\n\t" ROOM "movl (%rdi), %eax\n\t" ROOM
+                        "incl %edx\n\taddl $1, %eax\n\tincl %eax\n\tret\n\t" END("behind"));
 __asm__(BEGIN("jumps") ROOM "xorl %ecx, %ecx\n\tmovl (%rdi), %edx\n\tjmp first\n\t" END("jumps"));
 __asm__(BEGIN("calls") "subq $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\tcall *(%rdx)\n\t"
                        "addq $8, %rsp\n\t.cfi_adjust_cfa_offset -8\n\t" ROOM
@@ -45,7 +48,7 @@ __asm__(
     BEGIN("otherwise_framed") "addq $8, %rsp\n\tmovl $8, %eax\n\tret\n\t" END("otherwise_framed"));
 
 typedef long function(int *, int, void *);
-function first, second, third, is_short, last, jumps, calls, divides, divides_first, asks,
+function first, second, third, is_short, last, behind, jumps, calls, divides, divides_first, asks,
     asks_after, otherwise, otherwise_framed;
 
 /* How it goes on: there, or that many bytes further on. */
@@ -54,12 +57,12 @@ static struct place {
     int at, number;
     function *to;
     int further;
-} const places[] = {{first, 0, SIGSEGV, otherwise, 0},      {second, 2, SIGSEGV, NULL, 2},
-                    {third, 3, SIGSEGV, NULL, 2},           {is_short, 0, SIGSEGV, NULL, 4},
-                    {last, 14, SIGSEGV, NULL, 3},           {jumps, 12, SIGSEGV, NULL, 2},
-                    {calls, 4, SIGSEGV, NULL, 2},           {divides, 7, SIGFPE, NULL, 2},
-                    {divides_first, 5, SIGFPE, NULL, 2},    {asks, 7, SIGSEGV, otherwise, 0},
-                    {asks_after, 14, SIGSEGV, otherwise, 0}};
+} const places[] = {{first, 0, SIGSEGV, otherwise, 0}, {second, 2, SIGSEGV, NULL, 2},
+                    {third, 3, SIGSEGV, NULL, 2},      {is_short, 0, SIGSEGV, NULL, 4},
+                    {last, 14, SIGSEGV, NULL, 3},      {behind, 12, SIGSEGV, NULL, 17},
+                    {jumps, 12, SIGSEGV, NULL, 2},     {calls, 4, SIGSEGV, NULL, 2},
+                    {divides, 7, SIGFPE, NULL, 2},     {divides_first, 5, SIGFPE, NULL, 2},
+                    {asks, 7, SIGSEGV, otherwise, 0},  {asks_after, 14, SIGSEGV, otherwise, 0}};
 #define PLACES (sizeof places / sizeof places[0])
 
 static int found, unknown;

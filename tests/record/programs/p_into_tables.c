@@ -16,7 +16,8 @@ long bytes(long op, long x), words(long op, long x), longs(long op, long x);
 long negative(long op, long x), started(long op, long x), own(long op, long x);
 long sized(long op, long x), returned(long op, long x), pushed(long op, long x);
 long given(long op, long x), kept(long op, long x), called(long op, long x);
-long other(long op, long x), others(long op, long x), bounded(long op, long x);
+long other(long op, long x), others(long op, long x), bounded(long op, long x),
+    ending(long op, long x);
 __asm__(
     FUNCTION("bytes",
              FROM_LABEL("movzbl (%rax,%rdi),%edi") FOUR) TABLE(".byte 1b-1b,2b-1b,3b-1b,4b-1b\n")
@@ -63,6 +64,10 @@ __asm__(
     FUNCTION("other", " lea 5f(%rip),%rax\n movzbl (%rax,%rdi),%edi\n lea others(%rip),%rax\n"
                       " add %rdi,%rax\n jmp *%rax\n") FUNCTION("others", " mov $9,%ecx\n" FOUR)
         TABLE(".byte 1b-others,2b-others,3b-others,4b-others\n")
+    /* distances from its end, which is the next function's start; another one jumps */
+    FUNCTION("ending", " lea 5f(%rip),%rax\n movsbq (%rax,%rdi),%rdi\n lea bounded(%rip),%rax\n"
+                       " add %rdi,%rax\n mov $9,%ecx\n jmp jumps\n" FOUR)
+        TABLE(".byte 1b-bounded,2b-bounded,3b-bounded,4b-bounded\n")
     /* and one whose table and bound are known */
     FUNCTION("bounded", " cmp $3,%rdi\n ja 4f\n lea 5f(%rip),%rax\n movslq (%rax,%rdi,4),%rdi\n"
                         " add %rdi,%rax\n jmp *%rax\n" FOUR)
@@ -70,8 +75,9 @@ __asm__(
 
 int main(void)
 {
-    long (*const all[])(long, long) = {bytes,    words,  longs, negative, started, own,   sized,
-                                       returned, pushed, given, kept,     called,  other, bounded};
+    long (*const all[])(long, long) = {bytes, words,  longs,    negative, started,
+                                       own,   sized,  returned, pushed,   given,
+                                       kept,  called, other,    bounded,  ending};
     long sum = 0;
     for (int i = 0; i < TURNS; i++)
         for (unsigned k = 0; k < sizeof all / sizeof all[0]; k++)

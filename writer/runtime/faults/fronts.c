@@ -117,23 +117,26 @@ static void show(const struct ttp_area *area, uint64_t *frame)
     ttp_probe_origin(area, &frame[WORD_RIP], &frame[WORD_RSP]);
 }
 
-/* Where the program goes on that a handler has sent elsewhere, from a stub. */
-static uint64_t place_of(uint64_t in_stub, uint64_t pc)
+/* Where the program goes on that a handler has sent elsewhere: from a stub, maybe within the same
+ * window; from anywhere, maybe within another one. */
+static uint64_t place_of(uint64_t was, uint64_t pc)
 {
-    const struct ttp_area *area = ttp_area_of(in_stub);
-    return area == NULL         ? pc
-           : area->plan != NULL ? ttp_stub_place(area, in_stub, pc)
-                                : ttp_probe_place(in_stub, pc);
+    const struct ttp_area *area = ttp_area_of(was);
+    uint64_t place = area == NULL         ? pc
+                     : area->plan != NULL ? ttp_stub_place(area, was, pc)
+                                          : ttp_probe_place(was, pc);
+    return place != pc ? place : ttp_area_place(pc);
 }
 
 /* Called with the kernel's frame, or by a program that has found a front (rt_sigaction, by itself):
  * then the frame is none. Returns the handler. */
 uintptr_t ttp_fault_begin(uint32_t front, uint64_t *frame)
 {
-    const struct ttp_area *area = can_show(frame) ? ttp_area_of(frame[WORD_RIP]) : NULL;
-    if (area != NULL) {
+    if (can_show(frame)) {
+        const struct ttp_area *area = ttp_area_of(frame[WORD_RIP]);
         keep(frame, WORD_WAS);
-        show(area, frame);
+        if (area != NULL)
+            show(area, frame);
         keep(frame, WORD_SHOWN);
         *frame = (uintptr_t)ttp_fault_return;
     }

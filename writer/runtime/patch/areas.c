@@ -68,6 +68,34 @@ const struct ttp_area *ttp_area_of(uintptr_t code)
     return NULL;
 }
 
+/* The start of the last module with stubs that begins in front of it; 0: there is none. */
+static uintptr_t module_around(uint64_t pc, uint32_t count)
+{
+    uintptr_t start = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct ttp_area *area = &slots[i].area;
+        if (area->start != area->end && area->module_start <= pc && area->module_start > start)
+            start = area->module_start;
+    }
+    return start;
+}
+
+uint64_t ttp_area_place(uint64_t pc)
+{
+    uint32_t count = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE);
+    uintptr_t start = module_around(pc, count);
+    for (uint32_t i = 0; i < count && start != 0; i++) {
+        const struct ttp_area *area = &slots[i].area;
+        if (area->start == area->end || area->module_start != start)
+            continue;
+        uint64_t place =
+            area->plan != NULL ? ttp_stub_place_any(area, pc) : ttp_probe_place_any(area, pc);
+        if (place != pc)
+            return place;
+    }
+    return pc;
+}
+
 const struct ttp_area *ttp_area_with(uintptr_t module_start, const struct ttp_plan_head *plan)
 {
     for (uint32_t i = 0; i < slot_count; i++)

@@ -124,6 +124,7 @@ void ttp_unwind_put(uint8_t *head, uint8_t *entries, uint32_t cie_bytes, uintptr
 /* What is at a place of a stub, as the program would have had it; and back, as ttp_probe_place. */
 uint64_t ttp_stub_origin(const struct ttp_area *area, uint64_t pc);
 uint64_t ttp_stub_place(const struct ttp_area *area, uint64_t in_stub, uint64_t pc);
+uint64_t ttp_stub_place_any(const struct ttp_area *area, uint64_t pc); /* of all the area's stubs */
 void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes, bool is_loader);
 
 /* entry.c */
@@ -222,6 +223,9 @@ void ttp_debugger_drop(uint32_t number);
 
 /* areas.c */
 const struct ttp_area *ttp_area_of(uintptr_t code); /* that has this stub, or NULL */
+/* Where a stub does what the program's code has at `pc`, if that lies within a window; pc: it does
+ * not. Looks at all stubs of the module. */
+uint64_t ttp_area_place(uint64_t pc);
 /* Its data cannot be written any more, and its stubs can be executed. */
 bool ttp_area_seal(const struct ttp_area *area);
 struct ttp_area *ttp_area_add(const struct ttp_area *area); /* NULL: no room */

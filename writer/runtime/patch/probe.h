@@ -71,6 +71,7 @@ uint64_t ttp_probe_rdi(const struct ttp_area *area, uint64_t pc, uint64_t sp, ui
 /* Where the stub that has `in_stub` does what the program's code has at `pc`, if that lies within
  * its window; pc, where it goes on in the program's code. */
 uint64_t ttp_probe_place(uint64_t in_stub, uint64_t pc);
+uint64_t ttp_probe_place_any(const struct ttp_area *area, uint64_t pc); /* of all its stubs */
 
 /* probe_entry.c: what stubs call; all registers and flags stay as they are. */
 void ttp_probe_enter_entry(void);

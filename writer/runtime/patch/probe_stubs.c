@@ -151,6 +151,21 @@ uint64_t ttp_probe_place(uint64_t in_stub, uint64_t pc)
     return (uintptr_t)stub + TTP_PROBE_HEAD + from + (is_entry ? TTP_PROBE_HOOK : 0);
 }
 
+uint64_t ttp_probe_place_any(const struct ttp_area *area, uint64_t pc)
+{
+    const struct ttp_probe_data *data =
+        (const struct ttp_probe_data *)(area->start - TTP_AREA_DATA);
+    if (pc - data->module_start >= data->module_bytes)
+        return pc;
+    for (uintptr_t at = area->start; at < area->end; at += TTP_PROBE_BYTES) {
+        const struct ttp_probe_stub *stub = (const struct ttp_probe_stub *)at;
+        uint64_t place = stub->is_used ? ttp_probe_place(at, pc) : pc;
+        if (place != pc)
+            return place;
+    }
+    return pc;
+}
+
 /* What is above, in the language of unwinders. `at` is on the stack of both expressions first:
  *
  *     at  = (rip & 127) - hook_at          hook_at: the byte at (rip & -128) + 8

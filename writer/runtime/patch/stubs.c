@@ -125,6 +125,27 @@ uint64_t ttp_stub_place(const struct ttp_area *area, uint64_t in_stub, uint64_t 
            (pc <= call ? TTP_STUB_HEAD + pc - start : after_at(site, true) + pc - (call + CALL));
 }
 
+/* Whether the window leads to its stub. */
+static bool is_jump_to(uint64_t window, uint64_t target)
+{
+    const uint8_t *bytes = (const uint8_t *)window;
+    int32_t distance;
+    __builtin_memcpy(&distance, bytes + 1, sizeof distance);
+    return bytes[0] == 0xe9 && window + 5 + (uint64_t)(int64_t)distance == target;
+}
+
+uint64_t ttp_stub_place_any(const struct ttp_area *area, uint64_t pc)
+{
+    const struct ttp_plan_site *sites = ttp_plan_at(area->plan, area->plan->sites_at);
+    for (uint64_t i = 0; i < (area->end - area->start) / TTP_STUB_BYTES; i++) {
+        uint64_t window = area->bias + sites[i].window, stub = area->start + i * TTP_STUB_BYTES;
+        if (pc > window && pc - window < sites[i].window_bytes &&
+            is_jump_to(window, stub + TTP_STUB_HEAD))
+            return ttp_stub_place(area, stub, pc);
+    }
+    return pc;
+}
+
 /* -- the page in front of the stubs -- */
 
 /* How to unwind from a stub: to the code that has the jump, as if that had been interrupted at its

@@ -16,12 +16,14 @@
 #define RSP        4u
 #define CALLED     0x0FC7u /* registers that a call may change */
 
+/* The function that a place is in, and the one that ends there: distances may be negative. */
 static void set_computed(struct tool_code *code, uint64_t address)
 {
-    size_t function = address <= UINT32_MAX ? tool_code_function_at(code, (uint32_t)address)
-                                            : code->function_count;
-    if (function < code->function_count)
-        code->functions[function].flags |= TTP_PLAN_FUNCTION_COMPUTED;
+    for (uint64_t back = 0; back < 2 && back < address && address <= UINT32_MAX; back++) {
+        size_t function = tool_code_function_at(code, (uint32_t)(address - back));
+        if (function < code->function_count)
+            code->functions[function].flags |= TTP_PLAN_FUNCTION_COMPUTED;
+    }
 }
 
 /* Does code take the address of a place within it? The range of a signal's frame begins a byte in
