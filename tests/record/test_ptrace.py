@@ -61,14 +61,15 @@ def test_known(program):
 
 def test_in_process(program):
     """The other engine sees the same, but for what comes before its constructor."""
-    done = record("inside.ttape", program, engine=["--syscalls"])
+    done = record("inside.ttape", program, engine=["--no-patch", "--syscalls"])
     assert done.returncode == 11 and done.stderr == b"", done
     found = calls_of("inside.ttape")
     for name, (calls, errors) in KNOWN.items():
         if calls is not None:
             assert found.get(name) == (calls, errors), (name, found)
     # system() starts its child by clone3 or clone, in the parent's memory: nothing is lost.
-    done = record("system.ttape", "awk", 'BEGIN { system("echo y") }', engine=["--syscalls"])
+    done = record("system.ttape", "awk", 'BEGIN { system("echo y") }',
+                  engine=["--no-patch", "--syscalls"])
     assert (done.returncode, done.stdout, done.stderr) == (0, b"y\n", b""), done
     found = calls_of("system.ttape")
     assert sum(found.get(name, (0, 0))[0] for name in ("clone", "clone3", "vfork")) == 1, found
@@ -85,7 +86,7 @@ def test_stacks(program):
     """Both engines see the same paths to the calls that are known."""
     seen = []
     for trace, engine in (("outside.ttape", ["--engine", "ptrace", "--stacks"]),
-                          ("inside.ttape", ["--syscalls", "--stacks"])):
+                          ("inside.ttape", ["--no-patch", "--syscalls", "--stacks"])):
         done = record(trace, program, engine=engine)  # true may have no names, which is said
         assert done.returncode == 11, done
         subprocess.run([setting.COMMAND, "verify", "-q", trace], check=True, timeout=60)
@@ -102,7 +103,7 @@ def test_stacks(program):
 def test_some_stacks(program):
     """Of one in ten calls of a thread: exactly that many, and all calls are counted."""
     for engine in (["--engine", "ptrace"], []):
-        done = record("some.ttape", program, engine=[*engine, "--syscalls=getppid",
+        done = record("some.ttape", program, engine=[*engine, "--no-patch", "--syscalls=getppid",
                                                      "--stack-every", "10"])
         assert done.returncode == 11, done
         assert calls_of("some.ttape") == {"getppid": (403, 0)}, calls_of("some.ttape")
@@ -125,7 +126,8 @@ def test_some_stacks(program):
     with open("some.json") as file:
         found = json.load(file)
     assert 40 <= found["shown"]["calls"] <= 41 and found["without_stack"]["calls"] >= 362, found
-    done = record("some.ttape", program, engine=["--syscalls=getppid", "--stack-rate", "1000000/s"])
+    done = record("some.ttape", program,
+                  engine=["--no-patch", "--syscalls=getppid", "--stack-rate", "1000000/s"])
     assert done.returncode == 11 and sum(
         calls for path, calls in paths_of("some.ttape").items() if "start_thread" in path) > 0
 
@@ -134,7 +136,7 @@ def test_application_stacks(program):
     """What the program's own code calls, without the C library's frames; the rule may be said."""
     for engine in (["--engine", "ptrace"], []):
         for own, last in (([], "calls"), (["--own", "/libc"], "getppid")):
-            done = record("own.ttape", program, engine=[*engine, "--syscalls=getppid",
+            done = record("own.ttape", program, engine=[*engine, "--no-patch", "--syscalls=getppid",
                                                         "--stacks=application", *own])
             assert done.returncode == 11, done
             found = paths_of("own.ttape")

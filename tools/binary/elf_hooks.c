@@ -10,22 +10,34 @@
 
 #define COMMENT_BYTES 4096u /* of .comment that are looked at */
 
-typedef bool (*is_wanted)(const char *name);
+typedef bool (*is_wanted)(const struct tool_image_symbol *symbol);
 
-static bool is_hook(const char *name)
+static bool is_hook(const struct tool_image_symbol *symbol)
 {
+    const char *name = symbol->name;
     static const char hooks[] = "__cyg_profile_func_", own[] = "ttape_rt_";
     return strncmp(name, hooks, sizeof hooks - 1) == 0 || strncmp(name, own, sizeof own - 1) == 0;
 }
 
-static bool is_stub(const char *name) { return strcmp(name, "ttape_rt_block") == 0; }
+static bool is_stub(const struct tool_image_symbol *symbol)
+{
+    return strcmp(symbol->name, "ttape_rt_block") == 0;
+}
+
+/* Of another module: a C library has them all itself. */
+static bool is_counter(const struct tool_image_symbol *symbol)
+{
+    return symbol->section == 0 &&
+           (strcmp(symbol->name, "mcount") == 0 || strcmp(symbol->name, "_mcount") == 0 ||
+            strcmp(symbol->name, "__fentry__") == 0);
+}
 
 static bool names_any(const struct tool_image_part *symbols, const struct tool_image_part *names,
                       is_wanted wanted)
 {
     struct tool_image_symbol symbol;
     for (size_t i = 0; tool_image_symbol_at(symbols, names, i, &symbol); i++)
-        if (wanted(symbol.name))
+        if (wanted(&symbol))
             return true;
     return false;
 }
@@ -54,6 +66,16 @@ bool tool_elf_keeps_blocks(const char *path)
                       tool_elf_section_find(&sections, "__sancov_guards") != NULL;
     tool_elf_sections_close(&sections);
     return has_blocks && has_symbol(path, is_stub) == 0;
+}
+
+bool tool_elf_has_pads(const char *path)
+{
+    struct tool_elf_sections sections;
+    bool has_pads = tool_elf_sections_open(&sections, path) &&
+                    (tool_elf_section_find(&sections, "__patchable_function_entries") != NULL ||
+                     tool_elf_section_find(&sections, "xray_instr_map") != NULL);
+    tool_elf_sections_close(&sections);
+    return has_pads || has_symbol(path, is_counter) == 1;
 }
 
 /* What compilers say of themselves there begins with their names. */

@@ -8,6 +8,10 @@
  * only: a program that was linked with the static runtime and stripped is not known by these. */
 bool tool_elf_has_hooks(const char *path);
 
+/* It is built to be traced in another way: it calls mcount or __fentry__ (-pg, -mfentry), or has
+ * pads for this purpose (-fpatchable-function-entry, XRay). */
+bool tool_elf_has_pads(const char *path);
+
 /* Its blocks (clang's trace-pc-guard) tell of themselves to callbacks that are not the library's
  * libtracetape-blocks, so that nothing of them is recorded. Reads section names first, and symbols
  * only of a file with such blocks. */

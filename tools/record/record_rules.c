@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/binary/elf_hooks.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
 #include "tools/names/demangle_all.h"
@@ -126,6 +127,23 @@ static bool is_call_wanted(struct tool_record_rules *rules, const ttape_site *si
            matches_name(rules, rules->called, site->symbol);
 }
 
+/* Where --module says what is patched, and library calls are asked for as well: of the others these
+ * are all there is, but for what has hooks. */
+static bool is_library_call(struct tool_record_rules *rules, ttape_string path)
+{
+    if (!rules->has_calls_of_all || memmem(path.data, path.size_bytes, ".so", 3) == NULL ||
+        matches(rules, &rules->no_module, path))
+        return false;
+    char *text = tool_copy_text(path.data, path.size_bytes);
+    if (rules->looked_at == NULL || strcmp(rules->looked_at, text) != 0) {
+        free(rules->looked_at);
+        rules->looked_at = tool_copy_text(text, path.size_bytes);
+        rules->has_hooks = !tool_is_system_module(path) && tool_elf_has_hooks(text);
+    }
+    free(text);
+    return !rules->has_hooks;
+}
+
 static uint32_t select_site(void *context, const ttape_site *site, const ttape_module *module)
 {
     struct tool_record_rules *rules = context;
@@ -133,7 +151,7 @@ static uint32_t select_site(void *context, const ttape_site *site, const ttape_m
     uint32_t below =
         matches_name(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW : TTAPE_SELECT_KEEP;
     if (tool_record_passes_name(rules, site->symbol) && is_call_wanted(rules, site, path) &&
-        passes(rules, &rules->module, &rules->no_module, path) &&
+        (passes(rules, &rules->module, &rules->no_module, path) || is_library_call(rules, path)) &&
         passes(rules, &rules->source, &rules->no_source, site->file))
         return below;
     return below | TTAPE_SELECT_DROP;
@@ -200,5 +218,6 @@ void tool_record_rules_close(struct tool_record_rules *rules)
     free(rules->text);
     free(rules->mangled);
     free((void *)(uintptr_t)rules->readable.data);
+    free(rules->looked_at);
     tool_record_names_close(&rules->names);
 }

@@ -26,6 +26,10 @@ struct tool_record_rules {
     size_t text_capacity;
     char *mangled;         /* the last mangled name that was asked about, and */
     ttape_string readable; /* what people call it; no data: so, too */
+    /* Library calls are wanted of all modules, whatever `module` says; the module that was looked
+     * at last, and whether it has hooks. */
+    bool has_calls_of_all, has_hooks;
+    char *looked_at;
     struct tool_record_names names;
 };
 

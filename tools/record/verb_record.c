@@ -504,9 +504,9 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     if (!tool_record_calls_open(&options->calls, o))
         return fail_plans(options);
     options->patch.arguments = options->calls.arguments || options->patch.values.given;
-    options->no_patch |= options->calls.given && !options->calls.only_lines;
-    if (!options->no_patch && !tool_record_patch_is_given(&options->patch))
+    if (!options->no_patch && !options->calls.by_ptrace)
         tool_record_patch_by_itself(&options->patch, command_name);
+    options->rules.has_calls_of_all = tool_record_patch_calls_all(&options->patch);
     if (options->patch.values.given && !options->calls.given &&
         !tool_record_patch_is_given(&options->patch) && tool_record_has_hooks(command_name))
         tool_message("hooks do not tell what functions are given: --args and --retval are of those "

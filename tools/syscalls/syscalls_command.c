@@ -12,7 +12,7 @@
 
 #include "tools/command/tool.h"
 
-#define WORDS_OF_RECORD 27u
+#define WORDS_OF_RECORD 28u
 
 char **tool_sys_command_find(int *argc, char **argv)
 {
@@ -135,6 +135,7 @@ int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
     const char *const first[] = {"record", "-q", "-o", command->trace, has_calls ? choice : called};
     for (; used < sizeof(first) / sizeof(*first); used++)
         words[used] = (char *)first[used];
+    words[used++] = (char *)"--no-patch"; /* but what is asked for */
     put_option(words, &used, "--engine", command->engine);
     put_option(words, &used, "--measure", command->measure);
     put_option(words, &used, "--max-time", command->duration);

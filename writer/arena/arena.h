@@ -14,6 +14,7 @@
 #ifndef TTP_WRITER_ARENA_H
 #define TTP_WRITER_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,7 +63,8 @@ enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /*
 /* In the recording's folder: plans (plan.h), each by what is in its module's file. */
 #define TTP_PLAN_FOLDER "plans"
 
-/* System calls whose numbers are below, and what of them is recorded. */
+/* System calls whose numbers are below have a bit each, others that of the last one; and what of
+ * them is recorded. */
 #define TTP_CALL_NUMBERS    512u
 #define TTP_CALLS_ON        1u
 #define TTP_CALLS_RESULTS   2u    /* with what they return */
@@ -272,5 +274,12 @@ _Static_assert(sizeof(struct ttp_note) == 256, "as drawn");
 _Static_assert(TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note) == 3 * TTP_BLOCK_BYTES,
                "they end where blocks begin");
 _Static_assert(sizeof(struct ttp_block_head) == TTP_BLOCK_HEAD_BYTES, "as drawn");
+
+/* Whether a call is among those whose bits are set. */
+static inline bool ttp_call_is_among(const uint64_t chosen[TTP_CALL_NUMBERS / 64], uint32_t number)
+{
+    uint32_t bit = number < TTP_CALL_NUMBERS ? number : TTP_CALL_NUMBERS - 1;
+    return (chosen[bit / 64] >> bit % 64 & 1) != 0;
+}
 
 #endif

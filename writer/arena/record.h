@@ -115,7 +115,15 @@ enum ttp_message {
  * the other, so that no two processes have the same. */
 #define TTP_CALL_KEYS      0x200000000000ull
 #define TTP_CALL_KEYS_PATH (TTP_CALL_KEYS + 4096u)
-#define TTP_CALL_KEYS_END  (TTP_CALL_KEYS_PATH + UINT32_MAX)
+/* Numbers that no kernel had yet, those of x32, -1. */
+#define TTP_CALL_KEYS_OTHER (TTP_CALL_KEYS_PATH + UINT32_MAX)
+#define TTP_CALL_KEYS_END   (TTP_CALL_KEYS_OTHER + UINT32_MAX + 1)
+
+static inline uint64_t ttp_call_key(uint32_t number)
+{
+    return number < TTP_CALL_KEYS_PATH - TTP_CALL_KEYS ? TTP_CALL_KEYS + number
+                                                       : TTP_CALL_KEYS_OTHER + number;
+}
 
 static inline bool ttp_is_call_key(uint64_t address)
 {

@@ -419,6 +419,7 @@ void ttp_call_texts_end(void);
 /* starts.c, execs.c */
 void ttp_starts_begin(void);
 void ttp_told_begin(void);
+void ttp_contexts_begin(void);
 void ttp_execs_begin(void);
 
 /* hooks.c: of functions that were patched; sp is where the return address lies. */

@@ -319,6 +319,8 @@ struct ttp_runtime_process {
     uint64_t (*clock)(void);
     struct ttp_library_functions library; /* library_functions.h: with arguments */
     uintptr_t caller_low, caller_bytes;   /* the executable, where its library calls are recorded */
+    uintptr_t vfork_function;             /* the C library's */
+    uintptr_t fronted_low, fronted_bytes; /* the C library, where it is called through fronts */
     uintptr_t own_low, own_bytes;  /* the runtime, where those of libraries are; else 0 bytes */
     uintptr_t libc_low, libc_high; /* code of the C library, where its signal trampoline is */
     uint32_t tid_offset;           /* of a thread's id in its control block; 0: ask the kernel */

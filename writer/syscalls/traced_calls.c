@@ -28,24 +28,22 @@
 static bool is_chosen(const struct ttp_tracer *tracer, uint32_t number)
 {
     const uint64_t *chosen = tracer->options->chosen;
-    return chosen == NULL ||
-           (number < TTAPE_CALL_NUMBERS && (chosen[number / 64] >> number % 64 & 1) != 0);
+    return chosen == NULL || (number != TTP_CALL_OF_32_BITS && ttp_call_is_among(chosen, number));
 }
 
 /* Says in the thread's stream what the key of a call's records means. The recorder knows names. */
 static void announce(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number)
 {
     static const char other[] = "call of 32 bits";
-    uint64_t key = TTP_CALL_KEYS + number;
+    uint64_t key = ttp_call_key(number);
     uint32_t numbers[2] = {TTAPE_SITE_SYSCALL, number};
-    bool is_other = number >= TTAPE_CALL_NUMBERS;
-    uint16_t size = is_other ? sizeof(other) - 1 : 0;
-    if (!is_other && (thread->announced[number / 8] & 1u << number % 8) != 0)
+    bool has_bit = number < TTAPE_CALL_NUMBERS;
+    uint16_t size = number == TTP_CALL_OF_32_BITS ? sizeof(other) - 1 : 0;
+    if (has_bit && (thread->announced[number / 8] & 1u << number % 8) != 0)
         return;
     const struct ttp_outside_field fields[4] = {
         {&key, sizeof(key)}, {numbers, sizeof(numbers)}, {&size, sizeof(size)}, {other, size}};
-    if (ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_SITE, fields, 4) &&
-        !is_other)
+    if (ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_SITE, fields, 4) && has_bit)
         thread->announced[number / 8] |= (uint8_t)(1u << number % 8);
 }
 
@@ -69,7 +67,7 @@ static uint64_t key_of(struct ttp_tracer *tracer, struct ttp_traced *thread, uin
     if (key != 0)
         return key;
     announce(tracer, thread, number);
-    return TTP_CALL_KEYS + number;
+    return ttp_call_key(number);
 }
 
 /* The last thing at a call's entry, and the first at its exit. */
@@ -136,7 +134,7 @@ static void write_enter(struct ttp_tracer *tracer, struct ttp_traced *thread,
                         struct ttp_traced_call *call, const uint64_t *arguments)
 {
     tracer->counts->calls++;
-    tracer->counts->other_calls += call->number >= TTAPE_CALL_NUMBERS;
+    tracer->counts->other_calls += call->number == TTP_CALL_OF_32_BITS;
     if (thread->is_given) { /* the runtime began, and does not record calls yet */
         ttp_outside_lose(&tracer->outside);
         return;
@@ -230,10 +228,8 @@ void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
         for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++)
             arguments[i] = info.entry.args[i];
-        enter(tracer, thread,
-              is_other || info.entry.nr >= TTAPE_CALL_NUMBERS ? TTAPE_CALL_NUMBERS
-                                                              : (uint32_t)info.entry.nr,
-              &info, arguments);
+        enter(tracer, thread, is_other ? TTP_CALL_OF_32_BITS : (uint32_t)info.entry.nr, &info,
+              arguments);
     } else if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
         leave(tracer, thread, info.exit.rval);
     }

@@ -37,6 +37,8 @@ struct ttp_traced_runtime {
     bool is_opening, has_file;
 };
 
+#define TTP_CALL_OF_32_BITS 0xfffffffeu /* in the place of a number: no kernel's */
+
 struct ttp_traced {
     struct ttp_outside_thread out;
     uint32_t tid, pid;

@@ -2,6 +2,7 @@
  * into programs comes from there. */
 #include "tools/record/engines/record_calls.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,12 +111,14 @@ bool tool_parse_stack_rate(const char *text, void *into)
     return tool_parse_u32(number, into);
 }
 
-/* Where nothing was chosen all are, newer ones that have no name yet, too. */
+/* Where nothing was chosen all are. The last one stands for all numbers beyond. */
 static void choose(const struct tool_call_choice *choice, ttape_syscall_options *into)
 {
     for (uint32_t i = 0; i < TTAPE_SYSCALL_NUMBERS; i++) {
+        char unnamed[sizeof "syscall_0x" + 8];
         const char *name = ttape_system_call_name(i);
-        if (choice->count == 0 || (name != NULL && tool_call_is_chosen(choice, name)))
+        (void)snprintf(unnamed, sizeof unnamed, "syscall_0x%x", i);
+        if (choice->count == 0 || tool_call_is_chosen(choice, name != NULL ? name : unnamed))
             into->chosen[i / 64] |= UINT64_C(1) << i % 64;
     }
 }

@@ -54,6 +54,8 @@ const char *tool_record_patch_tries(const struct tool_record_patch *patch)
 
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command)
 {
+    if (patch->rules.function.count != 0 || (patch->library_calls && patch->module->count != 0))
+        return;
     char *image = tool_record_loads(command) ? tool_record_image(command) : NULL;
     if (image == NULL || tool_elf_has_hooks(image) || !tool_parse_record_patch(".", patch) ||
         patch->module->count != 0) { /* then these, as if it had been asked for */
@@ -63,6 +65,11 @@ void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *co
     patch->only = image;
     patch->own = tool_record_own_libraries(image);
     patch->library_calls = true;
+}
+
+bool tool_record_patch_calls_all(const struct tool_record_patch *patch)
+{
+    return patch->only == NULL && patch->library_calls && patch->rules.function.count != 0;
 }
 
 bool tool_record_has_hooks(const char *command)
@@ -305,7 +312,7 @@ static void leave_module(struct tool_record_patch *patch, const char *path)
         (tool_plan_module_find(&module, patch->cache) ||
          tool_plan_module_read(&module, patch->cache) == NULL))
         put_none(patch, module.content, path,
-                 patch->rules.function.count == 0 ? 0 : TTP_CHOSEN_LEFT); /* what it calls, only */
+                 patch->only == NULL && patch->library_calls ? 0 : TTP_CHOSEN_LEFT);
     tool_plan_module_close(&module);
 }
 

@@ -46,9 +46,11 @@ bool tool_parse_nest_libcalls(const char *text, void *into);
 bool tool_record_patch_is_given(const struct tool_record_patch *patch);
 /* Whose functions are patched: "": of each program; the path of one; NULL: of none. */
 const char *tool_record_patch_tries(const struct tool_record_patch *patch);
-/* Where a command has no hooks, and nothing else was asked for than what it calls: all functions of
- * its own image, and of libraries that are its own. */
+/* Where a command has no hooks, and functions were not asked for: all of its own image, and of
+ * libraries that are its own. What else is asked for takes none away. */
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command);
+/* Of modules that are not patched, too, library calls were asked for. */
+bool tool_record_patch_calls_all(const struct tool_record_patch *patch);
 /* Whether a command records itself, as its compiler or who wrote it has put hooks in. */
 bool tool_record_has_hooks(const char *command);
 /* Whether a module is a library that is the command's own. */

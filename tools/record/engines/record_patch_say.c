@@ -10,6 +10,7 @@
 
 #define SAID_BYTES 96u
 #define KEPT_BYTES 256u
+#define NAMED_MOST 3u
 #define MORE_BYTES 48u /* two numbers, and words */
 
 struct patched {
@@ -85,17 +86,32 @@ struct judged {
     bool takes_all;
     uint64_t known; /* of all that the file has */
     uint64_t functions, reasons[TTP_PATCH_REASONS];
+    char left[SAID_BYTES]; /* names of some that cannot be, */
+    uint64_t left_named, left_count;
 };
+
+static void name_left(struct judged *judged, ttape_string name)
+{
+    size_t used = strlen(judged->left);
+    if (judged->left_count++ == judged->left_named && judged->left_named < NAMED_MOST &&
+        used + name.size_bytes + 3 < sizeof judged->left) {
+        judged->left_named++;
+        (void)snprintf(judged->left + used, sizeof judged->left - used, "%s%.*s",
+                       used > 0 ? ", " : "", (int)name.size_bytes, name.data);
+    }
+}
 
 static void judge(void *context, uint32_t index, ttape_string name, bool is_chosen)
 {
     struct judged *judged = context;
-    (void)name;
     if (!is_chosen && !judged->takes_all)
         return;
     struct ttp_patch_function function = tool_patch_function_at(judged->given, index);
     judged->functions++;
-    judged->reasons[tool_patch_probe_at(judged->given, &function, 0).reason]++;
+    uint8_t reason = tool_patch_probe_at(judged->given, &function, 0).reason;
+    judged->reasons[reason]++;
+    if (reason != TTP_PATCH_CAN)
+        name_left(judged, name);
 }
 
 /* NULL, or why nothing is known of its functions. Asked where none was patched only. */
@@ -137,6 +153,38 @@ static void say_none_by_itself(struct tool_record_patch *patch, const ttape_patc
                  counts->functions != 0 ? "; those of libraries that it calls were" : "", hint);
 }
 
+/* " (not f, g and 2 more: --patch . --plan says why)"; "": all could be. */
+static void put_left(struct tool_record_patch *patch, char *text, size_t room)
+{
+    struct judged judged;
+    char more[32] = "";
+    text[0] = '\0';
+    if (patch->only_patchable >= patch->only_functions || judge_command(patch, &judged) != NULL ||
+        judged.left_count == 0)
+        return;
+    if (judged.left_named == 0)
+        (void)snprintf(judged.left, sizeof judged.left, "%" PRIu64, judged.left_count);
+    else if (judged.left_named < judged.left_count)
+        (void)snprintf(more, sizeof more, " and %" PRIu64 " more",
+                       judged.left_count - judged.left_named);
+    (void)snprintf(text, room, " (not %s%s: --patch . --plan says why)", judged.left, more);
+}
+
+/* Functions of libraries that it calls. */
+static uint64_t count_called_left(const struct tool_record_patch *patch,
+                                  const ttape_recording *recording)
+{
+    const char *path;
+    ttape_patch_counts counts;
+    uint64_t count = 0;
+    for (size_t i = 0; (path = ttape_recording_get_patched_module(recording, i, &counts)) != NULL;
+         i++)
+        if (strcmp(path, patch->only) != 0 && !tool_record_patch_owns(patch, path) &&
+            counts.times != 0)
+            count += counts.functions_left / counts.times;
+    return count;
+}
+
 /* ", 412 of libjq.so.1", for each library that is the command's own. */
 static void list_own(const struct tool_record_patch *patch, const ttape_recording *recording,
                      char text[SAID_BYTES])
@@ -163,12 +211,17 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
     const char *slash = strrchr(patch->only, '/'), *name = slash != NULL ? slash + 1 : patch->only;
     const char *hint = language_hint(patch->only, name, counts->functions != 0);
     list_own(patch, recording, own);
+    char left[SAID_BYTES + 80], called[48] = "";
+    uint64_t left_count = count_called_left(patch, recording);
+    if (left_count != 0)
+        (void)snprintf(called, sizeof called, ", but for %" PRIu64 " that cannot be", left_count);
+    put_left(patch, left, sizeof left);
     if (patch->only_patchable == 0 || counts->functions == 0)
         say_none_by_itself(patch, counts, name, hint);
     else
         tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
-                     " functions were patched%s, and those of libraries that it calls%s",
-                     name, patch->only_patchable, patch->only_functions, own, hint);
+                     " functions were patched%s%s, and those of libraries that it calls%s%s",
+                     name, patch->only_patchable, patch->only_functions, left, own, called, hint);
 }
 
 struct counting {
@@ -244,8 +297,14 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
     char left[192] = "", hooked[64] = "", inlined[128] = "", copies_left[48] = "",
          modules[SAID_BYTES];
     size_t count = 0;
+    ttape_recording_status status;
+    const char *example;
     if (!tool_record_patch_is_given(patch))
         return;
+    ttape_recording_get_status(recording, &status);
+    if (status.event_count == 0 &&
+        ttape_recording_get_unrecorded(recording, TTAPE_UNRECORDED_NOT_STARTED, &example) != 0)
+        return; /* that is said alone */
     say_late(patch, recording);
     ttape_recording_get_patched(recording, &counts);
     if (patch->only != NULL) {

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tools/binary/elf_hooks.h"
 #include "tools/binary/sections/elf_needed.h"
 #include "tools/command/tool.h"
+#include "tools/kernel/system_module.h"
 #include "tools/record/engines/record_modules.h"
 
 #define FUNCTIONS_MAX 20000u /* that are planned within a second or two */
@@ -80,10 +82,17 @@ static void take_folder(void *context, const char *text)
     own->is_likely = true;
 }
 
+/* To be traced, and not recorded as it is. */
+static bool is_built_for(const char *library)
+{
+    return !tool_is_system_module((ttape_string){library, strlen(library)}) &&
+           tool_elf_has_pads(library) && !tool_elf_has_hooks(library);
+}
+
 static bool is_own(const struct own *own, const char *library)
 {
     char path[PATH_MAX];
-    if (is_namesake(own, name_of(library)))
+    if (is_namesake(own, name_of(library)) || is_built_for(library))
         return true;
     if (realpath(library, path) == NULL)
         return false;

@@ -399,5 +399,5 @@ void ttp_call_name(uint32_t number, char name[TTP_CALL_NAME_BYTES])
     if (known != NULL)
         (void)snprintf(name, TTP_CALL_NAME_BYTES, "%s", known);
     else
-        (void)snprintf(name, TTP_CALL_NAME_BYTES, "syscall_%u", number);
+        (void)snprintf(name, TTP_CALL_NAME_BYTES, "syscall_0x%x", number);
 }

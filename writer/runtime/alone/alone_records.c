@@ -2,6 +2,7 @@
 #include <tracetape/runtime.h>
 
 #include "writer/runtime/faults/faults.h"
+#include "writer/runtime/library/front_calls.h"
 #include "writer/runtime/operation.h"
 
 bool ttp_put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bool is_call,
@@ -84,4 +85,11 @@ bool ttp_message(uint32_t kind, const struct ttp_message_field *fields, uint32_t
     (void)fields;
     (void)count;
     return false;
+}
+
+void ttp_front_point(const void *real, uintptr_t call_site, uintptr_t caller_sp)
+{
+    (void)real;
+    (void)call_site;
+    (void)caller_sp;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "writer/runtime/exec/exec.h"
+#include "writer/runtime/library/front_calls.h"
 #include "writer/runtime/loader/lookup.h"
 
 #define SHELL      "/bin/sh"
@@ -87,10 +88,12 @@ TTP_EXPORT int system(const char *command)
     FIND(real_system, "system");
     if (real_system == NULL)
         abort();
+    struct ttp_front front = TTP_FRONT_HERE(real_system);
     struct kept *copy = command != NULL ? change(&before) : NULL;
     int result = real_system(command);
     if (copy != NULL)
         change_back(copy, before);
+    ttp_front_exit(&front);
     return result;
 }
 
@@ -100,9 +103,11 @@ TTP_EXPORT FILE *popen(const char *command, const char *mode)
     FIND(real_popen, "popen");
     if (real_popen == NULL)
         abort();
+    struct ttp_front front = TTP_FRONT_HERE(real_popen);
     struct kept *copy = change(&before);
     FILE *result = real_popen(command, mode);
     if (copy != NULL)
         change_back(copy, before);
+    ttp_front_exit(&front);
     return result;
 }

@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include "writer/runtime/exec/exec.h"
+#include "writer/runtime/library/front_calls.h"
 #include "writer/runtime/loader/lookup.h"
 
 static __typeof__(&execve) real_execve, real_execvpe;
 static __typeof__(&execv) real_execv, real_execvp;
 static __typeof__(&fexecve) real_fexecve;
 static __typeof__(&execveat) real_execveat;
+static const void *real_execl, *real_execlp, *real_execle; /* as which they are recorded */
 
 #define FIND(place, name)                                                                          \
     do {                                                                                           \
@@ -29,6 +31,9 @@ void ttp_execs_begin(void)
     FIND(real_execvp, "execvp");
     FIND(real_fexecve, "fexecve");
     FIND(real_execveat, "execveat");
+    FIND(real_execl, "execl");
+    FIND(real_execlp, "execlp");
+    FIND(real_execle, "execle");
 }
 
 /* A call of one of them; the environment comes with it. */
@@ -157,11 +162,19 @@ int ttp_exec_by_system_call(const char *path, char *const *arguments, char *cons
     return run(&call, do_system_call, 0, environment);
 }
 
+/* It has failed; hooks leave errno alone. */
+static int end(const struct ttp_front *front, int result)
+{
+    ttp_front_exit(front);
+    return result;
+}
+
 TTP_EXPORT int execvpe(const char *name, char *const *arguments, char *const *environment)
 {
+    struct ttp_front front = TTP_FRONT_HERE(real_execvpe);
     struct call call = {
         .path = name, .shown = name, .file = TTP_EXEC_NO_FILE, .arguments = arguments};
-    return run(&call, do_execvpe, TTP_NOTE_SEARCHED, environment);
+    return end(&front, run(&call, do_execvpe, TTP_NOTE_SEARCHED, environment));
 }
 
 /* What the file is called, as long as it is not gone. */
@@ -179,8 +192,9 @@ static const char *name_of(int file, char path[TTP_NOTE_PATH_BYTES])
 TTP_EXPORT int fexecve(int file, char *const *arguments, char *const *environment)
 {
     char path[TTP_NOTE_PATH_BYTES];
+    struct ttp_front front = TTP_FRONT_HERE(real_fexecve);
     struct call call = {.shown = name_of(file, path), .file = file, .arguments = arguments};
-    return run(&call, do_fexecve, 0, environment);
+    return end(&front, run(&call, do_fexecve, 0, environment));
 }
 
 /* A path in a folder that is open is known to nobody else; it is told where it can be named. */
@@ -188,6 +202,7 @@ TTP_EXPORT int execveat(int folder, const char *path, char *const *arguments,
                         char *const *environment, int flags)
 {
     char shown[TTP_NOTE_PATH_BYTES];
+    struct ttp_front front = TTP_FRONT_HERE(real_execveat);
     struct call call = {.path = path,
                         .shown = path,
                         .folder = folder,
@@ -195,21 +210,30 @@ TTP_EXPORT int execveat(int folder, const char *path, char *const *arguments,
                         .flags = flags,
                         .arguments = arguments};
     if (ttp_exec_is_whole_path(folder, path))
-        return run(&call, do_execveat, 0, environment);
+        return end(&front, run(&call, do_execveat, 0, environment));
     call.file = (flags & AT_EMPTY_PATH) != 0 ? folder : TTP_EXEC_UNKNOWN;
     if (call.file >= 0)
         call.shown = name_of(folder, shown);
-    return run(&call, do_execveat, 0, environment);
+    return end(&front, run(&call, do_execveat, 0, environment));
 }
 
 TTP_EXPORT int execve(const char *path, char *const *arguments, char *const *environment)
 {
-    return exec_ve(path, arguments, environment);
+    struct ttp_front front = TTP_FRONT_HERE(real_execve);
+    return end(&front, exec_ve(path, arguments, environment));
 }
 
-TTP_EXPORT int execv(const char *path, char *const *arguments) { return exec_v(path, arguments); }
+TTP_EXPORT int execv(const char *path, char *const *arguments)
+{
+    struct ttp_front front = TTP_FRONT_HERE(real_execv);
+    return end(&front, exec_v(path, arguments));
+}
 
-TTP_EXPORT int execvp(const char *name, char *const *arguments) { return exec_vp(name, arguments); }
+TTP_EXPORT int execvp(const char *name, char *const *arguments)
+{
+    struct ttp_front front = TTP_FRONT_HERE(real_execvp);
+    return end(&front, exec_vp(name, arguments));
+}
 
 /* The others list their arguments: a row of them on the stack, as the C library makes it. */
 
@@ -232,6 +256,7 @@ static void fill(char **row, const char *first, va_list *list)
     TTP_EXPORT int name(const char *path, const char *first, ...)                                  \
     {                                                                                              \
         va_list list;                                                                              \
+        struct ttp_front front = TTP_FRONT_HERE(real_##name);                                      \
         va_start(list, first);                                                                     \
         size_t count = count_of(&list) + 1;                                                        \
         va_end(list);                                                                              \
@@ -240,7 +265,7 @@ static void fill(char **row, const char *first, va_list *list)
         fill(row, first, &list);                                                                   \
         int result = call;                                                                         \
         va_end(list);                                                                              \
-        return result;                                                                             \
+        return end(&front, result);                                                                \
     }
 LISTED(execl, exec_v(path, row))
 LISTED(execlp, exec_vp(path, row))

@@ -7,6 +7,7 @@
 #include <ucontext.h>
 
 #include "writer/runtime/jumps/in_front_of.h"
+#include "writer/runtime/library/front_calls.h"
 #include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
@@ -44,10 +45,13 @@ void ttp_jumps_begin(void)
 }
 
 #define JUMP_IN_FRONT_OF(name, number)                                                             \
-    void *ttp_before_##name(const uintptr_t *buffer, uintptr_t value, uintptr_t sp);               \
-    BEFORE void *ttp_before_##name(const uintptr_t *buffer, uintptr_t value, uintptr_t sp)         \
+    void *ttp_before_##name(const uintptr_t *buffer, uintptr_t value, uintptr_t sp,                \
+                            uintptr_t return_address);                                             \
+    BEFORE void *ttp_before_##name(const uintptr_t *buffer, uintptr_t value, uintptr_t sp,         \
+                                   uintptr_t return_address)                                       \
     {                                                                                              \
         (void)value;                                                                               \
+        ttp_front_point(real(number), return_address, sp);                                         \
         ttp_jump(sp, ttp_unhide(buffer[JUMP_STACK_POINTER]));                                      \
         return real(number);                                                                       \
     }                                                                                              \

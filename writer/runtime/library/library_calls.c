@@ -16,6 +16,8 @@
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 
+#include "writer/runtime/library/front_calls.h"
+#include "writer/runtime/library/led_calls.h"
 #include "writer/runtime/library/library_functions.h"
 #include "writer/runtime/library/library_names.h"
 #include "writer/runtime/library/library_values.h"
@@ -76,20 +78,24 @@ static void sort(struct library_calls *calls)
 }
 
 /* Libraries ask for the same ones again and again. */
-static void add(struct library_calls *calls, const char *name)
+static uintptr_t add(struct library_calls *calls, const char *name)
 {
-    const void *found = ttp_library_is_special(name) ? NULL : ttp_next_function(name);
+    bool is_fronted = ttp_library_is_fronted(name);
+    const void *found =
+        ttp_library_is_special(name) && !is_fronted ? NULL : ttp_next_function(name);
     if (found != NULL && calls->count == FUNCTIONS_MAX && !calls->is_full) {
         sort(calls);
         calls->is_full = calls->count == FUNCTIONS_MAX;
     }
     if (found != NULL && calls->count < FUNCTIONS_MAX)
-        calls->list[calls->count++] =
-            (struct ttp_library_function){.address = (uint64_t)(uintptr_t)found, .name = name};
+        calls->list[calls->count++] = (struct ttp_library_function){
+            .address = (uint64_t)(uintptr_t)found, .name = name, .is_fronted = is_fronted};
+    return (uintptr_t)found;
 }
 
 /* Behind us: functions that we stand in front of are meant where we lead to. */
-static void add_asked(struct library_calls *calls, const struct ttp_library_tables *t)
+static void add_asked(struct library_calls *calls, const struct ttp_library_tables *t,
+                      const struct dl_phdr_info *info)
 {
     for (uint32_t table = 0; table < 2; table++) {
         uint64_t count = t->relocations[table].list == NULL
@@ -97,8 +103,10 @@ static void add_asked(struct library_calls *calls, const struct ttp_library_tabl
                              : t->relocations[table].bytes / sizeof(ElfW(Rela));
         for (uint64_t i = 0; i < count; i++) {
             const char *name = ttp_library_asked(t, table, i);
-            if (name != NULL)
-                add(calls, name);
+            uintptr_t found = name != NULL ? add(calls, name) : 0;
+            uint64_t *slot = found != 0 ? ttp_library_slot(t, table, i, info->dlpi_addr) : NULL;
+            if (slot != NULL && ttp_plain_is(name))
+                ttp_plain_add(name, found, slot, info);
         }
     }
 }
@@ -117,6 +125,19 @@ static void add_chosen_later(struct library_calls *calls, const struct ttp_libra
 
 /* -- modules -- */
 
+/* False: it has no window, and is seen otherwise. */
+static bool is_seen(const struct ttp_patch_head *plan, const struct ttp_patch_function *function,
+                    uint64_t address)
+{
+    const struct ttp_patch_probe *probes = ttp_plan_at(plan, plan->probes_at);
+    if (!ttp_plain_has(address))
+        return true;
+    if (probes[function->first_probe].reason != TTP_PATCH_CAN)
+        return false;
+    ttp_plain_is_seen(address);
+    return true;
+}
+
 /* Bits of the plan's functions that are called; both are sorted by address. */
 static uint32_t choose(const struct library_calls *calls, const struct ttp_patch_head *plan,
                        uint64_t bias, uint64_t *bits)
@@ -129,7 +150,8 @@ static uint32_t choose(const struct library_calls *calls, const struct ttp_patch
             at++;
         if (at == calls->count)
             break;
-        if (calls->list[at].address == start) {
+        if (calls->list[at].address == start && !calls->list[at].is_fronted &&
+            is_seen(plan, &functions[i], start)) {
             bits[i / 64] |= (uint64_t)1 << i % 64;
             chosen++;
         }
@@ -270,7 +292,7 @@ static int see_names(struct dl_phdr_info *info, size_t size, void *data)
     if (!ttp_library_tables_find(info, &tables))
         return 0;
     if (is_program || ttp_process.calls_nested)
-        add_asked(calls, &tables);
+        add_asked(calls, &tables, info);
     if (!is_program && ttp_process.calls_exports)
         add_chosen_later(calls, &tables);
     return 0;
@@ -298,6 +320,9 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
         !is_wanted(calls, info, &module) || !ttp_module_path(info, &module, path))
         return 0;
     const struct ttp_seen_module *seen = ttp_seen_module_at(module.start);
+    uintptr_t of_library = (uintptr_t)ttp_next_function("fork");
+    if (of_library - module.start < module.end - module.start)
+        ttp_front_is_in(module.start, module.end);
     struct ttp_probe_wish wish = {.info = info,
                                   .module = &module,
                                   .path = path,
@@ -366,6 +391,7 @@ void ttp_library_calls_begin(void)
     visit(see, &calls);
     if (ttp_has_state())
         tell(&calls);
+    ttp_plain_begin();
     if ((ttp_arena.head.patch_flags & TTP_PATCH_ARGUMENTS) != 0)
         ttp_process.library = (struct ttp_library_functions){calls.list, calls.count};
     else

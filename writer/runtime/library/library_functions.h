@@ -12,6 +12,7 @@ struct ttp_library_function {
     const char *letters; /* writer/arena/prototypes.h; NULL: not known */
     uint32_t place;      /* among what was looked for */
     bool is_given_wanted, is_returned_wanted;
+    bool is_fronted; /* it is recorded elsewhere, and named here */
 };
 
 /* By address; count 0: arguments are not recorded. Written while there is one thread. */

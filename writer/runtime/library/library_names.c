@@ -15,15 +15,10 @@ bool ttp_library_is_special(const char *name)
                                         "_mcount",
                                         "__fentry__",
                                         "swapcontext",
-                                        "getcontext",
                                         "setcontext",
-                                        "makecontext",
                                         "__libc_start_main",
                                         "__stack_chk_fail",
                                         "__cxa_finalize",
-                                        "_setjmp",
-                                        "setjmp",
-                                        "__sigsetjmp",
                                         "longjmp",
                                         "_longjmp",
                                         "siglongjmp",
@@ -35,6 +30,17 @@ bool ttp_library_is_special(const char *name)
             return true;
     for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
+bool ttp_library_is_fronted(const char *name)
+{
+    static const char *const names[] = {"vfork",       "_Fork",      "clone",
+                                        "swapcontext", "longjmp",    "_longjmp",
+                                        "siglongjmp",  "setcontext", "__longjmp_chk"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(name, names[i]) == 0)
             return true;
     return false;
 }
@@ -99,6 +105,15 @@ const char *ttp_library_asked(const struct ttp_library_tables *t, uint32_t table
     uint32_t kind = ELF64_ST_TYPE(symbol->st_info);
     bool is_function = kind == STT_FUNC || kind == STT_NOTYPE || kind == STT_GNU_IFUNC;
     return is_function && symbol->st_shndx == 0 ? ttp_library_symbol_name(t, symbol) : NULL;
+}
+
+uint64_t *ttp_library_slot(const struct ttp_library_tables *t, uint32_t table, uint64_t i,
+                           uintptr_t bias)
+{
+    const ElfW(Rela) *relocation = &t->relocations[table].list[i];
+    return ELF64_R_TYPE(relocation->r_info) == R_X86_64_JUMP_SLOT && relocation->r_addend == 0
+               ? (uint64_t *)(bias + relocation->r_offset)
+               : NULL;
 }
 
 const char *ttp_library_exported(const struct ttp_library_tables *t, uint32_t i, uint64_t *value,

@@ -19,12 +19,17 @@ struct ttp_library_tables {
 
 /* True for functions that are never recorded as library calls (setjmp, vfork, ...). */
 bool ttp_library_is_special(const char *name);
+/* Of those: what is recorded where the runtime stands in front of it (front_calls.h). */
+bool ttp_library_is_fronted(const char *name);
 /* False: it has none. */
 bool ttp_library_tables_find(const struct dl_phdr_info *info, struct ttp_library_tables *t);
 /* NULL: it has none. */
 const char *ttp_library_symbol_name(const struct ttp_library_tables *t, const ElfW(Sym) * symbol);
 /* What a relocation asks for. NULL: it asks for no function of others. */
 const char *ttp_library_asked(const struct ttp_library_tables *t, uint32_t table, uint64_t i);
+/* The word through which the module's PLT jumps to it. NULL: there is none. */
+uint64_t *ttp_library_slot(const struct ttp_library_tables *t, uint32_t table, uint64_t i,
+                           uintptr_t bias);
 /* NULL: that symbol is no function which others may call. is_chosen_later: by the processor; the
  * value is that of what chooses. */
 const char *ttp_library_exported(const struct ttp_library_tables *t, uint32_t i, uint64_t *value,

@@ -288,8 +288,7 @@ static void look_at_loader(const struct ttp_call_registers *r, const struct ttp_
 
 INTO_CALLER bool is_recorded(uint32_t number)
 {
-    return !is_off() && number < TTP_CALL_NUMBERS && !is_vfork_child() &&
-           (ttp_arena.head.chosen_calls[number / 64] >> number % 64 & 1) != 0;
+    return !is_off() && !is_vfork_child() && ttp_call_is_among(ttp_arena.head.chosen_calls, number);
 }
 
 /* Apart, so that a call without values does not put any on the stack. */
@@ -316,7 +315,7 @@ INTO_CALLER void begin(const struct ttp_call_registers *r, uintptr_t sp, uintptr
     if (!is_recorded(number))
         return;
     struct ttp_path_site *path = path_of(r, sp, after);
-    uintptr_t key = path != NULL ? path->key : TTP_CALL_KEYS + number;
+    uintptr_t key = path != NULL ? path->key : ttp_call_key(number);
     if (!is_announced(key, path) && !announce(key, number, path, sp))
         ttp_event_missed();
     else if (TTP_UNLIKELY((ttp_arena.head.call_flags & (TTP_CALLS_ARGUMENTS | TTP_CALLS_LINES)) !=

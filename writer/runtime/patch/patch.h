@@ -37,7 +37,7 @@ struct ttp_area_data {
     uint64_t enter, exit;
     uint64_t pages[TTP_NUMBERS_PAGE];  /* by bits 8 to 15 of a number, where it is not known */
     uint8_t is_seen[TTP_CALL_NUMBERS]; /* by number: not 0: enter and exit are called */
-    uint8_t none[TTP_NUMBERS_PAGE];
+    uint8_t others[TTP_NUMBERS_PAGE];  /* of all numbers beyond */
     uint8_t debugger[TTP_DEBUGGER_BYTES] __attribute__((aligned(8)));
     uint8_t unwind_head[TTP_UNWIND_HEAD_BYTES], unwind[TTP_UNWIND_BYTES];
 };

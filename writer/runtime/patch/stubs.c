@@ -191,11 +191,16 @@ void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_byte
 {
     data->enter = (uintptr_t)ttp_stub_enter;
     data->exit = (uintptr_t)ttp_stub_exit;
-    for (uint32_t i = 0; i < TTP_NUMBERS_PAGE; i++)
-        data->pages[i] = (uintptr_t)data->none;
+    bool has_others = ttp_call_is_among(ttp_arena.head.chosen_calls, UINT32_MAX);
+    for (uint32_t i = 0; i < TTP_NUMBERS_PAGE; i++) {
+        data->pages[i] = (uintptr_t)data->others;
+        data->others[i] = has_others;
+    }
     for (uint32_t i = 0; i < TTP_CALL_NUMBERS; i++) {
-        data->is_seen[i] = ttp_arena.head.chosen_calls[i / 64] >> i % 64 & 1;
-        data->pages[i / TTP_NUMBERS_PAGE] = (uintptr_t)&data->is_seen[i & ~(TTP_NUMBERS_PAGE - 1)];
+        data->is_seen[i] = ttp_call_is_among(ttp_arena.head.chosen_calls, i);
+        if (!has_others) /* else their higher bits are looked at, too */
+            data->pages[i / TTP_NUMBERS_PAGE] =
+                (uintptr_t)&data->is_seen[i & ~(TTP_NUMBERS_PAGE - 1)];
     }
     /* Their children may have this thread's state: sharing.c. */
     data->is_seen[SYS_clone] = data->is_seen[SYS_clone3] = 1;

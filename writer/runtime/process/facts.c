@@ -2,6 +2,7 @@
 #include <sys/syscall.h>
 
 #include "writer/arena/record.h"
+#include "writer/runtime/library/front_calls.h"
 #include "writer/runtime/slow.h"
 
 #define VALUES    2u
@@ -99,6 +100,7 @@ void ttp_vfork_begin(uintptr_t sp, uintptr_t caller, uintptr_t rbp);
 __attribute__((used)) void ttp_vfork_begin(uintptr_t sp, uintptr_t caller, uintptr_t rbp)
 {
     const struct ttp_begun_call call = {.number = SYS_vfork, .rbp = rbp};
+    ttp_front_begin_call((const void *)ttp_process.vfork_function, caller, sp);
     ttp_call_begins(&call, caller, sp);
 }
 
@@ -110,4 +112,5 @@ __attribute__((used)) void ttp_vforked(uint64_t child, uintptr_t caller, uintptr
     ttp_call_ended(SYS_vfork, child, caller, sp);
     if (!ttp_failed((long)child))
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, child, caller, sp);
+    ttp_front_end_call((const void *)ttp_process.vfork_function, caller, sp);
 }

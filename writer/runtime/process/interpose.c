@@ -20,6 +20,7 @@
 
 #include "writer/runtime/faults/faults.h"
 #include "writer/runtime/jumps/in_front_of.h"
+#include "writer/runtime/library/front_calls.h"
 #include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
@@ -66,6 +67,7 @@ void ttp_interpose_begin(void)
         real_functions[i] = ttp_next_function(real_names[i]);
     ttp_told_begin();
     ttp_jumps_begin();
+    ttp_contexts_begin();
     ttp_starts_begin();
     ttp_execs_begin();
     ttp_unwind_begin();
@@ -119,11 +121,13 @@ TTP_EXPORT int dlclose(void *handle)
     int (*close_it)(void *) = (int (*)(void *))real(REAL_DLCLOSE);
     if (ttp_process.state != TTP_PROCESS_ON)
         return close_it(handle);
+    struct ttp_front front = TTP_FRONT_HERE(close_it);
     ttp_modules_write();
     ttp_calls_modules_changed();
     int result = close_module(close_it, handle);
     if (result == 0)
         ttp_modules_write();
+    ttp_front_exit(&front);
     return result;
 }
 
@@ -187,7 +191,9 @@ IN_FRONT_OF(arch_prctl, ttp_before_arch_prctl);
 TTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
     int (*set_name)(pthread_t, const char *) = (int (*)(pthread_t, const char *))real(REAL_SETNAME);
+    struct ttp_front front = TTP_FRONT_HERE(set_name);
     int result = set_name(thread, name);
+    ttp_front_exit(&front);
     if (result != 0 || ttp_is_aside)
         return result;
     if (pthread_equal(thread, pthread_self()))

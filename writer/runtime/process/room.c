@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "writer/runtime/library/front_calls.h"
+#include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
 #define REGIONS_MAX   256u
@@ -185,8 +187,7 @@ static long lock_program(int flags)
                : ttp_syscall(SYS_mlockall, flags & ~MCL_CURRENT, 0, 0, 0, 0, 0);
 }
 
-/* A plain system call in each C library, and so ours. */
-TTP_EXPORT int mlockall(int flags)
+static long lock_all(int flags)
 {
     bool is_known = (flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT)) == 0;
     bool is_ours = __atomic_load_n(&ttp_process.state, __ATOMIC_ACQUIRE) == TTP_PROCESS_ON &&
@@ -197,12 +198,38 @@ TTP_EXPORT int mlockall(int flags)
     long result = ttp_syscall(SYS_mlockall, flags, 0, 0, 0, 0, 0);
     if (result == -ENOMEM && is_ours && (flags & MCL_CURRENT) != 0)
         result = lock_program(flags);
-    if (ttp_failed(result)) {
+    if (ttp_failed(result))
         ttp_process.locks_memory = was_locked;
-        errno = (int)-result;
-        return -1;
-    }
-    if (is_ours)
+    else if (is_ours)
         unlock_own();
-    return 0;
+    return result;
+}
+
+/* As which it is recorded. */
+static const void *find_real(void)
+{
+#ifdef TTP_RUNTIME_SHARED
+    return ttp_process.fronted_bytes != 0 ? ttp_next_function("mlockall") : NULL;
+#else
+    return NULL;
+#endif
+}
+
+/* A plain system call in each C library, and so ours. */
+TTP_EXPORT int mlockall(int flags)
+{
+    uintptr_t caller = (uintptr_t)__builtin_return_address(0), sp = TTP_CALLER_SP();
+    const struct ttp_begun_call call = {.number = SYS_mlockall, .first = (uintptr_t)flags};
+    const void *real = find_real();
+    ttp_front_begin_call(real, caller, sp);
+    if (!ttp_is_aside)
+        ttp_call_begins(&call, caller, sp);
+    long result = lock_all(flags);
+    if (!ttp_is_aside)
+        ttp_call_ended(SYS_mlockall, (uint64_t)result, caller, sp);
+    ttp_front_end_call(real, caller, sp);
+    if (!ttp_failed(result))
+        return 0;
+    errno = (int)-result;
+    return -1;
 }

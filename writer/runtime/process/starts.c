@@ -22,6 +22,7 @@
 
 #include "writer/runtime/exec/exec.h"
 #include "writer/runtime/hot.h"
+#include "writer/runtime/library/front_calls.h"
 #include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
@@ -65,6 +66,7 @@ void ttp_starts_begin(void)
     FIND(real_thrd_create, "thrd_create");
     FIND(real_fork, "fork");
     FIND(real__Fork, "_Fork");
+    ttp_process.vfork_function = (uintptr_t)ttp_next_function("vfork");
     FIND(real_spawn, "posix_spawn");
     FIND(real_spawnp, "posix_spawnp");
 }
@@ -169,14 +171,16 @@ TTP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
     FIND(real_pthread_create, "pthread_create");
     if (real_pthread_create == NULL) /* there are no threads here */
         return EAGAIN;
+    struct ttp_front front = ttp_front_enter((const void *)real_pthread_create, caller, sp);
     struct start *start = prepare(argument, caller, sp);
-    if (start == NULL)
-        return real_pthread_create(thread, attributes, routine, argument);
-    uint64_t number = start->number;
-    start->routine = routine;
-    int result = real_pthread_create(thread, attributes, begin, start);
-    if (result != 0)
+    uint64_t number = start != NULL ? start->number : 0;
+    if (start != NULL)
+        start->routine = routine;
+    int result = start != NULL ? real_pthread_create(thread, attributes, begin, start)
+                               : real_pthread_create(thread, attributes, routine, argument);
+    if (result != 0 && start != NULL)
         fail(start, number, (uint64_t)result, sp);
+    ttp_front_exit(&front);
     return result;
 }
 
@@ -186,14 +190,16 @@ TTP_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
     FIND(real_thrd_create, "thrd_create");
     if (real_thrd_create == NULL)
         return thrd_error;
+    struct ttp_front front = ttp_front_enter((const void *)real_thrd_create, caller, sp);
     struct start *start = prepare(argument, caller, sp);
-    if (start == NULL)
-        return real_thrd_create(thread, routine, argument);
-    uint64_t number = start->number;
-    start->c11_routine = routine;
-    int result = real_thrd_create(thread, begin_c11, start);
-    if (result != thrd_success)
+    uint64_t number = start != NULL ? start->number : 0;
+    if (start != NULL)
+        start->c11_routine = routine;
+    int result = start != NULL ? real_thrd_create(thread, begin_c11, start)
+                               : real_thrd_create(thread, routine, argument);
+    if (result != thrd_success && start != NULL)
         fail(start, number, result == thrd_nomem ? ENOMEM : EAGAIN, sp);
+    ttp_front_exit(&front);
     return result;
 }
 
@@ -219,14 +225,21 @@ static pid_t fork_by(__typeof__(&fork) real, uintptr_t sp)
     return child;
 }
 
+static pid_t fork_from(__typeof__(&fork) real, uintptr_t caller, uintptr_t sp)
+{
+    struct ttp_front front = ttp_front_enter((const void *)real, caller, sp);
+    pid_t child = fork_by(real, sp);
+    if (child > 0 && !ttp_process.is_elsewhere) /* elsewhere the recorder has other numbers */
+        ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)child, caller, sp);
+    ttp_front_exit(&front);
+    return child;
+}
+
 TTP_EXPORT pid_t fork(void)
 {
     uintptr_t sp = TTP_CALLER_SP(), caller = (uintptr_t)__builtin_return_address(0);
     FIND(real_fork, "fork");
-    pid_t child = fork_by(real_fork, sp);
-    if (child > 0 && !ttp_process.is_elsewhere) /* elsewhere the recorder has other numbers */
-        ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)child, caller, sp);
-    return child;
+    return fork_from(real_fork, caller, sp);
 }
 
 pid_t _Fork(void);
@@ -234,10 +247,7 @@ TTP_EXPORT pid_t _Fork(void)
 {
     uintptr_t sp = TTP_CALLER_SP(), caller = (uintptr_t)__builtin_return_address(0);
     FIND(real__Fork, "_Fork");
-    pid_t child = fork_by(real__Fork, sp);
-    if (child > 0 && !ttp_process.is_elsewhere) /* elsewhere the recorder has other numbers */
-        ttp_fact_pass(TTP_FACT_PROCESS_CREATE, (uint64_t)child, caller, sp);
-    return child;
+    return fork_from(real__Fork, caller, sp);
 }
 
 typedef __typeof__(&posix_spawn) spawn_function;
@@ -274,7 +284,11 @@ static int spawn(spawn_function real, pid_t *child, const char *path,
     {                                                                                              \
         uintptr_t caller[2] = {(uintptr_t)__builtin_return_address(0), TTP_CALLER_SP()};           \
         FIND(real, #name);                                                                         \
-        return spawn(real, child, path, actions, attributes, arguments, environment, caller);      \
+        struct ttp_front front = ttp_front_enter((const void *)(real), caller[0], caller[1]);      \
+        int result =                                                                               \
+            spawn(real, child, path, actions, attributes, arguments, environment, caller);         \
+        ttp_front_exit(&front);                                                                    \
+        return result;                                                                             \
     }
 SPAWN(posix_spawn, real_spawn)
 SPAWN(posix_spawnp, real_spawnp)
@@ -301,6 +315,7 @@ TTP_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *argu
         ttp_step_back(place);
         return other;
     }
+    struct ttp_front front = TTP_FRONT_HERE(real_clone);
     bool is_beside = (flags & (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)) == CLONE_VM;
     bool shares = is_beside || (ttp_process.forks_by_hand && (flags & CLONE_VM) == 0);
     if (shares)
@@ -308,5 +323,6 @@ TTP_EXPORT int clone(int (*function)(void *), void *stack, int flags, void *argu
     int child = real_clone(function, stack, flags, argument, parent_id, tls, child_id);
     if (shares)
         ttp_sharing_is_with(is_beside && child > 0 && (flags & CLONE_VFORK) == 0 ? child : 0);
+    ttp_front_exit(&front);
     return child;
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 
 #include "writer/arena/record.h"
+#include "writer/runtime/library/front_calls.h"
 #include "writer/runtime/loader/lookup.h"
 #include "writer/runtime/slow.h"
 
@@ -121,6 +122,16 @@ static __typeof__(&prctl) real_prctl;
 void ttp_prctl_begin(void) { *(void **)&real_prctl = ttp_next_function("prctl"); }
 #endif
 
+/* As which it is recorded. */
+static const void *as_recorded(void)
+{
+#ifdef TTP_RUNTIME_SHARED
+    return (const void *)real_prctl;
+#else
+    return NULL;
+#endif
+}
+
 /* The C library's own, where system calls are recorded. */
 static int call(int option, const long *arguments)
 {
@@ -141,6 +152,7 @@ TTP_EXPORT int prctl(int option, ...)
     va_list list;
     long arguments[4];
     struct ttp_restriction restriction;
+    struct ttp_front front = TTP_FRONT_HERE(as_recorded());
     va_start(list, option);
     for (int i = 0; i < 4; i++)
         arguments[i] = va_arg(list, long);
@@ -157,5 +169,6 @@ TTP_EXPORT int prctl(int option, ...)
         ttp_restriction_end(&restriction, result != -1);
     if (result != -1)
         ttp_prctl_done(option, (uintptr_t)arguments[0]);
+    ttp_front_exit(&front);
     return result;
 }
