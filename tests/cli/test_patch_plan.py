@@ -278,6 +278,8 @@ def check_words(folder):
     assert "1 function not: it branches to its own start" in done.stdout, done.stdout
     assert run("--plan", "./code.so").returncode == 2
     assert run("--json", "./code.so").returncode == 2
+    done = run("--patch", "^tail$", "-N", "^tail$", "--plan", "./code.so")
+    assert "0 of 0 functions" in done.stdout, done.stdout
     assert run("--patch", ".", "--plan", "--attach", str(os.getpid())).returncode == 2
     assert run("--patch", ".", "--plan", "./nothing").returncode == 4
     with open(f"{folder}/script", "w") as out:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import tidy
 
-DROPPED = ("-fexcess-precision=standard", "-fno-tree-loop-distribute-patterns", "-MD")
+DROPPED = ("-fexcess-precision=standard", "-fno-tree-loop-distribute-patterns",
+           "-mstringop-strategy=unrolled_loop", "-MD")
 WITH_WORD = ("-MT", "-MF", "-o", "-c")
 
 

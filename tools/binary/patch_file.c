@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/binary/patch/patchable.h"
+#include "tools/binary/patch_lines.h"
 #include "tools/binary/plan_code.h"
 
 static bool holds(const struct ttp_patch_head *head, uint64_t at, uint64_t count, uint64_t each)
@@ -61,19 +62,29 @@ static bool find_patch(const struct tool_plan_wish *wish, const struct tool_plan
     return false;
 }
 
+/* lines: for the caller to free. */
+static const char *open_patch(struct tool_patch *patch, struct tool_plan_code *code,
+                              uint64_t **lines)
+{
+    code->code.lines = *lines = tool_patch_lines_read(code);
+    return *lines == NULL ? "there is no memory for it" : tool_patch_open(patch, &code->code);
+}
+
 static const char *make_patch(struct tool_plan_module *module, struct tool_patch_given *given)
 {
     struct tool_plan_code code;
     struct tool_patch patch = {0};
+    uint64_t *lines = NULL;
     const char *reason = tool_plan_code_take(&code, &module->input, tool_code_open_whole);
     if (reason == NULL)
-        reason = tool_patch_open(&patch, &code.code);
+        reason = open_patch(&patch, &code, &lines);
     if (reason == NULL)
         reason = tool_patch_make(&patch, module->content, &given->bytes, &given->size_bytes);
     if (reason == NULL && !check(given, TTP_PATCH_MAGIC))
         reason = "its patch plan is damaged";
     tool_patch_close(&patch);
     tool_plan_code_close(&code);
+    free(lines);
     return reason;
 }
 
@@ -116,9 +127,10 @@ static const char *make_inlined(struct tool_plan_module *module, const struct tt
     struct tool_patch patch = {0};
     if (memcmp(module->content, plan->content, sizeof module->content) != 0)
         return "somebody has changed it";
+    uint64_t *lines = NULL;
     const char *reason = tool_plan_code_take(&code, &module->input, tool_code_open_whole);
     if (reason == NULL)
-        reason = tool_patch_open(&patch, &code.code);
+        reason = open_patch(&patch, &code, &lines);
     if (reason == NULL &&
         (patch.function_count != plan->function_count || patch.probe_count != plan->probe_count))
         reason = "its plan was made of another file";
@@ -130,6 +142,7 @@ static const char *make_inlined(struct tool_plan_module *module, const struct tt
         reason = "its patch plan is damaged";
     tool_patch_close(&patch);
     tool_plan_code_close(&code);
+    free(lines);
     return reason;
 }
 
@@ -189,8 +202,8 @@ static const struct {
     [TTP_PATCH_FAR] = {"long", "what would be moved is too long"},
     [TTP_PATCH_SPECIAL] = {"special", "it saves or restores contexts, or is a signal's"},
     [TTP_PATCH_LOOPED] = {"looped", "it branches to its own start"},
-    [TTP_PATCH_JOINED] = {"joined", "other functions jump into its middle"},
     [TTP_PATCH_ELSEWHERE] = {"elsewhere", "a jump to where no function starts"},
+    [TTP_PATCH_LINES] = {"lines", "a debugger's breakpoint would break the jump"},
     [TTP_PATCH_FAULTS] = {"faults", "where an instruction has faulted could not be told"},
     [TTP_PATCH_UNDECODED] = {"undecoded", "something in it is no instruction"},
     [TTP_PATCH_RESTARTABLE] = {"restartable", "it is in a restartable sequence"},

@@ -551,9 +551,8 @@ int tool_verb_record(int argc, char **argv)
 {
     int count, status;
     struct options options = {.level = TTAPE_LEVEL_DEFAULT, .then_level = -1, .plans = {.fd = -1}};
-    options.patch.module = &options.rules.module;
+    tool_record_patch_rules(&options.patch, &options.rules);
     options.patch.cache = options.calls.cache = &options.plans;
-    options.patch.no_module = &options.rules.no_module;
     options.rules.called = &options.patch.called;
     ttape_recording_options recording_options;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)

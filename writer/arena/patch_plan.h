@@ -19,7 +19,7 @@
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
 #define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
-#define TTP_PATCH_VERSION       10u
+#define TTP_PATCH_VERSION       11u
 #define TTP_PATCH_SUFFIX        ".patch"
 #define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
 #define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
@@ -97,7 +97,8 @@ enum ttp_patch_reason {
     TTP_PATCH_SPECIAL = 9, /* it is no function: a signal's trampoline, code that saves or restores
                               * contexts. The linker's stubs are not listed at all */
     TTP_PATCH_LOOPED = 10, /* its own code branches to its start: each turn would be a call */
-    TTP_PATCH_JOINED = 11, /* no longer used */
+    TTP_PATCH_LINES = 11,  /* a line begins within the jump's distance, so that a breakpoint there
+                            * would send it elsewhere */
     TTP_PATCH_ELSEWHERE = 12,  /* of an exit: a jump to where no function starts */
     TTP_PATCH_UNDECODED = 13,  /* something in the function is no instruction */
     TTP_PATCH_FAULTS = 14,     /* where an instruction has faulted could not be told */
@@ -151,7 +152,10 @@ struct ttp_patch_probe {
      * one: where branches have grown, the frame of all that is behind them is that of this byte.
      * Where the stub goes on behind the window, window_bytes. */
     uint8_t last;
-    uint8_t reserved[3];
+    /* Of the four bytes of the jump's distance, and the next one, those at which a line begins, a
+     * bit each: who puts a breakpoint there must not change the jump. */
+    uint8_t lines;
+    uint8_t reserved[2];
 };
 enum ttp_patch_probe_flags {
     TTP_PATCH_PAD = 1,      /* a pad for this purpose: nothing that does anything is moved */

@@ -14,6 +14,7 @@ struct tool_patch_place {
     uint32_t least;     /* bytes that a window needs */
     bool is_computed;   /* its function has a jump whose targets are not known */
     bool is_parted;     /* an exit has no part in the entry's window */
+    bool is_lineless;   /* windows are wanted within which no line begins */
 };
 
 /* The instructions [from, to], and what fills up behind. */

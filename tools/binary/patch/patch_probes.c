@@ -4,6 +4,8 @@
 
 #include "tools/binary/patch/patch_place.h"
 
+#define IN_DISTANCE 15u /* of lines, those that begin in the jump's distance */
+
 static bool grow(struct tool_patch *patch, void *array, size_t *capacity, size_t needed,
                  size_t each)
 {
@@ -71,6 +73,17 @@ static uint8_t last_of(const struct tool_patch_place *place, enum ttp_patch_kind
                           : window->bytes);
 }
 
+/* Lines that begin within a jump of five bytes, and at the next one, which a prefix makes its last.
+ */
+static uint8_t lines_at(const struct tool_patch_place *place, uint32_t jump)
+{
+    uint8_t lines = 0;
+    for (uint32_t i = 0; i < TTP_PLAN_WINDOW_MIN; i++)
+        if (tool_code_begins_line(place->patch->code, jump + 1 + i))
+            lines |= (uint8_t)(1u << i);
+    return lines;
+}
+
 static struct ttp_patch_probe new_probe(const struct tool_patch_place *place,
                                         enum ttp_patch_kind kind,
                                         const struct tool_patch_window *window)
@@ -80,7 +93,8 @@ static struct ttp_patch_probe new_probe(const struct tool_patch_place *place,
                                     .jump = place->all[window->from].address,
                                     .window_bytes = (uint8_t)window->bytes,
                                     .kind = (uint8_t)kind,
-                                    .last = last_of(place, kind, window)};
+                                    .last = last_of(place, kind, window),
+                                    .lines = lines_at(place, place->all[window->from].address)};
 }
 
 /* Moves the instructions [from, to). False: there is no room for them. */
@@ -178,6 +192,7 @@ static bool add_hosted(struct tool_patch_place *place, const struct tool_patch_w
     struct ttp_patch_probe host_probe = new_probe(place, TTP_PATCH_HOST, host);
     host_probe.after_bytes = (uint8_t)host_moved.used;
     probe->jump = host_probe.window + TTP_PLAN_WINDOW_MIN;
+    probe->lines = lines_at(place, probe->jump);
     return fill_window(place, probe, moved) && add_window(place, &host_probe, &host_moved);
 }
 
@@ -241,7 +256,42 @@ static bool wants_relay(const struct ttp_patch_probe *probe)
     return probe->kind != TTP_PATCH_ENTRY && probe->kind != TTP_PATCH_HOST &&
            (probe->reason == TTP_PATCH_BRANCHED || probe->reason == TTP_PATCH_NO_ROOM ||
             probe->reason == TTP_PATCH_IMMOVABLE || probe->reason == TTP_PATCH_SHARED ||
-            probe->reason == TTP_PATCH_FAULTS);
+            probe->reason == TTP_PATCH_FAULTS || probe->reason == TTP_PATCH_LINES);
+}
+
+/* An exit whose window has a line within the jump, and no host to do without: it has that window,
+ * if no other one has come there. */
+static bool add_lined(struct tool_patch_place *place, size_t number)
+{
+    struct tool_patch *patch = place->patch;
+    struct tool_patch_window window;
+    struct ttp_patch_probe probe;
+    struct tool_moved moved = {0};
+    size_t at = tool_patch_index_of(place, patch->probes[number].window);
+    enum tool_patch_exit exit = tool_patch_exit_of(patch, place->range, &place->all[at]);
+    if (!tool_patch_find_free(place, at, &window) ||
+        !move_exit(place, exit, &window, &probe, &moved))
+        return true;
+    if (!fill_window(place, &probe, &moved))
+        return false;
+    patch->probes[number] = probe;
+    return true;
+}
+
+/* Second ways of exits that have no window, or not the best one. */
+static bool add_others(struct tool_patch_place *place, size_t first)
+{
+    struct tool_patch *patch = place->patch;
+    for (size_t i = first, count = patch->probe_count; i < count; i++) {
+        if (wants_relay(&patch->probes[i]) && !add_relay(place, i))
+            return false;
+        if (patch->probes[i].reason == TTP_PATCH_LINES && !add_lined(place, i))
+            return false;
+        if (wants_relay(&patch->probes[i]) && patch->probes[i].kind == TTP_PATCH_RETURN &&
+            !tool_patch_split(place, i))
+            return false;
+    }
+    return true;
 }
 
 /* The exits of a range, but for those in windows that are there already. */
@@ -260,6 +310,9 @@ static bool add_exits(struct tool_patch_place *place)
             continue;
         if (exit != TOOL_EXIT_LOST && tool_patch_is_framed(patch->code, place->all[i].address))
             reason = tool_patch_find_exit(place, i, &window);
+        if (reason == TTP_PATCH_CAN &&
+            (lines_at(place, place->all[window.from].address) & IN_DISTANCE) != 0)
+            reason = TTP_PATCH_LINES;
         bool fits = exit == TOOL_EXIT_LOST    ? add_lost(place, &place->all[i])
                     : reason == TTP_PATCH_CAN ? add_exit(place, exit, &window)
                                               : tool_patch_add_reason(place, kind_of(exit), reason,
@@ -267,11 +320,8 @@ static bool add_exits(struct tool_patch_place *place)
         if (!fits)
             return false;
     }
-    for (size_t i = first, count = patch->probe_count; i < count; i++)
-        if ((wants_relay(&patch->probes[i]) && !add_relay(place, i)) ||
-            (wants_relay(&patch->probes[i]) && patch->probes[i].kind == TTP_PATCH_RETURN &&
-             !tool_patch_split(place, i)))
-            return false;
+    if (!add_others(place, first))
+        return false;
     for (size_t i = first; owner->is_joined && i < patch->probe_count; i++)
         patch->probes[i].flags |= TTP_PATCH_JOINED_BY;
     return true;

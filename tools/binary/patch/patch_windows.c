@@ -128,6 +128,20 @@ static bool hides_fault(const struct tool_patch_place *place, size_t from, size_
     return has_grown && has_fault;
 }
 
+/* A breakpoint at a line that begins in the distance of a jump changes that. For a jump of five
+ * bytes the runtime can find a distance that stays the same, for one of two it cannot; a host is
+ * looked for that has no such line first. */
+static bool breaks_jump(const struct tool_patch_place *place, uint32_t start)
+{
+    const struct tool_code *code = place->patch->code;
+    if (place->least == TTP_PATCH_SHORT_MIN)
+        return tool_code_begins_line(code, start + 1);
+    for (uint32_t i = 1; place->is_lineless && i < TTP_PATCH_HOST_MIN; i++)
+        if (tool_code_begins_line(code, start + i))
+            return true;
+    return false;
+}
+
 /* Whether the instructions [from, to] can be a window, and of how many bytes. */
 static enum ttp_patch_reason judge(const struct tool_patch_place *place, size_t from, size_t to,
                                    bool is_entry, uint32_t *bytes)
@@ -152,6 +166,8 @@ static enum ttp_patch_reason judge(const struct tool_patch_place *place, size_t 
         return closed == TTP_PLAN_RESTARTABLE ? TTP_PATCH_RESTARTABLE : TTP_PATCH_UNDECODED;
     if (!keeps_frame(place, from, to, is_entry && !ends_flow(&all[to])))
         return TTP_PATCH_IMMOVABLE;
+    if (breaks_jump(place, all[from].address))
+        return TTP_PATCH_LINES;
     if (*bytes >= place->least)
         return *bytes <= TTP_PLAN_WINDOW_MAX ? TTP_PATCH_CAN : TTP_PATCH_FAR;
     if (!ends_flow(&all[to]) || *bytes + fill_behind(place, to) < place->least)
@@ -283,8 +299,8 @@ static bool is_host_at(const struct tool_patch_place *place, size_t i,
 }
 
 /* A host whose second jump is in the reach of a window, with the same frame; in front or behind. */
-static bool find_host_of(const struct tool_patch_place *place,
-                         const struct tool_patch_window *window, struct tool_patch_window *host)
+static bool find_near(const struct tool_patch_place *place, const struct tool_patch_window *window,
+                      struct tool_patch_window *host)
 {
     const struct tool_instruction *all = place->all;
     uint32_t start = all[window->from].address;
@@ -299,6 +315,15 @@ static bool find_host_of(const struct tool_patch_place *place,
     return false;
 }
 
+/* Where no line begins within its jumps, if there is such a place. */
+static bool find_host_of(const struct tool_patch_place *place,
+                         const struct tool_patch_window *window, struct tool_patch_window *host)
+{
+    struct tool_patch_place lineless = *place;
+    lineless.is_lineless = true;
+    return find_near(&lineless, window, host) || find_near(place, window, host);
+}
+
 bool tool_patch_find_relay(const struct tool_patch_place *place, size_t at,
                            struct tool_patch_window *window, struct tool_patch_window *host)
 {
@@ -308,7 +333,7 @@ bool tool_patch_find_relay(const struct tool_patch_place *place, size_t at,
     for (size_t from = at + 1; from-- > 0;) {
         *window = (struct tool_patch_window){.from = from, .to = at};
         enum ttp_patch_reason reason = judge(&narrow, from, at, false, &window->bytes);
-        if (reason == TTP_PATCH_NO_ROOM)
+        if (reason == TTP_PATCH_NO_ROOM || reason == TTP_PATCH_LINES)
             continue;
         if (reason != TTP_PATCH_CAN || !is_free(place, place->all[from].address, window->bytes))
             return false;

@@ -122,7 +122,9 @@ static void judge(struct choosing *c, uint32_t index, ttape_string name)
                             tool_patch_function_at(c->given, index).start);
         name = (ttape_string){unnamed, (size_t)size};
     }
-    bool is_chosen = tool_record_passes_name(&c->patch->rules, name);
+    const struct tool_patterns *no = c->patch->no_function;
+    bool is_chosen = tool_record_passes_name(&c->patch->rules, name) &&
+                     (no == NULL || !tool_patterns_match_name(no, name));
     c->patch->leaves_unnamed |= name.data == unnamed && !is_chosen;
     c->take(c->context, index, name, is_chosen);
 }
@@ -399,6 +401,8 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
         return false;
     patch->choice = go_on(HASH_START, &patch->rules.function);
     patch->choice = go_on(go_on(patch->choice, patch->module), patch->no_module);
+    if (patch->no_function != NULL)
+        patch->choice = go_on(patch->choice, patch->no_function);
     patch->choice = ttp_chosen_number(patch->choice, patch->library_calls ? "called" : "");
     for (size_t i = 0; i < patch->debug->folder_count; i++)
         patch->choice = ttp_chosen_number(patch->choice, patch->debug->folders[i]);

@@ -15,7 +15,8 @@
 #include "tools/symbols/symbols.h"
 
 struct tool_record_patch {
-    struct tool_record_rules rules; /* its patterns `function`; none: nothing is patched */
+    struct tool_record_rules rules;          /* its patterns `function`; none: nothing is patched */
+    const struct tool_patterns *no_function; /* of these names none; NULL: all */
     /* Of modules' paths. Without `module` it is the executable only. */
     const struct tool_patterns *module, *no_module;
     bool arguments;              /* with what functions of libraries are given, and return */
@@ -39,6 +40,15 @@ struct tool_record_patch {
     struct tool_record_copies copies; /* that are patched */
     struct tool_record_values values; /* of what functions are given and return */
 };
+
+/* Of which modules and functions none is patched, as the command line's rules say. */
+static inline void tool_record_patch_rules(struct tool_record_patch *patch,
+                                           const struct tool_record_rules *rules)
+{
+    patch->module = &rules->module;
+    patch->no_module = &rules->no_module;
+    patch->no_function = &rules->no_function;
+}
 
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */
 bool tool_parse_libcalls(const char *text, void *into);     /* the same; NULL: all */

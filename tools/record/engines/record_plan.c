@@ -28,6 +28,7 @@ struct planned {
     uint64_t entry_reasons[TTP_PATCH_REASONS], exit_reasons[TTP_PATCH_REASONS];
     struct tool_patch_given copies; /* of inlined functions; without bytes: none is chosen */
     struct tool_record_copies *copy_names;
+    struct tool_record_lines lines;
 };
 
 /* Exits of a function: how many, how many of them can be patched, and why the first one cannot. */
@@ -214,6 +215,7 @@ static void print_text(const struct planned *planned, struct tool_output *out, b
         print_copy(planned, &table, i);
     tool_table_print(&table, out, tool_table_width(&table, false), false);
     tool_table_close(&table);
+    tool_record_lines_print(&planned->lines, out);
 }
 
 /* -- for programs -- */
@@ -252,6 +254,7 @@ static void put_probe(const struct tool_patch_given *given, struct tool_json *js
     if (probe->reason == TTP_PATCH_CAN) {
         tool_json_bool(json, "pad", (probe->flags & TTP_PATCH_PAD) != 0);
         tool_json_bool(json, "pushes", (probe->flags & TTP_PATCH_PUSHES) != 0);
+        tool_json_number(json, "lines", probe->lines);
         tool_json_hex(json, "original", bytes, probe->window_bytes);
         tool_json_hex(json, "before", bytes + probe->window_bytes, probe->before_bytes);
         tool_json_hex(json, "after", bytes + probe->window_bytes + probe->before_bytes,
@@ -329,6 +332,7 @@ static void put_module(const struct planned *planned, struct tool_json *json)
     tool_json_end(json, ']');
     if (planned->copies.bytes != NULL)
         put_copies(planned, json);
+    tool_record_lines_put(&planned->lines, json);
     tool_json_end(json, '}');
 }
 
@@ -362,7 +366,9 @@ static const char *plan_module(struct printing *p, const char *path)
         tool_record_patch_each(p->patch, &given, path, take, &planned);
         if (p->patch->inlined)
             plan_copies(&planned, p->patch);
+        tool_record_lines_find(&planned.lines, &given, path, planned.names);
         print(p, &planned);
+        tool_record_lines_close(&planned.lines);
         tool_patch_given_close(&planned.copies);
         for (uint32_t i = 0; i < given.head.function_count; i++)
             free(planned.names[i]);

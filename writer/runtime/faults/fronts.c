@@ -122,9 +122,9 @@ static void show(const struct ttp_area *area, uint64_t *frame)
 static uint64_t place_of(uint64_t was, uint64_t pc)
 {
     const struct ttp_area *area = ttp_area_of(was);
-    uint64_t place = area == NULL         ? pc
-                     : area->plan != NULL ? ttp_stub_place(area, was, pc)
-                                          : ttp_probe_place(was, pc);
+    uint64_t place = area == NULL || area->slot_distance != 0 ? pc
+                     : area->plan != NULL                     ? ttp_stub_place(area, was, pc)
+                                                              : ttp_probe_place(was, pc);
     return place != pc ? place : ttp_area_place(pc);
 }
 

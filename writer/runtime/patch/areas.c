@@ -86,7 +86,7 @@ uint64_t ttp_area_place(uint64_t pc)
     uintptr_t start = module_around(pc, count);
     for (uint32_t i = 0; i < count && start != 0; i++) {
         const struct ttp_area *area = &slots[i].area;
-        if (area->start == area->end || area->module_start != start)
+        if (area->start == area->end || area->module_start != start || area->slot_distance != 0)
             continue;
         uint64_t place =
             area->plan != NULL ? ttp_stub_place_any(area, pc) : ttp_probe_place_any(area, pc);
@@ -116,7 +116,7 @@ void ttp_probe_areas_gone(uintptr_t start, size_t bytes)
         ttp_area_drop(&slots[i].area);
         if (ttp_process.avoids_system_calls) /* it stays */
             continue;
-        if (data->values != NULL)
+        if (area.slot_distance == 0 && data->values != NULL)
             ttp_values_unmap(data->values);
         ttp_syscall(SYS_munmap, (long)memory, (long)(area.end - memory), 0, 0, 0, 0);
     }

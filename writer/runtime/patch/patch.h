@@ -48,6 +48,7 @@ struct ttp_area {
     uint64_t bias;
     const void *unwind_head;
     const struct ttp_plan_head *plan; /* of system calls; NULL: stubs of functions (probe.h) */
+    uint64_t slot_distance; /* of slots (breakpoints/slots.h), which have no stubs; else 0 */
 };
 
 /* module_file.c. The file that a module is mapped from, and what its plans are called by. */

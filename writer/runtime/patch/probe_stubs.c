@@ -116,6 +116,10 @@ static void fill_distances(struct ttp_probe_data *data)
 
 void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp)
 {
+    if (area->slot_distance != 0) {
+        *pc -= area->slot_distance;
+        return;
+    }
     const struct ttp_probe_data *data =
         (const struct ttp_probe_data *)(area->start - TTP_AREA_DATA);
     uint64_t in = *pc & (TTP_PROBE_BYTES - 1);
@@ -128,6 +132,8 @@ void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp)
 
 uint64_t ttp_probe_rdi(const struct ttp_area *area, uint64_t pc, uint64_t sp, uint64_t rdi)
 {
+    if (area->slot_distance != 0)
+        return rdi;
     const struct ttp_probe_data *data =
         (const struct ttp_probe_data *)(area->start - TTP_AREA_DATA);
     uint64_t in = pc & (TTP_PROBE_BYTES - 1);

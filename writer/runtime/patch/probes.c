@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "writer/runtime/breakpoints/slots.h"
 #include "writer/runtime/patch/probe.h"
 
 #define PAGE 4096u
@@ -16,6 +17,7 @@ struct probing {
     struct ttp_probe_data *data;
     struct ttp_probe_stub *stubs; /* of chosen functions' probes, in the plan's order */
     uint64_t *taken;              /* a bit for each byte of code: a window has it */
+    struct ttp_slots slots;
     bool has_shadow_stack;
     const ElfW(Phdr) * segment; /* that is being changed */
     uint32_t chosen, hooked, stub_count, entries, exits, exits_left;
@@ -176,6 +178,22 @@ static bool has_place(const struct probing *p, const struct ttp_patch_function *
     return false;
 }
 
+/* An exit's jump may be in a host's window: then it has no more room than it needs. */
+static struct ttp_slot_jump jump_of(const struct probing *p, const struct ttp_patch_probe *probe)
+{
+    return (struct ttp_slot_jump){.at = p->wish->info->dlpi_addr + probe->jump,
+                                  .room = probe->jump == probe->window ? probe->window_bytes
+                                                                       : TTP_PLAN_WINDOW_MIN,
+                                  .lines = probe->lines};
+}
+
+static bool make_slot(struct probing *p, const struct ttp_patch_probe *probe,
+                      const struct ttp_probe_stub *stub)
+{
+    const struct ttp_slot_jump jump = jump_of(p, probe);
+    return ttp_slot_make(&p->slots, &jump, stub->code);
+}
+
 static void make_stubs(struct probing *p, uint32_t function, struct ttp_probe_stub *stub)
 {
     const struct ttp_patch_function *at = &p->functions[function];
@@ -183,9 +201,10 @@ static void make_stubs(struct probing *p, uint32_t function, struct ttp_probe_st
     bool shares = is_shared(p, function);
     uint64_t back = shares ? (uintptr_t)stub[1].code : 0;
     bool is_made = (!shares || make_stub(p, &stub[1], &probes[1], 0)) &&
-                   make_stub(p, &stub[0], &probes[0], back);
+                   make_stub(p, &stub[0], &probes[0], back) && make_slot(p, &probes[0], &stub[0]);
     for (uint32_t i = 1 + shares; is_made && i < at->probe_count; i++)
-        (void)make_stub(p, &stub[i], &probes[i], 0);
+        stub[i].is_used =
+            make_stub(p, &stub[i], &probes[i], 0) && make_slot(p, &probes[i], &stub[i]);
     for (uint32_t i = 1; is_made && i < at->probe_count; i++)
         stub[i].is_used &= has_place(p, at, stub, &probes[i]);
     stub[0].is_used = is_made;
@@ -195,11 +214,11 @@ static void put_jump(const struct probing *p, const struct ttp_patch_probe *prob
                      const struct ttp_probe_stub *stub)
 {
     uint8_t *window = (uint8_t *)(p->wish->info->dlpi_addr + probe->window);
-    uint8_t *jump = (uint8_t *)(p->wish->info->dlpi_addr + probe->jump);
-    ttp_jump_put(jump, stub->code);
-    if (jump != window) {
+    const struct ttp_slot_jump jump = jump_of(p, probe);
+    ttp_slot_jump_put(&p->slots, &jump, stub->code);
+    if (probe->jump != probe->window) {
         window[0] = 0xeb;
-        window[1] = (uint8_t)(jump - (window + 2));
+        window[1] = (uint8_t)(jump.at - (uintptr_t)(window + 2));
     }
 }
 
@@ -265,7 +284,8 @@ static bool fill_area(struct probing *p, uintptr_t memory, size_t bytes)
     visit(p, make_stubs);
     visit(p, count_made);
     struct ttp_area *added;
-    if (p->entries == 0 || !ttp_area_seal(&area) || (added = ttp_area_add(&area)) == NULL)
+    if (p->entries == 0 || !ttp_area_seal(&area) || !ttp_slots_seal(&p->slots) ||
+        (added = ttp_area_add(&area)) == NULL)
         return false;
     const struct ttp_code_change change = {
         .info = p->wish->info, .file = p->wish->file, .put = put_segment, .context = p};
@@ -286,7 +306,13 @@ static void patch(struct probing *p)
     bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
     uintptr_t memory =
         p->stub_count == 0 || p->taken == NULL ? 0 : ttp_map_near(p->wish->module, bytes);
+    p->slots = (struct ttp_slots){.module = p->wish->module,
+                                  .bias = p->wish->info->dlpi_addr,
+                                  .code_start = p->wish->info->dlpi_addr + plan->code_start,
+                                  .code_end = p->wish->info->dlpi_addr + plan->code_end};
     bool is_done = memory != 0 && fill_area(p, memory, bytes);
+    if (!is_done)
+        ttp_slots_drop(&p->slots);
     if (memory != 0 && !is_done)
         ttp_syscall(SYS_munmap, (long)memory, (long)bytes, 0, 0, 0, 0);
     if (!is_done)
