@@ -12,7 +12,7 @@ import setting
 import traces
 
 WAYS = (["clone"], ["raw"], ["raw3"], ["pointer"], ["syscall"], ["function"],
-        ["function", "clone", "raw", "raw3", "pointer", "syscall"])
+        ["wrapped"], ["function", "clone", "raw", "raw3", "pointer", "syscall", "wrapped"])
 OPTIONS = ([], ["--no-patch"], ["--patch", "."], ["--libcalls"], ["--syscalls"],
            ["--patch", ".", "--args", "--retval"], ["--nest-libcalls"])
 GO_NOTE = """__asm__(".pushsection .note.go.buildid,\\"a\\",@note\\n.balign 4\\n.long 4, 4, 4\\n"
@@ -66,8 +66,8 @@ def processes(checks, work, program, hooks, options):
                  f"{label}: {done.err}")
     if trace.exists():
         checks.that("own_threads" not in traces.info(trace)["unrecorded"], f"{label}: reason")
-    # with hooks that are all there is, the program's other ways to make threads are not noticed
-    if (hooks and options not in ([], ["--no-patch"])) or options == ["--patch", "."]:
+    # without a change of its code, the program's other ways to make threads are not noticed
+    if (hooks and options != ["--no-patch"]) or options == ["--patch", "."]:
         report = setting.tracetape("report", trace).out if trace.exists() else b""
         checks.that(re.search(rb"(?m)^.* 2 .* outer$", report), f"{label}: what came behind",
                     report)
@@ -88,7 +88,7 @@ def ways(checks, work, program, hooks, options):
             compare(checks, label, alone, trace, done)
         else:
             checks.equal((done.status, done.out), (alone.status, alone.out), label)
-        if not hooks and options == ["--patch", "."]:
+        if (not hooks and options == ["--patch", "."]) or (hooks and options == []):
             report = setting.tracetape("report", trace).out if trace.exists() else b""
             checks.that(re.search(rb"(?m) outer$", report), f"{label}: what came before", report)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 BUILD = Path(os.environ.get("TTAPE_BUILD", "build/release"))
 LIBRARY = BUILD / "libtracetape-rt.so.0"
 HOOKS = ("__cyg_profile_func_enter", "__cyg_profile_func_exit", "ttp_probe_enter",
-         "ttp_library_enter", "ttape_rt_block", "ttape_rt_enter", "ttape_rt_exit")
+         "ttp_library_enter", "ttape_rt_block", "ttape_rt_enter", "ttape_rt_exit",
+         "ttape_rt_scope_enter", "ttape_rt_scope_exit", "ttape_rt_mark", "ttape_rt_mark_string")
 ENTRIES = 8  # of stubs' kinds, at least: patch/probe_entry.c
 MODE = 56  # of the arena's head: recording.md, 2.1
 

@@ -198,10 +198,11 @@ static inline uint64_t ttp_arena_off_ticks(const struct ttp_arena_head *head, ui
     return __atomic_load_n(&head->off_ticks[period % TTP_PERIODS_KEPT], __ATOMIC_RELAXED);
 }
 
-#define TTP_PATCH_MODULES   1u /* functions of any module, not of the executable only */
-#define TTP_PATCH_CALLS     2u /* those of libraries where the executable calls them, */
-#define TTP_PATCH_ARGUMENTS 4u /* with what they are given, and return */
-#define TTP_PATCH_NESTED    8u /* and where one library calls another */
+#define TTP_PATCH_MODULES   1u  /* functions of any module, not of the executable only */
+#define TTP_PATCH_CALLS     2u  /* those of libraries where the executable calls them, */
+#define TTP_PATCH_ARGUMENTS 4u  /* with what they are given, and return */
+#define TTP_PATCH_NESTED    8u  /* and where one library calls another */
+#define TTP_PATCH_PLANS     16u /* there are plans, for a program's own system calls */
 
 /* What a process tells of the programs that it executes, for the recorder to know who never came.
  * They lie between states and blocks. */

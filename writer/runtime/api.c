@@ -97,10 +97,10 @@ void ttape_rt_exit(ttape_rt_site *site)
 void ttape_rt_scope_enter(ttape_rt_site *site)
 {
     uintptr_t sp = TTP_CALLER_SP(), function = (uintptr_t)site;
-    const struct ttp_thread_page *page = ttp_thread.page;
     uint64_t place;
     if (is_off())
         return;
+    const struct ttp_thread_page *page = ttp_thread.page;
     if (TTP_UNLIKELY(page->gate == TTP_GATE_NO_STATE || !is_announced(site)) &&
         !announce(site, sp)) {
         ttp_event_missed();
@@ -121,9 +121,11 @@ void ttape_rt_scope_enter(ttape_rt_site *site)
 void ttape_rt_scope_exit(ttape_rt_site *site)
 {
     uintptr_t sp = TTP_CALLER_SP(), function = (uintptr_t)site;
-    const struct ttp_thread_page *page = ttp_thread.page;
     uint64_t place;
-    if (is_off() || page->gate == TTP_GATE_NO_STATE || !is_known(site))
+    if (is_off())
+        return;
+    const struct ttp_thread_page *page = ttp_thread.page;
+    if (page->gate == TTP_GATE_NO_STATE || !is_known(site))
         return;
     struct ttp_runtime_frame *top = ttp_thread.top;
     uintptr_t call_site = top != NULL && ttp_function_of(top) == function ? top->call_site : 0;

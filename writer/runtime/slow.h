@@ -380,9 +380,10 @@ bool ttp_clone_is_foreign(uint64_t flags);
 /* A system call that is about to be made, not by the C library for a thread of its own. */
 void ttp_thread_call_seen(uint64_t number, uint64_t first, uint64_t second, uintptr_t sp);
 /* What the program is known to do unnoticed: make threads without the C library, forbid itself
- * system calls. */
+ * system calls, or either, maybe. */
 #define TTP_PROGRAM_FOREIGN  1u
 #define TTP_PROGRAM_CONFINES 2u
+#define TTP_PROGRAM_MAY      4u
 uint32_t ttp_program_look(void);
 void ttp_note_aside(void); /* notes.c */
 

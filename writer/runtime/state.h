@@ -339,7 +339,10 @@ struct ttp_runtime_process {
     bool is_elsewhere;  /* in another namespace of process ids than the recorder */
     bool records_calls; /* system calls; its tracer knows that */
     bool calls_nested;  /* library calls of libraries are recorded, too */
-    bool calls_exports; /* of functions that no relocation of the executable names, too */
+    /* its own system calls are looked at, though nothing of it is recorded by them: aside.c; and
+     * each of them is */
+    bool minds_program, program_has_stubs;
+    bool calls_exports;           /* of functions that no relocation of the executable names, too */
     uint32_t avoids_system_calls; /* filters of system calls that may be on: no call of ours */
     bool is_preloaded;            /* by LD_PRELOAD, where it is called own_path */
     char own_path[TTP_OWN_PATH_BYTES], arena_entry[TTP_ARENA_ENTRY_BYTES]; /* for other programs */

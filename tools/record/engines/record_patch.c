@@ -57,7 +57,8 @@ void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *co
     if (patch->rules.function.count != 0 || (patch->library_calls && patch->module->count != 0))
         return;
     char *image = tool_record_loads(command) ? tool_record_image(command) : NULL;
-    if (image == NULL || tool_elf_has_hooks(image) || !tool_parse_record_patch(".", patch) ||
+    patch->has_hooks = image != NULL && tool_elf_has_hooks(image);
+    if (image == NULL || patch->has_hooks || !tool_parse_record_patch(".", patch) ||
         patch->module->count != 0) { /* then these, as if it had been asked for */
         free(image);
         return;
@@ -380,12 +381,26 @@ static uint32_t values_wanted(void *context, const char *function)
                                       &patch->values, (ttape_string){function, strlen(function)});
 }
 
+/* Plans of the command's own system calls, for the runtime to see what it must not miss (threads
+ * that are not the C library's, filters). Without a folder there are none. */
+static void mind_own_calls(const struct tool_record_patch *patch, ttape_recording_options *into)
+{
+    if (!patch->has_hooks || into->syscalls.plan_folder != NULL ||
+        (patch->cache->path == NULL && !tool_plan_cache_open(patch->cache)))
+        return;
+    into->syscalls.plan_folder = patch->cache->path;
+    into->syscalls.plan = tool_record_calls_plan;
+    into->syscalls.plan_context = patch->cache;
+}
+
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into)
 {
     struct tool_symbols_options symbols = {.no_lines = !patch->inlined && !patch->values.given};
     tool_record_values_open(&patch->values);
-    if (!tool_record_patch_is_given(patch))
+    if (!tool_record_patch_is_given(patch)) {
+        mind_own_calls(patch, into);
         return true;
+    }
     tool_debug_files_apply(patch->debug, &symbols);
     tool_record_copies_open(&patch->copies);
     bool has_folder = tool_record_plans_open(patch->cache);

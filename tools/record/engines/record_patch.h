@@ -24,6 +24,7 @@ struct tool_record_patch {
     bool nested_calls;           /* and of libraries into one another, */
     struct tool_patterns called; /* of these names; none: all */
     uint32_t only_functions, only_patchable; /* what `only` has */
+    bool has_hooks;                          /* the command, and nothing of it was asked for */
     char *only; /* not asked for: all functions of this one module, the command's; or NULL */
     char **own; /* with it: and of these libraries, NULL behind the last; or NULL */
     struct tool_symbols *symbols;  /* in the thread that makes plans only */

@@ -206,7 +206,8 @@ static void fill_head(const struct ttp_arena_file *arena, const ttape_recording_
     head->patch_flags = (o->patch.all_modules ? TTP_PATCH_MODULES : 0) |
                         (o->patch.library_calls != 0 ? TTP_PATCH_CALLS : 0) |
                         (o->patch.library_calls > 1 ? TTP_PATCH_NESTED : 0) |
-                        (o->patch.library_arguments ? TTP_PATCH_ARGUMENTS : 0);
+                        (o->patch.library_arguments ? TTP_PATCH_ARGUMENTS : 0) |
+                        (o->syscalls.plan_folder != NULL ? TTP_PATCH_PLANS : 0);
     choose_values(head, &o->patch);
     head->off_ticks[0] = o->start_off ? ttp_clock_now(o->clock) : 0;
     head->mode = o->start_off ? TTP_MODE_OFF : TTP_MODE_ON;

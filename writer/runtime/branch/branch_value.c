@@ -99,7 +99,7 @@ void ttp_branch_end(void)
 
 static bool has_frames(void)
 {
-    return ttp_has_state() && ttp_arena.head.mode == TTP_MODE_ON &&
+    return ttp_arena.head.mode == TTP_MODE_ON && ttp_has_state() &&
            ttp_thread.page->deep_frames == 0;
 }
 

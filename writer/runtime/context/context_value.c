@@ -97,9 +97,11 @@ static inline bool is_past(const struct open *open, const struct ttp_runtime_fra
 /* A forked child has its parent's frames before its first hook has given it a state. */
 static bool has_frames(void)
 {
+    if (ttp_arena.head.mode != TTP_MODE_ON) /* first: the thread may not be the C library's */
+        return false;
     const struct ttp_thread_page *page = ttp_thread.page;
     bool is_child = page->gate == TTP_GATE_NO_STATE && page != &ttp_page_no_state;
-    return (ttp_has_state() || is_child) && ttp_arena.head.mode == TTP_MODE_ON;
+    return ttp_has_state() || is_child;
 }
 
 static bool find_open(struct open *open, uintptr_t sp)

@@ -58,7 +58,8 @@ static uintptr_t handlers[FRONTS]; /* by the numbers of fronts; 0: that one is f
 bool ttp_fault_is_shown(int number)
 {
     const struct ttp_arena_head *head = &ttp_arena.head;
-    return (head->patch_choice != 0 || (head->call_flags & TTP_CALLS_ON) != 0) &&
+    return (head->patch_choice != 0 || (head->call_flags & TTP_CALLS_ON) != 0 ||
+            ttp_process.minds_program) &&
            (number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL);
 }
 

@@ -209,6 +209,8 @@ static bool fill_area(struct patching *p, uintptr_t memory, size_t bytes)
         ttp_count_more(&ttp_arena.head.unseen_sites,
                        p->plan->site_count - count_left(p->plan) - (is_any ? made : 0));
     }
+    ttp_process.program_has_stubs =
+        ttp_process.minds_program && is_any && made + count_left(p->plan) == p->plan->site_count;
     if (!is_any)
         ttp_area_drop(added);
     return is_any;
@@ -398,7 +400,8 @@ static void see_own(struct patching *p, const char *path)
  * wanted where it makes threads of its own (aside.c). */
 static bool wants_calls(const struct patching *p, bool is_program)
 {
-    return records_calls() || (is_program && ttp_arena.head.patch_choice != 0) ||
+    return records_calls() ||
+           (is_program && (ttp_arena.head.patch_choice != 0 || ttp_process.minds_program)) ||
            (ttp_process.calls_exports && is_loader_at(p->info->dlpi_addr)) ||
            (ttp_patches_modules() &&
             (is_loader_at(p->info->dlpi_addr) || is_within(&p->module, (uintptr_t)getauxval)));
@@ -463,7 +466,7 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
 
 static bool is_wanted_here(void)
 {
-    return (records_calls() || ttp_arena.head.patch_choice != 0) &&
+    return (records_calls() || ttp_arena.head.patch_choice != 0 || ttp_process.minds_program) &&
            ttp_arena.head.mode != TTP_MODE_STOPPED && !ttp_process.avoids_system_calls &&
            ttp_unwinders_ask();
 }

@@ -137,6 +137,7 @@ void ttp_thread_call_seen(uint64_t number, uint64_t first, uint64_t second, uint
 struct look {
     bool scans;
     uint32_t what; /* TTP_PROGRAM_* */
+    uintptr_t start;
 };
 
 static bool is_go(const struct dl_phdr_info *info)
@@ -151,14 +152,16 @@ static bool is_go(const struct dl_phdr_info *info)
     return false;
 }
 
-static bool asks_for(const struct dl_phdr_info *info, const char *wanted)
+/* Among what it asks for, or among all that it names. */
+static bool names_any(const struct dl_phdr_info *info, bool (*is_wanted)(const char *name),
+                      bool is_asked)
 {
     struct ttp_library_tables t;
     if (!ttp_library_tables_find(info, &t))
         return false;
     for (uint32_t i = 0; i < t.symbol_count; i++) {
         const char *name = ttp_library_symbol_name(&t, &t.symbols[i]);
-        if (name != NULL && t.symbols[i].st_shndx == SHN_UNDEF && is_same(name, wanted))
+        if (name != NULL && (!is_asked || t.symbols[i].st_shndx == SHN_UNDEF) && is_wanted(name))
             return true;
     }
     return false;
@@ -169,12 +172,11 @@ static uint32_t word_at(const uint8_t *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* `mov $number, %eax` or `push $number`, the last one before the call; and `mov $flags, %edi`.
- * Flags that are not seen are those of a function for all of them, as sanitizers have: nothing is
- * known. */
+/* `mov $number, %eax` or `push $number`, the last one before the call; and `mov $flags, %edi`. What
+ * is not seen comes from the caller of a function for all of them. */
 static uint32_t what_is_called(const uint8_t *call, const uint8_t *from)
 {
-    uint32_t number = 0, flags = 0;
+    uint32_t number = UINT32_MAX, flags = UINT32_MAX;
     for (const uint8_t *at = from; at + 5 <= call; at++)
         if (*at == 0xb8)
             number = word_at(at + 1);
@@ -182,12 +184,14 @@ static uint32_t what_is_called(const uint8_t *call, const uint8_t *from)
             number = at[1];
         else if (*at == 0xbf)
             flags = word_at(at + 1);
-    if ((number == SYS_clone && ttp_clone_is_foreign(flags)) || number == SYS_clone3 ||
-        (number == SYS_arch_prctl && flags == ARCH_SET_FS))
+    bool is_known = flags != UINT32_MAX;
+    if ((number == SYS_clone && (!is_known || ttp_clone_is_foreign(flags))) ||
+        number == SYS_clone3 || (number == SYS_arch_prctl && is_known && flags == ARCH_SET_FS))
         return TTP_PROGRAM_FOREIGN;
-    return number == SYS_seccomp || (number == SYS_prctl && flags == PR_SET_SECCOMP)
-               ? TTP_PROGRAM_CONFINES
-               : 0;
+    if (number == SYS_seccomp || (number == SYS_prctl && is_known && flags == PR_SET_SECCOMP))
+        return TTP_PROGRAM_CONFINES;
+    bool may = number == UINT32_MAX || number == SYS_arch_prctl || number == SYS_prctl;
+    return may && (number == UINT32_MAX || !is_known) ? TTP_PROGRAM_MAY : 0;
 }
 
 static uint32_t what_is_in(const uint8_t *code, size_t bytes)
@@ -199,13 +203,35 @@ static uint32_t what_is_in(const uint8_t *code, size_t bytes)
     return what;
 }
 
+/* Their own functions for all clones and all system calls make no such threads. */
+static bool is_sanitizers(const char *name)
+{
+    static const char *const fronts[] = {"__sanitizer_", "__asan_",  "__tsan_",  "__msan_",
+                                         "__lsan_",      "__ubsan_", "__hwasan_"};
+    for (uint32_t i = 0; i < sizeof(fronts) / sizeof(*fronts); i++) {
+        const char *front = fronts[i], *at = name;
+        while (*front != '\0' && *front == *at) {
+            front++;
+            at++;
+        }
+        if (*front == '\0')
+            return true;
+    }
+    return false;
+}
+
+static bool is_wanted_hook(const char *name) { return is_same(name, IS_HOOK); }
+static bool is_wanted_maker(const char *name) { return is_same(name, TTP_MAKES_THREADS); }
+
 static int look_at_program(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct look *look = data;
     (void)size;
-    if (is_go(info) && !asks_for(info, TTP_MAKES_THREADS))
+    look->start = info->dlpi_addr;
+    if (is_go(info) && !names_any(info, is_wanted_maker, true))
         look->what = TTP_PROGRAM_FOREIGN;
-    if (!look->scans || !asks_for(info, IS_HOOK))
+    if (!look->scans || !names_any(info, is_wanted_hook, true) ||
+        names_any(info, is_sanitizers, false))
         return 1; /* the first module only; nothing of it is recorded, or all is noticed */
     for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -213,6 +239,8 @@ static int look_at_program(struct dl_phdr_info *info, size_t size, void *data)
             look->what |= what_is_in((const uint8_t *)(info->dlpi_addr + segment->p_vaddr),
                                      segment->p_filesz);
     }
+    ttp_process.minds_program =
+        look->what != 0 && (ttp_arena.head.patch_flags & TTP_PATCH_PLANS) != 0;
     return 1;
 }
 

@@ -111,6 +111,18 @@ void ttp_process_follow(void)
     ttp_calls_begin();
 }
 
+/* By instructions that nothing will notice, where they have no stubs: so from now on. */
+static void mind(uint32_t what)
+{
+    struct ttp_restriction now;
+    if ((what & TTP_PROGRAM_FOREIGN) != 0) {
+        ttp_stand_aside();
+    } else if ((what & TTP_PROGRAM_CONFINES) != 0) {
+        ttp_restriction_begin(&now, TTP_RESTRICTS_CALLS);
+        ttp_restriction_end(&now, true);
+    }
+}
+
 /* What this program executes writes into the same arena: its environment is given the name. Only
  * after the C library's own constructor: what is loaded here would run that without its arguments.
  */
@@ -127,14 +139,8 @@ void ttp_record_itself(char **environment)
         memcpy(entry + sizeof(TTP_ENV_ARENA), arena, strlen(arena) + 1);
         *place = entry;
     }
-}
-
-/* By an instruction that nothing will notice: so from now on. */
-static void confine(void)
-{
-    struct ttp_restriction now;
-    ttp_restriction_begin(&now, TTP_RESTRICTS_CALLS);
-    ttp_restriction_end(&now, true);
+    if (ttp_process.state == TTP_PROCESS_ON)
+        mind(ttp_program_look());
 }
 
 __attribute__((constructor(101))) static void begin(int count, char **arguments, char **environment)
@@ -162,13 +168,11 @@ __attribute__((constructor(101))) static void begin(int count, char **arguments,
     ttp_branch_begin(environment);
     ttp_process_start(environment);
     uint32_t what = ttp_process.state == TTP_PROCESS_ON ? ttp_program_look() : 0;
-    if ((what & TTP_PROGRAM_FOREIGN) != 0)
-        ttp_stand_aside();
     if (ttp_process.state == TTP_PROCESS_ON) {
         ttp_exec_begin(environment);
         ttp_process_follow();
-        if ((what & TTP_PROGRAM_CONFINES) != 0)
-            confine();
+        if (!ttp_process.program_has_stubs)
+            mind(what);
     } else if (!ttp_is_aside && environ != NULL &&
                ttp_environment_find(environment, TTP_ENV_ARENA, &path) == NULL) {
         ttp_record_itself(environment);
