@@ -164,6 +164,35 @@ static inline __attribute__((always_inline)) void leave(uintptr_t function, uint
         ttp_exit_put(function, place, page);
 }
 
+/* Far below the innermost frame, where that is known to be its stack: as on the hot path. */
+static inline __attribute__((always_inline)) bool enter_known(uintptr_t function,
+                                                              uintptr_t call_site, uintptr_t sp)
+{
+    const struct ttp_thread_page *page = ttp_thread.page;
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    uint64_t place;
+    if (!ttp_far_is_known(top, page, sp, call_site))
+        return false;
+    ttp_push(top, function, call_site, sp);
+    if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_ENTER, function, &place)))
+        ttp_enter_put(function, place, page);
+    return true;
+}
+
+static __attribute__((noinline)) void enter_far(uintptr_t function, uintptr_t call_site,
+                                                uintptr_t sp)
+{
+    if (!enter_known(function, call_site, sp))
+        ttp_enter_slow(function, call_site, sp);
+}
+
+static __attribute__((noinline)) void probe_enter_far(uintptr_t function, uintptr_t call_site,
+                                                      uintptr_t sp)
+{
+    if (!enter_known(function, call_site, sp))
+        ttp_probe_enter_slow(function, call_site, sp, NULL);
+}
+
 void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
 {
     uintptr_t function = (uintptr_t)function_pointer, call_site = (uintptr_t)call_site_pointer;
@@ -178,7 +207,7 @@ void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
     if (TTP_UNLIKELY(!ttp_fits_enter(top, page, sp, call_site))) {
-        ttp_enter_slow(function, call_site, sp);
+        enter_far(function, call_site, sp);
         return;
     }
     ttp_push(top, function, call_site, sp);
@@ -202,6 +231,21 @@ static inline bool fits_probe(const struct ttp_runtime_frame *top,
     return TTP_LIKELY(top->sp - sp - 1 < TTP_LARGE_FRAME - 1) && top < page->frames_end;
 }
 
+static __attribute__((noinline)) void probe_enter_other_far(uintptr_t function, uintptr_t call_site,
+                                                            uintptr_t sp,
+                                                            const struct ttp_thread_page *page)
+{
+    struct ttp_runtime_frame *top = ttp_thread.top;
+    uint64_t place;
+    if (!ttp_is_other_gate(page) || !ttp_far_is_known(top, page, sp, call_site)) {
+        ttp_probe_enter_slow(function, call_site, sp, NULL);
+        return;
+    }
+    ttp_push(top, function, call_site, sp);
+    if (!ttp_record_other(page, TTP_TAG_ENTER, function, &place))
+        ttp_enter_put(function, place, page);
+}
+
 static __attribute__((noinline)) void probe_enter_other(uintptr_t function, uintptr_t call_site,
                                                         uintptr_t sp,
                                                         const struct ttp_thread_page *page)
@@ -209,7 +253,7 @@ static __attribute__((noinline)) void probe_enter_other(uintptr_t function, uint
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
     if (!ttp_is_other_gate(page) || !fits_probe(top, page, sp)) {
-        ttp_probe_enter_slow(function, call_site, sp, NULL);
+        probe_enter_other_far(function, call_site, sp, page);
         return;
     }
     ttp_push(top, function, call_site, sp);
@@ -230,7 +274,7 @@ static inline __attribute__((always_inline)) void probe_enter(uintptr_t function
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
     if (TTP_UNLIKELY(!fits_probe(top, page, sp))) {
-        ttp_probe_enter_slow(function, call_site, sp, NULL);
+        probe_enter_far(function, call_site, sp);
         return;
     }
     ttp_push(top, function, call_site, sp);

@@ -224,7 +224,7 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
     uintptr_t gone_site = ttp_is_call_key(function) ? 0 : call_site;
     bool is_inlined = !op->is_whole && top->sp == op->sp &&
                       (top->call_site == call_site || call_site == 0 || top->call_site == 0);
-    bool is_near = is_inlined || top->sp - op->sp - 1 < TTP_LARGE_FRAME - 1;
+    bool is_far = false, is_near = is_inlined || top->sp - op->sp - 1 < TTP_LARGE_FRAME - 1;
     if (!is_inlined && ttp_is_signal_return(call_site) && enter_handler(op, function, call_site))
         return;
     if (op->is_doubted && op->is_begun && !ttp_is_call_key(function))
@@ -239,12 +239,15 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
         if (ttp_thread.page->deep_frames == 0)
             ttp_slow_unwind(op,
                             ttp_slow_staying(op, op->sp + op->is_whole, gone_site, is_alternate));
+        is_far = !is_near && !is_alternate;
     }
     if (ttp_thread.page->deep_frames != 0 || is_full(1)) {
         ttp_deep_enter(op, function);
         return;
     }
     ttp_adopt_page(op);
+    if (is_far)
+        ttp_far_know(ttp_thread.top, op->sp, call_site);
     push_frame(op->sp, function, call_site);
     ttp_put_call(op, TTP_TAG_ENTER, function, 1);
 }

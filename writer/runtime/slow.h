@@ -121,6 +121,8 @@ void ttp_enter_in_call(uintptr_t function, uintptr_t sp);
 
 /* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread. */
 uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate);
+/* Whether memory of another stack that is known lies there. */
+bool ttp_stack_is_other_within(uintptr_t low, uintptr_t high);
 void ttp_stack_switch(uint32_t index);
 void ttp_stack_verify(void); /* that the current stack is the one with the frames */
 size_t ttp_frame_count(void);
@@ -149,6 +151,12 @@ bool ttp_signal_fault(uintptr_t location, uintptr_t handler, uint32_t number, ui
 uintptr_t ttp_signal_place(const uint64_t *frame);
 /* The next frame that the kernel made for a handler, from its return address on, or NULL. */
 const uint64_t *ttp_signal_next(uintptr_t from, uintptr_t end);
+
+/* frames/far_calls.c: where a call is entered that lies far below its caller's frame. */
+void ttp_far_know(const struct ttp_runtime_frame *caller, uintptr_t sp, uintptr_t call_site);
+bool ttp_far_is_known(const struct ttp_runtime_frame *top, const struct ttp_thread_page *page,
+                      uintptr_t sp, uintptr_t call_site);
+void ttp_far_forget(void);
 
 /* left_hooks.c: of those that handlers have interrupted, between sp and target, where a jump goes
  */

@@ -92,10 +92,24 @@ void ttp_stack_register(uintptr_t low, uintptr_t high)
             return;
         slot = &registered[index];
     }
+    __atomic_add_fetch(&ttp_process.stack_changes, 1, __ATOMIC_RELEASE);
     slot->low = low;
     slot->generation = __atomic_add_fetch(&generations, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&slot->high, high, __ATOMIC_RELAXED);
     release(slot);
+    __atomic_add_fetch(&ttp_process.stack_changes, 1, __ATOMIC_RELEASE);
+}
+
+bool ttp_stack_is_other_within(uintptr_t low, uintptr_t high)
+{
+    const struct ttp_stacks *stacks = ttp_thread.stacks;
+    const struct ttp_runtime_stack *own = ttp_stack_current();
+    uint32_t count = slot_count();
+    for (uint32_t i = 0; i < count; i++)
+        if (registered[i].low <= high && registered[i].high > low &&
+            (own->generation == 0 || own->low != registered[i].low))
+            return true;
+    return stacks->alternate_low <= high && stacks->alternate_high > low;
 }
 
 static bool find_registered(uintptr_t sp, struct registered *found)
@@ -204,6 +218,7 @@ static bool ask_alternate(uintptr_t sp)
         ttp_syscall(SYS_sigaltstack, 0, (long)&stack, 0, 0, 0, 0) != 0 ||
         (stack.ss_flags & SS_ONSTACK) == 0 || sp - (uintptr_t)stack.ss_sp >= stack.ss_size)
         return false;
+    ttp_far_forget();
     stacks->alternate_low = (uintptr_t)stack.ss_sp;
     stacks->alternate_high = (uintptr_t)stack.ss_sp + stack.ss_size;
     return true;
@@ -306,6 +321,7 @@ void ttp_stack_switch(uint32_t index)
     TTP_SIGNAL_FENCE();
     stacks->current = index;
     set_end(to);
+    ttp_far_forget();
 }
 
 static bool holds_frame(const struct ttp_runtime_stack *stack,

@@ -155,7 +155,13 @@ struct ttp_thread_page {
     const struct ttp_runtime_frame *left_top;
     struct ttp_runtime_frame *hot_end; /* frames_end; NULL: each call goes beside the hot path */
     /* cold from here */
-    uint64_t dropped;   /* events since the last that was recorded */
+    /* Of calls that lie far below the innermost frame, and their caller's own: what the slow side
+     * has found for this frame (frames/far_calls.c). */
+    const struct ttp_runtime_frame *far_top; /* NULL: nothing is known */
+    uintptr_t far_top_sp, far_call_site;     /* of that frame; of no handler */
+    uintptr_t far_low, far_high;             /* from here to there it was called, on its stack */
+    uint64_t far_stacks;                     /* ttp_process.stack_changes then */
+    uint64_t dropped;                        /* events since the last that was recorded */
     uint64_t published; /* of those, the ones that the arena's `lost` counts for now */
     uint64_t freed_seen;
     uint64_t deep_frames;            /* frames above the shadow stack's end */
@@ -319,6 +325,7 @@ struct ttp_runtime_process {
     uint64_t (*clock)(void);
     struct ttp_library_functions library; /* library_functions.h: with arguments */
     uintptr_t caller_low, caller_bytes;   /* the executable, where its library calls are recorded */
+    uint64_t stack_changes;               /* how often memory was announced as a stack */
     uintptr_t vfork_function;             /* the C library's */
     uintptr_t fronted_low, fronted_bytes; /* the C library, where it is called through fronts */
     uintptr_t own_low, own_bytes;  /* the runtime, where those of libraries are; else 0 bytes */
