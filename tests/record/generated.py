@@ -14,6 +14,7 @@ import traces
 sys.path.insert(0, str(setting.HERE / "generator"))
 from programs import Program  # noqa: E402
 
+JOBS = int(os.environ.get("TTAPE_JOBS") or min(4, os.cpu_count() or 1))
 FIRST = ()
 STEPS = "steps" # the program's word: some calls in single steps, each of which unwinds
 QUIET = ("-N", "^h_") # handlers of steps are not recorded
@@ -63,7 +64,7 @@ class Trial:
 
     def compare_counts(self, trace, printed, patched, way):
         counted = dict(line.split() for line in printed.splitlines()[1:])
-        seen = traces.counts_of(trace)["enter"]
+        seen = traces.call_counts(trace)["enter"]
         for name in self.program.names:
             wanted = int(counted[name]) if name in patched else 0
             if seen.get(name, 0) != wanted:
@@ -117,14 +118,14 @@ def one(seed, folder, environment, count):
         return found
 
 
-def run(seeds, more_ways):
-    """All programs, two at a time; ends the test."""
+def run(seeds, more_ways, until_first=False):
+    """All programs, some at a time; ends the test."""
     setting.need_verb("record")
     if os.uname().machine != "x86_64":
         setting.skip("plans are of x86-64")
     setting.need_command("gcc", "g++", "clang", "clang++")
     checks, all_found = setting.Checks("generated programs"), Found()
-    with setting.work_dir() as work, ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+    with setting.work_dir() as work, ThreadPoolExecutor(JOBS) as pool:
         Path(work, "cache").mkdir(mode=0o700)
         environment = setting.environment(XDG_CACHE_HOME=Path(work, "cache"))
         jobs = [pool.submit(one, seed, Path(work, str(seed)), environment, more_ways)
@@ -136,6 +137,9 @@ def run(seeds, more_ways):
             checks.count += found.runs
             checks.problems += found.problems
             all_found.add(found)
+            if found.problems and until_first:
+                pool.shutdown(wait=False, cancel_futures=True)
+                break
     print(f"{all_found.functions} functions in {len(jobs)} programs, {all_found.patched} of them "
           f"patched; {all_found.runs} recordings, {all_found.calls} calls")
     checks.verdict()

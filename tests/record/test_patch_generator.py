@@ -5,6 +5,7 @@ import sys
 
 import generated
 
-numbers = [int(word) for word in sys.argv[1:]]
-first = numbers[0] if numbers else 0
-generated.run(range(first, first + (numbers[1] if numbers[1:] else 16)), more_ways=1)
+# PROGRAM COUNT [first]: from that one on so many, until the first difference
+words = sys.argv[1:]
+first, count = map(int, words[:2] or (0, 16))
+generated.run(range(first, first + count), more_ways=1, until_first="first" in words)

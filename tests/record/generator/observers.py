@@ -29,8 +29,9 @@ def faults(unit):
         zero = rng.random() < 0.3 and fault != ["ud2"]
         unit.line("xor %ecx,%ecx" if zero else "mov h_nowhere(%rip),%rcx")
         unit.operations(rng.randint(0, 1))
-        if fault == ["int3"]: # where it is known is behind it
-            unit.line("int3", f"{at}:", "nop", f"{to}:")
+        if fault == ["int3"]: # a handler is shown what is behind it, and goes on there
+            to = at
+            unit.line("int3", f"{at}:")
         else:
             unit.line(f"{at}:", *fault, *(["inc %rax"] if nops else []), f"{to}:")
     if rng.random() < 0.3:

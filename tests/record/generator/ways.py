@@ -8,9 +8,10 @@ def start(unit, kind, mask, value="%rsi", flags=0):
     return name, k
 
 
-def go(unit, register="%rdx"):
-    """A jump to where a register says, in one of its forms."""
-    way = unit.rng.choice(("jmp",) * 4 + ("ret", "memory", "hop", "call", "notrack"))
+def go(unit, register="%rdx", own=False):
+    """A jump to where a register says, in one of its forms; own: of this function, in no memory."""
+    way = unit.rng.choice(("jmp",) * 4 + ("ret", "call", "notrack") +
+                          (() if own else ("memory", "hop")))
     if way == "jmp":
         unit.line(f"jmp *{register}")
     elif way == "notrack":
@@ -87,6 +88,30 @@ def wide(unit):
     unit.arms(labels)
     unit.end(name)
     unit.table(table, ".quad", [f"{label}-{base}" for label in labels])
+
+
+def biased(unit):
+    """Distances that no one but the function can read: none of its places is their base. Some jump
+    by them where only a handler of faults goes on."""
+    rng = unit.rng
+    name, _ = start(unit, "biased", 3)
+    labels, table, base, at, to = unit.labels(4), *(unit.label() for _ in range(4))
+    if rng.random() < 0.3:
+        unit.line(f"{at}:", "ud2", f"{to}:")
+        unit.faults.append((name, at, to))
+    unit.line(f"lea {table}(%rip),%rcx", "movslq (%rcx,%rdi,4),%rdx")
+    unit.operations(rng.choice((0, 0, 1, 8)))
+    is_far = rng.random() < 0.5
+    if is_far:
+        unit.line("lea -0x10000000(%rcx,%rdx),%rdx")
+    else:
+        unit.line(f"lea {base}(%rip),%rcx", "add %rcx,%rdx")
+    go(unit, own=True)
+    unit.arms(labels)
+    unit.end(name)
+    unit.table(base, ".quad", ["1", "2", "3"], ".data")
+    unit.table(table, ".long", [f"{label}-{table}+0x10000000" if is_far else f"{label}-{base}"
+                                for label in labels], ".data" if not is_far else ".rodata")
 
 
 def changing(unit):
@@ -432,7 +457,7 @@ def others_table(unit):
     unit.table(table, kind, [f"{label}-{target}" for label in labels])
 
 
-WAYS = (distances, distances, distances, wide, changing, exported, padding, addresses, constants,
-        sized, loops, loops, into_other, hidden, within, word, word, cold, behind_call,
+WAYS = (distances, distances, distances, wide, biased, changing, exported, padding, addresses,
+        constants, sized, loops, loops, into_other, hidden, within, word, word, cold, behind_call,
         others_table)
 FIXED_WAYS = (fixed_tables, constants)

@@ -17,7 +17,7 @@ long negative(long op, long x), started(long op, long x), own(long op, long x);
 long sized(long op, long x), returned(long op, long x), pushed(long op, long x);
 long given(long op, long x), kept(long op, long x), called(long op, long x);
 long other(long op, long x), others(long op, long x), bounded(long op, long x),
-    ending(long op, long x);
+    ending(long op, long x), later(long op, long x);
 __asm__(
     FUNCTION("bytes",
              FROM_LABEL("movzbl (%rax,%rdi),%edi") FOUR) TABLE(".byte 1b-1b,2b-1b,3b-1b,4b-1b\n")
@@ -68,6 +68,11 @@ __asm__(
     FUNCTION("ending", " lea 5f(%rip),%rax\n movsbq (%rax,%rdi),%rdi\n lea bounded(%rip),%rax\n"
                        " add %rdi,%rax\n mov $9,%ecx\n jmp jumps\n" FOUR)
         TABLE(".byte 1b-bounded,2b-bounded,3b-bounded,4b-bounded\n")
+    /* much lies between where its address is taken and where something is added */
+    FUNCTION("later", " lea 5f(%rip),%rax\n movzwl (%rax,%rdi,2),%edi\n lea later(%rip),%rax\n"
+                      " test $1,%sil\n je 6f\n .rept 9\n inc %rcx\n dec %rdx\n .endr\n"
+                      " add %rdi,%rax\n jmp jumps\n" FOUR "6: add %rdi,%rax\n jmp jumps\n")
+        TABLE(".word 1b-later,2b-later,3b-later,4b-later\n")
     /* and one whose table and bound are known */
     FUNCTION("bounded", " cmp $3,%rdi\n ja 4f\n lea 5f(%rip),%rax\n movslq (%rax,%rdi,4),%rdi\n"
                         " add %rdi,%rax\n jmp *%rax\n" FOUR)
@@ -75,9 +80,9 @@ __asm__(
 
 int main(void)
 {
-    long (*const all[])(long, long) = {bytes, words,  longs,    negative, started,
-                                       own,   sized,  returned, pushed,   given,
-                                       kept,  called, other,    bounded,  ending};
+    long (*const all[])(long, long) = {bytes, words,    longs,  negative, started, own,
+                                       sized, returned, pushed, given,    kept,    called,
+                                       other, bounded,  ending, later};
     long sum = 0;
     for (int i = 0; i < TURNS; i++)
         for (unsigned k = 0; k < sizeof all / sizeof all[0]; k++)

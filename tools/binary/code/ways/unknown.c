@@ -12,7 +12,8 @@
 
 #include "tools/binary/code/ways/ways.h"
 
-#define LOOK_AHEAD 12u
+#define LOOK_AHEAD 4096u
+#define BRANCHES   16u /* that are ahead at a time */
 #define RSP        4u
 #define CALLED     0x0FC7u /* registers that a call may change */
 
@@ -63,34 +64,93 @@ static unsigned addresses_of(const struct tool_code *code, const struct tool_ins
     return kept;
 }
 
-/* Registers that hold an address of code, or copies of it. Returns whether something is calculated
- * with it before it is given away. */
+/* Registers that hold an address of code, or copies of it; and where branches go on with it. */
+struct held {
+    uint16_t holders;
+    uint32_t count;
+    struct {
+        uint32_t target;
+        uint16_t holders;
+    } branches[BRANCHES];
+};
+
+/* False: there are more of them than can be remembered. */
+static bool hold_at(struct held *held, uint32_t target)
+{
+    uint32_t i = 0;
+    while (i < held->count && held->branches[i].target != target)
+        i++;
+    if (i == BRANCHES)
+        return false;
+    if (i == held->count) {
+        held->count++;
+        held->branches[i].target = target;
+        held->branches[i].holders = 0;
+    }
+    held->branches[i].holders |= held->holders;
+    return true;
+}
+
+static void come_to(struct held *held, uint32_t address)
+{
+    for (uint32_t i = 0; i < held->count; i++)
+        if (held->branches[i].target == address) {
+            held->holders |= held->branches[i].holders;
+            held->branches[i] = held->branches[--held->count];
+            return;
+        }
+}
+
+/* What an instruction does with them; true: something is calculated. */
+static bool calculates(const struct tool_code *code, const struct tool_instruction *next,
+                       struct held *held)
+{
+    switch (next->kind) {
+    case TOOL_CODE_CALL:
+    case TOOL_CODE_CALL_INDIRECT: held->holders &= (uint16_t)~CALLED; return false;
+    case TOOL_CODE_BRANCH:
+    case TOOL_CODE_LOOP: return next->target > next->address && !hold_at(held, next->target);
+    case TOOL_CODE_JUMP: {
+        bool is_more = next->target > next->address && !hold_at(held, next->target);
+        held->holders = 0;
+        return is_more;
+    }
+    case TOOL_CODE_JUMP_INDIRECT:
+    case TOOL_CODE_RETURN:
+    case TOOL_CODE_STOP: held->holders = 0; return false;
+    case TOOL_CODE_PLAIN: break;
+    default: return false;
+    }
+    struct tool_step step = tool_code_step_of(code, next);
+    bool is_copy = (step.kind == TOOL_STEP_COPY && step.each == 8) ||
+                   step.kind == TOOL_STEP_CHOOSE || step.kind == TOOL_STEP_GUARD;
+    bool is_other = step.kind == TOOL_STEP_LOAD || step.kind == TOOL_STEP_CONSTANT;
+    uint16_t changed = step.writes & (uint16_t) ~(1u << RSP);
+    bool was_read = (step.reads & held->holders) != 0;
+    if (!is_copy && !is_other && was_read && changed != 0)
+        return true;
+    held->holders &= (uint16_t)~changed;
+    if (is_copy && was_read && step.to < TOOL_FLOW_REGISTERS)
+        held->holders |= (uint16_t)(1u << step.to);
+    return false;
+}
+
+/* Whether something is calculated with an address before it is given away: as far as the code
+ * behind goes, by forward branches, too. */
 static bool is_calculated(const struct tool_code *code, const struct tool_function *function,
                           size_t i, uint16_t holders)
 {
     size_t end = function->first + function->count;
-    for (size_t left = LOOK_AHEAD; ++i < end && left > 0 && holders != 0; left--) {
+    struct held held = {.holders = holders};
+    for (size_t left = LOOK_AHEAD; ++i < end && left > 0; left--) {
         const struct tool_instruction *next = &code->instructions[i];
         if (next[-1].address + next[-1].length != next->address)
+            held.holders = 0;
+        come_to(&held, next->address);
+        if (held.holders == 0 && held.count == 0)
             return false;
-        if (next->kind == TOOL_CODE_CALL || next->kind == TOOL_CODE_CALL_INDIRECT)
-            holders &= (uint16_t)~CALLED;
-        else if (next->kind == TOOL_CODE_JUMP || next->kind == TOOL_CODE_JUMP_INDIRECT ||
-                 next->kind == TOOL_CODE_RETURN || next->kind == TOOL_CODE_STOP)
-            return false;
-        if (next->kind != TOOL_CODE_PLAIN)
-            continue;
-        struct tool_step step = tool_code_step_of(code, next);
-        bool is_copy = (step.kind == TOOL_STEP_COPY && step.each == 8) ||
-                       step.kind == TOOL_STEP_CHOOSE || step.kind == TOOL_STEP_GUARD;
-        bool is_other = step.kind == TOOL_STEP_LOAD || step.kind == TOOL_STEP_CONSTANT;
-        uint16_t changed = step.writes & (uint16_t) ~(1u << RSP);
-        bool was_read = (step.reads & holders) != 0;
-        if (!is_copy && !is_other && was_read && changed != 0)
+        if (held.holders != 0 && calculates(code, next, &held))
             return true;
-        holders &= (uint16_t)~changed;
-        if (is_copy && was_read && step.to < TOOL_FLOW_REGISTERS)
-            holders |= (uint16_t)(1u << step.to);
     }
     return false;
 }
@@ -105,7 +165,7 @@ static void find_calculated(struct tool_code *code, const struct tool_function *
     bool is_held = (step.kind == TOOL_STEP_ADDRESS && step.memory.is_known &&
                     step.memory.index == TOOL_STEP_NOTHING) ||
                    step.kind == TOOL_STEP_CONSTANT;
-    uint16_t holders = step.to < TOOL_FLOW_REGISTERS ? (uint16_t)(1u << step.to) : 0;
+    uint16_t holders = (uint16_t)(step.to < TOOL_FLOW_REGISTERS ? 1u << step.to : 0);
     bool is_given = step.kind == TOOL_STEP_STORE || step.kind == TOOL_STEP_COMPARE ||
                     (step.writes & (uint16_t) ~(1u << RSP)) == 0;
     if (code->instructions[i].kind != TOOL_CODE_PLAIN || step.kind == TOOL_STEP_LOAD)
