@@ -72,6 +72,11 @@ __asm__(BEGIN("near_leaf") "leaq 2(%rdi), %rax\n\t" ROOM "ret\n\t" END("near_lea
 /* Two ways to one return, which has no window: each of them is one, or has a host. */
 __asm__(ALIGN BEGIN("split") "testq %rdi, %rdi\n\tleaq 1(%rdi), %rax\n\tjz 1f\n\t" ROOM
                              "leaq (%rdi,%rdi), %rax\n\taddq $7, %rax\n1:\tret\n\t" END("split"));
+/* The frame of what leads to the return is another one, up to it. */
+__asm__(
+    BEGIN("split_lower") "testq %rdi, %rdi\n\tleaq 1(%rdi), %rax\n\tjz 1f\n\t" ROOM
+                         "pushq %rdi\n\t.cfi_adjust_cfa_offset 8\n\tincl %eax\n\t"
+                         "popq %r8\n\t.cfi_adjust_cfa_offset -8\n1:\tret\n\t" END("split_lower"));
 __asm__(BEGIN("hosted") "movq %rdi, %rax\n\t" PUSH("rbx") ROOM
         "testq %rdi, %rdi\n\t"
         "leaq 1(%rax), %rax\n\tleaq 1(%rax), %rax\n\tleaq 1(%rax), %rax\n\t"
@@ -98,8 +103,8 @@ typedef long function(long, void *, void *);
 function calls_first, lowers_first, pushes_first, pushes_two, frames_first, calls_register,
     calls_high_register, calls_memory, calls_table, branches_then_calls, branches_early, frames,
     is_short, leaf, returns, pops_last, leaves_last, jumps_last, jumps_by_register, jumps_maybe,
-    jumps_maybe_near, near_leaf, split, hosted, hosted_bare, behind, asks, asks_behind, asks_pops,
-    asks_lowered;
+    jumps_maybe_near, near_leaf, split, split_lower, hosted, hosted_bare, behind, asks, asks_behind,
+    asks_pops, asks_lowered;
 
 __attribute__((used)) function *pointer = leaf;
 
@@ -125,6 +130,7 @@ static function *const plain[] = {calls_first,
                                   jumps_maybe_near,
                                   near_leaf,
                                   split,
+                                  split_lower,
                                   hosted,
                                   hosted_bare};
 static function *const asking[] = {asks, asks_behind, asks_pops, asks_lowered};

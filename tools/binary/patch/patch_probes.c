@@ -229,6 +229,8 @@ static bool move_way(const struct tool_patch_place *place, enum ttp_patch_kind k
     probe->before_bytes = (uint8_t)moved->used;
     if (kind == TTP_PATCH_RETURN_IF)
         probe->condition = tool_code_condition(image, last);
+    if (!is_branch) /* the hook stands for the return, which is behind the window, with its frame */
+        probe->last = (uint8_t)window->bytes;
     fits = fits && tool_code_move(image, returns, moved) && moved->used <= TTP_PATCH_MOVED_MAX;
     probe->after_bytes = (uint8_t)(moved->used - probe->before_bytes);
     return fits;
