@@ -132,6 +132,28 @@ def check_steps(run, program, label):
                     f"{label}, steps: in stubs {steps}")
 
 
+def check_calls(run):
+    """A system call has no window whose jump a line begins in."""
+    for flag, wanted in (("-g", False), ("-g0", True)):
+        program = setting.build("p_asks_in_lines.S", flags=[flag], hooks=False, log=False)
+        found = json.loads(setting.tracetape("binary", "--json", program).out)["system_calls"]
+        run.checks.equal([call["patch"] == "can be patched" for call in found], [wanted],
+                         f"{flag}: system calls")
+
+
+def check_shadow_stack(run):
+    """Where the processor keeps a shadow stack (gdb feigns one) no window has a call: its return
+    address would be pushed by a stub."""
+    program = setting.build("p_stack_use.c", flags=["-O1"], hooks=False, log=False)
+    debugger = [*gdb("feign_shadow_stack()"), program]
+    for words, wanted in (([program], {"leaf", "calls"}), (debugger, {"leaf"})):
+        done = run.call(run.record(*words, patch="^(leaf|calls)$"))
+        run.checks.equal((done.returncode, "leaf" in done.stdout), (0, True), "shadow stack")
+        run.checks.equal({name for name, count in traces.call_counts(run.trace)["enter"].items()
+                          if count > 0}, wanted, "with a shadow stack: functions with calls")
+    run.checks.equal(len(in_lines(done.stdout, "feigned")), 1, "a shadow stack is feigned")
+
+
 def check_command(run, program):
     """gdb starts the command itself."""
     words = ["gdb", "-nx", "-batch", "-ex", "run", "--args", *run.record(program)]
@@ -179,6 +201,8 @@ def main():
         program = setting.build(SOURCE, flags=["-O0", "-g0"], hooks=False, log=False)
         if setting.cut(True, False):
             check_attached(run, program, "functions without lines", NAMES)
+        check_calls(run)
+        check_shadow_stack(run)
         check_command(run, program)
         check_strace(run, program)
     checks.verdict()

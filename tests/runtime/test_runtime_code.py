@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The runtime's code uses general registers only: what a program has in vector, mask and x87
 registers stays there, and patched functions save none of them. One function of the API takes a
-double, and is called as any function is."""
+double, and is called as any function is. Nothing goes by the direction flag, which a program may
+have set."""
 import os
 import re
 import shutil
@@ -18,7 +19,7 @@ KEPT = re.compile(r"\tmovsd +%xmm[0-7],-0x[0-9a-f]+\(%rbp\)$")
 REACHED = {"ttp_probe_enter_entry", "ttp_probe_exit_entry", "ttp_probe_enter", "ttp_probe_exit",
            *KEEPS, "ttp_stub_enter", "ttp_stub_exit", "ttp_enter_slow", "ttp_block_next"}
 OTHER = re.compile(r"%[xyz]?mm\d|%st\b|%k[0-7]|%bnd|\t(f[a-z]\w*|emms|[a-z]*mxcsr|v?zero\w+|"
-                   r"xsave\w*|xrstor\w*)(\s|$)")
+                   r"xsave\w*|xrstor\w*)(\s|$)|%[de]s:\(%r[sd]i\)")
 
 
 def main():

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "tools/binary/patch/patchable.h"
-#include "tools/binary/patch_lines.h"
 #include "tools/binary/plan_code.h"
 
 static bool holds(const struct ttp_patch_head *head, uint64_t at, uint64_t count, uint64_t each)
@@ -62,29 +61,19 @@ static bool find_patch(const struct tool_plan_wish *wish, const struct tool_plan
     return false;
 }
 
-/* lines: for the caller to free. */
-static const char *open_patch(struct tool_patch *patch, struct tool_plan_code *code,
-                              uint64_t **lines)
-{
-    code->code.lines = *lines = tool_patch_lines_read(code);
-    return *lines == NULL ? "there is no memory for it" : tool_patch_open(patch, &code->code);
-}
-
 static const char *make_patch(struct tool_plan_module *module, struct tool_patch_given *given)
 {
     struct tool_plan_code code;
     struct tool_patch patch = {0};
-    uint64_t *lines = NULL;
     const char *reason = tool_plan_code_take(&code, &module->input, tool_code_open_whole);
     if (reason == NULL)
-        reason = open_patch(&patch, &code, &lines);
+        reason = tool_patch_open(&patch, &code.code);
     if (reason == NULL)
         reason = tool_patch_make(&patch, module->content, &given->bytes, &given->size_bytes);
     if (reason == NULL && !check(given, TTP_PATCH_MAGIC))
         reason = "its patch plan is damaged";
     tool_patch_close(&patch);
     tool_plan_code_close(&code);
-    free(lines);
     return reason;
 }
 
@@ -127,10 +116,9 @@ static const char *make_inlined(struct tool_plan_module *module, const struct tt
     struct tool_patch patch = {0};
     if (memcmp(module->content, plan->content, sizeof module->content) != 0)
         return "somebody has changed it";
-    uint64_t *lines = NULL;
     const char *reason = tool_plan_code_take(&code, &module->input, tool_code_open_whole);
     if (reason == NULL)
-        reason = open_patch(&patch, &code, &lines);
+        reason = tool_patch_open(&patch, &code.code);
     if (reason == NULL &&
         (patch.function_count != plan->function_count || patch.probe_count != plan->probe_count))
         reason = "its plan was made of another file";
@@ -142,7 +130,6 @@ static const char *make_inlined(struct tool_plan_module *module, const struct tt
         reason = "its patch plan is damaged";
     tool_patch_close(&patch);
     tool_plan_code_close(&code);
-    free(lines);
     return reason;
 }
 

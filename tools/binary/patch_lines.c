@@ -81,13 +81,13 @@ static void take_line(void *context, uint64_t address, const char *file, uint32_
         lines->bits[(address - lines->start) / 64] |= (uint64_t)1 << (address - lines->start) % 64;
 }
 
-uint64_t *tool_patch_lines_read(const struct tool_plan_code *module)
+uint64_t *tool_patch_lines_read(const struct tool_image *image, const struct tool_plan_input *input)
 {
-    struct lines lines = {.start = module->image->code_start, .end = module->image->code_end};
+    struct lines lines = {.start = image->code_start, .end = image->code_end};
     lines.bits = calloc((size_t)(lines.end - lines.start) / 64 + 1, sizeof *lines.bits);
     if (lines.bits == NULL)
         return NULL;
-    each_line(module->input.bytes, module->input.size_bytes, take_line, &lines);
+    each_line(input->bytes, input->size_bytes, take_line, &lines);
     return lines.bits;
 }
 

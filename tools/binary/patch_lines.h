@@ -3,10 +3,12 @@
 #ifndef TOOL_PATCH_LINES_H
 #define TOOL_PATCH_LINES_H
 
-#include "tools/binary/plan_code.h"
+#include "tools/binary/frames/image.h"
+#include "tools/binary/plans/plan_module.h"
 
 /* A bit for each byte of the code, of malloc; NULL: memory is short. */
-uint64_t *tool_patch_lines_read(const struct tool_plan_code *module);
+uint64_t *tool_patch_lines_read(const struct tool_image *image,
+                                const struct tool_plan_input *input);
 
 /* Calls `take` with each place at which a statement of a line begins, as far as the module says;
  * several may begin at one. `file` is borrowed. */

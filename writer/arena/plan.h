@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #define TTP_PLAN_MAGIC         0x6e616c7074746174ull /* "tattplan" */
-#define TTP_PLAN_VERSION       6u
+#define TTP_PLAN_VERSION       7u
 #define TTP_PLAN_SUFFIX        ".plan"
 #define TTP_PLAN_BYTES_MAX     (64u * 1024u * 1024u)
 #define TTP_PLAN_SITES_MAX     65536u

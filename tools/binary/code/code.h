@@ -88,8 +88,6 @@ struct tool_code {
     size_t table_count, table_capacity;
     struct tool_closed *closed; /* sorted, apart from each other */
     size_t closed_count, closed_capacity;
-    const uint64_t *lines; /* a bit for each byte of code: a line begins there; NULL: not known. It
-                            * is somebody else's */
     uint32_t entries_left;
     uint32_t bad_frames; /* FDEs that cannot be read, or whose rules are damaged */
 };
@@ -154,7 +152,7 @@ static inline bool tool_code_bit(const struct tool_code *code, const uint64_t *b
 }
 static inline bool tool_code_begins_line(const struct tool_code *code, uint32_t address)
 {
-    return code->lines != NULL && tool_code_bit(code, code->lines, address);
+    return code->image->lines != NULL && tool_code_bit(code, code->image->lines, address);
 }
 static inline bool tool_code_is_entered(const struct tool_code *code, uint32_t address)
 {

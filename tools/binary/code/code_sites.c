@@ -82,6 +82,15 @@ static bool keeps_frame(const struct place *place, size_t from, size_t to)
            is_same_row(row, tool_code_row_at(place->code, all[to].address + all[to].length));
 }
 
+/* A debugger's breakpoint there would change the distance of a jump. */
+static bool begins_line(const struct place *place, size_t from)
+{
+    for (uint32_t byte = 1; byte < TTP_PLAN_WINDOW_MIN; byte++)
+        if (tool_code_begins_line(place->code, place->all[from].address + byte))
+            return true;
+    return false;
+}
+
 /* Whether the instructions [from, to] can be a window, and if not, why. */
 static enum ttp_plan_kind judge(const struct place *place, size_t from, size_t to)
 {
@@ -107,7 +116,8 @@ static enum ttp_plan_kind judge(const struct place *place, size_t from, size_t t
         place->code, all[from].address, all[to].address + all[to].length - all[from].address);
     if (closed != TTP_PLAN_CAN)
         return closed;
-    if (worst == TTP_PLAN_CAN && (!keeps_frame(place, from, to) || hides_fault(all, from, to)))
+    if (worst == TTP_PLAN_CAN &&
+        (!keeps_frame(place, from, to) || hides_fault(all, from, to) || begins_line(place, from)))
         worst = TTP_PLAN_IMMOVABLE;
     return worst;
 }

@@ -61,6 +61,8 @@ struct tool_image {
     struct tool_image_part frames; /* .eh_frame, to the end of its section or segment */
     /* Descriptors of restartable sequences (struct rseq_cs), and pointers to such. */
     struct tool_image_part sequences, sequence_pointers;
+    const uint64_t *lines; /* a bit for each byte of code: a line begins there; NULL: not known. It
+                            * is set by, and belongs to, who has opened the image */
 };
 
 /* Returns NULL, or why the file cannot be used (static text). */

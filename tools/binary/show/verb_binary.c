@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tools/binary/code/plan_make.h"
+#include "tools/binary/patch_lines.h"
 #include "tools/binary/plans/plan_module.h"
 #include "tools/binary/show/binary_view.h"
 #include "tools/command/options.h"
@@ -60,8 +61,14 @@ static const char *look(struct tool_binary *binary, const struct tool_plan_input
     static const uint8_t no_content[TTP_PLAN_CONTENT_BYTES];
     uint8_t *plan = NULL;
     const char *reason = tool_image_open(&binary->image, input->bytes, input->size_bytes);
+    uint64_t *lines = reason == NULL ? tool_patch_lines_read(&binary->image, input) : NULL;
+    if (reason == NULL && lines == NULL)
+        reason = "there is no memory for it";
+    binary->image.lines = lines;
     if (reason == NULL)
         reason = tool_code_open(&binary->code, &binary->image);
+    binary->image.lines = NULL; /* windows were looked for */
+    free(lines);
     if (reason == NULL && !tool_code_names(&binary->code))
         reason = "it would take too much memory";
     if (reason == NULL)
