@@ -108,6 +108,7 @@ struct ttp_stream_state {
     uint32_t stack_count, stack_capacity, order_capacity;
     struct ttp_stack *stacks; /* by first use */
     uint32_t *stack_order;    /* indexes into stacks, by ascending id */
+    uint64_t behind_gap;      /* number of the event behind a gap, and what it left */
     uint32_t epoch;           /* of the last partition that has a segment of it */
     uint32_t segment;         /* there */
     bool started;             /* has a base: an event or a resumed edge */
@@ -215,6 +216,7 @@ struct ttp_group {
     struct ttp_overview_fact facts[TTP_OVERVIEW_PARTITIONS];
     uint64_t all_ns[TTP_OFF_KINDS];
     uint64_t written_bytes; /* of the partitions of the group whose chunks are out */
+    uint64_t unknown_ends;  /* bit i: the i-th partition has an ends section */
     int64_t span_ticks;
     uint32_t partition_count, cpu_count, switch_count;
     struct ttp_group_outlines outlines;
@@ -291,7 +293,8 @@ struct ttp_overview_content {
     struct ttp_growing bytes;
     size_t ends[TTP_OVERVIEW_ENDS];               /* ascending */
     struct ttp_growing lists[TTP_OVERVIEW_LISTS]; /* the largest first */
-    bool is_due; /* the group ends here, with an overview or without */
+    uint64_t unknown_ends; /* bit i: the group's i-th partition has an ends section */
+    bool is_due;           /* the group ends here, with an overview or without */
 };
 
 struct ttp_pending {
@@ -305,6 +308,9 @@ struct ttp_pending {
     struct ttp_growing start_symbols; /* uint32_t, scope-wide, parallel to start_frames */
     struct ttp_growing end_frames;    /* struct ttp_frame, filled at the seal */
     struct ttp_growing wide, depths;  /* struct ttp_fact */
+    struct ttp_growing ends;          /* struct ttp_fact: number is the ttape_unwind_kind */
+    uint64_t opened_count;            /* open events */
+    bool has_ends;                    /* ends that are not known: filled at the seal */
     struct ttp_growing valued;        /* struct ttp_fact: number is the first value */
     struct ttp_growing values;        /* struct ttp_value */
     struct ttp_growing value_bytes;

@@ -140,7 +140,8 @@ enum ttp_section_kind {
     TTP_SECTION_SWITCHES = 50,
     TTP_SECTION_OWN_TIMES = 51,
     TTP_SECTION_CPU_TIMES = 52,
-    TTP_SECTION_INSTANTS = 53
+    TTP_SECTION_INSTANTS = 53,
+    TTP_SECTION_ENDS = 54
 };
 
 static_assert(TTP_FILE_HASH_AT + 8 == TTP_FILE_HEADER_BYTES, "the hash ends the file header");

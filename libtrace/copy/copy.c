@@ -31,7 +31,9 @@ struct ttape_copier {
     struct ttp_growing spans;    /* ttape_off_span */
     struct ttp_growing models;   /* struct ttp_copied_model */
     struct ttp_edge_frames frames;
-    uint32_t number; /* among the writer's */
+    uint32_t number;   /* among the writer's */
+    uint64_t begin_ns; /* of streams; 0: when they do */
+    uint64_t late_ns;  /* by how much the part at hand begins later than what it is a part of */
     ttape_event events[BATCH_EVENTS];
 };
 
@@ -383,9 +385,23 @@ static ttape_status append_batch(ttape_copier *c, struct ttp_scope *to, uint32_t
     return TTAPE_OK;
 }
 
+void ttape_copier_begin_at(ttape_copier *c, uint64_t time_ns) { c->begin_ns = time_ns; }
+
+/* By how much a part begins later than its stream's event before it: in ticks. */
+static uint64_t late_by(const ttape_copier *c, const struct ttp_loaded *loaded, uint32_t segment)
+{
+    const struct ttp_partition_head *head = &loaded->head;
+    int64_t base = loaded->segments.segments[segment].base_tick;
+    if (c->begin_ns == 0 || head->resolution_ns == 0 ||
+        ttp_time_of(base, head->origin_ns, head->resolution_ns) >= c->begin_ns)
+        return 0;
+    int64_t begin = ttp_tick_of(c->begin_ns, head->origin_ns, head->resolution_ns);
+    return (uint64_t)begin - (uint64_t)base;
+}
+
 static ttape_status resume_at(ttape_copier *c, struct ttp_scope *to, uint32_t stream,
                               const struct ttp_loaded *loaded, uint32_t segment, uint32_t event,
-                              ttape_error *err)
+                              uint64_t late, ttape_error *err)
 {
     ttape_edge edge;
     TTP_TRY(ttp_loaded_edge(c->reader, loaded, segment, event, &c->frames, false, &edge, err));
@@ -395,7 +411,17 @@ static ttape_status resume_at(ttape_copier *c, struct ttp_scope *to, uint32_t st
             c->frames.items[i].site = ttp_local_site(c->reader, c->frames.items[i].site, &scope);
     }
     edge.frames = c->frames.items;
+    edge.time_ns += late;
     return ttp_resume(c->writer, to, stream, &edge, err);
+}
+
+/* The interval begins so much later: what of the span lies before that is left out. */
+static void shorten(ttape_off_span *span, uint64_t late_ns)
+{
+    int64_t start = span->start_ns - (int64_t)late_ns;
+    uint64_t before = start < 0 ? (uint64_t)-start : 0;
+    span->start_ns = start < 0 ? 0 : start;
+    span->length_ns = span->length_ns > before ? span->length_ns - before : 0;
 }
 
 /* Tells what is known of the switches in the intervals of events [first, stop) of a segment. */
@@ -417,6 +443,8 @@ static ttape_status copy_switches(ttape_copier *c, struct ttp_scope *to, uint32_
                                  .start_ns = s->spans[i].start_ns,
                                  .length_ns = s->spans[i].length_ns,
                                  .kind = (ttape_off_kind)s->spans[i].kind};
+        if (c->late_ns != 0 && span->event == 0)
+            shorten(span, c->late_ns);
     }
     return ttp_add_off(c->writer, to, stream, c->spans.data, c->spans.count, err);
 }
@@ -440,7 +468,9 @@ static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uin
     uint32_t stream = ttp_local_stream(c->reader, seg->stream, &scope);
     uint32_t at = loaded->segment_start[segment] + (uint32_t)(from - seg->first_event);
     uint32_t stop = loaded->segment_start[segment] + (uint32_t)(end - seg->first_event);
-    TTP_TRY(resume_at(c, to, stream, &ticks, segment, at, err));
+    uint64_t late = from == seg->first_event ? late_by(c, loaded, segment) : 0;
+    TTP_TRY(resume_at(c, to, stream, &ticks, segment, at, late, err));
+    c->late_ns = late * loaded->head.resolution_ns;
     TTP_TRY(copy_switches(c, to, stream, loaded, segment, at, stop, err));
     struct ttp_walker walker = ttp_walker_at(&ticks, segment, at);
     while (at < stop) {

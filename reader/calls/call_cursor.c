@@ -91,8 +91,9 @@ static NOINLINE ttape_status take_other(ttape_call_cursor *c, const ttape_event 
 {
     struct ttp_call_stack *stack = start_event(c, e);
     bool unwinds = e->kind == TTAPE_EVENT_UNWIND || e->kind == TTAPE_EVENT_EXIT_ACROSS;
+    ttape_call_end end = ttp_call_end_of(e->lost_count);
     for (uint32_t left = unwinds ? e->argument : 0; left > 0 && stack->count > 0; left--)
-        end_call(c, stack, TTAPE_CALL_UNWOUND);
+        end_call(c, stack, end);
     if (e->kind == TTAPE_EVENT_EXIT_ACROSS)
         end_call(c, stack, TTAPE_CALL_RETURNED);
     if (e->kind != TTAPE_EVENT_SWITCH)

@@ -102,6 +102,7 @@ static ttape_status add_all(struct ttp_overview_sums *s, ttape_reader *r,
     s->cpu_count += cpus != NULL;
     s->switch_count += ttp_partition_section(&p->head, TTP_SECTION_SWITCHES) != NULL;
     s->summary_count += ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL;
+    s->unknown_ends |= (uint64_t)ttp_loaded_has_ends(p) << s->partition_count;
     s->partition_count++;
     return TTAPE_OK;
 }
@@ -198,6 +199,9 @@ ttape_status ttp_overview_sums_compare(struct ttp_overview_sums *s, ttape_reader
                        err);
     if (cpu && memcmp(o->cpu.all_ns, s->all_ns, sizeof s->all_ns) != 0)
         return differs("F-OVR-07", "wrong CPU times of partitions,", o->head.partition_count, err);
+    if (o->head.ends_mask != s->unknown_ends)
+        return differs("F-OVR-15", "wrong partitions with unknown ends, of",
+                       o->head.partition_count, err);
     TTP_TRY(compare_rows(s, o, err));
     TTP_TRY(compare_leaves(s, o, err));
     TTP_TRY(ttp_outline_sums_compare(&s->outlines, r, o, err));
@@ -214,6 +218,7 @@ void ttp_overview_sums_clear(struct ttp_overview_sums *s)
     s->row_count = s->leaf_count = s->partition_count = s->summary_count = 0;
     s->cpu_count = s->switch_count = 0;
     s->span_ticks = 0;
+    s->unknown_ends = 0;
     memset(s->all_ns, 0, sizeof s->all_ns);
     s->is_partial = false;
     ttp_outline_sums_clear(&s->outlines);

@@ -19,6 +19,7 @@ struct ttp_overview_sums {
     struct ttp_overview_leaf *leaves;
     uint32_t *row_of, *leaf_of; /* by site, + 1 */
     uint32_t row_count, row_capacity, leaf_count, leaf_capacity, row_sites, leaf_sites;
+    uint64_t unknown_ends; /* bit i: the i-th partition has an ends section */
     uint32_t partition_count, summary_count, cpu_count, switch_count;
     uint64_t all_ns[TTP_OFF_KINDS];
     int64_t span_ticks;

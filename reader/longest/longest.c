@@ -86,6 +86,7 @@ static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
                                      .to_ns = o->to_ns,
                                      .by = o->by,
                                      .names_only = o->names_only,
+                                     .ended_only = o->ended_only,
                                      .start_ns = info.time_first_ns};
     return mark_streams(l, err);
 }

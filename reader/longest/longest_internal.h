@@ -63,6 +63,7 @@ struct ttp_long_plan {
     uint64_t from_ns, to_ns;
     ttape_longest_by by;
     bool names_only;   /* of paths */
+    bool ended_only;   /* calls of which a duration is known */
     uint64_t start_ns; /* of the trace */
 };
 

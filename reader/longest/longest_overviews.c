@@ -115,7 +115,8 @@ static void add_row(const struct overview *v, uint32_t row, const struct ttp_lis
 {
     const struct ttp_read_overview *o = v->o;
     const struct ttp_listed_call *last = count != 0 ? &calls[count - 1] : NULL;
-    bool can_tell = v->l->plan.names_only && v->l->options.count <= LISTED_COUNT_MOST;
+    bool can_tell = v->l->plan.names_only && v->l->options.count <= LISTED_COUNT_MOST &&
+                    o->head.ends_mask == 0; /* else some of them are none */
     int64_t most = last != NULL ? last->duration_ticks : o->rows[row].max_ticks;
     for (uint32_t i = 0; i < count; i++)
         if (!can_tell || !calls[i].is_known || !take_call(v, &calls[i], site))

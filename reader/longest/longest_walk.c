@@ -30,9 +30,22 @@ const struct ttp_stack_frame *ttp_long_walk_frame(const struct ttp_long_walk *w,
     return &s->frames[frame];
 }
 
-static ttape_call_end end_of(const struct ttp_code_view *v, int32_t left)
+static ttape_call_end end_of(const struct ttp_loaded *p, uint32_t event,
+                             const struct ttp_code_view *v, int32_t left)
 {
-    return ttp_code_unwinds(v, left) ? TTAPE_CALL_UNWOUND : TTAPE_CALL_RETURNED;
+    if (!ttp_code_unwinds(v, left))
+        return TTAPE_CALL_RETURNED;
+    return ttp_call_end_of(p->end_count != 0 ? ttp_loaded_unwind_kind(p, event)
+                                             : TTAPE_UNWIND_LEFT);
+}
+
+/* F-END-04. A call that was open before the recording, and ends in it, is not even so long. */
+static bool is_partial(const struct ttp_long_plan *plan, const struct ttp_code_view *opened,
+                       ttape_call_end end)
+{
+    bool is_least = end == TTAPE_CALL_UNSEEN || end == TTAPE_CALL_LATE || end == TTAPE_CALL_LOST;
+    return (plan->ended_only && is_least) ||
+           (opened->event_class == TTP_CLASS_OPEN && end != TTAPE_CALL_LEFT);
 }
 
 /* A frame that is long enough, as it seems. */
@@ -66,7 +79,8 @@ static inline void end_frame(struct ttp_long_walk *w, uint32_t event, ttape_call
 {
     const struct ttp_stack_frame *f = &w->stacks.frames[w->stacks.current->top];
     const struct ttp_code_view *opened = &w->p->views[2 * f->symbol];
-    if (w->plan != NULL && opened->site != TTAPE_NONE && w->plan->sites[opened->site] != 0) {
+    if (w->plan != NULL && opened->site != TTAPE_NONE && w->plan->sites[opened->site] != 0 &&
+        !is_partial(w->plan, opened, end)) {
         const struct ttp_partition_head *head = &w->p->head;
         int64_t rank_ns =
             ttp_long_rank(w->plan, ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
@@ -142,7 +156,7 @@ static ttape_status walk_events(struct ttp_long_walk *w, uint32_t first, uint32_
         if (has_times)
             pass_time(w, event);
         for (int32_t left = v->before; left != 0; left++)
-            end_frame(w, event, end_of(v, left));
+            end_frame(w, event, end_of(p, event, v, left));
         if (v->after != 0)
             TTP_TRY(push(w, code >> 1, event, err));
         else if (v->event_class == TTP_CLASS_SWITCH && (code & 1) == 0)

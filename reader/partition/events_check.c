@@ -14,8 +14,8 @@
 
 /* ---- views ---- */
 
-static void set_view(struct ttp_code_view *views, uint32_t symbol, struct ttp_symbol s,
-                     uint32_t site)
+static void set_view(struct ttp_code_view *views, uint32_t symbol, bool has_ends,
+                     struct ttp_symbol s, uint32_t site)
 {
     struct ttp_code_view *open = &views[2ull * symbol], *close = &views[2ull * symbol + 1];
     *open = (struct ttp_code_view){.site = site, .event_class = s.event_class};
@@ -45,6 +45,7 @@ static void set_view(struct ttp_code_view *views, uint32_t symbol, struct ttp_sy
         open->kind = TTAPE_EVENT_UNWIND;
         open->argument = s.argument;
         open->before = (int32_t)(0 - s.argument);
+        open->special = has_ends;
         break;
     case TTP_CLASS_EXIT_ACROSS:
         open->kind = TTAPE_EVENT_EXIT_ACROSS;
@@ -75,6 +76,7 @@ ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_
     p->views = ttp_memory_take(&r->memory, 2ull * p->symbol_count, sizeof *p->views, err);
     if (p->views == NULL)
         return r->memory.status;
+    bool has_ends = ttp_loaded_has_ends(p);
     for (uint32_t i = 0; i < p->symbol_count; i++) {
         struct ttp_symbol s = p->symbols[i];
         uint32_t site = TTAPE_NONE;
@@ -84,7 +86,7 @@ ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_
                 return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", p->payload_offset,
                                 "partition names site '%u', which is not defined", s.argument);
         }
-        set_view(p->views, i, s, site);
+        set_view(p->views, i, has_ends, s, site);
     }
     return TTAPE_OK;
 }

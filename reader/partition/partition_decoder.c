@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "format/container/measures/unknown_ends.h"
 #include "reader/base/sort.h"
 #include "reader/partition/codecs.h"
 #include "reader/partition/model_reader.h"
@@ -241,6 +242,42 @@ static ttape_status parse_switches(ttape_reader *r, struct ttp_loaded *p,
     return ttp_switches_read(c->data, c->size_bytes, p->segment_start, s, err);
 }
 
+static bool is_unwinding(const struct ttp_loaded *p, uint32_t code)
+{
+    uint8_t event_class = p->symbols[code >> 1].event_class;
+    return event_class == TTP_CLASS_UNWIND || event_class == TTP_CLASS_EXIT_ACROSS;
+}
+
+static ttape_status take_ends(ttape_reader *r, struct ttp_loaded *p, const uint8_t *kinds,
+                              ttape_error *err)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < p->head.event_count; i++) {
+        if (!is_unwinding(p, p->codes[i]) || kinds[at++] == TTAPE_UNWIND_LEFT)
+            continue;
+        TTP_TRY(ttp_memory_reserve(&r->memory, &p->ends, &p->end_capacity, p->end_count + 1ull,
+                                   sizeof *p->ends, err));
+        p->ends[p->end_count++] = (struct ttp_special){i, kinds[at - 1]};
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status parse_ends(ttape_reader *r, struct ttp_loaded *p, const struct ttp_content *c,
+                               ttape_error *err)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->head.event_count; i++)
+        count += is_unwinding(p, p->codes[i]);
+    uint8_t *kinds = ttp_memory_take(&r->memory, count, 1, err);
+    if (kinds == NULL)
+        return r->memory.status;
+    ttape_status status = ttp_ends_read(c->data, c->size_bytes, kinds, count, err);
+    if (status == TTAPE_OK)
+        status = take_ends(r, p, kinds, err);
+    ttp_memory_give(&r->memory, kinds, count, 1);
+    return status;
+}
+
 typedef ttape_status (*content_parser)(ttape_reader *r, struct ttp_loaded *p,
                                        const struct ttp_content *c, ttape_error *err);
 
@@ -301,6 +338,7 @@ static ttape_status prepare(ttape_reader *r, struct ttp_loaded *p, bool times, t
         TTP_TRY(ttp_times_open(r, p, err));
     TTP_TRY(parse_optional(r, p, TTP_SECTION_DEPTHS, parse_depths, err));
     TTP_TRY(ttp_loaded_read_switches(r, p, err));
+    TTP_TRY(parse_optional(r, p, TTP_SECTION_ENDS, parse_ends, err));
     if (has_gaps(p))
         TTP_TRY(ttp_loaded_read_values(r, p, err));
     return ttp_loaded_check_open(r, p, err);
@@ -420,6 +458,7 @@ static void drop_order(ttape_reader *r, struct ttp_loaded *p)
                     sizeof *p->checkpoints);
     ttp_memory_give(m, p->specials, p->special_capacity, sizeof *p->specials);
     ttp_memory_give(m, p->changes, p->change_count, sizeof *p->changes);
+    ttp_memory_give(m, p->ends, p->end_capacity, sizeof *p->ends);
     ttp_loaded_drop_switches(m, p);
     ttp_memory_give(m, p->stack_numbers.numbers, p->stack_numbers.count, sizeof(uint32_t));
     p->stack_numbers = (struct ttp_stack_numbers){0};
@@ -429,6 +468,8 @@ static void drop_order(ttape_reader *r, struct ttp_loaded *p)
     p->starts = p->checkpoints = NULL;
     p->specials = NULL;
     p->changes = NULL;
+    p->ends = NULL;
+    p->end_count = p->end_capacity = 0;
     p->symbol_count = p->symbol_capacity = p->special_capacity = p->change_count = 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include <tracetape/calls.h>
 #include <tracetape/reader.h>
 
 #include "format/container/chunk.h"
@@ -127,6 +128,8 @@ struct ttp_loaded {
     struct ttp_depth_change *changes;
     uint32_t change_count;
     struct ttp_switches switches; /* no segments: there is no such section */
+    struct ttp_special *ends;     /* ttape_unwind_kind of those that are not TTAPE_UNWIND_LEFT */
+    uint32_t end_count, end_capacity;
     /* values */
     struct ttp_values values;
     bool has_values;
@@ -137,6 +140,19 @@ struct ttp_loaded {
     void *snapshot; /* struct ttp_chain_primer */
     size_t snapshot_capacity;
 };
+
+/* How an unwind or exit across at `event` left its frames: ttape_unwind_kind. */
+uint32_t ttp_loaded_unwind_kind(const struct ttp_loaded *loaded, uint32_t event);
+/* Of a call that such an event leaves. */
+static inline ttape_call_end ttp_call_end_of(uint64_t unwind_kind)
+{
+    return unwind_kind == TTAPE_UNWIND_UNSEEN ? TTAPE_CALL_UNSEEN
+           : unwind_kind == TTAPE_UNWIND_LATE ? TTAPE_CALL_LATE
+           : unwind_kind == TTAPE_UNWIND_LOST ? TTAPE_CALL_LOST
+                                              : TTAPE_CALL_UNWOUND;
+}
+/* Whether ends that are not known are among those that its summary counts. */
+bool ttp_loaded_has_ends(const struct ttp_loaded *loaded);
 
 /* Loads a partition up to a stage. Errors have file offsets. */
 ttape_status ttp_loaded_get(ttape_reader *reader, uint32_t partition, enum ttp_stage stage,

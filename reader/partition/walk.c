@@ -39,6 +39,17 @@ bool ttp_loaded_value(const struct ttp_loaded *p, uint32_t value, ttape_value *o
     return true;
 }
 
+uint32_t ttp_loaded_unwind_kind(const struct ttp_loaded *p, uint32_t event)
+{
+    uint32_t at = p->end_count != 0 ? ttp_count_below(&p->ends->event, 2, p->end_count, event) : 0;
+    return at < p->end_count && p->ends[at].event == event ? p->ends[at].value : TTAPE_UNWIND_LEFT;
+}
+
+bool ttp_loaded_has_ends(const struct ttp_loaded *p)
+{
+    return ttp_partition_section(&p->head, TTP_SECTION_ENDS) != NULL;
+}
+
 static uint64_t gap_count_of(const struct ttp_loaded *p, uint32_t event)
 {
     uint32_t first, count;
@@ -60,9 +71,11 @@ __attribute__((noinline, cold)) static void do_special(const struct ttp_loaded *
     case TTP_CLASS_EXIT_ACROSS: {
         uint32_t symbol = p->specials[w->special++].value;
         out->site = p->views[2ull * symbol].site;
+        out->lost_count = ttp_loaded_unwind_kind(p, event);
         break;
     }
     case TTP_CLASS_SWITCH: w->frames = p->specials[w->special++].value; break;
+    case TTP_CLASS_UNWIND: out->lost_count = ttp_loaded_unwind_kind(p, event); break;
     case TTP_CLASS_EXIT_UNSEEN:
         if (w->frames == 0 && w->unknown > 0) {
             w->unknown--;

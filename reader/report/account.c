@@ -22,6 +22,7 @@ enum shape { SIMPLE, GENERAL, SWITCHED };
 
 #define FRAME_OUTERMOST 1u /* the first of its row on its stack */
 #define FRAME_IDLE      2u
+#define FRAME_OPENED    4u /* before the recording began: how long it is nobody knows */
 
 struct account_frame {
     uint32_t row, below;
@@ -42,7 +43,8 @@ struct account_stack {
 struct account_symbol {
     uint32_t row; /* by_call: of the last caller */
     uint32_t key, caller;
-    uint32_t idle; /* FRAME_IDLE or 0 */
+    uint32_t idle;   /* FRAME_IDLE or 0 */
+    uint32_t opened; /* FRAME_OPENED or 0 */
 };
 
 struct ttp_account {
@@ -162,7 +164,7 @@ ALWAYS_INLINE ttape_status push(struct ttp_account *a, struct account_stack *st,
     *f = (struct account_frame){.row = s->row,
                                 .below = st->top,
                                 .key = s->key,
-                                .flags = outermost | s->idle,
+                                .flags = outermost | s->idle | s->opened,
                                 .enter_ns = a->time_ns,
                                 .clock = st->clock,
                                 .idle_clock = st->idle_clock};
@@ -201,16 +203,42 @@ ALWAYS_INLINE ttape_status end_frame(struct ttp_account *a, struct ttp_account_r
     return TTAPE_OK;
 }
 
+/* What counts of an end. */
+enum ending { OUT_OF_RANGE, NOT_SEEN, LATE, LOST, SEEN };
+
+static NOINLINE void end_unknown(const struct ttp_account *a, struct ttp_account_row *row,
+                                 const struct account_frame *f, enum ending ending)
+{
+    row->unknown_end_count++;
+    row->unseen_end_count += ending == NOT_SEEN;
+    row->late_end_count += ending == LATE;
+    if ((f->flags & FRAME_OUTERMOST) != 0)
+        add_signed(&row->unknown_end_ns, a->time_ns - f->enter_ns);
+}
+
+/* F-END-01 */
+static NOINLINE enum ending unwound_at(const struct ttp_loaded *p, uint32_t event)
+{
+    switch (ttp_loaded_unwind_kind(p, event)) {
+    case TTAPE_UNWIND_UNSEEN: return NOT_SEEN;
+    case TTAPE_UNWIND_LATE: return LATE;
+    case TTAPE_UNWIND_LOST: return LOST;
+    default: return SEEN;
+    }
+}
+
 /* The top frame ends. */
-ALWAYS_INLINE ttape_status pop(struct ttp_account *a, struct account_stack *st, const bool counts,
-                               const enum shape shape, ttape_error *err)
+ALWAYS_INLINE ttape_status pop(struct ttp_account *a, struct account_stack *st,
+                               const enum ending ending, const enum shape shape, ttape_error *err)
 {
     const bool general = shape != SIMPLE;
     uint32_t frame = st->top;
     struct account_frame *f = &a->frames[frame];
     struct ttp_account_row *row = &a->rows->rows[f->row];
-    if (counts)
+    if (ending == SEEN && (f->flags & FRAME_OPENED) == 0)
         TTP_TRY(end_frame(a, row, f, err));
+    else if (ending != OUT_OF_RANGE)
+        end_unknown(a, row, f, ending);
     if (!general || a->stack_count == 1)
         row->active--;
     else
@@ -303,8 +331,12 @@ ALWAYS_INLINE ttape_status go(struct ttp_account *a, uint32_t first, uint32_t en
                       (a->time_ns >= plan->from_ns && a->time_ns < plan->to_ns);
         if (general)
             a->event_count += counts;
-        for (int32_t frames = v->before; frames != 0; frames++)
-            TTP_TRY(pop(a, st, counts, shape, err));
+        for (int32_t frames = v->before; frames != 0; frames++) {
+            enum ending ending = counts ? SEEN : OUT_OF_RANGE;
+            if (counts && p->end_count != 0 && ttp_code_unwinds(v, frames))
+                ending = unwound_at(p, event);
+            TTP_TRY(pop(a, st, ending, shape, err));
+        }
         if (v->after != 0) {
             TTP_TRY(push(a, st, code >> 1, shape, err));
             struct ttp_account_row *row = &a->rows->rows[a->frames[st->top].row];
@@ -488,6 +520,7 @@ static ttape_status set_symbols(struct ttp_account *a, ttape_error *err)
             continue;
         s->key = ttp_report_key(plan->keys, site);
         s->idle = plan->idle_sites[site] != 0 ? FRAME_IDLE : 0;
+        s->opened = p->symbols[i].event_class == TTP_CLASS_OPEN ? FRAME_OPENED : 0;
         a->rows->has_idle = a->rows->has_idle || s->idle != 0;
         if (plan->by_call || plan->stream_keys != NULL || s->key == TTP_NO_KEY)
             continue;

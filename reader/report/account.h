@@ -30,8 +30,12 @@ struct ttp_account_row {
     int64_t duration_ns;
     uint64_t recursion_count, unseen_count, event_count;
     int64_t span_ns;
-    int64_t open_ns; /* part of total_ns: of frames that are open at their streams' ends */
-    uint32_t seen;   /* ttp_account_add_open */
+    int64_t open_ns;        /* part of total_ns: of frames that are open at their streams' ends, */
+    int64_t unknown_end_ns; /* and of those whose ends, or begins, are not known, of which ... */
+    uint64_t unknown_end_count; /* ... there are so many; exits do not count them, ... */
+    uint64_t unseen_end_count;  /* ... and that ended at the earliest then, */
+    uint64_t late_end_count;    /* ... or at the latest */
+    uint32_t seen;              /* ttp_account_add_open */
     struct ttp_durations durations;
 };
 

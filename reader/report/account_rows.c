@@ -126,6 +126,10 @@ static void add_row_to(struct ttp_account_row *to, const struct ttp_account_row 
     add_signed(&to->duration_ns, from->duration_ns);
     add_signed(&to->span_ns, from->span_ns);
     add_signed(&to->open_ns, from->open_ns);
+    add_signed(&to->unknown_end_ns, from->unknown_end_ns);
+    to->unknown_end_count += from->unknown_end_count;
+    to->unseen_end_count += from->unseen_end_count;
+    to->late_end_count += from->late_end_count;
     to->call_count += from->call_count;
     to->recursion_count += from->recursion_count;
     to->unseen_count += from->unseen_count;

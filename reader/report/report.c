@@ -169,19 +169,35 @@ static double root_of(long double value)
     return (double)root;
 }
 
-static void set_statistics(const struct ttp_account_row *row, bool decoded, ttape_report_row *out)
+/* The time of calls whose ends are known. */
+static int64_t ended_ns(const struct ttp_account_row *row)
+{
+    return (int64_t)((uint64_t)row->total_ns - (uint64_t)row->open_ns -
+                     (uint64_t)row->unknown_end_ns);
+}
+
+/* Of calls that ended, as the least and the largest. Of a range, and where none did, of all: what
+ * they have there. */
+static double mean_of(const struct ttp_account_row *row, bool has_range)
+{
+    bool is_of_ended = row->exit_count != 0 && !has_range && ended_ns(row) >= 0;
+    uint64_t all = row->call_count != 0 ? row->call_count : row->exit_count;
+    uint64_t count = is_of_ended ? row->exit_count : all;
+    int64_t sum_ns = is_of_ended ? ended_ns(row) : row->total_ns;
+    return count != 0 ? (double)((long double)sum_ns / (long double)count) : 0;
+}
+
+static void set_statistics(const struct ttp_account_row *row, bool decoded, bool has_range,
+                           ttape_report_row *out)
 {
     long double squares =
         (long double)row->squares.high * 18446744073709551616.0L + (long double)row->squares.low;
-    uint64_t activations = row->call_count != 0 ? row->call_count : row->exit_count;
     out->sum_of_squares = (double)squares;
-    if (activations != 0)
-        out->mean_ns = (double)((long double)row->total_ns / (long double)activations);
+    out->mean_ns = mean_of(row, has_range);
     if (row->exit_count == 0)
         return;
     long double count = (long double)row->exit_count;
-    long double mean =
-        (long double)(int64_t)((uint64_t)row->total_ns - (uint64_t)row->open_ns) / count;
+    long double mean = (long double)ended_ns(row) / count;
     out->deviation_ns = root_of(squares / count - mean * mean);
     out->duration_mean_ns = decoded ? (double)((long double)row->duration_ns / count) : 0;
     mean = (long double)row->duration_ns / count;
@@ -247,6 +263,9 @@ static ttape_report_row show(const ttape_report *report, const struct ttp_accoun
                             .min_ns = row->min_ns,
                             .max_ns = row->max_ns,
                             .squares = row->squares,
+                            .is_least = row->unseen_end_count != 0,
+                            .is_about = row->late_end_count != 0,
+                            .unknown_end_count = row->unknown_end_count,
                             .decoded = report->all_decoded,
                             .event_count = row->event_count,
                             .span_ns = row->span_ns};
@@ -257,7 +276,7 @@ static ttape_report_row show(const ttape_report *report, const struct ttp_accoun
     }
     set_subject(report, row, &out);
     set_idle(report, row, &out);
-    set_statistics(row, report->all_decoded, &out);
+    set_statistics(row, report->all_decoded, report->plan.has_range, &out);
     return out;
 }
 

@@ -77,7 +77,8 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
             return status;
         if (status != TTAPE_OK)
             continue;
-        if (ttp_overview_tells(r, scope, &o, covered->marks) && has_histograms(report, &o)) {
+        if (o.head.ends_mask == 0 && ttp_overview_tells(r, scope, &o, covered->marks) &&
+            has_histograms(report, &o)) {
             status = add(report, scope, &o, cpu_times, rows, err);
             for (uint32_t k = 0; k < o.head.partition_count; k++)
                 covered->marks[o.partitions[k]] = 1;

@@ -150,6 +150,7 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader
     bool summary = report->options.by == TTAPE_REPORT_BY_FUNCTION && !report->options.exact &&
                    !report->is_estimate && !report->keys.overlap && !switches && fit.inside &&
                    fit.selected == p->segments.segment_count && durations_fit(p) &&
+                   !ttp_loaded_has_ends(p) &&
                    ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL;
     return summary ? TTP_WISH_SUMMARY : TTP_WISH_EVENTS;
 }

@@ -73,6 +73,7 @@ ttape_status ttp_tree_local_node(struct ttape_tree *tree, uint32_t stream, uint3
                      .argument = v->argument,
                      .stack = stack,
                      .level = level,
+                     .end = frame->ended ? ttp_scan_end_of(frame) : TTAPE_NODE_ENDED,
                      .first_partition = seg->partition,
                      .last_partition = seg->partition,
                      .enter_ns = frame->enter_ns,
@@ -223,7 +224,7 @@ static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, struc
         return TTAPE_OK;
     TTP_TRY(ttp_scan_rest(&scan, tree, err));
     add_scan(f, &scan);
-    s->node.end = TTAPE_NODE_ENDED;
+    s->node.end = ttp_scan_end_of(&scan.node);
     s->node.end_ns = s->node.end_most_ns = scan.node.end_ns;
     s->node.time_ns = ttp_between(s->node.start_ns, s->node.end_ns);
     s->node.self_ns = s->self_before_ns;

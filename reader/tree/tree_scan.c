@@ -160,14 +160,17 @@ static void enter(struct ttp_scan *s, uint32_t symbol, bool is_call)
         s->child.call_count += is_call;
 }
 
-/* `frames` end at this event; true where the child is one of them. */
-static bool leave(struct ttp_scan *s, uint32_t frames)
+/* `frames` end at this event, which leaves all of them so, or all but the outermost (an exit
+ * across); true where the child is one of them. */
+static bool leave(struct ttp_scan *s, uint32_t frames, uint8_t kind, bool is_across)
 {
     bool had_child = s->depth != 0;
     if (frames > s->depth && !s->root) {
         s->node.ended = true;
+        s->node.end_kind = is_across && frames == s->depth + 1 ? TTAPE_UNWIND_LEFT : kind;
         s->over = true;
     }
+    s->child.end_kind = is_across && frames == s->depth ? TTAPE_UNWIND_LEFT : kind;
     s->depth = frames > s->depth ? 0 : s->depth - frames;
     if (!had_child || s->depth != 0)
         return false;
@@ -211,7 +214,8 @@ static void add_deep(struct ttp_scan *s, const struct deep *d)
 }
 
 /* True where a child ended with it. */
-static bool take_event(struct ttp_scan *s, uint32_t code, const struct ttp_code_view *v)
+static bool take_event(struct ttp_scan *s, const struct ttp_loaded *p, uint32_t code,
+                       const struct ttp_code_view *v)
 {
     bool is_here = s->current == s->stack;
     if (v->event_class == TTP_CLASS_SWITCH)
@@ -220,8 +224,12 @@ static bool take_event(struct ttp_scan *s, uint32_t code, const struct ttp_code_
         return false;
     s->node.event_count++;
     s->child.event_count++;
-    if (v->before != 0)
-        return leave(s, (uint32_t)-v->before);
+    if (v->before != 0) {
+        bool unwinds = p->end_count != 0 && ttp_code_unwinds(v, -2);
+        uint32_t kind = unwinds ? ttp_loaded_unwind_kind(p, s->event) : TTAPE_UNWIND_LEFT;
+        return leave(s, (uint32_t)-v->before, (uint8_t)kind,
+                     v->event_class == TTP_CLASS_EXIT_ACROSS);
+    }
     if (v->after != 0)
         enter(s, code >> 1, v->event_class == TTP_CLASS_ENTER);
     return false;
@@ -248,7 +256,7 @@ static bool scan_block(struct ttp_scan *s, const struct ttp_loaded *p, uint32_t 
             d = d != TTP_DELTA_WIDE ? d : (uint64_t)p->wide[wide++];
             pass_time(s, d * step);
         }
-        ended = take_event(s, code, &p->views[code]);
+        ended = take_event(s, p, code, &p->views[code]);
         s->event++;
     }
     s->node.end_ns = s->time_ns;

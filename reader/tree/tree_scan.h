@@ -16,7 +16,17 @@ struct ttp_scan_frame {
     uint64_t event_count, call_count;
     bool is_tail; /* it was open when the scan began: counts are from there on */
     bool ended;
+    uint8_t end_kind; /* ttape_unwind_kind */
 };
+
+/* How a frame that ended did. */
+static inline ttape_node_end ttp_scan_end_of(const struct ttp_scan_frame *frame)
+{
+    return frame->end_kind == TTAPE_UNWIND_UNSEEN ? TTAPE_NODE_UNSEEN
+           : frame->end_kind == TTAPE_UNWIND_LATE ? TTAPE_NODE_LATE
+           : frame->end_kind == TTAPE_UNWIND_LOST ? TTAPE_NODE_LOST
+                                                  : TTAPE_NODE_ENDED;
+}
 
 struct ttp_scan {
     uint32_t partition, segment;

@@ -158,7 +158,8 @@ def check_callgrind(trace, options, wanted, work):
 
 def check_csv(trace, options, wanted, work):
     rows = readers.read_csv(run("export", "--format", "csv", trace, *options))
-    ends = {"exit": "exit", "signal_end": "exit", "unwind": "unwind", "still_open": "open"}
+    ends = {"exit": "exit", "signal_end": "exit", "unwind": "unwind", "lost": "lost",
+            "still_open": "open"}
     got = Counter()
     for row in rows:
         if row["kind"] in ends:

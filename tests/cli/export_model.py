@@ -110,7 +110,7 @@ class Walk:
     def __init__(self, selection, number, events):
         self.sel, self.number = selection, number
         self.stacks, self.now, self.stack = {}, None, 0
-        self.inside = False
+        self.inside = self.behind_gap = False
         self.order = events and events[0]["time_ns"] is None
         if any(self.time(e) >= (selection.start or 0) for e in events):
             self.run(events)
@@ -173,6 +173,10 @@ class Walk:
 
     def take(self, event, time):
         kind, values = event["kind"], event.get("values", [])
+        if kind == "gap":  # spec/format.md, 7.11
+            self.behind_gap = event["reason"] not in ("filter", "cut")
+        elif kind not in ("unwind", "switch") and not event.get("frames"):
+            self.behind_gap = False
         stack = self.stacks.setdefault(self.stack, [])
         name = event.get("symbol") or event.get("address")
         if kind in ("enter", "open"):
@@ -183,7 +187,7 @@ class Walk:
             self.point(time, "exit_unseen", name, values)
         elif kind in ("exit", "signal_end", "unwind"):
             for _ in range(event.get("frames", 0)):
-                self.leave(stack, time, "unwind")
+                self.leave(stack, time, "lost" if self.behind_gap else "unwind")
             if kind != "unwind":
                 self.leave(stack, time, "exit", values)
         elif kind == "switch":

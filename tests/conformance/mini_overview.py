@@ -6,12 +6,12 @@ from mini_events import LEAF, bucket
 from mini_listed import check_listed
 from mini_merged import check_merged
 from mini_outlines import check_outlines
-from mini_partition import CPU_TIMES, SUMMARY, SWITCHES, cpu_rows, summary_rows
+from mini_partition import CPU_TIMES, ENDS, SUMMARY, SWITCHES, cpu_rows, summary_rows
 from xxh3 import xxh3_64
 
 PARTITIONS, BUCKETS = 64, 48
 SUMMARY_PART, CPU_PART, CALLS_PART, LEAVES_PART, OUTLINES_PART = 1, 2, 3, 4, 5
-LISTED_PART, INSTANTS_PART = 6, 7
+LISTED_PART, INSTANTS_PART, ENDS_PART = 6, 7, 8
 
 
 class Masks:
@@ -57,6 +57,9 @@ class Overview:
         self.leaves = self.read_leaves(parts[LEAVES_PART]) if LEAVES_PART in parts else {}
         self.outlines, self.listed = parts.get(OUTLINES_PART), parts.get(LISTED_PART)
         self.merged = parts.get(INSTANTS_PART)
+        self.ends = int.from_bytes(parts.get(ENDS_PART, bytes(8)), "little")
+        need(len(parts.get(ENDS_PART, bytes(8))) == 8 and self.ends >> self.n == 0 and
+             (self.ends != 0) == (ENDS_PART in parts), "F-OVR-15", "ends of an overview")
 
     def read_calls(self, data):
         """Site to (mask, counts of buckets)."""
@@ -175,6 +178,8 @@ def compare(overview, parts):
         need(mask == expected[0] and (not timed or counts == expected[1]), "F-OVR-05",
              f"calls of site {site}")
     need(leaves == overview.leaves, "F-OVR-06", "leaves")
+    need(overview.ends == sum((ENDS in part.partition.entries) << i
+                              for i, part in enumerate(parts)), "F-OVR-15", "ends")
     if overview.outlines is not None:
         check_outlines(overview.outlines, bool(timed), parts)
     if overview.listed is not None:

@@ -346,7 +346,7 @@ class Stream:
         kind, low, payload = record >> 2 & 15, record >> 6 & 0x7FFF, record >> 21
         if kind == 0:
             self.epoch = record >> 6
-        elif kind == 1:
+        elif kind in (1, 14):
             left = self.left(payload & 3, payload >> 2)
             if left:
                 del self.open()[-left:]

@@ -13,7 +13,7 @@ struct ttest_frame {
     uint64_t event, enter_ns, end_ns;
     int64_t self_ns;
     uint64_t calls, events; /* below it; and on its stack while it is there, its own included */
-    bool ended;
+    bool ended, is_known;   /* known: how long it was, as it ended (F-END-04) */
 };
 
 struct ttest_stream {
@@ -43,6 +43,13 @@ static inline uint32_t ttest_pops(const ttape_event *e)
     case TTAPE_EVENT_UNWIND: return e->argument;
     default: return 0;
     }
+}
+
+/* Whether it is known how long a frame was that the event ends as the nth, the innermost first. */
+static inline bool ttest_is_known(const struct ttest_frame *f, const ttape_event *e, uint32_t n)
+{
+    bool unwinds = e->kind == TTAPE_EVENT_UNWIND || e->kind == TTAPE_EVENT_EXIT_ACROSS;
+    return f->kind != TTAPE_EVENT_OPEN && (!unwinds || n > e->argument || e->lost_count == 0);
 }
 
 static inline bool ttest_pushes(const ttape_event *e)
@@ -111,6 +118,7 @@ static inline void ttest_apply(struct ttest_model *m, struct ttest_stacks *st, u
     for (uint32_t n = ttest_pops(e); n > 0; n--) {
         struct ttest_frame *f = &m->frames[st->frame[stack][--st->height[stack]]];
         f->ended = true;
+        f->is_known = ttest_is_known(f, e, ttest_pops(e) - n + 1);
         f->end_ns = e->time_ns;
     }
     if (ttest_pushes(e))

@@ -147,6 +147,8 @@ static inline void ttest_report_end_frames(struct ttest_going *g, const ttape_ev
     for (uint32_t n = 1; n <= ttest_pops(e); n++) {
         const struct ttest_frame *f = &g->m->frames[g->st.frame[g->st.current][height - n]];
         uint32_t key = ttest_report_key_at(g, height - n);
+        if (!ttest_is_known(f, e, n)) /* F-END-04 */
+            continue;
         if (key != TTAPE_NONE && ttest_report_counts(g->a, e->time_ns))
             ttest_report_end_frame(&g->a->rows[key], (int64_t)(e->time_ns - f->enter_ns));
     }

@@ -37,7 +37,8 @@ static ttape_call_end end_of(const struct ttest_model *m, const struct ttest_fra
                 call->site == e->site && call->end == TTAPE_CALL_RETURNED;
     return e->kind == TTAPE_EVENT_EXIT || e->kind == TTAPE_EVENT_SIGNAL_END || last
                ? TTAPE_CALL_RETURNED
-               : TTAPE_CALL_UNWOUND;
+           : e->lost_count == TTAPE_UNWIND_LOST ? TTAPE_CALL_LOST
+                                                : TTAPE_CALL_UNWOUND;
 }
 
 static void check_call(const struct ttest_model *m, const ttape_call *call)
@@ -239,6 +240,8 @@ static void add_call(struct sums *sum, const ttape_call *call, const ttape_call_
     sum->calls += call->kind == TTAPE_EVENT_ENTER && !call->is_found;
     if (call->end == TTAPE_CALL_LEFT || !counts)
         return;
+    if (call->end == TTAPE_CALL_LOST || call->kind == TTAPE_EVENT_OPEN)
+        return; /* F-END-04 */
     sum->least = sum->exits == 0 || call->duration_ns < sum->least ? call->duration_ns : sum->least;
     sum->most = sum->exits == 0 || call->duration_ns > sum->most ? call->duration_ns : sum->most;
     sum->durations += call->duration_ns;

@@ -5,6 +5,7 @@
 
 #include "format/container/measures/own_times.h"
 #include "format/container/measures/summary.h"
+#include "format/container/measures/unknown_ends.h"
 #include "format/container/segments.h"
 #include "tests/asserts.h"
 
@@ -284,6 +285,24 @@ START_TEST(summary_round_trip)
 END_TEST
 
 /* Of four rows three have ended frames: one as long as its bound, and two that are not. */
+/* Any kind behind any other, and a stream that ends early. */
+START_TEST(ends_round_trip)
+{
+    uint8_t kinds[256], back[256], bytes[4096];
+    ttape_error err;
+    for (uint32_t i = 0; i < 256; i++)
+        kinds[i] = (uint8_t)(i * i / 7 % 4);
+    size_t size = ttp_ends_write(kinds, 256, bytes, sizeof bytes);
+    ck_assert(size > 32 && size <= ttp_ends_bound(256));
+    ck_assert_int_eq(ttp_ends_read(bytes, size, back, 256, &err), TTAPE_OK);
+    ck_assert_mem_eq(kinds, back, sizeof kinds);
+    ck_assert_int_eq(ttp_ends_read(bytes, size / 2, back, 256, &err), TTAPE_E_CORRUPT);
+    ck_assert_str_eq(err.rule, "F-END-02");
+    ck_assert_uint_eq(ttp_ends_write(kinds, 256, bytes, 8), 0);
+    ck_assert_int_eq(ttp_ends_read(bytes, 0, back, 0, &err), TTAPE_OK);
+}
+END_TEST
+
 START_TEST(own_times_round_trip)
 {
     uint8_t bytes[64];
@@ -319,6 +338,7 @@ int main(void)
     tcase_add_test(cases, every_truncation_and_bit);
     tcase_add_test(cases, summary_round_trip);
     tcase_add_test(cases, own_times_round_trip);
+    tcase_add_test(cases, ends_round_trip);
     suite_add_tcase(suite, cases);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -189,7 +189,8 @@ START_TEST(histograms_are_the_same)
         struct ttest_file with = make(_i, measured != 0, PERIOD);
         struct ttest_file without = make(_i, measured != 0, UINT64_MAX);
         uint64_t all = compare_histograms(&with, &without, (ttape_report_options){.jobs = 1});
-        ck_assert_uint_lt(all, PERIOD);
+        if (all >= PERIOD) /* where ends are not known, partitions are read */
+            ck_assert(!plans[_i].plain);
         (void)compare_histograms(&with, &without, (ttape_report_options){.jobs = 3});
         (void)compare_histograms(&with, &without,
                                  (ttape_report_options){.by = TTAPE_REPORT_BY_NAME});

@@ -1,5 +1,6 @@
 /* Traces by our writer: times, levels, and what options change. */
 #include "vectors.h"
+#include "writer/writer_internal.h"
 
 static struct ttest_trace *begin_one(const char *name, const char *notes,
                                      const ttape_writer_options *options)
@@ -241,6 +242,39 @@ static void make_stops(const struct ttest_output *out)
     ttest_emit_trace(out, t);
 }
 
+/* Frames of which is not known when they ended, and a partition that has them beside one that has
+ * none, under an overview. */
+static void make_unknown_ends(const struct ttest_output *out)
+{
+    const ttape_writer_options options = {.overview_period = 2};
+    struct ttest_trace *t =
+        begin_one("unknown-ends", "ends that nobody saw, or that were lost", &options);
+    uint32_t run = ttest_site(t, 0x401000, TTAPE_SITE_FUNCTION, "run");
+    uint32_t jumps = ttest_site(t, 0x401100, TTAPE_SITE_FUNCTION, "jumps");
+    t->writer->overview_share = 0;
+    ttest_event(
+        t, 0,
+        &(ttape_event){
+            .time_ns = 10, .kind = TTAPE_EVENT_OPEN, .site = run, .depth = TTAPE_DEPTH_AUTO});
+    for (uint64_t i = 0; i < 12; i++) {
+        uint64_t time = 100 * (i + 1);
+        ttest_enter(t, 0, time, jumps);
+        if (i % 4 == TTAPE_UNWIND_LOST)
+            ttest_gap(t, 0, time + 5, TTAPE_GAP_REASON_OVERFLOW, 3);
+        ttest_event(t, 0,
+                    &(ttape_event){.time_ns = time + 5 + i,
+                                   .lost_count = i % 4,
+                                   .kind = TTAPE_EVENT_UNWIND,
+                                   .site = TTAPE_NONE,
+                                   .depth = TTAPE_DEPTH_AUTO,
+                                   .argument = 1});
+        if (i == 8)
+            ttest_flush(t);
+    }
+    ttest_exit(t, 0, 2000, run);
+    ttest_emit_trace(out, t);
+}
+
 void ttest_make_writer_form_vectors(const struct ttest_output *out)
 {
     make_levels(out);
@@ -250,4 +284,5 @@ void ttest_make_writer_form_vectors(const struct ttest_output *out)
     make_late_definitions(out);
     make_resumed(out);
     make_stops(out);
+    make_unknown_ends(out);
 }

@@ -9,7 +9,8 @@
 #include "tools/command/tool.h"
 #include "tools/io/table.h"
 
-#define TIME_BYTES 40u
+#define TIME_BYTES   40u
+#define WAIT_SAID_NS 10000000u /* as record says it */
 
 static uint64_t add(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
@@ -98,6 +99,19 @@ static void warn_of_stop(const struct tool_input *input)
                  input->name, tool_stop_words(reason));
 }
 
+/* The recorder's doing, not the program's. */
+static void warn_of_waits(const struct tool_input *input)
+{
+    char text[TIME_BYTES];
+    uint64_t wait_ns = sum_of(input->reader, "recorder_wait_ns");
+    text[tool_put_time(text, (int64_t)wait_ns)] = '\0';
+    if (wait_ns >= WAIT_SAID_NS)
+        tool_message(
+            "'%s': threads waited %s for the recorder (added up), which counts as blocked: "
+            "with a larger --buffer they wait less",
+            input->name, text);
+}
+
 void tool_losses_warn(const struct tool_input *input)
 {
     char off[TIME_BYTES];
@@ -109,6 +123,7 @@ void tool_losses_warn(const struct tool_input *input)
                      "it went off or on are not whole",
                      input->name, off);
 
+    warn_of_waits(input);
     uint64_t lost = tool_lost_events(input->reader);
     if (lost != 0)
         tool_message("'%s' lost %" PRIu64 " events when it was recorded: calls are missing, and "

@@ -76,6 +76,23 @@ static ttape_status take_exit(struct tool_text *text, const struct tool_text_str
     return TTAPE_OK;
 }
 
+static ttape_status take_unwind_kind(struct tool_text *text, char **at, ttape_event *event)
+{
+    struct tool_token token;
+    ttape_status status = tool_next_token(at, &token);
+    if (status == TTAPE_END)
+        return TTAPE_OK;
+    if (status == TTAPE_OK && strcmp(token.text, "unseen") == 0)
+        event->lost_count = TTAPE_UNWIND_UNSEEN;
+    else if (status == TTAPE_OK && strcmp(token.text, "lost") == 0)
+        event->lost_count = TTAPE_UNWIND_LOST;
+    else if (status == TTAPE_OK && strcmp(token.text, "late") == 0)
+        event->lost_count = TTAPE_UNWIND_LATE;
+    else
+        return tool_text_refuse(text, "'unwind' may end with 'unseen', 'late' or 'lost'");
+    return TTAPE_OK;
+}
+
 static ttape_status take_unwind(struct tool_text *text, const struct tool_text_stream *stream,
                                 char **at, ttape_event *event)
 {
@@ -90,7 +107,7 @@ static ttape_status take_unwind(struct tool_text *text, const struct tool_text_s
         open++;
     if (event->argument == 0 || event->argument > open)
         return tool_text_refuse(text, "fewer frames are open than are unwound");
-    return TTAPE_OK;
+    return take_unwind_kind(text, at, event);
 }
 
 static ttape_status take_signal_end(struct tool_text *text, const struct tool_text_stream *stream,

@@ -65,7 +65,7 @@ static void add_call(struct tool_dump *dump, const ttape_call *call)
         return;
     if (call->enter_number != TTAPE_CALL_NO_NUMBER)
         add_number(numbers, call->enter_number);
-    if (call->end == TTAPE_CALL_RETURNED || call->end == TTAPE_CALL_UNWOUND)
+    if (call->end != TTAPE_CALL_RUNNING && call->end != TTAPE_CALL_LEFT)
         add_number(numbers, call->end_number);
 }
 

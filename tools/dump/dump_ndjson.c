@@ -86,13 +86,20 @@ static void put_value(struct tool_output *out, const ttape_value *value)
 
 static void put_details(struct tool_output *out, const ttape_event *event)
 {
+    static const char *const ends[] = {[TTAPE_UNWIND_UNSEEN] = "unseen",
+                                       [TTAPE_UNWIND_LOST] = "lost",
+                                       [TTAPE_UNWIND_LATE] = "late"};
     switch (event->kind) {
     case TTAPE_EVENT_GAP:
         put_key(out, ",\"lost\":", event->lost_count);
         tool_output_printf(out, ",\"reason\":\"%s\"", ttape_gap_reason_name(event->argument));
         break;
     case TTAPE_EVENT_EXIT_ACROSS:
-    case TTAPE_EVENT_UNWIND: put_key(out, ",\"frames\":", event->argument); break;
+    case TTAPE_EVENT_UNWIND:
+        put_key(out, ",\"frames\":", event->argument);
+        if (event->lost_count > 0 && event->lost_count <= TTAPE_UNWIND_LATE)
+            tool_output_printf(out, ",\"ends\":\"%s\"", ends[event->lost_count]);
+        break;
     case TTAPE_EVENT_EXIT_UNSEEN: tool_output_text(out, ",\"unseen\":true"); break;
     case TTAPE_EVENT_SWITCH: put_key(out, ",\"stack\":", event->argument); break;
     case TTAPE_EVENT_SIGNAL_BEGIN:

@@ -301,6 +301,14 @@ static void close_pending(struct text_state *text, const ttape_event_item *item,
     text->pending = false;
 }
 
+static const char *unwind_words(const ttape_event *event)
+{
+    return event->lost_count == TTAPE_UNWIND_UNSEEN ? "unwound, by jumps: their ends are not seen"
+           : event->lost_count == TTAPE_UNWIND_LATE ? "unwound, by exits that are not seen"
+           : event->lost_count == TTAPE_UNWIND_LOST ? "unwound, where events are missing"
+                                                    : "unwound";
+}
+
 static void take_exit(struct text_state *text, struct follow *stream, const ttape_event_item *item)
 {
     struct tool_output *out = &text->dump->out;
@@ -319,7 +327,8 @@ static void take_exit(struct text_state *text, struct follow *stream, const ttap
     if (event->kind == TTAPE_EVENT_EXIT_UNSEEN)
         tool_output_text(out, ": its call was not seen");
     else if (event->kind == TTAPE_EVENT_EXIT_ACROSS)
-        tool_output_printf(out, ": after %" PRIu32 " frames were unwound", event->argument);
+        tool_output_printf(out, ": after %" PRIu32 " frames were %s", event->argument,
+                           unwind_words(event));
     tool_output_text(out, " */\n");
 }
 
@@ -370,7 +379,7 @@ static void take_other(struct text_state *text, struct follow *stream, const tta
         break;
     case TTAPE_EVENT_UNWIND:
         tool_output_printf(out, "%" PRIu32 " frames %s", event->argument,
-                           stream->is_stopped ? "were open then" : "unwound");
+                           stream->is_stopped ? "were open then" : unwind_words(event));
         break;
     case TTAPE_EVENT_SWITCH:
         tool_output_printf(out, "switch to stack %" PRIu32, event->argument);

@@ -135,7 +135,9 @@ enum tool_ending {
     TOOL_ENDING_EXIT,   /* it returned (or the handler of a signal did) */
     TOOL_ENDING_UNWIND, /* left by an exception or longjmp */
     TOOL_ENDING_OPEN,   /* still open at the end of the stream or of the selection */
-    TOOL_ENDING_LOST    /* open where events are missing, and no more behind them */
+    TOOL_ENDING_LOST,   /* open where events are missing, and no more behind them */
+    TOOL_ENDING_UNSEEN, /* its end was not seen: it took so long at least, */
+    TOOL_ENDING_LATE    /* or at most */
 };
 
 /* An event and what belongs to it; time_ns never steps back in a stream. */

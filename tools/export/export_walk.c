@@ -243,6 +243,17 @@ static void drop(struct tool_walk *walk, const ttape_call_step *step, enum tool_
     walk->stack = walk->active;
 }
 
+static enum tool_ending ending_of(const ttape_call *call)
+{
+    switch (call->end) {
+    case TTAPE_CALL_RETURNED: return TOOL_ENDING_EXIT;
+    case TTAPE_CALL_UNSEEN: return TOOL_ENDING_UNSEEN;
+    case TTAPE_CALL_LATE: return TOOL_ENDING_LATE;
+    case TTAPE_CALL_LOST: return TOOL_ENDING_LOST;
+    default: return TOOL_ENDING_UNWIND;
+    }
+}
+
 static inline void take(struct tool_walk *walk, const ttape_call_step *step)
 {
     struct tool_export *export = walk->export;
@@ -263,8 +274,7 @@ static inline void take(struct tool_walk *walk, const ttape_call_step *step)
         return;
     }
     for (uint32_t i = step->ended_count; i-- > 0;)
-        leave(walk, &now,
-              step->ended[i].end == TTAPE_CALL_RETURNED ? TOOL_ENDING_EXIT : TOOL_ENDING_UNWIND);
+        leave(walk, &now, ending_of(&step->ended[i]));
     if (step->ended_count > 0)
         return;
     if (event->kind == TTAPE_EVENT_SWITCH)

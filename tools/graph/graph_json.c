@@ -60,6 +60,15 @@ static void put_contexts(struct tool_graph_view *view, struct tool_json *json,
     tool_json_end(json, ']');
 }
 
+/* Calls whose ends were not seen: at the earliest when it is said, or at the latest. */
+static void put_ends(struct tool_json *json, const struct tool_graph_counts *counts)
+{
+    if (counts->unseen != 0)
+        tool_json_number(json, "unseen_ends", counts->unseen);
+    if (counts->late != 0)
+        tool_json_number(json, "late_ends", counts->late);
+}
+
 static void put_node(struct tool_graph_view *view, struct tool_json *json, uint32_t index)
 {
     const struct tool_graph *graph = view->graph;
@@ -82,6 +91,7 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
     tool_json_signed(json, "self_ns", node->sum.self_ns);
     tool_json_real(json, "self_share", tool_graph_share(graph, node->sum.self_ns, node->sum.calls));
     tool_json_signed(json, "total_ns", node->sum.total_ns);
+    put_ends(json, &node->sum);
     tool_json_signed(json, "pruned_ns", node->sum.below_ns);
     tool_json_signed(json, "idle_ns",
                      tool_graph_idle(graph, node->sum.idle_ns, node->sum.blocked_ns));
@@ -99,6 +109,7 @@ static void put_edge(struct tool_graph_view *view, struct tool_json *json, uint3
     tool_json_number(json, "calls", edge->sum.calls);
     tool_json_number(json, "started", edge->sum.spawned);
     tool_json_number(json, "indirect", edge->sum.through);
+    put_ends(json, &edge->sum);
     tool_json_bool(json, "inferred", edge->is_inferred);
     const char *way = view->ways != NULL ? tool_way_names[view->ways->of_edge[index]] : NULL;
     if (way != NULL)

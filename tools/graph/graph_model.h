@@ -35,6 +35,8 @@ struct tool_graph_counts {
     int64_t below_ns;   /* nodes: own time of pruned functions that hang here now */
     int64_t idle_ns;    /* nodes: part of self in blocking calls, by their kind or names */
     int64_t blocked_ns; /* nodes: part of self in which the thread was seen to be blocked */
+    uint64_t unseen;    /* calls whose ends were not seen: times are least values; */
+    uint64_t late;      /* that ended at the latest when it is said */
 };
 
 struct tool_graph_node {

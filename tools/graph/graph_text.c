@@ -86,12 +86,21 @@ static void edge_marks(const struct printing *print, const struct tool_graph_edg
         add_mark(marks, "  ^");
 }
 
+static void put_total(struct printing *print, enum tool_tone tone,
+                      const struct tool_graph_counts *counts)
+{
+    tool_table_time_marked(&print->table, tone, counts->total_ns,
+                           counts->late != 0     ? "~"
+                           : counts->unseen != 0 ? ">="
+                                                 : "");
+}
+
 static void put_counts(struct printing *print, enum tool_tone tone,
                        const struct tool_graph_counts *counts, int64_t self_ns, bool has_self)
 {
     put_share(print, tone, counts->total_ns, counts->calls);
     if (print->graph->has_times) {
-        tool_table_time(&print->table, tone, counts->total_ns);
+        put_total(print, tone, counts);
         if (has_self)
             tool_table_time(&print->table, tone, self_ns);
         else
@@ -215,7 +224,7 @@ static void put_nodes(struct printing *print, size_t most)
         put_share(print, tone, node->sum.self_ns, node->sum.calls);
         if (print->graph->has_times) {
             tool_table_time(&print->table, tone, node->sum.self_ns);
-            tool_table_time(&print->table, tone, node->sum.total_ns);
+            put_total(print, tone, &node->sum);
         }
         tool_table_count(&print->table, tone, node->sum.calls);
         put_name(print, tone, 0, tool_graph_label(print->view, order[i]), marks);
@@ -237,7 +246,7 @@ static void put_edges(struct printing *print, size_t most)
         edge_marks(print, edge, false, marks);
         put_share(print, TOOL_PLAIN, edge->sum.total_ns, edge->sum.calls);
         if (print->graph->has_times)
-            tool_table_time(&print->table, TOOL_PLAIN, edge->sum.total_ns);
+            put_total(print, TOOL_PLAIN, &edge->sum);
         tool_table_count(&print->table, TOOL_PLAIN, edge->sum.calls);
         char *text = tool_allocate(strlen(from) + strlen(to) + 5, 1);
         strcat(strcat(strcpy(text, from), " -> "), to);

@@ -275,6 +275,12 @@ static void off_cpu(void *context, ttape_call *top, int64_t preempted_ns, int64_
     tool_add_ns(&touch_node(graph, index)->now.blocked_ns, blocked_ns);
 }
 
+static void count_end(struct tool_graph_counts *counts, const ttape_call *call)
+{
+    counts->unseen += call->end == TTAPE_CALL_UNSEEN;
+    counts->late += call->end == TTAPE_CALL_LATE;
+}
+
 static void leave(void *context, struct tool_call_stack *stack, ttape_call *call)
 {
     struct tool_graph *graph = context;
@@ -284,6 +290,7 @@ static void leave(void *context, struct tool_call_stack *stack, ttape_call *call
     bool is_idle = (call->user[TOOL_CALL_FLAGS] & CALL_IDLE) != 0;
     if (stack->count == 1)
         note_known(graph, call);
+    count_end(&node->now, call);
     tool_add_ns(&node->now.self_ns, call->self_ns);
     tool_add_ns(&node->now.idle_ns, is_idle ? call->self_ns : 0);
     if (--*active_of(graph, stack->number, index, &node->active) == 0)
@@ -295,6 +302,7 @@ static void leave(void *context, struct tool_call_stack *stack, ttape_call *call
         return;
     }
     struct tool_graph_edge *edge = touch_edge(graph, edge_index);
+    count_end(&edge->now, call);
     if (--*active_of(graph, stack->number, IS_EDGE | edge_index, &edge->active) == 0)
         tool_add_ns(&edge->now.total_ns, call->total_ns);
     leave_path(graph, stack, call);
@@ -334,6 +342,8 @@ static void add_counts(struct tool_graph_counts *to, const struct tool_graph_cou
     to->recursion += from->recursion;
     to->spawned += from->spawned;
     to->through += from->through;
+    to->unseen += from->unseen;
+    to->late += from->late;
     tool_add_ns(&to->total_ns, from->total_ns);
     tool_add_ns(&to->self_ns, from->self_ns);
     tool_add_ns(&to->below_ns, from->below_ns);

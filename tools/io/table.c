@@ -124,8 +124,16 @@ void tool_table_count(struct tool_table *table, enum tool_tone tone, uint64_t co
 
 void tool_table_time(struct tool_table *table, enum tool_tone tone, int64_t time_ns)
 {
+    tool_table_time_marked(table, tone, time_ns, "");
+}
+
+void tool_table_time_marked(struct tool_table *table, enum tool_tone tone, int64_t time_ns,
+                            const char *mark)
+{
     char text[48];
-    size_t size = tool_put_time(text, time_ns);
+    size_t size = strlen(mark);
+    memcpy(text, mark, size);
+    size += tool_put_time(text + size, time_ns);
     /* So that points stand below points: " s" is as wide as "ms", and so is nothing. */
     size_t blanks = size < 3 ? 3 : text[size - 2] == ' ';
     memcpy(text + size, "   ", blanks);

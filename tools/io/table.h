@@ -45,6 +45,9 @@ void tool_table_printf(struct tool_table *table, enum tool_tone tone, const char
 void tool_table_count(struct tool_table *table, enum tool_tone tone, uint64_t count);
 /* A time with three digits after the point: "12.345 us"; "0" is printed as such. */
 void tool_table_time(struct tool_table *table, enum tool_tone tone, int64_t time_ns);
+/* The same behind a mark: ">=" of a time that may be more, "~" of one that is not exact. */
+void tool_table_time_marked(struct tool_table *table, enum tool_tone tone, int64_t time_ns,
+                            const char *mark);
 
 /* Columns to print within: the terminal's; where there is none, 120 for names that were shortened
  * to fit there, and any number for others. */

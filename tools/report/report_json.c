@@ -148,6 +148,11 @@ static void put_row(struct printing *print, const struct tool_report_row *row)
     put_subject(print, row);
     tool_json_number(json, "calls", row->row.call_count);
     tool_json_number(json, "ended", row->row.exit_count);
+    tool_json_number(json, "unknown_ends", row->row.unknown_end_count);
+    if (row->row.is_least)
+        tool_json_bool(json, "is_least", true);
+    if (row->row.is_about)
+        tool_json_bool(json, "is_about", true);
     if (print->view->has_times)
         put_times(print, &row->row);
     tool_json_string_if(json, "max_id", (ttape_string){row->id, strlen(row->id)});

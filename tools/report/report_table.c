@@ -144,12 +144,19 @@ static int64_t whole_ns(double time_ns)
     return time_ns >= 0x1p63 ? INT64_MAX : time_ns >= -0x1p63 ? (int64_t)time_ns : INT64_MIN;
 }
 
+/* In front of times that are not exact. */
+static const char *mark_of(const ttape_report_row *row)
+{
+    return row->is_about ? "~" : row->is_least ? ">=" : "";
+}
+
 static void put_mean(struct printing *print, const ttape_report_row *row)
 {
     if (row->call_count == 0 && row->exit_count == 0)
         tool_table_text(&print->table, TOOL_FAINT, "-");
     else
-        tool_table_time(&print->table, TOOL_PLAIN, whole_ns(row->mean_ns));
+        tool_table_time_marked(&print->table, TOOL_PLAIN, whole_ns(row->mean_ns),
+                               row->exit_count == 0 ? mark_of(row) : "");
 }
 
 static double deviation_of(const ttape_report_row *row)
@@ -187,7 +194,7 @@ static void put_self(struct printing *print, enum tool_tone tone, const ttape_re
 {
     char text[40];
     if (!tool_report_is_hook(print->view, row)) {
-        tool_table_time(&print->table, tone, row->self_ns);
+        tool_table_time_marked(&print->table, tone, row->self_ns, mark_of(row));
         return;
     }
     text[tool_put_time(text, row->self_ns)] = '\0';
@@ -260,7 +267,7 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     struct tool_table *table = &print->table;
     enum tool_tone tone = tone_of(print->view, row);
     switch (id) {
-    case TOTAL: tool_table_time(table, TOOL_PLAIN, row->total_ns); break;
+    case TOTAL: tool_table_time_marked(table, TOOL_PLAIN, row->total_ns, mark_of(row)); break;
     case SELF: put_self(print, tone, row); break;
     case OFF: put_off(print, row); break;
     case SHARE: put_share(print, tone, row->self_ns); break;
@@ -351,6 +358,22 @@ static void put_hook_note(const struct printing *print)
                            view->hook.hook_ns);
 }
 
+/* Calls whose ends are not known, in rows that are shown. */
+static void put_unknown_ends(const struct printing *print)
+{
+    struct tool_output *out = print->out;
+    uint64_t count = 0;
+    char text[40];
+    for (size_t i = 0; i < print->view->row_count; i++)
+        count += print->view->rows[i].row.unknown_end_count;
+    if (count == 0)
+        return;
+    tool_output_text(out, "\nbegin or end not seen: ");
+    tool_output_bytes(out, text, tool_put_count(text, count));
+    tool_output_printf(out, " call%s: MEAN, MIN, MAX and DEVIATION are without\n",
+                       count == 1 ? "" : "s");
+}
+
 /* What is odd about the numbers above. */
 static void put_notes(const struct printing *print)
 {
@@ -399,6 +422,7 @@ void tool_report_table(struct tool_report *view, struct tool_output *out)
     if (view->is_estimate && view->row_count == 1 && view->rows[0].bucket_count > 0)
         tool_report_spread(view, &view->rows[0], out);
     put_notes(&print);
+    put_unknown_ends(&print);
     put_hook_note(&print);
     if (view->hidden_count > 0) {
         tool_output_printf(out, "\n%zu more row%s left out\n", view->hidden_count,

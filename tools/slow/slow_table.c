@@ -43,6 +43,9 @@ static void put_function(struct printing *print, const ttape_longest_call *call)
     const char *cut = size < text->size_bytes ? "..." : "";
     const char *end = call->end == TTAPE_CALL_LEFT      ? " (open at the end)"
                       : call->end == TTAPE_CALL_UNWOUND ? " (unwound)"
+                      : call->end == TTAPE_CALL_UNSEEN  ? " (end not seen)"
+                      : call->end == TTAPE_CALL_LATE    ? " (exit not seen)"
+                      : call->end == TTAPE_CALL_LOST    ? " (end is missing)"
                                                         : "";
     tool_table_printf(&print->table, TOOL_PLAIN, "%s%.*s%s%s",
                       tool_site_name(&print->view->names, call->site), (int)size, text->data, cut,
@@ -95,7 +98,10 @@ static void put_row(struct printing *print, const ttape_longest_call *call)
     bool self = print->view->by == TTAPE_LONGEST_BY_SELF;
     bool on_cpu = print->view->by == TTAPE_LONGEST_BY_ON_CPU;
     bool duration = print->view->by == TTAPE_LONGEST_BY_DURATION;
-    tool_table_time(table, duration ? TOOL_HOT : TOOL_PLAIN, call->duration_ns);
+    const char *mark = call->end == TTAPE_CALL_UNSEEN || call->end == TTAPE_CALL_LOST ? ">="
+                       : call->end == TTAPE_CALL_LATE                                 ? "~"
+                                                                                      : "";
+    tool_table_time_marked(table, duration ? TOOL_HOT : TOOL_PLAIN, call->duration_ns, mark);
     tool_table_time(table, self ? TOOL_HOT : TOOL_PLAIN, call->self_ns);
     if (on_cpu)
         tool_table_time(table, TOOL_HOT, call->on_cpu_ns);

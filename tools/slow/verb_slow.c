@@ -94,6 +94,9 @@ const char *tool_slow_end(const ttape_longest_call *call)
     switch (call->end) {
     case TTAPE_CALL_LEFT: return "open";
     case TTAPE_CALL_UNWOUND: return "unwound";
+    case TTAPE_CALL_UNSEEN: return "unseen";
+    case TTAPE_CALL_LATE: return "late";
+    case TTAPE_CALL_LOST: return "lost";
     default: return "returned";
     }
 }

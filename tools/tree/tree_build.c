@@ -42,6 +42,11 @@ static void add_time(int64_t *to, int64_t time_ns)
     *to = (int64_t)((uint64_t)*to + (uint64_t)time_ns);
 }
 
+static bool is_unseen(ttape_node_end end)
+{
+    return end == TTAPE_NODE_UNSEEN || end == TTAPE_NODE_LATE;
+}
+
 void tool_item_sum(struct tool_item *to, const struct tool_item *from)
 {
     ttape_node *a = &to->node;
@@ -65,7 +70,8 @@ void tool_item_sum(struct tool_item *to, const struct tool_item *from)
     a->pruned.call_count += b->pruned.call_count;
     a->pruned.calls_exact = a->pruned.calls_exact && b->pruned.calls_exact;
     add_time(&a->pruned.time_ns, b->pruned.time_ns);
-    a->end = a->end == b->end ? a->end : TTAPE_NODE_ENDED;
+    if (a->end != b->end)
+        a->end = is_unseen(a->end) ? a->end : is_unseen(b->end) ? b->end : TTAPE_NODE_ENDED;
     a->last_partition = b->last_partition;
     a->end_ns = b->end_ns;
     a->end_most_ns = b->end_most_ns;

@@ -53,7 +53,7 @@ static const char *kind_of(const struct tool_item *item)
 
 static void put_times(struct printing *print, const struct tool_item *item)
 {
-    static const char *const ends[] = {"ended", "open", "hidden", "lost"};
+    static const char *const ends[] = {"ended", "open", "hidden", "lost", "unseen", "late"};
     const ttape_node *node = &item->node;
     struct tool_json *json = &print->json;
     if (!print->view->has_times)
@@ -70,7 +70,7 @@ static void put_times(struct printing *print, const struct tool_item *item)
     tool_json_number(json, "start_ns", node->start_ns);
     tool_json_number(json, "end_ns", node->end_ns);
     if (item->kind == TOOL_ITEM_NODE && node->id.kind == TTAPE_NODE_FRAME) {
-        tool_json_text(json, "end", ends[node->end & 3]);
+        tool_json_text(json, "end", ends[node->end < 6 ? node->end : 0]);
         tool_json_number(json, "end_most_ns", node->end_most_ns);
     }
     if (item->kind == TOOL_ITEM_NODE && !item->is_cut) {

@@ -80,6 +80,8 @@ static size_t put_end(const struct tool_tree *view, char *at, size_t size_bytes,
         snprintf(text, sizeof(text), "  [open at the end]");
     else if (node->end == TTAPE_NODE_LOST)
         snprintf(text, sizeof(text), "  [end is missing]");
+    else if (node->end == TTAPE_NODE_UNSEEN || node->end == TTAPE_NODE_LATE)
+        snprintf(text, sizeof(text), "  [end not seen]");
     else if (node->end == TTAPE_NODE_HIDDEN && !view->shows_partitions)
         snprintf(text, sizeof(text), "  [end not read: --open]");
     else if (node->end == TTAPE_NODE_HIDDEN)
@@ -196,12 +198,7 @@ static enum tool_tone tone_of(const struct printing *print, const struct tool_it
 /* Least values have a sign in front. */
 static void put_time(struct printing *print, enum tool_tone tone, int64_t time_ns, bool is_least)
 {
-    char text[48];
-    size_t lead = is_least ? put_text(text, 2, ">=") : 0,
-           size = tool_put_time(text + lead, time_ns);
-    size_t blanks = size < 3 ? 3 : text[lead + size - 2] == ' ';
-    memcpy(text + lead + size, "   ", blanks);
-    tool_table_bytes(&print->table, tone, text, lead + size + blanks);
+    tool_table_time_marked(&print->table, tone, time_ns, is_least ? ">=" : "");
 }
 
 static void put_blank(struct printing *print) { tool_table_text(&print->table, TOOL_PLAIN, ""); }
@@ -222,7 +219,11 @@ static void put_times(struct printing *print, const struct tool_item *item, enum
         put_blank(print);
         return;
     }
-    put_time(print, tone, item->time_ns, node->end == TTAPE_NODE_HIDDEN);
+    if (node->end == TTAPE_NODE_LATE)
+        tool_table_time_marked(&print->table, tone, item->time_ns, "~");
+    else
+        put_time(print, tone, item->time_ns,
+                 node->end == TTAPE_NODE_HIDDEN || node->end == TTAPE_NODE_UNSEEN);
     if (item->is_cut || !(is_frame || item->kind == TOOL_ITEM_SEQUENCE))
         put_blank(print);
     else

@@ -116,6 +116,7 @@ static void forget(struct ttp_scope *scope)
     group->rows.count = group->leaves.count = 0;
     group->partition_count = group->cpu_count = group->switch_count = 0;
     group->span_ticks = 0;
+    group->unknown_ends = 0;
     memset(group->all_ns, 0, sizeof group->all_ns);
     ttp_outline_forget(scope);
 }
@@ -307,6 +308,7 @@ static void add_head(const ttape_writer *w, const struct ttp_pending *p)
     for (size_t i = 0; w->timed && i < p->segments.count; i++)
         group->span_ticks =
             ttp_add_ticks(group->span_ticks, segments[i].end_tick, segments[i].base_tick);
+    group->unknown_ends |= (uint64_t)p->has_ends << group->partition_count;
     group->switch_count += p->known.count != 0;
     group->cpu_count += p->cpu.count != 0;
     for (int i = 0; i < TTP_OFF_KINDS; i++)
@@ -326,6 +328,7 @@ ttape_status ttp_group_add(ttape_writer *w, struct ttp_pending *p, ttape_error *
     if (++group->partition_count < w->options.overview_period)
         return TTAPE_OK;
     p->overview.is_due = true;
+    p->overview.unknown_ends = group->unknown_ends;
     TTP_TRY(make(w, scope, &p->overview, err));
     forget(scope);
     return TTAPE_OK;
@@ -385,6 +388,24 @@ static ttape_status put_merged(ttape_writer *w, struct ttp_scope *scope,
     return status;
 }
 
+/* The last field, whatever of the others pays: without it, readers would take what there is for
+ * more than it is. */
+static ttape_status put_unknown_ends(ttape_writer *w, struct ttp_overview_content *overview,
+                                     size_t *bytes, ttape_error *err)
+{
+    uint8_t field[TTP_OVERVIEW_HEAD_BOUND + sizeof overview->unknown_ends];
+    if (overview->unknown_ends == 0)
+        return TTAPE_OK;
+    size_t head_bytes =
+        ttp_overview_field_write(TTP_OVERVIEW_UNKNOWN_ENDS, sizeof overview->unknown_ends, field);
+    ttp_store64(field + head_bytes, overview->unknown_ends);
+    overview->bytes.count = *bytes;
+    TTP_TRY(ttp_push_bytes(&w->allocator, &overview->bytes, field,
+                           head_bytes + sizeof overview->unknown_ends, err));
+    *bytes = overview->bytes.count;
+    return TTAPE_OK;
+}
+
 /* The group's partitions are out. */
 static ttape_status emit(ttape_writer *w, struct ttp_scope *scope,
                          struct ttp_overview_content *overview, ttape_error *err)
@@ -396,6 +417,7 @@ static ttape_status emit(ttape_writer *w, struct ttp_scope *scope,
     size_t bytes = bytes_that_pay(w, &scope->group, overview);
     if (bytes == 0)
         return TTAPE_OK;
+    TTP_TRY(put_unknown_ends(w, overview, &bytes, err));
     struct ttp_chunk chunk = {.kind = TTP_CHUNK_OVERVIEW,
                               .scope = scope->number,
                               .stored_bytes = bytes,

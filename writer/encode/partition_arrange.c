@@ -216,24 +216,43 @@ void ttp_arrange_facts(const struct ttp_job *job, struct ttp_growing *facts)
 void ttp_job_free(ttape_writer *w, struct ttp_job *job)
 {
     struct ttp_pending *p = &job->pending;
-    struct ttp_growing *all[] = {&job->workspace,   &job->gathered,
-                                 &job->payload,     &job->symbol_map,
-                                 &job->symbols,     &job->scope_symbols,
-                                 &job->segments,    &job->start_frames,
-                                 &job->end_frames,  &job->segment_start,
-                                 &job->open,        &job->open_start,
-                                 &job->open_stack,  &job->start_stack,
-                                 &job->rank,        &job->wide,
-                                 &p->stretches,     &p->segments,
-                                 &p->start_frames,  &p->start_symbols,
-                                 &p->end_frames,    &p->wide,
-                                 &p->depths,        &p->valued,
-                                 &p->values,        &p->value_bytes,
-                                 &p->measures,      &p->sites_chunk,
-                                 &p->paths_chunk,   &p->value_names_chunk,
-                                 &p->streams_chunk, &p->metadata_chunk,
-                                 &p->known,         &p->spans,
-                                 &p->span_counts,   &p->cpu};
+    struct ttp_growing *all[] = {&job->workspace,
+                                 &job->gathered,
+                                 &job->payload,
+                                 &job->symbol_map,
+                                 &job->symbols,
+                                 &job->scope_symbols,
+                                 &job->segments,
+                                 &job->start_frames,
+                                 &job->end_frames,
+                                 &job->segment_start,
+                                 &job->open,
+                                 &job->open_start,
+                                 &job->open_stack,
+                                 &job->start_stack,
+                                 &job->rank,
+                                 &job->wide,
+                                 &p->stretches,
+                                 &p->segments,
+                                 &p->start_frames,
+                                 &p->start_symbols,
+                                 &p->end_frames,
+                                 &p->wide,
+                                 &p->depths,
+                                 &p->ends,
+                                 &p->valued,
+                                 &p->values,
+                                 &p->value_bytes,
+                                 &p->measures,
+                                 &p->sites_chunk,
+                                 &p->paths_chunk,
+                                 &p->value_names_chunk,
+                                 &p->streams_chunk,
+                                 &p->metadata_chunk,
+                                 &p->known,
+                                 &p->spans,
+                                 &p->span_counts,
+                                 &p->cpu};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         ttp_grown_free(&w->allocator, all[i]);
     ttp_overview_free(w, &p->overview);
@@ -244,4 +263,52 @@ void ttp_job_free(ttape_writer *w, struct ttp_job *job)
         w->allocator.release(w->allocator.context, p->delta, bytes);
     p->codes = p->delta = NULL;
     p->event_room = 0;
+}
+
+static bool is_unwinding(const struct ttp_order *order, uint32_t code)
+{
+    uint8_t event_class = order->symbols[code >> 1].event_class;
+    return event_class == TTP_CLASS_UNWIND || event_class == TTP_CLASS_EXIT_ACROSS;
+}
+
+ttape_status ttp_arrange_ends(struct ttp_encoding *e, const struct ttp_order *order,
+                              struct ttp_growing *out, uint32_t *count)
+{
+    struct ttp_growing *facts = &e->job->pending.ends;
+    ttp_arrange_facts(e->job, facts);
+    TTP_TRY(ttp_encoding_room(e, out, order->event_count));
+    const struct ttp_fact *fact = facts->data, *end = fact + facts->count;
+    uint8_t *kinds = out->data;
+    *count = 0;
+    for (uint32_t i = 0; i < order->event_count; i++) {
+        if (!is_unwinding(order, order->codes[i]))
+            continue;
+        bool is_told = fact != end && fact->event == i;
+        kinds[(*count)++] = is_told ? (uint8_t)fact++->number : TTAPE_UNWIND_LEFT;
+    }
+    return TTAPE_OK;
+}
+
+void ttp_arrange_spans(const struct ttp_job *job, struct ttp_switches *to, uint32_t *first_of)
+{
+    const struct ttp_pending *p = &job->pending;
+    const struct ttp_off_span *from = p->spans.data;
+    const uint32_t *rank = job->rank.data, *start = job->segment_start.data;
+    const uint32_t *counts = p->span_counts.data;
+    const uint8_t *known = p->known.data;
+    for (uint32_t s = 0; s < to->segment_count; s++) {
+        to->is_known[rank[s]] = known[s];
+        to->span_start[rank[s] + 1] = counts[s];
+    }
+    to->span_start[0] = 0;
+    for (uint32_t s = 0; s < to->segment_count; s++) {
+        to->span_start[s + 1] += to->span_start[s];
+        first_of[s] = to->span_start[s];
+    }
+    for (uint32_t s = 0, at = 0; s < to->segment_count; s++)
+        for (uint32_t i = 0; i < counts[s]; i++, at++) {
+            struct ttp_off_span *span = &to->spans[first_of[rank[s]]++];
+            *span = from[at];
+            span->event += start[rank[s]];
+        }
 }

@@ -28,5 +28,10 @@ ttape_status ttp_arrange_symbols(struct ttp_encoding *e, struct ttp_order *order
 
 /* Gives the facts (struct ttp_fact) event numbers of the partition, ascending. */
 void ttp_arrange_facts(const struct ttp_job *job, struct ttp_growing *facts);
+/* Spans stand by pending segments; they go out in the order of streams. */
+void ttp_arrange_spans(const struct ttp_job *job, struct ttp_switches *to, uint32_t *first_of);
+/* The kinds (uint8_t, ttape_unwind_kind) of the order's unwinds and exits across. */
+ttape_status ttp_arrange_ends(struct ttp_encoding *e, const struct ttp_order *order,
+                              struct ttp_growing *out, uint32_t *count);
 
 #endif

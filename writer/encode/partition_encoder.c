@@ -10,6 +10,7 @@
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
 #include "format/chain/chain_encode.h"
+#include "format/container/measures/unknown_ends.h"
 #include "format/order/literal.h"
 #include "format/order/raw_order.h"
 #include "format/times/raw_times.h"
@@ -419,31 +420,6 @@ static ttape_status add_depths(struct ttp_encoding *e)
     return status;
 }
 
-/* Spans stand by pending segments; they go out in the order of streams. */
-static void arrange_spans(const struct ttp_job *job, struct ttp_switches *to, uint32_t *first_of)
-{
-    const struct ttp_pending *p = &job->pending;
-    const struct ttp_off_span *from = p->spans.data;
-    const uint32_t *rank = job->rank.data, *start = job->segment_start.data;
-    const uint32_t *counts = p->span_counts.data;
-    const uint8_t *known = p->known.data;
-    for (uint32_t s = 0; s < to->segment_count; s++) {
-        to->is_known[rank[s]] = known[s];
-        to->span_start[rank[s] + 1] = counts[s];
-    }
-    to->span_start[0] = 0;
-    for (uint32_t s = 0; s < to->segment_count; s++) {
-        to->span_start[s + 1] += to->span_start[s];
-        first_of[s] = to->span_start[s];
-    }
-    for (uint32_t s = 0, at = 0; s < to->segment_count; s++)
-        for (uint32_t i = 0; i < counts[s]; i++, at++) {
-            struct ttp_off_span *span = &to->spans[first_of[rank[s]]++];
-            *span = from[at];
-            span->event += start[rank[s]];
-        }
-}
-
 static ttape_status add_switches(struct ttp_encoding *e)
 {
     struct ttp_job *job = e->job;
@@ -458,7 +434,7 @@ static ttape_status add_switches(struct ttp_encoding *e)
     struct ttp_switches in = {.spans = lists.data, .segment_count = segments, .span_count = spans};
     in.span_start = (uint32_t *)(in.spans + spans);
     in.is_known = (uint8_t *)(in.span_start + 2 * segments + 1);
-    arrange_spans(job, &in, in.span_start + segments + 1);
+    ttp_arrange_spans(job, &in, in.span_start + segments + 1);
     uint8_t *out;
     size_t bound = ttp_switches_bound(&in);
     ttape_status status = section_room(e, bound, &out);
@@ -520,6 +496,25 @@ static ttape_status add_instants(struct ttp_encoding *e, const struct ttp_order 
     if (size != 0)
         add_section(e, TTP_SECTION_INSTANTS, CATEGORY_NONE, size, size);
     return TTAPE_OK;
+}
+
+/* Where only frames that were open before have ended, the section says no more than that. */
+static ttape_status add_ends(struct ttp_encoding *e, const struct ttp_order *order)
+{
+    struct ttp_growing kinds = {0};
+    uint32_t count;
+    uint8_t *out;
+    if (!e->job->pending.has_ends)
+        return TTAPE_OK;
+    TTP_TRY(ttp_arrange_ends(e, order, &kinds, &count));
+    size_t bound = ttp_ends_bound(count), size = 0;
+    ttape_status status = section_room(e, bound, &out);
+    if (status == TTAPE_OK)
+        size = ttp_ends_write(kinds.data, count, out, bound);
+    if (status == TTAPE_OK)
+        add_section(e, TTP_SECTION_ENDS, CATEGORY_NONE, size, size);
+    ttp_grown_free(&e->w->allocator, &kinds);
+    return status;
 }
 
 /* ---- finish ---- */
@@ -589,6 +584,7 @@ static ttape_status encode(struct ttp_encoding *e)
     TTP_TRY(add_cpu_times(e));
     if (e->w->timed)
         TTP_TRY(add_instants(e, &order));
+    TTP_TRY(add_ends(e, &order));
     finish_head(job);
     return TTAPE_OK;
 }

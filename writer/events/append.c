@@ -18,63 +18,6 @@
 
 struct ttp_pending *ttp_writer_pending(ttape_writer *w) { return &w->jobs[w->next_job].pending; }
 
-/* Room for one stack more. */
-static ttape_status grow_stacks(ttape_writer *w, struct ttp_stream_state *s, ttape_error *err)
-{
-    struct ttp_growing list = {s->stacks, s->stack_count, s->stack_capacity * sizeof *s->stacks};
-    struct ttp_growing order = {s->stack_order, s->stack_count,
-                                s->order_capacity * sizeof *s->stack_order};
-    TTP_TRY(ttp_grow(&w->allocator, &list, sizeof *s->stacks, s->stack_count + 1ull, err));
-    s->stacks = list.data;
-    s->stack_capacity = (uint32_t)(list.capacity_bytes / sizeof *s->stacks);
-    TTP_TRY(ttp_grow(&w->allocator, &order, sizeof *s->stack_order, s->stack_count + 1ull, err));
-    s->stack_order = order.data;
-    s->order_capacity = (uint32_t)(order.capacity_bytes / sizeof *s->stack_order);
-    return TTAPE_OK;
-}
-
-/* Programs have few stacks, files may name a million in any order: only a number moves for each
- * that is new. */
-ttape_status ttp_stream_stack(ttape_writer *w, struct ttp_stream_state *s, uint32_t id,
-                              uint32_t *index, ttape_error *err)
-{
-    uint32_t at = 0, end = s->stack_count;
-    while (at < end) {
-        uint32_t middle = at + (end - at) / 2;
-        if (s->stacks[s->stack_order[middle]].id < id)
-            at = middle + 1;
-        else
-            end = middle;
-    }
-    if (at == s->stack_count || s->stacks[s->stack_order[at]].id != id) {
-        if (id >= TTP_MAX_STACKS)
-            return ttp_fail(err, TTAPE_E_ARGUMENT, "F-EVT-03", TTAPE_ERROR_NO_OFFSET,
-                            "stack number %u is too large", id);
-        TTP_TRY(grow_stacks(w, s, err));
-        memmove(s->stack_order + at + 1, s->stack_order + at,
-                (s->stack_count - at) * sizeof *s->stack_order);
-        s->stack_order[at] = s->stack_count;
-        s->stacks[s->stack_count++] = (struct ttp_stack){.id = id};
-    }
-    *index = s->stack_order[at];
-    return TTAPE_OK;
-}
-
-void ttp_stream_free(ttape_writer *w, struct ttp_stream_state *s)
-{
-    for (uint32_t i = 0; i < s->stack_count; i++) {
-        struct ttp_growing frames = {s->stacks[i].frames, 0,
-                                     s->stacks[i].capacity * sizeof(struct ttp_open)};
-        ttp_grown_free(&w->allocator, &frames);
-        ttp_grown_free(&w->allocator, &s->stacks[i].offs);
-    }
-    struct ttp_growing list = {s->stacks, 0, s->stack_capacity * sizeof *s->stacks};
-    struct ttp_growing order = {s->stack_order, 0, s->order_capacity * sizeof *s->stack_order};
-    ttp_grown_free(&w->allocator, &list);
-    ttp_grown_free(&w->allocator, &order);
-    ttp_grown_free(&w->allocator, &s->spans);
-}
-
 static ttape_status grow_stack(ttape_writer *w, struct ttp_stack *stack, uint32_t more,
                                ttape_error *err)
 {
@@ -237,6 +180,21 @@ static ttape_status special_code(struct batch *b, uint8_t event_class, uint32_t 
     return TTAPE_OK;
 }
 
+/* F-END-01: what was left right behind a gap ended where events are missing. */
+static ttape_status note_ends(struct batch *b, const ttape_event *event)
+{
+    bool is_unwind = event->kind == TTAPE_EVENT_UNWIND || event->kind == TTAPE_EVENT_EXIT_ACROSS;
+    uint64_t kind = is_unwind ? event->lost_count : TTAPE_UNWIND_LEFT;
+    if (kind > TTAPE_UNWIND_LATE)
+        return ttp_fail(b->err, TTAPE_E_ARGUMENT, "F-END-01", TTAPE_ERROR_NO_OFFSET,
+                        "no kind of end: %llu", (unsigned long long)kind);
+    if (b->s->behind_gap != 0 && b->s->behind_gap == b->s->next_event) {
+        kind = TTAPE_UNWIND_LOST;
+        b->s->behind_gap++;
+    }
+    return kind == TTAPE_UNWIND_LEFT ? TTAPE_OK : add_fact(b, &b->p->ends, (int64_t)kind);
+}
+
 /* Pops n frames that were left by unwinding and, for an exit across, the one that exits. */
 static ttape_status append_unwind(struct batch *b, const ttape_event *event, uint8_t event_class,
                                   uint32_t n, uint32_t *code)
@@ -246,6 +204,7 @@ static ttape_status append_unwind(struct batch *b, const ttape_event *event, uin
         return ttp_fail(b->err, TTAPE_E_ARGUMENT, "F-EVT-03", TTAPE_ERROR_NO_OFFSET,
                         "cannot unwind %u frames, %u are open", n, b->stack->count);
     TTP_TRY(special_code(b, event_class, n, code));
+    TTP_TRY(note_ends(b, event));
     while (pops-- > 0) /* an exit across leaves all but the last */
         pop_frame(b, event_class == TTP_CLASS_UNWIND || pops != 0);
     return take_depth(b, event->depth, b->stack->count);
@@ -292,6 +251,7 @@ static ttape_status append_switch(struct batch *b, const ttape_event *event, uin
     TTP_TRY(ttp_stream_stack(b->w, b->s, event->argument, &index, b->err));
     uint32_t from = b->s->current;
     b->s->current = index;
+    b->s->behind_gap += b->s->behind_gap == b->s->next_event;
     TTP_TRY(ttp_off_switch(b->w, b->scope, b->s, from, b->tick, b->err));
     ttp_load(b->w, b->s);
     b->stack = &b->s->stacks[index];
@@ -303,6 +263,8 @@ static ttape_status append_gap(struct batch *b, const ttape_event *event, uint32
     TTP_TRY(special_code(b, TTP_CLASS_GAP, event->argument, code));
     b->p->gap_count++;
     b->p->lost_count += event->lost_count;
+    if (event->argument != TTAPE_GAP_REASON_FILTER && event->argument != TTAPE_GAP_REASON_CUT)
+        b->s->behind_gap = b->s->next_event + 1;
     if (event->lost_count != 0) {
         TTP_TRY(add_fact(b, &b->p->valued, (int64_t)b->p->values.count));
         struct ttp_value *v = ttp_push(&b->w->allocator, &b->p->values, sizeof *v, b->err);
@@ -319,6 +281,7 @@ static ttape_status append_push(struct batch *b, const ttape_event *event, uint8
 {
     TTP_TRY(take_depth(b, event->depth, b->stack->count));
     TTP_TRY(special_code(b, event_class, argument, code));
+    b->p->opened_count += event_class == TTP_CLASS_OPEN;
     return push_frame(b, event_class, argument, *code >> 1);
 }
 

@@ -156,6 +156,9 @@ static void reset_pending(struct ttp_pending *p)
     p->event_count = 0;
     p->stretches.count = p->segments.count = p->start_frames.count = p->start_symbols.count = 0;
     p->end_frames.count = p->wide.count = p->depths.count = p->valued.count = 0;
+    p->ends.count = 0;
+    p->opened_count = 0;
+    p->has_ends = false;
     p->values.count = p->value_bytes.count = p->measures.count = 0;
     p->known.count = p->spans.count = p->span_counts.count = p->cpu.count = 0;
     memset(p->off_ns, 0, sizeof p->off_ns);
@@ -215,6 +218,25 @@ static ttape_status submit(ttape_writer *w, struct ttp_job *job, ttape_error *er
     return model_due ? ttp_model_take(w, job, err) : TTAPE_OK;
 }
 
+/* F-END-03. Frames that were open before the recording are kept to the end, or end somewhen: how
+ * long they were nobody knows. */
+static bool has_ends(const struct ttp_pending *p)
+{
+    const struct ttp_segment *segments = p->segments.data;
+    const struct ttp_frame *frames = p->start_frames.data;
+    for (size_t i = 0; i < p->segments.count; i++) {
+        const struct ttp_edge_state *start = &segments[i].start;
+        for (uint32_t f = segments[i].kept; f < start->frame_count; f++)
+            if (frames[start->frame_start + f].event_class == TTP_CLASS_OPEN)
+                return true;
+    }
+    const struct ttp_frame *added = p->end_frames.data;
+    uint64_t still_open = 0;
+    for (size_t i = 0; i < p->end_frames.count; i++)
+        still_open += added[i].event_class == TTP_CLASS_OPEN;
+    return p->ends.count != 0 || p->opened_count != still_open;
+}
+
 ttape_status ttp_seal(ttape_writer *w, ttape_error *err)
 {
     struct ttp_job *job = &w->jobs[w->next_job];
@@ -228,6 +250,7 @@ ttape_status ttp_seal(ttape_writer *w, ttape_error *err)
         settle_frames(p->scope, &streams[segments[i].stream]);
         TTP_TRY(close_segment(w, p, &segments[i], &streams[segments[i].stream], err));
     }
+    p->has_ends = has_ends(p);
     TTP_TRY(collect_measures(w, p, err));
     TTP_TRY(ttp_collect_switches(w, p, err));
     TTP_TRY(ttp_group_add(w, p, err));

@@ -49,7 +49,7 @@ static uint64_t count_above_signal(const struct ttp_runtime_frame *top)
  * whose frame has no record, or whose frame is gone while its end has no record. So the record says
  * which frames stay. It counts only down to a handler that goes on: the hook below it goes on, too.
  */
-static void write_unwind(struct operation *op, struct ttp_runtime_frame *top)
+static void write_unwind(struct operation *op, struct ttp_runtime_frame *top, uint64_t type)
 {
     if (top < ttp_thread.top && ttp_awaits(ttp_thread.top))
         ttp_tail_settle(op);
@@ -65,13 +65,13 @@ static void write_unwind(struct operation *op, struct ttp_runtime_frame *top)
     uint64_t above = count_above_signal(top);
     if (signals != 0 || ttp_is_base(top - above)) /* not within a handler that goes on */
         ttp_thread.page->has_unwound = true;
-    ttp_put_extension(op, TTP_EXT_UNWIND, ttp_unwind_signals(signals, above), -count);
+    ttp_put_extension(op, type, ttp_unwind_signals(signals, above), -count);
 }
 
 void ttp_slow_unwind(struct operation *op, struct ttp_runtime_frame *top)
 {
     if (top != ttp_thread.top)
-        write_unwind(op, top);
+        write_unwind(op, top, op->is_doubted ? TTP_EXT_UNWIND : TTP_EXT_UNSEEN_END);
 }
 
 static void push_frame(uintptr_t sp, uintptr_t function, uintptr_t call_site)
@@ -579,7 +579,7 @@ void ttp_jump(uintptr_t sp, uintptr_t target)
         if (ttp_thread.page->deep_frames != 0 && target > ttp_sp_of(ttp_thread.top))
             ttp_deep_forget(&op);
         if (ttp_thread.page->deep_frames == 0)
-            write_unwind(&op, ttp_slow_staying(&op, target, 0, is_alternate));
+            write_unwind(&op, ttp_slow_staying(&op, target, 0, is_alternate), TTP_EXT_UNWIND);
     }
     ttp_slow_end(&op);
 }

@@ -202,6 +202,18 @@ static ttape_status open_fields(struct ttp_reader_cursor *c, struct ttp_overview
     return TTAPE_OK;
 }
 
+static ttape_status read_ends(struct ttp_overview *in, const struct ttp_reader_cursor *c,
+                              ttape_error *err)
+{
+    if (in->fields[TTP_OVERVIEW_UNKNOWN_ENDS].data == NULL)
+        return TTAPE_OK;
+    if (in->fields[TTP_OVERVIEW_UNKNOWN_ENDS].size_bytes == 8)
+        in->ends_mask = ttp_load64(in->fields[TTP_OVERVIEW_UNKNOWN_ENDS].data);
+    return in->ends_mask != 0 && in->ends_mask <= UINT64_MAX >> (64 - in->partition_count)
+               ? TTAPE_OK
+               : broken("F-OVR-15", c, "ends of an overview are out of range", err);
+}
+
 ttape_status ttp_overview_open(const uint8_t *data, size_t size_bytes, struct ttp_overview *out,
                                ttape_error *err)
 {
@@ -215,6 +227,7 @@ ttape_status ttp_overview_open(const uint8_t *data, size_t size_bytes, struct tt
         return broken("F-OVR-01", &c, "head of an overview is out of range", err);
     in.partition_count = (uint32_t)count;
     TTP_TRY(open_fields(&c, &in, err));
+    TTP_TRY(read_ends(&in, &c, err));
     *out = in;
     return TTAPE_OK;
 }

@@ -18,9 +18,10 @@ enum ttp_overview_field {
     TTP_OVERVIEW_CPU_TIMES = 2,
     TTP_OVERVIEW_CALLS = 3,
     TTP_OVERVIEW_LEAVES = 4,
-    TTP_OVERVIEW_OUTLINES = 5, /* outlines.h */
-    TTP_OVERVIEW_LISTED = 6,   /* listed.h */
-    TTP_OVERVIEW_INSTANTS = 7, /* format/levels/merged.h */
+    TTP_OVERVIEW_OUTLINES = 5,     /* outlines.h */
+    TTP_OVERVIEW_LISTED = 6,       /* listed.h */
+    TTP_OVERVIEW_INSTANTS = 7,     /* format/levels/merged.h */
+    TTP_OVERVIEW_UNKNOWN_ENDS = 8, /* 8 bytes: ends_mask */
     TTP_OVERVIEW_FIELDS
 };
 
@@ -41,6 +42,7 @@ struct ttp_overview {
     uint64_t identity; /* ttp_overview_identity of them */
     uint64_t resolution_ns;
     int64_t span_ticks; /* from bases to end ticks, of all segments */
+    uint64_t ends_mask; /* bit i: the i-th partition has an ends section */
     struct {
         const uint8_t *data; /* NULL: not there */
         size_t size_bytes;

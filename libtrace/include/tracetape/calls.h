@@ -53,7 +53,10 @@ typedef enum ttape_call_end {
     TTAPE_CALL_RETURNED = 1, /* the function (or a signal's handler) returned */
     TTAPE_CALL_UNWOUND = 2,  /* an exception or a longjmp left it */
     TTAPE_CALL_LEFT = 3,     /* it is still open where the stream, or the range, ends */
-    TTAPE_CALL_LOST = 4      /* it ended where events are missing */
+    TTAPE_CALL_LOST = 4,     /* it ended where events are missing */
+    TTAPE_CALL_UNSEEN = 5,   /* its end was not seen (ttape_unwind_kind): it ended at the earliest
+                              * then, */
+    TTAPE_CALL_LATE = 6      /* or at the latest */
 } ttape_call_end;
 
 #define TTAPE_CALL_NO_NUMBER UINT64_MAX

@@ -57,7 +57,7 @@ typedef struct ttape_longest_options {
     /* A partition that cannot be read and is left out; NULL: the call fails. */
     void (*damage)(void *context, uint32_t partition, const ttape_error *error);
     void *context;   /* of both, which are called from the calling thread only */
-    bool ended_only; /* not those that are open where their streams end */
+    bool ended_only; /* only those of which a duration is known: ended, and seen to */
     bool names_only; /* frames of paths have no times (0): overviews may tell of a call sooner */
 } ttape_longest_options;
 

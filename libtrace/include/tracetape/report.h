@@ -106,7 +106,8 @@ typedef struct ttape_report_row {
     uint64_t exit_count; /* frames that ended: what the measures of durations are over */
     int64_t self_ns, total_ns;
     int64_t min_ns, max_ns; /* 0, 0 without ended frames */
-    double mean_ns;         /* total_ns by calls (by ended frames where there are no calls) */
+    double mean_ns;         /* of ended frames: of total_ns what these have. Of a range, and where
+                             * none ended, total_ns by calls */
     double deviation_ns;    /* of durations, where the row is never on a stack twice at once and no
                              * range    cuts it; otherwise see duration_deviation_ns */
     double sum_of_squares;  /* of durations */
@@ -115,6 +116,8 @@ typedef struct ttape_report_row {
     bool is_idle_least; /* idle_ns is known in part: it is at least as much */
     bool idle_known;    /* summaries tell idle_ns of blocking functions, and where there are none */
     bool decoded;       /* the rest of the row is known */
+    bool is_least;      /* total_ns and self_ns are: of some calls the ends were not seen, */
+    bool is_about;      /* or are about that: some calls ended at the latest when it is said */
     /* Decoded rows: of durations as they are. Summaries lack their sum; for mean_ns and
      * deviation_ns the total stands for it, which counts recursion once. */
     int64_t duration_ns;
@@ -126,7 +129,10 @@ typedef struct ttape_report_row {
     /* Of partitions that know of switches: parts of self_ns. The rest was on the CPU. */
     int64_t preempted_ns, blocked_ns;
     int64_t unknown_ns; /* where nothing is known */
-    uint64_t reserved[1];
+    /* Calls that ended, and how long they were is not known: their ends were not seen, or lost, or
+     * they were open before the recording. exit_count and the measures of durations are without
+     * them. */
+    uint64_t unknown_end_count;
 } ttape_report_row;
 
 typedef struct ttape_report_info {

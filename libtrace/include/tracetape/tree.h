@@ -75,7 +75,9 @@ typedef enum ttape_node_end {
     TTAPE_NODE_ENDED = 0,  /* at end_ns, by exit or unwinding */
     TTAPE_NODE_OPEN = 1,   /* it was open when the recording ended; end_ns is then */
     TTAPE_NODE_HIDDEN = 2, /* between end_ns and end_most_ns, in last_partition: see the modes */
-    TTAPE_NODE_LOST = 3    /* events behind end_ns are missing in the file */
+    TTAPE_NODE_LOST = 3,   /* events behind end_ns, or where it ended, are missing */
+    TTAPE_NODE_UNSEEN = 4, /* at end_ns at the earliest: its end was not seen */
+    TTAPE_NODE_LATE = 5    /* at end_ns at the latest: its exit was not seen */
 } ttape_node_end;
 
 /* What was pruned below a node: parts. Counts are those of a thread's whole run in a partition,

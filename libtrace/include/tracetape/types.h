@@ -133,11 +133,23 @@ typedef enum ttape_gap_reason {
     TTAPE_GAP_REASON_STOPPED = 6   /* recording was off, or ended before the program did */
 } ttape_gap_reason;
 
+/* What is known of the ends of frames that an unwind, or an exit across, left. */
+typedef enum ttape_unwind_kind {
+    TTAPE_UNWIND_LEFT = 0,   /* an exception or a longjmp left them then */
+    TTAPE_UNWIND_UNSEEN = 1, /* their ends were not seen, as they jumped to what is not recorded:
+                              * they ended then at the earliest */
+    TTAPE_UNWIND_LOST = 2,   /* they ended where events are missing */
+    TTAPE_UNWIND_LATE = 3    /* their exits were not seen, as they cannot be patched: they ended
+                              * then at the latest */
+} ttape_unwind_kind;
+
 #define TTAPE_DEPTH_AUTO UINT32_MAX /* writer: derive the depth from the frames */
 
 typedef struct ttape_event {
-    uint64_t time_ns;    /* 0 in a file without times */
-    uint64_t lost_count; /* TTAPE_EVENT_GAP: events lost here, 0 when unknown; otherwise 0 */
+    uint64_t time_ns; /* 0 in a file without times */
+    /* TTAPE_EVENT_GAP: events lost here, 0 when unknown. TTAPE_EVENT_UNWIND and _EXIT_ACROSS:
+     * ttape_unwind_kind. Otherwise 0 */
+    uint64_t lost_count;
     ttape_event_kind kind;
     uint32_t site;     /* or TTAPE_NONE */
     uint32_t argument; /* or 0 */

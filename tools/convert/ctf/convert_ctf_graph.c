@@ -170,9 +170,10 @@ static void set_thread(struct graph_reader *reader, const bt_event *event,
 static enum tool_ctf_left left_of(const bt_event *event)
 {
     const char *left = get_text(event, "left");
-    return strcmp(left, "open") == 0                                  ? TOOL_CTF_LEFT_OPEN
-           : strcmp(left, "unwind") == 0 || strcmp(left, "lost") == 0 ? TOOL_CTF_LEFT_UNWIND
-                                                                      : TOOL_CTF_LEFT_EXIT;
+    bool is_exit = *left == '\0' || strcmp(left, "exit") == 0;
+    return is_exit                     ? TOOL_CTF_LEFT_EXIT
+           : strcmp(left, "open") == 0 ? TOOL_CTF_LEFT_OPEN
+                                       : TOOL_CTF_LEFT_UNWIND;
 }
 
 static void send_build_id(struct graph_reader *reader, const bt_event *event,

@@ -225,9 +225,12 @@ static void take_begin(void *context, struct tool_walk *walk, struct tool_frame 
 static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
                      const struct tool_moment *now, enum tool_ending ending)
 {
-    static const char *const why[] = {"}", ",\"args\":{\"left\":\"unwind\"}}",
+    static const char *const why[] = {"}",
+                                      ",\"args\":{\"left\":\"unwind\"}}",
                                       ",\"args\":{\"left\":\"open\"}}",
-                                      ",\"args\":{\"left\":\"lost\"}}"};
+                                      ",\"args\":{\"left\":\"lost\"}}",
+                                      ",\"args\":{\"left\":\"unseen\"}}",
+                                      ",\"args\":{\"left\":\"late\"}}"};
     struct chrome *json = context;
     (void)frame;
     if (__builtin_expect(walk->stack != json->stack, 0))

@@ -124,7 +124,7 @@ static void take_begin(void *context, struct tool_walk *walk, struct tool_frame 
 static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
                      const struct tool_moment *now, enum tool_ending ending)
 {
-    static const char *const kinds[] = {"exit", "unwind", "still_open", "lost"};
+    static const char *const kinds[] = {"exit", "unwind", "still_open", "lost", "unseen", "late"};
     struct csv_table *csv = context;
     char detail[32] = "";
     const char *kind = kinds[ending];

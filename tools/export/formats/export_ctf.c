@@ -57,7 +57,7 @@ static const struct {
     {TOOL_CTF_SIGNAL_END, {"isignal", "sleft", "svalues"}},
 };
 
-static const char *const endings[] = {"exit", "unwind", "open", "lost"};
+static const char *const endings[] = {"exit", "unwind", "open", "lost", "unseen", "late"};
 
 struct ctf {
     struct tool_export *export;

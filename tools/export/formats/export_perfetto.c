@@ -404,7 +404,7 @@ static void take_begin(void *context, struct tool_walk *walk, struct tool_frame 
 static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
                      const struct tool_moment *now, enum tool_ending ending)
 {
-    static const char *const endings[] = {"exit", "unwind", "open", "lost"};
+    static const char *const endings[] = {"exit", "unwind", "open", "lost", "unseen", "late"};
     struct perfetto *out = context;
     struct making make;
     (void)frame;

@@ -277,7 +277,7 @@ static void take_begin(void *context, struct tool_walk *walk, struct tool_frame 
 static void take_end(void *context, struct tool_walk *walk, struct tool_frame *frame,
                      const struct tool_moment *now, enum tool_ending ending)
 {
-    static const char *const endings[] = {"exit", "unwind", "still_open", "lost"};
+    static const char *const endings[] = {"exit", "unwind", "still_open", "lost", "unseen", "late"};
     struct database *base = context;
     const struct tool_stack *stack = tool_walk_stack(walk);
     sqlite3_stmt *row = base->statements[INSERT_CALL];

@@ -294,7 +294,7 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
 {
     ttape_patch_counts counts;
     struct judged judged;
-    char left[192] = "", hooked[64] = "", inlined[128] = "", copies_left[48] = "",
+    char left[192] = "", exits[64] = "", hooked[64] = "", inlined[128] = "", copies_left[48] = "",
          modules[SAID_BYTES];
     size_t count = 0;
     ttape_recording_status status;
@@ -323,6 +323,9 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
         main_reason(&judged) != NULL)
         (void)snprintf(left, sizeof left, ", %" PRIu64 " cannot be: %s", counts.functions_left,
                        main_reason(&judged));
+    if (counts.exits_left != 0)
+        (void)snprintf(exits, sizeof exits, ", %" PRIu64 " of their exits are not seen",
+                       counts.exits_left);
     if (counts.hooked != 0)
         (void)snprintf(hooked, sizeof hooked, ", %" PRIu64 " record themselves", counts.hooked);
     if (counts.inlined_left != 0)
@@ -335,9 +338,9 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
     if (patch->module->count != 0)
         list_modules(recording, modules, sizeof modules, &count);
     if (count > 1)
-        tool_message("%" PRIu64 " functions of %zu modules were patched%s%s: %s%s",
-                     counts.functions, count, left, hooked, modules, inlined);
+        tool_message("%" PRIu64 " functions of %zu modules were patched%s%s%s: %s%s",
+                     counts.functions, count, left, exits, hooked, modules, inlined);
     else
-        tool_message("%" PRIu64 " functions were patched%s%s%s", counts.functions, left, hooked,
-                     inlined);
+        tool_message("%" PRIu64 " functions were patched%s%s%s%s", counts.functions, left, exits,
+                     hooked, inlined);
 }

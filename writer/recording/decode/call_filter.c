@@ -219,14 +219,36 @@ static void judge_hot(const ttape_site_rules *rules, struct ttp_site_seen *site,
         site->calls >= HOT_CALLS && site->short_calls >= site->calls - site->calls / HOT_SHARE;
 }
 
-/* Leaves n calls without their exits; what of them is in the stream is unwound there. */
-static ttape_status leave(struct ttp_encode *e, struct ttp_thread *thread,
-                          struct ttp_call_stack *stack, uint64_t n, uint64_t ns, ttape_error *err)
+/* How calls end without their exits. */
+struct leaving {
+    uint64_t count, ns;
+    uint64_t kind; /* ttape_unwind_kind */
+};
+
+/* A call whose exit cannot be seen may have been as long as it seems. */
+static ttape_status keep_long(struct ttp_encode *e, struct ttp_thread *thread,
+                              struct ttp_call_stack *stack, uint64_t ns, ttape_error *err)
 {
+    const struct ttp_call *top = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
+    bool is_long = top->state == CALL_PENDING && !top->is_judged && top->site != TTAPE_NONE &&
+                   ns - top->time_ns >= e->options.rules.min_ns;
+    return is_long ? keep_pending(e, thread, stack, err) : TTAPE_OK;
+}
+
+/* Leaves calls without their exits; what of them is in the stream is unwound there. */
+static ttape_status leave(struct ttp_encode *e, struct ttp_thread *thread,
+                          struct ttp_call_stack *stack, const struct leaving *leaving,
+                          ttape_error *err)
+{
+    uint64_t ns = leaving->ns;
     uint32_t kept = 0;
-    for (; n > 0 && stack->calls.count > 0; n--)
+    for (uint64_t n = leaving->count; n > 0 && stack->calls.count > 0; n--) {
+        if (leaving->kind == TTAPE_UNWIND_LATE)
+            TTP_TRY(keep_long(e, thread, stack, ns, err));
         kept += pop(e, stack).state == CALL_KEPT;
+    }
     ttape_event event = {.time_ns = ns,
+                         .lost_count = leaving->kind,
                          .kind = TTAPE_EVENT_UNWIND,
                          .site = TTAPE_NONE,
                          .argument = kept,
@@ -254,7 +276,7 @@ static ttape_status leave_call(struct ttp_encode *e, struct ttp_thread *thread,
     if (above == stack->calls.count) /* entered before all that is known: the writer decides */
         return is_dropped(rules, stack, site) ? TTAPE_OK : emit(e, thread, event, err);
     if (above != 0)
-        TTP_TRY(leave(e, thread, stack, above, event->time_ns, err));
+        TTP_TRY(leave(e, thread, stack, &(struct leaving){above, event->time_ns, 0}, err));
     const struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
     uint64_t ns = event->time_ns - call->time_ns;
     if (call->state == CALL_PENDING && call->is_judged) {
@@ -295,7 +317,7 @@ static ttape_status end_signal(struct ttp_encode *e, struct ttp_thread *thread,
     if (above == stack->calls.count)
         return TTAPE_OK;
     if (above != 0)
-        TTP_TRY(leave(e, thread, stack, above, event->time_ns, err));
+        TTP_TRY(leave(e, thread, stack, &(struct leaving){above, event->time_ns, 0}, err));
     event->argument = (uint32_t)pop(e, stack).time_ns;
     return emit(e, thread, event, err);
 }
@@ -331,7 +353,9 @@ ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, t
     case TTAPE_EVENT_ENTER:
     case TTAPE_EVENT_OPEN: return enter(e, thread, stack, event, index, err);
     case TTAPE_EVENT_EXIT: return leave_call(e, thread, stack, event, index, err);
-    case TTAPE_EVENT_UNWIND: return leave(e, thread, stack, event->argument, event->time_ns, err);
+    case TTAPE_EVENT_UNWIND:
+        return leave(e, thread, stack,
+                     &(struct leaving){event->argument, event->time_ns, event->lost_count}, err);
     case TTAPE_EVENT_SIGNAL_BEGIN: return begin_signal(e, thread, stack, event, err);
     case TTAPE_EVENT_SIGNAL_END: return end_signal(e, thread, stack, event, err);
     case TTAPE_EVENT_SWITCH:

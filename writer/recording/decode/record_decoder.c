@@ -171,7 +171,8 @@ static uint32_t count_left(const struct open_frames *open, bool has_signals, uin
     return left + (above > staying ? above - (uint32_t)staying : 0);
 }
 
-static ttape_status unwind(struct decoding *d, uint64_t payload, uint64_t ns)
+static ttape_status unwind(struct decoding *d, uint64_t payload, ttape_unwind_kind kind,
+                           uint64_t ns)
 {
     struct open_frames open;
     uint32_t left;
@@ -184,13 +185,13 @@ static ttape_status unwind(struct decoding *d, uint64_t payload, uint64_t ns)
         left = count_left(&open, d->thread->has_signals, count >> TTP_UNWIND_FRAMES_BITS,
                           count & ((1u << TTP_UNWIND_FRAMES_BITS) - 1));
     }
-    return left == 0 ? TTAPE_OK : put_fact(d, TTAPE_EVENT_UNWIND, left, 0, ns);
+    return left == 0 ? TTAPE_OK : put_fact(d, TTAPE_EVENT_UNWIND, left, kind, ns);
 }
 
 /* Where nothing has come in between, they ended when the last of them jumped. */
 static ttape_status end_jumped(struct decoding *d, uint64_t payload, uint64_t ns)
 {
-    return unwind(d, payload, d->thread->has_jumped ? d->thread->jump_ns : ns);
+    return unwind(d, payload, TTAPE_UNWIND_UNSEEN, d->thread->has_jumped ? d->thread->jump_ns : ns);
 }
 
 static ttape_status end_signal(struct decoding *d)
@@ -409,8 +410,8 @@ static ttape_status extension(struct decoding *d, uint64_t record)
     case TTP_EXT_NOTHING: return TTAPE_OK;
     case TTP_EXT_OPEN: d->is_open = true; return TTAPE_OK;
     case TTP_EXT_UNSEEN: d->is_unseen = true; return TTAPE_OK;
-    case TTP_EXT_UNWIND:
-    case TTP_EXT_UNSEEN_END: return unwind(d, payload, time_of(d, time));
+    case TTP_EXT_UNWIND: return unwind(d, payload, TTAPE_UNWIND_LEFT, time_of(d, time));
+    case TTP_EXT_UNSEEN_END: return unwind(d, payload, TTAPE_UNWIND_LATE, time_of(d, time));
     case TTP_EXT_JUMP:
         d->thread->jump_ns = time_of(d, time);
         d->thread->has_jumped = true;

@@ -1,0 +1,48 @@
+/* Calls whose ends cannot be seen where functions are patched: `jumps` ends with a jump to the C
+ * library (-O2), `stays` before an exit that cannot be patched where it is built so (-O0). A forked
+ * child leaves `forks`, which its parent has entered. */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ALONE __attribute__((noinline))
+
+static volatile int counter;
+
+ALONE void step(void) { counter++; }
+
+/* By way of a pointer that the compiler does not know, and the C library keeps. */
+static int (*volatile waits)(useconds_t) = usleep;
+
+ALONE int jumps(void) { return waits(2000); }
+
+ALONE void stays(void)
+{
+    waits(2000);
+    step();
+}
+
+ALONE void forks(void)
+{
+    pid_t child = fork();
+    step();
+    if (child > 0)
+        (void)waitpid(child, NULL, 0);
+}
+
+ALONE int leaves(void)
+{
+    forks();
+    step();
+    return counter;
+}
+
+int main(void)
+{
+    for (int i = 0; i < 3; i++) {
+        (void)jumps();
+        stays();
+        step();
+    }
+    return leaves() < 0;
+}
