@@ -79,7 +79,7 @@ def library_rows(bench):
     program = [bench.programs / "library_measured", COUNT]
     found = {"native": program,
              "ours": [bench.command, "record", "-q", "--force", "-o",
-                      bench.work / "called.ttape", "--libcalls", "--", *program]}
+                      bench.work / "called.ttape", "--no-patch", "--libcalls", "--", *program]}
     if shutil.which("uftrace"):
         found["uftrace"] = ["uftrace", "record", "--force", "-d", bench.work / "uftrace.data",
                             *program]

@@ -27,7 +27,7 @@ def ways(bench):
     trace = bench.work / "calls.ttape"
     program = [bench.programs / "calls_measured", COUNT["plain"], FRAMES]
     few = [program[0], COUNT["traced"], FRAMES]
-    record = [bench.command, "record", "-q", "--force", "-o"]
+    record = [bench.command, "record", "-q", "--no-patch", "--force", "-o"]
     found = {"native": program,
              "not chosen": [*record, trace, "--syscalls=write", "--", *program],
              "chosen": [*record, trace, "--syscalls", "--", *program],
