@@ -41,11 +41,12 @@ def stop_at(places, rounds, first=False):
         hits.update(place_of.get(each.number, "?") for each in getattr(event, "breakpoints", []))
         if isinstance(event, gdb.SignalEvent):
             print("signal", event.stop_signal)
-    for place in places: # a line without code stands for the next one that has some
+    for place in places: # gdb may take the next line that has code
         try:
             quiet(f"tbreak {place}")
-            found = gdb.decode_line(str(place))[1][0].line
-            place_of[int(gdb.parse_and_eval("$bpnum"))] = found or place
+            breakpoint = gdb.breakpoints()[-1]
+            found = getattr(breakpoint, "locations", [None])[0]
+            place_of[breakpoint.number] = found.source[1] if found and found.source else place
         except gdb.error:
             pass
     gdb.events.stop.connect(stopped)
