@@ -178,12 +178,13 @@ static bool has_place(const struct probing *p, const struct ttp_patch_function *
     return false;
 }
 
-/* An exit's jump may be in a host's window: then it has no more room than it needs. */
+/* An exit's jump may be in a host's window, behind the host's: then neither has more room than it
+ * needs. */
 static struct ttp_slot_jump jump_of(const struct probing *p, const struct ttp_patch_probe *probe)
 {
+    bool is_alone = probe->jump == probe->window && probe->kind != TTP_PATCH_HOST;
     return (struct ttp_slot_jump){.at = p->wish->info->dlpi_addr + probe->jump,
-                                  .room = probe->jump == probe->window ? probe->window_bytes
-                                                                       : TTP_PLAN_WINDOW_MIN,
+                                  .room = is_alone ? probe->window_bytes : TTP_PLAN_WINDOW_MIN,
                                   .lines = probe->lines};
 }
 
