@@ -65,10 +65,14 @@ def fetch(bench, package):
            "Dir::Etc::sourceparts=/dev/null", "-o", f"Dir::State::lists={place / 'lists'}",
            "-o", f"Dir::Cache={place / 'cache'}", "-o", "APT::Sandbox::User=root"]
     bench.call([*apt, "update"])
-    bench.call([*apt, "source", "--download-only", package], cwd=place)
+    refused = None
+    try:
+        bench.call([*apt, "source", "--download-only", package], cwd=place)
+    except subprocess.CalledProcessError as error:  # a mirror may lack what Debian has added
+        refused = error
     tar = [p for p in sorted(place.glob(f"{package}_*.orig.tar.*")) if p.suffix != ".asc"]
     if not tar:
-        raise BenchError(f"no source of '{package}' came")
+        raise BenchError(f"no source of '{package}' came: {refused}")
     target = place / f"{package}.unpacking"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir()

@@ -30,7 +30,8 @@ def runs_of(asked):
     if asked.runs:
         drawn = program_runs.draw(asked.seed, asked.runs)
     else:
-        drawn = [(words, way) for words in program_runs.tasks() for way in program_runs.WAYS]
+        drawn = [(words, way) for words in program_runs.tasks() for way in program_runs.WAYS
+                 if program_runs.fits(words, way)]
     return [(words, way) for words, way in drawn
             if re.search(asked.task, program_runs.quote(words)) and re.search(asked.way, way)]
 
@@ -70,8 +71,8 @@ def main():
             other.wait()
     for task, count in sorted(left_out.items()):
         print(f"LEFT OUT, it differs from itself, {count} runs: {task}")
-    for status, count in sorted(reasons.items()):
-        print(f"status {status} with a printed reason in the place of 0: {count} runs")
+    for (status, way), count in sorted(reasons.items()):
+        print(f"status {status} with a printed reason in the place of 0: {count} runs, {way}")
     checks.verdict()
 
 

@@ -494,7 +494,7 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     tool_record_calls_begin(&options->calls);
     options->calls.by_ptrace = options->attach != 0 || options->engine == TOOL_ENGINE_PTRACE ||
                                (options->engine == TOOL_ENGINE_AUTO && options->calls.given &&
-                                !tool_record_loads(command_name));
+                                tool_record_needs_ptrace(command_name));
     if (options->calls.measure != NULL && options->engine == TOOL_ENGINE_IN_PROCESS)
         return tool_usage("record", "--measure needs --engine ptrace");
     options->calls.by_ptrace |= options->calls.measure != NULL;

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/record/start/record_fit.h"
 
@@ -19,6 +20,12 @@ bool tool_parse_record_engine(const char *text, void *into)
 }
 
 bool tool_record_loads(const char *command) { return tool_record_fit_of(command) == TOOL_FIT_ALL; }
+
+bool tool_record_needs_ptrace(const char *command)
+{
+    enum tool_record_fit fit = tool_record_fit_of(command);
+    return fit != TOOL_FIT_ALL && (fit != TOOL_FIT_SECURE || geteuid() == 0);
+}
 
 void tool_record_keep_choice(ttape_recording *recording, const struct tool_record_calls *calls)
 {

@@ -123,7 +123,7 @@ enum tool_record_fit tool_record_fit_of(const char *command)
     char *path = tool_record_image(command);
     enum tool_record_fit fit = path != NULL ? fit_of_file(path) : TOOL_FIT_ALL;
     if (path != NULL && fit != TOOL_FIT_FOREIGN && stat(path, &about) == 0 && is_secure(&about))
-        fit = TOOL_FIT_NOTHING;
+        fit = TOOL_FIT_SECURE;
     free(path);
     return fit;
 }

@@ -6,7 +6,8 @@ enum tool_record_fit {
     TOOL_FIT_ALL,       /* the runtime, which changes code */
     TOOL_FIT_UNCHANGED, /* the runtime, but no code can be changed: a glibc before 2.35 */
     TOOL_FIT_ASIDE,     /* the runtime, which stands aside: threads without the C library (Go) */
-    TOOL_FIT_NOTHING,   /* the loader loads nothing, and says nothing: static, set-user-id */
+    TOOL_FIT_NOTHING,   /* the loader loads nothing, and says nothing: static */
+    TOOL_FIT_SECURE,    /* nor here, for another user than this one: set-user-id */
     TOOL_FIT_FOREIGN    /* it complains of the runtime: of 32 bits, or another C library */
 };
 
