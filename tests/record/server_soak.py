@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Servers under load on the loopback, recorded, for a minute each: all requests are answered, and
-the server says what it says untraced and ends as it ends untraced. For scripts/programs, as an ordinary
-user."""
+the server says what it says untraced and ends as it ends untraced. For scripts/programs, as an
+ordinary user."""
 import argparse
 import os
 import re
