@@ -357,15 +357,15 @@ ttape_status ttest_record_processes(struct ttest_run *run)
     return record_with(run, &(ttape_recording_options){.separate_files = true});
 }
 
-/* The events of a file that verifies. */
-/* The recorder's own facts, of ends. */
+/* The recorder's own facts, of ends, and of programs that run on when recording ends. */
 static bool is_end_fact(const ttape_reader *r, const ttape_event *event)
 {
     char name[64];
     if (event->kind != TTAPE_EVENT_LEAF)
         return false;
     (void)ttape_site_name(r, event->site, name, sizeof name);
-    return strcmp(name, "tracetape:thread_end") == 0 || strcmp(name, "tracetape:process_end") == 0;
+    return strcmp(name, "tracetape:thread_end") == 0 ||
+           strcmp(name, "tracetape:process_end") == 0 || strcmp(name, "tracetape:stopped") == 0;
 }
 
 /* Those of the program. */
@@ -385,8 +385,10 @@ static uint64_t count_events(const ttape_source *source, const char *label)
         ttape_event_item item;
         ck_assert_int_eq(ttape_cursor_open(&cursor, reader, i, &err), TTAPE_OK);
         while (ttape_cursor_next(cursor, &item, NULL) == TTAPE_OK) {
-            gaps += item.event.kind == TTAPE_EVENT_GAP;
-            facts += is_end_fact(reader, &item.event);
+            bool is_gap = item.event.kind == TTAPE_EVENT_GAP;
+            bool has_stopped = is_gap && item.event.argument == TTAPE_GAP_REASON_STOPPED;
+            gaps += is_gap && !has_stopped;
+            facts += has_stopped || is_end_fact(reader, &item.event);
         }
         ttape_cursor_close(cursor);
     }

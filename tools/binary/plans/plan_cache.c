@@ -125,10 +125,18 @@ static int open_below(int folder)
  * files: its name tells users apart, and where another has taken it there is none. */
 static bool choose_temporary(struct tool_plan_cache *cache, const char *among)
 {
-    char path[USER_BYTES];
+    static const char *const made[] = {"/tracetape/" FOLDER, "/tracetape", ""};
+    char path[USER_BYTES], empty[USER_BYTES + sizeof "/tracetape/" FOLDER];
     int length = snprintf(path, sizeof path, "%s/tracetape-%ju", among, (uintmax_t)geteuid());
-    return length > 0 && (size_t)length < sizeof path &&
-           choose(cache, open_below(open_named(path)), path);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return false;
+    if (choose(cache, open_below(open_named(path)), path))
+        return true;
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) { /* where nothing is in it */
+        (void)snprintf(empty, sizeof empty, "%s%s", path, made[i]);
+        (void)rmdir(empty);
+    }
+    return false;
 }
 
 /* One that nobody finds again. */
