@@ -22,18 +22,22 @@ struct sources {
     uint32_t most_start_frames;
 };
 
-/* It is the last one. */
-static const struct ttp_section *section_of(const struct ttp_job *job)
+/* It is the last one but for ends; *behind: their bytes. */
+static const struct ttp_section *section_of(const struct ttp_job *job, size_t *behind)
 {
     const struct ttp_partition_head *head = &job->head;
     const struct ttp_section *last = &head->sections[head->section_count - 1];
+    bool has_ends = last->kind == TTP_SECTION_ENDS && head->section_count > 1;
+    *behind = has_ends ? last->stored_bytes : 0;
+    last -= has_ends;
     return last->kind == TTP_SECTION_INSTANTS ? last : NULL;
 }
 
 ttape_status ttp_merged_add(ttape_writer *w, const struct ttp_job *job, ttape_error *err)
 {
     struct ttp_group_merged *m = &job->pending.scope->group.merged;
-    const struct ttp_section *section = section_of(job);
+    size_t behind;
+    const struct ttp_section *section = section_of(job, &behind);
     uint32_t frames = section != NULL ? job->head.start_frame_count : 0;
     struct kept kept = {.first_tick = job->head.first_tick,
                         .segment_count = job->head.segment_count,
@@ -50,9 +54,8 @@ ttape_status ttp_merged_add(ttape_writer *w, const struct ttp_job *job, ttape_er
                            sizeof(struct ttp_segment), err));
     TTP_TRY(ttp_push_items(&w->allocator, &m->start_frames, job->start_frames.data, frames,
                            sizeof(struct ttp_frame), err));
-    const uint8_t *payload_end = (const uint8_t *)job->payload.data + job->payload.count;
-    return ttp_push_bytes(&w->allocator, &m->bytes, payload_end - kept.size_bytes, kept.size_bytes,
-                          err);
+    const uint8_t *end = (const uint8_t *)job->payload.data + job->payload.count - behind;
+    return ttp_push_bytes(&w->allocator, &m->bytes, end - kept.size_bytes, kept.size_bytes, err);
 }
 
 static int compare_refs(const void *a, const void *b)

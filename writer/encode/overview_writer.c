@@ -454,6 +454,7 @@ ttape_status ttp_group_end(ttape_writer *w, struct ttp_scope *scope, ttape_error
     if (group->partition_count > 1 &&
         group->partition_count >= w->options.overview_period / GROUP_LEAST)
         status = make(w, scope, &content, err);
+    content.unknown_ends = group->unknown_ends;
     forget(scope);
     if (status == TTAPE_OK)
         status = emit(w, scope, &content, err);
