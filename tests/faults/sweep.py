@@ -20,6 +20,7 @@ from pathlib import Path
 
 KINDS = ("alloc", "read", "write", "sync", "name", "open", "truncate", "map", "thread",
          "process", "stat", "clock", "remove")
+PLANS = f"tracetape-{os.geteuid()}"  # where the user's cache cannot be written
 SWEPT = KINDS[:-1]  # where removing fails, something is left behind
 ACTIONS = ("count", "fail", "short", "eintr")
 WAYS = {  # actions that make sense for a kind
@@ -128,7 +129,7 @@ class Sweep:
                    dict(zip(KINDS, numbers)), numbers[len(KINDS)])
 
     def remove_outputs(self, case):
-        for output in case.outputs:
+        for output in (*case.outputs, PLANS):
             for path in self.work.glob(output):
                 remove(path)
 
@@ -184,7 +185,7 @@ class Sweep:
             if case.remains and (self.work / case.remains).exists():
                 self.check_remains(case, label, run)
             left = {name for name in set(os.listdir(self.work)) - there
-                    if not any(fnmatch.fnmatch(name, output) for output in case.outputs)}
+                    if not any(fnmatch.fnmatch(name, output) for output in (*case.outputs, PLANS))}
             if left:
                 self.fail(case, label, f"left behind: {sorted(left)}", run)
                 for name in left:
