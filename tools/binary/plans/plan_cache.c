@@ -125,8 +125,8 @@ static int open_below(int folder)
  * files: its name tells users apart, and where another has taken it there is none. */
 static bool choose_temporary(struct tool_plan_cache *cache, const char *among)
 {
-    static const char *const made[] = {"/tracetape/" FOLDER, "/tracetape", ""};
-    char path[USER_BYTES], empty[USER_BYTES + sizeof "/tracetape/" FOLDER];
+    static const char *const made[] = {("/tracetape/" FOLDER), "/tracetape", ""};
+    char path[USER_BYTES], empty[USER_BYTES + sizeof("/tracetape/" FOLDER)];
     int length = snprintf(path, sizeof path, "%s/tracetape-%ju", among, (uintmax_t)geteuid());
     if (length < 0 || (size_t)length >= sizeof path)
         return false;
