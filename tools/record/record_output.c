@@ -49,7 +49,18 @@ bool tool_record_is_left(const char *output)
     struct stat info;
     bool is = asprintf(&folder, "%s.recording", output) >= 0 && lstat(folder, &info) == 0;
     free(folder);
+    if (is)
+        (void)tool_fail(
+            "'%s.recording' exists: a recorder is at work there, or was killed; 'tracetape last "
+            "%s.recording' shows its end, 'tracetape recover %s.recording -o %s' makes a trace",
+            output, output, output, output);
     return is;
+}
+
+bool tool_record_is_file(const char *output)
+{
+    struct stat info;
+    return stat(output, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 static bool is_trace(const char *path)

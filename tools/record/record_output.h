@@ -11,8 +11,10 @@ char *tool_record_find_command(const char *name);
 /* Whether an output is the file that a command's name stands for, found as execvp finds it. */
 bool tool_record_is_command(const char *output, const char *command);
 
-/* Whether there is OUTPUT.recording: of a recorder that is at work, or did not come to its end. */
+/* Whether there is OUTPUT.recording: of a recorder that is at work, or did not come to its end.
+ * Says so, and what to type. */
 bool tool_record_is_left(const char *output);
+bool tool_record_is_file(const char *output);
 
 /* A trace that has to keep its name is renamed to OUTPUT.old, as the library does it with others.
  * False: there is something else, which stays. */

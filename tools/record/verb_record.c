@@ -8,7 +8,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <tracetape/recording.h>
@@ -206,12 +205,6 @@ static bool take_clock(const char *name, uint32_t *clock)
     return false;
 }
 
-static bool is_file(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
-
 static void say_unrecorded(const struct options *options, const ttape_recording *recording,
                            bool has_events)
 {
@@ -282,16 +275,13 @@ static int finish(const struct options *options, ttape_recording *recording, int
 /* The library's message names the file already. */
 static int fail_open(struct options *options, const ttape_error *err)
 {
-    bool is_there = err->status == TTAPE_E_EXISTS && is_file(options->output) && !options->force;
-    if (err->status == TTAPE_E_EXISTS && tool_record_is_left(options->output)) {
-        return tool_fail(
-            "'%s.recording' exists: a recorder is at work there, or was killed; 'tracetape last "
-            "%s.recording' shows its end, 'tracetape recover %s.recording -o %s' makes a trace",
-            options->output, options->output, options->output, options->output);
-    }
+    bool is_file = err->status == TTAPE_E_EXISTS && tool_record_is_file(options->output);
+    if (err->status == TTAPE_E_EXISTS && tool_record_is_left(options->output))
+        return TOOL_CANNOT;
     if (options->attach == 0 && tool_record_lacks_room(err->status, err->os_errno))
         return tool_record_bare_choose(&options->bare, err->message);
-    return tool_fail("%s%s", err->message, is_there ? "; --force replaces it" : "");
+    return tool_fail("%s%s", err->message,
+                     is_file && !options->force ? "; --force replaces it" : "");
 }
 
 static void say_left(void *context, bool is_loss, const char *line)
@@ -431,10 +421,6 @@ static int show_plan(struct options *options, const char *command_name)
         status = tool_record_plan(&options->patch, command_name, options->json);
     else
         (void)tool_fail("%s", tool_record_no_plans(&options->plans));
-    tool_record_patch_close(&options->patch);
-    tool_plan_cache_close(&options->plans);
-    tool_record_rules_close(&options->rules);
-    tool_record_calls_close(&options->calls);
     return status;
 }
 
@@ -451,6 +437,9 @@ static int check_options(const struct options *options, ttape_recording_options 
         return tool_usage("record", "--checkpoint needs names: it does not go with --no-symbols");
     if (options->then_level >= 0 && (options->rotate != 0 || options->files))
         return tool_usage("record", "--then-level is of one file: not of --rotate and --files");
+    if (options->output != NULL && strcmp(options->output, "-") == 0 &&
+        (options->live || options->files || options->rotate != 0))
+        return tool_usage("record", "-o - goes with none of --live, --files, --rotate");
     if (options->live && options->files)
         return tool_usage("record", "--live and --files exclude each other");
     if (options->calls.stack_rate != 0 &&
@@ -547,6 +536,46 @@ static void open_names(struct options *options, const char *command_name)
         tool_record_names_ahead(&options->rules.names, command_name, wants_names, options);
 }
 
+/* `argv` begins with the command's words. */
+static int run(struct options *options, int count, char **argv)
+{
+    ttape_recording_options recording_options;
+    fill_options(options, &recording_options);
+    options->patch.debug = &options->debug;
+    int status = check_options(options, &recording_options, count);
+    if (status != TOOL_OK)
+        return status;
+    if (options->plan || options->json)
+        return show_plan(options, argv[0]);
+    char **attached = NULL;
+    if (options->attach != 0 && (argv = attached = tool_attach_words(options->attach)) == NULL)
+        return TOOL_CANNOT;
+    if (options->attach == 0)
+        argv[count] = NULL;
+    tool_record_bare_prepare(&options->bare, options->attach == 0 ? argv : NULL);
+    struct tool_record_stdout standard = {.fd = -1};
+    bool to_stdout = options->output != NULL && strcmp(options->output, "-") == 0;
+    if (to_stdout && (status = tool_record_stdout_open(&standard)) != TOOL_OK)
+        return status;
+    char *made = options->output == NULL ? tool_record_default_output(argv[0]) : NULL;
+    options->shown = options->output == NULL ? made : options->output;
+    options->output = to_stdout ? standard.path : options->shown;
+    open_names(options, argv[0]);
+    status = choose_engine(options, &recording_options, argv[0]);
+    char *line = tool_record_join(argv);
+    recording_options.command = line;
+    if (status == TOOL_OK)
+        status = record(options, argv, &recording_options);
+    if (to_stdout)
+        status = tool_record_stdout_close(&standard, status);
+    free(line);
+    free(made);
+    if (attached != NULL)
+        free(attached[0]);
+    free(attached);
+    return status;
+}
+
 int tool_verb_record(int argc, char **argv)
 {
     int count, status;
@@ -554,46 +583,11 @@ int tool_verb_record(int argc, char **argv)
     tool_record_patch_rules(&options.patch, &options.rules);
     options.patch.cache = options.calls.cache = &options.plans;
     options.rules.called = &options.patch.called;
-    ttape_recording_options recording_options;
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
-        return status;
-    fill_options(&options, &recording_options);
-    options.patch.debug = &options.debug;
-    if ((status = check_options(&options, &recording_options, count)) != TOOL_OK)
-        return status;
-    if (options.plan || options.json)
-        return show_plan(&options, argv[0]);
-    char **attached = NULL;
-    if (options.attach != 0 && (argv = attached = tool_attach_words(options.attach)) == NULL)
-        return TOOL_CANNOT;
-    if (options.attach == 0)
-        argv[count] = NULL;
-    tool_record_bare_prepare(&options.bare, options.attach == 0 ? argv : NULL);
-    struct tool_record_stdout standard = {.fd = -1};
-    bool to_stdout = options.output != NULL && strcmp(options.output, "-") == 0;
-    if (to_stdout && (options.live || options.files || options.rotate != 0))
-        return tool_usage("record", "-o - goes with none of --live, --files, --rotate");
-    if (to_stdout && (status = tool_record_stdout_open(&standard)) != TOOL_OK)
-        return status;
-    char *made = options.output == NULL ? tool_record_default_output(argv[0]) : NULL;
-    options.shown = options.output == NULL ? made : options.output;
-    options.output = to_stdout ? standard.path : options.shown;
-    open_names(&options, argv[0]);
-    status = choose_engine(&options, &recording_options, argv[0]);
-    char *line = tool_record_join(argv);
-    recording_options.command = line;
-    if (status == TOOL_OK)
-        status = record(&options, argv, &recording_options);
-    if (to_stdout)
-        status = tool_record_stdout_close(&standard, status);
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) == TOOL_PARSED_GO)
+        status = run(&options, count, argv);
     tool_record_rules_close(&options.rules);
     tool_record_calls_close(&options.calls);
     tool_record_patch_close(&options.patch);
     tool_plan_cache_close(&options.plans);
-    free(line);
-    free(made);
-    if (attached != NULL)
-        free(attached[0]);
-    free(attached);
     return options.bare.why[0] != '\0' ? tool_record_bare_run(&options.bare) : status;
 }

@@ -125,6 +125,7 @@ char *tool_name_advice(ttape_string path, bool was_asked)
     }
     bool is_known = false;
     bool has_package = real != NULL && real[0] == '/' && find_package(real, package, &is_known);
+    free(real);
     if (is_known && !has_package)
         return tool_copy_text(own, strlen(own));
     const char *ending = has_package && strcmp(package, "libc6") == 0 ? "-dbg" : "-dbgsym";
@@ -135,7 +136,6 @@ char *tool_name_advice(ttape_string path, bool was_asked)
                  is_set ? "" : " with DEBUGINFOD_URLS=", is_set ? "" : tool_debuginfod_server(),
                  has_package ? ", or the package " : "", has_package ? package : "",
                  has_package ? ending : "", has_package ? " has them" : "");
-    free(real);
     if (size < 0)
         tool_out_of_memory();
     return advice;
