@@ -387,7 +387,7 @@ static ttape_status append_batch(ttape_copier *c, struct ttp_scope *to, uint32_t
 
 void ttape_copier_begin_at(ttape_copier *c, uint64_t time_ns) { c->begin_ns = time_ns; }
 
-/* By how much a part begins later than its stream's event before it: in ticks. */
+/* A part begins so many ticks later than its stream's event before it. */
 static uint64_t late_by(const ttape_copier *c, const struct ttp_loaded *loaded, uint32_t segment)
 {
     const struct ttp_partition_head *head = &loaded->head;

@@ -143,7 +143,7 @@ struct ttp_loaded {
 
 /* How an unwind or exit across at `event` left its frames: ttape_unwind_kind. */
 uint32_t ttp_loaded_unwind_kind(const struct ttp_loaded *loaded, uint32_t event);
-/* Of a call that such an event leaves. */
+/* The end of a call that such an event leaves. */
 static inline ttape_call_end ttp_call_end_of(uint64_t unwind_kind)
 {
     return unwind_kind == TTAPE_UNWIND_UNSEEN ? TTAPE_CALL_UNSEEN

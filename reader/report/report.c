@@ -176,8 +176,8 @@ static int64_t ended_ns(const struct ttp_account_row *row)
                      (uint64_t)row->unknown_end_ns);
 }
 
-/* Of calls that ended, as the least and the largest. Of a range, and where none did, of all: what
- * they have there. */
+/* The mean is of calls that ended, as the least and the largest are; of a range, and where none
+ * did, of all: what they have there. */
 static double mean_of(const struct ttp_account_row *row, bool has_range)
 {
     bool is_of_ended = row->exit_count != 0 && !has_range && ended_ns(row) >= 0;

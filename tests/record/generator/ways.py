@@ -70,6 +70,15 @@ def distances(unit):
                rng.choice((".rodata", ".rodata", ".data")))
 
 
+def end_with_middle(unit, middle, at):
+    """Three operations and a return; the label stands in front of the `at`-th of them."""
+    for i in range(3):
+        if i == at:
+            unit.line(f"{middle}:")
+        unit.line(*unit.operation())
+    unit.line(*([f"{middle}:"] if at == 3 else []), "ret")
+
+
 def wide(unit):
     """Distances of 64 bits, and the address of a label that is taken with 32."""
     rng = unit.rng
@@ -135,11 +144,7 @@ def exported(unit):
     name, k = start(unit, "exporting", 0)
     at, middle = rng.randint(0, 3), f"m{k}_within"
     unit.line(f".globl {middle}")
-    for i in range(3):
-        if i == at:
-            unit.line(f"{middle}:")
-        unit.line(*unit.operation())
-    unit.line(*([f"{middle}:"] if at == 3 else []), "ret")
+    end_with_middle(unit, middle, at)
     unit.end(name)
     unit.add_known(f"0*@{middle}", 0, 0)
 
@@ -301,11 +306,7 @@ def into_other(unit):
 
     def target():
         name, _ = start(unit, "target", 0)
-        for i in range(3):
-            if i == at:
-                unit.line(f"{middle}:")
-            unit.line(*unit.operation())
-        unit.line(*([f"{middle}:"] if at == 3 else []), "ret")
+        end_with_middle(unit, middle, at)
         unit.end(name)
 
     def other():
@@ -337,11 +338,7 @@ def hidden(unit):
     middle, entry = unit.label(), unit.label()
     name, _ = start(unit, "beside", 0)
     at = rng.randint(0, 2)
-    for i in range(3):
-        if i == at:
-            unit.line(f"{middle}:")
-        unit.line(*unit.operation())
-    unit.line("ret")
+    end_with_middle(unit, middle, at)
     unit.end(name)
     unit.line(*([".p2align 4"] if rng.random() < 0.3 else []), f"{entry}:", "mov %rsi,%rax",
               "inc %rax", f"jmp {middle}")
@@ -376,11 +373,7 @@ def word(unit):
     rng = unit.rng
     name, _ = start(unit, "placed", 0)
     at, middle = rng.randint(0, 3), unit.label()
-    for i in range(3):
-        if i == at:
-            unit.line(f"{middle}:")
-        unit.line(*unit.operation())
-    unit.line(*([f"{middle}:"] if at == 3 else []), "ret")
+    end_with_middle(unit, middle, at)
     unit.end(name)
     unit.add_known(middle, 0, 0, counted=False)
 

@@ -71,7 +71,7 @@ static char *alone(size_t bytes) /* with nothing mapped below and above */
     return at + PAGE;
 }
 
-/* As the kernel starts it: on a stack of its own, behind the instruction. */
+/* The thread begins where the kernel starts it: on a stack of its own, behind the instruction. */
 __attribute__((noinline)) static long raw_clone(unsigned long flags, char *stack, char *tls)
 {
     long result;
@@ -117,8 +117,8 @@ static void wait_for(void)
         call(SYS_futex, (long)&alive, FUTEX_WAIT, now, 0, 0);
 }
 
-/* As the sandboxes of browsers do: a process beside this one, or with memory of its own, that ends
- * by the C library's function. */
+/* A process beside this one, or with memory of its own, ends by the C library's function, as those
+ * of browsers' sandboxes do. */
 static int process(void *unused)
 {
     (void)unused;

@@ -11,7 +11,7 @@ static volatile int counter;
 
 ALONE void step(void) { counter++; }
 
-/* By way of a pointer that the compiler does not know, and the C library keeps. */
+/* The compiler does not know where the pointer leads. */
 static int (*volatile waits)(useconds_t) = usleep;
 
 ALONE int jumps(void) { return waits(2000); }

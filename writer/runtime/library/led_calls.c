@@ -16,6 +16,7 @@
 
 #include "writer/runtime/jumps/in_front_of.h"
 #include "writer/runtime/library/front_calls.h"
+#include "writer/runtime/library/library_names.h"
 #include "writer/runtime/patch/probe.h"
 #include "writer/runtime/slow.h"
 
@@ -48,15 +49,10 @@ bool ttp_plain_is(const char *name)
                                         "bzero",  "index",        "rindex", "rawmemchr",
                                         "stpcpy", "stpncpy",      "strlen", "strnlen"};
     static const char *const starts[] = {"mem", "wmem", "wcs", "str", "__mem", "__str", "__stp"};
-    if (strncmp(name, "strf", 4) == 0 || strncmp(name, "wcsf", 4) == 0) /* strfmon: any number */
-        return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
-        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
-            return true;
-    return false;
+    static const char *const formats[] = {"strf", "wcsf"}; /* strfmon: any number */
+    return !ttp_name_begins_with(name, formats, TTP_COUNT_OF(formats)) &&
+           (ttp_name_is_among(name, names, TTP_COUNT_OF(names)) ||
+            ttp_name_begins_with(name, starts, TTP_COUNT_OF(starts)));
 }
 
 static uint32_t plain_of(const char *name, uintptr_t function)

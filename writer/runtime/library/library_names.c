@@ -3,32 +3,17 @@
 
 #include <string.h>
 
-/* Functions that return twice or to elsewhere, that are called in a way of their own, or that
- * others than programs call. */
-bool ttp_library_is_special(const char *name)
+bool ttp_name_is_among(const char *name, const char *const *names, size_t count)
 {
-    static const char *const names[] = {"vfork",
-                                        "_Fork",
-                                        "clone",
-                                        "__tls_get_addr",
-                                        "mcount",
-                                        "_mcount",
-                                        "__fentry__",
-                                        "swapcontext",
-                                        "setcontext",
-                                        "__libc_start_main",
-                                        "__stack_chk_fail",
-                                        "__cxa_finalize",
-                                        "longjmp",
-                                        "_longjmp",
-                                        "siglongjmp",
-                                        "__longjmp_chk"};
-    static const char *const starts[] = {"__cyg_", "__sanitizer_", "__asan_", "__tsan_",
-                                         "_dl_",   "ttape_",       "_ITM_",   "__gmon_"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+    for (size_t i = 0; i < count; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
-    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+    return false;
+}
+
+bool ttp_name_begins_with(const char *name, const char *const *starts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0)
             return true;
     return false;
@@ -39,10 +24,20 @@ bool ttp_library_is_fronted(const char *name)
     static const char *const names[] = {"vfork",       "_Fork",      "clone",
                                         "swapcontext", "longjmp",    "_longjmp",
                                         "siglongjmp",  "setcontext", "__longjmp_chk"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
+    return ttp_name_is_among(name, names, TTP_COUNT_OF(names));
+}
+
+/* Functions that return twice or to elsewhere, that are called in a way of their own, or that
+ * others than programs call. */
+bool ttp_library_is_special(const char *name)
+{
+    static const char *const names[] = {
+        "__tls_get_addr",    "mcount",           "_mcount",       "__fentry__",
+        "__libc_start_main", "__stack_chk_fail", "__cxa_finalize"};
+    static const char *const starts[] = {"__cyg_", "__sanitizer_", "__asan_", "__tsan_",
+                                         "_dl_",   "ttape_",       "_ITM_",   "__gmon_"};
+    return ttp_library_is_fronted(name) || ttp_name_is_among(name, names, TTP_COUNT_OF(names)) ||
+           ttp_name_begins_with(name, starts, TTP_COUNT_OF(starts));
 }
 
 /* Symbols are numbered up to the last one of a chain. */

@@ -17,7 +17,13 @@ struct ttp_library_tables {
     } relocations[2];
 };
 
-/* True for functions that are never recorded as library calls (setjmp, vfork, ...). */
+#define TTP_COUNT_OF(list) (sizeof(list) / sizeof(*(list)))
+
+/* Whether a name is one of those, or begins with one of those. */
+bool ttp_name_is_among(const char *name, const char *const *names, size_t count);
+bool ttp_name_begins_with(const char *name, const char *const *starts, size_t count);
+
+/* True for functions that no window records as library calls (longjmp, vfork, ...). */
 bool ttp_library_is_special(const char *name);
 /* Of those: what is recorded where the runtime stands in front of it (front_calls.h). */
 bool ttp_library_is_fronted(const char *name);
