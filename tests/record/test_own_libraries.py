@@ -29,6 +29,28 @@ LAUNCHER = """
 unsigned %(p)s_run(unsigned);
 int main(void) { printf("%%u\\n", %(p)s_run(7)); return 5; }
 """
+# As functions of the C library are called, but with arguments on the stack; one has no window.
+NAMED = """
+long strsum(long a, long b, long c, long d, long e, long f, long g, long h)
+{
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
+}
+long memtop(long n, long a, long b, long c, long d, long e, long top);
+__asm__(".text\\n.globl memtop\\n.type memtop, @function\\nmemtop:\\n.cfi_startproc\\n"
+        "dec %rdi\\njnz memtop\\nmov 8(%rsp), %rax\\nret\\n.cfi_endproc\\n.size memtop, .-memtop\\n");
+"""
+CALLER = """
+#include <stdio.h>
+#include <string.h>
+long strsum(long, long, long, long, long, long, long, long);
+long memtop(long, long, long, long, long, long, long);
+int main(int count, char **words)
+{
+    long sum = strsum(1, 2, 3, 4, 5, 6, 7, 8), top = memtop(3, 0, 0, 0, 0, 0, 77);
+    printf("%ld %ld %zu\\n", sum, top, strlen(words[count - 1]) != 0);
+    return 5;
+}
+"""
 # folder of the library, its name, how the linker is told of the folder; is it the program's own
 CASES = {"origin": ("lib", "libparts.so", "-Wl,-rpath,$ORIGIN/../lib", True),
          "braces": ("lib", "libparts.so", "-Wl,-rpath,/nowhere:${ORIGIN}/../lib", True),
@@ -90,6 +112,28 @@ def check_case(checks, work, case):
     checks.equal(traces.verify(trace), None, f"{case}: verify")
 
 
+def check_names(checks, work):
+    """What it exports may be called as the C library's functions are."""
+    trace = work / "named.ttape"
+    for label, folder in (("own", "bin"), ("other", "else")):
+        place = work / f"named-{label}"
+        for made in {"bin", folder}:
+            (place / made).mkdir(parents=True)
+        compile_c(NAMED, place / folder / "libnamed.so", "-shared", "-fPIC",
+                  "-Wl,-soname,libnamed.so")
+        compile_c(CALLER, place / "bin" / "calls", "-fno-builtin", place / folder / "libnamed.so")
+        environment = {**os.environ, "LD_LIBRARY_PATH": str(place / folder)}
+        for options in ((), ("--no-module", "libnamed"), ("--nest-libcalls",)):
+            done = setting.run([setting.COMMAND, "record", "-f", "-o", trace, *options, "--",
+                                place / "bin" / "calls"], timeout=60, env=environment)
+            checks.equal((done.status, done.out), (5, b"204 77 1\n"),
+                         f"{label}, {options}: {done.err}")
+            checks.that(traces.call_counts(trace)["enter"].get("strsum", 0) <= 1,
+                        f"{label}, {options}: calls")
+            if not options:
+                checks.equal(traces.call_counts(trace)["enter"].get("strsum"), 1, f"{label}: calls")
+
+
 def check_large(checks, work):
     """20,001 functions more."""
     more = ('\n__asm__(".text\\n.rept 20001\\n.cfi_startproc\\nnop\\nret\\n.cfi_endproc\\n'
@@ -108,6 +152,7 @@ def main():
         os.environ["XDG_CACHE_HOME"] = str(work / "plans")
         for case in CASES:
             check_case(checks, work, case)
+        check_names(checks, work)
         check_large(checks, work)
     checks.verdict()
 

@@ -11,6 +11,7 @@
 #include "writer/runtime/library/led_calls.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -25,6 +26,7 @@
 #define FRONT_BYTES 16u
 #define PAGE        4096u
 #define NAME_MOST   32u
+#define VDSO_BYTES  (4 * PAGE) /* at most: nothing else is mapped so near behind its start */
 
 struct plain {
     const char *name;
@@ -49,7 +51,7 @@ bool ttp_plain_is(const char *name)
                                         "bzero",  "index",        "rindex", "rawmemchr",
                                         "stpcpy", "stpncpy",      "strlen", "strnlen"};
     static const char *const starts[] = {"mem", "wmem", "wcs", "str", "__mem", "__str", "__stp"};
-    static const char *const formats[] = {"strf", "wcsf"}; /* strfmon: any number */
+    static const char *const formats[] = {"strf", "wcsf", "__strf"}; /* strfmon: any number */
     return !ttp_name_begins_with(name, formats, TTP_COUNT_OF(formats)) &&
            (ttp_name_is_among(name, names, TTP_COUNT_OF(names)) ||
             ttp_name_begins_with(name, starts, TTP_COUNT_OF(starts)));
@@ -93,10 +95,19 @@ static bool is_as_expected(const uint64_t *word, uintptr_t function,
            (ttp_module_look(info, &module) && *word - module.start < module.end - module.start);
 }
 
+/* Of the C library's own it is known what they take; of time it may choose the kernel's. A library
+ * of the program's may have anything under such a name, with arguments on the stack. */
+static bool is_of_libc(uintptr_t function)
+{
+    uintptr_t kernels = getauxval(AT_SYSINFO_EHDR);
+    return function - ttp_process.libc_low < ttp_process.libc_high - ttp_process.libc_low ||
+           (kernels != 0 && function - kernels < VDSO_BYTES);
+}
+
 void ttp_plain_add(const char *name, uintptr_t function, uint64_t *word,
                    const struct dl_phdr_info *info)
 {
-    if (slot_count == SLOTS_MAX || !is_as_expected(word, function, info))
+    if (slot_count == SLOTS_MAX || !is_of_libc(function) || !is_as_expected(word, function, info))
         return;
     struct slot slot = {.word = word, .plain = plain_of(name, function)};
     if (slot.plain == PLAIN_MAX)
@@ -215,6 +226,8 @@ static void tell(const struct plain *plain)
 
 void ttp_plain_begin(void)
 {
+    if (ttp_process.fronted_bytes == 0) /* all functions of the C library have probes */
+        return;
     for (uint32_t i = 0; i < slot_count; i++)
         if (!plains[slots[i].plain].is_seen)
             plains[slots[i].plain].is_used |= put(&slots[i]);
