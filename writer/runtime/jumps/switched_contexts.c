@@ -28,22 +28,17 @@ static void *begin(enum real_name name, uintptr_t return_address, uintptr_t sp)
     return reals[name];
 }
 
-void *ttp_before_swapcontext(uintptr_t from, uintptr_t to, uintptr_t sp, uintptr_t return_address);
-BEFORE void *ttp_before_swapcontext(uintptr_t from, uintptr_t to, uintptr_t sp,
-                                    uintptr_t return_address)
-{
-    (void)from;
-    (void)to;
-    return begin(REAL_SWAPCONTEXT, return_address, sp);
-}
-IN_FRONT_OF(swapcontext, ttp_before_swapcontext);
+#define SWITCH_IN_FRONT_OF(name, number)                                                           \
+    void *ttp_before_##name(uintptr_t first, uintptr_t second, uintptr_t sp,                       \
+                            uintptr_t return_address);                                             \
+    BEFORE void *ttp_before_##name(uintptr_t first, uintptr_t second, uintptr_t sp,                \
+                                   uintptr_t return_address)                                       \
+    {                                                                                              \
+        (void)first;                                                                               \
+        (void)second;                                                                              \
+        return begin(number, return_address, sp);                                                  \
+    }                                                                                              \
+    IN_FRONT_OF(name, ttp_before_##name)
 
-void *ttp_before_setcontext(uintptr_t to, uintptr_t unused, uintptr_t sp, uintptr_t return_address);
-BEFORE void *ttp_before_setcontext(uintptr_t to, uintptr_t unused, uintptr_t sp,
-                                   uintptr_t return_address)
-{
-    (void)to;
-    (void)unused;
-    return begin(REAL_SETCONTEXT, return_address, sp);
-}
-IN_FRONT_OF(setcontext, ttp_before_setcontext);
+SWITCH_IN_FRONT_OF(swapcontext, REAL_SWAPCONTEXT);
+SWITCH_IN_FRONT_OF(setcontext, REAL_SETCONTEXT);

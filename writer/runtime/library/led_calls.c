@@ -25,7 +25,6 @@
 #define SLOTS_MAX   1024u
 #define FRONT_BYTES 16u
 #define PAGE        4096u
-#define NAME_MOST   32u
 #define VDSO_BYTES  (4 * PAGE) /* at most: nothing else is mapped so near behind its start */
 
 struct plain {
@@ -36,8 +35,8 @@ struct plain {
 
 struct slot {
     uint64_t *word;
-    uintptr_t read_only, read_only_end; /* what the loader has made so, of its module */
     uint32_t plain;
+    bool is_read_only; /* the loader has made it so */
 };
 
 static struct plain plains[PLAIN_MAX];
@@ -73,17 +72,17 @@ static uint32_t plain_of(const char *name, uintptr_t function)
     return plain_count++;
 }
 
-/* Whole pages of it are, from where the first begins. */
-static void find_read_only(const struct dl_phdr_info *info, struct slot *slot)
+/* Whole pages of that part are, from where the first begins. */
+static bool is_read_only(const struct dl_phdr_info *info, uintptr_t at)
 {
     for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + part->p_vaddr;
-        if (part->p_type != PT_GNU_RELRO)
-            continue;
-        slot->read_only = start & ~(uintptr_t)(PAGE - 1);
-        slot->read_only_end = (start + part->p_memsz) & ~(uintptr_t)(PAGE - 1);
+        if (part->p_type == PT_GNU_RELRO && at >= (start & ~(uintptr_t)(PAGE - 1)) &&
+            at < ((start + part->p_memsz) & ~(uintptr_t)(PAGE - 1)))
+            return true;
     }
+    return false;
 }
 
 /* Before the first call the word leads back into the module's own code. */
@@ -109,11 +108,10 @@ void ttp_plain_add(const char *name, uintptr_t function, uint64_t *word,
 {
     if (slot_count == SLOTS_MAX || !is_of_libc(function) || !is_as_expected(word, function, info))
         return;
-    struct slot slot = {.word = word, .plain = plain_of(name, function)};
-    if (slot.plain == PLAIN_MAX)
-        return;
-    find_read_only(info, &slot);
-    slots[slot_count++] = slot;
+    uint32_t plain = plain_of(name, function);
+    if (plain != PLAIN_MAX)
+        slots[slot_count++] = (struct slot){
+            .word = word, .plain = plain, .is_read_only = is_read_only(info, (uintptr_t)word)};
 }
 
 bool ttp_plain_has(uintptr_t function)
@@ -201,27 +199,14 @@ static long protect(uintptr_t page, int protection)
 
 static bool put(const struct slot *slot)
 {
-    uintptr_t at = (uintptr_t)slot->word, page = at & ~(uintptr_t)(PAGE - 1);
-    bool is_locked = at >= slot->read_only && at < slot->read_only_end;
-    if (is_locked && protect(page, PROT_READ | PROT_WRITE) != 0)
+    uintptr_t page = (uintptr_t)slot->word & ~(uintptr_t)(PAGE - 1);
+    if (slot->is_read_only && protect(page, PROT_READ | PROT_WRITE) != 0)
         return false;
     *(volatile uint64_t *)slot->word =
         (uintptr_t)ttp_plain_fronts + (uintptr_t)slot->plain * FRONT_BYTES;
-    if (is_locked)
+    if (slot->is_read_only)
         (void)protect(page, PROT_READ);
     return true;
-}
-
-static void tell(const struct plain *plain)
-{
-    uint64_t address = plain->shown;
-    uint32_t numbers[2] = {0, 0}; /* a function's kind, no line */
-    uint16_t size = (uint16_t)strnlen(plain->name, NAME_MOST);
-    const struct ttp_message_field fields[4] = {{&address, sizeof(address)},
-                                                {numbers, sizeof(numbers)},
-                                                {&size, sizeof(size)},
-                                                {plain->name, size}};
-    (void)ttp_message(TTP_MESSAGE_SITE, fields, 4);
 }
 
 void ttp_plain_begin(void)
@@ -233,5 +218,5 @@ void ttp_plain_begin(void)
             plains[slots[i].plain].is_used |= put(&slots[i]);
     for (uint32_t i = 0; i < plain_count; i++)
         if (plains[i].is_used && ttp_has_state())
-            tell(&plains[i]);
+            (void)ttp_library_tell(plains[i].shown, plains[i].name);
 }

@@ -320,8 +320,7 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
         !is_wanted(calls, info, &module) || !ttp_module_path(info, &module, path))
         return 0;
     const struct ttp_seen_module *seen = ttp_seen_module_at(module.start);
-    uintptr_t of_library = (uintptr_t)ttp_next_function("fork");
-    if (of_library - module.start < module.end - module.start)
+    if (ttp_process.libc_low - module.start < module.end - module.start)
         ttp_front_is_in(module.start, module.end);
     struct ttp_probe_wish wish = {.info = info,
                                   .module = &module,
@@ -332,20 +331,22 @@ static int see(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Under the names that the program has for them, which libraries without symbols have not. */
+bool ttp_library_tell(uint64_t address, const char *name)
+{
+    uint32_t numbers[2] = {0, 0}; /* a function's kind, no line */
+    uint16_t size = (uint16_t)strnlen(name, NAME_MAX_SAID);
+    const struct ttp_message_field fields[4] = {{&address, sizeof(address)},
+                                                {numbers, sizeof(numbers)},
+                                                {&size, sizeof(size)},
+                                                {name, size}};
+    return ttp_message(TTP_MESSAGE_SITE, fields, 4);
+}
+
 static void tell(const struct library_calls *calls)
 {
-    for (uint32_t i = 0; i < calls->count; i++) {
-        const struct ttp_library_function *function = &calls->list[i];
-        uint32_t numbers[2] = {0, 0}; /* a function's kind, no line */
-        uint16_t size = (uint16_t)strnlen(function->name, NAME_MAX_SAID);
-        const struct ttp_message_field fields[4] = {{&function->address, sizeof(uint64_t)},
-                                                    {numbers, sizeof(numbers)},
-                                                    {&size, sizeof(size)},
-                                                    {function->name, size}};
-        if (!ttp_message(TTP_MESSAGE_SITE, fields, 4))
+    for (uint32_t i = 0; i < calls->count; i++)
+        if (!ttp_library_tell(calls->list[i].address, calls->list[i].name))
             return;
-    }
 }
 
 void ttp_library_calls_look(const struct dl_phdr_info *program)

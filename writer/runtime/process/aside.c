@@ -25,16 +25,6 @@
 
 uint8_t ttp_is_aside;
 
-/* Sanitizers stand in front of the C library's functions, and may not have begun. */
-static bool is_same(const char *name, const char *wanted)
-{
-    while (*name == *wanted && *name != '\0') {
-        name++;
-        wanted++;
-    }
-    return *name == *wanted;
-}
-
 static bool put_in_place(long page)
 {
     return !ttp_failed(ttp_syscall(SYS_mremap, page, sizeof(ttp_arena), sizeof(ttp_arena),
@@ -220,8 +210,8 @@ static bool is_sanitizers(const char *name)
     return false;
 }
 
-static bool is_wanted_hook(const char *name) { return is_same(name, IS_HOOK); }
-static bool is_wanted_maker(const char *name) { return is_same(name, TTP_MAKES_THREADS); }
+static bool is_wanted_hook(const char *name) { return ttp_is_equal(name, IS_HOOK); }
+static bool is_wanted_maker(const char *name) { return ttp_is_equal(name, TTP_MAKES_THREADS); }
 
 static int look_at_program(struct dl_phdr_info *info, size_t size, void *data)
 {

@@ -65,15 +65,6 @@ static uint32_t count_symbols(const struct tables *tables)
     return last + 1;
 }
 
-static bool is_equal(const char *a, const char *b)
-{
-    while (*a != '\0' && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a == *b;
-}
-
 void ttp_vdso_find(void)
 {
     struct tables tables = {0};
@@ -85,7 +76,7 @@ void ttp_vdso_find(void)
     for (uint32_t i = 0; i < count; i++) {
         const ElfW(Sym) *symbol = &tables.symbols[i];
         if (symbol->st_shndx == SHN_UNDEF ||
-            !is_equal(tables.strings + symbol->st_name, "__vdso_clock_gettime"))
+            !ttp_is_equal(tables.strings + symbol->st_name, "__vdso_clock_gettime"))
             continue;
         clock_function found = (clock_function)(tables.bias + symbol->st_value);
         if (found(CLOCK_MONOTONIC, &now) == 0)
