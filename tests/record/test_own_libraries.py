@@ -37,7 +37,8 @@ long strsum(long a, long b, long c, long d, long e, long f, long g, long h)
 }
 long memtop(long n, long a, long b, long c, long d, long e, long top);
 __asm__(".text\\n.globl memtop\\n.type memtop, @function\\nmemtop:\\n.cfi_startproc\\n"
-        "dec %rdi\\njnz memtop\\nmov 8(%rsp), %rax\\nret\\n.cfi_endproc\\n.size memtop, .-memtop\\n");
+        "dec %rdi\\njnz memtop\\nmov 8(%rsp), %rax\\nret\\n.cfi_endproc\\n"
+        ".size memtop, .-memtop\\n");
 """
 CALLER = """
 #include <stdio.h>

@@ -224,3 +224,18 @@ bool tool_child_receive(int fd, void *data, size_t size_bytes, uint64_t deadline
 {
     return tool_child_receive_more(fd, data, size_bytes, size_bytes, deadline_ms) == size_bytes;
 }
+
+const char *tool_child_take(struct tool_child_input *from, size_t size)
+{
+    size_t left = from->end - from->at;
+    if (left < size) {
+        memmove(from->data, from->data + from->at, left);
+        from->at = 0;
+        from->end = left + tool_child_receive_more(from->fd, from->data + left, size - left,
+                                                   from->room - left, from->deadline_ms);
+        if (from->end < size)
+            return NULL;
+    }
+    from->at += size;
+    return from->data + from->at - size;
+}

@@ -33,4 +33,14 @@ bool tool_child_receive(int fd, void *data, size_t size_bytes, uint64_t deadline
 size_t tool_child_receive_more(int fd, void *data, size_t least, size_t room, uint64_t deadline_ms);
 uint64_t tool_child_now_ms(void);
 
+/* What came from a child and was not taken yet. */
+struct tool_child_input {
+    int fd;
+    uint64_t deadline_ms;
+    char *data; /* of the caller's, with room for the largest piece */
+    size_t room, at, end;
+};
+/* So many bytes, at most `room` of them, until the next call; NULL: they never come. */
+const char *tool_child_take(struct tool_child_input *from, size_t size);
+
 #endif

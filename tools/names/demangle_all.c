@@ -24,14 +24,6 @@ struct work {
     bool one_by_one;
 };
 
-/* What came from a child and was not taken yet. */
-struct received {
-    int fd;
-    uint64_t deadline_ms;
-    char *data;
-    size_t at, end;
-};
-
 static bool starts(ttape_string name, const char *text)
 {
     size_t size = strlen(text);
@@ -71,26 +63,10 @@ static void answer(int fd, const void *context)
 
 /* ---- the parent ---- */
 
-/* So many bytes of an answer, at most BATCH_BYTES of them; NULL: they never come. */
-static const char *take(struct received *from, size_t size)
-{
-    size_t left = from->end - from->at;
-    if (left < size) {
-        memmove(from->data, from->data + from->at, left);
-        from->at = 0;
-        from->end = left + tool_child_receive_more(from->fd, from->data + left, size - left,
-                                                   BATCH_BYTES - left, from->deadline_ms);
-        if (from->end < size)
-            return NULL;
-    }
-    from->at += size;
-    return from->data + from->at - size;
-}
-
-static bool take_answer(struct received *from, ttape_string *readable)
+static bool take_answer(struct tool_child_input *from, ttape_string *readable)
 {
     uint32_t size;
-    const char *data = take(from, sizeof(size));
+    const char *data = tool_child_take(from, sizeof(size));
     if (data == NULL)
         return false;
     memcpy(&size, data, sizeof(size));
@@ -98,7 +74,7 @@ static bool take_answer(struct received *from, ttape_string *readable)
         return false;
     if (size == 0)
         return true;
-    const char *text = take(from, size);
+    const char *text = tool_child_take(from, size);
     if (text == NULL)
         return false;
     *readable = (ttape_string){tool_copy_text(text, size), size};
@@ -115,9 +91,10 @@ void tool_demangle_all(const ttape_string *names, size_t count, ttape_string *re
         struct tool_child child = {0};
         if (!tool_child_start(&child, MEMORY_BYTES, answer, &work))
             break;
-        struct received from = {.fd = child.fd,
-                                .deadline_ms = tool_child_now_ms() + 2000u * SECONDS_MOST,
-                                .data = data};
+        struct tool_child_input from = {.fd = child.fd,
+                                        .deadline_ms = tool_child_now_ms() + 2000u * SECONDS_MOST,
+                                        .data = data,
+                                        .room = BATCH_BYTES};
         while (work.first < count && take_answer(&from, &readable[work.first]))
             work.first++;
         (void)tool_child_end(&child, work.first < count);

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A function of the C library's of this name takes registers only, calls nothing of the program, and
- * does not look who called it. */
+/* A function of the C library's of this name takes registers only, calls nothing of the program,
+ * and does not look who called it. */
 bool ttp_plain_is(const char *name);
 /* While there is one thread. A module jumps to this one, which it has under that name, through a
  * word of its table, at `slot`. */
