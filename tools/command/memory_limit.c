@@ -125,6 +125,12 @@ char *tool_copy_text(const char *text, size_t size_bytes)
     return copy;
 }
 
+const char *tool_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 void tool_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes)
 {
     if (needed <= *capacity)

@@ -15,12 +15,6 @@ struct elsewhere {
     uint32_t module_count;
 };
 
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* What every program has: it is not where its work is. */
 static bool is_basic(const char *name)
 {
@@ -68,7 +62,7 @@ static int pattern_bytes(const char *name)
 static void say(const struct tool_record_patch *patch, const char *path, int64_t part,
                 int64_t whole)
 {
-    const char *library = name_of(path), *command = name_of(patch->only);
+    const char *library = tool_base_name(path), *command = tool_base_name(patch->only);
     tool_message("%d %% of the time was in %s, of which only what '%s' calls was recorded: record "
                  "--module '%.*s|%.*s' shows its functions",
                  (int)(100 * (double)part / (double)whole), library, command,
@@ -88,7 +82,7 @@ static void look(const struct tool_record_patch *patch, ttape_reader *reader)
             ttape_reader_get_module(reader, i, &module) != TTAPE_OK)
             continue;
         char *path = tool_copy_text(module.path.data, module.path.size_bytes);
-        if (!is_basic(name_of(path)) && !tool_record_patch_covers(patch, path))
+        if (!is_basic(tool_base_name(path)) && !tool_record_patch_covers(patch, path))
             say(patch, path, sums.by_module[i], sums.whole);
         free(path);
     }

@@ -18,12 +18,6 @@
 
 #define END_MARKER UINT64_MAX
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* Does the file's head name this module (or nothing)? Closes it. */
 static bool is_about(const struct tool_uft_recording *recording, int fd, const char *name,
                      const struct tool_uft_module *module)
@@ -56,7 +50,7 @@ static char *find_file(const struct tool_uft_recording *recording,
                        const struct tool_uft_module *module, const char *suffix)
 {
     char name[512];
-    const char *base = base_name(module->path);
+    const char *base = tool_base_name(module->path);
     unsigned sum = 0;
     for (const char *at = module->path; *at != '\0'; at++)
         sum += (unsigned char)*at;

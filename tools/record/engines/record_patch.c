@@ -146,11 +146,10 @@ open_module(struct tool_record_patch *patch, const struct tool_patch_given *give
 void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_patch_given *given,
                             const char *path, tool_record_take_function take, void *context)
 {
-    const char *slash = strrchr(path, '/');
     uint32_t count = given->head.function_count;
     struct choosing c = {.patch = patch,
                          .given = given,
-                         .file = slash != NULL ? slash + 1 : path,
+                         .file = tool_base_name(path),
                          .take = take,
                          .context = context};
     patch->leaves_unnamed = false;

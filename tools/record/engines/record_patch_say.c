@@ -38,9 +38,8 @@ static void list_modules(const ttape_recording *recording, char *text, size_t ro
          i++) {
         if (counts.functions == 0)
             continue;
-        const char *slash = strrchr(path, '/');
         tool_grow((void **)&list, &capacity, *count + 1, sizeof *list);
-        list[(*count)++] = (struct patched){slash != NULL ? slash + 1 : path, counts.functions};
+        list[(*count)++] = (struct patched){tool_base_name(path), counts.functions};
     }
     if (*count != 0)
         qsort(list, *count, sizeof *list, by_functions);
@@ -114,7 +113,8 @@ static void judge(void *context, uint32_t index, ttape_string name, bool is_chos
         name_left(judged, name);
 }
 
-/* NULL, or why nothing is known of its functions. Asked where none was patched only. */
+/* NULL, or why nothing is known of its functions. Asked where some were not patched only: it names
+ * all of them. */
 static const char *judge_command(struct tool_record_patch *patch, struct judged *judged)
 {
     const struct tool_plan_wish wish = {.path = patch->image, .cache = patch->cache};
@@ -197,7 +197,7 @@ static void list_own(const struct tool_record_patch *patch, const ttape_recordin
          i++) {
         if (counts.functions == 0 || !tool_record_patch_owns(patch, path))
             continue;
-        const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+        const char *name = tool_base_name(path);
         if (used + strlen(name) + MORE_BYTES < SAID_BYTES)
             used += (size_t)snprintf(text + used, SAID_BYTES - used, ", %" PRIu64 " of %s",
                                      counts.functions, name);
@@ -208,7 +208,7 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
                           const ttape_patch_counts *counts)
 {
     char own[SAID_BYTES];
-    const char *slash = strrchr(patch->only, '/'), *name = slash != NULL ? slash + 1 : patch->only;
+    const char *name = tool_base_name(patch->only);
     const char *hint = language_hint(patch->only, name, counts->functions != 0);
     list_own(patch, recording, own);
     char left[SAID_BYTES + 80], called[48] = "";
