@@ -194,22 +194,41 @@ static void look_into_dynamic(const struct elf *elf, const Elf64_Phdr *dynamic,
         search(elf->fd, offset, size, file);
 }
 
-static void look_into_elf(struct elf *elf, struct ttp_program_file *file)
+static bool read_head(struct elf *elf)
 {
-    Elf64_Phdr dynamic = {0}, head;
-    file->is_static = true;
+    return read_at(elf->fd, &elf->head, sizeof elf->head, 0) &&
+           memcmp(elf->head.e_ident, ELFMAG, SELFMAG) == 0;
+}
+
+static bool is_of_this_machine(const struct elf *elf)
+{
+    return elf->head.e_ident[EI_CLASS] == ELFCLASS64 && elf->head.e_machine == EM_X86_64 &&
+           elf->head.e_phentsize == sizeof(Elf64_Phdr);
+}
+
+/* What is loaded, and the dynamic segment; `file` gets what the others say, where it is given. */
+static void read_segments(struct elf *elf, Elf64_Phdr *dynamic, struct ttp_program_file *file)
+{
+    Elf64_Phdr head;
     for (uint32_t i = 0; i < elf->head.e_phnum && i < HEADS_MAX; i++) {
         if (!read_at(elf->fd, &head, sizeof head, elf->head.e_phoff + i * sizeof head))
             break;
-        if (head.p_type == PT_INTERP || head.p_type == PT_NOTE)
+        if (file != NULL && (head.p_type == PT_INTERP || head.p_type == PT_NOTE))
             look_into_head(elf, &head, file);
-        if (head.p_type == PT_INTERP)
+        if (file != NULL && head.p_type == PT_INTERP)
             file->is_static = false;
         else if (head.p_type == PT_DYNAMIC)
-            dynamic = head;
+            *dynamic = head;
         else if (head.p_type == PT_LOAD)
             elf->loads[elf->load_count++] = head;
     }
+}
+
+static void look_into_elf(struct elf *elf, struct ttp_program_file *file)
+{
+    Elf64_Phdr dynamic = {0};
+    file->is_static = true;
+    read_segments(elf, &dynamic, file);
     look_into_dynamic(elf, &dynamic, file);
 }
 
@@ -233,25 +252,26 @@ static bool read_name(const struct needs *n, uint64_t at, char *name, size_t roo
     return strlen(name) < room - 1;
 }
 
+/* The size of $ORIGIN, which a folder may begin with. */
+static size_t origin_bytes(const char *folder, size_t size)
+{
+    static const char *const words[] = {"$ORIGIN", "${ORIGIN}"};
+    for (uint32_t i = 0; i < 2; i++)
+        if (size >= strlen(words[i]) && memcmp(folder, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    return 0;
+}
+
+/* A folder with other words of the loader's, or a path that is too long, may have it. */
 static bool is_at(const struct needs *n, const char *folder, size_t size, const char *name)
 {
-    static const char *const origins[] = {"$ORIGIN", "${ORIGIN}"};
     char path[PATH_MAX];
-    int front = 0;
-    for (uint32_t i = 0; i < 2; i++) {
-        size_t length = strlen(origins[i]);
-        if (size < length || memcmp(folder, origins[i], length) != 0)
-            continue;
-        const char *end = strrchr(n->origin, '/');
-        front = end == NULL ? 0 : (int)(end - n->origin);
-        folder += length;
-        size -= length;
-        return snprintf(path, sizeof path, "%.*s%.*s/%s", front, n->origin, (int)size, folder,
-                        name) >= (int)sizeof path ||
-               access(path, F_OK) == 0;
-    }
-    return memchr(folder, '$', size) != NULL ||
-           snprintf(path, sizeof path, "%.*s/%s", (int)size, folder, name) >= (int)sizeof path ||
+    size_t word = origin_bytes(folder, size);
+    const char *end = word != 0 ? strrchr(n->origin, '/') : NULL;
+    int front = end == NULL ? 0 : (int)(end - n->origin);
+    return memchr(folder + word, '$', size - word) != NULL ||
+           snprintf(path, sizeof path, "%.*s%.*s/%s", front, n->origin, (int)(size - word),
+                    folder + word, name) >= (int)sizeof path ||
            access(path, F_OK) == 0;
 }
 
@@ -329,20 +349,11 @@ bool ttp_program_lacks_library(const char *path)
     struct stat status;
     struct elf elf = {.fd = open_regular(path, &status)};
     struct needs *n = calloc(1, sizeof *n);
-    Elf64_Phdr head, dynamic = {0};
-    bool is_elf = n != NULL && elf.fd >= 0 && read_at(elf.fd, &elf.head, sizeof elf.head, 0) &&
-                  memcmp(elf.head.e_ident, ELFMAG, SELFMAG) == 0 &&
-                  elf.head.e_ident[EI_CLASS] == ELFCLASS64;
-    for (uint32_t i = 0; is_elf && i < elf.head.e_phnum && i < HEADS_MAX; i++) {
-        if (!read_at(elf.fd, &head, sizeof head, elf.head.e_phoff + i * sizeof head))
-            break;
-        if (head.p_type == PT_DYNAMIC)
-            dynamic = head;
-        else if (head.p_type == PT_LOAD)
-            elf.loads[elf.load_count++] = head;
-    }
+    Elf64_Phdr dynamic = {0};
+    bool is_elf = n != NULL && elf.fd >= 0 && read_head(&elf) && is_of_this_machine(&elf);
     bool lacks_any = false;
     if (is_elf) {
+        read_segments(&elf, &dynamic, NULL);
         n->elf = &elf;
         n->origin = path;
         read_cache(n);
@@ -370,11 +381,8 @@ void ttp_program_file_look(const char *path, struct ttp_program_file *file)
     file->is_set_uid = is_secure(path, &status);
     if (elf.fd < 0)
         return;
-    file->is_readable = read_at(elf.fd, &elf.head, sizeof elf.head, 0) &&
-                        memcmp(elf.head.e_ident, ELFMAG, SELFMAG) == 0;
-    file->is_other_machine = file->is_readable && (elf.head.e_ident[EI_CLASS] != ELFCLASS64 ||
-                                                   elf.head.e_machine != EM_X86_64 ||
-                                                   elf.head.e_phentsize != sizeof(Elf64_Phdr));
+    file->is_readable = read_head(&elf);
+    file->is_other_machine = file->is_readable && !is_of_this_machine(&elf);
     if (file->is_readable && !file->is_other_machine)
         look_into_elf(&elf, file);
     (void)close(elf.fd);
