@@ -3,7 +3,7 @@
 # An empty translation unit stands in for a folder that has no sources yet.
 function(ttape_glob_sources out folder)
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.c")
-    list(FILTER sources EXCLUDE REGEX "/writer/runtime/") # a library of its own
+    list(FILTER sources EXCLUDE REGEX "/recorder/runtime/") # a library of its own
     if(NOT sources)
         string(MAKE_C_IDENTIFIER "${folder}" name)
         set(sources "${PROJECT_BINARY_DIR}/placeholder/${name}.c")

@@ -13,8 +13,8 @@
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
 #include "fuzz_trace.h"
-#include "writer/arena/record.h"
-#include "writer/recording/journal.h"
+#include "recorder/arena/record.h"
+#include "recorder/recording/journal.h"
 
 #define BLOCKS_OFFSET 98304u
 #define PIECES_MAX    128u

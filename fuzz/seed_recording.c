@@ -5,8 +5,8 @@
 
 #include "fuzz_recording.h"
 #include "fuzz_seeds.h"
-#include "writer/arena/record.h"
-#include "writer/recording/journal.h"
+#include "recorder/arena/record.h"
+#include "recorder/recording/journal.h"
 
 #define BASE 0x400000u
 

@@ -7,8 +7,8 @@
 #include <tracetape/context.h>
 
 #include "fuzz_verb.h"
+#include "recorder/arena/context_file.h"
 #include "tools/command/tool.h"
-#include "writer/arena/context_file.h"
 
 #define ENTRIES     1024u
 #define MODULES     4u

@@ -2,7 +2,7 @@
 #include "format/base/checksum.h"
 #include "fuzz_recording.h"
 #include "fuzz_trace.h"
-#include "libtrace/recover/recover_state.h"
+#include "recorder/recover/recover_state.h"
 
 static uint32_t choose(void *context, const ttape_site *site, const ttape_module *module)
 {

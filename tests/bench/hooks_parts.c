@@ -1,7 +1,7 @@
 /* The hook's hot path, part by part, from the runtime's own inline functions (hot.h): PARTS 1 reads
  * the clock, 2 stores a record as well, 3 takes its place as the hook does (xadd), 4 keeps the
  * shadow stack. For one thread; the block and the stack are never handed on. */
-#include "writer/runtime/hot.h"
+#include "recorder/runtime/hot.h"
 
 #define FRAMES 65536u
 

@@ -71,7 +71,7 @@ def check_json():
 def check_table():
     """The C library's functions have as many names as values are recorded of them."""
     source = pathlib.Path(os.environ["TTAPE_SRC"])
-    recorded = (source / "writer" / "arena" / "prototypes.h").read_text()
+    recorded = (source / "recorder" / "arena" / "prototypes.h").read_text()
     named = (source / "tools" / "values" / "parameter_names.c").read_text()
     letters = dict(re.findall(r'\{"(\w+)", "(\w+)"\}', recorded))
     names = re.findall(r'\{"(\w+)", "([\w ]+)"\}', named)

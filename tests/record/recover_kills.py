@@ -53,7 +53,7 @@ class Input:
                 if setting.run(["cp", "-a", "--sparse=always", place, saved]).status == 0:
                     break
         with open(saved / "arena", "r+b") as file:
-            file.seek(28)  # writer/arena/arena.h
+            file.seek(28)  # recorder/arena/arena.h
             file.write(os.getpid().to_bytes(4, "little"))
         shutil.rmtree(moved, ignore_errors=True)
         shutil.rmtree(self.saved / moved.name, ignore_errors=True)

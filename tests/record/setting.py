@@ -188,7 +188,7 @@ def forget_arena(pid):
     for place in Path("/dev/shm").glob("tracetape-*"):
         try:
             with open(place / "arena", "rb") as file:
-                owner = int.from_bytes(file.read(32)[28:], "little")  # writer/arena/arena.h
+                owner = int.from_bytes(file.read(32)[28:], "little")  # recorder/arena/arena.h
             if owner == pid:
                 shutil.rmtree(place, ignore_errors=True)
         except OSError:

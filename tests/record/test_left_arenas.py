@@ -15,7 +15,7 @@ import traces
 
 SHARED = Path("/dev/shm")
 OTHER = ["true"]
-STATES, CAPACITY, HEAD, BLOCK = 4096, 16384, 96 << 10, 32 << 10  # writer/arena/arena.h
+STATES, CAPACITY, HEAD, BLOCK = 4096, 16384, 96 << 10, 32 << 10  # recorder/arena/arena.h
 
 
 def arena_of(process):

@@ -138,7 +138,7 @@ def check_renamed(run):
 def spoil(path, content):
     """Another file's plan, which says that it is this one's."""
     plan = bytearray(path.read_bytes())
-    plan[256:272] = content  # writer/arena/patch_plan.h
+    plan[256:272] = content  # recorder/arena/patch_plan.h
     return bytes(plan)
 
 

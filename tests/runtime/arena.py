@@ -77,7 +77,7 @@ class Arena:
         struct.pack_into("<Q", self.map, 0, MAGIC)
 
     def tell(self, functions):
-        """As the recorder does: writer/arena/verdicts.h."""
+        """As the recorder does: recorder/arena/verdicts.h."""
         self.put(HAS_VERDICTS, 1)
         seed = 0x9E3779B97F4A7C15 >> 40
         for function in functions:

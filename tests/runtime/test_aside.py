@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Each hook looks at the mode before it looks at its thread: in a process with threads that are not
 the C library's, whose mode is "stopped", none reads anything by such a thread's pointer
-(writer/runtime/process/aside.c)."""
+(recorder/runtime/process/aside.c)."""
 import os
 import re
 import shutil

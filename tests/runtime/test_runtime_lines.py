@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What each hook reads and writes of its thread lies in one line of the cache, wherever a loader
-puts the thread-local memory. That blocks share none is asserted in writer/arena/arena.h."""
+puts the thread-local memory. That blocks share none is asserted in recorder/arena/arena.h."""
 import os
 import re
 import shutil

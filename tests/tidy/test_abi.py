@@ -11,10 +11,10 @@ import sys
 import tidy
 
 MAP = tidy.ROOT / "libtrace" / "libtracetape.map"
-RUNTIME_MAP = tidy.ROOT / "writer" / "runtime" / "libtracetape-rt.map"
+RUNTIME_MAP = tidy.ROOT / "recorder" / "runtime" / "libtracetape-rt.map"
 RUNTIME_PREFIX = ("ttape_rt_", "ttape_context", "ttape_branch")
 CONTEXT_PREFIX = ("ttape_context", "ttape_branch", "ttape_rt_branch")
-CONTEXT_MAP = tidy.ROOT / "writer" / "runtime" / "alone" / "libtracetape-context.map"
+CONTEXT_MAP = tidy.ROOT / "recorder" / "runtime" / "alone" / "libtracetape-context.map"
 HEAD = """/* What libtracetape exports. After adding a public function (the linker says 'undefined
  * reference' until then): `tests/tidy/test_abi.py --write-map` takes the names from the headers. */
 """

@@ -5,8 +5,8 @@ import re
 
 import tidy
 
-TOP = ("(?:binary|cmake|doc|examples|format|fuzz|libtrace|man|python|reader|scripts|spec|tests|"
-       "tools|writer)")
+TOP = ("(?:answers|base|binary|cmake|doc|examples|format|fuzz|libtrace|man|program|python|reader|"
+       "recorder|scripts|spec|tests|tools|writer)")
 NAMED = re.compile(r"`(" + TOP + r"/[\w./{},*+-]+)`")
 LINKED = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 ENDING = re.compile(r"\.(c|h|py|sh|md|txt|cmake|csv|lua|sql|map|in|cddl)$|^scripts/[\w-]+$")

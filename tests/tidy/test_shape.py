@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Shape gate: 100 columns, 70 lines a function, 600 lines a file, every .c and .h name once;
-of the product: 20 source files a folder, 8 parameters a function.
+of the product: 24 source files a folder, 8 parameters a function.
 
 Exceptions, each with its reason: shape_exceptions.txt."""
 import re
@@ -8,7 +8,7 @@ from collections import Counter
 
 import tidy
 
-COLUMNS, FUNCTION_LINES, FILE_LINES, FOLDER_FILES, PARAMETERS = 100, 70, 600, 20, 8
+COLUMNS, FUNCTION_LINES, FILE_LINES, FOLDER_FILES, PARAMETERS = 100, 70, 600, 24, 8
 EXCEPTIONS = "shape_exceptions.txt"
 SIGNATURE = re.compile(r"^(?!typedef\b|struct\b[^()]*$|enum\b[^()]*$)[A-Za-z_][^;=]*\)")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """State gate: the product has no mutable variable that outlives a call (file-wide or static in a
 function), but for those that state_exceptions.txt gives a reason for: a server calls the same code
-many times. writer/runtime/ lives in traced programs and is free."""
+many times. recorder/runtime/ lives in traced programs and is free."""
 import json
 import os
 import shlex
@@ -27,7 +27,7 @@ def objects():
         words = shlex.split(entry["command"])
         output = Path(entry["directory"], words[words.index("-o") + 1])
         if source.startswith(tuple(f"{top}/" for top in tidy.PRODUCT)) and output.is_file() \
-                and not source.startswith("writer/runtime/"):
+                and not source.startswith("recorder/runtime/"):
             found[str(output)] = source
     return found
 

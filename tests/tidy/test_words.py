@@ -5,22 +5,25 @@ import re
 
 import tidy
 
+READING = ["reader", "answers"]
+ALL = READING + ["libtrace", "recorder/recover"]
+
 # word of a name: (folders, names that keep it and why they may)
 RETIRED = {
-    "run": (["reader", "libtrace", "writer/events", "writer/encode"],
+    "run": (ALL + ["writer/events", "writer/encode"],
             {"run_all", "run_member", "run_members", "run_workers", "run"}), # verbs
-    "runs": (["reader", "libtrace", "writer/events", "writer/encode"], set()),
-    "part": (["reader", "libtrace"],
+    "runs": (ALL + ["writer/events", "writer/encode"], set()),
+    "part": (ALL,
              {"TTAPE_NODE_PART", "ttp_tree_part_node", "next_of_part", "start_part_scan",
               "count_part", "part_count",                                # the tree's node, public
               "ttape_copier_part", "copy_segment_part"}),                # public
-    "parts": (["reader", "libtrace"], set()),
-    "place": (["reader", "libtrace/copy"], {"place"}),                   # ttape_node_id has one
-    "places": (["reader", "libtrace/copy"], set()),
-    "told": (["reader", "libtrace"], set()),
-    "record": (["reader"], {"ttape_sequence_record", "record_count"}),    # tracetape/chains.h
-    "beside": (["reader"], {"ttp_time_static_blocks_beside"}),           # format's
-    "ahead": (["reader"], set()),
+    "parts": (ALL, set()),
+    "place": (READING + ["libtrace/copy"], {"place"}),                   # ttape_node_id has one
+    "places": (READING + ["libtrace/copy"], set()),
+    "told": (ALL, set()),
+    "record": (READING, {"ttape_sequence_record", "record_count"}),    # tracetape/chains.h
+    "beside": (READING, {"ttp_time_static_blocks_beside"}),           # format's
+    "ahead": (READING, set()),
 }
 NAME = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]*\b")
 

@@ -18,9 +18,9 @@
 #include <tracetape/reader.h>
 #include <tracetape/recording.h>
 
+#include "recorder/arena/arena.h"
+#include "recorder/arena/record.h"
 #include "tests/asserts.h"
-#include "writer/arena/arena.h"
-#include "writer/arena/record.h"
 
 #define TTEST_HOLE_MS 300 /* more than a hole is waited for */
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "recorder/recording/clock_lines.h"
 #include "tests/asserts.h"
-#include "writer/recording/clock_lines.h"
 
 #define TICKS_PER_NS 2.9
 #define DAY_NS       86400e9

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/arena/call_contents.h"
 #include "tests/asserts.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_words.h"
-#include "writer/arena/call_contents.h"
 
 struct row {
     const char *name;

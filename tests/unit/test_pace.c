@@ -1,6 +1,6 @@
 /* When the encoding thread counts as behind, and when no longer: spec/recording.md, 2.8. */
+#include "recorder/recording/pace.h"
 #include "tests/asserts.h"
-#include "writer/recording/pace.h"
 
 enum { LARGE = 130000, SMALL = 100 };
 

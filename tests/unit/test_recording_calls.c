@@ -5,7 +5,7 @@
 
 #include <tracetape/recover.h>
 
-#include "writer/arena/verdicts.h"
+#include "recorder/arena/verdicts.h"
 
 static struct ttest_player player;
 

@@ -8,8 +8,8 @@
 
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
+#include "recorder/recording/journal.h"
 #include "recover_left.h"
-#include "writer/recording/journal.h"
 
 #define CALLS  10u
 #define VICTIM "precious"

@@ -1,6 +1,6 @@
 /* Of which calls the stack is taken: spec/recording.md, section 8. */
+#include "recorder/arena/stack_sample.h"
 #include "tests/asserts.h"
-#include "writer/arena/stack_sample.h"
 
 enum { CALLS = 40000 };
 

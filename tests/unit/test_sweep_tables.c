@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answers/report/account.h"
 #include "format/chain/chain_stacks.h"
 #include "reader/base/active.h"
-#include "reader/report/account.h"
+#include "recorder/decode/word_map.h"
 #include "tests/asserts.h"
 #include "tools/callgraph/graph_map.h"
 #include "tools/export/export_stacks.h"
-#include "writer/recording/decode/word_map.h"
 #include "writer/secret.h"
 
 #define KEYS   20000u

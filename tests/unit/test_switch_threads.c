@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/switches/switch_threads.h"
 #include "tests/asserts.h"
-#include "writer/recording/switches/switch_threads.h"
 
 enum { EVENTS = 400, RECORDS = 2 * EVENTS, RINGS = 3, TID = 77 };
 

@@ -1,5 +1,5 @@
 /* What the tree knows of frames on several stacks at the edges of a partition. */
-#include "reader/tree/tree_scan.h"
+#include "answers/tree/tree_scan.h"
 #include "tests/unit/test_reader_fixture.h"
 
 #define FRAMES 3u

@@ -3,9 +3,9 @@
 #ifndef TOOL_PATCH_FILE_H
 #define TOOL_PATCH_FILE_H
 
+#include "recorder/arena/patch_plan.h"
 #include "tools/binary/patch/patch_copy.h"
 #include "tools/binary/plan_file.h"
-#include "writer/arena/patch_plan.h"
 
 /* A patch plan in memory: it has been looked at, and each table is within it. */
 struct tool_patch_given {

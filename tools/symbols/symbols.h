@@ -26,8 +26,8 @@
 
 #include <tracetape/types.h>
 
+#include "recorder/arena/patch_plan.h"
 #include "tools/binary/elf_head.h"
-#include "writer/arena/patch_plan.h"
 
 struct tool_symbols;
 struct tool_symbols_module;

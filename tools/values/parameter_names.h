@@ -4,7 +4,7 @@
 
 #include <tracetape/types.h>
 
-/* Of those parameters that are recorded (writer/arena/prototypes.h), parted by blanks;
+/* Of those parameters that are recorded (recorder/arena/prototypes.h), parted by blanks;
  * NULL: not one of these functions. */
 const char *tool_parameter_names(ttape_string function);
 

@@ -19,7 +19,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "writer/arena/arena.h"
+#include "recorder/arena/arena.h"
 
 #define NOINLINE __attribute__((noinline))
 #define NOHOOKS  __attribute__((no_instrument_function))

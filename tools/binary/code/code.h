@@ -8,18 +8,18 @@
  *           --ways/-------------> those that no branch shows, and functions that may be led into
  *                                 anywhere
  *           --code_sites.c------> system call instructions, and what can be moved beside them
- *           --plan_make.c-------> a plan (writer/arena/plan.h)
+ *           --plan_make.c-------> a plan (recorder/arena/plan.h)
  *
  * Memory: at most 8 MiB and 64 times the file's size, and never more than 512 MiB.
  * Time: each byte of code is decoded once at most, as functions do not overlap. */
 #ifndef TOOL_CODE_H
 #define TOOL_CODE_H
 
+#include "recorder/arena/plan.h"
 #include "tools/binary/code/bounded.h"
 #include "tools/binary/code/decode.h"
 #include "tools/binary/frames/call_frames.h"
 #include "tools/binary/frames/image.h"
-#include "writer/arena/plan.h"
 
 /* Memory for all of it: some for any file, and so much for each byte of the file (an instruction of
  * one byte takes 16, doubled as its table grows). */

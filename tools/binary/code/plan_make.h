@@ -1,4 +1,4 @@
-/* A plan (writer/arena/plan.h), of what is in a binary; and tables of plans of any kind. Pure. */
+/* A plan (recorder/arena/plan.h), of what is in a binary; and tables of plans of any kind. Pure. */
 #ifndef TOOL_PLAN_MAKE_H
 #define TOOL_PLAN_MAKE_H
 

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "recorder/arena/plan.h"
 #include "tools/binary/frames/image.h"
-#include "writer/arena/plan.h"
 
 #define TOOL_FRAMES_COLUMNS  17u   /* registers by DWARF's numbers, and the return address (16) */
 #define TOOL_FRAMES_SAVED    8u    /* states that may be remembered at a time */

@@ -4,18 +4,18 @@
  *          --patch_exits.c----> where functions are left: returns and tail jumps
  *          --patch_windows.c--> where a jump can be put
  *          --patch_probes.c---> what is moved for it
- *          --patch_make.c-----> a patch plan (writer/arena/patch_plan.h)
+ *          --patch_make.c-----> a patch plan (recorder/arena/patch_plan.h)
  *          --patch_inlined.c--> a plan of copies of inlined functions, beside that
  *
  * Whatever is not known costs a probe, or its function, and never the program. */
 #ifndef TOOL_PATCHABLE_H
 #define TOOL_PATCHABLE_H
 
+#include "recorder/arena/patch_plan.h"
 #include "tools/binary/code/code.h"
 #include "tools/binary/code/code_links.h"
 #include "tools/binary/code/code_move.h"
 #include "tools/binary/patch/patch_copy.h"
-#include "writer/arena/patch_plan.h"
 
 #define TOOL_PATCH_NOBODY UINT32_MAX
 

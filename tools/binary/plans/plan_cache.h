@@ -2,7 +2,7 @@
  *
  *     cache:   $XDG_CACHE_HOME/tracetape/plan-v2/NAME, else below ~/.cache, else below
  *              $TMPDIR/tracetape-UID (/tmp/tracetape-UID); else in a folder that goes with it
- *     NAME:    as writer/arena/plan.h says; and `key`, the secret that contents are hashed with
+ *     NAME:    as recorder/arena/plan.h says; and `key`, the secret that contents are hashed with
  *
  * A folder is used if it belongs to the effective user, nobody else may look into it, and files can
  * be written there: under sudo that is root's, never the one of the user who called. A file in it

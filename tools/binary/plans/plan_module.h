@@ -2,8 +2,8 @@
 #ifndef TOOL_PLAN_MODULE_H
 #define TOOL_PLAN_MODULE_H
 
+#include "recorder/arena/plan.h"
 #include "tools/binary/plans/plan_cache.h"
-#include "writer/arena/plan.h"
 
 #define TOOL_PLAN_NAME_BYTES 128u
 #define TOOL_PLAN_FILE_MAX   ((uint64_t)1 << 30) /* bytes of an ELF file that has a plan */

@@ -10,8 +10,8 @@
 
 #include <tracetape/types.h>
 
+#include "recorder/arena/patch_plan.h"
 #include "tools/binary/elf_symbols.h"
-#include "writer/arena/patch_plan.h"
 
 #define TOOL_VALUE_TEXT_MAX  128u /* bytes of a name, or of a type's, its end included */
 #define TOOL_VALUE_CONSTANTS 64u  /* of an enumeration; of a larger one none is listed */

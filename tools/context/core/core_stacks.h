@@ -5,8 +5,8 @@
 #include <tracetape/branch.h>
 #include <tracetape/context.h>
 
+#include "recorder/arena/context_layout.h"
 #include "tools/context/core/core_file.h"
-#include "writer/arena/context_layout.h"
 
 enum tool_core_kind {
     TOOL_CORE_CALL,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/arena/patch_plan.h"
 #include "tools/binary/elf_hooks.h"
 #include "tools/binary/patch_file.h"
 #include "tools/command/tool.h"
@@ -17,7 +18,6 @@
 #include "tools/record/engines/record_image.h"
 #include "tools/record/engines/record_modules.h"
 #include "tools/record/start/record_own.h"
-#include "writer/arena/patch_plan.h"
 
 #define HASH_START UINT64_C(0xcbf29ce484222325) /* FNV-1a */
 

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/arena/loader_words.h"
 #include "tools/binary/elf_head.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_image.h"
 #include "tools/record/record_output.h"
-#include "writer/arena/loader_words.h"
 
 #define HEADS_MAX   64u
 #define NAMES_BYTES (16u << 20) /* of a table of names that is searched */

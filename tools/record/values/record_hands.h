@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "recorder/arena/patch_plan.h"
 #include "tools/record/record_rules.h"
-#include "writer/arena/patch_plan.h"
 
 struct tool_record_hand {
     struct tool_patterns names;

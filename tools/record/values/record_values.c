@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/arena/patch_plan.h"
 #include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 #include "tools/record/values/record_hands.h"
 #include "tools/record/values/record_place.h"
 #include "tools/record/values/said_names.h"
-#include "writer/arena/patch_plan.h"
 
 struct tool_record_known_values {
     struct tool_record_place place;

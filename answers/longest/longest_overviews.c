@@ -1,0 +1,185 @@
+/* How long a call of each partition may be, out of overviews: no longer than the longest of its
+ * function in all of them, and none where the function was not called. Where an overview lists the
+ * longest calls, these are known, and only others need be looked for. */
+#include <string.h>
+
+#include "answers/longest/longest_internal.h"
+#include "format/base/fail.h"
+#include "format/times/times.h"
+#include "reader/levels/listed_reader.h"
+
+/* Listed calls of partitions that are decoded all the same are taken out one by one. */
+#define LISTED_COUNT_MOST 4096u
+
+struct overview {
+    struct ttape_longest *l;
+    uint32_t scope;
+    const struct ttp_read_overview *o;
+    const struct ttp_listed *listed; /* NULL: it lists none */
+};
+
+static int64_t nanoseconds(const struct overview *v, int64_t ticks)
+{
+    return (int64_t)((uint64_t)ticks * v->o->head.resolution_ns);
+}
+
+static void raise_bound(const struct overview *v, uint32_t i, int64_t most)
+{
+    int64_t *bound = &v->l->bounds[v->o->partitions[i]];
+    *bound = most > *bound ? most : *bound;
+}
+
+/* ---- listed calls ---- */
+
+static uint32_t site_of(const struct overview *v, uint32_t argument)
+{
+    return ttp_definitions_find(&v->l->reader->definitions, v->scope, TTP_DEFINES_SITES, argument);
+}
+
+/* Of its frames, too, the sites have to be defined. */
+static bool fill_path(const struct overview *v, uint32_t node, struct ttp_long_path *path,
+                      uint32_t stack)
+{
+    for (uint32_t i = path->frame_count; i-- > 0; node = v->listed->nodes[node - 1].below) {
+        const struct ttp_listed_node *n = &v->listed->nodes[node - 1];
+        bool is_signal = n->event_class == TTP_CLASS_SIGNAL;
+        ttape_open_frame *f = &path->frames[i];
+        memset(f, 0, sizeof *f);
+        f->kind = is_signal                          ? TTAPE_EVENT_SIGNAL_BEGIN
+                  : n->event_class == TTP_CLASS_OPEN ? TTAPE_EVENT_OPEN
+                                                     : TTAPE_EVENT_ENTER;
+        f->site = is_signal ? TTAPE_NONE : site_of(v, n->argument);
+        f->argument = is_signal ? n->argument : 0;
+        f->stack = stack;
+        if (!is_signal && f->site == TTAPE_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* NULL: there is no room, or it says what is not defined. */
+static const struct ttp_long_path *path_of(const struct overview *v,
+                                           const struct ttp_listed_call *from)
+{
+    uint32_t height = from->path != 0 ? v->listed->nodes[from->path - 1].depth : 0;
+    struct ttp_long_path *path = ttp_longest_new_path(v->l, height);
+    if (path == NULL)
+        return NULL;
+    path->depth = height;
+    return fill_path(v, from->path, path, from->stack) ? path : NULL;
+}
+
+/* False: it has to be looked for in its partition. */
+static bool take_call(const struct overview *v, const struct ttp_listed_call *from, uint32_t site)
+{
+    struct ttape_longest *l = v->l;
+    const ttape_reader *r = l->reader;
+    uint32_t partition = v->o->partitions[from->partition];
+    const struct ttp_partition_entry *entry = &r->partitions[partition];
+    int64_t end = (int64_t)((uint64_t)from->enter_tick + (uint64_t)from->duration_ticks);
+    struct ttp_long_call call = {
+        .partition = partition,
+        .segment = from->segment,
+        .end_event = from->end_event,
+        .enter_event = from->enter_event,
+        .site = site,
+        .stack = from->stack,
+        .end = from->is_unwound ? TTAPE_CALL_UNWOUND : TTAPE_CALL_RETURNED,
+        .enter_ns = ttp_time_of(from->enter_tick, entry->origin_ns, entry->resolution_ns),
+        .end_ns = ttp_time_of(end, entry->origin_ns, entry->resolution_ns),
+        .self_ns = nanoseconds(v, from->self_ticks),
+        .is_listed = true};
+    const struct ttp_long_plan *plan = &l->plan;
+    if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
+        return true;
+    if (plan->streams != NULL &&
+        plan->streams[r->segments[entry->first_segment + from->segment].stream] == 0)
+        return true;
+    call.rank_ns = ttp_long_rank(plan, call.enter_ns, call.end_ns, call.self_ns, 0);
+    if (!ttp_long_heap_wants(&l->heap, call.rank_ns, partition))
+        return true;
+    call.path = path_of(v, from);
+    if (call.path == NULL)
+        return false;
+    call.height = call.path->depth;
+    l->listed[partition] = TTP_LONG_LISTED;
+    ttp_long_heap_add(&l->heap, &call);
+    return true;
+}
+
+/* ---- rows ---- */
+
+/* Calls that are not listed are behind the last one that is. */
+static void add_row(const struct overview *v, uint32_t row, const struct ttp_listed_call *calls,
+                    uint32_t count, uint32_t site)
+{
+    const struct ttp_read_overview *o = v->o;
+    const struct ttp_listed_call *last = count != 0 ? &calls[count - 1] : NULL;
+    bool can_tell = v->l->plan.names_only && v->l->options.count <= LISTED_COUNT_MOST &&
+                    o->head.ends_mask == 0; /* else some of them are none */
+    int64_t most = last != NULL ? last->duration_ticks : o->rows[row].max_ticks;
+    for (uint32_t i = 0; i < count; i++)
+        if (!can_tell || !calls[i].is_known || !take_call(v, &calls[i], site))
+            raise_bound(v, calls[i].partition, nanoseconds(v, calls[i].duration_ticks));
+    for (uint32_t i = 0; count != o->rows[row].exit_count && i < o->head.partition_count; i++)
+        if ((o->calls[row].mask >> i & 1) != 0)
+            raise_bound(v, i, nanoseconds(v, most - (last != NULL && i < last->partition)));
+}
+
+static void add(const struct overview *v)
+{
+    const struct ttp_read_overview *o = v->o;
+    const struct ttp_listed_call *calls = v->listed != NULL ? v->listed->calls : NULL;
+    for (uint32_t i = 0; i < o->row_count; i++) {
+        uint32_t site = site_of(v, o->rows[i].site);
+        uint32_t count = v->listed != NULL ? v->listed->counts[i] : 0;
+        if (o->rows[i].exit_count != 0 && v->l->plan.sites[site] != 0)
+            add_row(v, i, calls, count, site);
+        calls += count;
+    }
+    for (uint32_t i = 0; i < o->head.partition_count; i++)
+        v->l->rough[o->partitions[i]] = TTP_LONG_ROUGH;
+}
+
+/* Without a list, or with one that does not hold, there are bounds still. */
+static ttape_status add_with_list(struct overview *v, ttape_error *err)
+{
+    struct ttp_listed listed;
+    ttape_error problem = {0};
+    ttape_status status = ttp_listed_load(v->l->reader, v->o, &listed, &problem);
+    if (ttp_overview_fails(status)) {
+        if (err != NULL)
+            *err = problem;
+        return status;
+    }
+    v->listed = status == TTAPE_OK ? &listed : NULL;
+    add(v);
+    if (status == TTAPE_OK)
+        ttp_listed_drop(v->l->reader, &listed);
+    return TTAPE_OK;
+}
+
+ttape_status ttp_longest_rough(struct ttape_longest *l, ttape_error *err)
+{
+    ttape_reader *r = l->reader;
+    for (uint32_t i = 0; l->plan.by == TTAPE_LONGEST_BY_DURATION && i < r->overview_count; i++) {
+        struct ttp_read_overview o;
+        ttape_error problem = {0};
+        uint32_t scope = r->overviews[i].scope;
+        ttape_status status =
+            ttp_overview_load(r, i, TTP_OVERVIEW_ALL, TTP_OVERVIEW_SPREAD, &o, &problem);
+        if (ttp_overview_fails(status) && err != NULL)
+            *err = problem;
+        if (ttp_overview_fails(status))
+            return status;
+        if (status != TTAPE_OK)
+            continue;
+        struct overview v = {.l = l, .scope = scope, .o = &o};
+        if (o.head.resolution_ns != 0 && o.calls != NULL &&
+            ttp_overview_tells(r, scope, &o, l->rough))
+            status = add_with_list(&v, err);
+        ttp_overview_drop(r, &o);
+        TTP_TRY(status);
+    }
+    return TTAPE_OK;
+}

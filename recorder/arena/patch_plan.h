@@ -1,0 +1,251 @@
+/* The patch plan of a module: the windows at which its functions are entered and left. The command
+ * makes it (tools/binary), of the ELF file alone, for all functions; which of them are patched is a
+ * choice, made apart, so that one plan serves all recordings.
+ *
+ *     head        struct ttp_patch_head
+ *     functions   struct ttp_patch_function, sorted by start
+ *     probes      struct ttp_patch_probe: of each function its entry, then its exits by address,
+ *                 then those of its pieces
+ *     fixups      struct ttp_plan_fixup (plan.h), of all probes
+ *     bytes       code
+ *
+ * Addresses are ELF addresses; the load bias moves all of them. Native byte order, natural
+ * alignment, each table at a multiple of 8. Name: CONTENT.patch, beside CONTENT.plan. As with
+ * plans, who maps it checks it, and compares the bytes in memory before it changes any. */
+#ifndef TTP_WRITER_PATCH_PLAN_H
+#define TTP_WRITER_PATCH_PLAN_H
+
+#include "recorder/arena/plan.h"
+
+#define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
+#define TTP_INLINED_MAGIC       0x656e696c6e697474ull /* "ttinline": of inlined functions */
+#define TTP_PATCH_VERSION       11u
+#define TTP_PATCH_SUFFIX        ".patch"
+#define TTP_PATCH_BYTES_MAX     (512u * 1024u * 1024u)
+#define TTP_PATCH_FUNCTIONS_MAX TTP_PLAN_FUNCTIONS_MAX
+#define TTP_PATCH_PROBES_MAX    4000000u
+#define TTP_PATCH_SHORT_MIN     2u /* bytes of a window whose jump is in a host */
+#define TTP_PATCH_HOST_MIN      10u
+#define TTP_PATCH_MOVED_MAX     48u /* bytes of moved code of one probe, before and after */
+
+/* A window is whole instructions, and what fills up behind the last one, 5 bytes or more; a jump to
+ * the stub is put over its first five. Nothing leads to behind its first byte. Windows are within
+ * their function or its pieces, or in the padding behind them, and none overlaps another one,
+ * except that a short function is entered and left in one:
+ *
+ *     lea 1(%rdi),%eax ; ret ; nop
+ *
+ * Then its entry and the exit behind it in the table have the same window and the same original
+ * bytes. The entry has no moved code, and its stub goes on with the exit's stub, not in the window.
+ *
+ * Where the hook is called in a stub, rsp is at the return address of the function: CFA = rsp + 8,
+ * what callees save is the caller's, and flags are of no use to who follows the ABI.
+ *
+ *     entry:        jmp stub                    stub: enter;  moved;  jmp window + window_bytes
+ *     return:       [before...] ret             stub: before;  exit;  after (a ret)
+ *     tail jump:    [before...] jmp elsewhere   stub: before;  exit;  after (a jump)
+ *     conditional:  [before...] jCC elsewhere   stub: before;  jump if not CC to L;  exit;
+ *                                                     after (a jump);  L: jmp window + window_bytes
+ *
+ * An entry's moved code is `after`, but for calls (below). The jump of a conditional one is in no
+ * moved bytes but by its code `condition` (as in 0f 8X) and by `after`, a jump to where it leads.
+ *
+ * A return without a window, as one byte that branches lead to, with another function behind it, is
+ * seen where it is come to: windows of each branch to it, and of what stands in front of it. These
+ * do not have it; their moved code ends with a copy of it.
+ *
+ *     front:        instructions, then the ret  stub: before;  exit;  after (a ret)
+ *     branch:       [before...] jCC ret         stub: before;  jump if not CC to L;  exit;
+ *                                                     after (a ret);  L: jmp window + window_bytes
+ *
+ * An exit without room for five bytes may have a window of two to four. A jump of two bytes in it
+ * leads to the jump to its stub, which stands in the window of a host, behind the host's own jump:
+ *
+ *     leave ; ret                               jmp host + 5
+ *     host:  ten bytes of instructions          jmp stub of host ; jmp stub of the exit
+ *
+ * A host has no hook. It is of the same function and has the same frame there (row of plan.h). Its
+ * moved code is `after`. Without it none of its exits can be patched.
+ *
+ * A call may be the last instruction of an entry's window. The return address that it would push,
+ * window + window_bytes, is pushed by the stub, between the moved instructions in front of it
+ * (`before`) and a jump to the callee (`after`): who unwinds finds the program's own address, and a
+ * processor that keeps shadow stacks would not let the callee return (TTP_PATCH_PUSHES).
+ *
+ *     entry:        [before...] call f          stub: enter;  before;  push;  after (a jump) */
+enum ttp_patch_kind {
+    TTP_PATCH_ENTRY = 0,
+    TTP_PATCH_RETURN = 1,
+    TTP_PATCH_TAIL = 2,
+    TTP_PATCH_TAIL_IF = 3,
+    TTP_PATCH_HOST = 4,     /* behind the exits of its range */
+    TTP_PATCH_INLINED = 5,  /* of a plan of inlined functions; no other kind is there */
+    TTP_PATCH_RETURN_IF = 6 /* a branch to a return that has no window */
+};
+
+/* Why there is no window. A probe that has none says where it would be, and nothing else. */
+enum ttp_patch_reason {
+    TTP_PATCH_CAN = 0,
+    TTP_PATCH_BRANCHED = 1,  /* branches lead to between the bytes that the jump needs */
+    TTP_PATCH_NO_ROOM = 2,   /* the function, or what cannot be decoded, is too near */
+    TTP_PATCH_IMMOVABLE = 3, /* an instruction works at its own place only, or is a call */
+    TTP_PATCH_SHARED = 4,    /* another window is too near */
+    TTP_PATCH_COMPUTED = 5,  /* its function has a jump whose targets are not known */
+    TTP_PATCH_NO_FRAME = 6,  /* where the return address lies is not known, or not at rsp */
+    TTP_PATCH_HOOKED = 7,    /* of an entry: the function has compiled-in hooks, which record it */
+    TTP_PATCH_FAR = 8,       /* moved code would be too long */
+    TTP_PATCH_SPECIAL = 9, /* it is no function: a signal's trampoline, code that saves or restores
+                              * contexts. The linker's stubs are not listed at all */
+    TTP_PATCH_LOOPED = 10, /* its own code branches to its start: each turn would be a call */
+    TTP_PATCH_LINES = 11,  /* a line begins within the jump's distance, so that a breakpoint there
+                            * would send it elsewhere */
+    TTP_PATCH_ELSEWHERE = 12,  /* of an exit: a jump to where no function starts */
+    TTP_PATCH_UNDECODED = 13,  /* something in the function is no instruction */
+    TTP_PATCH_FAULTS = 14,     /* where an instruction has faulted could not be told */
+    TTP_PATCH_RESTARTABLE = 15 /* the kernel looks where in a restartable sequence a thread is */
+};
+#define TTP_PATCH_REASONS 16u
+
+struct ttp_patch_head {
+    uint64_t magic;
+    uint32_t version, head_bytes; /* head_bytes: of this struct */
+    uint8_t build_id[32];         /* zero-padded */
+    uint32_t build_id_bytes;      /* 0: none */
+    uint32_t machine;             /* of the ELF file: 62 is x86-64 */
+    uint32_t function_count, probe_count, fixup_count;
+    uint32_t code_start, code_end; /* of executable segments: windows are within */
+    uint32_t reserved_word;
+    uint32_t entry_reasons[TTP_PATCH_REASONS]; /* functions, by the reason of their entry */
+    uint32_t exit_reasons[TTP_PATCH_REASONS];  /* exits (all kinds), by reason */
+    uint64_t functions_at, probes_at, fixups_at, bytes_at; /* offsets */
+    uint64_t byte_count;                                   /* of the last table */
+    uint64_t total_bytes;                                  /* of the file */
+    uint8_t content[TTP_PLAN_CONTENT_BYTES];               /* of the ELF file that it was made of */
+    uint64_t reserved[2];
+};
+
+/* A function that can be entered; pieces (.cold) are of the function they belong to, and have their
+ * exits there. Without an entry probe that can be patched, none of it is. */
+struct ttp_patch_function {
+    uint32_t start, end; /* [start, end) of its main piece */
+    uint32_t first_probe;
+    uint32_t probe_count;
+};
+
+/* In `bytes`, one behind another from `bytes` on: the window's original bytes (window_bytes), then
+ * moved instructions (before_bytes, then after_bytes). Fixups count as those of a site do. */
+struct ttp_patch_probe {
+    uint32_t window;
+    uint32_t function; /* index */
+    uint32_t bytes;    /* offset in the table of bytes */
+    uint32_t first_fixup;
+    uint32_t jump; /* where the jump of five bytes to the stub is: `window`, or in a host's window;
+                    * of TTP_PATCH_ELSEWHERE: where it leads */
+    uint8_t window_bytes;
+    uint8_t kind;   /* enum ttp_patch_kind */
+    uint8_t reason; /* enum ttp_patch_reason */
+    uint8_t before_bytes, after_bytes;
+    uint8_t fixup_count;
+    uint8_t condition; /* of TTP_PATCH_TAIL_IF: 0 to 15 */
+    uint8_t flags;     /* enum ttp_patch_probe_flags */
+    /* Who unwinds takes moved code for the window's, byte for byte, but for what is behind this
+     * one: where branches have grown, the frame of all that is behind them is that of this byte.
+     * Where the stub goes on behind the window, window_bytes. */
+    uint8_t last;
+    /* Of the four bytes of the jump's distance, and the next one, those at which a line begins, a
+     * bit each: who puts a breakpoint there must not change the jump. */
+    uint8_t lines;
+    uint8_t reserved[2];
+};
+enum ttp_patch_probe_flags {
+    TTP_PATCH_PAD = 1,      /* a pad for this purpose: nothing that does anything is moved */
+    TTP_PATCH_PUSHES = 2,   /* a return address is pushed: not where there are shadow stacks */
+    TTP_PATCH_JOINED_BY = 4 /* of an exit: other functions, which jump into the middle, leave by it,
+                             * too: it is of whose frame is open there */
+};
+
+/* Which functions of a module are patched: CONTENT-CHOICE.chosen, where CHOICE is 16 hexadecimal
+ * digits: ttp_chosen_number of the arena's patch_choice and the module's path, as names and the
+ * choice of modules go by that. Behind the head a bit for each function of the plan, in words of 64
+ * bits. Where none is chosen there are none, and the plan need not be there. */
+#define TTP_CHOSEN_MAGIC  0x6e65736f68637474ull /* "ttchosen" */
+#define TTP_CHOSEN_SUFFIX ".chosen"
+#define TTP_CHOSEN_NONE   1u /* none of its functions: function_count and plan_bytes are 0 */
+#define TTP_CHOSEN_LEFT   2u /* with it: the module is not one of those that are chosen */
+/* Copies of inlined functions, too: CONTENT-CHOICE.inlined is there. */
+#define TTP_CHOSEN_INLINED 4u
+#define TTP_CHOSEN_VALUES  8u /* with what they are given and return: CONTENT-CHOICE.values */
+struct ttp_chosen_head {
+    uint64_t magic, choice;
+    uint32_t patch_version, function_count; /* of the plan */
+    uint64_t plan_bytes;                    /* its total_bytes */
+    uint32_t flags, reserved;
+    uint8_t content[TTP_PLAN_CONTENT_BYTES]; /* as the plan's */
+};
+
+/* FNV-1a, gone on with. */
+static inline uint64_t ttp_chosen_number(uint64_t choice, const char *path)
+{
+    for (; *path != '\0'; path++)
+        choice = (choice ^ (uint8_t)*path) * UINT64_C(0x100000001b3);
+    return choice;
+}
+
+/* Which copies of inlined functions are patched: CONTENT-CHOICE.inlined, where the choice says
+ * that it is there. A patch plan, but for its magic: each of its functions is a copy, and has one
+ * probe, whose stub is as an entry's. Its window is where debug information says that the copy is
+ * entered; that may be where a function starts, too, so `start`, which stands for the copy in a
+ * trace, is 1 above.
+ *
+ *     inlined:      jmp stub                    stub: inlined;  moved;  jmp window + window_bytes
+ *
+ * Where the hook is called rsp is anywhere in the frame of the function that the copy is in, and
+ * flags are in use. */
+#define TTP_INLINED_SUFFIX ".inlined"
+#define TTP_INLINED_ABOVE  1u
+
+/* What chosen functions are given and return: CONTENT-CHOICE.values, where the choice says that it
+ * is there. Behind the head a row for each function of the plan that has any, by its start; behind
+ * them the places of all rows. */
+#define TTP_VALUES_MAGIC     0x7365756c61767474ull /* "ttvalues" */
+#define TTP_VALUES_SUFFIX    ".values"
+#define TTP_VALUES_MAX       12u /* of a call, and of a return */
+#define TTP_VALUES_BYTES_MAX (1u << 28)
+struct ttp_values_head {
+    uint64_t magic, choice;
+    uint32_t patch_version, row_count;
+    uint64_t plan_bytes; /* its total_bytes */
+    uint32_t place_count, reserved;
+    uint8_t content[TTP_PLAN_CONTENT_BYTES]; /* as the plan's */
+};
+struct ttp_values_row {
+    uint32_t start; /* of the function */
+    uint32_t first; /* place */
+    uint8_t given, returned;
+    uint8_t reserved[2];
+};
+
+/* Where a value is when the function is entered, or left, and what it is made of. */
+enum ttp_value_at {
+    TTP_AT_RDI = 0, /* rdi, rsi, rdx, rcx, r8, r9 */
+    TTP_AT_RDX = 2,
+    TTP_AT_RAX = 6,
+    TTP_AT_XMM = 8,          /* eight of them */
+    TTP_AT_STACK = 16,       /* so many words above the return address's word and one */
+    TTP_AT_STACK_WORDS = 112 /* behind that: the address of such a word */
+};
+struct ttp_value_place {
+    uint8_t type; /* ttape_value_type: bytes are those of one or two places themselves */
+    uint8_t size_bytes;
+    uint8_t at, then; /* the second one's, of bytes only */
+};
+
+_Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
+_Static_assert(sizeof(struct ttp_patch_function) == 16, "no hidden padding");
+_Static_assert(sizeof(struct ttp_patch_probe) == 32, "no hidden padding");
+_Static_assert(sizeof(struct ttp_chosen_head) == 56, "no hidden padding");
+_Static_assert(sizeof(struct ttp_values_head) == 56, "no hidden padding");
+_Static_assert(sizeof(struct ttp_values_row) == 12, "no hidden padding");
+_Static_assert(sizeof(struct ttp_value_place) == 4, "no hidden padding");
+
+#endif

@@ -1,0 +1,408 @@
+/* What is kept of the calls: chosen sites, a depth, what is below chosen sites, calls of some
+ * length.
+ *
+ * The filter keeps the frames itself: a call that is left out takes nothing with it, and its exit
+ * is left out with it, so that no frame is broken. A call whose length decides waits (pending)
+ * until it ends or something below it is kept. What culling leaves out is counted, in a gap per
+ * thread and checkpoint, and per function in the metadata. */
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "recorder/arena/verdicts.h"
+#include "recorder/decode/layouts.h"
+
+#define HOT_CALLS  65536u /* calls after which a function may be culled as hot */
+#define HOT_NS     200u   /* shorter than that, most of the time */
+#define HOT_SHARE  16u    /* of which all but one in so many */
+#define SEARCH_MAX 1024u
+
+enum call_state { CALL_DROPPED, CALL_PENDING, CALL_KEPT };
+
+bool ttp_filter_is_on(const struct ttp_encode *e)
+{
+    const ttape_site_rules *rules = &e->options.rules;
+    return rules->select != NULL || rules->max_depth != 0 || rules->min_ns != 0 ||
+           rules->cull_hot || e->options.keep_call != NULL;
+}
+
+/* Whether a function is hot goes by what it calls, left out or not. */
+bool ttp_verdicts_are_wanted(const ttape_recording_options *options)
+{
+    return options->rules.select != NULL && !options->rules.cull_hot;
+}
+
+/* A full line takes no more: these calls are recorded, and left out here. */
+static void tell_verdict(const struct ttp_encode *e, const struct ttp_thread *thread,
+                         const struct ttp_site_seen *site)
+{
+    uint64_t image = ttp_image_at(e, thread->image)->serial, seed = ttp_verdict_seed(image);
+    uint32_t slot = ttp_verdict_slot(seed, site->address);
+    if (ttp_verdict_image(image) == 0 ||
+        ttp_verdict_is_there(e->verdicts, seed, image, site->address))
+        return;
+    for (uint32_t i = 0; i < TTP_VERDICT_LINE; i++, slot = ttp_verdict_next(slot))
+        if (e->verdicts[slot] == 0) {
+            __atomic_store_n(&e->verdicts[slot], ttp_verdict_word(image, site->address),
+                             __ATOMIC_RELAXED);
+            return;
+        }
+}
+
+/* Not of those below which calls are kept, and not of what is to be seen: it makes a checkpoint. */
+static bool is_always_dropped(const struct ttp_site_seen *site)
+{
+    return site->select == TTAPE_SELECT_DROP && !site->is_checkpoint &&
+           site->kind == TTAPE_SITE_FUNCTION;
+}
+
+static ttape_status emit(struct ttp_encode *e, struct ttp_thread *thread, const ttape_event *event,
+                         ttape_error *err)
+{
+    e->events[e->event_count++] = *event;
+    thread->may_attach = event->kind != TTAPE_EVENT_GAP;
+    return e->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(e, thread, err) : TTAPE_OK;
+}
+
+const struct ttp_call_stack *ttp_filter_stack(const struct ttp_thread *thread)
+{
+    const struct ttp_call_stack *stacks = thread->stacks.data;
+    for (size_t i = 0; i < thread->stacks.count; i++)
+        if (stacks[i].number == thread->stack)
+            return &stacks[i];
+    return NULL;
+}
+
+bool ttp_filter_is_signal(const struct ttp_call_stack *stack, uint32_t call)
+{
+    return ((const struct ttp_call *)stack->calls.data)[call].site == TTAPE_NONE;
+}
+
+static ttape_status stack_of(struct ttp_encode *e, struct ttp_thread *thread,
+                             struct ttp_call_stack **out, ttape_error *err)
+{
+    *out = (struct ttp_call_stack *)(uintptr_t)ttp_filter_stack(thread);
+    if (*out == NULL) {
+        *out = ttp_push(&e->allocator, &thread->stacks, sizeof **out, err);
+        if (*out == NULL)
+            return TTAPE_E_MEMORY;
+        (*out)->number = thread->stack;
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status emit_enter(struct ttp_encode *e, struct ttp_thread *thread,
+                               struct ttp_call *call, ttape_error *err)
+{
+    ttape_event event = {.time_ns = call->time_ns,
+                         .kind = call->was_open ? TTAPE_EVENT_OPEN : TTAPE_EVENT_ENTER,
+                         .site = ttp_site_at(e, thread, call->site)->id,
+                         .depth = TTAPE_DEPTH_AUTO};
+    TTP_TRY(emit(e, thread, &event, err));
+    const uint8_t *values = call->values.data;
+    ttape_status status =
+        values == NULL ? TTAPE_OK
+                       : ttp_decode_attach(e, thread, values, values + call->values.count, err);
+    ttp_grown_free(&e->allocator, &call->values);
+    return status;
+}
+
+/* What is to be judged, and is not over: by what is known. */
+static void judge_pending(struct ttp_encode *e, const struct ttp_thread *thread,
+                          struct ttp_call_stack *stack, size_t first)
+{
+    struct ttp_call *calls = stack->calls.data;
+    for (size_t i = first; i < stack->calls.count; i++) {
+        if (calls[i].state != CALL_PENDING || !calls[i].is_judged)
+            continue;
+        calls[i].is_judged = false;
+        if (ttp_wait_is_kept(e, thread, &calls[i], NULL))
+            continue;
+        calls[i].state = CALL_DROPPED;
+        stack->pending--;
+        stack->kept--;
+        ttp_grown_free(&e->allocator, &calls[i].values);
+    }
+}
+
+/* What waits is kept: something below it is, or it is long enough. */
+static ttape_status keep_pending(struct ttp_encode *e, struct ttp_thread *thread,
+                                 struct ttp_call_stack *stack, ttape_error *err)
+{
+    struct ttp_call *calls = stack->calls.data;
+    size_t first = stack->calls.count;
+    uint32_t left = stack->pending;
+    while (left > 0 && first > 0)
+        left -= calls[--first].state == CALL_PENDING;
+    judge_pending(e, thread, stack, first);
+    for (size_t i = first; stack->pending > 0 && i < stack->calls.count; i++)
+        if (calls[i].state == CALL_PENDING) {
+            calls[i].state = CALL_KEPT;
+            stack->pending--;
+            TTP_TRY(emit_enter(e, thread, &calls[i], err));
+        }
+    return TTAPE_OK;
+}
+
+static bool waits(const ttape_site_rules *rules) { return rules->min_ns != 0 || rules->cull_hot; }
+
+static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
+                       const struct ttp_site_seen *site)
+{
+    return (site->select & TTAPE_SELECT_DROP) != 0 || site->is_culled ||
+           (rules->has_below && stack->below == 0 && (site->select & TTAPE_SELECT_BELOW) == 0) ||
+           (rules->max_depth != 0 && stack->kept >= rules->max_depth);
+}
+
+static void count_culled(struct ttp_encode *e, struct ttp_thread *thread,
+                         struct ttp_site_seen *site)
+{
+    site->culled++;
+    thread->may_attach = false;
+    thread->culled += 2;
+    e->culled++;
+}
+
+static ttape_status enter(struct ttp_encode *e, struct ttp_thread *thread,
+                          struct ttp_call_stack *stack, const ttape_event *event, uint32_t index,
+                          ttape_error *err)
+{
+    const ttape_site_rules *rules = &e->options.rules;
+    struct ttp_site_seen *site = ttp_site_at(e, thread, index);
+    const struct ttp_call *parent =
+        stack->calls.count == 0 ? NULL
+                                : (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
+    bool dropped = is_dropped(rules, stack, site);
+    if (parent != NULL && parent->site != TTAPE_NONE)
+        ttp_site_at(e, thread, parent->site)->has_callees = true;
+    struct ttp_call *call = ttp_push(&e->allocator, &stack->calls, sizeof *call, err);
+    if (call == NULL)
+        return TTAPE_E_MEMORY;
+    site->calls++;
+    if (e->verdicts != NULL && site->calls % TTP_VERDICT_EVERY == 0 && is_always_dropped(site))
+        tell_verdict(e, thread, site);
+    *call = (struct ttp_call){.site = index,
+                              .time_ns = event->time_ns,
+                              .opens_below = (site->select & TTAPE_SELECT_BELOW) != 0,
+                              .was_open = event->kind == TTAPE_EVENT_OPEN,
+                              .is_judged = e->options.keep_call != NULL && ttp_site_is_call(site)};
+    call->state = dropped                           ? CALL_DROPPED
+                  : waits(rules) || call->is_judged ? CALL_PENDING
+                                                    : CALL_KEPT;
+    thread->waiting.has_entered = call->state == CALL_PENDING;
+    stack->below += call->opens_below;
+    stack->kept += !dropped;
+    stack->pending += call->state == CALL_PENDING;
+    if (site->is_culled)
+        count_culled(e, thread, site);
+    if (call->state != CALL_KEPT)
+        return TTAPE_OK;
+    return emit(e, thread, event, err);
+}
+
+/* Takes the innermost call off the list. */
+static struct ttp_call pop(struct ttp_encode *e, struct ttp_call_stack *stack)
+{
+    struct ttp_call call = ((struct ttp_call *)stack->calls.data)[--stack->calls.count];
+    ttp_grown_free(&e->allocator, &call.values);
+    stack->below -= call.opens_below;
+    stack->kept -= call.state != CALL_DROPPED;
+    stack->pending -= call.state == CALL_PENDING;
+    return call;
+}
+
+static void judge_hot(const ttape_site_rules *rules, struct ttp_site_seen *site, uint64_t ns)
+{
+    if (!rules->cull_hot || site->has_callees)
+        return;
+    site->short_calls += ns < HOT_NS;
+    site->is_culled =
+        site->calls >= HOT_CALLS && site->short_calls >= site->calls - site->calls / HOT_SHARE;
+}
+
+/* How calls end without their exits. */
+struct leaving {
+    uint64_t count, ns;
+    uint64_t kind; /* ttape_unwind_kind */
+};
+
+/* A call whose exit cannot be seen may have been as long as it seems. */
+static ttape_status keep_long(struct ttp_encode *e, struct ttp_thread *thread,
+                              struct ttp_call_stack *stack, uint64_t ns, ttape_error *err)
+{
+    const struct ttp_call *top = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
+    bool is_long = top->state == CALL_PENDING && !top->is_judged && top->site != TTAPE_NONE &&
+                   ns - top->time_ns >= e->options.rules.min_ns;
+    return is_long ? keep_pending(e, thread, stack, err) : TTAPE_OK;
+}
+
+/* Leaves calls without their exits; what of them is in the stream is unwound there. */
+static ttape_status leave(struct ttp_encode *e, struct ttp_thread *thread,
+                          struct ttp_call_stack *stack, const struct leaving *leaving,
+                          ttape_error *err)
+{
+    uint64_t ns = leaving->ns;
+    uint32_t kept = 0;
+    for (uint64_t n = leaving->count; n > 0 && stack->calls.count > 0; n--) {
+        if (leaving->kind == TTAPE_UNWIND_LATE)
+            TTP_TRY(keep_long(e, thread, stack, ns, err));
+        kept += pop(e, stack).state == CALL_KEPT;
+    }
+    ttape_event event = {.time_ns = ns,
+                         .lost_count = leaving->kind,
+                         .kind = TTAPE_EVENT_UNWIND,
+                         .site = TTAPE_NONE,
+                         .argument = kept,
+                         .depth = TTAPE_DEPTH_AUTO};
+    return kept == 0 ? TTAPE_OK : emit(e, thread, &event, err);
+}
+
+/* How many calls are above the one that exits; the list's length where it is not there. */
+static size_t find_call(const struct ttp_call_stack *stack, uint32_t index)
+{
+    const struct ttp_call *calls = stack->calls.data;
+    for (size_t n = 0; n < stack->calls.count && n < SEARCH_MAX; n++)
+        if (calls[stack->calls.count - 1 - n].site == index)
+            return n;
+    return stack->calls.count;
+}
+
+static ttape_status leave_call(struct ttp_encode *e, struct ttp_thread *thread,
+                               struct ttp_call_stack *stack, const ttape_event *event,
+                               uint32_t index, ttape_error *err)
+{
+    const ttape_site_rules *rules = &e->options.rules;
+    struct ttp_site_seen *site = ttp_site_at(e, thread, index);
+    size_t above = find_call(stack, index);
+    if (above == stack->calls.count) /* entered before all that is known: the writer decides */
+        return is_dropped(rules, stack, site) ? TTAPE_OK : emit(e, thread, event, err);
+    if (above != 0)
+        TTP_TRY(leave(e, thread, stack, &(struct leaving){above, event->time_ns, 0}, err));
+    const struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
+    uint64_t ns = event->time_ns - call->time_ns;
+    if (call->state == CALL_PENDING && call->is_judged) {
+        thread->waiting.has_left = true;
+        thread->waiting.left = *event;
+        thread->waiting.site = index;
+        return TTAPE_OK;
+    }
+    if (call->state == CALL_PENDING) {
+        judge_hot(rules, site, ns);
+        if (ns < rules->min_ns) {
+            (void)pop(e, stack);
+            count_culled(e, thread, site);
+            return TTAPE_OK;
+        }
+        TTP_TRY(keep_pending(e, thread, stack, err));
+    }
+    return pop(e, stack).state == CALL_DROPPED ? TTAPE_OK : emit(e, thread, event, err);
+}
+
+static ttape_status begin_signal(struct ttp_encode *e, struct ttp_thread *thread,
+                                 struct ttp_call_stack *stack, const ttape_event *event,
+                                 ttape_error *err)
+{
+    TTP_TRY(keep_pending(e, thread, stack, err));
+    struct ttp_call *call = ttp_push(&e->allocator, &stack->calls, sizeof *call, err);
+    if (call == NULL)
+        return TTAPE_E_MEMORY;
+    *call = (struct ttp_call){.site = TTAPE_NONE, .state = CALL_KEPT, .time_ns = event->argument};
+    stack->kept++;
+    return emit(e, thread, event, err);
+}
+
+static ttape_status end_signal(struct ttp_encode *e, struct ttp_thread *thread,
+                               struct ttp_call_stack *stack, ttape_event *event, ttape_error *err)
+{
+    size_t above = find_call(stack, TTAPE_NONE);
+    if (above == stack->calls.count)
+        return TTAPE_OK;
+    if (above != 0)
+        TTP_TRY(leave(e, thread, stack, &(struct leaving){above, event->time_ns, 0}, err));
+    event->argument = (uint32_t)pop(e, stack).time_ns;
+    return emit(e, thread, event, err);
+}
+
+static bool is_chosen(const struct ttp_encode *e, const struct ttp_call_stack *stack,
+                      const struct ttp_site_seen *site)
+{
+    return (site->select & TTAPE_SELECT_DROP) == 0 &&
+           (!e->options.rules.has_below || stack->below != 0 ||
+            (site->select & TTAPE_SELECT_BELOW) != 0);
+}
+
+ttape_status ttp_filter_judged(struct ttp_encode *e, struct ttp_thread *thread, bool is_kept,
+                               ttape_error *err)
+{
+    struct ttp_call_stack *stack;
+    TTP_TRY(stack_of(e, thread, &stack, err));
+    if (is_kept)
+        ((struct ttp_call *)stack->calls.data)[stack->calls.count - 1].is_judged = false;
+    else
+        (void)pop(e, stack);
+    return TTAPE_OK;
+}
+
+ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, ttape_event *event,
+                              uint32_t index, ttape_error *err)
+{
+    struct ttp_call_stack *stack;
+    TTP_TRY(ttp_wait_settle(e, thread, err));
+    thread->waiting.has_entered = false;
+    TTP_TRY(stack_of(e, thread, &stack, err));
+    switch (event->kind) {
+    case TTAPE_EVENT_ENTER:
+    case TTAPE_EVENT_OPEN: return enter(e, thread, stack, event, index, err);
+    case TTAPE_EVENT_EXIT: return leave_call(e, thread, stack, event, index, err);
+    case TTAPE_EVENT_UNWIND:
+        return leave(e, thread, stack,
+                     &(struct leaving){event->argument, event->time_ns, event->lost_count}, err);
+    case TTAPE_EVENT_SIGNAL_BEGIN: return begin_signal(e, thread, stack, event, err);
+    case TTAPE_EVENT_SIGNAL_END: return end_signal(e, thread, stack, event, err);
+    case TTAPE_EVENT_SWITCH:
+        TTP_TRY(keep_pending(e, thread, stack, err));
+        thread->stack = event->argument;
+        return emit(e, thread, event, err);
+    case TTAPE_EVENT_EXIT_UNSEEN:
+    case TTAPE_EVENT_LEAF:
+        if (!is_chosen(e, stack, ttp_site_at(e, thread, index)))
+            return TTAPE_OK;
+        break;
+    default: break;
+    }
+    TTP_TRY(keep_pending(e, thread, stack, err));
+    return emit(e, thread, event, err);
+}
+
+/* Before a checkpoint: nothing waits, and what was culled is said. */
+ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
+{
+    struct ttp_call_stack *stack;
+    if (!ttp_filter_is_on(e))
+        return TTAPE_OK;
+    TTP_TRY(ttp_wait_settle(e, thread, err));
+    TTP_TRY(stack_of(e, thread, &stack, err));
+    TTP_TRY(keep_pending(e, thread, stack, err));
+    if (thread->culled != 0 && thread->stream != TTAPE_NONE) {
+        ttape_event event = {.time_ns = thread->last_ns,
+                             .kind = TTAPE_EVENT_GAP,
+                             .site = TTAPE_NONE,
+                             .argument = TTAPE_GAP_REASON_FILTER,
+                             .lost_count = thread->culled,
+                             .depth = TTAPE_DEPTH_AUTO};
+        thread->culled = 0;
+        TTP_TRY(emit(e, thread, &event, err));
+    }
+    return ttp_decode_flush(e, thread, err);
+}
+
+void ttp_filter_close(struct ttp_encode *e, struct ttp_thread *thread)
+{
+    struct ttp_call_stack *stacks = thread->stacks.data;
+    for (size_t i = 0; i < thread->stacks.count; i++) {
+        struct ttp_call *calls = stacks[i].calls.data;
+        for (size_t k = 0; k < stacks[i].calls.count; k++)
+            ttp_grown_free(&e->allocator, &calls[k].values);
+        ttp_grown_free(&e->allocator, &stacks[i].calls);
+    }
+    ttp_grown_free(&e->allocator, &thread->stacks);
+}

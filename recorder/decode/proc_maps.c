@@ -1,0 +1,62 @@
+#include "recorder/decode/proc_maps.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+/* The kernel writes a line feed in a name as \012, and nothing else differently. */
+static void unescape(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from != '\0';) {
+        bool is_feed = strncmp(from, "\\012", 4) == 0;
+        *to++ = is_feed ? '\n' : *from;
+        from += is_feed ? 4 : 1;
+    }
+    *to = '\0';
+}
+
+bool ttp_mapping_parse(char *line, struct ttp_mapping *m)
+{
+    char rights[5] = "";
+    int at = 0;
+    *m = (struct ttp_mapping){0};
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &m->start,
+               &m->end, rights, &m->offset, &m->major, &m->minor, &m->inode, &at) < 7 ||
+        at == 0)
+        return false;
+    m->is_shared = rights[3] == 's';
+    m->path = line + at;
+    unescape(m->path);
+    return true;
+}
+
+bool ttp_mapping_is_of(const struct ttp_mapping *m, dev_t device, ino_t inode)
+{
+    return inode == m->inode && major(device) == m->major && minor(device) == m->minor;
+}
+
+int ttp_process_maps(const char *process, dev_t device, ino_t inode)
+{
+    char path[sizeof "/proc//maps" + NAME_MAX], *line = NULL;
+    size_t capacity = 0;
+    bool found = false;
+    struct ttp_mapping m;
+    (void)snprintf(path, sizeof path, "/proc/%s/maps", process);
+    FILE *maps = fopen(path, "re");
+    if (maps == NULL)
+        return -1;
+    while (!found && getline(&line, &capacity, maps) > 0)
+        found = ttp_mapping_parse(line, &m) && ttp_mapping_is_of(&m, device, inode);
+    int code = errno;
+    bool is_known = found || feof(maps);
+    free(line);
+    (void)fclose(maps);
+    errno = code;
+    return is_known ? found : -1;
+}

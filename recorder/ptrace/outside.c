@@ -1,0 +1,308 @@
+#define _GNU_SOURCE
+#include "recorder/ptrace/outside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <tracetape/types.h>
+
+#include "format/base/fail.h"
+
+#define WAIT_NS   1000000 /* between two looks for a free block */
+#define WAITS_MAX 1000u   /* a second, as the runtime waits */
+
+ttape_status ttp_outside_open(struct ttp_outside *outside, const char *path, ttape_error *err)
+{
+    struct stat about;
+    *outside = (struct ttp_outside){0};
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (file < 0 || fstat(file, &about) != 0) {
+        int code = errno;
+        if (file >= 0)
+            (void)close(file);
+        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "cannot open '%s': %s", path,
+                        strerror(code));
+    }
+    outside->bytes = (uint64_t)about.st_size;
+    void *memory = mmap(NULL, outside->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    (void)close(file);
+    if (memory == MAP_FAILED)
+        return ttp_fail(err, TTAPE_E_IO, "", TTAPE_ERROR_NO_OFFSET, "cannot map '%s'", path);
+    outside->file = memory;
+    outside->head = memory;
+    if (outside->bytes < TTP_ARENA_HEAD_BYTES || outside->head->magic != TTP_ARENA_MAGIC ||
+        outside->head->version != TTP_ARENA_VERSION) {
+        ttp_outside_close(outside);
+        return ttp_fail(err, TTAPE_E_UNSUPPORTED, "", TTAPE_ERROR_NO_OFFSET,
+                        "'%s' is no arena of this version", path);
+    }
+    return TTAPE_OK;
+}
+
+void ttp_outside_close(struct ttp_outside *outside)
+{
+    if (outside->file != NULL)
+        (void)munmap(outside->file, outside->bytes);
+    *outside = (struct ttp_outside){0};
+}
+
+uint64_t ttp_outside_serial(struct ttp_outside *outside)
+{
+    return __atomic_add_fetch(&outside->head->next_serial, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- blocks ---- */
+
+static uint32_t *state_of(struct ttp_outside *outside, uint32_t block)
+{
+    return (uint32_t *)(void *)(outside->file + TTP_ARENA_HEAD_BYTES) + block;
+}
+
+static void *block_at(struct ttp_outside *outside, uint32_t block)
+{
+    return outside->file + outside->head->blocks_offset + (uint64_t)block * TTP_BLOCK_BYTES;
+}
+
+static bool take_block(struct ttp_outside *outside, struct ttp_outside_thread *thread)
+{
+    uint32_t ready = __atomic_load_n(&outside->head->block_ready, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < ready; i++) {
+        uint32_t none = TTP_BLOCK_FREE;
+        if (outside->head->blocks_offset + (i + UINT64_C(1)) * TTP_BLOCK_BYTES > outside->bytes)
+            return false;
+        if (__atomic_compare_exchange_n(state_of(outside, i), &none,
+                                        thread->pid << 2 | TTP_BLOCK_FILLING, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            thread->block = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool wait_for_block(struct ttp_outside *outside, struct ttp_outside_thread *thread)
+{
+    static const struct timespec nap = {0, WAIT_NS};
+    uint32_t tries = thread->dropped > 0 ? 1 : WAITS_MAX;
+    while (!take_block(outside, thread)) {
+        if (--tries == 0)
+            return false;
+        __atomic_store_n(&outside->head->waiters, 1, __ATOMIC_SEQ_CST);
+        (void)nanosleep(&nap, NULL);
+    }
+    return true;
+}
+
+static void leave_block(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                        uint32_t state)
+{
+    uint32_t filling = thread->pid << 2 | TTP_BLOCK_FILLING;
+    if (thread->at != 0)
+        (void)__atomic_compare_exchange_n(state_of(outside, thread->block), &filling,
+                                          thread->pid << 2 | state, false, __ATOMIC_RELEASE,
+                                          __ATOMIC_RELAXED);
+    thread->at = 0;
+}
+
+static void begin_block(struct ttp_outside *outside, struct ttp_outside_thread *thread)
+{
+    struct ttp_block_head *head = block_at(outside, thread->block);
+    head->sequence = ++thread->sequence;
+    head->epoch = thread->epoch;
+    head->started = thread->started;
+    head->process_id = thread->pid;
+    head->thread_id = thread->tid;
+    head->image = thread->image;
+    __atomic_store_n(&head->serial, thread->serial, __ATOMIC_RELEASE);
+    thread->at = TTP_BLOCK_HEAD_BYTES;
+}
+
+static void put(struct ttp_outside *outside, struct ttp_outside_thread *thread, uint64_t record)
+{
+    uint64_t *place = (uint64_t *)block_at(outside, thread->block) + thread->at / 8;
+    __atomic_store_n(place, record, __ATOMIC_RELEASE);
+    thread->at += 8;
+}
+
+static void end_block(struct ttp_outside *outside, struct ttp_outside_thread *thread)
+{
+    while (thread->at != 0 && thread->at < TTP_BLOCK_BYTES)
+        put(outside, thread, ttp_record_extension(TTP_EXT_NOTHING, 0, 0));
+    leave_block(outside, thread, TTP_BLOCK_FULL);
+}
+
+/* Room for so many records in one block. */
+static bool make_room(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                      uint32_t records)
+{
+    if (thread->at != 0 && thread->at + 8 * records <= TTP_BLOCK_BYTES)
+        return true;
+    end_block(outside, thread);
+    if (!wait_for_block(outside, thread))
+        return false;
+    begin_block(outside, thread);
+    return true;
+}
+
+/* ---- records ---- */
+
+uint64_t ttp_outside_clock(const struct ttp_outside *outside)
+{
+    struct timespec now;
+    if (outside->head->clock == TTP_CLOCK_NONE)
+        return 0;
+    if (outside->head->clock == TTP_CLOCK_TSC)
+        return __builtin_ia32_rdtsc();
+    (void)clock_gettime(
+        outside->head->clock == TTP_CLOCK_COARSE ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Room, and the epoch of the time of what comes; a gap for what had no room before. */
+static bool begin_record(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                         uint32_t records, uint64_t *now)
+{
+    *now = ttp_outside_clock(outside);
+    uint64_t epoch = *now >> TTP_RECORD_TIME_BITS;
+    if (thread->serial == 0)
+        thread->serial = ttp_outside_serial(outside);
+    if (thread->at == 0)
+        thread->epoch = epoch;
+    if (thread->started == 0)
+        thread->started = *now;
+    if (!make_room(outside, thread, records + 2)) {
+        thread->dropped++;
+        outside->lost++;
+        return false;
+    }
+    if (thread->epoch != epoch) {
+        thread->epoch = epoch;
+        put(outside, thread, ttp_record_epoch(epoch));
+    }
+    if (thread->dropped > 0)
+        put(outside, thread,
+            ttp_record_extension(TTP_EXT_GAP, *now,
+                                 thread->dropped << TTP_GAP_REASON_BITS |
+                                     TTAPE_GAP_REASON_OVERFLOW));
+    thread->dropped = 0;
+    return true;
+}
+
+bool ttp_outside_call(struct ttp_outside *outside, struct ttp_outside_thread *thread, uint64_t tag,
+                      uint64_t address)
+{
+    uint64_t now;
+    if (!begin_record(outside, thread, 1, &now))
+        return false;
+    put(outside, thread, ttp_record_call(tag, now, address));
+    return true;
+}
+
+bool ttp_outside_extension(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                           uint64_t type, uint64_t payload)
+{
+    uint64_t now;
+    if (!begin_record(outside, thread, 1, &now))
+        return false;
+    put(outside, thread, ttp_record_extension(type, now, payload));
+    return true;
+}
+
+void ttp_outside_stopped(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                         uint32_t period, uint64_t events)
+{
+    uint64_t now, off = ttp_arena_off_ticks(outside->head, period);
+    if (!begin_record(outside, thread, 2, &now))
+        return;
+    uint64_t ago = off != 0 && now > off ? (now - off) / TTP_AGO_TICKS : 0;
+    put(outside, thread, ttp_record_extension(TTP_EXT_AGO, now, ago));
+    put(outside, thread,
+        ttp_record_extension(TTP_EXT_GAP, now,
+                             ttp_stop_payload(TTAPE_GAP_REASON_STOPPED, TTP_STOP_SEEN, events)));
+}
+
+struct packing {
+    uint64_t word;
+    uint32_t count;
+};
+
+static void pack(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                 struct packing *packing, const uint8_t *bytes, size_t size_bytes)
+{
+    for (size_t i = 0; i < size_bytes; i++) {
+        packing->word |= (uint64_t)bytes[i] << (8 * packing->count);
+        if (++packing->count == TTP_DATA_BYTES) {
+            put(outside, thread, ttp_record_data(packing->word));
+            *packing = (struct packing){0};
+        }
+    }
+}
+
+bool ttp_outside_message(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                         uint32_t kind, const struct ttp_outside_field *fields, uint32_t count)
+{
+    size_t size = 0;
+    uint64_t now;
+    struct packing packing = {0};
+    for (uint32_t i = 0; i < count; i++)
+        size += fields[i].size_bytes;
+    uint32_t records = 1 + (uint32_t)((size + TTP_DATA_BYTES - 1) / TTP_DATA_BYTES);
+    if (records + 2 > TTP_BLOCK_RECORDS || !begin_record(outside, thread, records, &now))
+        return false;
+    put(outside, thread, ttp_record_extension(TTP_EXT_MESSAGE, now, (uint64_t)kind << 24 | size));
+    for (uint32_t i = 0; i < count; i++)
+        pack(outside, thread, &packing, fields[i].data, fields[i].size_bytes);
+    if (packing.count > 0)
+        put(outside, thread, ttp_record_data(packing.word));
+    return true;
+}
+
+void ttp_outside_give(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                      struct ttp_mark_stream *given)
+{
+    end_block(outside, thread);
+    if (thread->serial == 0)
+        thread->serial = ttp_outside_serial(outside);
+    if (thread->started == 0)
+        thread->started = ttp_outside_clock(outside);
+    *given = (struct ttp_mark_stream){.serial = thread->serial,
+                                      .sequence = thread->sequence,
+                                      .image = thread->image,
+                                      .started = thread->started};
+    *thread =
+        (struct ttp_outside_thread){.pid = thread->pid, .tid = thread->tid, .image = thread->image};
+}
+
+uint64_t ttp_outside_image_of(struct ttp_outside *outside, uint32_t pid)
+{
+    uint32_t ready = __atomic_load_n(&outside->head->block_ready, __ATOMIC_ACQUIRE);
+    uint64_t last = 0, image = 0;
+    for (uint32_t i = 0; i < ready; i++) {
+        if (outside->head->blocks_offset + (i + UINT64_C(1)) * TTP_BLOCK_BYTES > outside->bytes)
+            break;
+        const struct ttp_block_head *head = block_at(outside, i);
+        uint64_t serial = __atomic_load_n(&head->serial, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(state_of(outside, i), __ATOMIC_ACQUIRE) >> 2 == pid && serial > last) {
+            last = serial;
+            image = head->image;
+        }
+    }
+    return image;
+}
+
+/* As of a thread that has no block. */
+void ttp_outside_lose(struct ttp_outside *outside)
+{
+    (void)__atomic_add_fetch(&outside->head->lost, 1, __ATOMIC_RELAXED);
+    outside->lost++;
+}
+
+void ttp_outside_end(struct ttp_outside *outside, struct ttp_outside_thread *thread)
+{
+    leave_block(outside, thread, TTP_BLOCK_DONE);
+}

@@ -1,0 +1,161 @@
+/* What a call is given and what it returns, read from the thread's registers and memory. */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/uio.h>
+
+#include "recorder/arena/call_contents.h"
+#include "recorder/ptrace/tracer.h"
+
+#define PAGE        4096u
+#define FIELD_COUNT (3u * TTP_TRACED_ARGUMENTS)
+#define LIST_WORDS  16u /* of a list's addresses at once */
+
+/* Two pieces, as one is read whole or not at all. */
+size_t ttp_traced_read(const struct ttp_traced *thread, void *into, uint64_t from, size_t count)
+{
+    size_t first = PAGE - from % PAGE;
+    const struct iovec to = {into, count};
+    const struct iovec parts[2] = {
+        {(void *)(uintptr_t)from, first < count ? first : count},
+        {(void *)(uintptr_t)(from + first), first < count ? count - first : 0}};
+    ssize_t got = process_vm_readv((pid_t)thread->tid, &to, 1, parts, first < count ? 2 : 1, 0);
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* A message as it is put together. */
+struct values {
+    struct ttp_outside_field fields[FIELD_COUNT];
+    uint32_t field_count, value_count;
+    uint8_t types[TTP_TRACED_ARGUMENTS];
+    uint64_t numbers[TTP_TRACED_ARGUMENTS];
+    uint32_t sizes[TTP_TRACED_ARGUMENTS];
+    uint8_t bytes[TTP_TRACED_ARGUMENTS][TTP_CALL_STRING_MAX];
+};
+
+static void add_field(struct values *values, const void *data, size_t size)
+{
+    values->fields[values->field_count++] = (struct ttp_outside_field){data, size};
+}
+
+static void add_number(struct values *values, ttape_value_type type, uint64_t number)
+{
+    uint32_t i = values->value_count++;
+    values->types[i] = (uint8_t)type;
+    values->numbers[i] = number;
+    add_field(values, &values->types[i], 1);
+    add_field(values, &values->numbers[i], sizeof(values->numbers[i]));
+}
+
+static void add_bytes(struct values *values, ttape_value_type type, uint32_t size)
+{
+    uint32_t i = values->value_count++;
+    values->types[i] = (uint8_t)type;
+    values->sizes[i] = size;
+    add_field(values, &values->types[i], 1);
+    add_field(values, &values->sizes[i], sizeof(values->sizes[i]));
+    add_field(values, values->bytes[i], size);
+}
+
+/* False: no string ends there. */
+static bool add_string(struct values *values, const struct ttp_traced *thread, uint64_t from)
+{
+    uint8_t *into = values->bytes[values->value_count];
+    size_t got = from != 0 ? ttp_traced_read(thread, into, from, TTP_CALL_STRING_MAX) : 0;
+    const uint8_t *end = got > 0 ? memchr(into, 0, got) : NULL;
+    if (end == NULL && got < TTP_CALL_STRING_MAX)
+        return false;
+    add_bytes(values, TTAPE_VALUE_STRING, (uint32_t)(end != NULL ? (size_t)(end - into) : got));
+    return true;
+}
+
+static bool add_data(struct values *values, const struct ttp_tracer *tracer,
+                     const struct ttp_traced *thread, uint64_t from, uint64_t size)
+{
+    uint64_t wanted = tracer->options->data_bytes;
+    wanted = wanted < TTP_CALL_DATA_MAX ? wanted : TTP_CALL_DATA_MAX;
+    wanted = size < wanted ? size : wanted;
+    if (wanted > 0 &&
+        ttp_traced_read(thread, values->bytes[values->value_count], from, wanted) != wanted)
+        return false;
+    add_bytes(values, TTAPE_VALUE_BYTES, (uint32_t)wanted);
+    return true;
+}
+
+/* Strings with their zeros, one behind the other; without room for all, the last has none.
+ * False: a list or a string of it has no end. */
+static bool add_list(struct values *values, const struct ttp_traced *thread, uint64_t from)
+{
+    uint8_t *into = values->bytes[values->value_count];
+    uint64_t words[LIST_WORDS];
+    size_t used = 0, count = LIST_WORDS;
+    for (; from != 0 && count == LIST_WORDS; from += sizeof(words)) {
+        count = ttp_traced_read(thread, words, from, sizeof(words)) / sizeof(*words);
+        for (size_t k = 0; k < count; k++) {
+            if (words[k] == 0) {
+                add_bytes(values, TTAPE_VALUE_BYTES, (uint32_t)used);
+                return true;
+            }
+            size_t room = TTP_CALL_STRING_MAX - used;
+            size_t got = ttp_traced_read(thread, into + used, words[k], room);
+            const uint8_t *end = got > 0 ? memchr(into + used, 0, got) : NULL;
+            size_t length = end != NULL ? (size_t)(end - into) - used : got;
+            if (end == NULL && got < room)
+                return false;
+            if (length + 1 >= room) {
+                add_bytes(values, TTAPE_VALUE_BYTES, (uint32_t)(used + length));
+                return true;
+            }
+            used += length + 1;
+        }
+    }
+    return false;
+}
+
+static void write_values(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                         const struct values *values)
+{
+    (void)ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_VALUES, values->fields,
+                              values->field_count);
+}
+
+/* Of a call of 32 bits nothing is known but its registers. */
+static struct ttp_call_contents contents_of(const struct ttp_tracer *tracer, uint32_t number)
+{
+    struct ttp_call_contents contents = {0};
+    if (number < TTP_CALL_NUMBERS)
+        contents = ttp_call_contents[number];
+    if (tracer->options->data_bytes == 0)
+        contents.given = contents.filled = 0;
+    return contents;
+}
+
+void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                          struct ttp_traced_call *call, const uint64_t *arguments)
+{
+    struct values values;
+    const struct ttp_call_contents contents = contents_of(tracer, call->number);
+    values.field_count = values.value_count = 0;
+    for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++) {
+        bool is_string = (contents.strings >> i & 1) != 0, is_data = contents.given == i + 1;
+        bool is_list = contents.list == i + 1;
+        if (!(is_string && add_string(&values, thread, arguments[i])) &&
+            !(is_list && add_list(&values, thread, arguments[i])) &&
+            !(is_data && add_data(&values, tracer, thread, arguments[i], arguments[i + 1])))
+            add_number(&values, TTAPE_VALUE_UNSIGNED, arguments[i]);
+    }
+    call->filled_at = contents.filled != 0 ? arguments[contents.filled - 1] : 0;
+    write_values(tracer, thread, &values);
+}
+
+void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                       const struct ttp_traced_call *call, int64_t result, const uint64_t *counted)
+{
+    struct values values;
+    values.field_count = values.value_count = 0;
+    add_number(&values, TTAPE_VALUE_SIGNED, (uint64_t)result);
+    if (call->filled_at != 0 && result >= 0)
+        (void)add_data(&values, tracer, thread, call->filled_at, (uint64_t)result);
+    if (counted != NULL)
+        add_number(&values, TTAPE_VALUE_UNSIGNED, *counted);
+    write_values(tracer, thread, &values);
+}

@@ -1,0 +1,147 @@
+/* The programs that are traced: their threads, and what each is about to do. */
+#ifndef TTP_WRITER_SYSCALLS_TRACER_H
+#define TTP_WRITER_SYSCALLS_TRACER_H
+
+#include <sched.h>
+#include <sys/ptrace.h>
+
+#include <tracetape/syscalls.h>
+
+#include "recorder/arena/stack_sample.h"
+#include "recorder/ptrace/counters.h"
+#include "recorder/ptrace/outside.h"
+#include "recorder/ptrace/traced_stack.h"
+
+#define TTP_CALLS_OPEN 64u /* calls in handlers in calls in handlers ... */
+
+#define TTP_TRACED_ARGUMENTS  6u
+#define TTP_TRACED_NO_COUNTER (-1) /* it is not opened yet; */
+#define TTP_TRACED_CANNOT     (-2) /* it could not be */
+
+struct ttp_traced_call {
+    uint64_t sp, key;
+    uint64_t counted;   /* the thread's counter at the entry, */
+    bool is_counted;    /* where there is one */
+    uint64_t filled_at; /* the buffer that it fills, where that is recorded; 0: none */
+    uint32_t number;
+    bool is_pending; /* it was interrupted, and whether it goes on is not known yet */
+    bool is_written;
+    bool is_own; /* the runtime's */
+};
+
+/* The runtime, as it is loaded and when it is there. */
+struct ttp_traced_runtime {
+    uint64_t start, end; /* where it is mapped; 0: not yet */
+    uint64_t file;       /* the loader's descriptor of it */
+    uint64_t length;     /* that is being mapped; 0: none is */
+    bool is_opening, has_file;
+};
+
+#define TTP_CALL_OF_32_BITS 0xfffffffeu /* in the place of a number: no kernel's */
+
+struct ttp_traced {
+    struct ttp_outside_thread out;
+    uint32_t tid, pid;
+    bool is_seen;     /* its calls are recorded: it has executed its program */
+    bool is_held;     /* it stands still until its starter has said whose it is */
+    bool is_given;    /* its stream is its own */
+    bool is_free;     /* it records its calls itself: only starts and ends of others stop it */
+    bool was_in_call; /* when it was attached to, in call_then, with these arguments */
+    uint32_t call_then;
+    uint64_t arguments_then[TTP_TRACED_ARGUMENTS];
+    struct ttp_traced_runtime runtime;
+    uint64_t left_out;   /* calls while recording was off, since it last was on, */
+    uint32_t off_period; /* which was then */
+    uint32_t open_count;
+    struct ttp_traced_call open[TTP_CALLS_OPEN];
+    uint8_t announced[TTAPE_CALL_NUMBERS / 8];
+    uint64_t space_version; /* of the modules that its stream has been told of */
+    struct ttp_stack_sample stack_sample;
+    int counter;    /* its descriptor, or one of TTP_TRACED_* */
+    uint64_t *said; /* keys of calls over stacks: a table; 0: free */
+    size_t said_count, said_capacity;
+};
+
+/* The memory of a process. */
+struct ttp_traced_space {
+    uint64_t image, version; /* counts the times that modules were read */
+    uint32_t pid;
+    bool is_stale;
+    struct ttp_traced_modules modules;
+};
+
+struct ttp_traced_paths {
+    struct ttp_traced_path **slots;
+    size_t count, capacity;
+};
+
+struct ttp_tracer {
+    const ttape_trace_options *options;
+    ttape_trace_counts *counts;
+    const struct ttp_counter *counter; /* NULL: nothing is counted */
+    struct ttp_outside outside;
+    struct ttp_traced **threads; /* sorted by their ids */
+    size_t count, capacity;
+    struct ttp_traced_space *spaces;
+    size_t space_count;
+    struct ttp_traced_plans plans;
+    struct ttp_traced_paths paths;
+    struct ttp_traced_stack *stack; /* that was walked last; NULL: stacks are not asked for */
+    bool is_leaving;
+    bool is_near; /* on the processor of the only thread that is traced */
+    uint32_t stops;
+    cpu_set_t processors; /* that it may run on; none: not asked yet */
+};
+
+/* ---- traced_paths.c ---- */
+
+/* The key of the call that the thread is at the entry of, over its stack; 0: there is none. */
+uint64_t ttp_traced_key(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number);
+/* The thread's stream begins anew. */
+void ttp_traced_forget(struct ttp_traced *thread);
+void ttp_space_changed(struct ttp_tracer *tracer, uint32_t pid);
+void ttp_space_end(struct ttp_tracer *tracer, uint32_t pid);
+void ttp_paths_free(struct ttp_traced_paths *paths);
+
+/* ---- tracer_place.c ---- */
+
+/* The tracer on the processor of the thread, as waking another one costs more than the call; where
+ * there are several threads, on any. Now and then. */
+void ttp_tracer_place(struct ttp_tracer *tracer);
+
+/* ---- tracer.c ---- */
+
+/* A number of /proc/TID/status; as it is, where that cannot be read. */
+uint32_t ttp_traced_status(uint32_t tid, const char *name, uint32_t number);
+
+/* ---- traced_values.c: behind the record of a call's entry or exit ---- */
+
+/* Of the thread's memory so many bytes, a page's at most; or fewer, where it ends before. */
+size_t ttp_traced_read(const struct ttp_traced *thread, void *into, uint64_t from, size_t count);
+void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                          struct ttp_traced_call *call, const uint64_t *arguments);
+/* `counted`: what the counter says of the call; NULL: nothing. */
+void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                       const struct ttp_traced_call *call, int64_t result, const uint64_t *counted);
+
+/* ---- traced_runtime.c: programs that come to record themselves ---- */
+
+/* Whether a call with these arguments is the runtime's, or loads it. The runtime's own may say that
+ * the thread takes its stream, and that it is free. */
+bool ttp_runtime_enters(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                        const struct __ptrace_syscall_info *info, const uint64_t *words);
+void ttp_runtime_leaves(struct ttp_traced *thread, int64_t result);
+/* Whether a thread that was started records its calls itself. */
+bool ttp_runtime_is_free(const struct ttp_traced *thread, const struct ttp_traced *parent);
+
+/* ---- traced_calls.c: what is written of a stop ---- */
+
+/* The thread is at the entry or the exit of a call. */
+void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread);
+/* It has executed a program, as the process's only thread from here on. */
+void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread);
+/* A process image begins with this thread; `parent`: of which it is a copy, or NULL. */
+void ttp_traced_image(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                      const struct ttp_traced *parent);
+
+#endif

@@ -1,0 +1,98 @@
+/* The part of a recording that has to read: joining pieces of its trace for a snapshot. So it is
+ * here that the public way to open one gets its joiner. */
+#include <tracetape/copy.h>
+#include <tracetape/recording.h>
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/base/fail.h"
+#include "recorder/recording/snapshot.h"
+#include "writer/events/copy_writer.h"
+
+static ttape_status read_piece(void *context, uint64_t offset, void *buffer, size_t size_bytes,
+                               size_t *got_bytes, ttape_error *err)
+{
+    const struct ttp_piece *piece = context;
+    *got_bytes = 0;
+    if (offset >= piece->size_bytes)
+        return TTAPE_OK;
+    if (size_bytes > piece->size_bytes - offset)
+        size_bytes = (size_t)(piece->size_bytes - offset);
+    while (*got_bytes < size_bytes) {
+        ssize_t n = pread(piece->fd, (char *)buffer + *got_bytes, size_bytes - *got_bytes,
+                          (off_t)(offset + *got_bytes));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return ttp_fail(err, TTAPE_E_IO, "", offset, "reading a trace file failed: %s",
+                            strerror(errno));
+        if (n == 0)
+            break;
+        *got_bytes += (size_t)n;
+    }
+    return TTAPE_OK;
+}
+
+/* The last value of a key stands: these replace what the pieces say. */
+static ttape_status set_numbers(ttape_writer *writer, struct ttp_scope *scope,
+                                const struct ttp_pieces *pieces, ttape_error *err)
+{
+    for (size_t i = 0; i < pieces->number_count; i++) {
+        const struct ttp_number *number = &pieces->numbers[i];
+        ttape_string key = {number->key, strlen(number->key)}, none = {NULL, 0};
+        TTP_TRY(ttp_writer_scope_metadata(writer, scope, key, false, none, number->value, err));
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status copy_partitions(ttape_writer *writer, ttape_reader *reader,
+                                    const struct ttp_pieces *last_of, ttape_error *err)
+{
+    ttape_info info;
+    ttape_copier *copier;
+    ttape_reader_get_info(reader, &info);
+    TTP_TRY(ttape_copier_open(&copier, writer, reader, err));
+    ttape_status status = TTAPE_OK;
+    for (uint32_t i = 0; status == TTAPE_OK && i < info.partition_count; i++)
+        status = ttape_copier_partition(copier, i, err);
+    if (status == TTAPE_OK && last_of != NULL)
+        status = set_numbers(writer, ttp_copier_scope(copier, 0), last_of, err);
+    ttape_copier_close(copier);
+    return status;
+}
+
+static ttape_status copy_piece(ttape_writer *writer, const struct ttp_pieces *pieces, size_t index,
+                               const ttape_allocator *allocator, ttape_error *err)
+{
+    struct ttp_piece piece = pieces->items[index];
+    ttape_source source = {&piece, read_piece, piece.size_bytes};
+    ttape_reader_options options = {.size = sizeof options, .allocator = allocator};
+    ttape_reader *reader;
+    TTP_TRY(ttape_reader_open(&reader, &source, &options, err));
+    ttape_status status =
+        copy_partitions(writer, reader, index + 1 == pieces->count ? pieces : NULL, err);
+    ttape_reader_close(reader);
+    return status;
+}
+
+static ttape_status join(const struct ttp_pieces *pieces, const ttape_writer_options *options,
+                         const ttape_sink *sink, ttape_error *err)
+{
+    ttape_writer *writer;
+    TTP_TRY(ttape_writer_open(&writer, sink, options, err));
+    ttape_status status = TTAPE_OK;
+    for (size_t i = 0; status == TTAPE_OK && i < pieces->count; i++)
+        status = copy_piece(writer, pieces, i, options->allocator, err);
+    if (status == TTAPE_OK)
+        status = ttape_writer_finish(writer, err);
+    ttape_writer_close(writer);
+    return status;
+}
+
+ttape_status ttape_recording_open(ttape_recording **out, const char *output,
+                                  const ttape_recording_options *options, ttape_error *err)
+{
+    return ttp_recording_open(out, output, options, join, err);
+}

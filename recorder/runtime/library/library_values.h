@@ -1,0 +1,20 @@
+/* Library calls with what they are given and what they return. */
+#ifndef TTP_RUNTIME_LIBRARY_VALUES_H
+#define TTP_RUNTIME_LIBRARY_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recorder/runtime/library/library_functions.h"
+
+/* Whether a function is called from outside of its module, and not by us; sp is where its return
+ * address lies. */
+bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp);
+/* A call with what it is given, and its end with what it returns. */
+void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+void ttp_library_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+
+/* What is known of a function, by its name. */
+void ttp_prototype_find(struct ttp_library_function *function);
+
+#endif

@@ -1,0 +1,227 @@
+/* Contents of what a system call is given: its strings, and the first bytes of buffers. The kernel
+ * reads them for us (process_vm_readv), as what a program gives may be no address, and the call
+ * then fails. Under a filter of system calls nothing is read. */
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "recorder/arena/call_contents.h"
+#include "recorder/runtime/patch/patch.h"
+
+#define PAGE       4096u
+#define FIRST_TRY  256u
+#define LIST_WORDS 16u /* of a list's addresses at once */
+
+static struct ttp_call_texts *texts_of_thread(void)
+{
+    if (ttp_thread.call_texts == NULL) {
+        long memory = ttp_room_map(sizeof(struct ttp_call_texts));
+        if (ttp_failed(memory))
+            return NULL;
+        ttp_thread.call_texts = (struct ttp_call_texts *)memory;
+    }
+    return ttp_thread.call_texts;
+}
+
+void ttp_call_texts_end(void)
+{
+    struct ttp_call_texts *texts = ttp_thread.call_texts;
+    ttp_thread.call_texts = NULL;
+    TTP_SIGNAL_FENCE();
+    if (texts != NULL)
+        ttp_room_unmap(texts, sizeof(*texts));
+}
+
+static struct ttp_call_texts *begin(uintptr_t sp)
+{
+    if (ttp_process.avoids_system_calls || !ttp_has_state())
+        return NULL;
+    struct ttp_call_texts *texts = texts_of_thread();
+    if (texts == NULL || !ttp_use_begin(&texts->user_sp, sp))
+        return NULL;
+    texts->used = 0;
+    for (uint32_t i = 0; i < TTP_CALL_VALUES_MAX; i++)
+        texts->types[i] = TTAPE_VALUE_UNSIGNED;
+    return texts;
+}
+
+void ttp_call_texts_done(struct ttp_call_values *values)
+{
+    if (values->texts == NULL)
+        return;
+    TTP_SIGNAL_FENCE();
+    values->texts->user_sp = 0;
+}
+
+/* How many bytes can be read, up to so many; two pieces, as one is read whole or not at all. */
+static uint32_t read_bytes(uint8_t *into, uint64_t from, uint32_t count)
+{
+    uint64_t first = PAGE - from % PAGE;
+    struct iovec to = {into, count};
+    struct iovec parts[2] = {
+        {(void *)(uintptr_t)from, first < count ? first : count},
+        {(void *)(uintptr_t)(from + first), first < count ? count - first : 0}};
+    long process = ttp_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    long got = ttp_syscall(SYS_process_vm_readv, process, (long)&to, 1, (long)parts,
+                           first < count ? 2 : 1, 0);
+    return ttp_failed(got) ? 0 : (uint32_t)got;
+}
+
+static uint32_t length_of(const uint8_t *text, uint32_t count)
+{
+    uint32_t length = 0;
+    while (length < count && text[length] != 0)
+        length++;
+    return length;
+}
+
+static void add(struct ttp_call_texts *texts, uint32_t i, uint32_t type, uint32_t size)
+{
+    texts->types[i] = type;
+    texts->at[i] = texts->used;
+    texts->sizes[i] = size;
+    texts->used += size;
+}
+
+/* A string without an end before memory ends is no string. */
+static void read_string(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
+{
+    uint8_t *into = texts->bytes + texts->used;
+    if (from == 0 || texts->used + TTP_CALL_STRING_MAX > sizeof(texts->bytes))
+        return;
+    uint32_t got = read_bytes(into, from, FIRST_TRY), length = length_of(into, got);
+    if (length == got && got == FIRST_TRY) {
+        got = read_bytes(into, from, TTP_CALL_STRING_MAX);
+        length = length_of(into, got);
+    }
+    if (length < got || got == TTP_CALL_STRING_MAX)
+        add(texts, i, TTAPE_VALUE_STRING, length);
+}
+
+static void read_data(struct ttp_call_texts *texts, uint32_t i, uint64_t from, uint64_t size)
+{
+    uint32_t wanted = ttp_arena.head.call_data_bytes;
+    wanted = wanted < TTP_CALL_DATA_MAX ? wanted : TTP_CALL_DATA_MAX;
+    wanted = size < wanted ? (uint32_t)size : wanted;
+    if (texts->used + wanted > sizeof(texts->bytes))
+        return;
+    uint32_t got = wanted > 0 ? read_bytes(texts->bytes + texts->used, from, wanted) : 0;
+    if (got == wanted)
+        add(texts, i, TTAPE_VALUE_BYTES, got);
+}
+
+/* Strings with their zeros, one behind the other; without room for all, the last has none.
+ * A list or a string of it without an end before memory ends is no list. */
+static void read_list(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
+{
+    uint8_t *into = texts->bytes + texts->used;
+    uint64_t words[LIST_WORDS];
+    uint32_t used = 0;
+    if (from == 0 || texts->used + TTP_CALL_DATA_MAX > sizeof(texts->bytes))
+        return;
+    for (;; from += sizeof(words)) {
+        uint32_t count = read_bytes((uint8_t *)words, from, sizeof(words)) / sizeof(*words);
+        for (uint32_t k = 0; k < count; k++) {
+            if (words[k] == 0) {
+                add(texts, i, TTAPE_VALUE_BYTES, used);
+                return;
+            }
+            uint32_t room = TTP_CALL_DATA_MAX - used;
+            uint32_t got = read_bytes(into + used, words[k], room);
+            uint32_t length = length_of(into + used, got);
+            if (length == got && got < room)
+                return;
+            if (length + 1 >= room) {
+                add(texts, i, TTAPE_VALUE_BYTES, used + length);
+                return;
+            }
+            used += length + 1;
+        }
+        if (count < LIST_WORDS)
+            return;
+    }
+}
+
+void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintptr_t sp)
+{
+    const struct ttp_call_contents *contents = &ttp_call_contents[number];
+    bool has_data = ttp_arena.head.call_data_bytes != 0;
+    uint32_t given = has_data ? contents->given : 0;
+    if (contents->strings == 0 && given == 0 && (!has_data || contents->filled == 0))
+        return;
+    struct ttp_call_texts *texts = begin(sp);
+    if (texts == NULL)
+        return;
+    for (uint32_t i = 0; contents->strings >> i != 0; i++)
+        if ((contents->strings >> i & 1) != 0)
+            read_string(texts, i, values->numbers[i]);
+    if (contents->list != 0)
+        read_list(texts, contents->list - 1u, values->numbers[contents->list - 1u]);
+    if (given != 0)
+        read_data(texts, given - 1, values->numbers[given - 1], values->numbers[given]);
+    texts->call_sp = sp;
+    texts->call_number = number;
+    values->texts = texts;
+}
+
+static void keep_bytes(struct ttp_call_texts *texts, uint32_t i, const uint64_t words[2],
+                       uint32_t size)
+{
+    if (texts->used + size > sizeof(texts->bytes))
+        return;
+    for (uint32_t k = 0; k < size; k++)
+        texts->bytes[texts->used + k] = (uint8_t)(words[k / 8] >> k % 8 * 8);
+    add(texts, i, TTAPE_VALUE_BYTES, size);
+}
+
+void ttp_call_texts_wished(struct ttp_call_values *values, const struct ttp_call_wish *wish,
+                           uintptr_t sp)
+{
+    struct ttp_call_texts *texts = (wish->strings | wish->bytes) == 0 ? NULL : begin(sp);
+    if (texts == NULL)
+        return;
+    texts->call_sp = 0; /* of no system call */
+    for (uint32_t i = 0; i < values->count; i++)
+        if ((wish->strings >> i & 1) != 0) {
+            read_string(texts, i, values->numbers[i]);
+        } else if ((wish->bytes >> i & 1) != 0) {
+            uint64_t words[2] = {values->numbers[i], wish->seconds[i]};
+            keep_bytes(texts, i, words, wish->sizes[i]);
+        }
+    values->texts = texts;
+}
+
+bool ttp_call_word_read(uintptr_t at, uint64_t *word)
+{
+    return read_bytes((uint8_t *)word, at, sizeof(*word)) == sizeof(*word);
+}
+
+/* The call has filled as much of the buffer as its result says. Which call it was is known as long
+ * as no handler has made another one. */
+void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,
+                           uintptr_t sp)
+{
+    const struct ttp_call_texts *last = ttp_thread.call_texts;
+    const uint64_t arguments[TTP_CALL_ARGUMENTS] = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9};
+    if (last == NULL || last->call_sp != sp || (int64_t)values->numbers[0] < 0)
+        return;
+    uint32_t filled = ttp_call_contents[last->call_number].filled;
+    struct ttp_call_texts *texts = filled != 0 ? begin(sp) : NULL;
+    if (texts == NULL)
+        return;
+    read_data(texts, 1, arguments[filled - 1], values->numbers[0]);
+    values->count = texts->types[1] == TTAPE_VALUE_BYTES ? 2 : 1;
+    values->texts = texts;
+}
+
+bool ttp_call_bytes_hash(uint64_t from, uint32_t bytes, uintptr_t sp, uint64_t *hash)
+{
+    struct ttp_call_texts *texts = begin(sp);
+    if (texts == NULL)
+        return false;
+    bool is_read = read_bytes(texts->bytes, from, bytes) == bytes;
+    for (uint32_t i = 0; i < bytes && is_read; i++)
+        *hash = (*hash ^ texts->bytes[i]) * UINT64_C(0x100000001B3);
+    TTP_SIGNAL_FENCE();
+    texts->user_sp = 0;
+    return is_read;
+}

@@ -1,0 +1,264 @@
+/* Stubs of probes, written as bytes (patch_plan.h draws the kinds), and how to unwind from
+ * them: the caller of a stub is the code that its window was in, with every register as it is but
+ * for the stack pointer within the hook's bytes. */
+#include "recorder/runtime/patch/probe.h"
+
+#define RED_ZONE  128u
+#define IS_UNLESS 0x70u /* a jump of two bytes, by its condition */
+#define PUSHED    8u    /* a return address */
+
+static void put_hook(struct ttp_code_put *w, const uint64_t *hook, uint64_t function)
+{
+    TTP_PUT(w, 0x48, 0x8d, 0x64, 0x24, 0x80); /* lea -128(%rsp), %rsp */
+    TTP_PUT(w, 0x57, 0x48, 0x8d, 0x3d);       /* push %rdi; lea function(%rip), %rdi */
+    ttp_put_distance(w, function, 4);
+    TTP_PUT(w, 0xff, 0x15); /* call *hook(%rip) */
+    ttp_put_distance(w, (uintptr_t)hook, 4);
+    TTP_PUT(w, 0x5f, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* pop %rdi; lea 128(%rsp), %rsp */
+}
+
+static const uint64_t *hook_of(const struct ttp_probe_data *data, const struct ttp_probe_site *site)
+{
+    const struct ttp_patch_probe *probe = site->probe;
+    bool is_tail = probe->kind == TTP_PATCH_TAIL_IF || probe->kind == TTP_PATCH_TAIL;
+    if (probe->kind == TTP_PATCH_INLINED)
+        return &data->inlined;
+    if (probe->kind == TTP_PATCH_ENTRY)
+        return site->has_values ? &data->enter_valued : &data->enter;
+    if ((probe->flags & TTP_PATCH_JOINED_BY) != 0)
+        return is_tail ? &data->joined_tail : &data->joined;
+    return is_tail ? &data->tail : site->has_values ? &data->exit_valued : &data->exit;
+}
+
+/* The call's return address is the last word of the stub. */
+static void put_push(struct ttp_code_put *w, struct ttp_probe_stub *stub, uint64_t behind)
+{
+    uint8_t *word = stub->code + sizeof(stub->code) - PUSHED;
+    w->end = word;
+    TTP_PUT(w, 0xff, 0x35); /* push behind(%rip) */
+    ttp_put_distance(w, (uintptr_t)word, 4);
+    stub->lower_at = (uint8_t)(w->at - (uint8_t *)stub);
+    (void)ttp_put_word(word, behind, PUSHED);
+}
+
+/* What the window had, around the hook; a call's push behind what is in front of it. */
+static void put_moved(struct ttp_code_put *w, struct ttp_probe_stub *stub,
+                      const struct ttp_probe_site *site, bool is_before)
+{
+    const struct ttp_patch_probe *probe = site->probe;
+    bool pushes = (probe->flags & TTP_PATCH_PUSHES) != 0;
+    if (is_before != pushes)
+        ttp_put_moved(w, &site->moved, 0, probe->before_bytes);
+    if (is_before)
+        return;
+    if (pushes)
+        put_push(w, stub, site->moved.bias + probe->window + probe->window_bytes);
+    ttp_put_moved(w, &site->moved, probe->before_bytes, probe->after_bytes);
+}
+
+bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_data *data,
+                         const struct ttp_probe_site *site)
+{
+    const struct ttp_patch_probe *probe = site->probe;
+    struct ttp_code_put w = {.at = stub->code, .end = stub->code + TTP_PROBE_TARGET};
+    bool is_if = probe->kind == TTP_PATCH_TAIL_IF || probe->kind == TTP_PATCH_RETURN_IF;
+    bool is_host = probe->kind == TTP_PATCH_HOST;
+    bool goes_on = (probe->kind == TTP_PATCH_ENTRY || probe->kind == TTP_PATCH_INLINED) &&
+                   (probe->flags & TTP_PATCH_PUSHES) == 0;
+    uint8_t *over = NULL;
+    stub->lower_at = TTP_PROBE_BYTES;
+    put_moved(&w, stub, site, true);
+    if (is_if) {
+        uint8_t jump[2] = {(uint8_t)(IS_UNLESS | (probe->condition ^ 1)), 0};
+        ttp_put_code(&w, jump, sizeof(jump));
+        over = w.at;
+    }
+    stub->window = site->moved.bias + probe->window - TTP_PROBE_HEAD;
+    stub->last = (uint8_t)(TTP_PROBE_HEAD + probe->last);
+    stub->data_below = (uint32_t)((uintptr_t)stub - (uintptr_t)data) & INT32_MAX;
+    stub->hook_at = is_host ? TTP_PROBE_BYTES - 1 : (uint8_t)(w.at - (uint8_t *)stub);
+    stub->hook_for = stub->hook_at <= stub->last ? stub->hook_at : stub->last;
+    if (!is_host)
+        put_hook(&w, hook_of(data, site), site->function);
+    put_moved(&w, stub, site, false);
+    if (is_if && !w.failed)
+        over[-1] = (uint8_t)(w.at - over);
+    if (goes_on || is_if || is_host) {
+        TTP_PUT(&w, 0xe9);
+        ttp_put_distance(&w, site->back, 4);
+    }
+    stub->is_used = !w.failed;
+    while (w.at < w.end)
+        *w.at++ = 0xcc;
+    if (probe->kind == TTP_PATCH_TAIL || is_if)
+        (void)ttp_put_word(stub->code + TTP_PROBE_TARGET, site->target, 8);
+    return !w.failed;
+}
+
+/* -- the page in front of the stubs -- */
+
+/* Bytes that the stack pointer is lower, `in` bytes from the start of the hook's (put_hook). */
+static uint32_t lower_at(uint32_t in)
+{
+    if (in < 5 || in >= TTP_PROBE_HOOK)
+        return 0;
+    return in == 5 || in >= 20 ? RED_ZONE : RED_ZONE + 8;
+}
+
+static void fill_distances(struct ttp_probe_data *data)
+{
+    for (uint32_t i = 0; i < TTP_PROBE_DISTANCE; i++) {
+        uint32_t in = i < TTP_PROBE_MIDDLE ? 0 : i - TTP_PROBE_MIDDLE;
+        data->lower[i] = (uint8_t)lower_at(in);
+        data->added[i] = (uint8_t)(in < TTP_PROBE_HOOK ? in : TTP_PROBE_HOOK);
+    }
+}
+
+void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp)
+{
+    if (area->slot_distance != 0) {
+        *pc -= area->slot_distance;
+        return;
+    }
+    const struct ttp_probe_data *data =
+        (const struct ttp_probe_data *)(area->start - TTP_AREA_DATA);
+    uint64_t in = *pc & (TTP_PROBE_BYTES - 1);
+    const struct ttp_probe_stub *stub = (const struct ttp_probe_stub *)(*pc - in);
+    uint64_t at = in - stub->hook_at + TTP_PROBE_MIDDLE;
+    uint64_t of_window = in - data->added[at];
+    *pc = stub->window + (of_window <= stub->last ? of_window : stub->last);
+    *sp += data->lower[at] + (in >= stub->lower_at ? PUSHED : 0);
+}
+
+uint64_t ttp_probe_rdi(const struct ttp_area *area, uint64_t pc, uint64_t sp, uint64_t rdi)
+{
+    if (area->slot_distance != 0)
+        return rdi;
+    const struct ttp_probe_data *data =
+        (const struct ttp_probe_data *)(area->start - TTP_AREA_DATA);
+    uint64_t in = pc & (TTP_PROBE_BYTES - 1);
+    const struct ttp_probe_stub *stub = (const struct ttp_probe_stub *)(pc - in);
+    bool is_pushed = data->lower[in - stub->hook_at + TTP_PROBE_MIDDLE] == RED_ZONE + 8;
+    return is_pushed ? *(const uint64_t *)sp : rdi;
+}
+
+/* Moved instructions stand behind an entry's hook, byte for byte, and in front of an exit's, but
+ * for the exit itself, which comes with its hook. */
+uint64_t ttp_probe_place(uint64_t in_stub, uint64_t pc)
+{
+    const struct ttp_probe_stub *stub =
+        (const struct ttp_probe_stub *)(in_stub & ~(uint64_t)(TTP_PROBE_BYTES - 1));
+    uint64_t from = pc - (stub->window + TTP_PROBE_HEAD);
+    bool is_entry = stub->hook_at == TTP_PROBE_HEAD, pushes = stub->lower_at != TTP_PROBE_BYTES;
+    uint64_t last = stub->last - TTP_PROBE_HEAD;
+    bool goes_on = from == last && (is_entry ? !pushes : stub->hook_at != stub->last);
+    if (from == 0 || from > last || goes_on)
+        return pc;
+    return (uintptr_t)stub + TTP_PROBE_HEAD + from + (is_entry ? TTP_PROBE_HOOK : 0);
+}
+
+uint64_t ttp_probe_place_any(const struct ttp_area *area, uint64_t pc)
+{
+    const struct ttp_probe_data *data =
+        (const struct ttp_probe_data *)(area->start - TTP_AREA_DATA);
+    if (pc - data->module_start >= data->module_bytes)
+        return pc;
+    for (uintptr_t at = area->start; at < area->end; at += TTP_PROBE_BYTES) {
+        const struct ttp_probe_stub *stub = (const struct ttp_probe_stub *)at;
+        uint64_t place = stub->is_used ? ttp_probe_place(at, pc) : pc;
+        if (place != pc)
+            return place;
+    }
+    return pc;
+}
+
+/* What is above, in the language of unwinders. `at` is on the stack of both expressions first:
+ *
+ *     at  = (rip & 127) - hook_at          hook_at: the byte at (rip & -128) + 8
+ *     CFA = rsp + lower[at + 128]          lower[0] is the table's first byte
+ *             + 8, if (rip & 127) is at least lower_at: the byte at (rip & -128) + 9
+ *     rip = the word at (rip & -128) + the lesser of
+ *               (rip & 127) - added[at + 128]  and  last: the byte at (rip & -128) + 10
+ *     rdi = the word at rsp where lower[at + 128] is 136, else as it is
+ *
+ * Branches are longer where they are moved to: places behind one stand for later ones of the
+ * window, whose frame is the same (the plan sees to that), and none for what is behind it.
+ */
+#define AT                                                                                         \
+    0x80, 0, 0x08, 127, 0x1a,                        /* breg16; const1u 127; and */                \
+        0x80, 0, 0x09, 0x80, 0x1a, 0x23, 8, 0x94, 1, /* breg16; const1s -128; and; + 8; deref 1 */ \
+        0x1c                                         /* minus */
+#define AT_BYTES 15u
+static const uint8_t cie_start[] = {0,   0,   0,   0, 0, 0,    0,    0, 1,
+                                    'z', 'R', 'S', 0, 1, 0x78, 0x10, 1, 0x1b};
+static const uint8_t cfa_start[] = {0x0f, AT_BYTES + 33, 0x77, 0, AT, 0x03}; /* breg7; at; addr */
+static const uint8_t cfa_end[] = {0x22, 0x94, 1,    0x22,       /* plus; deref 1; plus */
+                                  0x80, 0,    0x08, 127,  0x1a, /* rip & 127 */
+                                  0x80, 0,    0x09, 0x80, 0x1a,
+                                  0x23, 9,    0x94, 1,     /* the byte at (rip & -128) + 9 */
+                                  0x2a, 0x33, 0x24, 0x22}; /* ge; lit3; shl; plus */
+static const uint8_t rip_start[] = {
+    0x16, 0x10, AT_BYTES + 42, 0x80, 0,    0x09, 0x80,
+    0x1a, 0x06,                                         /* breg16; const1s -128; and; deref */
+    0x80, 0,    0x08,          127,  0x1a, AT,   0x03}; /* rip & 127; at; addr */
+static const uint8_t rip_end[] = {
+    0x22, 0x94, 1,    0x1c,                            /* plus; deref 1; minus */
+    0x80, 0,    0x09, 0x80, 0x1a, 0x23, 10,   0x94, 1, /* the byte at (rip & -128) + 10 */
+    0x14, 0x14, 0x2c, 0x28, 1,    0,    0x16, 0x13,    /* over; over; le; bra 1; swap; drop */
+    0x22};                                             /* plus */
+static const uint8_t rdi_start[] = {0x16, 5, AT_BYTES + 26, AT, 0x03}; /* at; addr */
+static const uint8_t rdi_end[] = {0x22, 0x94, 1, 0x08, RED_ZONE + 8,
+                                  0x2e, /* plus; deref 1; const1u 136; ne */
+                                  0x28, 6,    0, 0x77, 0,
+                                  0x06,                    /* bra 6; breg7; deref */
+                                  0x2f, 2,    0, 0x75, 0}; /* skip 2; breg5 */
+
+static uint8_t *copy(uint8_t *at, const uint8_t *bytes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        at[i] = bytes[i];
+    return at + count;
+}
+
+static uint32_t put_cie(uint8_t *cie, const struct ttp_probe_data *data)
+{
+    uint8_t *at = copy(cie, cie_start, sizeof(cie_start));
+    at = copy(at, cfa_start, sizeof(cfa_start));
+    at = ttp_put_word(at, (uintptr_t)data->lower + TTP_PROBE_MIDDLE, 8);
+    at = copy(at, cfa_end, sizeof(cfa_end));
+    at = copy(at, rip_start, sizeof(rip_start));
+    at = ttp_put_word(at, (uintptr_t)data->added + TTP_PROBE_MIDDLE, 8);
+    at = copy(at, rip_end, sizeof(rip_end));
+    at = copy(at, rdi_start, sizeof(rdi_start));
+    at = ttp_put_word(at, (uintptr_t)data->lower + TTP_PROBE_MIDDLE, 8);
+    at = copy(at, rdi_end, sizeof(rdi_end));
+    while ((at - cie) % 8 != 0)
+        *at++ = 0; /* DW_CFA_nop */
+    (void)ttp_put_word(cie, (uint64_t)(at - cie) - 4, 4);
+    return (uint32_t)(at - cie);
+}
+
+#define CIE_BYTES                                                                                  \
+    (sizeof(cie_start) + sizeof(cfa_start) + 8 + sizeof(cfa_end) + sizeof(rip_start) + 8 +         \
+     sizeof(rip_end) + sizeof(rdi_start) + 8 + sizeof(rdi_end))
+_Static_assert(CIE_BYTES + 8 + TTP_FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is room");
+_Static_assert(sizeof(cfa_start) + 8 + sizeof(cfa_end) - 2 == AT_BYTES + 33, "as it says");
+_Static_assert(sizeof(rip_start) + 8 + sizeof(rip_end) - 3 == AT_BYTES + 42, "as it says");
+_Static_assert(sizeof(rdi_start) + 8 + sizeof(rdi_end) - 3 == AT_BYTES + 26, "as it says");
+_Static_assert(sizeof(struct ttp_probe_data) <= TTP_AREA_DATA, "it has a page");
+_Static_assert(sizeof(struct ttp_probe_stub) == TTP_PROBE_BYTES, "as unwinding has it");
+
+void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t stub_bytes,
+                         bool is_library)
+{
+    data->enter = (uintptr_t)(is_library ? ttp_library_enter_entry : ttp_probe_enter_entry);
+    data->exit = (uintptr_t)(is_library ? ttp_library_exit_entry : ttp_probe_exit_entry);
+    data->enter_valued = (uintptr_t)ttp_probe_enter_valued_entry;
+    data->exit_valued = (uintptr_t)ttp_probe_exit_valued_entry;
+    data->joined = (uintptr_t)ttp_probe_joined_entry;
+    data->joined_tail = (uintptr_t)ttp_probe_joined_tail_entry;
+    data->tail = is_library ? data->joined_tail : (uintptr_t)ttp_probe_tail_entry;
+    data->inlined = (uintptr_t)ttp_probe_inlined_entry;
+    fill_distances(data);
+    ttp_unwind_put(data->unwind_head, data->unwind, put_cie(data->unwind, data), stubs, stub_bytes);
+}

@@ -1,0 +1,110 @@
+/* Waiting for a free block. The recorder wakes who waits; what it looks like when there is no
+ * recorder any more is in the arena, so that no system call but one is needed: a filter that the
+ * program set for itself may end it for any. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "recorder/runtime/slow.h"
+
+#define WAKE_NS     10000000 /* waits no longer than that for being woken */
+#define WAKES_MAX   100u     /* where the clock does not tell how long it was */
+#define DEAD_STALLS 5u       /* with `--block`: the recorder has been silent for so many seconds */
+#define SPINS       256u     /* between two looks, where no system call may be made */
+#define SPINS_MAX   2000u    /* looks: some 20 ms */
+#define SPINS_WAKE  1000u    /* for as long as one wait for being woken */
+
+/* The heartbeat of a recorder for which a program has waited in vain: none is waited for before it
+ * has changed. */
+static uint64_t silent_heartbeat = UINT64_MAX;
+
+static uint64_t heartbeat_now(void)
+{
+    return __atomic_load_n(&ttp_arena.head.heartbeat, __ATOMIC_RELAXED);
+}
+
+static void announce(struct ttp_wait *wait)
+{
+    wait->wakes = __atomic_load_n(&ttp_arena.head.wakes, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&ttp_arena.head.waiters, 1, __ATOMIC_SEQ_CST);
+}
+
+void ttp_wait_begin(struct ttp_wait *wait)
+{
+    wait->heartbeat = heartbeat_now();
+    wait->began = wait->beat = ttp_process.clock();
+    wait->rounds = 0;
+    announce(wait);
+}
+
+/* The kernel marks the word when the recorder's thread ends, however it does. */
+static bool recorder_is_gone(void)
+{
+    uint32_t word = __atomic_load_n(&ttp_arena.head.recorder_alive, __ATOMIC_RELAXED);
+    return (word & FUTEX_OWNER_DIED) != 0;
+}
+
+/* Whether the time is up that the arena allows for one stall. */
+static bool is_up(const struct ttp_wait *wait, uint64_t now)
+{
+    uint64_t stall = ttp_arena.head.stall_ticks;
+    bool is_blocking = (ttp_arena.head.flags & TTP_ARENA_BLOCKING) != 0;
+    if (stall == 0) /* no clock, or one that stands still */
+        return wait->rounds >= (is_blocking ? DEAD_STALLS * WAKES_MAX : WAKES_MAX);
+    return is_blocking ? now - wait->beat >= DEAD_STALLS * stall : now - wait->began >= stall;
+}
+
+static void spin(void)
+{
+    for (uint32_t i = 0; i < SPINS; i++)
+        __builtin_ia32_pause();
+}
+
+/* About a millisecond. */
+void ttp_wait_spin(void)
+{
+    for (uint32_t i = 0; i < SPINS_WAKE / 10; i++)
+        spin();
+}
+
+bool ttp_wait_once(struct ttp_wait *wait)
+{
+    static const struct timespec longest = {0, WAKE_NS};
+    uint64_t now = ttp_process.clock(), heartbeat = heartbeat_now();
+    if (recorder_is_gone() || heartbeat == __atomic_load_n(&silent_heartbeat, __ATOMIC_RELAXED))
+        return false;
+    if (heartbeat != wait->heartbeat) {
+        wait->heartbeat = heartbeat;
+        wait->beat = now;
+        if ((ttp_arena.head.flags & TTP_ARENA_BLOCKING) != 0)
+            wait->rounds = 0;
+    }
+    if (is_up(wait, now)) {
+        if (wait->beat == wait->began)
+            __atomic_store_n(&silent_heartbeat, heartbeat, __ATOMIC_RELAXED);
+        return false;
+    }
+    if (ttp_process.avoids_system_calls) {
+        spin();
+        wait->rounds += ++wait->spins % SPINS_WAKE == 0;
+        return true;
+    }
+    long result = ttp_syscall(SYS_futex, (long)&ttp_arena.head.wakes, FUTEX_WAIT, wait->wakes,
+                              (long)&longest, 0, 0);
+    wait->rounds += result == -ETIMEDOUT;
+    if (ttp_failed(result) && result != -ETIMEDOUT && result != -EAGAIN && result != -EINTR) {
+        spin();
+        if (++wait->spins >= SPINS_MAX)
+            return false;
+    }
+    announce(wait);
+    return true;
+}
+
+void ttp_wait_end(const struct ttp_wait *wait)
+{
+    uint64_t ticks = ttp_process.clock() - wait->began;
+    __atomic_add_fetch(&ttp_arena.head.waited_ticks, ticks, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&ttp_arena.head.stalls, 1, __ATOMIC_RELAXED);
+}
