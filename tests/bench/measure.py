@@ -16,8 +16,8 @@ SETTINGS = {  # name: options of convert
     "level1": ["--level", "1"],
     "level9": ["--level", "9"],
     "literal": ["--level", "0"],
-    "64ns": ["--time", "64ns"],
-    "none": ["--time", "none"],
+    "64ns": ["--resolution", "64ns"],
+    "none": ["--resolution", "none"],
 }
 CONVERTED = (0, 3)  # exit statuses of convert that leave an output; 3: warnings
 

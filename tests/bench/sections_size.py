@@ -100,7 +100,7 @@ def noise(bench):
         recordings.write(source, recordings.uniform_events(events, functions, 7, balanced),
                          functions)
         for setting, options in (("default", []), ("level 9", ["--level", "9"]),
-                                 ("level 0", ["--level", "0"]), ("none", ["--time", "none"])):
+                                 ("level 0", ["--level", "0"]), ("none", ["--resolution", "none"])):
             out = bench.work / "noise.ttape"
             bench.convert(source, out, *options)
             info = bench.info(out)

@@ -27,7 +27,7 @@ compare() { # NAME PIECE...
 
 pieces=()
 for i in $(seq 0 9); do
-    status 0 "$T" cut a.ttape -o "time$i.ttape" --from $((i * 6100)) --to $((i * 6100 + 6100))
+    status 0 "$T" cut a.ttape -o "time$i.ttape" --time $((i * 6100))..$((i * 6100 + 6100))
     status 0 "$T" verify "time$i.ttape"
     pieces+=("time$i.ttape")
 done
@@ -90,7 +90,7 @@ cat >far.txt <<'END'
 9223372036854775807 1 exit
 9223372036854775807 1 exit
 END
-status 0 "$T" convert far.txt -o far.ttape --time 1us
+status 0 "$T" convert far.txt -o far.ttape --resolution 1us
 status 0 "$T" dump far.ttape --format csv
 has out '^0,1,9223372036854776000,enter,2,0x0,c$'
 tail -n +3 out >want.csv

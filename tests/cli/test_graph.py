@@ -62,12 +62,12 @@ def check_whole(path, made):
 LIMITS = [
     (["--min-share", "5%"], lambda c, span: c["total"] >= 0.05 * span),
     (["--min-share", "0.3"], lambda c, span: c["total"] >= 0.3 * span),
-    (["--min-share", "8%", "--by", "self"], lambda c, span: c["self"] >= 0.08 * span),
+    (["--min-share", "8%", "--weight", "self"], lambda c, span: c["self"] >= 0.08 * span),
     (["--min-calls", "9"], lambda c, span: c["calls"] >= 9),
     (["--min-time", "2us"], lambda c, span: c["total"] >= 2000),
-    (["--min-time", "1us", "--min-calls", "3", "--by", "self"],
+    (["--min-time", "1us", "--min-calls", "3", "--weight", "self"],
      lambda c, span: c["self"] >= 1000 and c["calls"] >= 3),
-    (["--min-share", "100%", "--by", "self"], lambda c, span: c["self"] >= span),
+    (["--min-share", "100%", "--weight", "self"], lambda c, span: c["self"] >= span),
 ]
 
 

@@ -190,7 +190,7 @@ def refused(place):
     ends_with(2, "dump", path, "--open", "0e1")
     ends_with(2, "dump", path, "--open", "s0e1", "--stream", 0)
     untimed = place / "untimed.ttape"
-    run("convert", place / "known.txt", "-o", untimed, "--time", "none")
+    run("convert", place / "known.txt", "-o", untimed, "--resolution", "none")
     ends_with(4, "slow", untimed)
     data = bytearray(path.read_bytes())
     for at in range(len(data) // 4, len(data) // 2, 16):

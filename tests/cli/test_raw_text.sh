@@ -212,7 +212,7 @@ has err 'time 9223372036854775807 cannot be stored: taken 1 ns earlier$'
 status 0 "$T" dump last.ttape --format csv
 has out '^0,1,9223372036854775806,exit,0,0x0,f$'
 has out '^0,1,9223372036854775808,enter,0,0x0,g$'
-status 0 "$T" convert last.txt -o coarse.ttape --time 2ns
+status 0 "$T" convert last.txt -o coarse.ttape --resolution 2ns
 status 4 "$T" convert last.txt -o strict.ttape --strict
 absent strict.ttape
 verdict

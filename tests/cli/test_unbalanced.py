@@ -101,7 +101,7 @@ def check_odd(work):
     run("diff", trace, trace)
     balanced = bounded.make(work / "balanced.ttape", bounded.calls(50))
     notes = (b"open at the end", b"without a call", b"below zero")
-    assert not any(note in run("report", "-e", balanced).out for note in notes)
+    assert not any(note in run("report", "--exact", balanced).out for note in notes)
 
 
 def main():

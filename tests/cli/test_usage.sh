@@ -70,7 +70,7 @@ status 2 "$T" dump x --time 1.0000000001s..
 status 2 "$T" dump x --time ..20000000000s
 status 2 "$T" dump x --time soon..
 status 2 "$T" dump x --limit -1
-status 2 "$T" convert in -o out.ttape --time sometimes
+status 2 "$T" convert in -o out.ttape --resolution sometimes
 status 2 "$T" cut x -o y
 has err 'nothing says what to cut'
 status 4 "$T" info missing

@@ -88,7 +88,7 @@ def times_of_stuck(trace):
     yield "slow", slow["calls"][0]["duration_ns"]
     folded = setting.tracetape("export", "--format", "folded", trace)
     if folded.status:
-        folded = setting.tracetape("export", "-t", "folded", trace)
+        folded = setting.tracetape("export", "--format", "folded", trace)
     yield "folded", int(re.search(r"(?m);stuck (\d+)$", folded.out.decode()).group(1))
     for verb in ("tree", "graph"):
         text = setting.tracetape(verb, trace).out.decode()

@@ -100,7 +100,7 @@ def copies(checks, work):
     checks.equal(known(work / "both.ttape"), wanted, "parents in a merged file")
     threads = graph_of(traces[0])["threads"]
     middle = sorted(t["start_ns"] for t in threads)[2]  # the first worker has told of nobody yet
-    cut = setting.tracetape("cut", traces[0], "-o", work / "cut.ttape", "--from", middle)
+    cut = setting.tracetape("cut", traces[0], "-o", work / "cut.ttape", "--time", f"{middle}..")
     checks.equal(cut.status, 0, f"cut; {cut.err}")
     for tid, starter in known(work / "cut.ttape").items():
         checks.equal(starter, wanted[tid], "a parent in a cut file")

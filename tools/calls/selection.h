@@ -82,20 +82,6 @@ struct tool_choice {
             tool_parse_numbers, TOOL_AT(choice.streams)                                            \
     }
 
-/* Old spellings: --from TIME and --to TIME for --time, --tid for --thread. */
-#define TOOL_OLD_FROM_OPTION                                                                       \
-    {                                                                                              \
-        "from", 0, "TIME", NULL, tool_parse_time, TOOL_AT(choice.time.from)                        \
-    }
-#define TOOL_OLD_TO_OPTION                                                                         \
-    {                                                                                              \
-        "to", 0, "TIME", NULL, tool_parse_time, TOOL_AT(choice.time.to)                            \
-    }
-#define TOOL_OLD_TID_OPTION                                                                        \
-    {                                                                                              \
-        "tid", 0, "TID,...", NULL, tool_parse_numbers, TOOL_AT(choice.tids)                        \
-    }
-
 /* Whether a thread, process or stream is named at all, and whether this stream is chosen. */
 bool tool_choice_names(const struct tool_choice *choice);
 bool tool_choice_has(const struct tool_choice *choice, uint32_t stream,

@@ -36,8 +36,6 @@ static int print_help(const struct tool_command *command)
     tool_output_printf(&out, "\n%s\n\nOptions:\n", command->about);
     for (const struct tool_option *option = command->options; option->name != NULL; option++) {
         char name[64];
-        if (option->help == NULL)
-            continue;
         bool is_apart = option->argument != NULL && !is_optional(option);
         snprintf(name, sizeof(name), "%c%c%s--%s%s%s", option->letter != 0 ? '-' : ' ',
                  option->letter != 0 ? option->letter : ' ', option->letter != 0 ? ", " : "  ",
@@ -60,26 +58,12 @@ static const struct tool_option *find_option(const struct tool_command *command,
     return NULL;
 }
 
-/* What a letter means, and what it meant before (NULL, or the same where it has no new meaning). */
-static const struct tool_option *find_letter(const struct tool_command *command, char letter,
-                                             const struct tool_option **old)
+static const struct tool_option *find_letter(const struct tool_command *command, char letter)
 {
-    const struct tool_option *now = NULL;
-    *old = NULL;
     for (const struct tool_option *option = command->options; option->name != NULL; option++)
         if (option->letter == letter)
-            *(option->help != NULL ? &now : old) = option;
-    return now != NULL ? now : *old;
-}
-
-/* A letter that is going to mean something else still works, and says what to write. */
-static void say_old(const struct tool_command *command, const struct tool_option *old)
-{
-    const struct tool_option *now = command->options;
-    while (now->name != NULL && (now->help == NULL || now->at != old->at))
-        now++;
-    tool_message("option '-%c' is going to mean something else: write '--%s'", old->letter,
-                 now->name != NULL ? now->name : old->name);
+            return option;
+    return NULL;
 }
 
 /* The place in a command line. */
@@ -113,10 +97,8 @@ static bool store(struct place *line, const struct tool_option *option, const ch
     return true;
 }
 
-/* Takes the option's argument: attached (may be NULL), or the next word. `old` (may be NULL): what
- * a letter meant before: it gets an argument that cannot be meant in the new way. */
-static int take(struct place *line, const struct tool_option *option, const char *attached,
-                const struct tool_option *old)
+/* Takes the option's argument: attached (may be NULL), or the next word. */
+static int take(struct place *line, const struct tool_option *option, const char *attached)
 {
     const char *verb = line->command->verb;
     if (option->argument == NULL) {
@@ -132,20 +114,46 @@ static int take(struct place *line, const struct tool_option *option, const char
     }
     if (store(line, option, attached))
         return TOOL_OK;
-    if (old != NULL && old != option && old->argument != NULL && store(line, old, attached)) {
-        say_old(line->command, old);
-        return TOOL_OK;
-    }
     return tool_usage(verb, "cannot use '%s' as %s of option '--%s'", attached, option->argument,
                       option->name);
 }
 
+/* Names that users of earlier builds and of other tools try, and what to write instead. */
+static const char *find_successor(const char *verb, const char *name, size_t length)
+{
+    static const struct {
+        const char *verb, *name, *now; /* verb NULL: of any */
+    } gone[] = {
+        {"convert", "time", "--resolution HOW"},
+        {"record", "time", "--resolution HOW"},
+        {NULL, "from", "--time A..B"},
+        {"export", "to", "--format FORMAT"},
+        {NULL, "to", "--time A..B"},
+        {NULL, "tid", "--thread TID"},
+        {"cut", "partitions", "--partition A..B"},
+        {"report", "match", "--group REGEX"},
+        {NULL, "filter", "--function REGEX"},
+        {"graph", "dot", "--format dot"},
+        {"graph", "svg", "--format svg"},
+        {NULL, "top", "--limit N"},
+        {"graph", "by", "--weight TIME"},
+    };
+    for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
+        if ((gone[i].verb == NULL || strcmp(gone[i].verb, verb) == 0) &&
+            strlen(gone[i].name) == length && memcmp(gone[i].name, name, length) == 0)
+            return gone[i].now;
+    return NULL;
+}
+
 static int say_unknown(const struct tool_command *command, const char *name, size_t length)
 {
+    const char *now = find_successor(command->verb, name, length);
+    if (now != NULL)
+        return tool_usage(command->verb, "unknown option '--%.*s': write '%s'", (int)length, name,
+                          now);
     struct tool_nearest nearest = {.word = name, .length = length};
     for (const struct tool_option *option = command->options; option->name != NULL; option++)
-        if (option->help != NULL)
-            tool_nearest_try(&nearest, option->name);
+        tool_nearest_try(&nearest, option->name);
     if (nearest.found == NULL)
         return tool_usage(command->verb, "unknown option '--%.*s'", (int)length, name);
     return tool_usage(command->verb, "unknown option '--%.*s': is it '--%s'?", (int)length, name,
@@ -159,20 +167,18 @@ static int take_long(struct place *line, const char *name)
     const struct tool_option *option = find_option(line->command, name, length);
     if (option == NULL)
         return say_unknown(line->command, name, length);
-    return take(line, option, equals != NULL ? equals + 1 : NULL, NULL);
+    return take(line, option, equals != NULL ? equals + 1 : NULL);
 }
 
 static int take_short(struct place *line, const char *letters)
 {
     for (; *letters != '\0'; letters++) {
-        const struct tool_option *old, *option = find_letter(line->command, *letters, &old);
+        const struct tool_option *option = find_letter(line->command, *letters);
         if (option == NULL)
             return tool_usage(line->command->verb, "unknown option '-%c'", *letters);
-        if (option == old)
-            say_old(line->command, old);
         if (option->argument != NULL)
-            return take(line, option, letters[1] != '\0' ? letters + 1 : NULL, old);
-        int status = take(line, option, NULL, NULL);
+            return take(line, option, letters[1] != '\0' ? letters + 1 : NULL);
+        int status = take(line, option, NULL);
         if (status != TOOL_OK)
             return status;
     }

@@ -15,8 +15,7 @@ struct tool_option {
     char letter;          /* short name, or 0 */
     const char *argument; /* what the argument is called; NULL: a flag, the field is a bool;
                            * "[=WORD]": may be left out, and parse gets NULL then */
-    const char *help; /* NULL: an old spelling, which --help leaves out. Its letter says so: it is
-                           * going to mean something else. */
+    const char *help;
     tool_option_parser parse; /* NULL: the field is a const char *, or a bool without argument */
     size_t at;                /* the field's offset in the verb's options: TOOL_AT(field) */
 };

@@ -93,7 +93,6 @@ static const struct tool_option table[] = {
     {"strict", 0, NULL, "text: fail at the first bad line instead of skipping it", NULL,
      TOOL_AT(strict)},
     {"verbose", 'v', NULL, "say what is read and what is left out", NULL, TOOL_AT(verbose)},
-    {"time", 't', "HOW", NULL, tool_parse_resolution, TOOL_AT(resolution_ns)},
     {0}};
 
 static const struct tool_command command = {

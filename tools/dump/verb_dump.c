@@ -64,13 +64,6 @@ static const struct tool_option table[] = {
     {"wait", 'w', "TIME", "with --follow: how long FILE may not be there yet (default 60s)",
      tool_parse_time, TOOL_AT(wait)},
     TOOL_MEMORY_OPTION,
-    TOOL_OLD_FROM_OPTION,
-    TOOL_OLD_TO_OPTION,
-    TOOL_OLD_TID_OPTION,
-    {"format", 'f', "FORMAT", NULL, NULL, TOOL_AT(format)},
-    {"stream", 's', "N,...", NULL, tool_parse_numbers, TOOL_AT(choice.streams)},
-    {"places", 'p', NULL, NULL, NULL, TOOL_AT(places)},
-    {"follow", 'F', NULL, NULL, NULL, TOOL_AT(follow)},
     {0}};
 
 static const struct tool_command command = {

@@ -60,7 +60,6 @@ static const struct tool_option table[] = {
     {"jobs", 'j', "N", "threads that decode; default 2, or 1 where there is one core",
      tool_parse_u32, TOOL_AT(jobs)},
     TOOL_MEMORY_OPTION,
-    {"to", 't', "FORMAT", NULL, NULL, TOOL_AT(format)},
     {0}};
 
 static const struct tool_command command = {

@@ -34,10 +34,6 @@ static const struct tool_option table[] = {
     {"partition", 0, "A..B", "whole partitions A up to before B", tool_parse_range,
      TOOL_AT(partitions)},
     TOOL_MEMORY_OPTION,
-    TOOL_OLD_FROM_OPTION,
-    TOOL_OLD_TO_OPTION,
-    TOOL_OLD_TID_OPTION,
-    {"partitions", 0, "A..B", NULL, tool_parse_range, TOOL_AT(partitions)},
     {0}};
 
 static const struct tool_command command = {

@@ -45,19 +45,6 @@ static bool parse_share(const char *text, void *into)
     return *end == '\0' && share->value >= 0 && share->value <= 1;
 }
 
-/* --dot and --svg */
-static bool set_dot(const char *text, void *into)
-{
-    *(const char **)into = "dot";
-    return text == NULL;
-}
-
-static bool set_svg(const char *text, void *into)
-{
-    *(const char **)into = "svg";
-    return text == NULL;
-}
-
 static bool is_format(const struct options *options, const char *name)
 {
     return options->format != NULL && strcmp(options->format, name) == 0;
@@ -94,12 +81,6 @@ static const struct tool_option table[] = {
     {"jobs", 'j', "N", "threads that decode", tool_parse_u32, TOOL_AT(jobs)},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
-    {"dot", 'd', NULL, NULL, set_dot, TOOL_AT(format)},
-    {"svg", 0, NULL, NULL, set_svg, TOOL_AT(format)},
-    {"top", 0, "N", NULL, tool_parse_id, TOOL_AT(limit)},
-    {"by", 'b', "TIME", NULL, NULL, TOOL_AT(weight)},
-    {"list", 'l', NULL, NULL, NULL, TOOL_AT(list)},
-    {"context", 'c', "WHAT", NULL, NULL, TOOL_AT(context)},
     {0}};
 
 static const struct tool_command command = {

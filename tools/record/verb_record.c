@@ -169,8 +169,6 @@ static const struct tool_option table[] = {
     {"no-blocks", 0, NULL, "calls, but no basic blocks of what is built for them", NULL,
      TOOL_AT(no_blocks)},
     {"quiet", 'q', NULL, "say nothing at the end", NULL, TOOL_AT(quiet)},
-    {"time", 't', "HOW", NULL, tool_parse_resolution, TOOL_AT(resolution_ns)},
-    {"depth", 'D', "N", NULL, tool_parse_u32, TOOL_AT(depth)},
     {0}};
 
 static const struct tool_command command = {

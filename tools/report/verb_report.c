@@ -69,9 +69,6 @@ static const struct tool_option table[] = {
      TOOL_AT(jobs)},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
-    {"match", 'm', "REGEX", NULL, add_word, TOOL_AT(group)},
-    {"filter", 0, "REGEX", NULL, NULL, TOOL_AT(filter)},
-    {"exact", 'e', NULL, NULL, NULL, TOOL_AT(exact)},
     {0}};
 
 static const struct tool_command command = {

@@ -55,8 +55,6 @@ static const struct tool_option table[] = {
      TOOL_AT(jobs)},
     {"no-pager", 0, NULL, "straight to the terminal", NULL, TOOL_AT(no_pager)},
     TOOL_MEMORY_OPTION,
-    {"open", 'o', "WHAT", NULL, NULL, TOOL_AT(open)},
-    {"fold", 'f', NULL, NULL, NULL, TOOL_AT(fold)},
     {0}};
 
 static const struct tool_command command = {

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# What is chosen: options that no verb has any more name what to write, and threads, ranges and
+# patterns that the trace does not have are refused, or told, by each verb in the same way.
+. "${TTAPE_SRC:?}/tests/cli/common.sh"
+
+calls 40 >in.txt
+status 0 "$T" convert in.txt -o a.ttape --partition-events 20
+
+# gone NOW VERB OPTION...: refused, and the message says NOW
+gone() {
+    local now=$1 verb=$2
+    shift 2
+    status 2 "$T" "$verb" a.ttape "$@"
+    has err "^tracetape: unknown option '$1': write '$now'"
+}
+
+gone '--time A..B' dump --from 50
+gone '--time A..B' cut --to 50
+gone '--thread TID' dump --tid 1
+gone '--format FORMAT' export --to folded
+gone '--group REGEX' report --match f1
+gone '--function REGEX' report --filter f1
+gone '--format dot' graph --dot
+gone '--format svg' graph --svg
+gone '--limit N' graph --top 2
+gone '--weight TIME' graph --by self
+gone '--partition A..B' cut --partitions 1..2
+gone '--resolution HOW' convert --time 64ns
+status 2 "$T" record --time none -- true
+has err "write '--resolution HOW'"
+
+status 0 "$T" export a.ttape --format csv -t 100..200
+lines err 0
+status 2 "$T" export a.ttape --format csv -t 9..5
+has err 'ends before it starts'
+
+# What the trace does not have is refused by each verb in the same way.
+for verb in "dump" "tree" "graph" "report" "export --format csv" "cut -o -"; do
+    for name in thread process stream; do
+        # shellcheck disable=SC2086 # a verb and its options
+        status 4 "$T" $verb a.ttape --$name 77,78
+        has err "^tracetape: 'a.ttape' has no such $name$"
+        lines err 1
+    done
+    # shellcheck disable=SC2086
+    status 2 "$T" $verb a.ttape --time 9..5
+    # shellcheck disable=SC2086
+    status 0 "$T" $verb a.ttape --thread 77 --thread 1,78 --process 1
+done
+
+# A range outside of the trace, and a pattern that matches nothing, are answers, told in one line.
+for verb in "dump" "tree" "graph" "report" "slow" "export --format csv" "cut -o -"; do
+    # shellcheck disable=SC2086
+    status 0 "$T" $verb a.ttape --time +5s..+6s
+    has err "^tracetape: nothing of 'a.ttape' is in the range of --time: "
+    lines err 1
+done
+for option in --function --group; do
+    status 0 "$T" report a.ttape $option nowhere
+    has err "^tracetape: nothing that was called matches 'nowhere'$"
+    lines err 1
+done
+status 0 "$T" dump a.ttape --function nowhere
+has err "^tracetape: nothing that was called matches 'nowhere'$"
+verdict
