@@ -28,7 +28,7 @@ rm "$system"/packages/*dbgsym*
 mount --bind /proc "$system/proc"
 trap 'umount "$system/proc"; rm -rf "$work"' EXIT
 chroot "$system" sh -c 'apt-get -qq install -y --no-install-recommends /packages/*.deb gcc \
-    libc6-dev pkgconf >/dev/null 2>&1'
+    libc6-dev pkgconf >/tmp/apt.log 2>&1 || { tail -n 5 /tmp/apt.log; exit 1; }'
 cp "${TTAPE_SRC:?}/debian/tests/record" "$system/record"
 chroot "$system" sh -c 'mkdir -m 777 /tmp/work; useradd -m someone; chmod 755 /record
     AUTOPKGTEST_TMP=/tmp/work setpriv --reuid someone --regid someone --clear-groups /record'
