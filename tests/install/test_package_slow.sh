@@ -7,7 +7,7 @@ skip() { printf 'SKIPPED: %s\n' "$1"; exit 77; }
 
 [ "$(id -u)" -eq 0 ] || skip "a clean system is made by root only"
 for tool in dpkg-buildpackage mmdebstrap mandoc dh; do
-    command -v "$tool" >/dev/null || skip "$tool is missing: scripts/package installs it, or apt-get"
+    command -v "$tool" >/dev/null || skip "$tool is missing (apt-get)"
 done
 
 work=$(mktemp -d)
@@ -20,15 +20,15 @@ done
 cmp "$work/sums.one" "$work/sums.another"
 
 system=$work/system
-mmdebstrap --quiet --variant=apt bookworm "$system" ||
-    skip "no clean system could be made (no network?)"
-mkdir "$system/packages"
-cp "$work"/one/source/build/package/*.deb "$system/packages"
-rm "$system"/packages/*dbgsym*
+packages=$(find "$work/one/source/build/package" -name '*.deb' ! -name '*dbgsym*' | paste -sd,)
+mmdebstrap --quiet --variant=apt --hook-dir=/usr/share/mmdebstrap/hooks/file-mirror-automount \
+    --include="$packages,gcc,libc6-dev,pkgconf" bookworm "$system" >"$work/system.log" 2>&1 || {
+    tail -n 5 "$work/system.log"
+    grep -qiE 'failed to fetch|could not resolve' "$work/system.log" && skip "no network"
+    exit 1
+}
 mount --bind /proc "$system/proc"
 trap 'umount "$system/proc"; rm -rf "$work"' EXIT
-chroot "$system" sh -c 'apt-get -qq install -y --no-install-recommends /packages/*.deb gcc \
-    libc6-dev pkgconf >/tmp/apt.log 2>&1 || { tail -n 5 /tmp/apt.log; exit 1; }'
 cp "${TTAPE_SRC:?}/debian/tests/record" "$system/record"
 chroot "$system" sh -c 'mkdir -m 777 /tmp/work; useradd -m someone; chmod 755 /record
     AUTOPKGTEST_TMP=/tmp/work setpriv --reuid someone --regid someone --clear-groups /record'

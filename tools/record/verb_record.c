@@ -21,6 +21,7 @@
 #include "tools/record/engines/record_engine.h"
 #include "tools/record/engines/record_patch.h"
 #include "tools/record/engines/record_plan.h"
+#include "tools/record/output_pattern.h"
 #include "tools/record/record_elsewhere.h"
 #include "tools/record/record_end.h"
 #include "tools/record/record_keep.h"
@@ -581,11 +582,16 @@ int tool_verb_record(int argc, char **argv)
     tool_record_patch_rules(&options.patch, &options.rules);
     options.patch.cache = options.calls.cache = &options.plans;
     options.rules.called = &options.patch.called;
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) == TOOL_PARSED_GO)
-        status = run(&options, count, argv);
+    char *filled = NULL;
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) == TOOL_PARSED_GO) {
+        bool is_named = options.output != NULL;
+        options.output = filled = is_named ? tool_record_fill_pattern(options.output) : NULL;
+        status = is_named && filled == NULL ? TOOL_USAGE : run(&options, count, argv);
+    }
     tool_record_rules_close(&options.rules);
     tool_record_calls_close(&options.calls);
     tool_record_patch_close(&options.patch);
     tool_plan_cache_close(&options.plans);
+    free(filled);
     return options.bare.why[0] != '\0' ? tool_record_bare_run(&options.bare) : status;
 }

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Names with a pattern: host, process, rank, time, percent sign; what is not known, and a rank
+that nobody gave, end with 2 before the command runs. Under mpiexec, where there is one, each rank
+has a file."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "SLURM_PROCID")
+BARE = {name: value for name, value in os.environ.items() if name not in RANKS}
+
+
+def record(work, pattern, **more):
+    return subprocess.run([os.environ["TTAPE_BIN"], "record", "-q", "-o", pattern, "--", "sh", "-c",
+                           "echo x >ran"], cwd=work, env={**BARE, **more}, text=True,
+                          capture_output=True, check=False)
+
+
+def check_name(pattern, regex, **more):
+    with tempfile.TemporaryDirectory() as work:
+        done = record(work, pattern, **more)
+        assert done.returncode == 0, (pattern, done)
+        names = [path.name for path in Path(work).iterdir() if path.name != "ran"]
+        assert len(names) == 1 and re.fullmatch(regex, names[0]), (pattern, names)
+
+
+def check_refused(pattern, said, **more):
+    with tempfile.TemporaryDirectory() as work:
+        done = record(work, pattern, **more)
+        assert done.returncode == 2 and said in done.stderr, (pattern, done)
+        assert not any(Path(work).iterdir()), pattern
+
+
+def check_launcher():
+    launcher = shutil.which("mpiexec.mpich") or shutil.which("mpiexec.hydra")
+    if launcher is None:
+        print("no mpiexec.mpich: ranks of a real launcher were not tried")
+        return
+    with tempfile.TemporaryDirectory() as work:
+        done = subprocess.run([launcher, "-n", "4", os.environ["TTAPE_BIN"], "record", "-q", "-o",
+                               "run.%r.ttape", "--", "true"], cwd=work, env=BARE, check=False)
+        names = sorted(path.name for path in Path(work).iterdir())
+        assert done.returncode == 0 and names == [f"run.{r}.ttape" for r in range(4)], names
+
+
+def main():
+    host = re.escape(os.uname().nodename)
+    check_name("a.%h.ttape", f"a\\.{host}\\.ttape")
+    check_name("%p-%t.ttape", r"\d+-\d{8}T\d{6}Z\.ttape")
+    check_name("50%%.ttape", r"50%\.ttape")
+    for number, name in enumerate(RANKS):
+        check_name("%r%r.ttape", f"{number}{number}\\.ttape", **{name: str(number)})
+    check_refused("a%x.ttape", "%x in --output is not known")
+    check_refused("a%", "% in --output is not known")
+    check_refused("%r.ttape", "no launcher gave this process a rank")
+    check_refused("%r.ttape", "no launcher gave this process a rank", PMI_RANK="../../etc")
+    check_launcher()
+    print("output patterns: ok")
+
+
+main()
