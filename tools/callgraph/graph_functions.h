@@ -6,23 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <tracetape/reader.h>
-
-struct tool_function {
-    uint32_t site; /* one of its sites; TTAPE_NONE: unknown functions */
-    uint32_t module;
-    bool is_idle; /* it blocks */
-};
+#include <tracetape/functions.h>
 
 struct tool_functions {
-    const ttape_reader *reader;
-    struct tool_function *functions; /* the last is the unknown one */
-    uint32_t *of_site;
+    ttape_functions *made;
+    const ttape_function *functions; /* the last is the unknown one */
+    const uint32_t *of_site;
     uint32_t count, site_count;
 };
 
 void tool_functions_open(struct tool_functions *functions, const ttape_reader *reader);
 void tool_functions_close(struct tool_functions *functions);
+/* Of several readers, for the caller to close. */
+ttape_functions *tool_functions_make(const ttape_reader *const *readers, uint32_t reader_count,
+                                     ttape_functions_by by);
 
 static inline uint32_t tool_function_of(const struct tool_functions *functions, uint32_t site)
 {

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/callgraph/graph_functions.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
@@ -22,23 +23,19 @@
 #define TOOL_DIFF_PATH_MOST 1000000u /* call paths of two traces */
 #define TOOL_DIFF_RUN_MOST  64u      /* files: each stays open */
 
-/* A function of any run: the same symbol in a module and file of the same name. */
-struct tool_diff_key {
-    uint32_t run, site; /* the first that has it; TTAPE_NONE: none */
-};
-
 /* A file, which is a run of the program. */
 struct tool_diff_run {
     struct tool_input input;
     struct tool_site_names names;
     ttape_info info;
-    uint32_t *key_of; /* by site */
+    const uint32_t *key_of; /* by site */
 };
 
 struct tool_diff {
     struct tool_diff_run runs[TOOL_DIFF_RUN_MOST]; /* those of A, then those of B */
     uint32_t run_count, a_count;
-    struct tool_diff_key *keys; /* the last is of unknown functions */
+    ttape_functions *functions;
+    const ttape_function *keys; /* `reader` is a run; the last is of unknown functions */
     uint32_t key_count;
     bool has_times; /* all */
     uint32_t jobs;

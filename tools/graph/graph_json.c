@@ -73,7 +73,7 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
 {
     const struct tool_graph *graph = view->graph;
     const struct tool_graph_node *node = &graph->nodes[index];
-    const struct tool_function *function = &graph->functions.functions[node->function];
+    const ttape_function *function = &graph->functions.functions[node->function];
     ttape_site site = {0};
     char buffer[40];
     (void)ttape_reader_get_site(graph->input->reader, function->site, &site);
@@ -81,7 +81,7 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
     tool_json_number(json, "node", index);
     tool_json_string(json, "name", tool_graph_name(view, index, buffer));
     tool_json_number(json, "level", node->level);
-    tool_json_string_if(json, "module", tool_module_path(graph->input->reader, function->module));
+    tool_json_string_if(json, "module", function->module_path);
     tool_json_string_if(json, "file", site.file);
     tool_json_number_if(json, "line", site.line > 0, site.line);
     tool_json_number(json, "calls", node->sum.calls);

@@ -96,24 +96,27 @@ static int read_all(struct tool_graph *graph)
     return status;
 }
 
+static bool is_idle_call(const struct tool_graph *graph, uint32_t function)
+{
+    const ttape_function *found = &graph->functions.functions[function];
+    ttape_site site;
+    return found->is_idle &&
+           ttape_reader_get_site(graph->input->reader, found->site, &site) == TTAPE_OK &&
+           site.kind == TTAPE_SITE_SYSCALL;
+}
+
 /* Where there are blocking system calls, functions that are called so say nothing. */
 static void find_idle(struct tool_graph *graph)
 {
-    struct tool_functions *all = &graph->functions;
-    ttape_site site;
+    const struct tool_functions *all = &graph->functions;
+    graph->is_idle = tool_allocate(all->count, sizeof(bool));
     for (uint32_t i = 0; i < all->count; i++) {
-        bool is_call = all->functions[i].is_idle &&
-                       ttape_reader_get_site(graph->input->reader, all->functions[i].site, &site) ==
-                           TTAPE_OK &&
-                       site.kind == TTAPE_SITE_SYSCALL;
-        graph->has_idle_calls = graph->has_idle_calls || is_call;
-        graph->has_idle_names = graph->has_idle_names || all->functions[i].is_idle;
+        graph->is_idle[i] = all->functions[i].is_idle;
+        graph->has_idle_names |= graph->is_idle[i];
+        graph->has_idle_calls |= is_idle_call(graph, i);
     }
-    for (uint32_t i = 0; graph->has_idle_calls && i < all->count; i++) {
-        if (all->functions[i].is_idle)
-            (void)ttape_reader_get_site(graph->input->reader, all->functions[i].site, &site);
-        all->functions[i].is_idle = all->functions[i].is_idle && site.kind == TTAPE_SITE_SYSCALL;
-    }
+    for (uint32_t i = 0; graph->has_idle_calls && i < all->count; i++)
+        graph->is_idle[i] = is_idle_call(graph, i);
 }
 
 ttape_idle_source tool_graph_idle_source(const struct tool_graph *graph)
@@ -167,6 +170,7 @@ int tool_graph_remake(struct tool_graph *graph)
 void tool_graph_close(struct tool_graph *graph)
 {
     tool_functions_close(&graph->functions);
+    free(graph->is_idle);
     tool_map_close(&graph->node_map);
     tool_map_close(&graph->edge_map);
     tool_map_close(&graph->active_map);

@@ -110,6 +110,7 @@ struct tool_graph {
     const struct tool_input *input;
     const struct tool_selection *selection;
     struct tool_functions functions;
+    bool *is_idle; /* by function: it blocks */
     bool has_times, split_levels, keep_contexts;
     bool is_pruned; /* nodes that are not kept are passed over */
 

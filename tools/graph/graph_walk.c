@@ -242,7 +242,7 @@ static void enter(void *context, struct tool_call_stack *stack, ttape_call *call
     struct tool_graph_origin origin = origin_of(graph, stack, call);
     enter_path(graph, stack, call, &origin);
     struct tool_graph_node *node = touch_node(graph, index);
-    bool is_idle = graph->functions.functions[node->function].is_idle;
+    bool is_idle = graph->is_idle[node->function];
     is_idle = is_idle ||
               (stack->count > 1 && (tool_call_word(&call[-1], TOOL_CALL_FLAGS) & CALL_IDLE) != 0);
     uint32_t active = ++*active_of(graph, stack->number, index, &node->active);

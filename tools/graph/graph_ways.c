@@ -10,7 +10,7 @@ static bool find_id(const struct tool_graph *graph, uint32_t node, ttape_module 
                     uint64_t *id)
 {
     const struct tool_graph_node *of = &graph->nodes[node];
-    const struct tool_function *function = &graph->functions.functions[of->function];
+    const ttape_function *function = &graph->functions.functions[of->function];
     ttape_site site;
     if (of->kind != TOOL_NODE_FUNCTION ||
         ttape_reader_get_site(graph->input->reader, function->site, &site) != TTAPE_OK ||
