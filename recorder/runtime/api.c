@@ -110,7 +110,7 @@ void ttape_rt_scope_enter(ttape_rt_site *site)
     struct ttp_runtime_frame *top = ttp_thread.top;
     uintptr_t call_site = top != NULL && top->sp == sp ? top->call_site : 0;
     if (page->gate != TTP_GATE_TSC || !ttp_fits_enter(top, page, sp, call_site)) {
-        ttp_enter_slow(function, call_site, sp);
+        ttp_part_enter_slow(function, call_site, sp);
         return;
     }
     ttp_push(top, function, call_site, sp);

@@ -134,7 +134,7 @@ void ttp_hooks_left(uintptr_t sp, uintptr_t target)
     bool is_alternate;
     if (ttp_process.signal_changes == 0)
         return;
-    if (ttp_stack_locate(sp, &is_alternate) != stacks->current)
+    if (ttp_stack_locate(sp, NULL, &is_alternate) != stacks->current)
         return;
     ttp_stack_exact();
     const struct ttp_runtime_stack *own = ttp_stack_current();

@@ -11,10 +11,13 @@ struct operation {
     const struct ttp_thread_page *page;
     bool is_begun; /* none other is under way */
     bool was_dropping;
-    bool is_whole;    /* it enters a function at its own return address: nothing else is there */
-    bool is_doubted;  /* an unwinder was at work: more may be gone than lies below */
-    bool is_jump;     /* a function is left by a jump, */
-    uintptr_t target; /* and to where (frames/tails.c) */
+    bool is_whole;       /* it enters a function at its own return address: nothing else is there */
+    bool is_part;        /* of a function, which calls the API: its call site need not be known */
+    bool is_first;       /* nobody has called what is entered; */
+    uintptr_t call_site; /* else what does, 0: not known */
+    bool is_doubted;     /* an unwinder was at work: more may be gone than lies below */
+    bool is_jump;        /* a function is left by a jump, */
+    uintptr_t target;    /* and to where (frames/tails.c) */
     const struct ttp_call_values *values; /* of the call that is recorded, or NULL */
 };
 
@@ -71,5 +74,9 @@ void ttp_tail_mark(struct ttp_runtime_frame *top, uintptr_t target);
 uintptr_t ttp_tail_chain(struct operation *op, uintptr_t function);
 /* What the innermost frames jumped to is not seen: they have ended. */
 void ttp_tail_settle(struct operation *op);
+/* frames/loose_stacks.c: the innermost frame that stays where a function is entered, of those that
+ * seem to. */
+struct ttp_runtime_frame *ttp_loose_staying(const struct operation *op,
+                                            struct ttp_runtime_frame *stays, uintptr_t function);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 
 #include "recorder/runtime/faults/faults.h"
+#include "recorder/runtime/operation.h"
 #include "recorder/runtime/slow.h"
 
 #define SCAN_WORDS 32768u /* more of a handler's own frame than that is not looked through */
@@ -187,4 +188,12 @@ bool ttp_signal_fault(uintptr_t location, uintptr_t handler, uint32_t number, ui
     uint32_t code = (uint32_t)frame[WORD_CODE];
     *address = frame[WORD_ADDRESS];
     return (uint32_t)frame[WORD_INFO] == number && code - 1 < NO_ADDRESS - 1;
+}
+
+/* Behind the begin of its signal. */
+void ttp_fault_tell(uintptr_t location, uintptr_t function, uint32_t number)
+{
+    uint64_t address;
+    if (ttp_signal_fault(location, function, number, &address))
+        ttp_fact_write_fault(number, address);
 }

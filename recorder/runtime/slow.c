@@ -86,14 +86,6 @@ static void push_frame(uintptr_t sp, uintptr_t function, uintptr_t call_site)
 
 static bool is_full(uint32_t more) { return ttp_thread.top + more > ttp_thread.page->frames_end; }
 
-/* Behind the begin of its signal. */
-void ttp_fault_tell(uintptr_t location, uintptr_t function, uint32_t number)
-{
-    uint64_t address;
-    if (ttp_signal_fault(location, function, number, &address))
-        ttp_fact_write_fault(number, address);
-}
-
 /* -- what is gone -- */
 
 /* Frames of this stack below sp are gone; so is a handler on the alternate stack when the code that
@@ -143,7 +135,7 @@ bool ttp_slow_move(struct operation *op, uintptr_t sp, bool *is_alternate)
         return true;
     if (ttp_awaits(ttp_thread.top) && ttp_thread.page->deep_frames == 0)
         ttp_tail_settle(op);
-    uint32_t index = ttp_stack_locate(sp, is_alternate);
+    uint32_t index = ttp_stack_locate(sp, op, is_alternate);
     if (index == UINT32_MAX)
         return false;
     if (index != ttp_thread.stacks->current) {
@@ -231,14 +223,19 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
         leave_doubted(op, call_site);
     if (op->is_begun && (!is_near || ttp_thread.page->deep_frames != 0)) {
         bool is_alternate;
+        op->call_site = call_site;
+        op->is_first =
+            !op->is_part && !ttp_is_call_key(function) && ttp_is_first_call(call_site, op->sp);
         if (!ttp_slow_move(op, op->sp, &is_alternate))
             return;
         if (ttp_thread.page->deep_frames != 0 && !is_alternate &&
             op->sp > ttp_sp_of(ttp_thread.top))
             ttp_deep_forget(op);
-        if (ttp_thread.page->deep_frames == 0)
-            ttp_slow_unwind(op,
-                            ttp_slow_staying(op, op->sp + op->is_whole, gone_site, is_alternate));
+        if (ttp_thread.page->deep_frames == 0) {
+            struct ttp_runtime_frame *stays =
+                ttp_slow_staying(op, op->sp + op->is_whole, gone_site, is_alternate);
+            ttp_slow_unwind(op, ttp_loose_staying(op, stays, function));
+        }
         is_far = !is_near && !is_alternate;
     }
     if (ttp_thread.page->deep_frames != 0 || is_full(1)) {
@@ -257,6 +254,16 @@ void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     if (ttp_tail_enter(function, call_site, sp) || !ttp_ready(sp))
         return;
     struct operation op = ttp_slow_begin(sp);
+    enter(&op, function, call_site);
+    ttp_slow_end(&op);
+}
+
+void ttp_part_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
+{
+    if (!ttp_ready(sp))
+        return;
+    struct operation op = ttp_slow_begin(sp);
+    op.is_part = true;
     enter(&op, function, call_site);
     ttp_slow_end(&op);
 }
@@ -452,7 +459,9 @@ void ttp_call_enter_put(uintptr_t function, const struct ttp_thread_page *page,
         uintptr_t call_site = top->call_site, sp = top->sp; /* handlers put theirs there */
         TTP_SIGNAL_FENCE();
         pop_to(top - 1);
-        if (values == NULL)
+        if (values == NULL && call_site == 0)
+            ttp_part_enter_slow(function, call_site, sp);
+        else if (values == NULL)
             ttp_enter_slow(function, call_site, sp);
         else if (!ttp_is_call_key(function))
             ttp_probe_enter_slow(function, call_site, sp, values);
@@ -574,7 +583,8 @@ void ttp_jump(uintptr_t sp, uintptr_t target)
         ttp_stack_holds(ttp_stack_current(), target))
         page->operation_sp = 0;
     struct operation op = ttp_slow_begin(sp);
-    if (op.is_begun && ttp_stack_locate(target, &is_alternate) == ttp_thread.stacks->current) {
+    if (op.is_begun &&
+        ttp_stack_locate(target, NULL, &is_alternate) == ttp_thread.stacks->current) {
         ttp_hooks_left(sp, target);
         if (ttp_thread.page->deep_frames != 0 && target > ttp_sp_of(ttp_thread.top))
             ttp_deep_forget(&op);

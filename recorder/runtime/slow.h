@@ -119,8 +119,12 @@ bool ttp_thread_ready(uintptr_t sp); /* records can be written now */
 /* The frame lives as long as the call around it. */
 void ttp_enter_in_call(uintptr_t function, uintptr_t sp);
 
-/* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread. */
-uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate);
+struct operation;
+/* stacks.c: on which of the thread's stacks an address lies; UINT32_MAX: this is not the thread.
+ * op: of what is entered there; NULL: nothing is known of it. */
+uint32_t ttp_stack_locate(uintptr_t sp, const struct operation *op, bool *is_alternate);
+/* The current stack where there is no room for more. */
+uint32_t ttp_stack_add(uintptr_t low, uintptr_t high, uint64_t generation, bool exact);
 /* Whether memory of another stack that is known lies there. */
 bool ttp_stack_is_other_within(uintptr_t low, uintptr_t high);
 void ttp_stack_switch(uint32_t index);
@@ -139,6 +143,19 @@ static inline bool ttp_stack_holds(const struct ttp_runtime_stack *stack, uintpt
 {
     return address >= stack->low && address < stack->high;
 }
+
+/* frames/loose_stacks.c: stacks that nobody announced; TTP_STACK_NONE: it is on none of them, or
+ * UINT32_MAX. Where frames are, or one begins; near them; where one begins; up to where it may be
+ * read. */
+#define TTP_STACK_NONE (UINT32_MAX - 1)
+uint32_t ttp_loose_find(uintptr_t sp, const struct operation *op);
+uint32_t ttp_loose_claim(uintptr_t sp);
+uint32_t ttp_loose_begin(uintptr_t sp, uintptr_t high);
+uintptr_t ttp_loose_end(const struct ttp_runtime_stack *stack, uintptr_t sp);
+/* Whether another one of them than the current stack lies there. */
+bool ttp_loose_is_within(uintptr_t low, uintptr_t high);
+bool ttp_is_first_call(uintptr_t call_site, uintptr_t sp);
+bool ttp_is_in_stubs(uintptr_t code); /* patch/areas.c */
 
 /* signal_frames.c: whether this is a handler's own frame: then where its return address is, and the
  * signal, 0 where it is not known. */

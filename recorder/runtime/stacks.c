@@ -11,7 +11,7 @@
 #include "recorder/runtime/slow.h"
 
 #define REGISTERED_MAX 4096u
-#define LARGE_MAPPING  (256u << 20) /* more than a stack: only a window of it is taken */
+#define END_OF_MAPPING 4096u
 #define GROWTH_MAX     (1ull << 30) /* that the main thread's stack is taken to grow down */
 
 /* Ranges that were announced; written by any thread, read by all. A slot is in use while high is
@@ -109,7 +109,8 @@ bool ttp_stack_is_other_within(uintptr_t low, uintptr_t high)
         if (registered[i].low <= high && registered[i].high > low &&
             (own->generation == 0 || own->low != registered[i].low))
             return true;
-    return stacks->alternate_low <= high && stacks->alternate_high > low;
+    return (stacks->alternate_low <= high && stacks->alternate_high > low) ||
+           ttp_loose_is_within(low, high);
 }
 
 static bool find_registered(uintptr_t sp, struct registered *found)
@@ -161,8 +162,7 @@ static struct ttp_runtime_stack new_stack(uintptr_t low, uintptr_t high,
                                       .end = frames + frame_count - 1 - TTP_FRAMES_SPARE};
 }
 
-/* A new stack of the thread; the current one where there is no room for more. */
-static uint32_t add_stack(uintptr_t low, uintptr_t high, uint64_t generation, bool exact)
+uint32_t ttp_stack_add(uintptr_t low, uintptr_t high, uint64_t generation, bool exact)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;
     if (!grow_stacks(stacks))
@@ -189,7 +189,7 @@ void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_runtime
     stacks->current = 0;
     stacks->alternate_low = stacks->alternate_high = 0;
     stacks->first_sp = sp;
-    stacks->has_marks = false;
+    stacks->has_marks = stacks->has_loose = false;
     stacks->first[0] =
         new_stack(sp > TTP_STACK_GUESS ? sp - TTP_STACK_GUESS : 0,
                   is_below_block ? block : sp + TTP_STACK_GUESS, frames, frame_count);
@@ -237,7 +237,7 @@ static uint32_t enter_registered(const struct registered *range)
         stack->generation = range->generation;
         return i;
     }
-    return add_stack(range->low, range->high, range->generation, true);
+    return ttp_stack_add(range->low, range->high, range->generation, true);
 }
 
 /* The main thread's stack grows down into what nothing else is mapped in. */
@@ -248,6 +248,21 @@ static void set_exact(struct ttp_runtime_stack *own, uintptr_t low, uintptr_t hi
     own->low = !is_main ? low : low - before < GROWTH_MAX ? before : low - GROWTH_MAX;
     own->high = high;
     own->exact = true;
+}
+
+/* The only loose one of a mapping may be all of it, if it lies at its end. */
+static uint32_t find_alone(uintptr_t low, uintptr_t high)
+{
+    const struct ttp_stacks *stacks = ttp_thread.stacks;
+    uint32_t found = TTP_STACK_NONE, count = 0;
+    for (uint32_t i = 1; i < stacks->count; i++) {
+        const struct ttp_runtime_stack *stack = &stacks->list[i];
+        if (!stack->is_loose || stack->high - 1 < low || stack->high - 1 >= high)
+            continue;
+        found = i;
+        count++;
+    }
+    return count == 1 && high - stacks->list[found].high < END_OF_MAPPING ? found : TTP_STACK_NONE;
 }
 
 static uint32_t discover(uintptr_t sp)
@@ -267,15 +282,10 @@ static uint32_t discover(uintptr_t sp)
     }
     if (!own->exact)
         ttp_stack_exact();
-    if (high - low <= LARGE_MAPPING && high - low >= TTP_LARGE_FRAME * 4) {
-        bool shared = false;
-        for (uint32_t i = 0; i < stacks->count; i++)
-            shared |= stacks->list[i].low < high && stacks->list[i].high > low;
-        if (!shared)
-            return add_stack(low, high, 0, true);
-    }
-    return add_stack(sp > TTP_STACK_GUESS ? sp - TTP_STACK_GUESS : 0, sp + TTP_LARGE_FRAME, 0,
-                     false);
+    uint32_t alone = find_alone(low, high);
+    return alone != TTP_STACK_NONE
+               ? alone
+               : ttp_loose_begin(sp, high - sp < TTP_LARGE_FRAME ? high : sp + TTP_LARGE_FRAME);
 }
 
 void ttp_stack_exact(void)
@@ -289,19 +299,28 @@ void ttp_stack_exact(void)
     set_exact(own, low, high, before);
 }
 
-uint32_t ttp_stack_locate(uintptr_t sp, bool *is_alternate)
+uint32_t ttp_stack_locate(uintptr_t sp, const struct operation *op, bool *is_alternate)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;
+    const struct ttp_runtime_stack *current = &stacks->list[stacks->current];
     struct registered range;
     *is_alternate = false;
     if (registered_count != 0 && find_registered(sp, &range))
         return enter_registered(&range);
     *is_alternate = is_on_known_alternate(sp);
-    if (*is_alternate || ttp_stack_holds(&stacks->list[stacks->current], sp))
+    if (*is_alternate)
+        return stacks->current;
+    uint32_t loose = ttp_loose_find(sp, op);
+    if (loose != TTP_STACK_NONE)
+        return loose;
+    if (!current->is_loose && ttp_stack_holds(current, sp))
         return stacks->current;
     for (uint32_t i = 0; i < stacks->count; i++)
-        if (ttp_stack_holds(&stacks->list[i], sp))
+        if (!stacks->list[i].is_loose && ttp_stack_holds(&stacks->list[i], sp))
             return i;
+    loose = ttp_loose_claim(sp);
+    if (loose != TTP_STACK_NONE)
+        return loose;
     *is_alternate = ask_alternate(sp);
     return *is_alternate ? stacks->current : discover(sp);
 }

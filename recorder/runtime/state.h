@@ -109,6 +109,8 @@ struct ttp_runtime_stack {
     size_t intact_count;           /* of those, the outermost ones that are still open */
     size_t expected_count;         /* frames that operations of the drop period expect */
     bool exact;                    /* bounds are known, not guessed */
+    bool is_loose;                 /* they follow its frames (frames/loose_stacks.c) */
+    uintptr_t lowest;              /* of a loose one: where frames were seen to be */
     bool is_stale;                 /* the memory is another coroutine's now */
     struct ttape_branch *branches; /* branch/branch_value.c: of each frame; NULL: none yet */
 };
@@ -132,6 +134,7 @@ struct ttp_stacks {
     uintptr_t alternate_low, alternate_high; /* of the alternate signal stack, as last seen */
     uintptr_t first_sp;
     bool has_marks; /* there has been a handler */
+    bool has_loose; /* and a stack that nobody announced */
     struct ttp_runtime_stack first[TTP_STACKS_INLINE];
 };
 
@@ -371,6 +374,8 @@ extern uint8_t ttp_is_aside;
  * frame, and the record is missing; `slot` is the place that the hook reserved for it, and `page`
  * the thread's page when the hook began. */
 void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
+/* Of a part of a function: its call site may be 0, which is not known then. */
+void ttp_part_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp);
 struct ttp_call_values; /* slow.h; NULL: none */
 void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
                           const struct ttp_call_values *values);

@@ -112,6 +112,13 @@ def unwinding():
         yield Case(f"exceptions {level}", "p_throwing.cc", flags=(level,), transparent=True)
     yield Case("coroutines on 4 KiB stacks", "p_coroutines.c", [4, 4096])
     yield Case("coroutines on 64 KiB stacks", "p_coroutines.c", [4, 65536])
+    for kind, bytes_of, compiler, more in (
+            (0, 4096, "gcc", ()), (1, 8192, "clang", ("-DFRAME_BYTES=1500",)),
+            (2, 16384, "gcc", ("-DOWN_CALL",)), (3, 16384, "clang", ("-DFRAME_BYTES=2500",)),
+            (1, 4096, "gcc", ("-DOWN_CALL",)), (0, 262144, "clang", ("-DOWN_CALL",))):
+        yield Case(f"coroutines by a switch of their own, {' '.join((str(kind), *more))}",
+                   "p_coroutines.c", [4, bytes_of], compilers=(compiler,),
+                   flags=("-O2", "-DOWN_SWITCH", f"-DOWN_STACKS={kind}", *more))
     yield Case("tail calls", "p_tails.c")
 
 

@@ -16,6 +16,12 @@ bool ttp_put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bool 
     return true;
 }
 
+bool ttp_is_in_stubs(uintptr_t code)
+{
+    (void)code;
+    return false;
+}
+
 bool ttp_is_inherited(const struct ttp_thread_page *before)
 {
     (void)before;

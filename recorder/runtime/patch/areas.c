@@ -59,6 +59,8 @@ static bool holds(struct slot *slot, uintptr_t code)
            turn == __atomic_load_n(&slot->turn, __ATOMIC_RELAXED);
 }
 
+bool ttp_is_in_stubs(uintptr_t code) { return ttp_area_of(code) != NULL; }
+
 const struct ttp_area *ttp_area_of(uintptr_t code)
 {
     uint32_t count = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE);

@@ -39,14 +39,18 @@ static bool find_stack(struct state *s, uintptr_t sp)
         ttp_stack_exact();
     const struct ttp_runtime_stack *stack = ttp_stack_current();
     s->low = sp;
-    s->high = stack->high;
-    if (ttp_stack_holds(stack, sp))
-        return stack->exact;
-    uint32_t index = ttp_stack_locate(sp, &is_alternate);
-    if (index == UINT32_MAX)
-        return false;
-    s->high = is_alternate ? stacks->alternate_high : stacks->list[index].high;
-    return sp < s->high && (is_alternate || stacks->list[index].exact);
+    if (!ttp_stack_holds(stack, sp)) {
+        uint32_t index = ttp_stack_locate(sp, NULL, &is_alternate);
+        if (index == UINT32_MAX)
+            return false;
+        if (is_alternate) {
+            s->high = stacks->alternate_high;
+            return true;
+        }
+        stack = &stacks->list[index];
+    }
+    s->high = stack->is_loose && sp < stack->high ? ttp_loose_end(stack, sp) : stack->high;
+    return sp < s->high && (stack->exact || stack->is_loose);
 }
 
 /* -- one frame -- */
