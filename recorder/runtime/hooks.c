@@ -171,7 +171,7 @@ static inline __attribute__((always_inline)) bool enter_known(uintptr_t function
     const struct ttp_thread_page *page = ttp_thread.page;
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
-    if (!ttp_far_is_known(top, page, sp, call_site))
+    if (TTP_UNLIKELY(!ttp_fits_far(top, page, sp, call_site)))
         return false;
     ttp_push(top, function, call_site, sp);
     if (TTP_UNLIKELY(!ttp_record_tsc(page, TTP_TAG_ENTER, function, &place)))
@@ -179,18 +179,34 @@ static inline __attribute__((always_inline)) bool enter_known(uintptr_t function
     return true;
 }
 
+static __attribute__((noinline)) void enter_farther(uintptr_t function, uintptr_t call_site,
+                                                    uintptr_t sp)
+{
+    if (!ttp_far_learn(ttp_thread.top, ttp_thread.page, sp, call_site) ||
+        !enter_known(function, call_site, sp))
+        ttp_enter_slow(function, call_site, sp);
+}
+
 static __attribute__((noinline)) void enter_far(uintptr_t function, uintptr_t call_site,
                                                 uintptr_t sp)
 {
     if (!enter_known(function, call_site, sp))
-        ttp_enter_slow(function, call_site, sp);
+        enter_farther(function, call_site, sp);
+}
+
+static __attribute__((noinline)) void probe_enter_farther(uintptr_t function, uintptr_t call_site,
+                                                          uintptr_t sp)
+{
+    if (!ttp_far_learn(ttp_thread.top, ttp_thread.page, sp, call_site) ||
+        !enter_known(function, call_site, sp))
+        ttp_probe_enter_slow(function, call_site, sp, NULL);
 }
 
 static __attribute__((noinline)) void probe_enter_far(uintptr_t function, uintptr_t call_site,
                                                       uintptr_t sp)
 {
     if (!enter_known(function, call_site, sp))
-        ttp_probe_enter_slow(function, call_site, sp, NULL);
+        probe_enter_farther(function, call_site, sp);
 }
 
 void __cyg_profile_func_enter(void *function_pointer, void *call_site_pointer)
@@ -231,34 +247,36 @@ static inline bool fits_probe(const struct ttp_runtime_frame *top,
     return TTP_LIKELY(top->sp - sp - 1 < TTP_LARGE_FRAME - 1) && top < page->frames_end;
 }
 
-static __attribute__((noinline)) void probe_enter_other_far(uintptr_t function, uintptr_t call_site,
-                                                            uintptr_t sp,
-                                                            const struct ttp_thread_page *page)
+static inline __attribute__((always_inline)) bool
+probe_enter_known(uintptr_t function, uintptr_t call_site, uintptr_t sp,
+                  const struct ttp_thread_page *page)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
-    if (!ttp_is_other_gate(page) || !ttp_far_is_known(top, page, sp, call_site)) {
-        ttp_probe_enter_slow(function, call_site, sp, NULL);
-        return;
-    }
+    if (!ttp_is_other_gate(page) ||
+        !(fits_probe(top, page, sp) || ttp_fits_far(top, page, sp, call_site)))
+        return false;
     ttp_push(top, function, call_site, sp);
     if (!ttp_record_other(page, TTP_TAG_ENTER, function, &place))
         ttp_enter_put(function, place, page);
+    return true;
+}
+
+static __attribute__((noinline)) void probe_enter_other_far(uintptr_t function, uintptr_t call_site,
+                                                            uintptr_t sp)
+{
+    struct ttp_thread_page *page = ttp_thread.page;
+    if (!ttp_far_learn(ttp_thread.top, page, sp, call_site) ||
+        !probe_enter_known(function, call_site, sp, page))
+        ttp_probe_enter_slow(function, call_site, sp, NULL);
 }
 
 static __attribute__((noinline)) void probe_enter_other(uintptr_t function, uintptr_t call_site,
                                                         uintptr_t sp,
                                                         const struct ttp_thread_page *page)
 {
-    struct ttp_runtime_frame *top = ttp_thread.top;
-    uint64_t place;
-    if (!ttp_is_other_gate(page) || !fits_probe(top, page, sp)) {
-        probe_enter_other_far(function, call_site, sp, page);
-        return;
-    }
-    ttp_push(top, function, call_site, sp);
-    if (!ttp_record_other(page, TTP_TAG_ENTER, function, &place))
-        ttp_enter_put(function, place, page);
+    if (!probe_enter_known(function, call_site, sp, page))
+        probe_enter_other_far(function, call_site, sp);
 }
 
 static inline __attribute__((always_inline)) void probe_enter(uintptr_t function,

@@ -44,6 +44,18 @@ static inline bool ttp_fits_enter(const struct ttp_runtime_frame *top,
     return ttp_fits_below(top, page->frames_end, sp, call_site);
 }
 
+/* Far below it, where that is known to be its stack (frames/far_calls.c). */
+static inline bool ttp_fits_far(const struct ttp_runtime_frame *top,
+                                const struct ttp_thread_page *page, uintptr_t sp,
+                                uintptr_t call_site)
+{
+    uintptr_t low = page->far_low, high = page->far_high, known = page->far_call_site;
+    bool is_within = sp - low <= high - low && page->far_stacks == ttp_process.stack_changes;
+    TTP_SIGNAL_FENCE(); /* a handler may have put what it knows there: then it is of its frame */
+    return is_within && known == call_site && page->far_top == top && page->far_top_sp == top->sp &&
+           top < page->frames_end;
+}
+
 /* A frame ends where it began, or above when the call of this hook is its last jump, but below
  * where its parent began. */
 static inline bool ttp_fits_exit(const struct ttp_runtime_frame *top, uintptr_t function,

@@ -171,8 +171,8 @@ const uint64_t *ttp_signal_next(uintptr_t from, uintptr_t end);
 
 /* frames/far_calls.c: where a call is entered that lies far below its caller's frame. */
 void ttp_far_know(const struct ttp_runtime_frame *caller, uintptr_t sp, uintptr_t call_site);
-bool ttp_far_is_known(const struct ttp_runtime_frame *top, const struct ttp_thread_page *page,
-                      uintptr_t sp, uintptr_t call_site);
+bool ttp_far_learn(const struct ttp_runtime_frame *top, struct ttp_thread_page *page, uintptr_t sp,
+                   uintptr_t call_site);
 void ttp_far_forget(void);
 
 /* left_hooks.c: of those that handlers have interrupted, between sp and target, where a jump goes

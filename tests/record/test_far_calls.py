@@ -41,7 +41,7 @@ def main():
         done = setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, "--patch", ".",
                             "--clock", "none", "--", program, "count"], timeout=60)
         near, far = map(int, done.out.split())
-        checks.that(near > 40 and far < near * 1.4, f"{near} instructions a call, {far} far below")
+        checks.that(near > 40 and far < near * 1.2, f"{near} instructions a call, {far} far below")
     checks.verdict()
 
 

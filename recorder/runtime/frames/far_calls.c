@@ -44,12 +44,12 @@ void ttp_far_know(const struct ttp_runtime_frame *caller, uintptr_t sp, uintptr_
     page->far_top = caller;
 }
 
-bool ttp_far_is_known(const struct ttp_runtime_frame *top, const struct ttp_thread_page *page,
-                      uintptr_t sp, uintptr_t call_site)
+/* Called from another place than the last one: that is a handler's, or is known from now on. */
+bool ttp_far_learn(const struct ttp_runtime_frame *top, struct ttp_thread_page *page, uintptr_t sp,
+                   uintptr_t call_site)
 {
-    uintptr_t low = page->far_low, high = page->far_high, known = page->far_call_site;
-    bool is_within = sp - low <= high - low && page->far_stacks == ttp_process.stack_changes;
-    TTP_SIGNAL_FENCE(); /* a handler may have put what it knows there: then it is of its frame */
-    return is_within && page->far_top == top && page->far_top_sp == top->sp &&
-           top < page->frames_end && (known == call_site || !ttp_is_signal_return(call_site));
+    if (!ttp_fits_far(top, page, sp, page->far_call_site) || ttp_is_signal_return(call_site))
+        return false;
+    page->far_call_site = call_site;
+    return true;
 }
