@@ -123,6 +123,30 @@ static inline char *put_time(struct csv_state *csv, char *at, uint64_t time_ns)
     return at + LOW_DIGITS;
 }
 
+/* ",,WHAT": what belongs to an event without a site, in the place of a symbol. */
+static char *put_detail(char *at, const ttape_event *event)
+{
+    static const char *const ends[] = {[TTAPE_UNWIND_UNSEEN] = "unseen",
+                                       [TTAPE_UNWIND_LOST] = "lost",
+                                       [TTAPE_UNWIND_LATE] = "late"};
+    const char *word = "";
+    at = tool_put_bytes(at, ",,", 2);
+    switch (event->kind) {
+    case TTAPE_EVENT_UNWIND:
+        if (event->lost_count > 0 && event->lost_count <= TTAPE_UNWIND_LATE)
+            word = ends[event->lost_count];
+        return tool_put_bytes(at, word, strlen(word));
+    case TTAPE_EVENT_GAP:
+        word = ttape_gap_reason_name(event->argument);
+        at = tool_put_bytes(tool_put_bytes(at, word, strlen(word)), " ", 1);
+        return tool_put_decimal(at, event->lost_count);
+    case TTAPE_EVENT_SWITCH:
+    case TTAPE_EVENT_SIGNAL_BEGIN:
+    case TTAPE_EVENT_SIGNAL_END: return tool_put_decimal(at, event->argument);
+    default: return at;
+    }
+}
+
 static inline char *put_depth(char *at, uint32_t depth)
 {
     if (depth < 10) {
@@ -149,7 +173,8 @@ static inline void put_line(struct csv_state *csv, const ttape_event *event)
     at += csv->kind_bytes[kind];
     at = put_depth(at, event->depth);
     if (site == NULL) {
-        tool_output_commit(&dump->out, tool_put_bytes(at, ",,\n", dump->paths ? 2 : 3));
+        at = put_detail(at, event);
+        tool_output_commit(&dump->out, tool_put_bytes(at, "\n", !dump->paths));
     } else if (site->size_bytes <= SHORT_BYTES) {
         tool_output_commit(&dump->out, tool_put_bytes(at, site->text, site->size_bytes));
     } else {
