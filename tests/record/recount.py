@@ -1,0 +1,240 @@
+"""What `report` says of a trace, counted again from `dump --format csv`: a stack machine of its
+own, with no code of the product. Its rules, from spec/format.md (F-SUM-05, F-END-04) and the
+manual:
+
+- A row's depth is how many frames are on the current stack before an enter, and after an exit or
+  unwinding. An exit at the depth that there is has no call. One further out first leaves what is
+  above it, as an unwind event does; right behind a gap such frames are lost.
+- The time between two rows of a stream is of the frame on top of the stack that is current before
+  the second row (self), and of each function that is anywhere on that stack (total), once.
+  Signals are frames, but no functions: what they interrupted has no self time meanwhile.
+- A call is an enter. A frame that was open before ("open") is none.
+- A frame that ends by exit or by unwinding (kind left) has a duration, whatever stack is current
+  meanwhile. One that ends otherwise (unseen, late, lost), or was open before, has none: it counts
+  under "unknown ends", and not in the least and largest.
+- What is open when its stream ends has time up to the last row, and no duration.
+"""
+import csv
+import io
+import json
+from dataclasses import dataclass, field
+
+import setting
+
+PUSHES = ("enter", "open", "signal")
+
+
+@dataclass
+class Frame:
+    key: tuple  # (address, symbol); None: a signal
+    name: str
+    parent: int  # number of a frame of the same stream, or -1
+    start: int
+    event: int
+    is_inherited: bool = False
+    stack: int = 0
+    fate: str = "open"  # returned, left, unseen, late, lost
+    end: int = None
+    end_event: int = None
+
+    @property
+    def is_known(self):
+        """Whether its duration is known."""
+        return self.fate in ("returned", "left") and not self.is_inherited
+
+
+@dataclass
+class Sums:
+    calls: int = 0
+    ended: int = 0
+    unknown: int = 0
+    self_ns: int = 0
+    total_ns: int = 0
+    durations: int = 0
+    least: int = None
+    most: int = None
+
+    def take_end(self, frame):
+        if not frame.is_known:
+            self.unknown += 1
+            return
+        duration = frame.end - frame.start
+        self.ended += 1
+        self.durations += duration
+        self.least = duration if self.least is None else min(self.least, duration)
+        self.most = duration if self.most is None else max(self.most, duration)
+
+    def add(self, other):
+        for name in ("calls", "ended", "unknown", "self_ns", "total_ns", "durations"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name, choose in (("least", min), ("most", max)):
+            both = [x for x in (getattr(self, name), getattr(other, name)) if x is not None]
+            setattr(self, name, choose(both) if both else None)
+
+    def row(self):
+        return {"calls": self.calls, "ended": self.ended, "unknown_ends": self.unknown,
+                "self_ns": self.self_ns, "total_ns": self.total_ns, "min_ns": self.least,
+                "max_ns": self.most}
+
+
+@dataclass
+class Stream:
+    number: int
+    tid: int
+    frames: list = field(default_factory=list)
+    stacks: dict = field(default_factory=lambda: {0: []})
+    current: int = 0
+    last: int = None
+    events: int = 0
+    strays: int = 0
+    behind_gap: bool = False
+    sums: dict = field(default_factory=dict)
+    present: dict = field(default_factory=dict)  # stack: {key: frames on it}
+    markers: list = field(default_factory=list)
+    gaps: list = field(default_factory=list)
+
+    def sum_of(self, key):
+        if key not in self.sums:
+            self.sums[key] = Sums()
+        return self.sums[key]
+
+    def pass_time(self, now):
+        step = now - self.last if self.last is not None else 0
+        self.last = now
+        if step == 0:
+            return
+        stack = self.stacks[self.current]
+        if stack and self.frames[stack[-1]].key is not None:
+            self.sum_of(self.frames[stack[-1]].key).self_ns += step
+        for key in self.present.get(self.current, ()):
+            self.sum_of(key).total_ns += step
+
+    def push(self, row, kind, now):
+        stack = self.stacks[self.current]
+        name = row["symbol"] or row["address"]  # of a stripped program there is no name
+        key = None if kind == "signal" else (row["address"], name)
+        name = f"signal {name}" if key is None else name
+        self.frames.append(Frame(key, name, stack[-1] if stack else -1, now, self.events,
+                                 kind == "open", self.current))
+        stack.append(len(self.frames) - 1)
+        if key is not None:
+            on = self.present.setdefault(self.current, {})
+            on[key] = on.get(key, 0) + 1
+            self.sum_of(key).calls += kind == "enter"
+
+    def pop(self, fate, now):
+        frame = self.frames[self.stacks[self.current].pop()]
+        frame.fate, frame.end, frame.end_event = fate, now, self.events
+        if frame.key is None:
+            return
+        on = self.present[self.current]
+        on[frame.key] -= 1
+        if on[frame.key] == 0:
+            del on[frame.key]
+        self.sum_of(frame.key).take_end(frame)
+
+    def pop_to(self, height, fate, now):
+        while len(self.stacks[self.current]) > height:
+            self.pop(fate, now)
+
+    def take_exit(self, depth, now):
+        if depth >= len(self.stacks[self.current]):
+            self.strays += 1
+            return
+        self.pop_to(depth + 1, "lost" if self.behind_gap else "left", now)
+        self.pop("returned", now)
+
+    def take(self, row):
+        kind, depth = row["kind"], int(row["depth"])
+        now = int(row["time_ns"] or 0)
+        self.pass_time(now)
+        if kind in PUSHES:
+            self.push(row, kind, now)
+        elif kind in ("exit", "signal_end"):
+            self.take_exit(depth, now)
+        elif kind == "unwind":
+            self.pop_to(depth, row["symbol"] or "left", now)
+        elif kind == "switch":
+            self.current = int(row["symbol"])
+            self.stacks.setdefault(self.current, [])
+        elif kind == "gap":
+            self.gaps.append(row["symbol"])
+        elif kind == "marker":
+            self.markers.append(row["symbol"])
+        self.behind_gap = kind == "gap" or \
+            (self.behind_gap and kind in ("switch", "unwind", "marker"))
+        self.events += 1
+
+
+def streams_of(text):
+    """All streams of a dump, by number."""
+    found = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        number = int(row["stream"])
+        if number not in found:
+            found[number] = Stream(number, int(row["tid"]))
+        found[number].take(row)
+    return found
+
+
+def read(trace):
+    done = setting.tracetape("dump", "--format", "csv", trace, timeout=600)
+    if done.status not in (0, 3):
+        raise RuntimeError(f"dump: {done.status}, {done.err.decode(errors='replace')[-500:]}")
+    return streams_of(done.out.decode("utf-8", errors="surrogateescape"))
+
+
+def sums_of(streams):
+    whole = {}
+    for stream in streams:
+        for key, one in stream.sums.items():
+            whole.setdefault(key, Sums()).add(one)
+    return whole
+
+
+def rows_of(trace, *options):
+    """Rows of report as sums by (address, symbol), and what the head says."""
+    done = setting.tracetape("report", "--json", *options, trace, timeout=600)
+    if done.status not in (0, 3):
+        raise RuntimeError(f"report: {done.status}, {done.err.decode(errors='replace')[-500:]}")
+    said = json.loads(done.out)
+    found = {}
+    for row in said["rows"]:
+        sums = Sums(row["calls"], row["ended"], row["unknown_ends"], row["self_ns"] or 0,
+                    row["total_ns"] or 0, 0, row["min_ns"], row["max_ns"])
+        found.setdefault((row["address"], row["name"]), Sums()).add(sums)
+    return found, said
+
+
+def differences(counted, said, head, label):
+    """What report says otherwise than it was counted."""
+    problems = []
+    for key in sorted(set(counted) | set(said), key=str):
+        mine, theirs = counted.get(key, Sums()).row(), said.get(key, Sums()).row()
+        if mine != theirs:
+            other = {name: (mine[name], theirs[name]) for name in mine
+                     if mine[name] != theirs[name]}
+            problems.append(f"{label}: {key[1]}: (counted, reported) {other}")
+    calls = sum(one.calls for one in counted.values())
+    if head["calls"] != calls:
+        problems.append(f"{label}: {head['calls']} calls reported, {calls} counted")
+    return problems
+
+
+def compare(trace, streams=None, each=8):
+    """All that differs between report and the recount: whole, decoded, and stream by stream."""
+    streams = streams if streams is not None else read(trace)
+    whole = sums_of(streams.values())
+    problems = []
+    for options in ((), ("--exact",)):
+        said, head = rows_of(trace, *options)
+        problems += differences(whole, said, head, " ".join(("report", *options)))
+        strays = sum(stream.strays for stream in streams.values())
+        if head.get("unseen_exits", strays) != strays:  # summaries do not know them
+            problems.append(f"{head['unseen_exits']} exits without calls reported, "
+                            f"{strays} counted")
+    if 1 < len(streams) <= each:
+        for number, stream in streams.items():
+            said, head = rows_of(trace, "--stream", str(number))
+            problems += differences(stream.sums, said, head, f"report --stream {number}")
+    return problems
