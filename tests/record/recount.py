@@ -12,11 +12,15 @@ manual:
 - A frame that ends by exit or by unwinding (kind left) has a duration, whatever stack is current
   meanwhile. One that ends otherwise (unseen, late, lost), or was open before, has none: it counts
   under "unknown ends", and not in the least and largest.
+- Where a stream begins within calls, as of a trace that kept its last part, no row opens them:
+  `tree` names them, and since when they were open, which their duration counts from.
+- Of a trace without times, only what is counted is compared.
 - What is open when its stream ends has time up to the last row, and no duration.
 """
 import csv
-import io
 import json
+import re
+import subprocess
 from dataclasses import dataclass, field
 
 import setting
@@ -28,11 +32,11 @@ PUSHES = ("enter", "open", "signal")
 class Frame:
     key: tuple  # (address, symbol); None: a signal
     name: str
+    number: int
     parent: int  # number of a frame of the same stream, or -1
     start: int
     event: int
     is_inherited: bool = False
-    stack: int = 0
     fate: str = "open"  # returned, left, unseen, late, lost
     end: int = None
     end_event: int = None
@@ -81,13 +85,16 @@ class Sums:
 class Stream:
     number: int
     tid: int
+    is_kept: bool = True  # all frames, not only those that are open
     frames: list = field(default_factory=list)
+    frame_count: int = 0
     stacks: dict = field(default_factory=lambda: {0: []})
     current: int = 0
     last: int = None
     events: int = 0
     strays: int = 0
     behind_gap: bool = False
+    has_times: bool = True
     sums: dict = field(default_factory=dict)
     present: dict = field(default_factory=dict)  # stack: {key: frames on it}
     markers: list = field(default_factory=list)
@@ -104,8 +111,8 @@ class Stream:
         if step == 0:
             return
         stack = self.stacks[self.current]
-        if stack and self.frames[stack[-1]].key is not None:
-            self.sum_of(self.frames[stack[-1]].key).self_ns += step
+        if stack and stack[-1].key is not None:
+            self.sum_of(stack[-1].key).self_ns += step
         for key in self.present.get(self.current, ()):
             self.sum_of(key).total_ns += step
 
@@ -114,16 +121,27 @@ class Stream:
         name = row["symbol"] or row["address"]  # of a stripped program there is no name
         key = None if kind == "signal" else (row["address"], name)
         name = f"signal {name}" if key is None else name
-        self.frames.append(Frame(key, name, stack[-1] if stack else -1, now, self.events,
-                                 kind == "open", self.current))
-        stack.append(len(self.frames) - 1)
+        stack.append(Frame(key, name, self.frame_count, stack[-1].number if stack else -1, now,
+                           self.events, kind == "open"))
+        self.frame_count += 1
+        if self.is_kept:
+            self.frames.append(stack[-1])
         if key is not None:
             on = self.present.setdefault(self.current, {})
             on[key] = on.get(key, 0) + 1
             self.sum_of(key).calls += kind == "enter"
 
+    def begin(self, names, addresses):
+        """With what was open before: (name, when it was entered, when the stream begins)."""
+        for name, start, begin in names:
+            row = {"address": addresses.get(name, name), "symbol": name}
+            self.push(row, "enter", start)
+            self.stacks[0][-1].event = None
+            self.sum_of(self.stacks[0][-1].key).calls -= 1
+            self.last = begin
+
     def pop(self, fate, now):
-        frame = self.frames[self.stacks[self.current].pop()]
+        frame = self.stacks[self.current].pop()
         frame.fate, frame.end, frame.end_event = fate, now, self.events
         if frame.key is None:
             return
@@ -146,6 +164,7 @@ class Stream:
 
     def take(self, row):
         kind, depth = row["kind"], int(row["depth"])
+        self.has_times = row["time_ns"] != ""
         now = int(row["time_ns"] or 0)
         self.pass_time(now)
         if kind in PUSHES:
@@ -166,22 +185,42 @@ class Stream:
         self.events += 1
 
 
-def streams_of(text):
-    """All streams of a dump, by number."""
+def begun(trace):
+    """{stream: what is open where it begins, the outermost first}, and addresses by name."""
+    done = setting.tracetape("tree", "--json", "--full", "--min-time", "0", trace, timeout=600)
     found = {}
-    for row in csv.DictReader(io.StringIO(text)):
-        number = int(row["stream"])
-        if number not in found:
-            found[number] = Stream(number, int(row["tid"]))
-        found[number].take(row)
+    for node in json.loads(done.out)["nodes"]:
+        place = re.fullmatch(r"s(\d+)p\d+b\d+", node["node"])
+        if place:
+            found.setdefault(int(place[1]), []).append(
+                (node["name"], node["enter_ns"], node["start_ns"]))
+    done = setting.tracetape("report", "--json", trace)
+    return found, {row["name"]: row["address"] for row in json.loads(done.out)["rows"]}
+
+
+def is_within(row):
+    """Whether calls were open before the first row of a stream."""
+    return row["kind"] != "unwind" and int(row["depth"]) + row["kind"].startswith("exit") > 0
+
+
+def read(trace, is_kept=True):
+    """All streams of a trace, by number."""
+    before = None
+    words, found = [setting.COMMAND, "dump", "--format", "csv", "--", trace], {}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors="surrogateescape", env=setting.environment()) as dump:
+        for row in csv.DictReader(dump.stdout):
+            number = int(row["stream"])
+            if number not in found:
+                found[number] = Stream(number, int(row["tid"]), is_kept)
+                if is_within(row):
+                    before = before or begun(trace)
+                    found[number].begin(before[0].get(number, []), before[1])
+            found[number].take(row)
+        said = dump.stderr.read()
+    if dump.returncode not in (0, 3):
+        raise RuntimeError(f"dump: {dump.returncode}, {said[-500:]}")
     return found
-
-
-def read(trace):
-    done = setting.tracetape("dump", "--format", "csv", trace, timeout=600)
-    if done.status not in (0, 3):
-        raise RuntimeError(f"dump: {done.status}, {done.err.decode(errors='replace')[-500:]}")
-    return streams_of(done.out.decode("utf-8", errors="surrogateescape"))
 
 
 def sums_of(streams):
@@ -206,14 +245,14 @@ def rows_of(trace, *options):
     return found, said
 
 
-def differences(counted, said, head, label):
+def differences(counted, said, head, label, has_times=True):
     """What report says otherwise than it was counted."""
-    problems = []
+    problems, names = [], ("calls", "ended", "unknown_ends")
     for key in sorted(set(counted) | set(said), key=str):
         mine, theirs = counted.get(key, Sums()).row(), said.get(key, Sums()).row()
-        if mine != theirs:
-            other = {name: (mine[name], theirs[name]) for name in mine
-                     if mine[name] != theirs[name]}
+        other = {name: (mine[name], theirs[name]) for name in (mine if has_times else names)
+                 if mine[name] != theirs[name]}
+        if other:
             problems.append(f"{label}: {key[1]}: (counted, reported) {other}")
     calls = sum(one.calls for one in counted.values())
     if head["calls"] != calls:
@@ -223,12 +262,13 @@ def differences(counted, said, head, label):
 
 def compare(trace, streams=None, each=8):
     """All that differs between report and the recount: whole, decoded, and stream by stream."""
-    streams = streams if streams is not None else read(trace)
-    whole = sums_of(streams.values())
+    streams = streams if streams is not None else read(trace, False)
+    whole, has_times = sums_of(streams.values()), all(s.has_times for s in streams.values())
     problems = []
     for options in ((), ("--exact",)):
         said, head = rows_of(trace, *options)
-        problems += differences(whole, said, head, " ".join(("report", *options)))
+        problems += differences(whole, said, head, " ".join(("report", *options)),
+                                has_times)
         strays = sum(stream.strays for stream in streams.values())
         if head.get("unseen_exits", strays) != strays:  # summaries do not know them
             problems.append(f"{head['unseen_exits']} exits without calls reported, "
@@ -236,5 +276,5 @@ def compare(trace, streams=None, each=8):
     if 1 < len(streams) <= each:
         for number, stream in streams.items():
             said, head = rows_of(trace, "--stream", str(number))
-            problems += differences(stream.sums, said, head, f"report --stream {number}")
+            problems += differences(stream.sums, said, head, f"report --stream {number}", has_times)
     return problems
