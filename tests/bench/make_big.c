@@ -66,6 +66,9 @@ static void close_frames(struct repeated *r)
             sites[depth++] = e.site;
         else if (e.kind == TTAPE_EVENT_EXIT && depth > 0)
             depth--;
+        else if (e.kind == TTAPE_EVENT_UNWIND && e.lost_count != TTAPE_UNWIND_LEFT &&
+                 e.argument <= depth)
+            depth -= e.argument; /* by ends that were not seen, which answers have to mind */
         else
             continue;
         e.depth = TTAPE_DEPTH_AUTO;

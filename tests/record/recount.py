@@ -13,7 +13,8 @@ manual:
   meanwhile. One that ends otherwise (unseen, late, lost), or was open before, has none: it counts
   under "unknown ends", and not in the least and largest.
 - Where a stream begins within calls, as of a trace that kept its last part, no row opens them:
-  `tree` names them, and since when they were open, which their duration counts from.
+  `tree` names them, and since when they were open, which their duration counts from. What it does
+  not name, as of a child that another tool recorded from its fork on, is a depth and no more.
 - Of a trace without times, only what is counted is compared.
 - What is open when its stream ends has time up to the last row, and no duration.
 """
@@ -93,6 +94,7 @@ class Stream:
     last: int = None
     events: int = 0
     strays: int = 0
+    unknown_depth: int = 0  # calls further out that nobody knows
     behind_gap: bool = False
     has_times: bool = True
     sums: dict = field(default_factory=dict)
@@ -131,8 +133,9 @@ class Stream:
             on[key] = on.get(key, 0) + 1
             self.sum_of(key).calls += kind == "enter"
 
-    def begin(self, names, addresses):
+    def begin(self, height, names, addresses):
         """With what was open before: (name, when it was entered, when the stream begins)."""
+        self.unknown_depth = height - len(names)
         for name, start, begin in names:
             row = {"address": addresses.get(name, name), "symbol": name}
             self.push(row, "enter", start)
@@ -156,7 +159,10 @@ class Stream:
             self.pop(fate, now)
 
     def take_exit(self, depth, now):
-        if depth >= len(self.stacks[self.current]):
+        if depth < 0:  # of a call that nobody knows
+            self.pop_to(0, "left", now)
+            self.unknown_depth += depth
+        if depth < 0 or depth >= len(self.stacks[self.current]):
             self.strays += 1
             return
         self.pop_to(depth + 1, "lost" if self.behind_gap else "left", now)
@@ -164,6 +170,8 @@ class Stream:
 
     def take(self, row):
         kind, depth = row["kind"], int(row["depth"])
+        if self.current == 0:
+            depth -= self.unknown_depth
         self.has_times = row["time_ns"] != ""
         now = int(row["time_ns"] or 0)
         self.pass_time(now)
@@ -198,9 +206,9 @@ def begun(trace):
     return found, {row["name"]: row["address"] for row in json.loads(done.out)["rows"]}
 
 
-def is_within(row):
-    """Whether calls were open before the first row of a stream."""
-    return row["kind"] != "unwind" and int(row["depth"]) + row["kind"].startswith("exit") > 0
+def height_before(row):
+    """How many calls were open before the first row of a stream."""
+    return 0 if row["kind"] == "unwind" else int(row["depth"]) + (row["kind"] == "exit")
 
 
 def read(trace, is_kept=True):
@@ -213,9 +221,10 @@ def read(trace, is_kept=True):
             number = int(row["stream"])
             if number not in found:
                 found[number] = Stream(number, int(row["tid"]), is_kept)
-                if is_within(row):
+                height = height_before(row)
+                if height > 0:
                     before = before or begun(trace)
-                    found[number].begin(before[0].get(number, []), before[1])
+                    found[number].begin(height, before[0].get(number, []), before[1])
             found[number].take(row)
         said = dump.stderr.read()
     if dump.returncode not in (0, 3):

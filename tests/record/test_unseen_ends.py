@@ -44,15 +44,17 @@ def check_jumps(checks, work):
     row = rows_of(trace).get("jumps", {})
     check_row(checks, row, 3, "is_least", "jumps: report")
     checks.that(re.search(r">=\S+ [num]?s .* jumps$", text("report", trace), re.M), "jumps: text")
+    check_row(checks, rows_of(trace).get("again", {}), 5, "is_least", "again: report")
+    checks.that(rows_of(trace)["again"]["total_ns"] < 5_000_000, "again: the rest is its caller's")
     slow = answer("slow", "--json", trace, "jumps")
     checks.equal([call["end"] for call in slow.get("calls", [])], ["unseen"] * 3, "jumps: slow")
     checks.equal(text("tree", "--full", "--min-time", "0", trace).count("jumps  [end not seen]"), 3,
                  "jumps: tree")
     checks.that(re.search(r">=\S+ [num]?s .* jumps$", text("graph", "--all", trace), re.M),
                 "jumps: graph", text("graph", "--all", trace))
-    checks.equal(text("dump", trace).count("frames unwound, by jumps"), 4,
+    checks.equal(text("dump", trace).count("frames unwound, by jumps"), 9,
                  "jumps: dump, with forks")
-    checks.equal(text("export", "--format", "csv", "-o", "-", trace).count(",unseen,"), 4,
+    checks.equal(text("export", "--format", "csv", "-o", "-", trace).count(",unseen,"), 9,
                  "jumps: export, with forks")
     again = work / "again.ttape"
     checks.equal(setting.tracetape("convert", "--force", "-o", again, trace).status, 0, "convert")

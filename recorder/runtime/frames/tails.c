@@ -71,9 +71,12 @@ bool ttp_tail_goes_on(const struct ttp_runtime_frame *top, uintptr_t function, u
     uintptr_t target = page->jump_top == top ? page->jump_target : 0, at = ttp_sp_of(top);
     if (sp != at)
         return target == function && at - sp < TTP_LARGE_FRAME;
-    return target == 0 || target == function ||
-           is_only_callee(ttp_function_of(find_first((struct ttp_runtime_frame *)(uintptr_t)top)),
-                          call_site);
+    if (target == function)
+        return true;
+    uintptr_t first = ttp_function_of(find_first((struct ttp_runtime_frame *)(uintptr_t)top));
+    /* The call that the chain began with may have been made again, as in a loop. */
+    bool is_only = is_only_callee(first, call_site);
+    return (target == 0 || is_only) && !(is_only && function == first);
 }
 
 /* -- the slow side -- */

@@ -16,6 +16,17 @@ static int (*volatile waits)(useconds_t) = usleep;
 
 ALONE int jumps(void) { return waits(2000); }
 
+/* Called again and again from one place, with a rest in between that is not its own. */
+ALONE int again(void) { return waits(100); }
+
+ALONE void repeats(void)
+{
+    for (volatile int i = 0; i < 5; i++) {
+        (void)again();
+        waits(3000);
+    }
+}
+
 ALONE void stays(void)
 {
     waits(2000);
@@ -44,5 +55,6 @@ int main(void)
         stays();
         step();
     }
+    repeats();
     return leaves() < 0;
 }
