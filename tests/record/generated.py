@@ -3,6 +3,7 @@ how they end is the same, and functions that --plan says are patched have as man
 as the program has counted."""
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ sys.path.insert(0, str(setting.HERE / "generator"))
 from programs import Program  # noqa: E402
 
 JOBS = int(os.environ.get("TTAPE_JOBS") or min(4, os.cpu_count() or 1))
+RETURNS = re.compile("_(leaf|plain|short|place|flags|state|recursion|late)$")
 FIRST = ()
 STEPS = "steps" # the program's word: some calls in single steps, each of which unwinds
 QUIET = ("-N", "^h_") # handlers of steps are not recorded
@@ -43,12 +45,12 @@ class Found:
 class Trial:
     def __init__(self, seed, folder, environment):
         self.program, self.folder, self.environment = Program(seed), folder, environment
-        self.found, self.label = Found(), f"program {seed}"
+        self.found, self.label, self.whole = Found(), f"program {seed}", set()
         folder.mkdir()
 
     def run(self, words):
         return subprocess.run([str(word) for word in words], capture_output=True, check=False,
-                              timeout=300, env=self.environment, stdin=subprocess.DEVNULL)
+                              timeout=120, env=self.environment, stdin=subprocess.DEVNULL)
 
     def wrong(self, what, *details):
         lines = [f"{self.label}: {what}"]
@@ -56,21 +58,28 @@ class Trial:
 
     def patched(self, program):
         """The functions whose entries have a window; and whether surely a jump: where a line begins
-        within it there is one if the memory is free that it can lead to."""
+        within it there is one if the memory is free that it can lead to. self.whole: those of which
+        all exits have one, too, and that are left by their own returns only."""
         done = self.run([setting.COMMAND, "record", "--patch", ".", "--plan", "--json", "--",
                          program])
         plan = json.loads(done.stdout)["functions"]
-        return {traces.plain_name(f["name"]): "lines" not in p for f in plan
+        self.whole = {f["name"] for f in plan if RETURNS.search(f["name"]) and
+                      all(p["reason"] == "can" and not p["lines"] for p in f["probes"])}
+        return {traces.plain_name(f["name"]): not p["lines"] for f in plan
                 for p in f["probes"] if (p["kind"], p["reason"]) == ("entry", "can")}
 
     def compare_counts(self, trace, printed, patched, way):
         counted = dict(line.split() for line in printed.splitlines()[1:])
-        seen = traces.call_counts(trace)["enter"]
+        counts = traces.call_counts(trace)
+        seen, left = counts["enter"], counts["exit"]
         for name in self.program.names:
             wanted = int(counted[name]) if name in patched else 0
             if seen.get(name, 0) != wanted and (patched.get(name, True) or name in seen):
                 self.wrong(f"{' '.join(way)}: calls of {name}", f"{seen.get(name, 0)} recorded",
                            f"{wanted} counted")
+            if name in self.whole and left.get(name, 0) != seen.get(name, 0):
+                self.wrong(f"{' '.join(way)}: exits of {name}", f"{left.get(name, 0)} recorded",
+                           f"{seen.get(name, 0)} entries")
             self.found.calls += wanted
 
     def record(self, way, program, plain, patched):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import languages
 import observers
+import rules
 import ways
 from languages import Source
 from unit import Unit, table_text
@@ -48,7 +49,8 @@ class Program:
                         self.options[0] == "-Os" and "-march=haswell" not in self.options,
                         unit.steps)
         observers.plain_leaf(unit)
-        kinds = list(ways.WAYS + (ways.FIXED_WAYS * 4 if self.fixed else ()) + observers.OBSERVERS)
+        kinds = list(ways.WAYS + (ways.FIXED_WAYS * 4 if self.fixed else ()) + rules.RULES +
+                     observers.OBSERVERS)
         written = list(languages.KINDS[self.is_cpp])
         while len(unit.known) < FUNCTIONS:
             if rng.random() < 0.6:
