@@ -53,8 +53,8 @@ enum ttp_arena_clock {
 
 enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /* for ever */ };
 
-/* Flags: what a program does that finds no free block. Without any it waits up to
- * TTP_ARENA_STALL_NS, then drops events until there is one. */
+/* Flags: what a program does that finds no free block. Without any it waits as wait_share.h says,
+ * then drops events. */
 #define TTP_ARENA_BLOCKING    1u /* waits as long as the recorder lives */
 #define TTP_ARENA_DROPPING    2u /* drops at once */
 #define TTP_ARENA_STALL_NS    1000000000u
@@ -179,6 +179,7 @@ struct ttp_arena_head {
     /* written by programs: forked children that cannot know their id, in another namespace of
      * process ids, and under a filter */
     uint32_t unknown_elsewhere, unknown_sandboxed;
+    uint64_t wait_share; /* written by programs: wait_share.h */
 };
 
 /* Says when a period ends, just before it does. */

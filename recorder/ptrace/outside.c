@@ -12,9 +12,9 @@
 #include <tracetape/types.h>
 
 #include "format/base/fail.h"
+#include "recorder/arena/wait_share.h"
 
-#define WAIT_NS   1000000 /* between two looks for a free block */
-#define WAITS_MAX 1000u   /* a second, as the runtime waits */
+#define WAIT_NS 1000000 /* between two looks for a free block */
 
 ttape_status ttp_outside_open(struct ttp_outside *outside, const char *path, ttape_error *err)
 {
@@ -85,17 +85,38 @@ static bool take_block(struct ttp_outside *outside, struct ttp_outside_thread *t
     return false;
 }
 
+static uint64_t monotonic_ns(clockid_t clock)
+{
+    struct timespec now;
+    (void)clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* As the runtime waits (recorder/runtime/wait.c): the thread is stopped meanwhile. */
+static uint64_t share_clock(const struct ttp_outside *outside)
+{
+    return outside->head->stall_ticks != 0 ? ttp_outside_clock(outside)
+                                           : monotonic_ns(CLOCK_MONOTONIC);
+}
+
 static bool wait_for_block(struct ttp_outside *outside, struct ttp_outside_thread *thread)
 {
     static const struct timespec nap = {0, WAIT_NS};
-    uint32_t tries = thread->dropped > 0 ? 1 : WAITS_MAX;
-    while (!take_block(outside, thread)) {
-        if (--tries == 0)
-            return false;
-        __atomic_store_n(&outside->head->waiters, 1, __ATOMIC_SEQ_CST);
+    struct ttp_arena_head *head = outside->head;
+    uint64_t stall = head->stall_ticks != 0 ? head->stall_ticks : TTP_ARENA_STALL_NS;
+    uint64_t now = share_clock(outside);
+    struct ttp_share_wait share = ttp_share_begin(head, now);
+    bool may_wait = thread->dropped == 0 && ttp_share_is_left(head, now, stall);
+    bool is_there = take_block(outside, thread);
+    while (!is_there && may_wait) {
+        __atomic_store_n(&head->waiters, 1, __ATOMIC_SEQ_CST);
         (void)nanosleep(&nap, NULL);
+        is_there = take_block(outside, thread);
+        now = share_clock(outside);
+        ttp_share_note(head, &share, now, stall);
+        may_wait = now - share.began < stall && ttp_share_is_left(head, now, stall);
     }
-    return true;
+    return is_there;
 }
 
 static void leave_block(struct ttp_outside *outside, struct ttp_outside_thread *thread,
@@ -153,14 +174,12 @@ static bool make_room(struct ttp_outside *outside, struct ttp_outside_thread *th
 
 uint64_t ttp_outside_clock(const struct ttp_outside *outside)
 {
-    struct timespec now;
     if (outside->head->clock == TTP_CLOCK_NONE)
         return 0;
     if (outside->head->clock == TTP_CLOCK_TSC)
         return __builtin_ia32_rdtsc();
-    (void)clock_gettime(
-        outside->head->clock == TTP_CLOCK_COARSE ? CLOCK_MONOTONIC_COARSE : CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return monotonic_ns(outside->head->clock == TTP_CLOCK_COARSE ? CLOCK_MONOTONIC_COARSE
+                                                                 : CLOCK_MONOTONIC);
 }
 
 /* Room, and the epoch of the time of what comes; a gap for what had no room before. */

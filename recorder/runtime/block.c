@@ -75,12 +75,13 @@ static struct ttp_block_head *take_free(uint32_t process)
 }
 
 /* A thread that drops events already does not wait for each block again, but where that was asked
- * for. */
+ * for; and all threads together have a share of the time only. */
 static bool may_wait(void)
 {
     uint32_t flags = ttp_arena.head.flags;
     bool drops = ttp_is_dropping() && ttp_thread.page->dropped != 0;
-    return (flags & TTP_ARENA_BLOCKING) != 0 || ((flags & TTP_ARENA_DROPPING) == 0 && !drops);
+    return (flags & TTP_ARENA_BLOCKING) != 0 ||
+           ((flags & TTP_ARENA_DROPPING) == 0 && !drops && ttp_wait_is_due());
 }
 
 static struct ttp_block_head *take(uint32_t process)

@@ -14,6 +14,8 @@
 #include "recorder/runtime/slow.h"
 
 #define TRY_EVERY          1024u /* dropped events between tries when no block was freed */
+#define LOOK_EVERY         16u   /* between looks whether threads may wait again */
+#define FREED_PART         8u    /* of all blocks: where none may wait, so many are freed first */
 #define FAILED_RESUMES_MAX 64u   /* a hook that a jump left is never over */
 #define GAP_COUNT_MAX      ((1ull << (TTP_EXTENSION_PAYLOAD_BITS - TTP_GAP_REASON_BITS)) - 1)
 
@@ -259,6 +261,17 @@ static bool write_frames(struct ttp_thread_page *page)
     return write_switch(page, stacks->current);
 }
 
+/* A thread goes on when a block was freed. Where the time for waiting is spent, it would drop again
+ * behind that block's records: then it goes on when many were, so that what is recorded hangs
+ * together, or when it may wait again. */
+static bool is_worth_trying(const struct ttp_thread_page *page, uint64_t freed)
+{
+    if (page->dropped == 0 || !ttp_share_was_spent(&ttp_arena.head))
+        return freed != page->freed_seen || page->dropped % TRY_EVERY == 0;
+    return freed - page->freed_seen > ttp_arena.head.block_ready / FREED_PART ||
+           (page->dropped % LOOK_EVERY == 0 && ttp_wait_is_due());
+}
+
 /* Only where no other operation of this thread is under way. */
 bool ttp_drop_end(void)
 {
@@ -266,7 +279,7 @@ bool ttp_drop_end(void)
     uint64_t freed = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED);
     if (page->dropped != 0 && page->published == 0) /* a kill must not hide that there are some */
         ttp_drop_publish();
-    if (freed == page->freed_seen && page->dropped % TRY_EVERY != 0)
+    if (!is_worth_trying(page, freed))
         return false;
     page->freed_seen = freed;
     if (!hooks_are_over(page) || !ttp_block_next() || !write_frames(page)) {

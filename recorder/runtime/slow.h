@@ -7,6 +7,7 @@
 #include <tracetape/runtime.h>
 
 #include "recorder/arena/record.h"
+#include "recorder/arena/wait_share.h"
 #include "recorder/runtime/state.h"
 
 static inline void ttp_store(uint64_t *place, uint64_t record)
@@ -247,10 +248,12 @@ bool ttp_arena_holds(uint64_t address); /* in one of the blocks that are mapped 
 
 /* wait.c: for a free block, as the arena's flags say. */
 struct ttp_wait {
-    uint64_t began, beat; /* by the arena's clock; beat: when the recorder was last seen to live */
+    struct ttp_share_wait share;
+    uint64_t beat, stall; /* when the recorder was last seen to live; 0: no clock */
     uint64_t heartbeat;
     uint32_t wakes, rounds, spins;
 };
+bool ttp_wait_is_due(void); /* whether any may begin, but where the flags say that all wait */
 void ttp_wait_begin(struct ttp_wait *wait);
 bool ttp_wait_once(struct ttp_wait *wait); /* false: no more */
 void ttp_wait_end(const struct ttp_wait *wait);

@@ -9,7 +9,7 @@
 #include "recorder/runtime/slow.h"
 
 #define WAKE_NS     10000000 /* waits no longer than that for being woken */
-#define WAKES_MAX   100u     /* where the clock does not tell how long it was */
+#define WAKES_MAX   100u     /* as many, where the clock does not tell how long it was */
 #define DEAD_STALLS 5u       /* with `--block`: the recorder has been silent for so many seconds */
 #define SPINS       256u     /* between two looks, where no system call may be made */
 #define SPINS_MAX   2000u    /* looks: some 20 ms */
@@ -18,6 +18,9 @@
 /* The heartbeat of a recorder for which a program has waited in vain: none is waited for before it
  * has changed. */
 static uint64_t silent_heartbeat = UINT64_MAX;
+
+/* Of waits that no clock has told the length of: a second of them in all. */
+static uint32_t untimed_rounds;
 
 static uint64_t heartbeat_now(void)
 {
@@ -30,11 +33,35 @@ static void announce(struct ttp_wait *wait)
     __atomic_store_n(&ttp_arena.head.waiters, 1, __ATOMIC_SEQ_CST);
 }
 
+/* A second, by what read_clock() reads; 0: it may read none. Without times the arena has none. */
+static uint64_t find_stall(void)
+{
+    uint64_t stall = ttp_arena.head.stall_ticks;
+    return stall != 0 || ttp_process.avoids_system_calls ? stall : TTP_ARENA_STALL_NS;
+}
+
+static uint64_t read_clock(const struct ttp_wait *wait)
+{
+    if (ttp_arena.head.stall_ticks != 0)
+        return ttp_process.clock();
+    return wait->stall == 0 || ttp_process.avoids_system_calls ? 0 : ttp_clock_monotonic();
+}
+
+bool ttp_wait_is_due(void)
+{
+    struct ttp_wait wait = {.stall = find_stall()};
+    if (wait.stall == 0)
+        return __atomic_load_n(&untimed_rounds, __ATOMIC_RELAXED) < WAKES_MAX;
+    return ttp_share_is_left(&ttp_arena.head, read_clock(&wait), wait.stall);
+}
+
 void ttp_wait_begin(struct ttp_wait *wait)
 {
+    wait->stall = find_stall();
+    wait->beat = read_clock(wait);
+    wait->share = ttp_share_begin(&ttp_arena.head, wait->beat);
     wait->heartbeat = heartbeat_now();
-    wait->began = wait->beat = ttp_process.clock();
-    wait->rounds = 0;
+    wait->rounds = wait->spins = 0;
     announce(wait);
 }
 
@@ -45,14 +72,19 @@ static bool recorder_is_gone(void)
     return (word & FUTEX_OWNER_DIED) != 0;
 }
 
-/* Whether the time is up that the arena allows for one stall. */
+static bool is_blocking(void) { return (ttp_arena.head.flags & TTP_ARENA_BLOCKING) != 0; }
+
+/* Whether the time is up: a stall, the share of all threads; with `--block`, a dead recorder's. */
 static bool is_up(const struct ttp_wait *wait, uint64_t now)
 {
-    uint64_t stall = ttp_arena.head.stall_ticks;
-    bool is_blocking = (ttp_arena.head.flags & TTP_ARENA_BLOCKING) != 0;
-    if (stall == 0) /* no clock, or one that stands still */
-        return wait->rounds >= (is_blocking ? DEAD_STALLS * WAKES_MAX : WAKES_MAX);
-    return is_blocking ? now - wait->beat >= DEAD_STALLS * stall : now - wait->began >= stall;
+    if (is_blocking())
+        return wait->stall != 0 ? now - wait->beat >= DEAD_STALLS * wait->stall
+                                : wait->rounds >= DEAD_STALLS * WAKES_MAX;
+    if (wait->stall == 0)
+        return wait->rounds >= WAKES_MAX;
+    ttp_share_note(&ttp_arena.head, &wait->share, now, wait->stall);
+    return now - wait->share.began >= wait->stall ||
+           !ttp_share_is_left(&ttp_arena.head, now, wait->stall);
 }
 
 static void spin(void)
@@ -71,17 +103,17 @@ void ttp_wait_spin(void)
 bool ttp_wait_once(struct ttp_wait *wait)
 {
     static const struct timespec longest = {0, WAKE_NS};
-    uint64_t now = ttp_process.clock(), heartbeat = heartbeat_now();
+    uint64_t now = read_clock(wait), heartbeat = heartbeat_now();
     if (recorder_is_gone() || heartbeat == __atomic_load_n(&silent_heartbeat, __ATOMIC_RELAXED))
         return false;
     if (heartbeat != wait->heartbeat) {
         wait->heartbeat = heartbeat;
         wait->beat = now;
-        if ((ttp_arena.head.flags & TTP_ARENA_BLOCKING) != 0)
+        if (is_blocking())
             wait->rounds = 0;
     }
     if (is_up(wait, now)) {
-        if (wait->beat == wait->began)
+        if (wait->beat == wait->share.began)
             __atomic_store_n(&silent_heartbeat, heartbeat, __ATOMIC_RELAXED);
         return false;
     }
@@ -104,7 +136,12 @@ bool ttp_wait_once(struct ttp_wait *wait)
 
 void ttp_wait_end(const struct ttp_wait *wait)
 {
-    uint64_t ticks = ttp_process.clock() - wait->began;
-    __atomic_add_fetch(&ttp_arena.head.waited_ticks, ticks, __ATOMIC_RELAXED);
+    uint64_t now = read_clock(wait);
+    if (!is_blocking() && wait->stall != 0)
+        ttp_share_note(&ttp_arena.head, &wait->share, now, wait->stall);
+    if (wait->stall == 0)
+        __atomic_add_fetch(&untimed_rounds, wait->rounds, __ATOMIC_RELAXED);
+    if (ttp_arena.head.stall_ticks != 0)
+        __atomic_add_fetch(&ttp_arena.head.waited_ticks, now - wait->share.began, __ATOMIC_RELAXED);
     __atomic_add_fetch(&ttp_arena.head.stalls, 1, __ATOMIC_RELAXED);
 }

@@ -76,7 +76,7 @@ static const struct tool_option table[] = {
      tool_parse_size, TOOL_AT(buffer)},
     {"spill", 0, "SIZE", "what may wait on disk to be encoded (default 4G)", tool_parse_size,
      TOOL_AT(spill)},
-    {"block", 0, NULL, "when that is full the program waits, however long (else 1 s)", NULL,
+    {"block", 0, NULL, "when that is full the program waits, however long", NULL,
      TOOL_AT(blocking)},
     {"drop", 0, NULL, "when that is full events are lost, and nothing waits", NULL,
      TOOL_AT(dropping)},
