@@ -80,8 +80,11 @@ enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /*
  * call that does nothing. */
 #define TTP_MARK 0x74746170 /* "ttap" */
 enum ttp_tracer_mark {
-    TTP_MARK_STREAM = 1, /* wants the thread's stream: struct ttp_mark_stream is at the address */
-    TTP_MARK_RECORDS = 2 /* records its calls from here on */
+    TTP_MARK_STREAM = 1,  /* wants the thread's stream: struct ttp_mark_stream is at the address */
+    TTP_MARK_RECORDS = 2, /* records its calls from here on */
+    TTP_MARK_EXECUTES = 3 /* stops at no call, and is about to execute a program that may have more
+                           * rights: clone(VM | VFORK) with this and TTP_MARK where the kernel reads
+                           * nothing, of a child that ends at once */
 };
 /* The tracer fills it in, as the thread's stream goes on with it; serial 0: there is none. */
 struct ttp_mark_stream {
@@ -230,6 +233,7 @@ enum ttp_note_kind {
 #define TTP_NOTE_NO_CALLS    32u  /* of a plan: only that, and no plan of system calls */
 #define TTP_NOTE_UNREACHABLE 64u  /* the runtime or the arena cannot be read there */
 #define TTP_NOTE_SANDBOX     128u /* of CAME: under a filter of system calls */
+#define TTP_NOTE_LET_GO      256u /* of EXEC, by a tracer: it does not trace it, for its rights */
 #define TTP_NOTE_TURN_SHIFT  2u
 
 struct ttp_note {

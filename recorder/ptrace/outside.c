@@ -325,3 +325,39 @@ void ttp_outside_end(struct ttp_outside *outside, struct ttp_outside_thread *thr
 {
     leave_block(outside, thread, TTP_BLOCK_DONE);
 }
+
+/* ---- notes ---- */
+
+static struct ttp_note *take_note(struct ttp_outside *outside, uint32_t turn)
+{
+    for (uint32_t i = 0; i < TTP_NOTES; i++) {
+        struct ttp_note *note =
+            (struct ttp_note *)(void *)(outside->file + TTP_NOTES_AT) + (turn + i) % TTP_NOTES;
+        uint32_t before = __atomic_load_n(&note->state, __ATOMIC_RELAXED);
+        if ((before & (TTP_NOTE_WRITING | TTP_NOTE_THERE)) == 0 &&
+            __atomic_compare_exchange_n(&note->state, &before,
+                                        turn << TTP_NOTE_TURN_SHIFT | TTP_NOTE_WRITING, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return note;
+    }
+    __atomic_add_fetch(&outside->head->notes_missed, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+void ttp_outside_let_go(struct ttp_outside *outside, uint32_t pid, const char *path)
+{
+    uint32_t turn = __atomic_add_fetch(&outside->head->note_turn, 1, __ATOMIC_RELAXED);
+    struct ttp_note *note = take_note(outside, turn);
+    size_t size = strnlen(path, TTP_NOTE_PATH_BYTES - 1);
+    if (note == NULL)
+        return;
+    note->kind = TTP_NOTE_EXEC;
+    note->pid = pid;
+    note->flags = TTP_NOTE_LET_GO;
+    note->image = note->left = 0;
+    note->turn = turn;
+    memcpy(note->path, path, size);
+    note->path[size] = '\0';
+    __atomic_store_n(&note->state, turn << TTP_NOTE_TURN_SHIFT | TTP_NOTE_THERE, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&outside->head->note_count, 1, __ATOMIC_RELEASE);
+}

@@ -57,6 +57,9 @@ void ttp_outside_give(struct ttp_outside *outside, struct ttp_outside_thread *th
 /* The image of a process that records itself; 0: none of its records is there. */
 uint64_t ttp_outside_image_of(struct ttp_outside *outside, uint32_t pid);
 void ttp_outside_lose(struct ttp_outside *outside);
+/* Tells the recorder, as the runtime does, that the process executes a program; it is not traced,
+ * for the rights that it has. */
+void ttp_outside_let_go(struct ttp_outside *outside, uint32_t pid, const char *path);
 /* No more comes of this thread. */
 void ttp_outside_end(struct ttp_outside *outside, struct ttp_outside_thread *thread);
 

@@ -217,12 +217,39 @@ static void leave(struct ttp_tracer *tracer, struct ttp_traced *thread, int64_t 
         return_from_handler(tracer, thread, result);
 }
 
+static void let_go(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                   const struct __ptrace_syscall_info *info)
+{
+    char path[TTP_NOTE_PATH_BYTES];
+    if (!tracer->takes_rights || !ttp_traced_executes(info) ||
+        !ttp_traced_gains(thread, info, path))
+        return;
+    thread->is_let_go = true;
+    ttp_outside_let_go(&tracer->outside, thread->pid, path);
+}
+
+/* Of a thread whose calls are recorded by itself, or not yet. */
+static void pass_call(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                      const struct __ptrace_syscall_info *info)
+{
+    bool is_entry = info->op == PTRACE_SYSCALL_INFO_ENTRY;
+    if (is_entry)
+        let_go(tracer, thread, info);
+    if (is_entry && thread->executes != TTP_EXECUTES_NOT && ttp_traced_executes(info))
+        thread->executes = TTP_EXECUTES_NOW;
+    else if (!is_entry && thread->executes == TTP_EXECUTES_NOW)
+        thread->executes = TTP_EXECUTES_NOT; /* it was not executed: it is free as before */
+}
+
 void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
 {
     struct __ptrace_syscall_info info;
-    if (!thread->is_seen ||
-        ptrace(PTRACE_GET_SYSCALL_INFO, (pid_t)thread->tid, (void *)sizeof(info), &info) <= 0)
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, (pid_t)thread->tid, (void *)sizeof(info), &info) <= 0)
         return;
+    if (!thread->is_seen || thread->is_free) {
+        pass_call(tracer, thread, &info);
+        return;
+    }
     bool is_other = info.arch != AUDIT_ARCH_X86_64;
     uint64_t arguments[TTP_TRACED_ARGUMENTS] = {0};
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
@@ -230,6 +257,7 @@ void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
             arguments[i] = info.entry.args[i];
         enter(tracer, thread, is_other ? TTP_CALL_OF_32_BITS : (uint32_t)info.entry.nr, &info,
               arguments);
+        let_go(tracer, thread, &info);
     } else if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
         leave(tracer, thread, info.exit.rval);
     }
@@ -266,6 +294,7 @@ void ttp_traced_image(struct ttp_tracer *tracer, struct ttp_traced *thread,
     thread->out.image = thread->out.serial;
     thread->open_count = 0;
     thread->is_given = thread->is_free = false;
+    thread->executes = TTP_EXECUTES_NOT;
     memset(thread->announced, 0, sizeof(thread->announced));
     ttp_traced_forget(thread);
     ttp_space_changed(tracer, thread->pid);

@@ -2,6 +2,7 @@
  * code, and then run free.
  *
  *   exec --traced--> STREAM: the runtime goes on with the thread's stream --> RECORDS: free
+ *   free --> EXECUTES: its calls stop it, until it has executed a program with more rights, or not
  *
  * Both are calls of the runtime's constructor, while the process has one thread and takes no
  * signal: no call is under way, and none is seen twice. A child that shares its parent's memory but
@@ -11,8 +12,10 @@
 #include <linux/audit.h>
 #include <linux/kcmp.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/user.h>
 #include <unistd.h>
 
 #include "recorder/ptrace/tracer.h"
@@ -105,6 +108,17 @@ void ttp_runtime_leaves(struct ttp_traced *thread, int64_t result)
 }
 
 /* ---- threads ---- */
+
+bool ttp_runtime_starts(struct ttp_traced *thread)
+{
+    struct user_regs_struct registers;
+    if (!thread->is_free || ptrace(PTRACE_GETREGS, (pid_t)thread->tid, NULL, &registers) != 0 ||
+        registers.orig_rax != SYS_clone || registers.rdi != (CLONE_VM | CLONE_VFORK) ||
+        registers.r8 != TTP_MARK || registers.r10 != TTP_MARK_EXECUTES)
+        return false;
+    thread->executes = TTP_EXECUTES_SOON;
+    return true;
+}
 
 bool ttp_runtime_is_free(const struct ttp_traced *thread, const struct ttp_traced *parent)
 {

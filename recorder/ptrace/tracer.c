@@ -112,13 +112,14 @@ static uint32_t process_of(uint32_t tid) { return ttp_traced_status(tid, "Tgid:"
 
 static void go_on(struct ttp_tracer *tracer, struct ttp_traced *thread, int how, int signal)
 {
-    if (how == PTRACE_SYSCALL && thread->is_free)
+    bool is_leaving = tracer->is_leaving || thread->is_let_go;
+    if (how == PTRACE_SYSCALL && thread->is_free && thread->executes == TTP_EXECUTES_NOT)
         how = PTRACE_CONT;
-    if (tracer->is_leaving)
+    if (is_leaving)
         how = PTRACE_DETACH;
     thread->is_held = false;
     (void)ptrace((enum __ptrace_request)how, (pid_t)thread->tid, NULL, (void *)(intptr_t)signal);
-    if (tracer->is_leaving) /* and it lives: the recorder says when that was */
+    if (is_leaving) /* and it lives: the recorder says when that was */
         forget(tracer, thread);
 }
 
@@ -156,17 +157,25 @@ static void adopt(struct ttp_tracer *tracer, struct ttp_traced *thread,
         go_on(tracer, thread, PTRACE_SYSCALL, 0);
 }
 
-/* It has started another one, which may have stopped already. */
-static void take_start(struct ttp_tracer *tracer, const struct ttp_traced *parent)
+/* It has started another one, which may have stopped already. One that the runtime started is a
+ * sign to us (TTP_MARK_EXECUTES), and of no further interest. */
+static void take_start(struct ttp_tracer *tracer, struct ttp_traced *parent)
 {
     unsigned long tid = 0;
+    bool is_sign = ttp_runtime_starts(parent);
     if (ptrace(PTRACE_GETEVENTMSG, (pid_t)parent->tid, NULL, &tid) != 0)
         return;
     struct ttp_traced *thread = find(tracer, (uint32_t)tid);
     if (thread == NULL)
         thread = add(tracer, (uint32_t)tid, process_of((uint32_t)tid));
-    if (thread != NULL)
+    if (thread != NULL && is_sign) {
+        tracer->counts->threads--;
+        thread->is_let_go = true;
+        if (thread->is_held)
+            go_on(tracer, thread, PTRACE_DETACH, 0);
+    } else if (thread != NULL) {
         adopt(tracer, thread, parent);
+    }
 }
 
 /* One that tells what a thread would have of who started it: of its process, else of its parent. */
@@ -218,6 +227,8 @@ static void take_stop(struct ttp_tracer *tracer, struct ttp_traced *thread, int 
     default:
         if (signal == (SIGTRAP | 0x80)) {
             ttp_traced_syscall(tracer, thread);
+            if (thread->is_let_go)
+                ttp_outside_end(&tracer->outside, &thread->out);
         } else { /* it is about to get a signal */
             go_on(tracer, thread, PTRACE_SYSCALL, signal);
             return;
@@ -393,6 +404,7 @@ ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_c
     if (status != TTAPE_OK)
         return status;
     wants_to_leave = 0;
+    tracer.takes_rights = ttp_tracer_takes_rights();
     if (options->stacks && options->plan != NULL)
         tracer.stack = malloc(sizeof(*tracer.stack));
     status = seize_all(&tracer, options->pid, err);

@@ -37,6 +37,9 @@ struct ttp_traced_runtime {
     bool is_opening, has_file;
 };
 
+/* It says that it executes a program that may have more rights: its calls stop it until it has. */
+enum ttp_traced_executing { TTP_EXECUTES_NOT, TTP_EXECUTES_SOON, TTP_EXECUTES_NOW };
+
 #define TTP_CALL_OF_32_BITS 0xfffffffeu /* in the place of a number: no kernel's */
 
 struct ttp_traced {
@@ -46,6 +49,8 @@ struct ttp_traced {
     bool is_held;     /* it stands still until its starter has said whose it is */
     bool is_given;    /* its stream is its own */
     bool is_free;     /* it records its calls itself: only starts and ends of others stop it */
+    uint8_t executes; /* enum ttp_traced_executing, of one that is free */
+    bool is_let_go;   /* it is the runtime's, and ends by itself; or it executes such a program */
     bool was_in_call; /* when it was attached to, in call_then, with these arguments */
     uint32_t call_then;
     uint64_t arguments_then[TTP_TRACED_ARGUMENTS];
@@ -88,7 +93,8 @@ struct ttp_tracer {
     struct ttp_traced_paths paths;
     struct ttp_traced_stack *stack; /* that was walked last; NULL: stacks are not asked for */
     bool is_leaving;
-    bool is_near; /* on the processor of the only thread that is traced */
+    bool takes_rights; /* from programs with more rights that are executed while they are traced */
+    bool is_near;      /* on the processor of the only thread that is traced */
     uint32_t stops;
     cpu_set_t processors; /* that it may run on; none: not asked yet */
 };
@@ -131,12 +137,26 @@ void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
 bool ttp_runtime_enters(struct ttp_tracer *tracer, struct ttp_traced *thread,
                         const struct __ptrace_syscall_info *info, const uint64_t *words);
 void ttp_runtime_leaves(struct ttp_traced *thread, int64_t result);
+/* It has started another thread: whether only to say that it executes a program that may have more
+ * rights. */
+bool ttp_runtime_starts(struct ttp_traced *thread);
 /* Whether a thread that was started records its calls itself. */
 bool ttp_runtime_is_free(const struct ttp_traced *thread, const struct ttp_traced *parent);
 
+/* ---- traced_exec.c: programs with more rights than their process ---- */
+
+/* Whether such a program would get none, as it is this process that traces it. */
+bool ttp_tracer_takes_rights(void);
+/* At an entry: whether it is a call that executes a program. */
+bool ttp_traced_executes(const struct __ptrace_syscall_info *info);
+/* At the entry of such a call: whether the program would have more; its path, which may be cut. */
+bool ttp_traced_gains(const struct ttp_traced *thread, const struct __ptrace_syscall_info *info,
+                      char path[TTP_NOTE_PATH_BYTES]);
+
 /* ---- traced_calls.c: what is written of a stop ---- */
 
-/* The thread is at the entry or the exit of a call. */
+/* The thread is at the entry or the exit of a call; is_let_go is set where it may not be traced
+ * further. */
 void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread);
 /* It has executed a program, as the process's only thread from here on. */
 void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread);

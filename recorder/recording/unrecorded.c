@@ -19,6 +19,7 @@
 /* A program of a process. */
 struct program {
     bool is_there;
+    bool is_let_go; /* by its tracer */
     bool is_aside;  /* it recorded until it made threads of its own, or nothing */
     uint32_t turn;  /* when it came */
     uint64_t image; /* its number as a process image, 0: none is known */
@@ -48,7 +49,8 @@ static void count(struct ttp_unrecorded *u, struct program *program)
     if (program->is_there && program->reason == TTAPE_UNRECORDED_UNKNOWN && program->path != NULL &&
         ttp_program_lacks_library(program->path))
         program->reason = TTAPE_UNRECORDED_NOT_STARTED;
-    if (program->is_there && !u->options->syscalls.traced) { /* else its calls were */
+    bool is_traced = u->options->syscalls.traced && !program->is_let_go; /* its calls were seen */
+    if (program->is_there && !is_traced) {
         u->counts[program->reason]++;
         if (u->examples[program->reason] == NULL) {
             u->examples[program->reason] = program->path;
@@ -159,6 +161,9 @@ static void take_exec(struct ttp_unrecorded *u, const ttape_allocator *a, struct
                       const struct ttp_note *note)
 {
     struct ttp_program_file file;
+    bool is_let_go = (note->flags & TTP_NOTE_LET_GO) != 0;
+    if (is_let_go) /* of the same call somebody else has told, or what there was was traced */
+        process->executed.is_there = false;
     if (process->executed.is_there) { /* another process had the number */
         put_off(u, a, &process->came);
         count(u, &process->executed);
@@ -168,7 +173,9 @@ static void take_exec(struct ttp_unrecorded *u, const ttape_allocator *a, struct
     char *path = find_file(note);
     ttp_program_file_look(path == NULL ? note->path : path, &file);
     const char *shown = path == NULL || strncmp(path, "/proc/", 6) == 0 ? note->path : path;
-    set(u, &process->executed, why_not(&file, note->flags), shown);
+    set(u, &process->executed, is_let_go ? TTAPE_UNRECORDED_SET_UID : why_not(&file, note->flags),
+        shown);
+    process->executed.is_let_go = is_let_go;
     free(path);
 }
 

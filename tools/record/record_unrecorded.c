@@ -43,6 +43,12 @@ static bool is_any(const ttape_recording *recording, ttape_unrecorded reason, co
     return ttape_recording_get_unrecorded(recording, reason, example) != 0;
 }
 
+bool tool_record_keeps_rights(const ttape_recording *recording)
+{
+    const char *example;
+    return is_any(recording, TTAPE_UNRECORDED_SET_UID, &example);
+}
+
 static const char *static_hint(const char *path)
 {
     switch (path != NULL ? tool_elf_language_of(path) : TOOL_LANGUAGE_OTHER) {

@@ -12,5 +12,7 @@
 char *tool_record_unrecorded(const ttape_recording *recording, const char *tried);
 /* What to do about it, to stand behind that; "". */
 const char *tool_record_unrecorded_hint(const ttape_recording *recording, const char *tried);
+/* Whether a program was left alone for its rights. */
+bool tool_record_keeps_rights(const ttape_recording *recording);
 
 #endif

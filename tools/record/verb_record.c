@@ -212,7 +212,7 @@ static void say_unrecorded(const struct options *options, const ttape_recording 
     const char *hint = text != NULL ? tool_record_unrecorded_hint(recording, tried) : "";
     if (has_events && text != NULL)
         tool_message("not recorded: %s%s", text, hint);
-    else if (!has_events && options->calls.given)
+    else if (!has_events && options->calls.given && !tool_record_keeps_rights(recording))
         tool_message("nothing was recorded, and no file written: the command made none of these "
                      "system calls where they are seen");
     else if (!has_events)

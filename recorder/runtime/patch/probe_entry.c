@@ -17,34 +17,53 @@
  * as if that had been interrupted: debuggers do not know stubs. With the stub's address in r,
  *
  *     r = (the word at P - 144) & -128;  rip = the word at r + the byte at r + 11
+ *
+ * P - 144 is so far above the stack pointer as was pushed, which is said anew behind each push and
+ * pop: the rule has only operations that all unwinders know, valgrind's among them.
  */
 #include "recorder/runtime/patch/probe.h"
 
-#define PUSH(name) "pushq %" name "\n\t.cfi_adjust_cfa_offset 8\n\t.cfi_rel_offset %" name ", 0\n\t"
-#define POP(name)  "popq %" name "\n\t.cfi_adjust_cfa_offset -8\n\t.cfi_restore %" name "\n\t"
+/* r, from a register and how far below P - 144 it is: breg; deref; const1s -128; and.
+ * rip: r; deref; r; + 4; deref; const1u 56; shr; plus. */
+#define FOUND(breg, below)                                                                         \
+    breg ", ((" below ") & 127) | 128, (" below ") >> 7, 0x06, 0x09, 0x80, 0x1a, "
+#define CALLER_AT(breg, below)                                                                     \
+    ".cfi_escape 0x16, 0x10, 22, " FOUND(breg, below) "0x06, " FOUND(                              \
+        breg, below) "0x23, 4, 0x06, 0x08, 56, 0x25, 0x22\n\t"
+#define CALLER(below) CALLER_AT("0x77", below)
 
-/* rip: const2s -144; plus; deref; const1s -128; and; dup; deref; swap; + 11; deref 1; plus */
-#define CALLER                                                                                     \
-    ".cfi_signal_frame\n\t.cfi_def_cfa %rsp, 144\n\t.cfi_offset %rdi, -136\n\t"                    \
-    ".cfi_escape 0x16, 0x10, 16, 0x0b, 0x70, 0xff, 0x22, 0x06, 0x09, 0x80, 0x1a, 0x12, 0x06, "     \
-    "0x16, 0x23, 11, 0x94, 1, 0x22\n\t"
+#define PUSHED(more, below) ".cfi_adjust_cfa_offset " more "\n\t" CALLER(below)
+#define PUSH(name, below)                                                                          \
+    "pushq %" name "\n\t" PUSHED("8", below) ".cfi_rel_offset %" name ", 0\n\t"
+#define POP(name, below) "popq %" name "\n\t" PUSHED("-8", below) ".cfi_restore %" name "\n\t"
+#define FRAME                                                                                      \
+    ".cfi_signal_frame\n\t.cfi_def_cfa %rsp, 144\n\t.cfi_offset %rdi, -136\n\t" CALLER("0")
+
+#define SAVE                                                                                       \
+    PUSH("rax", "8")                                                                               \
+    "lahf\n\tseto %al\n\tpushq %rax\n\t" PUSHED("8", "16") PUSH("rcx", "24") PUSH("rdx", "32")     \
+        PUSH("rsi", "40") PUSH("r8", "48") PUSH("r9", "56") PUSH("r10", "64") PUSH("r11", "72")    \
+            PUSH("rbp", "80")
+#define RESTORE                                                                                    \
+    POP("rbp", "72")                                                                               \
+    POP("r11", "64")                                                                               \
+    POP("r10", "56")                                                                               \
+    POP("r9", "48")                                                                                \
+    POP("r8", "40")                                                                                \
+    POP("rsi", "32")                                                                               \
+    POP("rdx", "24")                                                                               \
+    POP("rcx", "16")                                                                               \
+    "popq %rax\n\t" PUSHED("-8", "8") "addb $127, %al\n\tsahf\n\t" POP("rax", "0")
 
 #define ENTRY(name, hook) ENTRY_WITH(name, "", hook)
 #define ENTRY_WITH(name, more, hook)                                                               \
     ".p2align 5\n\t.globl " name "\n\t.hidden " name "\n\t.type " name ", @function\n" name        \
-    ":\n\t.cfi_startproc simple\n\t" CALLER PUSH(                                                  \
-        "rax") "lahf\n\tseto %al\n\tpushq %rax\n\t"                                                \
-               ".cfi_adjust_cfa_offset 8\n\t" PUSH("rcx") PUSH("rdx") PUSH("rsi") PUSH("r8")       \
-                   PUSH("r9") PUSH("r10") PUSH("r11") PUSH(                                        \
-                       "rbp") "movq %rsp, %rbp\n\t.cfi_def_cfa_register %rbp\n\t"                  \
-                              "leaq 224(%rbp), %rdx\n\tmovq (%rdx), %rsi\n\t" more "andq $-16, "   \
-                              "%rsp\n\tcall " hook "\n\t"                                          \
-                              "movq %rbp, %rsp\n\t.cfi_def_cfa_register %rsp\n\t" POP("rbp")       \
-                                  POP("r11") POP("r10") POP("r9") POP("r8") POP("rsi") POP("rdx")  \
-                                      POP("rcx") "popq %rax\n\t.cfi_adjust_cfa_offset -8\n\t"      \
-                                                 "addb $127, %al\n\tsahf\n\t" POP(                 \
-                                                     "rax") "ret\n\t.cfi_endproc\n\t.size " name   \
-                                                            ", . - " name "\n\t"
+    ":\n\t.cfi_startproc simple\n\t" FRAME SAVE                                                    \
+    "movq %rsp, %rbp\n\t.cfi_def_cfa_register %rbp\n\t" CALLER_AT(                                 \
+        "0x76", "80") "leaq 224(%rbp), %rdx\n\tmovq (%rdx), %rsi\n\t" more                         \
+                      "andq $-16, %rsp\n\tcall " hook                                              \
+                      "\n\tmovq %rbp, %rsp\n\t.cfi_def_cfa_register %rsp\n\t" RESTORE              \
+                      "ret\n\t.cfi_endproc\n\t.size " name ", . - " name "\n\t"
 
 #define KEEP(number, below) "movsd %xmm" #number ", -" #below "(%rbp)\n\t"
 #define FLOATS                                                                                     \

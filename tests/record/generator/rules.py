@@ -1,5 +1,6 @@
-"""Functions that one rule of the prover alone keeps whole: each has a place between the instructions
-of a return's window, or in front of what a window must not hold, and nothing else tells of it."""
+"""Functions that one rule of the prover alone keeps whole: each has a place between the
+instructions of a return's window, or in front of what a window must not hold, and nothing else
+tells of it."""
 from unit import STEPPED
 from ways import start
 
@@ -87,7 +88,8 @@ def behind_trap(unit):
     """A handler of faults goes on in front of a jump that no branch leads to."""
     name, _ = start(unit, "trapped", 3)
     labels, table, at, to = unit.labels(4), *(unit.label() for _ in range(3))
-    unit.line(*unit.rng.sample(SHORT, 2), f"{at}:", "ud2", f"{to}:", f"lea {table}(%rip),%rcx", "movslq (%rcx,%rdi,4),%rdx",
+    unit.line(*unit.rng.sample(SHORT, 2), f"{at}:", "ud2", f"{to}:",
+              f"lea {table}(%rip),%rcx", "movslq (%rcx,%rdi,4),%rdx",
               f"lea -{AWAY}(%rcx,%rdx),%rdx", "jmp *%rdx")
     arms(unit, labels)
     unit.end(name)
@@ -174,7 +176,7 @@ def skipping(unit):
 
 
 def fault_behind_branch(unit):
-    """What faults has a branch in front of it, among a function's first instructions or its last."""
+    """What faults has a branch in front, among a function's first instructions or its last."""
     rng = unit.rng
     name, _ = unit.function("branches", 3)
     at, to, out = (unit.label() for _ in range(3))
