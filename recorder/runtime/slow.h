@@ -151,6 +151,7 @@ static inline bool ttp_stack_holds(const struct ttp_runtime_stack *stack, uintpt
 #define TTP_STACK_NONE (UINT32_MAX - 1)
 uint32_t ttp_loose_find(uintptr_t sp, const struct operation *op);
 uint32_t ttp_loose_claim(uintptr_t sp);
+void ttp_loose_close(const struct ttp_stacks *stacks);
 uint32_t ttp_loose_begin(uintptr_t sp, uintptr_t high);
 uintptr_t ttp_loose_end(const struct ttp_runtime_stack *stack, uintptr_t sp);
 /* Whether another one of them than the current stack lies there. */

@@ -190,6 +190,7 @@ void ttp_stacks_open(struct ttp_stacks *stacks, uintptr_t sp, struct ttp_runtime
     stacks->alternate_low = stacks->alternate_high = 0;
     stacks->first_sp = sp;
     stacks->has_marks = stacks->has_loose = false;
+    stacks->near = NULL;
     stacks->first[0] =
         new_stack(sp > TTP_STACK_GUESS ? sp - TTP_STACK_GUESS : 0,
                   is_below_block ? block : sp + TTP_STACK_GUESS, frames, frame_count);
@@ -201,6 +202,7 @@ void ttp_stacks_close(struct ttp_stacks *stacks)
         ttp_branch_close(&stacks->list[i]);
     for (uint32_t i = 1; i < stacks->count; i++)
         ttp_room_unmap(stacks->list[i].base, TTP_FRAMES_OTHER * sizeof(struct ttp_runtime_frame));
+    ttp_loose_close(stacks);
     release_list(stacks);
 }
 

@@ -134,7 +134,8 @@ struct ttp_stacks {
     uintptr_t alternate_low, alternate_high; /* of the alternate signal stack, as last seen */
     uintptr_t first_sp;
     bool has_marks; /* there has been a handler */
-    bool has_loose; /* and a stack that nobody announced */
+    bool has_loose; /* and a stack that nobody announced; */
+    uint16_t *near; /* by the page of a stack pointer: 1 + the stack that was there; NULL: none */
     struct ttp_runtime_stack first[TTP_STACKS_INLINE];
 };
 

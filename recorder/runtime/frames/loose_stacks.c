@@ -23,6 +23,9 @@
 #define JUMP_BYTES  5u
 #define CALL_BY     0xffu
 #define SITES_KNOWN 256u
+#define NEAR_BITS   15u
+#define NEAR_MIXED  UINT64_C(0x9e3779b97f4a7c15)
+#define NEAR_BYTES  (sizeof(uint16_t) << NEAR_BITS)
 #define CODE_MOST   65536u /* of one function */
 #define WINDOW_MOST 32u
 
@@ -126,13 +129,40 @@ static uintptr_t caller_distance(uint32_t index, uintptr_t call_site)
     return ttp_is_base(top) || distance > CODE_MOST ? CODE_MOST : distance;
 }
 
+static uint16_t *near_of(uintptr_t sp)
+{
+    uint16_t *near = ttp_thread.stacks->near;
+    return near == NULL ? NULL : &near[sp / PAGE_BYTES * NEAR_MIXED >> (64 - NEAR_BITS)];
+}
+
+static void keep_near(uintptr_t sp, uint32_t index)
+{
+    uint16_t *near = near_of(sp);
+    if (near != NULL && index < ttp_thread.stacks->count)
+        *(volatile uint16_t *)near = (uint16_t)(index + 1);
+}
+
+/* The one that was there last, if its innermost frame is near: so not all of many are looked at. */
+static uint32_t find_near(uintptr_t sp)
+{
+    const uint16_t *near = near_of(sp);
+    uint32_t index = near == NULL ? 0 : *(const volatile uint16_t *)near;
+    if (index == 0 || index > ttp_thread.stacks->count)
+        return TTP_STACK_NONE;
+    uintptr_t top = top_of(--index);
+    return distance_of(top, sp) < TTP_LARGE_FRAME && may_hold(index, sp, top) ? index
+                                                                              : TTP_STACK_NONE;
+}
+
 /* Where several may be meant (one within an array of another's; one that was given up, and its
  * memory is another's), the one with the nearest frame. The current one goes on where what calls
  * looks more like its function. */
 static uint32_t find(uintptr_t sp, uintptr_t call_site)
 {
     const struct ttp_stacks *stacks = ttp_thread.stacks;
-    uint32_t found = TTP_STACK_NONE, current = stacks->current;
+    uint32_t found = find_near(sp), current = stacks->current;
+    if (found != TTP_STACK_NONE)
+        return found;
     uintptr_t least = UINTPTR_MAX;
     for (uint32_t i = 0; stacks->has_loose && i < stacks->count; i++) {
         uintptr_t top = top_of(i), distance = distance_of(top, sp);
@@ -153,6 +183,9 @@ static uint32_t find(uintptr_t sp, uintptr_t call_site)
 static bool is_start(uintptr_t call_site, uintptr_t sp)
 {
     const struct ttp_stacks *stacks = ttp_thread.stacks;
+    uint32_t near = find_near(sp);
+    if (near != TTP_STACK_NONE && stacks->list[near].base[1].call_site != call_site)
+        return false;
     for (uint32_t i = 1; stacks->has_loose && i < stacks->count; i++)
         if (stacks->list[i].is_loose && stacks->list[i].base[1].call_site == call_site)
             return find(sp, call_site) != stacks->current;
@@ -227,6 +260,10 @@ uint32_t ttp_loose_begin(uintptr_t sp, uintptr_t high)
     if (index != stacks->current)
         set_bounds(&stacks->list[index], sp, high);
     stacks->has_loose = true;
+    if (stacks->near == NULL && !ttp_process.avoids_system_calls) {
+        long memory = ttp_room_map(NEAR_BYTES);
+        stacks->near = ttp_failed(memory) ? NULL : (uint16_t *)memory;
+    }
     return index;
 }
 
@@ -253,7 +290,16 @@ static uint32_t begin_first(uintptr_t sp)
 
 uint32_t ttp_loose_find(uintptr_t sp, const struct operation *op)
 {
-    return op == NULL || !op->is_first ? find(sp, op != NULL ? op->call_site : 0) : begin_first(sp);
+    uint32_t found =
+        op == NULL || !op->is_first ? find(sp, op != NULL ? op->call_site : 0) : begin_first(sp);
+    keep_near(sp, found);
+    return found;
+}
+
+void ttp_loose_close(const struct ttp_stacks *stacks)
+{
+    if (stacks->near != NULL)
+        ttp_room_unmap(stacks->near, NEAR_BYTES);
 }
 
 /* A coroutine begins where another one was given up: by a function that nobody has called, or by
