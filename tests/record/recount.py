@@ -15,6 +15,10 @@ manual:
 - Where a stream begins within calls, as of a trace that kept its last part, no row opens them:
   `tree` names them, and since when they were open, which their duration counts from. What it does
   not name, as of a child that another tool recorded from its fork on, is a depth and no more.
+- Behind a gap of reason damage nothing says what is open, and functions at 0x0 are those whose
+  definitions are lost: such traces are not counted again.
+- Other tools' traces may have depths that are no heights of stacks. Their rows do not say which
+  frames end: `has_own_depths`.
 - Of a trace without times, only what is counted is compared.
 - What is open when its stream ends has time up to the last row, and no duration.
 """
@@ -26,7 +30,13 @@ from dataclasses import dataclass, field
 
 import setting
 
+NAME_BYTES = 100  # of which one function is known by its name alone
 PUSHES = ("enter", "open", "signal")
+
+
+def between(earlier, later):
+    """Times are 64 bits, and what is between two of them a signed number."""
+    return (later - earlier + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 @dataclass
@@ -63,7 +73,7 @@ class Sums:
         if not frame.is_known:
             self.unknown += 1
             return
-        duration = frame.end - frame.start
+        duration = between(frame.start, frame.end)
         self.ended += 1
         self.durations += duration
         self.least = duration if self.least is None else min(self.least, duration)
@@ -78,7 +88,8 @@ class Sums:
 
     def row(self):
         return {"calls": self.calls, "ended": self.ended, "unknown_ends": self.unknown,
-                "self_ns": self.self_ns, "total_ns": self.total_ns, "min_ns": self.least,
+                "self_ns": between(0, self.self_ns), "total_ns": between(0, self.total_ns),
+                "min_ns": self.least,
                 "max_ns": self.most}
 
 
@@ -97,6 +108,8 @@ class Stream:
     unknown_depth: int = 0  # calls further out that nobody knows
     behind_gap: bool = False
     has_times: bool = True
+    has_own_depths: bool = False  # depths that are not the stack's height
+    is_damaged: bool = False  # what was open, or which function it is, is lost
     sums: dict = field(default_factory=dict)
     present: dict = field(default_factory=dict)  # stack: {key: frames on it}
     markers: list = field(default_factory=list)
@@ -108,7 +121,7 @@ class Stream:
         return self.sums[key]
 
     def pass_time(self, now):
-        step = now - self.last if self.last is not None else 0
+        step = between(self.last, now) if self.last is not None else 0
         self.last = now
         if step == 0:
             return
@@ -122,6 +135,7 @@ class Stream:
         stack = self.stacks[self.current]
         name = row["symbol"] or row["address"]  # of a stripped program there is no name
         key = None if kind == "signal" else (row["address"], name)
+        self.is_damaged |= name == "0x0"
         name = f"signal {name}" if key is None else name
         stack.append(Frame(key, name, self.frame_count, stack[-1].number if stack else -1, now,
                            self.events, kind == "open"))
@@ -176,6 +190,7 @@ class Stream:
         now = int(row["time_ns"] or 0)
         self.pass_time(now)
         if kind in PUSHES:
+            self.has_own_depths |= depth != len(self.stacks[self.current])
             self.push(row, kind, now)
         elif kind in ("exit", "signal_end"):
             self.take_exit(depth, now)
@@ -186,6 +201,7 @@ class Stream:
             self.stacks.setdefault(self.current, [])
         elif kind == "gap":
             self.gaps.append(row["symbol"])
+            self.is_damaged |= row["symbol"].startswith("damage ")
         elif kind == "marker":
             self.markers.append(row["symbol"])
         self.behind_gap = kind == "gap" or \
@@ -193,17 +209,23 @@ class Stream:
         self.events += 1
 
 
-def begun(trace):
-    """{stream: what is open where it begins, the outermost first}, and addresses by name."""
-    done = setting.tracetape("tree", "--json", "--full", "--min-time", "0", trace, timeout=600)
-    found = {}
+def kept_streams(trace):
+    """Those whose first events are not there any more."""
+    streams = json.loads(setting.tracetape("info", "--json", "--all", trace).out)["stream_list"]
+    return {stream["stream"] for stream in streams if stream["first_event"] > 0}
+
+
+def begun(trace, stream, first):
+    """What is open where a stream begins, the outermost first; and addresses by name."""
+    done = setting.tracetape("tree", "--json", "--full", "--min-time", "0", "--stream", str(stream),
+                             "--time", f"{first}..{first + 1}", trace, timeout=600)
+    found = []
     for node in json.loads(done.out)["nodes"]:
-        place = re.fullmatch(r"s(\d+)p\d+b\d+", node["node"])
-        if place:
-            found.setdefault(int(place[1]), []).append(
-                (node["name"], node["enter_ns"], node["start_ns"]))
-    done = setting.tracetape("report", "--json", trace)
-    return found, {row["name"]: row["address"] for row in json.loads(done.out)["rows"]}
+        if re.fullmatch(r"s\d+p\d+b\d+", node["node"]):
+            found.append((node["name"], node["enter_ns"], node["start_ns"]))
+    done = setting.tracetape("report", "--json", trace) if found else None
+    return found, {row["name"]: row["address"] for row in json.loads(done.out)["rows"]} \
+        if found else {}
 
 
 def height_before(row):
@@ -213,7 +235,7 @@ def height_before(row):
 
 def read(trace, is_kept=True):
     """All streams of a trace, by number."""
-    before = None
+    kept = None
     words, found = [setting.COMMAND, "dump", "--format", "csv", "--", trace], {}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           errors="surrogateescape", env=setting.environment()) as dump:
@@ -223,8 +245,10 @@ def read(trace, is_kept=True):
                 found[number] = Stream(number, int(row["tid"]), is_kept)
                 height = height_before(row)
                 if height > 0:
-                    before = before or begun(trace)
-                    found[number].begin(height, before[0].get(number, []), before[1])
+                    first = int(row["time_ns"] or 0)
+                    kept = kept_streams(trace) if kept is None else kept
+                    known = begun(trace, number, first) if number in kept else ([], {})
+                    found[number].begin(height, *known)
             found[number].take(row)
         said = dump.stderr.read()
     if dump.returncode not in (0, 3):
@@ -248,15 +272,25 @@ def rows_of(trace, *options):
     said = json.loads(done.out)
     found = {}
     for row in said["rows"]:
-        sums = Sums(row["calls"], row["ended"], row["unknown_ends"], row["self_ns"] or 0,
-                    row["total_ns"] or 0, 0, row["min_ns"], row["max_ns"])
+        sums = Sums(row["calls"], row["ended"], row["unknown_ends"], row.get("self_ns") or 0,
+                    row.get("total_ns") or 0, 0, row.get("min_ns"), row.get("max_ns"))
         found.setdefault((row["address"], row["name"]), Sums()).add(sums)
     return found, said
 
 
+def by_name(sums):
+    whole = {}
+    for (_, name), one in sums.items():
+        whole.setdefault(("", name[:NAME_BYTES]), Sums()).add(one)
+    return whole
+
+
 def differences(counted, said, head, label, has_times=True):
-    """What report says otherwise than it was counted."""
+    """What report says otherwise than it was counted: by place and name, or by name where it takes
+    places of several runs, or names that are cut, for one."""
     problems, names = [], ("calls", "ended", "unknown_ends")
+    if set(counted) != set(said):
+        counted, said = by_name(counted), by_name(said)
     for key in sorted(set(counted) | set(said), key=str):
         mine, theirs = counted.get(key, Sums()).row(), said.get(key, Sums()).row()
         other = {name: (mine[name], theirs[name]) for name in (mine if has_times else names)
@@ -269,10 +303,17 @@ def differences(counted, said, head, label, has_times=True):
     return problems
 
 
+def is_told(streams):
+    """Whether the rows of a dump say all that is counted."""
+    return not any(one.has_own_depths or one.is_damaged for one in streams.values())
+
+
 def compare(trace, streams=None, each=8):
     """All that differs between report and the recount: whole, decoded, and stream by stream."""
     streams = streams if streams is not None else read(trace, False)
     whole, has_times = sums_of(streams.values()), all(s.has_times for s in streams.values())
+    if not is_told(streams):
+        return ["rows do not say which frames end"]
     problems = []
     for options in ((), ("--exact",)):
         said, head = rows_of(trace, *options)
