@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An own recount from `dump --format csv` (recount.py) equals `report`, on all recordings that
 tests make and on the corpus. Tests of record/ run with a command that keeps what they read;
-whether they hold is not judged here. Files that are damaged, which `verify` says, that are very large, or
-have depths of their own (text that a test wrote by hand) are left out and counted.
+whether they hold is not judged here. Files that are damaged, which `verify` says, that are very
+large, or have depths of their own (text that a test wrote by hand) are left out and counted.
 Words: only these tests."""
 import concurrent.futures
 import os
