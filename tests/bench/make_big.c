@@ -101,7 +101,8 @@ static void define(ttape_writer *writer, ttape_reader *reader, struct repeated *
         check(ttape_writer_add_site(writer, &site, &sites[i], &err), &err, "site");
     }
     for (size_t i = 0; i < r->count; i++)
-        r->events[i].site = sites[r->events[i].site];
+        if (r->events[i].site != TTAPE_NONE)
+            r->events[i].site = sites[r->events[i].site];
     free(sites);
 }
 
