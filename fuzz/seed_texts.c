@@ -18,6 +18,18 @@ static const char *const texts[] = {
      "bad line\n9 1\n1 x enter y\n\"quoted\" 1 enter y\n"),
     "1 1 enter a depth=7\n2 1 enter b depth=2\n3 1 exit b depth=0\n4 1 exit a\n"};
 
+/* Requests to a view. */
+static const char *const questions[] = {
+    "trace\nthreads?first=0&count=3\nsites?sites=0,1,2&all=1\nsearch?text=w%6Frk&count=2",
+    "tiles?level=0&index=-1&count=9&streams=0&depths=3&instants=16\ntiles?level=55&streams=0,0",
+    "children?id=-\nchildren?id=s0&mode=full&first=1&count=2\nnode?id=s0p1\nnode?id=s0e5&mode="
+    "pruned",
+    "stack?stream=0&time=77&depth=1\npath?id=s0e5\npath?id=s0p0f0\npath?id=s0p1b0",
+    "functions?from=-7&to=99&streams=0&sort=mean&reverse=1&text=o&first=1&count=2\nfunction?site=1",
+    "longest?site=1&by=self&count=3&from=5&to=700\nlongest?by=start\nnext?site=1&stream=0&event=9&"
+    "back=1",
+};
+
 static void put_record(struct fuzz_bytes *to, uint64_t time, uint64_t type, uint64_t depth,
                        uint64_t address, uint64_t more)
 {
@@ -218,6 +230,10 @@ void fuzz_seed_texts(void)
         fuzz_put_number(&seed, i, 4);
         fuzz_put(&seed, texts[i], strlen(texts[i]));
         fuzz_seed("convert_text", name, &seed);
+    }
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+        char name[] = {'a', 's', 'k', (char)('0' + i), 0};
+        seed_bytes("view", name, questions[i], strlen(questions[i]));
     }
     seed_uftrace();
     seed_bytes("metadata", "nested", nested, sizeof nested - 1);

@@ -20,6 +20,7 @@
 #include <tracetape/tiles.h>
 #include <tracetape/tree.h>
 #include <tracetape/types.h>
+#include <tracetape/view.h>
 #include <tracetape/writer.h>
 
 #endif

@@ -1,0 +1,207 @@
+/* From a request's lines to a response: each line is one question, which one answer writes. An
+ * answer that fails leaves nothing but its error. */
+#include <string.h>
+
+#include "answers/view/view_internal.h"
+#include "format/base/fail.h"
+#include "format/base/sized.h"
+#include "reader/base/choice.h"
+#include "reader/reader_internal.h"
+
+#define RESPONSE_BYTES_DEFAULT (8ull << 20)
+#define MEMORY_BYTES_DEFAULT   (64ull << 20)
+#define TEXT_BYTES_FIRST       (64u << 10)
+#define TREE_CACHE_BYTES       (16u << 20)
+
+static const struct {
+    const char *word;
+    ttp_view_answer *answer;
+} answers[] = {
+    {"trace", ttp_view_trace},         {"threads", ttp_view_threads},
+    {"sites", ttp_view_sites},         {"tiles", ttp_view_tiles},
+    {"node", ttp_view_get_node},       {"children", ttp_view_children},
+    {"stack", ttp_view_stack},         {"path", ttp_view_path},
+    {"functions", ttp_view_functions}, {"function", ttp_view_function},
+    {"longest", ttp_view_longest},     {"next", ttp_view_next},
+    {"search", ttp_view_search},
+};
+
+/* ---- what answers share ---- */
+
+void ttp_view_note_damage(void *context, uint32_t number, const ttape_error *error)
+{
+    struct ttape_view *view = context;
+    (void)number;
+    (void)error;
+    view->damage_count++;
+}
+
+bool ttp_view_stops(const struct ttape_view *view)
+{
+    return view->options.stops != NULL && view->options.stops(view->options.context);
+}
+
+size_t ttp_view_name(const struct ttape_view *view, uint32_t site, char *buffer, size_t size_bytes)
+{
+    return view->options.name != NULL
+               ? view->options.name(view->options.context, site, buffer, size_bytes)
+               : ttape_site_name(view->reader, site, buffer, size_bytes);
+}
+
+static bool same_text(ttape_string a, ttape_string b)
+{
+    return a.size_bytes == b.size_bytes &&
+           (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
+}
+
+/* As reports have it: sites of several processes, and of several scopes, may be one function. */
+bool ttp_view_same_function(const ttape_reader *reader, uint32_t a, uint32_t b)
+{
+    ttape_site left, right;
+    ttape_module left_module, right_module;
+    if (a == b)
+        return true;
+    if (ttape_reader_get_site(reader, a, &left) != TTAPE_OK ||
+        ttape_reader_get_site(reader, b, &right) != TTAPE_OK || left.kind != right.kind ||
+        !same_text(left.symbol, right.symbol) || !same_text(left.file, right.file))
+        return false;
+    (void)ttape_reader_get_module(reader, left.module, &left_module);
+    (void)ttape_reader_get_module(reader, right.module, &right_module);
+    if (!same_text(left_module.path, right_module.path))
+        return false;
+    if (left.symbol.size_bytes > 0 && (left.file.size_bytes > 0 || left.module == TTAPE_NONE))
+        return true;
+    return left.address - left_module.start == right.address - right_module.start;
+}
+
+/* ---- a request ---- */
+
+static ttape_status answer_question(struct ttape_view *view, ttape_string line, ttape_error *err)
+{
+    struct ttp_view_question question;
+    TTP_TRY(ttp_view_parse(&question, line, err));
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (question.word.size_bytes == strlen(answers[i].word) &&
+            memcmp(question.word.data, answers[i].word, question.word.size_bytes) == 0)
+            return answers[i].answer(view, &question, err);
+    return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
+                    "no such question (spec/view.md has all of them)");
+}
+
+static void answer_line(struct ttape_view *view, ttape_string line)
+{
+    ttape_error err = {0};
+    ttp_view_begin(view, NULL, '{');
+    uint64_t start = view->text.count;
+    view->damage_count = 0;
+    ttape_status status = answer_question(view, line, &err);
+    if (status != TTAPE_OK && view->text.count <= view->text.limit) {
+        view->text.count = start;
+        view->needs_comma = false;
+        ttp_view_error(view, &err);
+    }
+    if (view->damage_count > 0) /* parts of the file that cannot be read, and were left out */
+        ttp_view_wide(view, "damaged", view->damage_count);
+    ttp_view_end(view, '}');
+}
+
+static ttape_string take_line(ttape_string *rest)
+{
+    const char *end = memchr(rest->data, '\n', rest->size_bytes);
+    ttape_string line = {rest->data, end != NULL ? (size_t)(end - rest->data) : rest->size_bytes};
+    size_t taken = line.size_bytes + (end != NULL);
+    rest->data += taken;
+    rest->size_bytes -= taken;
+    return line;
+}
+
+ttape_status ttape_view_answer(ttape_view *view, const void *request, size_t request_bytes,
+                               ttape_string *response, ttape_error *err)
+{
+    if (view == NULL || response == NULL || (request == NULL && request_bytes > 0))
+        return ttp_refuse(err, "no view, no request or no place for a response");
+    *response = (ttape_string){0};
+    if (request_bytes > TTAPE_VIEW_REQUEST_BYTES)
+        return ttp_refuse(err, "the request is too long");
+    view->text.count = 0;
+    view->needs_comma = false;
+    ttp_view_begin(view, NULL, '[');
+    ttape_string rest = {request, request_bytes};
+    for (uint32_t count = 0; rest.size_bytes > 0; count++) {
+        if (count == TTAPE_VIEW_REQUEST_LINES)
+            return ttp_refuse(err, "the request has too many lines");
+        answer_line(view, take_line(&rest));
+    }
+    ttp_view_end(view, ']');
+    if (view->text.count > view->text.limit)
+        return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
+                        "the response would be longer than %llu bytes: ask for less at a time",
+                        (unsigned long long)view->text.limit);
+    *response = (ttape_string){view->text.bytes, (size_t)view->text.count};
+    return TTAPE_OK;
+}
+
+/* ---- open and close ---- */
+
+static ttape_status take_options(ttape_view_options *out, const ttape_view_options *options,
+                                 ttape_error *err)
+{
+    *out = (ttape_view_options){.size = sizeof *out};
+    if (options != NULL)
+        TTP_TRY(ttp_take_sized(out, sizeof *out, options, "a view", err));
+    if (out->reserved_jobs != 0)
+        return ttp_refuse(err, "a reserved word of a view's options is not 0");
+    out->response_bytes = out->response_bytes != 0 ? out->response_bytes : RESPONSE_BYTES_DEFAULT;
+    out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
+    return TTAPE_OK;
+}
+
+static ttape_status set_up(struct ttape_view *view, ttape_error *err)
+{
+    const ttape_tree_options tree = {
+        .size = sizeof tree, .cache_bytes = TREE_CACHE_BYTES, .jobs = view->options.jobs};
+    ttape_reader_get_info(view->reader, &view->info);
+    view->text.limit = view->options.response_bytes;
+    view->text.capacity = TEXT_BYTES_FIRST < view->text.limit ? TEXT_BYTES_FIRST : view->text.limit;
+    view->text.bytes = ttp_memory_take(&view->memory, view->text.capacity, 1, err);
+    if (view->text.bytes == NULL)
+        return view->memory.status;
+    return ttape_tree_open(&view->tree, view->reader, &tree, err);
+}
+
+ttape_status ttape_view_open(ttape_view **out, ttape_reader *reader,
+                             const ttape_view_options *options, ttape_error *err)
+{
+    ttape_view_options taken;
+    struct ttp_memory memory;
+    if (out == NULL)
+        return ttp_refuse(err, "no place for a view");
+    *out = NULL;
+    if (reader == NULL)
+        return ttp_refuse(err, "no reader");
+    TTP_TRY(take_options(&taken, options, err));
+    ttp_memory_init(&memory, &reader->memory.allocator,
+                    taken.response_bytes * 2 + taken.memory_bytes);
+    struct ttape_view *view = ttp_memory_take(&memory, 1, sizeof *view, err);
+    if (view == NULL)
+        return memory.status;
+    *view = (struct ttape_view){.memory = memory, .reader = reader, .options = taken};
+    ttape_status status = set_up(view, err);
+    if (status != TTAPE_OK) {
+        ttape_view_close(view);
+        return status;
+    }
+    *out = view;
+    return TTAPE_OK;
+}
+
+void ttape_view_close(ttape_view *view)
+{
+    if (view == NULL)
+        return;
+    ttape_report_close(view->report);
+    ttape_tree_close(view->tree);
+    ttp_memory_give(&view->memory, view->text.bytes, view->text.capacity, 1);
+    struct ttp_memory own = view->memory;
+    ttp_memory_give(&own, view, 1, sizeof *view);
+}

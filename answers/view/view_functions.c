@@ -1,0 +1,236 @@
+/* The table of functions over a time and some threads, and one function's statistics: a report,
+ * which is kept until another one is asked for. */
+#include <string.h>
+
+#include "answers/view/view_internal.h"
+#include "format/base/fail.h"
+#include "reader/base/sort.h"
+
+#define ROWS_USUAL 100u
+#define ROWS_MOST  2000u
+#define TEXT_BYTES 256u
+
+static bool same_choice(const struct ttp_view_choice *a, const struct ttp_view_choice *b)
+{
+    return a->has_range == b->has_range && a->from_ns == b->from_ns && a->to_ns == b->to_ns &&
+           a->streams.given == b->streams.given && a->streams.count == b->streams.count &&
+           memcmp(a->streams.numbers, b->streams.numbers,
+                  a->streams.count * sizeof *a->streams.numbers) == 0;
+}
+
+static ttape_status make_report(struct ttape_view *view, const struct ttp_view_choice *choice,
+                                bool histograms, ttape_error *err)
+{
+    const ttape_report_options how = {
+        .size = sizeof how,
+        .by = TTAPE_REPORT_BY_FUNCTION,
+        .has_range = choice->has_range,
+        .from_ns = choice->from_ns,
+        .to_ns = choice->to_ns,
+        .streams = choice->streams.given ? choice->streams.numbers : NULL,
+        .stream_count = choice->streams.count,
+        .jobs = view->options.jobs,
+        .memory_bytes = view->options.memory_bytes,
+        .histograms = histograms,
+        .damage = ttp_view_note_damage,
+        .context = view,
+    };
+    ttape_report_info info;
+    if (view->report != NULL && view->report_histograms >= histograms &&
+        same_choice(choice, &view->report_choice)) {
+        ttape_report_get_info(view->report, &info);
+        view->damage_count = info.damaged_count;
+        return TTAPE_OK;
+    }
+    ttape_report_close(view->report);
+    view->report = NULL;
+    TTP_TRY(ttape_report_make(&view->report, view->reader, &how, err));
+    view->report_choice = *choice;
+    view->report_histograms = histograms;
+    return TTAPE_OK;
+}
+
+/* ---- order ---- */
+
+struct order {
+    const ttape_report_row *rows;
+    enum { BY_TOTAL, BY_SELF, BY_CALLS, BY_MEAN, BY_MAX, BY_MIN, BY_IDLE, KEY_COUNT } key;
+    bool is_reverse;
+};
+
+static const char *const keys[KEY_COUNT] = {"total", "self", "calls", "mean", "max", "min", "idle"};
+
+static int64_t mean_of(const ttape_report_row *row)
+{
+    return row->exit_count > 0 ? (int64_t)row->mean_ns : -1;
+}
+
+static int64_t value_of(const struct order *order, uint32_t number)
+{
+    const ttape_report_row *row = &order->rows[number];
+    switch (order->key) {
+    case BY_SELF: return row->self_ns;
+    case BY_CALLS: return (int64_t)(row->call_count & INT64_MAX);
+    case BY_MEAN: return mean_of(row);
+    case BY_MAX: return row->max_ns;
+    case BY_MIN: return row->min_ns;
+    case BY_IDLE: return row->idle_ns;
+    default: return row->total_ns;
+    }
+}
+
+static bool is_before(const void *context, uint32_t a, uint32_t b)
+{
+    const struct order *order = context;
+    int64_t left = value_of(order, a), right = value_of(order, b);
+    if (left == right)
+        return a < b;
+    return order->is_reverse ? left < right : left > right;
+}
+
+/* ---- rows ---- */
+
+static void put_row(struct ttape_view *view, const char *key, const ttape_report_row *row)
+{
+    ttp_view_begin(view, key, '{');
+    ttp_view_number(view, "site", row->site);
+    ttp_view_wide(view, "calls", row->call_count);
+    ttp_view_wide(view, "ended", row->exit_count);
+    ttp_view_signed(view, "total", row->total_ns);
+    ttp_view_signed(view, "self", row->self_ns);
+    ttp_view_signed(view, "min", row->min_ns);
+    ttp_view_signed(view, "max", row->max_ns);
+    ttp_view_signed(view, "mean", mean_of(row));
+    if (row->idle_known)
+        ttp_view_signed(view, "idle", row->idle_ns);
+    if (row->is_least)
+        ttp_view_word(view, "times_are", "at least");
+    else if (row->is_about)
+        ttp_view_word(view, "times_are", "about");
+    ttp_view_end(view, '}');
+}
+
+static bool matches(const struct ttape_view *view, uint32_t site, const char *text, size_t length)
+{
+    char name[TTP_VIEW_NAME_BYTES];
+    if (length == 0)
+        return true;
+    size_t whole = ttp_view_name(view, site, name, sizeof name);
+    whole = whole < sizeof name ? whole : sizeof name - 1;
+    for (size_t at = 0; at + length <= whole; at++) {
+        size_t same = 0;
+        while (same < length && (name[at + same] | 0x20) == (text[same] | 0x20))
+            same++;
+        if (same == length)
+            return true;
+    }
+    return false;
+}
+
+static void put_rows(struct ttape_view *view, const struct ttp_view_question *question,
+                     const struct order *order, const uint32_t *numbers, uint32_t row_count,
+                     uint32_t first, uint32_t count)
+{
+    char text[TEXT_BYTES];
+    size_t length = ttp_view_take_text(question, "text", text, sizeof text);
+    uint32_t matching = 0;
+    ttp_view_begin(view, "rows", '[');
+    for (uint32_t i = 0; i < row_count; i++) {
+        const ttape_report_row *row = &order->rows[numbers[i]];
+        if (!matches(view, row->site, text, length))
+            continue;
+        if (matching >= first && matching - first < count)
+            put_row(view, NULL, row);
+        matching++;
+    }
+    ttp_view_end(view, ']');
+    ttp_view_number(view, "matching", matching);
+}
+
+static void put_sums(struct ttape_view *view)
+{
+    ttape_report_info info;
+    ttape_report_get_info(view->report, &info);
+    ttp_view_number(view, "functions", info.row_count);
+    ttp_view_wide(view, "events", info.event_count);
+    ttp_view_wide(view, "calls", info.call_count);
+    ttp_view_signed(view, "span", info.span_ns);
+    if (info.has_idle)
+        ttp_view_signed(view, "idle", info.idle_ns);
+}
+
+ttape_status ttp_view_functions(struct ttape_view *view, const struct ttp_view_question *question,
+                                ttape_error *err)
+{
+    struct ttp_view_choice choice;
+    struct order order = {.is_reverse = ttp_view_is(question, "reverse", "1")};
+    uint32_t first = 0, count = ROWS_USUAL, row_count;
+    TTP_TRY(ttp_view_take_choice(view, question, &choice, err));
+    TTP_TRY(ttp_view_take_number(question, "first", TTAPE_NONE, &first, err));
+    TTP_TRY(ttp_view_take_number(question, "count", ROWS_MOST, &count, err));
+    while (order.key < KEY_COUNT && ttp_view_has(question, "sort") &&
+           !ttp_view_is(question, "sort", keys[order.key]))
+        order.key++;
+    if (order.key == KEY_COUNT)
+        return ttp_view_refuse(err, "sort", "is total, self, calls, mean, max, min or idle");
+    TTP_TRY(make_report(view, &choice, false, err));
+    order.rows = ttape_report_get_rows(view->report, &row_count);
+    uint32_t *numbers = ttp_memory_take(&view->memory, row_count, sizeof *numbers, err);
+    if (numbers == NULL)
+        return view->memory.status;
+    for (uint32_t i = 0; i < row_count; i++)
+        numbers[i] = i;
+    ttp_sort(numbers, row_count, is_before, &order);
+    put_sums(view);
+    put_rows(view, question, &order, numbers, row_count, first, count);
+    ttp_memory_give(&view->memory, numbers, row_count, sizeof *numbers);
+    return TTAPE_OK;
+}
+
+/* ---- one function ---- */
+
+static void put_spread(struct ttape_view *view, uint32_t row)
+{
+    static const struct {
+        const char *key;
+        double share;
+    } shares[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}};
+    ttape_report_bucket buckets[TTAPE_REPORT_BUCKETS];
+    uint32_t count = 0;
+    int64_t duration_ns;
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+        if (ttape_report_get_percentile(view->report, row, shares[i].share, &duration_ns) ==
+            TTAPE_OK)
+            ttp_view_signed(view, shares[i].key, duration_ns);
+    if (ttape_report_get_histogram(view->report, row, buckets, TTAPE_REPORT_BUCKETS, &count) !=
+        TTAPE_OK)
+        return;
+    ttp_view_begin(view, "histogram", '[');
+    for (uint32_t i = 0; i < count && i < TTAPE_REPORT_BUCKETS; i++) {
+        ttp_view_begin(view, NULL, '{');
+        ttp_view_signed(view, "least", buckets[i].least_ns);
+        ttp_view_signed(view, "most", buckets[i].most_ns);
+        ttp_view_wide(view, "count", buckets[i].count);
+        ttp_view_end(view, '}');
+    }
+    ttp_view_end(view, ']');
+}
+
+ttape_status ttp_view_function(struct ttape_view *view, const struct ttp_view_question *question,
+                               ttape_error *err)
+{
+    struct ttp_view_choice choice;
+    uint32_t site, row_count, row = 0;
+    TTP_TRY(ttp_view_take_choice(view, question, &choice, err));
+    TTP_TRY(ttp_view_take_site(view, question, &site, err));
+    TTP_TRY(make_report(view, &choice, true, err));
+    const ttape_report_row *rows = ttape_report_get_rows(view->report, &row_count);
+    while (row < row_count && !ttp_view_same_function(view->reader, rows[row].site, site))
+        row++;
+    ttp_view_number(view, "site", site);
+    if (row == row_count) /* nothing of it in this time and these threads */
+        return TTAPE_OK;
+    put_row(view, "row", &rows[row]);
+    put_spread(view, row);
+    return TTAPE_OK;
+}

@@ -1,0 +1,131 @@
+/* A view, the questions of a request, and the JSON that answers are written as. */
+#ifndef TTP_VIEW_INTERNAL_H
+#define TTP_VIEW_INTERNAL_H
+
+#include <tracetape/report.h>
+#include <tracetape/tree.h>
+#include <tracetape/view.h>
+
+#include "reader/base/memory.h"
+
+#define TTP_VIEW_FIELDS     16u   /* of a question */
+#define TTP_VIEW_LIST_MOST  1024u /* numbers in one of its lists */
+#define TTP_VIEW_NAME_BYTES 1024u /* of a name that is shown; longer ones are cut */
+#define TTP_VIEW_FRAMES     4096u /* of a stack */
+
+struct ttp_view_text {
+    char *bytes;
+    uint64_t count, capacity, limit;
+};
+
+/* A list of numbers in a question. */
+struct ttp_view_list {
+    uint32_t numbers[TTP_VIEW_LIST_MOST];
+    uint32_t count;
+    bool given;
+};
+
+/* WORD?KEY=VALUE&KEY=VALUE, not decoded. */
+struct ttp_view_question {
+    ttape_string word;
+    ttape_string keys[TTP_VIEW_FIELDS], values[TTP_VIEW_FIELDS];
+    uint32_t count;
+};
+
+/* The time and the threads that an answer is about. */
+struct ttp_view_choice {
+    bool has_range;
+    uint64_t from_ns, to_ns; /* absolute, half-open */
+    struct ttp_view_list streams;
+};
+
+struct ttape_view {
+    struct ttp_memory memory; /* of the response, of lists, and of the view */
+    ttape_reader *reader;
+    ttape_view_options options;
+    ttape_info info;
+    ttape_tree *tree;
+    ttape_report *report; /* the last one, of `report_choice` */
+    struct ttp_view_choice report_choice;
+    bool report_histograms;
+    uint64_t damage_count; /* of the answer in the making */
+    struct ttp_view_text text;
+    bool needs_comma;
+};
+
+/* ---- JSON; past the limit nothing is written, which the end notices ---- */
+
+void ttp_view_put(struct ttape_view *view, const char *bytes, size_t size_bytes);
+/* `key` is NULL in arrays. `brace` is one of "{[" and "}]". */
+void ttp_view_begin(struct ttape_view *view, const char *key, char brace);
+void ttp_view_end(struct ttape_view *view, char brace);
+void ttp_view_number(struct ttape_view *view, const char *key, uint32_t number);
+/* Numbers of 64 bits are texts: a browser's have 53. */
+void ttp_view_wide(struct ttape_view *view, const char *key, uint64_t number);
+void ttp_view_signed(struct ttape_view *view, const char *key, int64_t number);
+void ttp_view_bool(struct ttape_view *view, const char *key, bool value);
+void ttp_view_word(struct ttape_view *view, const char *key, const char *word);
+/* Bytes that are no UTF-8 become U+FFFD; what is longer than a name may be is cut. */
+void ttp_view_string(struct ttape_view *view, const char *key, ttape_string string);
+/* A moment, from the trace's start on; before it, with a minus. */
+void ttp_view_time(struct ttape_view *view, const char *key, uint64_t time_ns);
+void ttp_view_error(struct ttape_view *view, const ttape_error *error);
+
+/* ---- questions ---- */
+
+/* False: no question, which err says. */
+ttape_status ttp_view_parse(struct ttp_view_question *question, ttape_string line,
+                            ttape_error *err);
+bool ttp_view_has(const struct ttp_view_question *question, const char *key);
+bool ttp_view_is(const struct ttp_view_question *question, const char *key, const char *word);
+/* Numbers that are not given stay what they are. */
+ttape_status ttp_view_take_number(const struct ttp_view_question *question, const char *key,
+                                  uint32_t most, uint32_t *number, ttape_error *err);
+ttape_status ttp_view_take_wide(const struct ttp_view_question *question, const char *key,
+                                uint64_t *number, ttape_error *err);
+ttape_status ttp_view_take_signed(const struct ttp_view_question *question, const char *key,
+                                  int64_t *number, ttape_error *err);
+ttape_status ttp_view_take_list(const struct ttp_view_question *question, const char *key,
+                                struct ttp_view_list *list, ttape_error *err);
+/* A moment that was written as ttp_view_time does. */
+ttape_status ttp_view_take_time(const struct ttape_view *view,
+                                const struct ttp_view_question *question, const char *key,
+                                uint64_t *time_ns, ttape_error *err);
+/* Decoded, at most `capacity` bytes of it; returns how many. */
+size_t ttp_view_take_text(const struct ttp_view_question *question, const char *key, char *buffer,
+                          size_t capacity);
+/* from, to, streams. */
+ttape_status ttp_view_take_choice(const struct ttape_view *view,
+                                  const struct ttp_view_question *question,
+                                  struct ttp_view_choice *choice, ttape_error *err);
+ttape_status ttp_view_take_site(const struct ttape_view *view,
+                                const struct ttp_view_question *question, uint32_t *site,
+                                ttape_error *err);
+ttape_status ttp_view_take_stream(const struct ttape_view *view,
+                                  const struct ttp_view_question *question, uint32_t *stream,
+                                  ttape_error *err);
+/* TTAPE_E_ARGUMENT. */
+ttape_status ttp_view_refuse(ttape_error *err, const char *key, const char *what);
+
+/* ---- what answers share ---- */
+
+void ttp_view_note_damage(void *context, uint32_t number, const ttape_error *error);
+bool ttp_view_stops(const struct ttape_view *view);
+size_t ttp_view_name(const struct ttape_view *view, uint32_t site, char *buffer, size_t size_bytes);
+/* Whether two sites are one function: of the same symbol, file and module. */
+bool ttp_view_same_function(const ttape_reader *reader, uint32_t a, uint32_t b);
+/* s0, s0p3, s0e17, s0p3f1, s0p3b1, and - for the trace. */
+void ttp_view_id(struct ttape_view *view, const char *key, const ttape_node_id *id);
+ttape_status ttp_view_take_id(const struct ttp_view_question *question, const char *key,
+                              ttape_node_id *id, ttape_error *err);
+void ttp_view_node(struct ttape_view *view, const char *key, const ttape_node *node);
+
+/* ---- answers: each writes the fields of one object ---- */
+
+typedef ttape_status ttp_view_answer(struct ttape_view *view,
+                                     const struct ttp_view_question *question, ttape_error *err);
+ttp_view_answer ttp_view_trace, ttp_view_threads, ttp_view_sites, ttp_view_tiles, ttp_view_get_node,
+    ttp_view_children, ttp_view_stack, ttp_view_path, ttp_view_functions, ttp_view_function,
+    ttp_view_longest, ttp_view_next, ttp_view_search;
+
+#endif

@@ -1,0 +1,240 @@
+/* What a trace is, its threads, and its functions by number. */
+#include <string.h>
+
+#include <tracetape/tiles.h>
+#include <tracetape/writer.h>
+
+#include "answers/view/view_internal.h"
+#include "format/base/fail.h"
+
+#define METADATA_MOST 256u
+#define THREADS_MOST  4096u
+
+static void put_metadata(struct ttape_view *view)
+{
+    ttape_metadata_entry entry;
+    ttp_view_begin(view, "metadata", '[');
+    for (uint32_t i = 0; i < METADATA_MOST; i++) {
+        if (ttape_reader_get_metadata(view->reader, i, &entry) != TTAPE_OK)
+            break;
+        if (entry.type == TTAPE_METADATA_OTHER)
+            continue;
+        ttp_view_begin(view, NULL, '[');
+        ttp_view_string(view, NULL, entry.key);
+        if (entry.type == TTAPE_METADATA_TEXT)
+            ttp_view_string(view, NULL, entry.text);
+        else
+            ttp_view_wide(view, NULL, entry.number);
+        ttp_view_end(view, ']');
+    }
+    ttp_view_end(view, ']');
+}
+
+static void put_id(struct ttape_view *view)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[33] = {0};
+    for (size_t i = 0; i < sizeof view->info.trace_id; i++) {
+        text[2 * i] = digits[view->info.trace_id[i] >> 4];
+        text[2 * i + 1] = digits[view->info.trace_id[i] & 15];
+    }
+    ttp_view_word(view, "trace_id", text);
+}
+
+ttape_status ttp_view_trace(struct ttape_view *view, const struct ttp_view_question *question,
+                            ttape_error *err)
+{
+    const ttape_info *info = &view->info;
+    (void)question;
+    (void)err;
+    put_id(view);
+    ttp_view_bool(view, "has_times", info->resolution_ns != TTAPE_TIME_NONE);
+    ttp_view_wide(view, "start_ns", info->time_first_ns);
+    ttp_view_time(view, "end", info->time_last_ns);
+    ttp_view_wide(view, "events", info->event_count);
+    ttp_view_wide(view, "partitions", info->partition_count);
+    ttp_view_wide(view, "file_bytes", info->file_bytes);
+    ttp_view_wide(view, "gaps", info->gap_count);
+    ttp_view_wide(view, "lost", info->lost_count);
+    ttp_view_bool(view, "complete", info->complete);
+    ttp_view_bool(view, "truncated", info->truncated);
+    ttp_view_number(view, "streams", info->stream_count);
+    ttp_view_number(view, "processes", info->process_count);
+    ttp_view_number(view, "sites", info->site_count);
+    ttp_view_word(view, "version", ttape_version_string());
+    put_metadata(view);
+    return TTAPE_OK;
+}
+
+/* ---- threads ---- */
+
+static ttape_status put_axis(struct ttape_view *view, uint32_t stream, ttape_error *err)
+{
+    ttape_tile_axis axis;
+    TTP_TRY(ttape_tile_get_axis(view->reader, stream, &axis, err));
+    if (!axis.has_times)
+        return TTAPE_OK;
+    ttp_view_time(view, "origin", axis.origin_ns);
+    ttp_view_wide(view, "resolution", axis.resolution_ns);
+    ttp_view_signed(view, "first_tick", axis.first_tick);
+    ttp_view_signed(view, "last_tick", axis.last_tick);
+    return TTAPE_OK;
+}
+
+static ttape_status put_thread(struct ttape_view *view, uint32_t stream, ttape_error *err)
+{
+    ttape_stream_info found;
+    ttape_process process;
+    TTP_TRY(ttape_reader_get_stream(view->reader, stream, &found));
+    (void)ttape_reader_get_process(view->reader, found.stream.process, &process);
+    ttp_view_begin(view, NULL, '{');
+    ttp_view_number(view, "stream", stream);
+    ttp_view_wide(view, "tid", found.stream.tid);
+    ttp_view_wide(view, "pid", found.pid);
+    ttp_view_string(view, "name", found.stream.name);
+    ttp_view_string(view, "process", process.name);
+    ttp_view_wide(view, "events", found.event_count);
+    if (found.missing_count > 0)
+        ttp_view_wide(view, "missing", found.missing_count);
+    ttape_status status = put_axis(view, stream, err);
+    ttp_view_end(view, '}');
+    return status;
+}
+
+ttape_status ttp_view_threads(struct ttape_view *view, const struct ttp_view_question *question,
+                              ttape_error *err)
+{
+    uint32_t first = 0, count = THREADS_MOST;
+    TTP_TRY(ttp_view_take_number(question, "first", TTAPE_NONE, &first, err));
+    TTP_TRY(ttp_view_take_number(question, "count", THREADS_MOST, &count, err));
+    ttp_view_begin(view, "threads", '[');
+    for (uint32_t i = 0; i < count && first < view->info.stream_count; i++, first++)
+        TTP_TRY(put_thread(view, first, err));
+    ttp_view_end(view, ']');
+    ttp_view_bool(view, "more", first < view->info.stream_count);
+    return TTAPE_OK;
+}
+
+/* ---- functions by number ---- */
+
+static void put_full_name(struct ttape_view *view, uint32_t site, const char *name, size_t length)
+{
+    char full[TTP_VIEW_NAME_BYTES + 1];
+    if (view->options.full_name == NULL)
+        return;
+    size_t wanted = view->options.full_name(view->options.context, site, full, sizeof full);
+    size_t kept = wanted < sizeof full ? wanted : sizeof full - 1;
+    if (kept != length || memcmp(full, name, kept) != 0)
+        ttp_view_string(view, "full_name", (ttape_string){full, kept});
+}
+
+/* What is cut is cut by ttp_view_string: the buffer has one byte more than it shows. */
+static void put_site(struct ttape_view *view, uint32_t site, bool is_brief)
+{
+    char name[TTP_VIEW_NAME_BYTES + 2];
+    ttape_site found;
+    ttape_module module;
+    size_t length = ttp_view_name(view, site, name, sizeof name);
+    length = length < sizeof name ? length : sizeof name - 1;
+    ttp_view_begin(view, NULL, '{');
+    ttp_view_number(view, "site", site);
+    ttp_view_string(view, "name", (ttape_string){name, length});
+    if (ttape_reader_get_site(view->reader, site, &found) == TTAPE_OK && !is_brief) {
+        (void)ttape_reader_get_module(view->reader, found.module, &module);
+        put_full_name(view, site, name, length);
+        ttp_view_word(view, "kind", ttape_site_kind_name((uint32_t)found.kind));
+        ttp_view_string(view, "symbol", found.symbol);
+        ttp_view_string(view, "file", found.file);
+        ttp_view_number(view, "line", found.line);
+        ttp_view_string(view, "module", module.path);
+        ttp_view_wide(view, "address", found.address);
+    }
+    ttp_view_end(view, '}');
+}
+
+ttape_status ttp_view_sites(struct ttape_view *view, const struct ttp_view_question *question,
+                            ttape_error *err)
+{
+    struct ttp_view_list list;
+    TTP_TRY(ttp_view_take_list(question, "sites", &list, err));
+    ttp_view_begin(view, "sites", '[');
+    for (uint32_t i = 0; i < list.count; i++)
+        put_site(view, list.numbers[i], !ttp_view_is(question, "all", "1"));
+    ttp_view_end(view, ']');
+    return TTAPE_OK;
+}
+
+/* ---- search by name ---- */
+
+#define SEARCH_BYTES 256u
+#define SEARCH_MOST  512u
+#define RANKS        4u /* equal, at the start, at the start of a word, anywhere */
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+static bool is_word(char c)
+{
+    c = lower(c);
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
+}
+
+/* Where, and so how well, `text` (in small letters) stands in a name; RANKS: nowhere. */
+static uint32_t rank_of(const char *name, size_t length, const char *text, size_t text_length)
+{
+    uint32_t best = RANKS;
+    for (size_t at = 0; at + text_length <= length; at++) {
+        size_t same = 0;
+        while (same < text_length && lower(name[at + same]) == text[same])
+            same++;
+        if (same < text_length)
+            continue;
+        uint32_t rank = at == 0 ? (text_length == length ? 0 : 1) : is_word(name[at - 1]) ? 3 : 2;
+        best = rank < best ? rank : best;
+    }
+    return best;
+}
+
+struct search {
+    char text[SEARCH_BYTES];
+    size_t length;
+    uint32_t found[RANKS][SEARCH_MOST], counts[RANKS];
+    uint64_t total;
+};
+
+static void search_site(const struct ttape_view *view, struct search *search, uint32_t site)
+{
+    char name[TTP_VIEW_NAME_BYTES];
+    size_t length = ttp_view_name(view, site, name, sizeof name);
+    length = length < sizeof name ? length : sizeof name - 1;
+    uint32_t rank = rank_of(name, length, search->text, search->length);
+    if (rank == RANKS)
+        return;
+    search->total++;
+    if (search->counts[rank] < SEARCH_MOST)
+        search->found[rank][search->counts[rank]++] = site;
+}
+
+ttape_status ttp_view_search(struct ttape_view *view, const struct ttp_view_question *question,
+                             ttape_error *err)
+{
+    uint32_t count = 50, shown = 0, site = 0;
+    TTP_TRY(ttp_view_take_number(question, "count", SEARCH_MOST, &count, err));
+    struct search *search = ttp_memory_take(&view->memory, 1, sizeof *search, err);
+    if (search == NULL)
+        return view->memory.status;
+    *search = (struct search){0};
+    search->length = ttp_view_take_text(question, "text", search->text, SEARCH_BYTES);
+    for (size_t i = 0; i < search->length; i++)
+        search->text[i] = lower(search->text[i]);
+    for (; site < view->info.site_count && (site % 4096 != 0 || !ttp_view_stops(view)); site++)
+        search_site(view, search, site);
+    ttp_view_begin(view, "sites", '[');
+    for (uint32_t rank = 0; rank < RANKS; rank++)
+        for (uint32_t i = 0; i < search->counts[rank] && shown < count; i++, shown++)
+            put_site(view, search->found[rank][i], false);
+    ttp_view_end(view, ']');
+    ttp_view_wide(view, "total", search->total);
+    ttp_view_bool(view, "complete", site == view->info.site_count);
+    ttp_memory_give(&view->memory, search, 1, sizeof *search);
+    return TTAPE_OK;
+}

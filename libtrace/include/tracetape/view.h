@@ -1,0 +1,60 @@
+/* The view: what a page that shows a trace asks, and is answered, as bytes.
+ *
+ * A request is text, and so is its response (JSON): spec/view.md says which there are. An answer is
+ * a function of the trace and of the request alone. It is made of the other answers of this
+ * library (tiles, tree, report, longest), so its numbers are theirs.
+ *
+ * Memory: what the reader keeps, the last report, and one response at a time, all of bounded size.
+ * Threads: a view belongs to its reader, and is used by one thread at a time with it; several views
+ * over readers of their own answer at the same time. */
+#ifndef TRACETAPE_VIEW_H
+#define TRACETAPE_VIEW_H
+
+#include <stdbool.h>
+
+#include <tracetape/error.h>
+#include <tracetape/reader.h>
+#include <tracetape/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ttape_view ttape_view;
+
+#define TTAPE_VIEW_REQUEST_BYTES 65536u /* at most, of one request */
+#define TTAPE_VIEW_REQUEST_LINES 64u    /* questions in it, at most */
+
+/* Zero means the default everywhere. */
+typedef struct ttape_view_options {
+    size_t size;             /* sizeof(ttape_view_options) */
+    uint64_t response_bytes; /* at most; default 8 MiB */
+    uint64_t memory_bytes;   /* of an answer while it is made; default 64 MiB */
+    uint32_t jobs;           /* threads that read; 0: as many as the reader's options say */
+    uint32_t reserved_jobs;  /* 0 */
+    /* The name of a site for people, as snprintf writes it; NULL: ttape_site_name. */
+    size_t (*name)(void *context, uint32_t site, char *buffer, size_t size_bytes);
+    /* The same with types and parameters; NULL: as `name`. */
+    size_t (*full_name)(void *context, uint32_t site, char *buffer, size_t size_bytes);
+    /* Asked now and then: whether nobody waits for the answer any more. NULL: somebody does. */
+    bool (*stops)(void *context);
+    void *context; /* of all three */
+} ttape_view_options;
+
+/* *out is NULL on failure. The reader must outlive the view. */
+TTAPE_API ttape_status ttape_view_open(ttape_view **out, ttape_reader *reader,
+                                       const ttape_view_options *options, ttape_error *err);
+TTAPE_API void ttape_view_close(ttape_view *view);
+
+/* Answers the lines of a request: an array with one object for each, in their order, which lives
+ * until the next call on the view. What is wrong with one line stands in its object, and is no
+ * failure. TTAPE_E_ARGUMENT: longer, or of more lines, than allowed. TTAPE_E_LIMIT: the response
+ * would be longer than allowed. */
+TTAPE_API ttape_status ttape_view_answer(ttape_view *view, const void *request,
+                                         size_t request_bytes, ttape_string *response,
+                                         ttape_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

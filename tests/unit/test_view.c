@@ -1,0 +1,260 @@
+/* The view's questions and responses: numbers of 64 bits, names that may hold any byte, limits,
+ * what is no question, and the next and previous call of a function. That its numbers are those of
+ * other answers, tests/view/ looks at. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <tracetape/view.h>
+#include <tracetape/writer.h>
+
+#include "tests/unit/report_model.h"
+
+#define START_NS (UINT64_C(1) << 60)
+
+enum { MAIN, WORK, HOSTILE, SITES };
+
+static const char hostile[] = "<img onerror=\"x\">\x01\xff\xed\xa0\x80\xe2\x80\xae\n\\";
+
+static void append(ttape_writer *w, uint32_t stream, uint64_t time_ns, ttape_event_kind kind,
+                   uint32_t site)
+{
+    ttape_event e = {
+        .time_ns = START_NS + time_ns, .kind = kind, .site = site, .depth = TTAPE_DEPTH_AUTO};
+    ttape_error err = {0};
+    TTEST_OK(ttape_writer_append(w, stream, &e, 1, &err));
+}
+
+/* main calls work a hundred times; the hostile one lasts beyond 2^53 ns. */
+static struct ttest_file make(void)
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    const ttape_writer_options how = {.size = sizeof how, .partition_events = 50};
+    ttape_writer *w;
+    uint32_t id;
+    ck_assert_int_eq(ttape_writer_open(&w, &sink, &how, NULL), TTAPE_OK);
+    const ttape_process process = {.pid = 7, .parent = TTAPE_NONE, .name = {"prog", 4}};
+    ck_assert_int_eq(ttape_writer_add_process(w, &process, &id, NULL), TTAPE_OK);
+    const ttape_stream stream = {.process = id, .tid = UINT64_MAX};
+    ck_assert_int_eq(ttape_writer_add_stream(w, &stream, &id, NULL), TTAPE_OK);
+    const ttape_string names[SITES] = {{"main", 4}, {"work", 4}, {hostile, sizeof hostile - 1}};
+    for (uint32_t i = 0; i < SITES; i++) {
+        const ttape_site site = {.module = TTAPE_NONE, .address = i, .symbol = names[i]};
+        ck_assert_int_eq(ttape_writer_add_site(w, &site, &id, NULL), TTAPE_OK);
+    }
+    append(w, 0, 0, TTAPE_EVENT_ENTER, MAIN);
+    for (uint64_t i = 1; i <= 100; i++) {
+        append(w, 0, 10 * i, TTAPE_EVENT_ENTER, WORK);
+        append(w, 0, 10 * i + 1 + i % 7, TTAPE_EVENT_EXIT, WORK);
+    }
+    append(w, 0, 2000, TTAPE_EVENT_ENTER, HOSTILE);
+    append(w, 0, (UINT64_C(1) << 54) + 1, TTAPE_EVENT_EXIT, HOSTILE);
+    append(w, 0, (UINT64_C(1) << 54) + 3, TTAPE_EVENT_EXIT, MAIN);
+    ck_assert_int_eq(ttape_writer_finish(w, NULL), TTAPE_OK);
+    ttape_writer_close(w);
+    return ttest_take(&memory);
+}
+
+struct asked {
+    struct ttest_file file;
+    ttape_source source;
+    ttape_reader *reader;
+    ttape_view *view;
+};
+
+static void open_view(struct asked *a, const ttape_view_options *options)
+{
+    a->file = make();
+    a->source = ttape_source_memory(a->file.data, a->file.size_bytes);
+    ck_assert_int_eq(ttape_reader_open(&a->reader, &a->source, NULL, NULL), TTAPE_OK);
+    ck_assert_int_eq(ttape_view_open(&a->view, a->reader, options, NULL), TTAPE_OK);
+}
+
+static void close_view(struct asked *a)
+{
+    ttape_view_close(a->view);
+    ttape_reader_close(a->reader);
+    free((void *)a->file.data);
+}
+
+/* The response, which has an end. */
+static const char *ask(struct asked *a, const char *request)
+{
+    static char text[1 << 16];
+    ttape_string response;
+    ttape_error err = {0};
+    TTEST_OK(ttape_view_answer(a->view, request, strlen(request), &response, &err));
+    ck_assert_uint_lt(response.size_bytes, sizeof text);
+    memcpy(text, response.data, response.size_bytes);
+    text[response.size_bytes] = '\0';
+    return text;
+}
+
+static void has(struct asked *a, const char *request, const char *wanted)
+{
+    const char *text = ask(a, request);
+    if (strstr(text, wanted) == NULL)
+        ck_abort_msg("'%s': no '%s' in %s", request, wanted, text);
+}
+
+START_TEST(numbers_of_64_bits_are_exact)
+{
+    struct asked a;
+    open_view(&a, NULL);
+    has(&a, "trace", "\"start_ns\":\"1152921504606846976\"");
+    has(&a, "trace", "\"end\":\"18014398509481987\"");
+    has(&a, "threads", "\"tid\":\"18446744073709551615\"");
+    has(&a, "node?id=s0e201", "\"time\":\"18014398509479985\"");
+    has(&a, "node?id=s0e201", "\"end\":\"18014398509481985\"");
+    has(&a, "functions?from=2000&to=18014398509481985&sort=self", "\"self\":\"18014398509479985\"");
+    has(&a, "functions?from=-5&to=0", "\"rows\":[]");
+    has(&a, "stack?stream=0&time=9007199254740993", "\"s0p0f0\"");
+    close_view(&a);
+}
+END_TEST
+
+START_TEST(names_are_text)
+{
+    struct asked a;
+    open_view(&a, NULL);
+    has(&a, "sites?sites=2",
+        "\"<img onerror=\\u0022x\\u0022>\\u0001\\ufffd\\ufffd\\ufffd\\ufffd\xe2\x80\xae\\u000a"
+        "\\u005c\"");
+    has(&a, "search?text=WOR", "\"name\":\"work\"");
+    has(&a, "search?text=%57ork", "\"total\":\"1\"");
+    has(&a, "sites?sites=4294967295,99", "\"name\":\"?\"");
+    close_view(&a);
+}
+END_TEST
+
+START_TEST(what_is_wrong_stands_in_its_line)
+{
+    static const char *const wrong[] = {
+        "",
+        "nothing",
+        "trace?a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a&a",
+        "node",
+        "node?id=s0e",
+        "node?id=s9",
+        "node?id=s0e99999999999999999999",
+        "node?id=s0&mode=all",
+        "path?id=s0",
+        "path?id=s0p0f9",
+        "children?id=s0&count=2001",
+        "children?id=s0&first=18446744073709551615",
+        "stack?stream=1&time=0",
+        "stack?stream=0&time=x",
+        "functions?from=5&to=4",
+        "functions?streams=7",
+        "functions?sort=name",
+        "function?site=3",
+        "tiles?level=56&streams=0",
+        "tiles?level=1&index=--1",
+        "tiles?level=1&instants=17",
+        "tiles?level=1&streams=0,,1",
+        "longest?by=luck",
+        "longest?count=-1",
+        "next?site=1&stream=0",
+        "next?stream=0&event=1",
+    };
+    struct asked a;
+    open_view(&a, NULL);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char request[256];
+        snprintf(request, sizeof request, "trace\n%s\ntrace", wrong[i]);
+        const char *text = ask(&a, request);
+        const char *error = strstr(text, "},{\"error\":{\"status\":\"");
+        ck_assert_msg(error != NULL, "'%s' is answered: %s", wrong[i], text);
+        ck_assert_ptr_nonnull(strstr(error, "},{\"trace_id\""));
+    }
+    close_view(&a);
+}
+END_TEST
+
+START_TEST(requests_and_responses_have_limits)
+{
+    struct asked a;
+    ttape_string response;
+    ttape_error err = {0};
+    char *long_request = calloc(1, TTAPE_VIEW_REQUEST_BYTES + 1);
+    const ttape_view_options small = {.size = sizeof small, .response_bytes = 300};
+    open_view(&a, &small);
+    memset(long_request, 'x', TTAPE_VIEW_REQUEST_BYTES + 1);
+    ck_assert_int_eq(
+        ttape_view_answer(a.view, long_request, TTAPE_VIEW_REQUEST_BYTES + 1, &response, &err),
+        TTAPE_E_ARGUMENT);
+    memset(long_request, '\n', TTAPE_VIEW_REQUEST_LINES + 1);
+    ck_assert_int_eq(
+        ttape_view_answer(a.view, long_request, TTAPE_VIEW_REQUEST_LINES + 1, &response, &err),
+        TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_view_answer(a.view, "trace", 5, &response, &err), TTAPE_E_LIMIT);
+    ck_assert_uint_eq(response.size_bytes, 0);
+    has(&a, "search?text=nothing", "[{\"sites\":[],\"total\":\"0\",\"complete\":true}]");
+    free(long_request);
+    close_view(&a);
+}
+END_TEST
+
+/* Event 1 + 2 i enters call i of work. */
+START_TEST(calls_come_one_after_the_other)
+{
+    struct asked a;
+    char request[128], wanted[64];
+    open_view(&a, NULL);
+    for (unsigned from = 0; from < 204; from++) {
+        unsigned next = from + 1 + from % 2, previous = from - 1 - from % 2;
+        snprintf(request, sizeof request, "next?site=1&stream=0&event=%u", from);
+        snprintf(wanted, sizeof wanted, next <= 199 ? "\"event\":\"%u\"" : "[{\"complete\":true}]",
+                 next);
+        has(&a, request, wanted);
+        if (from < 3 || from > 200)
+            continue;
+        snprintf(request, sizeof request, "next?site=1&stream=0&event=%u&back=1", from);
+        snprintf(wanted, sizeof wanted, "\"event\":\"%u\"", previous);
+        has(&a, request, wanted);
+    }
+    has(&a, "next?site=1&stream=0&time=250", "\"event\":\"49\"");
+    has(&a, "next?site=1&stream=0&time=251", "\"event\":\"51\"");
+    has(&a, "next?site=1&stream=0&time=250&back=1", "\"event\":\"47\"");
+    has(&a, "next?site=1&stream=0&time=18014398509481988", "[{\"complete\":true}]");
+    has(&a, "next?site=1&stream=0&event=1&back=1", "[{\"complete\":true}]");
+    close_view(&a);
+}
+END_TEST
+
+START_TEST(misuse_is_refused)
+{
+    struct asked a;
+    ttape_view *view;
+    ttape_string response;
+    const ttape_view_options odd = {.size = sizeof odd, .reserved_jobs = 1};
+    open_view(&a, NULL);
+    ck_assert_int_eq(ttape_view_open(NULL, a.reader, NULL, NULL), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_view_open(&view, NULL, NULL, NULL), TTAPE_E_ARGUMENT);
+    ck_assert_ptr_null(view);
+    ck_assert_int_eq(ttape_view_open(&view, a.reader, &odd, NULL), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_view_answer(NULL, "trace", 5, &response, NULL), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_view_answer(a.view, NULL, 5, &response, NULL), TTAPE_E_ARGUMENT);
+    ck_assert_str_eq(ask(&a, ""), "[]");
+    ttape_view_close(NULL);
+    close_view(&a);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("view");
+    TCase *tests = tcase_create("view");
+    tcase_add_test(tests, numbers_of_64_bits_are_exact);
+    tcase_add_test(tests, names_are_text);
+    tcase_add_test(tests, what_is_wrong_stands_in_its_line);
+    tcase_add_test(tests, requests_and_responses_have_limits);
+    tcase_add_test(tests, calls_come_one_after_the_other);
+    tcase_add_test(tests, misuse_is_refused);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}
