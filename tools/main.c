@@ -22,6 +22,7 @@ static const struct tool_verb verbs[] = {
     {"verify", "check a trace against every rule of the format", tool_verb_verify},
     {"dump", "print events as a call tree, CSV or JSON lines", tool_verb_dump},
     {"tree", "show what called what, opened where you look", tool_verb_tree},
+    {"view", "show a trace in the browser", tool_verb_view},
     {"report", "say where the time went: functions, modules, threads, callers", tool_verb_report},
     {"syscalls", "show system calls, and the code paths that led to them", tool_verb_syscalls},
     {"lines", "show which lines of source code ran", tool_verb_lines},

@@ -35,6 +35,7 @@ int tool_verb_dump(int argc, char **argv);
 int tool_verb_cut(int argc, char **argv);
 int tool_verb_merge(int argc, char **argv);
 int tool_merge_kept(int argc, char **argv); /* the pieces that a flight recorder has kept */
+int tool_verb_view(int argc, char **argv);
 int tool_verb_report(int argc, char **argv);
 int tool_verb_lines(int argc, char **argv);
 int tool_verb_slow(int argc, char **argv);

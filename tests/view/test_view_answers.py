@@ -1,0 +1,15 @@
+#!/usr/bin/env python3
+"""Numbers of the view are those of report, tree and slow: of some vectors of the format, with
+threads, signals, unwinding, stacks, gaps, merged files, and times above 2^53; of all of them with
+TTAPE_THOROUGH=1."""
+import os
+import sys
+from pathlib import Path
+
+from view_model import SOURCE, compare_all
+
+VECTORS = sorted(Path(SOURCE, "spec", "vectors").glob("*.ttape"))
+NAMED = [path for path in VECTORS if not any(c.isdigit() for c in path.stem)]
+
+sys.exit(compare_all(VECTORS if os.environ.get("TTAPE_THOROUGH") == "1" else
+                     sorted({*NAMED, *VECTORS[::12]})))

@@ -1,0 +1,137 @@
+"""What the view answers of a trace is what `report`, `tree` and `slow` say, to the nanosecond."""
+import json
+import os
+import subprocess
+from itertools import takewhile
+
+from view_client import COMMAND, Server
+
+CALLS = 20
+
+
+def say(*words):
+    """JSON of a verb, or None where it cannot read the trace at all."""
+    done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True)
+    return json.loads(done.stdout) if done.returncode in (0, 3) and done.stdout else None
+
+
+class Comparison:
+    def __init__(self, trace):
+        self.trace, self.problems, self.seen = trace, [], 0
+
+    def same(self, what, found, wanted):
+        self.seen += 1
+        if found != wanted:
+            self.problems.append(
+                f"{self.trace}: {what}: the view says {found}, the command {wanted}")
+
+
+def compare_functions(c, server):
+    report = say("report", "--json", "--names", "mangled", c.trace)
+    if report is None:
+        return
+    answer = server.ask("functions?count=2000")[0]
+    if report["damaged_partitions"] != int(answer.get("damaged", 0)):
+        return  # report reads switches as well, and leaves out what has damaged ones
+    c.same("calls", answer.get("calls"), str(report["calls"]))
+    c.same("events", answer.get("events"), str(report["events"]))
+    rows = {row["site"]: row for row in answer.get("rows", [])}
+    for row in report["rows"]:
+        found = rows.get(row["site"] if row["site"] is not None else 2**32 - 1)
+        name = f"function {row['name']}"
+        c.same(f"{name}, there", found is not None, True)
+        if found is None:
+            continue
+        times = ("total_ns", "self_ns", "min_ns", "max_ns")
+        keys = ("total", "self", "min", "max")
+        for wanted, key in zip(("calls", "ended", *times), ("calls", "ended", *keys)):
+            if row.get(wanted) is not None:
+                c.same(f"{name}, {key}", found[key], str(row[wanted]))
+
+
+def compare_node(c, server, node, start, mode):
+    wanted = {"time_ns": "time", "rest_ns": "rest", "self_ns": "self"}
+    answer = server.ask(f"node?id={node['node']}&mode={mode}")[0].get("node")
+    c.same(f"node {node['node']}, there", answer is not None, True)
+    if answer is None:
+        return
+    for theirs, ours in wanted.items():
+        if theirs in node:
+            c.same(f"node {node['node']}, {ours}", answer[ours], str(node[theirs]))
+    for theirs, ours in (("enter_ns", "enter"), ("start_ns", "start"), ("end_ns", "end"),
+                         ("end_most_ns", "end_most")):
+        if theirs in node and ours in answer:
+            c.same(f"node {node['node']}, {ours}", int(answer[ours]) + start, node[theirs])
+    if "end" in node:
+        c.same(f"node {node['node']}, end_is", answer["end_is"], node["end"])
+    if "pruned" in node:
+        pruned = answer.get("pruned", {})
+        for theirs, ours in (("partitions", "partitions"), ("events", "events"),
+                             ("calls", "calls"), ("time_ns", "time")):
+            if theirs in node["pruned"]:
+                c.same(f"node {node['node']}, pruned {ours}", pruned.get(ours),
+                       str(node["pruned"][theirs]))
+
+
+def compare_tree(c, server, start, mode, *options):
+    """Node by node, and each thread's calls in order."""
+    tree = say("tree", "--json", "--min-time", "0ns", *options, c.trace)
+    nodes = (tree or {"nodes": []})["nodes"]
+    for node in nodes[:100]:
+        if node["kind"] in ("thread", "call", "signal") and node.get("calls", 1) == 1:
+            compare_node(c, server, node, start, mode)
+    for at, thread in enumerate(nodes[:2000]):
+        if thread["level"] != 0 or mode != "full":
+            continue
+        below = takewhile(lambda node: node["level"] > 0, nodes[at + 1:])
+        wanted = [node["node"] for node in below if node["level"] == 1 and "node" in node]
+        answer = server.ask(f"children?id={thread['node']}&mode=full&count=2000")[0]
+        found = [node["id"] for node in answer.get("children", [])]
+        if not answer.get("more") and "error" not in answer:
+            c.same(f"calls of {thread['node']}", found, wanted)
+
+
+def compare_longest(c, server, start):
+    for by, option in (("duration", []), ("self", ["--self"]), ("start", ["--first"])):
+        slow = say("slow", "--json", "--limit", CALLS, *option, c.trace)
+        if slow is None:
+            continue
+        answer = server.ask(f"longest?by={by}&count={CALLS}")[0]
+        c.same(f"longest by {by}", len(answer.get("calls", [])), len(slow["calls"]))
+        for mine, theirs in zip(answer.get("calls", []), slow["calls"]):
+            found = (mine.get("id"), mine["stream"], mine["site"], int(mine["enter"]) + start,
+                     int(mine["time"]), int(mine["self"]), mine["end_is"])
+            wanted = (theirs["id"], theirs["stream"], theirs["site"], theirs["start_ns"],
+                      theirs["duration_ns"], theirs["self_ns"], theirs["end"])
+            c.same(f"longest by {by}", found, wanted)
+
+
+def compare(trace):
+    """(numbers compared, problems)."""
+    c = Comparison(trace)
+    if say("info", "--json", trace) is None:
+        return 0, []
+    with Server(trace) as server:
+        info = server.ask("trace")[0]
+        start = int(info["start_ns"])
+        compare_functions(c, server)
+        if info["has_times"]:
+            compare_tree(c, server, start, "pruned", "--partitions")
+            compare_tree(c, server, start, "full", "--full")
+            compare_longest(c, server, start)
+    return c.seen, c.problems
+
+
+def compare_all(traces):
+    seen, problems = 0, []
+    for trace in traces:
+        count, found = compare(trace)
+        seen += count
+        problems += found
+    for problem in problems[:20]:
+        print(problem)
+    print(f"view: {len(problems)} of {seen} numbers differ, in {len(traces)} traces")
+    return 1 if problems or not seen else 0
+
+
+SOURCE = os.environ["TTAPE_SRC"]

@@ -1,0 +1,94 @@
+// Questions to the command on this machine. Those that are asked in one turn go in one request, at
+// most so many; pictures go apart from what may take longer.
+
+export type Answer = Record<string, any>;
+
+const LINES_MOST = 48;
+const KEY_NAME = "tracetape-key";
+
+interface Waiting {
+  line: string;
+  done: (answer: Answer) => void;
+  failed: (why: Error) => void;
+  signal?: AbortSignal;
+}
+
+/** The key stands in the address once; from then on this tab has it, and no copied link does. */
+export function takeKey(): string {
+  const fields = new URLSearchParams(location.hash.slice(1));
+  const given = fields.get("k");
+  if (given) {
+    sessionStorage.setItem(KEY_NAME, given);
+    fields.delete("k");
+    history.replaceState(null, "", "#" + location.hash.slice(1).split("&")
+      .filter((field) => !field.startsWith("k=")).join("&"));
+  }
+  return sessionStorage.getItem(KEY_NAME) ?? "";
+}
+
+let key = "";
+let queue: Waiting[] = [];
+let pictures: Waiting[] = [];
+let isPlanned = false;
+
+export function setKey(given: string): void {
+  key = given;
+}
+
+async function send(waiting: Waiting[], signal?: AbortSignal): Promise<void> {
+  try {
+    const response = await fetch("/ask", {
+      method: "POST",
+      headers: { "X-Tracetape-Key": key, "Content-Type": "text/plain" },
+      body: waiting.map((w) => w.line).join("\n"),
+      signal,
+    });
+    if (!response.ok) throw new Error((await response.text()).trim());
+    const answers: Answer[] = await response.json();
+    waiting.forEach((w, i) => {
+      if (answers[i].error) w.failed(new Error(answers[i].error.message));
+      else w.done(answers[i]);
+    });
+  } catch (why) {
+    const error = why instanceof TypeError
+      ? new Error("tracetape view does not answer: has it ended?") : why as Error;
+    waiting.forEach((w) => w.failed(error));
+  }
+}
+
+function flush(): void {
+  isPlanned = false;
+  const some = queue;
+  queue = [];
+  for (let i = 0; i < some.length; i += LINES_MOST) void send(some.slice(i, i + LINES_MOST));
+  const bySignal = new Map<AbortSignal | undefined, Waiting[]>();
+  for (const w of pictures) bySignal.set(w.signal, [...(bySignal.get(w.signal) ?? []), w]);
+  pictures = [];
+  for (const [signal, list] of bySignal)
+    for (let i = 0; i < list.length; i += LINES_MOST)
+      void send(list.slice(i, i + LINES_MOST), signal);
+}
+
+type Fields = Record<string, string | number | bigint | boolean | undefined>;
+
+/** One question; a failure of it is thrown as an error whose message is for people. */
+export function ask(word: string, fields: Fields = {}, signal?: AbortSignal): Promise<Answer> {
+  const parts = Object.entries(fields).filter(([, value]) => value !== undefined)
+    .map(([name, value]) => {
+      const text = value === true ? "1" : value === false ? "0" : String(value);
+      return `${name}=${name === "streams" || name === "sites" ? text : encodeURIComponent(text)}`;
+    });
+  const line = parts.length ? `${word}?${parts.join("&")}` : word;
+  return new Promise((done, failed) => {
+    const isPicture = ["tiles", "sites", "trace", "threads"].includes(word);
+    (isPicture ? pictures : queue).push({ line, done, failed, signal });
+    if (!isPlanned) {
+      isPlanned = true;
+      queueMicrotask(flush);
+    }
+  });
+}
+
+export function isAbort(why: unknown): boolean {
+  return why instanceof DOMException && why.name === "AbortError";
+}

@@ -1,0 +1,148 @@
+// One function (or all): its statistics, how its durations are spread, and its longest calls.
+import { ask, Answer } from "./ask";
+import { arrowKeys, make, svg } from "./dom";
+import { nameOf, onNames } from "./names";
+import { onChange, selectNode, showRange, state, threadName, threadOf } from "./state";
+import { count, END_WORDS, moment, shortTime } from "./words";
+
+export class CallsPane {
+  readonly element = make("div", { class: "pane" });
+  private head = make("div", { class: "tools" });
+  private figures = make("dl", { class: "figures" });
+  private picture = make("div", { class: "histogram" });
+  private body = make("tbody");
+  private more: HTMLButtonElement;
+  private by = "duration";
+  private amount = 20;
+  private turn = 0;
+  private shownFor = "";
+  private calls: any[] = [];
+  private note = make("p", { class: "note", role: "status" });
+
+  constructor() {
+    const choice = make("select", { "aria-label": "Order of calls",
+      change: (e: Event) => {
+        this.by = (e.target as HTMLSelectElement).value;
+        void this.load();
+      } },
+      make("option", { value: "duration" }, "longest first"),
+      make("option", { value: "self" }, "most time of their own first"),
+      make("option", { value: "start" }, "first ones"));
+    this.more = make("button", { click: () => {
+      this.amount = this.amount === 20 ? 100 : 1000;
+      void this.load();
+    } }, "More");
+    const table = make("table", { class: "rows" },
+      make("thead", {}, make("tr", {}, make("th", { scope: "col", class: "number" }, "Time"),
+        make("th", { scope: "col", class: "number" }, "Self"), make("th", { scope: "col" }, "Function"),
+        make("th", { scope: "col", class: "number" }, "At"), make("th", { scope: "col" }, "Thread"),
+        make("th", { scope: "col" }, "End"))),
+      this.body);
+    arrowKeys(table, "tbody tr");
+    this.element.append(make("div", { class: "tools" }, this.head, choice, this.more, this.note),
+      make("div", { class: "scroll" }, make("div", { class: "spread" }, this.figures, this.picture),
+           table));
+    onChange((what) => {
+      if (what.has("selection") || what.has("pane")) void this.load(true);
+    });
+    onNames(() => this.show());
+  }
+
+  private async load(isOnChange = false): Promise<void> {
+    if (state.pane !== "calls") return;
+    const key = `${state.site}/${this.by}/${this.amount}`;
+    if (isOnChange && key === this.shownFor) {
+      this.show();
+      return;
+    }
+    this.shownFor = key;
+    const turn = ++this.turn;
+    const site = state.site ?? undefined;
+    this.note.textContent = "…";
+    try {
+      const [statistics, longest] = await Promise.all([
+        site !== undefined ? ask("function", { site }) : Promise.resolve(null),
+        ask("longest", { site, by: this.by, count: this.amount })]);
+      if (turn !== this.turn) return;
+      this.calls = longest.calls;
+      this.note.textContent = longest.calls.length < this.amount
+        ? `all ${longest.calls.length}` : `the first ${longest.calls.length}`;
+      this.more.hidden = longest.calls.length < this.amount || this.amount === 1000;
+      this.showStatistics(statistics);
+      this.show();
+    } catch (why) {
+      if (turn === this.turn) this.note.textContent = (why as Error).message;
+    }
+  }
+
+  private showStatistics(answer: Answer | null): void {
+    this.figures.replaceChildren();
+    this.picture.replaceChildren();
+    const row = answer?.row;
+    if (!row) return;
+    const add = (name: string, value: string, exact = "") => this.figures.append(
+      make("dt", {}, name), make("dd", exact ? { title: exact } : {}, value));
+    add("Calls", count(row.calls));
+    add("Total", shortTime(row.total), `${count(row.total)} ns`);
+    add("Self", shortTime(row.self), `${count(row.self)} ns`);
+    if (row.ended === "0") return;
+    add("Mean", shortTime(row.mean));
+    add("Shortest", shortTime(row.min), `${count(row.min)} ns`);
+    if (answer.p50) add("Half within", `about ${shortTime(answer.p50)}`);
+    if (answer.p99) add("99 % within", `about ${shortTime(answer.p99)}`);
+    add("Longest", shortTime(row.max), `${count(row.max)} ns`);
+    if (answer.histogram) this.drawHistogram(answer.histogram);
+  }
+
+  private drawHistogram(buckets: { least: string; most: string; count: string }[]): void {
+    const [width, height, each] = [Math.max(buckets.length * 26, 120), 96, 26];
+    const most = Math.max(...buckets.map((b) => Number(b.count)), 1);
+    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
+    const title = svg("title", {});
+    title.textContent = "How often calls took how long: " + buckets.map((b) =>
+      `${shortTime(b.least)} to ${shortTime(b.most)}: ${count(b.count)}`).join("; ");
+    picture.append(title);
+    buckets.forEach((bucket, i) => {
+      const share = Number(bucket.count) / most;
+      const size = bucket.count === "0" ? 0 : Math.max(share * 70, 1.5);
+      const bar = svg("rect", { x: i * each + 2, y: 76 - size, width: each - 4, height: size,
+                                class: "column" });
+      const tip = svg("title", {});
+      tip.textContent = `${shortTime(bucket.least)} to ${shortTime(bucket.most)}: ` +
+        `${count(bucket.count)} calls`;
+      bar.append(tip);
+      picture.append(bar);
+      if (i % Math.ceil(buckets.length / 8) !== 0) return;
+      const label = svg("text", { x: i * each + 2, y: 91, class: "label" });
+      label.textContent = shortTime(bucket.least).replace(/\.\d+/, "");
+      picture.append(label);
+    });
+    this.picture.append(picture);
+  }
+
+  private show(): void {
+    if (state.pane !== "calls") return;
+    this.head.replaceChildren(make("strong", {},
+      state.site === null ? "All functions" : nameOf(state.site) || "…"));
+    this.body.replaceChildren(...this.calls.map((call, i) => this.row(call, i)));
+  }
+
+  private row(call: any, number: number): HTMLElement {
+    const thread = threadOf(call.stream);
+    const open = () => {
+      showRange(BigInt(call.enter), BigInt(call.end));
+      if (call.id) void ask("node", { id: call.id }).then((a) => selectNode(a.node));
+    };
+    return make("tr", {
+      tabindex: number === 0 ? 0 : -1,
+      "aria-selected": state.node?.id === call.id && call.id ? "true" : "false",
+      title: `${count(call.time)} ns`, click: open,
+      keydown: (e: KeyboardEvent) => { if (e.key === "Enter") open(); },
+    }, make("td", { class: "number" }, shortTime(call.time)),
+       make("td", { class: "number" }, shortTime(call.self)),
+       make("td", { class: "name" }, nameOf(call.site) || "…"),
+       make("td", { class: "number" }, moment(call.enter)),
+       make("td", {}, thread ? threadName(thread) : ""),
+       make("td", {}, END_WORDS[call.end_is] ?? call.end_is));
+  }
+}

@@ -1,0 +1,133 @@
+// The table of functions: of the whole run, or of the window.
+import { ask, Answer } from "./ask";
+import { arrowKeys, make } from "./dom";
+import { fetchName, nameOf, onNames } from "./names";
+import { onChange, selectPane, selectSite, state, trace } from "./state";
+import { count, shortTime } from "./words";
+
+const ROWS = 200;
+const COLUMNS: [string, string, string][] = [
+  ["total", "Total", "time in which it is on the stack"],
+  ["self", "Self", "time in which it is on top"],
+  ["calls", "Calls", "how often it was called"],
+  ["mean", "Mean", "of its calls that ended"],
+  ["max", "Longest", "its longest call"],
+];
+
+export class FunctionTable {
+  readonly element: HTMLElement;
+  readonly filter: HTMLInputElement;
+  private body = make("tbody");
+  private note = make("p", { class: "note", role: "status" });
+  private isWindow: HTMLInputElement;
+  private sort = "total";
+  private isReverse = false;
+  private turn = 0;
+  private timer = 0;
+  private asked = "";
+  private answer: Answer | null = null;
+
+  constructor() {
+    this.filter = make("input", { type: "search", placeholder: "Filter by name",
+                                  "aria-label": "Filter functions by name",
+                                  input: () => this.later() });
+    this.isWindow = make("input", { type: "checkbox", id: "in-window", change: () => this.later() });
+    const heads = COLUMNS.map(([key, title, what]) =>
+      make("th", { scope: "col", class: "number" },
+           make("button", { title: what, click: () => this.sortBy(key), "data-key": key }, title)));
+    const table = make("table", { class: "rows" },
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "Function"), ...heads)),
+      this.body);
+    arrowKeys(table, "tbody tr");
+    this.element = make("div", { class: "pane" },
+      make("div", { class: "tools" }, this.filter,
+           make("label", { for: "in-window" }, this.isWindow, " only what the timeline shows"),
+           this.note),
+      make("div", { class: "scroll" }, table));
+    onChange((what) => {
+      if (what.has("window") && this.isWindow.checked) this.later();
+      if (what.has("pane")) this.later();
+      if (what.has("selection")) this.show();
+    });
+    onNames(() => this.show());
+  }
+
+  private sortBy(key: string): void {
+    this.isReverse = this.sort === key && !this.isReverse;
+    this.sort = key;
+    void this.load();
+  }
+
+  later(): void {
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.load(), 140);
+  }
+
+  async load(): Promise<void> {
+    if (state.pane !== "functions") return;
+    const range = this.isWindow.checked && trace.hasTimes
+      ? { from: state.from < 0n ? 0n : state.from,
+          to: state.from + BigInt(Math.round(state.span)) } : {};
+    const fields = { ...range, sort: this.sort, reverse: this.isReverse, count: ROWS,
+                     text: this.filter.value || undefined };
+    const text = JSON.stringify(fields, (_, value) => String(value) && typeof value === "bigint"
+      ? String(value) : value);
+    if (text === this.asked) return;
+    this.asked = text;
+    const turn = ++this.turn;
+    this.note.textContent = "…";
+    try {
+      const answer = await ask("functions", fields);
+      if (turn !== this.turn) return;
+      this.answer = answer;
+      this.show();
+    } catch (why) {
+      if (turn === this.turn) this.note.textContent = (why as Error).message;
+    }
+  }
+
+  private show(): void {
+    const answer = this.answer;
+    if (!answer) return;
+    const shown = answer.rows.length;
+    this.note.textContent = shown < answer.matching
+      ? `the first ${count(shown)} of ${count(answer.matching)} functions`
+      : `${count(answer.matching)} functions, ${count(answer.calls)} calls`;
+    const most = Math.max(...answer.rows.map((r: any) => Number(r[this.sort])), 1);
+    const focus = (document.activeElement as HTMLElement)?.closest?.("tr")?.dataset.site;
+    this.body.replaceChildren(...answer.rows.map((row: any, i: number) => this.row(row, i, most)));
+    if (focus && this.body.contains(document.activeElement) === false && this.element.isConnected)
+      this.body.querySelector<HTMLElement>(`tr[data-site="${focus}"]`)?.focus();
+    for (const button of this.element.querySelectorAll<HTMLElement>("th button")) {
+      const isOn = button.dataset.key === this.sort;
+      button.parentElement!.setAttribute("aria-sort",
+                                         !isOn ? "none" : this.isReverse ? "ascending" : "descending");
+    }
+  }
+
+  private row(row: any, number: number, most: number): HTMLElement {
+    const isSelected = state.site === row.site;
+    const prefix = row.times_are === "about" ? "≈ " : row.times_are === "at least" ? "≥ " : "";
+    const cell = (key: string, text: string) => make("td", { class: "number" },
+      make("span", { class: key === this.sort ? `bar share-${Math.round(20 * Number(row[key]) / most)}`
+                                              : "" }, text));
+    const times = ["total", "self"].map((key) => cell(key, prefix + shortTime(row[key])));
+    const rest = ["mean", "max"].map((key) =>
+      cell(key, row.ended === "0" ? "–" : shortTime(row[key])));
+    return make("tr", {
+      tabindex: number === 0 ? 0 : -1, "data-site": row.site,
+      "aria-selected": isSelected ? "true" : "false",
+      title: `total ${count(row.total)} ns, self ${count(row.self)} ns`,
+      click: () => selectSite(row.site),
+      dblclick: () => selectPane("calls"),
+      keydown: (e: KeyboardEvent) => {
+        if (e.key !== "Enter") return;
+        selectSite(row.site);
+        selectPane("calls");
+      },
+    }, make("th", { scope: "row", class: "name" }, nameOf(row.site) || "…"), ...times,
+       cell("calls", count(row.calls)), ...rest);
+  }
+}
+
+export { fetchName };

@@ -1,0 +1,288 @@
+// The page: what it is made of, its commands and keys, and the state that its link says.
+import { ask, setKey, takeKey } from "./ask";
+import { CallsPane } from "./calls";
+import { Details } from "./details";
+import { make } from "./dom";
+import { FunctionTable } from "./functions";
+import { nameOf } from "./names";
+import { Command, keyList, Palette } from "./palette";
+import {
+  changed, link, onChange, pan, readLink, selectNode, selectPane, selectSite, setWindow, showAll,
+  showRange, state, Thread, threadName, trace, TreeNode, zoom,
+} from "./state";
+import { isWaiting, onTileFailure } from "./tiles";
+import { Timeline } from "./timeline";
+import { TreePane } from "./tree";
+import { count, moment, shortTime } from "./words";
+
+const PANE_TITLES: Record<string, string> = { functions: "Functions", calls: "Calls", tree: "Tree" };
+const message = make("p", { class: "message", role: "alert", hidden: true });
+
+function fail(why: unknown): void {
+  message.textContent = why instanceof Error ? why.message : String(why);
+  message.hidden = false;
+}
+
+function guard(work: () => Promise<void> | void): void {
+  Promise.resolve().then(work).then(() => { message.hidden = true; }, fail);
+}
+
+// ---- loading ----
+
+function threadFrom(answer: any): Thread {
+  return {
+    stream: answer.stream, tid: answer.tid, pid: answer.pid, name: answer.name,
+    process: answer.process, events: answer.events, missing: answer.missing,
+    hasTimes: answer.origin !== undefined, origin: BigInt(answer.origin ?? 0),
+    resolution: BigInt(answer.resolution ?? 1), first: BigInt(answer.first_tick ?? 0),
+    last: BigInt(answer.last_tick ?? 0),
+  };
+}
+
+async function load(): Promise<void> {
+  const [info, first] = await Promise.all([ask("trace"), ask("threads")]);
+  trace.info = info;
+  trace.hasTimes = info.has_times;
+  trace.end = BigInt(info.end) > 0n ? BigInt(info.end) : 1n;
+  trace.threads = first.threads.map(threadFrom);
+  for (let more = first.more; more;) {
+    const answer = await ask("threads", { first: trace.threads.length });
+    trace.threads.push(...answer.threads.map(threadFrom));
+    more = answer.more;
+  }
+}
+
+function lossWords(info: any): string {
+  const parts: string[] = [];
+  if (info.lost !== "0") parts.push(`${count(info.lost)} events were lost while recording`);
+  else if (info.gaps !== "0") parts.push(`events are missing in ${count(info.gaps)} stretches`);
+  if (info.truncated) parts.push("the file ends too early: what is there is shown");
+  else if (!info.complete) parts.push("the file has no index: it was read through");
+  if (!info.has_times) parts.push("the recording has no times: only the tree and counts of calls are there");
+  return parts.join("; ");
+}
+
+async function followLink(): Promise<void> {
+  const place = readLink(location.hash);
+  state.pane = place.pane ?? state.pane;
+  state.site = place.site ?? null;
+  state.node = null;
+  if (place.node && place.node.includes("e") || place.node?.includes("p")) {
+    const answer = await ask("node", { id: place.node });
+    state.node = answer.node;
+    state.site = answer.node.site ?? state.site;
+  }
+  if (place.from !== undefined && place.to !== undefined && place.to > place.from)
+    setWindow(place.from, Number(place.to - place.from));
+  else if (state.node && trace.hasTimes)
+    showRange(BigInt(state.node.start), BigInt(state.node.end));
+  else showAll();
+  changed("selection", false);
+  changed("pane");
+}
+
+// ---- commands ----
+
+async function parentOf(node: TreeNode): Promise<TreeNode | undefined> {
+  const path = (await ask("path", { id: node.id })).path as any[];
+  if (path.length === 0) return undefined;
+  const answer = await ask("stack", { stream: node.stream, time: node.start,
+                                      depth: path.length - 1 });
+  return answer.stack.find((n: TreeNode | string) => typeof n !== "string");
+}
+
+async function longestChild(node: TreeNode): Promise<TreeNode | undefined> {
+  const answer = await ask("children", { id: node.id, count: 2000, mode: "opened" });
+  let best: TreeNode | undefined;
+  for (const child of answer.children as TreeNode[])
+    if (child.kind === "call" && (!best || BigInt(child.time) > BigInt(best.time))) best = child;
+  return best;
+}
+
+/** From the event that the call's name says, or, where it has another name, from its start. */
+async function neighbour(isBack: boolean): Promise<void> {
+  const { node, site } = state;
+  if (!node || site === null) throw new Error("choose a call first");
+  const event = /e(\d+)$/.exec(node.id)?.[1];
+  const from = event !== undefined ? { event }
+    : { time: BigInt(node.start) + (isBack ? 0n : 1n) };
+  const answer = await ask("next", { site, stream: node.stream, ...from, back: isBack });
+  if (!answer.node) throw new Error(`there is no ${isBack ? "previous" : "next"} call of it in this thread`);
+  reach(answer.node);
+}
+
+let timeline: Timeline;
+
+/** Selects a call, and moves the window there where it is not in it, or too small to be seen. */
+function reach(node: TreeNode): void {
+  const [start, end] = [BigInt(node.start), BigInt(node.end)];
+  const windowEnd = state.from + BigInt(Math.round(state.span));
+  const isSmall = Number(end - start) < state.span / 400;
+  timeline.reveal(node.stream);
+  if (start < state.from || end > windowEnd || isSmall) showRange(start, end);
+  selectNode(node);
+}
+
+function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, panes: {
+  functions: FunctionTable; tree: TreePane }): Command[] {
+  const withNode = (work: (node: TreeNode) => Promise<TreeNode | undefined>, nothing: string) => () =>
+    guard(async () => {
+      if (!state.node) throw new Error("choose a call first");
+      const found = await work(state.node);
+      if (!found) throw new Error(nothing);
+      reach(found);
+    });
+  const command = (id: string, title: string, keyNames: string[], run: () => void): Command =>
+    ({ id, title, keys: keyNames, run });
+  return [
+    command("zoom-in", "Zoom in", ["w"], () => zoom(0.6, 0.5)),
+    command("zoom-out", "Zoom out", ["s"], () => zoom(1 / 0.6, 0.5)),
+    command("left", "Move to earlier", ["a"], () => pan(-0.15)),
+    command("right", "Move to later", ["d"], () => pan(0.15)),
+    command("all", "Show the whole run", ["0"], showAll),
+    command("focus", "Show all of the selected call", ["f"], () => {
+      if (state.node) {
+        timeline.reveal(state.node.stream);
+        showRange(BigInt(state.node.start), BigInt(state.node.end));
+      } else if (timeline.mark) showRange(timeline.mark.from, timeline.mark.to);
+    }),
+    command("mark", "Measure the selected call, or nothing", ["m"], () => {
+      const node = state.node;
+      timeline.mark = timeline.mark || !node ? null
+        : { from: BigInt(node.start), to: BigInt(node.end) };
+      changed("window");
+    }),
+    command("parent", "Go to the caller", ["u"],
+            withNode(parentOf, "it has no caller in the recording")),
+    command("longest-child", "Go to the longest call in it", ["l"],
+            withNode(longestChild, "it has no calls in it")),
+    command("previous", "Previous call of this function", ["["], () => guard(() => neighbour(true))),
+    command("next", "Next call of this function", ["]"], () => guard(() => neighbour(false))),
+    command("find", "Find a function or a command", ["Ctrl-K", "/"], () => palette().open()),
+    command("pane-functions", "Functions", ["1"], () => selectPane("functions")),
+    command("pane-calls", "Calls of the selected function", ["2"], () => selectPane("calls")),
+    command("pane-tree", "Tree", ["3"], () => selectPane("tree")),
+    command("tree-here", "Open the selected call in the tree", ["t"], () => {
+      selectPane("tree");
+      guard(() => panes.tree.setRoot(state.node));
+    }),
+    command("filter", "Filter functions by name", [], () => {
+      selectPane("functions");
+      panes.functions.filter.focus();
+    }),
+    command("sort-events", "Sort threads by number of events", [], () => timeline.sort("events")),
+    command("sort-start", "Sort threads by start", [], () => timeline.sort("start")),
+    command("sort-name", "Sort threads by name", [], () => timeline.sort("name")),
+    command("copy-link", "Copy a link to what is shown", ["c"], () => guard(copyLink)),
+    command("keys", "Show all keys", ["?"], () => keys().showModal()),
+    command("nothing", "Select nothing", ["Esc"], () => {
+      selectNode(null);
+      selectSite(null);
+    }),
+  ];
+}
+
+async function copyLink(): Promise<void> {
+  await navigator.clipboard.writeText(`${location.origin}/${link()}`);
+}
+
+function listenKeys(commands: Command[]): void {
+  document.addEventListener("keydown", (e) => {
+    if ((e.ctrlKey || e.metaKey) && e.key.toLowerCase() === "k") {
+      e.preventDefault();
+      commands.find((c) => c.id === "find")!.run();
+      return;
+    }
+    const target = e.target as HTMLElement;
+    if (e.ctrlKey || e.metaKey || e.altKey || target.closest("input, select, textarea, dialog")) return;
+    const name = e.key === "Escape" ? "Esc" : e.key;
+    const found = commands.find((c) => c.keys.includes(name));
+    if (!found) return;
+    e.preventDefault();
+    found.run();
+  });
+}
+
+// ---- the page ----
+
+function header(commands: Command[]): HTMLElement {
+  const info = trace.info;
+  const process = trace.threads[0]?.process || "trace";
+  const run = (id: string) => () => commands.find((c) => c.id === id)!.run();
+  const range = make("span", { class: "range" });
+  onChange((what) => {
+    if (what.has("window"))
+      range.textContent = `${moment(state.from < 0n ? 0n : state.from)}  +${shortTime(state.span)}`;
+  });
+  const losses = lossWords(info);
+  document.title = `${process} – tracetape view`;
+  return make("header", {}, make("h1", {}, process),
+    make("span", { class: "faint" }, `${count(info.events)} events, ${shortTime(trace.end)}`),
+    losses ? make("span", { class: "losses" }, losses) : null, make("span", { class: "space" }), range,
+    make("button", { click: run("all") }, "Whole run"),
+    make("button", { click: run("find") }, "Find… ", make("kbd", {}, "Ctrl-K")),
+    make("button", { click: run("keys"), "aria-label": "Keys" }, "?"));
+}
+
+function tabs(panes: Record<string, HTMLElement>): HTMLElement {
+  const names = Object.keys(panes);
+  const bar = make("div", { role: "tablist", class: "tabs", "aria-label": "Panes" });
+  for (const [i, name] of names.entries()) {
+    bar.append(make("button", { role: "tab", id: `tab-${name}`, "aria-controls": `pane-${name}`,
+      click: () => selectPane(name), keydown: (e: KeyboardEvent) => {
+        const to = e.key === "ArrowRight" ? i + 1 : e.key === "ArrowLeft" ? i - 1 : -1;
+        if (to < 0 || to >= names.length) return;
+        selectPane(names[to]);
+        document.getElementById(`tab-${names[to]}`)?.focus();
+      } }, PANE_TITLES[name]));
+    panes[name].id = `pane-${name}`;
+    panes[name].setAttribute("role", "tabpanel");
+    panes[name].setAttribute("aria-labelledby", `tab-${name}`);
+  }
+  const show = () => {
+    for (const name of names) {
+      const isOn = state.pane === name;
+      panes[name].hidden = !isOn;
+      const tab = bar.querySelector<HTMLElement>(`#tab-${name}`)!;
+      tab.setAttribute("aria-selected", String(isOn));
+      tab.tabIndex = isOn ? 0 : -1;
+    }
+  };
+  onChange((what) => { if (what.has("pane")) show(); });
+  return make("div", { class: "lower-left" }, bar, ...Object.values(panes));
+}
+
+async function start(): Promise<void> {
+  document.body.append(message);
+  setKey(takeKey());
+  await load();
+  timeline = new Timeline();
+  const table = new FunctionTable();
+  const calls = new CallsPane();
+  const tree = new TreePane();
+  let palette: Palette;
+  let keys: HTMLDialogElement;
+  const commands = makeCommands(() => palette, () => keys, { functions: table, tree });
+  palette = new Palette(commands, (site) => {
+    selectSite(site);
+    selectPane("calls");
+  });
+  keys = keyList(commands);
+  const details = new Details((id) => commands.find((c) => c.id === id)!.run());
+  document.body.prepend(header(commands), timeline.map, make("main", {},
+    timeline.canvas, make("div", { class: "lower" },
+      tabs({ functions: table.element, calls: calls.element, tree: tree.element }),
+      details.element)), timeline.tip, timeline.spoken, palette.element, keys);
+  onTileFailure(fail);
+  listenKeys(commands);
+  window.addEventListener("popstate", () => guard(followLink));
+  timeline.setThreads();
+  if (!trace.hasTimes) state.pane = "tree";
+  await followLink();
+  if (state.node) timeline.reveal(state.node.stream);
+  // what a test looks at
+  Object.assign(window, { view: { state, trace, timeline, isWaiting, nameOf, threadName, zoom, pan,
+                                  setWindow, showAll } });
+}
+
+start().catch(fail);

@@ -1,0 +1,59 @@
+// Names of functions, asked for once each, and their colours.
+import { ask } from "./ask";
+
+const names = new Map<number, string>();
+const asked = new Set<number>();
+let wanted: number[] = [];
+const listeners: (() => void)[] = [];
+
+export function onNames(listener: () => void): void {
+  listeners.push(listener);
+}
+
+async function fetchNames(): Promise<void> {
+  const sites = wanted;
+  wanted = [];
+  for (let i = 0; i < sites.length; i += 500) {
+    try {
+      const answer = await ask("sites", { sites: sites.slice(i, i + 500).join(",") });
+      for (const site of answer.sites) names.set(site.site, site.name);
+    } catch {
+      for (const site of sites.slice(i, i + 500)) asked.delete(site);
+    }
+  }
+  for (const listener of listeners) listener();
+}
+
+/** The name, or "" until it is here. */
+export function nameOf(site: number): string {
+  const name = names.get(site);
+  if (name !== undefined) return name;
+  if (!asked.has(site)) {
+    asked.add(site);
+    if (wanted.push(site) === 1) queueMicrotask(() => void fetchNames());
+  }
+  return "";
+}
+
+export function setName(site: number, name: string): void {
+  names.set(site, name);
+  asked.add(site);
+}
+
+export async function fetchName(site: number): Promise<string> {
+  if (!names.has(site)) {
+    const answer = await ask("sites", { sites: String(site) });
+    setName(site, answer.sites[0].name);
+  }
+  return names.get(site) ?? "";
+}
+
+/** Twelve hues that stay apart for most eyes; which one, the number of the function says. */
+const HUES = [212, 28, 168, 340, 48, 262, 130, 8, 190, 300, 78, 232];
+
+export function colourOf(site: number, isDark: boolean): string {
+  const mixed = Math.imul(site + 1, 2654435761) >>> 0;
+  const hue = HUES[(mixed >>> 8) % HUES.length];
+  const tone = (mixed >>> 20) % 3;
+  return isDark ? `hsl(${hue} 34% ${34 + tone * 5}%)` : `hsl(${hue} 58% ${74 + tone * 5}%)`;
+}

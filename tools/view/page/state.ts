@@ -1,0 +1,174 @@
+// What the page shows: one time window, one selected call, one selected function. All of it is in
+// the link, and the browser's back and forward go through it.
+
+export interface Thread {
+  stream: number;
+  tid: string;
+  pid: string;
+  name: string;
+  process: string;
+  events: string;
+  missing?: string;
+  origin: bigint;
+  resolution: bigint;
+  first: bigint; // ticks
+  last: bigint;
+  hasTimes: boolean;
+}
+
+export interface TreeNode {
+  id: string;
+  kind: string;
+  stream: number;
+  site?: number;
+  signal?: number;
+  level?: number;
+  start: string;
+  end: string;
+  end_most?: string;
+  enter?: string;
+  end_is?: string;
+  time: string;
+  self: string;
+  self_exact: boolean;
+  rest: string;
+  spanning: boolean;
+  events?: string;
+  calls?: string;
+  pruned?: { partitions: string; events: string; calls: string; calls_exact: boolean; time: string };
+  mostly?: number[];
+}
+
+export interface State {
+  from: bigint; // ns since the trace's start
+  span: number; // ns
+  node: TreeNode | null;
+  site: number | null;
+  pane: string;
+}
+
+export const PANES = ["functions", "calls", "tree"];
+export const SPAN_LEAST = 20;
+
+export const state: State = { from: 0n, span: 1, node: null, site: null, pane: "functions" };
+export const trace = {
+  end: 1n, hasTimes: true, threads: [] as Thread[], info: {} as Record<string, any>,
+};
+
+type Change = "window" | "selection" | "pane";
+type Listener = (what: Set<Change>) => void;
+const listeners: Listener[] = [];
+let changes = new Set<Change>();
+let historyTimer = 0;
+
+export function onChange(listener: Listener): void {
+  listeners.push(listener);
+}
+
+export function link(): string {
+  const fields = [`t=${state.from}..${state.from + BigInt(Math.round(state.span))}`];
+  if (state.node) fields.push(`n=${state.node.id}`);
+  if (state.site !== null) fields.push(`f=${state.site}`);
+  fields.push(`v=${state.pane}`);
+  return "#" + fields.join("&");
+}
+
+export interface Link {
+  from?: bigint;
+  to?: bigint;
+  node?: string;
+  site?: number;
+  pane?: string;
+}
+
+export function readLink(hash: string): Link {
+  const found: Link = {};
+  for (const field of hash.replace(/^#/, "").split("&")) {
+    const [name, value = ""] = field.split("=", 2);
+    const range = /^(-?\d{1,20})\.\.(-?\d{1,20})$/.exec(value);
+    if (name === "t" && range) [found.from, found.to] = [BigInt(range[1]), BigInt(range[2])];
+    else if (name === "n" && /^s\d+([ep]\d+([bf]\d+)?)?$/.test(value)) found.node = value;
+    else if (name === "f" && /^\d{1,10}$/.test(value)) found.site = Number(value);
+    else if (name === "v" && PANES.includes(value)) found.pane = value;
+  }
+  return found;
+}
+
+/** Tells everybody, in the next frame; a selection is a step of the browser's history. */
+export function changed(what: Change, isStep = what === "selection"): void {
+  if (changes.size === 0) requestAnimationFrame(() => {
+    const now = changes;
+    changes = new Set();
+    for (const listener of listeners) listener(now);
+  });
+  changes.add(what);
+  window.clearTimeout(historyTimer);
+  if (isStep) history.pushState(null, "", link());
+  else historyTimer = window.setTimeout(() => history.replaceState(null, "", link()), 250);
+}
+
+function limit(): void {
+  const whole = Number(trace.end);
+  state.span = Math.min(Math.max(state.span, SPAN_LEAST), Math.max(whole * 1.04, SPAN_LEAST));
+  const margin = BigInt(Math.round(state.span * 0.02));
+  const most = trace.end + margin - BigInt(Math.round(state.span));
+  if (state.from > most) state.from = most;
+  if (state.from < -margin) state.from = -margin;
+}
+
+export function setWindow(from: bigint, span: number): void {
+  state.from = from;
+  state.span = span;
+  limit();
+  changed("window");
+}
+
+/** `at`: which part of the window stays where it is. */
+export function zoom(factor: number, at: number): void {
+  const before = state.span;
+  state.span *= factor;
+  state.span = Math.min(Math.max(state.span, SPAN_LEAST), Number(trace.end) * 1.04);
+  state.from += BigInt(Math.round((before - state.span) * at));
+  limit();
+  changed("window");
+}
+
+export function pan(part: number): void {
+  state.from += BigInt(Math.round(state.span * part));
+  limit();
+  changed("window");
+}
+
+export function showAll(): void {
+  setWindow(-(trace.end / 50n), Number(trace.end) * 1.04);
+}
+
+export function showRange(from: bigint, to: bigint): void {
+  const length = Math.max(Number(to - from), SPAN_LEAST / 1.4);
+  setWindow(from - BigInt(Math.round(length * 0.2)), length * 1.4);
+}
+
+export function selectNode(node: TreeNode | null, isStep = true): void {
+  state.node = node;
+  if (node?.site !== undefined) state.site = node.site;
+  changed("selection", isStep);
+}
+
+export function selectSite(site: number | null, isStep = true): void {
+  state.site = site;
+  changed("selection", isStep);
+}
+
+export function selectPane(pane: string): void {
+  state.pane = pane;
+  changed("pane");
+}
+
+export function threadName(thread: Thread): string {
+  const name = thread.name || thread.process || "thread";
+  return `${name} ${thread.tid}`;
+}
+
+export function threadOf(stream: number): Thread | undefined {
+  return trace.threads[stream];
+}

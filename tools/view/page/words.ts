@@ -1,0 +1,59 @@
+// Numbers and times as people read them. Times are exact: decimal texts, or BigInt.
+
+const UNITS: [string, number][] = [["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
+
+/** A length of time with four digits: "639.3 ms". */
+export function shortTime(ns: number | bigint | string): string {
+  const value = Number(ns);
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size >= 3600e9) {
+    const minutes = Math.round(value / 60e9);
+    return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  }
+  const [unit, factor] = UNITS.find(([, f]) => size >= f) ?? UNITS[3];
+  if (unit === "ns") return `${Math.round(value)} ns`;
+  const scaled = value / factor;
+  const digits = Math.abs(scaled) >= 1000 ? 0 : Math.abs(scaled) >= 100 ? 1
+    : Math.abs(scaled) >= 10 ? 2 : 3;
+  return `${scaled.toFixed(digits)} ${unit}`;
+}
+
+/** 1,234,567 */
+export function count(number: string | number | bigint): string {
+  return String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+}
+
+export function exactTime(ns: string | bigint): string {
+  return `${count(ns)} ns`;
+}
+
+/** A moment in seconds, to the nanosecond: "1.234 567 890 s". */
+export function moment(ns: string | bigint): string {
+  const value = BigInt(ns);
+  const size = value < 0n ? -value : value;
+  const rest = String(size % 1000000000n).padStart(9, "0");
+  return `${value < 0n ? "-" : ""}${count(size / 1000000000n)}.${rest.slice(0, 3)} ` +
+    `${rest.slice(3, 6)} ${rest.slice(6)} s`;
+}
+
+/** "1.2 M", "340" */
+export function about(number: string | number): string {
+  const value = Number(number);
+  for (const [unit, factor] of [["G", 1e9], ["M", 1e6], ["k", 1e3]] as [string, number][])
+    if (value >= factor) return `${(value / factor).toFixed(value >= 100 * factor ? 0 : 1)} ${unit}`;
+  return String(value);
+}
+
+/** What is pruned, in a person's words. */
+export function prunedWords(pruned: { calls: string; time: string; calls_exact: boolean }): string {
+  const calls = `${pruned.calls_exact ? "" : "about "}${about(pruned.calls)} calls`;
+  return `${calls}, ${shortTime(pruned.time)}, open`;
+}
+
+export const END_WORDS: Record<string, string> = {
+  ended: "returned", returned: "returned", open: "still open at the end of the recording",
+  hidden: "ended in a stretch that is not decoded", lost: "its end is lost",
+  unseen: "at the earliest: its end was not seen", late: "at the latest: its exit was not seen",
+  unwound: "left by an exception or a longjmp",
+};

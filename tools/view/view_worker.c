@@ -1,0 +1,154 @@
+/* The one door to the trace: some views, each over a reader of its own, and a lock for each. Who
+ * asks for pictures takes the first, so that these do not wait for what takes seconds. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/command/tool.h"
+#include "tools/view/view_server.h"
+
+#define MEMORY_USUAL (UINT64_C(256) << 20)
+
+struct worker {
+    pthread_mutex_t lock;
+    ttape_reader *reader; /* NULL: not used yet */
+    ttape_view *view;
+    struct tool_site_names names;
+    bool has_names;
+    bool (*stops)(void *context); /* of the request that is answered */
+    void *context;
+};
+
+struct view_workers {
+    const struct tool_input *input;
+    enum tool_name_style style;
+    uint64_t memory_bytes;
+    struct worker workers[VIEW_WORKERS];
+};
+
+/* ---- what a view asks back ---- */
+
+static size_t put_text(ttape_string text, char *buffer, size_t size_bytes)
+{
+    size_t kept = text.size_bytes < size_bytes ? text.size_bytes : size_bytes - 1;
+    memcpy(buffer, text.data, kept);
+    buffer[kept] = '\0';
+    return text.size_bytes;
+}
+
+static size_t name_site(void *context, uint32_t site, char *buffer, size_t size_bytes)
+{
+    struct worker *worker = context;
+    ttape_string text = tool_site_text(&worker->names, site);
+    return text.size_bytes > 0 ? put_text(text, buffer, size_bytes)
+                               : ttape_site_name(worker->reader, site, buffer, size_bytes);
+}
+
+static size_t name_in_full(void *context, uint32_t site, char *buffer, size_t size_bytes)
+{
+    struct worker *worker = context;
+    ttape_string text = tool_site_full(&worker->names, site);
+    return text.size_bytes > 0 ? put_text(text, buffer, size_bytes)
+                               : ttape_site_name(worker->reader, site, buffer, size_bytes);
+}
+
+static bool stops(void *context)
+{
+    const struct worker *worker = context;
+    return worker->stops != NULL && worker->stops(worker->context);
+}
+
+/* ---- workers ---- */
+
+static ttape_status open_worker(struct view_workers *workers, struct worker *worker,
+                                ttape_error *err)
+{
+    uint64_t each = workers->memory_bytes / VIEW_WORKERS;
+    const ttape_reader_options how = {
+        .size = sizeof how, .limits.memory_bytes = each / 2, .cache_bytes = each / 8, .jobs = 1};
+    const ttape_view_options options = {.size = sizeof options,
+                                        .memory_bytes = each / 4,
+                                        .response_bytes = each / 16,
+                                        .jobs = worker == workers->workers ? 1 : tool_jobs(0),
+                                        .name = name_site,
+                                        .full_name = name_in_full,
+                                        .stops = stops,
+                                        .context = worker};
+    ttape_status status = ttape_reader_open(&worker->reader, &workers->input->source, &how, err);
+    if (status != TTAPE_OK)
+        return status;
+    tool_site_names_open_as(&worker->names, worker->reader, workers->style);
+    worker->has_names = true;
+    return ttape_view_open(&worker->view, worker->reader, &options, err);
+}
+
+int view_workers_open(struct view_workers **out, const struct tool_input *input,
+                      enum tool_name_style names, uint64_t memory_bytes)
+{
+    ttape_error err = {0};
+    struct view_workers *workers = tool_allocate(1, sizeof *workers);
+    *workers =
+        (struct view_workers){.input = input,
+                              .style = names,
+                              .memory_bytes = memory_bytes > 0 ? memory_bytes : MEMORY_USUAL};
+    for (size_t i = 0; i < VIEW_WORKERS; i++)
+        pthread_mutex_init(&workers->workers[i].lock, NULL);
+    *out = workers;
+    if (open_worker(workers, &workers->workers[0], &err) == TTAPE_OK)
+        return TOOL_OK;
+    view_workers_close(workers);
+    *out = NULL;
+    return tool_fail_error(input->name, &err);
+}
+
+void view_workers_close(struct view_workers *workers)
+{
+    if (workers == NULL)
+        return;
+    for (size_t i = 0; i < VIEW_WORKERS; i++) {
+        struct worker *worker = &workers->workers[i];
+        ttape_view_close(worker->view);
+        if (worker->has_names)
+            tool_site_names_close(&worker->names);
+        ttape_reader_close(worker->reader);
+        pthread_mutex_destroy(&worker->lock);
+    }
+    free(workers);
+}
+
+/* Pictures, and what is quick. */
+static bool is_quick(const char *request, size_t request_bytes)
+{
+    static const char *const words[] = {"tiles", "trace", "threads", "sites"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (request_bytes >= strlen(words[i]) && memcmp(request, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
+}
+
+char *view_workers_answer(struct view_workers *workers, const char *request, size_t request_bytes,
+                          bool (*asks)(void *context), void *context, size_t *response_bytes,
+                          ttape_error *err)
+{
+    struct worker *worker = &workers->workers[is_quick(request, request_bytes) ? 0 : 1];
+    ttape_string response;
+    char *copy = NULL;
+    pthread_mutex_lock(&worker->lock);
+    ttape_status status = worker->view != NULL ? TTAPE_OK : TTAPE_E_STATE;
+    if (worker->reader == NULL)
+        status = open_worker(workers, worker, err);
+    worker->stops = asks;
+    worker->context = context;
+    if (status == TTAPE_OK && (asks == NULL || !asks(context)))
+        status = ttape_view_answer(worker->view, request, request_bytes, &response, err);
+    else if (status == TTAPE_OK)
+        status = TTAPE_E_STATE;
+    if (status == TTAPE_OK)
+        copy = malloc(response.size_bytes);
+    if (copy != NULL) {
+        memcpy(copy, response.data, response.size_bytes);
+        *response_bytes = response.size_bytes;
+    }
+    pthread_mutex_unlock(&worker->lock);
+    return copy;
+}
