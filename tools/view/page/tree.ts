@@ -64,7 +64,7 @@ export class TreePane {
   }
 
   private async load(id: string, level: number, first: number, into?: Item): Promise<Item[]> {
-    const answer = await ask("children", { id, first, count: ROWS, mode: "opened" });
+    const answer = await ask("children", { id, first, count: ROWS, mode: "pruned" });
     const all = answer.children as TreeNode[];
     if (into) into.hasMore = answer.more;
     return all.map((node, i) => this.item(node, level, first + i + 1, first + all.length));
