@@ -5,6 +5,9 @@
 #include "tools/command/tool.h"
 #include "tools/tree/tree_view.h"
 
+/* Items below a parent from which on only the largest are kept while the rest is read. */
+#define ITEMS_MOST ((size_t)1 << 14)
+
 /* ---- items ---- */
 
 /* Most items have one child, and an item is some hundred bytes: few more than there are. */
@@ -20,19 +23,21 @@ struct tool_item *tool_item_add(struct tool_item **list, size_t *count, size_t *
     return item;
 }
 
-static void clear(struct tool_item *item)
+void tool_item_clear(struct tool_item *item)
 {
     for (size_t i = 0; i < item->child_count; i++)
-        clear(&item->children[i]);
+        tool_item_clear(&item->children[i]);
     free(item->children);
+    free(item->shorts.names);
     item->children = NULL;
     item->child_count = item->child_capacity = 0;
+    item->shorts = (struct tool_shorts){0};
 }
 
 void tool_items_close(struct tool_item *items, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        clear(&items[i]);
+        tool_item_clear(&items[i]);
     free(items);
 }
 
@@ -51,11 +56,8 @@ void tool_item_sum(struct tool_item *to, const struct tool_item *from)
 {
     ttape_node *a = &to->node;
     const ttape_node *b = &from->node;
+    to->is_sum = true;
     add_time(&to->time_ns, from->time_ns);
-    to->shorts.count += from->shorts.count;
-    add_time(&to->shorts.time_ns, from->shorts.time_ns);
-    to->shorts.event_count += from->shorts.event_count;
-    to->shorts.call_count += from->shorts.call_count;
     to->is_cut = to->is_cut || from->is_cut;
     to->deeper = to->deeper || from->deeper;
     add_time(&a->time_ns, b->time_ns);
@@ -104,54 +106,17 @@ bool tool_tree_cut(const struct tool_tree *view, struct tool_item *item)
     return true;
 }
 
-static bool is_short(const struct tool_tree *view, const struct tool_item *item)
-{
-    uint64_t most = item->node.end_most_ns - item->node.start_ns;
-    bool hidden = item->node.end == TTAPE_NODE_HIDDEN && most > (uint64_t)view->min_ns;
-    return view->has_times && item->time_ns < view->min_ns &&
-           !(hidden && item->node.pruned.part_count > 0);
-}
-
-/* `times`: how often the item's parent stands for. */
-static void add_short(struct tool_shorts *shorts, const struct tool_item *item, uint64_t times)
-{
-    bool is_call = item->node.frame_kind == TTAPE_EVENT_ENTER && item->node.site != TTAPE_NONE;
-    shorts->count += item->count * times;
-    add_time(&shorts->time_ns, item->time_ns);
-    shorts->event_count += item->node.event_count + item->node.pruned.event_count;
-    shorts->call_count +=
-        item->node.call_count + item->node.pruned.call_count + (is_call ? item->count * times : 0);
-}
-
-/* Where siblings are folded, what is short is only known then. */
-static void drop_short(const struct tool_tree *view, struct tool_item *parent, uint64_t times)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < parent->child_count; i++) {
-        struct tool_item *child = &parent->children[i];
-        if (child->kind == TOOL_ITEM_PARTS || !is_short(view, child)) {
-            drop_short(view, child, times * child->count);
-            parent->children[kept++] = *child;
-            continue;
-        }
-        for (size_t k = 0; child->kind == TOOL_ITEM_SEQUENCE && k < child->child_count; k++)
-            add_short(&parent->shorts, &child->children[k], times * child->count);
-        if (child->kind == TOOL_ITEM_NODE)
-            add_short(&parent->shorts, child, times);
-        clear(child);
-    }
-    parent->child_count = kept;
-}
-
 /* ---- building ---- */
 
 struct building {
     struct tool_tree *view;
     uint32_t depth; /* levels that may follow */
+    size_t below;   /* items there are below the parent, at most */
 };
 
-static void build_children(struct tool_tree *view, struct tool_item *item, uint32_t depth,
-                           ttape_tree_mode mode);
+/* Returns how many items there are below it, at most. */
+static size_t build_children(struct tool_tree *view, struct tool_item *item, uint32_t depth,
+                             ttape_tree_mode mode);
 
 /* A small file can have so many levels and stacks that each event is looked at for each of them. */
 static bool is_worked_off(struct tool_tree *view)
@@ -194,14 +159,17 @@ static void add_child(struct building *b, struct tool_item *parent, const ttape_
             add_parts(view, parent, &item);
         return;
     }
-    if (!view->fold && is_short(view, &item)) {
-        add_short(&parent->shorts, &item, 1);
+    if (!view->fold && tool_tree_is_short(view, &item)) {
+        tool_shorts_add(&parent->shorts, &item, 1);
         return;
     }
     struct tool_item *added =
         tool_item_add(&parent->children, &parent->child_count, &parent->child_capacity);
     *added = item;
-    build_children(view, added, b->depth, view->full ? TTAPE_TREE_FULL : TTAPE_TREE_PRUNED);
+    b->below +=
+        1 + build_children(view, added, b->depth, view->full ? TTAPE_TREE_FULL : TTAPE_TREE_PRUNED);
+    if (view->largest_count > 0 && b->below > ITEMS_MOST + 4 * (size_t)view->largest_count)
+        b->below = tool_tree_trim(view, parent);
 }
 
 static void walk(struct building *b, struct tool_item *parent, const ttape_node_id *id,
@@ -240,21 +208,22 @@ static bool has_more(const ttape_node *node)
     return node->is_spanning || node->call_count > 0 || node->event_count > 2;
 }
 
-static void build_children(struct tool_tree *view, struct tool_item *item, uint32_t depth,
-                           ttape_tree_mode mode)
+static size_t build_children(struct tool_tree *view, struct tool_item *item, uint32_t depth,
+                             ttape_tree_mode mode)
 {
     struct building b = {.view = view, .depth = depth > 0 ? depth - 1 : 0};
     if (!has_more(&item->node))
-        return;
+        return 0;
     if (depth == 0 || is_worked_off(view)) {
         item->deeper = true;
-        return;
+        return 0;
     }
     tool_tree_step_in(view, &item->node, true);
     walk(&b, item, &item->node.id, mode);
     tool_tree_step_in(view, &item->node, false);
     if (view->fold)
-        tool_items_fold(item->children, &item->child_count);
+        tool_tree_fold(view, item);
+    return b.below;
 }
 
 void tool_tree_build_node(struct tool_tree *view, const ttape_node *node, bool opened,
@@ -273,9 +242,7 @@ void tool_tree_build_node(struct tool_tree *view, const ttape_node *node, bool o
         item.node.is_spanning = true; /* to be opened */
         tool_tree_add_mostly(view, &item, true, node->first_partition);
     }
-    build_children(view, &item, view->depth, mode);
-    if (view->fold)
-        drop_short(view, &item, 1);
+    (void)build_children(view, &item, view->depth, mode);
     *tool_item_add(list, count, capacity) = item;
 }
 
@@ -330,8 +297,8 @@ void tool_tree_build_streams(struct tool_tree *view)
     for (size_t i = 0; i < list.count && view->status != TOOL_CANNOT; i++) {
         struct tool_item item = {.kind = TOOL_ITEM_NODE, .node = list.nodes[i], .count = 1};
         (void)tool_tree_cut(view, &item);
-        if (is_short(view, &item)) {
-            add_short(&view->shorts, &item, 1);
+        if (tool_tree_is_short(view, &item)) {
+            tool_shorts_add(&view->shorts, &item, 1);
         } else {
             tool_tree_build_node(view, &list.nodes[i], false, &view->items, &view->item_count,
                                  &view->item_capacity);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/command/tool.h"
 #include "tools/tree/tree_view.h"
 
 #define PERIOD_MOST 16u
@@ -54,11 +55,11 @@ static bool equal_lists(const struct tool_item *a, const struct tool_item *b, si
 static void merge(struct tool_item *to, struct tool_item *from)
 {
     tool_item_sum(to, from);
+    tool_shorts_sum(&to->shorts, &from->shorts);
     for (size_t i = 0; i < to->child_count; i++)
         merge(&to->children[i], &from->children[i]);
-    free(from->children);
-    from->children = NULL;
     from->child_count = 0;
+    tool_item_clear(from);
 }
 
 struct folding {
@@ -143,4 +144,65 @@ void tool_items_fold(struct tool_item *items, size_t *count)
         }
     }
     *count = f.count;
+}
+
+/* Where the item that is equal to this one is kept in a table of indexes plus one. */
+static uint32_t *find_equal(const struct tool_item *items, uint32_t *table, size_t mask,
+                            const struct tool_item *item)
+{
+    size_t at = item->shape & mask;
+    while (table[at] != 0 && !similar(&items[table[at] - 1], item))
+        at = (at + 1) & mask;
+    return &table[at];
+}
+
+/* What a sequence repeats stands for itself. */
+static void spread(struct tool_item *item, uint64_t times, struct tool_item **list, size_t *count,
+                   size_t *capacity)
+{
+    if (item->kind != TOOL_ITEM_SEQUENCE) {
+        struct tool_item *added = tool_item_add(list, count, capacity);
+        *added = *item;
+        added->count *= times;
+        describe(added);
+        return;
+    }
+    for (size_t i = 0; i < item->child_count; i++)
+        spread(&item->children[i], times * item->count, list, count, capacity);
+    item->child_count = 0;
+    tool_item_clear(item);
+}
+
+void tool_items_gather(struct tool_item **items, size_t *count, size_t *capacity)
+{
+    struct tool_item *list = NULL;
+    size_t all = 0, room = 0, kept = 0, mask = 1;
+    for (size_t i = 0; i < *count; i++)
+        spread(&(*items)[i], 1, &list, &all, &room);
+    while (mask < 2 * all)
+        mask *= 2;
+    uint32_t *table = tool_allocate(mask, sizeof(*table));
+    for (size_t i = 0; i < all; i++) {
+        uint32_t *at = list[i].repeats ? find_equal(list, table, mask - 1, &list[i]) : NULL;
+        if (at == NULL || *at == 0) {
+            if (kept != i)
+                list[kept] = list[i];
+            kept++;
+            if (at != NULL)
+                *at = (uint32_t)kept;
+            continue;
+        }
+        struct tool_item *first = &list[*at - 1];
+        uint64_t sum = first->count + list[i].count;
+        merge(first, &list[i]);
+        first->count = sum;
+        first->is_apart = true;
+    }
+    free(table);
+    free(*items);
+    for (size_t i = 0; i < kept; i++)
+        describe(&list[i]);
+    *items = list;
+    *count = kept;
+    *capacity = room;
 }

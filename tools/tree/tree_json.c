@@ -116,9 +116,12 @@ static void put_mostly(struct printing *print, const struct tool_item *item)
     tool_json_bool(json, "mostly_of_all_threads", largest.of_all_threads);
 }
 
-static void put_shorts(struct printing *print, const struct tool_shorts *shorts)
+static void put_shorts(struct printing *print, const struct tool_shorts *shorts, bool is_thread)
 {
     struct tool_json *json = &print->json;
+    const struct tool_short_name *shown[TOOL_TREE_MOSTLY];
+    size_t count = tool_shorts_largest(shorts, shown);
+    char buffer[20];
     if (shorts->count == 0)
         return;
     tool_json_begin(json, "shorter", '{');
@@ -126,6 +129,19 @@ static void put_shorts(struct printing *print, const struct tool_shorts *shorts)
     tool_json_signed(json, "time_ns", shorts->time_ns);
     tool_json_number(json, "events", shorts->event_count);
     tool_json_number(json, "calls", shorts->call_count);
+    tool_json_begin(json, "mostly", '[');
+    for (size_t i = 0; i < count; i++) {
+        tool_json_begin(json, NULL, '{');
+        if (is_thread)
+            tool_json_number(json, "stream", shown[i]->number);
+        else
+            tool_json_string(json, "name",
+                             tool_site_word(&print->view->names, shown[i]->number, buffer));
+        tool_json_number(json, "count", shown[i]->count);
+        tool_json_signed(json, "time_ns", shown[i]->time_ns);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
     tool_json_end(json, '}');
 }
 
@@ -171,7 +187,7 @@ static void put_item(struct printing *print, const struct tool_item *item, uint3
     }
     put_pruned(print, item);
     put_mostly(print, item);
-    put_shorts(print, &item->shorts);
+    put_shorts(print, &item->shorts, false);
     tool_json_bool(json, "deeper", item->deeper);
     tool_json_end(json, '}');
     for (size_t i = 0; i < item->child_count && json->out->failed_errno == 0; i++)
@@ -191,7 +207,7 @@ void tool_tree_json(struct tool_tree *view, struct tool_output *out)
         tool_json_number(&print.json, "to_ns", view->selection->to_ns);
     }
     tool_json_signed(&print.json, "min_time_ns", view->min_ns > 0 ? view->min_ns : 0);
-    put_shorts(&print, &view->shorts);
+    put_shorts(&print, &view->shorts, true);
     tool_json_begin(&print.json, "nodes", '[');
     for (size_t i = 0; i < view->item_count; i++)
         put_item(&print, &view->items[i], 0, 1);

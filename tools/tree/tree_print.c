@@ -18,8 +18,8 @@ static const struct tool_column columns[COLUMN_COUNT] = {
     [SELF] = {"SELF", .rank = 2},
     [CALLS] = {"CALLS", .rank = 3},
     [EVENTS] = {"PRUNED EVENTS", .rank = 4},
-    [PRUNED_CALLS] = {"CALLS", .rank = 5},
-    [PRUNED_TIME] = {"TIME", .rank = 6},
+    [PRUNED_CALLS] = {"PRUNED CALLS", .rank = 5},
+    [PRUNED_TIME] = {"PRUNED TIME", .rank = 6},
     [NODE] = {"NODE", .is_text = true, .rank = 1},
     [TREE] = {"TREE", .is_text = true, .gives_way = true},
 };
@@ -139,7 +139,8 @@ static size_t put_frame(struct printing *print, char *at, size_t size_bytes,
         size += put_source(print->view, at + size, size_bytes - size, item);
     }
     if (item->count > 1) {
-        snprintf(number, sizeof(number), " x %" PRIu64, item->count);
+        snprintf(number, sizeof(number), " x %" PRIu64 "%s", item->count,
+                 item->is_apart ? ", not in a row" : "");
         size += put_text(at + size, size_bytes - size, number);
     }
     if (node->stack != 0) {
@@ -266,20 +267,49 @@ static void put_tree(struct printing *print, const struct tool_item *item, uint3
     tool_table_bytes(&print->table, tone, text, size);
 }
 
-static void put_shorts(struct printing *print, const struct tool_shorts *shorts, uint32_t level,
-                       const char *what)
+static size_t put_short_name(struct printing *print, char *at, size_t size_bytes,
+                             const struct tool_short_name *name, bool is_thread)
 {
-    char text[512];
+    char text[192];
+    ttape_stream_info stream = {0};
+    if (is_thread) {
+        (void)ttape_reader_get_stream(print->view->reader, name->number, &stream);
+        snprintf(text, sizeof(text), "%" PRIu64, stream.stream.tid);
+    } else if (name->count == 1) {
+        snprintf(text, sizeof(text), "%.128s", tool_site_name(&print->view->names, name->number));
+    } else {
+        snprintf(text, sizeof(text), "%.128s x %" PRIu64,
+                 tool_site_name(&print->view->names, name->number), name->count);
+    }
+    return put_text(at, size_bytes, text);
+}
+
+/* "[4 shorter calls: read x 3, close]": the largest by time. */
+static void put_shorts(struct printing *print, const struct tool_shorts *shorts, uint32_t level,
+                       bool is_thread)
+{
+    char text[1024];
+    const struct tool_short_name *shown[TOOL_TREE_MOSTLY];
     if (shorts->count == 0)
         return;
-    put_time(print, TOOL_FAINT, shorts->time_ns, false);
+    if (print->view->has_times)
+        put_time(print, TOOL_FAINT, shorts->time_ns, false);
+    else
+        put_blank(print);
     put_blank(print);
     put_count(print, TOOL_FAINT, shorts->count, false);
     for (int i = 0; i < 4; i++)
         put_blank(print);
-    size_t size = put_indent(text, level);
-    size += (size_t)snprintf(text + size, sizeof(text) - size, "[%" PRIu64 " shorter %s%s]",
-                             shorts->count, what, shorts->count == 1 ? "" : "s");
+    size_t size = put_indent(text, level), count = tool_shorts_largest(shorts, shown);
+    size += (size_t)snprintf(text + size, sizeof(text) - size, "[%" PRIu64 " shorter %s%s",
+                             shorts->count, is_thread ? "thread" : "call",
+                             shorts->count == 1 ? "" : "s");
+    for (size_t i = 0; i < count; i++) {
+        size += put_text(text + size, sizeof(text) - size, i == 0 ? ": " : ", ");
+        size += put_short_name(print, text + size, sizeof(text) - size, shown[i], is_thread);
+    }
+    size += put_text(text + size, sizeof(text) - size,
+                     shorts->name_count > count && count > 0 ? ", ...]" : "]");
     tool_table_bytes(&print->table, TOOL_FAINT, text, size);
 }
 
@@ -318,7 +348,7 @@ static void put_item(struct printing *print, const struct tool_item *item, uint3
     put_tree(print, item, level, tone);
     for (size_t i = 0; i < item->child_count; i++)
         put_item(print, &item->children[i], level + 1, item->count * times);
-    put_shorts(print, &item->shorts, level + 1, "call");
+    put_shorts(print, &item->shorts, level + 1, false);
     put_rest(print, item, level + 1);
 }
 
@@ -333,7 +363,7 @@ void tool_tree_print(struct tool_tree *view, struct tool_output *out)
     tool_table_open(&print.table, columns, COLUMN_COUNT);
     for (size_t i = 0; i < view->item_count; i++)
         put_item(&print, &view->items[i], 0, 1);
-    put_shorts(&print, &view->shorts, 0, "thread");
+    put_shorts(&print, &view->shorts, 0, true);
     tool_table_print(&print.table, out, tool_table_width(&print.table, view->names.is_shortened),
                      print.colours);
     tool_table_close(&print.table);

@@ -5,7 +5,7 @@ bool tool_tree_value_call(const struct tool_item *item, struct tool_value_call *
 {
     const ttape_node *node = &item->node;
     bool is_numbered = node->id.by == TTAPE_NODE_BY_EVENT;
-    if (item->kind != TOOL_ITEM_NODE || node->id.kind != TTAPE_NODE_FRAME || item->count > 1 ||
+    if (item->kind != TOOL_ITEM_NODE || node->id.kind != TTAPE_NODE_FRAME || item->is_sum ||
         node->frame_kind != TTAPE_EVENT_ENTER)
         return false;
     *call = (struct tool_value_call){.stream = node->id.stream,

@@ -2,8 +2,9 @@
  *
  *   verb_tree.c -> tree_open.c (what --open names) -> tree_build.c (walks, filters) -> items
  *                            -> tree_mostly.c (what is in brackets)
- *               -> tree_fold.c (repeated siblings once) -> tree_source.c (where functions are
- *                  written) -> tree_print.c, tree_json.c */
+ *                            -> tree_fold.c (repeated siblings once)
+ *               -> tree_choose.c (the largest, the rest in brackets) -> tree_source.c (where
+ *                  functions are written) -> tree_print.c, tree_json.c */
 #ifndef TOOL_TREE_VIEW_H
 #define TOOL_TREE_VIEW_H
 
@@ -28,10 +29,21 @@ enum tool_item_kind {
     TOOL_ITEM_SEQUENCE /* its children, one after the other, `count` times */
 };
 
-/* Siblings that are shorter than --min-time, together. */
+#define TOOL_TREE_NAMES_MOST 64u /* functions that one bracket counts by themselves */
+
+/* What is in a bracket of a function (by site); of threads, of a stream. */
+struct tool_short_name {
+    uint32_t number;
+    uint64_t count;
+    int64_t time_ns;
+};
+
+/* Siblings that are left out as too short, together. */
 struct tool_shorts {
     uint64_t count, event_count, call_count; /* events and calls: as far as they are known */
     int64_t time_ns;
+    struct tool_short_name *names; /* the first TOOL_TREE_NAMES_MOST functions */
+    size_t name_count, name_capacity;
 };
 
 struct tool_item {
@@ -44,6 +56,9 @@ struct tool_item {
     bool is_cut;          /* by the range: no more than time_ns is known */
     bool deeper;          /* has children that --depth, or the bound of work, leaves out */
     bool repeats;         /* tree_fold.c: can be equal to others */
+    bool is_sum;          /* of several */
+    bool is_apart;        /* tree_fold.c: others stand between those that it counts */
+    int64_t busy_ns;      /* tree_choose.c: of its time, what is not in waiting functions */
     bool is_shell;        /* only on the way to what was opened: nothing but its name is known */
     struct tool_shorts shorts; /* of its children */
     struct tool_item *children;
@@ -82,6 +97,9 @@ struct tool_tree {
     struct tool_site_names names;
     uint32_t depth; /* levels below an item that is shown */
     int64_t min_ns;
+    /* Shown are the items with the most time, this many, and as many of the most time that is no
+     * waiting; 0: those that are not shorter than min_ns. */
+    uint32_t largest_count;
     bool full, fold, has_times, has_starters;
     struct tool_tree_source *sources; /* by site; NULL: they were not asked for */
     bool shows_partitions; /* brackets say which partitions they are, not what is in them */
@@ -99,7 +117,9 @@ struct tool_tree {
 struct tool_item *tool_item_add(struct tool_item **list, size_t *count, size_t *capacity);
 /* Frees what items hold and the list. */
 void tool_items_close(struct tool_item *items, size_t count);
-/* Adds a node's numbers to an item's. */
+/* Frees what one item holds. */
+void tool_item_clear(struct tool_item *item);
+/* Adds a node's numbers to an item's, but for what is left out below it. */
 void tool_item_sum(struct tool_item *to, const struct tool_item *from);
 
 /* ---- tree_build.c ---- */
@@ -133,6 +153,26 @@ void tool_tree_mostly_close(struct tool_tree *view);
 
 /* Equal neighbours, and equal sequences of neighbours, become one with a count. Children first. */
 void tool_items_fold(struct tool_item *items, size_t *count);
+/* Equal siblings become one wherever they stand, at the first one's place; sequences go. */
+void tool_items_gather(struct tool_item **items, size_t *count, size_t *capacity);
+
+/* ---- tree_choose.c ---- */
+
+/* Whether an item is shorter than min_ns. */
+bool tool_tree_is_short(const struct tool_tree *view, const struct tool_item *item);
+/* Puts an item into a bracket; `times`: how often the bracket's parent stands for. */
+void tool_shorts_add(struct tool_shorts *shorts, const struct tool_item *item, uint64_t times);
+void tool_shorts_sum(struct tool_shorts *to, const struct tool_shorts *from);
+/* The functions of a bracket that had the most time; returns how many. */
+size_t tool_shorts_largest(const struct tool_shorts *shorts,
+                           const struct tool_short_name *out[TOOL_TREE_MOSTLY]);
+/* Folds siblings, and gathers them where they are many and the largest are to be shown. */
+void tool_tree_fold(const struct tool_tree *view, struct tool_item *parent);
+/* Leaves the largest items below one whose children are not all there yet: what is left out could
+ * not be shown at the end. Returns how many are left. */
+size_t tool_tree_trim(struct tool_tree *view, struct tool_item *parent);
+/* Leaves what is to be shown of all. */
+void tool_tree_choose(struct tool_tree *view);
 
 /* ---- tree_open.c ---- */
 

@@ -12,6 +12,8 @@
 #include "tools/tree/tree_view.h"
 
 #define OPEN_DEPTH_USUAL 2u
+#define LIMIT_USUAL      100u
+#define LIMIT_MOST       100000u
 /* Events that are looked at: so many, and each of the trace for so many levels of calls. */
 #define WORK_MOST        (UINT64_C(1) << 26)
 #define WORK_LEVELS_MOST 64u
@@ -26,7 +28,8 @@ struct options {
     struct tool_choice choice;
     uint32_t jobs;
     enum tool_name_style names;
-    bool full, partitions, source, fold, json, no_pager;
+    struct tool_id limit;
+    bool all, full, partitions, source, fold, json, no_pager;
     uint64_t memory_bytes;
 };
 
@@ -36,14 +39,17 @@ static const struct tool_option table[] = {
     {"find", 0, "FUNCTION", "its longest call, and the calls that lead to it", NULL, TOOL_AT(find)},
     {"depth", 'd', "N", "levels below what is shown; 2 with --open, all otherwise", tool_parse_id,
      TOOL_AT(depth)},
-    {"min-time", 'm', "TIME", "put shorter calls together; default: a thousandth of the longest",
-     tool_parse_time, TOOL_AT(min_time)},
+    {"all", 'a', NULL, "each call on a line of its own", NULL, TOOL_AT(all)},
+    {"limit", 'n', "N", "the N largest calls, the rest in brackets; default: 100", tool_parse_id,
+     TOOL_AT(limit)},
+    {"min-time", 'm', "TIME", "no --limit: only shorter calls are in brackets", tool_parse_time,
+     TOOL_AT(min_time)},
     TOOL_NAMES_OPTION,
     TOOL_THREAD_OPTION,
     TOOL_PROCESS_OPTION,
     TOOL_STREAM_OPTION,
     TOOL_TIME_OPTION,
-    {"fold", 0, NULL, "show equal siblings, and equal series of them, once", NULL, TOOL_AT(fold)},
+    {"fold", 0, NULL, "equal siblings, and series of them, once in JSON, too", NULL, TOOL_AT(fold)},
     {"full", 0, NULL, "decode everything, prune nothing, however large the trace is", NULL,
      TOOL_AT(full)},
     {"partitions", 0, NULL, "as a large trace is shown, with its partitions in brackets", NULL,
@@ -65,7 +71,7 @@ static const struct tool_command command = {
         "of the rest, in brackets, the functions that took most of it, until --open names it.",
     .options = table,
     .examples = "  tracetape tree run.ttape\n"
-                "  tracetape tree run.ttape --open s0e5603 --fold\n"
+                "  tracetape tree run.ttape --open s0e5603 --all\n"
                 "  tracetape tree run.ttape --find parse_line\n"
                 "  tracetape tree run.ttape --open +1.25s --depth 1\n"
                 "  tracetape tree run.ttape --source\n"
@@ -97,13 +103,26 @@ static bool is_whole(const struct options *options, uint64_t event_count)
     return options->full || (!options->partitions && !is_way && event_count <= WHOLE_MOST);
 }
 
+/* Whether the shortest call that is shown does not depend on the longest. */
+static bool has_min(const struct options *options)
+{
+    return options->min_time.given || options->all || options->limit.given || !options->json;
+}
+
+static void set_limit(const struct options *options, struct tool_tree *view)
+{
+    uint64_t count = options->limit.given ? options->limit.value : LIMIT_USUAL;
+    count = count < LIMIT_MOST ? count : LIMIT_MOST;
+    view->largest_count = (uint32_t)(count + 1) / 2;
+}
+
 static void set_up(const struct options *options, struct tool_tree *view)
 {
     ttape_info info;
     ttape_reader_get_info(view->reader, &info);
     view->has_times = info.resolution_ns != TTAPE_TIME_NONE;
     view->full = is_whole(options, info.event_count);
-    view->fold = options->fold;
+    view->fold = options->fold || (!options->json && !options->all);
     view->shows_partitions = options->partitions;
     view->depth =
         options->open != NULL || options->find != NULL ? OPEN_DEPTH_USUAL : TOOL_TREE_DEPTH_MOST;
@@ -111,9 +130,11 @@ static void set_up(const struct options *options, struct tool_tree *view)
         view->depth = options->depth.value < TOOL_TREE_DEPTH_MOST ? (uint32_t)options->depth.value
                                                                   : TOOL_TREE_DEPTH_MOST;
     }
-    view->min_ns = options->min_time.given ? (int64_t)options->min_time.value_ns : -1;
+    view->min_ns = has_min(options) ? (int64_t)options->min_time.value_ns : -1;
     if (options->min_time.given && view->min_ns < 0)
         view->min_ns = INT64_MAX;
+    if (view->fold && !options->min_time.given && (!options->json || options->limit.given))
+        set_limit(options, view);
     view->work_most = WORK_MOST + WORK_LEVELS_MOST * info.event_count;
 }
 
@@ -128,6 +149,7 @@ static void build_streams(const struct options *options, struct tool_tree *view)
     tool_items_close(view->items, view->item_count);
     view->items = NULL;
     view->item_count = view->item_capacity = 0;
+    free(view->shorts.names);
     view->shorts = (struct tool_shorts){0};
     view->full = view->is_bounded = false;
     view->min_ns = min_ns;
@@ -143,14 +165,15 @@ static int show(const struct options *options, struct tool_tree *view)
                             tool_name_style(options->names, options->json));
     tool_tree_find_starters(view, view->full || options->open != NULL || options->find != NULL);
     if (options->open != NULL)
-        status = tool_tree_open(view, options->open, options->min_time.given);
+        status = tool_tree_open(view, options->open, has_min(options));
     else if (options->find != NULL)
-        status =
-            tool_tree_find(view, options->find, tool_jobs(options->jobs), options->min_time.given);
+        status = tool_tree_find(view, options->find, tool_jobs(options->jobs), has_min(options));
     else
         build_streams(options, view);
     status = status != TOOL_OK ? status : view->status;
     if (status == TOOL_OK || status == TOOL_LOSS) {
+        if (view->fold)
+            tool_tree_choose(view);
         if (options->source)
             tool_tree_find_sources(view);
         tool_value_search_open(&view->values, view->reader);
@@ -167,6 +190,7 @@ static int show(const struct options *options, struct tool_tree *view)
     }
     tool_tree_sources_close(view);
     tool_tree_mostly_close(view);
+    free(view->shorts.names);
     tool_items_close(view->items, view->item_count);
     tool_site_names_close(&view->names);
     return status;
@@ -201,6 +225,13 @@ int tool_verb_tree(int argc, char **argv)
         return tool_usage("tree", "--min-time takes a length of time");
     if (options.open != NULL && options.find != NULL)
         return tool_usage("tree", "--open and --find exclude each other");
+    if (options.all && (options.fold || options.limit.given))
+        return tool_usage("tree", "--all and --%s exclude each other",
+                          options.fold ? "fold" : "limit");
+    if (options.limit.given && options.min_time.given)
+        return tool_usage("tree", "--limit and --min-time exclude each other");
+    if (options.limit.given && options.json && !options.fold)
+        return tool_usage("tree", "--limit with --json needs --fold");
     if (options.full && options.partitions)
         return tool_usage("tree", "--full and --partitions exclude each other");
     tool_memory_bound(options.memory_bytes);
