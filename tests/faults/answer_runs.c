@@ -1,4 +1,5 @@
 /* Runs of the library that ask a reader something. Nothing in here asserts. */
+#include <tracetape/graph.h>
 #include <tracetape/longest.h>
 #include <tracetape/reach.h>
 
@@ -32,5 +33,20 @@ ttape_status ttest_find_paths(struct ttest_run *run, ttape_reader *reader)
     for (uint32_t i = 0; i < count; i++)
         ttest_api_mix(run, &paths[i].total_ns, sizeof paths[i].total_ns);
     ttape_reach_close(reach);
+    return TTAPE_OK;
+}
+
+/* With all that a graph keeps, read twice. */
+ttape_status ttest_make_graph(struct ttest_run *run, ttape_reader *reader)
+{
+    const ttape_graph_options o = {
+        .size = sizeof o, .contexts = true, .split_levels = true, .prunes = true, .top = 3};
+    ttape_graph *graph;
+    uint32_t count;
+    TTP_TRY(ttape_graph_make(&graph, reader, &o, &run->err));
+    const ttape_graph_edge *edges = ttape_graph_get_edges(graph, &count);
+    for (uint32_t i = 0; i < count; i++)
+        ttest_api_mix(run, &edges[i].sum.total_ns, sizeof edges[i].sum.total_ns);
+    ttape_graph_close(graph);
     return TTAPE_OK;
 }

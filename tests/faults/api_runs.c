@@ -413,6 +413,11 @@ static ttape_status reach(struct ttest_run *run)
     return with_reader(run, "a.ttape", 1, false, ttest_find_paths);
 }
 
+static ttape_status graph(struct ttest_run *run)
+{
+    return with_reader(run, "a.ttape", 1, false, ttest_make_graph);
+}
+
 static ttape_status report(struct ttest_run *run)
 {
     return with_reader(run, "a.ttape", 1, false, make_reports);
@@ -544,6 +549,7 @@ const struct ttest_api_run ttest_api_runs[] = {
     {.name = "report", .run = report},
     {.name = "longest", .run = longest},
     {.name = "reach", .run = reach},
+    {.name = "graph", .run = graph},
     {.name = "tree", .run = tree},
     {.name = "copy", .run = copy},
     {.name = "recover", .run = recover},

@@ -11,11 +11,20 @@ from pathlib import Path
 SOURCE = Path(os.environ["TTAPE_SRC"])
 BUILD = Path(os.environ["TTAPE_BUILD"])
 COMPILER = os.environ.get("TTAPE_CC") or "cc"
+TRACES = {"slowest": ["run.ttape"], "whocalls": ["run.ttape"],
+          "compare": ["run.ttape", "other.ttape"]}  # of programs that read them
 LOGS = ("logs", "postbox")  # test_log_headers.py
 FLAGS = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread",
          f"-I{SOURCE / 'libtrace' / 'include'}"]
 VERSION = re.search(r"VERSION (\d+\.\d+\.\d+)",
                     (SOURCE / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
+OTHER = """100 1 enter outer
+130 1 enter inner
+150 1 exit
+160 1 enter inner
+190 1 exit
+240 1 exit
+"""
 RAW = """100 1 enter outer
 130 1 enter inner
 170 1 exit
@@ -27,7 +36,7 @@ def build_and_run(program, sources, folder):
     """What it prints; the library is linked by those that need it."""
     subprocess.run([COMPILER, *FLAGS, "-o", program, *sources, BUILD / "libtracetape.so",
                     f"-Wl,-rpath,{BUILD}"], check=True)
-    run = subprocess.run([program, *(["run.ttape"] if program.name == "slowest" else [])],
+    run = subprocess.run([program, *TRACES.get(program.name, [])],
                          capture_output=True, text=True, check=False, cwd=folder)
     return run.stdout if run.returncode == 0 else f"it ends with {run.returncode}:\n{run.stderr}"
 
@@ -47,9 +56,10 @@ def of_manual(work):
     source.write_text("#include <stdio.h>\n#include <tracetape/tracetape.h>\nint main(void)\n{\n"
                       + code.replace("\\e", "\\") + "return status != TTAPE_END;\n}\n",
                       encoding="utf-8")
-    Path(work, "run.txt").write_text(RAW, encoding="utf-8")
-    subprocess.run([os.environ["TTAPE_BIN"], "convert", "run.txt", "-o", "run.ttape"],
-                   check=True, cwd=work, capture_output=True)
+    for name, text in (("run", RAW), ("other", OTHER)):
+        Path(work, f"{name}.txt").write_text(text, encoding="utf-8")
+        subprocess.run([os.environ["TTAPE_BIN"], "convert", f"{name}.txt", "-o", f"{name}.ttape"],
+                       check=True, cwd=work, capture_output=True)
     return "libtracetape.3", [source], "0 outer\n0 inner\n1 inner\n1 outer\n"
 
 

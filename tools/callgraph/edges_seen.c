@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/callgraph/graph_calls.h"
+#include "tools/callgraph/calls_walk.h"
 #include "tools/callgraph/graph_functions.h"
 #include "tools/calls/losses.h"
 
@@ -82,18 +82,10 @@ static void enter(void *context, struct tool_call_stack *stack, ttape_call *call
     call->user[FUNCTION] = to;
 }
 
-static void leave(void *context, struct tool_call_stack *stack, ttape_call *call)
-{
-    (void)context;
-    (void)stack;
-    (void)call;
-}
-
 static int see(void *context, const struct tool_input *input)
 {
-    static const struct tool_calls_handler handler = {.enter = enter, .leave = leave};
+    static const struct tool_calls_handler handler = {.enter = enter};
     struct seeing *seeing = context;
-    struct tool_selection all = {0};
     struct tool_calls calls;
     ttape_info info;
     ttape_reader_get_info(input->reader, &info);
@@ -102,9 +94,9 @@ static int see(void *context, const struct tool_input *input)
     seeing->site_count = info.site_count;
     seeing->functions = tool_allocate((size_t)info.site_count + 1, sizeof *seeing->functions);
     tool_site_names_open_as(&seeing->names, input->reader, seeing->seen->names);
-    tool_calls_open(&calls, input, &all, &handler, seeing);
+    tool_calls_open(&calls, input, &handler, seeing);
     for (uint32_t i = 0; i < info.stream_count && calls.status != TOOL_CANNOT; i++)
-        tool_calls_stream(&calls, i, UINT64_MAX);
+        tool_calls_stream(&calls, i);
     int status = tool_calls_status(&calls);
     tool_calls_close(&calls);
     tool_site_names_close(&seeing->names);

@@ -1,6 +1,7 @@
 /* The library joins sites; a file cannot make it refuse, and want of memory ends the command. */
 #include "tools/callgraph/graph_functions.h"
 
+#include "tools/command/memory_limit.h"
 #include "tools/command/tool.h"
 
 ttape_string tool_module_path(const ttape_reader *reader, uint32_t module)
@@ -21,9 +22,13 @@ ttape_string tool_path_base(ttape_string path)
 ttape_functions *tool_functions_make(const ttape_reader *const *readers, uint32_t reader_count,
                                      ttape_functions_by by)
 {
-    const ttape_functions_options how = {.size = sizeof(how), .by = by, .memory_bytes = UINT64_MAX};
+    const ttape_functions_options how = {
+        .size = sizeof(how), .by = by, .memory_bytes = tool_memory_left() | 1};
     ttape_functions *made;
-    if (ttape_functions_make(&made, readers, reader_count, &how, NULL) != TTAPE_OK)
+    ttape_status status = ttape_functions_make(&made, readers, reader_count, &how, NULL);
+    if (status == TTAPE_E_LIMIT)
+        tool_memory_over(how.memory_bytes);
+    if (status != TTAPE_OK)
         tool_out_of_memory();
     return made;
 }

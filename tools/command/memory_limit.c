@@ -75,6 +75,23 @@ static uint64_t resident_bytes(void)
     return sscanf(text, "%*u %llu", &pages) == 1 ? pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
+_Noreturn void tool_memory_over(uint64_t needed_bytes)
+{
+    char hint[TOOL_MEMORY_HINT_BYTES];
+    uint64_t bytes = resident_bytes() + needed_bytes;
+    tool_message("needs more memory than its limit of %llu bytes: %llu at least (%s)",
+                 (unsigned long long)limit_bytes, (unsigned long long)bytes,
+                 tool_memory_hint(hint, sizeof(hint), bytes));
+    tool_signals_remove_output();
+    _exit(TOOL_CANNOT);
+}
+
+uint64_t tool_memory_left(void)
+{
+    uint64_t bytes = resident_bytes();
+    return limit_bytes == 0 ? UINT64_MAX : bytes < limit_bytes ? limit_bytes - bytes : 0;
+}
+
 /* Before `more` bytes are taken. The system's own count sees the library's memory and that of
  * others, too; it is asked for once a megabyte. */
 static void look(size_t more)
@@ -82,15 +99,8 @@ static void look(size_t more)
     if (limit_bytes == 0 || (atomic_fetch_add(&allocated, more) + more < LOOK_BYTES))
         return;
     atomic_store(&allocated, 0);
-    uint64_t bytes = resident_bytes();
-    if (bytes > limit_bytes || more > limit_bytes - bytes) {
-        char hint[TOOL_MEMORY_HINT_BYTES];
-        tool_message("needs more memory than its limit of %llu bytes: %llu at least (%s)",
-                     (unsigned long long)limit_bytes, (unsigned long long)(bytes + more),
-                     tool_memory_hint(hint, sizeof(hint), bytes + more));
-        tool_signals_remove_output();
-        _exit(TOOL_CANNOT);
-    }
+    if (more > tool_memory_left())
+        tool_memory_over(more);
 }
 
 void *tool_allocate(size_t count, size_t size_bytes)

@@ -21,6 +21,10 @@
 /* From here on tool_allocate and its like end the command where the process would take more than
  * that. Verbs that write a trace do not call it: what a writer needs comes on top. */
 void tool_memory_bound(uint64_t memory_bytes);
+/* What an answer of the library may take of that now; everything where the process is not bound. */
+uint64_t tool_memory_left(void);
+/* Ends the command: it would take `needed_bytes` more than it has. */
+_Noreturn void tool_memory_over(uint64_t needed_bytes);
 /* What to type where it was not enough; what was needed so far, or 0. */
 const char *tool_memory_hint(char *text, size_t size_bytes, uint64_t needed_bytes);
 

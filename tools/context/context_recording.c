@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/callgraph/calls_walk.h"
 #include "tools/callgraph/edges.h"
-#include "tools/callgraph/graph_calls.h"
 #include "tools/callgraph/graph_functions.h"
 #include "tools/calls/losses.h"
 #include "tools/context/context_view.h"
@@ -115,18 +115,10 @@ static void enter(void *context, struct tool_call_stack *stack, ttape_call *call
         tell(walk, wanted, stack, call);
 }
 
-static void leave(void *context, struct tool_call_stack *stack, ttape_call *call)
-{
-    (void)context;
-    (void)stack;
-    (void)call;
-}
-
 static int walk_all(void *context, const struct tool_input *input)
 {
     struct walk *walk = context;
-    static const struct tool_calls_handler handler = {.enter = enter, .leave = leave};
-    struct tool_selection all = {0};
+    static const struct tool_calls_handler handler = {.enter = enter};
     struct tool_calls calls;
     ttape_info info;
     tool_losses_warn(input);
@@ -136,10 +128,10 @@ static int walk_all(void *context, const struct tool_input *input)
     walk->site_count = info.site_count;
     walk->sites = tool_allocate((size_t)info.site_count + 1, sizeof *walk->sites);
     tool_site_names_open_as(&walk->names, input->reader, walk->recording->names);
-    tool_calls_open(&calls, input, &all, &handler, walk);
+    tool_calls_open(&calls, input, &handler, walk);
     for (uint32_t i = 0; i < info.stream_count && calls.status != TOOL_CANNOT; i++) {
         walk->stream = i;
-        tool_calls_stream(&calls, i, UINT64_MAX);
+        tool_calls_stream(&calls, i);
     }
     int status = tool_calls_status(&calls);
     tool_calls_close(&calls);

@@ -5,7 +5,7 @@
 
 #include <tracetape/report.h>
 
-#include "tools/callgraph/graph_calls.h"
+#include "tools/callgraph/calls_walk.h"
 #include "tools/callgraph/graph_map.h"
 #include "tools/calls/ranks.h"
 #include "tools/calls/time_sum.h"
@@ -184,13 +184,12 @@ static int climb(struct climbing *c, uint32_t run)
 {
     static const struct tool_calls_handler handler = {
         .enter = enter, .leave = leave, .off = off_cpu};
-    static const struct tool_selection all = {.to_ns = UINT64_MAX};
     struct tool_calls calls;
     c->run = run;
-    tool_calls_open(&calls, &c->diff->runs[run].input, &all, &handler, c);
+    tool_calls_open(&calls, &c->diff->runs[run].input, &handler, c);
     for (uint32_t i = 0; i < c->diff->runs[run].info.stream_count && calls.status != TOOL_CANNOT;
          i++) {
-        tool_calls_stream(&calls, i, UINT64_MAX);
+        tool_calls_stream(&calls, i);
         if (c->is_too_large)
             break;
     }

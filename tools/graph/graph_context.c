@@ -15,13 +15,13 @@ struct listing {
 };
 
 static void put_row(struct listing *list, struct tool_table *table,
-                    const struct tool_graph_context *context)
+                    const ttape_graph_context *context)
 {
     const struct tool_graph *graph = list->view->graph;
-    const struct tool_graph_thread *thread = &graph->threads[context->thread];
-    const struct tool_graph_counts *counts = &context->counts;
+    const ttape_graph_thread *thread = &graph->threads[context->thread];
+    const ttape_graph_counts *counts = &context->counts;
     list->is_shown[context->thread] = true;
-    if (context->is_edge && counts->spawned > 0 && thread->parent != TTAPE_NONE) {
+    if (context->is_edge && counts->start_count > 0 && thread->parent != TTAPE_NONE) {
         list->is_shown[thread->parent] = true;
         tool_table_printf(table, TOOL_PLAIN, "%" PRIu32 "->%" PRIu32, thread->parent,
                           context->thread);
@@ -29,10 +29,10 @@ static void put_row(struct listing *list, struct tool_table *table,
         tool_table_printf(table, TOOL_PLAIN, "%" PRIu32, context->thread);
     }
     int64_t time_ns = context->is_edge ? counts->total_ns : counts->self_ns;
-    tool_table_count(table, TOOL_PLAIN, counts->calls);
+    tool_table_count(table, TOOL_PLAIN, counts->call_count);
     tool_table_time(table, TOOL_PLAIN, time_ns);
     tool_table_printf(table, TOOL_PLAIN, "%.2f",
-                      100.0 * tool_graph_share(graph, time_ns, counts->calls));
+                      100.0 * tool_graph_share(graph, time_ns, counts->call_count));
 }
 
 static void put_contexts(struct listing *list, struct tool_graph_contexts which, bool is_edge)
@@ -59,8 +59,8 @@ static void put_threads(struct listing *list)
     const struct tool_graph *graph = list->view->graph;
     struct tool_table table;
     tool_table_open(&table, columns, 5);
-    for (uint32_t i = 0; i < graph->thread_count; i++) {
-        const struct tool_graph_thread *thread = &graph->threads[i];
+    for (uint32_t i = 0; i < graph->info.thread_count; i++) {
+        const ttape_graph_thread *thread = &graph->threads[i];
         if (!list->is_shown[i])
             continue;
         tool_table_printf(&table, TOOL_PLAIN, "%" PRIu32, i);
@@ -71,8 +71,8 @@ static void put_threads(struct listing *list)
             tool_table_text(&table, TOOL_PLAIN, "-");
         } else {
             tool_table_printf(&table, TOOL_PLAIN, "%" PRIu32 " in %s (%s)", thread->parent,
-                              tool_graph_label(list->view, thread->first.node),
-                              tool_spawn_names[thread->how]);
+                              tool_graph_label(list->view, thread->start_node),
+                              tool_spawn_names[thread->source]);
         }
     }
     tool_output_text(list->out, "\nThreads\n");
@@ -83,15 +83,15 @@ static void put_threads(struct listing *list)
 void tool_graph_print_contexts(struct tool_graph_view *view, struct tool_output *out)
 {
     const struct tool_graph *graph = view->graph;
-    struct listing list = {view, out, tool_allocate(graph->thread_count + 1u, sizeof(bool))};
-    for (uint32_t i = 0; i < graph->node_count; i++) {
+    struct listing list = {view, out, tool_allocate(graph->info.thread_count + 1u, sizeof(bool))};
+    for (uint32_t i = 0; i < graph->info.node_count; i++) {
         struct tool_graph_contexts which = tool_graph_node_contexts(view, i);
         if (which.first < which.end) {
             tool_output_printf(out, "\nNode %s\n", tool_graph_label(view, i));
             put_contexts(&list, which, false);
         }
     }
-    for (uint32_t i = 0; i < graph->edge_count; i++) {
+    for (uint32_t i = 0; i < graph->info.edge_count; i++) {
         struct tool_graph_contexts which = tool_graph_edge_contexts(view, i);
         if (which.first < which.end) {
             tool_output_printf(out, "\nEdge %s -> ", tool_graph_label(view, graph->edges[i].from));

@@ -49,7 +49,7 @@ static void put_vector(const struct tool_graph *graph, struct tool_output *out, 
     char text[40];
     text[tool_put_count(text, calls)] = '\0';
     tool_output_printf(out, "(%s", text);
-    if (graph->has_times) {
+    if (graph->info.has_times) {
         text[tool_put_time(text, time_ns)] = '\0';
         tool_output_printf(out, ", %s", text);
     }
@@ -61,17 +61,17 @@ static void put_contexts(struct tool_graph_view *view, struct tool_output *out,
 {
     const struct tool_graph *graph = view->graph;
     for (size_t i = which.first; i < which.end; i++) {
-        const struct tool_graph_context *context = &graph->contexts[view->order[i]];
+        const ttape_graph_context *context = &graph->contexts[view->order[i]];
         uint32_t parent = graph->threads[context->thread].parent;
         if (i - which.first == CONTEXTS) {
             tool_output_printf(out, "\\n... %zu more", which.end - i);
             return;
         }
-        if (context->is_edge && context->counts.spawned > 0 && parent != TTAPE_NONE)
+        if (context->is_edge && context->counts.start_count > 0 && parent != TTAPE_NONE)
             tool_output_printf(out, "\\n%" PRIu32 "→%" PRIu32 " ", parent, context->thread);
         else
             tool_output_printf(out, "\\n%" PRIu32 " ", context->thread);
-        put_vector(graph, out, context->counts.calls,
+        put_vector(graph, out, context->counts.call_count,
                    context->is_edge ? context->counts.total_ns : context->counts.self_ns);
     }
 }
@@ -86,40 +86,40 @@ static const char *shade(double share)
 static void put_node(struct tool_graph_view *view, struct tool_output *out, uint32_t index)
 {
     const struct tool_graph *graph = view->graph;
-    const struct tool_graph_node *node = &graph->nodes[index];
-    double share = tool_graph_share(graph, node->sum.self_ns, node->sum.calls);
+    const ttape_graph_node *node = &graph->nodes[index];
+    double share = tool_graph_share(graph, node->sum.self_ns, node->sum.call_count);
     tool_output_printf(out, "  n%" PRIu32 " [label=\"", index);
     tool_graph_dot_name(out, tool_graph_label(view, index));
-    if (index != TOOL_GRAPH_START) {
+    if (index != TTAPE_GRAPH_START) {
         tool_output_text(out, "\\n");
-        put_vector(graph, out, node->sum.calls, node->sum.self_ns);
+        put_vector(graph, out, node->sum.call_count, node->sum.self_ns);
     }
     put_contexts(view, out, tool_graph_node_contexts(view, index));
     tool_output_text(out, "\"");
-    tool_output_text(out, index == TOOL_GRAPH_START ? ", shape=box" : shade(share));
+    tool_output_text(out, index == TTAPE_GRAPH_START ? ", shape=box" : shade(share));
     tool_output_text(out, "];\n");
 }
 
 /* Threads that are started: dashed; guessed: dotted; calls through pruned functions: grey. */
-static const char *style(const struct tool_graph_edge *edge)
+static const char *style(const ttape_graph_edge *edge)
 {
     if (edge->is_inferred)
         return ", style=dotted";
-    if (edge->sum.spawned > 0 && edge->from != TOOL_GRAPH_START)
+    if (edge->sum.start_count > 0 && edge->from != TTAPE_GRAPH_START)
         return ", style=dashed";
-    return edge->sum.through > 0 && edge->sum.through == edge->sum.calls
+    return edge->sum.through_count > 0 && edge->sum.through_count == edge->sum.call_count
                ? ", color=\"#909090\", arrowhead=empty"
                : "";
 }
 
 static void put_edge(struct tool_graph_view *view, struct tool_output *out, uint32_t index)
 {
-    const struct tool_graph_edge *edge = &view->graph->edges[index];
+    const ttape_graph_edge *edge = &view->graph->edges[index];
     tool_output_printf(out, "  n%" PRIu32 " -> n%" PRIu32 " [label=\"", edge->from, edge->to);
     if (tool_graph_is_recursion(edge))
-        tool_output_printf(out, "rc=%" PRIu64, edge->sum.calls);
+        tool_output_printf(out, "rc=%" PRIu64, edge->sum.call_count);
     else
-        put_vector(view->graph, out, edge->sum.calls, edge->sum.total_ns);
+        put_vector(view->graph, out, edge->sum.call_count, edge->sum.total_ns);
     put_contexts(view, out, tool_graph_edge_contexts(view, index));
     tool_output_printf(out, "\"%s];\n", style(edge));
 }
@@ -143,10 +143,10 @@ void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out)
 {
     const struct tool_graph *graph = view->graph;
     tool_graph_dot_begin(out, graph->input->reader);
-    for (uint32_t i = 0; i < graph->node_count && out->failed_errno == 0; i++)
+    for (uint32_t i = 0; i < graph->info.node_count && out->failed_errno == 0; i++)
         if (graph->nodes[i].is_kept)
             put_node(view, out, i);
-    for (uint32_t i = 0; i < graph->edge_count && out->failed_errno == 0; i++)
+    for (uint32_t i = 0; i < graph->info.edge_count && out->failed_errno == 0; i++)
         if (graph->edges[i].is_kept)
             put_edge(view, out, i);
     tool_output_text(out, "}\n");

@@ -10,8 +10,8 @@ static void put_threads(struct tool_graph_view *view, struct tool_json *json)
 {
     const struct tool_graph *graph = view->graph;
     tool_json_begin(json, "threads", '[');
-    for (uint32_t i = 0; i < graph->thread_count; i++) {
-        const struct tool_graph_thread *thread = &graph->threads[i];
+    for (uint32_t i = 0; i < graph->info.thread_count; i++) {
+        const ttape_graph_thread *thread = &graph->threads[i];
         tool_json_begin(json, NULL, '{');
         tool_json_number(json, "thread", i);
         tool_json_number(json, "stream", thread->stream);
@@ -19,10 +19,10 @@ static void put_threads(struct tool_graph_view *view, struct tool_json *json)
         tool_json_number(json, "tid", thread->tid);
         tool_json_number(json, "start_ns", thread->start_ns);
         tool_json_number(json, "level", thread->level);
-        tool_json_text(json, "known_by", tool_spawn_names[thread->how]);
+        tool_json_text(json, "known_by", tool_spawn_names[thread->source]);
         if (thread->parent != TTAPE_NONE) {
             tool_json_number(json, "started_by", thread->parent);
-            tool_json_number(json, "started_in", thread->first.node);
+            tool_json_number(json, "started_in", thread->start_node);
         } else {
             tool_json_null(json, "started_by");
             tool_json_null(json, "started_in");
@@ -45,13 +45,13 @@ static void put_contexts(struct tool_graph_view *view, struct tool_json *json,
         return;
     tool_json_begin(json, "contexts", '[');
     for (size_t i = which.first; i < which.end; i++) {
-        const struct tool_graph_context *context = &graph->contexts[view->order[i]];
+        const ttape_graph_context *context = &graph->contexts[view->order[i]];
         uint32_t parent = graph->threads[context->thread].parent;
         tool_json_begin(json, NULL, '{');
         tool_json_number(json, "thread", context->thread);
-        if (context->is_edge && context->counts.spawned > 0 && parent != TTAPE_NONE)
+        if (context->is_edge && context->counts.start_count > 0 && parent != TTAPE_NONE)
             tool_json_number(json, "started_by", parent);
-        tool_json_number(json, "calls", context->counts.calls);
+        tool_json_number(json, "calls", context->counts.call_count);
         tool_json_signed(json, "total_ns", context->counts.total_ns);
         if (!context->is_edge)
             tool_json_signed(json, "self_ns", context->counts.self_ns);
@@ -61,19 +61,19 @@ static void put_contexts(struct tool_graph_view *view, struct tool_json *json,
 }
 
 /* Calls whose ends were not seen: at the earliest when it is said, or at the latest. */
-static void put_ends(struct tool_json *json, const struct tool_graph_counts *counts)
+static void put_ends(struct tool_json *json, const ttape_graph_counts *counts)
 {
-    if (counts->unseen != 0)
-        tool_json_number(json, "unseen_ends", counts->unseen);
-    if (counts->late != 0)
-        tool_json_number(json, "late_ends", counts->late);
+    if (counts->unseen_count != 0)
+        tool_json_number(json, "unseen_ends", counts->unseen_count);
+    if (counts->late_count != 0)
+        tool_json_number(json, "late_ends", counts->late_count);
 }
 
 static void put_node(struct tool_graph_view *view, struct tool_json *json, uint32_t index)
 {
     const struct tool_graph *graph = view->graph;
-    const struct tool_graph_node *node = &graph->nodes[index];
-    const ttape_function *function = &graph->functions.functions[node->function];
+    const ttape_graph_node *node = &graph->nodes[index];
+    const ttape_function *function = &graph->functions[node->function];
     ttape_site site = {0};
     char buffer[40];
     (void)ttape_reader_get_site(graph->input->reader, function->site, &site);
@@ -84,12 +84,13 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
     tool_json_string_if(json, "module", function->module_path);
     tool_json_string_if(json, "file", site.file);
     tool_json_number_if(json, "line", site.line > 0, site.line);
-    tool_json_number(json, "calls", node->sum.calls);
-    tool_json_number(json, "recursive_calls", node->sum.recursion);
+    tool_json_number(json, "calls", node->sum.call_count);
+    tool_json_number(json, "recursive_calls", node->sum.recursion_count);
     tool_json_number(json, "depth", node->depth);
     tool_json_number(json, "threads", node->thread_count);
     tool_json_signed(json, "self_ns", node->sum.self_ns);
-    tool_json_real(json, "self_share", tool_graph_share(graph, node->sum.self_ns, node->sum.calls));
+    tool_json_real(json, "self_share",
+                   tool_graph_share(graph, node->sum.self_ns, node->sum.call_count));
     tool_json_signed(json, "total_ns", node->sum.total_ns);
     put_ends(json, &node->sum);
     tool_json_signed(json, "pruned_ns", node->sum.below_ns);
@@ -102,23 +103,24 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
 static void put_edge(struct tool_graph_view *view, struct tool_json *json, uint32_t index)
 {
     const struct tool_graph *graph = view->graph;
-    const struct tool_graph_edge *edge = &graph->edges[index];
+    const ttape_graph_edge *edge = &graph->edges[index];
     tool_json_begin(json, NULL, '{');
     tool_json_number(json, "from", edge->from);
     tool_json_number(json, "to", edge->to);
-    tool_json_number(json, "calls", edge->sum.calls);
-    tool_json_number(json, "started", edge->sum.spawned);
-    tool_json_number(json, "indirect", edge->sum.through);
+    tool_json_number(json, "calls", edge->sum.call_count);
+    tool_json_number(json, "started", edge->sum.start_count);
+    tool_json_number(json, "indirect", edge->sum.through_count);
     put_ends(json, &edge->sum);
     tool_json_bool(json, "inferred", edge->is_inferred);
     const char *way = view->ways != NULL ? tool_way_names[view->ways->of_edge[index]] : NULL;
     if (way != NULL)
         tool_json_text(json, "way", way);
     if (tool_graph_is_recursion(edge)) {
-        tool_json_number(json, "recursion", edge->sum.calls);
+        tool_json_number(json, "recursion", edge->sum.call_count);
     } else {
         tool_json_signed(json, "total_ns", edge->sum.total_ns);
-        tool_json_real(json, "share", tool_graph_share(graph, edge->sum.total_ns, edge->sum.calls));
+        tool_json_real(json, "share",
+                       tool_graph_share(graph, edge->sum.total_ns, edge->sum.call_count));
     }
     put_contexts(view, json, tool_graph_edge_contexts(view, index));
     tool_json_end(json, '}');
@@ -197,7 +199,7 @@ static void put_summary(struct tool_graph_view *view, struct tool_json *json)
     tool_json_number(json, "cycles_by_threads", summary.cycles_by_threads);
     tool_json_number(json, "stack_depth", summary.max_depth);
     tool_json_number(json, "processes", summary.process_count);
-    tool_json_number(json, "threads", view->graph->thread_count);
+    tool_json_number(json, "threads", view->graph->info.thread_count);
     tool_json_number(json, "threading_levels", summary.level_count);
     put_hottest(view, json, false, "hottest_nodes");
     put_hottest(view, json, true, "hottest_edges");
@@ -210,9 +212,9 @@ static void put_summary(struct tool_graph_view *view, struct tool_json *json)
 static void put_pruned(const struct tool_graph *graph, struct tool_json *json)
 {
     tool_json_begin(json, "pruned", '{');
-    tool_json_number(json, "nodes", graph->pruned_nodes);
-    tool_json_number(json, "calls", graph->pruned_calls);
-    tool_json_number(json, "edges", graph->pruned_edges);
+    tool_json_number(json, "nodes", graph->info.pruned_node_count);
+    tool_json_number(json, "calls", graph->info.pruned_call_count);
+    tool_json_number(json, "edges", graph->info.pruned_edge_count);
     tool_json_end(json, '}');
 }
 
@@ -223,24 +225,25 @@ void tool_graph_json(struct tool_graph_view *view, struct tool_output *out)
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
     tool_json_text(&json, "file", graph->input->name);
-    tool_json_bool(&json, "has_times", graph->has_times);
-    tool_json_signed(&json, "span_ns", graph->span_ns);
-    tool_json_signed(&json, "idle_ns", tool_graph_idle(graph, graph->idle_ns, graph->blocked_ns));
-    tool_json_text(&json, "idle_source", tool_graph_idle_word(graph));
-    if (graph->has_switches)
-        tool_json_signed(&json, "unknown_ns", graph->unknown_ns);
-    tool_json_number(&json, "calls", graph->call_count);
+    tool_json_bool(&json, "has_times", graph->info.has_times);
+    tool_json_signed(&json, "span_ns", graph->info.span_ns);
+    tool_json_signed(&json, "idle_ns",
+                     tool_graph_idle(graph, graph->info.idle_ns, graph->info.blocked_ns));
+    tool_json_text(&json, "idle_source", tool_idle_names[graph->info.idle_source]);
+    if (graph->info.has_switches)
+        tool_json_signed(&json, "unknown_ns", graph->info.unknown_ns);
+    tool_json_number(&json, "calls", graph->info.call_count);
     tool_json_number(&json, "lost_events", tool_lost_events(graph->input->reader));
     put_pruned(graph, &json);
     put_summary(view, &json);
     put_threads(view, &json);
     tool_json_begin(&json, "nodes", '[');
-    for (uint32_t i = 0; i < graph->node_count && out->failed_errno == 0; i++)
+    for (uint32_t i = 0; i < graph->info.node_count && out->failed_errno == 0; i++)
         if (graph->nodes[i].is_kept)
             put_node(view, &json, i);
     tool_json_end(&json, ']');
     tool_json_begin(&json, "edges", '[');
-    for (uint32_t i = 0; i < graph->edge_count && out->failed_errno == 0; i++)
+    for (uint32_t i = 0; i < graph->info.edge_count && out->failed_errno == 0; i++)
         if (graph->edges[i].is_kept)
             put_edge(view, &json, i);
     tool_json_end(&json, ']');

@@ -1,17 +1,17 @@
-/* What the printers of a graph share: labels, the order of edges and contexts, which contexts were
+/* What the printers of a graph share: labels, the order of contexts, which contexts were
  * asked for. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/ranks.h"
 #include "tools/command/tool.h"
 #include "tools/graph/graph_view.h"
 
 #define LABEL_TAIL 24u /* behind a name */
 
 const char *const tool_spawn_names[] = {"start", "recorded", "marker", "fork", "inferred"};
+const char *const tool_idle_names[] = {"nothing", "switches", "system calls", "functions"};
 const char *const tool_way_names[] = {NULL,        "name",    "inlined",
                                       "tail_call", "pointer", "name_or_pointer"};
 
@@ -19,27 +19,27 @@ const char *const tool_way_names[] = {NULL,        "name",    "inlined",
 
 ttape_string tool_graph_name(const struct tool_graph_view *view, uint32_t node, char *buffer)
 {
-    const struct tool_graph_node *n = &view->graph->nodes[node];
-    if (n->kind == TOOL_NODE_START)
+    const ttape_graph_node *n = &view->graph->nodes[node];
+    if (n->kind == TTAPE_GRAPH_START_NODE)
         return (ttape_string){"**START**", 9};
-    if (n->kind == TOOL_NODE_SIGNAL) {
+    if (n->kind == TTAPE_GRAPH_SIGNAL) {
         int size = snprintf(buffer, 40, "signal %" PRIu32, n->signal);
         return (ttape_string){buffer, (size_t)size};
     }
-    uint32_t site = view->graph->functions.functions[n->function].site;
+    uint32_t site = view->graph->functions[n->function].site;
     return tool_site_word(&view->names, site, buffer);
 }
 
 const char *tool_graph_label(struct tool_graph_view *view, uint32_t node)
 {
-    const struct tool_graph_node *n = &view->graph->nodes[node];
+    const ttape_graph_node *n = &view->graph->nodes[node];
     char buffer[40];
     if (view->labels[node] == NULL) {
         ttape_string plain = tool_graph_name(view, node, buffer);
         const char *name = plain.data;
         size_t size = plain.size_bytes;
-        if (n->kind == TOOL_NODE_FUNCTION) { /* escaped, bounded */
-            name = tool_site_name(&view->names, view->graph->functions.functions[n->function].site);
+        if (n->kind == TTAPE_GRAPH_FUNCTION) { /* escaped, bounded */
+            name = tool_site_name(&view->names, view->graph->functions[n->function].site);
             size = strlen(name);
         }
         char *text = tool_allocate(size + LABEL_TAIL, 1);
@@ -64,9 +64,9 @@ static bool is_meant(struct tool_graph_view *view, uint32_t node, const char *te
 {
     char buffer[40];
     const char *label = tool_graph_label(view, node);
-    const struct tool_graph_node *n = &view->graph->nodes[node];
-    if (n->kind == TOOL_NODE_FUNCTION &&
-        tool_site_is_called(&view->names, view->graph->functions.functions[n->function].site,
+    const ttape_graph_node *n = &view->graph->nodes[node];
+    if (n->kind == TTAPE_GRAPH_FUNCTION &&
+        tool_site_is_called(&view->names, view->graph->functions[n->function].site,
                             (ttape_string){text, size_bytes}))
         return true;
     return is_text(tool_graph_name(view, node, buffer), text, size_bytes) ||
@@ -82,7 +82,7 @@ static bool is_wanted_node(struct tool_graph_view *view, uint32_t node)
 
 static bool is_wanted_edge(struct tool_graph_view *view, uint32_t edge)
 {
-    const struct tool_graph_edge *e = &view->graph->edges[edge];
+    const ttape_graph_edge *e = &view->graph->edges[edge];
     const char *text = view->context;
     if (text == NULL || !e->is_kept)
         return false;
@@ -112,10 +112,10 @@ struct tool_graph_contexts tool_graph_edge_contexts(struct tool_graph_view *view
 
 bool tool_graph_has_context(struct tool_graph_view *view)
 {
-    for (uint32_t i = 0; i < view->graph->node_count; i++)
+    for (uint32_t i = 0; i < view->graph->info.node_count; i++)
         if (is_wanted_node(view, i))
             return true;
-    for (uint32_t i = 0; i < view->graph->edge_count; i++)
+    for (uint32_t i = 0; i < view->graph->info.edge_count; i++)
         if (is_wanted_edge(view, i))
             return true;
     return false;
@@ -125,17 +125,17 @@ bool tool_graph_has_context(struct tool_graph_view *view)
 static void order_contexts(struct tool_graph_view *view)
 {
     const struct tool_graph *graph = view->graph;
-    size_t nodes = graph->node_count, all = nodes + graph->edge_count;
+    size_t nodes = graph->info.node_count, all = nodes + graph->info.edge_count;
     size_t *at = tool_allocate(all + 2, sizeof(size_t));
-    view->order = tool_allocate(graph->context_count + 1, sizeof(uint32_t));
-    for (size_t i = 0; i < graph->context_count; i++) {
-        const struct tool_graph_context *context = &graph->contexts[i];
+    view->order = tool_allocate(graph->info.context_count + 1, sizeof(uint32_t));
+    for (size_t i = 0; i < graph->info.context_count; i++) {
+        const ttape_graph_context *context = &graph->contexts[i];
         at[(context->is_edge ? nodes : 0) + context->index + 2]++;
     }
     for (size_t i = 0; i < all; i++)
         at[i + 1] += at[i];
-    for (uint32_t i = 0; i < graph->context_count; i++) {
-        const struct tool_graph_context *context = &graph->contexts[i];
+    for (uint32_t i = 0; i < graph->info.context_count; i++) {
+        const ttape_graph_context *context = &graph->contexts[i];
         view->order[at[(context->is_edge ? nodes : 0) + context->index + 1]++] = i;
     }
     view->node_at = at;
@@ -147,49 +147,17 @@ void tool_graph_view_open(struct tool_graph_view *view, struct tool_graph *graph
 {
     *view = (struct tool_graph_view){.graph = graph, .context = context};
     tool_site_names_open_as(&view->names, graph->input->reader, style);
-    view->labels = tool_allocate(graph->node_count, sizeof(char *));
+    view->labels = tool_allocate(graph->info.node_count, sizeof(char *));
     order_contexts(view);
 }
 
 void tool_graph_view_close(struct tool_graph_view *view)
 {
-    for (size_t i = 0; view->labels != NULL && i < view->graph->node_count; i++)
+    for (size_t i = 0; view->labels != NULL && i < view->graph->info.node_count; i++)
         free(view->labels[i]);
     free(view->labels);
     free(view->node_at);
     free(view->order);
     tool_site_names_close(&view->names);
     *view = (struct tool_graph_view){0};
-}
-
-/* ---- the order of edges ---- */
-
-void tool_graph_order_open(struct tool_graph_order *order, const struct tool_graph *graph)
-{
-    struct tool_rank *all = tool_allocate(graph->edge_count + 1, sizeof(*all));
-    size_t count = 0;
-    for (uint32_t i = 0; i < graph->edge_count; i++) {
-        const struct tool_graph_edge *edge = &graph->edges[i];
-        if (edge->is_kept)
-            all[count++] = (struct tool_rank){edge->from, i, tool_weight_of_ns(edge->sum.total_ns),
-                                              edge->sum.calls};
-    }
-    tool_sort_ranks(all, count);
-    order->count = count;
-    order->edges = tool_allocate(count + 1, sizeof(uint32_t));
-    order->first = tool_allocate(graph->node_count + 1, sizeof(uint32_t));
-    for (size_t i = 0; i < count; i++) {
-        order->edges[i] = all[i].index;
-        order->first[all[i].group + 1]++;
-    }
-    for (size_t i = 0; i < graph->node_count; i++)
-        order->first[i + 1] += order->first[i];
-    free(all);
-}
-
-void tool_graph_order_close(struct tool_graph_order *order)
-{
-    free(order->edges);
-    free(order->first);
-    *order = (struct tool_graph_order){0};
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/callgraph/graph_map.h"
 #include "tools/calls/ranks.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/tool.h"
@@ -16,7 +17,6 @@
 
 struct search {
     const struct tool_graph *graph;
-    struct tool_graph_order order;
     bool with_spawns;
     uint32_t *index, *low, *stack, *path, *next;
     bool *is_on_stack;
@@ -24,9 +24,9 @@ struct search {
 };
 
 /* Starting a thread (a stack, a handler) is no call. */
-static bool is_call(const struct tool_graph_edge *edge)
+static bool is_call(const ttape_graph_edge *edge)
 {
-    return edge->sum.calls > edge->sum.spawned || edge->sum.calls == 0;
+    return edge->sum.call_count > edge->sum.start_count || edge->sum.call_count == 0;
 }
 
 static void open_node(struct search *s, uint32_t node)
@@ -34,7 +34,7 @@ static void open_node(struct search *s, uint32_t node)
     s->index[node] = s->low[node] = ++s->count;
     s->stack[s->stack_count++] = node;
     s->is_on_stack[node] = true;
-    s->next[node] = s->order.first[node];
+    s->next[node] = 0;
 }
 
 static void close_node(struct search *s, uint32_t node)
@@ -60,8 +60,10 @@ static void visit(struct search *s, uint32_t start)
     s->path[depth++] = start;
     while (depth > 0) {
         uint32_t node = s->path[depth - 1];
-        if (s->next[node] < s->order.first[node + 1]) {
-            const struct tool_graph_edge *edge = &s->graph->edges[s->order.edges[s->next[node]++]];
+        uint32_t count;
+        const uint32_t *edges = ttape_graph_get_callees(s->graph->made, node, &count);
+        if (s->next[node] < count) {
+            const ttape_graph_edge *edge = &s->graph->edges[edges[s->next[node]++]];
             if (!s->with_spawns && !is_call(edge))
                 continue;
             if (s->index[edge->to] == 0) {
@@ -82,9 +84,8 @@ static void visit(struct search *s, uint32_t start)
 static void find_cycles(const struct tool_graph *graph, bool with_spawns, uint32_t *cycles,
                         uint32_t *largest)
 {
-    size_t count = graph->node_count;
+    size_t count = graph->info.node_count;
     struct search s = {.graph = graph, .with_spawns = with_spawns};
-    tool_graph_order_open(&s.order, graph);
     uint32_t *memory = tool_allocate(5 * count, sizeof(uint32_t));
     s.is_on_stack = tool_allocate(count, sizeof(bool));
     s.index = memory;
@@ -97,7 +98,6 @@ static void find_cycles(const struct tool_graph *graph, bool with_spawns, uint32
             visit(&s, i);
     *cycles = s.cycle_count;
     *largest = s.largest;
-    tool_graph_order_close(&s.order);
     free(memory);
     free(s.is_on_stack);
 }
@@ -106,30 +106,30 @@ static void find_cycles(const struct tool_graph *graph, bool with_spawns, uint32
 
 static void add_edges(const struct tool_graph *graph, struct tool_graph_summary *summary)
 {
-    for (size_t i = 0; i < graph->edge_count; i++) {
-        const struct tool_graph_edge *edge = &graph->edges[i];
-        const struct tool_graph_counts *counts = &edge->sum;
+    for (size_t i = 0; i < graph->info.edge_count; i++) {
+        const ttape_graph_edge *edge = &graph->edges[i];
+        const ttape_graph_counts *counts = &edge->sum;
         summary->edge_count += edge->is_kept;
-        summary->direct_calls += counts->calls - counts->spawned - counts->through;
-        summary->through_calls += counts->through;
-        if (graph->nodes[edge->to].kind == TOOL_NODE_SIGNAL)
-            summary->signal_calls += counts->spawned;
-        else if (edge->from == TOOL_GRAPH_START)
-            summary->start_calls += counts->spawned;
+        summary->direct_calls += counts->call_count - counts->start_count - counts->through_count;
+        summary->through_calls += counts->through_count;
+        if (graph->nodes[edge->to].kind == TTAPE_GRAPH_SIGNAL)
+            summary->signal_calls += counts->start_count;
+        else if (edge->from == TTAPE_GRAPH_START)
+            summary->start_calls += counts->start_count;
         else
-            summary->spawned_calls += counts->spawned;
+            summary->spawned_calls += counts->start_count;
     }
 }
 
 static void add_nodes(const struct tool_graph *graph, struct tool_graph_summary *summary)
 {
     summary->recursive_node = TTAPE_NONE;
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        const struct tool_graph_node *node = &graph->nodes[i];
+    for (uint32_t i = 0; i < graph->info.node_count; i++) {
+        const ttape_graph_node *node = &graph->nodes[i];
         if (!node->is_kept)
             continue;
         summary->node_count++;
-        summary->recursive_calls += node->sum.recursion;
+        summary->recursive_calls += node->sum.recursion_count;
         if (node->depth > 1 && node->depth > summary->recursion_depth) {
             summary->recursion_depth = node->depth;
             summary->recursive_node = i;
@@ -141,13 +141,13 @@ void tool_graph_summarize(const struct tool_graph *graph, struct tool_graph_summ
 {
     uint32_t largest, plain;
     struct tool_map processes = {0};
-    *summary = (struct tool_graph_summary){.max_depth = graph->max_depth};
+    *summary = (struct tool_graph_summary){.max_depth = graph->info.max_depth};
     add_edges(graph, summary);
     add_nodes(graph, summary);
     find_cycles(graph, true, &summary->cycle_count, &summary->largest_cycle);
     find_cycles(graph, false, &plain, &largest);
     summary->cycles_by_threads = summary->cycle_count > plain ? summary->cycle_count - plain : 0;
-    for (uint32_t i = 0; i < graph->thread_count; i++) {
+    for (uint32_t i = 0; i < graph->info.thread_count; i++) {
         uint32_t levels = graph->threads[i].level + 1;
         summary->level_count = levels > summary->level_count ? levels : summary->level_count;
         uint32_t *seen = tool_map_at(&processes, graph->threads[i].process, 0);
@@ -189,17 +189,16 @@ size_t tool_graph_modules(const struct tool_graph *graph, struct tool_graph_modu
 {
     struct tool_map map = {0};
     size_t count = 0;
-    *modules = tool_allocate(graph->node_count, sizeof(**modules));
-    for (size_t i = 0; i < graph->node_count; i++) {
-        const struct tool_graph_node *node = &graph->nodes[i];
-        if (node->kind != TOOL_NODE_FUNCTION)
+    *modules = tool_allocate(graph->info.node_count, sizeof(**modules));
+    for (size_t i = 0; i < graph->info.node_count; i++) {
+        const ttape_graph_node *node = &graph->nodes[i];
+        if (node->kind != TTAPE_GRAPH_FUNCTION)
             continue;
-        uint32_t module = graph->functions.functions[node->function].module;
-        ttape_string path = tool_module_path(graph->input->reader, module);
+        ttape_string path = graph->functions[node->function].module_path;
         struct tool_graph_module *found = &(*modules)[find_module(&map, *modules, &count, path)];
-        found->calls += node->sum.calls;
+        found->calls += node->sum.call_count;
         tool_add_ns(&found->self_ns, node->sum.self_ns);
-        found->function_count += node->sum.calls > 0 || node->sum.total_ns != 0;
+        found->function_count += node->sum.call_count > 0 || node->sum.total_ns != 0;
     }
     tool_map_close(&map);
     if (count > 1)
@@ -211,18 +210,17 @@ size_t tool_graph_modules(const struct tool_graph *graph, struct tool_graph_modu
 
 size_t tool_graph_hottest(const struct tool_graph *graph, bool of_edges, uint32_t **indices)
 {
-    size_t all = of_edges ? graph->edge_count : graph->node_count, count = 0;
+    size_t all = of_edges ? graph->info.edge_count : graph->info.node_count, count = 0;
     struct tool_rank *order = tool_allocate(all + 1, sizeof(*order));
     for (uint32_t i = 0; i < all; i++) {
-        const struct tool_graph_counts *sum =
-            of_edges ? &graph->edges[i].sum : &graph->nodes[i].sum;
+        const ttape_graph_counts *sum = of_edges ? &graph->edges[i].sum : &graph->nodes[i].sum;
         bool counts = of_edges
                           ? graph->edges[i].is_kept && !tool_graph_is_recursion(&graph->edges[i])
-                          : graph->nodes[i].is_kept && i != TOOL_GRAPH_START;
+                          : graph->nodes[i].is_kept && i != TTAPE_GRAPH_START;
         int64_t time_ns = of_edges ? sum->total_ns : sum->self_ns;
         if (counts)
             order[count++] = (struct tool_rank){
-                .index = i, .weight = tool_weight_of_ns(time_ns), .calls = sum->calls};
+                .index = i, .weight = tool_weight_of_ns(time_ns), .calls = sum->call_count};
     }
     tool_sort_ranks(order, count);
     *indices = tool_allocate(count + 1, sizeof(uint32_t));

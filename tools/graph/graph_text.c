@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/callgraph/graph_functions.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/pager.h"
 #include "tools/graph/graph_view.h"
@@ -23,16 +24,15 @@ struct printing {
     struct tool_table table;
     struct tool_column columns[6];
     size_t column_count;
-    struct tool_graph_order order;
     bool *is_opened;
     uint64_t *recursion; /* by node: calls of its self edge */
     char *line;
     size_t line_capacity;
 };
 
-static enum tool_tone tone_of(const struct printing *print, const struct tool_graph_node *node)
+static enum tool_tone tone_of(const struct printing *print, const ttape_graph_node *node)
 {
-    double share = tool_graph_share(print->graph, node->sum.self_ns, node->sum.calls);
+    double share = tool_graph_share(print->graph, node->sum.self_ns, node->sum.call_count);
     return share >= HOT_SHARE ? TOOL_HOT : share >= WARM_SHARE ? TOOL_WARM : TOOL_PLAIN;
 }
 
@@ -67,51 +67,51 @@ static void add_mark(char *marks, const char *format, ...)
 static const char *const way_marks[] = {"",          "",        "inlined",
                                         "tail call", "pointer", "name or pointer"};
 
-static void edge_marks(const struct printing *print, const struct tool_graph_edge *edge, bool again,
+static void edge_marks(const struct printing *print, const ttape_graph_edge *edge, bool again,
                        char *marks)
 {
     marks[0] = '\0';
-    if (edge->sum.spawned > 0 && edge->from != TOOL_GRAPH_START)
-        add_mark(marks, "  starts %" PRIu64 "%s", edge->sum.spawned, edge->is_inferred ? "?" : "");
+    if (edge->sum.start_count > 0 && edge->from != TTAPE_GRAPH_START)
+        add_mark(marks, "  starts %" PRIu64 "%s", edge->sum.start_count,
+                 edge->is_inferred ? "?" : "");
     const struct tool_graph_ways *ways = print->view->ways;
     enum tool_call_way way =
         ways != NULL ? ways->of_edge[edge - print->graph->edges] : TOOL_WAY_UNKNOWN;
     if (way > TOOL_WAY_NAMED) /* that is usual */
         add_mark(marks, "  %s", way_marks[way]);
-    if (edge->sum.through > 0)
-        add_mark(marks, "  indirect %" PRIu64, edge->sum.through);
+    if (edge->sum.through_count > 0)
+        add_mark(marks, "  indirect %" PRIu64, edge->sum.through_count);
     if (print->recursion[edge->to] > 0 && !again)
         add_mark(marks, "  rc=%" PRIu64, print->recursion[edge->to]);
     if (again)
         add_mark(marks, "  ^");
 }
 
-static void put_total(struct printing *print, enum tool_tone tone,
-                      const struct tool_graph_counts *counts)
+static void put_total(struct printing *print, enum tool_tone tone, const ttape_graph_counts *counts)
 {
     tool_table_time_marked(&print->table, tone, counts->total_ns,
-                           counts->late != 0     ? "~"
-                           : counts->unseen != 0 ? ">="
-                                                 : "");
+                           counts->late_count != 0     ? "~"
+                           : counts->unseen_count != 0 ? ">="
+                                                       : "");
 }
 
 static void put_counts(struct printing *print, enum tool_tone tone,
-                       const struct tool_graph_counts *counts, int64_t self_ns, bool has_self)
+                       const ttape_graph_counts *counts, int64_t self_ns, bool has_self)
 {
-    put_share(print, tone, counts->total_ns, counts->calls);
-    if (print->graph->has_times) {
+    put_share(print, tone, counts->total_ns, counts->call_count);
+    if (print->graph->info.has_times) {
         put_total(print, tone, counts);
         if (has_self)
             tool_table_time(&print->table, tone, self_ns);
         else
             tool_table_text(&print->table, TOOL_FAINT, "-");
     }
-    tool_table_count(&print->table, tone, counts->calls);
+    tool_table_count(&print->table, tone, counts->call_count);
 }
 
-static void put_edge(struct printing *print, const struct tool_graph_edge *edge, unsigned depth)
+static void put_edge(struct printing *print, const ttape_graph_edge *edge, unsigned depth)
 {
-    const struct tool_graph_node *node = &print->graph->nodes[edge->to];
+    const ttape_graph_node *node = &print->graph->nodes[edge->to];
     bool again = print->is_opened[edge->to];
     enum tool_tone tone = again ? TOOL_FAINT : tone_of(print, node);
     char marks[MARK_BYTES];
@@ -124,36 +124,44 @@ static void put_edge(struct printing *print, const struct tool_graph_edge *edge,
 static void put_start(struct printing *print)
 {
     const struct tool_graph *graph = print->graph;
-    struct tool_graph_counts counts = {.total_ns = graph->span_ns};
-    put_counts(print, TOOL_PLAIN, &counts, graph->nodes[TOOL_GRAPH_START].sum.self_ns, true);
-    put_name(print, TOOL_PLAIN, 0, tool_graph_label(print->view, TOOL_GRAPH_START), "");
+    ttape_graph_counts counts = {.total_ns = graph->info.span_ns};
+    put_counts(print, TOOL_PLAIN, &counts, graph->nodes[TTAPE_GRAPH_START].sum.self_ns, true);
+    put_name(print, TOOL_PLAIN, 0, tool_graph_label(print->view, TTAPE_GRAPH_START), "");
 }
 
 struct place {
-    uint32_t node, next;
+    const uint32_t *edges;
+    uint32_t next, count;
 };
+
+static struct place open_place(const struct tool_graph *graph, uint32_t node)
+{
+    struct place place = {0};
+    place.edges = ttape_graph_get_callees(graph->made, node, &place.count);
+    return place;
+}
 
 static void put_tree(struct printing *print)
 {
     const struct tool_graph *graph = print->graph;
-    struct place *path = tool_allocate(graph->node_count + 1, sizeof(*path));
+    struct place *path = tool_allocate(graph->info.node_count + 1, sizeof(*path));
     size_t depth = 1;
     put_start(print);
-    print->is_opened[TOOL_GRAPH_START] = true;
-    path[0] = (struct place){TOOL_GRAPH_START, print->order.first[TOOL_GRAPH_START]};
+    print->is_opened[TTAPE_GRAPH_START] = true;
+    path[0] = open_place(graph, TTAPE_GRAPH_START);
     while (depth > 0) {
         struct place *here = &path[depth - 1];
-        if (here->next == print->order.first[here->node + 1]) {
+        if (here->next == here->count) {
             depth--;
             continue;
         }
-        const struct tool_graph_edge *edge = &graph->edges[print->order.edges[here->next++]];
+        const ttape_graph_edge *edge = &graph->edges[here->edges[here->next++]];
         if (tool_graph_is_recursion(edge))
             continue; /* a mark of its node's */
         put_edge(print, edge, (unsigned)depth);
         if (!print->is_opened[edge->to]) {
             print->is_opened[edge->to] = true;
-            path[depth++] = (struct place){edge->to, print->order.first[edge->to]};
+            path[depth++] = open_place(graph, edge->to);
         }
     }
     free(path);
@@ -166,7 +174,7 @@ static void open_table(struct printing *print, const char *share, const char *ti
 {
     size_t count = 0;
     print->columns[count++] = (struct tool_column){share, .rank = 2};
-    if (print->graph->has_times) {
+    if (print->graph->info.has_times) {
         print->columns[count++] = (struct tool_column){time, .rank = 0};
         if (self != NULL)
             print->columns[count++] = (struct tool_column){self, .rank = 1};
@@ -190,17 +198,15 @@ static void open_printing(struct printing *print, struct tool_graph_view *view,
 {
     const struct tool_graph *graph = view->graph;
     *print = (struct printing){.view = view, .graph = graph, .out = out};
-    tool_graph_order_open(&print->order, graph);
-    print->is_opened = tool_allocate(graph->node_count, sizeof(bool));
-    print->recursion = tool_allocate(graph->node_count, sizeof(uint64_t));
-    for (size_t i = 0; i < graph->edge_count; i++)
+    print->is_opened = tool_allocate(graph->info.node_count, sizeof(bool));
+    print->recursion = tool_allocate(graph->info.node_count, sizeof(uint64_t));
+    for (size_t i = 0; i < graph->info.edge_count; i++)
         if (tool_graph_is_recursion(&graph->edges[i]))
-            print->recursion[graph->edges[i].to] = graph->edges[i].sum.calls;
+            print->recursion[graph->edges[i].to] = graph->edges[i].sum.call_count;
 }
 
 static void close_printing(struct printing *print)
 {
-    tool_graph_order_close(&print->order);
     free(print->is_opened);
     free(print->recursion);
     free(print->line);
@@ -214,19 +220,19 @@ static void put_nodes(struct printing *print, size_t most)
     size_t count = tool_graph_hottest(print->graph, false, &order);
     open_table(print, "SELF %", "SELF", "TOTAL", "NODE");
     for (size_t i = 0; i < count && i < most; i++) {
-        const struct tool_graph_node *node = &print->graph->nodes[order[i]];
+        const ttape_graph_node *node = &print->graph->nodes[order[i]];
         enum tool_tone tone = tone_of(print, node);
         char marks[MARK_BYTES] = "";
         if (print->recursion[order[i]] > 0)
             add_mark(marks, "  rc=%" PRIu64, print->recursion[order[i]]);
         if (node->thread_count > 1)
             add_mark(marks, "  in %" PRIu32 " threads", node->thread_count);
-        put_share(print, tone, node->sum.self_ns, node->sum.calls);
-        if (print->graph->has_times) {
+        put_share(print, tone, node->sum.self_ns, node->sum.call_count);
+        if (print->graph->info.has_times) {
             tool_table_time(&print->table, tone, node->sum.self_ns);
             put_total(print, tone, &node->sum);
         }
-        tool_table_count(&print->table, tone, node->sum.calls);
+        tool_table_count(&print->table, tone, node->sum.call_count);
         put_name(print, tone, 0, tool_graph_label(print->view, order[i]), marks);
     }
     close_table(print);
@@ -239,15 +245,15 @@ static void put_edges(struct printing *print, size_t most)
     size_t count = tool_graph_hottest(print->graph, true, &order);
     open_table(print, "TIME %", "TIME", NULL, "EDGE");
     for (size_t i = 0; i < count && i < most; i++) {
-        const struct tool_graph_edge *edge = &print->graph->edges[order[i]];
+        const ttape_graph_edge *edge = &print->graph->edges[order[i]];
         const char *from = tool_graph_label(print->view, edge->from);
         const char *to = tool_graph_label(print->view, edge->to);
         char marks[MARK_BYTES];
         edge_marks(print, edge, false, marks);
-        put_share(print, TOOL_PLAIN, edge->sum.total_ns, edge->sum.calls);
-        if (print->graph->has_times)
+        put_share(print, TOOL_PLAIN, edge->sum.total_ns, edge->sum.call_count);
+        if (print->graph->info.has_times)
             put_total(print, TOOL_PLAIN, &edge->sum);
-        tool_table_count(&print->table, TOOL_PLAIN, edge->sum.calls);
+        tool_table_count(&print->table, TOOL_PLAIN, edge->sum.call_count);
         char *text = tool_allocate(strlen(from) + strlen(to) + 5, 1);
         strcat(strcat(strcpy(text, from), " -> "), to);
         put_name(print, TOOL_PLAIN, 0, text, marks);
@@ -261,16 +267,16 @@ static void put_pruned(struct printing *print)
 {
     const struct tool_graph *graph = print->graph;
     int64_t below_ns = 0;
-    for (size_t i = 0; i < graph->node_count; i++)
+    for (size_t i = 0; i < graph->info.node_count; i++)
         tool_add_ns(&below_ns, graph->nodes[i].is_kept ? graph->nodes[i].sum.below_ns : 0);
-    if (graph->pruned_nodes + graph->pruned_edges > 0) {
+    if (graph->info.pruned_node_count + graph->info.pruned_edge_count > 0) {
         char text[40];
         text[tool_put_time(text, below_ns)] = '\0';
         tool_output_printf(print->out,
                            "\nPruned: %" PRIu64 " nodes with %" PRIu64 " calls and %s of their own,"
                            " %" PRIu64 " edges (--all shows them).\n",
-                           graph->pruned_nodes, graph->pruned_calls, graph->has_times ? text : "-",
-                           graph->pruned_edges);
+                           graph->info.pruned_node_count, graph->info.pruned_call_count,
+                           graph->info.has_times ? text : "-", graph->info.pruned_edge_count);
     }
 }
 
@@ -340,8 +346,8 @@ static void put_idle(struct printing *print)
     const struct tool_graph *graph = print->graph;
     static const char *const words[] = {NULL, "(blocked)", "(in blocking system calls)",
                                         "(in blocking functions)"};
-    const char *words_of_source = words[tool_graph_idle_source(graph)];
-    int64_t idle_ns = tool_graph_idle(graph, graph->idle_ns, graph->blocked_ns);
+    const char *words_of_source = words[graph->info.idle_source];
+    int64_t idle_ns = tool_graph_idle(graph, graph->info.idle_ns, graph->info.blocked_ns);
     char text[40];
     if (words_of_source == NULL) {
         tool_output_printf(print->out, "  %-28s ?\n", "  idle");
@@ -350,9 +356,9 @@ static void put_idle(struct printing *print)
     text[tool_put_time(text, idle_ns)] = '\0';
     tool_output_printf(print->out, "  %-28s %s (%.2f %%) %s\n", "  idle", text,
                        100.0 * tool_graph_share(graph, idle_ns, 0), words_of_source);
-    if (!graph->has_switches || graph->unknown_ns <= 0)
+    if (!graph->info.has_switches || graph->info.unknown_ns <= 0)
         return;
-    text[tool_put_time(text, graph->unknown_ns)] = '\0';
+    text[tool_put_time(text, graph->info.unknown_ns)] = '\0';
     tool_output_printf(print->out, "  %-28s %s\n", "  not known", text);
 }
 
@@ -371,11 +377,11 @@ static void put_shape(struct printing *print, const struct tool_graph_summary *s
     put_fact(out, "  that threads close", summary->cycles_by_threads, "");
     put_fact(out, "stack depth", summary->max_depth, "");
     put_fact(out, "processes", summary->process_count, "");
-    put_fact(out, "threads", print->graph->thread_count, "");
+    put_fact(out, "threads", print->graph->info.thread_count, "");
     put_fact(out, "threading levels", summary->level_count, "");
-    if (print->graph->has_times) {
+    if (print->graph->info.has_times) {
         char text[40];
-        text[tool_put_time(text, print->graph->span_ns)] = '\0';
+        text[tool_put_time(text, print->graph->info.span_ns)] = '\0';
         tool_output_printf(out, "  %-28s %s\n", "time of all threads", text);
         put_idle(print);
     }
@@ -394,7 +400,7 @@ static void put_modules(struct printing *print)
                                   base.size_bytes < 64 ? base.size_bytes : 64);
         text[size] = '\0';
         put_share(print, TOOL_PLAIN, module->self_ns, module->calls);
-        if (print->graph->has_times)
+        if (print->graph->info.has_times)
             tool_table_time(&print->table, TOOL_PLAIN, module->self_ns);
         tool_table_count(&print->table, TOOL_PLAIN, module->calls);
         tool_table_text(&print->table, TOOL_PLAIN, size > 0 ? text : "(unknown)");

@@ -43,14 +43,6 @@ struct tool_graph_contexts tool_graph_edge_contexts(struct tool_graph_view *view
 /* Is there a node or edge that the context asked for names? */
 bool tool_graph_has_context(struct tool_graph_view *view);
 
-/* Kept edges, ordered by caller, then time (calls), heaviest first; `first` by node, one more. */
-struct tool_graph_order {
-    uint32_t *edges, *first;
-    size_t count;
-};
-void tool_graph_order_open(struct tool_graph_order *order, const struct tool_graph *graph);
-void tool_graph_order_close(struct tool_graph_order *order);
-
 /* What a graph is like as a whole, pruned or not. */
 struct tool_graph_summary {
     uint64_t node_count, edge_count; /* that are kept; START is one */
@@ -86,7 +78,8 @@ void tool_graph_dot_name(struct tool_output *out, const char *label);
 /* The picture that `put` describes on standard output, by Graphviz. Returns a tool_exit. */
 int tool_graph_draw(void (*put)(void *context, struct tool_output *out), void *context);
 
-extern const char *const tool_spawn_names[]; /* by tool_spawn_how */
+extern const char *const tool_spawn_names[]; /* by ttape_graph_source */
+extern const char *const tool_idle_names[];  /* by ttape_idle_source */
 extern const char *const tool_way_names[];   /* by tool_call_way; NULL: not known */
 
 #endif

@@ -9,10 +9,10 @@
 static bool find_id(const struct tool_graph *graph, uint32_t node, ttape_module *module,
                     uint64_t *id)
 {
-    const struct tool_graph_node *of = &graph->nodes[node];
-    const ttape_function *function = &graph->functions.functions[of->function];
+    const ttape_graph_node *of = &graph->nodes[node];
+    const ttape_function *function = &graph->functions[of->function];
     ttape_site site;
-    if (of->kind != TOOL_NODE_FUNCTION ||
+    if (of->kind != TTAPE_GRAPH_FUNCTION ||
         ttape_reader_get_site(graph->input->reader, function->site, &site) != TTAPE_OK ||
         site.kind != TTAPE_SITE_FUNCTION ||
         ttape_reader_get_module(graph->input->reader, site.module, module) != TTAPE_OK)
@@ -27,7 +27,7 @@ static void read_modules(struct tool_call_ways *ways, struct tool_graph_ways *fo
     struct tool_map missing = {0};
     ttape_module module;
     uint64_t id;
-    for (uint32_t i = 0; i < graph->node_count; i++) {
+    for (uint32_t i = 0; i < graph->info.node_count; i++) {
         if (!find_id(graph, i, &module, &id) || tool_call_ways_add(ways, &module))
             continue;
         uint32_t *is_known = tool_map_at(&missing, tool_module_seed(&module), 0);
@@ -45,15 +45,15 @@ void tool_graph_ways_open(struct tool_graph_ways *found, const struct tool_graph
     struct tool_call_ways *ways = tool_call_ways_open(memory_bytes);
     ttape_module module;
     uint64_t from, to;
-    *found = (struct tool_graph_ways){.of_edge = tool_allocate(graph->edge_count + 1, 1)};
+    *found = (struct tool_graph_ways){.of_edge = tool_allocate(graph->info.edge_count + 1, 1)};
     read_modules(ways, found, graph);
-    for (uint32_t i = 0; i < graph->edge_count; i++) {
-        const struct tool_graph_edge *edge = &graph->edges[i];
+    for (uint32_t i = 0; i < graph->info.edge_count; i++) {
+        const ttape_graph_edge *edge = &graph->edges[i];
         enum tool_call_way way = TOOL_WAY_UNKNOWN;
         if (find_id(graph, edge->from, &module, &from) && find_id(graph, edge->to, &module, &to))
             way = tool_call_way(ways, from, to);
         found->of_edge[i] = (uint8_t)way;
-        found->calls[way] += edge->sum.calls - edge->sum.spawned - edge->sum.through;
+        found->calls[way] += edge->sum.call_count - edge->sum.start_count - edge->sum.through_count;
     }
     tool_call_ways_close(ways);
 }

@@ -117,6 +117,7 @@ static struct tool_graph_limits limits_of(const struct options *options)
         .min_ns = options->min_time.given ? options->min_time.value_ns : 0,
         .min_calls = options->min_calls.given ? options->min_calls.value : 0,
         .top = options->limit.given ? options->limit.value : 0,
+        .whole = options->all,
         .by_self = options->weight != NULL && strcmp(options->weight, "self") == 0};
 }
 
@@ -191,7 +192,7 @@ static int show(const struct options *options, struct tool_graph *graph)
     }
     if (status == TOOL_OK && options->context != NULL && !tool_graph_has_context(&view))
         status = tool_fail("'%s' is no node or edge of the graph%s", options->context,
-                           graph->pruned_nodes + graph->pruned_edges > 0
+                           graph->info.pruned_node_count + graph->info.pruned_edge_count > 0
                                ? ", of which limits have pruned some: --all keeps them"
                                : "");
     if (status == TOOL_OK)
@@ -208,8 +209,9 @@ static int run(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
     struct tool_selection selection = {0};
-    struct tool_graph graph = {.split_levels = options->split_levels,
-                               .keep_contexts = options->context != NULL};
+    struct tool_graph graph;
+    const struct tool_graph_shape shape = {.split_levels = options->split_levels,
+                                           .contexts = options->context != NULL};
     struct tool_graph_limits limits = limits_of(options);
     int status = tool_select(&selection, input, &options->choice);
     if (status == TOOL_OK) {
@@ -219,11 +221,7 @@ static int run(void *context, const struct tool_input *input)
     if (status == TOOL_OK && options->reach != NULL) {
         status = reach(options, input, &selection);
     } else if (status == TOOL_OK) {
-        status = tool_graph_make(&graph, input, &selection);
-        if (status != TOOL_CANNOT && !options->all) {
-            int again = tool_graph_prune(&graph, &limits);
-            status = again > status ? again : status;
-        }
+        status = tool_graph_make(&graph, input, &selection, &limits, &shape);
         if (status != TOOL_CANNOT) {
             int shown = show(options, &graph);
             status = shown > status ? shown : status;

@@ -1,6 +1,6 @@
 /* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer, the
- * reader, calls, the longest and the last ones, chains, functions, paths to functions, reports,
- * tiles, the tree, copying, recording, recovering. */
+ * reader, calls, the longest and the last ones, chains, functions, the call graph, paths to
+ * functions, reports, tiles, the tree, copying, recording, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 
@@ -9,6 +9,7 @@
 #include <tracetape/copy.h>
 #include <tracetape/error.h>
 #include <tracetape/functions.h>
+#include <tracetape/graph.h>
 #include <tracetape/last.h>
 #include <tracetape/longest.h>
 #include <tracetape/reach.h>

@@ -1,9 +1,9 @@
-/* One thread's events as calls that begin and end on stacks, with their times: what graphs and
+/* One thread's events as calls that begin and end on stacks, with their times: what
  * comparisons are made of.
  *
- *   call cursor -> enter, leave, switch, alarm, leaf */
-#ifndef TOOL_GRAPH_CALLS_H
-#define TOOL_GRAPH_CALLS_H
+ *   call cursor -> enter, leave, time off the CPU */
+#ifndef TOOL_CALLS_WALK_H
+#define TOOL_CALLS_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,13 +11,12 @@
 
 #include <tracetape/calls.h>
 
-#include "tools/calls/selection.h"
 #include "tools/io/input.h"
 
 struct tool_calls;
 
 /* What a handler keeps in the words of a call that are its own. */
-enum tool_call_word { TOOL_CALL_NODE, TOOL_CALL_SHOWN, TOOL_CALL_EDGE, TOOL_CALL_FLAGS };
+enum tool_call_word { TOOL_CALL_NODE, TOOL_CALL_FLAGS };
 
 static inline uint32_t tool_call_word(const ttape_call *call, enum tool_call_word word)
 {
@@ -33,51 +32,36 @@ static inline bool tool_call_counts(const ttape_call *call)
 struct tool_call_stack {
     ttape_call *calls; /* outermost first */
     size_t count;
-    uint32_t number;
-    bool is_known;            /* it was the current one before */
-    uint32_t origin, through; /* the handler's */
 };
 
-/* What is told; all but enter and leave may be NULL. */
+/* What is called; all but enter may be NULL. */
 struct tool_calls_handler {
     /* `call` is the top of the current stack (or, where reading begins, of any). */
     void (*enter)(void *context, struct tool_call_stack *stack, ttape_call *call);
     /* The top leaves. */
     void (*leave)(void *context, struct tool_call_stack *stack, ttape_call *call);
-    /* A stack is run for the first time. */
-    void (*change)(void *context, const struct tool_call_stack *from, struct tool_call_stack *to);
-    void (*leaf)(void *context, struct tool_calls *calls, const ttape_event *event);
     /* A part of the interval that ends now, in which the thread did not run. `top`: the call that
      * it belongs to, or NULL. */
     void (*off)(void *context, ttape_call *top, int64_t preempted_ns, int64_t blocked_ns);
-    /* Before the first event at or after alarm_ns; sets another (UINT64_MAX: none). */
-    void (*alarm)(void *context, struct tool_calls *calls);
 };
 
 struct tool_calls {
     const struct tool_input *input;
     const struct tool_calls_handler *handler;
     void *context;
-    const struct tool_selection *selection; /* its time range only */
-    uint32_t stream;
     struct tool_call_stack **stacks;
     size_t stack_count;
     struct tool_call_stack *current;
-    uint64_t alarm_ns;
-    uint64_t number; /* of a leaf's event in its stream */
-    uint64_t event_count;
-    int64_t span_ns, outside_ns; /* time; part of it with no frame on the current stack */
-    uint64_t error_count;        /* reported failures, over all streams */
-    bool switches;               /* time off the CPU is asked for */
-    int status;                  /* TOOL_CANNOT: not worth going on */
+    uint64_t error_count; /* reported failures, over all streams */
+    bool switches;        /* time off the CPU is asked for */
+    int status;           /* TOOL_CANNOT: not worth going on */
 };
 
 /* Streams one after the other with one tool_calls. With a handler of `off`, time off the CPU is
  * asked for, unless the trace is so long that this takes too long. */
 void tool_calls_open(struct tool_calls *calls, const struct tool_input *input,
-                     const struct tool_selection *selection,
                      const struct tool_calls_handler *handler, void *context);
-void tool_calls_stream(struct tool_calls *calls, uint32_t stream, uint64_t alarm_ns);
+void tool_calls_stream(struct tool_calls *calls, uint32_t stream);
 void tool_calls_close(struct tool_calls *calls);
 
 /* The status of a run over streams: damage that was met is a loss. */
