@@ -258,6 +258,7 @@ bool ttp_wait_is_due(void); /* whether any may begin, but where the flags say th
 void ttp_wait_begin(struct ttp_wait *wait);
 bool ttp_wait_once(struct ttp_wait *wait); /* false: no more */
 void ttp_wait_end(const struct ttp_wait *wait);
+bool ttp_recorder_is_gone(void);
 void ttp_wait_spin(void); /* a moment, without a system call */
 
 /* Without the C library's functions: sanitizers stand in front of these, and may not have begun. */

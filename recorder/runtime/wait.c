@@ -66,7 +66,7 @@ void ttp_wait_begin(struct ttp_wait *wait)
 }
 
 /* The kernel marks the word when the recorder's thread ends, however it does. */
-static bool recorder_is_gone(void)
+bool ttp_recorder_is_gone(void)
 {
     uint32_t word = __atomic_load_n(&ttp_arena.head.recorder_alive, __ATOMIC_RELAXED);
     return (word & FUTEX_OWNER_DIED) != 0;
@@ -104,7 +104,7 @@ bool ttp_wait_once(struct ttp_wait *wait)
 {
     static const struct timespec longest = {0, WAKE_NS};
     uint64_t now = read_clock(wait), heartbeat = heartbeat_now();
-    if (recorder_is_gone() || heartbeat == __atomic_load_n(&silent_heartbeat, __ATOMIC_RELAXED))
+    if (ttp_recorder_is_gone() || heartbeat == __atomic_load_n(&silent_heartbeat, __ATOMIC_RELAXED))
         return false;
     if (heartbeat != wait->heartbeat) {
         wait->heartbeat = heartbeat;
