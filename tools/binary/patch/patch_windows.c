@@ -292,13 +292,14 @@ static bool find_host(const struct tool_patch_place *place, size_t from,
 static bool is_host_at(const struct tool_patch_place *place, size_t i,
                        const struct tool_patch_window *window, struct tool_patch_window *host)
 {
-    uint32_t at = place->all[i].address;
+    uint32_t at = place->all[i].address, own = place->all[window->from].address;
     return find_host(place, i, host) && (host->to < window->from || host->from > window->to) &&
-           is_free(place, at, host->bytes) &&
-           has_same_row(place->patch->code, at, place->all[window->from].address);
+           is_free(place, at, host->bytes) && has_same_row(place->patch->code, at, own) &&
+           has_same_row(place->patch->code, at + TTP_PLAN_WINDOW_MIN, own);
 }
 
-/* A host whose second jump is in the reach of a window, with the same frame; in front or behind. */
+/* A host whose second jump is in the reach of a window, with the same frame there, as who unwinds
+ * may find the program at that jump; in front or behind. */
 static bool find_near(const struct tool_patch_place *place, const struct tool_patch_window *window,
                       struct tool_patch_window *host)
 {
