@@ -329,7 +329,7 @@ def main():
         test_attached()
         test_stopped()
         test_refused()
-        executes = setting.PROGRAMS / "p_executes.c"
+        executes = setting.PROGRAMS / "p_rights.c"
         for name, options in (("executes", []), ("executes_static", ["-static"])):
             subprocess.run(["gcc", "-O1", "-pthread", *options, executes, "-o", name], check=True)
         test_rights("executes", "executes_static")
