@@ -130,6 +130,17 @@ def check_calls(run):
     run.checks.equal(run.number("unpatched_functions"), 1, "functions that begin with a call")
 
 
+def check_reasons(run):
+    """The trace says which functions of the command have no room for a jump, and why."""
+    program = setting.build("p_too_near.c", flags=["-O1"], hooks=False, log=False)
+    for options in (("--patch", "."), ("--patch", "near|behind")):
+        run.start(program, "-q", *options)
+        texts = [item["value"] for item in traces.info(run.trace)["metadata"]
+                 if item["key"] == "unpatched_reasons"]
+        run.checks.equal(len(texts) == 1 and "the next function is too near" in texts[0] and
+                         "too_near" in texts[0], True, f"reasons {options}: {texts}")
+
+
 def spoil_bytes(plan, entry, code):
     """The entry's first byte is another one than in the program."""
     plan[code + struct.unpack_from("<I", plan, entry + 8)[0]] ^= 1
@@ -279,6 +290,7 @@ def main():
         check_spoiled(run, program)
         check_overlap(run, program)
         check_calls(run)
+        check_reasons(run)
         check_children(run)
         check_debugger(run)
         calls = run.record(setting.build("p_patch_unwinds.cc", hooks=False, log=False),

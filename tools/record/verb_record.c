@@ -240,7 +240,7 @@ static int finish(const struct options *options, ttape_recording *recording, int
     if (options->attach == 0)
         tool_record_keep_end(recording, status);
     tool_record_keep_choice(recording, &options->calls);
-    tool_record_patch_keep(&options->patch, recording);
+    tool_record_patch_keep((struct tool_record_patch *)&options->patch, recording);
     if (ttape_recording_finish(recording, &err) != TTAPE_OK) {
         (void)tool_fail_error(options->output, &err);
         tool_message("what was recorded is in '%s.recording': see tracetape recover",

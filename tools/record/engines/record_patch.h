@@ -81,7 +81,7 @@ typedef void (*tool_record_take_function)(void *context, uint32_t index, ttape_s
 void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_patch_given *given,
                             const char *path, tool_record_take_function take, void *context);
 /* What was patched, by module, for the metadata; before the recording is finished. */
-void tool_record_patch_keep(const struct tool_record_patch *patch, ttape_recording *recording);
+void tool_record_patch_keep(struct tool_record_patch *patch, ttape_recording *recording);
 /* Where the chosen copies of inlined functions are, range by range; *copies is to be freed. */
 size_t tool_record_patch_copies(struct tool_record_patch *patch,
                                 const struct tool_patch_given *given, const char *path,

@@ -8,10 +8,11 @@
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_patch.h"
 
-#define SAID_BYTES 96u
-#define KEPT_BYTES 256u
-#define NAMED_MOST 3u
-#define MORE_BYTES 48u /* two numbers, and words */
+#define SAID_BYTES    96u
+#define KEPT_BYTES    256u
+#define REASONS_BYTES 512u
+#define NAMED_MOST    3u
+#define MORE_BYTES    48u /* two numbers, and words */
 
 struct patched {
     const char *name;
@@ -50,18 +51,6 @@ static void list_modules(const ttape_recording *recording, char *text, size_t ro
     if (named < *count)
         (void)snprintf(text + used, room - used, " and %zu more", *count - named);
     free(list);
-}
-
-void tool_record_patch_keep(const struct tool_record_patch *patch, ttape_recording *recording)
-{
-    char text[KEPT_BYTES];
-    size_t count;
-    ttape_error err = {0};
-    if (!tool_record_patch_is_given(patch) || (patch->module->count == 0 && patch->own == NULL))
-        return;
-    list_modules(recording, text, sizeof text, &count);
-    if (ttape_recording_set_text(recording, "patched_modules", text, &err) != TTAPE_OK)
-        (void)tool_fail_error("patched_modules", &err);
 }
 
 /* What a program runs that is in no file, or is told of elsewhere. */
@@ -128,6 +117,61 @@ static const char *judge_command(struct tool_record_patch *patch, struct judged 
     judged->given = NULL;
     tool_patch_given_close(&given);
     return reason;
+}
+
+static bool was_left(const struct tool_record_patch *patch, const ttape_recording *recording)
+{
+    const char *path;
+    ttape_patch_counts counts;
+    if (patch->only != NULL && patch->only_patchable < patch->only_functions)
+        return true;
+    for (size_t i = 0; (path = ttape_recording_get_patched_module(recording, i, &counts)) != NULL;
+         i++)
+        if (counts.functions_left != 0)
+            return true;
+    return false;
+}
+
+/* "2 are shorter than five bytes, 1 ...: f, g and h"; of the command's functions. */
+static void list_reasons(struct judged *judged, char *text, size_t room)
+{
+    size_t used = 0;
+    for (unsigned i = 0; i < TTP_PATCH_REASONS; i++)
+        if (i != TTP_PATCH_CAN && judged->reasons[i] != 0 && used < room)
+            used += (size_t)snprintf(text + used, room - used, "%s%" PRIu64 " %s",
+                                     used > 0 ? ", " : "", judged->reasons[i],
+                                     tool_patch_reason_text((enum ttp_patch_reason)i));
+    if (judged->left_named != 0 && used < room)
+        used += (size_t)snprintf(text + used, room - used, ": %s", judged->left);
+    if (judged->left_named < judged->left_count && judged->left_named != 0 && used < room)
+        (void)snprintf(text + used, room - used, " and %" PRIu64 " more",
+                       judged->left_count - judged->left_named);
+}
+
+static void keep_reasons(struct tool_record_patch *patch, ttape_recording *recording)
+{
+    char text[REASONS_BYTES] = "";
+    struct judged judged;
+    ttape_error err = {0};
+    if (!was_left(patch, recording) || judge_command(patch, &judged) != NULL)
+        return;
+    list_reasons(&judged, text, sizeof text);
+    if (text[0] != '\0' &&
+        ttape_recording_set_text(recording, "unpatched_reasons", text, &err) != TTAPE_OK)
+        (void)tool_fail_error("unpatched_reasons", &err);
+}
+
+void tool_record_patch_keep(struct tool_record_patch *patch, ttape_recording *recording)
+{
+    char text[KEPT_BYTES];
+    size_t count;
+    ttape_error err = {0};
+    keep_reasons(patch, recording);
+    if (!tool_record_patch_is_given(patch) || (patch->module->count == 0 && patch->own == NULL))
+        return;
+    list_modules(recording, text, sizeof text, &count);
+    if (ttape_recording_set_text(recording, "patched_modules", text, &err) != TTAPE_OK)
+        (void)tool_fail_error("patched_modules", &err);
 }
 
 /* The reason that most of them have: what the others have, --plan lists. */
