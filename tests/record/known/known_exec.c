@@ -29,7 +29,7 @@ ALONE static void turn(const char *path, long n)
     prepares(n);
     if (n > 0)
         executes(path, n - 1);
-    burn(3);
+    burn(20);
     OUT;
 }
 
