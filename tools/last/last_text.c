@@ -11,6 +11,27 @@
 #define INDENT_MAX   20u
 #define WORDS_BYTES  128u
 
+#define PERIOD_MOST   8u
+#define REPEATS_LEAST 3u
+
+size_t tool_last_repeats(size_t at, size_t count,
+                         bool (*is_equal)(const void *context, size_t a, size_t b),
+                         const void *context, size_t *period)
+{
+    for (size_t p = 1; p <= PERIOD_MOST && p <= at; p++) {
+        size_t end = at;
+        while (end < count && is_equal(context, end, end - p))
+            end++;
+        size_t size = (end - at) / p * p;
+        if (size < p * REPEATS_LEAST)
+            continue;
+        *period = p;
+        return size;
+    }
+    *period = 0;
+    return 0;
+}
+
 static void put_time(struct tool_output *out, bool is_known, int64_t time_ns)
 {
     char text[40];
@@ -48,18 +69,40 @@ static void put_frame(struct tool_last *last, struct tool_output *out,
                        name != NULL ? name : "");
 }
 
+static bool is_equal(const void *context, size_t a, size_t b)
+{
+    const ttape_last_thread *thread = context;
+    const ttape_open_frame *x = &thread->frames[thread->frame_count - 1 - a],
+                           *y = &thread->frames[thread->frame_count - 1 - b];
+    return x->site == y->site && x->kind == y->kind && x->argument == y->argument;
+}
+
+/* Frames up to `at` are shown; returns how many behind them are told in one line. */
+static uint32_t put_repeats(struct tool_output *out, const ttape_last_thread *thread, uint32_t at)
+{
+    size_t period;
+    size_t size = tool_last_repeats(at + 1, thread->frame_count, is_equal, thread, &period);
+    if (size > 0)
+        tool_output_printf(out, "  %*s  (the same %zu %s, %zu more times)\n", TIME_WIDTH, "",
+                           period, period == 1 ? "call" : "calls", size / period);
+    return (uint32_t)size;
+}
+
 static void put_frames(struct tool_last *last, struct tool_output *out,
                        const ttape_last_thread *thread)
 {
-    uint32_t count = thread->frame_count, shown = count < FRAMES_SHOWN ? count : FRAMES_SHOWN;
+    uint32_t count = thread->frame_count;
     if (count == 0)
         return;
     tool_output_printf(out, "  open %s, innermost first:\n",
                        thread->off_since_ns != 0 ? "when it was switched off" : "at the end");
-    for (uint32_t i = 0; i < shown; i++)
+    uint32_t i = 0, lines = 0;
+    for (; i < count && lines < FRAMES_SHOWN; i++, lines++) {
         put_frame(last, out, thread, &thread->frames[count - 1 - i]);
-    if (shown < count)
-        tool_output_printf(out, "  %*s  and %" PRIu32 " more\n", TIME_WIDTH, "", count - shown);
+        i += put_repeats(out, thread, i);
+    }
+    if (i < count)
+        tool_output_printf(out, "  %*s  and %" PRIu32 " more\n", TIME_WIDTH, "", count - i);
 }
 
 static void put_lost(struct tool_output *out, uint64_t lost)
@@ -168,10 +211,22 @@ static void put_thread(struct tool_last *last, struct tool_output *out,
     put_calls(last, out, thread);
 }
 
+/* The thread that met the fault which ended its process; else the first. */
+static size_t find_faulting(const struct tool_last *last)
+{
+    uint64_t number, address;
+    for (size_t i = 0; i < last->thread_count; i++)
+        if (tool_last_fault(last, &last->threads[i], &number, &address))
+            return i;
+    return 0;
+}
+
 void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
 {
     size_t hidden = 0, shown = 0;
-    for (size_t i = 0; i < last->thread_count; i++) {
+    size_t first = find_faulting(last);
+    for (size_t n = 0; n < last->thread_count; n++) {
+        size_t i = n == 0 ? first : n <= first ? n - 1 : n;
         const ttape_last_thread *thread = &last->threads[i];
         bool is_plain = thread->end.is_known && !thread->end.is_process &&
                         thread->end.how == TTAPE_THREAD_END_ITSELF && thread->frame_count == 0;

@@ -3,6 +3,8 @@
 #ifndef TOOL_LAST_VIEW_H
 #define TOOL_LAST_VIEW_H
 
+#include <sys/types.h>
+
 #include <tracetape/last.h>
 
 #include "tools/calls/site_name.h"
@@ -50,6 +52,15 @@ static inline struct tool_value_call tool_last_call(const ttape_last_thread *thr
                                     .end_ns = call->start_ns + (uint64_t)call->total_ns,
                                     .has_end_ns = call->has_returned};
 }
+
+/* Shows the stacks of a process that runs. Returns a tool_exit. */
+int tool_last_live(pid_t pid, bool json);
+
+/* How many frames from `at` on are equal to those before the first one: stacks of recursion.
+ * is_equal(context, a, b) tells of two of them. *period frames are repeated; 0: none are. */
+size_t tool_last_repeats(size_t at, size_t count,
+                         bool (*is_equal)(const void *context, size_t a, size_t b),
+                         const void *context, size_t *period);
 
 /* all: also threads that ended by themselves. */
 void tool_last_text(struct tool_last *last, struct tool_output *out, bool all);

@@ -28,6 +28,7 @@ struct options {
     enum tool_name_style names;
     uint32_t limit;
     const char *core;
+    struct tool_id pid;
     uint64_t memory_bytes;
     struct tool_choice choice;
 };
@@ -39,6 +40,8 @@ static const struct tool_option table[] = {
     TOOL_STREAM_OPTION,
     {"all", 'a', NULL, "also threads that ended by themselves", NULL, TOOL_AT(all)},
     {"core", 0, "CORE", "a core file of it: where the fault was", NULL, TOOL_AT(core)},
+    {"pid", 0, "PID", "of a process that runs, recorded or not: what it is in now", tool_parse_id,
+     TOOL_AT(pid)},
     TOOL_NAMES_OPTION,
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     TOOL_MEMORY_OPTION,
@@ -46,15 +49,16 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "last",
-    .usage = "[OPTION]... FILE|FILE.recording|-",
+    .usage = "[OPTION]... FILE|FILE.recording|-|--pid PID",
     .about = "Says how each thread ended, which calls were open then, and which were the last.\n"
              "Where a recorder was killed, its folder FILE.recording is read as it is.",
     .options = table,
     .examples = "  tracetape last run.ttape\n"
                 "  tracetape last run.ttape --limit 30 --thread 4711\n"
                 "  tracetape last run.ttape --core core.4711\n"
-                "  tracetape last run.ttape.recording\n",
-    .operands_min = 1,
+                "  tracetape last run.ttape.recording\n"
+                "  tracetape last --pid $$\n",
+    .operands_min = 0,
     .operands_max = 1,
 };
 
@@ -215,6 +219,13 @@ int tool_verb_last(int argc, char **argv)
     struct options options = {.limit = DEFAULT_LIMIT};
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
+    if (options.pid.given && (count > 0 || options.pid.value > INT32_MAX))
+        return tool_usage("last", count > 0 ? "--pid takes the place of a file"
+                                            : "--pid takes the id of a process");
+    if (!options.pid.given && count == 0)
+        return tool_usage("last", "needs a file, or --pid PID");
+    if (options.pid.given)
+        return tool_last_live((pid_t)options.pid.value, options.json);
     bool is_folder = stat(argv[0], &info) == 0 && S_ISDIR(info.st_mode);
     status = is_folder ? recover(argv[0], &options, &input)
                        : tool_input_read(&input, argv[0], 1, options.memory_bytes);

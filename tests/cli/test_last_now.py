@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""`tracetape last --pid`: threads that wait for each other, by name; recursion in a line; a process
+goes on as if nobody had looked; who may not look is told why."""
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+COMMAND = os.environ["TTAPE_BIN"]
+SOURCE = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+pthread_barrier_t both;
+static void *left(void *p)
+{
+    pthread_mutex_lock(&first);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(&second);
+    return p;
+}
+static void *right(void *p)
+{
+    pthread_mutex_lock(&second);
+    pthread_barrier_wait(&both);
+    pthread_mutex_lock(&first);
+    return p;
+}
+__attribute__((noinline)) int deep(int n)
+{
+    char c;
+    if (n == 0)
+        return read(0, &c, 1) == 1 ? 7 : 9;
+    int got = deep(n - 1);
+    return got < 0 ? 0 : got;
+}
+int main(int count, char **words)
+{
+    pthread_t a, b;
+    pthread_barrier_init(&both, NULL, 2);
+    if (count > 1 && strcmp(words[1], "lock") == 0) {
+        pthread_create(&a, NULL, left, NULL);
+        pthread_create(&b, NULL, right, NULL);
+        pthread_setname_np(a, "left");
+        pthread_setname_np(b, "right");
+    }
+    _exit(deep(500));
+}
+"""
+FAULT = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+volatile int ready;
+static void told(int number, siginfo_t *info, void *context)
+{
+    signal(number, SIG_DFL);
+}
+__attribute__((noinline)) void write_there(int *p) { *p = 8; }
+static void *work(void *p) { ready = 1; write_there((int *)8); return p; }
+int main(void)
+{
+    pthread_t thread;
+    struct sigaction action = {.sa_sigaction = told, .sa_flags = SA_SIGINFO};
+    sigaction(SIGSEGV, &action, NULL);
+    pthread_create(&thread, NULL, work, NULL);
+    for (;;)
+        pause();
+}
+"""
+failures = []
+
+
+def check(holds, *what):
+    if not holds:
+        failures.append(what)
+        print("FAILED:", *what, file=sys.stderr)
+
+
+def look(pid, *words):
+    return subprocess.run([COMMAND, "last", "--pid", str(pid), *words], capture_output=True,
+                          text=True, check=False)
+
+
+def look_until(pid, word):
+    """What is shown once the program is there."""
+    until = time.monotonic() + 60
+    while True:
+        shown = look(pid)
+        if word in shown.stdout or time.monotonic() > until:
+            return shown
+
+
+def finish(process):
+    process.stdin.write(b"x")
+    process.stdin.close()
+    return process.wait(60)
+
+
+def check_deadlock(program):
+    with subprocess.Popen([program, "lock"], stdin=subprocess.PIPE) as process:
+        shown = look_until(process.pid, "deadlock: ")
+        head = shown.stdout.split("\n\n", maxsplit=1)[0]
+        for word in ("(left) waits for second, held by thread", "(right)", "waits for first"):
+            check(word in head, "deadlock", word, shown.stdout, shown.stderr)
+        check("left (now.c:12)" in shown.stdout, "file and line", shown.stdout)
+        check(shown.stdout.count("\n") < 40, "a screen")
+        said = json.loads(look(process.pid, "--json").stdout)["threads"]
+        tids = {thread["name"]: thread["tid"] for thread in said}
+        held = {thread["name"]: thread["held_by"] for thread in said}
+        check(held["left"] == tids["right"] and held["right"] == tids["left"], "json", said)
+        check(finish(process) == 7, "it goes on", process.returncode)
+
+
+def check_recursion(program):
+    with subprocess.Popen([program], stdin=subprocess.PIPE) as process:
+        shown = look_until(process.pid, "(the same 1 call, ")
+        check("deep (now.c:" in shown.stdout, shown.stdout)
+        check("(the same 1 call, 500 more times)" in shown.stdout, shown.stdout)
+        check("main (now.c:" in shown.stdout and "deadlock" not in shown.stdout, shown.stdout)
+        check(finish(process) == 7, "it goes on", process.returncode)
+
+
+def check_stopped(program):
+    """A process that somebody stopped stays so."""
+    with subprocess.Popen([program], stdin=subprocess.PIPE) as process:
+        look_until(process.pid, "(the same 1 call, ")
+        process.send_signal(19)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        check("deep" in look(process.pid).stdout, "stopped")
+        state = Path(f"/proc/{process.pid}/stat").read_text("utf-8").rsplit(")", 1)[1].split()[0]
+        check(state == "T", "still stopped", state)
+        process.send_signal(18)
+        check(finish(process) == 7, "it goes on", process.returncode)
+
+
+def check_refused(program):
+    def be_traced():
+        ctypes.CDLL(None).ptrace(0, 0, None, None)
+    with subprocess.Popen(["sleep", "60"], preexec_fn=be_traced) as process:
+        shown = look(process.pid)
+        check(shown.returncode == 4 and "may not be looked at" in shown.stderr, shown)
+        check(shown.stderr.count("\n") == 1, shown.stderr)
+        os.kill(process.pid, 9)
+        while not os.WIFSIGNALED(os.waitpid(process.pid, 0)[1]):
+            pass
+        process.returncode = -9
+    gone = look(process.pid)
+    check(gone.returncode == 4 and "it has ended" in gone.stderr, gone)
+    for words in (["last"], ["last", "--pid", "1", "file"], ["last", "--pid", "99999999999"]):
+        check(subprocess.run([COMMAND, *words], capture_output=True,
+                             check=False).returncode == 2, words)
+
+
+def check_trace(folder):
+    """The thread that met the fault is first, though it began second; recursion is one line."""
+    Path(folder, "fault.c").write_text(FAULT, encoding="utf-8")
+    subprocess.run(["gcc", "-g", "-O0", "-pthread", "-finstrument-functions", "fault.c", "-o",
+                    "fault"], cwd=folder, check=True)
+    subprocess.run([COMMAND, "record", "-q", "-o", "f.ttape", "--", "./fault"], cwd=folder,
+                   check=False, capture_output=True)
+    shown = subprocess.run([COMMAND, "last", "f.ttape"], cwd=folder, capture_output=True,
+                           text=True, check=False).stdout
+    first = shown.split("\n\n")[0]
+    check("SIGSEGV at address 0x8" in first and "write_there" in first, "first", shown)
+    calls = "".join(f"{n * 10} 1 enter f\n" for n in range(2000))
+    Path(folder, "r.txt").write_text("0 1 enter main\n" + calls, encoding="utf-8")
+    subprocess.run([COMMAND, "convert", "r.txt", "-o", "r.ttape"], cwd=folder, check=False,
+                   capture_output=True)
+    shown = subprocess.run([COMMAND, "last", "r.ttape"], cwd=folder, capture_output=True,
+                           text=True, check=False).stdout
+    check("(the same 1 call, 1999 more times)" in shown, "recursion", shown)
+    check(shown.count("\n") < 40, "a screen", shown.count("\n"))
+
+
+def main():
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None or sys.platform != "linux":
+        print("SKIPPED: no compiler")
+        return 77
+    with tempfile.TemporaryDirectory() as name:
+        program = Path(name) / "now"
+        Path(name, "now.c").write_text(SOURCE, encoding="utf-8")
+        subprocess.run([compiler, "-g", "-O0", "-pthread", "now.c", "-o", program], cwd=name,
+                       check=True)
+        for part in (check_deadlock, check_recursion, check_stopped, check_refused):
+            part(program)
+        check_trace(name)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
