@@ -86,6 +86,9 @@ def check_button(folder):
     check(len(shown.splitlines()) < 40, "a screen", shown)
     for name in ("on_button", "sine", "poll", "3 times:", "dispatch"):
         check(f" {name}" in shown, name, shown)
+    slow = run("slow", "--limit", "5", trace).splitlines()
+    check(" events " in slow[1] and all(" poll " in line for line in slow[2:5]) and
+          " set_up " in slow[5], "calls of which one callee is not nearly all", slow)
     few = run("tree", "--limit", "46", trace)
     check(re.search(r" sine$", few, re.M), "few lines", few)
 

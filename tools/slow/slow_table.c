@@ -21,7 +21,7 @@ static const struct tool_column all_columns[COLUMN_COUNT] = {
     [TID] = {.title = "TID", .rank = 1},
     [CALL] = {.title = "CALL", .is_text = true},
     [FUNCTION] = {.title = "FUNCTION", .is_text = true},
-    [PATH] = {.title = "CALLED BY", .is_text = true, .gives_way = true, .rank = 3},
+    [PATH] = {.title = "CALLED BY", .is_text = true, .gives_way = true},
 };
 
 struct printing {
