@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "reader/cache/cache.h"
+#include "reader/cache/decoder_pool.h"
 #include "reader/partition/model_reader.h"
 #include "reader/reader_internal.h"
 
@@ -130,7 +130,7 @@ static void retire(ttape_forward *f)
     ttape_reader *r = f->reader;
     if (r->partition_count != 0)
         ttp_reader_retire_partitions(r);
-    ttp_cache_clear(r);
+    ttp_pool_clear(r, false);
     drop_chunk(f);
     r->partition_count = r->segment_count = r->damaged_count = r->overview_count = 0;
 }
@@ -156,6 +156,7 @@ ttape_status ttape_forward_open(ttape_forward **out, const ttape_input *input,
     }
     *f = (ttape_forward){.input = *input, .reader = r};
     r->source.context = f;
+    r->is_forward = true;
     ttape_status status = take(f, header, sizeof header, &got, err);
     if (status == TTAPE_OK)
         status = ttp_file_header_read(header, got, &r->header, err);
@@ -172,7 +173,7 @@ void ttape_forward_close(ttape_forward *f)
     if (f == NULL)
         return;
     ttape_reader *r = f->reader;
-    ttp_cache_clear(r);
+    ttp_pool_clear(r, false);
     drop_chunk(f);
     ttp_memory_give(&r->memory, f, 1, sizeof *f);
     ttape_reader_close(r);
@@ -186,7 +187,7 @@ static ttape_status read_on(ttape_forward *f, ttape_error *err)
         if (chunk.kind == TTP_CHUNK_PARTITION)
             return TTAPE_OK;
         if (chunk.kind == TTP_CHUNK_MODEL)
-            TTP_TRY(ttp_model_load(f->reader, f->reader->model_count - 1, err));
+            TTP_TRY(ttp_model_load(&f->reader->pool.first, f->reader->model_count - 1, err));
         drop_chunk(f);
     }
 }

@@ -6,9 +6,7 @@
 #include "format/base/limits.h"
 #include "format/base/sized.h"
 #include "reader/base/sort.h"
-#include "reader/cache/cache.h"
-#include "reader/cache/prefetch.h"
-#include "reader/partition/model_reader.h"
+#include "reader/cache/decoder_pool.h"
 #include "reader/reader_internal.h"
 
 #define DEFAULT_MEMORY_BYTES (256ull << 20)
@@ -61,10 +59,20 @@ ttape_status ttp_reader_create(ttape_reader **out, const ttape_source *source,
     if (r == NULL)
         return memory.status;
     ttp_memory_keep(&memory);
-    *r = (ttape_reader){.source = *source, .memory = memory, .limits = full.limits};
-    r->cache.limit_bytes = full.cache_bytes;
-    r->ignore_index = full.ignore_index;
-    r->jobs = full.jobs;
+    *r = (ttape_reader){.source = *source,
+                        .account = {.limit_bytes = memory.limit_bytes},
+                        .memory = memory,
+                        .limits = full.limits,
+                        .ignore_index = full.ignore_index,
+                        .jobs = full.jobs};
+    r->memory.account = &r->account;
+    atomic_init(&r->account.used_bytes, memory.used_bytes);
+    ttape_status status = ttp_pool_open(r, full.cache_bytes, err);
+    if (status != TTAPE_OK) {
+        ttp_memory_give(&memory, r, 1, sizeof *r);
+        ttp_memory_close(&memory);
+        return status;
+    }
     ttp_definitions_init(&r->definitions, &r->memory, &r->limits);
     *out = r;
     return TTAPE_OK;
@@ -73,8 +81,7 @@ ttape_status ttp_reader_create(ttape_reader **out, const ttape_source *source,
 void ttp_reader_forget(ttape_reader *r)
 {
     struct ttp_memory *m = &r->memory;
-    ttp_cache_clear(r);
-    ttp_models_drop(r);
+    ttp_pool_clear(r, true);
     ttp_definitions_reset(&r->definitions);
     ttp_memory_give(m, r->stream_first, r->indexed_streams + 1ull, sizeof *r->stream_first);
     ttp_memory_give(m, r->stream_segments, r->indexed_segments, sizeof *r->stream_segments);
@@ -91,16 +98,14 @@ void ttape_reader_close(ttape_reader *r)
 {
     if (r == NULL)
         return;
-    ttp_prefetch_close(r);
+    ttp_pool_close(r); /* its threads first */
     ttp_reader_forget(r);
     struct ttp_memory m = r->memory;
+    m.account = NULL;
     ttp_memory_give(&m, r->partitions, r->partition_capacity, sizeof *r->partitions);
     ttp_memory_give(&m, r->segments, r->segment_capacity, sizeof *r->segments);
     ttp_memory_give(&m, r->models, r->model_capacity, sizeof *r->models);
     ttp_memory_give(&m, r->overviews, r->overview_capacity, sizeof *r->overviews);
-    ttp_memory_give(&m, r->frames.items, r->frames.capacity, sizeof *r->frames.items);
-    ttp_memory_give(&m, r->rows, r->row_capacity, sizeof *r->rows);
-    ttp_zstd_reset(&r->zstd, &m);
     if (r->owns_source)
         ttape_source_file_close(&r->source);
     ttp_memory_give(&m, r, 1, sizeof *r);

@@ -1,10 +1,31 @@
-/* The reader's inside.
+/* The reader's inside: a catalogue of a file, and decoders.
  *
  *   source -> scan.c | index_reader.c -> partitions, segments, definitions  where things are
  *          -> cache.c -> partition_decoder.c -> ttp_loaded                  one partition in memory
- *          -> walk.c -> events -> cursor.c, merge.c, verify.c */
+ *          -> walk.c -> events -> cursor.c, merge.c, verify.c
+ *
+ * Who may touch what, when:
+ *
+ *   ttape_reader   the catalogue. Whoever opens it fills it; behind ttape_reader_open nothing in it
+ *     |            changes but what is atomic: any number of threads read it without a lock
+ *     |  account   bytes of all that was opened from it: atomic
+ *     |  pool      its decoders: a list that only grows, until the close
+ *     v
+ *   ttp_decoder    one thread's, from ttp_decoder_take to ttp_decoder_give: memory, decompressor,
+ *                  models, decoded partitions. `busy` is its lock, taken by a compare and swap;
+ *                  nobody waits for it: who finds it busy takes another one. Whoever needs memory
+ *                  takes those that are not busy, empties them and gives them back
+ *   ttp_lease      a handle's way to decoders: it has one during a call, and none between calls
+ *   pool.mutex     who decodes: many, or one alone who needs the memory of all (decoder_pool.h). No
+ *                  other lock is taken while it is held, and none is held while it is waited for
+ *
+ * The forward reader fills its catalogue further between two calls, when no other is going on. */
 #ifndef TTP_READER_INTERNAL_H
 #define TTP_READER_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include <pthread.h>
 
 #include <tracetape/reader.h>
 
@@ -32,7 +53,6 @@ struct ttp_partition_entry {
     uint32_t order_bytes, times_bytes, values_bytes, summary_bytes;
     uint32_t first_segment;
     bool damaged; /* its light sections do not verify: only offset and size are known */
-    struct ttp_loaded *loaded; /* NULL: not in the cache */
 };
 
 /* A segment as it stands in its stream. Segment s of a partition is entry first_segment + s. */
@@ -47,8 +67,7 @@ struct ttp_model_chunk {
     uint64_t offset;
     uint64_t sequence;
     uint32_t stored_bytes, scope;
-    uint32_t number; /* once it is known */
-    bool number_known;
+    _Atomic uint64_t number_and_one; /* 0: it is not known yet. Each decoder may learn it */
 };
 
 /* An overview covers partitions of its scope that stand before it, the last ones. */
@@ -60,17 +79,64 @@ struct ttp_overview_chunk {
 
 #define TTP_KEPT_MODELS 16u
 
-/* Room for the open frames of an edge, of the reader's memory. */
+/* Room for the open frames of an edge, of that memory. */
 struct ttp_edge_frames {
+    struct ttp_memory *memory;
     ttape_open_frame *items;
     uint32_t capacity;
 };
 
-/* Decoded partitions, most recently used first. */
+/* Decoded partitions, most recently used first, and by number. */
 struct ttp_cache {
     struct ttp_loaded *newest, *oldest;
-    uint64_t used_bytes, limit_bytes;
+    struct ttp_loaded **by_number; /* chains of those with the same low bits */
+    uint32_t number_capacity;      /* a power of two */
+    uint32_t count;
+    uint64_t used_bytes;
     uint64_t evictions;
+};
+
+/* Decodes for one thread at a time. */
+struct ttp_trace_decoder {
+    const ttape_reader *reader;
+    struct ttp_pool *pool; /* NULL: of a worker, whose partitions do not come into a cache */
+    struct ttp_memory memory;
+    struct ttp_zstd zstd;
+    struct ttp_cache cache;
+    struct ttp_loaded *kept_models[TTP_KEPT_MODELS]; /* newest first */
+    uint32_t kept_model_count;
+    uint64_t kept_model_bytes;
+    struct ttp_definition_tables *mended; /* NULL but while a damaged file is recovered */
+    uint32_t jobs;
+    struct ttp_prefetch *prefetch;  /* NULL until a cursor reads forward with jobs */
+    struct ttp_trace_decoder *next; /* in the pool */
+    uint64_t uses, seen_uses;       /* how often it was taken; when its cache was last looked at */
+    atomic_bool busy;
+};
+
+/* What ttape_reader_get_segment and ttape_reader_get_summary give a thread. */
+struct ttp_thread_results {
+    const void *thread; /* whose */
+    struct ttp_memory memory;
+    struct ttp_edge_frames frames;
+    ttape_summary_row *rows;
+    uint32_t row_capacity;
+    struct ttp_thread_results *next;
+};
+
+/* decoder_pool.h */
+struct ttp_pool {
+    const ttape_reader *reader;
+    struct ttp_trace_decoder first;
+    _Atomic(struct ttp_trace_decoder *) more;
+    _Atomic(struct ttp_thread_results *) results;
+    atomic_uint decoder_count;
+    _Atomic uint64_t cached_bytes; /* of all decoders */
+    uint64_t cache_limit_bytes;
+    pthread_mutex_t mutex; /* of what follows */
+    pthread_cond_t changed;
+    uint32_t decoding, alone_wanted;
+    bool alone;
 };
 
 /* Forward reading: what the partitions that are gone add to ttape_info. */
@@ -81,10 +147,11 @@ struct ttp_past {
     bool timed;
 };
 
+/* The catalogue. */
 struct ttape_reader {
     ttape_source source;
-    struct ttp_memory memory;
-    struct ttp_zstd zstd;
+    struct ttp_memory_account account;
+    struct ttp_memory memory; /* of what is here; others are beside it */
     ttape_limits limits;
     struct ttp_file_header header;
     struct ttp_definition_tables definitions;
@@ -98,21 +165,15 @@ struct ttape_reader {
     uint32_t *stream_first;    /* stream_count + 1 indexes of stream_segments */
     uint32_t *stream_segments; /* segments, stream by stream, by first event */
     uint32_t indexed_streams, indexed_segments;
-    struct ttp_cache cache;
-    struct ttp_loaded *kept_models[TTP_KEPT_MODELS]; /* newest first */
-    uint32_t kept_model_count;
-    uint64_t kept_model_bytes;
-    struct ttp_edge_frames frames; /* ttape_reader_get_segment */
-    ttape_summary_row *rows;       /* ttape_reader_get_summary */
-    uint32_t row_capacity;
     /* what ttape_info says, apart from what partitions and definitions say */
     uint64_t chunk_count, unknown_chunk_count, sites_bytes, models_bytes, truncated_at;
     struct ttp_past past;
     bool by_index, complete, truncated;
     bool ignore_index;
     bool owns_source; /* a file, opened by path */
-    uint32_t jobs;
-    struct ttp_prefetch *prefetch; /* NULL until a cursor reads forward with jobs */
+    bool is_forward;  /* models that were decoded stay: their bytes are gone */
+    uint32_t jobs;    /* of decoders, unless who takes one says more */
+    struct ttp_pool pool;
 };
 
 /* The number of a segment in its partition. */
@@ -134,10 +195,11 @@ uint32_t ttp_segments_up_to(const ttape_reader *r, uint32_t stream, uint64_t eve
 /* Reads and verifies the chunk header at an offset; the payload must fit the source. */
 ttape_status ttp_reader_chunk(const ttape_reader *r, uint64_t offset, struct ttp_chunk *out,
                               ttape_error *err);
-/* Reads, verifies and decompresses a chunk's payload. *content was taken from r->memory with
- * *size_bytes bytes. */
-ttape_status ttp_reader_content(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
-                                uint8_t **content, size_t *size_bytes, ttape_error *err);
+/* Reads, verifies and decompresses a chunk's payload. *content was taken from the decoder's memory
+ * with *size_bytes bytes. */
+ttape_status ttp_reader_content(struct ttp_trace_decoder *d, uint64_t offset,
+                                const struct ttp_chunk *chunk, uint8_t **content,
+                                size_t *size_bytes, ttape_error *err);
 
 /* Takes a chunk in whose header was read: definitions, a partition's light sections, or just
  * where it is. */

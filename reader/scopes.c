@@ -1,6 +1,7 @@
 /* Ids of scopes and file-wide numbers, and stored payloads: for libtrace/copy/copy.c. */
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
+#include "reader/cache/cache.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
@@ -88,62 +89,63 @@ const struct ttp_segment_entry *ttp_partition_segment(const ttape_reader *r, uin
     return &r->segments[r->partitions[partition].first_segment + segment];
 }
 
-static ttape_status read_payload(ttape_reader *r, uint64_t offset, uint64_t sequence, uint16_t kind,
-                                 struct ttp_chunk *chunk, uint8_t **payload, ttape_error *err)
+static ttape_status read_payload(struct ttp_trace_decoder *d, uint64_t offset, uint64_t sequence,
+                                 uint16_t kind, struct ttp_chunk *chunk, uint8_t **payload,
+                                 ttape_error *err)
 {
-    TTP_TRY(ttp_reader_chunk(r, offset, chunk, err));
+    TTP_TRY(ttp_reader_chunk(d->reader, offset, chunk, err));
     if (chunk->kind != kind || chunk->sequence != sequence)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-IDX-08", offset,
                         "index names a %s that is not there", ttp_chunk_kind_name(kind));
-    uint8_t *stored = ttp_memory_take(&r->memory, chunk->stored_bytes, 1, err);
+    uint8_t *stored = ttp_memory_take(&d->memory, chunk->stored_bytes, 1, err);
     if (stored == NULL)
-        return r->memory.status;
-    ttape_status status = ttp_source_read(&r->source, offset + TTP_CHUNK_HEADER_BYTES, stored,
-                                          (size_t)chunk->stored_bytes, err);
+        return d->memory.status;
+    ttape_status status = ttp_source_read(&d->reader->source, offset + TTP_CHUNK_HEADER_BYTES,
+                                          stored, (size_t)chunk->stored_bytes, err);
     if (status == TTAPE_OK &&
         ttp_checksum(stored, (size_t)chunk->stored_bytes) != chunk->payload_hash)
         status = ttp_fail(err, TTAPE_E_CHECKSUM, "F-CHK-03", offset + TTP_CHUNK_HEADER_BYTES,
                           "checksum of a %s chunk does not match", ttp_chunk_kind_name(kind));
     if (status != TTAPE_OK) {
-        ttp_memory_give(&r->memory, stored, chunk->stored_bytes, 1);
+        ttp_memory_give(&d->memory, stored, chunk->stored_bytes, 1);
         return status;
     }
     *payload = stored;
     return TTAPE_OK;
 }
 
-ttape_status ttp_payload_read(ttape_reader *r, uint32_t partition, struct ttp_chunk *chunk,
-                              uint8_t **payload, ttape_error *err)
+ttape_status ttp_payload_read(struct ttp_trace_decoder *d, uint32_t partition,
+                              struct ttp_chunk *chunk, uint8_t **payload, ttape_error *err)
 {
-    if (partition >= r->partition_count)
+    if (partition >= d->reader->partition_count)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition '%u'",
                         partition);
-    const struct ttp_partition_entry *entry = &r->partitions[partition];
-    return read_payload(r, entry->offset, entry->sequence, TTP_CHUNK_PARTITION, chunk, payload,
+    const struct ttp_partition_entry *entry = &d->reader->partitions[partition];
+    return read_payload(d, entry->offset, entry->sequence, TTP_CHUNK_PARTITION, chunk, payload,
                         err);
 }
 
-void ttp_payload_free(ttape_reader *r, uint8_t *payload, const struct ttp_chunk *chunk)
+void ttp_payload_free(struct ttp_trace_decoder *d, uint8_t *payload, const struct ttp_chunk *chunk)
 {
-    ttp_memory_give(&r->memory, payload, chunk->stored_bytes, 1);
+    ttp_memory_give(&d->memory, payload, chunk->stored_bytes, 1);
 }
 
-ttape_status ttp_payload_find_model(ttape_reader *r, uint32_t partition, uint32_t *index,
-                                    ttape_error *err)
+ttape_status ttp_payload_find_model(struct ttp_trace_decoder *d, uint32_t partition,
+                                    uint32_t *index, ttape_error *err)
 {
-    if (partition >= r->partition_count || r->partitions[partition].model == TTP_NO_MODEL)
+    if (partition >= d->reader->partition_count ||
+        d->reader->partitions[partition].model == TTP_NO_MODEL)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "partition '%u' names no model", partition);
-    return ttp_model_find(r, partition,
-                          r->partitions[partition].loaded != NULL
-                              ? r->partitions[partition].loaded->head.model
-                              : r->partitions[partition].model,
-                          index, err);
+    const struct ttp_loaded *p = ttp_cache_find(d, partition);
+    return ttp_model_find(d->reader, partition,
+                          p != NULL ? p->head.model : d->reader->partitions[partition].model, index,
+                          err);
 }
 
-ttape_status ttp_payload_read_model(ttape_reader *r, uint32_t index, struct ttp_chunk *chunk,
-                                    uint8_t **payload, ttape_error *err)
+ttape_status ttp_payload_read_model(struct ttp_trace_decoder *d, uint32_t index,
+                                    struct ttp_chunk *chunk, uint8_t **payload, ttape_error *err)
 {
-    const struct ttp_model_chunk *model = &r->models[index];
-    return read_payload(r, model->offset, model->sequence, TTP_CHUNK_MODEL, chunk, payload, err);
+    const struct ttp_model_chunk *model = &d->reader->models[index];
+    return read_payload(d, model->offset, model->sequence, TTP_CHUNK_MODEL, chunk, payload, err);
 }

@@ -12,6 +12,7 @@
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
 #include "reader/base/choice.h"
+#include "reader/cache/decoder_pool.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/reader_internal.h"
 
@@ -42,7 +43,8 @@ struct local {
 };
 
 struct ttape_call_counts {
-    ttape_reader *reader;
+    struct ttp_trace_decoder *decoder; /* while it counts */
+    struct ttp_memory memory;          /* of the counts */
     ttape_call_count *rows;
     uint32_t count;
 };
@@ -174,10 +176,11 @@ static ttape_status walk_segment(const struct ttp_loaded *p, uint32_t segment,
     return TTAPE_OK;
 }
 
-static ttape_status walk(ttape_reader *r, struct ttp_loaded *p, struct local *l, ttape_error *err)
+static ttape_status walk(struct ttp_trace_decoder *d, struct ttp_loaded *p, struct local *l,
+                         ttape_error *err)
 {
     struct ttp_frame_stacks stacks = {0};
-    TTP_TRY(ttp_stacks_open(&stacks, &r->memory, &p->stack_numbers, err));
+    TTP_TRY(ttp_stacks_open(&stacks, &d->memory, &p->stack_numbers, err));
     ttape_status status = TTAPE_OK;
     for (uint32_t s = 0; status == TTAPE_OK && s < p->head.segment_count; s++)
         status = walk_segment(p, s, &stacks, l, err);
@@ -207,35 +210,36 @@ static void add_partition(const struct ttp_loaded *p, const struct table *local,
 }
 
 /* A partition of which only the light sections are there, and after which no more are. */
-static ttape_status count_fresh(ttape_reader *r, struct ttp_loaded *p, struct local *local,
-                                ttape_error *err)
+static ttape_status count_fresh(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                struct local *local, ttape_error *err)
 {
     if (ttp_loaded_has_chains(p))
-        return ttp_loaded_count_calls(r, p, (struct ttp_chain_call_sink){take_call, local}, err);
-    TTP_TRY(ttp_loaded_check_untimed(r, p, err));
-    return walk(r, p, local, err);
+        return ttp_loaded_count_calls(d, p, (struct ttp_chain_call_sink){take_call, local}, err);
+    TTP_TRY(ttp_loaded_check_untimed(d, p, err));
+    return walk(d, p, local, err);
 }
 
-static ttape_status count_partition(ttape_reader *r, uint32_t partition, struct local *local,
-                                    struct table *all, ttape_error *err)
+static ttape_status count_partition(struct ttp_trace_decoder *d, uint32_t partition,
+                                    struct local *local, struct table *all, ttape_error *err)
 {
     struct ttp_loaded *p;
-    TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
-    if (p->head.event_count != r->partitions[partition].event_count) /* no cursor goes there */
+    TTP_TRY(ttp_loaded_get(d, partition, TTP_STAGE_LIGHT, &p, err));
+    if (p->head.event_count !=
+        d->reader->partitions[partition].event_count) /* no cursor goes there */
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-IDX-08", p->payload_offset,
                         "a partition has events that belong to no stream");
     const struct ttp_range range = {.checked = p->head.event_count};
     bool is_fresh = p->stage == TTP_STAGE_LIGHT;
     empty(&local->table);
     if (!is_fresh)
-        TTP_TRY(ttp_loaded_reach(r, partition, &range, &p, err));
-    ttape_status status = is_fresh ? count_fresh(r, p, local, err) : walk(r, p, local, err);
+        TTP_TRY(ttp_loaded_reach(d, partition, &range, &p, err));
+    ttape_status status = is_fresh ? count_fresh(d, p, local, err) : walk(d, p, local, err);
     settle_recent(local);
     status = status == TTAPE_OK ? local->table.status : status;
     if (status == TTAPE_OK)
         add_partition(p, &local->table, all);
     if (is_fresh)
-        ttp_loaded_drop(r, p, TTP_STAGE_LIGHT);
+        ttp_loaded_drop(d, p, TTP_STAGE_LIGHT);
     return status == TTAPE_OK ? all->status : status;
 }
 
@@ -266,12 +270,12 @@ static ttape_status make_rows(ttape_call_counts *c, const struct table *all, tta
 
 static ttape_status count_all(ttape_call_counts *c, ttape_error *err)
 {
-    ttape_reader *r = c->reader;
-    struct table all = {.memory = &r->memory, .err = err};
+    struct ttp_trace_decoder *d = c->decoder;
+    struct table all = {.memory = &d->memory, .err = err};
     struct local local = {.table = all};
     ttape_status status = TTAPE_OK;
-    for (uint32_t i = 0; status == TTAPE_OK && i < r->partition_count; i++)
-        status = count_partition(r, i, &local, &all, err);
+    for (uint32_t i = 0; status == TTAPE_OK && i < d->reader->partition_count; i++)
+        status = count_partition(d, i, &local, &all, err);
     if (status == TTAPE_OK)
         status = make_rows(c, &all, err);
     give_back(&local.table);
@@ -286,11 +290,18 @@ ttape_status ttape_call_counts_make(ttape_call_counts **out, ttape_reader *r, tt
     *out = NULL;
     if (r == NULL)
         return ttp_refuse(err, "no reader");
-    ttape_call_counts *c = ttp_memory_take(&r->memory, 1, sizeof *c, err);
+    struct ttp_memory memory = ttp_memory_beside(&r->memory);
+    ttape_call_counts *c = ttp_memory_take(&memory, 1, sizeof *c, err);
     if (c == NULL)
-        return r->memory.status;
-    *c = (ttape_call_counts){.reader = r};
-    ttape_status status = count_all(c, err);
+        return memory.status;
+    *c = (ttape_call_counts){.memory = memory, .decoder = &r->pool.first};
+    ttape_status status = ttp_decoder_take(&r->pool, &c->decoder, err);
+    if (status == TTAPE_OK) {
+        status = count_all(c, err);
+        if (c->rows != NULL)
+            ttp_memory_hand_over(&c->decoder->memory, &c->memory, c->count, sizeof *c->rows);
+        ttp_decoder_give(c->decoder);
+    }
     if (status != TTAPE_OK)
         ttape_call_counts_close(c);
     else
@@ -309,7 +320,7 @@ void ttape_call_counts_close(ttape_call_counts *c)
 {
     if (c == NULL)
         return;
-    struct ttp_memory *m = &c->reader->memory;
-    ttp_memory_give(m, c->rows, c->count, sizeof *c->rows);
-    ttp_memory_give(m, c, 1, sizeof *c);
+    struct ttp_memory m = c->memory;
+    ttp_memory_give(&m, c->rows, c->count, sizeof *c->rows);
+    ttp_memory_give(&m, c, 1, sizeof *c);
 }

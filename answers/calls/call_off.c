@@ -23,7 +23,7 @@ static bool copy_spans(struct ttp_call_stream *s, const struct ttp_loaded *p, ui
 }
 
 /* The segment that has the event that is next, or none. */
-static void find_segment(const ttape_call_cursor *c, struct ttp_call_stream *s)
+static void find_segment(ttape_call_cursor *c, struct ttp_call_stream *s)
 {
     const ttape_reader *r = c->reader;
     struct ttp_loaded *p;
@@ -35,8 +35,12 @@ static void find_segment(const ttape_call_cursor *c, struct ttp_call_stream *s)
             continue;
         s->off.first_number = seg->first_event;
         s->off.end_number = seg->first_event + seg->event_count;
-        if (ttp_loaded_get(c->reader, seg->partition, TTP_STAGE_ORDER, &p, NULL) == TTAPE_OK)
+        struct ttp_lease *lease = &c->cursor->lease;
+        if (ttp_lease_begin(lease, NULL) != TTAPE_OK)
+            return;
+        if (ttp_loaded_get(lease->decoder, seg->partition, TTP_STAGE_ORDER, &p, NULL) == TTAPE_OK)
             s->off.walk.is_known = copy_spans(s, p, ttp_segment_number(r, seg));
+        ttp_lease_end(lease);
         return;
     }
 }

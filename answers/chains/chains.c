@@ -6,6 +6,7 @@
 #include "format/base/fail.h"
 #include "format/chain/chain_model.h"
 #include "reader/base/choice.h"
+#include "reader/cache/decoder_pool.h"
 #include "reader/partition/partition_decoder.h"
 
 struct listing {
@@ -62,17 +63,18 @@ static ttape_order_form form_of(const struct ttp_loaded *p)
                                                                                : TTAPE_ORDER_RAW;
 }
 
-static ttape_status make(ttape_chains *c, ttape_reader *r, uint32_t partition, ttape_error *err)
+static ttape_status make(ttape_chains *c, struct ttp_trace_decoder *d, uint32_t partition,
+                         ttape_error *err)
 {
     struct ttp_loaded *p;
-    TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_loaded_get(d, partition, TTP_STAGE_LIGHT, &p, err));
     const struct ttp_range range = {.checked = p->head.event_count};
-    TTP_TRY(ttp_loaded_reach(r, partition, &range, &p, err));
+    TTP_TRY(ttp_loaded_reach(d, partition, &range, &p, err));
     c->info.form = form_of(p);
     c->info.event_count = p->head.event_count;
     struct listing l = {c, p, err};
     TTP_TRY(ttp_loaded_list_chains(
-        r, p, (struct ttp_order_chain_sink){take_chain, &l, &c->info.chained_count}, err));
+        d, p, (struct ttp_order_chain_sink){take_chain, &l, &c->info.chained_count}, err));
     return ttp_chains_count_records(c, p, err);
 }
 
@@ -87,11 +89,18 @@ ttape_status ttape_chains_make(ttape_chains **out, ttape_reader *r, uint32_t par
     if (partition >= r->partition_count)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition %u",
                         partition);
-    ttape_chains *c = ttp_memory_take(&r->memory, 1, sizeof *c, err);
+    struct ttp_memory memory = ttp_memory_beside(&r->memory);
+    struct ttp_trace_decoder *d = NULL;
+    ttape_chains *c = ttp_memory_take(&memory, 1, sizeof *c, err);
     if (c == NULL)
-        return r->memory.status;
-    *c = (ttape_chains){.memory = &r->memory};
-    ttape_status status = make(c, r, partition, err);
+        return memory.status;
+    *c = (ttape_chains){.own = memory};
+    c->memory = &c->own;
+    ttape_status status = ttp_decoder_take(&r->pool, &d, err);
+    if (status == TTAPE_OK) {
+        status = make(c, d, partition, err);
+        ttp_decoder_give(d);
+    }
     if (status != TTAPE_OK)
         ttape_chains_close(c);
     else

@@ -13,7 +13,8 @@ struct ttp_listed_chain {
 };
 
 struct ttape_chains {
-    struct ttp_memory *memory;
+    struct ttp_memory own;
+    struct ttp_memory *memory; /* that one */
     ttape_chains_info info;
     struct ttp_listed_chain *chains;
     ttape_chain_item *items;

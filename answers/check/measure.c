@@ -28,7 +28,7 @@ static bool symbol_less(const void *context, uint32_t a, uint32_t b)
 static ttape_status make_rows(struct ttp_measuring *m, ttape_error *err)
 {
     const struct ttp_loaded *p = m->p;
-    struct ttp_memory *memory = &m->reader->memory;
+    struct ttp_memory *memory = &m->decoder->memory;
     uint32_t *order = ttp_memory_take(memory, p->symbol_count, sizeof *order, err);
     uint32_t count = 0;
     if (order == NULL)
@@ -49,12 +49,12 @@ static ttape_status make_rows(struct ttp_measuring *m, ttape_error *err)
     return TTAPE_OK;
 }
 
-ttape_status ttp_measuring_open(struct ttp_measuring *m, ttape_reader *r,
+ttape_status ttp_measuring_open(struct ttp_measuring *m, struct ttp_trace_decoder *d,
                                 const struct ttp_loaded *p, ttape_error *err)
 {
-    struct ttp_memory *memory = &r->memory;
+    struct ttp_memory *memory = &d->memory;
     *m = (struct ttp_measuring){
-        .reader = r, .p = p, .least_tick = INT64_MAX, .most_tick = INT64_MIN};
+        .decoder = d, .p = p, .least_tick = INT64_MAX, .most_tick = INT64_MIN};
     m->stacks.memory = m->active.memory = memory;
     m->row_capacity = p->symbol_count;
     m->rows = ttp_memory_take(memory, m->row_capacity, sizeof *m->rows, err);
@@ -69,7 +69,7 @@ ttape_status ttp_measuring_open(struct ttp_measuring *m, ttape_reader *r,
 
 void ttp_measuring_close(struct ttp_measuring *m)
 {
-    struct ttp_memory *memory = &m->reader->memory;
+    struct ttp_memory *memory = &m->decoder->memory;
     ttp_memory_give(memory, m->rows, m->row_capacity, sizeof *m->rows);
     ttp_memory_give(memory, m->row_of, m->p->symbol_count, sizeof *m->row_of);
     ttp_memory_give(memory, m->counts, (uint64_t)m->row_count * TTP_OVERVIEW_BUCKETS,
@@ -82,7 +82,7 @@ void ttp_measuring_close(struct ttp_measuring *m)
 void ttp_measuring_count(struct ttp_measuring *m)
 {
     size_t count = (size_t)m->row_count * TTP_OVERVIEW_BUCKETS;
-    m->counts = ttp_memory_take(&m->reader->memory, count, sizeof *m->counts, NULL);
+    m->counts = ttp_memory_take(&m->decoder->memory, count, sizeof *m->counts, NULL);
     if (m->counts != NULL)
         memset(m->counts, 0, count * sizeof *m->counts);
 }
@@ -144,7 +144,7 @@ static void list_frame(struct ttp_measuring *m, uint32_t row, bool is_unwound)
                                              .end_event = m->event,
                                              .tick = m->tick,
                                              .is_unwound = is_unwound};
-    ttp_listed_sums_add(m->listed, &m->reader->memory, m->rows[row].site, &ending);
+    ttp_listed_sums_add(m->listed, &m->decoder->memory, m->rows[row].site, &ending);
 }
 
 /* The top frame ends here. */

@@ -11,7 +11,7 @@
 #include "reader/partition/partition_decoder.h"
 
 struct ttp_measuring {
-    ttape_reader *reader;
+    struct ttp_trace_decoder *decoder;
     const struct ttp_loaded *p;
     struct ttp_measure *rows; /* by ascending site of the scope */
     uint32_t row_count, row_capacity;
@@ -27,7 +27,7 @@ struct ttp_measuring {
     struct ttp_listed_sums *listed; /* the caller's; NULL: nobody asked */
 };
 
-ttape_status ttp_measuring_open(struct ttp_measuring *m, ttape_reader *r,
+ttape_status ttp_measuring_open(struct ttp_measuring *m, struct ttp_trace_decoder *d,
                                 const struct ttp_loaded *p, ttape_error *err);
 void ttp_measuring_close(struct ttp_measuring *m);
 /* Counts durations from now on, where there is memory for it. */

@@ -6,10 +6,10 @@
 
 #include "format/base/fail.h"
 
-static ttape_status reserve(struct ttp_outline_sums *s, ttape_reader *r, const struct ttp_loaded *p,
-                            uint32_t row_count, ttape_error *err)
+static ttape_status reserve(struct ttp_outline_sums *s, struct ttp_trace_decoder *d,
+                            const struct ttp_loaded *p, uint32_t row_count, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     const struct ttp_segments *from = &p->segments;
     TTP_TRY(ttp_memory_reserve(m, &s->segments, &s->segment_capacity,
                                (uint64_t)s->segment_count + from->segment_count,
@@ -24,21 +24,22 @@ static ttape_status reserve(struct ttp_outline_sums *s, ttape_reader *r, const s
                               sizeof *s->rows, err);
 }
 
-static ttape_status copy(struct ttp_outline_sums *s, ttape_reader *r, const struct ttp_loaded *p,
-                         const struct ttp_measuring *m, ttape_error *err)
+static ttape_status copy(struct ttp_outline_sums *s, struct ttp_trace_decoder *d,
+                         const struct ttp_loaded *p, const struct ttp_measuring *m,
+                         ttape_error *err)
 {
     struct ttp_partition_outline *one = &s->each[s->partition_count];
     const struct ttp_segments *from = &p->segments;
-    uint8_t *marks = ttp_memory_take(&r->memory, m->row_count, 1, err);
+    uint8_t *marks = ttp_memory_take(&d->memory, m->row_count, 1, err);
     if (marks == NULL)
-        return r->memory.status;
+        return d->memory.status;
     *one = (struct ttp_partition_outline){.segments = *from,
                                           .rows = s->rows + s->row_count,
                                           .first_tick = p->head.first_tick,
                                           .has_wide = p->head.wide_count != 0};
     s->is_too_much =
         !ttp_outline_rows(one, m->rows, m->row_count, p->head.resolution_ns != 0, marks);
-    ttp_memory_give(&r->memory, marks, m->row_count, 1);
+    ttp_memory_give(&d->memory, marks, m->row_count, 1);
     memcpy(s->segments + s->segment_count, from->segments,
            from->segment_count * sizeof *s->segments);
     if (from->start_frame_count != 0)
@@ -56,7 +57,7 @@ static ttape_status copy(struct ttp_outline_sums *s, ttape_reader *r, const stru
     return TTAPE_OK;
 }
 
-ttape_status ttp_outline_sums_add(struct ttp_outline_sums *s, ttape_reader *r,
+ttape_status ttp_outline_sums_add(struct ttp_outline_sums *s, struct ttp_trace_decoder *d,
                                   const struct ttp_loaded *p, const struct ttp_measuring *m,
                                   ttape_error *err)
 {
@@ -67,8 +68,8 @@ ttape_status ttp_outline_sums_add(struct ttp_outline_sums *s, ttape_reader *r,
         s->is_too_much = true;
     if (s->is_too_much)
         return TTAPE_OK;
-    TTP_TRY(reserve(s, r, p, m->row_count, err));
-    return copy(s, r, p, m, err);
+    TTP_TRY(reserve(s, d, p, m->row_count, err));
+    return copy(s, d, p, m, err);
 }
 
 /* ---- comparing ---- */
@@ -107,7 +108,7 @@ static bool is_same(const struct ttp_outlines *all, const uint8_t *data, size_t 
            memcmp(room, data, size_bytes) == 0;
 }
 
-ttape_status ttp_outline_sums_compare(struct ttp_outline_sums *s, ttape_reader *r,
+ttape_status ttp_outline_sums_compare(struct ttp_outline_sums *s, struct ttp_trace_decoder *d,
                                       const struct ttp_read_overview *o, ttape_error *err)
 {
     const uint8_t *data = o->head.fields[TTP_OVERVIEW_OUTLINES].data;
@@ -117,11 +118,11 @@ ttape_status ttp_outline_sums_compare(struct ttp_outline_sums *s, ttape_reader *
         return TTAPE_OK;
     if (s->is_too_much || s->partition_count != o->head.partition_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-OVR-09", 0, "overview: outlines of too much");
-    TTP_TRY(ttp_outlines_load(r, o, &outlines, err)); /* says what is wrong with bytes */
-    ttp_outlines_drop(r, &outlines);
-    TTP_TRY(ttp_outlines_prepare(r, o, &outlines, err));
-    uint8_t *room = ttp_memory_take(&r->memory, size + 16, 1, err);
-    ttape_status status = room == NULL ? r->memory.status : TTAPE_OK;
+    TTP_TRY(ttp_outlines_load(d, o, &outlines, err)); /* says what is wrong with bytes */
+    ttp_outlines_drop(d, &outlines);
+    TTP_TRY(ttp_outlines_prepare(d, o, &outlines, err));
+    uint8_t *room = ttp_memory_take(&d->memory, size + 16, 1, err);
+    ttape_status status = room == NULL ? d->memory.status : TTAPE_OK;
     if (status == TTAPE_OK) {
         arrange(s, &outlines);
         if (!is_same(&outlines.all, data, size, room, size + 16))
@@ -130,8 +131,8 @@ ttape_status ttp_outline_sums_compare(struct ttp_outline_sums *s, ttape_reader *
         outlines.all.start_frames = outlines.all.end_frames = NULL;
         outlines.all.rows = NULL;
     }
-    ttp_memory_give(&r->memory, room, size + 16, 1);
-    ttp_outlines_drop(r, &outlines);
+    ttp_memory_give(&d->memory, room, size + 16, 1);
+    ttp_outlines_drop(d, &outlines);
     return status;
 }
 
@@ -142,9 +143,9 @@ void ttp_outline_sums_clear(struct ttp_outline_sums *s)
     s->is_too_much = false;
 }
 
-void ttp_outline_sums_close(struct ttp_outline_sums *s, ttape_reader *r)
+void ttp_outline_sums_close(struct ttp_outline_sums *s, struct ttp_trace_decoder *d)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     ttp_memory_give(m, s->segments, s->segment_capacity, sizeof *s->segments);
     ttp_memory_give(m, s->start_frames, s->start_frame_capacity, sizeof *s->start_frames);
     ttp_memory_give(m, s->end_frames, s->end_frame_capacity, sizeof *s->end_frames);

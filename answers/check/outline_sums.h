@@ -16,13 +16,13 @@ struct ttp_outline_sums {
 };
 
 /* Adds a partition; there is room for it. */
-ttape_status ttp_outline_sums_add(struct ttp_outline_sums *sums, ttape_reader *r,
+ttape_status ttp_outline_sums_add(struct ttp_outline_sums *sums, struct ttp_trace_decoder *d,
                                   const struct ttp_loaded *p, const struct ttp_measuring *m,
                                   ttape_error *err);
 /* TTAPE_E_CORRUPT where the overview says anything else. */
-ttape_status ttp_outline_sums_compare(struct ttp_outline_sums *sums, ttape_reader *r,
+ttape_status ttp_outline_sums_compare(struct ttp_outline_sums *sums, struct ttp_trace_decoder *d,
                                       const struct ttp_read_overview *o, ttape_error *err);
 void ttp_outline_sums_clear(struct ttp_outline_sums *sums);
-void ttp_outline_sums_close(struct ttp_outline_sums *sums, ttape_reader *r);
+void ttp_outline_sums_close(struct ttp_outline_sums *sums, struct ttp_trace_decoder *d);
 
 #endif

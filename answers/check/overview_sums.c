@@ -7,22 +7,22 @@
 #include "format/base/fail.h"
 #include "format/base/wide.h"
 
-static ttape_status reserve_sites(ttape_reader *r, uint32_t **of, uint32_t *count, uint32_t site,
-                                  ttape_error *err)
+static ttape_status reserve_sites(struct ttp_trace_decoder *d, uint32_t **of, uint32_t *count,
+                                  uint32_t site, ttape_error *err)
 {
     uint32_t before = *count;
-    TTP_TRY(ttp_memory_reserve(&r->memory, of, count, site + 1ull, sizeof **of, err));
+    TTP_TRY(ttp_memory_reserve(&d->memory, of, count, site + 1ull, sizeof **of, err));
     if (*count > before)
         memset(*of + before, 0, (*count - before) * sizeof **of);
     return TTAPE_OK;
 }
 
-static ttape_status find_row(struct ttp_overview_sums *s, ttape_reader *r, uint32_t site,
-                             struct ttp_overview_sum **out, ttape_error *err)
+static ttape_status find_row(struct ttp_overview_sums *s, struct ttp_trace_decoder *d,
+                             uint32_t site, struct ttp_overview_sum **out, ttape_error *err)
 {
-    TTP_TRY(reserve_sites(r, &s->row_of, &s->row_sites, site, err));
+    TTP_TRY(reserve_sites(d, &s->row_of, &s->row_sites, site, err));
     if (s->row_of[site] == 0) {
-        TTP_TRY(ttp_memory_reserve(&r->memory, &s->rows, &s->row_capacity, s->row_count + 1ull,
+        TTP_TRY(ttp_memory_reserve(&d->memory, &s->rows, &s->row_capacity, s->row_count + 1ull,
                                    sizeof *s->rows, err));
         s->rows[s->row_count++] = (struct ttp_overview_sum){.measure = {.site = site}};
         s->row_of[site] = s->row_count;
@@ -61,12 +61,12 @@ static void add_measure(struct ttp_overview_sum *sum, const struct ttp_measure *
         sum->calls.counts[i] += counts[i];
 }
 
-static ttape_status add_leaf(struct ttp_overview_sums *s, ttape_reader *r, uint32_t site,
-                             ttape_error *err)
+static ttape_status add_leaf(struct ttp_overview_sums *s, struct ttp_trace_decoder *d,
+                             uint32_t site, ttape_error *err)
 {
-    TTP_TRY(reserve_sites(r, &s->leaf_of, &s->leaf_sites, site, err));
+    TTP_TRY(reserve_sites(d, &s->leaf_of, &s->leaf_sites, site, err));
     if (s->leaf_of[site] == 0) {
-        TTP_TRY(ttp_memory_reserve(&r->memory, &s->leaves, &s->leaf_capacity, s->leaf_count + 1ull,
+        TTP_TRY(ttp_memory_reserve(&d->memory, &s->leaves, &s->leaf_capacity, s->leaf_count + 1ull,
                                    sizeof *s->leaves, err));
         s->leaves[s->leaf_count++] = (struct ttp_overview_leaf){.site = site};
         s->leaf_of[site] = s->leaf_count;
@@ -77,22 +77,22 @@ static ttape_status add_leaf(struct ttp_overview_sums *s, ttape_reader *r, uint3
     return TTAPE_OK;
 }
 
-static ttape_status add_all(struct ttp_overview_sums *s, ttape_reader *r,
+static ttape_status add_all(struct ttp_overview_sums *s, struct ttp_trace_decoder *d,
                             const struct ttp_loaded *p, const struct ttp_measuring *m,
                             ttape_error *err)
 {
     struct ttp_overview_sum *sum;
     const struct ttp_cpu_measure *cpus = m->cpu.rows;
-    TTP_TRY(ttp_outline_sums_add(&s->outlines, r, p, m, err));
-    TTP_TRY(ttp_merged_sums_add(&s->merged, r, p, err));
+    TTP_TRY(ttp_outline_sums_add(&s->outlines, d, p, m, err));
+    TTP_TRY(ttp_merged_sums_add(&s->merged, d, p, err));
     for (uint32_t i = 0; i < m->row_count; i++) {
-        TTP_TRY(find_row(s, r, m->rows[i].site, &sum, err));
+        TTP_TRY(find_row(s, d, m->rows[i].site, &sum, err));
         add_measure(sum, &m->rows[i], cpus != NULL ? &cpus[i] : NULL,
                     m->counts + (size_t)i * TTP_OVERVIEW_BUCKETS, 1ull << s->partition_count);
     }
     for (uint32_t i = 0; i < p->head.event_count; i++)
         if (p->symbols[p->codes[i] >> 1].event_class == TTP_CLASS_LEAF)
-            TTP_TRY(add_leaf(s, r, p->symbols[p->codes[i] >> 1].argument, err));
+            TTP_TRY(add_leaf(s, d, p->symbols[p->codes[i] >> 1].argument, err));
     for (uint32_t i = 0; i < p->segments.segment_count; i++) {
         add_signed(&s->span_ticks, p->segments.segments[i].end_tick);
         add_signed(&s->span_ticks, (int64_t)(0 - (uint64_t)p->segments.segments[i].base_tick));
@@ -107,7 +107,7 @@ static ttape_status add_all(struct ttp_overview_sums *s, ttape_reader *r,
     return TTAPE_OK;
 }
 
-ttape_status ttp_overview_sums_add(struct ttp_overview_sums *s, ttape_reader *r,
+ttape_status ttp_overview_sums_add(struct ttp_overview_sums *s, struct ttp_trace_decoder *d,
                                    const struct ttp_loaded *p, const struct ttp_measuring *m,
                                    ttape_error *err)
 {
@@ -115,7 +115,7 @@ ttape_status ttp_overview_sums_add(struct ttp_overview_sums *s, ttape_reader *r,
         return TTAPE_OK;
     ttape_status status = TTAPE_E_LIMIT;
     if (s->partition_count < TTP_OVERVIEW_PARTITIONS && m->counts != NULL && !s->listed.is_too_much)
-        status = add_all(s, r, p, m, err);
+        status = add_all(s, d, p, m, err);
     s->is_partial = status != TTAPE_OK;
     return status == TTAPE_E_LIMIT ? TTAPE_OK : status;
 }
@@ -185,7 +185,7 @@ static ttape_status compare_leaves(const struct ttp_overview_sums *s,
     return same ? TTAPE_OK : differs("F-OVR-06", "wrong leaves, of", o->leaf_count, err);
 }
 
-ttape_status ttp_overview_sums_compare(struct ttp_overview_sums *s, ttape_reader *r,
+ttape_status ttp_overview_sums_compare(struct ttp_overview_sums *s, struct ttp_trace_decoder *d,
                                        const struct ttp_read_overview *o, ttape_error *err)
 {
     bool cpu = o->cpu.rows != NULL;
@@ -204,9 +204,9 @@ ttape_status ttp_overview_sums_compare(struct ttp_overview_sums *s, ttape_reader
                        o->head.partition_count, err);
     TTP_TRY(compare_rows(s, o, err));
     TTP_TRY(compare_leaves(s, o, err));
-    TTP_TRY(ttp_outline_sums_compare(&s->outlines, r, o, err));
-    TTP_TRY(ttp_listed_sums_compare(&s->listed, r, o, err));
-    return ttp_merged_sums_compare(&s->merged, r, o, err);
+    TTP_TRY(ttp_outline_sums_compare(&s->outlines, d, o, err));
+    TTP_TRY(ttp_listed_sums_compare(&s->listed, d, o, err));
+    return ttp_merged_sums_compare(&s->merged, d, o, err);
 }
 
 void ttp_overview_sums_clear(struct ttp_overview_sums *s)
@@ -226,14 +226,14 @@ void ttp_overview_sums_clear(struct ttp_overview_sums *s)
     ttp_merged_sums_clear(&s->merged);
 }
 
-void ttp_overview_sums_close(struct ttp_overview_sums *s, ttape_reader *r)
+void ttp_overview_sums_close(struct ttp_overview_sums *s, struct ttp_trace_decoder *d)
 {
-    ttp_outline_sums_close(&s->outlines, r);
-    ttp_listed_sums_close(&s->listed, r);
-    ttp_merged_sums_close(&s->merged, r);
-    ttp_memory_give(&r->memory, s->rows, s->row_capacity, sizeof *s->rows);
-    ttp_memory_give(&r->memory, s->leaves, s->leaf_capacity, sizeof *s->leaves);
-    ttp_memory_give(&r->memory, s->row_of, s->row_sites, sizeof *s->row_of);
-    ttp_memory_give(&r->memory, s->leaf_of, s->leaf_sites, sizeof *s->leaf_of);
+    ttp_outline_sums_close(&s->outlines, d);
+    ttp_listed_sums_close(&s->listed, d);
+    ttp_merged_sums_close(&s->merged, d);
+    ttp_memory_give(&d->memory, s->rows, s->row_capacity, sizeof *s->rows);
+    ttp_memory_give(&d->memory, s->leaves, s->leaf_capacity, sizeof *s->leaves);
+    ttp_memory_give(&d->memory, s->row_of, s->row_sites, sizeof *s->row_of);
+    ttp_memory_give(&d->memory, s->leaf_of, s->leaf_sites, sizeof *s->leaf_of);
     *s = (struct ttp_overview_sums){0};
 }

@@ -30,14 +30,14 @@ struct ttp_overview_sums {
 };
 
 /* Adds a partition whose segments were all measured. */
-ttape_status ttp_overview_sums_add(struct ttp_overview_sums *sums, ttape_reader *r,
+ttape_status ttp_overview_sums_add(struct ttp_overview_sums *sums, struct ttp_trace_decoder *d,
                                    const struct ttp_loaded *p, const struct ttp_measuring *m,
                                    ttape_error *err);
 /* TTAPE_E_CORRUPT with the first difference. */
-ttape_status ttp_overview_sums_compare(struct ttp_overview_sums *sums, ttape_reader *r,
+ttape_status ttp_overview_sums_compare(struct ttp_overview_sums *sums, struct ttp_trace_decoder *d,
                                        const struct ttp_read_overview *o, ttape_error *err);
 /* Begins anew. */
 void ttp_overview_sums_clear(struct ttp_overview_sums *sums);
-void ttp_overview_sums_close(struct ttp_overview_sums *sums, ttape_reader *r);
+void ttp_overview_sums_close(struct ttp_overview_sums *sums, struct ttp_trace_decoder *d);
 
 #endif

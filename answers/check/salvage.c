@@ -72,19 +72,19 @@ static ttape_status add_definitions(struct taking *t, const struct ttp_salvage_p
 static ttape_status add_model(struct taking *t, const struct ttp_salvage_piece *piece)
 {
     ttape_reader *r = t->s->r;
-    uint32_t index = r->model_count;
+    uint32_t index = r->model_count, number, other;
     TTP_TRY(need_scope(t, piece));
     TTP_TRY(ttp_reader_add_model(r, piece->offset, piece->head.sequence,
                                  (uint32_t)piece->head.stored_bytes, piece->head.scope,
                                  &t->problem));
-    ttape_status status = ttp_model_load(r, index, &t->problem);
+    ttape_status status = ttp_model_load(&r->pool.first, index, &t->problem);
     for (uint32_t i = 0; i < index && status == TTAPE_OK; i++)
-        if (r->models[i].scope == piece->head.scope &&
-            r->models[i].number == r->models[index].number)
+        if (r->models[i].scope == piece->head.scope && ttp_model_number(&r->models[i], &other) &&
+            ttp_model_number(&r->models[index], &number) && other == number)
             status = ttp_fail(&t->problem, TTAPE_E_CORRUPT, "F-MOD-02", piece->offset,
-                              "model number '%u' stands twice", r->models[i].number);
+                              "model number '%u' stands twice", number);
     if (status != TTAPE_OK) {
-        ttp_models_drop(r);
+        ttp_models_drop(&r->pool.first);
         r->model_count = index;
         r->models_bytes -= piece->head.stored_bytes;
     }
@@ -103,14 +103,16 @@ static ttape_status check_decoded(struct taking *t, uint32_t partition)
 {
     struct ttp_loaded *p;
     ttape_reader *r = t->s->r;
-    TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_VALUES, &p, &t->problem));
+    TTP_TRY(ttp_loaded_get(&r->pool.first, partition, TTP_STAGE_VALUES, &p, &t->problem));
     if (p->gap_count != p->head.gap_count || p->lost_count != p->head.lost_count)
         return ttp_fail(&t->problem, TTAPE_E_CORRUPT, "F-PAR-15", p->payload_offset,
                         "recorded gaps differ from what the head says");
-    struct ttp_overview_sums *sums = ttp_scope_sums_of(&t->sums, r, p->scope, &t->problem);
+    struct ttp_overview_sums *sums =
+        ttp_scope_sums_of(&t->sums, &r->pool.first, p->scope, &t->problem);
     if (sums == NULL)
         return r->memory.status;
-    ttape_status status = ttp_verify_partition(r, p, keep_problem, &t->problem, sums, &t->problem);
+    ttape_status status =
+        ttp_verify_partition(&r->pool.first, p, keep_problem, &t->problem, sums, &t->problem);
     return status == TTAPE_END ? t->problem.status : status;
 }
 
@@ -164,7 +166,7 @@ static ttape_status note_lost(struct taking *t, struct ttp_salvage_piece *piece,
 
 static void drop_partition(ttape_reader *r, uint32_t partition)
 {
-    ttp_cache_clear(r);
+    ttp_cache_clear(&r->pool.first);
     r->damaged_count -= r->partitions[partition].damaged;
     r->segment_count = r->partitions[partition].first_segment;
     r->partition_count = partition;
@@ -203,7 +205,7 @@ static ttape_status add_partition(struct taking *t, struct ttp_salvage_piece *pi
         return lose(t, piece, status, err);
     }
     bool light = !r->partitions[partition].damaged;
-    status = ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, &t->problem);
+    status = ttp_loaded_get(&r->pool.first, partition, TTP_STAGE_LIGHT, &p, &t->problem);
     if (status == TTAPE_OK && light && is_behind(t, &r->partitions[partition])) {
         t->is_behind = true;
         drop_partition(r, partition);
@@ -270,7 +272,7 @@ static ttape_status keep_overview(struct taking *t, struct ttp_salvage_piece *pi
     if (piece->is_sound && piece->head.scope < r->definitions.scope_count) {
         ttape_status status = ttp_reader_add_overview(r, piece->offset, &piece->head, &t->problem);
         if (status == TTAPE_OK) {
-            status = ttp_verify_overview(&t->sums, r, &t->problem);
+            status = ttp_verify_overview(&t->sums, &r->pool.first, &t->problem);
             r->overview_count -= status != TTAPE_OK;
         }
         if (ttp_salvage_must_stop(t->s, status))
@@ -389,12 +391,14 @@ static ttape_status take_all(struct ttp_salvage *s, struct taking *t, ttape_erro
                         "nothing of a trace is in it: no chunk is whole");
     need_trace_id(s);
     r->definitions.placeholders = &s->placeholders;
+    r->pool.first.mended = &r->definitions;
     for (uint32_t i = 0; i < s->hole_count; i++)
         s->placeholders.on_demand |= !s->holes[i].is_index;
     TTP_TRY(take_definitions(t, err));
     TTP_TRY(take_events(t, err));
     TTP_TRY(ttp_salvage_lost_by_index(s, err));
     judge_bytes(s);
+    r->pool.first.mended = NULL;
     r->definitions.placeholders = NULL; /* from here on it is a reader like any other */
     TTP_TRY(ttp_definitions_settle(&r->definitions, err));
     return ttp_reader_link_segments(r, err);
@@ -443,7 +447,7 @@ ttape_status ttp_salvage_open(struct ttp_salvage *s, const ttape_source *source,
     TTP_TRY(ttp_salvage_scan(s, err));
     TTP_TRY(ttp_salvage_sort(s, err));
     ttape_status status = take_all(s, &t, err);
-    ttp_scope_sums_close(&t.sums, s->r);
+    ttp_scope_sums_close(&t.sums, &s->r->pool.first);
     ttp_memory_give(&s->r->memory, t.next_event, t.stream_capacity, sizeof *t.next_event);
     return status;
 }

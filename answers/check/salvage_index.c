@@ -69,7 +69,8 @@ static ttape_status open_index(ttape_reader *r, const struct ttp_salvage_piece *
                                struct index_walk *w, uint8_t **content, size_t *size_bytes,
                                ttape_error *err)
 {
-    TTP_TRY(ttp_reader_content(r, piece->offset, &piece->head, content, size_bytes, err));
+    TTP_TRY(
+        ttp_reader_content(&r->pool.first, piece->offset, &piece->head, content, size_bytes, err));
     *w = (struct index_walk){.r = r, .cursor = ttp_reader_cursor_init(*content, *size_bytes)};
     uint64_t count = ttp_read_varint(&w->cursor);
     if (!w->cursor.bad && count <= *size_bytes / ENTRY_BYTES && count == piece->head.sequence) {

@@ -91,8 +91,8 @@ static ttape_status name_series(struct ttp_salvage *s, const struct ttp_salvage_
     if (!piece->is_sound || piece->head.kind != TTP_CHUNK_METADATA || piece->head.scope != 0 ||
         piece->head.sequence != 0 || (piece->head.flags & TTP_FLAG_ZSTD))
         return TTAPE_OK;
-    ttape_status status =
-        ttp_reader_content(s->r, piece->offset, &piece->head, &content, &size_bytes, err);
+    ttape_status status = ttp_reader_content(&s->r->pool.first, piece->offset, &piece->head,
+                                             &content, &size_bytes, err);
     if (status != TTAPE_OK)
         return ttp_salvage_must_stop(s, status) ? status : TTAPE_OK;
     status = ttp_cbor_decode(content, size_bytes, take_id, &taker, &unused);

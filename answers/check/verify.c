@@ -101,16 +101,18 @@ static ttape_status verify_decoded(struct verify *v, uint32_t partition)
 {
     struct ttp_loaded *p;
     ttape_reader *r = v->r;
-    ttape_status status = ttp_loaded_get(r, partition, TTP_STAGE_VALUES, &p, &v->problem);
+    ttape_status status =
+        ttp_loaded_get(&r->pool.first, partition, TTP_STAGE_VALUES, &p, &v->problem);
     if (status != TTAPE_OK)
         return note(v, status);
     if (p->gap_count != p->head.gap_count || p->lost_count != p->head.lost_count)
         TTP_TRY(find_problem(v, TTAPE_E_CORRUPT, "F-PAR-15", p->payload_offset,
                              "recorded gaps differ from what the head says"));
-    struct ttp_overview_sums *sums = ttp_scope_sums_of(&v->sums, r, p->scope, &v->problem);
+    struct ttp_overview_sums *sums =
+        ttp_scope_sums_of(&v->sums, &r->pool.first, p->scope, &v->problem);
     if (sums == NULL)
         return note(v, r->memory.status);
-    return note(v, ttp_verify_partition(r, p, report_problem, v, sums, &v->problem));
+    return note(v, ttp_verify_partition(&r->pool.first, p, report_problem, v, sums, &v->problem));
 }
 
 static ttape_status verify_partition(struct verify *v)
@@ -121,7 +123,7 @@ static ttape_status verify_partition(struct verify *v)
     v->partition = partition;
     ttape_status status;
     if (r->partitions[partition].damaged) {
-        status = ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, &v->problem);
+        status = ttp_loaded_get(&r->pool.first, partition, TTP_STAGE_LIGHT, &p, &v->problem);
         /* Sound in itself, so it is what its segments name that does not exist. */
         if (status == TTAPE_OK)
             status = find_problem(v, TTAPE_E_CORRUPT, "F-EVT-08", r->partitions[partition].offset,
@@ -133,7 +135,7 @@ static ttape_status verify_partition(struct verify *v)
         if (status == TTAPE_OK)
             status = verify_decoded(v, partition);
     }
-    ttp_cache_clear(r); /* each partition is looked at once */
+    ttp_cache_clear(&r->pool.first); /* each partition is looked at once */
     return status;
 }
 
@@ -153,12 +155,14 @@ static ttape_status check_links(struct verify *v, uint64_t offset, const struct 
 static ttape_status verify_model(struct verify *v, uint32_t index)
 {
     ttape_reader *r = v->r;
-    TTP_TRY(ttp_model_load(r, index, &v->problem));
+    uint32_t number, other;
+    TTP_TRY(ttp_model_load(&r->pool.first, index, &v->problem));
     for (uint32_t i = 0; i < index; i++)
-        if (r->models[i].scope == r->models[index].scope && r->models[i].number_known &&
-            r->models[i].number == r->models[index].number)
+        if (r->models[i].scope == r->models[index].scope &&
+            ttp_model_number(&r->models[i], &other) &&
+            ttp_model_number(&r->models[index], &number) && other == number)
             return ttp_fail(&v->problem, TTAPE_E_CORRUPT, "F-MOD-02", r->models[index].offset,
-                            "model number '%u' stands twice", r->models[index].number);
+                            "model number '%u' stands twice", number);
     return TTAPE_OK;
 }
 
@@ -178,7 +182,7 @@ static ttape_status verify_chunk(struct verify *v, uint64_t offset, const struct
     if (good && chunk->kind == TTP_CHUNK_MODEL && r->model_count > models)
         TTP_TRY(note(v, verify_model(v, models)));
     if (r->overview_count > overviews)
-        TTP_TRY(note(v, ttp_verify_overview(&v->sums, r, &v->problem)));
+        TTP_TRY(note(v, ttp_verify_overview(&v->sums, &r->pool.first, &v->problem)));
     r->chunk_count = chunk->sequence + 1;
     if (r->partition_count > partitions)
         TTP_TRY(verify_partition(v));
@@ -290,7 +294,7 @@ ttape_status ttape_verify(const ttape_source *source, const ttape_reader_options
     if (machine_failed(status) && err != NULL)
         *err = v.problem;
     ttp_chunk_list_close(&v.chunks, v.r);
-    ttp_scope_sums_close(&v.sums, v.r);
+    ttp_scope_sums_close(&v.sums, &v.r->pool.first);
     ttp_memory_give(&v.r->memory, v.next_event, v.stream_capacity, sizeof *v.next_event);
     ttape_reader_close(v.r);
     return machine_failed(status) ? status : TTAPE_OK;

@@ -117,7 +117,7 @@ ttape_status ttp_verify_index(ttape_reader *r, const struct ttp_chunk_list *list
     uint8_t *content = NULL;
     size_t size_bytes = 0;
     uint32_t streams = r->definitions.stream_count;
-    TTP_TRY(ttp_reader_content(r, offset, chunk, &content, &size_bytes, err));
+    TTP_TRY(ttp_reader_content(&r->pool.first, offset, chunk, &content, &size_bytes, err));
     struct compare c = {.r = r,
                         .cursor = ttp_reader_cursor_init(content, size_bytes),
                         .stream_count = streams,

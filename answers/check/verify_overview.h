@@ -12,10 +12,11 @@ struct ttp_scope_sums {
 };
 
 /* The scope's sums; NULL (and *err) without memory. */
-struct ttp_overview_sums *ttp_scope_sums_of(struct ttp_scope_sums *s, ttape_reader *r,
+struct ttp_overview_sums *ttp_scope_sums_of(struct ttp_scope_sums *s, struct ttp_trace_decoder *d,
                                             uint32_t scope, ttape_error *err);
 /* The reader's last overview. TTAPE_E_CORRUPT with the first difference. */
-ttape_status ttp_verify_overview(struct ttp_scope_sums *s, ttape_reader *r, ttape_error *err);
-void ttp_scope_sums_close(struct ttp_scope_sums *s, ttape_reader *r);
+ttape_status ttp_verify_overview(struct ttp_scope_sums *s, struct ttp_trace_decoder *d,
+                                 ttape_error *err);
+void ttp_scope_sums_close(struct ttp_scope_sums *s, struct ttp_trace_decoder *d);
 
 #endif

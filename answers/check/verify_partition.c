@@ -17,7 +17,7 @@ struct said {
 };
 
 struct verifying {
-    ttape_reader *r;
+    struct ttp_trace_decoder *decoder;
     const struct ttp_loaded *p;
     struct ttp_measuring m;
     struct said said;
@@ -160,17 +160,17 @@ static ttape_status compare_rows(const struct verifying *v, const struct said *s
 static ttape_status load_all(struct verifying *v, ttape_error *err)
 {
     struct said *said = &v->said;
-    TTP_TRY(ttp_summary_load(v->r, v->p, &said->rows, &said->count, err));
-    TTP_TRY(ttp_own_times_load(v->r, v->p, said->rows, said->count, &said->own_times, err));
-    return ttp_cpu_times_load(v->r, v->p, said->rows, said->count, &said->cpu, err);
+    TTP_TRY(ttp_summary_load(v->decoder, v->p, &said->rows, &said->count, err));
+    TTP_TRY(ttp_own_times_load(v->decoder, v->p, said->rows, said->count, &said->own_times, err));
+    return ttp_cpu_times_load(v->decoder, v->p, said->rows, said->count, &said->cpu, err);
 }
 
 static void drop_said(struct verifying *v)
 {
     if (v->said.rows != NULL)
-        ttp_memory_give(&v->r->memory, v->said.rows, v->said.count, sizeof *v->said.rows);
+        ttp_memory_give(&v->decoder->memory, v->said.rows, v->said.count, sizeof *v->said.rows);
     v->said.rows = NULL;
-    ttp_cpu_times_drop(v->r, &v->said.cpu);
+    ttp_cpu_times_drop(v->decoder, &v->said.cpu);
 }
 
 /* Before the events are gone through: what start frames had before is not in them. */
@@ -197,8 +197,8 @@ static ttape_status load_said(struct verifying *v, ttape_error *err)
         if (switches->is_known[s] == 0)
             TTP_TRY(say(v, "F-CPU-03", TTP_SECTION_CPU_TIMES,
                         "CPU times, and nothing is known of the switches of segment", s));
-    return ttp_measuring_cpu_open(&v->m.cpu, &v->r->memory, v->p, &v->m.stacks, v->m.row_count,
-                                  v->said.cpu.start_off_ns, err);
+    return ttp_measuring_cpu_open(&v->m.cpu, &v->decoder->memory, v->p, &v->m.stacks,
+                                  v->m.row_count, v->said.cpu.start_off_ns, err);
 }
 
 static ttape_status verify_summary(struct verifying *v)
@@ -232,7 +232,7 @@ static ttape_status verify_instants(const struct verifying *v, ttape_error *err)
 {
     ttape_error problem;
     uint32_t segment;
-    ttape_status status = ttp_verify_instants(v->r, v->p, &segment, &problem);
+    ttape_status status = ttp_verify_instants(v->decoder, v->p, &segment, &problem);
     if (status == TTAPE_OK)
         return segment == UINT32_MAX
                    ? TTAPE_OK
@@ -267,18 +267,18 @@ static void start_sums(struct verifying *v, struct ttp_overview_sums *sums)
     v->m.listed = &sums->listed;
 }
 
-ttape_status ttp_verify_partition(ttape_reader *r, const struct ttp_loaded *p,
+ttape_status ttp_verify_partition(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                   ttp_problem_callback callback, void *context,
                                   struct ttp_overview_sums *sums, ttape_error *err)
 {
-    struct verifying v = {.r = r, .p = p, .callback = callback, .context = context};
-    ttape_status status = ttp_measuring_open(&v.m, r, p, err);
+    struct verifying v = {.decoder = d, .p = p, .callback = callback, .context = context};
+    ttape_status status = ttp_measuring_open(&v.m, d, p, err);
     if (status == TTAPE_OK && sums != NULL && !sums->is_partial)
         start_sums(&v, sums);
     if (status == TTAPE_OK)
         status = verify_all(&v, err);
     if (status == TTAPE_OK && sums != NULL)
-        status = ttp_overview_sums_add(sums, r, p, &v.m, err);
+        status = ttp_overview_sums_add(sums, d, p, &v.m, err);
     else if (sums != NULL)
         sums->is_partial = true; /* it may have calls of this one */
     drop_said(&v);

@@ -9,7 +9,7 @@ typedef bool (*ttp_problem_callback)(void *context, const ttape_error *problem);
 
 /* `p` at stage VALUES; what it has is added to `sums`, unless NULL. TTAPE_END when the callback
  * said stop; otherwise failures of memory only. */
-ttape_status ttp_verify_partition(ttape_reader *r, const struct ttp_loaded *p,
+ttape_status ttp_verify_partition(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                   ttp_problem_callback callback, void *context,
                                   struct ttp_overview_sums *sums, ttape_error *err);
 

@@ -8,6 +8,8 @@
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
+#include "reader/cache/decoder_pool.h"
+#include "reader/cursor/cursor.h"
 #include "reader/reader_internal.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
@@ -19,7 +21,7 @@
 
 struct ttape_last {
     struct ttp_memory memory;
-    ttape_reader *reader;
+    struct ttp_trace_decoder *decoder;
     ttape_last_options options;
     ttape_last_end *processes;
     ttape_last_thread *threads;
@@ -56,7 +58,7 @@ static ttape_status read_calls(struct ttape_last *l, struct ttp_last_reading *r,
                                ttape_last_thread *thread, ttape_error *err)
 {
     ttape_stream_info info;
-    TTP_TRY(ttape_reader_get_stream(l->reader, thread->stream, &info));
+    TTP_TRY(ttape_reader_get_stream(l->decoder->reader, thread->stream, &info));
     uint64_t first = info.first_event, window = WINDOW_FIRST, from;
     uint64_t end = first + info.event_count + info.missing_count;
     do {
@@ -137,13 +139,13 @@ static ttape_status add_stream(struct ttape_last *l, struct ttp_last_reading *r,
 {
     ttape_stream_info info;
     ttape_error problem;
-    if (ttape_reader_get_stream(l->reader, stream, &info) != TTAPE_OK)
+    if (ttape_reader_get_stream(l->decoder->reader, stream, &info) != TTAPE_OK)
         return ttp_no_stream(err, stream);
     if (info.event_count == 0)
         return TTAPE_OK;
     ttape_last_thread *thread = &l->threads[l->thread_count++];
     *thread = (ttape_last_thread){.stream = stream};
-    TTP_TRY(ttape_cursor_open(&r->cursor, l->reader, stream, err));
+    TTP_TRY(ttp_cursor_open_lent(&r->cursor, l->decoder, stream, err));
     ttape_status status = read_stream(l, r, thread, &problem);
     ttape_cursor_close(r->cursor);
     take_process_end(l, info.stream.process, &thread->end);
@@ -161,7 +163,7 @@ static ttape_status add_stream(struct ttape_last *l, struct ttp_last_reading *r,
 static ttape_status find(struct ttape_last *l, ttape_error *err)
 {
     ttape_info info;
-    ttape_reader_get_info(l->reader, &info);
+    ttape_reader_get_info(l->decoder->reader, &info);
     const ttape_last_options *o = &l->options;
     uint32_t count = o->streams != NULL ? o->stream_count : info.stream_count;
     l->processes = ttp_memory_take(&l->memory, info.process_count, sizeof *l->processes, err);
@@ -173,7 +175,7 @@ static ttape_status find(struct ttape_last *l, ttape_error *err)
     if (l->threads == NULL)
         return l->memory.status;
     l->capacity = count;
-    struct ttp_last_reading r = {.memory = &l->memory, .reader = l->reader};
+    struct ttp_last_reading r = {.memory = &l->memory, .reader = l->decoder->reader};
     ttape_status status = TTAPE_OK;
     for (uint32_t i = 0; status == TTAPE_OK && i < count; i++)
         status = add_stream(l, &r, o->streams != NULL ? o->streams[i] : i, err);
@@ -198,8 +200,13 @@ ttape_status ttape_last_find(ttape_last **out, ttape_reader *reader,
     ttape_last *l = ttp_memory_take(&memory, 1, sizeof *l, err);
     if (l == NULL)
         return memory.status;
-    *l = (ttape_last){.memory = memory, .reader = reader, .options = taken};
-    ttape_status status = find(l, err);
+    *l = (ttape_last){.memory = memory, .decoder = &reader->pool.first, .options = taken};
+    ttape_status status = ttp_decoder_take(&reader->pool, &l->decoder, err);
+    if (status == TTAPE_OK) {
+        status = find(l, err);
+        ttp_decoder_give(l->decoder);
+    }
+
     l->options.streams = NULL;
     if (status != TTAPE_OK) {
         ttape_last_close(l);

@@ -8,6 +8,7 @@
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
+#include "reader/cache/decoder_pool.h"
 #include "reader/cache/partition_jobs.h"
 #include "reader/partition/summary_reader.h"
 
@@ -47,7 +48,7 @@ static void *take(struct ttape_longest *l, uint32_t count, size_t item_bytes, tt
 static ttape_status mark_streams(struct ttape_longest *l, ttape_error *err)
 {
     const ttape_longest_options *o = &l->options;
-    uint32_t all = l->reader->definitions.stream_count;
+    uint32_t all = l->decoder->reader->definitions.stream_count;
     if (o->streams == NULL)
         return TTAPE_OK;
     l->streams = take(l, all, 1, err);
@@ -65,9 +66,10 @@ static ttape_status mark_streams(struct ttape_longest *l, ttape_error *err)
 static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
 {
     const ttape_longest_options *o = &l->options;
-    uint32_t sites = l->reader->definitions.site_count, count = l->reader->partition_count;
+    uint32_t sites = l->decoder->reader->definitions.site_count,
+             count = l->decoder->reader->partition_count;
     ttape_info info;
-    ttape_reader_get_info(l->reader, &info);
+    ttape_reader_get_info(l->decoder->reader, &info);
     l->sites = take(l, sites, 1, err);
     l->bounds = l->sites != NULL ? take(l, count, sizeof *l->bounds, err) : NULL;
     l->rough = l->bounds != NULL ? take(l, count, sizeof *l->rough, err) : NULL;
@@ -106,24 +108,24 @@ struct work {
     bool has_listed; /* some of the partitions have calls in the heap */
 };
 
-static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,
+static enum ttp_partition_wish wish(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                                     const struct ttp_loaded *p)
 {
     (void)context;
     (void)worker;
-    (void)r;
+    (void)d;
     (void)p;
     return TTP_WISH_EVENTS;
 }
 
-static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
+static ttape_status walk(void *context, uint32_t number, struct ttp_trace_decoder *d,
                          const struct ttp_loaded *p, ttape_error *err)
 {
     const struct work *work = context;
     struct worker *worker = &work->workers[number];
     const struct ttp_long_plan *plan = &work->l->plan;
     const struct ttp_segment_entry *segments =
-        &r->segments[r->partitions[p->partition].first_segment];
+        &d->reader->segments[d->reader->partitions[p->partition].first_segment];
     struct ttp_cpu_times cpu = {0};
     struct ttp_long_walk w = {.plan = plan,
                               .heap = &worker->heap,
@@ -131,10 +133,10 @@ static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
                               .on_cpu = plan->by == TTAPE_LONGEST_BY_ON_CPU};
     w.paths = w.on_cpu ? NULL : &worker->paths;
     worker->paths.names_only = plan->names_only;
-    ttp_long_paths_start(&worker->paths, r, p);
+    ttp_long_paths_start(&worker->paths, d->reader, p);
     ttape_status status = ttp_long_walk_open(&w, &worker->memory, p, err);
     if (status == TTAPE_OK && w.on_cpu)
-        status = ttp_longest_cpu_times(r, p, &cpu, err);
+        status = ttp_longest_cpu_times(d, p, &cpu, err);
     w.start_off_ns = cpu.start_off_ns;
     for (uint32_t i = 0; status == TTAPE_OK && i < p->segments.segment_count; i++) {
         if ((plan->streams != NULL && plan->streams[segments[i].stream] == 0) ||
@@ -142,10 +144,10 @@ static ttape_status walk(void *context, uint32_t number, ttape_reader *r,
             continue;
         status = ttp_long_walk_segment(&w, i, err);
         if (status == TTAPE_OK && w.on_cpu && !work->l->options.ended_only &&
-            ttp_longest_is_last(r, p->partition, i))
+            ttp_longest_is_last(d->reader, p->partition, i))
             ttp_long_walk_left(&w);
     }
-    ttp_cpu_times_drop(r, &cpu);
+    ttp_cpu_times_drop(d, &cpu);
     ttp_long_walk_close(&w);
     ttp_long_paths_keep(&worker->paths, p, &worker->heap, &worker->memory);
     worker->decoded_count++;
@@ -222,7 +224,7 @@ static ttape_status decode(struct ttape_longest *l, const uint32_t *partitions, 
         return l->memory.status;
     ttape_status status = open_workers(&work, workers, err);
     if (status == TTAPE_OK)
-        status = ttp_partition_work(l->reader, partitions, count, l->options.jobs, &calls, err);
+        status = ttp_partition_work(l->decoder, partitions, count, l->options.jobs, &calls, err);
     close_workers(&work, workers);
     return status;
 }
@@ -296,8 +298,13 @@ ttape_status ttape_longest_find(ttape_longest **out, ttape_reader *r,
     ttape_longest *l = ttp_memory_take(&memory, 1, sizeof *l, err);
     if (l == NULL)
         return memory.status;
-    *l = (ttape_longest){.memory = memory, .reader = r, .options = taken};
-    ttape_status status = find(l, err);
+    *l = (ttape_longest){.memory = memory, .decoder = &r->pool.first, .options = taken};
+    ttape_status status = ttp_decoder_take(&r->pool, &l->decoder, err);
+    if (status == TTAPE_OK) {
+        status = find(l, err);
+        ttp_decoder_give(l->decoder);
+    }
+
     l->options.streams = NULL;
     if (status != TTAPE_OK) {
         ttape_longest_close(l);
@@ -317,7 +324,7 @@ void ttape_longest_close(ttape_longest *l)
 {
     if (l == NULL)
         return;
-    const ttape_reader *r = l->reader;
+    const ttape_reader *r = l->decoder->reader;
     ttp_longest_forget(l);
     give(l, l->sites, r->definitions.site_count, 1);
     give(l, l->streams, r->definitions.stream_count, 1);

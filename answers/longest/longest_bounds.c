@@ -35,12 +35,12 @@ static bool has_switches(const struct ttp_loaded *p)
     return ttp_partition_section(&p->head, TTP_SECTION_SWITCHES) != NULL;
 }
 
-static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,
+static enum ttp_partition_wish wish(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                                     const struct ttp_loaded *p)
 {
     struct ttape_longest *l = context;
     (void)worker;
-    (void)r;
+    (void)d;
     if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU && !has_switches(p)) {
         l->bounds[p->partition] = TTP_LONGEST_NONE;
         return TTP_WISH_NOTHING;
@@ -153,7 +153,7 @@ bool ttp_longest_is_last(const ttape_reader *r, uint32_t partition, uint32_t seg
     return r->stream_segments[r->stream_first[stream + 1] - 1] == number;
 }
 
-static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r,
+static ttape_status take_summary(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                                  const struct ttp_loaded *p, const struct ttp_measure *measures,
                                  uint32_t count, const struct ttp_cpu_times *cpu, ttape_error *err)
 {
@@ -162,12 +162,12 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
     int64_t *bound = &l->bounds[p->partition];
     (void)worker;
     for (uint32_t i = 0; i < count; i++) {
-        if (site_of(r, p, measures[i].site) == TTAPE_NONE)
+        if (site_of(d->reader, p, measures[i].site) == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
                             "summary names site '%u', which is not defined", measures[i].site);
-        int64_t most = !ends_here(l, r, p, &measures[i]) ? TTP_LONGEST_NONE
-                       : on_cpu && cpu->rows != NULL     ? cpu->rows[i].max_on_ns
-                                                         : bound_entered(l, p, &measures[i]);
+        int64_t most = !ends_here(l, d->reader, p, &measures[i]) ? TTP_LONGEST_NONE
+                       : on_cpu && cpu->rows != NULL             ? cpu->rows[i].max_on_ns
+                                                     : bound_entered(l, p, &measures[i]);
         *bound = most > *bound ? most : *bound;
     }
     for (uint32_t i = 0; i < p->head.start_frame_count; i++) {
@@ -175,11 +175,11 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
         if (f->event_class == TTP_CLASS_SIGNAL)
             continue;
         const struct ttp_measure *m = find_row(measures, count, f->argument);
-        int64_t most = ends_here(l, r, p, m) ? bound_open(l, p, f, m) : TTP_LONGEST_NONE;
+        int64_t most = ends_here(l, d->reader, p, m) ? bound_open(l, p, f, m) : TTP_LONGEST_NONE;
         *bound = most > *bound ? most : *bound;
     }
     if (on_cpu && !l->options.ended_only)
-        raise_by_left(l, r, p);
+        raise_by_left(l, d->reader, p);
     /* where the clock stepped back, which is a wide difference (F-TIM-03), sums of own times say
      * nothing */
     if (l->plan.by == TTAPE_LONGEST_BY_SELF && !has_own_times(p) && p->head.wide_count != 0 &&
@@ -216,7 +216,7 @@ static ttape_status read_summaries(struct ttape_longest *l, const uint32_t *part
                                             .wish = wish,
                                             .summary = take_summary,
                                             .damaged = l->options.damage != NULL ? damaged : NULL};
-    return ttp_partition_work(l->reader, partitions, count, l->options.jobs, &work, err);
+    return ttp_partition_work(l->decoder, partitions, count, l->options.jobs, &work, err);
 }
 
 /* Keeps those of the partitions from `at` on that have a bound, in order. */
@@ -263,17 +263,17 @@ ttape_status ttp_longest_refine(struct ttape_longest *l, uint32_t at, ttape_erro
 
 ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err)
 {
-    ttape_reader *r = l->reader;
+    struct ttp_trace_decoder *d = l->decoder;
     uint32_t read = 0;
-    for (uint32_t p = 0; p < r->partition_count; p++) {
-        const struct ttp_partition_entry *entry = &r->partitions[p];
+    for (uint32_t p = 0; p < d->reader->partition_count; p++) {
+        const struct ttp_partition_entry *entry = &d->reader->partitions[p];
         l->bounds[p] = TTP_LONGEST_NONE;
         l->info.has_times = l->info.has_times || entry->resolution_ns != 0;
     }
     TTP_TRY(ttp_longest_rough(l, err));
-    for (uint32_t p = 0; p < r->partition_count; p++) {
-        const struct ttp_partition_entry *entry = &r->partitions[p];
-        if (!entry->damaged && !(has_stream(l, r, p) && in_range(l, entry))) {
+    for (uint32_t p = 0; p < d->reader->partition_count; p++) {
+        const struct ttp_partition_entry *entry = &d->reader->partitions[p];
+        if (!entry->damaged && !(has_stream(l, d->reader, p) && in_range(l, entry))) {
             l->bounds[p] = TTP_LONGEST_NONE;
             continue;
         }
@@ -282,7 +282,7 @@ ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err)
             l->partitions[read++] = p;
     }
     TTP_TRY(read_summaries(l, l->partitions, read, err));
-    for (uint32_t p = 0; p < r->partition_count; p++)
+    for (uint32_t p = 0; p < d->reader->partition_count; p++)
         l->partitions[l->partition_count++] = p;
     order_partitions(l, 0);
     return TTAPE_OK;
@@ -298,8 +298,8 @@ static void add_frame(struct ttape_longest *l, const struct ttp_loaded *p, uint3
     uint64_t step = p->head.resolution_ns;
     uint32_t site = f->event_class == TTP_CLASS_SIGNAL
                         ? TTAPE_NONE
-                        : ttp_definitions_find(&l->reader->definitions, p->scope, TTP_DEFINES_SITES,
-                                               f->argument);
+                        : ttp_definitions_find(&l->decoder->reader->definitions, p->scope,
+                                               TTP_DEFINES_SITES, f->argument);
     struct ttp_long_call call = {.partition = p->partition,
                                  .segment = segment,
                                  .end_event = p->head.event_count,
@@ -339,24 +339,24 @@ static void add_segment(struct ttape_longest *l, const struct ttp_loaded *p, uin
 
 ttape_status ttp_longest_add_open(struct ttape_longest *l, ttape_error *err)
 {
-    ttape_reader *r = l->reader;
+    struct ttp_trace_decoder *d = l->decoder;
     if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU || l->options.ended_only)
         return TTAPE_OK; /* on the CPU, the walk over their last partition finds them */
-    for (uint32_t s = 0; s < r->indexed_streams; s++) {
-        uint32_t count = r->stream_first[s + 1] - r->stream_first[s];
+    for (uint32_t s = 0; s < d->reader->indexed_streams; s++) {
+        uint32_t count = d->reader->stream_first[s + 1] - d->reader->stream_first[s];
         if (count == 0 || (l->plan.streams != NULL && l->plan.streams[s] == 0))
             continue;
-        const struct ttp_segment_entry *seg = ttp_stream_segment(r, s, count - 1);
+        const struct ttp_segment_entry *seg = ttp_stream_segment(d->reader, s, count - 1);
         struct ttp_loaded *p;
-        if (r->partitions[seg->partition].damaged ||
-            r->partitions[seg->partition].resolution_ns == 0)
+        if (d->reader->partitions[seg->partition].damaged ||
+            d->reader->partitions[seg->partition].resolution_ns == 0)
             continue;
         ttape_error problem = {0};
-        ttape_status status = ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, &problem);
+        ttape_status status = ttp_loaded_get(d, seg->partition, TTP_STAGE_LIGHT, &p, &problem);
         if (status != TTAPE_OK && err != NULL)
             *err = problem;
         if (status == TTAPE_OK)
-            add_segment(l, p, ttp_segment_number(r, seg));
+            add_segment(l, p, ttp_segment_number(d->reader, seg));
         else if (l->options.damage == NULL || status < TTAPE_E_TRUNCATED)
             return status;
         else if (l->rough[seg->partition] == TTP_LONG_ROUGH) { /* else it was read, and told */

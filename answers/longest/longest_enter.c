@@ -5,6 +5,7 @@
 #include "answers/longest/longest_internal.h"
 #include "format/base/fail.h"
 #include "format/times/times.h"
+#include "reader/cursor/cursor.h"
 
 /* Memory of an answer, which lives as long. */
 struct ttp_long_block {
@@ -81,11 +82,11 @@ static ttape_status find_in(struct ttape_longest *l, const struct ttp_segment_en
 {
     struct ttp_loaded *p;
     struct ttp_long_walk w = {.without_times = true};
-    uint32_t segment = ttp_segment_number(l->reader, seg);
-    TTP_TRY(ttp_loaded_get(l->reader, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    uint32_t segment = ttp_segment_number(l->decoder->reader, seg);
+    TTP_TRY(ttp_loaded_get(l->decoder, seg->partition, TTP_STAGE_LIGHT, &p, err));
     uint32_t end = p->segment_start[segment + 1];
     const struct ttp_range range = {.first = end, .end = end, .checked = end};
-    TTP_TRY(ttp_loaded_reach(l->reader, seg->partition, &range, &p, err));
+    TTP_TRY(ttp_loaded_reach(l->decoder, seg->partition, &range, &p, err));
     l->info.enter_count++;
     ttape_status status = ttp_long_walk_open(&w, &l->memory, p, err);
     if (status == TTAPE_OK)
@@ -103,13 +104,14 @@ static ttape_status find_in(struct ttape_longest *l, const struct ttp_segment_en
 static ttape_status find_enter(struct ttape_longest *l, const struct ttp_segment_entry *end,
                                const struct ttp_long_call *call, uint64_t *number, ttape_error *err)
 {
-    ttape_reader *r = l->reader;
-    uint32_t ordinal = ttp_segments_up_to(r, end->stream, end->first_event);
+    struct ttp_trace_decoder *d = l->decoder;
+    uint32_t ordinal = ttp_segments_up_to(d->reader, end->stream, end->first_event);
     uint64_t next = end->first_event;
     ttape_error problem = {0};
     for (; ordinal > 0 && *number == TTAPE_CALL_NO_NUMBER; ordinal--) {
-        const struct ttp_segment_entry *seg = ttp_stream_segment(r, end->stream, ordinal - 1);
-        const struct ttp_partition_entry *entry = &r->partitions[seg->partition];
+        const struct ttp_segment_entry *seg =
+            ttp_stream_segment(d->reader, end->stream, ordinal - 1);
+        const struct ttp_partition_entry *entry = &d->reader->partitions[seg->partition];
         if (seg != end && seg->first_event + seg->event_count != next)
             break; /* events are missing between them */
         next = seg->first_event;
@@ -204,7 +206,7 @@ static ttape_status tell_with(struct ttape_longest *l, ttape_cursor *cursor,
     ttape_event_item item;
     TTP_TRY(tell_enter(l, cursor, call, seg, out, err));
     if (call->end != TTAPE_CALL_RETURNED ||
-        l->reader->partitions[call->partition].values_bytes == 0)
+        l->decoder->reader->partitions[call->partition].values_bytes == 0)
         return TTAPE_OK;
     TTP_TRY(read_at(cursor, out->end_number, NULL, &item, err));
     return copy_values(l, &item, &out->results, &out->result_count, err);
@@ -233,9 +235,9 @@ static void tell_end(const struct ttp_segment_entry *seg, const struct ttp_long_
 static ttape_status tell(struct ttape_longest *l, const struct ttp_long_call *call,
                          ttape_longest_call *out, ttape_error *err)
 {
-    ttape_reader *r = l->reader;
+    struct ttp_trace_decoder *d = l->decoder;
     const struct ttp_segment_entry *seg =
-        &r->segments[r->partitions[call->partition].first_segment + call->segment];
+        &d->reader->segments[d->reader->partitions[call->partition].first_segment + call->segment];
     struct ttp_loaded *p;
     ttape_cursor *cursor;
     ttape_error problem = {0};
@@ -246,14 +248,14 @@ static ttape_status tell(struct ttape_longest *l, const struct ttp_long_call *ca
         out->depth = call->path->depth;
         return TTAPE_OK;
     }
-    TTP_TRY(ttp_loaded_get(r, call->partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_loaded_get(d, call->partition, TTP_STAGE_LIGHT, &p, err));
     tell_end(seg, call, p->segment_start[call->segment], out);
     if (l->plan.by == TTAPE_LONGEST_BY_ON_CPU)
         out->on_cpu_ns = call->rank_ns;
     if (call->enter_event == TTP_LONGEST_NO_EVENT)
         TTP_TRY(find_enter(l, seg, call, &out->enter_number, err));
     out->is_found = out->enter_number == TTAPE_CALL_NO_NUMBER;
-    TTP_TRY(ttape_cursor_open(&cursor, r, seg->stream, err));
+    TTP_TRY(ttp_cursor_open_lent(&cursor, d, seg->stream, err));
     ttape_status status = tell_with(l, cursor, call, seg, out, &problem);
     ttape_cursor_close(cursor);
     if (status == TTAPE_OK)

@@ -69,7 +69,7 @@ struct ttp_long_plan {
 
 struct ttape_longest {
     struct ttp_memory memory;
-    ttape_reader *reader;
+    struct ttp_trace_decoder *decoder;
     ttape_longest_options options;
     ttape_longest_info info;
     struct ttp_long_plan plan;
@@ -204,7 +204,7 @@ struct ttp_long_path *ttp_longest_new_path(struct ttape_longest *l, uint32_t fra
 ttape_status ttp_longest_off(struct ttape_longest *l, const struct ttp_segment_entry *end,
                              uint32_t height, ttape_longest_call *call, ttape_error *err);
 /* What start frames had before; cpu->rows stays NULL where the partition does not say. */
-ttape_status ttp_longest_cpu_times(ttape_reader *r, const struct ttp_loaded *p,
+ttape_status ttp_longest_cpu_times(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                    struct ttp_cpu_times *cpu, ttape_error *err);
 
 #endif

@@ -9,15 +9,15 @@
 /* A call over more partitions is not followed: each would have to be decoded. */
 #define OFF_PARTITIONS_MOST 32u
 
-ttape_status ttp_longest_cpu_times(ttape_reader *r, const struct ttp_loaded *p,
+ttape_status ttp_longest_cpu_times(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                    struct ttp_cpu_times *cpu, ttape_error *err)
 {
     struct ttp_measure *rows;
     uint32_t count;
-    ttape_status status = ttp_summary_load(r, p, &rows, &count, err);
+    ttape_status status = ttp_summary_load(d, p, &rows, &count, err);
     if (status == TTAPE_OK)
-        status = ttp_cpu_times_load(r, p, rows, count, cpu, err);
-    ttp_memory_give(&r->memory, rows, count, sizeof *rows);
+        status = ttp_cpu_times_load(d, p, rows, count, cpu, err);
+    ttp_memory_give(&d->memory, rows, count, sizeof *rows);
     return status >= TTAPE_E_TRUNCATED ? TTAPE_OK : status; /* damaged is as good as not there */
 }
 
@@ -78,21 +78,21 @@ static bool is_known(const struct ttp_loaded *p, uint32_t segment)
     return p->switches.segment_count != 0 && p->switches.is_known[segment] != 0;
 }
 
-static ttape_status add_segment(struct off_walk *w, ttape_reader *r,
+static ttape_status add_segment(struct off_walk *w, struct ttp_trace_decoder *d,
                                 const struct ttp_segment_entry *seg, bool *known, ttape_error *err)
 {
     struct ttp_loaded *p;
     const ttape_longest_call *call = w->call;
-    uint32_t segment = ttp_segment_number(r, seg);
-    TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    uint32_t segment = ttp_segment_number(d->reader, seg);
+    TTP_TRY(ttp_loaded_get(d, seg->partition, TTP_STAGE_LIGHT, &p, err));
     *known = ttp_partition_section(&p->head, TTP_SECTION_SWITCHES) != NULL;
     if (*known) {
-        TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_ORDER, &p, err));
+        TTP_TRY(ttp_loaded_get(d, seg->partition, TTP_STAGE_ORDER, &p, err));
         *known = is_known(p, segment);
     }
     if (!*known)
         return TTAPE_OK;
-    TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_EVENTS, &p, err));
+    TTP_TRY(ttp_loaded_get(d, seg->partition, TTP_STAGE_EVENTS, &p, err));
     uint32_t start = p->segment_start[segment], first = start, end = start + seg->event_count;
     if (call->enter_number >= seg->first_event) {
         first = start + (uint32_t)(call->enter_number - seg->first_event) + 1;
@@ -110,14 +110,14 @@ static ttape_status add_segment(struct off_walk *w, ttape_reader *r,
 
 /* All intervals of a segment whose times are not there: as its spans say, which lie in them. False:
  * it takes the times to know. */
-static ttape_status add_spans(struct off_walk *w, ttape_reader *r,
+static ttape_status add_spans(struct off_walk *w, struct ttp_trace_decoder *d,
                               const struct ttp_segment_entry *seg, bool *known, ttape_error *err)
 {
     struct ttp_loaded *p;
-    uint32_t segment = ttp_segment_number(r, seg);
-    TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    uint32_t segment = ttp_segment_number(d->reader, seg);
+    TTP_TRY(ttp_loaded_get(d, seg->partition, TTP_STAGE_LIGHT, &p, err));
     bool was_read = p->switches.segment_count != 0;
-    ttape_status status = ttp_loaded_read_switches(r, p, err);
+    ttape_status status = ttp_loaded_read_switches(d, p, err);
     *known = status == TTAPE_OK && is_known(p, segment);
     if (*known) {
         struct ttp_switch_walk walk = ttp_switch_walk_init(&p->switches, segment);
@@ -128,20 +128,20 @@ static ttape_status add_spans(struct off_walk *w, ttape_reader *r,
         }
     }
     if (!was_read)
-        ttp_loaded_drop_switches(&r->memory, p);
+        ttp_loaded_drop_switches(&d->memory, p);
     return status;
 }
 
 /* What the call's frame was off before the last segment; false: the file does not say. */
-static ttape_status read_so_far(ttape_reader *r, const struct ttp_segment_entry *last,
+static ttape_status read_so_far(struct ttp_trace_decoder *d, const struct ttp_segment_entry *last,
                                 const ttape_longest_call *call, uint32_t height, bool *known,
                                 uint64_t *off_ns, ttape_error *err)
 {
     struct ttp_loaded *p;
     struct ttp_cpu_times cpu = {0};
-    TTP_TRY(ttp_loaded_get(r, last->partition, TTP_STAGE_LIGHT, &p, err));
-    TTP_TRY(ttp_longest_cpu_times(r, p, &cpu, err));
-    const struct ttp_segment *g = &p->segments.segments[ttp_segment_number(r, last)];
+    TTP_TRY(ttp_loaded_get(d, last->partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_longest_cpu_times(d, p, &cpu, err));
+    const struct ttp_segment *g = &p->segments.segments[ttp_segment_number(d->reader, last)];
     *known = false;
     for (uint32_t i = 0; cpu.start_off_ns != NULL && i < g->start.frame_count && !*known; i++) {
         uint32_t at = g->start.frame_start + i;
@@ -150,23 +150,23 @@ static ttape_status read_so_far(ttape_reader *r, const struct ttp_segment_entry 
         *off_ns = (uint64_t)cpu.start_off_ns[at];
         *known = true;
     }
-    ttp_cpu_times_drop(r, &cpu);
+    ttp_cpu_times_drop(d, &cpu);
     return TTAPE_OK;
 }
 
 /* All but the last segment, where that comes to what the last one says of them: so no other stack
  * was the current one in between, nor were spans cut off by their intervals. */
-static ttape_status add_between(struct off_walk *w, ttape_reader *r, uint32_t height,
+static ttape_status add_between(struct off_walk *w, struct ttp_trace_decoder *d, uint32_t height,
                                 uint32_t first, uint32_t last, bool *known, ttape_error *err)
 {
     ttape_longest_call *call = w->call;
     uint64_t so_far = 0;
-    TTP_TRY(read_so_far(r, ttp_stream_segment(r, call->stream, last), call, height, known, &so_far,
-                        err));
+    TTP_TRY(read_so_far(d, ttp_stream_segment(d->reader, call->stream, last), call, height, known,
+                        &so_far, err));
     if (*known)
-        TTP_TRY(add_segment(w, r, ttp_stream_segment(r, call->stream, first), known, err));
+        TTP_TRY(add_segment(w, d, ttp_stream_segment(d->reader, call->stream, first), known, err));
     for (uint32_t i = first + 1; *known && i < last; i++)
-        TTP_TRY(add_spans(w, r, ttp_stream_segment(r, call->stream, i), known, err));
+        TTP_TRY(add_spans(w, d, ttp_stream_segment(d->reader, call->stream, i), known, err));
     *known = *known && off_of(call) + w->away_ns == so_far;
     if (!*known)
         forget(w);
@@ -176,18 +176,18 @@ static ttape_status add_between(struct off_walk *w, ttape_reader *r, uint32_t he
 ttape_status ttp_longest_off(struct ttape_longest *l, const struct ttp_segment_entry *end,
                              uint32_t height, ttape_longest_call *call, ttape_error *err)
 {
-    ttape_reader *r = l->reader;
+    struct ttp_trace_decoder *d = l->decoder;
     struct off_walk w = {.call = call};
     call->off_known = false;
     if (call->is_found)
         return TTAPE_OK;
-    uint32_t first = ttp_segments_up_to(r, call->stream, call->enter_number) - 1;
-    uint32_t last = ttp_segments_up_to(r, call->stream, end->first_event) - 1;
+    uint32_t first = ttp_segments_up_to(d->reader, call->stream, call->enter_number) - 1;
+    uint32_t last = ttp_segments_up_to(d->reader, call->stream, end->first_event) - 1;
     bool known = last - first < OFF_PARTITIONS_MOST, is_short = false;
     if (known && last - first > 1)
-        TTP_TRY(add_between(&w, r, height, first, last, &is_short, err));
+        TTP_TRY(add_between(&w, d, height, first, last, &is_short, err));
     for (uint32_t i = is_short ? last : first; known && i <= last; i++)
-        TTP_TRY(add_segment(&w, r, ttp_stream_segment(r, call->stream, i), &known, err));
+        TTP_TRY(add_segment(&w, d, ttp_stream_segment(d->reader, call->stream, i), &known, err));
     call->off_known = known;
     if (!known)
         forget(&w);

@@ -33,7 +33,8 @@ static void raise_bound(const struct overview *v, uint32_t i, int64_t most)
 
 static uint32_t site_of(const struct overview *v, uint32_t argument)
 {
-    return ttp_definitions_find(&v->l->reader->definitions, v->scope, TTP_DEFINES_SITES, argument);
+    return ttp_definitions_find(&v->l->decoder->reader->definitions, v->scope, TTP_DEFINES_SITES,
+                                argument);
 }
 
 /* Of its frames, too, the sites have to be defined. */
@@ -73,7 +74,7 @@ static const struct ttp_long_path *path_of(const struct overview *v,
 static bool take_call(const struct overview *v, const struct ttp_listed_call *from, uint32_t site)
 {
     struct ttape_longest *l = v->l;
-    const ttape_reader *r = l->reader;
+    const ttape_reader *r = l->decoder->reader;
     uint32_t partition = v->o->partitions[from->partition];
     const struct ttp_partition_entry *entry = &r->partitions[partition];
     int64_t end = (int64_t)((uint64_t)from->enter_tick + (uint64_t)from->duration_ticks);
@@ -146,7 +147,7 @@ static ttape_status add_with_list(struct overview *v, ttape_error *err)
 {
     struct ttp_listed listed;
     ttape_error problem = {0};
-    ttape_status status = ttp_listed_load(v->l->reader, v->o, &listed, &problem);
+    ttape_status status = ttp_listed_load(v->l->decoder, v->o, &listed, &problem);
     if (ttp_overview_fails(status)) {
         if (err != NULL)
             *err = problem;
@@ -155,19 +156,20 @@ static ttape_status add_with_list(struct overview *v, ttape_error *err)
     v->listed = status == TTAPE_OK ? &listed : NULL;
     add(v);
     if (status == TTAPE_OK)
-        ttp_listed_drop(v->l->reader, &listed);
+        ttp_listed_drop(v->l->decoder, &listed);
     return TTAPE_OK;
 }
 
 ttape_status ttp_longest_rough(struct ttape_longest *l, ttape_error *err)
 {
-    ttape_reader *r = l->reader;
-    for (uint32_t i = 0; l->plan.by == TTAPE_LONGEST_BY_DURATION && i < r->overview_count; i++) {
+    struct ttp_trace_decoder *d = l->decoder;
+    for (uint32_t i = 0; l->plan.by == TTAPE_LONGEST_BY_DURATION && i < d->reader->overview_count;
+         i++) {
         struct ttp_read_overview o;
         ttape_error problem = {0};
-        uint32_t scope = r->overviews[i].scope;
+        uint32_t scope = d->reader->overviews[i].scope;
         ttape_status status =
-            ttp_overview_load(r, i, TTP_OVERVIEW_ALL, TTP_OVERVIEW_SPREAD, &o, &problem);
+            ttp_overview_load(d, i, TTP_OVERVIEW_ALL, TTP_OVERVIEW_SPREAD, &o, &problem);
         if (ttp_overview_fails(status) && err != NULL)
             *err = problem;
         if (ttp_overview_fails(status))
@@ -176,9 +178,9 @@ ttape_status ttp_longest_rough(struct ttape_longest *l, ttape_error *err)
             continue;
         struct overview v = {.l = l, .scope = scope, .o = &o};
         if (o.head.resolution_ns != 0 && o.calls != NULL &&
-            ttp_overview_tells(r, scope, &o, l->rough))
+            ttp_overview_tells(d->reader, scope, &o, l->rough))
             status = add_with_list(&v, err);
-        ttp_overview_drop(r, &o);
+        ttp_overview_drop(d, &o);
         TTP_TRY(status);
     }
     return TTAPE_OK;

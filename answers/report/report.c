@@ -8,6 +8,7 @@
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
 #include "reader/base/sort.h"
+#include "reader/cache/decoder_pool.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 
@@ -44,7 +45,7 @@ static ttape_status take_mask(ttape_report *report, uint32_t count, uint8_t **ou
  * around them. */
 static void prefer_system_calls(ttape_report *report)
 {
-    const struct ttp_definition_tables *d = &report->reader->definitions;
+    const struct ttp_definition_tables *d = &report->decoder->reader->definitions;
     for (uint32_t site = 0; site < d->site_count; site++)
         report->has_idle_calls =
             report->has_idle_calls ||
@@ -55,7 +56,7 @@ static void prefer_system_calls(ttape_report *report)
 
 static ttape_status mark_sites(ttape_report *report, ttape_error *err)
 {
-    const struct ttp_definition_tables *d = &report->reader->definitions;
+    const struct ttp_definition_tables *d = &report->decoder->reader->definitions;
     const ttape_report_options *o = &report->options;
     TTP_TRY(take_mask(report, d->site_count, &report->idle_sites, err));
     for (uint32_t site = 0; site < d->site_count; site++)
@@ -76,7 +77,7 @@ static ttape_status mark_sites(ttape_report *report, ttape_error *err)
 /* All streams are no selection: then summaries do. */
 static ttape_status mark_streams(ttape_report *report, ttape_error *err)
 {
-    const struct ttp_definition_tables *d = &report->reader->definitions;
+    const struct ttp_definition_tables *d = &report->decoder->reader->definitions;
     const ttape_report_options *o = &report->options;
     uint32_t count = 0;
     report->info.stream_count = d->stream_count;
@@ -97,7 +98,7 @@ static ttape_status mark_streams(ttape_report *report, ttape_error *err)
 
 static ttape_status key_streams(ttape_report *report, ttape_error *err)
 {
-    const struct ttp_definition_tables *d = &report->reader->definitions;
+    const struct ttp_definition_tables *d = &report->decoder->reader->definitions;
     ttape_report_by by = report->options.by;
     if (by != TTAPE_REPORT_BY_THREAD && by != TTAPE_REPORT_BY_PROCESS)
         return TTAPE_OK;
@@ -115,7 +116,7 @@ static ttape_status key_streams(ttape_report *report, ttape_error *err)
  * with others are left out. */
 static void set_unit(ttape_report *report)
 {
-    const ttape_reader *r = report->reader;
+    const ttape_reader *r = report->decoder->reader;
     report->is_estimate = report->options.histograms && !report->options.percentiles;
     report->unit_ns = report->is_estimate;
     for (uint32_t i = 0; report->is_estimate && i < r->partition_count; i++) {
@@ -131,7 +132,7 @@ static ttape_status make_plan(ttape_report *report, ttape_error *err)
 {
     const ttape_report_options *o = &report->options;
     set_unit(report);
-    TTP_TRY(ttp_report_keys_open(&report->keys, &report->memory, report->reader, o, err));
+    TTP_TRY(ttp_report_keys_open(&report->keys, &report->memory, report->decoder->reader, o, err));
     report->plan = (struct ttp_account_plan){.keys = &report->keys,
                                              .by_call = o->by == TTAPE_REPORT_BY_CALL,
                                              .percentiles = o->percentiles || report->is_estimate,
@@ -208,7 +209,7 @@ static void set_statistics(const struct ttp_account_row *row, bool decoded, bool
 static void set_subject(const ttape_report *report, const struct ttp_account_row *row,
                         ttape_report_row *out)
 {
-    const struct ttp_definition_tables *d = &report->reader->definitions;
+    const struct ttp_definition_tables *d = &report->decoder->reader->definitions;
     out->site = out->caller = out->module = out->stream = out->process = out->group = TTAPE_NONE;
     switch (report->options.by) {
     case TTAPE_REPORT_BY_THREAD:
@@ -347,12 +348,12 @@ static ttape_status sort_durations(ttape_report *report, ttape_error *err)
             report->info.percentile_error = TTP_DURATIONS_ERROR;
     }
     /* The reader's memory is free again for this. */
-    uint32_t *scratch = ttp_memory_take(&report->reader->memory, most, sizeof *scratch, err);
+    uint32_t *scratch = ttp_memory_take(&report->decoder->memory, most, sizeof *scratch, err);
     if (scratch == NULL)
-        return report->reader->memory.status;
+        return report->decoder->memory.status;
     for (uint32_t i = 1; i < rows->row_count; i++)
         ttp_durations_sort(&rows->rows[i].durations, scratch);
-    ttp_memory_give(&report->reader->memory, scratch, most, sizeof *scratch);
+    ttp_memory_give(&report->decoder->memory, scratch, most, sizeof *scratch);
     return TTAPE_OK;
 }
 
@@ -400,9 +401,14 @@ ttape_status ttape_report_make(ttape_report **out, ttape_reader *reader,
     ttape_report *report = ttp_memory_take(&memory, 1, sizeof *report, err);
     if (report == NULL)
         return memory.status;
-    *report = (ttape_report){.memory = memory, .reader = reader, .options = full};
+    *report = (ttape_report){.memory = memory, .decoder = &reader->pool.first, .options = full};
     report->keys.memory = &report->memory;
-    ttape_status status = make(report, err);
+    ttape_status status = ttp_decoder_take(&reader->pool, &report->decoder, err);
+    if (status == TTAPE_OK) {
+        status = make(report, err);
+        ttp_decoder_give(report->decoder);
+    }
+
     if (status != TTAPE_OK) {
         ttape_report_close(report);
         return status;
@@ -416,7 +422,7 @@ void ttape_report_close(ttape_report *report)
     if (report == NULL)
         return;
     struct ttp_memory memory = report->memory, *m = &report->memory;
-    const struct ttp_definition_tables *d = &report->reader->definitions;
+    const struct ttp_definition_tables *d = &report->decoder->reader->definitions;
     ttp_report_keys_close(&report->keys);
     ttp_account_rows_close(&report->rows);
     ttp_memory_give(m, report->idle_sites, d->site_count, 1);
@@ -436,8 +442,8 @@ void ttape_report_get_info(const ttape_report *report, ttape_report_info *info)
 const ttape_report_row *ttape_report_get_rows(const ttape_report *report, uint32_t *row_count)
 {
     if (row_count != NULL)
-        *row_count = report->shown_count;
-    return report->shown;
+        *row_count = report != NULL ? report->shown_count : 0;
+    return report != NULL ? report->shown : NULL;
 }
 
 ttape_status ttape_report_get_percentile(const ttape_report *report, uint32_t row, double share,

@@ -33,8 +33,8 @@ static ttape_status add(const ttape_report *report, uint32_t scope,
     const struct ttp_cpu_measure *cpu = cpu_times ? o->cpu.rows : NULL;
     uint64_t span_ns = (uint64_t)o->head.span_ticks * o->head.resolution_ns;
     for (uint32_t i = 0; i < o->row_count; i++) {
-        uint32_t site = ttp_definitions_find(&report->reader->definitions, scope, TTP_DEFINES_SITES,
-                                             o->rows[i].site);
+        uint32_t site = ttp_definitions_find(&report->decoder->reader->definitions, scope,
+                                             TTP_DEFINES_SITES, o->rows[i].site);
         uint32_t row = ttp_account_find(rows, TTAPE_NONE, ttp_report_key(plan->keys, site), err);
         if (row == 0)
             return rows->memory->status;
@@ -63,13 +63,13 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
                                   bool cpu_times, struct ttp_report_covered *covered,
                                   ttape_error *err)
 {
-    ttape_reader *r = report->reader;
-    for (uint32_t i = 0; are_enough(report) && i < r->overview_count; i++) {
+    struct ttp_trace_decoder *d = report->decoder;
+    for (uint32_t i = 0; are_enough(report) && i < d->reader->overview_count; i++) {
         struct ttp_read_overview o;
         ttape_error problem = {0};
-        uint32_t scope = r->overviews[i].scope;
+        uint32_t scope = d->reader->overviews[i].scope;
         ttape_status status =
-            ttp_overview_load(r, i, report->is_estimate ? TTP_OVERVIEW_ALL : TTP_OVERVIEW_ROWS,
+            ttp_overview_load(d, i, report->is_estimate ? TTP_OVERVIEW_ALL : TTP_OVERVIEW_ROWS,
                               TTP_OVERVIEW_SPREAD, &o, &problem);
         if (ttp_overview_fails(status) && err != NULL)
             *err = problem;
@@ -77,7 +77,7 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
             return status;
         if (status != TTAPE_OK)
             continue;
-        if (o.head.ends_mask == 0 && ttp_overview_tells(r, scope, &o, covered->marks) &&
+        if (o.head.ends_mask == 0 && ttp_overview_tells(d->reader, scope, &o, covered->marks) &&
             has_histograms(report, &o)) {
             status = add(report, scope, &o, cpu_times, rows, err);
             for (uint32_t k = 0; k < o.head.partition_count; k++)
@@ -86,7 +86,7 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
             covered->event_count += o.event_count;
             covered->has_times = covered->has_times || o.head.resolution_ns != 0;
         }
-        ttp_overview_drop(r, &o);
+        ttp_overview_drop(d, &o);
         TTP_TRY(status);
     }
     return TTAPE_OK;

@@ -58,7 +58,7 @@ static bool may_be_in_range(const ttape_report *report, const struct ttp_partiti
 
 static void mark_stream(const ttape_report *report, uint32_t stream, uint8_t *marks)
 {
-    const ttape_reader *r = report->reader;
+    const ttape_reader *r = report->decoder->reader;
     const struct ttp_partition_entry *before = NULL;
     for (uint32_t i = r->stream_first[stream]; i < r->stream_first[stream + 1]; i++) {
         const struct ttp_segment_entry *seg = &r->segments[r->stream_segments[i]];
@@ -73,19 +73,19 @@ static void mark_stream(const ttape_report *report, uint32_t stream, uint8_t *ma
 static ttape_status choose(const ttape_report *report, uint32_t *out, uint32_t *count,
                            ttape_error *err)
 {
-    ttape_reader *r = report->reader;
-    uint8_t *marks = ttp_memory_take(&r->memory, r->partition_count, 1, err);
+    struct ttp_trace_decoder *d = report->decoder;
+    uint8_t *marks = ttp_memory_take(&d->memory, d->reader->partition_count, 1, err);
     if (marks == NULL)
-        return r->memory.status;
-    memset(marks, 0, r->partition_count);
-    for (uint32_t s = 0; s < r->indexed_streams; s++)
+        return d->memory.status;
+    memset(marks, 0, d->reader->partition_count);
+    for (uint32_t s = 0; s < d->reader->indexed_streams; s++)
         if (report->plan.streams == NULL || report->plan.streams[s] != 0)
             mark_stream(report, s, marks);
     *count = 0;
-    for (uint32_t p = 0; p < r->partition_count; p++)
-        if (marks[p] != 0 || r->partitions[p].damaged)
+    for (uint32_t p = 0; p < d->reader->partition_count; p++)
+        if (marks[p] != 0 || d->reader->partitions[p].damaged)
             out[(*count)++] = p;
-    ttp_memory_give(&r->memory, marks, r->partition_count, 1);
+    ttp_memory_give(&d->memory, marks, d->reader->partition_count, 1);
     return TTAPE_OK;
 }
 
@@ -133,12 +133,12 @@ static bool durations_fit(const struct ttp_loaded *p)
     return p->head.resolution_ns <= 1 || ttp_loaded_durations_fit(p);
 }
 
-static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,
+static enum ttp_partition_wish wish(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                                     const struct ttp_loaded *p)
 {
     const struct work *work = context;
     const ttape_report *report = work->report;
-    struct fit fit = fit_of(&report->plan, r, p);
+    struct fit fit = fit_of(&report->plan, d->reader, p);
     (void)worker;
     if (work->covered.marks[p->partition] != 0)
         return TTP_WISH_EDGES;
@@ -196,13 +196,14 @@ void ttp_report_add_measure(struct ttp_account_row *row, const struct ttp_measur
 }
 
 /* What is open where a stream ends, out of the edges. */
-static ttape_status add_open(const struct work *work, struct report_worker *w, ttape_reader *r,
-                             const struct ttp_loaded *p, uint32_t segment, ttape_error *err)
+static ttape_status add_open(const struct work *work, struct report_worker *w,
+                             struct ttp_trace_decoder *d, const struct ttp_loaded *p,
+                             uint32_t segment, ttape_error *err)
 {
     const struct ttp_segment *g = &p->segments.segments[segment];
     uint64_t end = ttp_time_of(g->end_tick, p->head.origin_ns, p->head.resolution_ns);
     uint32_t stack = UINT32_MAX;
-    if (!ttp_report_is_last(r, r->partitions[p->partition].first_segment + segment))
+    if (!ttp_report_is_last(d->reader, d->reader->partitions[p->partition].first_segment + segment))
         return TTAPE_OK;
     for (uint32_t i = 0; i < g->end.frame_count; i++) {
         const struct ttp_frame *f = i < g->kept
@@ -210,10 +211,10 @@ static ttape_status add_open(const struct work *work, struct report_worker *w, t
                                         : &p->segments.end_frames[g->end.frame_start + i - g->kept];
         w->rows.stamp += f->stack != stack;
         stack = f->stack;
-        uint32_t site =
-            f->event_class == TTP_CLASS_SIGNAL
-                ? TTAPE_NONE
-                : ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, f->argument);
+        uint32_t site = f->event_class == TTP_CLASS_SIGNAL
+                            ? TTAPE_NONE
+                            : ttp_definitions_find(&d->reader->definitions, p->scope,
+                                                   TTP_DEFINES_SITES, f->argument);
         if (site == TTAPE_NONE)
             continue;
         uint32_t row = ttp_account_find(&w->rows, TTAPE_NONE,
@@ -235,7 +236,7 @@ void ttp_report_add_cpu_times(struct ttp_account_rows *rows, const struct ttp_cp
     add_ns(&rows->unknown_ns, cpu->all_ns[TTP_OFF_UNKNOWN]);
 }
 
-static ttape_status add_summary(void *context, uint32_t worker, ttape_reader *r,
+static ttape_status add_summary(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                                 const struct ttp_loaded *p, const struct ttp_measure *measures,
                                 uint32_t count, const struct ttp_cpu_times *cpu, ttape_error *err)
 {
@@ -244,8 +245,8 @@ static ttape_status add_summary(void *context, uint32_t worker, ttape_reader *r,
     const struct ttp_account_plan *plan = &work->report->plan;
     bool covered = work->covered.marks[p->partition] != 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t site =
-            ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, measures[i].site);
+        uint32_t site = ttp_definitions_find(&d->reader->definitions, p->scope, TTP_DEFINES_SITES,
+                                             measures[i].site);
         if (site == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
                             "summary names site '%u', which is not defined", measures[i].site);
@@ -265,22 +266,22 @@ static ttape_status add_summary(void *context, uint32_t worker, ttape_reader *r,
             add_times(&w->rows.span_ns, ticks, p->head.resolution_ns);
         if (cpu->rows != NULL)
             add_times(&w->rows.known_ns, ticks, p->head.resolution_ns);
-        TTP_TRY(add_open(work, w, r, p, s, err));
+        TTP_TRY(add_open(work, w, d, p, s, err));
     }
     if (cpu->rows != NULL)
         ttp_report_add_cpu_times(&w->rows, cpu);
     if (!covered)
-        count_partition(work, w, r, p, false);
+        count_partition(work, w, d->reader, p, false);
     return TTAPE_OK;
 }
 
-static ttape_status add_events(void *context, uint32_t worker, ttape_reader *r,
+static ttape_status add_events(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                                const struct ttp_loaded *p, ttape_error *err)
 {
     const struct work *work = context;
     struct report_worker *w = &work->workers[worker];
-    TTP_TRY(ttp_account_partition(w->account, p, r, err));
-    count_partition(work, w, r, p, true);
+    TTP_TRY(ttp_account_partition(w->account, p, d->reader, err));
+    count_partition(work, w, d->reader, p, true);
     return TTAPE_OK;
 }
 
@@ -352,7 +353,7 @@ static ttape_status run_workers(struct work *work, const uint32_t *partitions, u
                                              .damaged = o->damage != NULL ? leave_out : NULL};
     uint32_t workers = ttp_partition_workers(jobs, count);
     TTP_TRY(open_workers(work, workers, err));
-    TTP_TRY(ttp_partition_work(report->reader, partitions, count, jobs, &calls, err));
+    TTP_TRY(ttp_partition_work(report->decoder, partitions, count, jobs, &calls, err));
     return merge_workers(work, workers, err);
 }
 
@@ -381,7 +382,7 @@ static ttape_status work_on_left(struct work *work, const uint32_t *partitions, 
 {
     ttape_report *report = work->report;
     struct ttp_report_covered *covered = &work->covered;
-    memset(covered->marks, 0, report->reader->partition_count);
+    memset(covered->marks, 0, report->decoder->reader->partition_count);
     TTP_TRY(ttp_account_rows_open(&report->rows, &report->memory, err));
     report->rows.store.budget_bytes = report->memory.limit_bytes / 2;
     report->rows.store.unit_ns = report->unit_ns;
@@ -389,15 +390,16 @@ static ttape_status work_on_left(struct work *work, const uint32_t *partitions, 
     report->info.partition_count = covered->partition_count;
     report->info.event_count = covered->event_count;
     report->info.has_times = covered->has_times;
-    uint32_t left_count = ttp_report_uncovered(report->reader, covered, partitions, count, left);
+    uint32_t left_count =
+        ttp_report_uncovered(report->decoder->reader, covered, partitions, count, left);
     return open_and_work(work, left, left_count, jobs, err);
 }
 
 static ttape_status work_with(struct work *work, const uint32_t *partitions, uint32_t count,
                               uint32_t jobs, ttape_error *err)
 {
-    struct ttp_memory *memory = &work->report->reader->memory;
-    uint32_t all = work->report->reader->partition_count;
+    struct ttp_memory *memory = &work->report->decoder->memory;
+    uint32_t all = work->report->decoder->reader->partition_count;
     uint32_t *left = ttp_memory_take(memory, count, sizeof *left, err);
     if (left == NULL)
         return memory->status;
@@ -413,7 +415,7 @@ static ttape_status work_with(struct work *work, const uint32_t *partitions, uin
 static ttape_status work_on(ttape_report *report, const uint32_t *partitions, uint32_t count,
                             ttape_error *err)
 {
-    uint32_t jobs = report->options.jobs != 0 ? report->options.jobs : report->reader->jobs;
+    uint32_t jobs = report->options.jobs != 0 ? report->options.jobs : report->decoder->jobs;
     const ttape_report_info before = report->info;
     struct work work = {.report = report};
     ttape_status status = work_with(&work, partitions, count, jobs, err);
@@ -426,14 +428,15 @@ static ttape_status work_on(ttape_report *report, const uint32_t *partitions, ui
 
 ttape_status ttp_report_work(ttape_report *report, ttape_error *err)
 {
-    ttape_reader *r = report->reader;
+    struct ttp_trace_decoder *d = report->decoder;
     uint32_t count = 0;
-    uint32_t *partitions = ttp_memory_take(&r->memory, r->partition_count, sizeof *partitions, err);
+    uint32_t *partitions =
+        ttp_memory_take(&d->memory, d->reader->partition_count, sizeof *partitions, err);
     if (partitions == NULL)
-        return r->memory.status;
+        return d->memory.status;
     ttape_status status = choose(report, partitions, &count, err);
     if (status == TTAPE_OK)
         status = work_on(report, partitions, count, err);
-    ttp_memory_give(&r->memory, partitions, r->partition_count, sizeof *partitions);
+    ttp_memory_give(&d->memory, partitions, d->reader->partition_count, sizeof *partitions);
     return status;
 }

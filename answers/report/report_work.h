@@ -7,7 +7,7 @@
 
 struct ttape_report {
     struct ttp_memory memory;
-    ttape_reader *reader;
+    struct ttp_trace_decoder *decoder;
     ttape_report_options options; /* size and NULLs filled in */
     struct ttp_report_keys keys;
     struct ttp_account_plan plan;

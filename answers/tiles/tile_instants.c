@@ -37,8 +37,9 @@ static ttape_status name_stack(struct walk *w, uint32_t *node, ttape_error *err)
     for (; depth < w->height; depth++) {
         const struct ttp_symbol *symbol = &w->stack[depth].symbol;
         bool is_signal = symbol->event_class == TTP_CLASS_SIGNAL;
-        uint32_t name =
-            is_signal ? symbol->argument : ttp_scope_site(w->t->reader, w->scope, symbol->argument);
+        uint32_t name = is_signal
+                            ? symbol->argument
+                            : ttp_scope_site(w->t->decoder->reader, w->scope, symbol->argument);
         if (!is_signal && name == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", w->offset,
                             "instants name site '%u', which is not defined", symbol->argument);

@@ -6,14 +6,14 @@
 
 void ttp_tile_drop_overview(struct ttape_tile *t)
 {
-    ttp_merged_drop(t->reader, &t->overview.merged);
+    ttp_merged_drop(t->decoder, &t->overview.merged);
     t->overview.is_good = false;
 }
 
 static bool has_axis(const struct ttape_tile *t, const struct ttp_read_overview *o)
 {
     for (uint32_t i = 0; i < o->head.partition_count; i++) {
-        const struct ttp_partition_entry *entry = &t->reader->partitions[o->partitions[i]];
+        const struct ttp_partition_entry *entry = &t->decoder->reader->partitions[o->partitions[i]];
         if (entry->origin_ns != t->axis.origin_ns || entry->resolution_ns != t->axis.resolution_ns)
             return false;
     }
@@ -32,19 +32,19 @@ static bool sites_are_defined(const ttape_reader *r, uint32_t scope, const struc
 static ttape_status load(struct ttape_tile *t, uint32_t number, ttape_error *err)
 {
     struct ttp_tile_overview *to = &t->overview;
-    ttape_reader *r = t->reader;
+    struct ttp_trace_decoder *d = t->decoder;
     struct ttp_read_overview o;
     ttp_tile_drop_overview(t);
     to->number_plus_one = number + 1;
-    to->scope = r->overviews[number].scope;
-    TTP_TRY(ttp_overview_load(r, number, TTP_OVERVIEW_BARE, TTP_OVERVIEW_SPREAD, &o, err));
+    to->scope = d->reader->overviews[number].scope;
+    TTP_TRY(ttp_overview_load(d, number, TTP_OVERVIEW_BARE, TTP_OVERVIEW_SPREAD, &o, err));
     to->partition_count = o.head.partition_count;
     for (uint32_t i = 0; i < to->partition_count; i++)
         to->partitions[i] = o.partitions[i];
     ttape_status status =
-        has_axis(t, &o) ? ttp_merged_load(r, &o, &to->merged, err) : TTAPE_E_NOT_FOUND;
-    to->is_good = status == TTAPE_OK && sites_are_defined(r, to->scope, &to->merged.all.in);
-    ttp_overview_drop(r, &o);
+        has_axis(t, &o) ? ttp_merged_load(d, &o, &to->merged, err) : TTAPE_E_NOT_FOUND;
+    to->is_good = status == TTAPE_OK && sites_are_defined(d->reader, to->scope, &to->merged.all.in);
+    ttp_overview_drop(d, &o);
     return status;
 }
 
@@ -74,7 +74,7 @@ static bool is_too_fine(const struct ttape_tile *t, const struct ttp_partition_e
 static bool is_in_order(const struct ttape_tile *t, const struct ttp_merged_series *one,
                         uint32_t ref, uint32_t ordinal)
 {
-    const ttape_reader *r = t->reader;
+    const ttape_reader *r = t->decoder->reader;
     const struct ttp_merged_ref *refs = t->overview.merged.refs + one->first_ref;
     if (ref > ordinal)
         return false;
@@ -116,12 +116,12 @@ static const struct ttp_merged_series *find_series(const struct ttape_tile *t, u
 ttape_status ttp_tile_from_overview(struct ttape_tile *t, uint32_t ordinal, uint32_t *count,
                                     ttape_error *err)
 {
-    ttape_reader *r = t->reader;
-    uint32_t partition = ttp_stream_segment(r, t->options.stream, ordinal)->partition;
+    struct ttp_trace_decoder *d = t->decoder;
+    uint32_t partition = ttp_stream_segment(d->reader, t->options.stream, ordinal)->partition;
     uint32_t number, ref = 0;
     *count = 0;
     if ((t->options.sources & TTAPE_TILE_FROM_OVERVIEWS) == 0 ||
-        is_too_fine(t, &r->partitions[partition]) || !find(r, partition, &number))
+        is_too_fine(t, &d->reader->partitions[partition]) || !find(d->reader, partition, &number))
         return TTAPE_OK;
     if (t->overview.number_plus_one != number + 1) {
         ttape_error problem = {0};

@@ -7,6 +7,7 @@
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
+#include "reader/cache/decoder_pool.h"
 #include "reader/levels/instants_reader.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
@@ -48,7 +49,7 @@ static int64_t entry_tick(const struct ttape_tile *t, const struct ttp_partition
 /* That of the stream's first partition with times (F-TIL-01). */
 static void find_axis(struct ttape_tile *t, uint32_t stream)
 {
-    const ttape_reader *r = t->reader;
+    const ttape_reader *r = t->decoder->reader;
     ttape_tile_axis *axis = &t->axis;
     for (uint32_t i = 0; i < segment_count(r, stream); i++) {
         const struct ttp_partition_entry *entry = partition_of(r, stream, i);
@@ -70,7 +71,8 @@ static void find_axis(struct ttape_tile *t, uint32_t stream)
 ttape_status ttape_tile_get_axis(const ttape_reader *reader, uint32_t stream, ttape_tile_axis *axis,
                                  ttape_error *err)
 {
-    struct ttape_tile t = {.reader = (ttape_reader *)(uintptr_t)reader};
+    struct ttp_trace_decoder d = {.reader = reader};
+    struct ttape_tile t = {.decoder = &d};
     if (reader == NULL)
         return ttp_refuse(err, "no reader");
     *axis = t.axis;
@@ -190,7 +192,7 @@ static bool is_before_all(const struct ttape_tile *t, int64_t tick)
  * partition before, if that is there. */
 static bool may_touch(const struct ttape_tile *t, uint32_t ordinal)
 {
-    const ttape_reader *r = t->reader;
+    const ttape_reader *r = t->decoder->reader;
     const struct ttp_segment_entry *seg = ttp_stream_segment(r, t->options.stream, ordinal);
     const struct ttp_partition_entry *entry = &r->partitions[seg->partition];
     if (entry->damaged)
@@ -253,13 +255,13 @@ static ttape_status try_instants(struct ttape_tile *t, const struct ttp_loaded *
     *done = false;
     if ((t->options.sources & TTAPE_TILE_FROM_INSTANTS) == 0 || !has_same_axis(t, p))
         return TTAPE_OK;
-    ttape_status status = ttp_instants_load(t->reader, p, &from, err);
+    ttape_status status = ttp_instants_load(t->decoder, p, &from, err);
     if (status == TTAPE_E_MEMORY || status == TTAPE_E_IO)
         return status;
     if (status != TTAPE_OK)
         return TTAPE_OK;
     status = give_instants(t, p, number, &from, done, err);
-    ttp_instants_drop(t->reader, &from);
+    ttp_instants_drop(t->decoder, &from);
     return status;
 }
 
@@ -267,9 +269,9 @@ static ttape_status decode(struct ttape_tile *t, const struct ttp_segment_entry 
                            ttape_error *err)
 {
     struct ttp_loaded *p;
-    TTP_TRY(ttp_loaded_get(t->reader, seg->partition, TTP_STAGE_EVENTS, &p, err));
+    TTP_TRY(ttp_loaded_get(t->decoder, seg->partition, TTP_STAGE_EVENTS, &p, err));
     t->info.event_count++;
-    return ttp_tile_from_events(t, p, ttp_segment_number(t->reader, seg), err);
+    return ttp_tile_from_events(t, p, ttp_segment_number(t->decoder->reader, seg), err);
 }
 
 static ttape_status add_segment(struct ttape_tile *t, const struct ttp_segment_entry *seg,
@@ -277,8 +279,8 @@ static ttape_status add_segment(struct ttape_tile *t, const struct ttp_segment_e
 {
     struct ttp_loaded *p;
     bool done = true;
-    uint32_t number = ttp_segment_number(t->reader, seg);
-    TTP_TRY(ttp_loaded_get(t->reader, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    uint32_t number = ttp_segment_number(t->decoder->reader, seg);
+    TTP_TRY(ttp_loaded_get(t->decoder, seg->partition, TTP_STAGE_LIGHT, &p, err));
     const struct ttp_segment *g = &p->segments.segments[number];
     t->info.segment_count++;
     if (is_between(t, p, g))
@@ -326,12 +328,12 @@ static ttape_status add_next(struct ttape_tile *t, uint32_t ordinal, uint32_t *c
         return TTAPE_OK;
     }
     *count = 1;
-    return add_or_tell(t, ttp_stream_segment(t->reader, t->options.stream, ordinal), err);
+    return add_or_tell(t, ttp_stream_segment(t->decoder->reader, t->options.stream, ordinal), err);
 }
 
 static ttape_status add_segments(struct ttape_tile *t, ttape_error *err)
 {
-    const ttape_reader *r = t->reader;
+    const ttape_reader *r = t->decoder->reader;
     uint32_t stream = t->options.stream, count = segment_count(r, stream), done = 1;
     uint64_t next_event = 0;
     for (uint32_t i = 0; i < count && !ttp_tile_is_complete(t); i += done) {
@@ -381,9 +383,13 @@ ttape_status ttape_tile_make(ttape_tile **out, ttape_reader *r, const ttape_tile
     ttape_tile *t = ttp_memory_take(&memory, 1, sizeof *t, err);
     if (t == NULL)
         return memory.status;
-    *t = (ttape_tile){.memory = memory, .reader = r, .options = taken};
-    ttape_status status = make(t, err);
-    ttp_tile_drop_overview(t);
+    *t = (ttape_tile){.memory = memory, .decoder = &r->pool.first, .options = taken};
+    ttape_status status = ttp_decoder_take(&r->pool, &t->decoder, err);
+    if (status == TTAPE_OK) {
+        status = make(t, err);
+        ttp_tile_drop_overview(t);
+        ttp_decoder_give(t->decoder);
+    }
     if (status != TTAPE_OK) {
         ttape_tile_close(t);
         return status;

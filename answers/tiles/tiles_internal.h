@@ -51,7 +51,7 @@ struct ttp_tile_overview {
 
 struct ttape_tile {
     struct ttp_memory memory;
-    ttape_reader *reader;
+    struct ttp_trace_decoder *decoder;
     ttape_tile_options options;
     ttape_tile_info info;
     ttape_tile_axis axis;

@@ -40,8 +40,12 @@ ttape_status ttape_tree_open(ttape_tree **out, ttape_reader *reader,
     struct ttape_tree *tree = ttp_memory_take(&memory, 1, sizeof *tree, err);
     if (tree == NULL)
         return memory.status;
-    *tree = (struct ttape_tree){
-        .reader = reader, .memory = memory, .cache_bytes = full.cache_bytes, .jobs = full.jobs};
+    *tree = (struct ttape_tree){.reader = reader,
+                                .lease = ttp_lease_of(reader),
+                                .memory = memory,
+                                .cache_bytes = full.cache_bytes,
+                                .jobs = full.jobs};
+    tree->lease.jobs = tree->jobs;
     ttape_status status = ttp_outlines_open(tree, err);
     if (status != TTAPE_OK) {
         ttape_tree_close(tree);
@@ -114,8 +118,8 @@ ttape_status ttp_tree_check_id(const ttape_tree *tree, const ttape_node_id *id, 
     return TTAPE_OK;
 }
 
-ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id, ttape_tree_mode mode,
-                                 ttape_node *out, ttape_error *err)
+static ttape_status get_node_leased(ttape_tree *tree, const ttape_node_id *id, ttape_tree_mode mode,
+                                    ttape_node *out, ttape_error *err)
 {
     if (tree == NULL || id == NULL || out == NULL || mode >= TTAPE_TREE_MODE_COUNT)
         return ttp_refuse(err, "no such node or mode");
@@ -135,6 +139,17 @@ ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id, ttap
     case TTAPE_NODE_FRAME: return get_frame(tree, id, mode, out, err);
     default: return ttp_refuse(err, "no such kind of node");
     }
+}
+
+ttape_status ttape_tree_get_node(ttape_tree *tree, const ttape_node_id *id, ttape_tree_mode mode,
+                                 ttape_node *out, ttape_error *err)
+{
+    if (tree == NULL)
+        return ttp_refuse(err, "no such node or mode");
+    TTP_TRY(ttp_lease_begin(&tree->lease, err));
+    ttape_status status = get_node_leased(tree, id, mode, out, err);
+    ttp_lease_end(&tree->lease);
+    return status;
 }
 
 /* ---- by time ---- */
@@ -182,7 +197,7 @@ static ttape_status find_path(ttape_tree *tree, uint32_t stream, uint32_t ordina
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal), stack, found;
     struct ttp_loaded *p;
     TTP_TRY(ttp_scan_stack(tree, seg->partition, segment, event, &stack, err));
-    TTP_TRY(ttp_loaded_get(tree->reader, seg->partition, TTP_STAGE_ORDER, &p, err));
+    TTP_TRY(ttp_loaded_get(tree->lease.decoder, seg->partition, TTP_STAGE_ORDER, &p, err));
     struct ttp_scan_back back = {
         .segment = segment, .event = event, .stack = stack, .current = stack};
     ttape_node_id id = {.kind = TTAPE_NODE_FRAME,
@@ -206,7 +221,7 @@ static ttape_status seek(ttape_tree *tree, uint32_t stream, uint64_t time_ns, ui
                          uint32_t *position, ttape_error *err)
 {
     ttape_cursor *cursor;
-    TTP_TRY(ttape_cursor_open(&cursor, tree->reader, stream, err));
+    TTP_TRY(ttp_cursor_open_lent(&cursor, tree->lease.decoder, stream, err));
     ttape_status status = TTAPE_OK;
     if (time_ns != UINT64_MAX)
         status = ttape_cursor_seek_time(cursor, time_ns + 1, err);
@@ -217,9 +232,9 @@ static ttape_status seek(ttape_tree *tree, uint32_t stream, uint64_t time_ns, ui
     return status;
 }
 
-ttape_status ttape_tree_find_time(ttape_tree *tree, uint32_t stream, uint64_t time_ns,
-                                  ttape_node_id *ids, size_t capacity, size_t *count,
-                                  ttape_error *err)
+static ttape_status find_time_leased(ttape_tree *tree, uint32_t stream, uint64_t time_ns,
+                                     ttape_node_id *ids, size_t capacity, size_t *count,
+                                     ttape_error *err)
 {
     struct ttp_loaded *p;
     uint32_t ordinal, position;
@@ -229,15 +244,25 @@ ttape_status ttape_tree_find_time(ttape_tree *tree, uint32_t stream, uint64_t ti
     TTP_TRY(seek(tree, stream, time_ns, &ordinal, &position, err));
     const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal);
-    TTP_TRY(ttp_loaded_get(tree->reader, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_loaded_get(tree->lease.decoder, seg->partition, TTP_STAGE_LIGHT, &p, err));
     uint32_t start = p->segment_start[segment], event = start + position;
     uint32_t block = event / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
     /* The segment's start is noted when its first event is checked. */
     const struct ttp_range range = {block > start ? block : start, event,
                                     event > start ? event : start + 1, false};
-    TTP_TRY(ttp_loaded_reach(tree->reader, seg->partition, &range, &p, err));
+    TTP_TRY(ttp_loaded_reach(tree->lease.decoder, seg->partition, &range, &p, err));
     struct path path = {.ids = ids, .capacity = capacity};
     path.height = ttp_walker_at(p, segment, event).frames;
     *count = path.height;
     return find_path(tree, stream, ordinal, event, &path, err);
+}
+
+ttape_status ttape_tree_find_time(ttape_tree *tree, uint32_t stream, uint64_t time_ns,
+                                  ttape_node_id *ids, size_t capacity, size_t *count,
+                                  ttape_error *err)
+{
+    TTP_TRY(ttp_lease_begin(&tree->lease, err));
+    ttape_status status = find_time_leased(tree, stream, time_ns, ids, capacity, count, err);
+    ttp_lease_end(&tree->lease);
+    return status;
 }

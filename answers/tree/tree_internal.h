@@ -13,6 +13,7 @@
 
 #include <tracetape/tree.h>
 
+#include "reader/cache/decoder_pool.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 
@@ -104,7 +105,8 @@ struct ttp_outline_list {
 };
 
 struct ttape_tree {
-    ttape_reader *reader;
+    const ttape_reader *reader;
+    struct ttp_lease lease; /* during a call it has a decoder, with the tree's jobs */
     struct ttp_memory memory;
     struct ttp_outline **outlines; /* by partition; NULL: not in the cache */
     bool *whole;                   /* by partition: no frame may be left out */
@@ -119,14 +121,6 @@ struct ttape_tree {
     struct ttp_stack_memo *stack_memo; /* tree_scan.c: of the segment that was asked for last */
     struct ttp_scan_memo *memo;        /* tree_scan.c: NULL until there is something to remember */
 };
-
-/* The reader works with the tree's jobs, until it gets back its own, which this returns. */
-static inline uint32_t ttp_tree_lend_jobs(const struct ttape_tree *tree)
-{
-    uint32_t own = tree->reader->jobs;
-    tree->reader->jobs = tree->jobs > own ? tree->jobs : own;
-    return own;
-}
 
 /* ---- tree_outlines.c ---- */
 

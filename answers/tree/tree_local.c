@@ -3,6 +3,7 @@
 #include "answers/tree/tree_local.h"
 
 #include "format/base/fail.h"
+#include "reader/cache/cache.h"
 #include "reader/cache/prefetch.h"
 
 uint32_t ttp_tree_segment_number(const struct ttape_tree *tree, uint32_t stream, uint32_t ordinal)
@@ -28,7 +29,7 @@ ttape_status ttp_tree_scan_segment(struct ttape_tree *tree, uint32_t stream, uin
     uint32_t partition = o->partition;
     if (!root && level >= height)
         return TTAPE_OK;
-    TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_loaded_get(tree->lease.decoder, partition, TTP_STAGE_LIGHT, &p, err));
     *out = (struct ttp_scan){.partition = partition,
                              .segment = segment,
                              .event = p->segment_start[segment],
@@ -60,7 +61,7 @@ ttape_status ttp_tree_local_node(struct ttape_tree *tree, uint32_t stream, uint3
     struct ttp_loaded *p;
     const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal);
-    TTP_TRY(ttp_loaded_get(tree->reader, seg->partition, TTP_STAGE_ORDER, &p, err));
+    TTP_TRY(ttp_loaded_get(tree->lease.decoder, seg->partition, TTP_STAGE_ORDER, &p, err));
     const struct ttp_code_view *v = &p->views[2ull * frame->symbol];
     *out =
         (ttape_node){.id = {.kind = TTAPE_NODE_FRAME,
@@ -129,7 +130,7 @@ static ttape_status level_of(struct ttape_tree *tree, uint32_t partition, uint32
     struct ttp_loaded *p;
     uint32_t block = event / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
     const struct ttp_range range = {block, event + 1, event + 1, false};
-    TTP_TRY(ttp_loaded_reach(tree->reader, partition, &range, &p, err));
+    TTP_TRY(ttp_loaded_reach(tree->lease.decoder, partition, &range, &p, err));
     *level = ttp_walker_at(p, segment, event).frames;
     return TTAPE_OK;
 }
@@ -147,7 +148,7 @@ ttape_status ttp_tree_event_node(struct ttape_tree *tree, uint32_t stream, uint6
         return no_frame(err);
     const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal), partition = seg->partition;
-    TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_ORDER, &p, err));
+    TTP_TRY(ttp_loaded_get(tree->lease.decoder, partition, TTP_STAGE_ORDER, &p, err));
     uint32_t at = p->segment_start[segment] + (uint32_t)(event - seg->first_event);
     if (p->views[p->codes[at]].after == 0)
         return no_frame(err);
@@ -237,14 +238,12 @@ static ttape_status fill_tail(struct ttape_tree *tree, struct ttp_span *s, struc
  * jobs, whether the reader has any or not. */
 static void prefetch(const struct ttape_tree *tree, const struct ttp_span *s)
 {
-    ttape_reader *r = tree->reader;
+    struct ttp_trace_decoder *d = tree->lease.decoder;
     uint32_t first = ttp_tree_entry(tree, s->stream, s->first)->partition;
     uint32_t last = ttp_tree_entry(tree, s->stream, s->last)->partition;
-    if (s->from_start || !ends_in_last(s) || first == last || r->partitions[first].loaded != NULL)
+    if (s->from_start || !ends_in_last(s) || first == last || ttp_cache_find(d, first) != NULL)
         return;
-    uint32_t jobs = ttp_tree_lend_jobs(tree);
-    ttp_prefetch_want(r, first, &last, 1, TTP_STAGE_ORDER);
-    r->jobs = jobs;
+    ttp_prefetch_want(d, first, &last, 1, TTP_STAGE_ORDER);
 }
 
 ttape_status ttp_tree_fill_span(struct ttape_tree *tree, struct ttp_span *s, ttape_tree_mode mode,

@@ -261,7 +261,8 @@ struct making {
     pthread_mutex_t mutex; /* of the tree */
 };
 
-static ttape_status make_outline(struct making *m, ttape_reader *r, const struct ttp_loaded *p,
+static ttape_status make_outline(struct making *m, struct ttp_trace_decoder *d,
+                                 const struct ttp_loaded *p,
                                  const struct ttp_tree_measures *measures, ttape_error *err)
 {
     struct ttape_tree *tree = m->tree;
@@ -271,7 +272,7 @@ static ttape_status make_outline(struct making *m, ttape_reader *r, const struct
         starts -= count_left_out(tree, p, s);
     uint32_t frames = starts + g->end_frame_count;
     ttape_tree_share shares[TTP_TREE_SHARES];
-    uint32_t share_count = ttp_tree_find_shares(p, &r->definitions, measures, shares);
+    uint32_t share_count = ttp_tree_find_shares(p, &d->reader->definitions, measures, shares);
     pthread_mutex_lock(&m->mutex);
     trim(tree, size_of(g->segment_count, frames, share_count), m->wanted); /* first: costs less */
     struct ttp_outline *o =
@@ -285,11 +286,11 @@ static ttape_status make_outline(struct making *m, ttape_reader *r, const struct
     o->start_frame_count = starts;
     for (uint32_t s = 0; s < g->segment_count; s++) {
         o->segments[s].left_out = count_left_out(tree, p, s);
-        fill_segment(o, p, r, s, first);
+        fill_segment(o, p, d->reader, s, first);
         first += o->segments[s].start_count - o->segments[s].left_out;
     }
     ttp_tree_find_stays(o, p);
-    status = ttp_tree_find_ends(o, p, &r->definitions, measures, &r->memory, err);
+    status = ttp_tree_find_ends(o, p, &d->reader->definitions, measures, &d->memory, err);
     pthread_mutex_lock(&m->mutex);
     if (status == TTAPE_OK) {
         if (tree->outlines[p->partition] != NULL)
@@ -307,16 +308,16 @@ static ttape_status make_outline(struct making *m, ttape_reader *r, const struct
 
 /* ---- reading ---- */
 
-static enum ttp_partition_wish wish(void *context, uint32_t worker, ttape_reader *r,
+static enum ttp_partition_wish wish(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                                     const struct ttp_loaded *p)
 {
     (void)context;
     (void)worker;
-    (void)r;
+    (void)d;
     return ttp_tree_needs_events(p) ? TTP_WISH_EVENTS : TTP_WISH_SUMMARY;
 }
 
-static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r,
+static ttape_status take_summary(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                                  const struct ttp_loaded *p, const struct ttp_measure *rows,
                                  uint32_t row_count, const struct ttp_cpu_times *cpu,
                                  ttape_error *err)
@@ -324,19 +325,19 @@ static ttape_status take_summary(void *context, uint32_t worker, ttape_reader *r
     (void)worker;
     (void)cpu;
     const struct ttp_tree_measures measures = ttp_tree_measures_of(p, rows, row_count);
-    return make_outline(context, r, p, &measures, err);
+    return make_outline(context, d, p, &measures, err);
 }
 
-static ttape_status take_events(void *context, uint32_t worker, ttape_reader *r,
+static ttape_status take_events(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                                 const struct ttp_loaded *p, ttape_error *err)
 {
     struct ttp_measure *rows;
     uint32_t row_count;
     (void)worker;
-    TTP_TRY(ttp_summary_load(r, p, &rows, &row_count, err));
+    TTP_TRY(ttp_summary_load(d, p, &rows, &row_count, err));
     const struct ttp_tree_measures measures = ttp_tree_measures_of(p, rows, row_count);
-    ttape_status status = make_outline(context, r, p, &measures, err);
-    ttp_memory_give(&r->memory, rows, row_count, sizeof *rows);
+    ttape_status status = make_outline(context, d, p, &measures, err);
+    ttp_memory_give(&d->memory, rows, row_count, sizeof *rows);
     return status;
 }
 
@@ -344,7 +345,7 @@ static ttape_status take_overview(void *context, const struct ttp_loaded *p,
                                   const struct ttp_tree_measures *measures, ttape_error *err)
 {
     const struct making *m = context;
-    return make_outline(context, m->tree->reader, p, measures, err);
+    return make_outline(context, m->tree->lease.decoder, p, measures, err);
 }
 
 static ttape_status take_damage(void *context, uint32_t partition, const ttape_error *problem)
@@ -409,7 +410,7 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
     pthread_mutex_init(&m.mutex, NULL);
     ttape_status status = ttp_tree_take_overviews(&taking, list, &count, err);
     if (status == TTAPE_OK && count != 0)
-        status = ttp_partition_work(tree->reader, list, count, tree->jobs, &work, err);
+        status = ttp_partition_work(tree->lease.decoder, list, count, tree->jobs, &work, err);
     pthread_mutex_destroy(&m.mutex);
     tree->batch = tree->batch * 4 < BATCH_MOST ? tree->batch * 4 : BATCH_MOST;
     if (status != TTAPE_OK)
@@ -426,11 +427,11 @@ ttape_status ttp_tree_damage(struct ttape_tree *tree, uint32_t partition, ttape_
     struct ttp_loaded *p;
     struct ttp_measure *rows;
     uint32_t row_count;
-    TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_loaded_get(tree->lease.decoder, partition, TTP_STAGE_LIGHT, &p, err));
     if (ttp_tree_needs_events(p))
-        TTP_TRY(ttp_loaded_get(tree->reader, partition, TTP_STAGE_EVENTS, &p, err));
-    TTP_TRY(ttp_summary_load(tree->reader, p, &rows, &row_count, err));
-    ttp_memory_give(&tree->reader->memory, rows, row_count, sizeof *rows);
+        TTP_TRY(ttp_loaded_get(tree->lease.decoder, partition, TTP_STAGE_EVENTS, &p, err));
+    TTP_TRY(ttp_summary_load(tree->lease.decoder, p, &rows, &row_count, err));
+    ttp_memory_give(&tree->lease.decoder->memory, rows, row_count, sizeof *rows);
     return ttp_fail(err, TTAPE_E_LIMIT, "", p->payload_offset,
                     "partition could not be read while there was too little memory");
 }

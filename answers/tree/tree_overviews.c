@@ -101,8 +101,8 @@ static ttape_status take_one(const struct ttp_tree_taking *taking, const ttape_r
 }
 
 /* Takes those of the listed partitions that the overview says something of; the rest stays. */
-static ttape_status take_all(const struct ttp_tree_taking *taking, ttape_reader *r, uint32_t number,
-                             const struct ttp_read_overview *o,
+static ttape_status take_all(const struct ttp_tree_taking *taking, struct ttp_trace_decoder *d,
+                             uint32_t number, const struct ttp_read_overview *o,
                              const struct ttp_read_outlines *outlines, uint32_t *list,
                              uint32_t *count, ttape_error *err)
 {
@@ -114,7 +114,8 @@ static ttape_status take_all(const struct ttp_tree_taking *taking, ttape_reader 
             at++;
         if (overview_of[partition] == number) {
             if (at < o->head.partition_count && o->partitions[at] == partition)
-                TTP_TRY(take_one(taking, r, partition, &outlines->each[at], &is_taken, err));
+                TTP_TRY(
+                    take_one(taking, d->reader, partition, &outlines->each[at], &is_taken, err));
             if (!is_taken)
                 overview_of[partition] = TTAPE_NONE;
         }
@@ -137,21 +138,21 @@ static void give_up(struct ttape_tree *tree, uint32_t number)
 static ttape_status take_from(const struct ttp_tree_taking *taking, uint32_t number, uint32_t *list,
                               uint32_t *count, ttape_error *err)
 {
-    ttape_reader *r = taking->tree->reader;
+    struct ttp_trace_decoder *d = taking->tree->lease.decoder;
     struct ttp_read_overview o;
     struct ttp_read_outlines outlines;
     ttape_error problem = {0};
     ttape_status status =
-        ttp_overview_load(r, number, TTP_OVERVIEW_BARE, TTP_OVERVIEW_SPREAD, &o, &problem);
+        ttp_overview_load(d, number, TTP_OVERVIEW_BARE, TTP_OVERVIEW_SPREAD, &o, &problem);
     if (status == TTAPE_OK) {
-        status = ttp_outlines_load(r, &o, &outlines, &problem);
+        status = ttp_outlines_load(d, &o, &outlines, &problem);
         if (status == TTAPE_OK) {
-            status = take_all(taking, r, number, &o, &outlines, list, count, err);
-            ttp_outlines_drop(r, &outlines);
-            ttp_overview_drop(r, &o);
+            status = take_all(taking, d, number, &o, &outlines, list, count, err);
+            ttp_outlines_drop(d, &outlines);
+            ttp_overview_drop(d, &o);
             return status;
         }
-        ttp_overview_drop(r, &o);
+        ttp_overview_drop(d, &o);
     }
     if (ttp_overview_fails(status) && err != NULL)
         *err = problem;

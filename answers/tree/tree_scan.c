@@ -18,9 +18,7 @@ static ttape_status reach(struct ttape_tree *tree, uint32_t partition, uint32_t 
 {
     struct ttp_loaded *p;
     const struct ttp_range range = {timed ? first : 0, timed ? end : 0, end, false};
-    uint32_t jobs = ttp_tree_lend_jobs(tree);
-    ttape_status status = ttp_loaded_reach(tree->reader, partition, &range, &p, err);
-    tree->reader->jobs = jobs;
+    ttape_status status = ttp_loaded_reach(tree->lease.decoder, partition, &range, &p, err);
     *out = p;
     return status;
 }

@@ -40,9 +40,9 @@ uint32_t ttp_tree_find_shares(const struct ttp_loaded *p, const struct ttp_defin
     return count;
 }
 
-ttape_status ttape_tree_get_shares(ttape_tree *tree, uint32_t partition,
-                                   const ttape_tree_share **shares, uint32_t *share_count,
-                                   uint64_t *all, ttape_error *err)
+static ttape_status get_shares_leased(ttape_tree *tree, uint32_t partition,
+                                      const ttape_tree_share **shares, uint32_t *share_count,
+                                      uint64_t *all, ttape_error *err)
 {
     const struct ttp_outline *o;
     *shares = NULL;
@@ -60,4 +60,14 @@ ttape_status ttape_tree_get_shares(ttape_tree *tree, uint32_t partition,
     *share_count = o->share_count;
     *all = o->all;
     return TTAPE_OK;
+}
+
+ttape_status ttape_tree_get_shares(ttape_tree *tree, uint32_t partition,
+                                   const ttape_tree_share **shares, uint32_t *share_count,
+                                   uint64_t *all, ttape_error *err)
+{
+    TTP_TRY(ttp_lease_begin(&tree->lease, err));
+    ttape_status status = get_shares_leased(tree, partition, shares, share_count, all, err);
+    ttp_lease_end(&tree->lease);
+    return status;
 }

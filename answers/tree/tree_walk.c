@@ -300,7 +300,7 @@ static ttape_status next_stream(ttape_tree_walk *w, ttape_node *out, ttape_error
     return TTAPE_END;
 }
 
-ttape_status ttape_tree_walk_next(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
+static ttape_status walk_next_leased(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
 {
     switch (w->kind) {
     case TTAPE_NODE_TRACE: return next_stream(w, out, err);
@@ -310,6 +310,14 @@ ttape_status ttape_tree_walk_next(ttape_tree_walk *w, ttape_node *out, ttape_err
     if (w->by_edge)
         return next_of_segments(w, out, err);
     return w->scanning ? next_scanned(w, out, err) : TTAPE_END;
+}
+
+ttape_status ttape_tree_walk_next(ttape_tree_walk *w, ttape_node *out, ttape_error *err)
+{
+    TTP_TRY(ttp_lease_begin(&w->tree->lease, err));
+    ttape_status status = walk_next_leased(w, out, err);
+    ttp_lease_end(&w->tree->lease);
+    return status;
 }
 
 /* ---- opening ---- */
@@ -332,7 +340,7 @@ static ttape_status open_frame(ttape_tree_walk *w, const ttape_node_id *id, ttap
     w->ordinal = ttp_tree_ordinal(w->tree, id->stream, node.id.partition);
     const struct ttp_segment_entry *seg = ttp_tree_entry(w->tree, id->stream, w->ordinal);
     uint32_t segment = ttp_tree_segment_number(w->tree, id->stream, w->ordinal);
-    TTP_TRY(ttp_loaded_get(w->tree->reader, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_loaded_get(w->tree->lease.decoder, seg->partition, TTP_STAGE_LIGHT, &p, err));
     uint32_t event = p->segment_start[segment] + (uint32_t)(node.id.place - seg->first_event);
     w->child_level = node.level + 1;
     w->scan = (struct ttp_scan){
@@ -363,8 +371,9 @@ static ttape_status open_walk(ttape_tree_walk *w, const ttape_node_id *id, ttape
     return TTAPE_OK;
 }
 
-ttape_status ttape_tree_walk_open(ttape_tree_walk **out, ttape_tree *tree, const ttape_node_id *id,
-                                  ttape_tree_mode mode, ttape_error *err)
+static ttape_status walk_open_leased(ttape_tree_walk **out, ttape_tree *tree,
+                                     const ttape_node_id *id, ttape_tree_mode mode,
+                                     ttape_error *err)
 {
     if (out == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no place for a walk");
@@ -383,6 +392,17 @@ ttape_status ttape_tree_walk_open(ttape_tree_walk **out, ttape_tree *tree, const
         ttape_tree_walk_close(w);
     else
         *out = w;
+    return status;
+}
+
+ttape_status ttape_tree_walk_open(ttape_tree_walk **out, ttape_tree *tree, const ttape_node_id *id,
+                                  ttape_tree_mode mode, ttape_error *err)
+{
+    if (tree == NULL)
+        return walk_open_leased(out, tree, id, mode, err);
+    TTP_TRY(ttp_lease_begin(&tree->lease, err));
+    ttape_status status = walk_open_leased(out, tree, id, mode, err);
+    ttp_lease_end(&tree->lease);
     return status;
 }
 

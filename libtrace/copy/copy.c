@@ -14,6 +14,7 @@
 #include "libtrace/copy/copy_definitions.h"
 #include "libtrace/copy/copy_models.h"
 #include "libtrace/copy/copy_overviews.h"
+#include "reader/cache/decoder_pool.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 #include "writer/events/copy_writer.h"
@@ -22,7 +23,8 @@
 
 struct ttape_copier {
     ttape_writer *writer;
-    ttape_reader *reader;
+    const ttape_reader *reader;
+    struct ttp_lease lease;     /* during a call it has a decoder */
     ttape_site_callback rename; /* or NULL */
     void *rename_context;
     struct ttp_growing scopes;   /* struct ttp_scope *, by the reader's scope number */
@@ -229,6 +231,8 @@ ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
     memset(c, 0, sizeof *c);
     c->writer = writer;
     c->reader = reader;
+    c->lease = ttp_lease_of(reader);
+    c->frames.memory = &c->lease.memory;
     c->rename = rename;
     c->rename_context = context;
     c->number = ++writer->copier_count;
@@ -254,8 +258,7 @@ void ttape_copier_close(ttape_copier *c)
     ttp_grown_free(a, &c->values);
     ttp_grown_free(a, &c->spans);
     ttp_grown_free(a, &c->models);
-    ttp_memory_give(&c->reader->memory, c->frames.items, c->frames.capacity,
-                    sizeof *c->frames.items);
+    ttp_memory_give(&c->lease.memory, c->frames.items, c->frames.capacity, sizeof *c->frames.items);
     a->release(a->context, c, sizeof *c);
 }
 
@@ -310,7 +313,7 @@ static struct ttp_index_entry describe(const struct ttp_partition_head *head,
     return entry;
 }
 
-ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_error *err)
+static ttape_status copy_partition_whole(ttape_copier *c, uint32_t partition, ttape_error *err)
 {
     ttape_partition_info info;
     struct ttp_loaded *loaded;
@@ -322,7 +325,7 @@ ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_e
                         "there is no partition %u", partition);
     /* Of a partition whose light sections are damaged, or are not what the index says, segments
      * and counts are not known: it is not copied. */
-    TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_LIGHT, &loaded, err));
+    TTP_TRY(ttp_loaded_get(c->lease.decoder, partition, TTP_STAGE_LIGHT, &loaded, err));
     struct ttp_partition_head head = loaded->head;
     uint32_t model = head.model;
     struct ttp_scope *to = scope_of(c, partition);
@@ -331,17 +334,25 @@ ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_e
                         "partition %u has more segments than are known", partition);
     TTP_TRY(local_segments(c, partition, head.segment_count, err));
     if (head.model != TTAPE_NONE)
-        TTP_TRY(
-            ttp_copied_model(c->writer, c->reader, to, partition, &c->models, &head.model, err));
-    TTP_TRY(ttp_payload_read(c->reader, partition, &chunk, &payload, err));
+        TTP_TRY(ttp_copied_model(c->writer, c->lease.decoder, to, partition, &c->models,
+                                 &head.model, err));
+    TTP_TRY(ttp_payload_read(c->lease.decoder, partition, &chunk, &payload, err));
     if (head.model != model)
         ttp_partition_head_write(&head, payload);
     struct ttp_index_entry entry = describe(&head, &info, chunk.stored_bytes);
     ttape_status status =
         ttp_writer_stored_partition(c->writer, to, &chunk, payload, &entry, c->segments.data, err);
     if (status == TTAPE_OK)
-        status = ttp_copied_overview(c->writer, c->reader, to, c->number, partition, err);
-    ttp_payload_free(c->reader, payload, &chunk);
+        status = ttp_copied_overview(c->writer, c->lease.decoder, to, c->number, partition, err);
+    ttp_payload_free(c->lease.decoder, payload, &chunk);
+    return status;
+}
+
+ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_error *err)
+{
+    TTP_TRY(ttp_lease_begin(&c->lease, err));
+    ttape_status status = copy_partition_whole(c, partition, err);
+    ttp_lease_end(&c->lease);
     return status;
 }
 
@@ -404,7 +415,8 @@ static ttape_status resume_at(ttape_copier *c, struct ttp_scope *to, uint32_t st
                               uint64_t late, ttape_error *err)
 {
     ttape_edge edge;
-    TTP_TRY(ttp_loaded_edge(c->reader, loaded, segment, event, &c->frames, false, &edge, err));
+    TTP_TRY(
+        ttp_loaded_edge(c->lease.decoder, loaded, segment, event, &c->frames, false, &edge, err));
     for (uint32_t i = 0; i < edge.frame_count; i++) {
         uint32_t scope;
         if (c->frames.items[i].site != TTAPE_NONE)
@@ -461,7 +473,7 @@ static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uin
     end = to_number < end ? to_number : end;
     if (from >= end)
         return TTAPE_OK;
-    TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_VALUES, &loaded, err));
+    TTP_TRY(ttp_loaded_get(c->lease.decoder, partition, TTP_STAGE_VALUES, &loaded, err));
     struct ttp_loaded ticks = *loaded; /* whole, so that nothing of it changes any more */
     ticks.head.resolution_ns = loaded->head.resolution_ns != 0;
     ticks.head.origin_ns = 0;
@@ -482,8 +494,8 @@ static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uin
     return TTAPE_OK;
 }
 
-ttape_status ttape_copier_part(ttape_copier *c, uint32_t partition, const uint64_t *from_number,
-                               const uint64_t *to_number, ttape_error *err)
+static ttape_status copy_part(ttape_copier *c, uint32_t partition, const uint64_t *from_number,
+                              const uint64_t *to_number, ttape_error *err)
 {
     ttape_partition_info info;
     struct ttp_loaded *loaded;
@@ -492,7 +504,7 @@ ttape_status ttape_copier_part(ttape_copier *c, uint32_t partition, const uint64
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "there is no partition %u", partition);
     struct ttp_scope *to = scope_of(c, partition);
-    TTP_TRY(ttp_loaded_get(c->reader, partition, TTP_STAGE_LIGHT, &loaded, err));
+    TTP_TRY(ttp_loaded_get(c->lease.decoder, partition, TTP_STAGE_LIGHT, &loaded, err));
     TTP_TRY(
         ttp_writer_set_clock(c->writer, loaded->head.resolution_ns, loaded->head.origin_ns, err));
     ttape_status status = TTAPE_OK;
@@ -504,4 +516,13 @@ ttape_status ttape_copier_part(ttape_copier *c, uint32_t partition, const uint64
     }
     ttp_writer_take_ticks(c->writer, false);
     return status == TTAPE_OK ? ttp_seal(c->writer, err) : status;
+}
+
+ttape_status ttape_copier_part(ttape_copier *c, uint32_t partition, const uint64_t *from_number,
+                               const uint64_t *to_number, ttape_error *err)
+{
+    TTP_TRY(ttp_lease_begin(&c->lease, err));
+    ttape_status status = copy_part(c, partition, from_number, to_number, err);
+    ttp_lease_end(&c->lease);
+    return status;
 }

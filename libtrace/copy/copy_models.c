@@ -54,19 +54,19 @@ static ttape_status store(ttape_writer *w, struct ttp_scope *to, const struct tt
     return ttp_writer_stored_model(w, to, chunk, payload, err);
 }
 
-ttape_status ttp_copied_model(ttape_writer *w, ttape_reader *r, struct ttp_scope *to,
+ttape_status ttp_copied_model(ttape_writer *w, struct ttp_trace_decoder *d, struct ttp_scope *to,
                               uint32_t partition, struct ttp_growing *known, uint32_t *number,
                               ttape_error *err)
 {
     struct ttp_chunk chunk;
     uint8_t *payload;
     uint32_t index;
-    TTP_TRY(ttp_payload_find_model(r, partition, &index, err));
+    TTP_TRY(ttp_payload_find_model(d, partition, &index, err));
     if (is_known(known, index, number))
         return TTAPE_OK;
-    TTP_TRY(ttp_payload_read_model(r, index, &chunk, &payload, err));
+    TTP_TRY(ttp_payload_read_model(d, index, &chunk, &payload, err));
     ttape_status status = store(w, to, &chunk, payload, number, err);
-    ttp_payload_free(r, payload, &chunk);
+    ttp_payload_free(d, payload, &chunk);
     TTP_TRY(status);
     struct ttp_copied_model *slot = ttp_push(&w->allocator, known, sizeof *slot, err);
     if (slot == NULL)

@@ -13,8 +13,8 @@ struct ttp_copied_model {
     uint32_t number; /* in the writer's scope */
 };
 
-ttape_status ttp_copied_model(ttape_writer *writer, ttape_reader *reader, struct ttp_scope *to,
-                              uint32_t partition, struct ttp_growing *known, uint32_t *number,
-                              ttape_error *err);
+ttape_status ttp_copied_model(ttape_writer *writer, struct ttp_trace_decoder *d,
+                              struct ttp_scope *to, uint32_t partition, struct ttp_growing *known,
+                              uint32_t *number, ttape_error *err);
 
 #endif

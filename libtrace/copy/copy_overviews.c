@@ -16,13 +16,13 @@ static uint32_t before_in_scope(const ttape_reader *r, uint32_t partition)
 }
 
 /* One that does not hold is left out. */
-static ttape_status copy(ttape_writer *w, ttape_reader *r, struct ttp_scope *to, uint32_t number,
-                         ttape_error *err)
+static ttape_status copy(ttape_writer *w, struct ttp_trace_decoder *d, struct ttp_scope *to,
+                         uint32_t number, ttape_error *err)
 {
     struct ttp_read_overview o;
     ttape_error problem = {0};
     ttape_status status =
-        ttp_overview_load(r, number, TTP_OVERVIEW_ROWS, TTP_OVERVIEW_SPREAD, &o, &problem);
+        ttp_overview_load(d, number, TTP_OVERVIEW_ROWS, TTP_OVERVIEW_SPREAD, &o, &problem);
     if (status != TTAPE_OK) {
         if (status != TTAPE_E_MEMORY && status != TTAPE_E_IO)
             return TTAPE_OK;
@@ -32,21 +32,22 @@ static ttape_status copy(ttape_writer *w, ttape_reader *r, struct ttp_scope *to,
     }
     if (o.head.partition_count <= to->series.count)
         status = ttp_writer_stored_overview(w, to, o.content, o.content_bytes, err);
-    ttp_overview_drop(r, &o);
+    ttp_overview_drop(d, &o);
     return status;
 }
 
-ttape_status ttp_copied_overview(ttape_writer *w, ttape_reader *r, struct ttp_scope *to,
+ttape_status ttp_copied_overview(ttape_writer *w, struct ttp_trace_decoder *d, struct ttp_scope *to,
                                  uint32_t copier, uint32_t partition, ttape_error *err)
 {
     struct ttp_copied_series *series = &to->series;
     bool goes_on = series->count != 0 && series->copier == copier &&
-                   before_in_scope(r, partition) == series->last;
+                   before_in_scope(d->reader, partition) == series->last;
     *series = (struct ttp_copied_series){copier, partition, goes_on ? series->count + 1 : 1};
-    uint32_t number = ttp_overview_behind(r, partition);
+    uint32_t number = ttp_overview_behind(d->reader, partition);
     /* one of another scope's may stand in between: what that hides is worked out again by nobody */
-    for (; number < r->overview_count && r->overviews[number].end == partition + 1; number++)
-        if (r->overviews[number].scope == r->partitions[partition].scope)
-            TTP_TRY(copy(w, r, to, number, err));
+    for (; number < d->reader->overview_count && d->reader->overviews[number].end == partition + 1;
+         number++)
+        if (d->reader->overviews[number].scope == d->reader->partitions[partition].scope)
+            TTP_TRY(copy(w, d, to, number, err));
     return TTAPE_OK;
 }

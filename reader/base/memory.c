@@ -73,13 +73,92 @@ static bool block_size(uint64_t count, size_t item_bytes, uint64_t *size_bytes)
     return true;
 }
 
-static bool has_room(const struct ttp_memory *memory, uint64_t size_bytes)
+struct ttp_memory ttp_memory_beside(const struct ttp_memory *memory)
 {
-    return memory->used_bytes <= memory->limit_bytes &&
-           size_bytes <= memory->limit_bytes - memory->used_bytes;
+    struct ttp_memory own = *memory;
+    own.used_bytes = 0;
+    own.relieve = NULL;
+    own.relieve_context = NULL;
+    own.waits = false;
+    return own;
 }
 
-/* What is kept and what is used together stay within the limit. */
+static uint64_t left_of(uint64_t limit_bytes, uint64_t used_bytes)
+{
+    return limit_bytes > used_bytes ? limit_bytes - used_bytes : 0;
+}
+
+uint64_t ttp_memory_left(const struct ttp_memory *memory)
+{
+    uint64_t left = left_of(memory->limit_bytes, memory->used_bytes);
+    if (memory->account == NULL)
+        return left;
+    uint64_t all =
+        left_of(memory->account->limit_bytes,
+                atomic_load_explicit(&memory->account->used_bytes, memory_order_relaxed));
+    return all < left ? all : left;
+}
+
+void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes)
+{
+    memory->used_bytes += size_bytes;
+    if (memory->account != NULL)
+        atomic_fetch_add_explicit(&memory->account->used_bytes, size_bytes, memory_order_relaxed);
+}
+
+void ttp_memory_discharge(struct ttp_memory *memory, uint64_t size_bytes)
+{
+    memory->used_bytes -= size_bytes;
+    if (memory->account != NULL)
+        atomic_fetch_sub_explicit(&memory->account->used_bytes, size_bytes, memory_order_relaxed);
+}
+
+/* Counts the bytes where they fit into both limits: others may ask at the same time. */
+static bool reserve(struct ttp_memory *memory, uint64_t size_bytes)
+{
+    struct ttp_memory_account *all = memory->account;
+    if (size_bytes > left_of(memory->limit_bytes, memory->used_bytes))
+        return false;
+    ttp_memory_charge(memory, size_bytes);
+    if (all == NULL ||
+        atomic_load_explicit(&all->used_bytes, memory_order_relaxed) <= all->limit_bytes)
+        return true;
+    ttp_memory_discharge(memory, size_bytes);
+    return false;
+}
+
+static bool relieve_all(struct ttp_memory *memory, uint64_t size_bytes)
+{
+    const struct ttp_memory_account *all = memory->account;
+    return all->relieve != NULL && all->relieve(all->context) && reserve(memory, size_bytes);
+}
+
+static bool reserve_alone(struct ttp_memory *memory, uint64_t size_bytes)
+{
+    const struct ttp_memory_account *all = memory->account;
+    all->alone(all->context, true);
+    bool fits = reserve(memory, size_bytes) || relieve_all(memory, size_bytes);
+    all->alone(all->context, false);
+    return fits;
+}
+
+/* First what the memory's own helper gives back, then what others do not use, then what they use
+ * for a moment. */
+static bool reserve_or_relieve(struct ttp_memory *memory, uint64_t size_bytes)
+{
+    const struct ttp_memory_account *all = memory->account;
+    if (reserve(memory, size_bytes))
+        return true;
+    if (memory->relieve != NULL && memory->relieve(memory->relieve_context) &&
+        reserve(memory, size_bytes))
+        return true;
+    if (all == NULL || size_bytes > all->limit_bytes)
+        return false;
+    return relieve_all(memory, size_bytes) ||
+           (memory->waits && all->alone != NULL && reserve_alone(memory, size_bytes));
+}
+
+/* What is kept and what is used, this block already, together stay within the limit. */
 static void *get_block(struct ttp_memory *memory, size_t size_bytes)
 {
     const ttape_allocator *a = &memory->allocator;
@@ -88,7 +167,7 @@ static void *get_block(struct ttp_memory *memory, size_t size_bytes)
     if (memory->is_single)
         return ttp_block_allocate_close(size_bytes);
     void *block = ttp_kept_take(memory->kept, size_bytes);
-    ttp_kept_trim(memory->kept, memory->limit_bytes - memory->used_bytes - size_bytes);
+    ttp_kept_trim(memory->kept, ttp_memory_left(memory));
     if (block == NULL)
         block = a->allocate(a->context, size_bytes);
     if (block != NULL)
@@ -99,12 +178,24 @@ static void *get_block(struct ttp_memory *memory, size_t size_bytes)
 
 static void release_block(const struct ttp_memory *memory, void *block, size_t size_bytes)
 {
-    uint64_t room =
-        memory->limit_bytes > memory->used_bytes ? memory->limit_bytes - memory->used_bytes : 0;
     if (memory->kept != NULL)
-        ttp_kept_give(memory->kept, block, size_bytes, room);
+        ttp_kept_give(memory->kept, block, size_bytes, ttp_memory_left(memory));
     else
         memory->allocator.release(memory->allocator.context, block, size_bytes);
+}
+
+static ttape_status refuse(const struct ttp_memory *memory, uint64_t size_bytes, ttape_error *err)
+{
+    const struct ttp_memory_account *all = memory->account;
+    uint64_t limit = memory->limit_bytes, used = memory->used_bytes;
+    if (all != NULL && size_bytes <= left_of(limit, used)) {
+        limit = all->limit_bytes;
+        used = atomic_load_explicit(&all->used_bytes, memory_order_relaxed);
+    }
+    return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
+                    "reader needs more memory than its limit of %llu bytes: %llu "
+                    "at least",
+                    (unsigned long long)limit, (unsigned long long)(used + size_bytes));
 }
 
 void *ttp_memory_take(struct ttp_memory *memory, uint64_t count, size_t item_bytes,
@@ -112,23 +203,15 @@ void *ttp_memory_take(struct ttp_memory *memory, uint64_t count, size_t item_byt
 {
     uint64_t size_bytes;
     bool fits = block_size(count, item_bytes, &size_bytes);
-    if (fits && !has_room(memory, size_bytes) && memory->relieve != NULL)
-        fits = memory->relieve(memory->relieve_context);
-    if (!fits || !has_room(memory, size_bytes)) {
-        memory->status =
-            ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
-                     "reader needs more memory than its limit of %llu bytes: %llu "
-                     "at least",
-                     (unsigned long long)memory->limit_bytes,
-                     (unsigned long long)(memory->used_bytes + (fits ? size_bytes : 0)));
+    if (!fits || !reserve_or_relieve(memory, size_bytes)) {
+        memory->status = refuse(memory, fits ? size_bytes : 0, err);
         return NULL;
     }
     void *block = get_block(memory, (size_t)size_bytes);
     if (block == NULL) {
+        ttp_memory_discharge(memory, size_bytes);
         memory->status = ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-        return NULL;
     }
-    memory->used_bytes += size_bytes;
     return block;
 }
 
@@ -137,8 +220,17 @@ void ttp_memory_give(struct ttp_memory *memory, void *block, uint64_t count, siz
     uint64_t size_bytes;
     if (block == NULL || !block_size(count, item_bytes, &size_bytes))
         return;
-    memory->used_bytes -= size_bytes;
+    ttp_memory_discharge(memory, size_bytes);
     release_block(memory, block, (size_t)size_bytes);
+}
+
+void ttp_memory_hand_over(struct ttp_memory *from, struct ttp_memory *to, uint64_t count,
+                          size_t item_bytes)
+{
+    uint64_t size_bytes;
+    (void)block_size(count, item_bytes, &size_bytes);
+    ttp_memory_discharge(from, size_bytes);
+    ttp_memory_charge(to, size_bytes);
 }
 
 void *ttp_memory_grow(struct ttp_memory *memory, void *block, uint32_t *capacity, uint64_t wanted,
@@ -182,9 +274,4 @@ void ttp_memory_small_pages(const struct ttp_memory *memory, void *block, size_t
 {
     if (memory->kept != NULL && dense_bytes < size_bytes)
         ttp_block_small_pages((char *)block + dense_bytes, size_bytes - dense_bytes);
-}
-
-void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes)
-{
-    memory->used_bytes += size_bytes;
 }

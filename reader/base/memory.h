@@ -1,9 +1,12 @@
 /* The reader's memory: every byte is asked for here and counted against limits.memory_bytes, so
  * that a file cannot make a reader grow past its options. Blocks are given back with their size.
- * Not thread-safe. */
+ *
+ *   struct ttp_memory  of a decoder or a handle: one thread at a time
+ *   -> ttp_memory_account     of all of them together: any thread */
 #ifndef TTP_READER_MEMORY_H
 #define TTP_READER_MEMORY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,12 +14,25 @@
 #include <tracetape/error.h>
 #include <tracetape/types.h>
 
+/* What several memories have together. */
+struct ttp_memory_account {
+    uint64_t limit_bytes;
+    _Atomic uint64_t used_bytes;
+    /* Past the limit: true when it gave back something that nobody uses now; may be NULL. */
+    bool (*relieve)(void *context);
+    /* Begins (and ends) a time in which nobody decodes; may be NULL. */
+    void (*alone)(void *context, bool begins);
+    void *context;
+};
+
 struct ttp_memory {
     ttape_allocator allocator;
-    uint64_t limit_bytes, used_bytes;
+    uint64_t limit_bytes, used_bytes;   /* its own */
+    struct ttp_memory_account *account; /* NULL: it is nobody's part */
     bool (*relieve)(
         void *context); /* past the limit: true when it gave something back; may be NULL */
     void *relieve_context;
+    bool waits; /* past the account's limit: until nobody decodes. Its owner does not, then */
     ttape_status status;   /* why the last ttp_memory_take returned NULL */
     uint64_t hash_key;     /* of tables that files fill: format/base/secret_hash.h */
     struct ttp_kept *kept; /* may be NULL; shared with copies; kept_blocks.h */
@@ -27,6 +43,11 @@ struct ttp_memory {
 /* allocator: NULL means malloc and free. */
 void ttp_memory_init(struct ttp_memory *memory, const ttape_allocator *allocator,
                      uint64_t limit_bytes);
+
+/* A memory that is empty, with the allocator, the kept blocks and the account of another one. */
+struct ttp_memory ttp_memory_beside(const struct ttp_memory *memory);
+/* Bytes that are left of its limit, and of its account's. */
+uint64_t ttp_memory_left(const struct ttp_memory *memory);
 
 /* From now on large blocks are kept when they are given back, where the allocator is none of the
  * caller's: until the close, and then no more than the limit leaves. Copies share them. */
@@ -67,7 +88,13 @@ static inline uint64_t ttp_scratch_bytes(const struct ttp_memory *memory, uint64
 void ttp_memory_small_pages(const struct ttp_memory *memory, void *block, size_t size_bytes,
                             size_t dense_bytes);
 
-/* Counts memory that a library keeps for the reader outside of the allocator. */
+/* A block that one took is from now on the other's, to be given back there. */
+void ttp_memory_hand_over(struct ttp_memory *from, struct ttp_memory *to, uint64_t count,
+                          size_t item_bytes);
+
+/* Counts memory that a library keeps for the reader outside of the allocator, whatever the limit;
+ * and no longer. */
 void ttp_memory_charge(struct ttp_memory *memory, uint64_t size_bytes);
+void ttp_memory_discharge(struct ttp_memory *memory, uint64_t size_bytes);
 
 #endif

@@ -72,6 +72,6 @@ ttape_status ttp_zstd_decode(struct ttp_zstd *zstd, struct ttp_memory *memory, c
 void ttp_zstd_reset(struct ttp_zstd *zstd, struct ttp_memory *memory)
 {
     (void)ZSTD_freeDCtx(zstd->context);
-    memory->used_bytes -= zstd->charged_bytes;
+    ttp_memory_discharge(memory, zstd->charged_bytes);
     *zstd = (struct ttp_zstd){0};
 }

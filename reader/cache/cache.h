@@ -5,10 +5,12 @@
 
 #include "reader/reader_internal.h"
 
-void ttp_cache_clear(ttape_reader *r);
+void ttp_cache_clear(struct ttp_trace_decoder *d);
+/* Gives up the oldest until it has no more bytes than that. */
+void ttp_cache_shrink(struct ttp_trace_decoder *d, uint64_t most_bytes);
+void ttp_cache_close(struct ttp_trace_decoder *d); /* once it is empty */
 
-/* A reader for a worker's thread: it shares what does not change, and has memory, models and a
- * decompressor of its own, empty ones. */
-ttape_reader ttp_reader_for_worker(const ttape_reader *r);
+/* The partition as far as it is decoded, or NULL. */
+struct ttp_loaded *ttp_cache_find(const struct ttp_trace_decoder *d, uint32_t partition);
 
 #endif

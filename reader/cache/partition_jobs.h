@@ -28,14 +28,14 @@ struct ttp_partition_work {
     bool decodes;
     /* With summaries, max_self_ticks and CPU times are wanted, where the partition has them. */
     bool own_times, cpu_times;
-    enum ttp_partition_wish (*wish)(void *context, uint32_t worker, ttape_reader *r,
+    enum ttp_partition_wish (*wish)(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                                     const struct ttp_loaded *p);
     /* cpu->rows is NULL where they are not wanted or not there. */
-    ttape_status (*summary)(void *context, uint32_t worker, ttape_reader *r,
+    ttape_status (*summary)(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                             const struct ttp_loaded *p, const struct ttp_measure *rows,
                             uint32_t row_count, const struct ttp_cpu_times *cpu, ttape_error *err);
     /* The partition is at stage EVENTS. */
-    ttape_status (*events)(void *context, uint32_t worker, ttape_reader *r,
+    ttape_status (*events)(void *context, uint32_t worker, struct ttp_trace_decoder *d,
                            const struct ttp_loaded *p, ttape_error *err);
     /* In the calling thread, at the end: a partition cannot be read (a status of the bytes).
      * TTAPE_OK: leave it out. NULL: fail. */
@@ -47,7 +47,7 @@ uint32_t ttp_partition_workers(uint32_t jobs, uint32_t partition_count);
 
 /* Does the work for each partition. On failure (of the work, of memory, of I/O) some of it is
  * done. */
-ttape_status ttp_partition_work(ttape_reader *r, const uint32_t *partitions,
+ttape_status ttp_partition_work(struct ttp_trace_decoder *d, const uint32_t *partitions,
                                 uint32_t partition_count, uint32_t jobs,
                                 const struct ttp_partition_work *work, ttape_error *err);
 

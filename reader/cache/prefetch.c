@@ -8,6 +8,7 @@
 
 #include "reader/base/task.h"
 #include "reader/cache/cache.h"
+#include "reader/cache/decoder_pool.h"
 #include "reader/partition/codecs.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/partition_decoder.h"
@@ -27,13 +28,13 @@ struct slot {
 
 struct worker {
     struct ttp_prefetch *prefetch;
-    ttape_reader reader; /* shares what does not change */
+    struct ttp_trace_decoder decoder;
     pthread_t thread;
     uint64_t kept_bytes; /* models and decompressor */
 };
 
 struct ttp_prefetch {
-    ttape_reader *reader;
+    struct ttp_trace_decoder *decoder;
     pthread_mutex_t mutex;
     pthread_cond_t work, done;
     struct slot slots[TTP_PREFETCH_MOST];
@@ -52,42 +53,42 @@ static uint64_t bytes_for(const struct ttp_partition_entry *entry)
     return 32ull * entry->event_count + 4ull * entry->stored_bytes + (8u << 20);
 }
 
-static ttape_status decode(ttape_reader *r, struct ttp_loaded *p, enum ttp_stage stage)
+static ttape_status decode(struct ttp_trace_decoder *d, struct ttp_loaded *p, enum ttp_stage stage)
 {
-    const struct ttp_partition_entry *entry = &r->partitions[p->partition];
-    ttape_status status = ttp_loaded_read_light(r, p, NULL);
+    const struct ttp_partition_entry *entry = &d->reader->partitions[p->partition];
+    ttape_status status = ttp_loaded_read_light(d, p, NULL);
     p->stage = TTP_STAGE_LIGHT;
     if (status == TTAPE_OK)
-        status = ttp_loaded_prepare(r, p, NULL);
+        status = ttp_loaded_prepare(d, p, NULL);
     p->stage = TTP_STAGE_ORDER;
     if (stage == TTP_STAGE_ORDER) {
         if (status == TTAPE_OK)
-            ttp_codecs_times_ready(r, p);
-        return status != TTAPE_OK ? status : ttp_loaded_check(r, p, p->head.event_count, NULL);
+            ttp_codecs_times_ready(d, p);
+        return status != TTAPE_OK ? status : ttp_loaded_check(d, p, p->head.event_count, NULL);
     }
     if (status == TTAPE_OK)
-        status = ttp_loaded_complete(r, p, NULL);
+        status = ttp_loaded_complete(d, p, NULL);
     p->stage = TTP_STAGE_EVENTS;
     if (status == TTAPE_OK && entry->values_bytes != 0)
-        status = ttp_loaded_read_values(r, p, NULL);
+        status = ttp_loaded_read_values(d, p, NULL);
     return status;
 }
 
 static struct ttp_loaded *decode_apart(struct worker *w, const struct slot *slot)
 {
-    ttape_reader *r = &w->reader;
-    struct ttp_memory *m = &r->memory;
+    struct ttp_trace_decoder *d = &w->decoder;
+    struct ttp_memory *m = &d->memory;
     m->limit_bytes = w->kept_bytes + slot->reserved_bytes;
     struct ttp_loaded *p = ttp_memory_take(m, 1, sizeof *p, NULL);
     if (p == NULL)
         return NULL;
     *p = (struct ttp_loaded){.partition = slot->partition};
-    if (decode(r, p, slot->stage) != TTAPE_OK) {
-        ttp_loaded_drop(r, p, 0);
+    if (decode(d, p, slot->stage) != TTAPE_OK) {
+        ttp_loaded_drop(d, p, 0);
         ttp_memory_give(m, p, 1, sizeof *p);
         return NULL;
     }
-    p->used_bytes = m->used_bytes - r->kept_model_bytes - r->zstd.charged_bytes - sizeof *p;
+    p->used_bytes = m->used_bytes - d->kept_model_bytes - d->zstd.charged_bytes - sizeof *p;
     m->used_bytes -= p->used_bytes + sizeof *p; /* the owner's from here on */
     return p;
 }
@@ -118,8 +119,8 @@ static void *work(void *context)
         struct ttp_loaded *result = decode_apart(w, slot);
         pthread_mutex_lock(&a->mutex);
         slot->result = result;
-        slot->kept_bytes = (int64_t)(w->reader.memory.used_bytes - w->kept_bytes);
-        w->kept_bytes = w->reader.memory.used_bytes;
+        slot->kept_bytes = (int64_t)(w->decoder.memory.used_bytes - w->kept_bytes);
+        w->kept_bytes = w->decoder.memory.used_bytes;
         slot->state = DONE;
         pthread_cond_broadcast(&a->done);
     }
@@ -131,12 +132,12 @@ static void *work(void *context)
 
 static struct ttp_loaded *take_result(struct ttp_prefetch *a, struct slot *slot)
 {
-    struct ttp_memory *m = &a->reader->memory;
+    struct ttp_memory *m = &a->decoder->memory;
     struct ttp_loaded *p = slot->result;
-    m->used_bytes -= slot->reserved_bytes;
-    m->used_bytes += (uint64_t)slot->kept_bytes;
+    ttp_memory_discharge(m, slot->reserved_bytes);
+    ttp_memory_charge(m, (uint64_t)slot->kept_bytes); /* or fewer: modulo 2^64 */
     if (p != NULL)
-        m->used_bytes += p->used_bytes + sizeof *p;
+        ttp_memory_charge(m, p->used_bytes + sizeof *p);
     if (p != NULL && p->stacks.memory != NULL) /* checks that will go on: no longer the worker's */
         p->stacks.memory = m;
     *slot = (struct slot){.state = FREE};
@@ -150,8 +151,8 @@ static void give_up(struct ttp_prefetch *a, struct slot *slot)
     struct ttp_loaded *p = take_result(a, slot);
     if (p == NULL)
         return;
-    ttp_loaded_drop(a->reader, p, 0);
-    ttp_memory_give(&a->reader->memory, p, 1, sizeof *p);
+    ttp_loaded_drop(a->decoder, p, 0);
+    ttp_memory_give(&a->decoder->memory, p, 1, sizeof *p);
 }
 
 static struct slot *find(struct ttp_prefetch *a, uint32_t partition)
@@ -178,7 +179,8 @@ static bool relieve(void *context)
 
 static void start(struct ttp_prefetch *a, uint32_t partition, enum ttp_stage stage)
 {
-    ttape_reader *r = a->reader;
+    struct ttp_trace_decoder *d = a->decoder;
+    const ttape_reader *r = d->reader;
     const struct ttp_partition_entry *entry = &r->partitions[partition];
     struct slot *slot = NULL;
     uint64_t bytes = bytes_for(entry), decoded = DECODED_BYTES * entry->event_count;
@@ -188,15 +190,14 @@ static void start(struct ttp_prefetch *a, uint32_t partition, enum ttp_stage sta
             slot = &a->slots[i];
         else
             decoded += DECODED_BYTES * r->partitions[a->slots[i].partition].event_count;
-    if (slot == NULL || entry->damaged || decoded > r->cache.limit_bytes / 4 * 3 ||
-        r->memory.used_bytes > r->memory.limit_bytes ||
-        bytes > (r->memory.limit_bytes - r->memory.used_bytes) / 2)
+    if (slot == NULL || entry->damaged || decoded > ttp_pool_share(d->pool) / 4 * 3 ||
+        bytes > ttp_memory_left(&d->memory) / 2)
         return;
     /* Finding a model may have to learn others' numbers: that is done here, workers only look. */
     if (entry->model != TTP_NO_MODEL &&
         ttp_model_find(r, partition, entry->model, &index, NULL) != TTAPE_OK)
         return;
-    ttp_memory_charge(&r->memory, bytes);
+    ttp_memory_charge(&d->memory, bytes);
     *slot = (struct slot){.partition = partition,
                           .stage = stage,
                           .reserved_bytes = bytes,
@@ -212,7 +213,8 @@ static bool start_workers(struct ttp_prefetch *a)
     for (uint32_t i = 0; i < a->worker_capacity; i++) {
         struct worker *w = &a->workers[i];
         w->prefetch = a;
-        w->reader = ttp_reader_for_worker(a->reader);
+        w->decoder = ttp_decoder_for_worker(a->decoder);
+        w->decoder.memory.account = NULL; /* what it takes is reserved */
         w->kept_bytes = 0;
         if (!ttp_thread_begin(&w->thread, work, w))
             break;
@@ -223,7 +225,7 @@ static bool start_workers(struct ttp_prefetch *a)
 
 static void close_prefetch(struct ttp_prefetch *a)
 {
-    struct ttp_memory *m = &a->reader->memory;
+    struct ttp_memory *m = &a->decoder->memory;
     (void)relieve(a);
     pthread_mutex_lock(&a->mutex);
     a->stop = true;
@@ -232,9 +234,9 @@ static void close_prefetch(struct ttp_prefetch *a)
     for (uint32_t i = 0; i < a->worker_count; i++) {
         struct worker *w = &a->workers[i];
         pthread_join(w->thread, NULL);
-        m->used_bytes -= w->kept_bytes;
-        ttp_models_drop(&w->reader);
-        ttp_zstd_reset(&w->reader.zstd, &w->reader.memory);
+        ttp_memory_discharge(m, w->kept_bytes);
+        ttp_models_drop(&w->decoder);
+        ttp_zstd_reset(&w->decoder.zstd, &w->decoder.memory);
     }
     m->relieve = NULL;
     pthread_cond_destroy(&a->done);
@@ -244,26 +246,26 @@ static void close_prefetch(struct ttp_prefetch *a)
     ttp_memory_give(m, a, 1, sizeof *a);
 }
 
-void ttp_prefetch_close(ttape_reader *r)
+void ttp_prefetch_close(struct ttp_trace_decoder *d)
 {
-    if (r->prefetch != NULL)
-        close_prefetch(r->prefetch);
-    r->prefetch = NULL;
+    if (d->prefetch != NULL)
+        close_prefetch(d->prefetch);
+    d->prefetch = NULL;
 }
 
-uint32_t ttp_prefetch_depth(const ttape_reader *r)
+uint32_t ttp_prefetch_depth(const struct ttp_trace_decoder *d)
 {
-    return r->jobs < 2 ? 0 : r->jobs < TTP_PREFETCH_MOST ? r->jobs + 1 : TTP_PREFETCH_MOST;
+    return d->jobs < 2 ? 0 : d->jobs < TTP_PREFETCH_MOST ? d->jobs + 1 : TTP_PREFETCH_MOST;
 }
 
 /* Without threads or memory for them the reader goes on without jobs. */
-static struct ttp_prefetch *open_prefetch(ttape_reader *r)
+static struct ttp_prefetch *open_prefetch(struct ttp_trace_decoder *d)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     struct ttp_prefetch *a = ttp_memory_take(m, 1, sizeof *a, NULL);
     if (a == NULL)
         return NULL;
-    *a = (struct ttp_prefetch){.reader = r, .depth = ttp_prefetch_depth(r)};
+    *a = (struct ttp_prefetch){.decoder = d, .depth = ttp_prefetch_depth(d)};
     a->worker_capacity = a->depth - 1;
     a->workers = ttp_memory_take(m, a->worker_capacity, sizeof *a->workers, NULL);
     if (a->workers == NULL) {
@@ -282,16 +284,16 @@ static struct ttp_prefetch *open_prefetch(ttape_reader *r)
     return a;
 }
 
-void ttp_prefetch_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count,
-                       enum ttp_stage stage)
+void ttp_prefetch_want(struct ttp_trace_decoder *d, uint32_t current, const uint32_t *next,
+                       uint32_t count, enum ttp_stage stage)
 {
-    if (r->jobs < 2)
+    if (d->jobs < 2)
         return;
-    if (r->prefetch == NULL)
-        r->prefetch = open_prefetch(r);
-    struct ttp_prefetch *a = r->prefetch;
+    if (d->prefetch == NULL)
+        d->prefetch = open_prefetch(d);
+    struct ttp_prefetch *a = d->prefetch;
     if (a == NULL) {
-        r->jobs = 0;
+        d->jobs = 0;
         return;
     }
     pthread_mutex_lock(&a->mutex);
@@ -304,14 +306,14 @@ void ttp_prefetch_want(ttape_reader *r, uint32_t current, const uint32_t *next, 
             give_up(a, slot);
     }
     for (uint32_t k = 0; k < count; k++)
-        if (r->partitions[next[k]].loaded == NULL && find(a, next[k]) == NULL)
+        if (ttp_cache_find(d, next[k]) == NULL && find(a, next[k]) == NULL)
             start(a, next[k], stage);
     pthread_mutex_unlock(&a->mutex);
 }
 
-struct ttp_loaded *ttp_prefetch_take(ttape_reader *r, uint32_t partition)
+struct ttp_loaded *ttp_prefetch_take(struct ttp_trace_decoder *d, uint32_t partition)
 {
-    struct ttp_prefetch *a = r->prefetch;
+    struct ttp_prefetch *a = d->prefetch;
     struct ttp_loaded *p = NULL;
     if (a == NULL)
         return NULL;

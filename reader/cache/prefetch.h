@@ -17,15 +17,15 @@
 /* `current` is about to be loaded, then those in `next`, in order, to at least `stage`: ORDER or
  * EVENTS; what was wanted before and is not among them is given up. Does nothing in a reader
  * without jobs. */
-void ttp_prefetch_want(ttape_reader *r, uint32_t current, const uint32_t *next, uint32_t count,
-                       enum ttp_stage stage);
+void ttp_prefetch_want(struct ttp_trace_decoder *d, uint32_t current, const uint32_t *next,
+                       uint32_t count, enum ttp_stage stage);
 /* The partition at the stage that was wanted or more, charged to the reader's memory; NULL when it
  * has to be decoded. */
-struct ttp_loaded *ttp_prefetch_take(ttape_reader *r, uint32_t partition);
-void ttp_prefetch_close(ttape_reader *r);
+struct ttp_loaded *ttp_prefetch_take(struct ttp_trace_decoder *d, uint32_t partition);
+void ttp_prefetch_close(struct ttp_trace_decoder *d);
 
 /* How many partitions are worth wanting; 0 without jobs. */
-uint32_t ttp_prefetch_depth(const ttape_reader *r);
+uint32_t ttp_prefetch_depth(const struct ttp_trace_decoder *d);
 #define TTP_PREFETCH_MOST 16u
 
 #endif

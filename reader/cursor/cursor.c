@@ -11,29 +11,27 @@
 
 static const struct ttp_segment_entry *entry_of(const ttape_cursor *c, uint32_t ordinal)
 {
-    return ttp_stream_segment(c->reader, c->stream, ordinal);
+    return ttp_stream_segment(c->lease.reader, c->stream, ordinal);
 }
 
-ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t stream,
-                               ttape_error *err)
+static ttape_status open_cursor(ttape_cursor **out, struct ttp_lease lease, uint32_t stream,
+                                ttape_error *err)
 {
-    if (out == NULL)
-        return ttp_refuse(err, "no place for a cursor");
+    const ttape_reader *r = lease.reader;
     *out = NULL;
-    if (r == NULL)
-        return ttp_refuse(err, "no reader");
     if (stream != TTAPE_ALL_STREAMS && stream >= r->indexed_streams)
         return ttp_no_stream(err, stream);
-    ttape_cursor *c = ttp_memory_take(&r->memory, 1, sizeof *c, err);
+    ttape_cursor *c = ttp_memory_take(&lease.memory, 1, sizeof *c, err);
     if (c == NULL)
-        return r->memory.status;
-    *c = (ttape_cursor){.reader = r,
+        return lease.memory.status;
+    *c = (ttape_cursor){.lease = lease,
                         .stream = stream,
                         .window_ordinal = UINT32_MAX,
                         .walker_ordinal = UINT32_MAX,
                         .sought_ordinal = UINT32_MAX};
+    c->frames.memory = &c->lease.memory;
     if (stream == TTAPE_ALL_STREAMS) {
-        ttape_status status = ttp_merge_open(&c->merge, r, err);
+        ttape_status status = ttp_merge_open(&c->merge, &c->lease, err);
         if (status != TTAPE_OK) {
             ttape_cursor_close(c);
             return status;
@@ -45,18 +43,35 @@ ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t str
     return TTAPE_OK;
 }
 
+ttape_status ttape_cursor_open(ttape_cursor **out, ttape_reader *r, uint32_t stream,
+                               ttape_error *err)
+{
+    if (out == NULL)
+        return ttp_refuse(err, "no place for a cursor");
+    *out = NULL;
+    if (r == NULL)
+        return ttp_refuse(err, "no reader");
+    return open_cursor(out, ttp_lease_of(r), stream, err);
+}
+
+ttape_status ttp_cursor_open_lent(ttape_cursor **out, struct ttp_trace_decoder *d, uint32_t stream,
+                                  ttape_error *err)
+{
+    return open_cursor(out, ttp_lease_lent(d), stream, err);
+}
+
 void ttape_cursor_close(ttape_cursor *c)
 {
     if (c == NULL)
         return;
-    struct ttp_memory *m = &c->reader->memory;
     ttp_merge_close(c->merge);
+    struct ttp_memory m = c->lease.memory;
     if (c->window != NULL)
-        ttp_memory_give(m, c->window, TTP_CHECKPOINT_EVENTS, sizeof *c->window);
-    ttp_memory_give(m, c->frames.items, c->frames.capacity, sizeof *c->frames.items);
-    ttp_memory_give(m, c->values.values, c->values.value_capacity, sizeof *c->values.values);
-    ttp_memory_give(m, c->values.bytes, c->values.byte_capacity, 1);
-    ttp_memory_give(m, c, 1, sizeof *c);
+        ttp_memory_give(&m, c->window, TTP_CHECKPOINT_EVENTS, sizeof *c->window);
+    ttp_memory_give(&m, c->frames.items, c->frames.capacity, sizeof *c->frames.items);
+    ttp_memory_give(&m, c->values.values, c->values.value_capacity, sizeof *c->values.values);
+    ttp_memory_give(&m, c->values.bytes, c->values.byte_capacity, 1);
+    ttp_memory_give(&m, c, 1, sizeof *c);
 }
 
 static ttape_status single_only(const ttape_cursor *c, ttape_error *err)
@@ -67,18 +82,18 @@ static ttape_status single_only(const ttape_cursor *c, ttape_error *err)
     return TTAPE_OK;
 }
 
-ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, uint32_t end,
-                               ttape_error *err)
+ttape_status ttp_report_damage(struct ttp_trace_decoder *d, uint32_t scope, uint32_t *next,
+                               uint32_t end, ttape_error *err)
 {
     struct ttp_loaded *p;
-    if (r->damaged_count == 0)
+    if (d->reader->damaged_count == 0)
         return TTAPE_OK;
     while (*next < end) {
         uint32_t partition = (*next)++;
-        if (!r->partitions[partition].damaged ||
-            (scope != TTAPE_NONE && r->partitions[partition].scope != scope))
+        if (!d->reader->partitions[partition].damaged ||
+            (scope != TTAPE_NONE && d->reader->partitions[partition].scope != scope))
             continue;
-        ttape_status status = ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err);
+        ttape_status status = ttp_loaded_get(d, partition, TTP_STAGE_LIGHT, &p, err);
         if (status != TTAPE_OK)
             return status;
     }
@@ -89,7 +104,7 @@ ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, 
  * between two segments, or behind the last, the failure is due here. */
 static ttape_status report_between(ttape_cursor *c, ttape_error *err)
 {
-    ttape_reader *r = c->reader;
+    const ttape_reader *r = c->lease.reader;
     uint32_t end = r->partition_count;
     uint64_t number = 0;
     if (r->damaged_count == 0)
@@ -105,7 +120,11 @@ static ttape_status report_between(ttape_cursor *c, ttape_error *err)
         if (entry_of(c, c->ordinal)->first_event <= number)
             return TTAPE_OK;
     }
-    return ttp_report_damage(r, r->definitions.streams[c->stream].scope, &c->damage_next, end, err);
+    TTP_TRY(ttp_lease_begin(&c->lease, err));
+    ttape_status status = ttp_report_damage(
+        c->lease.decoder, r->definitions.streams[c->stream].scope, &c->damage_next, end, err);
+    ttp_lease_end(&c->lease);
+    return status;
 }
 
 /* Reading on decodes whole partitions; where a seek led, first only what is looked at. */
@@ -115,16 +134,21 @@ static enum ttp_stage stage_of(const ttape_cursor *c)
 }
 
 /* A cursor that steps from one segment to the next will step on: the next ones are fetched. */
-static void prefetch(const ttape_cursor *c)
+static void prefetch(ttape_cursor *c)
 {
     uint32_t next[TTP_PREFETCH_MOST], count = 0;
-    if (c->ordinal >= c->segment_count || c->reader->jobs < 2)
+    struct ttp_trace_decoder *d = c->lease.decoder;
+    if (c->ordinal >= c->segment_count || d == NULL || d->jobs < 2)
         return;
-    while (count < ttp_prefetch_depth(c->reader) && c->segment_count - c->ordinal > count + 1) {
+    if (ttp_lease_begin(&c->lease, NULL) != TTAPE_OK)
+        return;
+    d = c->lease.decoder;
+    while (count < ttp_prefetch_depth(d) && c->segment_count - c->ordinal > count + 1) {
         next[count] = entry_of(c, c->ordinal + 1 + count)->partition;
         count++;
     }
-    ttp_prefetch_want(c->reader, entry_of(c, c->ordinal)->partition, next, count, stage_of(c));
+    ttp_prefetch_want(d, entry_of(c, c->ordinal)->partition, next, count, stage_of(c));
+    ttp_lease_end(&c->lease);
 }
 
 /* Steps over the end of a segment. TTAPE_OK: the next event is at (ordinal, position). */
@@ -140,28 +164,19 @@ static ttape_status forward_ready(ttape_cursor *c, ttape_error *err)
     return c->ordinal < c->segment_count ? TTAPE_OK : TTAPE_END;
 }
 
-static ttape_status fill_window(ttape_cursor *c, uint32_t position, ttape_error *err)
+static ttape_status decode_window(ttape_cursor *c, uint32_t position, ttape_error *err)
 {
-    ttape_reader *r = c->reader;
+    struct ttp_trace_decoder *d = c->lease.decoder;
     struct ttp_loaded *p;
-    if (c->window_ordinal == c->ordinal && position >= c->window_first &&
-        position - c->window_first < c->window_count)
-        return TTAPE_OK;
     const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
-    uint32_t segment = ttp_segment_number(r, seg);
-    c->window_ordinal = UINT32_MAX;
-    if (c->window == NULL) {
-        c->window = ttp_memory_take(&r->memory, TTP_CHECKPOINT_EVENTS, sizeof *c->window, err);
-        if (c->window == NULL)
-            return r->memory.status;
-    }
-    TTP_TRY(ttp_loaded_get(r, seg->partition, stage_of(c), &p, err));
+    uint32_t segment = ttp_segment_number(d->reader, seg);
+    TTP_TRY(ttp_loaded_get(d, seg->partition, stage_of(c), &p, err));
     uint32_t start = p->segment_start[segment], end = p->segment_start[segment + 1];
     uint32_t block = (start + position) / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
     uint32_t first = block > start ? block : start;
     uint32_t last = end - block < TTP_CHECKPOINT_EVENTS ? end : block + TTP_CHECKPOINT_EVENTS;
     const struct ttp_range range = {first, last, last, false};
-    TTP_TRY(ttp_loaded_reach(r, seg->partition, &range, &p, err));
+    TTP_TRY(ttp_loaded_reach(d, seg->partition, &range, &p, err));
     struct ttp_walker w = ttp_walker_at(p, segment, first);
     ttp_walker_events(p, &w, last, c->window);
     c->window_ordinal = c->ordinal;
@@ -170,7 +185,25 @@ static ttape_status fill_window(ttape_cursor *c, uint32_t position, ttape_error 
     return TTAPE_OK;
 }
 
-ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
+static ttape_status fill_window(ttape_cursor *c, uint32_t position, ttape_error *err)
+{
+    if (c->window_ordinal == c->ordinal && position >= c->window_first &&
+        position - c->window_first < c->window_count)
+        return TTAPE_OK;
+    c->window_ordinal = UINT32_MAX;
+    if (c->window == NULL) {
+        struct ttp_memory *m = &c->lease.memory;
+        c->window = ttp_memory_take(m, TTP_CHECKPOINT_EVENTS, sizeof *c->window, err);
+        if (c->window == NULL)
+            return m->status;
+    }
+    TTP_TRY(ttp_lease_begin(&c->lease, err));
+    ttape_status status = decode_window(c, position, err);
+    ttp_lease_end(&c->lease);
+    return status;
+}
+
+ttape_status ttp_item_set_values(struct ttp_memory *memory, struct ttp_item_values *v,
                                  const struct ttp_loaded *p, uint32_t event, ttape_event_item *out,
                                  ttape_error *err)
 {
@@ -179,14 +212,14 @@ ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
     ttp_loaded_values(p, event, &first, &count);
     if (count == 0)
         return TTAPE_OK;
-    TTP_TRY(ttp_memory_reserve(&r->memory, &v->values, &v->value_capacity, count, sizeof *v->values,
-                               err));
+    TTP_TRY(
+        ttp_memory_reserve(memory, &v->values, &v->value_capacity, count, sizeof *v->values, err));
     uint32_t shown = 0;
     for (uint32_t i = 0; i < count; i++) {
         shown += ttp_loaded_value(p, first + i, &v->values[shown]);
         bytes += shown == 0 ? 0 : v->values[shown - 1].bytes.size_bytes;
     }
-    TTP_TRY(ttp_memory_reserve(&r->memory, &v->bytes, &v->byte_capacity, bytes, 1, err));
+    TTP_TRY(ttp_memory_reserve(memory, &v->bytes, &v->byte_capacity, bytes, 1, err));
     for (uint32_t i = 0; i < shown; i++) {
         if (v->values[i].bytes.size_bytes == 0)
             continue;
@@ -199,17 +232,27 @@ ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
     return TTAPE_OK;
 }
 
+static ttape_status copy_values(ttape_cursor *c, const struct ttp_segment_entry *seg,
+                                uint32_t position, ttape_event_item *out, ttape_error *err)
+{
+    struct ttp_trace_decoder *d = c->lease.decoder;
+    struct ttp_loaded *p;
+    const struct ttp_range values = {.values = true};
+    TTP_TRY(ttp_loaded_reach(d, seg->partition, &values, &p, err));
+    uint32_t segment = ttp_segment_number(d->reader, seg);
+    return ttp_item_set_values(&c->lease.memory, &c->values, p,
+                               p->segment_start[segment] + position, out, err);
+}
+
 static ttape_status get_values(ttape_cursor *c, const struct ttp_segment_entry *seg,
                                uint32_t position, ttape_event_item *out, ttape_error *err)
 {
-    ttape_reader *r = c->reader;
-    struct ttp_loaded *p;
-    const struct ttp_range values = {.values = true};
-    if (r->partitions[seg->partition].values_bytes == 0)
+    if (c->lease.reader->partitions[seg->partition].values_bytes == 0)
         return TTAPE_OK;
-    TTP_TRY(ttp_loaded_reach(r, seg->partition, &values, &p, err));
-    return ttp_item_set_values(r, &c->values, p,
-                               p->segment_start[ttp_segment_number(r, seg)] + position, out, err);
+    TTP_TRY(ttp_lease_begin(&c->lease, err));
+    ttape_status status = copy_values(c, seg, position, out, err);
+    ttp_lease_end(&c->lease);
+    return status;
 }
 
 static ttape_status make_item(ttape_cursor *c, uint32_t position, ttape_event_item *out,
@@ -259,37 +302,47 @@ ttape_status ttape_cursor_previous(ttape_cursor *c, ttape_event_item *out, ttape
     return TTAPE_OK;
 }
 
+/* The next `got` events of the segment. */
+static ttape_status decode_batch(ttape_cursor *c, bool values, ttape_event *out, uint32_t got,
+                                 ttape_error *err)
+{
+    struct ttp_trace_decoder *d = c->lease.decoder;
+    struct ttp_loaded *p;
+    const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
+    uint32_t segment = ttp_segment_number(d->reader, seg);
+    TTP_TRY(ttp_loaded_get(d, seg->partition, stage_of(c), &p, err));
+    uint32_t start = p->segment_start[segment], first = start + c->position;
+    bool wanted = values && d->reader->partitions[seg->partition].values_bytes != 0;
+    const struct ttp_range range = {first, c->is_untimed ? first : first + got, first + got,
+                                    wanted};
+    TTP_TRY(ttp_loaded_reach(d, seg->partition, &range, &p, err));
+    if (c->walker_ordinal != c->ordinal || c->walker_position != c->position)
+        c->walker = c->is_untimed ? ttp_walker_untimed(p, segment, first)
+                                  : ttp_walker_at(p, segment, first);
+    ttp_walker_events(p, &c->walker, c->walker.event + got, out);
+    return TTAPE_OK;
+}
+
 ttape_status ttp_cursor_next_batch(ttape_cursor *c, bool values, ttape_event *out, size_t capacity,
                                    size_t *count, ttape_error *err)
 {
-    struct ttp_loaded *p;
     *count = 0;
     TTP_TRY(single_only(c, err));
     if (capacity == 0)
         return TTAPE_OK;
     TTP_TRY(forward_ready(c, err));
-    const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
-    uint32_t segment = ttp_segment_number(c->reader, seg);
-    uint32_t left = seg->event_count - c->position;
+    uint32_t left = entry_of(c, c->ordinal)->event_count - c->position;
     uint32_t got = capacity < left ? (uint32_t)capacity : left;
-    ttape_status status = ttp_loaded_get(c->reader, seg->partition, stage_of(c), &p, err);
+    ttape_status status = ttp_lease_begin(&c->lease, err);
     if (status == TTAPE_OK) {
-        uint32_t first = p->segment_start[segment] + c->position;
-        bool wanted = values && c->reader->partitions[seg->partition].values_bytes != 0;
-        const struct ttp_range range = {first, c->is_untimed ? first : first + got, first + got,
-                                        wanted};
-        status = ttp_loaded_reach(c->reader, seg->partition, &range, &p, err);
+        status = decode_batch(c, values, out, got, err);
+        ttp_lease_end(&c->lease);
     }
     if (status != TTAPE_OK) {
         c->ordinal++;
         c->position = 0;
         return status;
     }
-    uint32_t start = p->segment_start[segment];
-    if (c->walker_ordinal != c->ordinal || c->walker_position != c->position)
-        c->walker = c->is_untimed ? ttp_walker_untimed(p, segment, start + c->position)
-                                  : ttp_walker_at(p, segment, start + c->position);
-    ttp_walker_events(p, &c->walker, c->walker.event + got, out);
     c->position += got;
     c->walker_ordinal = c->ordinal;
     c->walker_position = c->position;
@@ -323,18 +376,17 @@ void ttp_cursor_skip_segment(ttape_cursor *c)
     c->position = 0;
 }
 
-ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_error *err)
+static ttape_status seek_time(ttape_cursor *c, uint64_t time_ns, ttape_error *err)
 {
-    ttape_reader *r = c->reader;
-    if (c->merge != NULL)
-        return ttp_merge_seek(c->merge, time_ns, err);
+    struct ttp_trace_decoder *d = c->lease.decoder;
+    const ttape_reader *r = d->reader;
     c->position = 0;
     for (c->ordinal = 0; c->ordinal < c->segment_count; c->ordinal++) {
         const struct ttp_segment_entry *seg = entry_of(c, c->ordinal);
         struct ttp_search search = {seg->partition, ttp_segment_number(r, seg), 0, time_ns, false};
         if (ttp_partition_is_before(&r->partitions[seg->partition], time_ns))
             continue;
-        ttape_status status = ttp_search_time(r, &search, err);
+        ttape_status status = ttp_search_time(d, &search, err);
         if (status != TTAPE_OK) {
             c->ordinal++;
             return status;
@@ -349,10 +401,20 @@ ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_err
     return TTAPE_OK;
 }
 
+ttape_status ttape_cursor_seek_time(ttape_cursor *c, uint64_t time_ns, ttape_error *err)
+{
+    if (c->merge != NULL)
+        return ttp_merge_seek(c->merge, time_ns, err);
+    TTP_TRY(ttp_lease_begin(&c->lease, err));
+    ttape_status status = seek_time(c, time_ns, err);
+    ttp_lease_end(&c->lease);
+    return status;
+}
+
 ttape_status ttape_cursor_seek_event(ttape_cursor *c, uint64_t number, ttape_error *err)
 {
     TTP_TRY(single_only(c, err));
-    c->ordinal = ttp_segments_up_to(c->reader, c->stream, number);
+    c->ordinal = ttp_segments_up_to(c->lease.reader, c->stream, number);
     c->position = 0;
     c->sought_ordinal = UINT32_MAX;
     if (c->ordinal > 0) {
@@ -366,24 +428,33 @@ ttape_status ttape_cursor_seek_event(ttape_cursor *c, uint64_t number, ttape_err
     return TTAPE_OK;
 }
 
+/* Of a stream that has segments. */
+static ttape_status find_edge(ttape_cursor *c, bool without_self, ttape_edge *out, ttape_error *err)
+{
+    struct ttp_trace_decoder *d = c->lease.decoder;
+    struct ttp_loaded *p;
+    bool at_end = c->ordinal == c->segment_count;
+    const struct ttp_segment_entry *seg = entry_of(c, at_end ? c->ordinal - 1 : c->ordinal);
+    uint32_t position = at_end ? seg->event_count : c->position;
+    TTP_TRY(ttp_loaded_get(d, seg->partition, TTP_STAGE_LIGHT, &p, err));
+    uint32_t segment = ttp_segment_number(d->reader, seg), start = p->segment_start[segment],
+             event = start + position;
+    const struct ttp_range range = {without_self ? event : start, event + 1, event + 1, false};
+    if (position != 0 && position != seg->event_count)
+        TTP_TRY(ttp_loaded_reach(d, seg->partition, &range, &p, err));
+    return ttp_loaded_edge(d, p, segment, event, &c->frames, without_self, out, err);
+}
+
 static ttape_status get_edge(ttape_cursor *c, bool without_self, ttape_edge *out, ttape_error *err)
 {
-    ttape_reader *r = c->reader;
-    struct ttp_loaded *p;
     TTP_TRY(single_only(c, err));
     *out = (ttape_edge){0};
     if (c->segment_count == 0)
         return TTAPE_OK;
-    bool at_end = c->ordinal == c->segment_count;
-    const struct ttp_segment_entry *seg = entry_of(c, at_end ? c->ordinal - 1 : c->ordinal);
-    uint32_t position = at_end ? seg->event_count : c->position;
-    TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err));
-    uint32_t segment = ttp_segment_number(r, seg), start = p->segment_start[segment],
-             event = start + position;
-    const struct ttp_range range = {without_self ? event : start, event + 1, event + 1, false};
-    if (position != 0 && position != seg->event_count)
-        TTP_TRY(ttp_loaded_reach(r, seg->partition, &range, &p, err));
-    return ttp_loaded_edge(r, p, segment, event, &c->frames, without_self, out, err);
+    TTP_TRY(ttp_lease_begin(&c->lease, err));
+    ttape_status status = find_edge(c, without_self, out, err);
+    ttp_lease_end(&c->lease);
+    return status;
 }
 
 ttape_status ttape_cursor_get_edge(ttape_cursor *c, ttape_edge *out, ttape_error *err)

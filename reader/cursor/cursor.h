@@ -1,7 +1,9 @@
-/* Cursors: a position in one stream (cursor.c), or in all of them by time (merge.c). */
+/* Cursors: a position in one stream (cursor.c), or in all of them by time (merge.c). What a cursor
+ * hands out is its own: it has a decoder only where it must look at a partition. */
 #ifndef TTP_READER_CURSOR_H
 #define TTP_READER_CURSOR_H
 
+#include "reader/cache/decoder_pool.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 
@@ -15,7 +17,7 @@ struct ttp_item_values {
 };
 
 struct ttape_cursor {
-    ttape_reader *reader;
+    struct ttp_lease lease;
     uint32_t stream;
     /* the next event is number `position` of segment `segment` of the stream */
     uint32_t ordinal, segment_count, position;
@@ -33,9 +35,13 @@ struct ttape_cursor {
     struct ttp_merge *merge; /* TTAPE_ALL_STREAMS */
 };
 
+/* A cursor inside of an answer, which has a decoder for as long as the cursor lives. */
+ttape_status ttp_cursor_open_lent(ttape_cursor **out, struct ttp_trace_decoder *d, uint32_t stream,
+                                  ttape_error *err);
+
 /* Gives an item the values of event `event` of a partition (stage VALUES); none where there are
  * none. */
-ttape_status ttp_item_set_values(ttape_reader *r, struct ttp_item_values *v,
+ttape_status ttp_item_set_values(struct ttp_memory *memory, struct ttp_item_values *v,
                                  const struct ttp_loaded *p, uint32_t event, ttape_event_item *out,
                                  ttape_error *err);
 
@@ -47,15 +53,16 @@ struct ttp_search {
     bool others; /* the same is wanted of the partition's other segments soon */
 };
 /* Decodes the blocks in which they are, where times do not step back. */
-ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_error *err);
+ttape_status ttp_search_time(struct ttp_trace_decoder *d, struct ttp_search *search,
+                             ttape_error *err);
 /* True when every event of the partition is before time_ns, as far as is known without reading it.
  * */
 bool ttp_partition_is_before(const struct ttp_partition_entry *entry, uint64_t time_ns);
 
 /* The error of the next damaged partition of [*next, end) that was not reported; TTAPE_OK when
  * there is none. A `scope` of TTAPE_NONE means any. */
-ttape_status ttp_report_damage(ttape_reader *r, uint32_t scope, uint32_t *next, uint32_t end,
-                               ttape_error *err);
+ttape_status ttp_report_damage(struct ttp_trace_decoder *d, uint32_t scope, uint32_t *next,
+                               uint32_t end, ttape_error *err);
 
 /* For callers that follow a single stream batch by batch. The number of the next event; as
  * reading it, fails once where events cannot be read. */
@@ -69,7 +76,7 @@ ttape_status ttp_cursor_batch_values(ttape_cursor *cursor, uint32_t back, ttape_
 /* Goes on behind the events that are missing next. */
 void ttp_cursor_skip_segment(ttape_cursor *cursor);
 
-ttape_status ttp_merge_open(struct ttp_merge **out, ttape_reader *r, ttape_error *err);
+ttape_status ttp_merge_open(struct ttp_merge **out, struct ttp_lease *lease, ttape_error *err);
 void ttp_merge_close(struct ttp_merge *merge);
 ttape_status ttp_merge_next(struct ttp_merge *merge, struct ttp_item_values *values,
                             ttape_event_item *out, ttape_error *err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "reader/cache/cache.h"
 #include "reader/cache/prefetch.h"
 #include "reader/cursor/cursor.h"
 
@@ -42,7 +43,8 @@ struct heap_entry {
 };
 
 struct ttp_merge {
-    ttape_reader *reader;
+    struct ttp_lease *lease; /* the cursor's */
+    const ttape_reader *reader;
     struct merge_stream *streams;
     struct heap_entry *heap;
     uint32_t stream_count, heap_count;
@@ -128,7 +130,7 @@ static void requeue_top(struct ttp_merge *m)
 static ttape_status grow_buffer(struct ttp_merge *m, struct merge_stream *s, uint32_t capacity,
                                 ttape_error *err)
 {
-    struct ttp_memory *memory = &m->reader->memory;
+    struct ttp_memory *memory = &m->lease->memory;
     ttape_event *events = ttp_memory_take(memory, capacity, sizeof *events, err);
     if (events == NULL)
         return memory->status;
@@ -156,7 +158,7 @@ static ttape_status seek_in_segment(struct ttp_merge *m, struct merge_stream *s,
 {
     const struct ttp_segment_entry *seg = entry_of(m, s);
     struct ttp_search search = {seg->partition, segment, s->position, s->seek_time, true};
-    TTP_TRY(ttp_search_time(m->reader, &search, err));
+    TTP_TRY(ttp_search_time(m->lease->decoder, &search, err));
     s->position = search.position;
     s->seeking = search.position == seg->event_count;
     s->sought_ordinal = s->ordinal;
@@ -169,30 +171,31 @@ static void prefetch(struct ttp_merge *m, uint32_t partition)
 {
     uint32_t next[TTP_PREFETCH_MOST], count = 0, last = m->last_partition;
     m->last_partition = partition;
-    if (m->reader->jobs < 2 || last == UINT32_MAX || partition != last + 1)
+    if (m->lease->decoder->jobs < 2 || last == UINT32_MAX || partition != last + 1)
         return;
-    while (count < ttp_prefetch_depth(m->reader) &&
+    while (count < ttp_prefetch_depth(m->lease->decoder) &&
            m->reader->partition_count - partition > count + 1) {
         next[count] = partition + 1 + count;
         count++;
     }
-    ttp_prefetch_want(m->reader, partition, next, count, TTP_STAGE_EVENTS);
+    ttp_prefetch_want(m->lease->decoder, partition, next, count, TTP_STAGE_EVENTS);
 }
 
 /* Fills the stream's buffer from its segment; leaves it empty where a seek finds nothing in the
  * segment, and where its turn is not now. */
-static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_error *err)
+static ttape_status decode_buffer(struct ttp_merge *m, struct merge_stream *s, ttape_error *err)
 {
-    ttape_reader *r = m->reader;
+    struct ttp_trace_decoder *d = m->lease->decoder;
+    const ttape_reader *r = d->reader;
     const struct ttp_segment_entry *seg = entry_of(m, s);
-    const struct ttp_partition_entry *entry = &r->partitions[seg->partition];
+    bool is_loaded = ttp_cache_find(d, seg->partition) != NULL;
     uint32_t segment = ttp_segment_number(r, seg);
-    bool again = s->walker_ordinal == s->ordinal && entry->loaded == NULL;
-    if (entry->loaded == NULL)
+    bool again = s->walker_ordinal == s->ordinal && !is_loaded;
+    if (!is_loaded)
         prefetch(m, seg->partition);
     struct ttp_loaded *p;
     if (s->position == 0) {
-        TTP_TRY(ttp_loaded_get(r, seg->partition, TTP_STAGE_LIGHT, &p, err));
+        TTP_TRY(ttp_loaded_get(d, seg->partition, TTP_STAGE_LIGHT, &p, err));
         if (comes_later(m, s, p, segment))
             return TTAPE_OK;
     }
@@ -206,13 +209,13 @@ static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_er
         (void)grow_buffer(m, s,
                           s->capacity * 2 < m->most_capacity ? s->capacity * 2 : m->most_capacity,
                           NULL); /* without memory the buffer stays as it is */
-    TTP_TRY(ttp_loaded_get(r, seg->partition,
+    TTP_TRY(ttp_loaded_get(d, seg->partition,
                            s->ordinal == s->sought_ordinal ? TTP_STAGE_ORDER : TTP_STAGE_EVENTS, &p,
                            err));
     uint32_t left = seg->event_count - s->position, count = left < s->capacity ? left : s->capacity;
     uint32_t first = p->segment_start[segment] + s->position;
     const struct ttp_range range = {first, first + count, first + count, false};
-    TTP_TRY(ttp_loaded_reach(r, seg->partition, &range, &p, err));
+    TTP_TRY(ttp_loaded_reach(d, seg->partition, &range, &p, err));
     if (s->walker_ordinal != s->ordinal)
         s->walker = ttp_walker_at(p, segment, first);
     ttp_walker_events(p, &s->walker, s->walker.event + count, s->events);
@@ -224,12 +227,20 @@ static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_er
     return TTAPE_OK;
 }
 
+static ttape_status refill(struct ttp_merge *m, struct merge_stream *s, ttape_error *err)
+{
+    TTP_TRY(ttp_lease_begin(m->lease, err));
+    ttape_status status = decode_buffer(m, s, err);
+    ttp_lease_end(m->lease);
+    return status;
+}
+
 /* True the first time for each partition. */
 static bool first_failure(struct ttp_merge *m, uint32_t partition)
 {
     size_t bytes = m->reader->partition_count / 8 + 1;
     if (m->failed == NULL) {
-        m->failed = ttp_memory_take(&m->reader->memory, bytes, 1, NULL);
+        m->failed = ttp_memory_take(&m->lease->memory, bytes, 1, NULL);
         if (m->failed == NULL)
             return true;
         memset(m->failed, 0, bytes);
@@ -243,13 +254,28 @@ static ttape_status set_values(struct ttp_merge *m, const struct merge_stream *s
                                const struct ttp_segment_entry *seg, struct ttp_item_values *values,
                                ttape_event_item *out, ttape_error *err)
 {
-    ttape_reader *r = m->reader;
     struct ttp_loaded *p;
-    uint32_t segment = ttp_segment_number(r, seg);
+    uint32_t segment = ttp_segment_number(m->reader, seg);
     const struct ttp_range wanted = {.values = true};
-    TTP_TRY(ttp_loaded_reach(r, seg->partition, &wanted, &p, err));
-    return ttp_item_set_values(r, values, p,
-                               p->segment_start[segment] + s->window_position + s->first, out, err);
+    TTP_TRY(ttp_lease_begin(m->lease, err));
+    ttape_status status = ttp_loaded_reach(m->lease->decoder, seg->partition, &wanted, &p, err);
+    if (status == TTAPE_OK)
+        status = ttp_item_set_values(&m->lease->memory, values, p,
+                                     p->segment_start[segment] + s->window_position + s->first, out,
+                                     err);
+    ttp_lease_end(m->lease);
+    return status;
+}
+
+static ttape_status report_damage(struct ttp_merge *m, ttape_error *err)
+{
+    if (m->reader->damaged_count == 0)
+        return TTAPE_OK;
+    TTP_TRY(ttp_lease_begin(m->lease, err));
+    ttape_status status = ttp_report_damage(m->lease->decoder, TTAPE_NONE, &m->damage_next,
+                                            m->reader->partition_count, err);
+    ttp_lease_end(m->lease);
+    return status;
 }
 
 /* The top stream's segment cannot be read: it goes on behind it. */
@@ -267,7 +293,7 @@ static ttape_status skip_segment(struct ttp_merge *m, struct merge_stream *s, tt
 ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values,
                             ttape_event_item *out, ttape_error *err)
 {
-    ttape_reader *r = m->reader;
+    const ttape_reader *r = m->reader;
     while (m->heap_count > 0) {
         struct merge_stream *s = &m->streams[m->heap[0].slot];
         if (!m->heap[0].ready) {
@@ -300,7 +326,7 @@ ttape_status ttp_merge_next(struct ttp_merge *m, struct ttp_item_values *values,
         requeue_top(m);
         return TTAPE_OK;
     }
-    TTP_TRY(ttp_report_damage(r, TTAPE_NONE, &m->damage_next, r->partition_count, err));
+    TTP_TRY(report_damage(m, err));
     return TTAPE_END;
 }
 
@@ -337,20 +363,21 @@ static uint32_t share(uint64_t budget_bytes, uint32_t streams, uint32_t least, u
     return events < least ? least : events > most ? most : (uint32_t)events;
 }
 
-ttape_status ttp_merge_open(struct ttp_merge **out, ttape_reader *r, ttape_error *err)
+ttape_status ttp_merge_open(struct ttp_merge **out, struct ttp_lease *lease, ttape_error *err)
 {
-    struct ttp_memory *memory = &r->memory;
+    const ttape_reader *r = lease->reader;
+    struct ttp_memory *memory = &lease->memory;
     struct ttp_merge *m = ttp_memory_take(memory, 1, sizeof *m, err);
     if (m == NULL)
         return memory->status;
-    *m = (struct ttp_merge){.reader = r};
+    *m = (struct ttp_merge){.lease = lease, .reader = r};
     *out = m;
     for (uint32_t i = 0; i < r->indexed_streams; i++)
         m->stream_count += r->stream_first[i] != r->stream_first[i + 1];
     m->first_capacity =
         share(FIRST_BUDGET_BYTES, m->stream_count, BUFFER_LEAST_EVENTS, BUFFER_FIRST_EVENTS);
-    m->most_capacity =
-        share(r->cache.limit_bytes / 2, m->stream_count, m->first_capacity, BUFFER_MOST_EVENTS);
+    m->most_capacity = share(r->pool.cache_limit_bytes / 2, m->stream_count, m->first_capacity,
+                             BUFFER_MOST_EVENTS);
     m->streams = ttp_memory_take(memory, m->stream_count, sizeof *m->streams, err);
     if (m->streams == NULL)
         return memory->status;
@@ -372,8 +399,8 @@ void ttp_merge_close(struct ttp_merge *m)
 {
     if (m == NULL)
         return;
-    ttape_reader *r = m->reader;
-    struct ttp_memory *memory = &r->memory;
+    const ttape_reader *r = m->reader;
+    struct ttp_memory *memory = &m->lease->memory;
     for (uint32_t i = 0; m->streams != NULL && i < m->stream_count; i++)
         ttp_memory_give(memory, m->streams[i].events, m->streams[i].capacity,
                         sizeof *m->streams[i].events);

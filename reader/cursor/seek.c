@@ -52,11 +52,12 @@ static void add_others(const struct ttp_loaded *p, uint64_t time_ns, struct ttp_
     }
 }
 
-ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_error *err)
+ttape_status ttp_search_time(struct ttp_trace_decoder *d, struct ttp_search *search,
+                             ttape_error *err)
 {
     struct ttp_loaded *p;
     uint64_t time_ns = search->time_ns;
-    TTP_TRY(ttp_loaded_get(r, search->partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_loaded_get(d, search->partition, TTP_STAGE_LIGHT, &p, err));
     uint32_t start = p->segment_start[search->segment], from = start + search->position;
     struct ttp_range range = {.first = from, .end = p->segment_start[search->segment + 1]};
     bool untimed = p->head.resolution_ns == 0, ascending = p->head.wide_count == 0;
@@ -65,14 +66,14 @@ ttape_status ttp_search_time(ttape_reader *r, struct ttp_search *search, ttape_e
     if (untimed || search->position == range.end - start)
         return TTAPE_OK;
     if (!ascending) {
-        TTP_TRY(ttp_loaded_get(r, search->partition, TTP_STAGE_EVENTS, &p, err));
+        TTP_TRY(ttp_loaded_get(d, search->partition, TTP_STAGE_EVENTS, &p, err));
     } else {
-        TTP_TRY(ttp_loaded_get(r, search->partition, TTP_STAGE_ORDER, &p, err));
+        TTP_TRY(ttp_loaded_get(d, search->partition, TTP_STAGE_ORDER, &p, err));
         range = range_of_segment(p, search->segment, from, time_ns);
         struct ttp_range wanted = range;
         if (search->others)
             add_others(p, time_ns, &wanted);
-        TTP_TRY(ttp_loaded_reach(r, search->partition, &wanted, &p, err));
+        TTP_TRY(ttp_loaded_reach(d, search->partition, &wanted, &p, err));
     }
     search->position = ttp_times_find(p, search->segment, range.first, range.end, time_ns) - start;
     return TTAPE_OK;

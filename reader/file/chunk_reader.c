@@ -18,32 +18,34 @@ ttape_status ttp_reader_chunk(const ttape_reader *r, uint64_t offset, struct ttp
     return TTAPE_OK;
 }
 
-static ttape_status decompress(ttape_reader *r, const struct ttp_chunk *chunk, uint64_t offset,
-                               uint8_t *stored, uint8_t **content, ttape_error *err)
+static ttape_status decompress(struct ttp_trace_decoder *d, const struct ttp_chunk *chunk,
+                               uint64_t offset, uint8_t *stored, uint8_t **content,
+                               ttape_error *err)
 {
-    uint8_t *out = ttp_memory_take(&r->memory, chunk->content_bytes, 1, err);
+    uint8_t *out = ttp_memory_take(&d->memory, chunk->content_bytes, 1, err);
     if (out == NULL)
-        return r->memory.status;
-    ttape_status status = ttp_zstd_decode(&r->zstd, &r->memory, stored, (size_t)chunk->stored_bytes,
+        return d->memory.status;
+    ttape_status status = ttp_zstd_decode(&d->zstd, &d->memory, stored, (size_t)chunk->stored_bytes,
                                           out, (size_t)chunk->content_bytes, "F-CHK-05", err);
     if (status != TTAPE_OK) {
         ttp_error_rebase(err, offset + TTP_CHUNK_HEADER_BYTES);
-        ttp_memory_give(&r->memory, out, chunk->content_bytes, 1);
+        ttp_memory_give(&d->memory, out, chunk->content_bytes, 1);
         return status;
     }
     *content = out;
     return TTAPE_OK;
 }
 
-ttape_status ttp_reader_content(ttape_reader *r, uint64_t offset, const struct ttp_chunk *chunk,
-                                uint8_t **content, size_t *size_bytes, ttape_error *err)
+ttape_status ttp_reader_content(struct ttp_trace_decoder *d, uint64_t offset,
+                                const struct ttp_chunk *chunk, uint8_t **content,
+                                size_t *size_bytes, ttape_error *err)
 {
     uint64_t payload = offset + TTP_CHUNK_HEADER_BYTES;
-    uint8_t *stored = ttp_memory_take(&r->memory, chunk->stored_bytes, 1, err);
+    uint8_t *stored = ttp_memory_take(&d->memory, chunk->stored_bytes, 1, err);
     if (stored == NULL)
-        return r->memory.status;
+        return d->memory.status;
     ttape_status status =
-        ttp_source_read(&r->source, payload, stored, (size_t)chunk->stored_bytes, err);
+        ttp_source_read(&d->reader->source, payload, stored, (size_t)chunk->stored_bytes, err);
     if (status == TTAPE_OK &&
         ttp_checksum(stored, (size_t)chunk->stored_bytes) != chunk->payload_hash)
         status =
@@ -55,8 +57,8 @@ ttape_status ttp_reader_content(ttape_reader *r, uint64_t offset, const struct t
         return TTAPE_OK;
     }
     if (status == TTAPE_OK)
-        status = decompress(r, chunk, offset, stored, content, err);
-    ttp_memory_give(&r->memory, stored, chunk->stored_bytes, 1);
+        status = decompress(d, chunk, offset, stored, content, err);
+    ttp_memory_give(&d->memory, stored, chunk->stored_bytes, 1);
     *size_bytes = (size_t)chunk->content_bytes;
     return status;
 }
@@ -66,7 +68,9 @@ ttape_status ttp_reader_add_definitions(ttape_reader *r, uint64_t offset,
 {
     uint8_t *content = NULL;
     size_t size_bytes = 0;
-    TTP_TRY(ttp_reader_content(r, offset, chunk, &content, &size_bytes, err));
+    struct ttp_trace_decoder *d = &r->pool.first;
+    TTP_TRY(ttp_reader_content(d, offset, chunk, &content, &size_bytes, err));
+    ttp_memory_hand_over(&d->memory, &r->memory, size_bytes, 1);
     ttape_status status =
         ttp_definitions_add(&r->definitions, offset, chunk, content, size_bytes, err);
     if (status != TTAPE_OK) {
@@ -90,7 +94,7 @@ ttape_status ttp_reader_add_model(ttape_reader *r, uint64_t offset, uint64_t seq
     TTP_TRY(ttp_memory_reserve(&r->memory, &r->models, &r->model_capacity, r->model_count + 1ull,
                                sizeof *r->models, err));
     r->models[r->model_count++] =
-        (struct ttp_model_chunk){offset, sequence, stored_bytes, scope, TTP_NO_MODEL, false};
+        (struct ttp_model_chunk){offset, sequence, stored_bytes, scope, 0};
     r->models_bytes += stored_bytes;
     return TTAPE_OK;
 }

@@ -141,14 +141,15 @@ ttape_status ttp_reader_read_index(ttape_reader *r, ttape_error *err)
     if (chunk.kind != TTP_CHUNK_INDEX || chunk.scope != 0 ||
         footer.index_offset + TTP_CHUNK_HEADER_BYTES + chunk.stored_bytes != end - sizeof data)
         return wrong("F-FOO-05", footer.index_offset, "footer does not name the last chunk", err);
-    TTP_TRY(ttp_reader_content(r, footer.index_offset, &chunk, &content, &size_bytes, err));
+    TTP_TRY(ttp_reader_content(&r->pool.first, footer.index_offset, &chunk, &content, &size_bytes,
+                               err));
     struct index_walk walk = {.reader = r,
                               .cursor = ttp_reader_cursor_init(content, size_bytes),
                               .offset = TTP_FILE_HEADER_BYTES,
                               .end = footer.index_offset};
     ttape_status status = parse_index(&walk, err);
     ttp_memory_give(&r->memory, walk.expected, walk.expected_capacity, sizeof *walk.expected);
-    ttp_memory_give(&r->memory, content, size_bytes, 1);
+    ttp_memory_give(&r->pool.first.memory, content, size_bytes, 1);
     if (status == TTAPE_OK &&
         (r->chunk_count != chunk.sequence || r->chunk_count + 1 != footer.chunk_count))
         status = wrong("F-IDX-06", walk.end, "index does not have all chunks", err);

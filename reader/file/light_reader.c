@@ -150,23 +150,24 @@ typedef ttape_status (*section_parser)(const struct ttp_partition_head *head, co
                                        size_t size_bytes, struct ttp_segments *io,
                                        ttape_error *err);
 
-static ttape_status parse_section(ttape_reader *r, struct ttp_loaded *p, uint16_t kind,
+static ttape_status parse_section(struct ttp_trace_decoder *d, struct ttp_loaded *p, uint16_t kind,
                                   section_parser parse, ttape_error *err)
 {
     struct ttp_content content;
-    TTP_TRY(ttp_content_open(r, p, ttp_partition_section(&p->head, kind), &content, err));
+    TTP_TRY(ttp_content_open(d, p, ttp_partition_section(&p->head, kind), &content, err));
     ttape_status status = parse(&p->head, content.data, content.size_bytes, &p->segments, err);
     if (status != TTAPE_OK)
         ttp_content_rebase(&content, err);
-    ttp_content_close(r, &content);
+    ttp_content_close(d, &content);
     return status;
 }
 
-ttape_status ttp_loaded_read_segments(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_read_segments(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                      ttape_error *err)
 {
     const struct ttp_partition_head *head = &p->head;
     struct ttp_segments *g = &p->segments;
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     g->segments = ttp_memory_take(m, head->segment_count, sizeof *g->segments, err);
     if (g->segments == NULL)
         return m->status;
@@ -177,7 +178,7 @@ ttape_status ttp_loaded_read_segments(ttape_reader *r, struct ttp_loaded *p, tta
         ttp_memory_take(m, head->segment_count + 1ull, sizeof *p->segment_start, err);
     if (p->segment_start == NULL)
         return m->status;
-    TTP_TRY(parse_section(r, p, TTP_SECTION_SEGMENTS, ttp_segments_read, err));
+    TTP_TRY(parse_section(d, p, TTP_SECTION_SEGMENTS, ttp_segments_read, err));
     p->segment_start[0] = 0;
     for (uint32_t s = 0; s < g->segment_count; s++)
         p->segment_start[s + 1] = p->segment_start[s] + g->segments[s].event_count;
@@ -185,39 +186,40 @@ ttape_status ttp_loaded_read_segments(ttape_reader *r, struct ttp_loaded *p, tta
 }
 
 /* Bases and edges need what the segments say. */
-static ttape_status read_edges(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+static ttape_status read_edges(struct ttp_trace_decoder *d, struct ttp_loaded *p, ttape_error *err)
 {
     struct ttp_segments *g = &p->segments;
     g->end_frames =
-        ttp_memory_take(&r->memory, p->head.end_frame_count, sizeof *g->end_frames, err);
+        ttp_memory_take(&d->memory, p->head.end_frame_count, sizeof *g->end_frames, err);
     if (g->end_frames == NULL)
-        return r->memory.status;
+        return d->memory.status;
     for (uint32_t s = 0; s < g->segment_count; s++)
         g->segments[s].base_tick = 0;
     if (p->head.resolution_ns != 0)
-        TTP_TRY(parse_section(r, p, TTP_SECTION_BASES, ttp_bases_read, err));
-    return parse_section(r, p, TTP_SECTION_EDGES, ttp_edges_read, err);
+        TTP_TRY(parse_section(d, p, TTP_SECTION_BASES, ttp_bases_read, err));
+    return parse_section(d, p, TTP_SECTION_EDGES, ttp_edges_read, err);
 }
 
-ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_read_light(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                   ttape_error *err)
 {
-    const struct ttp_partition_entry *entry = &r->partitions[p->partition];
+    const struct ttp_partition_entry *entry = &d->reader->partitions[p->partition];
     struct ttp_chunk chunk;
     p->payload_offset = entry->offset + TTP_CHUNK_HEADER_BYTES;
     p->scope = entry->scope;
     uint32_t light_bytes = entry->light_bytes;
     if (light_bytes == 0) {
         uint8_t header[TTP_CHUNK_HEADER_BYTES];
-        TTP_TRY(ttp_source_read(&r->source, entry->offset, header, sizeof header, err));
+        TTP_TRY(ttp_source_read(&d->reader->source, entry->offset, header, sizeof header, err));
         TTP_TRY(check_plain(entry, header, &chunk, err));
-        TTP_TRY(read_head(r, p, entry, err));
+        TTP_TRY(read_head(d->reader, p, entry, err));
         light_bytes = light_of(&p->head);
     }
     p->light_bytes = light_bytes + TTP_CHUNK_HEADER_BYTES;
-    p->light = ttp_memory_take(&r->memory, p->light_bytes, 1, err);
+    p->light = ttp_memory_take(&d->memory, p->light_bytes, 1, err);
     if (p->light == NULL)
-        return r->memory.status;
-    TTP_TRY(ttp_source_read(&r->source, entry->offset, p->light, p->light_bytes, err));
+        return d->memory.status;
+    TTP_TRY(ttp_source_read(&d->reader->source, entry->offset, p->light, p->light_bytes, err));
     TTP_TRY(check_plain(entry, p->light, &chunk, err));
     ttape_status status = ttp_partition_head_read(p->light + TTP_CHUNK_HEADER_BYTES, light_bytes,
                                                   entry->stored_bytes, &p->head, err);
@@ -227,7 +229,7 @@ ttape_status ttp_loaded_read_light(ttape_reader *r, struct ttp_loaded *p, ttape_
     }
     TTP_TRY(check_partition(p, entry, &chunk, err));
     TTP_TRY(check_sections(p, err));
-    TTP_TRY(ttp_loaded_read_segments(r, p, err));
-    TTP_TRY(read_edges(r, p, err));
-    return check_segments(r, p, entry, err);
+    TTP_TRY(ttp_loaded_read_segments(d, p, err));
+    TTP_TRY(read_edges(d, p, err));
+    return check_segments(d->reader, p, entry, err);
 }

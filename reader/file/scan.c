@@ -49,7 +49,7 @@ ttape_status ttp_reader_find_chunk(ttape_reader *r, uint64_t from, uint64_t wind
 static ttape_status describe_partition(ttape_reader *r, uint32_t partition, ttape_error *err)
 {
     struct ttp_loaded *p;
-    TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_loaded_get(&r->pool.first, partition, TTP_STAGE_LIGHT, &p, err));
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {
         const struct ttp_segment *g = &p->segments.segments[s];
         TTP_TRY(ttp_reader_add_segment(r, g->stream, g->event_count, g->first_event, err));
@@ -108,11 +108,9 @@ static ttape_status add_partition(ttape_reader *r, uint64_t offset, const struct
     if (machine_failed(status))
         return status;
     uint32_t first_segment = r->partitions[partition].first_segment;
-    struct ttp_loaded *loaded = r->partitions[partition].loaded;
     r->segment_count = segment_count;
     r->partitions[partition] = entry;
     r->partitions[partition].first_segment = first_segment;
-    r->partitions[partition].loaded = loaded;
     r->partitions[partition].damaged = true;
     r->damaged_count++;
     return TTAPE_OK;
@@ -195,9 +193,10 @@ static bool footer_completes(ttape_reader *r, uint64_t offset, uint64_t last_chu
         footer.index_offset != last_chunk || footer.chunk_count != r->chunk_count ||
         ttp_reader_chunk(r, last_chunk, &chunk, NULL) != TTAPE_OK ||
         chunk.kind != TTP_CHUNK_INDEX ||
-        ttp_reader_content(r, last_chunk, &chunk, &content, &size_bytes, NULL) != TTAPE_OK)
+        ttp_reader_content(&r->pool.first, last_chunk, &chunk, &content, &size_bytes, NULL) !=
+            TTAPE_OK)
         return false;
-    ttp_memory_give(&r->memory, content, size_bytes, 1);
+    ttp_memory_give(&r->pool.first.memory, content, size_bytes, 1);
     return true;
 }
 

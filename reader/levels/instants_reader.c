@@ -9,9 +9,9 @@ static uint32_t stack_room(const struct ttp_loaded *p)
     return p->segments.start_frame_count + TTP_INSTANT_FRAMES_MOST;
 }
 
-static ttape_status take(ttape_reader *r, struct ttp_read_instants *i, ttape_error *err)
+static ttape_status take(struct ttp_trace_decoder *d, struct ttp_read_instants *i, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     i->in.segments = ttp_memory_take(m, i->segment_count, sizeof *i->in.segments, err);
     if (i->in.segments == NULL)
         return m->status;
@@ -22,24 +22,24 @@ static ttape_status take(ttape_reader *r, struct ttp_read_instants *i, ttape_err
     return i->in.frames != NULL ? TTAPE_OK : m->status;
 }
 
-static ttape_status read_content(ttape_reader *r, const struct ttp_loaded *p,
+static ttape_status read_content(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                  const struct ttp_content *content, struct ttp_read_instants *i,
                                  ttape_error *err)
 {
-    TTP_TRY(take(r, i, err));
+    TTP_TRY(take(d, i, err));
     uint32_t room = stack_room(p);
-    struct ttp_symbol *stack = ttp_memory_take(&r->memory, room, sizeof *stack, err);
+    struct ttp_symbol *stack = ttp_memory_take(&d->memory, room, sizeof *stack, err);
     if (stack == NULL)
-        return r->memory.status;
+        return d->memory.status;
     ttape_status status =
         ttp_instants_read(content->data, content->size_bytes, &p->segments, stack, &i->in, err);
-    ttp_memory_give(&r->memory, stack, room, sizeof *stack);
+    ttp_memory_give(&d->memory, stack, room, sizeof *stack);
     if (status != TTAPE_OK)
         ttp_content_rebase(content, err);
     return status;
 }
 
-ttape_status ttp_instants_load(ttape_reader *r, const struct ttp_loaded *p,
+ttape_status ttp_instants_load(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                struct ttp_read_instants *out, ttape_error *err)
 {
     struct ttp_content content;
@@ -47,17 +47,17 @@ ttape_status ttp_instants_load(ttape_reader *r, const struct ttp_loaded *p,
     *out = (struct ttp_read_instants){.segment_count = p->segments.segment_count};
     if (section == NULL)
         return TTAPE_OK;
-    TTP_TRY(ttp_content_open(r, p, section, &content, err));
-    ttape_status status = read_content(r, p, &content, out, err);
-    ttp_content_close(r, &content);
+    TTP_TRY(ttp_content_open(d, p, section, &content, err));
+    ttape_status status = read_content(d, p, &content, out, err);
+    ttp_content_close(d, &content);
     if (status != TTAPE_OK)
-        ttp_instants_drop(r, out);
+        ttp_instants_drop(d, out);
     return status;
 }
 
-void ttp_instants_drop(ttape_reader *r, struct ttp_read_instants *i)
+void ttp_instants_drop(struct ttp_trace_decoder *d, struct ttp_read_instants *i)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     ttp_memory_give(m, i->in.segments, i->segment_count, sizeof *i->in.segments);
     ttp_memory_give(m, i->in.instants, TTP_INSTANTS_MOST, sizeof *i->in.instants);
     ttp_memory_give(m, i->in.frames, TTP_INSTANT_FRAMES_MOST, sizeof *i->in.frames);

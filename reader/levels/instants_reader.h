@@ -12,8 +12,8 @@ struct ttp_read_instants {
 };
 
 /* Of a partition at stage LIGHT or more. To be dropped on success. */
-ttape_status ttp_instants_load(ttape_reader *r, const struct ttp_loaded *p,
+ttape_status ttp_instants_load(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                struct ttp_read_instants *out, ttape_error *err);
-void ttp_instants_drop(ttape_reader *r, struct ttp_read_instants *instants);
+void ttp_instants_drop(struct ttp_trace_decoder *d, struct ttp_read_instants *instants);
 
 #endif

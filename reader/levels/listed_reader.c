@@ -13,10 +13,10 @@ static bool is_there(const ttape_reader *r, const struct ttp_read_overview *o,
            call->end_event < r->segments[entry->first_segment + call->segment].event_count;
 }
 
-static ttape_status read_all(ttape_reader *r, const struct ttp_read_overview *o,
+static ttape_status read_all(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                              struct ttp_listed *out, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     TTP_TRY(ttp_listed_count(&o->head, out, err));
     out->counts = ttp_memory_take(m, out->row_count, sizeof *out->counts, err);
     if (out->counts == NULL)
@@ -29,29 +29,29 @@ static ttape_status read_all(ttape_reader *r, const struct ttp_read_overview *o,
         return m->status;
     TTP_TRY(ttp_listed_read(&o->head, out, err));
     for (uint32_t i = 0; i < out->call_count; i++)
-        if (!is_there(r, o, &out->calls[i]))
+        if (!is_there(d->reader, o, &out->calls[i]))
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-OVR-11", 0,
                             "a listed call is in no segment of its partition");
     return TTAPE_OK;
 }
 
-ttape_status ttp_listed_load(ttape_reader *r, const struct ttp_read_overview *o,
+ttape_status ttp_listed_load(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                              struct ttp_listed *out, ttape_error *err)
 {
     *out = (struct ttp_listed){.rows = o->rows, .row_count = o->row_count};
     for (uint32_t i = 0; i < o->head.partition_count; i++)
-        out->first_ticks[i] = r->partitions[o->partitions[i]].first_tick;
+        out->first_ticks[i] = d->reader->partitions[o->partitions[i]].first_tick;
     if (o->head.fields[TTP_OVERVIEW_LISTED].data == NULL)
         return TTAPE_E_NOT_FOUND;
-    ttape_status status = read_all(r, o, out, err);
+    ttape_status status = read_all(d, o, out, err);
     if (status != TTAPE_OK)
-        ttp_listed_drop(r, out);
+        ttp_listed_drop(d, out);
     return status;
 }
 
-void ttp_listed_drop(ttape_reader *r, struct ttp_listed *listed)
+void ttp_listed_drop(struct ttp_trace_decoder *d, struct ttp_listed *listed)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     ttp_memory_give(m, listed->counts, listed->row_count, sizeof *listed->counts);
     ttp_memory_give(m, listed->calls, listed->call_count, sizeof *listed->calls);
     ttp_memory_give(m, listed->nodes, listed->node_count, sizeof *listed->nodes);

@@ -7,8 +7,8 @@
 
 /* TTAPE_E_NOT_FOUND: it lists none. Segments and events are there; sites need not be. To be dropped
  * on success, before the overview. */
-ttape_status ttp_listed_load(ttape_reader *r, const struct ttp_read_overview *o,
+ttape_status ttp_listed_load(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                              struct ttp_listed *out, ttape_error *err);
-void ttp_listed_drop(ttape_reader *r, struct ttp_listed *listed);
+void ttp_listed_drop(struct ttp_trace_decoder *d, struct ttp_listed *listed);
 
 #endif

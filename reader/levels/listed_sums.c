@@ -172,24 +172,24 @@ static ttape_status compare(const struct ttp_listed_sums *s, const struct ttp_li
     return TTAPE_OK;
 }
 
-ttape_status ttp_listed_sums_compare(const struct ttp_listed_sums *s, ttape_reader *r,
+ttape_status ttp_listed_sums_compare(const struct ttp_listed_sums *s, struct ttp_trace_decoder *d,
                                      const struct ttp_read_overview *o, ttape_error *err)
 {
     struct ttp_listed listed;
     if (s->is_too_much) /* not all calls are there to compare with */
         return TTAPE_OK;
-    ttape_status status = ttp_listed_load(r, o, &listed, err);
+    ttape_status status = ttp_listed_load(d, o, &listed, err);
     if (status != TTAPE_OK)
         return status == TTAPE_E_NOT_FOUND ? TTAPE_OK : status;
-    uint64_t *paths = ttp_memory_take(&r->memory, listed.node_count, sizeof *paths, err);
+    uint64_t *paths = ttp_memory_take(&d->memory, listed.node_count, sizeof *paths, err);
     for (uint32_t i = 0; paths != NULL && i < listed.node_count; i++) {
         const struct ttp_listed_node *n = &listed.nodes[i];
         paths[i] = add_frame(n->below != 0 ? paths[n->below - 1] : 0, n->event_class, n->argument,
-                             r->memory.hash_key);
+                             d->memory.hash_key);
     }
-    status = paths != NULL ? compare(s, &listed, paths, err) : r->memory.status;
-    ttp_memory_give(&r->memory, paths, listed.node_count, sizeof *paths);
-    ttp_listed_drop(r, &listed);
+    status = paths != NULL ? compare(s, &listed, paths, err) : d->memory.status;
+    ttp_memory_give(&d->memory, paths, listed.node_count, sizeof *paths);
+    ttp_listed_drop(d, &listed);
     return status;
 }
 
@@ -200,8 +200,8 @@ void ttp_listed_sums_clear(struct ttp_listed_sums *s)
     s->is_too_much = false;
 }
 
-void ttp_listed_sums_close(struct ttp_listed_sums *s, ttape_reader *r)
+void ttp_listed_sums_close(struct ttp_listed_sums *s, struct ttp_trace_decoder *d)
 {
-    give_all(s, &r->memory);
+    give_all(s, &d->memory);
     *s = (struct ttp_listed_sums){0};
 }

@@ -40,9 +40,9 @@ void ttp_listed_sums_start(struct ttp_listed_sums *s, const struct ttp_loaded *p
 void ttp_listed_sums_add(struct ttp_listed_sums *s, struct ttp_memory *memory, uint32_t site,
                          const struct ttp_listed_ending *ending);
 /* TTAPE_E_CORRUPT where the overview says anything else. */
-ttape_status ttp_listed_sums_compare(const struct ttp_listed_sums *s, ttape_reader *r,
+ttape_status ttp_listed_sums_compare(const struct ttp_listed_sums *s, struct ttp_trace_decoder *d,
                                      const struct ttp_read_overview *o, ttape_error *err);
 void ttp_listed_sums_clear(struct ttp_listed_sums *s);
-void ttp_listed_sums_close(struct ttp_listed_sums *s, ttape_reader *r);
+void ttp_listed_sums_close(struct ttp_listed_sums *s, struct ttp_trace_decoder *d);
 
 #endif

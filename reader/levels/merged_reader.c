@@ -22,10 +22,10 @@ static void fill_refs(const ttape_reader *r, const struct ttp_read_overview *o,
     }
 }
 
-static ttape_status find_refs(ttape_reader *r, const struct ttp_read_overview *o,
+static ttape_status find_refs(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                               struct ttp_read_merged *out, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     uint32_t count = out->ref_count;
     out->refs = ttp_memory_take(m, count, sizeof *out->refs, err);
     if (out->refs == NULL)
@@ -34,7 +34,7 @@ static ttape_status find_refs(ttape_reader *r, const struct ttp_read_overview *o
     uint32_t *order = ttp_memory_take(m, count, sizeof *order, err);
     ttape_status status = mixed != NULL && order != NULL ? TTAPE_OK : m->status;
     if (status == TTAPE_OK) {
-        fill_refs(r, o, mixed);
+        fill_refs(d->reader, o, mixed);
         for (uint32_t i = 0; i < count; i++)
             order[i] = i;
         ttp_sort(order, count, is_before, mixed);
@@ -46,9 +46,9 @@ static ttape_status find_refs(ttape_reader *r, const struct ttp_read_overview *o
     return status;
 }
 
-static ttape_status take(ttape_reader *r, struct ttp_merged *all, ttape_error *err)
+static ttape_status take(struct ttp_trace_decoder *d, struct ttp_merged *all, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     all->series = ttp_memory_take(m, all->series_count, sizeof *all->series, err);
     if (all->series == NULL)
         return m->status;
@@ -59,17 +59,17 @@ static ttape_status take(ttape_reader *r, struct ttp_merged *all, ttape_error *e
     return all->in.frames != NULL ? TTAPE_OK : m->status;
 }
 
-static ttape_status read_all(ttape_reader *r, const struct ttp_read_overview *o,
+static ttape_status read_all(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                              struct ttp_read_merged *out, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     int64_t first_ticks[TTP_OVERVIEW_PARTITIONS];
-    TTP_TRY(find_refs(r, o, out, err));
+    TTP_TRY(find_refs(d, o, out, err));
     out->all.series_count = ttp_merged_list(out->refs, out->ref_count, NULL);
-    TTP_TRY(take(r, &out->all, err));
+    TTP_TRY(take(d, &out->all, err));
     (void)ttp_merged_list(out->refs, out->ref_count, out->all.series);
     for (uint32_t i = 0; i < o->head.partition_count; i++)
-        first_ticks[i] = r->partitions[o->partitions[i]].first_tick;
+        first_ticks[i] = d->reader->partitions[o->partitions[i]].first_tick;
     struct ttp_symbol *stack = ttp_memory_take(m, TTP_INSTANT_FRAMES_MOST, sizeof *stack, err);
     if (stack == NULL)
         return m->status;
@@ -81,7 +81,7 @@ static ttape_status read_all(ttape_reader *r, const struct ttp_read_overview *o,
     return status;
 }
 
-ttape_status ttp_merged_load(ttape_reader *r, const struct ttp_read_overview *o,
+ttape_status ttp_merged_load(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                              struct ttp_read_merged *out, ttape_error *err)
 {
     uint64_t count = 0;
@@ -89,20 +89,20 @@ ttape_status ttp_merged_load(ttape_reader *r, const struct ttp_read_overview *o,
     if (o->head.fields[TTP_OVERVIEW_INSTANTS].data == NULL)
         return TTAPE_E_NOT_FOUND;
     for (uint32_t i = 0; i < o->head.partition_count; i++)
-        count += r->partitions[o->partitions[i]].segment_count;
+        count += d->reader->partitions[o->partitions[i]].segment_count;
     if (count > SEGMENTS_MOST || o->head.resolution_ns == 0)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-OVR-14", 0,
                         "instants of an overview without times, or with too many segments");
     out->ref_count = (uint32_t)count;
-    ttape_status status = read_all(r, o, out, err);
+    ttape_status status = read_all(d, o, out, err);
     if (status != TTAPE_OK)
-        ttp_merged_drop(r, out);
+        ttp_merged_drop(d, out);
     return status;
 }
 
-void ttp_merged_drop(ttape_reader *r, struct ttp_read_merged *merged)
+void ttp_merged_drop(struct ttp_trace_decoder *d, struct ttp_read_merged *merged)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     struct ttp_merged *all = &merged->all;
     ttp_memory_give(m, merged->refs, merged->ref_count, sizeof *merged->refs);
     ttp_memory_give(m, all->series, all->series_count, sizeof *all->series);

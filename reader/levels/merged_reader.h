@@ -12,8 +12,8 @@ struct ttp_read_merged {
 };
 
 /* TTAPE_E_NOT_FOUND: it says nothing. To be dropped on success. */
-ttape_status ttp_merged_load(ttape_reader *r, const struct ttp_read_overview *o,
+ttape_status ttp_merged_load(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                              struct ttp_read_merged *out, ttape_error *err);
-void ttp_merged_drop(ttape_reader *r, struct ttp_read_merged *merged);
+void ttp_merged_drop(struct ttp_trace_decoder *d, struct ttp_read_merged *merged);
 
 #endif

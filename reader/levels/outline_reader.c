@@ -62,16 +62,16 @@ static void fill_before(struct ttp_read_outlines *out, uint32_t *order)
     }
 }
 
-ttape_status ttp_outlines_prepare(ttape_reader *r, const struct ttp_read_overview *o,
+ttape_status ttp_outlines_prepare(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                                   struct ttp_read_outlines *out, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     uint64_t count = 0;
     *out = (struct ttp_read_outlines){0};
     for (uint32_t i = 0; i < o->head.partition_count; i++)
-        count += r->partitions[o->partitions[i]].segment_count;
+        count += d->reader->partitions[o->partitions[i]].segment_count;
     if (count > TTP_OUTLINE_SEGMENTS)
-        return refuse(r, "outlines of too many segments", err);
+        return refuse(d->reader, "outlines of too many segments", err);
     out->segments = ttp_memory_take(m, count, sizeof *out->segments, err);
     out->before = ttp_memory_take(m, count, sizeof *out->before, err);
     uint32_t *order = ttp_memory_take(m, count, sizeof *order, err);
@@ -84,19 +84,19 @@ ttape_status ttp_outlines_prepare(ttape_reader *r, const struct ttp_read_overvie
     ttape_status status = TTAPE_OK;
     if (out->segments == NULL || out->before == NULL || order == NULL) {
         status = m->status;
-        ttp_outlines_drop(r, out);
+        ttp_outlines_drop(d, out);
     } else {
-        fill_segments(r, o, out);
+        fill_segments(d->reader, o, out);
         fill_before(out, order);
     }
     ttp_memory_give(m, order, count, sizeof *order);
     return status;
 }
 
-static ttape_status read_all(ttape_reader *r, const struct ttp_read_overview *o,
+static ttape_status read_all(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                              struct ttp_outlines *all, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     TTP_TRY(ttp_outlines_count(&o->head, all, err));
     all->start_frames = ttp_memory_take(m, all->start_frame_count, sizeof *all->start_frames, err);
     if (all->start_frames == NULL)
@@ -110,22 +110,22 @@ static ttape_status read_all(ttape_reader *r, const struct ttp_read_overview *o,
     return ttp_outlines_read(&o->head, all, err);
 }
 
-ttape_status ttp_outlines_load(ttape_reader *r, const struct ttp_read_overview *o,
+ttape_status ttp_outlines_load(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                                struct ttp_read_outlines *out, ttape_error *err)
 {
     *out = (struct ttp_read_outlines){0};
     if (o->head.fields[TTP_OVERVIEW_OUTLINES].data == NULL)
         return TTAPE_E_NOT_FOUND;
-    TTP_TRY(ttp_outlines_prepare(r, o, out, err));
-    ttape_status status = read_all(r, o, &out->all, err);
+    TTP_TRY(ttp_outlines_prepare(d, o, out, err));
+    ttape_status status = read_all(d, o, &out->all, err);
     if (status != TTAPE_OK)
-        ttp_outlines_drop(r, out);
+        ttp_outlines_drop(d, out);
     return status;
 }
 
-void ttp_outlines_drop(ttape_reader *r, struct ttp_read_outlines *outlines)
+void ttp_outlines_drop(struct ttp_trace_decoder *d, struct ttp_read_outlines *outlines)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     struct ttp_outlines *all = &outlines->all;
     ttp_memory_give(m, outlines->segments, all->segment_count, sizeof *outlines->segments);
     ttp_memory_give(m, outlines->before, all->segment_count, sizeof *outlines->before);

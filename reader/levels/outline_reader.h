@@ -14,11 +14,11 @@ struct ttp_read_outlines {
 
 /* Room for the segments of an overview's partitions, of which streams and events are filled in, and
  * where their streams were before. To be dropped on success. */
-ttape_status ttp_outlines_prepare(ttape_reader *r, const struct ttp_read_overview *o,
+ttape_status ttp_outlines_prepare(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                                   struct ttp_read_outlines *out, ttape_error *err);
 /* TTAPE_E_NOT_FOUND: it says nothing. To be dropped on success. */
-ttape_status ttp_outlines_load(ttape_reader *r, const struct ttp_read_overview *o,
+ttape_status ttp_outlines_load(struct ttp_trace_decoder *d, const struct ttp_read_overview *o,
                                struct ttp_read_outlines *out, ttape_error *err);
-void ttp_outlines_drop(ttape_reader *r, struct ttp_read_outlines *outlines);
+void ttp_outlines_drop(struct ttp_trace_decoder *d, struct ttp_read_outlines *outlines);
 
 #endif

@@ -61,79 +61,83 @@ static ttape_status check_counts(const struct ttp_read_overview *o, uint64_t off
     return TTAPE_OK;
 }
 
-static ttape_status read_summary(ttape_reader *r, const struct ttp_overview_chunk *chunk,
+static ttape_status read_summary(struct ttp_trace_decoder *d,
+                                 const struct ttp_overview_chunk *chunk,
                                  struct ttp_read_overview *o, ttape_error *err)
 {
     const uint8_t *data = o->head.fields[TTP_OVERVIEW_SUMMARY].data;
     size_t size = o->head.fields[TTP_OVERVIEW_SUMMARY].size_bytes;
     uint32_t count;
     TTP_TRY(ttp_summary_count(data, size, &count, err));
-    o->rows = ttp_memory_take(&r->memory, count, sizeof *o->rows, err);
+    o->rows = ttp_memory_take(&d->memory, count, sizeof *o->rows, err);
     if (o->rows == NULL)
-        return r->memory.status;
+        return d->memory.status;
     o->row_count = count;
     TTP_TRY(ttp_summary_read(data, size, o->head.resolution_ns != 0, o->rows, count, err));
     return check_counts(o, chunk->offset, err);
 }
 
-static ttape_status read_cpu_times(ttape_reader *r, struct ttp_read_overview *o, ttape_error *err)
+static ttape_status read_cpu_times(struct ttp_trace_decoder *d, struct ttp_read_overview *o,
+                                   ttape_error *err)
 {
     const uint8_t *data = o->head.fields[TTP_OVERVIEW_CPU_TIMES].data;
     if (data == NULL)
         return TTAPE_OK;
     o->cpu.row_count = o->row_count;
-    o->cpu.rows = ttp_memory_take(&r->memory, o->row_count, sizeof *o->cpu.rows, err);
+    o->cpu.rows = ttp_memory_take(&d->memory, o->row_count, sizeof *o->cpu.rows, err);
     if (o->cpu.rows == NULL)
-        return r->memory.status;
+        return d->memory.status;
     return ttp_cpu_times_read(data, o->head.fields[TTP_OVERVIEW_CPU_TIMES].size_bytes, o->rows,
                               o->head.resolution_ns, &o->cpu, err);
 }
 
-static ttape_status read_calls(ttape_reader *r, struct ttp_read_overview *o, ttape_error *err)
+static ttape_status read_calls(struct ttp_trace_decoder *d, struct ttp_read_overview *o,
+                               ttape_error *err)
 {
     if (o->head.fields[TTP_OVERVIEW_CALLS].data != NULL) {
-        o->calls = ttp_memory_take(&r->memory, o->row_count, sizeof *o->calls, err);
+        o->calls = ttp_memory_take(&d->memory, o->row_count, sizeof *o->calls, err);
         if (o->calls == NULL)
-            return r->memory.status;
+            return d->memory.status;
         TTP_TRY(ttp_overview_calls_read(&o->head, o->rows, o->row_count, o->calls, err));
     }
     uint32_t count;
     TTP_TRY(ttp_overview_leaf_count(&o->head, &count, err));
-    o->leaves = ttp_memory_take(&r->memory, count, sizeof *o->leaves, err);
+    o->leaves = ttp_memory_take(&d->memory, count, sizeof *o->leaves, err);
     if (o->leaves == NULL)
-        return r->memory.status;
+        return d->memory.status;
     o->leaf_count = count;
     return ttp_overview_leaves_read(&o->head, count, o->leaves, err);
 }
 
-static ttape_status load(ttape_reader *r, const struct ttp_overview_chunk *place,
+static ttape_status load(struct ttp_trace_decoder *d, const struct ttp_overview_chunk *place,
                          enum ttp_overview_depth depth, uint32_t most, struct ttp_read_overview *o,
                          ttape_error *err)
 {
     struct ttp_chunk chunk;
-    TTP_TRY(ttp_reader_chunk(r, place->offset, &chunk, err));
+    TTP_TRY(ttp_reader_chunk(d->reader, place->offset, &chunk, err));
     if (chunk.flags != 0)
         return wrong("F-OVR-01", place->offset, "an overview has flags", err);
-    TTP_TRY(ttp_reader_content(r, place->offset, &chunk, &o->content, &o->content_bytes, err));
+    TTP_TRY(ttp_reader_content(d, place->offset, &chunk, &o->content, &o->content_bytes, err));
     TTP_TRY(ttp_overview_open(o->content, o->content_bytes, &o->head, err));
-    TTP_TRY(find_partitions(r, place, most, o, err));
+    TTP_TRY(find_partitions(d->reader, place, most, o, err));
     if (depth == TTP_OVERVIEW_BARE)
         return TTAPE_OK;
-    TTP_TRY(read_summary(r, place, o, err));
-    TTP_TRY(read_cpu_times(r, o, err));
-    return depth == TTP_OVERVIEW_ALL ? read_calls(r, o, err) : TTAPE_OK;
+    TTP_TRY(read_summary(d, place, o, err));
+    TTP_TRY(read_cpu_times(d, o, err));
+    return depth == TTP_OVERVIEW_ALL ? read_calls(d, o, err) : TTAPE_OK;
 }
 
-ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, enum ttp_overview_depth depth,
-                               uint32_t most, struct ttp_read_overview *out, ttape_error *err)
+ttape_status ttp_overview_load(struct ttp_trace_decoder *d, uint32_t number,
+                               enum ttp_overview_depth depth, uint32_t most,
+                               struct ttp_read_overview *out, ttape_error *err)
 {
     *out = (struct ttp_read_overview){0};
-    ttape_status status = load(r, &r->overviews[number], depth, most, out, err);
+    ttape_status status = load(d, &d->reader->overviews[number], depth, most, out, err);
     if (status == TTAPE_OK)
         return TTAPE_OK;
-    if (err != NULL && err->offset < r->overviews[number].offset)
-        err->offset = r->overviews[number].offset + TTP_CHUNK_HEADER_BYTES;
-    ttp_overview_drop(r, out);
+    if (err != NULL && err->offset < d->reader->overviews[number].offset)
+        err->offset = d->reader->overviews[number].offset + TTP_CHUNK_HEADER_BYTES;
+    ttp_overview_drop(d, out);
     return status;
 }
 
@@ -167,9 +171,9 @@ bool ttp_overview_tells(const ttape_reader *r, uint32_t scope, const struct ttp_
     return durations_fit(o) && sites_are_defined(r, scope, o);
 }
 
-void ttp_overview_drop(ttape_reader *r, struct ttp_read_overview *o)
+void ttp_overview_drop(struct ttp_trace_decoder *d, struct ttp_read_overview *o)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     ttp_memory_give(m, o->rows, o->row_count, sizeof *o->rows);
     ttp_memory_give(m, o->cpu.rows, o->row_count, sizeof *o->cpu.rows);
     ttp_memory_give(m, o->calls, o->row_count, sizeof *o->calls);

@@ -34,8 +34,9 @@ enum ttp_overview_depth {
 };
 
 /* `most`: partitions before it that are looked through. To be dropped on success. */
-ttape_status ttp_overview_load(ttape_reader *r, uint32_t number, enum ttp_overview_depth depth,
-                               uint32_t most, struct ttp_read_overview *out, ttape_error *err);
+ttape_status ttp_overview_load(struct ttp_trace_decoder *d, uint32_t number,
+                               enum ttp_overview_depth depth, uint32_t most,
+                               struct ttp_read_overview *out, ttape_error *err);
 /* Only short memory and failed reads are fatal. An overview that is damaged otherwise is ignored:
  * the partitions have the same numbers. */
 static inline bool ttp_overview_fails(ttape_status status)
@@ -46,6 +47,6 @@ static inline bool ttp_overview_fails(ttape_status status)
  * `covered` is by partition, 0: not yet. */
 bool ttp_overview_tells(const ttape_reader *r, uint32_t scope, const struct ttp_read_overview *o,
                         const uint8_t *covered);
-void ttp_overview_drop(ttape_reader *r, struct ttp_read_overview *o);
+void ttp_overview_drop(struct ttp_trace_decoder *d, struct ttp_read_overview *o);
 
 #endif

@@ -6,7 +6,7 @@
 #include "reader/partition/partition_decoder.h"
 
 struct walk {
-    ttape_reader *r;
+    struct ttp_trace_decoder *decoder;
     const struct ttp_loaded *p;
     const struct ttp_instants *said;
     uint32_t *stack; /* symbols */
@@ -20,7 +20,7 @@ struct walk {
 
 static ttape_status push(struct walk *w, uint32_t symbol, ttape_error *err)
 {
-    TTP_TRY(ttp_memory_reserve(&w->r->memory, &w->stack, &w->capacity, w->height + 1ull,
+    TTP_TRY(ttp_memory_reserve(&w->decoder->memory, &w->stack, &w->capacity, w->height + 1ull,
                                sizeof *w->stack, err));
     w->stack[w->height++] = symbol;
     return TTAPE_OK;
@@ -103,13 +103,13 @@ static ttape_status walk_segment(struct walk *w, uint32_t segment, bool *same, t
     return walk_events(w, segment, same, err);
 }
 
-ttape_status ttp_verify_instants(ttape_reader *r, const struct ttp_loaded *p, uint32_t *wrong,
-                                 ttape_error *err)
+ttape_status ttp_verify_instants(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
+                                 uint32_t *wrong, ttape_error *err)
 {
     struct ttp_read_instants said;
-    struct walk w = {.r = r, .p = p};
+    struct walk w = {.decoder = d, .p = p};
     *wrong = UINT32_MAX;
-    TTP_TRY(ttp_instants_load(r, p, &said, err));
+    TTP_TRY(ttp_instants_load(d, p, &said, err));
     ttape_status status = TTAPE_OK;
     w.said = &said.in;
     for (uint32_t s = 0; status == TTAPE_OK && said.in.segments != NULL && *wrong == UINT32_MAX &&
@@ -120,7 +120,7 @@ ttape_status ttp_verify_instants(ttape_reader *r, const struct ttp_loaded *p, ui
         if (status == TTAPE_OK && !same)
             *wrong = s;
     }
-    ttp_memory_give(&r->memory, w.stack, w.capacity, sizeof *w.stack);
-    ttp_instants_drop(r, &said);
+    ttp_memory_give(&d->memory, w.stack, w.capacity, sizeof *w.stack);
+    ttp_instants_drop(d, &said);
     return status;
 }

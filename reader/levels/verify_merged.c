@@ -15,11 +15,12 @@ static ttape_status differs(const char *rule, const char *what, ttape_error *err
 }
 
 /* Makes room at the end of an array, and copies what is not nothing there. */
-static ttape_status append(ttape_reader *r, void *array, uint32_t *count, uint32_t *capacity,
-                           const void *items, uint32_t more, size_t item_bytes, ttape_error *err)
+static ttape_status append(struct ttp_trace_decoder *d, void *array, uint32_t *count,
+                           uint32_t *capacity, const void *items, uint32_t more, size_t item_bytes,
+                           ttape_error *err)
 {
     TTP_TRY(
-        ttp_memory_reserve(&r->memory, array, capacity, (uint64_t)*count + more, item_bytes, err));
+        ttp_memory_reserve(&d->memory, array, capacity, (uint64_t)*count + more, item_bytes, err));
     uint8_t *data;
     memcpy(&data, array, sizeof data);
     if (more != 0)
@@ -28,7 +29,7 @@ static ttape_status append(ttape_reader *r, void *array, uint32_t *count, uint32
     return TTAPE_OK;
 }
 
-static ttape_status add_known(struct ttp_merged_sums *s, ttape_reader *r,
+static ttape_status add_known(struct ttp_merged_sums *s, struct ttp_trace_decoder *d,
                               const struct ttp_instants *in, uint32_t segment_count,
                               ttape_error *err)
 {
@@ -37,20 +38,20 @@ static ttape_status add_known(struct ttp_merged_sums *s, ttape_reader *r,
         s->is_too_much = true;
     if (s->is_too_much)
         return TTAPE_OK;
-    TTP_TRY(append(r, &s->known, &s->known_count, &s->known_capacity, in->segments, segment_count,
+    TTP_TRY(append(d, &s->known, &s->known_count, &s->known_capacity, in->segments, segment_count,
                    sizeof *s->known, err));
-    TTP_TRY(append(r, &s->instants, &s->instant_count, &s->instant_capacity, in->instants,
+    TTP_TRY(append(d, &s->instants, &s->instant_count, &s->instant_capacity, in->instants,
                    in->instant_count, sizeof *s->instants, err));
-    return append(r, &s->frames, &s->frame_count, &s->frame_capacity, in->frames, in->frame_count,
+    return append(d, &s->frames, &s->frame_count, &s->frame_capacity, in->frames, in->frame_count,
                   sizeof *s->frames, err);
 }
 
 /* What is wrong with a section is said where its partition is verified. */
-static ttape_status load(ttape_reader *r, const struct ttp_loaded *p, struct ttp_read_instants *out,
-                         ttape_error *err)
+static ttape_status load(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
+                         struct ttp_read_instants *out, ttape_error *err)
 {
     ttape_error problem = {0};
-    ttape_status status = ttp_instants_load(r, p, out, &problem);
+    ttape_status status = ttp_instants_load(d, p, out, &problem);
     if (status != TTAPE_E_MEMORY && status != TTAPE_E_IO)
         return TTAPE_OK;
     if (err != NULL)
@@ -58,7 +59,7 @@ static ttape_status load(ttape_reader *r, const struct ttp_loaded *p, struct ttp
     return status;
 }
 
-ttape_status ttp_merged_sums_add(struct ttp_merged_sums *s, ttape_reader *r,
+ttape_status ttp_merged_sums_add(struct ttp_merged_sums *s, struct ttp_trace_decoder *d,
                                  const struct ttp_loaded *p, ttape_error *err)
 {
     const struct ttp_segments *from = &p->segments;
@@ -67,19 +68,19 @@ ttape_status ttp_merged_sums_add(struct ttp_merged_sums *s, ttape_reader *r,
         s->is_too_much = true;
     if (s->is_too_much)
         return TTAPE_OK;
-    TTP_TRY(load(r, p, &said, err));
+    TTP_TRY(load(d, p, &said, err));
     struct ttp_merged_source *source = &s->sources[s->partition_count];
     *source = (struct ttp_merged_source){.segments = *from, .in = said.in};
     source->first_tick = p->head.first_tick;
     s->origins_ns[s->partition_count++] = p->head.origin_ns;
-    ttape_status status = append(r, &s->segments, &s->segment_count, &s->segment_capacity,
+    ttape_status status = append(d, &s->segments, &s->segment_count, &s->segment_capacity,
                                  from->segments, from->segment_count, sizeof *s->segments, err);
     if (status == TTAPE_OK)
-        status = append(r, &s->start_frames, &s->start_frame_count, &s->start_frame_capacity,
+        status = append(d, &s->start_frames, &s->start_frame_count, &s->start_frame_capacity,
                         from->start_frames, from->start_frame_count, sizeof *s->start_frames, err);
     if (status == TTAPE_OK && said.in.segments != NULL)
-        status = add_known(s, r, &said.in, from->segment_count, err);
-    ttp_instants_drop(r, &said);
+        status = add_known(s, d, &said.in, from->segment_count, err);
+    ttp_instants_drop(d, &said);
     return status;
 }
 
@@ -121,11 +122,11 @@ static ttape_status check_series(const struct ttp_merged_in *in, const struct tt
     return TTAPE_OK;
 }
 
-static ttape_status compare_bytes(struct ttp_merged_sums *s, ttape_reader *r,
+static ttape_status compare_bytes(struct ttp_merged_sums *s, struct ttp_trace_decoder *d,
                                   const struct ttp_read_overview *o,
                                   const struct ttp_read_merged *said, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     const uint8_t *data = o->head.fields[TTP_OVERVIEW_INSTANTS].data;
     size_t size = o->head.fields[TTP_OVERVIEW_INSTANTS].size_bytes;
     uint32_t room = settle(s);
@@ -143,7 +144,7 @@ static ttape_status compare_bytes(struct ttp_merged_sums *s, ttape_reader *r,
     return status;
 }
 
-ttape_status ttp_merged_sums_compare(struct ttp_merged_sums *s, ttape_reader *r,
+ttape_status ttp_merged_sums_compare(struct ttp_merged_sums *s, struct ttp_trace_decoder *d,
                                      const struct ttp_read_overview *o, ttape_error *err)
 {
     struct ttp_read_merged said;
@@ -154,9 +155,9 @@ ttape_status ttp_merged_sums_compare(struct ttp_merged_sums *s, ttape_reader *r,
     for (uint32_t i = 1; i < s->partition_count; i++)
         if (s->origins_ns[i] != s->origins_ns[0])
             return differs("F-OVR-14", "instants of partitions with several origins", err);
-    TTP_TRY(ttp_merged_load(r, o, &said, err));
-    ttape_status status = compare_bytes(s, r, o, &said, err);
-    ttp_merged_drop(r, &said);
+    TTP_TRY(ttp_merged_load(d, o, &said, err));
+    ttape_status status = compare_bytes(s, d, o, &said, err);
+    ttp_merged_drop(d, &said);
     return status;
 }
 
@@ -167,9 +168,9 @@ void ttp_merged_sums_clear(struct ttp_merged_sums *s)
     s->is_too_much = false;
 }
 
-void ttp_merged_sums_close(struct ttp_merged_sums *s, ttape_reader *r)
+void ttp_merged_sums_close(struct ttp_merged_sums *s, struct ttp_trace_decoder *d)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     ttp_memory_give(m, s->segments, s->segment_capacity, sizeof *s->segments);
     ttp_memory_give(m, s->start_frames, s->start_frame_capacity, sizeof *s->start_frames);
     ttp_memory_give(m, s->known, s->known_capacity, sizeof *s->known);

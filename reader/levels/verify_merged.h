@@ -21,12 +21,12 @@ struct ttp_merged_sums {
 };
 
 /* Adds a partition; there is room for it. */
-ttape_status ttp_merged_sums_add(struct ttp_merged_sums *sums, ttape_reader *r,
+ttape_status ttp_merged_sums_add(struct ttp_merged_sums *sums, struct ttp_trace_decoder *d,
                                  const struct ttp_loaded *p, ttape_error *err);
 /* TTAPE_E_CORRUPT where the overview says anything else. */
-ttape_status ttp_merged_sums_compare(struct ttp_merged_sums *sums, ttape_reader *r,
+ttape_status ttp_merged_sums_compare(struct ttp_merged_sums *sums, struct ttp_trace_decoder *d,
                                      const struct ttp_read_overview *o, ttape_error *err);
 void ttp_merged_sums_clear(struct ttp_merged_sums *sums);
-void ttp_merged_sums_close(struct ttp_merged_sums *sums, ttape_reader *r);
+void ttp_merged_sums_close(struct ttp_merged_sums *sums, struct ttp_trace_decoder *d);
 
 #endif

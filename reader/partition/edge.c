@@ -5,12 +5,13 @@
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "format/times/times.h"
+#include "reader/cache/decoder_pool.h"
 #include "reader/partition/frame_stacks.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/partition/times_reader.h"
 
 struct edge_out {
-    ttape_reader *reader;
+    struct ttp_trace_decoder *decoder;
     const struct ttp_loaded *p;
     struct ttp_edge_frames *frames;
     uint32_t count;
@@ -22,7 +23,7 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
                               ttape_error *err)
 {
     const struct ttp_loaded *p = o->p;
-    TTP_TRY(ttp_memory_reserve(&o->reader->memory, &o->frames->items, &o->frames->capacity,
+    TTP_TRY(ttp_memory_reserve(o->frames->memory, &o->frames->items, &o->frames->capacity,
                                o->count + 1ull, sizeof *o->frames->items, err));
     ttape_open_frame *f = &o->frames->items[o->count++];
     *f = (ttape_open_frame){.kind = TTAPE_EVENT_SIGNAL_BEGIN, .site = TTAPE_NONE, .stack = stack};
@@ -35,7 +36,8 @@ static ttape_status put_frame(struct edge_out *o, uint8_t event_class, uint32_t 
         return TTAPE_OK;
     }
     f->kind = event_class == TTP_CLASS_ENTER ? TTAPE_EVENT_ENTER : TTAPE_EVENT_OPEN;
-    f->site = ttp_definitions_find(&o->reader->definitions, p->scope, TTP_DEFINES_SITES, argument);
+    f->site = ttp_definitions_find(&o->decoder->reader->definitions, p->scope, TTP_DEFINES_SITES,
+                                   argument);
     if (f->site == TTAPE_NONE)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", p->payload_offset,
                         "partition names site '%u', which is not defined", argument);
@@ -142,8 +144,8 @@ static ttape_status replay(struct replay *r, uint32_t segment, uint32_t event, t
 }
 
 /* After a replay without times: the blocks that the open frames were entered in are enough. */
-static ttape_status find_enter_ticks(struct replay *r, ttape_reader *reader, uint32_t segment,
-                                     ttape_error *err)
+static ttape_status find_enter_ticks(struct replay *r, struct ttp_trace_decoder *d,
+                                     uint32_t segment, ttape_error *err)
 {
     const struct ttp_loaded *p = r->p;
     struct ttp_frame_stacks *s = &r->stacks;
@@ -155,7 +157,7 @@ static ttape_status find_enter_ticks(struct replay *r, ttape_reader *reader, uin
                 continue;
             uint32_t event = (uint32_t)s->frames[frame].enter_tick;
             const struct ttp_range range = {event, event + 1, 0, false};
-            TTP_TRY(ttp_loaded_reach(reader, p->partition, &range, &same, err));
+            TTP_TRY(ttp_loaded_reach(d, p->partition, &range, &same, err));
             s->frames[frame].enter_tick = ttp_times_tick_at(p, segment, event);
         }
     }
@@ -190,10 +192,10 @@ static ttape_status replayed_edge(struct edge_out *o, uint32_t segment, uint32_t
     const struct ttp_loaded *p = o->p;
     struct replay r = {.p = p, .timed = p->delta != NULL && !o->without_self};
     struct ttp_walker w = ttp_walker_at(p, segment, event);
-    TTP_TRY(ttp_stacks_open(&r.stacks, &o->reader->memory, &p->stack_numbers, err));
+    TTP_TRY(ttp_stacks_open(&r.stacks, &o->decoder->memory, &p->stack_numbers, err));
     ttape_status status = replay(&r, segment, event, err);
     if (status == TTAPE_OK && p->delta != NULL && o->without_self)
-        status = find_enter_ticks(&r, o->reader, segment, err);
+        status = find_enter_ticks(&r, o->decoder, segment, err);
     if (status == TTAPE_OK)
         status = put_stacks(o, &r.stacks, err);
     *out = (ttape_edge){.event_number = p->segments.segments[segment].first_event + event -
@@ -206,11 +208,11 @@ static ttape_status replayed_edge(struct edge_out *o, uint32_t segment, uint32_t
     return status;
 }
 
-ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *p, uint32_t segment,
-                             uint32_t event, struct ttp_edge_frames *frames, bool without_self,
-                             ttape_edge *out, ttape_error *err)
+ttape_status ttp_loaded_edge(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
+                             uint32_t segment, uint32_t event, struct ttp_edge_frames *frames,
+                             bool without_self, ttape_edge *out, ttape_error *err)
 {
-    struct edge_out o = {reader, p, frames, 0, without_self};
+    struct edge_out o = {d, p, frames, 0, without_self};
     const struct ttp_segment *g = &p->segments.segments[segment];
     bool at_start = event == p->segment_start[segment];
     bool at_end = event == p->segment_start[segment + 1];
@@ -221,27 +223,41 @@ ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *p, u
     return TTAPE_OK;
 }
 
-ttape_status ttape_reader_get_segment(ttape_reader *r, uint32_t partition, uint32_t segment,
-                                      ttape_segment_info *out, ttape_error *err)
+static ttape_status get_segment(struct ttp_trace_decoder *d, uint32_t partition, uint32_t segment,
+                                struct ttp_edge_frames *frames, ttape_segment_info *out,
+                                ttape_error *err)
 {
     struct ttp_loaded *p;
-    if (partition >= r->partition_count)
-        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition '%u'",
-                        partition);
-    TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_loaded_get(d, partition, TTP_STAGE_LIGHT, &p, err));
     if (segment >= p->segments.segment_count)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,
                         "no segment '%u' in partition '%u'", segment, partition);
     const struct ttp_segment *g = &p->segments.segments[segment];
-    struct edge_out o = {r, p, &r->frames, 0, false};
+    struct edge_out o = {d, p, frames, 0, false};
     ttape_segment_info info = {.event_count = g->event_count, .min_depth = g->min_depth};
-    info.stream = ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_STREAMS, g->stream);
+    info.stream =
+        ttp_definitions_find(&d->reader->definitions, p->scope, TTP_DEFINES_STREAMS, g->stream);
     TTP_TRY(stored_edge(&o, g, false, &info.start, err));
     info.start.frame_count = o.count;
     TTP_TRY(stored_edge(&o, g, true, &info.end, err));
     info.end.frame_count = o.count - info.start.frame_count;
-    info.start.frames = r->frames.items;
-    info.end.frames = r->frames.items != NULL ? r->frames.items + info.start.frame_count : NULL;
+    info.start.frames = frames->items;
+    info.end.frames = frames->items != NULL ? frames->items + info.start.frame_count : NULL;
     *out = info;
     return TTAPE_OK;
+}
+
+ttape_status ttape_reader_get_segment(ttape_reader *r, uint32_t partition, uint32_t segment,
+                                      ttape_segment_info *out, ttape_error *err)
+{
+    struct ttp_thread_results *results;
+    struct ttp_trace_decoder *d = NULL;
+    if (partition >= r->partition_count)
+        return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition '%u'",
+                        partition);
+    TTP_TRY(ttp_thread_results(r, &results, err));
+    TTP_TRY(ttp_decoder_take(&r->pool, &d, err));
+    ttape_status status = get_segment(d, partition, segment, &results->frames, out, err);
+    ttp_decoder_give(d);
+    return status;
 }

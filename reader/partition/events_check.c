@@ -71,17 +71,26 @@ static bool names_site(uint8_t event_class)
            event_class == TTP_CLASS_OPEN || event_class == TTP_CLASS_EXIT_UNSEEN;
 }
 
-ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+/* File-wide. While a damaged file is recovered, one that is lost is made up. */
+static uint32_t find_site(struct ttp_trace_decoder *d, uint32_t scope, uint32_t site)
 {
-    p->views = ttp_memory_take(&r->memory, 2ull * p->symbol_count, sizeof *p->views, err);
+    return d->mended != NULL
+               ? ttp_placeholders_find(d->mended, scope, TTP_DEFINES_SITES, site)
+               : ttp_definitions_find(&d->reader->definitions, scope, TTP_DEFINES_SITES, site);
+}
+
+ttape_status ttp_loaded_make_views(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                   ttape_error *err)
+{
+    p->views = ttp_memory_take(&d->memory, 2ull * p->symbol_count, sizeof *p->views, err);
     if (p->views == NULL)
-        return r->memory.status;
+        return d->memory.status;
     bool has_ends = ttp_loaded_has_ends(p);
     for (uint32_t i = 0; i < p->symbol_count; i++) {
         struct ttp_symbol s = p->symbols[i];
         uint32_t site = TTAPE_NONE;
         if (names_site(s.event_class)) {
-            site = ttp_placeholders_find(&r->definitions, p->scope, TTP_DEFINES_SITES, s.argument);
+            site = find_site(d, p->scope, s.argument);
             if (site == TTAPE_NONE)
                 return ttp_fail(err, TTAPE_E_CORRUPT, "F-EVT-08", p->payload_offset,
                                 "partition names site '%u', which is not defined", s.argument);
@@ -94,7 +103,7 @@ ttape_status ttp_loaded_make_views(ttape_reader *r, struct ttp_loaded *p, ttape_
 /* ---- the pass ---- */
 
 struct check {
-    ttape_reader *reader;
+    struct ttp_trace_decoder *decoder;
     struct ttp_loaded *p;
     struct ttp_frame_stacks *stacks;
     ttape_error *err;
@@ -110,7 +119,7 @@ static ttape_status broken(const struct check *c, const char *rule, uint32_t eve
 static ttape_status note_special(struct check *c, uint32_t event, uint32_t value)
 {
     struct ttp_loaded *p = c->p;
-    TTP_TRY(ttp_memory_reserve(&c->reader->memory, &p->specials, &p->special_capacity,
+    TTP_TRY(ttp_memory_reserve(&c->decoder->memory, &p->specials, &p->special_capacity,
                                p->special_count + 1ull, sizeof *p->specials, c->err));
     p->specials[p->special_count++] = (struct ttp_special){event, value};
     return TTAPE_OK;
@@ -338,9 +347,10 @@ static void list_numbers(const struct ttp_loaded *p, struct ttp_stack_numbers *n
             add_number(n, p->symbols[i].argument);
 }
 
-static ttape_status find_stack_numbers(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+static ttape_status find_stack_numbers(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                       ttape_error *err)
 {
-    struct ttp_memory *memory = &r->memory;
+    struct ttp_memory *memory = &d->memory;
     struct ttp_stack_numbers *n = &p->stack_numbers, all;
     uint64_t most =
         1ull + p->segments.segment_count + p->segments.start_frame_count + p->symbol_count;
@@ -366,22 +376,24 @@ static ttape_status find_stack_numbers(ttape_reader *r, struct ttp_loaded *p, tt
     return n->numbers != NULL ? TTAPE_OK : memory->status;
 }
 
-ttape_status ttp_loaded_check_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_check_open(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                   ttape_error *err)
 {
-    TTP_TRY(find_stack_numbers(r, p, err));
-    p->starts = ttp_memory_take(&r->memory, p->segments.segment_count, sizeof *p->starts, err);
+    TTP_TRY(find_stack_numbers(d, p, err));
+    p->starts = ttp_memory_take(&d->memory, p->segments.segment_count, sizeof *p->starts, err);
     if (p->starts == NULL)
-        return r->memory.status;
-    p->checkpoints = ttp_memory_take(&r->memory, p->head.event_count / TTP_CHECKPOINT_EVENTS + 1ull,
+        return d->memory.status;
+    p->checkpoints = ttp_memory_take(&d->memory, p->head.event_count / TTP_CHECKPOINT_EVENTS + 1ull,
                                      sizeof *p->checkpoints, err);
     if (p->checkpoints == NULL)
-        return r->memory.status;
-    return ttp_stacks_open(&p->stacks, &r->memory, &p->stack_numbers, err);
+        return d->memory.status;
+    return ttp_stacks_open(&p->stacks, &d->memory, &p->stack_numbers, err);
 }
 
-ttape_status ttp_loaded_check(ttape_reader *r, struct ttp_loaded *p, uint32_t end, ttape_error *err)
+ttape_status ttp_loaded_check(struct ttp_trace_decoder *d, struct ttp_loaded *p, uint32_t end,
+                              ttape_error *err)
 {
-    struct check c = {.reader = r, .p = p, .stacks = &p->stacks, .err = err};
+    struct check c = {.decoder = d, .p = p, .stacks = &p->stacks, .err = err};
     struct ttp_walker w = p->checked;
     while (w.event < end)
         TTP_TRY(check_segment(&c, end, &w));

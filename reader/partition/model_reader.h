@@ -9,13 +9,15 @@
 /* The model of this number for a partition, decoded: its symbols, and the snapshot to start from.
  * Stays until the next call that
  * loads a model. Errors have file offsets. */
-ttape_status ttp_model_get(ttape_reader *r, uint32_t partition, uint32_t number,
+ttape_status ttp_model_get(struct ttp_trace_decoder *d, uint32_t partition, uint32_t number,
                            const struct ttp_loaded **out, ttape_error *err);
 /* Index of that model's chunk in r->models. F-MOD-02 when there is none. */
-ttape_status ttp_model_find(ttape_reader *r, uint32_t partition, uint32_t number, uint32_t *index,
-                            ttape_error *err);
+ttape_status ttp_model_find(const ttape_reader *r, uint32_t partition, uint32_t number,
+                            uint32_t *index, ttape_error *err);
+/* False: it is not known yet. */
+bool ttp_model_number(const struct ttp_model_chunk *model, uint32_t *number);
 /* Loads r->models[index] now: its bytes will be gone (forward reading), or it is to be verified. */
-ttape_status ttp_model_load(ttape_reader *r, uint32_t index, ttape_error *err);
-void ttp_models_drop(ttape_reader *r);
+ttape_status ttp_model_load(struct ttp_trace_decoder *d, uint32_t index, ttape_error *err);
+void ttp_models_drop(struct ttp_trace_decoder *d);
 
 #endif

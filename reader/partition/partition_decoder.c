@@ -79,13 +79,14 @@ static uint32_t number_givers(struct ttp_loaded *p, const struct givers *g, cons
     return symbols;
 }
 
-static ttape_status give_symbols(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+static ttape_status give_symbols(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                 ttape_error *err)
 {
     struct givers g = {.frames = p->segments.start_frames,
                        .frame_count = p->segments.start_frame_count};
     const struct ttp_loaded *model = NULL;
     if (p->head.model != TTP_NO_MODEL && !p->is_model) {
-        TTP_TRY(ttp_model_get(r, p->partition, p->head.model, &model, err));
+        TTP_TRY(ttp_model_get(d, p->partition, p->head.model, &model, err));
         g.model = model->symbols;
         g.model_count = model->symbol_count;
     }
@@ -94,12 +95,12 @@ static ttape_status give_symbols(ttape_reader *r, struct ttp_loaded *p, ttape_er
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-MOD-04", p->payload_offset,
                         "model has %u symbols, the head gives %u", g.model_count,
                         p->head.given_count);
-    uint32_t *order = ttp_memory_take(&r->memory, 2 * count, sizeof *order, err);
+    uint32_t *order = ttp_memory_take(&d->memory, 2 * count, sizeof *order, err);
     if (order == NULL)
-        return r->memory.status;
+        return d->memory.status;
     find_firsts(&g, order, order + count);
     uint32_t symbols = number_givers(p, &g, order + count);
-    ttp_memory_give(&r->memory, order, 2 * count, sizeof *order);
+    ttp_memory_give(&d->memory, order, 2 * count, sizeof *order);
     if (symbols != p->head.given_count)
         return ttp_fail(err, TTAPE_E_CORRUPT, "F-SEG-08", p->payload_offset,
                         "open frames have %u symbols, the head says %u", symbols,
@@ -115,24 +116,24 @@ struct order_sinks {
     const struct ttp_order_chain_sink *chains;
 };
 
-static ttape_status decode_with(ttape_reader *r, struct ttp_loaded *p, struct order_sinks to,
-                                struct ttp_order_out *out, ttape_error *err)
+static ttape_status decode_with(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                struct order_sinks to, struct ttp_order_out *out, ttape_error *err)
 {
     if (to.chains != NULL)
-        return ttp_codecs_chains(r, p, out, *to.chains, err);
-    return to.calls != NULL ? ttp_codecs_calls(r, p, out, *to.calls, err)
-                            : ttp_codecs_order(r, p, out, err);
+        return ttp_codecs_chains(d, p, out, *to.chains, err);
+    return to.calls != NULL ? ttp_codecs_calls(d, p, out, *to.calls, err)
+                            : ttp_codecs_order(d, p, out, err);
 }
 
-static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, struct order_sinks to,
-                                 ttape_error *err)
+static ttape_status decode_order(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                 struct order_sinks to, ttape_error *err)
 {
     const struct ttp_segments *g = &p->segments;
     uint32_t segments = g->segment_count, frames = g->start_frame_count;
     uint64_t entries = (uint64_t)frames + 2ull * segments + 1;
-    uint32_t *open_stack = ttp_memory_take(&r->memory, entries, sizeof *open_stack, err);
+    uint32_t *open_stack = ttp_memory_take(&d->memory, entries, sizeof *open_stack, err);
     if (open_stack == NULL)
-        return r->memory.status;
+        return d->memory.status;
     uint32_t *open_start = open_stack + frames, *start_stack = open_start + segments + 1;
     for (uint32_t i = 0; i < frames; i++)
         open_stack[i] = g->start_frames[i].stack;
@@ -152,9 +153,9 @@ static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, struct o
                                 .symbol_capacity = p->symbol_capacity,
                                 .given_count = p->head.given_count,
                                 .segment_count = segments,
-                                .hash_key = r->memory.hash_key};
-    ttape_status status = decode_with(r, p, to, &out, err);
-    ttp_memory_give(&r->memory, open_stack, entries, sizeof *open_stack);
+                                .hash_key = d->memory.hash_key};
+    ttape_status status = decode_with(d, p, to, &out, err);
+    ttp_memory_give(&d->memory, open_stack, entries, sizeof *open_stack);
     if (status == TTAPE_OK && out.symbol_count != p->head.symbol_count)
         status = ttp_fail(err, TTAPE_E_CORRUPT, "F-PAR-06", p->payload_offset,
                           "order defines %u symbols, the head says %u", out.symbol_count,
@@ -163,10 +164,10 @@ static ttape_status decode_order(ttape_reader *r, struct ttp_loaded *p, struct o
     return status;
 }
 
-static ttape_status read_order(ttape_reader *r, struct ttp_loaded *p,
+static ttape_status read_order(struct ttp_trace_decoder *d, struct ttp_loaded *p,
                                const struct ttp_chain_call_sink *to, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     p->symbol_capacity = p->head.symbol_count;
     p->symbols = ttp_memory_take(m, p->symbol_capacity, sizeof *p->symbols, err);
     if (p->symbols == NULL)
@@ -174,35 +175,36 @@ static ttape_status read_order(ttape_reader *r, struct ttp_loaded *p,
     p->open = ttp_memory_take(m, p->segments.start_frame_count, sizeof *p->open, err);
     if (p->open == NULL)
         return m->status;
-    TTP_TRY(give_symbols(r, p, err));
-    return decode_order(r, p, (struct order_sinks){.calls = to}, err);
+    TTP_TRY(give_symbols(d, p, err));
+    return decode_order(d, p, (struct order_sinks){.calls = to}, err);
 }
 
-ttape_status ttp_loaded_read_order(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_read_order(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                   ttape_error *err)
 {
-    p->codes = ttp_memory_take(&r->memory, p->head.event_count, sizeof *p->codes, err);
-    return p->codes == NULL ? r->memory.status : read_order(r, p, NULL, err);
+    p->codes = ttp_memory_take(&d->memory, p->head.event_count, sizeof *p->codes, err);
+    return p->codes == NULL ? d->memory.status : read_order(d, p, NULL, err);
 }
 
 /* ---- depths and values ---- */
 
-static ttape_status parse_depths(ttape_reader *r, struct ttp_loaded *p, const struct ttp_content *c,
-                                 ttape_error *err)
+static ttape_status parse_depths(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                 const struct ttp_content *c, ttape_error *err)
 {
     uint32_t count = 0;
     TTP_TRY(ttp_depths_count(c->data, c->size_bytes, &count, err));
-    p->changes = ttp_memory_take(&r->memory, count, sizeof *p->changes, err);
+    p->changes = ttp_memory_take(&d->memory, count, sizeof *p->changes, err);
     if (p->changes == NULL)
-        return r->memory.status;
+        return d->memory.status;
     p->change_count = count;
     return ttp_depths_read(c->data, c->size_bytes, p->head.event_count, p->changes, count, err);
 }
 
-static ttape_status parse_values(ttape_reader *r, struct ttp_loaded *p, const struct ttp_content *c,
-                                 ttape_error *err)
+static ttape_status parse_values(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                 const struct ttp_content *c, ttape_error *err)
 {
     struct ttp_values *v = &p->values;
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     struct ttp_values counts = {0};
     TTP_TRY(ttp_values_count(c->data, c->size_bytes, &counts, err));
     *v = counts;
@@ -221,11 +223,11 @@ static ttape_status parse_values(ttape_reader *r, struct ttp_loaded *p, const st
     return ttp_values_read(c->data, c->size_bytes, p->head.event_count, v, err);
 }
 
-static ttape_status parse_switches(ttape_reader *r, struct ttp_loaded *p,
+static ttape_status parse_switches(struct ttp_trace_decoder *d, struct ttp_loaded *p,
                                    const struct ttp_content *c, ttape_error *err)
 {
     struct ttp_switches *s = &p->switches;
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     uint32_t segments = p->head.segment_count, spans = 0;
     TTP_TRY(ttp_switches_count(c->data, c->size_bytes, segments, &spans, err));
     s->is_known = ttp_memory_take(m, segments, 1, err);
@@ -248,68 +250,70 @@ static bool is_unwinding(const struct ttp_loaded *p, uint32_t code)
     return event_class == TTP_CLASS_UNWIND || event_class == TTP_CLASS_EXIT_ACROSS;
 }
 
-static ttape_status take_ends(ttape_reader *r, struct ttp_loaded *p, const uint8_t *kinds,
-                              ttape_error *err)
+static ttape_status take_ends(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                              const uint8_t *kinds, ttape_error *err)
 {
     uint32_t at = 0;
     for (uint32_t i = 0; i < p->head.event_count; i++) {
         if (!is_unwinding(p, p->codes[i]) || kinds[at++] == TTAPE_UNWIND_LEFT)
             continue;
-        TTP_TRY(ttp_memory_reserve(&r->memory, &p->ends, &p->end_capacity, p->end_count + 1ull,
+        TTP_TRY(ttp_memory_reserve(&d->memory, &p->ends, &p->end_capacity, p->end_count + 1ull,
                                    sizeof *p->ends, err));
         p->ends[p->end_count++] = (struct ttp_special){i, kinds[at - 1]};
     }
     return TTAPE_OK;
 }
 
-static ttape_status parse_ends(ttape_reader *r, struct ttp_loaded *p, const struct ttp_content *c,
-                               ttape_error *err)
+static ttape_status parse_ends(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                               const struct ttp_content *c, ttape_error *err)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->head.event_count; i++)
         count += is_unwinding(p, p->codes[i]);
-    uint8_t *kinds = ttp_memory_take(&r->memory, count, 1, err);
+    uint8_t *kinds = ttp_memory_take(&d->memory, count, 1, err);
     if (kinds == NULL)
-        return r->memory.status;
+        return d->memory.status;
     ttape_status status = ttp_ends_read(c->data, c->size_bytes, kinds, count, err);
     if (status == TTAPE_OK)
-        status = take_ends(r, p, kinds, err);
-    ttp_memory_give(&r->memory, kinds, count, 1);
+        status = take_ends(d, p, kinds, err);
+    ttp_memory_give(&d->memory, kinds, count, 1);
     return status;
 }
 
-typedef ttape_status (*content_parser)(ttape_reader *r, struct ttp_loaded *p,
+typedef ttape_status (*content_parser)(struct ttp_trace_decoder *d, struct ttp_loaded *p,
                                        const struct ttp_content *c, ttape_error *err);
 
-static ttape_status parse_optional(ttape_reader *r, struct ttp_loaded *p, uint16_t kind,
+static ttape_status parse_optional(struct ttp_trace_decoder *d, struct ttp_loaded *p, uint16_t kind,
                                    content_parser parse, ttape_error *err)
 {
     struct ttp_content content;
     const struct ttp_section *section = ttp_partition_section(&p->head, kind);
     if (section == NULL)
         return TTAPE_OK;
-    TTP_TRY(ttp_content_open(r, p, section, &content, err));
-    ttape_status status = parse(r, p, &content, err);
+    TTP_TRY(ttp_content_open(d, p, section, &content, err));
+    ttape_status status = parse(d, p, &content, err);
     if (status != TTAPE_OK)
         ttp_content_rebase(&content, err);
-    ttp_content_close(r, &content);
+    ttp_content_close(d, &content);
     return status;
 }
 
-ttape_status ttp_loaded_read_values(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_read_values(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                    ttape_error *err)
 {
     if (p->has_values)
         return TTAPE_OK;
-    TTP_TRY(parse_optional(r, p, TTP_SECTION_VALUES, parse_values, err));
+    TTP_TRY(parse_optional(d, p, TTP_SECTION_VALUES, parse_values, err));
     p->has_values = true;
     return TTAPE_OK;
 }
 
-ttape_status ttp_loaded_read_switches(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_read_switches(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                      ttape_error *err)
 {
     return p->switches.segment_count != 0
                ? TTAPE_OK
-               : parse_optional(r, p, TTP_SECTION_SWITCHES, parse_switches, err);
+               : parse_optional(d, p, TTP_SECTION_SWITCHES, parse_switches, err);
 }
 
 static bool has_gaps(const struct ttp_loaded *p)
@@ -329,30 +333,32 @@ static ttape_status check_size(const ttape_reader *r, const struct ttp_loaded *p
     return TTAPE_OK;
 }
 
-static ttape_status prepare(ttape_reader *r, struct ttp_loaded *p, bool times, ttape_error *err)
+static ttape_status prepare(struct ttp_trace_decoder *d, struct ttp_loaded *p, bool times,
+                            ttape_error *err)
 {
-    TTP_TRY(check_size(r, p, err));
-    TTP_TRY(ttp_loaded_read_order(r, p, err));
-    TTP_TRY(ttp_loaded_make_views(r, p, err));
+    TTP_TRY(check_size(d->reader, p, err));
+    TTP_TRY(ttp_loaded_read_order(d, p, err));
+    TTP_TRY(ttp_loaded_make_views(d, p, err));
     if (times)
-        TTP_TRY(ttp_times_open(r, p, err));
-    TTP_TRY(parse_optional(r, p, TTP_SECTION_DEPTHS, parse_depths, err));
-    TTP_TRY(ttp_loaded_read_switches(r, p, err));
-    TTP_TRY(parse_optional(r, p, TTP_SECTION_ENDS, parse_ends, err));
+        TTP_TRY(ttp_times_open(d, p, err));
+    TTP_TRY(parse_optional(d, p, TTP_SECTION_DEPTHS, parse_depths, err));
+    TTP_TRY(ttp_loaded_read_switches(d, p, err));
+    TTP_TRY(parse_optional(d, p, TTP_SECTION_ENDS, parse_ends, err));
     if (has_gaps(p))
-        TTP_TRY(ttp_loaded_read_values(r, p, err));
-    return ttp_loaded_check_open(r, p, err);
+        TTP_TRY(ttp_loaded_read_values(d, p, err));
+    return ttp_loaded_check_open(d, p, err);
 }
 
-ttape_status ttp_loaded_prepare(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_prepare(struct ttp_trace_decoder *d, struct ttp_loaded *p, ttape_error *err)
 {
-    return prepare(r, p, true, err);
+    return prepare(d, p, true, err);
 }
 
-ttape_status ttp_loaded_check_untimed(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_check_untimed(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                      ttape_error *err)
 {
-    TTP_TRY(prepare(r, p, false, err));
-    return ttp_loaded_check(r, p, p->head.event_count, err);
+    TTP_TRY(prepare(d, p, false, err));
+    return ttp_loaded_check(d, p, p->head.event_count, err);
 }
 
 bool ttp_loaded_has_chains(const struct ttp_loaded *p)
@@ -360,18 +366,18 @@ bool ttp_loaded_has_chains(const struct ttp_loaded *p)
     return ttp_partition_section(&p->head, TTP_SECTION_CHAIN_HEADER) != NULL;
 }
 
-ttape_status ttp_loaded_count_calls(ttape_reader *r, struct ttp_loaded *p,
+ttape_status ttp_loaded_count_calls(struct ttp_trace_decoder *d, struct ttp_loaded *p,
                                     struct ttp_chain_call_sink to, ttape_error *err)
 {
-    TTP_TRY(check_size(r, p, err));
-    TTP_TRY(read_order(r, p, &to, err));
-    return ttp_loaded_make_views(r, p, err);
+    TTP_TRY(check_size(d->reader, p, err));
+    TTP_TRY(read_order(d, p, &to, err));
+    return ttp_loaded_make_views(d, p, err);
 }
 
-ttape_status ttp_loaded_list_chains(ttape_reader *r, struct ttp_loaded *p,
+ttape_status ttp_loaded_list_chains(struct ttp_trace_decoder *d, struct ttp_loaded *p,
                                     struct ttp_order_chain_sink to, ttape_error *err)
 {
-    return decode_order(r, p, (struct order_sinks){.chains = &to}, err);
+    return decode_order(d, p, (struct order_sinks){.chains = &to}, err);
 }
 
 bool ttp_loaded_covers(const struct ttp_loaded *p, const struct ttp_range *range)
@@ -379,36 +385,37 @@ bool ttp_loaded_covers(const struct ttp_loaded *p, const struct ttp_range *range
     return p->checked.event >= range->checked && ttp_times_cover(p, range->first, range->end);
 }
 
-ttape_status ttp_loaded_extend(ttape_reader *r, struct ttp_loaded *p, const struct ttp_range *range,
-                               ttape_error *err)
+ttape_status ttp_loaded_extend(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                               const struct ttp_range *range, ttape_error *err)
 {
     struct ttp_times_opening opening;
     bool is_long =
         range->checked > p->checked.event && range->checked - p->checked.event >= LONG_CHECK_EVENTS;
     if (!is_long || range->first < range->end) {
-        TTP_TRY(ttp_times_extend(r, p, range->first, range->end, err));
-        return ttp_loaded_check(r, p, range->checked, err);
+        TTP_TRY(ttp_times_extend(d, p, range->first, range->end, err));
+        return ttp_loaded_check(d, p, range->checked, err);
     }
     /* Callers that want the order want times next. */
-    ttp_codecs_times_begin(r, p, &opening);
-    ttape_status status = ttp_loaded_check(r, p, range->checked, err);
-    ttp_codecs_times_end(r, p, &opening);
+    ttp_codecs_times_begin(d, p, &opening);
+    ttape_status status = ttp_loaded_check(d, p, range->checked, err);
+    ttp_codecs_times_end(d, p, &opening);
     return status;
 }
 
-static void close_decoders(ttape_reader *r, struct ttp_loaded *p)
+static void close_decoders(struct ttp_trace_decoder *d, struct ttp_loaded *p)
 {
-    ttp_codecs_times_close(r, p);
+    ttp_codecs_times_close(d, p);
     if (p->stacks.memory != NULL)
         ttp_stacks_close(&p->stacks);
     p->stacks = (struct ttp_frame_stacks){0};
 }
 
-ttape_status ttp_loaded_complete(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_loaded_complete(struct ttp_trace_decoder *d, struct ttp_loaded *p,
+                                 ttape_error *err)
 {
     const struct ttp_range all = {0, p->head.event_count, p->head.event_count, false};
-    TTP_TRY(ttp_loaded_extend(r, p, &all, err));
-    close_decoders(r, p);
+    TTP_TRY(ttp_loaded_extend(d, p, &all, err));
+    close_decoders(d, p);
     return TTAPE_OK;
 }
 
@@ -443,16 +450,16 @@ static void rewind_events(struct ttp_loaded *p)
     ttp_times_forget(p);
 }
 
-static void drop_order(ttape_reader *r, struct ttp_loaded *p)
+static void drop_order(struct ttp_trace_decoder *d, struct ttp_loaded *p)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     uint32_t events = p->head.event_count;
     ttp_memory_give(m, p->codes, events, sizeof *p->codes);
     ttp_memory_give(m, p->symbols, p->symbol_capacity, sizeof *p->symbols);
     ttp_memory_give(m, p->open, p->segments.start_frame_count, sizeof *p->open);
     ttp_memory_give(m, p->views, 2ull * p->symbol_count, sizeof *p->views);
-    close_decoders(r, p);
-    ttp_times_drop(r, p);
+    close_decoders(d, p);
+    ttp_times_drop(d, p);
     ttp_memory_give(m, p->starts, p->segments.segment_count, sizeof *p->starts);
     ttp_memory_give(m, p->checkpoints, events / TTP_CHECKPOINT_EVENTS + 1ull,
                     sizeof *p->checkpoints);
@@ -473,16 +480,16 @@ static void drop_order(ttape_reader *r, struct ttp_loaded *p)
     p->symbol_count = p->symbol_capacity = p->special_capacity = p->change_count = 0;
 }
 
-void ttp_loaded_drop(ttape_reader *r, struct ttp_loaded *p, int stage)
+void ttp_loaded_drop(struct ttp_trace_decoder *d, struct ttp_loaded *p, int stage)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     struct ttp_segments *g = &p->segments;
     if (stage < TTP_STAGE_ORDER || !p->has_values) /* those of gaps belong to the order */
         drop_values(m, p);
     if (stage < TTP_STAGE_EVENTS)
         rewind_events(p);
     if (stage < TTP_STAGE_ORDER)
-        drop_order(r, p);
+        drop_order(d, p);
     if (stage < TTP_STAGE_LIGHT) {
         ttp_memory_give(m, p->light, p->light_bytes, 1);
         ttp_memory_give(m, g->segments, p->head.segment_count, sizeof *g->segments);

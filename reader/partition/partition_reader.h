@@ -1,9 +1,9 @@
 /* One partition in memory, and what libtrace/copy/copy.c needs of a reader: stored bytes, scopes,
  * models, edges, events.
  *
- * A ttp_loaded belongs to the reader's cache. It stays where it is until the next call that loads a
- * partition, which may evict it: fetch it again (ttp_loaded_get is cheap when nothing happened)
- * rather than keep the pointer. */
+ * A ttp_loaded belongs to its decoder's cache. It stays where it is until the decoder is given back,
+ * or loads another partition, which may evict it: fetch it again (ttp_loaded_get is cheap when
+ * nothing happened) rather than keep the pointer. */
 #ifndef TTP_READER_PARTITION_READER_H
 #define TTP_READER_PARTITION_READER_H
 
@@ -23,7 +23,8 @@
 #include "format/order/order.h"
 #include "reader/partition/frame_stacks.h"
 
-struct ttp_segment_entry; /* reader_internal.h */
+struct ttp_trace_decoder; /* reader_internal.h */
+struct ttp_segment_entry;
 struct ttp_edge_frames;
 
 /* How much of a partition is decoded; each includes those before it. */
@@ -86,7 +87,7 @@ struct ttp_content {
 };
 
 struct ttp_loaded {
-    struct ttp_loaded *newer, *older; /* cache.c */
+    struct ttp_loaded *newer, *older, *same_chain; /* cache.c */
     uint64_t used_bytes;
     uint32_t partition, scope;
     int stage;
@@ -155,7 +156,7 @@ static inline ttape_call_end ttp_call_end_of(uint64_t unwind_kind)
 bool ttp_loaded_has_ends(const struct ttp_loaded *loaded);
 
 /* Loads a partition up to a stage. Errors have file offsets. */
-ttape_status ttp_loaded_get(ttape_reader *reader, uint32_t partition, enum ttp_stage stage,
+ttape_status ttp_loaded_get(struct ttp_trace_decoder *d, uint32_t partition, enum ttp_stage stage,
                             struct ttp_loaded **out, ttape_error *err);
 
 /* Events of a partition that are about to be looked at. */
@@ -167,21 +168,21 @@ struct ttp_range {
 
 /* Loads a partition to stage ORDER, and as much of times and checks as the range needs: a seek
  * costs a few blocks. */
-ttape_status ttp_loaded_reach(ttape_reader *reader, uint32_t partition,
+ttape_status ttp_loaded_reach(struct ttp_trace_decoder *d, uint32_t partition,
                               const struct ttp_range *range, struct ttp_loaded **out,
                               ttape_error *err);
 
 /* The stored payload of a partition, its chunk header checked and its hash verified. *payload was
  * taken from the reader's memory: give it back with ttp_payload_free. */
-ttape_status ttp_payload_read(ttape_reader *reader, uint32_t partition, struct ttp_chunk *chunk,
-                              uint8_t **payload, ttape_error *err);
-void ttp_payload_free(ttape_reader *reader, uint8_t *payload, const struct ttp_chunk *chunk);
+ttape_status ttp_payload_read(struct ttp_trace_decoder *d, uint32_t partition,
+                              struct ttp_chunk *chunk, uint8_t **payload, ttape_error *err);
+void ttp_payload_free(struct ttp_trace_decoder *d, uint8_t *payload, const struct ttp_chunk *chunk);
 /* The index of the model that the partition names; TTAPE_E_NOT_FOUND when it names none. */
-ttape_status ttp_payload_find_model(ttape_reader *reader, uint32_t partition, uint32_t *index,
-                                    ttape_error *err);
+ttape_status ttp_payload_find_model(struct ttp_trace_decoder *d, uint32_t partition,
+                                    uint32_t *index, ttape_error *err);
 /* As ttp_payload_read, of the model chunk at that index. */
-ttape_status ttp_payload_read_model(ttape_reader *reader, uint32_t index, struct ttp_chunk *chunk,
-                                    uint8_t **payload, ttape_error *err);
+ttape_status ttp_payload_read_model(struct ttp_trace_decoder *d, uint32_t index,
+                                    struct ttp_chunk *chunk, uint8_t **payload, ttape_error *err);
 
 /* Scopes, numbered below ttp_scope_count; ids that do not exist give TTAPE_NONE. */
 uint32_t ttp_scope_count(const ttape_reader *reader);
@@ -231,7 +232,7 @@ bool ttp_loaded_value(const struct ttp_loaded *loaded, uint32_t value, ttape_val
  * LIGHT). without_self: self times are 0; then the event's own time is enough, and others are
  * reached as needed. out->frames points into *frames, which grows as needed; the caller gives it
  * back. */
-ttape_status ttp_loaded_edge(ttape_reader *reader, const struct ttp_loaded *loaded,
+ttape_status ttp_loaded_edge(struct ttp_trace_decoder *d, const struct ttp_loaded *loaded,
                              uint32_t segment, uint32_t event, struct ttp_edge_frames *frames,
                              bool without_self, ttape_edge *out, ttape_error *err);
 

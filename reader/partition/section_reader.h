@@ -6,10 +6,10 @@
 #include "reader/reader_internal.h"
 
 /* Light sections come out of loaded->light, others from the source. On failure nothing is held. */
-ttape_status ttp_content_open(ttape_reader *r, const struct ttp_loaded *p,
+ttape_status ttp_content_open(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                               const struct ttp_section *section, struct ttp_content *out,
                               ttape_error *err);
-void ttp_content_close(ttape_reader *r, struct ttp_content *content);
+void ttp_content_close(struct ttp_trace_decoder *d, struct ttp_content *content);
 
 /* An error's offset in the content becomes one in the file. */
 void ttp_content_rebase(const struct ttp_content *content, ttape_error *err);

@@ -2,6 +2,8 @@
  * resolution. */
 #include "reader/partition/summary_reader.h"
 
+#include "reader/cache/decoder_pool.h"
+
 #include "format/base/fail.h"
 
 /* Counts beyond what a partition can have would overflow in sums over partitions, whose least and
@@ -18,7 +20,7 @@ static ttape_status check_counts(const struct ttp_loaded *p, const struct ttp_me
     return TTAPE_OK;
 }
 
-ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
+ttape_status ttp_summary_load(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                               struct ttp_measure **rows, uint32_t *row_count, ttape_error *err)
 {
     struct ttp_content content;
@@ -28,13 +30,13 @@ ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
     *row_count = 0;
     if (section == NULL)
         return TTAPE_OK;
-    TTP_TRY(ttp_content_open(r, p, section, &content, err));
+    TTP_TRY(ttp_content_open(d, p, section, &content, err));
     struct ttp_measure *measures = NULL;
     ttape_status status = ttp_summary_count(content.data, content.size_bytes, &count, err);
     if (status == TTAPE_OK) {
-        measures = ttp_memory_take(&r->memory, count, sizeof *measures, err);
+        measures = ttp_memory_take(&d->memory, count, sizeof *measures, err);
         status = measures == NULL
-                     ? r->memory.status
+                     ? d->memory.status
                      : ttp_summary_read(content.data, content.size_bytes,
                                         p->head.resolution_ns != 0, measures, count, err);
     }
@@ -42,17 +44,17 @@ ttape_status ttp_summary_load(ttape_reader *r, const struct ttp_loaded *p,
         status = check_counts(p, measures, count, err);
     if (status != TTAPE_OK) {
         ttp_content_rebase(&content, err);
-        ttp_memory_give(&r->memory, measures, count, sizeof *measures);
+        ttp_memory_give(&d->memory, measures, count, sizeof *measures);
         measures = NULL;
         count = 0;
     }
-    ttp_content_close(r, &content);
+    ttp_content_close(d, &content);
     *rows = measures;
     *row_count = count;
     return status;
 }
 
-ttape_status ttp_own_times_load(ttape_reader *r, const struct ttp_loaded *p,
+ttape_status ttp_own_times_load(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                 struct ttp_measure *rows, uint32_t row_count, bool *known,
                                 ttape_error *err)
 {
@@ -61,37 +63,37 @@ ttape_status ttp_own_times_load(ttape_reader *r, const struct ttp_loaded *p,
     *known = section != NULL;
     if (section == NULL)
         return TTAPE_OK;
-    TTP_TRY(ttp_content_open(r, p, section, &content, err));
+    TTP_TRY(ttp_content_open(d, p, section, &content, err));
     ttape_status status =
         ttp_own_times_read(content.data, content.size_bytes, rows, row_count, err);
     if (status != TTAPE_OK)
         ttp_content_rebase(&content, err);
-    ttp_content_close(r, &content);
+    ttp_content_close(d, &content);
     return status;
 }
 
-static ttape_status take_cpu_times(ttape_reader *r, struct ttp_cpu_times *out, uint32_t row_count,
-                                   uint32_t start_count, ttape_error *err)
+static ttape_status take_cpu_times(struct ttp_trace_decoder *d, struct ttp_cpu_times *out,
+                                   uint32_t row_count, uint32_t start_count, ttape_error *err)
 {
     *out = (struct ttp_cpu_times){.row_count = row_count, .start_count = start_count};
-    out->rows = ttp_memory_take(&r->memory, row_count, sizeof *out->rows, err);
+    out->rows = ttp_memory_take(&d->memory, row_count, sizeof *out->rows, err);
     out->start_off_ns = out->rows == NULL ? NULL
-                                          : ttp_memory_take(&r->memory, start_count,
+                                          : ttp_memory_take(&d->memory, start_count,
                                                             sizeof *out->start_off_ns, err);
-    return out->start_off_ns != NULL ? TTAPE_OK : r->memory.status;
+    return out->start_off_ns != NULL ? TTAPE_OK : d->memory.status;
 }
 
-void ttp_cpu_times_drop(ttape_reader *r, struct ttp_cpu_times *times)
+void ttp_cpu_times_drop(struct ttp_trace_decoder *d, struct ttp_cpu_times *times)
 {
     if (times->rows != NULL)
-        ttp_memory_give(&r->memory, times->rows, times->row_count, sizeof *times->rows);
+        ttp_memory_give(&d->memory, times->rows, times->row_count, sizeof *times->rows);
     if (times->start_off_ns != NULL)
-        ttp_memory_give(&r->memory, times->start_off_ns, times->start_count,
+        ttp_memory_give(&d->memory, times->start_off_ns, times->start_count,
                         sizeof *times->start_off_ns);
     *times = (struct ttp_cpu_times){0};
 }
 
-ttape_status ttp_cpu_times_load(ttape_reader *r, const struct ttp_loaded *p,
+ttape_status ttp_cpu_times_load(struct ttp_trace_decoder *d, const struct ttp_loaded *p,
                                 const struct ttp_measure *rows, uint32_t row_count,
                                 struct ttp_cpu_times *out, ttape_error *err)
 {
@@ -100,8 +102,8 @@ ttape_status ttp_cpu_times_load(ttape_reader *r, const struct ttp_loaded *p,
     *out = (struct ttp_cpu_times){0};
     if (section == NULL)
         return TTAPE_OK;
-    TTP_TRY(ttp_content_open(r, p, section, &content, err));
-    ttape_status status = take_cpu_times(r, out, row_count, p->head.start_frame_count, err);
+    TTP_TRY(ttp_content_open(d, p, section, &content, err));
+    ttape_status status = take_cpu_times(d, out, row_count, p->head.start_frame_count, err);
     if (status == TTAPE_OK) {
         status = ttp_cpu_times_read(content.data, content.size_bytes, rows, p->head.resolution_ns,
                                     out, err);
@@ -109,8 +111,8 @@ ttape_status ttp_cpu_times_load(ttape_reader *r, const struct ttp_loaded *p,
             ttp_content_rebase(&content, err);
     }
     if (status != TTAPE_OK)
-        ttp_cpu_times_drop(r, out);
-    ttp_content_close(r, &content);
+        ttp_cpu_times_drop(d, out);
+    ttp_content_close(d, &content);
     return status;
 }
 
@@ -137,40 +139,53 @@ static ttape_summary_row show(const struct ttp_measure *m, uint32_t site, uint64
 /* A merged file may number a scope's sites in several pieces, but each piece ascends, and pieces of
  * a scope ascend:
  * so the order by site holds file-wide too. */
-static ttape_status show_rows(ttape_reader *r, const struct ttp_loaded *p,
-                              const struct ttp_measure *measures, uint32_t count, ttape_error *err)
+static ttape_status show_rows(const ttape_reader *r, const struct ttp_loaded *p,
+                              const struct ttp_measure *measures, uint32_t count,
+                              struct ttp_thread_results *out, ttape_error *err)
 {
-    TTP_TRY(
-        ttp_memory_reserve(&r->memory, &r->rows, &r->row_capacity, count, sizeof *r->rows, err));
+    TTP_TRY(ttp_memory_reserve(&out->memory, &out->rows, &out->row_capacity, count,
+                               sizeof *out->rows, err));
     for (uint32_t i = 0; i < count; i++) {
         uint32_t site =
             ttp_definitions_find(&r->definitions, p->scope, TTP_DEFINES_SITES, measures[i].site);
         if (site == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
                             "summary names site '%u', which is not defined", measures[i].site);
-        r->rows[i] = show(&measures[i], site, p->head.resolution_ns);
+        out->rows[i] = show(&measures[i], site, p->head.resolution_ns);
     }
     return TTAPE_OK;
+}
+
+static ttape_status get_summary(struct ttp_trace_decoder *d, uint32_t partition,
+                                struct ttp_thread_results *out, uint32_t *count, ttape_error *err)
+{
+    struct ttp_loaded *p;
+    struct ttp_measure *measures;
+    TTP_TRY(ttp_loaded_get(d, partition, TTP_STAGE_LIGHT, &p, err));
+    TTP_TRY(ttp_summary_load(d, p, &measures, count, err));
+    ttape_status status = show_rows(d->reader, p, measures, *count, out, err);
+    ttp_memory_give(&d->memory, measures, *count, sizeof *measures);
+    return status;
 }
 
 ttape_status ttape_reader_get_summary(ttape_reader *r, uint32_t partition,
                                       const ttape_summary_row **rows, uint32_t *row_count,
                                       ttape_error *err)
 {
-    struct ttp_loaded *p;
-    struct ttp_measure *measures;
+    struct ttp_thread_results *results;
+    struct ttp_trace_decoder *d = NULL;
     uint32_t count;
     *rows = NULL;
     *row_count = 0;
     if (partition >= r->partition_count)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition '%u'",
                         partition);
-    TTP_TRY(ttp_loaded_get(r, partition, TTP_STAGE_LIGHT, &p, err));
-    TTP_TRY(ttp_summary_load(r, p, &measures, &count, err));
-    ttape_status status = show_rows(r, p, measures, count, err);
-    ttp_memory_give(&r->memory, measures, count, sizeof *measures);
+    TTP_TRY(ttp_thread_results(r, &results, err));
+    TTP_TRY(ttp_decoder_take(&r->pool, &d, err));
+    ttape_status status = get_summary(d, partition, results, &count, err);
+    ttp_decoder_give(d);
     TTP_TRY(status);
-    *rows = r->rows;
+    *rows = results->rows;
     *row_count = count;
     return TTAPE_OK;
 }

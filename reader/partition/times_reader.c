@@ -31,9 +31,9 @@ static uint32_t segment_at(const struct ttp_loaded *p, uint32_t event)
     return ttp_count_below(p->segment_start, 1, p->segments.segment_count, event + 1ull) - 1;
 }
 
-static ttape_status take_arrays(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+static ttape_status take_arrays(struct ttp_trace_decoder *d, struct ttp_loaded *p, ttape_error *err)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     uint64_t events = p->head.event_count;
     p->wide_capacity = p->head.wide_count;
     p->delta = ttp_memory_take(m, events, sizeof *p->delta, err);
@@ -55,12 +55,12 @@ static ttape_status take_arrays(ttape_reader *r, struct ttp_loaded *p, ttape_err
     return p->block_ticks == NULL ? m->status : TTAPE_OK;
 }
 
-ttape_status ttp_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err)
+ttape_status ttp_times_open(struct ttp_trace_decoder *d, struct ttp_loaded *p, ttape_error *err)
 {
     if (p->head.resolution_ns == 0)
         return TTAPE_OK;
-    TTP_TRY(take_arrays(r, p, err));
-    TTP_TRY(ttp_codecs_times_open(r, p, err));
+    TTP_TRY(take_arrays(d, p, err));
+    TTP_TRY(ttp_codecs_times_open(d, p, err));
     TTP_TRY(ttp_codecs_times_directory(p, p->block_ticks, &p->times_rule, err));
     for (uint32_t b = 0; b < block_count(p); b++) {
         uint32_t segment = segment_at(p, b * TTP_TIME_BLOCK_EVENTS);
@@ -79,9 +79,9 @@ void ttp_times_forget(struct ttp_loaded *p)
     p->steps_back = p->head.wide_count != 0;
 }
 
-void ttp_times_drop(ttape_reader *r, struct ttp_loaded *p)
+void ttp_times_drop(struct ttp_trace_decoder *d, struct ttp_loaded *p)
 {
-    struct ttp_memory *m = &r->memory;
+    struct ttp_memory *m = &d->memory;
     ttp_memory_give(m, p->delta, p->head.event_count, sizeof *p->delta);
     ttp_memory_give(m, p->wide, p->wide_capacity, sizeof *p->wide);
     ttp_memory_give(m, p->wide_event, p->wide_capacity, sizeof *p->wide_event);
@@ -197,8 +197,8 @@ static void move_wide(struct ttp_loaded *p, uint32_t from, uint32_t count)
 }
 
 /* None of the blocks is there yet. */
-static ttape_status read_blocks(ttape_reader *r, struct ttp_loaded *p, uint32_t first, uint32_t end,
-                                ttape_error *err)
+static ttape_status read_blocks(struct ttp_trace_decoder *d, struct ttp_loaded *p, uint32_t first,
+                                uint32_t end, ttape_error *err)
 {
     uint32_t events = p->head.event_count, blocks = block_count(p);
     struct ttp_times times = {.codes = p->codes,
@@ -209,7 +209,7 @@ static ttape_status read_blocks(ttape_reader *r, struct ttp_loaded *p, uint32_t 
                               .segment_count = p->segments.segment_count,
                               .symbol_count = p->symbol_count,
                               .wide_capacity = p->wide_capacity - p->wide_count};
-    TTP_TRY(ttp_codecs_times(r, p, &times, first, end, err));
+    TTP_TRY(ttp_codecs_times(d, p, &times, first, end, err));
     struct fresh f = {first * TTP_TIME_BLOCK_EVENTS,
                       end < blocks ? end * TTP_TIME_BLOCK_EVENTS : events, p->wide_count,
                       p->wide_count + times.wide_count};
@@ -229,8 +229,8 @@ static ttape_status read_blocks(ttape_reader *r, struct ttp_loaded *p, uint32_t 
     return TTAPE_OK;
 }
 
-ttape_status ttp_times_extend(ttape_reader *r, struct ttp_loaded *p, uint32_t first, uint32_t end,
-                              ttape_error *err)
+ttape_status ttp_times_extend(struct ttp_trace_decoder *d, struct ttp_loaded *p, uint32_t first,
+                              uint32_t end, ttape_error *err)
 {
     if (ttp_times_cover(p, first, end))
         return TTAPE_OK;
@@ -242,14 +242,14 @@ ttape_status ttp_times_extend(ttape_reader *r, struct ttp_loaded *p, uint32_t fi
         ttp_times_forget(p);
     } else {
         bool goes_on = from != 0 && p->time_blocks[from - 1];
-        uint32_t extra = r->jobs >= 2 && goes_on ? EXTRA_BLOCKS_TWO : EXTRA_BLOCKS;
+        uint32_t extra = d->jobs >= 2 && goes_on ? EXTRA_BLOCKS_TWO : EXTRA_BLOCKS;
         to = blocks - to > extra ? to + extra : blocks;
     }
     for (uint32_t next; from < to; from = next) {
         for (next = from + 1; next < to && p->time_blocks[next] == p->time_blocks[from];)
             next++;
         if (!p->time_blocks[from])
-            TTP_TRY(read_blocks(r, p, from, next, err));
+            TTP_TRY(read_blocks(d, p, from, next, err));
     }
     return TTAPE_OK;
 }

@@ -6,16 +6,16 @@
 #include "reader/partition/section_reader.h"
 
 /* Room for the times, their section and directory; no times yet. */
-ttape_status ttp_times_open(ttape_reader *r, struct ttp_loaded *p, ttape_error *err);
+ttape_status ttp_times_open(struct ttp_trace_decoder *d, struct ttp_loaded *p, ttape_error *err);
 /* No block is there, for now. */
 void ttp_times_forget(struct ttp_loaded *p);
-void ttp_times_drop(ttape_reader *r, struct ttp_loaded *p);
+void ttp_times_drop(struct ttp_trace_decoder *d, struct ttp_loaded *p);
 
 /* True where events [first, end) have their times; always, where the partition has none. */
 bool ttp_times_cover(const struct ttp_loaded *p, uint32_t first, uint32_t end);
 /* Decodes until they do. On failure no block is there. */
-ttape_status ttp_times_extend(ttape_reader *r, struct ttp_loaded *p, uint32_t first, uint32_t end,
-                              ttape_error *err);
+ttape_status ttp_times_extend(struct ttp_trace_decoder *d, struct ttp_loaded *p, uint32_t first,
+                              uint32_t end, ttape_error *err);
 
 /* The tick of an event whose time is there. */
 int64_t ttp_times_tick_at(const struct ttp_loaded *p, uint32_t segment, uint32_t event);

@@ -17,8 +17,8 @@ static const uint32_t pattern[5] = {OPENS(OUTER), OPENS(INNER), OPENS(BLOCK), CL
 static const uint32_t heights[5] = {0, 1, 2, 2, 1}; /* before each */
 
 /* Checks EVENTS events, of which event `at` has the code `code`; `p` stays open. */
-static ttape_status check(ttape_reader *r, struct ttp_loaded *p, uint32_t at, uint32_t code,
-                          ttape_error *err)
+static ttape_status check(struct ttp_trace_decoder *d, struct ttp_loaded *p, uint32_t at,
+                          uint32_t code, ttape_error *err)
 {
     static struct ttp_symbol symbols[SYMBOLS] = {
         {0, TTP_CLASS_ENTER}, {1, TTP_CLASS_ENTER}, {2, TTP_CLASS_LEAF}};
@@ -37,51 +37,51 @@ static ttape_status check(ttape_reader *r, struct ttp_loaded *p, uint32_t at, ui
                              .segment_start = segment_start,
                              .segments = {.segments = &segment, .segment_count = 1},
                              .head = {.event_count = EVENTS}};
-    ck_assert_int_eq(ttp_loaded_check_open(r, p, err), TTAPE_OK);
+    ck_assert_int_eq(ttp_loaded_check_open(d, p, err), TTAPE_OK);
     /* In two goes, of which the first ends within a piece between checkpoints. */
-    ttape_status status = ttp_loaded_check(r, p, EVENTS / 3, err);
-    return status == TTAPE_OK ? ttp_loaded_check(r, p, EVENTS, err) : status;
+    ttape_status status = ttp_loaded_check(d, p, EVENTS / 3, err);
+    return status == TTAPE_OK ? ttp_loaded_check(d, p, EVENTS, err) : status;
 }
 
-static void drop(ttape_reader *r, struct ttp_loaded *p)
+static void drop(struct ttp_trace_decoder *d, struct ttp_loaded *p)
 {
     ttp_stacks_close(&p->stacks);
-    ttp_memory_give(&r->memory, p->stack_numbers.numbers, p->stack_numbers.count,
+    ttp_memory_give(&d->memory, p->stack_numbers.numbers, p->stack_numbers.count,
                     sizeof *p->stack_numbers.numbers);
-    ttp_memory_give(&r->memory, p->starts, 1, sizeof *p->starts);
-    ttp_memory_give(&r->memory, p->checkpoints, EVENTS / TTP_CHECKPOINT_EVENTS + 1ull,
+    ttp_memory_give(&d->memory, p->starts, 1, sizeof *p->starts);
+    ttp_memory_give(&d->memory, p->checkpoints, EVENTS / TTP_CHECKPOINT_EVENTS + 1ull,
                     sizeof *p->checkpoints);
-    ck_assert_uint_eq(r->memory.used_bytes, 0);
+    ck_assert_uint_eq(d->memory.used_bytes, 0);
 }
 
 static void expect(uint32_t at, uint32_t code, const char *rule)
 {
-    ttape_reader r = {0};
+    struct ttp_trace_decoder d = {0};
     struct ttp_loaded p;
     ttape_error err = {0};
     char event[32];
-    ttp_memory_init(&r.memory, NULL, 1 << 20);
-    ck_assert_int_eq(check(&r, &p, at, code, &err), TTAPE_E_CORRUPT);
+    ttp_memory_init(&d.memory, NULL, 1 << 20);
+    ck_assert_int_eq(check(&d, &p, at, code, &err), TTAPE_E_CORRUPT);
     ck_assert_str_eq(err.rule, rule);
     (void)snprintf(event, sizeof event, "event '%u'", at);
     ck_assert_ptr_nonnull(strstr(err.message, event));
-    drop(&r, &p);
+    drop(&d, &p);
 }
 
 START_TEST(checkpoints_are_a_count)
 {
-    ttape_reader r = {0};
+    struct ttp_trace_decoder d = {0};
     struct ttp_loaded p;
     ttape_error err = {0};
-    ttp_memory_init(&r.memory, NULL, 1 << 20);
-    ck_assert_int_eq(check(&r, &p, EVENTS, 0, &err), TTAPE_OK);
+    ttp_memory_init(&d.memory, NULL, 1 << 20);
+    ck_assert_int_eq(check(&d, &p, EVENTS, 0, &err), TTAPE_OK);
     for (uint32_t i = 0; i < EVENTS; i += TTP_CHECKPOINT_EVENTS) {
         ck_assert_uint_eq(p.checkpoints[i / TTP_CHECKPOINT_EVENTS].event, i);
         ck_assert_uint_eq(p.checkpoints[i / TTP_CHECKPOINT_EVENTS].frames, heights[i % 5]);
     }
     ck_assert_uint_eq(p.checked.event, EVENTS);
     ck_assert_uint_eq(p.stacks.current->height, 0);
-    drop(&r, &p);
+    drop(&d, &p);
 }
 END_TEST
 

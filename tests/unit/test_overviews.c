@@ -321,7 +321,7 @@ START_TEST(calls_and_leaves_are_said)
     for (uint32_t n = 0; n < r->overview_count; n++) {
         struct ttp_read_overview o;
         uint64_t bits = 0;
-        TTEST_OK(ttp_overview_load(r, n, TTP_OVERVIEW_ALL, PERIOD, &o, &err));
+        TTEST_OK(ttp_overview_load(&r->pool.first, n, TTP_OVERVIEW_ALL, PERIOD, &o, &err));
         ck_assert(o.calls != NULL && o.head.partition_count <= PERIOD);
         for (uint32_t i = 0; i < o.row_count; i++) {
             uint64_t ended = 0;
@@ -334,10 +334,11 @@ START_TEST(calls_and_leaves_are_said)
         ck_assert_uint_eq(bits, (1u << o.head.partition_count) - 1);
         ck_assert(o.leaf_count == 1 && o.leaves[0].site == 4 && o.leaves[0].count > 10);
         uint32_t covered = o.head.partition_count;
-        ttp_overview_drop(r, &o);
+        ttp_overview_drop(&r->pool.first, &o);
         /* not looked for further back than asked */
-        ck_assert_int_eq(ttp_overview_load(r, n, TTP_OVERVIEW_ALL, covered - 1, &o, &err),
-                         TTAPE_E_CORRUPT);
+        ck_assert_int_eq(
+            ttp_overview_load(&r->pool.first, n, TTP_OVERVIEW_ALL, covered - 1, &o, &err),
+            TTAPE_E_CORRUPT);
     }
     ttape_reader_close(r);
     free(file.data);
@@ -368,7 +369,7 @@ START_TEST(many_of_the_same_are_given_up)
     ttape_writer *w;
     ttape_copier *c;
     char what[320];
-    TTEST_OK(ttp_overview_load(r, 0, TTP_OVERVIEW_ROWS, UINT32_MAX, &o, &err));
+    TTEST_OK(ttp_overview_load(&r->pool.first, 0, TTP_OVERVIEW_ROWS, UINT32_MAX, &o, &err));
     TTEST_OK(ttape_writer_open(&w, &sink, NULL, &err));
     TTEST_OK(ttape_copier_open(&c, w, r, &err));
     for (uint32_t p = 0; p < o.head.partition_count; p++)
@@ -380,7 +381,7 @@ START_TEST(many_of_the_same_are_given_up)
     TTEST_OK(ttape_writer_finish(w, &err));
     ttape_copier_close(c);
     ttape_writer_close(w);
-    ttp_overview_drop(r, &o);
+    ttp_overview_drop(&r->pool.first, &o);
     ttape_reader_close(r);
     struct ttest_file many = ttest_take(&memory);
     ck_assert_uint_gt(findings_of(&many, what), 0);

@@ -1,6 +1,7 @@
 /* A seek decodes little: what it finds, and what follows, is what reading from the start finds. */
 #include "tests/unit/test_reader_fixture.h"
 
+#include "reader/cache/cache.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 #include "tests/unit/every.h"
@@ -186,7 +187,7 @@ START_TEST(seeks_decode_little)
     TTEST_OK(ttape_cursor_seek_time(c, item.event.time_ns, &err));
     for (int i = 0; i < 10; i++)
         TTEST_OK(ttape_cursor_next(c, &item, &err));
-    const struct ttp_loaded *p = r->partitions[0].loaded;
+    const struct ttp_loaded *p = ttp_cache_find(&r->pool.first, 0);
     ck_assert_int_eq(p->stage, TTP_STAGE_ORDER);
     ck_assert_uint_le(p->time_block_count, 3);
     ck_assert_uint_lt(p->checked.event, 102000);

@@ -128,7 +128,7 @@ static void check_trace(const ttape_memory_sink *memory)
     ck_assert_int_eq(ttape_reader_open(&r, &source, NULL, &err), TTAPE_OK);
     for (uint32_t i = 0; i < r->partition_count; i++) {
         struct ttp_loaded *p;
-        ck_assert_int_eq(ttp_loaded_get(r, i, TTP_STAGE_EVENTS, &p, &err), TTAPE_OK);
+        ck_assert_int_eq(ttp_loaded_get(&r->pool.first, i, TTP_STAGE_EVENTS, &p, &err), TTAPE_OK);
         for (uint32_t s = 0; s < p->segments.segment_count; s++)
             check_segment(r, p, s, seen);
     }
@@ -213,9 +213,9 @@ START_TEST(told_late)
     ttape_writer_close(w);
     ttape_source source = ttape_source_memory(memory.data, memory.size_bytes);
     ck_assert_int_eq(ttape_reader_open(&r, &source, NULL, NULL), TTAPE_OK);
-    ck_assert_int_eq(ttp_loaded_get(r, 0, TTP_STAGE_ORDER, &p, NULL), TTAPE_OK);
+    ck_assert_int_eq(ttp_loaded_get(&r->pool.first, 0, TTP_STAGE_ORDER, &p, NULL), TTAPE_OK);
     ck_assert_uint_eq(p->switches.segment_count, 0);
-    ck_assert_int_eq(ttp_loaded_get(r, 1, TTP_STAGE_ORDER, &p, NULL), TTAPE_OK);
+    ck_assert_int_eq(ttp_loaded_get(&r->pool.first, 1, TTP_STAGE_ORDER, &p, NULL), TTAPE_OK);
     ck_assert(p->switches.segment_count == 1 && p->switches.is_known[0]);
     ck_assert_uint_eq(p->switches.span_count, 1);
     ttape_reader_close(r);

@@ -323,7 +323,7 @@ static uint32_t section_count(const struct ttest_file *file)
     uint32_t count = 0;
     for (uint32_t i = 0; i < r->partition_count; i++) {
         struct ttp_loaded *p;
-        TTEST_OK(ttp_loaded_get(r, i, TTP_STAGE_LIGHT, &p, &err));
+        TTEST_OK(ttp_loaded_get(&r->pool.first, i, TTP_STAGE_LIGHT, &p, &err));
         count += ttp_partition_section(&p->head, TTP_SECTION_INSTANTS) != NULL;
     }
     ttape_reader_close(r);

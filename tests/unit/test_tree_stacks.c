@@ -81,6 +81,7 @@ START_TEST(a_frame_on_another_stack)
     ttape_source source = ttape_source_memory(memory.data, memory.size_bytes);
     TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
     TTEST_OK(ttape_tree_open(&tree, r, NULL, &err));
+    TTEST_OK(ttp_lease_begin(&tree->lease, &err));
     for (uint32_t partition = 1; partition < 3; partition++) {
         TTEST_OK(ttape_reader_get_segment(r, partition, 0, &info, &err));
         ck_assert_uint_ge(info.start.frame_count, 1);
@@ -92,6 +93,7 @@ START_TEST(a_frame_on_another_stack)
         TTEST_OK(ttp_scan_next_stack(tree, partition, 0, 8, &stack, &err));
         ck_assert_uint_eq(stack, TTAPE_NONE);
     }
+    ttp_lease_end(&tree->lease);
     ttape_tree_close(tree);
     ttape_reader_close(r);
     ttape_memory_sink_close(&memory);

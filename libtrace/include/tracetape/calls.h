@@ -14,7 +14,7 @@
  * one. Only time that is read counts: of the range, and not where events are missing. Where a clock
  * steps back, times are negative.
  *
- * Threads: as a cursor over events, a call cursor is used by the thread that uses its reader. */
+ * Threads: as a cursor over events, a call cursor is used by one thread at a time. */
 #ifndef TRACETAPE_CALLS_H
 #define TRACETAPE_CALLS_H
 

@@ -4,8 +4,8 @@
  * quick, however long the trace is. How threads and processes end, the trace says in facts, which a
  * recorder writes (spec/facts.md); of a trace without them it is not known.
  *
- * Threads: an answer does not change: any thread may read it. The reader must not be used while it
- * is made, and must outlive it. */
+ * Threads: an answer does not change: any thread may read it. Others may use the reader while it
+ * is made; the reader must outlive it. */
 #ifndef TRACETAPE_LAST_H
 #define TRACETAPE_LAST_H
 

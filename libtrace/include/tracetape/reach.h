@@ -12,7 +12,7 @@
  * is read counts, of the range, and not where events are missing. Sums wrap around at 64 bits.
  *
  * Threads: an answer is made by one thread and does not change afterwards: any thread may read it.
- * The reader must not be used while it is made, and must outlive it. */
+ * Others may use the reader while it is made; the reader must outlive it. */
 #ifndef TRACETAPE_REACH_H
 #define TRACETAPE_REACH_H
 

@@ -1,10 +1,13 @@
 /* Reading a trace: a handle over a stateless source; streams, partitions, cursors, summaries,
  * verify.
  *
- * Never trusts a byte, never repairs. Memory is bounded by the options, never by the file. Threads:
- * a reader and what was opened from it are used by one thread at a time; open several readers over
- * one source to read in parallel (a source's read_at must then be callable from several threads;
- * the file and memory sources are). */
+ * Never trusts a byte, never repairs. Memory is bounded by the options, never by the file.
+ *
+ * Threads: any number of them may use one reader at once, for every answer. Its limits hold for all
+ * of them together. What was opened from it (a cursor, a tree) is used by one thread at a time, and
+ * may go from one to another. A source's read_at, and an allocator, must then be callable from
+ * several threads; the file and memory sources, and malloc, are. Opening and closing a reader, and
+ * a forward handle with its reader, are for one thread. */
 #ifndef TRACETAPE_READER_H
 #define TRACETAPE_READER_H
 
@@ -44,7 +47,7 @@ TTAPE_API ttape_source ttape_source_memory(const void *data, size_t size_bytes);
  * sections of a partition, chains of height 1,000, 65,536 events of stored chains, 2^20 stacks of a
  * stream, 2^16 scopes, 2^30 bytes of a payload, windows of 128 MiB (spec/registry.md). */
 typedef struct ttape_limits {
-    uint64_t memory_bytes;     /* of the whole reader; default 256 MiB */
+    uint64_t memory_bytes;     /* of all that reads from the reader; default 256 MiB */
     uint32_t partition_events; /* events in one partition; default 16,777,216 */
     uint32_t site_count;       /* default 16,777,216 */
     uint32_t stream_count;     /* default 16,777,216 */
@@ -56,7 +59,7 @@ typedef struct ttape_limits {
 typedef struct ttape_reader_options {
     size_t size; /* sizeof(ttape_reader_options) */
     ttape_limits limits;
-    uint64_t cache_bytes; /* decoded partitions kept; default 64 MiB, one is always kept */
+    uint64_t cache_bytes; /* decoded partitions kept; default 64 MiB, one a thread is always kept */
     bool ignore_index;    /* open by scan even where there is an index */
     uint32_t jobs;        /* decoding threads of cursors that run forward, and a second one for the
                            * times of a partition; 0 or 1: none. They call read_at and the
@@ -176,8 +179,8 @@ typedef struct ttape_partition_info {
 TTAPE_API ttape_status ttape_reader_get_partition(const ttape_reader *reader, uint32_t partition,
                                                   ttape_partition_info *out);
 
-/* A segment: one stream's run in a partition, with its edges; frames live until the next call on
- * the reader. */
+/* A segment: one stream's run in a partition, with its edges; frames live until the calling thread
+ * asks the reader for the next one. */
 typedef struct ttape_segment_info {
     uint32_t stream;
     uint32_t event_count;
@@ -202,7 +205,7 @@ typedef struct ttape_summary_row {
     ttape_wide squares;    /* the same exactly: the sum of squared ticks */
     uint64_t reserved[2];
 } ttape_summary_row;
-/* Rows by site number; *rows lives until the next call on the reader. */
+/* Rows by site number; *rows lives until the calling thread asks the reader for the next ones. */
 TTAPE_API ttape_status ttape_reader_get_summary(ttape_reader *reader, uint32_t partition,
                                                 const ttape_summary_row **rows, uint32_t *row_count,
                                                 ttape_error *err);

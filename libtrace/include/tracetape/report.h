@@ -23,8 +23,8 @@
  * threads, the partitions that a time range cuts.
  *
  * Threads: a report is made by one thread (with `jobs`, helped by others of its own) and does not
- * change afterwards: any thread may read it. The reader must not be used while it is made, and must
- * outlive it. */
+ * change afterwards: any thread may read it. Others may use the reader while it is made; the reader
+ * must outlive it. */
 #ifndef TRACETAPE_REPORT_H
 #define TRACETAPE_REPORT_H
 
@@ -163,7 +163,7 @@ TTAPE_API ttape_status ttape_report_make(ttape_report **out, ttape_reader *reade
 TTAPE_API void ttape_report_close(ttape_report *report);
 
 TTAPE_API void ttape_report_get_info(const ttape_report *report, ttape_report_info *info);
-/* They live as long as the report. */
+/* They live as long as the report. Of NULL: none. */
 TTAPE_API const ttape_report_row *ttape_report_get_rows(const ttape_report *report,
                                                         uint32_t *row_count);
 /* The smallest duration that at least `share` (0 .. 1) of the row's ended frames do not exceed.

@@ -12,8 +12,8 @@
  * one of these over neighbouring buckets. A time in which nothing is known has no path, and its
  * buckets say so; frames that were entered before their stream begins are not known.
  *
- * Threads: an answer does not change: any thread may read it. The reader must not be used while it
- * is made, and must outlive it. */
+ * Threads: an answer does not change: any thread may read it. Others may use the reader while it is
+ * made; the reader must outlive it. */
 #ifndef TRACETAPE_TILES_H
 #define TRACETAPE_TILES_H
 

@@ -19,8 +19,8 @@
  * overlap, and rest is also time in which the node's stack was not the current one.
  *
  * Memory: records of partitions in a cache of bounded size, and the reader's cache of decoded
- * partitions; a walk has no memory of its own. Threads: a tree belongs to its reader, and is used
- * by one thread at a time with it; with `jobs`, others help to read. */
+ * partitions; a walk has no memory of its own. Threads: a tree and its walks are used by one thread
+ * at a time, while others use the reader; with `jobs`, others help to read. */
 #ifndef TRACETAPE_TREE_H
 #define TRACETAPE_TREE_H
 
