@@ -116,7 +116,7 @@ struct ttp_trace_decoder {
 
 /* What ttape_reader_get_segment and ttape_reader_get_summary give a thread. */
 struct ttp_thread_results {
-    const void *thread; /* whose */
+    pthread_t thread; /* whose */
     struct ttp_memory memory;
     struct ttp_edge_frames frames;
     ttape_summary_row *rows;

@@ -12,7 +12,7 @@
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
 #include "reader/base/choice.h"
-#include "reader/cache/decoder_pool.h"
+#include "reader/cursor/cursor.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/reader_internal.h"
 

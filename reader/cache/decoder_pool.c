@@ -130,23 +130,20 @@ void ttp_lease_end(struct ttp_lease *lease)
 
 /* ---- results ---- */
 
-/* Its address tells threads apart. The one of a thread that ended may come again: then what was
- * kept for it serves the new one. */
-static _Thread_local char thread_mark;
-
+/* The name of a thread that ended may come again: then what was kept for it serves the new one. */
 ttape_status ttp_thread_results(ttape_reader *r, struct ttp_thread_results **out, ttape_error *err)
 {
     struct ttp_pool *pool = &r->pool;
     struct ttp_thread_results *first = atomic_load_explicit(&pool->results, memory_order_acquire);
     for (*out = first; *out != NULL; *out = (*out)->next)
-        if ((*out)->thread == &thread_mark)
+        if (pthread_equal((*out)->thread, pthread_self()))
             return TTAPE_OK;
     struct ttp_memory memory = ttp_memory_beside(&r->memory);
     struct ttp_thread_results *mine = ttp_memory_take(&memory, 1, sizeof *mine, err);
     if (mine == NULL)
         return memory.status;
     *mine = (struct ttp_thread_results){
-        .thread = &thread_mark, .memory = ttp_memory_beside(&r->memory), .next = first};
+        .thread = pthread_self(), .memory = ttp_memory_beside(&r->memory), .next = first};
     mine->memory.waits = true;
     mine->frames.memory = &mine->memory;
     while (!atomic_compare_exchange_weak_explicit(&pool->results, &mine->next, mine,

@@ -1,9 +1,9 @@
 /* One partition in memory, and what libtrace/copy/copy.c needs of a reader: stored bytes, scopes,
  * models, edges, events.
  *
- * A ttp_loaded belongs to its decoder's cache. It stays where it is until the decoder is given back,
- * or loads another partition, which may evict it: fetch it again (ttp_loaded_get is cheap when
- * nothing happened) rather than keep the pointer. */
+ * A ttp_loaded belongs to its decoder's cache. It stays where it is until the decoder is given
+ * back, or loads another partition, which may evict it: fetch it again (ttp_loaded_get is cheap
+ * when nothing happened) rather than keep the pointer. */
 #ifndef TTP_READER_PARTITION_READER_H
 #define TTP_READER_PARTITION_READER_H
 

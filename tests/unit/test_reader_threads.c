@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include <check.h>
+#include "tests/asserts.h"
 
 #include <tracetape/calls.h>
 #include <tracetape/longest.h>

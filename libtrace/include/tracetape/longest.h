@@ -13,8 +13,8 @@
  * signals. Equally long calls come in the order in which their ends stand in the file.
  *
  * Threads: an answer is made by one thread (with `jobs`, helped by others of its own) and does not
- * change afterwards: any thread may read it. Others may use the reader while it is made; the reader must
- * outlive it. */
+ * change afterwards: any thread may read it. Others may use the reader while it is made; the
+ * reader must outlive it. */
 #ifndef TRACETAPE_LONGEST_H
 #define TRACETAPE_LONGEST_H
 
