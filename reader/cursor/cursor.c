@@ -137,8 +137,10 @@ static enum ttp_stage stage_of(const ttape_cursor *c)
 static void prefetch(ttape_cursor *c)
 {
     uint32_t next[TTP_PREFETCH_MOST], count = 0;
-    struct ttp_trace_decoder *d = c->lease.decoder;
-    if (c->ordinal >= c->segment_count || d == NULL || d->jobs < 2)
+    struct ttp_trace_decoder *d;
+    bool has_jobs = c->lease.pool == NULL ? c->lease.decoder->jobs > 1
+                                          : c->lease.jobs > 1 || c->lease.reader->jobs > 1;
+    if (c->ordinal >= c->segment_count || !has_jobs)
         return;
     if (ttp_lease_begin(&c->lease, NULL) != TTAPE_OK)
         return;
