@@ -94,7 +94,8 @@ class Page:
         """How many colours the timeline has right of the names."""
         return self.run(
             "const c = document.querySelector('.timeline'); const g = c.getContext('2d');"
-            "const p = g.getImageData(168, 26, c.width - 168, c.height - 26).data; const s = new Set();"
+            "const p = g.getImageData(168, 26, c.width - 168, c.height - 26).data;"
+            "const s = new Set();"
             "for (let i = 0; i < p.length; i += 4) s.add(p[i] << 16 | p[i+1] << 8 | p[i+2]);"
             "return s.size")
 
@@ -159,7 +160,8 @@ def check_panes(page):
     ActionChains(page.driver).key_down(Keys.CONTROL).send_keys("k").key_up(Keys.CONTROL).perform()
     page.until("palette", "return document.querySelector('.palette').open")
     page.keys("wor")
-    page.until("found", "return document.querySelector('.palette li .name')?.textContent === 'work'")
+    page.until("found",
+               "return document.querySelector('.palette li .name')?.textContent === 'work'")
     page.keys(Keys.ENTER)
     page.until("function of the palette", "return view.nameOf(view.state.site) === 'work'")
     page.until("histogram", "return document.querySelectorAll('.histogram rect').length > 0")
@@ -167,7 +169,8 @@ def check_panes(page):
     check("longest call", page.run(
         "return document.querySelector('#pane-calls tbody tr').title"), "1,000 ns")
     page.keys("3")
-    page.until("tree", "return document.querySelectorAll('[role=row][aria-level=\"1\"]').length === 2")
+    page.until("tree",
+               "return document.querySelectorAll('[role=row][aria-level=\"1\"]').length === 2")
     page.run("document.querySelector('[role=row][aria-level=\"1\"]').focus()")
     page.keys(Keys.ARROW_RIGHT)
     page.until("thread opened", "return !!document.querySelector('[aria-level=\"2\"]')")
@@ -181,7 +184,8 @@ def check_panes(page):
 
 def check_link(page, server, place, wanted):
     page.open(f"{server.address}&{place[1:]}")
-    page.until("link", "return view.state.node && view.state.node.id === arguments[0]", wanted["id"])
+    page.until("link", "return view.state.node && view.state.node.id === arguments[0]",
+               wanted["id"])
     check("window of the link", page.run("return String(view.state.from)"), "5000000")
 
 

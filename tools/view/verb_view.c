@@ -1,5 +1,6 @@
 /* tracetape view: shows a trace in a browser of this machine. */
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -138,6 +139,9 @@ static int show(const struct options *options, const struct tool_input *input)
     char key[VIEW_KEY_BYTES + 1];
     sigset_t ends;
     block_ends(&ends);
+#ifdef __GLIBC__
+    (void)mallopt(M_ARENA_MAX, 2); /* not one for each connection, which keeps what was freed */
+#endif
     int status = make_key(key);
     if (status == TOOL_OK)
         status = view_workers_open(&workers, input, options->names, options->memory_bytes);

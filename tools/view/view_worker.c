@@ -63,13 +63,17 @@ static bool stops(void *context)
 static ttape_status open_worker(struct view_workers *workers, struct worker *worker,
                                 ttape_error *err)
 {
-    uint64_t each = workers->memory_bytes / VIEW_WORKERS;
-    const ttape_reader_options how = {
-        .size = sizeof how, .limits.memory_bytes = each / 2, .cache_bytes = each / 8, .jobs = 1};
+    /* Of the memory allowed pictures have most: neighbouring ones are of the same partitions. */
+    bool is_first = worker == workers->workers;
+    uint64_t all = workers->memory_bytes;
+    const ttape_reader_options how = {.size = sizeof how,
+                                      .limits.memory_bytes = is_first ? all / 2 : all / 4,
+                                      .cache_bytes = is_first ? all / 4 : all / 16,
+                                      .jobs = 1};
     const ttape_view_options options = {.size = sizeof options,
-                                        .memory_bytes = each / 4,
-                                        .response_bytes = each / 16,
-                                        .jobs = worker == workers->workers ? 1 : tool_jobs(0),
+                                        .memory_bytes = all / 8,
+                                        .response_bytes = all / 32,
+                                        .jobs = is_first ? 1 : tool_jobs(0),
                                         .name = name_site,
                                         .full_name = name_in_full,
                                         .stops = stops,

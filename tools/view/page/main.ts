@@ -276,9 +276,9 @@ async function start(): Promise<void> {
   onTileFailure(fail);
   listenKeys(commands);
   window.addEventListener("popstate", () => guard(followLink));
-  timeline.setThreads();
   if (!trace.hasTimes) state.pane = "tree";
-  await followLink();
+  await followLink(); // first: what is drawn before there is a window would be asked for, too
+  timeline.setThreads();
   if (state.node) timeline.reveal(state.node.stream);
   // what a test looks at
   Object.assign(window, { view: { state, trace, timeline, isWaiting, nameOf, threadName, zoom, pan,

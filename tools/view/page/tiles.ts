@@ -34,9 +34,9 @@ export function onTiles(listener: () => void): void {
   onArrival = listener;
 }
 
-/** The level whose buckets are about a pixel wide. */
+/** The level whose buckets are one to two pixels wide. */
 export function levelOf(thread: Thread, nsPerPixel: number): number {
-  const level = Math.floor(Math.log2((nsPerPixel * 1.4) / Number(thread.resolution)));
+  const level = Math.floor(Math.log2((nsPerPixel * 2) / Number(thread.resolution)));
   return Math.min(Math.max(level, 0), LEVELS - 1);
 }
 
@@ -112,16 +112,18 @@ export function endFrame(): void {
   const controller = new AbortController();
   running = controller;
   runningKeys = new Set(chosen.map(([key]) => key));
-  const lines = new Map<string, { level: number; index: bigint; streams: number[] }>();
-  for (const [, { thread, level, index }] of chosen) {
-    const name = `${level}/${index}`;
-    const line = lines.get(name) ?? { level, index, streams: [] };
-    line.streams.push(thread.stream);
-    lines.set(name, line);
+  // neighbours of one thread together: they come out of the same bytes of the file
+  const lines: { stream: number; level: number; index: bigint; count: number }[] = [];
+  const inOrder = chosen.map(([, w]) => w).sort((a, b) => a.thread.stream - b.thread.stream ||
+    a.level - b.level || Number(a.index - b.index));
+  for (const { thread, level, index } of inOrder) {
+    const last = lines[lines.length - 1];
+    if (last?.stream === thread.stream && last.level === level &&
+        last.index + BigInt(last.count) === index) last.count++;
+    else lines.push({ stream: thread.stream, level, index, count: 1 });
   }
-  const asked = [...lines.values()].map(async ({ level, index, streams }) => {
-    const answer = await ask("tiles", { level, index, streams: streams.join(",") },
-                             controller.signal);
+  const asked = lines.map(async ({ stream, level, index, count }) => {
+    const answer = await ask("tiles", { level, index, count, streams: stream }, controller.signal);
     for (const tile of answer.tiles) keep(level, tile);
     onArrival();
   });
