@@ -60,9 +60,11 @@ struct order {
 
 static const char *const keys[KEY_COUNT] = {"total", "self", "calls", "mean", "max", "min", "idle"};
 
+/* -1: not known. What summaries tell counts recursion once, and may be less than the least. */
 static int64_t mean_of(const ttape_report_row *row)
 {
-    return row->exit_count > 0 ? (int64_t)row->mean_ns : -1;
+    double mean_ns = row->decoded ? row->duration_mean_ns : row->mean_ns;
+    return row->exit_count > 0 && mean_ns >= (double)row->min_ns ? (int64_t)mean_ns : -1;
 }
 
 static int64_t value_of(const struct order *order, uint32_t number)

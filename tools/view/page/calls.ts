@@ -86,7 +86,7 @@ export class CallsPane {
     add("Total", shortTime(row.total), `${count(row.total)} ns`);
     add("Self", shortTime(row.self), `${count(row.self)} ns`);
     if (row.ended === "0") return;
-    add("Mean", shortTime(row.mean));
+    if (row.mean !== "-1") add("Mean", shortTime(row.mean));
     add("Shortest", shortTime(row.min), `${count(row.min)} ns`);
     if (answer.p50) add("Half within", `about ${shortTime(answer.p50)}`);
     if (answer.p99) add("99 % within", `about ${shortTime(answer.p99)}`);

@@ -113,7 +113,7 @@ export class FunctionTable {
                                               : "" }, text));
     const times = ["total", "self"].map((key) => cell(key, prefix + shortTime(row[key])));
     const rest = ["mean", "max"].map((key) =>
-      cell(key, row.ended === "0" ? "–" : shortTime(row[key])));
+      cell(key, row.ended === "0" || row[key] === "-1" ? "–" : shortTime(row[key])));
     return make("tr", {
       tabindex: number === 0 ? 0 : -1, "data-site": row.site,
       "aria-selected": isSelected ? "true" : "false",
