@@ -290,7 +290,7 @@ ttape_status ttape_call_counts_make(ttape_call_counts **out, ttape_reader *r, tt
     *out = NULL;
     if (r == NULL)
         return ttp_refuse(err, "no reader");
-    struct ttp_memory memory = ttp_memory_beside(&r->memory);
+    struct ttp_memory memory = ttp_memory_sharing(&r->memory);
     ttape_call_counts *c = ttp_memory_take(&memory, 1, sizeof *c, err);
     if (c == NULL)
         return memory.status;

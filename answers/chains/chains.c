@@ -89,7 +89,7 @@ ttape_status ttape_chains_make(ttape_chains **out, ttape_reader *r, uint32_t par
     if (partition >= r->partition_count)
         return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no partition %u",
                         partition);
-    struct ttp_memory memory = ttp_memory_beside(&r->memory);
+    struct ttp_memory memory = ttp_memory_sharing(&r->memory);
     struct ttp_trace_decoder *d = NULL;
     ttape_chains *c = ttp_memory_take(&memory, 1, sizeof *c, err);
     if (c == NULL)

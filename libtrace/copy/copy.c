@@ -494,8 +494,8 @@ static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uin
     return TTAPE_OK;
 }
 
-static ttape_status copy_part(ttape_copier *c, uint32_t partition, const uint64_t *from_number,
-                              const uint64_t *to_number, ttape_error *err)
+static ttape_status copy_piece(ttape_copier *c, uint32_t partition, const uint64_t *from_number,
+                               const uint64_t *to_number, ttape_error *err)
 {
     ttape_partition_info info;
     struct ttp_loaded *loaded;
@@ -522,7 +522,7 @@ ttape_status ttape_copier_part(ttape_copier *c, uint32_t partition, const uint64
                                const uint64_t *to_number, ttape_error *err)
 {
     TTP_TRY(ttp_lease_begin(&c->lease, err));
-    ttape_status status = copy_part(c, partition, from_number, to_number, err);
+    ttape_status status = copy_piece(c, partition, from_number, to_number, err);
     ttp_lease_end(&c->lease);
     return status;
 }

@@ -73,7 +73,7 @@ static bool block_size(uint64_t count, size_t item_bytes, uint64_t *size_bytes)
     return true;
 }
 
-struct ttp_memory ttp_memory_beside(const struct ttp_memory *memory)
+struct ttp_memory ttp_memory_sharing(const struct ttp_memory *memory)
 {
     struct ttp_memory own = *memory;
     own.used_bytes = 0;

@@ -45,7 +45,7 @@ void ttp_memory_init(struct ttp_memory *memory, const ttape_allocator *allocator
                      uint64_t limit_bytes);
 
 /* A memory that is empty, with the allocator, the kept blocks and the account of another one. */
-struct ttp_memory ttp_memory_beside(const struct ttp_memory *memory);
+struct ttp_memory ttp_memory_sharing(const struct ttp_memory *memory);
 /* Bytes that are left of its limit, and of its account's. */
 uint64_t ttp_memory_left(const struct ttp_memory *memory);
 

@@ -30,7 +30,7 @@ static void init_decoder(struct ttp_trace_decoder *d, struct ttp_pool *pool, boo
 {
     const ttape_reader *r = pool->reader;
     *d = (struct ttp_trace_decoder){
-        .reader = r, .pool = pool, .memory = ttp_memory_beside(&r->memory), .jobs = r->jobs};
+        .reader = r, .pool = pool, .memory = ttp_memory_sharing(&r->memory), .jobs = r->jobs};
     atomic_init(&d->busy, busy);
 }
 
@@ -53,7 +53,7 @@ static void close_decoder(struct ttp_trace_decoder *d)
 static ttape_status add_decoder(struct ttp_pool *pool, struct ttp_trace_decoder **out,
                                 ttape_error *err)
 {
-    struct ttp_memory memory = ttp_memory_beside(&pool->reader->memory);
+    struct ttp_memory memory = ttp_memory_sharing(&pool->reader->memory);
     struct ttp_trace_decoder *d = ttp_memory_take(&memory, 1, sizeof *d, err);
     if (d == NULL)
         return memory.status;
@@ -86,7 +86,8 @@ void ttp_decoder_give(struct ttp_trace_decoder *d) { end_busy(d); }
 
 struct ttp_trace_decoder ttp_decoder_for_worker(const struct ttp_trace_decoder *d)
 {
-    return (struct ttp_trace_decoder){.reader = d->reader, .memory = ttp_memory_beside(&d->memory)};
+    return (struct ttp_trace_decoder){.reader = d->reader,
+                                      .memory = ttp_memory_sharing(&d->memory)};
 }
 
 /* ---- leases ---- */
@@ -94,7 +95,7 @@ struct ttp_trace_decoder ttp_decoder_for_worker(const struct ttp_trace_decoder *
 struct ttp_lease ttp_lease_of(ttape_reader *r)
 {
     struct ttp_lease lease = {
-        .reader = r, .pool = &r->pool, .memory = ttp_memory_beside(&r->memory)};
+        .reader = r, .pool = &r->pool, .memory = ttp_memory_sharing(&r->memory)};
     lease.memory.waits = true;
     return lease;
 }
@@ -102,7 +103,7 @@ struct ttp_lease ttp_lease_of(ttape_reader *r)
 struct ttp_lease ttp_lease_lent(struct ttp_trace_decoder *d)
 {
     struct ttp_lease lease = {
-        .reader = d->reader, .decoder = d, .memory = ttp_memory_beside(&d->memory)};
+        .reader = d->reader, .decoder = d, .memory = ttp_memory_sharing(&d->memory)};
     lease.memory.relieve = d->memory.relieve;
     lease.memory.relieve_context = d->memory.relieve_context;
     return lease;
@@ -138,12 +139,12 @@ ttape_status ttp_thread_results(ttape_reader *r, struct ttp_thread_results **out
     for (*out = first; *out != NULL; *out = (*out)->next)
         if (pthread_equal((*out)->thread, pthread_self()))
             return TTAPE_OK;
-    struct ttp_memory memory = ttp_memory_beside(&r->memory);
+    struct ttp_memory memory = ttp_memory_sharing(&r->memory);
     struct ttp_thread_results *mine = ttp_memory_take(&memory, 1, sizeof *mine, err);
     if (mine == NULL)
         return memory.status;
     *mine = (struct ttp_thread_results){
-        .thread = pthread_self(), .memory = ttp_memory_beside(&r->memory), .next = first};
+        .thread = pthread_self(), .memory = ttp_memory_sharing(&r->memory), .next = first};
     mine->memory.waits = true;
     mine->frames.memory = &mine->memory;
     while (!atomic_compare_exchange_weak_explicit(&pool->results, &mine->next, mine,
@@ -288,7 +289,7 @@ void ttp_pool_clear(ttape_reader *r, bool models_too)
 void ttp_pool_close(ttape_reader *r)
 {
     struct ttp_pool *pool = &r->pool;
-    struct ttp_memory m = ttp_memory_beside(&r->memory); /* as they were taken */
+    struct ttp_memory m = ttp_memory_sharing(&r->memory); /* as they were taken */
     close_decoder(&pool->first);
     for (struct ttp_trace_decoder *d = atomic_exchange(&pool->more, NULL), *next; d != NULL;
          d = next) {

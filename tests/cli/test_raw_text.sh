@@ -39,8 +39,8 @@ stream,tid,time_ns,kind,depth,address,symbol
 0,70,15,block,2,0x1030,loop
 0,70,15,marker,2,0x0,tick
 0,70,20,exit,1,0x1020,"a, ""b"""
-0,70,21,gap,1,,overflow 17
-0,70,1500,signal,1,,11
+0,70,21,gap,1,,
+0,70,1500,signal,1,,
 0,70,1501,enter,2,0x0,handler
 0,70,1502,exit,2,0x0,handler
 END

@@ -25,10 +25,10 @@ cat >expected.csv <<'END'
 stream,tid,time_ns,kind,depth,address,symbol
 0,1,1,enter,0,0x0,main
 0,1,2,enter,1,0x0,read
-0,1,3,signal,2,,2
+0,1,3,signal,2,,
 0,1,4,enter,3,0x0,write
 0,1,5,exit,3,0x0,write
-0,1,6,signal_end,2,,2
+0,1,6,signal_end,2,,
 0,1,7,exit,1,0x0,read
 0,1,8,enter,1,0x0,read
 0,1,9,enter,2,0x0,poll

@@ -135,7 +135,9 @@ class Examples:
         self.missing = [tool for tool in MAYBE_MISSING if shutil.which(tool) is None]
 
     def shell(self, folder, line, status=0):
-        """What the command prints, both streams."""
+        """What the command prints, both streams. A view serves until it is interrupted."""
+        if line.startswith("tracetape view "):
+            line, status = f"timeout -s INT 1 {line}", 124
         done = subprocess.run(["bash", "-c", line], cwd=folder, env=self.environment, check=False,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True)

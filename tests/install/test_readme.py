@@ -94,6 +94,8 @@ BLOCKS = f"-L{COMMAND.parent} -Wl,--whole-archive -ltracetape-blocks -Wl,--no-wh
 def run(work, line, status=0):
     line = line.replace("$(pkg-config --libs tracetape-blocks)", BLOCKS)
     path = f"{COMMAND.parent}:{os.environ['PATH']}"
+    if line.startswith("tracetape view "): # serves until it is interrupted
+        line, status = f"timeout -s INT 1 {line}", 124
     done = subprocess.run(["bash", "-c", line], cwd=work, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL, env={**os.environ, "PATH": path}, check=False)
     if done.returncode != status:

@@ -236,7 +236,7 @@ def height_before(row):
 def read(trace, is_kept=True):
     """All streams of a trace, by number."""
     kept = None
-    words, found = [setting.COMMAND, "dump", "--format", "csv", "--", trace], {}
+    words, found = [setting.COMMAND, "dump", "--format", "csv", "--details", "--", trace], {}
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           errors="surrogateescape", env=setting.environment()) as dump:
         for row in csv.DictReader(dump.stdout):

@@ -69,6 +69,7 @@ struct tool_dump {
     struct tool_dump_filter filter;
     bool colours;     /* text */
     bool places;      /* where functions are, too */
+    bool details;     /* csv: what belongs to events without a symbol, in its place */
     bool paths;       /* how calls were reached, too */
     uint32_t *frames; /* of the last path that was asked for */
     size_t frame_capacity;

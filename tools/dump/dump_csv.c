@@ -173,7 +173,7 @@ static inline void put_line(struct csv_state *csv, const ttape_event *event)
     at += csv->kind_bytes[kind];
     at = put_depth(at, event->depth);
     if (site == NULL) {
-        at = put_detail(at, event);
+        at = dump->details ? put_detail(at, event) : tool_put_bytes(at, ",,", 2);
         tool_output_commit(&dump->out, tool_put_bytes(at, "\n", !dump->paths));
     } else if (site->size_bytes <= SHORT_BYTES) {
         tool_output_commit(&dump->out, tool_put_bytes(at, site->text, site->size_bytes));

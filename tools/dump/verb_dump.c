@@ -22,7 +22,7 @@ struct options {
     struct tool_call_id open;
     uint32_t jobs;
     enum tool_origin origin;
-    bool follow, places, paths, no_pager;
+    bool follow, places, details, paths, no_pager;
     struct tool_dump_wishes wishes;
     enum tool_name_style names;
     struct tool_time wait;
@@ -54,6 +54,8 @@ static const struct tool_option table[] = {
      tool_dump_parse_origin, TOOL_AT(origin)},
     {"places", 0, NULL, "where functions are: file and line, or module and offset (not csv)", NULL,
      TOOL_AT(places)},
+    {"details", 0, NULL, "csv: numbers of signals, reasons of gaps and ends, as their symbol", NULL,
+     TOOL_AT(details)},
     {"paths", 0, NULL, "the frames that led to system calls, too; in csv a column more", NULL,
      TOOL_AT(paths)},
     TOOL_NAMES_OPTION,
@@ -364,6 +366,7 @@ int tool_verb_dump(int argc, char **argv)
                              .events = options.events,
                              .call = options.open,
                              .places = options.places,
+                             .details = options.details,
                              .paths = options.paths,
                              .colours = tool_terminal_colours(),
                              .name_style =

@@ -8,6 +8,7 @@
 #include "tools/slow/slow_view.h"
 #include "tools/values/value_words.h"
 
+#define LEAST_CALLED_BY   16u  /* columns, that it is always there */
 #define VALUES_BYTES_MOST 200u /* more of a call's values is cut off */
 
 enum column { DURATION, SELF, ON, OFF, START, TID, CALL, FUNCTION, PATH, COLUMN_COUNT };
@@ -126,8 +127,9 @@ void tool_slow_table(struct tool_slow *view, struct tool_output *out)
     tool_table_open(&print.table, columns, count);
     for (uint32_t i = 0; i < view->call_count; i++)
         put_row(&print, &view->calls[i]);
-    tool_table_print(&print.table, out, tool_table_width(&print.table, view->names.is_shortened),
-                     tool_terminal_colours());
+    unsigned width = tool_table_width(&print.table, view->names.is_shortened);
+    print.table.least = LEAST_CALLED_BY;
+    tool_table_print(&print.table, out, width, tool_terminal_colours());
     tool_table_close(&print.table);
     free(print.text.data);
 }

@@ -10,8 +10,10 @@
 #include "tools/command/tool.h"
 #include "tools/slow/slow_view.h"
 
-#define MORE        30u  /* times as many calls are looked at as are shown */
-#define MORE_MOST   100u /* where this many at most are */
+#define MORE        30u       /* times as many calls are looked at as are shown */
+#define MORE_LARGE  3u        /* of a trace in which each takes longer to find */
+#define LARGE       50000000u /* events */
+#define MORE_MOST   100u      /* where this many at most are shown */
 #define LIMIT_USUAL 10u
 #define LIMIT_MOST  (1u << 20)
 
@@ -169,9 +171,12 @@ static int find(const struct options *options, struct tool_slow *view, struct as
     bool is_any = options->function == NULL && !options->json &&
                   view->by == TTAPE_LONGEST_BY_DURATION && options->limit <= MORE_MOST;
     ttape_longest_call *left = NULL;
+    ttape_info info;
+    ttape_reader_get_info(view->input->reader, &info);
+    uint32_t times = !is_any ? 1 : info.event_count > LARGE ? MORE_LARGE : MORE;
     const ttape_longest_options how = {.size = sizeof(how),
                                        .by = view->by,
-                                       .count = is_any ? options->limit * MORE : options->limit,
+                                       .count = options->limit * times,
                                        .has_range = selection->has_range,
                                        .from_ns = selection->from_ns,
                                        .to_ns = selection->to_ns,
