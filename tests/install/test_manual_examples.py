@@ -136,7 +136,7 @@ class Examples:
 
     def shell(self, folder, line, status=0):
         """What the command prints, both streams. A view serves until it is interrupted."""
-        if line.startswith("tracetape view "):
+        if line.startswith("tracetape view ") and "--help" not in line:
             line, status = f"timeout -s INT 1 {line}", 124
         done = subprocess.run(["bash", "-c", line], cwd=folder, env=self.environment, check=False,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
