@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char first[32], time[32];
     uint32_t format = fuzz_number(&p, 1) % 3, select = fuzz_number(&p, 1);
     (void)snprintf(first, sizeof first, "%u..%u", fuzz_number(&p, 2), 60000u);
-    (void)snprintf(time, sizeof time, "%s%llu", select & 4 ? "+" : "",
+    (void)snprintf(time, sizeof time, "%s%llu..", select & 4 ? "+" : "",
                    (unsigned long long)fuzz_time(&p));
     const char *path = fuzz_verb_file(0, in.data, in.size);
     const char *argv[16] = {"dump", path, "--limit", "2000", "--format", dump_formats[format]};
@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         argv[count++] = first;
     }
     if (select & 2) {
-        argv[count++] = "--from";
+        argv[count++] = "--time";
         argv[count++] = time;
     }
     struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_dump, argv);

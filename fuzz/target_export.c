@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_words line = {0};
     fuzz_word(&line, "export");
     fuzz_word(&line, "%s", fuzz_verb_file(0, in.data, in.size));
-    fuzz_word(&line, "--to=%s", names[format]);
+    fuzz_word(&line, "--format=%s", names[format]);
     fuzz_word(&line, "--jobs=%d", cut >= 0xf0 ? 2 : 1);
     for (unsigned i = 0; i < 3; i++)
         if (cut >> i & 1)

@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_words line = {0};
     (void)snprintf(path, sizeof path, "%s/base", fuzz_folder_make(data, 0));
     fuzz_word(&line, "export");
-    fuzz_word(&line, "--to=sqlite");
+    fuzz_word(&line, "--format=sqlite");
     fuzz_word(&line, "--jobs=1");
     fuzz_word(&line, "--output=%s", path);
     fuzz_word(&line, "%s", fuzz_verb_file(0, in.data, in.size));
