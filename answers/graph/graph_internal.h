@@ -21,7 +21,7 @@ static inline void ttp_graph_add_ns(int64_t *sum, int64_t time_ns)
     *sum = (int64_t)((uint64_t)*sum + (uint64_t)time_ns);
 }
 
-/* Of a node or an edge, while a thread is read. */
+/* The counts of a node or an edge, while a thread is read. */
 struct ttp_graph_now {
     ttape_graph_counts counts;
     uint32_t active; /* how often it is on the first stack */

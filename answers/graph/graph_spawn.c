@@ -231,7 +231,7 @@ static struct ttp_graph_origin open_here(const struct ttape_graph *graph,
     return is_open ? here->open : here->first;
 }
 
-/* Behind those with its key. */
+/* Its place is behind those with its key. */
 static void add_fact(struct ttape_graph *graph, uint64_t key)
 {
     struct ttp_graph_spawns *spawns = graph->spawns;

@@ -278,7 +278,7 @@ void ttp_graph_enter(struct ttape_graph *graph, struct ttp_graph_stack *stack, t
         node->is_kept ? enter_edge(graph, stack, call, index, &origin) : TTAPE_NONE;
 }
 
-/* Of an outermost call: what is known of it is known of all above it. */
+/* What is known of an outermost call is known of all above it. */
 static void note_known(struct ttape_graph *graph, const ttape_call *call)
 {
     ttp_graph_add_ns(&graph->info.unknown_ns, call->unknown_ns);

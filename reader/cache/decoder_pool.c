@@ -164,7 +164,7 @@ static void close_results(struct ttp_thread_results *results)
 
 /* ---- memory ---- */
 
-/* Of decoders that are not busy; those of this very thread are. */
+/* Decoders that are not busy give up what they have; those of this very thread are busy. */
 static bool relieve(void *context)
 {
     struct ttp_pool *pool = context;

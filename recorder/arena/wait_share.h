@@ -63,7 +63,7 @@ static inline bool ttp_share_is_left(struct ttp_arena_head *head, uint64_t now, 
     return !is_spent;
 }
 
-/* As it was last found. */
+/* The answer is as it was last found. */
 static inline bool ttp_share_was_spent(const struct ttp_arena_head *head)
 {
     return (__atomic_load_n(&head->wait_share, __ATOMIC_RELAXED) & TTP_SHARE_SPENT) != 0;

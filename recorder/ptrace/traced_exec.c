@@ -25,7 +25,7 @@
 #define SCRIPTS_MAX 5u
 #define PLACE_BYTES 64u
 
-/* As they are called by x86-64, x32 and 32-bit programs. */
+/* These are the calls of x86-64, x32 and 32-bit programs. */
 #define X32_BIT        0x40000000u
 #define X32_EXECVE     520u
 #define X32_EXECVEAT   545u

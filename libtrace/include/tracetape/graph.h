@@ -151,10 +151,10 @@ TTAPE_API void ttape_graph_get_info(const ttape_graph *graph, ttape_graph_info *
  * start first. */
 TTAPE_API const ttape_graph_node *ttape_graph_get_nodes(const ttape_graph *graph, uint32_t *count);
 TTAPE_API const ttape_graph_edge *ttape_graph_get_edges(const ttape_graph *graph, uint32_t *count);
-/* By when they started. */
+/* The threads, by when they started. */
 TTAPE_API const ttape_graph_thread *ttape_graph_get_threads(const ttape_graph *graph,
                                                             uint32_t *count);
-/* By thread, then in no order; none without `contexts`. */
+/* The counts of each thread, by thread, then in no order; none without `contexts`. */
 TTAPE_API const ttape_graph_context *ttape_graph_get_contexts(const ttape_graph *graph,
                                                               uint32_t *count);
 /* The kept edges to a node, and from it: that with most time first. */
