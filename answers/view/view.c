@@ -48,14 +48,41 @@ size_t ttp_view_name(const struct ttape_view *view, uint32_t site, char *buffer,
                : ttape_site_name(view->reader, site, buffer, size_bytes);
 }
 
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+static bool is_word(char c)
+{
+    c = lower(c);
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
+}
+
+uint32_t ttp_view_rank(const struct ttape_view *view, uint32_t site, const char *text,
+                       size_t text_length)
+{
+    char name[TTP_VIEW_NAME_BYTES];
+    uint32_t best = TTP_VIEW_RANKS;
+    size_t length = ttp_view_name(view, site, name, sizeof name);
+    length = length < sizeof name ? length : sizeof name - 1;
+    for (size_t at = 0; at + text_length <= length; at++) {
+        size_t same = 0;
+        while (same < text_length && lower(name[at + same]) == lower(text[same]))
+            same++;
+        if (same < text_length)
+            continue;
+        uint32_t rank = at == 0 ? (text_length == length ? 0 : 1) : is_word(name[at - 1]) ? 3 : 2;
+        best = rank < best ? rank : best;
+    }
+    return best;
+}
+
 static bool same_text(ttape_string a, ttape_string b)
 {
     return a.size_bytes == b.size_bytes &&
            (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
 }
 
-/* As reports have it: sites of several processes, and of several scopes, may be one function. */
-bool ttp_view_same_function(const ttape_reader *reader, uint32_t a, uint32_t b)
+/* Sites of several processes, and of several scopes, may be one function, as in reports. */
+static bool is_same_function(const ttape_reader *reader, uint32_t a, uint32_t b)
 {
     ttape_site left, right;
     ttape_module left_module, right_module;
@@ -72,6 +99,19 @@ bool ttp_view_same_function(const ttape_reader *reader, uint32_t a, uint32_t b)
     if (left.symbol.size_bytes > 0 && (left.file.size_bytes > 0 || left.module == TTAPE_NONE))
         return true;
     return left.address - left_module.start == right.address - right_module.start;
+}
+
+bool *ttp_view_find_sites(struct ttape_view *view, uint32_t site, ttape_error *err)
+{
+    bool *is_it = ttp_memory_take(&view->memory, view->info.site_count, sizeof *is_it, err);
+    for (uint32_t i = 0; is_it != NULL && i < view->info.site_count; i++)
+        is_it[i] = is_same_function(view->reader, i, site);
+    return is_it;
+}
+
+void ttp_view_give_sites(struct ttape_view *view, bool *is_it)
+{
+    ttp_memory_give(&view->memory, is_it, view->info.site_count, sizeof *is_it);
 }
 
 /* ---- a request ---- */

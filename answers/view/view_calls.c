@@ -12,14 +12,13 @@
 
 struct wanted {
     struct ttape_view *view;
-    uint32_t site; /* TTAPE_NONE: all */
+    bool *sites; /* by site; NULL: all */
 };
 
 static bool selects(void *context, uint32_t site)
 {
     const struct wanted *wanted = context;
-    return wanted->site == TTAPE_NONE ||
-           ttp_view_same_function(wanted->view->reader, site, wanted->site);
+    return wanted->sites == NULL || ttp_view_is_site(wanted->view, wanted->sites, site);
 }
 
 static void note_damage(void *context, uint32_t partition, const ttape_error *error)
@@ -91,19 +90,21 @@ ttape_status ttp_view_longest(struct ttape_view *view, const struct ttp_view_que
                               ttape_error *err)
 {
     struct ttp_view_choice choice;
-    struct wanted wanted = {.view = view, .site = TTAPE_NONE};
-    uint32_t count = CALLS_USUAL;
+    struct wanted wanted = {.view = view};
+    uint32_t count = CALLS_USUAL, site = TTAPE_NONE;
     ttape_longest_by by = TTAPE_LONGEST_BY_DURATION;
     TTP_TRY(ttp_view_take_choice(view, question, &choice, err));
     TTP_TRY(ttp_view_take_number(question, "count", CALLS_MOST, &count, err));
     if (ttp_view_has(question, "site"))
-        TTP_TRY(ttp_view_take_site(view, question, &wanted.site, err));
+        TTP_TRY(ttp_view_take_site(view, question, &site, err));
     if (ttp_view_is(question, "by", "self"))
         by = TTAPE_LONGEST_BY_SELF;
     else if (ttp_view_is(question, "by", "start"))
         by = TTAPE_LONGEST_BY_START;
     else if (ttp_view_has(question, "by") && !ttp_view_is(question, "by", "duration"))
         return ttp_view_refuse(err, "by", "is duration, self or start");
+    if (site != TTAPE_NONE && (wanted.sites = ttp_view_find_sites(view, site, err)) == NULL)
+        return view->memory.status;
     const ttape_longest_options how = {
         .size = sizeof how,
         .by = by,
@@ -120,15 +121,18 @@ ttape_status ttp_view_longest(struct ttape_view *view, const struct ttp_view_que
         .damage = note_damage,
         .context = &wanted,
     };
-    return put_longest(view, &how, err);
+    ttape_status status = put_longest(view, &how, err);
+    ttp_view_give_sites(view, wanted.sites);
+    return status;
 }
 
 /* ---- the next and the previous call ---- */
 
 struct looking {
     struct ttape_view *view;
-    uint32_t stream, site;
-    uint64_t from; /* an event: calls that are entered from it on, or before it */
+    uint32_t stream;
+    const bool *sites; /* by site: whether it is looked for */
+    uint64_t from;     /* an event: calls that are entered from it on, or before it */
     bool goes_back;
     uint64_t found; /* the event that enters it, or TTAPE_CALL_NO_NUMBER */
     bool has_stopped;
@@ -141,8 +145,7 @@ static bool has_calls(struct looking *look, uint32_t partition, ttape_status *st
     uint32_t count;
     *status = ttape_reader_get_summary(look->view->reader, partition, &rows, &count, err);
     for (uint32_t i = 0; *status == TTAPE_OK && i < count; i++)
-        if (rows[i].call_count > 0 &&
-            ttp_view_same_function(look->view->reader, rows[i].site, look->site))
+        if (rows[i].call_count > 0 && ttp_view_is_site(look->view, look->sites, rows[i].site))
             return true;
     return *status == TTAPE_OK && count == 0; /* no summary: it may have */
 }
@@ -150,7 +153,7 @@ static bool has_calls(struct looking *look, uint32_t partition, ttape_status *st
 static bool is_call(const struct looking *look, const ttape_event_item *item)
 {
     return item->event.kind == TTAPE_EVENT_ENTER &&
-           ttp_view_same_function(look->view->reader, item->event.site, look->site);
+           ttp_view_is_site(look->view, look->sites, item->event.site);
 }
 
 /* Through [first, end) of the stream's events, from one end to the other. */
@@ -208,7 +211,7 @@ static ttape_status look(struct looking *look, ttape_error *err)
     for (uint64_t i = 0; i < count && look->found == TTAPE_CALL_NO_NUMBER; i++) {
         uint32_t partition = (uint32_t)(look->goes_back ? count - 1 - i : i);
         ttape_status status = look_in(look, cursor, partition, err);
-        if (status >= 20) { /* what is damaged is passed over */
+        if (status >= TTAPE_E_TRUNCATED) { /* what is damaged is passed over */
             look->view->damage_count++;
             status = TTAPE_OK;
         }
@@ -255,10 +258,17 @@ ttape_status ttp_view_next(struct ttape_view *view, const struct ttp_view_questi
                               .found = TTAPE_CALL_NO_NUMBER,
                               .goes_back = ttp_view_is(question, "back", "1")};
     ttape_node node;
-    TTP_TRY(ttp_view_take_site(view, question, &looking.site, err));
+    uint32_t site;
+    TTP_TRY(ttp_view_take_site(view, question, &site, err));
     TTP_TRY(ttp_view_take_stream(view, question, &looking.stream, err));
     TTP_TRY(take_start(&looking, question, err));
-    TTP_TRY(look(&looking, err));
+    bool *sites = ttp_view_find_sites(view, site, err);
+    if (sites == NULL)
+        return view->memory.status;
+    looking.sites = sites;
+    ttape_status status = look(&looking, err);
+    ttp_view_give_sites(view, sites);
+    TTP_TRY(status);
     ttp_view_bool(view, "complete", !looking.has_stopped);
     if (looking.found == TTAPE_CALL_NO_NUMBER)
         return TTAPE_OK;

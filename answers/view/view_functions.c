@@ -112,23 +112,6 @@ static void put_row(struct ttape_view *view, const char *key, const ttape_report
     ttp_view_end(view, '}');
 }
 
-static bool matches(const struct ttape_view *view, uint32_t site, const char *text, size_t length)
-{
-    char name[TTP_VIEW_NAME_BYTES];
-    if (length == 0)
-        return true;
-    size_t whole = ttp_view_name(view, site, name, sizeof name);
-    whole = whole < sizeof name ? whole : sizeof name - 1;
-    for (size_t at = 0; at + length <= whole; at++) {
-        size_t same = 0;
-        while (same < length && (name[at + same] | 0x20) == (text[same] | 0x20))
-            same++;
-        if (same == length)
-            return true;
-    }
-    return false;
-}
-
 static void put_rows(struct ttape_view *view, const struct ttp_view_question *question,
                      const struct order *order, const uint32_t *numbers, uint32_t row_count,
                      uint32_t first, uint32_t count)
@@ -139,7 +122,7 @@ static void put_rows(struct ttape_view *view, const struct ttp_view_question *qu
     ttp_view_begin(view, "rows", '[');
     for (uint32_t i = 0; i < row_count; i++) {
         const ttape_report_row *row = &order->rows[numbers[i]];
-        if (!matches(view, row->site, text, length))
+        if (length > 0 && ttp_view_rank(view, row->site, text, length) == TTP_VIEW_RANKS)
             continue;
         if (matching >= first && matching - first < count)
             put_row(view, NULL, row);
@@ -227,8 +210,12 @@ ttape_status ttp_view_function(struct ttape_view *view, const struct ttp_view_qu
     TTP_TRY(ttp_view_take_site(view, question, &site, err));
     TTP_TRY(make_report(view, &choice, true, err));
     const ttape_report_row *rows = ttape_report_get_rows(view->report, &row_count);
-    while (row < row_count && !ttp_view_same_function(view->reader, rows[row].site, site))
+    bool *is_it = ttp_view_find_sites(view, site, err);
+    if (is_it == NULL)
+        return view->memory.status;
+    while (row < row_count && !ttp_view_is_site(view, is_it, rows[row].site))
         row++;
+    ttp_view_give_sites(view, is_it);
     ttp_view_number(view, "site", site);
     if (row == row_count) /* nothing of it in this time and these threads */
         return TTAPE_OK;

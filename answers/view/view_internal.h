@@ -12,6 +12,7 @@
 #define TTP_VIEW_LIST_MOST  1024u /* numbers in one of its lists */
 #define TTP_VIEW_NAME_BYTES 1024u /* of a name that is shown; longer ones are cut */
 #define TTP_VIEW_FRAMES     4096u /* of a stack */
+#define TTP_VIEW_RANKS      4u    /* equal, at the start, at the start of a word, anywhere */
 
 struct ttp_view_text {
     char *bytes;
@@ -67,6 +68,8 @@ void ttp_view_bool(struct ttape_view *view, const char *key, bool value);
 void ttp_view_word(struct ttape_view *view, const char *key, const char *word);
 /* Bytes that are no UTF-8 become U+FFFD; what is longer than a name may be is cut. */
 void ttp_view_string(struct ttape_view *view, const char *key, ttape_string string);
+/* Bytes as two hexadecimal digits each. */
+void ttp_view_hex(struct ttape_view *view, const char *key, const void *bytes, size_t size_bytes);
 /* A moment, from the trace's start on; before it, with a minus. */
 void ttp_view_time(struct ttape_view *view, const char *key, uint64_t time_ns);
 void ttp_view_error(struct ttape_view *view, const ttape_error *error);
@@ -112,8 +115,19 @@ ttape_status ttp_view_refuse(ttape_error *err, const char *key, const char *what
 void ttp_view_note_damage(void *context, uint32_t number, const ttape_error *error);
 bool ttp_view_stops(const struct ttape_view *view);
 size_t ttp_view_name(const struct ttape_view *view, uint32_t site, char *buffer, size_t size_bytes);
-/* Whether two sites are one function: of the same symbol, file and module. */
-bool ttp_view_same_function(const ttape_reader *reader, uint32_t a, uint32_t b);
+/* By site: whether it is the same function as this one, of the same symbol, file and module. The
+ * caller gives the array back. */
+bool *ttp_view_find_sites(struct ttape_view *view, uint32_t site, ttape_error *err);
+void ttp_view_give_sites(struct ttape_view *view, bool *is_it);
+/* What a file says may be no site. */
+static inline bool ttp_view_is_site(const struct ttape_view *view, const bool *is_it, uint32_t site)
+{
+    return site < view->info.site_count && is_it[site];
+}
+/* How well a text stands in a site's name, in letters of any size: 0 is best; TTP_VIEW_RANKS: it
+ * does not. */
+uint32_t ttp_view_rank(const struct ttape_view *view, uint32_t site, const char *text,
+                       size_t text_length);
 /* s0, s0p3, s0e17, s0p3f1, s0p3b1, and - for the trace. */
 void ttp_view_id(struct ttape_view *view, const char *key, const ttape_node_id *id);
 ttape_status ttp_view_take_id(const struct ttp_view_question *question, const char *key,

@@ -128,6 +128,19 @@ void ttp_view_string(struct ttape_view *view, const char *key, ttape_string stri
     ttp_view_put(view, "\"", 1);
 }
 
+void ttp_view_hex(struct ttape_view *view, const char *key, const void *bytes, size_t size_bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *at = bytes;
+    put_key(view, key);
+    ttp_view_put(view, "\"", 1);
+    for (size_t i = 0; i < size_bytes; i++) {
+        const char both[2] = {digits[at[i] >> 4], digits[at[i] & 15]};
+        ttp_view_put(view, both, sizeof both);
+    }
+    ttp_view_put(view, "\"", 1);
+}
+
 void ttp_view_word(struct ttape_view *view, const char *key, const char *word)
 {
     ttp_view_string(view, key, (ttape_string){word, strlen(word)});

@@ -2,6 +2,8 @@
 #include "answers/view/view_internal.h"
 #include "format/base/fail.h"
 
+#define HEX_MOST 64u /* bytes of an argument that are shown */
+
 static ttape_status put_stack(struct ttape_view *view, const ttape_node_id *ids, size_t count,
                               size_t wanted, ttape_error *err)
 {
@@ -69,7 +71,6 @@ static void put_frames(struct ttape_view *view, const ttape_edge *edge, uint32_t
 /* The values that its enter carries. */
 static void put_arguments(struct ttape_view *view, const ttape_event_item *item)
 {
-    char hex[2 * 64 + 1];
     ttp_view_begin(view, "arguments", '[');
     for (uint32_t i = 0; i < item->value_count; i++) {
         const ttape_value *value = &item->values[i];
@@ -78,13 +79,8 @@ static void put_arguments(struct ttape_view *view, const ttape_event_item *item)
         if (value->type == TTAPE_VALUE_STRING) {
             ttp_view_string(view, "text", value->bytes);
         } else if (value->type == TTAPE_VALUE_BYTES) {
-            size_t count = value->bytes.size_bytes < 64 ? value->bytes.size_bytes : 64;
-            for (size_t k = 0; k < count; k++) {
-                unsigned byte = (unsigned char)value->bytes.data[k];
-                hex[2 * k] = "0123456789abcdef"[byte >> 4];
-                hex[2 * k + 1] = "0123456789abcdef"[byte & 15];
-            }
-            ttp_view_string(view, "hex", (ttape_string){hex, 2 * count});
+            size_t size = value->bytes.size_bytes;
+            ttp_view_hex(view, "hex", value->bytes.data, size < HEX_MOST ? size : HEX_MOST);
         } else if (value->type == TTAPE_VALUE_SIGNED) {
             ttp_view_signed(view, "number", (int64_t)value->number);
         } else {

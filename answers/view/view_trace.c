@@ -30,24 +30,13 @@ static void put_metadata(struct ttape_view *view)
     ttp_view_end(view, ']');
 }
 
-static void put_id(struct ttape_view *view)
-{
-    static const char digits[] = "0123456789abcdef";
-    char text[33] = {0};
-    for (size_t i = 0; i < sizeof view->info.trace_id; i++) {
-        text[2 * i] = digits[view->info.trace_id[i] >> 4];
-        text[2 * i + 1] = digits[view->info.trace_id[i] & 15];
-    }
-    ttp_view_word(view, "trace_id", text);
-}
-
 ttape_status ttp_view_trace(struct ttape_view *view, const struct ttp_view_question *question,
                             ttape_error *err)
 {
     const ttape_info *info = &view->info;
     (void)question;
     (void)err;
-    put_id(view);
+    ttp_view_hex(view, "trace_id", info->trace_id, sizeof info->trace_id);
     ttp_view_bool(view, "has_times", info->resolution_ns != TTAPE_TIME_NONE);
     ttp_view_wide(view, "start_ns", info->time_first_ns);
     ttp_view_time(view, "end", info->time_last_ns);
@@ -168,46 +157,18 @@ ttape_status ttp_view_sites(struct ttape_view *view, const struct ttp_view_quest
 
 #define SEARCH_BYTES 256u
 #define SEARCH_MOST  512u
-#define RANKS        4u /* equal, at the start, at the start of a word, anywhere */
-
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
-
-static bool is_word(char c)
-{
-    c = lower(c);
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
-}
-
-/* Where, and so how well, `text` (in small letters) stands in a name; RANKS: nowhere. */
-static uint32_t rank_of(const char *name, size_t length, const char *text, size_t text_length)
-{
-    uint32_t best = RANKS;
-    for (size_t at = 0; at + text_length <= length; at++) {
-        size_t same = 0;
-        while (same < text_length && lower(name[at + same]) == text[same])
-            same++;
-        if (same < text_length)
-            continue;
-        uint32_t rank = at == 0 ? (text_length == length ? 0 : 1) : is_word(name[at - 1]) ? 3 : 2;
-        best = rank < best ? rank : best;
-    }
-    return best;
-}
 
 struct search {
     char text[SEARCH_BYTES];
     size_t length;
-    uint32_t found[RANKS][SEARCH_MOST], counts[RANKS];
+    uint32_t found[TTP_VIEW_RANKS][SEARCH_MOST], counts[TTP_VIEW_RANKS];
     uint64_t total;
 };
 
 static void search_site(const struct ttape_view *view, struct search *search, uint32_t site)
 {
-    char name[TTP_VIEW_NAME_BYTES];
-    size_t length = ttp_view_name(view, site, name, sizeof name);
-    length = length < sizeof name ? length : sizeof name - 1;
-    uint32_t rank = rank_of(name, length, search->text, search->length);
-    if (rank == RANKS)
+    uint32_t rank = ttp_view_rank(view, site, search->text, search->length);
+    if (rank == TTP_VIEW_RANKS)
         return;
     search->total++;
     if (search->counts[rank] < SEARCH_MOST)
@@ -224,12 +185,10 @@ ttape_status ttp_view_search(struct ttape_view *view, const struct ttp_view_ques
         return view->memory.status;
     *search = (struct search){0};
     search->length = ttp_view_take_text(question, "text", search->text, SEARCH_BYTES);
-    for (size_t i = 0; i < search->length; i++)
-        search->text[i] = lower(search->text[i]);
     for (; site < view->info.site_count && (site % 4096 != 0 || !ttp_view_stops(view)); site++)
         search_site(view, search, site);
     ttp_view_begin(view, "sites", '[');
-    for (uint32_t rank = 0; rank < RANKS; rank++)
+    for (uint32_t rank = 0; rank < TTP_VIEW_RANKS; rank++)
         for (uint32_t i = 0; i < search->counts[rank] && shown < count; i++, shown++)
             put_site(view, search->found[rank][i], false);
     ttp_view_end(view, ']');

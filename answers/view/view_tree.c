@@ -209,7 +209,7 @@ static ttape_status put_children(struct ttape_view *view, ttape_tree_walk *walk,
         ttape_status status = ttape_tree_walk_next(walk, &node, err);
         if (status == TTAPE_END)
             return TTAPE_OK;
-        if (status >= 20) {
+        if (status >= TTAPE_E_TRUNCATED) {
             view->damage_count++;
             continue;
         }

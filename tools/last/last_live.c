@@ -34,11 +34,7 @@ struct live {
     size_t count, capacity;
 };
 
-static char *copy(const char *text)
-{
-    char *to = tool_allocate(strlen(text) + 1, 1);
-    return strcpy(to, text);
-}
+static char *copy(const char *text) { return tool_copy_text(text, strlen(text)); }
 
 static bool is_lock(const char *name)
 {

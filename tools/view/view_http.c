@@ -129,7 +129,7 @@ static enum MHD_Result note_query(void *context, enum MHD_ValueKind kind, const 
     return MHD_NO;
 }
 
-/* Who asks, and whether the other side is gone. */
+/* One connection that asks: is_gone tells whether the other side is gone. */
 struct asking {
     const struct library *library;
     struct MHD_Connection *connection;

@@ -21,6 +21,7 @@
 
 #include <elfutils/libdwfl.h>
 
+#include "tools/command/tool.h"
 #include "tools/io/child.h"
 #include "tools/names/demangle.h"
 
@@ -56,11 +57,7 @@ static void put_text(char *to, size_t room, const char *text)
     to[size] = '\0';
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
-    return slash != NULL ? slash + 1 : path;
-}
+static const char *base_of(const char *path) { return path != NULL ? tool_base_name(path) : NULL; }
 
 /* ---- a frame ---- */
 
