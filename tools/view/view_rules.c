@@ -1,7 +1,8 @@
-/* These rules say who may ask. The server listens on the loopback interface alone, but every page that a browser
- * shows, and every program of this machine, can reach that. So: the name by which it was reached is
- * looked at before anything else (a page whose name was bound to 127.0.0.1 has another one), a
- * request that another page began is refused, and nothing of the trace is said without the key. */
+/* These rules say who may ask. The server listens on the loopback interface alone, but every page
+ * that a browser shows, and every program of this machine, can reach that. So: the name by which
+ * it was reached is looked at before anything else (a page whose name was bound to 127.0.0.1 has
+ * another one), a request that another page began is refused, and nothing of the trace is said
+ * without the key. */
 #include <string.h>
 
 #include "tools/view/view_server.h"
