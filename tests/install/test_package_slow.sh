@@ -20,9 +20,10 @@ done
 cmp "$work/sums.one" "$work/sums.another"
 
 system=$work/system
-packages=$(find "$work/one/source/build/package" -name '*.deb' ! -name '*dbgsym*' | paste -sd,)
+mapfile -t packages < <(find "$work/one/source/build/package" -name '*.deb' ! -name '*dbgsym*')
 mmdebstrap --quiet --variant=apt --hook-dir=/usr/share/mmdebstrap/hooks/file-mirror-automount \
-    --include="$packages,gcc,libc6-dev,pkgconf" bookworm "$system" >"$work/system.log" 2>&1 || {
+    "${packages[@]/#/--include=}" --include=gcc,libc6-dev,pkgconf bookworm "$system" \
+    >"$work/system.log" 2>&1 || {
     tail -n 5 "$work/system.log"
     grep -qiE 'failed to fetch|could not resolve' "$work/system.log" && skip "no network"
     exit 1
