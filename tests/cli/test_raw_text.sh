@@ -57,6 +57,13 @@ has out ',syscall,0,0x0,write$'
 has out '^0,70,1509,exit,0,0x1010,main$'
 has out '^1,71,2999,exit,1,0x0,g$'
 has out '^1,71,3001,enter,5,0x9999,$'
+status 0 "$T" dump all.ttape --format csv --details
+lines out 21
+has out '^0,70,21,gap,1,,overflow 17$'
+has out '^0,70,1500,signal,1,,11$'
+has out '^0,70,1505,unwind,1,,$'
+has out '^0,70,1506,switch,1,,1$'
+has out '^0,70,10,enter,0,0x1010,main$'
 status 0 "$T" dump all.ttape
 has out 'main\(1, -2, 0x7ffe, 0.5, "te\\x1b\\"xt", null, hex:00ff, "bare"\) \{'
 has out 'gap: 17 events lost, reason: overflow'

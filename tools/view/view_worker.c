@@ -1,5 +1,5 @@
-/* The one door to the trace: some views, each over a reader of its own, and a lock for each. Who
- * asks for pictures takes the first, so that these do not wait for what takes seconds. */
+/* The one door to the trace: a reader, some views over it, and a lock for each of them. Pictures are
+ * made by the first, so that they do not wait for what takes seconds. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 
 struct worker {
     pthread_mutex_t lock;
-    ttape_reader *reader; /* NULL: not used yet */
-    ttape_view *view;
+    ttape_reader *reader; /* that of all */
+    ttape_view *view;     /* NULL: not used yet */
     struct tool_site_names names;
     bool has_names;
     bool (*stops)(void *context); /* of the request that is answered */
@@ -23,6 +23,7 @@ struct view_workers {
     const struct tool_input *input;
     enum tool_name_style style;
     uint64_t memory_bytes;
+    ttape_reader *reader;
     struct worker workers[VIEW_WORKERS];
 };
 
@@ -63,13 +64,8 @@ static bool stops(void *context)
 static ttape_status open_worker(struct view_workers *workers, struct worker *worker,
                                 ttape_error *err)
 {
-    /* Of the memory allowed pictures have most: neighbouring ones are of the same partitions. */
     bool is_first = worker == workers->workers;
     uint64_t all = workers->memory_bytes;
-    const ttape_reader_options how = {.size = sizeof how,
-                                      .limits.memory_bytes = is_first ? all / 2 : all / 4,
-                                      .cache_bytes = is_first ? all / 4 : all / 16,
-                                      .jobs = 1};
     const ttape_view_options options = {.size = sizeof options,
                                         .memory_bytes = all / 8,
                                         .response_bytes = all / 32,
@@ -78,12 +74,21 @@ static ttape_status open_worker(struct view_workers *workers, struct worker *wor
                                         .full_name = name_in_full,
                                         .stops = stops,
                                         .context = worker};
-    ttape_status status = ttape_reader_open(&worker->reader, &workers->input->source, &how, err);
-    if (status != TTAPE_OK)
-        return status;
-    tool_site_names_open_as(&worker->names, worker->reader, workers->style);
+    if (!worker->has_names)
+        tool_site_names_open_as(&worker->names, workers->reader, workers->style);
     worker->has_names = true;
-    return ttape_view_open(&worker->view, worker->reader, &options, err);
+    worker->reader = workers->reader;
+    return ttape_view_open(&worker->view, workers->reader, &options, err);
+}
+
+/* A quarter of the memory may be decoded partitions: neighbouring pictures are of the same ones. */
+static ttape_status open_reader(struct view_workers *workers, ttape_error *err)
+{
+    const ttape_reader_options how = {.size = sizeof how,
+                                      .limits.memory_bytes = workers->memory_bytes / 4 * 3,
+                                      .cache_bytes = workers->memory_bytes / 4,
+                                      .jobs = 1};
+    return ttape_reader_open(&workers->reader, &workers->input->source, &how, err);
 }
 
 int view_workers_open(struct view_workers **out, const struct tool_input *input,
@@ -98,7 +103,8 @@ int view_workers_open(struct view_workers **out, const struct tool_input *input,
     for (size_t i = 0; i < VIEW_WORKERS; i++)
         pthread_mutex_init(&workers->workers[i].lock, NULL);
     *out = workers;
-    if (open_worker(workers, &workers->workers[0], &err) == TTAPE_OK)
+    if (open_reader(workers, &err) == TTAPE_OK &&
+        open_worker(workers, &workers->workers[0], &err) == TTAPE_OK)
         return TOOL_OK;
     view_workers_close(workers);
     *out = NULL;
@@ -114,9 +120,9 @@ void view_workers_close(struct view_workers *workers)
         ttape_view_close(worker->view);
         if (worker->has_names)
             tool_site_names_close(&worker->names);
-        ttape_reader_close(worker->reader);
         pthread_mutex_destroy(&worker->lock);
     }
+    ttape_reader_close(workers->reader);
     free(workers);
 }
 
@@ -138,9 +144,7 @@ char *view_workers_answer(struct view_workers *workers, const char *request, siz
     ttape_string response;
     char *copy = NULL;
     pthread_mutex_lock(&worker->lock);
-    ttape_status status = worker->view != NULL ? TTAPE_OK : TTAPE_E_STATE;
-    if (worker->reader == NULL)
-        status = open_worker(workers, worker, err);
+    ttape_status status = worker->view != NULL ? TTAPE_OK : open_worker(workers, worker, err);
     worker->stops = asks;
     worker->context = context;
     if (status == TTAPE_OK && (asks == NULL || !asks(context)))

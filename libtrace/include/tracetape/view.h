@@ -5,8 +5,8 @@
  * library (tiles, tree, report, longest), so its numbers are theirs.
  *
  * Memory: what the reader keeps, the last report, and one response at a time, all of bounded size.
- * Threads: a view belongs to its reader, and is used by one thread at a time with it; several views
- * over readers of their own answer at the same time. */
+ * Threads: a view is used by one thread at a time; several views over one reader answer at the same
+ * time. */
 #ifndef TRACETAPE_VIEW_H
 #define TRACETAPE_VIEW_H
 
