@@ -1,5 +1,5 @@
-/* The one door to the trace: a reader, some views over it, and a lock for each of them. Pictures are
- * made by the first, so that they do not wait for what takes seconds. */
+/* The one door to the trace: a reader, some views over it, and a lock for each of them. Pictures
+ * are made by the first, so that they do not wait for what takes seconds. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
