@@ -132,6 +132,8 @@ void ttp_kept_trim(struct ttp_kept *kept, uint64_t most_bytes)
     pthread_mutex_unlock(&kept->mutex);
 }
 
+bool ttp_kept_keeps(const struct ttp_kept *kept) { return kept->bound_bytes != 0; }
+
 void ttp_kept_bind(struct ttp_kept *kept, uint64_t bound_bytes)
 {
     pthread_mutex_lock(&kept->mutex);

@@ -7,6 +7,7 @@
 #ifndef TTP_READER_KEPT_BLOCKS_H
 #define TTP_READER_KEPT_BLOCKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,7 +29,9 @@ void *ttp_kept_take(struct ttp_kept *kept, size_t size_bytes);
 /* A block that ttp_block_allocate made for that size: kept where it fits into the bound and into
  * room_bytes with the others, or freed. */
 void ttp_kept_give(struct ttp_kept *kept, void *block, size_t size_bytes, uint64_t room_bytes);
-/* From now on; what is more is freed. */
+/* Whether anything may be kept: the bound is not 0. */
+bool ttp_kept_keeps(const struct ttp_kept *kept);
+/* From now on; what is more is freed. While one thread has it. */
 void ttp_kept_bind(struct ttp_kept *kept, uint64_t bound_bytes);
 /* Frees blocks until no more than most_bytes are left. */
 void ttp_kept_trim(struct ttp_kept *kept, uint64_t most_bytes);

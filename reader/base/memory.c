@@ -53,9 +53,8 @@ void ttp_memory_keep(struct ttp_memory *memory)
 
 void ttp_memory_keep_for(struct ttp_memory *memory, uint32_t partition_count)
 {
-    memory->is_single = partition_count <= 1;
     if (memory->kept != NULL)
-        ttp_kept_bind(memory->kept, memory->is_single ? 0 : memory->limit_bytes / KEPT_SHARE);
+        ttp_kept_bind(memory->kept, partition_count <= 1 ? 0 : memory->limit_bytes / KEPT_SHARE);
 }
 
 void ttp_memory_close(struct ttp_memory *memory)
@@ -164,7 +163,7 @@ static void *get_block(struct ttp_memory *memory, size_t size_bytes)
     const ttape_allocator *a = &memory->allocator;
     if (memory->kept == NULL)
         return a->allocate(a->context, size_bytes);
-    if (memory->is_single)
+    if (!ttp_kept_keeps(memory->kept))
         return ttp_block_allocate_close(size_bytes);
     void *block = ttp_kept_take(memory->kept, size_bytes);
     ttp_kept_trim(memory->kept, ttp_memory_left(memory));

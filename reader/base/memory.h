@@ -36,7 +36,6 @@ struct ttp_memory {
     ttape_status status;   /* why the last ttp_memory_take returned NULL */
     uint64_t hash_key;     /* of tables that files fill: format/base/secret_hash.h */
     struct ttp_kept *kept; /* may be NULL; shared with copies; kept_blocks.h */
-    bool is_single;        /* ttp_memory_keep_for */
     bool whole_pages;      /* ttp_scratch_bytes; copies have the same */
 };
 

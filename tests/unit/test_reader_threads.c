@@ -181,8 +181,8 @@ START_TEST(eight_threads_get_what_one_gets)
 }
 END_TEST
 
-/* Where the memory is too small for all at once, some calls fail; none waits for ever, and none says
- * anything else. */
+/* Where the memory is too small for all at once, some calls fail; none waits for ever, and none
+ * says anything else. */
 START_TEST(little_memory_keeps_nobody)
 {
     struct ttest_file file = ttest_write(&ttest_plans[_i]);

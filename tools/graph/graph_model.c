@@ -4,8 +4,6 @@
 #include "tools/command/memory_limit.h"
 #include "tools/command/tool.h"
 
-#define GRAPH_EIGHTHS 7u /* of the memory that is left: the rest is for what prints it */
-
 static void note_damage(void *context, uint32_t stream, const ttape_error *error)
 {
     struct tool_graph *graph = context;
@@ -33,7 +31,7 @@ int tool_graph_make(struct tool_graph *graph, const struct tool_input *input,
                                      .has_range = selection->has_range,
                                      .from_ns = selection->from_ns,
                                      .to_ns = selection->to_ns,
-                                     .memory_bytes = (tool_memory_left() / 8 * GRAPH_EIGHTHS) | 1,
+                                     .memory_bytes = tool_memory_left() | 1,
                                      .split_levels = shape->split_levels,
                                      .contexts = shape->contexts,
                                      .prunes = !limits->whole,
