@@ -221,7 +221,8 @@ def without_memory(most, seconds=None):
     need()
     checks, runs = setting.Checks("W1"), Runs(seconds)
     with setting.work_dir() as work:
-        fail_allocations(checks, runs, faults.Host(work, "p_calls.c", [5]), most)
+        host = faults.Host(work, "p_calls.c", [5])
+        fail_allocations(checks, runs, host, most)
         calls = ("mmap", "madvise", "mprotect", "openat", "prctl", "sigaltstack", "rt_sigaction")
         host = faults.Host(work, "p_calls.c", [3])
         found = fail_in_program(checks, runs, host, {name: ("ENOMEM",) for name in calls})
@@ -229,6 +230,7 @@ def without_memory(most, seconds=None):
         environment_without_memory(checks, host)
         off_is_said(checks, host)
         runs.run(checks)
+        host.check_starts(checks)
     checks.verdict()
 
 

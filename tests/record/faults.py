@@ -22,7 +22,8 @@ LOSS = 3
 HINT = "see tracetape recover"  # a line of that belongs to the message before it
 NUMBERS = itertools.count(1)
 # So that the program's own end is known, whatever becomes of the recorder.
-WRAPPED = ["sh", "-c", '{ "$@"; echo $? >"$OWN_STATUS"; } | cat >"$OWN_OUT"', "sh"]
+WRAPPED = ["sh", "-c", 'echo >>"$OWN_STARTS"; { "$@"; echo $? >"$OWN_STATUS"; } | cat >"$OWN_OUT"',
+           "sh"]
 
 
 @dataclass
@@ -67,7 +68,8 @@ class Host:
         folder = folder or self.folder()
         trace = Path(output) if output else folder / "out.ttape"
         facts = {"OWN_OUT": folder / "stdout", "OWN_STATUS": folder / "status",
-                 "OWN_REPORT": folder / "report", **self.env, **(env or {})}
+                 "OWN_STARTS": folder / "starts", "OWN_REPORT": folder / "report",
+                 **self.env, **(env or {})}
         words = [*(WRAPPED if wrapped else ()), *inner, self.program, *self.args]
         if traced:
             words = setting.record_words(trace, words, *options, quiet=quiet)
@@ -84,6 +86,12 @@ class Host:
             outcome.status = int(status.read_text(encoding="ascii"))
             outcome.out = (folder / "stdout").read_bytes()
         return outcome
+
+    def check_starts(self, checks):
+        """No command has begun twice, as it would where a process of the recorder becomes it too.
+        The second one may begin late: for the end of a test."""
+        for file in sorted(self.work.glob(f"{self.program.name}.*/starts")):
+            checks.equal(len(file.read_bytes()), 1, f"{file.parent.name}: starts of the command")
 
     def made(self, outcome):
         """{function: calls} as the program says: its report of that run, or else its log of

@@ -22,6 +22,7 @@ static _Atomic uint64_t allocated; /* since the last look */
 static struct {
     void (*call)(void *context);
     void *context;
+    pid_t owner;
 } on_failure;
 
 void tool_memory_bound(uint64_t memory_bytes)
@@ -33,6 +34,7 @@ void tool_memory_bound(uint64_t memory_bytes)
 void tool_memory_on_failure(void (*call)(void *context), void *context)
 {
     on_failure.context = context;
+    on_failure.owner = getpid();
     on_failure.call = call;
 }
 
@@ -53,7 +55,7 @@ const char *tool_memory_hint(char *text, size_t size_bytes, uint64_t needed_byte
 
 _Noreturn void tool_out_of_memory(void)
 {
-    if (on_failure.call != NULL)
+    if (on_failure.call != NULL && on_failure.owner == getpid())
         on_failure.call(on_failure.context);
     tool_message("out of memory");
     tool_signals_remove_output();

@@ -28,7 +28,8 @@ _Noreturn void tool_memory_over(uint64_t needed_bytes);
 /* What to type where it was not enough; what was needed so far, or 0. */
 const char *tool_memory_hint(char *text, size_t size_bytes, uint64_t needed_bytes);
 
-/* Where there is no more memory, `call` goes first: it may end the process as it likes. */
+/* Where there is no more memory, `call` goes first: it may end the process as it likes. A child of
+ * this process does not call it: what it would do has been done, or will be, by its parent. */
 void tool_memory_on_failure(void (*call)(void *context), void *context);
 
 #endif
