@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Every command of README.md runs, in its order, with a program of a reader's own; those that
-cannot run here are listed with the reason."""
+"""Every command of README.md, and of the guide's page on building, runs, in its order, with a
+program of a reader's own; those that cannot run here are listed with the reason. The guide's other
+pages: test_guide.py."""
 import os
 import re
 import shlex
@@ -84,7 +85,9 @@ def prepare(work):
         work.joinpath(folder).symlink_to(SOURCE / folder)
     run(work, "gcc -O2 -finstrument-functions -o minilang examples/minilang/*.c")
     run(work, "gcc -finstrument-functions -o server server.c")
+    run(work, "gcc -g -O2 -finstrument-functions -o prog prog.c")
     run(work, "tracetape record -o minilang.ttape -- ./minilang 2")
+    run(work, "tracetape record ./prog")
 
 
 # What `pkg-config --libs tracetape-blocks` says where it is installed.
@@ -122,7 +125,8 @@ def main():
         print("SKIPPED: a program is recorded by the release's runtime")
         sys.exit(77)
     count = 0
-    text = (SOURCE / "README.md").read_text(encoding="utf-8")
+    text = "".join((SOURCE / page).read_text(encoding="utf-8")
+                   for page in ("README.md", "doc/how-to/build.md"))
     with tempfile.TemporaryDirectory(prefix="ttape-readme.") as folder:
         work = Path(folder)
         prepare(work)
@@ -139,7 +143,6 @@ def main():
                 print(f"without dot: {line}")
                 continue
             before(work, line)
-            line = line.replace("./minilang 8", "./minilang 2")
             run(work, line.rstrip("& "), status=-9 if "./server" in line else 0)
             count += 1
     assert count > 25, count

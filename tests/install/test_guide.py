@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Every command of the guide runs, page by page, in an empty folder each; where a page shows what a
+command prints, the command prints lines of that shape."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import test_manual_examples as manual
+
+SOURCE, COMMAND = manual.SOURCE, manual.COMMAND
+STATUS = {"tracetape record ./staff": 139, "timeout -s INT": 124}
+
+
+def blocks(text):
+    """Blocks of a page: each a script, or commands with the lines that are shown below them."""
+    for block in re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.S | re.M):
+        if not block.startswith("$ "):
+            yield [(block, [])]
+            continue
+        commands = []
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                commands.append((line[2:], []))
+            else:
+                commands[-1][1].append(line)
+        yield commands
+
+
+def shell(folder, line):
+    """What a command prints, both streams, and its status."""
+    tools = f"{folder / 'bin'}:{COMMAND.parent}:{os.environ['PATH']}"
+    line = re.sub(r"^tracetape view .*$", r"timeout -s INT 1 \g<0> || [ $? = 124 ]", line,
+                  flags=re.M)  # it serves until it is interrupted
+    done = subprocess.run(["bash", "-ec", line], cwd=folder / "work", check=False, text=True,
+                          env={**os.environ, "PATH": tools}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.stdout, done.returncode
+
+
+def run_page(folder, page):
+    """How many of its commands ran."""
+    count = 0
+    (folder / "work").mkdir(parents=True)
+    (folder / "bin").mkdir()
+    tool = folder / "bin" / "pkg-config"  # what it says where tracetape is installed
+    tool.write_text(f"#!/bin/sh\necho {manual.BLOCKS}\n", encoding="utf-8")
+    tool.chmod(0o755)
+    for commands in blocks(page.read_text(encoding="utf-8")):
+        for line, shown in commands:
+            out, status = shell(folder, line)
+            wanted = next((code for text, code in STATUS.items() if line.startswith(text)), 0)
+            if status != wanted:
+                print(f"FAILED: {page.name}: {line}: status {status}\n{out[-600:]}")
+                sys.exit(1)
+            manual.compare(f"{page.name}: {line}", shown, out)
+            count += 1
+    return count
+
+
+def main():
+    if os.environ.get("TTAPE_SANITIZE"):
+        print("SKIPPED: a program is recorded by the release's runtime")
+        sys.exit(77)
+    pages = sorted((SOURCE / "doc").rglob("*.md"))
+    linked = "".join(page.read_text(encoding="utf-8") for page in pages)
+    for page in pages:
+        assert page.name == "README.md" or f"{page.name})" in linked, f"nothing leads to {page}"
+    with tempfile.TemporaryDirectory(prefix="ttape-guide.") as folder:
+        with ThreadPoolExecutor(2) as pool:
+            counts = list(pool.map(lambda page: run_page(Path(folder) / page.stem, page), pages))
+    assert sum(counts) > 40, counts
+    print(f"ok: {sum(counts)} commands of {len(pages)} pages")
+
+
+if __name__ == "__main__":
+    main()
