@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# What recording itself cost: said by record and info, and rows of report that are mostly hooks are
-# marked. Traces of others tell nothing of it.
+# What recording itself cost: said by record, where it is 1 % or more, and by info; rows of report
+# that are mostly hooks are marked. Traces of others tell nothing of it.
 . "${TTAPE_SRC:?}/tests/cli/common.sh"
 . "${TTAPE_SRC:?}/tests/cli/record_programs.sh"
 
 build prog <<'END'
+#include <stdlib.h>
 #include <time.h>
 volatile int sink;
 __attribute__((noinline)) int tiny(int a) { return a + 1; }
@@ -14,13 +15,13 @@ __attribute__((noinline)) void busy(void) {
     do clock_gettime(CLOCK_MONOTONIC, &now);
     while ((now.tv_sec - from.tv_sec) * 1000000000l + now.tv_nsec - from.tv_nsec < 20000000);
 }
-int main(void) {
-    for (int i = 0; i < 20000; i++) sink = tiny(sink);
+int main(int n, char **v) {
+    for (int i = 0; i < atoi(v[1]); i++) sink = tiny(sink);
     busy();
     return 0;
 }
 END
-status 0 "$T" record -o run.ttape ./prog
+status 0 "$T" record -o run.ttape ./prog 200000
 cp err said
 status 0 "$T" info run.ttape --json
 cp out info.json
@@ -47,8 +48,10 @@ else
     has said '^tracetape: recording itself took at least [0-9]+ ns an event: .* in functions$'
     status 0 "$T" info run.ttape
     has out '^recording   at least [0-9]+ ns an event: .* of the time in functions$'
-    status 0 "$T" record -q -o run.ttape ./prog
+    status 0 "$T" record -q -o run.ttape ./prog 200000
     lines err 0
+    status 0 "$T" record -o few.ttape ./prog 20
+    if grep -q 'recording itself' err; then fail 'a cost of 0.0 % is said'; fi
     status 0 "$T" report run.ttape
     if grep -q 'tiny.*"mostly_hook": *true' report.json; then
         has out '~ .*tiny$'
@@ -59,7 +62,7 @@ fi
 # A tool's own trace, and one without exact times.
 calls 30 >in.txt
 status 0 "$T" convert in.txt -o other.ttape
-status 0 "$T" record -q -o coarse.ttape --resolution 1us ./prog
+status 0 "$T" record -q -o coarse.ttape --resolution 1us ./prog 2000
 for file in other.ttape coarse.ttape; do
     status 0 "$T" info "$file"
     if grep -q '^recording ' out; then fail "$file tells of hooks"; fi

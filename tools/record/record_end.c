@@ -15,6 +15,7 @@
 
 #define STATUS_SIGNALED 128
 #define WAIT_SAID_NS    10000000u /* that programs waited is worth a line */
+#define COST_SHARE_SAID 0.01      /* of the time in functions; info says any */
 
 static int code_of(int status)
 {
@@ -138,7 +139,7 @@ void tool_record_say_trace(const char *output, bool wants_blocks)
     }
     ttape_reader_close(reader);
     ttape_source_file_close(&source);
-    if (cost.is_known)
+    if (cost.is_known && cost.share >= COST_SHARE_SAID)
         tool_message("recording itself took %s", tool_hook_cost_words(&cost, words));
 }
 
