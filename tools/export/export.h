@@ -41,6 +41,9 @@ struct tool_export {
     bool has_from, has_to;
     uint64_t from_ns, to_ns; /* absolute, half-open */
     uint64_t min_ns;         /* shorter frames and all points are left out; 0: nothing is */
+    const char *picture;     /* which one; NULL: not said */
+    const char *function;    /* a regular expression: of a histogram */
+    uint32_t jobs;
     struct tool_export_stream *streams;
     uint32_t stream_count;
     uint32_t next_number; /* for processes and threads whose own number is taken or too large */
@@ -58,11 +61,12 @@ struct tool_export_format {
     const char *summary;
     enum { TOOL_EXPORT_TEXT, TOOL_EXPORT_BINARY, TOOL_EXPORT_FILE, TOOL_EXPORT_DIRECTORY } shape;
     int (*run)(struct tool_export *export);
+    bool is_picture; /* for people: names are short, and --picture says which */
 };
 
 extern const struct tool_export_format tool_export_chrome, tool_export_perfetto,
     tool_export_callgrind, tool_export_folded, tool_export_speedscope, tool_export_ctf,
-    tool_export_csv, tool_export_sqlite;
+    tool_export_csv, tool_export_sqlite, tool_export_svg, tool_export_png;
 
 /* ---- export_select.c ---- */
 

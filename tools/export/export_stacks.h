@@ -61,4 +61,14 @@ void tool_stacks_settle(struct tool_stacks *stacks);
 typedef void (*tool_stacks_visitor)(void *context, uint32_t depth, uint32_t label, uint64_t weight);
 bool tool_stacks_visit(struct tool_stacks *stacks, tool_stacks_visitor visit, void *context);
 
+/* Labels of folded stacks that are no sites. */
+#define TOOL_FOLDED_SIGNAL  UINT32_C(0x80000000) /* with its number */
+#define TOOL_FOLDED_UNKNOWN TTAPE_NONE           /* frames further out that are not known */
+
+struct tool_export;
+
+/* Visits each distinct stack of what is selected: labels are sites, weights nanoseconds; a
+ * tool_exit. In formats/export_folded.c. */
+int tool_export_fold(struct tool_export *export, tool_stacks_visitor visit, void *context);
+
 #endif

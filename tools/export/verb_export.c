@@ -11,6 +11,7 @@
 #include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/export/export.h"
+#include "tools/export/picture/picture.h"
 #include "tools/io/target.h"
 
 static const struct tool_export_format *const formats[] = {
@@ -26,6 +27,7 @@ static const struct tool_export_format *const formats[] = {
 #ifdef TOOL_WITH_SQLITE
     &tool_export_sqlite,
 #endif
+    &tool_export_svg,        &tool_export_png,
 };
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 
@@ -35,7 +37,7 @@ static bool parse_length(const char *text, void *into)
 }
 
 struct options {
-    const char *format, *output;
+    const char *format, *output, *picture, *function;
     const struct tool_export_format *chosen;
     bool force;
     enum tool_name_style names;
@@ -49,6 +51,9 @@ static const struct tool_option table[] = {
     {"format", 0, "FORMAT", "one of those below", NULL, TOOL_AT(format)},
     {"output", 'o', "OUT", "write to OUT (default: standard output, where the format allows it)",
      NULL, TOOL_AT(output)},
+    {"picture", 0, "WHAT", "of svg, png: timeline (default), flame, tree, histogram", NULL,
+     TOOL_AT(picture)},
+    {"function", 'F', "REGEX", "whose durations a histogram shows", NULL, TOOL_AT(function)},
     TOOL_NAMES_OPTION,
     {"force", 'f', NULL, "replace OUT where it exists", NULL, TOOL_AT(force)},
     TOOL_TIME_OPTION,
@@ -73,11 +78,14 @@ static const struct tool_command command = {
              "  callgrind   for callgrind_annotate and KCachegrind\n"
              "  ctf         a folder in the Common Trace Format, for babeltrace2\n"
              "  csv         a table of events, for anything\n"
-             "  sqlite      a database of calls and events, for SQL",
+             "  sqlite      a database of calls and events, for SQL\n"
+             "  svg, png    a picture of at most 5,000 shapes, for anybody",
     .options = table,
     .examples = "  tracetape export --format chrome run.ttape --time +1s..+1.2s -o part.json\n"
                 "  tracetape export --format folded run.ttape | flamegraph.pl > run.svg\n"
-                "  tracetape export --format perfetto run.ttape --min-time 10us -o run.pftrace\n",
+                "  tracetape export --format perfetto run.ttape --min-time 10us -o run.pftrace\n"
+                "  tracetape export --format svg run.ttape --time +1s..+2s -o run.svg\n"
+                "  tracetape export --format svg --picture flame run.ttape -o flame.svg\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
                 "  3  done, but the file is damaged or its clock steps back: a message says how\n"
@@ -103,7 +111,8 @@ static int prepare(const struct options *options, struct tool_export *export)
     export->min_ns = options->min_ns;
     if (!export->has_times && export->min_ns > 0)
         return tool_fail("'%s' has no times: --min-time cannot be used", export->input->name);
-    tool_site_names_open_as(&export->names, export->reader, tool_name_style(options->names, true));
+    tool_site_names_open_as(&export->names, export->reader,
+                            tool_name_style(options->names, !options->chosen->is_picture));
     return tool_export_select(export, &options->choice);
 }
 
@@ -175,7 +184,10 @@ static int export_all(void *context, const struct tool_input *input)
     struct tool_export export = {.input = input,
                                  .reader = input->reader,
                                  .path = options->output != NULL ? options->output : "-",
-                                 .force = options->force};
+                                 .force = options->force,
+                                 .picture = options->picture,
+                                 .function = options->function,
+                                 .jobs = options->jobs};
     int status = prepare(options, &export);
     if (status == TOOL_OK) {
         tool_losses_warn(input);
@@ -224,6 +236,13 @@ int tool_verb_export(int argc, char **argv)
     if (format->shape >= TOOL_EXPORT_FILE &&
         (options.output == NULL || strcmp(options.output, "-") == 0))
         return tool_usage("export", "format '%s' needs -o OUT", format->name);
+    if ((options.picture != NULL || options.function != NULL) && !format->is_picture)
+        return tool_usage("export", "--picture and --function are for --format svg and png");
+    if (!tool_picture_is_name(options.picture))
+        return tool_usage("export", "unknown picture '%s'", options.picture);
+    bool is_histogram = options.picture != NULL && strcmp(options.picture, "histogram") == 0;
+    if (is_histogram != (options.function != NULL))
+        return tool_usage("export", "--picture histogram and --function REGEX go together");
     if (options.jobs == 0)
         options.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
     tool_memory_bound(options.memory_bytes);

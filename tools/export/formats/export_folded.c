@@ -10,8 +10,6 @@
 
 /* A line grows with its depth, and deep recursion has a line for every depth. */
 #define DEPTH_MAX 4096u
-#define SIGNAL    UINT32_C(0x80000000) /* a label that is no site */
-#define UNKNOWN   TTAPE_NONE           /* frames further out that are not known */
 
 struct folded {
     struct tool_export *export;
@@ -20,8 +18,12 @@ struct folded {
     uint64_t cut_count;      /* frames deeper than DEPTH_MAX */
     struct tool_names names; /* of calls with a path, and of frames: their first site */
     struct tool_export_path path;
-    /* the line that is written: names of the frames up to some depth */
-    struct tool_buffer line;
+};
+
+/* The line that is written: names of the frames up to some depth. */
+struct lines {
+    struct tool_export *export;
+    struct tool_buffer text;
     size_t *ends; /* by depth */
     size_t end_capacity;
 };
@@ -45,7 +47,9 @@ static void write_site(const struct tool_export *export, struct tool_buffer *buf
 
 static uint32_t label_of(const struct tool_frame *frame)
 {
-    return frame->site != TTAPE_NONE ? frame->site : SIGNAL | (frame->signal & (SIGNAL - 1));
+    return frame->site != TTAPE_NONE
+               ? frame->site
+               : TOOL_FOLDED_SIGNAL | (frame->signal & (TOOL_FOLDED_SIGNAL - 1));
 }
 
 static uint32_t node_of(const struct tool_stack *stack, size_t shown)
@@ -155,22 +159,22 @@ static void take_stream(void *context, struct tool_walk *walk)
 
 static void take_line(void *context, uint32_t depth, uint32_t label, uint64_t weight)
 {
-    struct folded *out = context;
+    struct lines *out = context;
     struct tool_output *file = &out->export->out;
     tool_grow((void **)&out->ends, &out->end_capacity, (size_t)depth + 1, sizeof(size_t));
-    out->line.size_bytes = depth > 0 ? out->ends[depth - 1] : 0;
-    tool_buffer_text(&out->line, depth > 0 ? ";" : "");
-    if (label == UNKNOWN) {
-        tool_buffer_text(&out->line, "...");
-    } else if (label & SIGNAL) {
-        tool_buffer_printf(&out->line, "signal %" PRIu32, label & ~SIGNAL);
+    out->text.size_bytes = depth > 0 ? out->ends[depth - 1] : 0;
+    tool_buffer_text(&out->text, depth > 0 ? ";" : "");
+    if (label == TOOL_FOLDED_UNKNOWN) {
+        tool_buffer_text(&out->text, "...");
+    } else if (label & TOOL_FOLDED_SIGNAL) {
+        tool_buffer_printf(&out->text, "signal %" PRIu32, label & ~TOOL_FOLDED_SIGNAL);
     } else {
         const struct tool_buffer *name = tool_export_site(out->export, label);
-        tool_buffer_add(&out->line, name->data, name->size_bytes);
+        tool_buffer_add(&out->text, name->data, name->size_bytes);
     }
-    out->ends[depth] = out->line.size_bytes;
+    out->ends[depth] = out->text.size_bytes;
     if (weight > 0 && file->failed_errno == 0) {
-        tool_output_bytes(file, out->line.data, out->line.size_bytes);
+        tool_output_bytes(file, out->text.data, out->text.size_bytes);
         char *at = tool_output_reserve(file, 24);
         *at++ = ' ';
         at = tool_put_decimal(at, weight);
@@ -179,7 +183,7 @@ static void take_line(void *context, uint32_t depth, uint32_t label, uint64_t we
     }
 }
 
-static int run(struct tool_export *export)
+int tool_export_fold(struct tool_export *export, tool_stacks_visitor visit, void *context)
 {
     static const struct tool_export_calls calls = {.stream = take_stream,
                                                    .begin = take_begin,
@@ -187,10 +191,9 @@ static int run(struct tool_export *export)
                                                    .changed = take_change,
                                                    .skip = take_skip};
     struct folded out = {.export = export};
-    export->write_site = write_site;
     tool_stacks_open(&out.stacks);
     tool_export_walk(export, &calls, &out);
-    if (export->status != TOOL_CANNOT && !tool_stacks_visit(&out.stacks, take_line, &out))
+    if (export->status != TOOL_CANNOT && !tool_stacks_visit(&out.stacks, visit, context))
         export->status = TOOL_CANNOT;
     if (out.cut_count > 0 && export->status != TOOL_CANNOT) {
         tool_message("'%s': %" PRIu64 " frames are deeper than %u: their time went to the frame "
@@ -199,11 +202,19 @@ static int run(struct tool_export *export)
         export->status = TOOL_LOSS;
     }
     tool_stacks_close(&out.stacks);
-    tool_buffer_close(&out.line);
-    free(out.ends);
     tool_export_path_close(&out.path);
     tool_names_close(&out.names);
     return export->status;
+}
+
+static int run(struct tool_export *export)
+{
+    struct lines lines = {.export = export};
+    export->write_site = write_site;
+    int status = tool_export_fold(export, take_line, &lines);
+    tool_buffer_close(&lines.text);
+    free(lines.ends);
+    return status;
 }
 
 const struct tool_export_format tool_export_folded = {.name = "folded",
