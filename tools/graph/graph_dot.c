@@ -4,23 +4,19 @@
  * and ampersands as DOT has them (a label's "&lt;" is an entity to Graphviz). */
 #include <errno.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tools/calls/losses.h"
 #include "tools/graph/graph_view.h"
+#include "tools/io/filter.h"
 #include "tools/io/table.h"
 
 #define DARK_SHARE   0.20
 #define LIGHT_SHARE  0.05
 #define NAME_COLUMNS 72u
 #define CONTEXTS     32u /* vectors in one label */
-
-extern char **environ;
 
 static void put_text(struct tool_output *out, const char *text, size_t size_bytes)
 {
@@ -154,41 +150,6 @@ void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out)
 
 /* ---- SVG ---- */
 
-static int start_dot(pid_t *child, int input)
-{
-    char *const arguments[] = {(char *)"dot", (char *)"-Tsvg", NULL};
-    posix_spawn_file_actions_t actions;
-    int code = posix_spawn_file_actions_init(&actions);
-    if (code == 0) {
-        (void)posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-        (void)posix_spawn_file_actions_addclose(&actions, input);
-        code = posix_spawnp(child, "dot", &actions, NULL, arguments, environ);
-        (void)posix_spawn_file_actions_destroy(&actions);
-    }
-    if (code == ENOENT)
-        return tool_fail(
-            "cannot draw: Graphviz's 'dot' is not installed (--format dot needs none)");
-    return code != 0 ? tool_fail("cannot start 'dot': %s", strerror(code)) : TOOL_OK;
-}
-
-/* `dot` reads a file without a name: it may stop reading when it likes. */
-static int draw(FILE *file)
-{
-    pid_t child = 0;
-    int result = 0;
-    if (lseek(fileno(file), 0, SEEK_SET) != 0)
-        return tool_fail("cannot read back a temporary file: %s", strerror(errno));
-    int status = start_dot(&child, fileno(file));
-    if (status != TOOL_OK)
-        return status;
-    while (waitpid(child, &result, 0) < 0)
-        if (errno != EINTR)
-            return tool_fail("cannot wait for 'dot': %s", strerror(errno));
-    if (WIFSIGNALED(result))
-        return tool_fail("'dot' was ended by signal %d", WTERMSIG(result));
-    return WEXITSTATUS(result) == 0 ? TOOL_OK : tool_fail("'dot' failed (%d)", WEXITSTATUS(result));
-}
-
 int tool_graph_draw(void (*put)(void *context, struct tool_output *out), void *context)
 {
     struct tool_output out;
@@ -199,7 +160,9 @@ int tool_graph_draw(void (*put)(void *context, struct tool_output *out), void *c
     put(context, &out);
     int status = tool_output_close(&out);
     if (status == TOOL_OK)
-        status = draw(file);
+        status = tool_filter_run(
+            (char *[]){(char *)"dot", (char *)"-Tsvg", NULL}, fileno(file), -1,
+            "cannot draw: Graphviz's 'dot' is not installed (--format dot needs none)");
     fclose(file);
     return status;
 }

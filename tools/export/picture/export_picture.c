@@ -1,16 +1,13 @@
 /* The formats svg and png: which picture is drawn, and PNG through librsvg's `rsvg-convert`, which
  * gets the SVG as its standard input. */
 #include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/export/picture/picture.h"
-
-extern char **environ;
+#include "tools/io/filter.h"
 
 static const struct {
     const char *name;
@@ -47,42 +44,6 @@ static int run_svg(struct tool_export *export) { return draw(export, &export->ou
 
 /* ---- PNG ---- */
 
-static int start_converter(pid_t *child, FILE *from, FILE *into)
-{
-    char *const arguments[] = {(char *)"rsvg-convert", (char *)"--format=png", (char *)"--zoom=2",
-                               NULL};
-    posix_spawn_file_actions_t actions;
-    int code = posix_spawn_file_actions_init(&actions);
-    if (code == 0) {
-        (void)posix_spawn_file_actions_adddup2(&actions, fileno(from), STDIN_FILENO);
-        (void)posix_spawn_file_actions_adddup2(&actions, fileno(into), STDOUT_FILENO);
-        code = posix_spawnp(child, arguments[0], &actions, NULL, arguments, environ);
-        (void)posix_spawn_file_actions_destroy(&actions);
-    }
-    if (code == ENOENT)
-        return tool_fail("cannot draw: 'rsvg-convert' is not installed, which Debian's package "
-                         "librsvg2-bin has (--format svg needs none)");
-    return code != 0 ? tool_fail("cannot start 'rsvg-convert': %s", strerror(code)) : TOOL_OK;
-}
-
-static int convert(FILE *from, FILE *into)
-{
-    pid_t child = 0;
-    int result = 0;
-    int status = lseek(fileno(from), 0, SEEK_SET) == 0
-                     ? start_converter(&child, from, into)
-                     : tool_fail("cannot read back a temporary file: %s", strerror(errno));
-    if (status != TOOL_OK)
-        return status;
-    while (waitpid(child, &result, 0) < 0)
-        if (errno != EINTR)
-            return tool_fail("cannot wait for 'rsvg-convert': %s", strerror(errno));
-    if (WIFSIGNALED(result))
-        return tool_fail("'rsvg-convert' was ended by signal %d", WTERMSIG(result));
-    return WEXITSTATUS(result) == 0 ? TOOL_OK
-                                    : tool_fail("'rsvg-convert' failed (%d)", WEXITSTATUS(result));
-}
-
 static int copy(FILE *from, struct tool_output *out)
 {
     char bytes[65536];
@@ -100,6 +61,8 @@ static int copy(FILE *from, struct tool_output *out)
 
 static int run_png(struct tool_export *export)
 {
+    char *const converter[] = {(char *)"rsvg-convert", (char *)"--format=png", (char *)"--zoom=2",
+                               NULL};
     FILE *vector = tmpfile(), *pixels = tmpfile();
     struct tool_output out;
     int status = TOOL_CANNOT;
@@ -110,7 +73,9 @@ static int run_png(struct tool_export *export)
         int drawn = draw(export, &out);
         status = tool_output_close(&out);
         if (status == TOOL_OK && drawn != TOOL_CANNOT)
-            status = convert(vector, pixels);
+            status = tool_filter_run(converter, fileno(vector), fileno(pixels),
+                                     "cannot draw: 'rsvg-convert' is not installed, which "
+                                     "Debian's package librsvg2-bin has (--format svg needs none)");
         if (status == TOOL_OK && drawn != TOOL_CANNOT)
             status = copy(pixels, &export->out);
         status = status == TOOL_OK ? drawn : status;
