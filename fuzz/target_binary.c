@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "fuzz_common.h"
+#include "program/binary/code/code_calls.h"
+#include "program/binary/code/plan_make.h"
+#include "program/binary/patch/patchable.h"
 #include "tests/unit/patch_rules.h"
-#include "tools/binary/code/code_calls.h"
-#include "tools/binary/code/plan_make.h"
-#include "tools/binary/patch/patchable.h"
 
 static void check_site(const struct tool_code *code, const struct ttp_plan_head *head,
                        const struct ttp_plan_site *site)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fuzz_common.h"
-#include "tools/callgraph/ci_text.h"
+#include "program/callgraph/ci_text.h"
 
 #define EDGE_BYTES 35u /* of the shortest edge */
 

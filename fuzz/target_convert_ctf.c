@@ -8,14 +8,14 @@
 #include "fuzz_convert.h"
 #include "fuzz_folder.h"
 #include "fuzz_verb.h"
+#include "program/process/child.h"
 #include "tools/command/tool.h"
 #include "tools/convert/ctf/convert_ctf_events.h"
-#include "tools/io/child.h"
 
 static struct fuzz_bytes said;
 static const char *root;
 
-/* In place of the process, which would talk to us through tools/io/child.c. */
+/* In place of the process, which would talk to us through program/process/child.c. */
 bool tool_child_start(struct tool_child *child, uint64_t memory_bytes,
                       void (*work)(int fd, const void *context), const void *context)
 {

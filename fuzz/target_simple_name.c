@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz_common.h"
-#include "tools/names/simple_name.h"
+#include "program/names/simple_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

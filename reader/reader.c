@@ -1,11 +1,11 @@
 /* Opening and closing: by the index where there is one that holds, by a scan otherwise. */
 #include <string.h>
 
+#include "base/sort.h"
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "format/base/sized.h"
-#include "reader/base/sort.h"
 #include "reader/cache/decoder_pool.h"
 #include "reader/reader_internal.h"
 

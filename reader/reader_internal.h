@@ -29,9 +29,9 @@
 
 #include <tracetape/reader.h>
 
+#include "base/memory.h"
 #include "format/container/chunk.h"
 #include "format/container/partition.h"
-#include "reader/base/memory.h"
 #include "reader/base/zstd_decoder.h"
 #include "reader/definitions/definitions_reader.h"
 #include "reader/file/source.h"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "format/base/fail.h"
-#include "reader/base/sort.h"
 
 #define SLOT_BITS_FIRST 2u
 

@@ -5,9 +5,9 @@
 
 #include <tracetape/calls.h>
 
+#include "base/memory.h"
 #include "format/base/secret_hash.h"
 #include "format/container/switches.h"
-#include "reader/base/memory.h"
 
 struct ttp_call_stack {
     ttape_call *calls; /* outermost first */

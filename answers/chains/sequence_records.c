@@ -7,8 +7,8 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "format/base/fail.h"
-#include "reader/base/sort.h"
 
 struct row { /* a successor of a code */
     uint32_t code, count;

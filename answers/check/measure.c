@@ -5,10 +5,10 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "format/base/fail.h"
 #include "format/base/wide.h"
 #include "format/times/times.h"
-#include "reader/base/sort.h"
 
 #define FRAME_OUTERMOST 1u /* above that, the event that opened the frame */
 #define NO_ROW          UINT32_MAX

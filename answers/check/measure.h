@@ -4,8 +4,8 @@
 #define TTP_READER_MEASURE_H
 
 #include "answers/check/measure_cpu.h"
+#include "base/active.h"
 #include "format/container/measures/overview.h"
-#include "reader/base/active.h"
 #include "reader/levels/listed_sums.h"
 #include "reader/partition/frame_stacks.h"
 #include "reader/partition/partition_decoder.h"

@@ -7,9 +7,9 @@
 
 #include "answers/check/verify_overview.h"
 #include "answers/check/verify_partition.h"
+#include "base/sort.h"
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
-#include "reader/base/sort.h"
 #include "reader/cache/cache.h"
 #include "reader/partition/model_reader.h"
 

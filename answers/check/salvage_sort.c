@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "answers/check/salvage.h"
+#include "base/sort.h"
 #include "format/base/fail.h"
 #include "reader/base/cbor_decoder.h"
-#include "reader/base/sort.h"
 
 struct sorting {
     struct ttp_salvage *s;

@@ -6,11 +6,11 @@
 #include <tracetape/functions.h>
 #include <tracetape/report.h>
 
+#include "base/sort.h"
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
-#include "reader/base/sort.h"
 #include "reader/definitions/site_words.h"
 #include "reader/reader_internal.h"
 

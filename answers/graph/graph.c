@@ -4,9 +4,9 @@
 #include <tracetape/writer.h>
 
 #include "answers/graph/graph_internal.h"
+#include "base/sort.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
-#include "reader/base/sort.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 #define KEY_START            (UINT64_C(1) << 63)

@@ -13,7 +13,7 @@
 #include <tracetape/calls.h>
 #include <tracetape/graph.h>
 
-#include "answers/graph/key_map.h"
+#include "base/key_map.h"
 #include "reader/reader_internal.h"
 
 static inline void ttp_graph_add_ns(int64_t *sum, int64_t time_ns)

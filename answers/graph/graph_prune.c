@@ -8,7 +8,7 @@
  * Edges: those below the limits are left out, but for the heaviest that keep every node connected
  * with the start. What they carried stays in the nodes' counts. */
 #include "answers/graph/graph_internal.h"
-#include "reader/base/sort.h"
+#include "base/sort.h"
 
 static bool reaches(const struct ttape_graph *graph, int64_t time_ns, uint64_t calls)
 {

@@ -4,7 +4,7 @@
 
 #include <tracetape/last.h>
 
-#include "reader/base/memory.h"
+#include "base/memory.h"
 
 struct ttp_last_reading {
     struct ttp_memory *memory;

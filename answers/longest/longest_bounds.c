@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "answers/longest/longest_internal.h"
+#include "base/sort.h"
 #include "format/base/fail.h"
 #include "format/times/times.h"
-#include "reader/base/sort.h"
 #include "reader/cache/partition_jobs.h"
 #include "reader/partition/partition_decoder.h"
 

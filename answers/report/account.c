@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "answers/report/report_work.h"
+#include "base/active.h"
 #include "format/base/fail.h"
 #include "format/base/wide.h"
 #include "format/times/times.h"
-#include "reader/base/active.h"
 #include "reader/partition/partition_decoder.h"
 
 /* The loop's shapes: one stack and no time range; everything; and with switches. */

@@ -3,8 +3,8 @@
 #ifndef TTP_READER_DURATIONS_H
 #define TTP_READER_DURATIONS_H
 
+#include "base/memory.h"
 #include "format/container/measures/overview.h"
-#include "reader/base/memory.h"
 
 /* Lists that would grow past this while all lists together are past their budget become counts. */
 #define TTP_DURATIONS_LEAST 16384u

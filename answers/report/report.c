@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "answers/report/report_work.h"
+#include "base/sort.h"
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
-#include "reader/base/sort.h"
 #include "reader/cache/decoder_pool.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)

@@ -7,8 +7,8 @@
  * summaries do not tell how long its row took (keys->overlap). */
 #include "answers/report/report_keys.h"
 
+#include "base/sort.h"
 #include "format/base/fail.h"
-#include "reader/base/sort.h"
 #include "reader/definitions/site_words.h"
 
 static int compare_files(const struct ttp_definition_tables *d, const struct ttp_read_site *a,

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "answers/tiles/tiles_internal.h"
+#include "base/sort.h"
 #include "format/base/fail.h"
-#include "reader/base/sort.h"
 
 /* A depth of the bucket before: the bar that it belongs to, and the node, if it was one only. */
 struct open_bar {

@@ -9,9 +9,9 @@
 
 #include <tracetape/tiles.h>
 
+#include "base/memory.h"
 #include "format/levels/instants.h"
 #include "format/levels/merged.h"
-#include "reader/base/memory.h"
 #include "reader/levels/merged_reader.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/reader_internal.h"

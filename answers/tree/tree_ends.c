@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "answers/tree/tree_internal.h"
-#include "reader/base/sort.h"
+#include "base/sort.h"
 
 /* A frame of a start edge that ends in the partition. */
 struct ending {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "answers/view/view_internal.h"
+#include "base/sort.h"
 #include "format/base/fail.h"
-#include "reader/base/sort.h"
 
 #define ROWS_USUAL 100u
 #define ROWS_MOST  2000u

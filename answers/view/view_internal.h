@@ -6,7 +6,7 @@
 #include <tracetape/tree.h>
 #include <tracetape/view.h>
 
-#include "reader/base/memory.h"
+#include "base/memory.h"
 
 #define TTP_VIEW_FIELDS     16u   /* of a question */
 #define TTP_VIEW_LIST_MOST  1024u /* numbers in one of its lists */

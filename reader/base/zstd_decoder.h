@@ -2,7 +2,7 @@
 #ifndef TTP_READER_ZSTD_DECODER_H
 #define TTP_READER_ZSTD_DECODER_H
 
-#include "reader/base/memory.h"
+#include "base/memory.h"
 
 struct ttp_zstd {
     void *context; /* NULL until the first frame */

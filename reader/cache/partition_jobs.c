@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/task.h"
 #include "format/base/fail.h"
-#include "reader/base/task.h"
 #include "reader/cache/decoder_pool.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/partition_decoder.h"

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "reader/base/task.h"
+#include "base/task.h"
 #include "reader/cache/cache.h"
 #include "reader/cache/decoder_pool.h"
 #include "reader/partition/codecs.h"

@@ -9,9 +9,9 @@
 
 #include <tracetape/reader.h>
 
+#include "base/memory.h"
+#include "base/sort.h"
 #include "format/container/chunk.h"
-#include "reader/base/memory.h"
-#include "reader/base/sort.h"
 
 struct ttp_id_block {
     uint32_t local_first, count, file_first;

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "reader/base/cbor_decoder.h"
-#include "reader/base/sort.h"
 
 struct taker {
     struct ttp_definition_tables *tables;

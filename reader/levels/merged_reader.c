@@ -1,8 +1,8 @@
 /* Which streams there are, and how many segments each has, is what the index says. */
 #include "reader/levels/merged_reader.h"
 
+#include "base/sort.h"
 #include "format/base/fail.h"
-#include "reader/base/sort.h"
 
 #define SEGMENTS_MOST 65536u
 

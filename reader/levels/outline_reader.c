@@ -1,8 +1,8 @@
 /* The index knows streams and events of all segments: the rest is in the overview. */
 #include "reader/levels/outline_reader.h"
 
+#include "base/sort.h"
 #include "format/base/fail.h"
-#include "reader/base/sort.h"
 
 static ttape_status refuse(const ttape_reader *r, const char *what, ttape_error *err)
 {

@@ -2,9 +2,9 @@
 #ifndef TTP_READER_CODECS_H
 #define TTP_READER_CODECS_H
 
+#include "base/task.h"
 #include "format/chain/chain_calls.h"
 #include "format/times/times.h"
-#include "reader/base/task.h"
 #include "reader/partition/section_reader.h"
 
 /* Decodes the partition's order, whatever its form; errors have file offsets. */

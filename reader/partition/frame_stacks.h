@@ -4,8 +4,8 @@
 #ifndef TTP_READER_FRAME_STACKS_H
 #define TTP_READER_FRAME_STACKS_H
 
-#include "reader/base/memory.h"
-#include "reader/base/sort.h"
+#include "base/memory.h"
+#include "base/sort.h"
 
 #define TTP_NO_FRAME UINT32_MAX
 

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "format/base/fail.h"
 #include "format/container/measures/unknown_ends.h"
-#include "reader/base/sort.h"
 #include "reader/partition/codecs.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/times_reader.h"

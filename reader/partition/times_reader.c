@@ -9,9 +9,9 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "format/base/fail.h"
 #include "format/times/times.h"
-#include "reader/base/sort.h"
 #include "reader/partition/codecs.h"
 #include "reader/partition/partition_decoder.h"
 

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "format/times/times.h"
-#include "reader/base/sort.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/partition/times_reader.h"
 

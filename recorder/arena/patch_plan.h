@@ -1,5 +1,5 @@
 /* The patch plan of a module: the windows at which its functions are entered and left. The command
- * makes it (tools/binary), of the ELF file alone, for all functions; which of them are patched is a
+ * makes it (program/binary), of the ELF file alone, for all functions; which are patched is a
  * choice, made apart, so that one plan serves all recordings.
  *
  *     head        struct ttp_patch_head

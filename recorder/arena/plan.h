@@ -1,5 +1,5 @@
 /* The plan of a module: where its `syscall` instructions are, what to put in their place, and how
- * to walk its stack frames. The command makes it (tools/binary), of the ELF file alone; the runtime
+ * to walk its stack frames. The command makes it (program/binary), of the ELF file; the runtime
  * maps it read-only. Decoding needs a decoder, so none of it happens in a traced program.
  *
  *     head        struct ttp_plan_head

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "base/sort.h"
 #include "format/base/fail.h"
-#include "reader/base/sort.h"
 #include "reader/partition/partition_reader.h"
 #include "writer/events/copy_writer.h"
 

@@ -5,7 +5,7 @@ import re
 
 import tidy
 
-READING = ["reader", "answers"]
+READING = ["base", "reader", "answers"]
 ALL = READING + ["libtrace", "recorder/recover"]
 
 # word of a name: (folders, names that keep it and why they may)

@@ -7,7 +7,8 @@ from pathlib import Path
 ROOT = Path(os.environ.get("TTAPE_SRC") or Path(__file__).resolve().parents[2])
 BUILD = Path(os.environ.get("TTAPE_BUILD") or ROOT / "build" / "release")
 HERE = Path(__file__).resolve().parent
-PRODUCT = ("format", "writer", "reader", "answers", "recorder", "libtrace", "tools")
+PRODUCT = ("base", "format", "writer", "reader", "answers", "recorder", "libtrace", "program",
+           "tools")
 IGNORED = {".git", "build", "__pycache__", ".cache"}
 
 

@@ -2,7 +2,7 @@
 #ifndef TTEST_PATCH_RULES_H
 #define TTEST_PATCH_RULES_H
 
-#include "tools/binary/patch/patchable.h"
+#include "program/binary/patch/patchable.h"
 
 /* Returns NULL, or the rule that is broken. */
 const char *ttest_patch_broken(const struct tool_patch *patch);

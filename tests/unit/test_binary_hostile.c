@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "program/binary/code/code_calls.h"
+#include "program/binary/code/plan_make.h"
 #include "tests/asserts.h"
 #include "tests/unit/every.h"
 #include "tests/unit/patch_rules.h"
-#include "tools/binary/code/code_calls.h"
-#include "tools/binary/code/plan_make.h"
 
 static const uint8_t no_content[TTP_PLAN_CONTENT_BYTES];
 

@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "program/names/demangle.h"
+#include "program/names/demangle_all.h"
 #include "tests/asserts.h"
-#include "tools/names/demangle.h"
-#include "tools/names/demangle_all.h"
 
 #define NAMES 1400u
 

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "program/binary/elf_head.h"
 #include "tests/asserts.h"
-#include "tools/binary/elf_head.h"
 
 static char folder[64], path[128];
 

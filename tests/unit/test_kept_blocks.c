@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/base/kept_blocks.h"
-#include "reader/base/memory.h"
+#include "base/kept_blocks.h"
+#include "base/memory.h"
 #include "tests/asserts.h"
 
 #define MIB ((uint64_t)1 << 20)

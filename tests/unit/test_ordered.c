@@ -2,8 +2,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/ordered.h"
 #include "tests/asserts.h"
-#include "tools/command/ordered.h"
 
 #define MOST 200u
 

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "program/binary/patch_file.h"
+#include "program/binary/plan_file.h"
 #include "tests/asserts.h"
-#include "tools/binary/patch_file.h"
-#include "tools/binary/plan_file.h"
 
 static char folder[64];
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/names/simple_name.h"
 #include "tests/asserts.h"
-#include "tools/names/simple_name.h"
 
 #define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "answers/report/account.h"
+#include "base/active.h"
 #include "format/chain/chain_stacks.h"
-#include "reader/base/active.h"
+#include "program/callgraph/graph_map.h"
 #include "recorder/decode/word_map.h"
 #include "tests/asserts.h"
-#include "tools/callgraph/graph_map.h"
 #include "tools/export/export_stacks.h"
 #include "writer/secret.h"
 

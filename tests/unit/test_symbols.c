@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "program/names/demangle.h"
+#include "program/symbols/symbols.h"
 #include "tests/asserts.h"
 #include "tests/unit/every.h"
-#include "tools/names/demangle.h"
-#include "tools/symbols/symbols.h"
 
 static char folder[64], path[128], self[512];
 static struct tool_symbols *symbols;

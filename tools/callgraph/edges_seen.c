@@ -1,5 +1,5 @@
 /* What a trace shows: a look into a table for each call. */
-#include "tools/callgraph/edges.h"
+#include "program/callgraph/edges.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/hash.h"
+#include "base/hash.h"
+#include "program/names/simple_name.h"
 #include "tools/calls/hash_key.h"
 #include "tools/calls/name_table.h"
 #include "tools/command/tool.h"
-#include "tools/names/simple_name.h"
 
 #define ELLIPSIS     "\xE2\x80\xA6"
 #define MARK_COLUMNS 8u  /* " #12ab34" */

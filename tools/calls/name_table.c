@@ -4,7 +4,7 @@
 
 #include <tracetape/types.h>
 
-#include "tools/calls/hash.h"
+#include "base/hash.h"
 #include "tools/calls/hash_key.h"
 #include "tools/calls/name_table.h"
 #include "tools/command/tool.h"

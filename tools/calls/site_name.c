@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/names/demangle_all.h"
+#include "program/names/simple_name.h"
 #include "tools/calls/name_choice.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/escape.h"
 #include "tools/command/output.h"
 #include "tools/command/tool.h"
-#include "tools/names/demangle_all.h"
-#include "tools/names/simple_name.h"
 
 #define SHOWN_BYTES 4096u /* of a name */
 #define BASE_BYTES  64u   /* of a file's or module's */

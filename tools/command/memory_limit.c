@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sanitized.h"
 #include "tools/command/memory_limit.h"
-#include "tools/command/sanitized.h"
 #include "tools/command/signals.h"
 #include "tools/command/tool.h"
 

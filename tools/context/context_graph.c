@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/callgraph/binaries/binary_strings.h"
+#include "program/callgraph/binary_strings.h"
 #include "tools/context/context_search.h"
 #include "tools/context/context_view.h"
 

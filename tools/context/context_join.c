@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/context/context_writes.h"
 #include "tools/io/scratch_file.h"
 

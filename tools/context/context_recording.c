@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/callgraph/edges.h"
 #include "tools/callgraph/calls_walk.h"
-#include "tools/callgraph/edges.h"
 #include "tools/callgraph/graph_functions.h"
 #include "tools/calls/losses.h"
 #include "tools/context/context_view.h"

@@ -7,7 +7,7 @@
 #ifndef TOOL_CONTEXT_ROWS_H
 #define TOOL_CONTEXT_ROWS_H
 
-#include "tools/callgraph/edges.h"
+#include "program/callgraph/edges.h"
 
 #define TOOL_ROW_CALLS       3u  /* functions in the longest row */
 #define TOOL_ROW_CALLS_OUT   2u  /* read outwards */

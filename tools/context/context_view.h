@@ -12,7 +12,7 @@
 
 #include <tracetape/context.h>
 
-#include "tools/callgraph/graph_map.h"
+#include "program/callgraph/graph_map.h"
 #include "tools/callgraph/module_map.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"

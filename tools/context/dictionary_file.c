@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ordered.h"
+#include "program/binary/elf_head.h"
+#include "program/symbols/symbols.h"
 #include "recorder/arena/context_file.h"
-#include "tools/binary/elf_head.h"
-#include "tools/command/ordered.h"
 #include "tools/context/context_view.h"
-#include "tools/symbols/debug_files.h"
-#include "tools/symbols/symbols.h"
+#include "tools/io/debug_files.h"
 
 #define READ_ENTRIES 32768u
 #define FRAMES_MOST  100000000u /* some seconds */

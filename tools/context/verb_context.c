@@ -12,7 +12,7 @@
 #include "tools/context/branches/branch_view.h"
 #include "tools/context/context_writes.h"
 #include "tools/context/core/core_view.h"
-#include "tools/symbols/debug_files.h"
+#include "tools/io/debug_files.h"
 
 struct options {
     const char *dictionary, *annotate, *branches_of, *core, *map;

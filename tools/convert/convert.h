@@ -8,7 +8,7 @@
 
 #include <tracetape/writer.h>
 
-#include "tools/calls/hash.h"
+#include "base/hash.h"
 #include "tools/command/tool.h"
 #include "tools/io/target.h"
 

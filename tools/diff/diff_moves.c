@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/callgraph/graph_map.h"
+#include "program/callgraph/graph_map.h"
 #include "tools/calls/ranks.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"

@@ -5,8 +5,8 @@
 
 #include <tracetape/report.h>
 
+#include "program/callgraph/graph_map.h"
 #include "tools/callgraph/calls_walk.h"
-#include "tools/callgraph/graph_map.h"
 #include "tools/calls/ranks.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/memory_limit.h"

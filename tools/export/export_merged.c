@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/command/progress.h"
 #include "tools/export/export_merged.h"
 

@@ -13,7 +13,7 @@
 
 #include <tracetape/copy.h>
 
-#include "tools/calls/hash.h"
+#include "base/hash.h"
 #include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"

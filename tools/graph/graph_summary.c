@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/callgraph/graph_map.h"
+#include "program/callgraph/graph_map.h"
 #include "tools/calls/ranks.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/tool.h"

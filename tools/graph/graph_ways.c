@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "tools/callgraph/edges.h"
+#include "program/callgraph/edges.h"
 
 /* The function that a node is, as hooks and files know it. False: it is none, or in no module. */
 static bool find_id(const struct tool_graph *graph, uint32_t node, ttape_module *module,

@@ -2,7 +2,7 @@
 #ifndef TOOL_GRAPH_WAYS_H
 #define TOOL_GRAPH_WAYS_H
 
-#include "tools/callgraph/binaries/call_ways.h"
+#include "program/callgraph/call_ways.h"
 #include "tools/graph/graph_model.h"
 
 struct tool_graph_ways {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/command/tool.h"
 #include "tools/io/scratch_file.h"
 #include "tools/io/sort_runs.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
+#include "program/symbols/symbols.h"
 #include "tools/lines/lines_view.h"
-#include "tools/symbols/symbols.h"
 
 #define COPIES_MAX 4000000u /* of a module; of more the rest has no name */
 

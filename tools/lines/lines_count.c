@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
+#include "program/symbols/symbols.h"
 #include "tools/lines/lines_view.h"
-#include "tools/symbols/symbols.h"
 
 #define HOOK_INSTRUCTIONS 4u /* that give a hook its arguments */
 #define ROUNDS_MAX        16 /* of blocks that are known by others that are */

@@ -2,7 +2,7 @@
  * last made the call, or one that does not tell and that it led to. */
 #include <stdlib.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/lines/lines_view.h"
 
 #define SILENT_MAX 64u /* blocks that do not tell, behind one that does, which are looked at */

@@ -25,7 +25,7 @@
 #include <tracetape/reader.h>
 #include <tracetape/tree.h>
 
-#include "tools/binary/plan_code.h"
+#include "program/binary/plan_code.h"
 #include "tools/calls/name_table.h"
 #include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"

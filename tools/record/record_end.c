@@ -6,7 +6,7 @@
 
 #include <tracetape/reader.h>
 
-#include "tools/binary/elf_hooks.h"
+#include "program/binary/elf_hooks.h"
 #include "tools/calls/end_words.h"
 #include "tools/calls/hook_cost.h"
 #include "tools/calls/losses.h"

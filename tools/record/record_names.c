@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/binary/elf_head.h"
+#include "program/binary/elf_head.h"
+#include "program/symbols/name_advice.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_image.h"
 #include "tools/record/engines/record_modules.h"
-#include "tools/symbols/name_advice.h"
 
 #define PATH_SHOWN 1024u
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/binary/elf_hooks.h"
+#include "program/binary/elf_hooks.h"
+#include "program/names/demangle_all.h"
+#include "program/names/simple_name.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
-#include "tools/names/demangle_all.h"
-#include "tools/names/simple_name.h"
 
 bool tool_parse_pattern(const char *text, void *into)
 {

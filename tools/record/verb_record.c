@@ -15,6 +15,7 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/io/debug_files.h"
 #include "tools/record/bare/record_bare.h"
 #include "tools/record/engines/record_attach.h"
 #include "tools/record/engines/record_calls.h"
@@ -30,7 +31,6 @@
 #include "tools/record/record_rules.h"
 #include "tools/record/record_unrecorded.h"
 #include "tools/record/start/record_start.h"
-#include "tools/symbols/debug_files.h"
 
 #define STATUS_NO_EXEC 126 /* as shells have it */
 #define STATUS_ABSENT  127

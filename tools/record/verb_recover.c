@@ -14,9 +14,9 @@
 #include "tools/command/options.h"
 #include "tools/command/signals.h"
 #include "tools/command/tool.h"
+#include "tools/io/debug_files.h"
 #include "tools/io/target.h"
 #include "tools/record/record_rules.h"
-#include "tools/symbols/debug_files.h"
 
 struct options {
     const char *output;

@@ -16,8 +16,8 @@
 
 #include <tracetape/calls.h>
 
+#include "program/callgraph/graph_map.h"
 #include "tools/callgraph/graph_functions.h"
-#include "tools/callgraph/graph_map.h"
 #include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/options.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/binary/elf_head.h"
-#include "tools/symbols/symbols.h"
+#include "program/binary/elf_head.h"
+#include "program/symbols/symbols.h"
 #include "tools/tree/tree_view.h"
 
 /* A function that is shown. */

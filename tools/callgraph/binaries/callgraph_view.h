@@ -2,7 +2,7 @@
 #ifndef TOOL_CALLGRAPH_VIEW_H
 #define TOOL_CALLGRAPH_VIEW_H
 
-#include "tools/callgraph/binaries/binary_graph.h"
+#include "program/callgraph/binary_graph.h"
 #include "tools/command/output.h"
 
 struct tool_callgraph {

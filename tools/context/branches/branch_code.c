@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/binary/elf_head.h"
-#include "tools/binary/plan_code.h"
+#include "base/ordered.h"
+#include "program/binary/elf_head.h"
+#include "program/binary/plan_code.h"
+#include "program/symbols/symbols.h"
 #include "tools/command/escape.h"
-#include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 #include "tools/context/branches/branch_view.h"
-#include "tools/symbols/symbols.h"
 
 #define NONE        UINT32_MAX
 #define CALL_BYTES  5u

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/process/child.h"
 #include "tools/command/tool.h"
 #include "tools/context/core/core_locals.h"
-#include "tools/io/child.h"
 
 #define MEMORY_MOST (UINT64_C(2) << 30)
 #define WAIT_MS     60000u

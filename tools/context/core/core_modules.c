@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/command/tool.h"
 #include "tools/context/core/core_file.h"
 

@@ -6,7 +6,7 @@
 
 #include <dwarf.h>
 
-#include "tools/binary/values/value_type.h"
+#include "program/binary/values/value_type.h"
 #include "tools/context/core/core_scope.h"
 
 #define BYTES_MOST   4096u

@@ -6,9 +6,9 @@
 
 #include <elfutils/version.h>
 
+#include "program/process/child.h"
 #include "tools/command/tool.h"
 #include "tools/context/core/core_scope.h"
-#include "tools/io/child.h"
 
 #define FRAMES_WALKED 100000u
 #define CALLS_SHOWN   1000u /* of a thread, innermost first */

@@ -2,9 +2,9 @@
 #ifndef TOOL_CORE_VIEW_H
 #define TOOL_CORE_VIEW_H
 
+#include "program/symbols/symbols.h"
 #include "tools/command/output.h"
 #include "tools/context/core/core_locals.h"
-#include "tools/symbols/symbols.h"
 
 struct tool_core_view {
     const struct tool_core_state *state;

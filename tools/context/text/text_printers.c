@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/context/text/text_printers.h"
 
 #define SURE 2u /* a byte of a string that the innermost function has, or is called with */

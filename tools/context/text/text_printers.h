@@ -1,7 +1,7 @@
 /* Which functions of a stack can have printed a text of a log: those whose code has to do with
  * strings of it.
  *
- *     strings by function (tools/callgraph/strings.h) --tool_printers_open--> printers
+ *     strings by function (program/callgraph/strings.h) --tool_printers_open--> printers
  *     a text --tool_printers_look--> strings that may have printed it
  *     a stack --tool_printers_judge--> how much of the text its last functions have
  *
@@ -10,7 +10,7 @@
 #ifndef TOOL_TEXT_PRINTERS_H
 #define TOOL_TEXT_PRINTERS_H
 
-#include "tools/callgraph/strings.h"
+#include "program/callgraph/strings.h"
 #include "tools/command/escape.h"
 #include "tools/context/text/text_match.h"
 

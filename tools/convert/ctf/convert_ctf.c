@@ -11,9 +11,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "program/process/child.h"
 #include "tools/command/progress.h"
 #include "tools/convert/ctf/convert_ctf_events.h"
-#include "tools/io/child.h"
 
 #define SILENCE_MS      60000               /* after which the child is given up */
 #define CHILD_BYTES     (UINT64_C(4) << 30) /* of memory */

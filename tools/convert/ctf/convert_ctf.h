@@ -91,7 +91,7 @@ void tool_ctf_out_send(struct tool_ctf_out *out, struct tool_ctf_wire *wire);
 /* Adds a text to the next record, cut where it is too long. */
 void tool_ctf_out_text(struct tool_ctf_out *out, const char *text);
 
-/* What convert_ctf.c gives to that child (tools/io/child.h). */
+/* What convert_ctf.c gives to that child (program/process/child.h). */
 struct tool_ctf_folders {
     char *const *paths;
     size_t count;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/convert/ctf/convert_ctf_events.h"
 #include "tools/export/formats/export_ctf.h"
 

@@ -8,7 +8,7 @@
 
 #include <babeltrace2/babeltrace.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/convert/ctf/convert_ctf.h"
 
 #define HELD_BYTES    (16u * 1024u) /* at most what a sudden end takes along */

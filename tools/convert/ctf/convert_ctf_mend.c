@@ -19,9 +19,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
+#include "program/process/child.h"
 #include "tools/convert/ctf/convert_ctf_events.h"
-#include "tools/io/child.h"
 
 #define PROBE_MS    60000
 #define PROBE_BYTES (UINT64_C(4) << 30) /* of memory */

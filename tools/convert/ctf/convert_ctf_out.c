@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/process/child.h"
 #include "tools/convert/ctf/convert_ctf.h"
-#include "tools/io/child.h"
 
 #define OUT_BYTES (256u * 1024u)
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/command/progress.h"
 #include "tools/convert/uftrace/uftrace_files.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/convert/uftrace/uftrace.h"
 
 static int compare_u64(uint64_t a, uint64_t b) { return a < b ? -1 : a > b; }

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ordered.h"
 #include "tools/calls/hash_key.h"
-#include "tools/command/ordered.h"
 #include "tools/convert/uftrace/uftrace.h"
 #include "tools/io/lines.h"
 

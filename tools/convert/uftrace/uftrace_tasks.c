@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/command/ordered.h"
+#include "base/ordered.h"
 #include "tools/convert/uftrace/uftrace.h"
 #include "tools/io/lines.h"
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/callgraph/graph_map.h"
+#include "program/callgraph/graph_map.h"
 #include "tools/export/export_paths.h"
 
 #define ROOT        0u               /* the function that calls the outermost ones */

@@ -9,7 +9,7 @@
 
 #include <export_perfetto.pb-c.h>
 
-#include "tools/callgraph/graph_map.h"
+#include "program/callgraph/graph_map.h"
 #include "tools/calls/losses.h"
 #include "tools/export/export_paths.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/callgraph/graph_map.h"
+#include "program/callgraph/graph_map.h"
 #include "tools/export/export_paths.h"
 
 #define LINE_BYTES 96u

@@ -21,9 +21,9 @@
 
 #include <elfutils/libdwfl.h>
 
+#include "program/names/demangle.h"
+#include "program/process/child.h"
 #include "tools/command/tool.h"
-#include "tools/io/child.h"
-#include "tools/names/demangle.h"
 
 #define TIME_MOST_MS   20000u /* for all */
 #define THREAD_STOP_MS 1000u

@@ -8,7 +8,7 @@
 
 #include <tracetape/syscalls.h>
 
-#include "tools/binary/plan_file.h"
+#include "program/binary/plan_file.h"
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/kernel_words.h"

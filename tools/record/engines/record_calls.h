@@ -6,7 +6,7 @@
 
 #include <tracetape/recording.h>
 
-#include "tools/binary/plans/plan_cache.h"
+#include "program/binary/plans/plan_cache.h"
 #include "tools/command/options.h"
 #include "tools/kernel/kernel_choice.h"
 

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "program/binary/elf_hooks.h"
+#include "program/binary/patch_file.h"
 #include "recorder/arena/patch_plan.h"
-#include "tools/binary/elf_hooks.h"
-#include "tools/binary/patch_file.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_engine.h"

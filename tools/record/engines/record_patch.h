@@ -7,12 +7,12 @@
 
 #include <tracetape/recording.h>
 
-#include "tools/binary/patch_file.h"
+#include "program/binary/patch_file.h"
+#include "program/symbols/symbols.h"
+#include "tools/io/debug_files.h"
 #include "tools/record/engines/record_copies.h"
 #include "tools/record/record_rules.h"
 #include "tools/record/values/record_values.h"
-#include "tools/symbols/debug_files.h"
-#include "tools/symbols/symbols.h"
 
 struct tool_record_patch {
     struct tool_record_rules rules;          /* its patterns `function`; none: nothing is patched */

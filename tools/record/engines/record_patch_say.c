@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/binary/elf_hooks.h"
+#include "program/binary/elf_hooks.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_patch.h"
 

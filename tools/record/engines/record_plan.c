@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/binary/patch_file.h"
+#include "program/binary/patch_file.h"
 #include "tools/command/tool.h"
 #include "tools/io/json.h"
 #include "tools/io/table.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/binary/patch_lines.h"
+#include "program/binary/patch_lines.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_plan.h"
 

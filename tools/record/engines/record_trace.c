@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/binary/plan_file.h"
+#include "program/binary/plan_file.h"
 #include "tools/command/tool.h"
 
 /* What the tracer is told, and what it says. */

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "program/binary/elf_head.h"
 #include "recorder/arena/loader_words.h"
-#include "tools/binary/elf_head.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_image.h"
 #include "tools/record/record_output.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tools/binary/elf_hooks.h"
-#include "tools/binary/sections/elf_needed.h"
+#include "program/binary/elf_hooks.h"
+#include "program/binary/sections/elf_needed.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
 #include "tools/record/engines/record_modules.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ordered.h"
 #include "recorder/arena/patch_plan.h"
-#include "tools/command/ordered.h"
 #include "tools/command/tool.h"
 #include "tools/record/values/record_hands.h"
 #include "tools/record/values/record_place.h"

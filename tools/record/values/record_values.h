@@ -10,9 +10,9 @@
 
 #include <tracetape/types.h>
 
-#include "tools/binary/patch_file.h"
+#include "program/binary/patch_file.h"
+#include "program/symbols/symbols.h"
 #include "tools/record/record_rules.h"
-#include "tools/symbols/symbols.h"
 
 struct tool_record_hand;         /* what a person says of functions */
 struct tool_record_known_values; /* of one function */

@@ -6,7 +6,7 @@
 
 #include <tracetape/types.h>
 
-#include "tools/symbols/symbols.h"
+#include "program/symbols/symbols.h"
 
 struct tool_record_value_names;
 

@@ -1,0 +1,35 @@
+#include "base/task.h"
+
+#include <signal.h>
+
+static void *run(void *context)
+{
+    const struct ttp_task *b = context;
+    b->work(b->context);
+    return NULL;
+}
+
+bool ttp_thread_begin(pthread_t *thread, void *(*work)(void *context), void *context)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return false;
+    bool has_begun = pthread_create(thread, NULL, work, context) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return has_begun;
+}
+
+void ttp_task_begin(struct ttp_task *b, void (*work)(void *context), void *context)
+{
+    *b = (struct ttp_task){.work = work, .context = context};
+    b->has_thread = ttp_thread_begin(&b->thread, run, b);
+}
+
+void ttp_task_end(struct ttp_task *b)
+{
+    if (b->has_thread)
+        pthread_join(b->thread, NULL);
+    else
+        b->work(b->context);
+}

@@ -1,0 +1,217 @@
+/* Where plans are kept: the first folder of those that are ours and can be written. */
+#define _GNU_SOURCE /* openat and the like, asprintf */
+#include "program/binary/plans/plan_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define USER_BYTES  4096u
+#define FOLDER      "plan-v2"
+#define CACHE_BYTES ((uint64_t)1 << 30)
+#define CACHE_FILES 8192u
+
+/* Ours, and nobody else can change what is in it. */
+static bool is_own(int fd, mode_t forbidden)
+{
+    struct stat status;
+    return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+           (status.st_mode & forbidden) == 0;
+}
+
+static int close_other(int fd, int code)
+{
+    if (fd >= 0)
+        close(fd);
+    errno = code;
+    return -1;
+}
+
+/* Opens a folder in another one, made where it is missing; closes the other one. */
+static int step(int folder, const char *name, mode_t forbidden)
+{
+    int fd = -1;
+    if (folder < 0)
+        return -1;
+    if (mkdirat(folder, name, 0700) == 0 || errno == EEXIST)
+        fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    (void)close_other(folder, errno);
+    return fd >= 0 && !is_own(fd, forbidden) ? close_other(fd, EPERM) : fd;
+}
+
+static int open_own(const char *path)
+{
+    errno = ENOTDIR;
+    int fd = path == NULL || path[0] != '/' ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && !is_own(fd, S_IWOTH | S_IWGRP) ? close_other(fd, EPERM) : fd;
+}
+
+/* Whether nobody else takes away what we make there: it is ours, or anybody's as /tmp is. */
+static bool is_safe_to_make_in(const char *folder)
+{
+    struct stat status;
+    return stat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
+           (status.st_uid == geteuid()
+                ? (status.st_mode & (S_IWOTH | S_IWGRP)) == 0 || (status.st_mode & S_ISVTX) != 0
+                : status.st_uid == 0 && (status.st_mode & S_ISVTX) != 0);
+}
+
+/* A folder that is missing is made. Under sudo the environment may name another user's: there it is
+ * not. */
+static bool make_own(const char *path)
+{
+    char *parent = strdup(path);
+    for (size_t n = parent != NULL ? strlen(parent) : 0; n > 1 && parent[n - 1] == '/'; n--)
+        parent[n - 1] = '\0';
+    char *slash = parent != NULL ? strrchr(parent, '/') : NULL;
+    if (slash != NULL)
+        *(slash == parent ? slash + 1 : slash) = '\0';
+    bool may = slash != NULL && is_safe_to_make_in(parent);
+    free(parent);
+    return may && mkdir(path, 0700) == 0;
+}
+
+static int open_named(const char *path)
+{
+    int fd = open_own(path);
+    if (fd < 0 && path != NULL && path[0] == '/' && errno == ENOENT && make_own(path))
+        fd = open_own(path);
+    return fd;
+}
+
+/* The home folder of the effective user: under sudo the environment may name another's. */
+static int open_home(char name[USER_BYTES])
+{
+    char buffer[USER_BYTES];
+    struct passwd user, *found = NULL;
+    const char *named = getenv("HOME");
+    int fd = open_own(named);
+    if (fd < 0 && getpwuid_r(geteuid(), &user, buffer, sizeof buffer, &found) == 0 && found != NULL)
+        fd = open_own(named = found->pw_dir);
+    (void)snprintf(name, USER_BYTES, "%s/.cache", named != NULL ? named : "");
+    return fd;
+}
+
+/* Takes that folder, where it can be used; `name` is what people call it. */
+static bool choose(struct tool_plan_cache *cache, int folder, const char *name)
+{
+    cache->fd = folder;
+    if (folder >= 0 && tool_plan_can_write(cache))
+        return true;
+    int code = errno;
+    if (folder >= 0)
+        close(folder);
+    cache->fd = -1;
+    if (cache->refused == NULL &&
+        asprintf(&cache->refused, "'%s' %s%s", name,
+                 code == EPERM ? "is not yours alone" : "cannot be written: ",
+                 code == EPERM ? "" : strerror(code)) < 0)
+        cache->refused = NULL;
+    return false;
+}
+
+static int open_below(int folder)
+{
+    return step(step(folder, "tracetape", S_IRWXO | S_IRWXG), FOLDER, S_IRWXO | S_IRWXG);
+}
+
+/* A user without a home folder, of a service or a container, has one of his own among the temporary
+ * files: its name tells users apart, and where another has taken it there is none. */
+static bool choose_temporary(struct tool_plan_cache *cache, const char *among)
+{
+    static const char *const made[] = {("/tracetape/" FOLDER), "/tracetape", ""};
+    char path[USER_BYTES], empty[USER_BYTES + sizeof("/tracetape/" FOLDER)];
+    int length = snprintf(path, sizeof path, "%s/tracetape-%ju", among, (uintmax_t)geteuid());
+    if (length < 0 || (size_t)length >= sizeof path)
+        return false;
+    if (choose(cache, open_below(open_named(path)), path))
+        return true;
+    for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) { /* where nothing is in it */
+        (void)snprintf(empty, sizeof empty, "%s%s", path, made[i]);
+        (void)rmdir(empty);
+    }
+    return false;
+}
+
+/* One that nobody finds again. */
+static bool choose_passing(struct tool_plan_cache *cache, const char *among)
+{
+    char path[USER_BYTES];
+    int length = snprintf(path, sizeof path, "%s/tracetape-plans-XXXXXX", among);
+    if (length < 0 || (size_t)length >= sizeof path || !is_safe_to_make_in(among) ||
+        mkdtemp(path) == NULL)
+        return false;
+    cache->is_passing =
+        choose(cache, open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), path);
+    if (!cache->is_passing)
+        (void)rmdir(path);
+    return cache->is_passing;
+}
+
+static bool choose_any(struct tool_plan_cache *cache)
+{
+    char home[USER_BYTES];
+    const char *named = getenv("XDG_CACHE_HOME"), *temporary = getenv("TMPDIR");
+    if (named != NULL && named[0] == '/' && choose(cache, open_below(open_named(named)), named))
+        return true;
+    int folder = open_home(home);
+    bool is_named = temporary != NULL && temporary[0] == '/';
+    return (folder >= 0 && /* some users have none */
+            choose(cache, open_below(step(folder, ".cache", S_IWOTH | S_IWGRP)), home)) ||
+           choose_temporary(cache, is_named ? temporary : "/tmp") ||
+           (is_named && choose_passing(cache, temporary)) || choose_passing(cache, "/tmp") ||
+           choose_passing(cache, "/dev/shm") || choose_passing(cache, "/var/tmp");
+}
+
+/* Programs find it by its path, whatever links led to it. */
+static bool set_path(struct tool_plan_cache *cache)
+{
+    char link[64], path[USER_BYTES];
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", cache->fd);
+    ssize_t length = readlink(link, path, sizeof path);
+    cache->path = length > 0 && (size_t)length < sizeof path ? strndup(path, (size_t)length) : NULL;
+    return cache->path != NULL;
+}
+
+bool tool_plan_cache_open(struct tool_plan_cache *cache)
+{
+    *cache = (struct tool_plan_cache){.fd = -1};
+    if (choose_any(cache) && set_path(cache))
+        return true;
+    if (cache->fd >= 0)
+        close(cache->fd);
+    cache->fd = -1;
+    cache->has_failed = true;
+    return false;
+}
+
+static void remove_all(const struct tool_plan_cache *cache)
+{
+    DIR *folder = opendir(cache->path);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            (void)unlinkat(cache->fd, entry->d_name, 0);
+    if (folder != NULL)
+        closedir(folder);
+    (void)rmdir(cache->path);
+}
+
+void tool_plan_cache_close(struct tool_plan_cache *cache)
+{
+    static const struct tool_plan_bound bound = {CACHE_BYTES, CACHE_FILES};
+    if (cache->is_passing)
+        remove_all(cache);
+    else if (cache->has_written)
+        tool_plan_cache_tidy(cache, &bound);
+    if (cache->fd >= 0)
+        close(cache->fd);
+    free(cache->path);
+    free(cache->refused);
+    *cache = (struct tool_plan_cache){.fd = -1};
+}

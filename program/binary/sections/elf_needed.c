@@ -1,0 +1,90 @@
+#include "program/binary/sections/elf_needed.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program/binary/frames/image.h"
+#include "program/binary/sections/elf_sections.h"
+#include "tools/command/tool.h"
+
+#define ENTRY_BYTES      16u /* of the dynamic section */
+#define NAMES_BYTES_MAX  (1u << 24)
+#define TABLE_HEAD_BYTES 12u   /* of .eh_frame_hdr: four kinds, a pointer, how many */
+#define UDATA4           0x03u /* a kind: four bytes */
+
+struct dynamic {
+    uint8_t *entries;
+    char *names;
+    size_t entries_bytes, names_bytes;
+};
+
+static void *read_whole(const struct tool_elf_sections *sections, const char *name, size_t most,
+                        size_t *bytes)
+{
+    uint64_t size = tool_elf_section_bytes(sections, name);
+    void *content = size == 0 || size > most ? NULL : malloc((size_t)size);
+    *bytes = content == NULL ? 0 : tool_elf_section_read(sections, name, content, (size_t)size);
+    return content;
+}
+
+/* Folders are separated by colons. */
+static void take_folders(const char *list, tool_elf_take_text take, void *context)
+{
+    while (*list != '\0') {
+        size_t size = strcspn(list, ":");
+        char *folder = tool_copy_text(list, size);
+        take(context, folder);
+        free(folder);
+        list += size + (list[size] == ':');
+    }
+}
+
+static void take_entries(const struct dynamic *d, tool_elf_take_text take_library,
+                         tool_elf_take_text take_folder, void *context)
+{
+    for (size_t at = 0; at + ENTRY_BYTES <= d->entries_bytes; at += ENTRY_BYTES) {
+        uint64_t tag = tool_le64(d->entries + at), name = tool_le64(d->entries + at + 8);
+        if (tag == DT_NULL)
+            return;
+        if (name >= d->names_bytes)
+            continue;
+        if (tag == DT_NEEDED)
+            take_library(context, d->names + name);
+        else if (tag == DT_RUNPATH || tag == DT_RPATH)
+            take_folders(d->names + name, take_folder, context);
+    }
+}
+
+void tool_elf_needed(const char *path, tool_elf_take_text take_library,
+                     tool_elf_take_text take_folder, void *context)
+{
+    struct tool_elf_sections sections;
+    struct dynamic d = {0};
+    if (tool_elf_sections_open(&sections, path)) {
+        d.entries = read_whole(&sections, ".dynamic", TOOL_IMAGE_DYNAMIC_MAX * ENTRY_BYTES,
+                               &d.entries_bytes);
+        d.names = read_whole(&sections, ".dynstr", NAMES_BYTES_MAX, &d.names_bytes);
+        if (d.names_bytes != 0) {
+            d.names[d.names_bytes - 1] = '\0';
+            take_entries(&d, take_library, take_folder, context);
+        }
+    }
+    free(d.entries);
+    free(d.names);
+    tool_elf_sections_close(&sections);
+}
+
+uint32_t tool_elf_function_count(const char *path)
+{
+    struct tool_elf_sections sections;
+    uint8_t head[TABLE_HEAD_BYTES];
+    bool is_there =
+        tool_elf_sections_open(&sections, path) &&
+        tool_elf_section_read(&sections, ".eh_frame_hdr", head, sizeof head) == sizeof head &&
+        head[2] == UDATA4 && (head[1] & 0x0fu) % 8u == UDATA4;
+    tool_elf_sections_close(&sections);
+    return is_there ? tool_le32(head + 8) : 0;
+}

@@ -1,0 +1,253 @@
+/* Edges between hooked functions: from what each of them does, through functions without hooks,
+ * to the next hooked ones. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "program/callgraph/binary_graph.h"
+#include "program/symbols/symbols.h"
+
+#define STEPS_MOST 100000000u /* some seconds */
+
+void tool_binary_graph_open(struct tool_binary_graph *graph, struct tool_edges *edges,
+                            ttape_context_ids ids)
+{
+    *graph = (struct tool_binary_graph){.edges = edges, .ids = ids, .steps_left = STEPS_MOST};
+}
+
+void tool_binary_graph_use_debug(struct tool_binary_graph *graph)
+{
+    static const struct tool_symbols_options options = {.no_demangle = true};
+    graph->symbols = tool_symbols_open(&options);
+}
+
+void tool_binary_graph_close(struct tool_binary_graph *graph)
+{
+    for (size_t i = 0; i < graph->module_count; i++) {
+        tool_code_close(&graph->modules[i]->code);
+        tool_known_calls_close(&graph->modules[i]->known);
+        free(graph->modules[i]->bytes);
+        free(graph->modules[i]->path);
+        free(graph->modules[i]);
+    }
+    for (size_t i = 0; i < graph->name_count; i++)
+        free(graph->names[i]);
+    if (graph->symbols != NULL)
+        tool_symbols_close(graph->symbols);
+    free(graph->modules);
+    free(graph->machines);
+    free(graph->hooked);
+    free(graph->relations);
+    free(graph->names);
+    tool_map_close(&graph->hooked_by_place);
+    tool_map_close(&graph->relation_by_what);
+    tool_map_close(&graph->name_by_hash);
+    tool_map_close(&graph->exported);
+    tool_map_close(&graph->by_call);
+    tool_map_close(&graph->by_symbol);
+    *graph = (struct tool_binary_graph){0};
+}
+
+/* Machine functions that may run next, and the hooked ones that they lead to. */
+struct reach {
+    struct tool_binary_graph *graph;
+    uint32_t *queue; /* machine functions */
+    size_t queue_count, queue_capacity;
+    uint32_t *hooked; /* numbers of edges' functions */
+    size_t hooked_count, hooked_capacity;
+    bool makes_pointer_calls;
+};
+
+static void put(uint32_t **list, size_t *count, size_t *capacity, uint32_t what)
+{
+    tool_grow((void **)list, capacity, *count + 1, sizeof **list);
+    (*list)[(*count)++] = what;
+}
+
+static void meet(struct reach *reach, uint32_t machine)
+{
+    if (reach->graph->machines[machine].stamp == reach->graph->stamp)
+        return;
+    reach->graph->machines[machine].stamp = reach->graph->stamp;
+    put(&reach->queue, &reach->queue_count, &reach->queue_capacity, machine);
+}
+
+uint32_t tool_binary_named(struct tool_binary_graph *graph, uint32_t name)
+{
+    uint64_t hash = tool_binary_name_hash(graph, graph->names[name], strlen(graph->names[name]));
+    uint32_t found = *tool_map_at(&graph->exported, hash, 0);
+    return found != 0 ? found - 1 : TTAPE_NONE;
+}
+
+/* Names of the C library that call what they were given before, or what is in a table. */
+static bool calls_back(const char *name)
+{
+    static const char *const names[] = {"qsort",   "qsort_r", "bsearch", "lfind",       "lsearch",
+                                        "tsearch", "twalk",   "tdelete", "ftw",         "nftw",
+                                        "scandir", "glob",    "exit",    "pthread_once"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+uint32_t tool_binary_function_of(struct tool_binary_graph *graph, uint32_t machine)
+{
+    for (uint32_t i = 0; i < graph->module_count; i++) {
+        const struct tool_binary_module *module = graph->modules[i];
+        uint32_t number = machine - module->first_machine;
+        if (machine >= module->first_machine && number < module->code.function_count)
+            return tool_binary_hooked(graph, i, module->code.functions[number].start)->function;
+    }
+    return TOOL_EDGES_OUTSIDE;
+}
+
+/* What a machine function does before a hook has told of any: goes on, or ends at hooked ones. */
+static void step(struct reach *reach, uint32_t machine)
+{
+    struct tool_binary_graph *graph = reach->graph;
+    if (graph->all_functions) {
+        put(&reach->hooked, &reach->hooked_count, &reach->hooked_capacity,
+            tool_binary_function_of(graph, machine));
+        return;
+    }
+    for (uint32_t i = graph->machines[machine].first_relation; i != 0;
+         i = graph->relations[i - 1].next) {
+        const struct tool_relation *relation = &graph->relations[i - 1];
+        uint32_t other = relation->kind == TOOL_RELATION_UNKNOWN
+                             ? tool_binary_named(graph, relation->to)
+                             : relation->to;
+        graph->steps_left -= graph->steps_left > 0;
+        if (relation->kind == TOOL_RELATION_ENTERS)
+            put(&reach->hooked, &reach->hooked_count, &reach->hooked_capacity,
+                graph->hooked[relation->to].function);
+        else if (relation->kind == TOOL_RELATION_POINTER ||
+                 (other == TTAPE_NONE && calls_back(graph->names[relation->to])))
+            reach->makes_pointer_calls = true;
+        else if (other != TTAPE_NONE)
+            meet(reach, other);
+    }
+}
+
+static void begin(struct reach *reach)
+{
+    reach->graph->stamp++;
+    reach->queue_count = reach->hooked_count = 0;
+    reach->makes_pointer_calls = false;
+}
+
+static void go_on(struct reach *reach)
+{
+    for (size_t i = 0; i < reach->queue_count && reach->graph->steps_left > 0; i++)
+        step(reach, reach->queue[i]);
+}
+
+struct joining {
+    struct tool_binary_graph *graph;
+    struct reach reach, taken;
+};
+
+/* All that `from` reaches now. */
+static void add_edges(struct joining *joining, uint32_t from, uint32_t kinds)
+{
+    struct tool_edges *edges = joining->graph->edges;
+    for (size_t i = 0; i < joining->reach.hooked_count; i++)
+        tool_edges_edge(edges, from, joining->reach.hooked[i])->kinds |= kinds;
+    if (joining->reach.makes_pointer_calls)
+        edges->functions[from].makes_pointer_calls = true;
+}
+
+static void join_relation(struct joining *joining, uint32_t from,
+                          const struct tool_relation *relation)
+{
+    struct tool_binary_graph *graph = joining->graph;
+    struct reach *reach = &joining->reach;
+    uint32_t to = relation->to;
+    begin(reach);
+    if (relation->kind == TOOL_RELATION_ENTERS)
+        put(&reach->hooked, &reach->hooked_count, &reach->hooked_capacity,
+            graph->hooked[relation->to].function);
+    else if (relation->kind == TOOL_RELATION_POINTER)
+        reach->makes_pointer_calls = true;
+    else if (relation->kind == TOOL_RELATION_UNKNOWN &&
+             (to = tool_binary_named(graph, to)) == TTAPE_NONE)
+        reach->makes_pointer_calls = calls_back(graph->names[relation->to]);
+    else
+        meet(reach, to);
+    go_on(reach);
+    add_edges(joining, from, relation->edge_kinds);
+}
+
+/* What pointers may lead to: from each function that calls through one, and from outside. */
+static void join_pointers(struct joining *joining)
+{
+    struct tool_binary_graph *graph = joining->graph;
+    struct tool_edges *edges = graph->edges;
+    const struct reach *taken = &joining->taken;
+    for (size_t i = 0; i < taken->hooked_count; i++) {
+        edges->functions[taken->hooked[i]].is_taken = true;
+        if (!graph->names_pointers)
+            tool_edges_edge(edges, TOOL_EDGES_OUTSIDE, taken->hooked[i])->kinds |=
+                TOOL_EDGE_POINTER;
+    }
+    if (graph->names_pointers)
+        return;
+    for (uint32_t from = 1; from < edges->function_count; from++)
+        for (size_t i = 0; edges->functions[from].makes_pointer_calls && i < taken->hooked_count;
+             i++) {
+            graph->steps_left -= graph->steps_left > 0;
+            if (graph->steps_left == 0)
+                return;
+            tool_edges_edge(edges, from, taken->hooked[i])->kinds |= TOOL_EDGE_POINTER;
+        }
+}
+
+/* Who begins: at the program's entry, and what other modules may call. */
+static void join_entries(struct joining *joining)
+{
+    struct tool_binary_graph *graph = joining->graph;
+    for (uint32_t i = 0; i < graph->module_count; i++) {
+        const struct tool_binary_module *module = graph->modules[i];
+        uint32_t machine =
+            module->is_open ? tool_binary_machine_at(graph, i, module->image.entry) : TTAPE_NONE;
+        begin(&joining->reach);
+        if (machine != TTAPE_NONE)
+            meet(&joining->reach, machine);
+        go_on(&joining->reach);
+        add_edges(joining, TOOL_EDGES_OUTSIDE, TOOL_EDGE_DIRECT);
+    }
+}
+
+static void join_machines(struct joining *joining)
+{
+    struct tool_binary_graph *graph = joining->graph;
+    for (uint32_t i = 0; graph->all_functions && i < graph->machine_count; i++) {
+        uint32_t from = tool_binary_function_of(graph, i);
+        for (uint32_t r = graph->machines[i].first_relation; r != 0;
+             r = graph->relations[r - 1].next)
+            join_relation(joining, from, &graph->relations[r - 1]);
+    }
+}
+
+bool tool_binary_graph_join(struct tool_binary_graph *graph)
+{
+    struct joining joining = {.graph = graph, .reach = {.graph = graph}, .taken = {.graph = graph}};
+    graph->all_functions = true;
+    for (size_t i = 0; i < graph->module_count; i++)
+        graph->all_functions &= !graph->modules[i]->has_hooks;
+    begin(&joining.taken);
+    for (uint32_t i = 0; i < graph->machine_count; i++)
+        if (graph->machines[i].is_taken)
+            meet(&joining.taken, i);
+    go_on(&joining.taken);
+    for (size_t i = 0; i < graph->hooked_count && graph->steps_left > 0; i++)
+        for (uint32_t r = graph->hooked[i].first_relation; r != 0; r = graph->relations[r - 1].next)
+            join_relation(&joining, graph->hooked[i].function, &graph->relations[r - 1]);
+    join_machines(&joining);
+    join_entries(&joining);
+    join_pointers(&joining);
+    free(joining.reach.queue);
+    free(joining.reach.hooked);
+    free(joining.taken.queue);
+    free(joining.taken.hooked);
+    return graph->steps_left > 0;
+}

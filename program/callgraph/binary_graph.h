@@ -1,0 +1,136 @@
+/* Who can call whom, from the files of a program and its libraries. Functions are those that hooks
+ * tell of; where no file has hooks (functions that are patched), all of them.
+ *
+ *     file --binary_module.c--> code, what each function's code does (code_flow.h): relations
+ *          --binary_taken.c---> functions whose address data holds
+ *          --known_calls.c----> calls that its debug information names
+ *          --ci_files.c-------> calls that its compiler named
+ *          --binary_strings.c-> which functions have to do with which strings
+ *     relations of all files --binary_graph.c--> edges: functions without hooks are passed through
+ */
+#ifndef TOOL_BINARY_GRAPH_H
+#define TOOL_BINARY_GRAPH_H
+
+#include "program/callgraph/code_flow.h"
+#include "program/callgraph/edges.h"
+#include "program/callgraph/known_calls.h"
+
+/* A function of the machine's code: its module, and its number in the module's code. Numbers of all
+ * modules follow each other. */
+struct tool_machine {
+    uint32_t first_relation; /* plus 1 */
+    uint32_t stamp;          /* of the search that has met it */
+    bool is_taken, is_followed, pointer_calls;
+};
+
+enum tool_relation_kind {
+    TOOL_RELATION_ENTERS, /* to: a hooked function */
+    TOOL_RELATION_CALLS,  /* to: a machine function */
+    TOOL_RELATION_POINTER,
+    TOOL_RELATION_UNKNOWN /* to: a name, of what is in no file */
+};
+/* Something that a function does: a machine function before any hook has told of one, or a hooked
+ * function. */
+struct tool_relation {
+    uint32_t next; /* of the same function, plus 1 */
+    uint32_t to, edge_kinds;
+    uint8_t kind;
+};
+
+struct tool_binary_module {
+    char *path;
+    uint8_t *bytes;
+    size_t size_bytes;
+    struct tool_image image;
+    struct tool_code code;
+    uint64_t seed, start;
+    uint64_t mapped; /* where its first page was, with ids that are addresses */
+    uint32_t first_machine;
+    bool has_hooks, is_open, is_mapped;
+    uint32_t unknown_hooks, call_count;
+    struct tool_known_calls known;
+};
+
+/* A hooked function: where it is, and its number in the edges. */
+struct tool_hooked {
+    uint32_t module, address, function, first_relation;
+};
+
+struct tool_strings; /* binary_strings.h */
+struct tool_binary_graph {
+    struct tool_edges *edges;
+    struct tool_strings *strings; /* that code has to do with; NULL: nobody asks */
+    ttape_context_ids ids;
+    const struct tool_module_map *map; /* of the process whose ids are addresses, or NULL */
+    struct tool_binary_module **modules;
+    size_t module_count, module_capacity;
+    struct tool_machine *machines;
+    size_t machine_count, machine_capacity;
+    struct tool_hooked *hooked;
+    size_t hooked_count, hooked_capacity;
+    struct tool_map hooked_by_place; /* module << 32 | address */
+    struct tool_relation *relations;
+    size_t relation_count, relation_capacity;
+    struct tool_map relation_by_what;
+    char **names; /* of what is called and in no file so far */
+    size_t name_count, name_capacity;
+    struct tool_map by_call;   /* machine << 32 | machine that it calls: relation, plus 1 */
+    struct tool_map by_symbol; /* by hash of the name: machine plus 1, of several UINT32_MAX */
+    uint32_t ci_files;
+    struct tool_map name_by_hash, exported; /* by hash of the name: number, machine plus 1 */
+    uint32_t stamp;                         /* of the search that is made now */
+    uint64_t steps_left;
+    bool all_functions;           /* no file has hooks */
+    struct tool_symbols *symbols; /* reads debug information, or NULL */
+    bool names_pointers; /* set it: edges through pointers are left to makes_pointer_calls and
+                            is_taken of their ends */
+};
+
+void tool_binary_graph_open(struct tool_binary_graph *graph, struct tool_edges *edges,
+                            ttape_context_ids ids);
+void tool_binary_graph_close(struct tool_binary_graph *graph);
+/* Before files are added: their debug information is read, too. */
+void tool_binary_graph_use_debug(struct tool_binary_graph *graph);
+/* Reads a file. Returns NULL, or why it cannot be used (static text). */
+const char *tool_binary_graph_add(struct tool_binary_graph *graph, const char *path);
+/* The same, if it has that build id. */
+const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const char *path,
+                                        ttape_string build_id);
+/* The same, or of a folder, and those in it, all files whose build ids the map has. */
+const char *tool_binary_graph_add_any(struct tool_binary_graph *graph, const char *path);
+/* When all files are there: what the compiler said of their calls (gcc -fcallgraph-info), in a
+ * file, or in a folder with those in it; in files beside the binary that are called after it.
+ * Returns a tool_exit; what failed has been reported. */
+int tool_binary_graph_add_ci(struct tool_binary_graph *graph, const char *path);
+int tool_binary_graph_add_ci_beside(struct tool_binary_graph *graph, const char *path);
+/* Edges of all files, when all are there. False: it is too much; what there is so far stays. */
+bool tool_binary_graph_join(struct tool_binary_graph *graph);
+
+/* -- for each other -- */
+void tool_binary_taken(struct tool_binary_graph *graph, uint32_t module);
+uint64_t tool_binary_name_hash(struct tool_binary_graph *graph, const char *name,
+                               size_t size_bytes);
+/* Another source says that a machine function calls another one. */
+void tool_binary_called(struct tool_binary_graph *graph, uint32_t from, uint32_t to,
+                        uint32_t edge_kinds);
+/* Words of data that are addresses: by relocations, and in a program at a fixed place all words,
+ * which may be numbers. */
+typedef void (*tool_binary_take_pointer)(void *context, uint64_t place, uint64_t target);
+void tool_binary_pointers(const struct tool_image *image, tool_binary_take_pointer take,
+                          void *context);
+/* Where all functions are hooked: the edges' function of a machine's. */
+uint32_t tool_binary_function_of(struct tool_binary_graph *graph, uint32_t machine);
+/* The function that a name of what is elsewhere stands for; TTAPE_NONE: none. */
+uint32_t tool_binary_named(struct tool_binary_graph *graph, uint32_t name);
+struct tool_hooked *tool_binary_hooked(struct tool_binary_graph *graph, uint32_t module,
+                                       uint32_t address);
+static inline uint32_t tool_binary_machine(const struct tool_binary_graph *graph, uint32_t module,
+                                           uint32_t number)
+{
+    return graph->modules[module]->first_machine + number;
+}
+/* The machine function that begins there; TTAPE_NONE: none. */
+uint32_t tool_binary_machine_at(const struct tool_binary_graph *graph, uint32_t module,
+                                uint64_t address);
+
+#endif

@@ -1,0 +1,68 @@
+/* What the symbol helper says of a file may be forged: addresses are looked up, and names compared,
+ * nothing more. */
+#include "program/callgraph/known_calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ordered.h"
+#include "program/symbols/symbols.h"
+#include "tools/command/tool.h"
+
+static void take(void *context, const struct tool_symbols_inlined *call)
+{
+    struct tool_known_calls *known = context;
+    size_t size = call->name.size_bytes;
+    if (call->end > UINT32_MAX || call->entry > UINT32_MAX ||
+        known->name_bytes + size >= UINT32_MAX)
+        return;
+    tool_grow((void **)&known->calls, &known->capacity, known->count + 1, sizeof *known->calls);
+    tool_grow((void **)&known->names, &known->name_capacity, known->name_bytes + size + 1, 1);
+    known->calls[known->count++] =
+        (struct tool_known_call){.place = call->start != 0 ? call->start * 2 : call->end * 2 + 1,
+                                 .callee = (uint32_t)call->entry,
+                                 .name = (uint32_t)known->name_bytes};
+    if (size != 0)
+        memcpy(known->names + known->name_bytes, call->name.data, size);
+    known->names[known->name_bytes + size] = '\0';
+    known->name_bytes += size + 1;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct tool_known_call *one = a, *other = b;
+    return one->place < other->place ? -1 : one->place > other->place;
+}
+
+void tool_known_calls_read(struct tool_known_calls *known, struct tool_symbols *symbols,
+                           ttape_string path, ttape_string build_id)
+{
+    struct tool_symbols_module *module = tool_symbols_module_open(symbols, path, build_id);
+    (void)tool_symbols_calls_list(symbols, module, take, known);
+    tool_symbols_module_release(symbols, module);
+    if (known->count > 1)
+        qsort(known->calls, known->count, sizeof *known->calls, compare);
+}
+
+void tool_known_calls_close(struct tool_known_calls *known)
+{
+    free(known->calls);
+    free(known->names);
+    *known = (struct tool_known_calls){0};
+}
+
+static const struct tool_known_call *find(const struct tool_known_calls *known, uint64_t place)
+{
+    struct tool_search s = {.end = known->count};
+    while (tool_search_next(&s))
+        tool_search_turn(&s, known->calls[s.middle].place < place);
+    return s.first < known->count && known->calls[s.first].place == place ? &known->calls[s.first]
+                                                                          : NULL;
+}
+
+const struct tool_known_call *tool_known_call_at(const struct tool_known_calls *known,
+                                                 uint32_t start, uint32_t end)
+{
+    const struct tool_known_call *found = find(known, (uint64_t)end * 2 + 1);
+    return found != NULL ? found : find(known, (uint64_t)start * 2);
+}
