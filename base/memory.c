@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/kept_blocks.h"
+#include "base/secret.h"
 #include "format/base/fail.h"
 
 /* Blocks that are kept are no more than this part of the limit. */
@@ -26,20 +26,10 @@ static void default_release(void *context, void *memory, size_t size_bytes)
     free(memory);
 }
 
-/* From the system's random numbers; where there are none yet, from where the loader put us. */
-static uint64_t make_key(void)
-{
-    uint64_t key;
-    if (getrandom(&key, sizeof key, GRND_NONBLOCK) != (ssize_t)sizeof key)
-        key = (uint64_t)(uintptr_t)&key * UINT64_C(0x9e3779b97f4a7c15) ^
-              (uint64_t)(uintptr_t)&make_key;
-    return key | 1;
-}
-
 void ttp_memory_init(struct ttp_memory *memory, const ttape_allocator *allocator,
                      uint64_t limit_bytes)
 {
-    *memory = (struct ttp_memory){.limit_bytes = limit_bytes, .hash_key = make_key()};
+    *memory = (struct ttp_memory){.limit_bytes = limit_bytes, .hash_key = ttp_secret_key()};
     memory->allocator =
         allocator != NULL ? *allocator : (ttape_allocator){NULL, default_allocate, default_release};
 }

@@ -1,13 +1,13 @@
 /* The public face of the writer: options, state machine, and one door per call. */
 #include <string.h>
 
+#include "base/secret.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "format/base/sized.h"
 #include "writer/encode/cbor_encoder.h"
 #include "writer/encode/overview_writer.h"
 #include "writer/events/metadata_pairs.h"
-#include "writer/secret.h"
 #include "writer/writer_internal.h"
 
 #define DEFAULT_PARTITION_EVENTS 1000000u

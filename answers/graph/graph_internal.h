@@ -139,7 +139,7 @@ static inline uint32_t *ttp_graph_at(struct ttape_graph *graph, struct ttp_key_m
             return &map->lost;
         }
     }
-    return ttp_key_map_at(map, &graph->memory, key, missing);
+    return ttp_key_map_at(map, key, missing);
 }
 
 static inline uint32_t ttp_graph_row(const struct ttape_graph *graph, uint32_t site)

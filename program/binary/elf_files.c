@@ -22,7 +22,7 @@
 #include <gelf.h>
 
 #include "program/binary/elf_symbols.h"
-#include "tools/command/tool.h"
+#include "program/process/child.h"
 
 #define SYSTEM_DEBUG_FOLDER "/usr/lib/debug"
 
@@ -115,7 +115,7 @@ static const char *open_wanted(struct tool_elf_file *file, const char *root, con
         tool_elf_file_close(file);
         return reason;
     }
-    file->path = tool_copy_text(path, strlen(path));
+    file->path = tool_child_copy_text(path, strlen(path));
     return NULL;
 }
 

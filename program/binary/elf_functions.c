@@ -10,7 +10,7 @@
 #include "base/ordered.h"
 #include "program/binary/callsites/dies.h"
 #include "program/binary/elf_symbols.h"
-#include "tools/command/tool.h"
+#include "program/process/child.h"
 
 struct listing {
     tool_elf_take_inlined take;
@@ -124,8 +124,9 @@ static uint32_t file_number(struct unit *unit, const char *path)
     for (size_t i = unit->file_count; i-- > 0;)
         if (strcmp(unit->files[i], path) == 0)
             return (uint32_t)i;
-    tool_grow((void **)&unit->files, &unit->file_capacity, unit->file_count + 1, sizeof(char *));
-    unit->files[unit->file_count] = tool_copy_text(path, strlen(path));
+    tool_child_grow((void **)&unit->files, &unit->file_capacity, unit->file_count + 1,
+                    sizeof(char *));
+    unit->files[unit->file_count] = tool_child_copy_text(path, strlen(path));
     return (uint32_t)unit->file_count++;
 }
 
@@ -149,8 +150,8 @@ static void add_pieces(struct unit *unit, Dwarf_Die *die, bool is_copy, uint32_t
     while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
         if (start >= end)
             continue;
-        tool_grow((void **)&unit->pieces, &unit->piece_capacity, unit->piece_count + 1,
-                  sizeof(struct piece));
+        tool_child_grow((void **)&unit->pieces, &unit->piece_capacity, unit->piece_count + 1,
+                        sizeof(struct piece));
         unit->pieces[unit->piece_count++] = (struct piece){start, end, owner, depth};
     }
     if (unit->piece_count == before)
@@ -159,8 +160,8 @@ static void add_pieces(struct unit *unit, Dwarf_Die *die, bool is_copy, uint32_t
         entry = unit->pieces[before].start;
     if (dwarf_decl_line(die, &line) != 0 || line < 0)
         line = 0;
-    tool_grow((void **)&unit->owners, &unit->owner_capacity, unit->owner_count + 1,
-              sizeof(struct owner));
+    tool_child_grow((void **)&unit->owners, &unit->owner_capacity, unit->owner_count + 1,
+                    sizeof(struct owner));
     unit->owners[unit->owner_count++] =
         (struct owner){.die = dwarf_dieoffset(die),
                        .origin = origin_of(die),
@@ -257,7 +258,7 @@ static int compare_written(const void *a, const void *b)
 /* Owners by where they are written. To be freed. */
 static struct owner **sort_written(struct unit *unit)
 {
-    struct owner **order = tool_allocate(unit->owner_count + 1, sizeof *order);
+    struct owner **order = tool_child_allocate(unit->owner_count + 1, sizeof *order);
     for (size_t i = 0; i < unit->owner_count; i++)
         order[i] = &unit->owners[i];
     qsort(order, unit->owner_count, sizeof *order, compare_written);
@@ -338,7 +339,7 @@ static int compare_entries(const void *a, const void *b)
 
 static void sort_copies(struct unit *unit)
 {
-    unit->copies = tool_allocate(unit->owner_count + 1, sizeof *unit->copies);
+    unit->copies = tool_child_allocate(unit->owner_count + 1, sizeof *unit->copies);
     for (size_t i = 0; i < unit->owner_count; i++)
         if (unit->owners[i].is_copy)
             unit->copies[unit->copy_count++] = &unit->owners[i];
@@ -352,15 +353,15 @@ static struct unit *unit_of(struct tool_elf_functions *functions, uint64_t addre
 {
     uint64_t offset;
     Dwarf_Die die;
-    struct tool_search s = {.end = functions->count};
+    struct ttp_bisect s = {.end = functions->count};
     if (!tool_elf_lines_unit(functions->lines, address, &offset))
         return NULL;
-    while (tool_search_next(&s))
-        tool_search_turn(&s, functions->units[s.middle].die < offset);
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, functions->units[s.middle].die < offset);
     if (s.first < functions->count && functions->units[s.first].die == offset)
         return &functions->units[s.first];
-    tool_grow((void **)&functions->units, &functions->capacity, functions->count + 1,
-              sizeof(struct unit));
+    tool_child_grow((void **)&functions->units, &functions->capacity, functions->count + 1,
+                    sizeof(struct unit));
     struct unit *unit = &functions->units[s.first];
     memmove(unit + 1, unit, (functions->count++ - s.first) * sizeof *unit);
     *unit = (struct unit){.die = offset};
@@ -375,7 +376,7 @@ static struct unit *unit_of(struct tool_elf_functions *functions, uint64_t addre
 
 struct tool_elf_functions *tool_elf_functions_open(struct tool_elf_lines *lines)
 {
-    struct tool_elf_functions *functions = tool_allocate(1, sizeof *functions);
+    struct tool_elf_functions *functions = tool_child_allocate(1, sizeof *functions);
     functions->lines = lines;
     functions->dies_left = TOOL_DIES_MAX;
     return functions;
@@ -402,9 +403,9 @@ void tool_elf_functions_close(struct tool_elf_functions *functions)
 /* The outermost copy that is entered there; NULL: none. */
 static const struct owner *copy_at(const struct unit *unit, uint64_t address)
 {
-    struct tool_search s = {.end = unit->copy_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, unit->copies[s.middle]->entry < address);
+    struct ttp_bisect s = {.end = unit->copy_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, unit->copies[s.middle]->entry < address);
     bool is_it = s.first < unit->copy_count && unit->copies[s.first]->entry == address;
     return is_it ? unit->copies[s.first] : NULL;
 }
@@ -412,9 +413,9 @@ static const struct owner *copy_at(const struct unit *unit, uint64_t address)
 /* The function, no copy, whose code is there; NULL: none. */
 static const struct owner *function_at(const struct unit *unit, uint64_t address)
 {
-    struct tool_search s = {.end = unit->piece_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, unit->pieces[s.middle].start <= address);
+    struct ttp_bisect s = {.end = unit->piece_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, unit->pieces[s.middle].start <= address);
     while (s.first-- > 0) {
         const struct piece *piece = &unit->pieces[s.first];
         const struct owner *owner = &unit->owners[piece->owner];

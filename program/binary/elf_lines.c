@@ -12,7 +12,7 @@
 
 #include "base/ordered.h"
 #include "program/binary/elf_symbols.h"
-#include "tools/command/tool.h"
+#include "program/process/child.h"
 
 #define LINES_KEPT 4000000u /* about 200 MB */
 
@@ -46,7 +46,7 @@ static bool failed(void)
 {
     int error = dwarf_errno();
     if (error != 0 && strcmp(dwarf_errmsg(error), "out of memory") == 0)
-        tool_out_of_memory();
+        tool_child_give_up();
     return true;
 }
 
@@ -74,8 +74,8 @@ static void add_unit(struct tool_elf_lines *lines, Dwarf_Off offset)
     ptrdiff_t at = 0;
     while ((at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
         if (start < end) {
-            tool_grow((void **)&lines->ranges, &lines->capacity, lines->count + 1,
-                      sizeof(struct unit_range));
+            tool_child_grow((void **)&lines->ranges, &lines->capacity, lines->count + 1,
+                            sizeof(struct unit_range));
             lines->ranges[lines->count++] =
                 (struct unit_range){.start = start, .end = end, .die = offset};
         }
@@ -94,7 +94,7 @@ static void list_units(struct tool_elf_lines *lines)
     }
     if (lines->count > 0) {
         qsort(lines->ranges, lines->count, sizeof(struct unit_range), compare_ranges);
-        lines->ends = tool_allocate(lines->count, sizeof(uint64_t));
+        lines->ends = tool_child_allocate(lines->count, sizeof(uint64_t));
     }
     uint64_t end = 0;
     for (size_t i = 0; i < lines->count; i++) {
@@ -138,7 +138,7 @@ struct tool_elf_lines *tool_elf_lines_open(const struct tool_elf_where *where,
                                            const struct tool_elf_file *file,
                                            struct tool_elf_missing *missing)
 {
-    struct tool_elf_lines *lines = tool_allocate(1, sizeof(struct tool_elf_lines));
+    struct tool_elf_lines *lines = tool_child_allocate(1, sizeof(struct tool_elf_lines));
     lines->file = file;
     lines->dwarf = begin(file);
     if (lines->dwarf != NULL && open_shared(lines, where, missing))
@@ -167,9 +167,9 @@ void tool_elf_lines_close(struct tool_elf_lines *lines)
 /* The innermost range around an address. */
 static struct unit_range *find_range(const struct tool_elf_lines *lines, uint64_t address)
 {
-    struct tool_search s = {.end = lines->count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, lines->ranges[s.middle].start <= address);
+    struct ttp_bisect s = {.end = lines->count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, lines->ranges[s.middle].start <= address);
     while (s.first-- > 0 && lines->ends[s.first] > address)
         if (lines->ranges[s.first].end > address)
             return &lines->ranges[s.first];
@@ -201,13 +201,13 @@ static void drop_kept(struct tool_elf_lines *lines)
 static bool find_rows(Dwarf_Lines *rows, size_t count, uint64_t address, size_t *first,
                       size_t *last)
 {
-    struct tool_search s = {.end = count};
+    struct ttp_bisect s = {.end = count};
     Dwarf_Addr found = 0, at;
-    while (tool_search_next(&s)) {
+    while (ttp_bisect_next(&s)) {
         if (dwarf_lineaddr(dwarf_onesrcline(rows, s.middle), &at) != 0)
             return false;
         found = at <= address ? at : found;
-        tool_search_turn(&s, at <= address);
+        ttp_bisect_turn(&s, at <= address);
     }
     if (s.first == 0)
         return false;

@@ -14,7 +14,7 @@
 
 #include "program/binary/elf_symbols.h"
 #include "program/binary/frames/image.h"
-#include "tools/command/tool.h"
+#include "program/process/child.h"
 
 #define STUB_RANK 48u /* after every real symbol of that address, before labels */
 
@@ -59,8 +59,8 @@ static void take_relocations(struct linked_slots *slots, Elf *elf, Elf_Scn *sect
             continue;
         const char *name = elf_strptr(elf, names.sh_link, symbol.st_name);
         if (name != NULL && name[0] != '\0') {
-            tool_grow((void **)&slots->slots, &slots->capacity, slots->count + 1,
-                      sizeof(struct linked_slot));
+            tool_child_grow((void **)&slots->slots, &slots->capacity, slots->count + 1,
+                            sizeof(struct linked_slot));
             slots->slots[slots->count++] = (struct linked_slot){relocation.r_offset, name};
         }
     }

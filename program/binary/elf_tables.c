@@ -7,7 +7,7 @@
 
 #include "base/ordered.h"
 #include "program/binary/elf_symbols.h"
-#include "tools/command/tool.h"
+#include "program/process/child.h"
 
 #define MACHINE_ARM 40u
 #define RANK_LABEL  64u /* without a size: it gets what is left up to the next symbol */
@@ -24,7 +24,7 @@ static void list_sections(Elf *elf, struct elf_sections *sections)
     *sections = (struct elf_sections){0};
     if (elf_getshdrnum(elf, &count) != 0 || count == 0)
         return;
-    sections->ends = tool_allocate(count, sizeof(uint64_t));
+    sections->ends = tool_child_allocate(count, sizeof(uint64_t));
     sections->count = count;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
         GElf_Shdr header;
@@ -81,8 +81,8 @@ static void take_symbol(struct tool_elf_table *table, const struct tool_elf_file
 
 void tool_elf_table_put(struct tool_elf_table *table, const struct tool_elf_symbol *symbol)
 {
-    tool_grow((void **)&table->symbols, &table->capacity, table->count + 1,
-              sizeof(struct tool_elf_symbol));
+    tool_child_grow((void **)&table->symbols, &table->capacity, table->count + 1,
+                    sizeof(struct tool_elf_symbol));
     table->symbols[table->count++] = *symbol;
 }
 
@@ -141,7 +141,7 @@ void tool_elf_table_settle(struct tool_elf_table *table)
         if (symbol->rank >= RANK_LABEL && symbol->size_bytes > next - symbol->start)
             symbol->size_bytes = next - symbol->start;
     }
-    table->ends = tool_allocate(table->count, sizeof(uint64_t));
+    table->ends = tool_child_allocate(table->count, sizeof(uint64_t));
     for (size_t i = 0; i < table->count; i++) {
         uint64_t own = table->symbols[i].start + table->symbols[i].size_bytes;
         end = own > end ? own : end;
@@ -163,9 +163,9 @@ static const struct tool_elf_symbol *look_back(const struct tool_elf_table *tabl
 const struct tool_elf_symbol *tool_elf_table_find(const struct tool_elf_table *table,
                                                   uint64_t address)
 {
-    struct tool_search s = {.end = table->count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, table->symbols[s.middle].start <= address);
+    struct ttp_bisect s = {.end = table->count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, table->symbols[s.middle].start <= address);
     const struct tool_elf_symbol *symbol = look_back(table, s.first, address, false);
     return symbol != NULL ? symbol : look_back(table, s.first, address, true);
 }

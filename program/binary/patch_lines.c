@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 
 #include "program/process/child.h"
-#include "tools/command/tool.h"
 
 #define LINES_KEPT   1000000u /* by libdw: about 50 MB */
 #define MEMORY_BYTES (UINT64_C(512) << 20)
@@ -88,7 +87,7 @@ static bool make_room(struct line_starts *s)
 static void send_lines(int fd, const void *context)
 {
     const struct tool_plan_input *input = context;
-    struct line_starts *s = tool_allocate(1, sizeof *s);
+    struct line_starts *s = tool_child_allocate(1, sizeof *s);
     Dwarf_Off offset = 0, next;
     Dwarf_Lines *lines;
     size_t count;
@@ -133,9 +132,9 @@ static void each_line(const struct tool_plan_input *input, tool_take_line take, 
         return;
     struct tool_child_input from = {.fd = child.fd,
                                     .deadline_ms = tool_child_now_ms() + 2000u * SECONDS_MOST,
-                                    .data = tool_allocate(SENT_BYTES, 1),
+                                    .data = malloc(SENT_BYTES),
                                     .room = SENT_BYTES};
-    while (take_entry(&from, &entry, file))
+    while (from.data != NULL && take_entry(&from, &entry, file))
         take(context, entry.address, file, entry.line);
     (void)tool_child_end(&child, true);
     free(from.data);

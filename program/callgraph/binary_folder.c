@@ -1,8 +1,5 @@
 /* The files of another machine, in a folder: those whose build id a map has, each once. */
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -45,7 +42,7 @@ static void look_at(struct looking *looking, const char *path)
         !has_code(&head) || is_there(looking->graph, &head))
         return;
     const ttape_string id = {(const char *)head.build_id, head.build_id_bytes};
-    if (!tool_module_map_find(looking->graph->map, (ttape_string){0}, id, &start))
+    if (!looking->graph->find_start(looking->graph->find_context, (ttape_string){0}, id, &start))
         return;
     if (tool_binary_graph_add(looking->graph, path) == NULL)
         looking->found++;
@@ -60,15 +57,14 @@ static void look_in(struct looking *looking, const char *path, uint32_t depth)
          looking->files_left--) {
         struct stat found;
         bool is_itself = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-        char *inside = tool_allocate(strlen(path) + strlen(entry->d_name) + 2, 1);
-        (void)sprintf(inside, "%s/%s", path, entry->d_name);
-        if (is_itself || lstat(inside, &found) != 0)
+        char *inside = ttp_region_join(&looking->graph->edges->region, path, "/", entry->d_name);
+        if (is_itself || inside == NULL || lstat(inside, &found) != 0)
             ;
         else if (S_ISDIR(found.st_mode) && depth < FOLDERS_MOST)
             look_in(looking, inside, depth + 1);
         else if (S_ISREG(found.st_mode))
             look_at(looking, inside);
-        free(inside);
+        ttp_region_give(&looking->graph->edges->region, inside);
     }
     closedir(folder);
 }
@@ -79,7 +75,7 @@ const char *tool_binary_graph_add_any(struct tool_binary_graph *graph, const cha
     struct stat status;
     if (stat(path, &status) != 0 || !S_ISDIR(status.st_mode))
         return tool_binary_graph_add(graph, path);
-    if (graph->map == NULL)
+    if (graph->find_start == NULL)
         return "it is a folder: --map FILE says which files in it count";
     look_in(&looking, path, 0);
     return looking.found != 0 ? NULL : "no file in it has a build id of the map";

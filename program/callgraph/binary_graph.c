@@ -8,42 +8,39 @@
 
 #define STEPS_MOST 100000000u /* some seconds */
 
-void tool_binary_graph_open(struct tool_binary_graph *graph, struct tool_edges *edges,
+/* What is numbered has a first one, for what has no place where memory is short. */
+bool tool_binary_graph_open(struct tool_binary_graph *graph, struct tool_edges *edges,
                             ttape_context_ids ids)
 {
+    struct ttp_region *region = &edges->region;
     *graph = (struct tool_binary_graph){.edges = edges, .ids = ids, .steps_left = STEPS_MOST};
+    if (!ttp_region_grow(region, &graph->hooked, &graph->hooked_capacity, 1,
+                         sizeof *graph->hooked) ||
+        !ttp_region_grow(region, &graph->relations, &graph->relation_capacity, 1,
+                         sizeof *graph->relations) ||
+        !ttp_region_grow(region, &graph->names, &graph->name_capacity, 1, sizeof *graph->names))
+        return false;
+    graph->hooked[0] = (struct tool_hooked){0};
+    graph->relations[0] = (struct tool_relation){0};
+    graph->names[graph->name_count++] = "";
+    return true;
 }
 
 void tool_binary_graph_use_debug(struct tool_binary_graph *graph)
 {
     static const struct tool_symbols_options options = {.no_demangle = true};
     graph->symbols = tool_symbols_open(&options);
+    graph->edges->region.is_short |= graph->symbols == NULL;
 }
 
 void tool_binary_graph_close(struct tool_binary_graph *graph)
 {
     for (size_t i = 0; i < graph->module_count; i++) {
         tool_code_close(&graph->modules[i]->code);
-        tool_known_calls_close(&graph->modules[i]->known);
         free(graph->modules[i]->bytes);
-        free(graph->modules[i]->path);
-        free(graph->modules[i]);
     }
-    for (size_t i = 0; i < graph->name_count; i++)
-        free(graph->names[i]);
     if (graph->symbols != NULL)
         tool_symbols_close(graph->symbols);
-    free(graph->modules);
-    free(graph->machines);
-    free(graph->hooked);
-    free(graph->relations);
-    free(graph->names);
-    tool_map_close(&graph->hooked_by_place);
-    tool_map_close(&graph->relation_by_what);
-    tool_map_close(&graph->name_by_hash);
-    tool_map_close(&graph->exported);
-    tool_map_close(&graph->by_call);
-    tool_map_close(&graph->by_symbol);
     *graph = (struct tool_binary_graph){0};
 }
 
@@ -57,10 +54,12 @@ struct reach {
     bool makes_pointer_calls;
 };
 
-static void put(uint32_t **list, size_t *count, size_t *capacity, uint32_t what)
+static void put_hooked(struct reach *reach, uint32_t function)
 {
-    tool_grow((void **)list, capacity, *count + 1, sizeof **list);
-    (*list)[(*count)++] = what;
+    uint32_t *put = ttp_region_add(&reach->graph->edges->region, &reach->hooked,
+                                   &reach->hooked_count, &reach->hooked_capacity, sizeof *put);
+    if (put != NULL)
+        *put = function;
 }
 
 static void meet(struct reach *reach, uint32_t machine)
@@ -68,13 +67,16 @@ static void meet(struct reach *reach, uint32_t machine)
     if (reach->graph->machines[machine].stamp == reach->graph->stamp)
         return;
     reach->graph->machines[machine].stamp = reach->graph->stamp;
-    put(&reach->queue, &reach->queue_count, &reach->queue_capacity, machine);
+    uint32_t *put = ttp_region_add(&reach->graph->edges->region, &reach->queue, &reach->queue_count,
+                                   &reach->queue_capacity, sizeof *put);
+    if (put != NULL)
+        *put = machine;
 }
 
 uint32_t tool_binary_named(struct tool_binary_graph *graph, uint32_t name)
 {
     uint64_t hash = tool_binary_name_hash(graph, graph->names[name], strlen(graph->names[name]));
-    uint32_t found = *tool_map_at(&graph->exported, hash, 0);
+    uint32_t found = ttp_key_map_find(&graph->exported, hash, 0);
     return found != 0 ? found - 1 : TTAPE_NONE;
 }
 
@@ -106,8 +108,7 @@ static void step(struct reach *reach, uint32_t machine)
 {
     struct tool_binary_graph *graph = reach->graph;
     if (graph->all_functions) {
-        put(&reach->hooked, &reach->hooked_count, &reach->hooked_capacity,
-            tool_binary_function_of(graph, machine));
+        put_hooked(reach, tool_binary_function_of(graph, machine));
         return;
     }
     for (uint32_t i = graph->machines[machine].first_relation; i != 0;
@@ -118,8 +119,7 @@ static void step(struct reach *reach, uint32_t machine)
                              : relation->to;
         graph->steps_left -= graph->steps_left > 0;
         if (relation->kind == TOOL_RELATION_ENTERS)
-            put(&reach->hooked, &reach->hooked_count, &reach->hooked_capacity,
-                graph->hooked[relation->to].function);
+            put_hooked(reach, graph->hooked[relation->to].function);
         else if (relation->kind == TOOL_RELATION_POINTER ||
                  (other == TTAPE_NONE && calls_back(graph->names[relation->to])))
             reach->makes_pointer_calls = true;
@@ -164,8 +164,7 @@ static void join_relation(struct joining *joining, uint32_t from,
     uint32_t to = relation->to;
     begin(reach);
     if (relation->kind == TOOL_RELATION_ENTERS)
-        put(&reach->hooked, &reach->hooked_count, &reach->hooked_capacity,
-            graph->hooked[relation->to].function);
+        put_hooked(reach, graph->hooked[relation->to].function);
     else if (relation->kind == TOOL_RELATION_POINTER)
         reach->makes_pointer_calls = true;
     else if (relation->kind == TOOL_RELATION_UNKNOWN &&
@@ -245,9 +244,10 @@ bool tool_binary_graph_join(struct tool_binary_graph *graph)
     join_machines(&joining);
     join_entries(&joining);
     join_pointers(&joining);
-    free(joining.reach.queue);
-    free(joining.reach.hooked);
-    free(joining.taken.queue);
-    free(joining.taken.hooked);
+    struct ttp_region *region = &graph->edges->region;
+    ttp_region_give(region, joining.reach.queue);
+    ttp_region_give(region, joining.reach.hooked);
+    ttp_region_give(region, joining.taken.queue);
+    ttp_region_give(region, joining.taken.hooked);
     return graph->steps_left > 0;
 }

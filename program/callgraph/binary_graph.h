@@ -11,6 +11,8 @@
 #ifndef TOOL_BINARY_GRAPH_H
 #define TOOL_BINARY_GRAPH_H
 
+#include <tracetape/context.h>
+
 #include "program/callgraph/code_flow.h"
 #include "program/callgraph/edges.h"
 #include "program/callgraph/known_calls.h"
@@ -38,7 +40,7 @@ struct tool_relation {
 };
 
 struct tool_binary_module {
-    char *path;
+    const char *path;
     uint8_t *bytes;
     size_t size_bytes;
     struct tool_image image;
@@ -56,29 +58,51 @@ struct tool_hooked {
     uint32_t module, address, function, first_relation;
 };
 
+enum tool_binary_problem {
+    TOOL_BINARY_NOT_OPENED, /* os_errno says why */
+    TOOL_BINARY_NOT_READ,
+    TOOL_BINARY_NO_FILE_OF_CALLS,
+    TOOL_BINARY_NO_GRAPH,   /* from `line` on, the rest is left out */
+    TOOL_BINARY_NOT_MAPPED, /* where a process had it is not known */
+};
+struct tool_binary_trouble {
+    enum tool_binary_problem problem;
+    const char *path;
+    int os_errno;
+    size_t line;
+};
+
+enum tool_binary_result { TOOL_BINARY_FINE, TOOL_BINARY_LOSS, TOOL_BINARY_CANNOT };
+
 struct tool_strings; /* binary_strings.h */
 struct tool_binary_graph {
     struct tool_edges *edges;
     struct tool_strings *strings; /* that code has to do with; NULL: nobody asks */
     ttape_context_ids ids;
-    const struct tool_module_map *map; /* of the process whose ids are addresses, or NULL */
+    /* Where the process whose ids are addresses had a module of that build id, or of that path; set
+     * it where that is known. */
+    bool (*find_start)(const void *context, ttape_string path, ttape_string build_id,
+                       uint64_t *start);
+    const void *find_context;
+    /* Is told what went wrong with a file; set it where somebody wants to know. */
+    void (*tell)(const struct tool_binary_trouble *trouble);
     struct tool_binary_module **modules;
     size_t module_count, module_capacity;
     struct tool_machine *machines;
     size_t machine_count, machine_capacity;
     struct tool_hooked *hooked;
     size_t hooked_count, hooked_capacity;
-    struct tool_map hooked_by_place; /* module << 32 | address */
+    struct ttp_key_map hooked_by_place; /* module << 32 | address */
     struct tool_relation *relations;
     size_t relation_count, relation_capacity;
-    struct tool_map relation_by_what;
-    char **names; /* of what is called and in no file so far */
+    struct ttp_key_map relation_by_what;
+    const char **names; /* of what is called and in no file so far */
     size_t name_count, name_capacity;
-    struct tool_map by_call;   /* machine << 32 | machine that it calls: relation, plus 1 */
-    struct tool_map by_symbol; /* by hash of the name: machine plus 1, of several UINT32_MAX */
+    struct ttp_key_map by_call;   /* machine << 32 | machine that it calls: relation, plus 1 */
+    struct ttp_key_map by_symbol; /* by hash of the name: machine plus 1, of several UINT32_MAX */
     uint32_t ci_files;
-    struct tool_map name_by_hash, exported; /* by hash of the name: number, machine plus 1 */
-    uint32_t stamp;                         /* of the search that is made now */
+    struct ttp_key_map name_by_hash, exported; /* by hash of the name: number, machine plus 1 */
+    uint32_t stamp;                            /* of the search that is made now */
     uint64_t steps_left;
     bool all_functions;           /* no file has hooks */
     struct tool_symbols *symbols; /* reads debug information, or NULL */
@@ -86,7 +110,8 @@ struct tool_binary_graph {
                             is_taken of their ends */
 };
 
-void tool_binary_graph_open(struct tool_binary_graph *graph, struct tool_edges *edges,
+/* False: memory is short, as it is where the edges' pool says so later. It is the edges' memory. */
+bool tool_binary_graph_open(struct tool_binary_graph *graph, struct tool_edges *edges,
                             ttape_context_ids ids);
 void tool_binary_graph_close(struct tool_binary_graph *graph);
 /* Before files are added: their debug information is read, too. */
@@ -100,9 +125,10 @@ const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const c
 const char *tool_binary_graph_add_any(struct tool_binary_graph *graph, const char *path);
 /* When all files are there: what the compiler said of their calls (gcc -fcallgraph-info), in a
  * file, or in a folder with those in it; in files beside the binary that are called after it.
- * Returns a tool_exit; what failed has been reported. */
-int tool_binary_graph_add_ci(struct tool_binary_graph *graph, const char *path);
-int tool_binary_graph_add_ci_beside(struct tool_binary_graph *graph, const char *path);
+ * What failed has been told. */
+enum tool_binary_result tool_binary_graph_add_ci(struct tool_binary_graph *graph, const char *path);
+enum tool_binary_result tool_binary_graph_add_ci_beside(struct tool_binary_graph *graph,
+                                                        const char *path);
 /* Edges of all files, when all are there. False: it is too much; what there is so far stays. */
 bool tool_binary_graph_join(struct tool_binary_graph *graph);
 

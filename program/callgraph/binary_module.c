@@ -1,12 +1,13 @@
 /* One file: its functions, and what their code does, as relations. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
+#include "base/text.h"
 #include "program/binary/plans/plan_module.h"
 #include "program/callgraph/binary_strings.h"
-#include "tools/command/escape.h"
 
+#define SHORT     "it would take too much memory"
 #define PAGE_MASK (~(uint64_t)4095)
 
 struct reading {
@@ -16,8 +17,8 @@ struct reading {
 
 uint64_t tool_binary_name_hash(struct tool_binary_graph *graph, const char *name, size_t size_bytes)
 {
-    struct tool_hash hash = tool_map_hash(&graph->exported);
-    tool_hash_bytes(&hash, name, size_bytes);
+    struct ttp_hash hash = ttp_key_map_hash(&graph->exported);
+    ttp_hash_bytes(&hash, name, size_bytes);
     return hash.low ^ hash.high;
 }
 
@@ -33,46 +34,49 @@ uint32_t tool_binary_machine_at(const struct tool_binary_graph *graph, uint32_t 
                : TTAPE_NONE;
 }
 
-static void name_hooked(struct tool_edge_function *function, const char *name, const char *path,
-                        uint64_t offset)
+static void name_hooked(struct ttp_region *region, struct tool_edge_function *function,
+                        const char *name, const char *path, uint64_t offset)
 {
     char text[300];
-    const char *base = strrchr(path, '/');
     if (function->name != NULL)
         return;
     if (name == NULL) {
-        (void)snprintf(text, sizeof text, "%.200s+0x%llx", base != NULL ? base + 1 : path,
+        (void)snprintf(text, sizeof text, "%.200s+0x%llx", ttp_base_name(path),
                        (unsigned long long)offset);
         name = text;
     }
     size_t size = strlen(name);
-    function->name = tool_allocate(size * TOOL_ESCAPE_MAX + 1, 1);
-    function->name[tool_escape(function->name, TOOL_ESCAPE_TERMINAL, name, size)] = '\0';
+    function->name = ttp_region_take(region, size * TTP_ESCAPE_MAX + 1, 1);
+    if (function->name != NULL)
+        (void)ttp_escape(function->name, TTP_ESCAPE_TERMINAL, name, size);
 }
 
 struct tool_hooked *tool_binary_hooked(struct tool_binary_graph *graph, uint32_t module,
                                        uint32_t address)
 {
     const struct tool_binary_module *of = graph->modules[module];
-    uint32_t *number =
-        tool_map_at(&graph->hooked_by_place, (uint64_t)module << 32 | address, TTAPE_NONE);
+    struct ttp_region *region = &graph->edges->region;
+    uint32_t *number = ttp_region_at(region, &graph->hooked_by_place,
+                                     (uint64_t)module << 32 | address, TTAPE_NONE);
     if (*number != TTAPE_NONE)
         return &graph->hooked[*number];
     size_t machine = tool_code_function_at(&of->code, address);
     uint64_t offset = address - of->start;
     uint32_t function = tool_edges_function(graph->edges, ttape_context_id(of->seed, offset));
     struct tool_edge_function *edge = &graph->edges->functions[function];
-    name_hooked(edge, machine < of->code.function_count ? of->code.functions[machine].name : NULL,
+    name_hooked(region, edge,
+                machine < of->code.function_count ? of->code.functions[machine].name : NULL,
                 of->path, offset);
     edge->module = module + 1;
     if (graph->ids == TTAPE_CONTEXT_IDS_ADDRESS && of->is_mapped)
         edge->id = of->mapped + offset;
-    *number = (uint32_t)graph->hooked_count;
-    tool_grow((void **)&graph->hooked, &graph->hooked_capacity, graph->hooked_count + 1,
-              sizeof *graph->hooked);
-    graph->hooked[graph->hooked_count++] =
-        (struct tool_hooked){.module = module, .address = address, .function = function};
-    return &graph->hooked[graph->hooked_count - 1];
+    struct tool_hooked *hooked = ttp_region_add(region, &graph->hooked, &graph->hooked_count,
+                                                &graph->hooked_capacity, sizeof *hooked);
+    if (hooked == NULL)
+        return &graph->hooked[0];
+    *number = (uint32_t)graph->hooked_count - 1;
+    *hooked = (struct tool_hooked){.module = module, .address = address, .function = function};
+    return hooked;
 }
 
 /* ---- relations ---- */
@@ -89,34 +93,37 @@ static uint32_t relate(struct reading *reading, uint32_t in, enum tool_relation_
         first = &hooked->first_relation;
         who = (uint64_t)(hooked - graph->hooked) << 1 | 1;
     }
-    struct tool_hash hash = tool_map_hash(&graph->relation_by_what);
-    tool_hash_word(&hash, who);
-    tool_hash_word(&hash, (uint64_t)kind << 32 | to);
-    uint32_t *number = tool_map_at(&graph->relation_by_what, hash.low ^ hash.high, TTAPE_NONE);
+    struct ttp_hash hash = ttp_key_map_hash(&graph->relation_by_what);
+    ttp_hash_word(&hash, who);
+    ttp_hash_word(&hash, (uint64_t)kind << 32 | to);
+    uint32_t *number = ttp_region_at(&graph->edges->region, &graph->relation_by_what,
+                                     hash.low ^ hash.high, TTAPE_NONE);
     if (*number != TTAPE_NONE) {
         graph->relations[*number].edge_kinds |= edge_kinds;
         return *number;
     }
-    *number = (uint32_t)graph->relation_count;
-    tool_grow((void **)&graph->relations, &graph->relation_capacity, graph->relation_count + 1,
-              sizeof *graph->relations);
-    graph->relations[graph->relation_count++] = (struct tool_relation){
+    struct tool_relation *relation =
+        ttp_region_add(&graph->edges->region, &graph->relations, &graph->relation_count,
+                       &graph->relation_capacity, sizeof *relation);
+    if (relation == NULL)
+        return 0;
+    *relation = (struct tool_relation){
         .next = *first, .to = to, .edge_kinds = edge_kinds, .kind = (uint8_t)kind};
     *first = (uint32_t)graph->relation_count;
-    return *first - 1;
+    return *number = *first - 1;
 }
 
 static void relate_call(struct reading *reading, uint32_t in, uint32_t machine, uint32_t edge_kinds)
 {
     uint64_t both = (uint64_t)reading->machine << 32 | machine;
     uint32_t number = relate(reading, in, TOOL_RELATION_CALLS, machine, edge_kinds);
-    *tool_map_at(&reading->graph->by_call, both, 0) = number + 1;
+    *ttp_region_at(&reading->graph->edges->region, &reading->graph->by_call, both, 0) = number + 1;
 }
 
 void tool_binary_called(struct tool_binary_graph *graph, uint32_t from, uint32_t to,
                         uint32_t edge_kinds)
 {
-    uint32_t number = tool_map_find(&graph->by_call, (uint64_t)from << 32 | to, 0);
+    uint32_t number = ttp_key_map_find(&graph->by_call, (uint64_t)from << 32 | to, 0);
     struct reading reading = {.graph = graph, .machine = from};
     if (number != 0) {
         graph->relations[number - 1].edge_kinds |= edge_kinds;
@@ -127,8 +134,9 @@ void tool_binary_called(struct tool_binary_graph *graph, uint32_t from, uint32_t
         reading.module++;
     const struct tool_binary_module *module = graph->modules[reading.module];
     uint32_t start = module->code.functions[from - module->first_machine].start;
-    bool is_hooked = tool_map_find(&graph->hooked_by_place, (uint64_t)reading.module << 32 | start,
-                                   TTAPE_NONE) != TTAPE_NONE;
+    bool is_hooked =
+        ttp_key_map_find(&graph->hooked_by_place, (uint64_t)reading.module << 32 | start,
+                         TTAPE_NONE) != TTAPE_NONE;
     relate_call(&reading, is_hooked ? start : TOOL_FLOW_NONE_OPEN, to, edge_kinds);
 }
 
@@ -147,13 +155,14 @@ static void enter(void *context, uint32_t in, uint32_t address)
 
 static uint32_t name_number(struct tool_binary_graph *graph, const char *name)
 {
-    uint32_t *number = tool_map_at(&graph->name_by_hash,
-                                   tool_binary_name_hash(graph, name, strlen(name)), TTAPE_NONE);
-    if (*number == TTAPE_NONE) {
+    struct ttp_region *region = &graph->edges->region;
+    uint32_t *number = ttp_region_at(region, &graph->name_by_hash,
+                                     tool_binary_name_hash(graph, name, strlen(name)), 0);
+    const char *copy = *number == 0 ? ttp_region_copy(region, name, strlen(name)) : NULL;
+    if (copy != NULL && ttp_region_grow(region, &graph->names, &graph->name_capacity,
+                                        graph->name_count + 1, sizeof *graph->names)) {
         *number = (uint32_t)graph->name_count;
-        tool_grow((void **)&graph->names, &graph->name_capacity, graph->name_count + 1,
-                  sizeof *graph->names);
-        graph->names[graph->name_count++] = tool_copy_text(name, strlen(name));
+        graph->names[graph->name_count++] = copy;
     }
     return *number;
 }
@@ -264,8 +273,9 @@ static void export(struct tool_binary_graph *graph, uint32_t module)
                                : TTAPE_NONE;
         if (machine == TTAPE_NONE)
             continue;
-        uint32_t *first = tool_map_at(
-            &graph->exported, tool_binary_name_hash(graph, symbol.name, strlen(symbol.name)), 0);
+        uint32_t *first =
+            ttp_region_at(&graph->edges->region, &graph->exported,
+                          tool_binary_name_hash(graph, symbol.name, strlen(symbol.name)), 0);
         *first =
             *first != 0 ? *first : machine + 1; /* the first module that has it, as loaders do */
     }
@@ -279,13 +289,14 @@ static void read_code(struct tool_binary_graph *graph, uint32_t module)
     struct tool_flow flow;
     size_t count = of->code.function_count;
     of->first_machine = (uint32_t)graph->machine_count;
-    tool_grow((void **)&graph->machines, &graph->machine_capacity, graph->machine_count + count + 1,
-              sizeof *graph->machines);
+    if (!ttp_region_grow(&graph->edges->region, &graph->machines, &graph->machine_capacity,
+                         graph->machine_count + count + 1, sizeof *graph->machines))
+        return;
     memset(&graph->machines[graph->machine_count], 0, (count + 1) * sizeof *graph->machines);
     graph->machine_count += count;
     export(graph, module);
     tool_binary_taken(graph, module);
-    if (tool_flow_open(&flow, &of->code, &handler, &reading)) {
+    if (tool_flow_open(&flow, &of->code, &handler, &graph->edges->region, &reading)) {
         of->has_hooks = flow.has_hooks;
         for (uint32_t i = 0; i < count; i++) {
             reading.machine = of->first_machine + i;
@@ -299,8 +310,7 @@ static void read_code(struct tool_binary_graph *graph, uint32_t module)
 static void set_seed(struct tool_binary_module *module)
 {
     char name[5 + 256] = "file:";
-    const char *base = strrchr(module->path, '/');
-    base = base != NULL ? base + 1 : module->path;
+    const char *base = ttp_base_name(module->path);
     size_t size = strlen(base) < sizeof name - 5 ? strlen(base) : sizeof name - 5;
     memcpy(name + 5, base, size);
     module->seed = module->image.build_id_bytes != 0
@@ -327,29 +337,36 @@ static void place(const struct tool_binary_graph *graph, struct tool_binary_modu
                        build_id = {(const char *)module->image.build_id,
                                    module->image.build_id_bytes};
     module->mapped = module->start;
-    module->is_mapped =
-        module->image.is_fixed ||
-        (graph->map != NULL && tool_module_map_find(graph->map, path, build_id, &module->mapped));
-    if (!module->is_mapped && graph->ids == TTAPE_CONTEXT_IDS_ADDRESS)
-        tool_message("'%s': where a process had it is not known (--map)", module->path);
+    module->is_mapped = module->image.is_fixed ||
+                        (graph->find_start != NULL &&
+                         graph->find_start(graph->find_context, path, build_id, &module->mapped));
+    if (!module->is_mapped && graph->ids == TTAPE_CONTEXT_IDS_ADDRESS && graph->tell != NULL)
+        graph->tell(&(struct tool_binary_trouble){TOOL_BINARY_NOT_MAPPED, .path = module->path});
 }
 
 const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const char *path,
                                         ttape_string build_id)
 {
+    struct ttp_region *region = &graph->edges->region;
     struct tool_plan_input input;
     const char *reason = tool_plan_input_open(&input, path);
     if (reason != NULL) {
         tool_plan_input_close(&input);
         return reason;
     }
-    tool_grow((void **)&graph->modules, &graph->module_capacity, graph->module_count + 1,
-              sizeof *graph->modules);
-    struct tool_binary_module *module = tool_allocate(1, sizeof *module);
+    struct tool_binary_module *module = ttp_region_take(region, 1, sizeof *module);
+    const char *copy = ttp_region_copy(region, path, strlen(path));
+    if (!ttp_region_grow(region, &graph->modules, &graph->module_capacity, graph->module_count + 1,
+                         sizeof *graph->modules) ||
+        region->is_short) {
+        tool_plan_input_close(&input);
+        return SHORT;
+    }
     graph->modules[graph->module_count] = module;
-    *module = (struct tool_binary_module){.path = tool_copy_text(path, strlen(path)),
+    *module = (struct tool_binary_module){.path = copy,
                                           .bytes = input.bytes,
-                                          .size_bytes = input.size_bytes};
+                                          .size_bytes = input.size_bytes,
+                                          .known = {.region = region}};
     input.bytes = NULL;
     tool_plan_input_close(&input);
     reason = tool_image_open(&module->image, module->bytes, module->size_bytes);
@@ -368,7 +385,7 @@ const char *tool_binary_graph_add_build(struct tool_binary_graph *graph, const c
             &module->known, graph->symbols, (ttape_string){path, strlen(path)},
             (ttape_string){(const char *)module->image.build_id, module->image.build_id_bytes});
     read_code(graph, (uint32_t)graph->module_count - 1);
-    return NULL;
+    return region->is_short ? SHORT : NULL;
 }
 
 const char *tool_binary_graph_add(struct tool_binary_graph *graph, const char *path)

@@ -19,6 +19,7 @@ struct pointer {
 };
 
 struct module_data {
+    struct ttp_region *region;
     const struct tool_code *code;
     struct pointer *pointers; /* by place */
     size_t pointer_count, pointer_capacity;
@@ -39,36 +40,26 @@ struct settling {
     size_t found_count, found_capacity;
     struct part *parts;
     size_t part_count, part_capacity;
-    struct tool_map part_by_place;
+    struct ttp_key_map part_by_place;
 };
 
 void tool_strings_put(struct tool_strings *strings, const struct tool_string_place *place)
 {
-    struct tool_hash hash = tool_map_hash(&strings->place_by_what);
-    tool_hash_word(&hash, (uint64_t)place->who << 2 | (uint64_t)place->is_hooked << 1 |
-                              (uint64_t)place->reads);
-    tool_hash_word(&hash, (uint64_t)place->around << 32 | place->to);
-    tool_hash_word(&hash, (uint64_t)place->inner << 32 | place->to_kind);
-    tool_hash_word(&hash, (uint64_t)place->module << 32 | place->address);
-    uint32_t *is_known = tool_map_at(&strings->place_by_what, hash.low ^ hash.high, 0);
+    struct ttp_region *region = &strings->region;
+    struct ttp_hash hash = ttp_key_map_hash(&strings->place_by_what);
+    ttp_hash_word(&hash, (uint64_t)place->who << 2 | (uint64_t)place->is_hooked << 1 |
+                             (uint64_t)place->reads);
+    ttp_hash_word(&hash, (uint64_t)place->around << 32 | place->to);
+    ttp_hash_word(&hash, (uint64_t)place->inner << 32 | place->to_kind);
+    ttp_hash_word(&hash, (uint64_t)place->module << 32 | place->address);
+    uint32_t *is_known = ttp_region_at(region, &strings->place_by_what, hash.low ^ hash.high, 0);
     if (*is_known != 0)
         return;
     *is_known = 1;
-    tool_grow((void **)&strings->places, &strings->place_capacity, strings->place_count + 1,
-              sizeof *strings->places);
-    strings->places[strings->place_count++] = *place;
-}
-
-void tool_strings_close(struct tool_strings *strings)
-{
-    for (size_t i = 0; i < strings->string_count; i++)
-        free(strings->strings[i].text);
-    free(strings->strings);
-    free(strings->places);
-    free(strings->uses);
-    tool_map_close(&strings->place_by_what);
-    tool_map_close(&strings->string_by_text);
-    *strings = (struct tool_strings){0};
+    struct tool_string_place *kept = ttp_region_add(region, &strings->places, &strings->place_count,
+                                                    &strings->place_capacity, sizeof *kept);
+    if (kept != NULL)
+        *kept = *place;
 }
 
 /* ---- strings of a place ---- */
@@ -97,24 +88,29 @@ static size_t text_bytes(struct settling *settling, const uint8_t *bytes, size_t
 static void add_text(struct settling *settling, const uint8_t *bytes, size_t size)
 {
     struct tool_strings *strings = settling->strings;
-    struct tool_hash hash = tool_map_hash(&strings->string_by_text);
-    tool_hash_bytes(&hash, bytes, size);
-    uint32_t *number = tool_map_at(&strings->string_by_text, hash.low ^ hash.high, TTAPE_NONE);
+    struct ttp_hash hash = ttp_key_map_hash(&strings->string_by_text);
+    ttp_hash_bytes(&hash, bytes, size);
+    struct ttp_region *region = &strings->region;
+    uint32_t *number =
+        ttp_region_at(region, &strings->string_by_text, hash.low ^ hash.high, TTAPE_NONE);
     if (*number == TTAPE_NONE) {
         if (size > strings->bytes_left) {
             strings->is_cut = true;
             return;
         }
         strings->bytes_left -= size;
-        *number = (uint32_t)strings->string_count;
-        tool_grow((void **)&strings->strings, &strings->string_capacity, strings->string_count + 1,
-                  sizeof *strings->strings);
-        strings->strings[strings->string_count++] =
-            (struct tool_string){tool_copy_text((const char *)bytes, size), size};
+        struct tool_string *kept = ttp_region_add(region, &strings->strings, &strings->string_count,
+                                                  &strings->string_capacity, sizeof *kept);
+        if (kept == NULL)
+            return;
+        *number = (uint32_t)strings->string_count - 1;
+        *kept = (struct tool_string){ttp_region_copy(region, (const char *)bytes, size), size};
     }
-    tool_grow((void **)&settling->found, &settling->found_capacity, settling->found_count + 1,
-              sizeof *settling->found);
-    settling->found[settling->found_count++] = *number;
+    uint32_t *found =
+        ttp_region_add(&settling->graph->edges->region, &settling->found, &settling->found_count,
+                       &settling->found_capacity, sizeof *found);
+    if (found != NULL)
+        *found = *number;
 }
 
 static bool add_string(struct settling *settling, const struct module_data *data, uint64_t address)
@@ -130,17 +126,17 @@ static bool add_string(struct settling *settling, const struct module_data *data
 /* The first of sorted places that is not below an address. */
 static size_t pointer_at(const struct module_data *data, uint32_t address)
 {
-    struct tool_search s = {.end = data->pointer_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, data->pointers[s.middle].place < address);
+    struct ttp_bisect s = {.end = data->pointer_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, data->pointers[s.middle].place < address);
     return s.first;
 }
 
 static uint32_t base_behind(const struct module_data *data, uint32_t address)
 {
-    struct tool_search s = {.end = data->base_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, data->bases[s.middle] <= address);
+    struct ttp_bisect s = {.end = data->base_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, data->bases[s.middle] <= address);
     return s.first < data->base_count ? data->bases[s.first] : UINT32_MAX;
 }
 
@@ -165,10 +161,10 @@ static struct part strings_of(struct settling *settling, const struct tool_strin
     const struct module_data *data = &settling->modules[place->module];
     uint64_t key =
         (uint64_t)place->module << 33 | (uint64_t)place->address << 1 | (uint64_t)place->reads;
-    uint32_t *number = tool_map_at(&settling->part_by_place, key, TTAPE_NONE);
+    struct ttp_region *region = &settling->graph->edges->region;
+    uint32_t *number = ttp_region_at(region, &settling->part_by_place, key, TTAPE_NONE);
     if (*number != TTAPE_NONE)
         return settling->parts[*number];
-    *number = (uint32_t)settling->part_count;
     struct part part = {.first = settling->found_count};
     if (!add_string(settling, data, place->address)) {
         uint64_t end = place->address + (uint64_t)(place->reads ? 8 : (uint64_t)TABLE_WORDS * 8);
@@ -181,9 +177,12 @@ static struct part strings_of(struct settling *settling, const struct tool_strin
             add_distances(settling, data, place->address, end);
     }
     part.count = settling->found_count - part.first;
-    tool_grow((void **)&settling->parts, &settling->part_capacity, settling->part_count + 1,
-              sizeof *settling->parts);
-    return settling->parts[settling->part_count++] = part;
+    struct part *kept_part = ttp_region_add(region, &settling->parts, &settling->part_count,
+                                            &settling->part_capacity, sizeof *kept_part);
+    if (kept_part == NULL)
+        return (struct part){0};
+    *number = (uint32_t)settling->part_count - 1;
+    return *kept_part = part;
 }
 
 /* ---- functions ---- */
@@ -211,8 +210,9 @@ static void add_use(struct settling *settling, struct part part, struct tool_str
         strings->is_cut = true;
         return;
     }
-    tool_grow((void **)&strings->uses, &strings->use_capacity, strings->use_count + part.count,
-              sizeof *strings->uses);
+    if (!ttp_region_grow(&strings->region, &strings->uses, &strings->use_capacity,
+                         strings->use_count + part.count, sizeof *strings->uses))
+        return;
     for (size_t i = part.first; i < part.first + part.count; i++) {
         use.string = settling->found[i];
         strings->uses[strings->use_count++] = use;
@@ -293,9 +293,9 @@ static void add_uses(struct settling *settling, const struct using *using)
 {
     struct tool_strings *strings = settling->strings;
     const struct tool_string_place wanted = {.who = using->who, .is_hooked = using->is_hooked};
-    struct tool_search s = {.end = strings->place_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, compare_places(&strings->places[s.middle], &wanted) < 0);
+    struct ttp_bisect s = {.end = strings->place_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, compare_places(&strings->places[s.middle], &wanted) < 0);
     for (;
          s.first < strings->place_count && compare_places(&strings->places[s.first], &wanted) == 0;
          s.first++) {
@@ -364,9 +364,10 @@ static void take_pointer(void *context, uint64_t place, uint64_t target)
         tool_image_at(data->code->image, target, &available) == NULL ||
         tool_code_function_at(data->code, (uint32_t)target) != data->code->function_count)
         return;
-    tool_grow((void **)&data->pointers, &data->pointer_capacity, data->pointer_count + 1,
-              sizeof *data->pointers);
-    data->pointers[data->pointer_count++] = (struct pointer){(uint32_t)place, (uint32_t)target};
+    struct pointer *pointer = ttp_region_add(data->region, &data->pointers, &data->pointer_count,
+                                             &data->pointer_capacity, sizeof *pointer);
+    if (pointer != NULL)
+        *pointer = (struct pointer){(uint32_t)place, (uint32_t)target};
 }
 
 static int compare_pointers(const void *a, const void *b)
@@ -381,22 +382,28 @@ static int compare_bases(const void *a, const void *b)
     return *one < *other ? -1 : *one > *other;
 }
 
-static void open_modules(struct settling *settling)
+/* False: memory is short. */
+static bool open_modules(struct settling *settling)
 {
     const struct tool_binary_graph *graph = settling->graph;
     const struct tool_strings *strings = settling->strings;
-    settling->modules = tool_allocate(graph->module_count + 1, sizeof *settling->modules);
+    struct ttp_region *region = &graph->edges->region;
+    settling->modules = ttp_region_take(region, graph->module_count + 1, sizeof *settling->modules);
+    if (settling->modules == NULL)
+        return false;
     for (size_t i = 0; i < strings->place_count; i++) {
         struct module_data *data = &settling->modules[strings->places[i].module];
         if (strings->places[i].reads)
             continue;
-        tool_grow((void **)&data->bases, &data->base_capacity, data->base_count + 1,
-                  sizeof *data->bases);
-        data->bases[data->base_count++] = strings->places[i].address;
+        uint32_t *base = ttp_region_add(region, &data->bases, &data->base_count,
+                                        &data->base_capacity, sizeof *base);
+        if (base != NULL)
+            *base = strings->places[i].address;
     }
     for (size_t i = 0; i < graph->module_count; i++) {
         struct module_data *data = &settling->modules[i];
         data->code = &graph->modules[i]->code;
+        data->region = region;
         if (!graph->modules[i]->is_open)
             continue;
         tool_binary_pointers(&graph->modules[i]->image, take_pointer, data);
@@ -405,26 +412,29 @@ static void open_modules(struct settling *settling)
         if (data->base_count > 1)
             qsort(data->bases, data->base_count, sizeof *data->bases, compare_bases);
     }
+    return !region->is_short;
 }
 
 static void close_all(struct settling *settling)
 {
+    struct ttp_region *region = &settling->graph->edges->region;
     for (size_t i = 0; i < settling->graph->module_count; i++) {
-        free(settling->modules[i].pointers);
-        free(settling->modules[i].bases);
+        ttp_region_give(region, settling->modules[i].pointers);
+        ttp_region_give(region, settling->modules[i].bases);
     }
-    free(settling->modules);
-    free(settling->found);
-    free(settling->parts);
-    tool_map_close(&settling->part_by_place);
+    ttp_region_give(region, settling->modules);
+    ttp_region_give(region, settling->found);
+    ttp_region_give(region, settling->parts);
+    ttp_region_close_map(region, &settling->part_by_place);
 }
 
-void tool_strings_settle(struct tool_strings *strings, struct tool_binary_graph *graph)
+bool tool_strings_settle(struct tool_strings *strings, struct tool_binary_graph *graph)
 {
     struct settling settling = {.strings = strings, .graph = graph};
     strings->bytes_left = BYTES_MOST;
     strings->steps_left = STEPS_MOST;
-    open_modules(&settling);
+    if (!open_modules(&settling))
+        return false;
     if (strings->place_count > 1)
         qsort(strings->places, strings->place_count, sizeof *strings->places, compare_places);
     for (uint32_t i = 0; !graph->all_functions && i < graph->hooked_count; i++) {
@@ -439,4 +449,5 @@ void tool_strings_settle(struct tool_strings *strings, struct tool_binary_graph 
         add_uses(&settling, &(struct using){tool_binary_function_of(graph, i), i, false});
     keep_each_once(strings);
     close_all(&settling);
+    return !strings->region.is_short && !graph->edges->region.is_short;
 }

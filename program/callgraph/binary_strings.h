@@ -22,7 +22,7 @@ struct tool_string_place {
 };
 
 void tool_strings_put(struct tool_strings *strings, const struct tool_string_place *place);
-/* Of a graph that was joined. */
-void tool_strings_settle(struct tool_strings *strings, struct tool_binary_graph *graph);
+/* Of a graph that was joined. False: memory is short, for the strings or for the edges. */
+bool tool_strings_settle(struct tool_strings *strings, struct tool_binary_graph *graph);
 
 #endif

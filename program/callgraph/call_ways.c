@@ -17,28 +17,31 @@
 struct tool_call_ways {
     struct tool_edges edges;
     struct tool_binary_graph binaries;
-    struct tool_map modules;        /* by seed: 1 where its file is there, 2 where it is not */
+    struct ttp_key_map modules;     /* by seed: 1 where its file is there, 2 where it is not */
     const struct tool_edge **tails; /* edges by a jump */
     size_t tail_count;
     uint64_t file_left, code_left; /* bytes */
 };
 
-struct tool_call_ways *tool_call_ways_open(uint64_t memory_bytes)
+struct tool_call_ways *tool_call_ways_open(uint64_t memory_bytes, uint64_t most_bytes)
 {
-    struct tool_call_ways *ways = tool_allocate(1, sizeof *ways);
+    struct tool_call_ways *ways = calloc(1, sizeof *ways);
+    if (ways == NULL)
+        return NULL;
     uint64_t memory = memory_bytes != 0 ? memory_bytes : MEMORY_USUAL;
     ways->file_left = memory / FILE_SHARE;
     ways->code_left = memory / CODE_SHARE;
-    tool_edges_open(&ways->edges, 1);
-    tool_binary_graph_open(&ways->binaries, &ways->edges, TTAPE_CONTEXT_IDS_STABLE);
-    ways->binaries.names_pointers = true;
-    return ways;
+    if (tool_edges_open(&ways->edges, 1, most_bytes) &&
+        tool_binary_graph_open(&ways->binaries, &ways->edges, TTAPE_CONTEXT_IDS_STABLE)) {
+        ways->binaries.names_pointers = true;
+        return ways;
+    }
+    tool_call_ways_close(ways);
+    return NULL;
 }
 
 void tool_call_ways_close(struct tool_call_ways *ways)
 {
-    free(ways->tails);
-    tool_map_close(&ways->modules);
     tool_binary_graph_close(&ways->binaries);
     tool_edges_close(&ways->edges);
     free(ways);
@@ -71,29 +74,33 @@ static bool is_meant(struct tool_call_ways *ways, const char *path, const ttape_
 
 static bool read_module(struct tool_call_ways *ways, const ttape_module *module)
 {
-    char *path = tool_copy_text(module->path.data, module->path.size_bytes);
-    bool is_there = is_meant(ways, path, module) &&
+    char *path = ttp_region_copy(&ways->edges.region, module->path.data, module->path.size_bytes);
+    bool is_there = path != NULL && is_meant(ways, path, module) &&
                     tool_binary_graph_add_build(&ways->binaries, path, module->build_id) == NULL;
-    free(path);
+    ttp_region_give(&ways->edges.region, path);
     return is_there;
 }
 
 bool tool_call_ways_add(struct tool_call_ways *ways, const ttape_module *module)
 {
-    uint32_t *state = tool_map_at(&ways->modules, tool_module_seed(module), 0);
+    uint32_t *state =
+        ttp_region_at(&ways->edges.region, &ways->modules, tool_module_seed(module), 0);
     if (*state == 0)
         *state = read_module(ways, module) ? 1 : 2;
     return *state == 1;
 }
 
-void tool_call_ways_join(struct tool_call_ways *ways)
+bool tool_call_ways_join(struct tool_call_ways *ways)
 {
     const struct tool_edges *edges = &ways->edges;
     (void)tool_binary_graph_join(&ways->binaries);
-    ways->tails = tool_allocate(edges->edge_count + 1, sizeof *ways->tails);
+    ways->tails = ttp_region_take(&ways->edges.region, edges->edge_count + 1, sizeof *ways->tails);
+    if (ways->tails == NULL)
+        return false;
     for (size_t i = 0; i < edges->edge_count; i++)
         if ((edges->edges[i].kinds & TOOL_EDGE_TAIL) != 0)
             ways->tails[ways->tail_count++] = &edges->edges[i];
+    return !edges->region.is_short;
 }
 
 /* The caller calls a function that goes on with a jump to the callee, and is gone then. */
@@ -110,8 +117,8 @@ enum tool_call_way tool_call_way(const struct tool_call_ways *ways, uint64_t fro
                                  uint64_t to_id)
 {
     const struct tool_edges *edges = &ways->edges;
-    uint32_t from = tool_map_find(&edges->by_key, from_id, TTAPE_NONE);
-    uint32_t to = tool_map_find(&edges->by_key, to_id, TTAPE_NONE);
+    uint32_t from = ttp_key_map_find(&edges->by_key, from_id, TTAPE_NONE);
+    uint32_t to = ttp_key_map_find(&edges->by_key, to_id, TTAPE_NONE);
     if (from == TTAPE_NONE || to == TTAPE_NONE)
         return TOOL_WAY_UNKNOWN;
     const struct tool_edge *edge = tool_edges_find(edges, from, to);

@@ -19,13 +19,13 @@ enum tool_call_way {
 };
 
 struct tool_call_ways;
-/* Files take a share of so many bytes, 0: as usual; those that do not fit are not read. */
-struct tool_call_ways *tool_call_ways_open(uint64_t memory_bytes);
+/* NULL: memory is short. Files take a share of so many bytes; those that do not fit are not read. */
+struct tool_call_ways *tool_call_ways_open(uint64_t memory_bytes, uint64_t most_bytes);
 void tool_call_ways_close(struct tool_call_ways *ways);
 /* Reads the module's file, once. False: none of that build is there, or it cannot be used. */
 bool tool_call_ways_add(struct tool_call_ways *ways, const ttape_module *module);
-/* When all are added. */
-void tool_call_ways_join(struct tool_call_ways *ways);
+/* When all are added. False: it needs more memory. */
+bool tool_call_ways_join(struct tool_call_ways *ways);
 /* Of a call between two functions, by their stable ids. */
 enum tool_call_way tool_call_way(const struct tool_call_ways *ways, uint64_t from, uint64_t to);
 

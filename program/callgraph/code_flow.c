@@ -1,7 +1,6 @@
 /* Each place where paths meet has a state for each list of open functions; what registers hold is
  * kept as far as all paths agree. A state is gone through again when less of it is known, so the
  * number of steps is bounded. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/ordered.h"
@@ -46,17 +45,18 @@ static uint32_t parent_of(const struct tool_code *code, size_t number)
 static bool keep_call(void *context, const struct tool_code_call *call)
 {
     struct tool_flow *flow = context;
-    tool_grow((void **)&flow->calls, &flow->call_capacity, flow->call_count + 1,
-              sizeof *flow->calls);
-    flow->calls[flow->call_count++] = *call;
-    return true;
+    struct tool_code_call *kept = ttp_region_add(flow->region, &flow->calls, &flow->call_count,
+                                                 &flow->call_capacity, sizeof *call);
+    if (kept != NULL)
+        *kept = *call;
+    return kept != NULL;
 }
 
 static const struct tool_code_call *call_at(const struct tool_flow *flow, uint32_t address)
 {
-    struct tool_search s = {.end = flow->call_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, flow->calls[s.middle].address < address);
+    struct ttp_bisect s = {.end = flow->call_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, flow->calls[s.middle].address < address);
     return s.first < flow->call_count && flow->calls[s.first].address == address
                ? &flow->calls[s.first]
                : NULL;
@@ -64,9 +64,9 @@ static const struct tool_code_call *call_at(const struct tool_flow *flow, uint32
 
 static size_t instruction_at(const struct tool_code *code, uint32_t address)
 {
-    struct tool_search s = {.end = code->instruction_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, code->instructions[s.middle].address < address);
+    struct ttp_bisect s = {.end = code->instruction_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, code->instructions[s.middle].address < address);
     return s.first < code->instruction_count && code->instructions[s.first].address == address
                ? s.first
                : code->instruction_count;
@@ -127,14 +127,18 @@ static void find_returns(struct tool_flow *flow)
 }
 
 bool tool_flow_open(struct tool_flow *flow, struct tool_code *code,
-                    const struct tool_flow_handler *handler, void *context)
+                    const struct tool_flow_handler *handler, struct ttp_region *region,
+                    void *context)
 {
-    *flow = (struct tool_flow){.code = code, .handler = handler, .context = context};
+    *flow =
+        (struct tool_flow){.code = code, .handler = handler, .region = region, .context = context};
     if (!tool_code_calls(code, keep_call, flow))
         return false;
-    flow->returns = tool_allocate(code->function_count + 1, sizeof *flow->returns);
-    flow->marks = tool_allocate(code->instruction_count + 1, 1);
-    flow->pieces = tool_allocate(code->function_count + 1, sizeof *flow->pieces);
+    flow->returns = ttp_region_take(region, code->function_count + 1, sizeof *flow->returns);
+    flow->marks = ttp_region_take(region, code->instruction_count + 1, 1);
+    flow->pieces = ttp_region_take(region, code->function_count + 1, sizeof *flow->pieces);
+    if (region->is_short)
+        return false;
     for (uint32_t i = 0; i < code->function_count; i++) {
         uint32_t parent = parent_of(code, i);
         if (parent != i) {
@@ -150,12 +154,12 @@ bool tool_flow_open(struct tool_flow *flow, struct tool_code *code,
 
 void tool_flow_close(struct tool_flow *flow)
 {
-    free(flow->calls);
-    free(flow->returns);
-    free(flow->pieces);
-    free(flow->marks);
-    free(flow->states);
-    tool_map_close(&flow->by_place);
+    ttp_region_give(flow->region, flow->calls);
+    ttp_region_give(flow->region, flow->returns);
+    ttp_region_give(flow->region, flow->pieces);
+    ttp_region_give(flow->region, flow->marks);
+    ttp_region_give(flow->region, flow->states);
+    ttp_region_close_map(flow->region, &flow->by_place);
     *flow = (struct tool_flow){0};
 }
 
@@ -216,7 +220,7 @@ static void wait_for(struct tool_flow *flow, uint32_t number)
 
 static void go_to(struct tool_flow *flow, uint32_t address, struct tool_flow_state *come)
 {
-    uint32_t *first = tool_map_at(&flow->by_place, address, 0);
+    uint32_t *first = ttp_region_at(flow->region, &flow->by_place, address, 0);
     for (uint32_t i = *first; i != 0; i = flow->states[i - 1].next_same) {
         struct tool_flow_state *kept = &flow->states[i - 1];
         if (kept->open_count == come->open_count &&
@@ -226,9 +230,10 @@ static void go_to(struct tool_flow *flow, uint32_t address, struct tool_flow_sta
             return;
         }
     }
-    tool_grow((void **)&flow->states, &flow->state_capacity, flow->state_count + 1,
-              sizeof *flow->states);
-    struct tool_flow_state *state = &flow->states[flow->state_count++];
+    struct tool_flow_state *state = ttp_region_add(flow->region, &flow->states, &flow->state_count,
+                                                   &flow->state_capacity, sizeof *flow->states);
+    if (state == NULL)
+        return;
     *state = *come;
     state->address = address;
     state->next_same = *first;
@@ -472,7 +477,7 @@ static void run(struct tool_flow *flow, uint32_t function, struct tool_flow_stat
     size_t at = instruction_at(code, state.address);
     for (bool is_first = true; at < code->instruction_count && flow->steps_left > 0; at++) {
         const struct tool_instruction *instruction = &code->instructions[at];
-        if (!is_first && tool_map_find(&flow->by_place, instruction->address, 0) != 0) {
+        if (!is_first && ttp_key_map_find(&flow->by_place, instruction->address, 0) != 0) {
             go_to(flow, instruction->address, &state);
             return;
         }
@@ -546,7 +551,7 @@ void tool_flow_follow(struct tool_flow *flow, uint32_t function)
         count += code->functions[i - 1].count;
     flow->steps_left = count * STEPS_EACH;
     flow->state_count = flow->waiting = 0;
-    tool_map_close(&flow->by_place);
+    ttp_region_close_map(flow->region, &flow->by_place);
     go_to(flow, state.address, &state);
     run_all(flow, function);
     for (uint32_t i = function + 1; i != 0; i = flow->pieces[i - 1])

@@ -8,8 +8,8 @@
 #ifndef TOOL_CODE_FLOW_H
 #define TOOL_CODE_FLOW_H
 
+#include "base/region.h"
 #include "program/binary/code/code_calls.h"
-#include "program/callgraph/graph_map.h"
 
 #define TOOL_FLOW_NONE_OPEN UINT32_MAX /* no hook has told of a function yet */
 #define TOOL_FLOW_GIVEN     6u         /* addresses that a call is given in registers */
@@ -49,6 +49,7 @@ struct tool_flow {
     struct tool_code *code;
     const struct tool_flow_handler *handler;
     void *context;
+    struct ttp_region *region;
     struct tool_code_call *calls; /* by address */
     size_t call_count, call_capacity;
     uint32_t *pieces; /* by function: the next one of the same function, plus 1 */
@@ -60,14 +61,15 @@ struct tool_flow {
     struct tool_flow_state *states;
     size_t state_count, state_capacity;
     uint32_t waiting; /* a state that is to be gone through, plus 1 */
-    struct tool_map by_place;
+    struct ttp_key_map by_place;
     uint64_t steps_left;
     bool is_rest;
 };
 
 /* Of code that was looked at as a whole. False: memory is short. Close it in any case. */
 bool tool_flow_open(struct tool_flow *flow, struct tool_code *code,
-                    const struct tool_flow_handler *handler, void *context);
+                    const struct tool_flow_handler *handler, struct ttp_region *region,
+                    void *context);
 void tool_flow_close(struct tool_flow *flow);
 /* Follows a function, with its pieces; nothing for a piece. */
 void tool_flow_follow(struct tool_flow *flow, uint32_t function);

@@ -14,9 +14,7 @@
 #include <tracetape/context.h>
 #include <tracetape/reader.h>
 
-#include "program/callgraph/graph_map.h"
-#include "tools/callgraph/module_map.h"
-#include "tools/calls/site_name.h"
+#include "base/region.h"
 
 #define TOOL_EDGES_OUTSIDE 0u /* the function that calls whoever is outermost */
 
@@ -58,19 +56,23 @@ struct tool_edge_context {
 };
 
 struct tool_edges {
+    struct ttp_region region; /* of what is here, and of what adds to it */
+    struct tool_edge lost;    /* where memory is short */
     struct tool_edge_function *functions;
     size_t function_count, function_capacity;
-    struct tool_map by_key;
+    struct ttp_key_map by_key;
     struct tool_edge *edges;
     size_t edge_count, edge_capacity;
-    struct tool_map by_ends;
+    struct ttp_key_map by_ends;
     struct tool_edge_context *contexts;
     size_t context_count, context_capacity, contexts_most;
-    struct tool_map by_place;
+    struct ttp_key_map by_place;
 };
 
-/* contexts_most: of stacks; where there are more, their edges count still. */
-void tool_edges_open(struct tool_edges *edges, size_t contexts_most);
+/* contexts_most: of stacks; where there are more, their edges count still. False: memory is short.
+ * Where that is so later (region.is_short), numbers and edges that are returned are anybody's, and all
+ * of it is to be thrown away. */
+bool tool_edges_open(struct tool_edges *edges, size_t contexts_most, uint64_t memory_bytes);
 void tool_edges_close(struct tool_edges *edges);
 
 /* The number of a function by its stable id, which is new where it has no name. */
@@ -82,16 +84,6 @@ const struct tool_edge *tool_edges_find(const struct tool_edges *edges, uint32_t
 /* The stack of that function in another one; TTAPE_NONE: there are too many. */
 uint32_t tool_edges_context(struct tool_edges *edges, uint32_t around, uint32_t function);
 
-/* Adds what a trace shows. Returns a tool_exit. */
-struct tool_edges_seen {
-    const char *path;
-    ttape_context_ids ids;
-    const struct tool_module_map
-        *map; /* of the process whose ids are addresses; NULL: the trace's */
-    enum tool_name_style names;
-    uint64_t memory_bytes;
-};
-int tool_edges_see(struct tool_edges *edges, const struct tool_edges_seen *seen);
 /* Weights of functions and edges, of all contexts; once, when all are there. */
 void tool_edges_weigh(struct tool_edges *edges);
 

@@ -7,7 +7,6 @@
 
 #include "base/ordered.h"
 #include "program/symbols/symbols.h"
-#include "tools/command/tool.h"
 
 static void take(void *context, const struct tool_symbols_inlined *call)
 {
@@ -16,8 +15,11 @@ static void take(void *context, const struct tool_symbols_inlined *call)
     if (call->end > UINT32_MAX || call->entry > UINT32_MAX ||
         known->name_bytes + size >= UINT32_MAX)
         return;
-    tool_grow((void **)&known->calls, &known->capacity, known->count + 1, sizeof *known->calls);
-    tool_grow((void **)&known->names, &known->name_capacity, known->name_bytes + size + 1, 1);
+    if (!ttp_region_grow(known->region, &known->calls, &known->capacity, known->count + 1,
+                         sizeof *known->calls) ||
+        !ttp_region_grow(known->region, &known->names, &known->name_capacity,
+                         known->name_bytes + size + 1, 1))
+        return;
     known->calls[known->count++] =
         (struct tool_known_call){.place = call->start != 0 ? call->start * 2 : call->end * 2 + 1,
                                  .callee = (uint32_t)call->entry,
@@ -44,18 +46,11 @@ void tool_known_calls_read(struct tool_known_calls *known, struct tool_symbols *
         qsort(known->calls, known->count, sizeof *known->calls, compare);
 }
 
-void tool_known_calls_close(struct tool_known_calls *known)
-{
-    free(known->calls);
-    free(known->names);
-    *known = (struct tool_known_calls){0};
-}
-
 static const struct tool_known_call *find(const struct tool_known_calls *known, uint64_t place)
 {
-    struct tool_search s = {.end = known->count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, known->calls[s.middle].place < place);
+    struct ttp_bisect s = {.end = known->count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, known->calls[s.middle].place < place);
     return s.first < known->count && known->calls[s.first].place == place ? &known->calls[s.first]
                                                                           : NULL;
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tracetape/types.h>
+#include "base/region.h"
 
 struct tool_symbols;
 
@@ -21,11 +21,12 @@ struct tool_known_calls {
     size_t count, capacity;
     char *names;
     size_t name_bytes, name_capacity;
+    struct ttp_region *region;
 };
 
+/* Into what is empty but for the region, which has it. */
 void tool_known_calls_read(struct tool_known_calls *known, struct tool_symbols *symbols,
                            ttape_string path, ttape_string build_id);
-void tool_known_calls_close(struct tool_known_calls *known);
 /* The one from `start` to `end`, or NULL. */
 const struct tool_known_call *tool_known_call_at(const struct tool_known_calls *known,
                                                  uint32_t start, uint32_t end);

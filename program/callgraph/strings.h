@@ -25,21 +25,20 @@ struct tool_string_use {
 };
 
 struct tool_string_place; /* binary_strings.h */
+/* Empty but for its region it is a new one; closing that closes it. */
 struct tool_strings {
+    struct ttp_region region;
     struct tool_string_place *places; /* that code has to do with */
     size_t place_count, place_capacity;
-    struct tool_map place_by_what;
+    struct ttp_key_map place_by_what;
     /* when settled: */
     struct tool_string *strings; /* each once */
     size_t string_count, string_capacity;
-    struct tool_map string_by_text;
+    struct ttp_key_map string_by_text;
     struct tool_string_use *uses; /* by function */
     size_t use_count, use_capacity;
     uint64_t bytes_left, steps_left;
     bool is_cut; /* there was too much: some are left out */
 };
-
-/* Zero is an empty one. */
-void tool_strings_close(struct tool_strings *strings);
 
 #endif

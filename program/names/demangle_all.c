@@ -10,7 +10,6 @@
 #include "program/names/demangle.h"
 #include "program/names/demangle_all.h"
 #include "program/process/child.h"
-#include "tools/command/tool.h"
 
 #define CHILDREN_MOST 8
 #define SECONDS_MOST  10u /* of each */
@@ -42,7 +41,7 @@ static void answer(int fd, const void *context)
 {
     const struct work *work = context;
     char name[TOOL_DEMANGLE_INPUT_MAX + 1];
-    char *out = tool_allocate(2 * BATCH_BYTES, 1);
+    char *out = tool_child_allocate(2 * BATCH_BYTES, 1);
     size_t used = 0;
     tool_child_limit(RLIMIT_CPU, SECONDS_MOST);
     for (size_t i = work->first; i < work->count; i++) {
@@ -77,7 +76,10 @@ static bool take_answer(struct tool_child_input *from, ttape_string *readable)
     const char *text = tool_child_take(from, size);
     if (text == NULL)
         return false;
-    *readable = (ttape_string){tool_copy_text(text, size), size};
+    char *copy = malloc(size);
+    if (copy == NULL)
+        return false;
+    *readable = (ttape_string){memcpy(copy, text, size), size};
     return true;
 }
 
@@ -86,8 +88,9 @@ void tool_demangle_all(const ttape_string *names, size_t count, ttape_string *re
     struct work work = {.names = names, .count = count};
     for (size_t i = 0; i < count; i++)
         readable[i] = (ttape_string){NULL, 0};
-    char *data = tool_allocate(BATCH_BYTES, 1);
-    for (int tried = 0; tried <= CHILDREN_MOST && work.first < count; tried++) {
+    char *data = malloc(BATCH_BYTES);
+    for (int tried = data != NULL ? 0 : CHILDREN_MOST + 1;
+         tried <= CHILDREN_MOST && work.first < count; tried++) {
         struct tool_child child = {0};
         if (!tool_child_start(&child, MEMORY_BYTES, answer, &work))
             break;

@@ -20,9 +20,6 @@
 
 #include "base/sanitized.h"
 #include "program/process/child.h"
-#include "tools/command/progress.h"
-#include "tools/command/signals.h"
-#include "tools/command/tool.h"
 
 #define END_WAIT_MS 2000 /* for a helper to go */
 
@@ -39,7 +36,7 @@ static void forget_descriptors(int own)
                 close(fd);
     }
     int nothing = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < (TOOL_SANITIZED ? 2 : 3) && nothing >= 0; fd++)
+    for (int fd = 0; fd < (TTP_SANITIZED ? 2 : 3) && nothing >= 0; fd++)
         (void)dup2(nothing, fd);
     if (nothing > 2)
         close(nothing);
@@ -95,6 +92,38 @@ void tool_child_limit(int what, uint64_t value)
     }
 }
 
+#define GAVE_UP 4 /* exit status */
+
+_Noreturn void tool_child_give_up(void) { _exit(GAVE_UP); }
+
+void *tool_child_allocate(size_t count, size_t size_bytes)
+{
+    void *memory = calloc(count > 0 ? count : 1, size_bytes);
+    if (memory == NULL)
+        tool_child_give_up();
+    return memory;
+}
+
+char *tool_child_copy_text(const char *text, size_t size_bytes)
+{
+    char *copy = tool_child_allocate(size_bytes + 1, 1);
+    if (size_bytes > 0)
+        memcpy(copy, text, size_bytes);
+    return copy;
+}
+
+void tool_child_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes)
+{
+    if (needed <= *capacity)
+        return;
+    size_t wanted = needed < 16 ? 16 : needed > *capacity * 2 ? needed : *capacity * 2;
+    void *grown = reallocarray(*array, wanted, size_bytes);
+    if (grown == NULL)
+        tool_child_give_up();
+    *array = grown;
+    *capacity = wanted;
+}
+
 bool tool_child_start(struct tool_child *child, uint64_t memory_bytes,
                       void (*work)(int fd, const void *context), const void *context)
 {
@@ -106,16 +135,15 @@ bool tool_child_start(struct tool_child *child, uint64_t memory_bytes,
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
     if (pid == 0) {
-        tool_signals_set_output(NULL); /* it is the parent's to remove */
         const struct own_state own = own_state();
         reset_signals(&own);
         forget_descriptors(ends[1]);
         (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         tool_child_limit(RLIMIT_CORE, 0);
-        if (own.mapped_bytes > 0 && !TOOL_SANITIZED)
+        if (own.mapped_bytes > 0 && !TTP_SANITIZED)
             tool_child_limit(RLIMIT_AS, own.mapped_bytes + memory_bytes);
         work(ends[1], context);
-        _exit(TOOL_OK);
+        _exit(0);
     }
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(ends[1]);
@@ -154,7 +182,12 @@ int tool_child_end(struct tool_child *child, bool kill_it)
 
 /* ---- messages ---- */
 
-uint64_t tool_child_now_ms(void) { return tool_now_ns() / 1000000u; }
+uint64_t tool_child_now_ms(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+}
 
 /* Waits until the socket is ready; false with errno ETIMEDOUT when the deadline is over. */
 static bool wait_for(int fd, short events, uint64_t deadline_ms)

@@ -21,6 +21,13 @@ bool tool_child_start(struct tool_child *child, uint64_t memory_bytes,
  * is none. */
 int tool_child_end(struct tool_child *child, bool kill_it);
 
+/* For the child, whose end its parent is prepared for: memory of zeros, or its end without a word. */
+_Noreturn void tool_child_give_up(void);
+void *tool_child_allocate(size_t count, size_t size_bytes);
+char *tool_child_copy_text(const char *text, size_t size_bytes);
+/* Grows *array (of *capacity elements) so that it holds `needed` ones; at least doubles. */
+void tool_child_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes);
+
 /* For the child: lowers or, up to the hard limit, raises one of its limits (RLIMIT_...). */
 void tool_child_limit(int what, uint64_t value);
 

@@ -14,18 +14,14 @@
 #include <unistd.h>
 
 #include "program/process/child.h"
-#include "tools/command/escape.h"
-#include "tools/command/progress.h"
-#include "tools/command/tool.h"
 
-#define LIBRARY       "libdebuginfod.so.1"
-#define MEMORY_BYTES  (2ull << 30)
-#define SILENT_MS     30000u  /* without some more bytes */
-#define SOME_BYTES    4096u   /* until an answer begins, libdebuginfod counts its turns instead */
-#define WHOLE_MS      900000u /* for one file */
-#define TOLD_EACH_MS  100u
-#define ID_BYTES_MAX  64u
-#define SHOWN_COLUMNS 40
+#define LIBRARY      "libdebuginfod.so.1"
+#define MEMORY_BYTES (2ull << 30)
+#define SILENT_MS    30000u  /* without some more bytes */
+#define SOME_BYTES   4096u   /* until an answer begins, libdebuginfod counts its turns instead */
+#define WHOLE_MS     900000u /* for one file */
+#define TOLD_EACH_MS 100u
+#define ID_BYTES_MAX 64u
 
 enum { MORE = 1, DONE = 2, NOT_THERE = 3, NO_LIBRARY = 4, FAILED = 5 };
 
@@ -94,7 +90,7 @@ static void tell(struct asking *asking, uint64_t what, long done, long total)
                                     .done_bytes = done > 0 ? (uint64_t)done : 0,
                                     .total_bytes = total > 0 ? (uint64_t)total : 0};
     if (!tool_child_send(asking->fd, &telling, sizeof telling, 0))
-        _exit(TOOL_OK); /* nobody waits for it any more */
+        _exit(0); /* nobody waits for it any more */
     asking->told_ms = tool_child_now_ms();
 }
 
@@ -156,7 +152,7 @@ static const char *words_of(uint64_t what)
     }
 }
 
-static uint64_t wait_for(const struct tool_child *asking)
+static uint64_t wait_for(const struct tool_child *asking, const struct tool_fetching *watch)
 {
     struct telling told = {.what = MORE};
     uint64_t end_ms = tool_child_now_ms() + WHOLE_MS, silent_ms = 0, done_bytes = 0;
@@ -170,28 +166,27 @@ static uint64_t wait_for(const struct tool_child *asking)
             !tool_child_receive(asking->fd, &told, sizeof told,
                                 silent_ms < end_ms ? silent_ms : end_ms))
             return FAILED;
-        tool_progress_update(told.done_bytes, told.total_bytes, 0);
+        if (watch->update != NULL)
+            watch->update(told.done_bytes, told.total_bytes);
     }
     return told.what;
 }
 
-const char *tool_debuginfod_fetch(const void *build_id, size_t build_id_bytes, const char *shown,
-                                  bool *is_silent)
+const char *tool_debuginfod_fetch(const void *build_id, size_t build_id_bytes, const char *path,
+                                  const struct tool_fetching *told, bool *is_silent)
 {
     struct fetching wanted = {.build_id = build_id, .build_id_bytes = build_id_bytes};
     struct tool_child asking = {0};
-    char line[SHOWN_COLUMNS * TOOL_ESCAPE_MAX + 48], escaped[SHOWN_COLUMNS * TOOL_ESCAPE_MAX];
-    const char *slash = strrchr(shown, '/'), *name = slash != NULL ? slash + 1 : shown;
-    size_t size = tool_escape(escaped, TOOL_ESCAPE_TERMINAL, name, strnlen(name, SHOWN_COLUMNS));
     *is_silent = false;
     if (build_id_bytes == 0 || build_id_bytes > ID_BYTES_MAX)
         return "it has no build id to ask debuginfod for";
     if (!tool_child_start(&asking, MEMORY_BYTES, fetch, &wanted))
         return "debuginfod cannot be asked: no process can be started";
-    (void)snprintf(line, sizeof line, "debug file of %.*s", (int)size, escaped);
-    tool_progress_start(line);
-    uint64_t what = wait_for(&asking);
-    tool_progress_stop();
+    if (told->begin != NULL)
+        told->begin(path);
+    uint64_t what = wait_for(&asking, told);
+    if (told->end != NULL)
+        told->end();
     (void)tool_child_end(&asking, true);
     *is_silent = what != DONE && what != NOT_THERE;
     return words_of(what);

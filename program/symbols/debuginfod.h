@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Are there servers to ask? */
 bool tool_debuginfod_has_servers(void);
@@ -20,10 +21,17 @@ bool tool_debuginfod_has_servers(void);
 /* The cache that clients share; NULL: there is no folder for it. The caller frees it. */
 char *tool_debuginfod_cache(void);
 
-/* Waits until the debug file is in the cache; a line tells how far it is. A server that is silent
- * for half a minute is given up. `shown`: what it is for. Returns NULL, or why it is not there
+/* Who is told how far a fetch is; NULL: nobody. */
+struct tool_fetching {
+    void (*begin)(const char *path); /* of the program or library whose debug file it is */
+    void (*update)(uint64_t done_bytes, uint64_t total_bytes);
+    void (*end)(void);
+};
+
+/* Waits until the debug file is in the cache. A server that is silent for half a minute is given
+ * up. Returns NULL, or why it is not there
  * (static text). *is_silent: nobody can be asked, so that there is no use in asking again. */
-const char *tool_debuginfod_fetch(const void *build_id, size_t build_id_bytes, const char *shown,
-                                  bool *is_silent);
+const char *tool_debuginfod_fetch(const void *build_id, size_t build_id_bytes, const char *path,
+                                  const struct tool_fetching *told, bool *is_silent);
 
 #endif

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "program/symbols/debuginfod.h"
-#include "tools/command/tool.h"
 
 #define LISTS          "/var/lib/dpkg/info"
 #define LIST_BYTES_MAX (16u << 20)
@@ -101,8 +100,9 @@ static bool find_package(const char *path, char package[128], bool *is_known)
     *is_known = lists != NULL;
     if (lists == NULL)
         return false;
-    char *text = tool_allocate(LIST_BYTES_MAX, 1);
-    while (!is_found && all_bytes < ALL_BYTES_MAX && (entry = readdir(lists)) != NULL) {
+    char *text = malloc(LIST_BYTES_MAX);
+    while (text != NULL && !is_found && all_bytes < ALL_BYTES_MAX &&
+           (entry = readdir(lists)) != NULL) {
         if (!package_of(entry->d_name, package))
             continue;
         size_t size_bytes = read_list(dirfd(lists), entry->d_name, text);
@@ -127,16 +127,14 @@ char *tool_name_advice(ttape_string path, bool was_asked)
     bool has_package = real != NULL && real[0] == '/' && find_package(real, package, &is_known);
     free(real);
     if (is_known && !has_package)
-        return tool_copy_text(own, strlen(own));
+        return strdup(own);
     const char *ending = has_package && strcmp(package, "libc6") == 0 ? "-dbg" : "-dbgsym";
     bool is_set = tool_debuginfod_has_servers();
-    int size =
-        asprintf(&advice, "%s--debuginfod%s%s fetches names%s%s%s%s",
+    if (asprintf(&advice, "%s--debuginfod%s%s fetches names%s%s%s%s",
                  was_asked ? "tracetape symbolize " : "",
                  is_set ? "" : " with DEBUGINFOD_URLS=", is_set ? "" : tool_debuginfod_server(),
                  has_package ? ", or the package " : "", has_package ? package : "",
-                 has_package ? ending : "", has_package ? " has them" : "");
-    if (size < 0)
-        tool_out_of_memory();
+                 has_package ? ending : "", has_package ? " has them" : "") < 0)
+        return NULL;
     return advice;
 }

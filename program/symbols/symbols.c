@@ -8,11 +8,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/hash.h"
 #include "program/process/child.h"
 #include "program/symbols/symbols_inside.h"
-#include "tools/calls/hash_key.h"
-#include "tools/command/tool.h"
 
 #define LIST_MAX       4000000u            /* that a helper may tell of one module */
 #define LIST_BYTES_MAX ((uint64_t)1 << 29) /* of their texts */
@@ -23,9 +20,11 @@
 
 struct tool_symbols *tool_symbols_open(const struct tool_symbols_options *options)
 {
-    struct tool_symbols *symbols = tool_allocate(1, sizeof(struct tool_symbols));
+    struct tool_symbols *symbols = calloc(1, sizeof(struct tool_symbols));
+    if (symbols == NULL)
+        return NULL;
+    symbols->region = ttp_region_of(UINT64_MAX);
     symbols->options = *options;
-    symbols->secret = tool_hash_key();
     if (symbols->options.timeout_seconds == 0)
         symbols->options.timeout_seconds = DEFAULT_TIMEOUT_SECONDS;
     if (symbols->options.memory_bytes == 0)
@@ -38,15 +37,7 @@ void tool_symbols_close(struct tool_symbols *symbols)
     if (symbols == NULL)
         return;
     tool_child_end(&symbols->helper, false);
-    for (size_t i = 0; i < symbols->count; i++) {
-        free(symbols->modules[i]->path);
-        free(symbols->modules[i]->file);
-        free(symbols->modules[i]->build_id);
-        free(symbols->modules[i]->head);
-        free(symbols->modules[i]);
-    }
-    free(symbols->modules);
-    free(symbols->slots);
+    ttp_region_close(&symbols->region);
     free(symbols);
 }
 
@@ -161,9 +152,9 @@ static bool take_opened(struct tool_symbols_module *module, struct tool_wire_ope
     opened->reason[sizeof(opened->reason) - 1] = '\0';
     if (opened->has_head != 0 && !is_head(&opened->head))
         return false;
-    if (opened->has_head != 0 && module->head == NULL) {
-        module->head = tool_allocate(1, sizeof(struct tool_elf_head));
-        *module->head = opened->head;
+    if (opened->has_head != 0 && !module->has_head) {
+        module->has_head = true;
+        module->head = opened->head;
     }
     module->is_stripped = opened->is_stripped != 0;
     module->names_from = opened->names_from % TOOL_SYMBOLS_FROMS;
@@ -176,7 +167,7 @@ static bool take_opened(struct tool_symbols_module *module, struct tool_wire_ope
         set_reason(module, TOOL_SYMBOLS_EMPTY, opened->reason);
     else if (module->state == TOOL_SYMBOLS_READY)
         set_reason(module, TOOL_SYMBOLS_UNREADABLE, opened->reason);
-    return opened->has_symbols == 0 || module->head != NULL;
+    return opened->has_symbols == 0 || module->has_head;
 }
 
 /* Asks the helper to open the module. One that has a state other than READY keeps it unless the
@@ -280,69 +271,66 @@ static void look(const struct tool_symbols *symbols, struct tool_symbols_module 
         refuse_build(module, &head);
         return;
     }
-    module->head = tool_allocate(1, sizeof(struct tool_elf_head));
-    *module->head = head;
+    module->has_head = true;
+    module->head = head;
     set_reason(module, TOOL_SYMBOLS_READY, "");
 }
 
-static bool is_same(const struct tool_symbols_module *module, uint64_t hash, ttape_string path,
+static bool is_same(const struct tool_symbols_module *module, ttape_string path,
                     ttape_string build_id)
 {
-    return module->hash == hash && module->path_bytes == path.size_bytes &&
-           module->build_id_bytes == build_id.size_bytes &&
+    return module->path_bytes == path.size_bytes && module->build_id_bytes == build_id.size_bytes &&
            (path.size_bytes == 0 || memcmp(module->path, path.data, path.size_bytes) == 0) &&
            (build_id.size_bytes == 0 ||
             memcmp(module->build_id, build_id.data, build_id.size_bytes) == 0);
 }
 
-static void insert(struct tool_symbols *symbols, const struct tool_symbols_module *module)
+/* What stands for all modules for which there is no memory. */
+static struct tool_symbols_module *no_module(struct tool_symbols *symbols)
 {
-    size_t at = (size_t)module->hash & (symbols->slot_count - 1);
-    while (symbols->slots[at] != 0)
-        at = (at + 1) & (symbols->slot_count - 1);
-    symbols->slots[at] = module->number + 1;
+    symbols->none.path = symbols->none.file = symbols->none.build_id = symbols->none.debug_path;
+    set_reason(&symbols->none, TOOL_SYMBOLS_FAILED, "memory is short");
+    return &symbols->none;
 }
 
-static struct tool_symbols_module *add_module(struct tool_symbols *symbols, uint64_t hash,
-                                              ttape_string path, ttape_string build_id)
+static struct tool_symbols_module *add_module(struct tool_symbols *symbols, ttape_string path,
+                                              ttape_string build_id)
 {
-    if ((symbols->count + 1) * 2 > symbols->slot_count) {
-        free(symbols->slots);
-        symbols->slot_count = symbols->slot_count > 0 ? symbols->slot_count * 2 : 64;
-        symbols->slots = tool_allocate(symbols->slot_count, sizeof(uint32_t));
-        for (size_t i = 0; i < symbols->count; i++)
-            insert(symbols, symbols->modules[i]);
-    }
-    tool_grow((void **)&symbols->modules, &symbols->capacity, symbols->count + 1,
-              sizeof(struct tool_symbols_module *));
-    struct tool_symbols_module *module = tool_allocate(1, sizeof(struct tool_symbols_module));
-    module->path = tool_copy_text(path.data, path.size_bytes);
-    module->file = tool_copy_text(path.data, path.size_bytes);
+    struct ttp_region *region = &symbols->region;
+    struct tool_symbols_module *module = ttp_region_take(region, 1, sizeof *module);
+    if (module == NULL || !ttp_region_grow(region, &symbols->modules, &symbols->capacity,
+                                           symbols->count + 1, sizeof *symbols->modules))
+        return NULL;
+    module->path = ttp_region_copy(region, path.data, path.size_bytes);
+    module->file = ttp_region_copy(region, path.data, path.size_bytes);
     module->path_bytes = path.size_bytes;
-    module->build_id = tool_copy_text(build_id.data, build_id.size_bytes);
+    module->build_id = ttp_region_copy(region, build_id.data, build_id.size_bytes);
     module->build_id_bytes = (uint32_t)build_id.size_bytes;
-    module->hash = hash;
     module->number = (uint32_t)symbols->count;
-    symbols->modules[symbols->count++] = module;
-    insert(symbols, module);
-    return module;
+    if (region->is_short)
+        return NULL;
+    return symbols->modules[symbols->count++] = module;
 }
 
 struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbols,
                                                      ttape_string path, ttape_string build_id)
 {
-    struct tool_hash key = {.low = symbols->secret, .high = ~symbols->secret};
-    tool_hash_bytes(&key, path.data, path.size_bytes);
-    tool_hash_bytes(&key, build_id.data, build_id.size_bytes);
-    uint64_t hash = tool_mix(key.low ^ key.high);
-    for (size_t at = (size_t)hash; symbols->slot_count > 0; at++) {
-        uint32_t slot = symbols->slots[at & (symbols->slot_count - 1)];
-        if (slot == 0)
+    struct ttp_hash hash = ttp_key_map_hash(&symbols->by_name);
+    ttp_hash_bytes(&hash, path.data, path.size_bytes);
+    ttp_hash_bytes(&hash, build_id.data, build_id.size_bytes);
+    for (;; ttp_hash_word(&hash, 0)) { /* as long as others have the same */
+        uint32_t *number =
+            ttp_region_at(&symbols->region, &symbols->by_name, hash.low ^ hash.high, TTAPE_NONE);
+        if (*number == TTAPE_NONE) {
+            *number = (uint32_t)symbols->count;
             break;
-        if (is_same(symbols->modules[slot - 1], hash, path, build_id))
-            return symbols->modules[slot - 1];
+        }
+        if (is_same(symbols->modules[*number], path, build_id))
+            return symbols->modules[*number];
     }
-    struct tool_symbols_module *module = add_module(symbols, hash, path, build_id);
+    struct tool_symbols_module *module = add_module(symbols, path, build_id);
+    if (module == NULL)
+        return no_module(symbols);
     if (build_id.size_bytes > TOOL_BUILD_ID_BYTES_MAX) {
         set_reason(module, TOOL_SYMBOLS_MISMATCH, "no file has a build id as long as its");
         return module;
@@ -381,17 +369,16 @@ const char *tool_symbols_module_reason(const struct tool_symbols_module *module)
 
 const struct tool_elf_head *tool_symbols_module_head(const struct tool_symbols_module *module)
 {
-    return module->head;
+    return module->has_head ? &module->head : NULL;
 }
 
-bool tool_symbols_module_warn(struct tool_symbols_module *module)
+const char *tool_symbols_module_trouble(struct tool_symbols_module *module, const char **path)
 {
-    if (module->state != TOOL_SYMBOLS_READY && !module->warned) {
-        tool_message("no symbols of '%.1024s%s': %s", module->path,
-                     strlen(module->path) > 1024 ? "..." : "", module->reason);
-        module->warned = true;
-    }
-    return module->state != TOOL_SYMBOLS_READY;
+    *path = module->path;
+    if (module->state == TOOL_SYMBOLS_READY || module->is_told)
+        return NULL;
+    module->is_told = true;
+    return module->reason;
 }
 
 void tool_symbols_module_release(struct tool_symbols *symbols, struct tool_symbols_module *module)

@@ -27,6 +27,7 @@
 #include <tracetape/types.h>
 
 #include "program/binary/elf_head.h"
+#include "program/symbols/debuginfod.h"
 #include "recorder/arena/patch_plan.h"
 
 struct tool_symbols;
@@ -38,12 +39,13 @@ struct tool_symbols_options {
     const char *const *debug_folders; /* looked at before /usr/lib/debug */
     size_t debug_folder_count;
     bool no_lines, no_demangle;
-    bool debuginfod;          /* fetch debug files that are not here: debuginfod.h */
+    bool debuginfod; /* fetch debug files that are not here: debuginfod.h */
+    struct tool_fetching fetching;
     uint32_t timeout_seconds; /* CPU and wall time of one request; default 60 */
     uint64_t memory_bytes;    /* that the helper may allocate; default 2 GiB */
 };
 
-/* Never fails: the helper starts with the first module that needs it. */
+/* NULL: memory is short. The helper starts with the first module that needs it. */
 struct tool_symbols *tool_symbols_open(const struct tool_symbols_options *options);
 void tool_symbols_close(struct tool_symbols *symbols);
 /* Starts the helper now, while the caller is still small and has one thread: forking is cheaper
@@ -89,9 +91,8 @@ const char *tool_symbols_module_reason(const struct tool_symbols_module *module)
  * tool_elf_address_in_module and its like; NULL where the right file is not there. It has the
  * build id too. */
 const struct tool_elf_head *tool_symbols_module_head(const struct tool_symbols_module *module);
-/* Prints a warning that names the module, once per module; nothing when it is READY. Returns
- * whether it is not. */
-bool tool_symbols_module_warn(struct tool_symbols_module *module);
+/* The reason and the path of one that is not READY, the first time that this is asked; else NULL. */
+const char *tool_symbols_module_trouble(struct tool_symbols_module *module, const char **path);
 /* From here on nothing is fetched: what is asked for while a recorder works must not wait. False:
  * it was over, as nobody answers. */
 bool tool_symbols_end_fetching(struct tool_symbols *symbols);

@@ -12,8 +12,8 @@ bool tool_symbols_end_fetching(struct tool_symbols *symbols)
 bool tool_symbols_fetch_more(struct tool_symbols *symbols, struct tool_symbols_module *module,
                              const struct tool_wire_opened *opened)
 {
-    const void *id = module->head != NULL ? (const void *)module->head->build_id : module->build_id;
-    size_t id_bytes = module->head != NULL ? module->head->build_id_bytes : module->build_id_bytes;
+    const void *id = module->has_head ? (const void *)module->head.build_id : module->build_id;
+    size_t id_bytes = module->has_head ? module->head.build_id_bytes : module->build_id_bytes;
     bool lacks_lines = !symbols->options.no_lines && opened->has_lines == 0;
     bool is_shared = opened->missing.build_id_bytes > 0, is_silent;
     bool lacks = opened->has_symbols == 0 || opened->is_stripped != 0 || lacks_lines;
@@ -28,7 +28,8 @@ bool tool_symbols_fetch_more(struct tool_symbols *symbols, struct tool_symbols_m
             return false;
     }
     module->was_fetched = true;
-    module->not_fetched = tool_debuginfod_fetch(id, id_bytes, module->path, &is_silent);
+    module->not_fetched =
+        tool_debuginfod_fetch(id, id_bytes, module->path, &symbols->options.fetching, &is_silent);
     if (is_silent)
         (void)tool_symbols_end_fetching(symbols); /* the next one would wait as long */
     return module->not_fetched == NULL;

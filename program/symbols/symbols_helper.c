@@ -16,7 +16,6 @@
 #include "program/process/child.h"
 #include "program/symbols/debuginfod.h"
 #include "program/symbols/symbols_wire.h"
-#include "tools/command/tool.h"
 
 #define STACK_BYTES (8u * 1024u * 1024u) /* what demangling may need, where the user allows it */
 
@@ -91,17 +90,17 @@ static void open_module(struct helping *help, const struct tool_wire_request *re
     char path[TOOL_WIRE_PATH_MAX + 1];
     struct tool_wire_opened opened;
     if (request->count > sizeof(build_id) || request->size_bytes >= sizeof(path))
-        _exit(TOOL_USAGE);
+        tool_child_give_up();
     ask(help, build_id, request->count);
     ask(help, path, request->size_bytes);
     path[request->size_bytes] = '\0';
     memset(&opened, 0, sizeof(opened));
     release(help, request->module);
-    tool_grow((void **)&help->modules, &help->capacity, request->module + 1u,
-              sizeof(struct tool_elf_module *));
+    tool_child_grow((void **)&help->modules, &help->capacity, request->module + 1u,
+                    sizeof(struct tool_elf_module *));
     for (; help->count <= request->module; help->count++)
         help->modules[help->count] = NULL;
-    struct tool_elf_module *module = tool_allocate(1, sizeof(struct tool_elf_module));
+    struct tool_elf_module *module = tool_child_allocate(1, sizeof(struct tool_elf_module));
     help->modules[request->module] = module;
     const char *reason = tool_elf_module_open(module, &help->where, path, build_id, request->count,
                                               !help->options->no_lines);
@@ -234,7 +233,7 @@ static void find_batch(struct helping *help, const struct tool_wire_request *req
     if (request->count > TOOL_WIRE_BATCH || request->module >= help->count ||
         help->modules[request->module] == NULL ||
         request->size_bytes != request->count * sizeof(queries[0]))
-        _exit(TOOL_USAGE);
+        tool_child_give_up();
     ask(help, queries, request->size_bytes);
     for (uint32_t i = 0; i < request->count; i++)
         find_one(help, help->modules[request->module], &queries[i]);
@@ -292,7 +291,7 @@ static void list_code(struct helping *help, const struct tool_wire_request *requ
 {
     struct tool_wire_inlined last = {0};
     if (request->module >= help->count || help->modules[request->module] == NULL)
-        _exit(TOOL_USAGE);
+        tool_child_give_up();
     const struct tool_elf_module *module = help->modules[request->module];
     struct telling telling = {help, module->lines_move};
     if (module->lines != NULL && is_calls)
@@ -361,7 +360,7 @@ static void list_values(struct helping *help, const struct tool_wire_request *re
 {
     struct tool_wire_values last = {0};
     if (request->module >= help->count || help->modules[request->module] == NULL)
-        _exit(TOOL_USAGE);
+        tool_child_give_up();
     const struct tool_elf_module *module = help->modules[request->module];
     struct telling telling = {help, module->lines_move};
     tool_elf_values_list(module, tell_values, &telling);
@@ -374,7 +373,7 @@ void tool_symbols_serve(int fd, const void *context)
     struct rlimit stack;
     if (getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < STACK_BYTES)
         tool_child_limit(RLIMIT_STACK, STACK_BYTES);
-    struct helping *help = tool_allocate(1, sizeof(*help)); /* the stack may be small */
+    struct helping *help = tool_child_allocate(1, sizeof(*help)); /* the stack may be small */
     help->fd = fd;
     help->options = options;
     help->where = (struct tool_elf_where){.root = options->root,
@@ -392,7 +391,7 @@ void tool_symbols_serve(int fd, const void *context)
         case TOOL_WIRE_VALUES: list_values(help, &request); break;
         case TOOL_WIRE_INLINED: list_code(help, &request, false); break;
         case TOOL_WIRE_CALLS: list_code(help, &request, true); break;
-        default: _exit(TOOL_USAGE);
+        default: tool_child_give_up();
         }
         send_answers(help);
     }

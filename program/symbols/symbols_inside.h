@@ -2,6 +2,7 @@
 #ifndef TOOL_SYMBOLS_INSIDE_H
 #define TOOL_SYMBOLS_INSIDE_H
 
+#include "base/region.h"
 #include "program/process/child.h"
 #include "program/symbols/symbols.h"
 #include "program/symbols/symbols_wire.h"
@@ -14,16 +15,15 @@ struct tool_symbols_module {
     char *file; /* where it is looked for */
     char *build_id;
     uint32_t build_id_bytes;
-    uint64_t hash;
     uint32_t number;
     uint32_t generation; /* of the helper that has it open; 0: none */
     enum tool_symbols_state state;
-    bool warned, is_stripped;
+    bool is_told, is_stripped, has_head;
     bool was_fetched, was_shared_fetched; /* or tried to be */
     const char *not_fetched;              /* why; NULL: nothing failed */
     enum tool_symbols_from names_from, lines_from;
     char debug_path[TOOL_WIRE_SHOWN];
-    struct tool_elf_head *head; /* NULL: none */
+    struct tool_elf_head head;
     char reason[TOOL_WIRE_REASON];
 };
 
@@ -34,9 +34,9 @@ struct tool_symbols {
     uint32_t deaths;
     struct tool_symbols_module **modules;
     size_t count, capacity;
-    uint32_t *slots; /* module number + 1 by hash; slot_count is a power of two */
-    size_t slot_count;
-    uint64_t secret; /* of the hash */
+    struct ttp_key_map by_name; /* numbers of modules */
+    struct tool_symbols_module none;
+    struct ttp_region region; /* of what is told of modules */
     char name[TOOL_WIRE_NAME_MAX], file[TOOL_WIRE_FILE_MAX];
     /* What that helper has sent, and nobody has asked for yet: answers come by the thousand. */
     uint32_t ahead_generation;

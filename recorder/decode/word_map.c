@@ -1,8 +1,8 @@
 /* Growing and setting of word maps; finding is inline. */
 #include "recorder/decode/word_map.h"
 
+#include "base/secret.h"
 #include "format/base/fail.h"
-#include "writer/secret.h"
 
 #define FIRST_CAPACITY 64u
 

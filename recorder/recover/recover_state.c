@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
 #include "recorder/arena/record.h"
 #include "recorder/decode/layouts.h"
 #include "recorder/recording/journal.h"
-#include "writer/secret.h"
 
 static ttape_status no_memory(ttape_error *err)
 {

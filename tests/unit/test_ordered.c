@@ -30,9 +30,9 @@ START_TEST(a_search_finds_the_first)
         qsort(list, count, sizeof list[0], compare);
         while (first < count && list[first] < sought)
             first++;
-        struct tool_search s = {.end = count};
-        while (tool_search_next(&s))
-            tool_search_turn(&s, list[s.middle] < sought);
+        struct ttp_bisect s = {.end = count};
+        while (ttp_bisect_next(&s))
+            ttp_bisect_turn(&s, list[s.middle] < sought);
         ck_assert_uint_eq(s.first, first);
     }
 }
@@ -64,24 +64,24 @@ START_TEST(a_heap_gives_the_first)
 {
     static struct element elements[MOST];
     const uint32_t flip = _i == 0 ? 0 : UINT32_MAX;
-    struct tool_heap heap = {elements, 0, sizeof elements[0], is_before, &flip};
+    struct ttp_heap heap = {elements, 0, sizeof elements[0], is_before, &flip};
     for (uint32_t i = 0; i < MOST / 2; i++)
         elements[heap.count++] = (struct element){.key = random_below(40), .order = i};
-    tool_heap_make(&heap);
+    ttp_heap_make(&heap);
     for (uint32_t round = MOST / 2; round < 4000; round++) {
         struct element added = {.key = random_below(40), .order = round};
         uint32_t what = random_below(4);
         ck_assert_uint_eq(first_of(elements, heap.count, &flip), 0);
         if (heap.count == 0 || (what < 2 && heap.count < MOST)) {
-            tool_heap_add(&heap, &added);
+            ttp_heap_add(&heap, &added);
         } else if (what == 2) {
-            tool_heap_drop(&heap);
+            ttp_heap_drop(&heap);
         } else {
             elements[0].key = added.key;
-            tool_heap_sink(&heap, 0);
+            ttp_heap_sink(&heap, 0);
         }
     }
-    for (struct element last = elements[0]; heap.count > 0; tool_heap_drop(&heap)) {
+    for (struct element last = elements[0]; heap.count > 0; ttp_heap_drop(&heap)) {
         ck_assert(!is_before(&flip, &elements[0], &last));
         last = elements[0];
     }

@@ -1,11 +1,11 @@
-/* R12: every Unicode character and every pair of bytes through tools/command/escape.c: what
+/* R12: every Unicode character and every pair of bytes through base/escape.c: what
  * comes out is valid UTF-8 without controls (C1 included) and bidi marks, and can be told from
  * everything else. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.c"
 #include "tests/asserts.h"
-#include "tools/command/escape.c"
 
 /* Taken apart by code of the test's own; returns the number of characters, -1 when it is not clean.
  */
@@ -71,18 +71,18 @@ static size_t undo_text(const char *text, size_t size_bytes, char *out)
 static void check_all_styles(const char *bytes, size_t size_bytes)
 {
     char out[64], back[64];
-    for (int style = TOOL_ESCAPE_TERMINAL; style <= TOOL_ESCAPE_JSON; style++) {
-        size_t size = tool_escape(out, (enum tool_escape_style)style, bytes, size_bytes);
-        ck_assert(size <= size_bytes * TOOL_ESCAPE_MAX);
+    for (int style = TTP_ESCAPE_TERMINAL; style <= TTP_ESCAPE_JSON; style++) {
+        size_t size = ttp_escape(out, (enum ttp_escape_style)style, bytes, size_bytes);
+        ck_assert(size <= size_bytes * TTP_ESCAPE_MAX);
         ck_assert_msg(check_clean(out, size) >= 0, "style %d of %02x...", style,
                       (unsigned char)bytes[0]);
-        if (style == TOOL_ESCAPE_TEXT || style == TOOL_ESCAPE_QUOTED) {
+        if (style == TTP_ESCAPE_TEXT || style == TTP_ESCAPE_QUOTED) {
             size_t same = undo_text(out, size, back);
             ck_assert(same == size_bytes && memcmp(back, bytes, same) == 0);
         }
-        if (style == TOOL_ESCAPE_JSON || style == TOOL_ESCAPE_QUOTED)
+        if (style == TTP_ESCAPE_JSON || style == TTP_ESCAPE_QUOTED)
             for (size_t i = 0; i < size; i++) {
-                ck_assert(out[i] != '"' && (out[i] != '<' || style == TOOL_ESCAPE_QUOTED));
+                ck_assert(out[i] != '"' && (out[i] != '<' || style == TTP_ESCAPE_QUOTED));
                 i += out[i] == '\\'; /* what it escapes */
             }
     }
@@ -96,7 +96,7 @@ START_TEST(r12_every_character)
         check_all_styles(bytes, size);
         bool plain = code >= 0xa0 && code < 0x600;
         if (plain) /* letters are left alone */
-            ck_assert(tool_escape(out, TOOL_ESCAPE_TERMINAL, bytes, size) == size &&
+            ck_assert(ttp_escape(out, TTP_ESCAPE_TERMINAL, bytes, size) == size &&
                       memcmp(out, bytes, size) == 0);
     }
 }

@@ -10,12 +10,12 @@
 
 #include "answers/report/account.h"
 #include "base/active.h"
+#include "base/secret.h"
 #include "format/chain/chain_stacks.h"
-#include "program/callgraph/graph_map.h"
 #include "recorder/decode/word_map.h"
 #include "tests/asserts.h"
+#include "tools/command/tool_map.h"
 #include "tools/export/export_stacks.h"
-#include "writer/secret.h"
 
 #define KEYS   20000u
 #define CROWD  80u /* of 65,536 places: where the chosen keys were */
@@ -172,12 +172,12 @@ END_TEST
 
 static bool map_is_used(const void *table, size_t at)
 {
-    return ((const struct tool_map_slot *)table)[at].used != 0;
+    return ((const struct ttp_key_slot *)table)[at].is_used != 0;
 }
 
 static double fill_map(const uint64_t *keys)
 {
-    struct tool_map map = {0};
+    struct ttp_key_map map = {0};
     for (uint32_t i = 0; i < KEYS; i++)
         *tool_map_at(&map, keys[i], TTAPE_NONE) = i;
     double crowd = crowding(map.slots, map.slot_count, map_is_used);
@@ -187,7 +187,7 @@ static double fill_map(const uint64_t *keys)
 
 START_TEST(r8_calls_of_a_graph)
 {
-    choose(tool_mix, pair);
+    choose(ttp_mix64, pair);
     compare("calls", fill_map);
 }
 END_TEST
@@ -205,7 +205,7 @@ static double fill_stacks(const uint64_t *keys)
 
 START_TEST(r8_stacks_of_an_export)
 {
-    choose(tool_mix, plain);
+    choose(ttp_mix64, plain);
     compare("stacks", fill_stacks);
 }
 END_TEST

@@ -16,6 +16,7 @@
 #include "program/symbols/symbols.h"
 #include "tests/asserts.h"
 #include "tests/unit/every.h"
+#include "tools/io/debug_files.h"
 
 static char folder[64], path[128], self[512];
 static struct tool_symbols *symbols;
@@ -87,7 +88,7 @@ START_TEST(finds_this_program)
     struct tool_symbol found;
     struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_READY);
-    ck_assert(!tool_symbols_module_warn(module));
+    ck_assert(!tool_symbols_warn(module));
     ck_assert(probe(module, &found));
     ck_assert_uint_eq(found.line, PROBE_LINE);
     ck_assert_ptr_nonnull(memmem(found.file.data, found.file.size_bytes, "test_symbols.c", 14));

@@ -61,7 +61,7 @@ static void print_origin(const struct tool_binary *binary, struct tool_output *o
     if (binary->debug_path[0] == '\0')
         return;
     tool_output_text(out, "debug file   ");
-    tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
+    tool_output_escaped(out, TTP_ESCAPE_TERMINAL,
                         (ttape_string){binary->debug_path, strlen(binary->debug_path)});
     tool_output_text(out, "\n");
 }
@@ -84,7 +84,7 @@ static void print_summary(const struct tool_binary *binary, struct tool_output *
     for (size_t i = 0; i < code->function_count; i++)
         pieces += (code->functions[i].flags & TTP_PLAN_FUNCTION_COLD) != 0;
     tool_output_text(out, "file         ");
-    tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
+    tool_output_escaped(out, TTP_ESCAPE_TERMINAL,
                         (ttape_string){binary->path, strlen(binary->path)});
     tool_output_text(out, "\nbuild id     ");
     for (uint32_t i = 0; i < binary->image.build_id_bytes; i++)

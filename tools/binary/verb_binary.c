@@ -127,7 +127,7 @@ static void ask_inlined(struct tool_binary *binary, struct tool_symbols *symbols
         binary->inlined_count > 0)
         qsort(binary->inlined, binary->inlined_count, sizeof *binary->inlined, compare_inlined);
     else if (tool_symbols_module_state(module) != TOOL_SYMBOLS_EMPTY)
-        (void)tool_symbols_module_warn(module);
+        (void)tool_symbols_warn(module);
 }
 
 /* What others than the file's own symbols say: by the symbol helper, as it may be anything. */
@@ -135,7 +135,7 @@ static void ask_helper(struct tool_binary *binary, const struct tool_debug_files
 {
     struct tool_symbols_options options = {0};
     tool_debug_files_apply(debug, &options);
-    struct tool_symbols *symbols = tool_symbols_open(&options);
+    struct tool_symbols *symbols = tool_symbols_make(&options);
     ttape_string path = {binary->path, strlen(binary->path)};
     struct tool_symbols_module *module =
         tool_symbols_module_open(symbols, path, (ttape_string){"", 0});

@@ -1,5 +1,5 @@
 /* What a trace shows: a look into a table for each call. */
-#include "program/callgraph/edges.h"
+#include "tools/callgraph/edges_seen.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,8 @@
 #include "tools/callgraph/calls_walk.h"
 #include "tools/callgraph/graph_functions.h"
 #include "tools/calls/losses.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/tool.h"
 
 /* In the words of a call that are ours. */
 enum { CONTEXT, FUNCTION };
@@ -19,17 +21,6 @@ struct seeing {
     uint32_t *functions; /* by site, plus 1; 0: not asked yet, TTAPE_NONE: no function */
     uint32_t site_count;
 };
-
-uint64_t tool_module_seed(const ttape_module *module)
-{
-    char name[5 + 256] = "file:";
-    ttape_string base = tool_path_base(module->path);
-    size_t size = base.size_bytes < sizeof name - 5 ? base.size_bytes : sizeof name - 5;
-    if (module->build_id.size_bytes != 0)
-        return ttape_context_seed(module->build_id.data, module->build_id.size_bytes);
-    memcpy(name + 5, base.data, size);
-    return ttape_context_seed(name, 5 + size);
-}
 
 static uint32_t add_function(struct seeing *seeing, uint32_t site)
 {
@@ -45,7 +36,7 @@ static uint32_t add_function(struct seeing *seeing, uint32_t site)
     struct tool_edge_function *function = &seeing->edges->functions[number];
     if (function->name == NULL) {
         const char *name = tool_site_name(&seeing->names, site);
-        function->name = tool_copy_text(name, strlen(name));
+        function->name = ttp_region_copy(&seeing->edges->region, name, strlen(name));
     }
     if (seeing->seen->ids == TTAPE_CONTEXT_IDS_ADDRESS)
         function->id = tool_module_map_address(seeing->seen->map, &module, found.address);
@@ -107,5 +98,91 @@ static int see(void *context, const struct tool_input *input)
 int tool_edges_see(struct tool_edges *edges, const struct tool_edges_seen *seen)
 {
     struct seeing seeing = {.edges = edges, .seen = seen};
-    return tool_input_run(seen->path, 1, seen->memory_bytes, see, &seeing);
+    int status = tool_input_run(seen->path, 1, seen->memory_bytes, see, &seeing);
+    tool_edges_check(edges);
+    return status;
+}
+
+/* ---- as the command uses them ---- */
+
+void tool_edges_check(const struct tool_edges *edges)
+{
+    uint64_t left = tool_memory_left();
+    if (edges->region.is_short && left == UINT64_MAX)
+        tool_out_of_memory();
+    if (edges->region.is_short)
+        tool_memory_over(left + 1);
+}
+
+void tool_edges_begin(struct tool_edges *edges, size_t contexts_most)
+{
+    (void)tool_edges_open(edges, contexts_most, tool_memory_left());
+    tool_edges_check(edges);
+}
+
+static void say_trouble(const struct tool_binary_trouble *trouble)
+{
+    switch (trouble->problem) {
+    case TOOL_BINARY_NOT_OPENED:
+        tool_message("cannot open '%s': %s", trouble->path, strerror(trouble->os_errno));
+        return;
+    case TOOL_BINARY_NOT_READ:
+        tool_message("cannot read '%s': %s", trouble->path, strerror(trouble->os_errno));
+        return;
+    case TOOL_BINARY_NO_FILE_OF_CALLS:
+        tool_message("'%s': it is no file of calls", trouble->path);
+        return;
+    case TOOL_BINARY_NO_GRAPH:
+        tool_message("'%s': line %zu is no graph of calls (gcc -fcallgraph-info): the rest is left "
+                     "out",
+                     trouble->path, trouble->line);
+        return;
+    case TOOL_BINARY_NOT_MAPPED:
+        tool_message("'%s': where a process had it is not known (--map)", trouble->path);
+        return;
+    }
+}
+
+static bool find_start(const void *context, ttape_string path, ttape_string build_id,
+                       uint64_t *start)
+{
+    return tool_module_map_find(context, path, build_id, start);
+}
+
+void tool_binaries_begin(struct tool_binary_graph *binaries, struct tool_edges *edges,
+                         ttape_context_ids ids, const struct tool_module_map *map)
+{
+    if (tool_binary_graph_open(binaries, edges, ids))
+        tool_binary_graph_use_debug(binaries);
+    tool_edges_check(edges);
+    binaries->tell = say_trouble;
+    binaries->find_context = map;
+    binaries->find_start = map != NULL ? find_start : NULL;
+}
+
+static int exit_of(const struct tool_binary_graph *binaries, enum tool_binary_result result)
+{
+    tool_edges_check(binaries->edges);
+    return result == TOOL_BINARY_FINE   ? TOOL_OK
+           : result == TOOL_BINARY_LOSS ? TOOL_LOSS
+                                        : TOOL_CANNOT;
+}
+
+int tool_binaries_ci(struct tool_binary_graph *binaries, const char *path)
+{
+    return exit_of(binaries, tool_binary_graph_add_ci(binaries, path));
+}
+
+int tool_binaries_ci_beside(struct tool_binary_graph *binaries, const char *path)
+{
+    return exit_of(binaries, tool_binary_graph_add_ci_beside(binaries, path));
+}
+
+int tool_binaries_join(struct tool_binary_graph *binaries)
+{
+    bool is_whole = tool_binary_graph_join(binaries);
+    tool_edges_check(binaries->edges);
+    if (!is_whole)
+        tool_message("there are too many calls through pointers: some are left out");
+    return is_whole ? TOOL_OK : TOOL_LOSS;
 }

@@ -11,14 +11,6 @@ ttape_string tool_module_path(const ttape_reader *reader, uint32_t module)
     return found.path;
 }
 
-ttape_string tool_path_base(ttape_string path)
-{
-    for (size_t i = path.size_bytes; i > 0; i--)
-        if (path.data[i - 1] == '/')
-            return (ttape_string){path.data + i, path.size_bytes - i};
-    return path;
-}
-
 ttape_functions *tool_functions_make(const ttape_reader *const *readers, uint32_t reader_count,
                                      ttape_functions_by by)
 {

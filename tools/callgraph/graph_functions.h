@@ -28,7 +28,5 @@ static inline uint32_t tool_function_of(const struct tool_functions *functions, 
 
 /* The path of a module, "" where there is none. */
 ttape_string tool_module_path(const ttape_reader *reader, uint32_t module);
-/* What follows the last slash. */
-ttape_string tool_path_base(ttape_string path);
 
 #endif

@@ -137,14 +137,14 @@ static bool same(ttape_string one, ttape_string other)
 bool tool_module_map_find(const struct tool_module_map *map, ttape_string path,
                           ttape_string build_id, uint64_t *start)
 {
-    ttape_string base = tool_path_base(path);
+    ttape_string base = ttp_path_base(path);
     for (size_t i = 0; i < map->count; i++) {
         const struct tool_mapped *module = &map->modules[i];
         const ttape_string own = {module->path, strlen(module->path)},
                            own_id = {(const char *)module->build_id, module->build_id_bytes};
         bool by_build = own_id.size_bytes != 0 && build_id.size_bytes != 0;
         if (by_build ? !same(own_id, build_id)
-                     : base.size_bytes == 0 || !same(tool_path_base(own), base))
+                     : base.size_bytes == 0 || !same(ttp_path_base(own), base))
             continue;
         *start = module->start;
         return true;

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/secret.h"
 #include "program/names/simple_name.h"
-#include "tools/calls/hash_key.h"
 #include "tools/calls/name_table.h"
 #include "tools/command/tool.h"
 
@@ -127,11 +127,11 @@ static size_t bytes_of_columns(ttape_string text, size_t columns)
 static void mark(ttape_string *text, ttape_string name)
 {
     char digits[MARK_SIZE];
-    struct tool_hash hash = {0};
+    struct ttp_hash hash = {0};
     bool is_cut = columns_of(*text) > TOOL_NAME_COLUMNS - MARK_COLUMNS;
     size_t size =
         is_cut ? bytes_of_columns(*text, TOOL_NAME_COLUMNS - MARK_COLUMNS) : text->size_bytes;
-    tool_hash_bytes(&hash, name.data, name.size_bytes);
+    ttp_hash_bytes(&hash, name.data, name.size_bytes);
     (void)snprintf(digits, sizeof digits, "%s#%06x", is_cut ? ELLIPSIS : " ",
                    (unsigned)(hash.low & 0xFFFFFF));
     char *marked = tool_allocate(size + MARK_SIZE, 1);
@@ -165,7 +165,7 @@ void tool_choose_names(const ttape_string *names, size_t count, ttape_string *ch
     }
     if (long_count == 0)
         return;
-    work.secret = tool_hash_key();
+    work.secret = ttp_secret_key();
     struct tool_names table = {.secret = work.secret};
     work.groups = tool_allocate(count, sizeof(*work.groups));
     work.next = tool_allocate(count, sizeof(*work.next));

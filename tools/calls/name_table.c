@@ -5,7 +5,7 @@
 #include <tracetape/types.h>
 
 #include "base/hash.h"
-#include "tools/calls/hash_key.h"
+#include "base/secret.h"
 #include "tools/calls/name_table.h"
 #include "tools/command/tool.h"
 
@@ -19,9 +19,9 @@ struct tool_name_slot {
 /* The secret goes in first: without it a file cannot choose names that collide. */
 static uint64_t hash_of(const struct tool_names *names, const void *key, size_t size_bytes)
 {
-    struct tool_hash hash = {.low = names->secret, .high = ~names->secret};
-    tool_hash_bytes(&hash, key, size_bytes);
-    return tool_mix(hash.low ^ hash.high);
+    struct ttp_hash hash = {.low = names->secret, .high = ~names->secret};
+    ttp_hash_bytes(&hash, key, size_bytes);
+    return ttp_mix64(hash.low ^ hash.high);
 }
 
 static struct tool_name_slot *probe(const struct tool_names *names, const void *key,
@@ -42,7 +42,8 @@ uint32_t *tool_names_find(struct tool_names *names, const void *key, size_t size
     if ((names->count + 1) * 2 > names->capacity) {
         struct tool_names bigger = {.count = names->count,
                                     .capacity = names->capacity > 0 ? names->capacity * 2 : 64,
-                                    .secret = names->secret != 0 ? names->secret : tool_hash_key()};
+                                    .secret =
+                                        names->secret != 0 ? names->secret : ttp_secret_key()};
         bigger.slots = tool_allocate(bigger.capacity, sizeof(struct tool_name_slot));
         for (size_t i = 0; i < names->capacity; i++) {
             struct tool_name_slot *old = &names->slots[i];

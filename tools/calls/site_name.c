@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "program/names/demangle_all.h"
 #include "program/names/simple_name.h"
 #include "tools/calls/name_choice.h"
 #include "tools/calls/site_name.h"
-#include "tools/command/escape.h"
 #include "tools/command/output.h"
 #include "tools/command/tool.h"
 
@@ -162,8 +162,8 @@ ttape_string tool_site_word(const struct tool_site_names *names, uint32_t site, 
 static char *escape(const char *name, size_t size_bytes)
 {
     size_t size = size_bytes < SHOWN_BYTES ? size_bytes : SHOWN_BYTES;
-    char *text = tool_allocate(size * TOOL_ESCAPE_MAX + 1, 1);
-    text[tool_escape(text, TOOL_ESCAPE_TERMINAL, name, size)] = '\0';
+    char *text = tool_allocate(size * TTP_ESCAPE_MAX + 1, 1);
+    text[ttp_escape(text, TTP_ESCAPE_TERMINAL, name, size)] = '\0';
     return text;
 }
 
@@ -226,9 +226,9 @@ static ttape_string base_of(ttape_string path)
 
 static int put_base(char *at, size_t size_bytes, ttape_string path)
 {
-    char escaped[BASE_BYTES * TOOL_ESCAPE_MAX];
+    char escaped[BASE_BYTES * TTP_ESCAPE_MAX];
     ttape_string base = base_of(path);
-    size_t size = tool_escape(escaped, TOOL_ESCAPE_TERMINAL, base.data, base.size_bytes);
+    size_t size = ttp_escape(escaped, TTP_ESCAPE_TERMINAL, base.data, base.size_bytes);
     return snprintf(at, size_bytes, " (%.*s", (int)size, escaped);
 }
 

@@ -27,7 +27,7 @@ static struct {
 
 void tool_memory_bound(uint64_t memory_bytes)
 {
-    if (!TOOL_SANITIZED) /* sanitizers take several times as much for themselves */
+    if (!TTP_SANITIZED) /* sanitizers take several times as much for themselves */
         limit_bytes = memory_bytes != 0 ? memory_bytes : DEFAULT_BYTES;
 }
 
@@ -135,12 +135,6 @@ char *tool_copy_text(const char *text, size_t size_bytes)
     if (size_bytes > 0)
         memcpy(copy, text, size_bytes);
     return copy;
-}
-
-const char *tool_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
 }
 
 void tool_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes)

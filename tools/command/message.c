@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/command/escape.h"
+#include "base/escape.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/command/signals.h"
@@ -33,14 +33,14 @@ static void say(const char *format, va_list arguments)
 {
     static const char prefix[] = "tracetape: ";
     char text[MESSAGE_BYTES];
-    char line[sizeof(prefix) + MESSAGE_BYTES * TOOL_ESCAPE_MAX + 1];
+    char line[sizeof(prefix) + MESSAGE_BYTES * TTP_ESCAPE_MAX + 1];
     int length = vsnprintf(text, sizeof(text), format, arguments);
     if (length < 0)
         return;
     size_t size_bytes = (size_t)length < sizeof(text) ? (size_t)length : sizeof(text) - 1;
     size_t used = sizeof(prefix) - 1;
     memcpy(line, prefix, used);
-    used += tool_escape(line + used, TOOL_ESCAPE_TERMINAL, text, size_bytes);
+    used += ttp_escape(line + used, TTP_ESCAPE_TERMINAL, text, size_bytes);
     line[used++] = '\n';
     tool_progress_clear();
     write_all(line, used);

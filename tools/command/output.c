@@ -91,17 +91,17 @@ void tool_output_printf(struct tool_output *out, const char *format, ...)
     }
 }
 
-void tool_output_escaped(struct tool_output *out, enum tool_escape_style style, ttape_string text)
+void tool_output_escaped(struct tool_output *out, enum ttp_escape_style style, ttape_string text)
 {
-    const size_t step = TOOL_OUTPUT_BYTES / TOOL_ESCAPE_MAX / 2;
+    const size_t step = TOOL_OUTPUT_BYTES / TTP_ESCAPE_MAX / 2;
     const char *from = text.data;
     size_t left = text.size_bytes;
     while (left > 0) {
         size_t part = left < step ? left : step;
         while (part < left && part > step - 4 && ((unsigned char)from[part] & 0xC0u) == 0x80)
             part--; /* don't split a character */
-        char *to = tool_output_reserve(out, part * TOOL_ESCAPE_MAX);
-        tool_output_commit(out, to + tool_escape(to, style, from, part));
+        char *to = tool_output_reserve(out, part * TTP_ESCAPE_MAX);
+        tool_output_commit(out, to + ttp_escape(to, style, from, part));
         from += part;
         left -= part;
     }

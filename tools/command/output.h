@@ -10,7 +10,7 @@
 
 #include <tracetape/types.h>
 
-#include "tools/command/escape.h"
+#include "base/escape.h"
 #include "tools/command/tool.h"
 
 #define TOOL_OUTPUT_BYTES (256u * 1024u)
@@ -50,7 +50,7 @@ static inline void tool_output_commit(struct tool_output *out, const char *end)
 void tool_output_bytes(struct tool_output *out, const void *data, size_t size_bytes);
 void tool_output_text(struct tool_output *out, const char *text);
 void tool_output_printf(struct tool_output *out, const char *format, ...) TOOL_PRINTF(2, 3);
-void tool_output_escaped(struct tool_output *out, enum tool_escape_style style, ttape_string text);
+void tool_output_escaped(struct tool_output *out, enum ttp_escape_style style, ttape_string text);
 
 /* Writes the decimal (lower-case hexadecimal) digits at `at` and returns their end; 20 (16) bytes
  * at most. */

@@ -13,11 +13,12 @@ static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
 #define CAUGHT_COUNT (sizeof(caught) / sizeof(caught[0]))
 
 static _Atomic(const char *) output;
+static _Atomic pid_t owner; /* of the file: children leave it where it is */
 
 void tool_signals_remove_output(void)
 {
     const char *path = atomic_load(&output);
-    if (path != NULL)
+    if (path != NULL && atomic_load(&owner) == getpid())
         unlink(path);
 }
 
@@ -54,4 +55,8 @@ void tool_signals_block(void) { mask(SIG_BLOCK); }
 
 void tool_signals_unblock(void) { mask(SIG_UNBLOCK); }
 
-void tool_signals_set_output(const char *path) { atomic_store(&output, path); }
+void tool_signals_set_output(const char *path)
+{
+    atomic_store(&owner, getpid());
+    atomic_store(&output, path);
+}

@@ -8,6 +8,8 @@
 
 #include <tracetape/error.h>
 
+#include "base/text.h"
+
 #define TOOL_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
 
 enum tool_exit {
@@ -70,8 +72,6 @@ _Noreturn void tool_out_of_memory(void);
 void *tool_allocate(size_t count, size_t size_bytes);
 void *tool_reallocate(void *memory, size_t count, size_t size_bytes);
 char *tool_copy_text(const char *text, size_t size_bytes);
-/* What stands behind a path's last slash. */
-const char *tool_base_name(const char *path);
 
 /* Grows *array (of *capacity elements) so that it holds `needed` ones; at least doubles. */
 void tool_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes);

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "program/callgraph/binary_strings.h"
+#include "tools/callgraph/edges_seen.h"
+#include "tools/command/memory_limit.h"
 #include "tools/context/context_search.h"
 #include "tools/context/context_view.h"
 
@@ -105,7 +107,8 @@ static int worse(int one, int other) { return one > other ? one : other; }
 static void open_printers(struct tool_printers *printers, struct tool_binary_graph *binaries)
 {
     struct tool_strings *strings = binaries->strings;
-    tool_strings_settle(strings, binaries);
+    if (!tool_strings_settle(strings, binaries))
+        tool_out_of_memory();
     if (strings->is_cut)
         tool_message("there are too many strings: some are left out");
     tool_printers_open(printers, strings, binaries->edges);
@@ -115,15 +118,13 @@ static int add_binaries(struct tool_edges *edges, const struct tool_context_grap
                         struct tool_printers *printers)
 {
     struct tool_binary_graph binaries;
-    struct tool_strings strings = {0};
+    struct tool_strings strings = {.region = ttp_region_of(tool_memory_left())};
     int status = TOOL_OK;
     if (graph->binaries.count == 0)
         return TOOL_OK;
     if (!tool_decode_is_there())
         return tool_fail("built without Zydis: code cannot be read");
-    tool_binary_graph_open(&binaries, edges, graph->how.ids);
-    binaries.map = graph->how.map;
-    tool_binary_graph_use_debug(&binaries);
+    tool_binaries_begin(&binaries, edges, graph->how.ids, graph->how.map);
     binaries.strings = printers != NULL ? &strings : NULL;
     for (size_t i = 0; i < graph->binaries.count && status == TOOL_OK; i++) {
         const char *reason = tool_binary_graph_add_any(&binaries, graph->binaries.paths[i]);
@@ -131,15 +132,11 @@ static int add_binaries(struct tool_edges *edges, const struct tool_context_grap
             status = tool_fail("'%s': %s", graph->binaries.paths[i], reason);
     }
     for (size_t i = 0; i < graph->binaries.count && status != TOOL_CANNOT; i++)
-        status =
-            worse(status, tool_binary_graph_add_ci_beside(&binaries, graph->binaries.paths[i]));
-    if (status != TOOL_CANNOT && !tool_binary_graph_join(&binaries)) {
-        tool_message("there are too many calls through pointers: some are left out");
-        status = TOOL_LOSS;
-    }
+        status = worse(status, tool_binaries_ci_beside(&binaries, graph->binaries.paths[i]));
+    if (status != TOOL_CANNOT)
+        status = worse(status, tool_binaries_join(&binaries));
     if (status != TOOL_CANNOT && printers != NULL)
         open_printers(printers, &binaries);
-    tool_strings_close(&strings);
     tool_binary_graph_close(&binaries);
     return status;
 }
@@ -149,7 +146,7 @@ int tool_context_search(struct tool_contexts *contexts, const struct tool_contex
     uint64_t memory = graph->how.memory_bytes != 0 ? graph->how.memory_bytes : MEMORY_USUAL;
     struct tool_edges edges;
     int status = TOOL_OK;
-    tool_edges_open(&edges, share(memory, CONTEXT_SHARE));
+    tool_edges_begin(&edges, share(memory, CONTEXT_SHARE));
     for (size_t i = 0; i < graph->traces.count && status != TOOL_CANNOT; i++) {
         const struct tool_edges_seen seen = {.path = graph->traces.paths[i],
                                              .ids = graph->how.ids,

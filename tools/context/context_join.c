@@ -141,9 +141,9 @@ int tool_context_join_writes(struct tool_context_writes *writes, int fd)
 static const struct tool_context_write *find_write(const struct tool_context_writes *writes,
                                                    uint64_t offset)
 {
-    struct tool_search s = {.end = writes->found};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, writes->all[s.middle].offset <= offset);
+    struct ttp_bisect s = {.end = writes->found};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, writes->all[s.middle].offset <= offset);
     return s.first == 0 ? NULL : &writes->all[s.first - 1];
 }
 

@@ -94,8 +94,7 @@ static void put_text(struct tool_output *out, const char *text, size_t size_byte
     while (text < end) {
         const char *tab = memchr(text, '\t', (size_t)(end - text));
         const char *piece = tab != NULL ? tab : end;
-        tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
-                            (ttape_string){text, (size_t)(piece - text)});
+        tool_output_escaped(out, TTP_ESCAPE_TERMINAL, (ttape_string){text, (size_t)(piece - text)});
         if (tab != NULL)
             tool_output_text(out, "\t");
         text = tab != NULL ? tab + 1 : end;

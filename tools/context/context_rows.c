@@ -129,7 +129,7 @@ static int compare_entries(const void *a, const void *b)
 
 static uint32_t next_of(const struct tool_rows *rows, uint32_t row, uint32_t function)
 {
-    uint32_t number = tool_map_find(&rows->by_step, step_key(row, function), 0);
+    uint32_t number = ttp_key_map_find(&rows->by_step, step_key(row, function), 0);
     return number != 0 ? rows->entries[number - 1].next : TOOL_ROW_NONE;
 }
 

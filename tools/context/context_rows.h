@@ -8,6 +8,7 @@
 #define TOOL_CONTEXT_ROWS_H
 
 #include "program/callgraph/edges.h"
+#include "tools/command/tool_map.h"
 
 #define TOOL_ROW_CALLS       3u  /* functions in the longest row */
 #define TOOL_ROW_CALLS_OUT   2u  /* read outwards */
@@ -50,8 +51,8 @@ struct tool_rows {
     size_t entry_count, entry_capacity;
     struct tool_row_call *calls;
     size_t call_count, call_capacity;
-    struct tool_map by_step; /* row << 32 | function: its entry, plus 1 */
-    uint32_t *of_function;   /* the row of that function alone */
+    struct ttp_key_map by_step; /* row << 32 | function: its entry, plus 1 */
+    uint32_t *of_function;      /* the row of that function alone */
     struct tool_row_way *ways;
     uint32_t *way_first; /* by function */
 };

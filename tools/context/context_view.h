@@ -12,10 +12,10 @@
 
 #include <tracetape/context.h>
 
-#include "program/callgraph/graph_map.h"
 #include "tools/callgraph/module_map.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
+#include "tools/command/tool_map.h"
 #include "tools/context/text/text_printers.h"
 
 #define TOOL_CONTEXT_ANY_DEPTH   UINT32_MAX
@@ -56,7 +56,7 @@ struct tool_context_wanted {
 struct tool_contexts {
     struct tool_context_wanted *wanted;
     size_t count, capacity;
-    struct tool_map by_value;       /* the last one with that value, plus 1 */
+    struct ttp_key_map by_value;    /* the last one with that value, plus 1 */
     struct tool_printers *printers; /* who can print what; NULL: nobody asks */
 };
 

@@ -53,10 +53,8 @@ size_t tool_context_add(struct tool_contexts *contexts, uint64_t value, uint32_t
 
 struct tool_context_wanted *tool_context_find(struct tool_contexts *contexts, uint64_t value)
 {
-    if (contexts->count == 0)
-        return NULL;
-    const struct tool_map_slot *slot = tool_map_probe(&contexts->by_value, value);
-    return slot->used == 0 || slot->value == 0 ? NULL : &contexts->wanted[slot->value - 1];
+    uint32_t last = ttp_key_map_find(&contexts->by_value, value, 0);
+    return last == 0 ? NULL : &contexts->wanted[last - 1];
 }
 
 static struct tool_context_answer make(const uint64_t *ids, uint32_t depth)

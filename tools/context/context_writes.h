@@ -24,7 +24,7 @@ struct tool_context_writes {
     size_t count, capacity, found;
     char **stacks; /* escaped, "main > parse" */
     size_t stack_count, stack_capacity;
-    struct tool_map stacks_by_text;
+    struct ttp_key_map stacks_by_text;
     const struct tool_context_write *put; /* of the line that was put last, */
     uint32_t put_line;                    /* the how manieth of the write's it was */
     uint32_t *prints;

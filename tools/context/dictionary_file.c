@@ -156,9 +156,9 @@ static void read_entries(struct dictionary *words)
 
 static const struct entry *find_entry(const struct dictionary *words, uint32_t number)
 {
-    struct tool_search s = {.end = words->count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, words->entries[s.middle].number < number);
+    struct ttp_bisect s = {.end = words->count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, words->entries[s.middle].number < number);
     return s.first < words->count && words->entries[s.first].number == number
                ? &words->entries[s.first]
                : NULL;
@@ -219,8 +219,8 @@ static char *name_place(const struct module *module, uint64_t offset)
     int size = path.data == NULL
                    ? snprintf(text, sizeof text, "0x%" PRIx64, offset)
                    : snprintf(text, sizeof text, "%.*s+0x%" PRIx64, (int)shown, path.data, offset);
-    escaped = tool_allocate((size_t)size * TOOL_ESCAPE_MAX + 1, 1);
-    escaped[tool_escape(escaped, TOOL_ESCAPE_TERMINAL, text, (size_t)size)] = '\0';
+    escaped = tool_allocate((size_t)size * TTP_ESCAPE_MAX + 1, 1);
+    escaped[ttp_escape(escaped, TTP_ESCAPE_TERMINAL, text, (size_t)size)] = '\0';
     return escaped;
 }
 
@@ -234,15 +234,15 @@ static char *name_of(struct dictionary *words, uint64_t place)
         return name_place(module, offset);
     if (module->symbols == NULL) {
         module->symbols = tool_symbols_module_open(words->symbols, module->path, module->build_id);
-        (void)tool_symbols_module_warn(module->symbols);
+        (void)tool_symbols_warn(module->symbols);
     }
     const struct tool_elf_head *head = tool_symbols_module_head(module->symbols);
     if (head == NULL || !tool_elf_address_in_module(head, 0, offset, &query.elf_address) ||
         !tool_symbols_find(words->symbols, module->symbols, &query, &found) ||
         found.name.size_bytes == 0)
         return name_place(module, offset);
-    char *escaped = tool_allocate(found.name.size_bytes * TOOL_ESCAPE_MAX + 1, 1);
-    escaped[tool_escape(escaped, TOOL_ESCAPE_TERMINAL, found.name.data, found.name.size_bytes)] =
+    char *escaped = tool_allocate(found.name.size_bytes * TTP_ESCAPE_MAX + 1, 1);
+    escaped[ttp_escape(escaped, TTP_ESCAPE_TERMINAL, found.name.data, found.name.size_bytes)] =
         '\0';
     return escaped;
 }
@@ -307,7 +307,7 @@ int tool_context_read_dictionary(struct tool_contexts *contexts, const char *pat
     tool_debug_files_apply(debug, &options);
     read_modules(&words);
     read_entries(&words);
-    words.symbols = tool_symbols_open(&options);
+    words.symbols = tool_symbols_make(&options);
     for (size_t i = 0; i < words.count; i++)
         answer(&words, contexts, &words.entries[i]);
     tool_symbols_close(words.symbols);

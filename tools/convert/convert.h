@@ -54,7 +54,7 @@ int tool_conversion_refuse(const struct tool_conversion *conversion);
 
 /* Opens output and writer, once the input is known to be usable. `content` gives the trace id
  * unless one was asked for. Returns a tool_exit. */
-int tool_conversion_begin(struct tool_conversion *conversion, const struct tool_hash *content);
+int tool_conversion_begin(struct tool_conversion *conversion, const struct ttp_hash *content);
 
 /* Reports a failed call on the writer. */
 int tool_conversion_fail(struct tool_conversion *conversion, const ttape_error *err);

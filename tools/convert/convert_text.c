@@ -143,8 +143,8 @@ static int run(struct tool_conversion *conversion)
 {
     if (conversion->is_directory)
         return tool_fail("'%s' is a directory", conversion->input);
-    struct tool_hash content = {0};
-    tool_hash_bytes(&content, conversion->head, conversion->head_bytes);
+    struct ttp_hash content = {0};
+    ttp_hash_bytes(&content, conversion->head, conversion->head_bytes);
     int status = tool_conversion_begin(conversion, &content);
     if (status != TOOL_OK)
         return status;

@@ -101,7 +101,7 @@ static int work(void *context, const struct tool_input *input)
 {
     struct tool_conversion *conversion = context;
     ttape_writer_options *options = &conversion->options;
-    struct tool_hash unused = {0};
+    struct ttp_hash unused = {0};
     ttape_error err = {0};
     ttape_info info;
     ttape_reader_get_info(input->reader, &info);

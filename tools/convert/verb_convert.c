@@ -114,7 +114,7 @@ static const struct tool_command command = {
     .operands_max = 1,
 };
 
-int tool_conversion_begin(struct tool_conversion *conversion, const struct tool_hash *content)
+int tool_conversion_begin(struct tool_conversion *conversion, const struct ttp_hash *content)
 {
     ttape_error err = {0};
     if (tool_target_is_input(conversion->output, conversion->input))
@@ -123,7 +123,7 @@ int tool_conversion_begin(struct tool_conversion *conversion, const struct tool_
     if (status != TOOL_OK)
         return status;
     if (!conversion->has_id)
-        tool_hash_id(content, conversion->options.trace_id);
+        ttp_hash_id(content, conversion->options.trace_id);
     conversion->options.has_trace_id = true;
     if (ttape_writer_open(&conversion->writer, &conversion->target.sink, &conversion->options,
                           &err) != TTAPE_OK)

@@ -52,8 +52,8 @@ const char *tool_diff_why(const struct tool_diff *diff, const struct tool_diff_t
     (void)ttape_reader_get_site(diff->runs[1].input.reader, b->site, &two);
     if (one.symbol.size_bytes == 0 || !is_text(one.symbol, two.symbol))
         return "other function";
-    return is_text(tool_path_base(tool_module_path(diff->runs[0].input.reader, one.module)),
-                   tool_path_base(tool_module_path(diff->runs[1].input.reader, two.module)))
+    return is_text(ttp_path_base(tool_module_path(diff->runs[0].input.reader, one.module)),
+                   ttp_path_base(tool_module_path(diff->runs[1].input.reader, two.module)))
                ? "other file"
                : "other module";
 }

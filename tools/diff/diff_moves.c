@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/callgraph/graph_map.h"
 #include "tools/calls/ranks.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/command/tool_map.h"
 #include "tools/diff/diff_view.h"
 #include "tools/io/json.h"
 #include "tools/io/table.h"
@@ -24,7 +24,7 @@ struct edges {
 
 static void list_edges(const struct tool_diff_rows *paths, struct edges *edges)
 {
-    struct tool_map map = {0};
+    struct ttp_key_map map = {0};
     for (size_t i = 0; i < paths->count; i++) {
         const struct tool_diff_row *row = &paths->rows[i];
         uint32_t caller = row->parent != TTAPE_NONE ? paths->rows[row->parent].key : TTAPE_NONE;

@@ -5,12 +5,12 @@
 
 #include <tracetape/report.h>
 
-#include "program/callgraph/graph_map.h"
 #include "tools/callgraph/calls_walk.h"
 #include "tools/calls/ranks.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/tool.h"
+#include "tools/command/tool_map.h"
 #include "tools/diff/diff_view.h"
 
 #define JOBS_MOST       64u
@@ -114,7 +114,7 @@ int tool_diff_functions(struct tool_diff *diff, struct tool_diff_rows *rows)
 struct climbing {
     struct tool_diff *diff;
     struct tool_diff_rows *rows;
-    struct tool_map children; /* (parent + 1, key) */
+    struct ttp_key_map children; /* (parent + 1, key) */
     uint32_t run, depth_limit;
     bool is_too_large;
 };

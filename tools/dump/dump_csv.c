@@ -42,7 +42,7 @@ static void put_cell(struct tool_output *out, ttape_string symbol)
     for (size_t start = 0; start < symbol.size_bytes;) {
         const char *mark = memchr(symbol.data + start, '"', symbol.size_bytes - start);
         size_t end_at = mark != NULL ? (size_t)(mark - symbol.data) : symbol.size_bytes;
-        tool_output_escaped(out, TOOL_ESCAPE_TEXT,
+        tool_output_escaped(out, TTP_ESCAPE_TEXT,
                             (ttape_string){symbol.data + start, end_at - start});
         tool_output_text(out, mark != NULL ? "\"\"" : "");
         start = end_at + (mark != NULL);

@@ -15,7 +15,7 @@ struct json_state {
 static void put_text(struct tool_output *out, const char *key, ttape_string text)
 {
     tool_output_text(out, key);
-    tool_output_escaped(out, TOOL_ESCAPE_JSON, text);
+    tool_output_escaped(out, TTP_ESCAPE_JSON, text);
     tool_output_text(out, "\"");
 }
 
@@ -63,7 +63,7 @@ static void put_value(struct tool_output *out, const ttape_value *value)
     case TTAPE_VALUE_NULL: tool_output_text(out, "null"); break;
     case TTAPE_VALUE_STRING:
         tool_output_text(out, "\"");
-        tool_output_escaped(out, TOOL_ESCAPE_JSON, value->bytes);
+        tool_output_escaped(out, TTP_ESCAPE_JSON, value->bytes);
         tool_output_text(out, "\"");
         break;
     case TTAPE_VALUE_BYTES:

@@ -59,7 +59,7 @@ static void print_site(struct tool_dump *dump, uint32_t number, const ttape_site
     if (name.size_bytes == 0)
         name =
             (ttape_string){buffer, ttape_site_name(dump->reader, number, buffer, sizeof(buffer))};
-    tool_output_escaped(&dump->scratch, TOOL_ESCAPE_TEXT, name);
+    tool_output_escaped(&dump->scratch, TTP_ESCAPE_TEXT, name);
     if (dump->places && (site->symbol.size_bytes > 0 || site->file.size_bytes > 0))
         tool_output_text(&dump->scratch, tool_site_where(dump->reader, site, place));
 }

@@ -96,9 +96,9 @@ const struct tool_site_text *tool_dump_make_site(struct tool_dump *dump, uint32_
     struct tool_site_text *text = &dump->sites[number];
     (void)ttape_reader_get_site(dump->reader, number, &site);
     site.symbol = tool_site_text(&dump->names, number);
-    if (site.symbol.size_bytes * TOOL_ESCAPE_MAX > TOOL_OUTPUT_BYTES / 2) {
+    if (site.symbol.size_bytes * TTP_ESCAPE_MAX > TOOL_OUTPUT_BYTES / 2) {
         /* Names of 1 MiB are legal; the scratch buffer holds less, and the rest is cut off. */
-        site.symbol.size_bytes = TOOL_OUTPUT_BYTES / 2 / TOOL_ESCAPE_MAX;
+        site.symbol.size_bytes = TOOL_OUTPUT_BYTES / 2 / TTP_ESCAPE_MAX;
     }
     dump->scratch.size_bytes = 0;
     dump->print_site(dump, number, &site);

@@ -27,7 +27,7 @@ struct tool_merged {
     struct merged_stream *streams;
     uint32_t *index_of; /* by stream number */
     ttape_call_cursor *cursor;
-    struct tool_heap records, deadlines;
+    struct ttp_heap records, deadlines;
     size_t record_capacity, deadline_capacity;
     uint64_t sequence, now_ns;
     uint64_t last_ns; /* of the last record that was taken */
@@ -51,13 +51,13 @@ static void add_record(struct tool_merged *merged, struct tool_record record)
     record.time_ns = record.time_ns > merged->last_ns ? record.time_ns : merged->last_ns;
     tool_grow(&merged->records.elements, &merged->record_capacity, merged->records.count + 1,
               sizeof(struct tool_record));
-    tool_heap_add(&merged->records, &record);
+    ttp_heap_add(&merged->records, &record);
 }
 
 static struct tool_record take_record(struct tool_merged *merged)
 {
     struct tool_record first = *(struct tool_record *)merged->records.elements;
-    tool_heap_drop(&merged->records);
+    ttp_heap_drop(&merged->records);
     return first;
 }
 
@@ -179,7 +179,7 @@ static void add_deadline(struct tool_merged *merged, uint32_t index)
     stream->has_deadline = true;
     tool_grow(&merged->deadlines.elements, &merged->deadline_capacity, merged->deadlines.count + 1,
               sizeof(struct deadline));
-    tool_heap_add(&merged->deadlines, &added);
+    ttp_heap_add(&merged->deadlines, &added);
 }
 
 static void wake(struct tool_merged *merged)
@@ -189,7 +189,7 @@ static void wake(struct tool_merged *merged)
            (first = merged->deadlines.elements)->time_ns <= merged->now_ns) {
         uint32_t index = first->stream;
         struct merged_stream *stream = &merged->streams[index];
-        tool_heap_drop(&merged->deadlines);
+        ttp_heap_drop(&merged->deadlines);
         stream->has_deadline = false;
         if (!stream->is_finished) {
             tool_walk_show(&stream->walk, merged->now_ns);
@@ -272,8 +272,8 @@ struct tool_merged *tool_merged_open(struct tool_export *export)
     struct tool_merged *merged = tool_allocate(1, sizeof(*merged));
     uint32_t *numbers = tool_allocate(export->stream_count, sizeof(uint32_t));
     merged->export = export;
-    merged->records = (struct tool_heap){NULL, 0, sizeof(struct tool_record), is_before, NULL};
-    merged->deadlines = (struct tool_heap){NULL, 0, sizeof(struct deadline), is_due_before, NULL};
+    merged->records = (struct ttp_heap){NULL, 0, sizeof(struct tool_record), is_before, NULL};
+    merged->deadlines = (struct ttp_heap){NULL, 0, sizeof(struct deadline), is_due_before, NULL};
     merged->streams = tool_allocate(export->stream_count, sizeof(struct merged_stream));
     merged->index_of = tool_allocate(export->info.stream_count, sizeof(uint32_t));
     for (uint32_t i = 0; i < export->stream_count; i++)

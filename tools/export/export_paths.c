@@ -45,7 +45,7 @@ ttape_string tool_export_place(const struct tool_export *export, const ttape_sit
         ttape_reader_get_module(export->reader, site->module, &module) != TTAPE_OK ||
         site->address < module.start)
         return tool_export_label(site, room);
-    ttape_string base = tool_path_base(module.path);
+    ttape_string base = ttp_path_base(module.path);
     int size = snprintf(room, TOOL_EXPORT_PLACE_BYTES, "%.*s+0x%" PRIx64,
                         (int)(base.size_bytes < BASE_BYTES ? base.size_bytes : BASE_BYTES),
                         base.data, site->address - module.start);
@@ -64,7 +64,7 @@ void tool_export_put_path(const struct tool_export *export, const struct tool_ex
             continue;
         }
         tool_export_get_site(export, path->sites[i], &site);
-        tool_buffer_name(text, TOOL_ESCAPE_TERMINAL, tool_export_place(export, &site, room));
+        tool_buffer_name(text, TTP_ESCAPE_TERMINAL, tool_export_place(export, &site, room));
     }
 }
 

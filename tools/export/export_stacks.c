@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/hash_key.h"
+#include "base/secret.h"
 #include "tools/command/tool.h"
 #include "tools/export/export_stacks.h"
 
@@ -21,7 +21,7 @@ struct record {
 void tool_stacks_open(struct tool_stacks *stacks)
 {
     *stacks = (struct tool_stacks){
-        .limit = TOOL_STACKS_NODES, .scratch = {.fd = -1}, .secret = tool_hash_key()};
+        .limit = TOOL_STACKS_NODES, .scratch = {.fd = -1}, .secret = ttp_secret_key()};
     stacks->slots = tool_allocate(FIRST_SLOTS, sizeof(uint32_t));
     stacks->slot_count = FIRST_SLOTS;
     tool_grow((void **)&stacks->nodes, &stacks->node_capacity, 1, sizeof(struct tool_stacks_node));
@@ -42,7 +42,7 @@ void tool_stacks_close(struct tool_stacks *stacks)
 static uint32_t *find_slot(const struct tool_stacks *stacks, uint32_t parent, uint32_t label)
 {
     size_t mask = stacks->slot_count - 1;
-    size_t at = (size_t)tool_hash_place((uint64_t)parent << 32 | label, stacks->secret) & mask;
+    size_t at = (size_t)ttp_secret_hash((uint64_t)parent << 32 | label, stacks->secret) & mask;
     for (;; at = (at + 1) & mask) {
         uint32_t node = stacks->slots[at];
         if (node == 0 ||

@@ -1,4 +1,4 @@
-/* Growing texts. Every byte of a name goes through tool_escape. */
+/* Growing texts. Every byte of a name goes through ttp_escape. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ void tool_buffer_printf(struct tool_buffer *buffer, const char *format, ...)
     }
 }
 
-void tool_buffer_name(struct tool_buffer *buffer, enum tool_escape_style style, ttape_string name)
+void tool_buffer_name(struct tool_buffer *buffer, enum ttp_escape_style style, ttape_string name)
 {
     size_t size = name.size_bytes;
     if (size > TOOL_EXPORT_NAME_BYTES) {
@@ -63,8 +63,8 @@ void tool_buffer_name(struct tool_buffer *buffer, enum tool_escape_style style, 
                ((unsigned char)name.data[size] & 0xC0u) == 0x80)
             size--; /* don't split a character */
     }
-    char *at = room_for(buffer, size * TOOL_ESCAPE_MAX);
-    commit(buffer, tool_escape(at, style, name.data, size));
+    char *at = room_for(buffer, size * TTP_ESCAPE_MAX);
+    commit(buffer, ttp_escape(at, style, name.data, size));
     if (size < name.size_bytes)
         tool_buffer_text(buffer, "...");
 }
@@ -72,7 +72,7 @@ void tool_buffer_name(struct tool_buffer *buffer, enum tool_escape_style style, 
 void tool_buffer_json(struct tool_buffer *buffer, ttape_string name)
 {
     tool_buffer_text(buffer, "\"");
-    tool_buffer_name(buffer, TOOL_ESCAPE_JSON, name);
+    tool_buffer_name(buffer, TTP_ESCAPE_JSON, name);
     tool_buffer_text(buffer, "\"");
 }
 
@@ -130,7 +130,7 @@ void tool_buffer_json_value(struct tool_buffer *buffer, const ttape_value *value
 static void put_quoted(struct tool_buffer *buffer, ttape_string text)
 {
     struct tool_buffer escaped = {0};
-    tool_buffer_name(&escaped, TOOL_ESCAPE_TEXT, text);
+    tool_buffer_name(&escaped, TTP_ESCAPE_TEXT, text);
     tool_buffer_text(buffer, "\"");
     for (size_t i = 0; i < escaped.size_bytes; i++) {
         tool_buffer_text(buffer, escaped.data[i] == '"' ? "\\" : "");

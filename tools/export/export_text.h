@@ -7,7 +7,7 @@
 
 #include <tracetape/types.h>
 
-#include "tools/command/escape.h"
+#include "base/escape.h"
 #include "tools/command/tool.h"
 
 /* Longer names are cut: a name of a mebibyte is legal, but not a million times in one output. */
@@ -24,7 +24,7 @@ void tool_buffer_text(struct tool_buffer *buffer, const char *text);
 void tool_buffer_number(struct tool_buffer *buffer, uint64_t number);
 void tool_buffer_printf(struct tool_buffer *buffer, const char *format, ...) TOOL_PRINTF(2, 3);
 /* A name from a file, escaped, cut where it is longer than TOOL_EXPORT_NAME_BYTES. */
-void tool_buffer_name(struct tool_buffer *buffer, enum tool_escape_style style, ttape_string name);
+void tool_buffer_name(struct tool_buffer *buffer, enum ttp_escape_style style, ttape_string name);
 /* The same with its quotes, for JSON. */
 void tool_buffer_json(struct tool_buffer *buffer, ttape_string name);
 void tool_buffer_close(struct tool_buffer *buffer);

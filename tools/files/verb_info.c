@@ -103,7 +103,7 @@ static void hex_id(const uint8_t id[16], char text[33])
 /* Text, padded to `width` on the right as far as bytes go. */
 static void put_text(struct printing *print, ttape_string text, size_t width)
 {
-    tool_output_escaped(&print->out, TOOL_ESCAPE_TEXT, text);
+    tool_output_escaped(&print->out, TTP_ESCAPE_TEXT, text);
     for (size_t i = text.size_bytes; i < width; i++)
         tool_output_text(&print->out, " ");
 }

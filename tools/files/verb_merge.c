@@ -281,17 +281,17 @@ static int copy_all(struct merging *merge)
 /* The id of the whole: the pieces' own where they agree. */
 static void choose_id(const struct merging *merge, uint8_t id[16])
 {
-    struct tool_hash hash = {0};
+    struct ttp_hash hash = {0};
     bool same = true;
     for (size_t i = 0; i < merge->piece_count; i++) {
         const uint8_t *own = merge->pieces[i].info.trace_id;
         same = same && memcmp(own, merge->pieces[0].info.trace_id, 16) == 0;
-        tool_hash_bytes(&hash, own, 16);
+        ttp_hash_bytes(&hash, own, 16);
     }
     if (same)
         memcpy(id, merge->pieces[0].info.trace_id, 16);
     else
-        tool_hash_id(&hash, id);
+        ttp_hash_id(&hash, id);
 }
 
 static int open_output(struct merging *merge)

@@ -83,13 +83,13 @@ static bool take_finding(void *context, const ttape_finding *finding)
         print_json(run, finding);
         return run->out.failed_errno == 0;
     }
-    tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT, text_of(run->name));
+    tool_output_escaped(&run->out, TTP_ESCAPE_TEXT, text_of(run->name));
     tool_output_text(&run->out, ": ");
     if (error->offset != TTAPE_ERROR_NO_OFFSET)
         tool_output_printf(&run->out, "byte %" PRIu64 ": ", error->offset);
     if (finding->partition != TTAPE_NONE)
         tool_output_printf(&run->out, "partition %" PRIu32 ": ", finding->partition);
-    tool_output_escaped(&run->out, TOOL_ESCAPE_TERMINAL, text_of(error->message));
+    tool_output_escaped(&run->out, TTP_ESCAPE_TERMINAL, text_of(error->message));
     if (error->rule[0] != '\0')
         tool_output_printf(&run->out, " [%s]", error->rule);
     tool_output_text(&run->out, "\n");
@@ -127,7 +127,7 @@ static int verify(struct verification *run, const struct tool_input *input)
         tool_json_bool(&run->json, "ok", status == TTAPE_OK && count == 0);
         tool_json_end(&run->json, '}');
     } else if (!options->quiet && status == TTAPE_OK && count == 0) {
-        tool_output_escaped(&run->out, TOOL_ESCAPE_TEXT, text_of(run->name));
+        tool_output_escaped(&run->out, TTP_ESCAPE_TEXT, text_of(run->name));
         tool_output_text(&run->out, ": ok\n");
     }
     if (status != TTAPE_OK)

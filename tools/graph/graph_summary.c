@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/callgraph/graph_map.h"
 #include "tools/calls/ranks.h"
 #include "tools/calls/time_sum.h"
 #include "tools/command/tool.h"
+#include "tools/command/tool_map.h"
 #include "tools/graph/graph_view.h"
 
 /* ---- cycles: Tarjan's strongly connected components, without recursion ---- */
@@ -140,7 +140,7 @@ static void add_nodes(const struct tool_graph *graph, struct tool_graph_summary 
 void tool_graph_summarize(const struct tool_graph *graph, struct tool_graph_summary *summary)
 {
     uint32_t largest, plain;
-    struct tool_map processes = {0};
+    struct ttp_key_map processes = {0};
     *summary = (struct tool_graph_summary){.max_depth = graph->info.max_depth};
     add_edges(graph, summary);
     add_nodes(graph, summary);
@@ -167,11 +167,11 @@ static int compare_modules(const void *a, const void *b)
     return one->calls != two->calls ? (one->calls > two->calls ? -1 : 1) : 0;
 }
 
-static uint32_t find_module(struct tool_map *map, struct tool_graph_module *modules, size_t *count,
-                            ttape_string path)
+static uint32_t find_module(struct ttp_key_map *map, struct tool_graph_module *modules,
+                            size_t *count, ttape_string path)
 {
-    struct tool_hash hash = tool_map_hash(map);
-    tool_hash_bytes(&hash, path.data, path.size_bytes);
+    struct ttp_hash hash = ttp_key_map_hash(map);
+    ttp_hash_bytes(&hash, path.data, path.size_bytes);
     for (uint64_t key = hash.low;; key++) {
         uint32_t *place = tool_map_at(map, key, TTAPE_NONE);
         if (*place == TTAPE_NONE) {
@@ -187,7 +187,7 @@ static uint32_t find_module(struct tool_map *map, struct tool_graph_module *modu
 
 size_t tool_graph_modules(const struct tool_graph *graph, struct tool_graph_module **modules)
 {
-    struct tool_map map = {0};
+    struct ttp_key_map map = {0};
     size_t count = 0;
     *modules = tool_allocate(graph->info.node_count, sizeof(**modules));
     for (size_t i = 0; i < graph->info.node_count; i++) {

@@ -319,7 +319,7 @@ static void put_ways(struct printing *print)
     if (ways->missing == 0)
         return;
     tool_output_text(print->out, "    no file of this build that fits into memory: ");
-    tool_output_escaped(print->out, TOOL_ESCAPE_TERMINAL, ways->first_missing);
+    tool_output_escaped(print->out, TTP_ESCAPE_TERMINAL, ways->first_missing);
     if (ways->missing > 1)
         tool_output_printf(print->out, ", and %" PRIu32 " more", ways->missing - 1);
     tool_output_text(print->out, "\n");
@@ -394,10 +394,10 @@ static void put_modules(struct printing *print)
     open_table(print, "SELF %", "SELF", NULL, "MODULE");
     for (size_t i = 0; i < count; i++) {
         const struct tool_graph_module *module = &modules[i];
-        ttape_string base = tool_path_base(module->path);
-        char text[64 * TOOL_ESCAPE_MAX + 1];
-        size_t size = tool_escape(text, TOOL_ESCAPE_TERMINAL, base.data,
-                                  base.size_bytes < 64 ? base.size_bytes : 64);
+        ttape_string base = ttp_path_base(module->path);
+        char text[64 * TTP_ESCAPE_MAX + 1];
+        size_t size = ttp_escape(text, TTP_ESCAPE_TERMINAL, base.data,
+                                 base.size_bytes < 64 ? base.size_bytes : 64);
         text[size] = '\0';
         put_share(print, TOOL_PLAIN, module->self_ns, module->calls);
         if (print->graph->info.has_times)

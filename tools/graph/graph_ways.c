@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "program/callgraph/edges.h"
+#include "tools/command/memory_limit.h"
+#include "tools/command/tool_map.h"
 
 /* The function that a node is, as hooks and files know it. False: it is none, or in no module. */
 static bool find_id(const struct tool_graph *graph, uint32_t node, ttape_module *module,
@@ -24,7 +26,7 @@ static bool find_id(const struct tool_graph *graph, uint32_t node, ttape_module 
 static void read_modules(struct tool_call_ways *ways, struct tool_graph_ways *found,
                          const struct tool_graph *graph)
 {
-    struct tool_map missing = {0};
+    struct ttp_key_map missing = {0};
     ttape_module module;
     uint64_t id;
     for (uint32_t i = 0; i < graph->info.node_count; i++) {
@@ -36,13 +38,16 @@ static void read_modules(struct tool_call_ways *ways, struct tool_graph_ways *fo
         *is_known = 1;
     }
     tool_map_close(&missing);
-    tool_call_ways_join(ways);
+    if (!tool_call_ways_join(ways))
+        tool_out_of_memory();
 }
 
 void tool_graph_ways_open(struct tool_graph_ways *found, const struct tool_graph *graph,
                           uint64_t memory_bytes)
 {
-    struct tool_call_ways *ways = tool_call_ways_open(memory_bytes);
+    struct tool_call_ways *ways = tool_call_ways_open(memory_bytes, tool_memory_left());
+    if (ways == NULL)
+        tool_out_of_memory();
     ttape_module module;
     uint64_t from, to;
     *found = (struct tool_graph_ways){.of_edge = tool_allocate(graph->info.edge_count + 1, 1)};

@@ -30,6 +30,12 @@ struct tool_debug_files {
 
 bool tool_parse_debug_folder(const char *text, void *into); /* tool_debug_files */
 
+/* As tool_symbols_open, or the end of the command. */
+struct tool_symbols *tool_symbols_make(const struct tool_symbols_options *options);
+/* Prints a warning that names the module, once per module; nothing when it is READY. Returns
+ * whether it is not. */
+bool tool_symbols_warn(struct tool_symbols_module *module);
+
 /* Says what is wrong with them; TOOL_OK: nothing. */
 int tool_check_folder(const char *path);
 int tool_debug_files_check(const struct tool_debug_files *debug, const char *verb);

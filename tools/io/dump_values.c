@@ -42,7 +42,7 @@ void tool_dump_value(struct tool_output *out, const ttape_value *value)
     switch (value->type) {
     case TTAPE_VALUE_STRING: {
         tool_output_text(out, "\"");
-        tool_output_escaped(out, TOOL_ESCAPE_QUOTED, value->bytes);
+        tool_output_escaped(out, TTP_ESCAPE_QUOTED, value->bytes);
         tool_output_text(out, "\"");
         break;
     }

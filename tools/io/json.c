@@ -96,7 +96,7 @@ void tool_json_string(struct tool_json *json, const char *key, ttape_string valu
 {
     lead(json, key);
     tool_output_text(json->out, "\"");
-    tool_output_escaped(json->out, TOOL_ESCAPE_JSON, value);
+    tool_output_escaped(json->out, TTP_ESCAPE_JSON, value);
     tool_output_text(json->out, "\"");
 }
 

@@ -25,8 +25,8 @@ struct tool_sorter {
     struct tool_scratch scratch;
     struct sorted_run *runs;
     size_t run_count, run_capacity;
-    struct tool_heap heap; /* of live[] */
-    size_t *live;          /* indexes of runs that are not at their end */
+    struct ttp_heap heap; /* of live[] */
+    size_t *live;         /* indexes of runs that are not at their end */
     bool failed;
 };
 
@@ -123,13 +123,13 @@ bool tool_sorter_finish(struct tool_sorter *sorter)
     free(sorter->records);
     sorter->records = NULL;
     sorter->live = tool_allocate(sorter->run_count, sizeof(size_t));
-    sorter->heap = (struct tool_heap){sorter->live, 0, sizeof(size_t), is_before, sorter};
+    sorter->heap = (struct ttp_heap){sorter->live, 0, sizeof(size_t), is_before, sorter};
     for (size_t i = 0; i < sorter->run_count && !sorter->failed; i++) {
         sorter->runs[i].piece = tool_allocate(PIECE_BYTES, 1);
         if (fill(sorter, &sorter->runs[i]))
             sorter->live[sorter->heap.count++] = i;
     }
-    tool_heap_make(&sorter->heap);
+    ttp_heap_make(&sorter->heap);
     return !sorter->failed;
 }
 
@@ -150,9 +150,9 @@ bool tool_sorter_next(struct tool_sorter *sorter, void *record)
     memcpy(record, run->piece + run->at, sorter->record_bytes);
     run->at += sorter->record_bytes;
     if (fill(sorter, run))
-        tool_heap_sink(&sorter->heap, 0);
+        ttp_heap_sink(&sorter->heap, 0);
     else
-        tool_heap_drop(&sorter->heap);
+        ttp_heap_drop(&sorter->heap);
     return !sorter->failed;
 }
 

@@ -78,7 +78,7 @@ static void find_owners(struct live *live)
 
 static void put_escaped(struct tool_output *out, const char *text)
 {
-    tool_output_escaped(out, TOOL_ESCAPE_TEXT, (ttape_string){text, strlen(text)});
+    tool_output_escaped(out, TTP_ESCAPE_TEXT, (ttape_string){text, strlen(text)});
 }
 
 static void put_thread_name(struct tool_output *out, const struct live_thread *thread)

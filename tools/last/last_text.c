@@ -194,7 +194,7 @@ static void put_thread(struct tool_last *last, struct tool_output *out,
     tool_output_printf(out, "thread %" PRIu64 " of process %" PRIu64, stream->tid, info.pid);
     if (name.size_bytes > 0) {
         tool_output_text(out, ", ");
-        tool_output_escaped(out, TOOL_ESCAPE_TEXT, name);
+        tool_output_escaped(out, TTP_ESCAPE_TEXT, name);
     }
     tool_output_printf(out, ": %s%s", thread->end.is_process ? "the process " : "", words);
     if (last->has_times && thread->end_ns >= stream->start_time_ns) {

@@ -60,9 +60,9 @@ void tool_lines_list_copies(struct tool_lines *view, struct tool_lines_module *m
 const struct tool_lines_copy *tool_lines_copy_at(const struct tool_lines_module *module,
                                                  uint64_t address)
 {
-    struct tool_search s = {.end = module->copy_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, module->copies[s.middle].start <= address);
+    struct ttp_bisect s = {.end = module->copy_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, module->copies[s.middle].start <= address);
     uint32_t at = s.first > 0 ? (uint32_t)(s.first - 1) : TOOL_LINES_NONE;
     for (int depth = 0; depth < 256 && at != TOOL_LINES_NONE; depth++) {
         if (module->copies[at].end > address)

@@ -5,6 +5,7 @@
 
 #include "base/ordered.h"
 #include "program/symbols/symbols.h"
+#include "tools/io/debug_files.h"
 #include "tools/lines/lines_view.h"
 
 #define HOOK_INSTRUCTIONS 4u /* that give a hook its arguments */
@@ -320,7 +321,7 @@ static void ask(struct counting *c, struct tool_symbols *symbols)
     (void)tool_symbols_find_all(symbols, asked, c->queries, c->query_count, take_at, c);
     tool_lines_list_copies(c->view, module, symbols, asked);
     ask_targets(c, symbols, asked);
-    (void)tool_symbols_module_warn(asked);
+    (void)tool_symbols_warn(asked);
 }
 
 /* A callback that is told its place (trace-pc-guard) gets the address right before its call; up to
@@ -502,7 +503,7 @@ static void want_functions(struct tool_lines *view)
 void tool_lines_count(struct tool_lines *view)
 {
     const struct tool_symbols_options options = {0};
-    struct tool_symbols *symbols = tool_symbols_open(&options);
+    struct tool_symbols *symbols = tool_symbols_make(&options);
     view->begins = tool_allocate((size_t)view->info.site_count + 1, sizeof *view->begins);
     for (uint32_t i = 0; i < view->info.site_count; i++)
         view->begins[i].file = TOOL_LINES_NONE;

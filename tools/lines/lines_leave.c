@@ -122,9 +122,9 @@ void tool_lines_find_leaves(const struct tool_lines *view,
     for (size_t i = function->first; i < function->last; i++)
         for (size_t k = 0; view->blocks[i].site != TOOL_LINES_NONE && k < 2; k++) {
             const struct tool_lines_pairs *left = &view->counts[k].left;
-            struct tool_search s = {.end = left->count};
-            while (tool_search_next(&s))
-                tool_search_turn(&s, left->list[s.middle].from < view->blocks[i].site);
+            struct ttp_bisect s = {.end = left->count};
+            while (ttp_bisect_next(&s))
+                ttp_bisect_turn(&s, left->list[s.middle].from < view->blocks[i].site);
             for (; s.first < left->count && left->list[s.first].from == view->blocks[i].site;
                  s.first++) {
                 l.called = left->list[s.first].to;
@@ -143,9 +143,9 @@ uint64_t tool_lines_left_before(const struct tool_lines_leaves *leaves, uint32_t
                                 size_t instruction, size_t choice)
 {
     uint64_t sum = 0;
-    struct tool_search s = {.end = leaves->count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, leaves->list[s.middle].block < block);
+    struct ttp_bisect s = {.end = leaves->count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, leaves->list[s.middle].block < block);
     for (size_t i = s.first;
          i < leaves->count && leaves->list[i].block == block && leaves->list[i].at < instruction;
          i++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/escape.h"
+#include "base/escape.h"
 #include "tools/command/pager.h"
 #include "tools/io/table.h"
 #include "tools/lines/lines_view.h"
@@ -111,7 +111,7 @@ static void put_line(const struct tool_lines *view, struct tool_output *out,
         tool_output_text(out, "  ");
         for (const char *at = source->text; *at != '\0';) { /* tabs stay what they are */
             size_t size = strcspn(at, "\t");
-            tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, (ttape_string){at, size});
+            tool_output_escaped(out, TTP_ESCAPE_TERMINAL, (ttape_string){at, size});
             at += size;
             if (*at == '\t') {
                 tool_output_text(out, "\t");
@@ -121,7 +121,7 @@ static void put_line(const struct tool_lines *view, struct tool_output *out,
     }
     if (inlined[0] != '\0') {
         tool_output_text(out, "  [inlined: ");
-        tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, (ttape_string){inlined, strlen(inlined)});
+        tool_output_escaped(out, TTP_ESCAPE_TERMINAL, (ttape_string){inlined, strlen(inlined)});
         tool_output_text(out, "]");
     }
     tool_output_text(out, "\n");
@@ -135,7 +135,7 @@ static size_t put_file(const struct tool_lines *view, struct tool_output *out, s
     const char *path = view->files.list[lines[first].file];
     source.file = open_source(view, path);
     size_t i = first;
-    tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, (ttape_string){path, strlen(path)});
+    tool_output_escaped(out, TTP_ESCAPE_TERMINAL, (ttape_string){path, strlen(path)});
     tool_output_text(out, source.file != NULL ? "\n" : ": not there (see --sources)\n");
     for (; i < view->line_count && lines[i].file == lines[first].file; i++) {
         bool is_near = i > first && lines[i].line - lines[i - 1].line <= NEAR_LINES;
@@ -165,7 +165,7 @@ static void put_edges(const struct tool_lines *view, struct tool_output *out)
         tool_output_printf(out, "%12s  ", count);
         const char *name = strrchr(view->files.list[from->file], '/');
         name = name != NULL ? name + 1 : view->files.list[from->file];
-        tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, (ttape_string){name, strlen(name)});
+        tool_output_escaped(out, TTP_ESCAPE_TERMINAL, (ttape_string){name, strlen(name)});
         tool_output_printf(out, ":%" PRIu32 " -> %" PRIu32 "\n", from->line, to->line);
     }
 }

@@ -62,7 +62,7 @@ static int pattern_bytes(const char *name)
 static void say(const struct tool_record_patch *patch, const char *path, int64_t part,
                 int64_t whole)
 {
-    const char *library = tool_base_name(path), *command = tool_base_name(patch->only);
+    const char *library = ttp_base_name(path), *command = ttp_base_name(patch->only);
     tool_message("%d %% of the time was in %s, of which only what '%s' calls was recorded: record "
                  "--module '%.*s|%.*s' shows its functions",
                  (int)(100 * (double)part / (double)whole), library, command,
@@ -82,7 +82,7 @@ static void look(const struct tool_record_patch *patch, ttape_reader *reader)
             ttape_reader_get_module(reader, i, &module) != TTAPE_OK)
             continue;
         char *path = tool_copy_text(module.path.data, module.path.size_bytes);
-        if (!is_basic(tool_base_name(path)) && !tool_record_patch_covers(patch, path))
+        if (!is_basic(ttp_base_name(path)) && !tool_record_patch_covers(patch, path))
             say(patch, path, sums.by_module[i], sums.whole);
         free(path);
     }

@@ -1,6 +1,7 @@
 /* What was expected is kept until the next lot comes. The recorder asks in the same order, so that
  * looking goes on where it stopped. */
 #include "tools/record/record_names.h"
+#include "tools/io/debug_files.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void warn(struct tool_record_names *names, struct tool_symbols_module *op
     if (names->has_warned)
         return;
     if (state == TOOL_SYMBOLS_FAILED) {
-        names->has_warned = tool_symbols_module_warn(opened);
+        names->has_warned = tool_symbols_warn(opened);
     } else if (tool_symbols_module_is_stripped(opened) && module->path.size_bytes <= PATH_SHOWN) {
         names->stripped = tool_copy_text(module->path.data, module->path.size_bytes);
         names->stripped_offset = site->address - module->start;
@@ -47,7 +48,8 @@ void tool_record_names_say(const struct tool_record_names *names)
                        : tool_name_advice((ttape_string){path, strlen(path)}, names->asks_servers);
     tool_message("'%s' is stripped, functions that it does not export are called "
                  "%.64s+0x%" PRIx64 ": %s",
-                 path, slash != NULL ? slash + 1 : path, names->stripped_offset, advice);
+                 path, slash != NULL ? slash + 1 : path, names->stripped_offset,
+                 advice != NULL ? advice : "");
     free(advice);
 }
 

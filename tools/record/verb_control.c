@@ -108,7 +108,7 @@ static void print_text(struct tool_output *out, const char *path, const ttape_co
 {
     if (path != NULL) {
         tool_output_text(out, "output      ");
-        tool_output_escaped(out, TOOL_ESCAPE_TEXT, (ttape_string){path, strlen(path)});
+        tool_output_escaped(out, TTP_ESCAPE_TEXT, (ttape_string){path, strlen(path)});
         tool_output_text(out, "\n");
     }
     tool_output_printf(out, "mode        %s\n", mode_name(s->mode));
@@ -153,7 +153,7 @@ static int print_files(const ttape_control *control, bool as_json)
             tool_json_text(&json, NULL, file);
             continue;
         }
-        tool_output_escaped(&out, TOOL_ESCAPE_TEXT, (ttape_string){file, strlen(file)});
+        tool_output_escaped(&out, TTP_ESCAPE_TEXT, (ttape_string){file, strlen(file)});
         tool_output_text(&out, "\n");
     }
     if (as_json) {
@@ -169,7 +169,7 @@ static void put_output(struct tool_output *out, const char *before, const char *
     if (path == NULL)
         return;
     tool_output_text(out, before);
-    tool_output_escaped(out, TOOL_ESCAPE_TEXT, (ttape_string){path, strlen(path)});
+    tool_output_escaped(out, TTP_ESCAPE_TEXT, (ttape_string){path, strlen(path)});
     tool_output_text(out, "'");
 }
 

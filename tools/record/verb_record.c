@@ -528,7 +528,7 @@ static void open_names(struct options *options, const char *command_name)
         return;
     tool_debug_files_apply(&options->debug, &symbols);
     options->rules.names.asks_servers = options->debug.debuginfod;
-    options->rules.names.symbols = tool_symbols_open(&symbols);
+    options->rules.names.symbols = tool_symbols_make(&symbols);
     options->rules.names.has_warned = options->quiet;
     (void)tool_symbols_start(options->rules.names.symbols);
     options->debug.debuginfod &=

@@ -241,7 +241,7 @@ int tool_verb_recover(int argc, char **argv)
         struct tool_symbols_options symbols = {0};
         tool_debug_files_apply(&options.debug, &symbols);
         at.rules.names.asks_servers = options.debug.debuginfod;
-        at.rules.names.symbols = tool_symbols_open(&symbols);
+        at.rules.names.symbols = tool_symbols_make(&symbols);
     }
     tool_record_rules_apply(&at.rules, &at.named);
     status = recover(argv[0], is_directory, &at);

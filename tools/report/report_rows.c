@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/command/escape.h"
+#include "base/escape.h"
 #include "tools/command/tool.h"
 #include "tools/report/report_view.h"
 
@@ -55,11 +55,11 @@ void tool_report_add(struct tool_report *view, const ttape_report *report, const
 
 static const char *escaped(struct tool_report *view, ttape_string text, const char *missing)
 {
-    size_t most = TOOL_REPORT_NAME_BYTES / TOOL_ESCAPE_MAX;
+    size_t most = TOOL_REPORT_NAME_BYTES / TTP_ESCAPE_MAX;
     if (text.size_bytes == 0)
         return missing;
-    view->name[tool_escape(view->name, TOOL_ESCAPE_TERMINAL, text.data,
-                           text.size_bytes < most ? text.size_bytes : most)] = '\0';
+    view->name[ttp_escape(view->name, TTP_ESCAPE_TERMINAL, text.data,
+                          text.size_bytes < most ? text.size_bytes : most)] = '\0';
     return view->name;
 }
 

@@ -15,6 +15,7 @@
 #include "program/symbols/name_advice.h"
 #include "tools/command/progress.h"
 #include "tools/command/tool.h"
+#include "tools/io/debug_files.h"
 #include "tools/symbolize/symbolize.h"
 
 #define TEXT_BLOCK_BYTES (1u << 20)
@@ -280,7 +281,7 @@ static void run_jobs(struct tool_symbolizing *work)
     work->job_count = wanted > 0 ? wanted : 1;
     for (uint32_t i = 0; i < work->job_count; i++) {
         work->jobs[i].work = work;
-        work->jobs[i].symbols = tool_symbols_open(&work->options->symbols);
+        work->jobs[i].symbols = tool_symbols_make(&work->options->symbols);
     }
     for (uint32_t i = 1; i < work->job_count; i++) {
         struct symbol_job *job = &work->jobs[i];
@@ -312,7 +313,7 @@ static bool report(const struct tool_symbolizing *work)
     bool complete = work->homeless == 0, is_advised = false;
     for (size_t i = 0; i < work->file_count; i++) {
         const struct symbol_file *file = &work->files[i];
-        if (tool_symbols_module_warn(file->module)) {
+        if (tool_symbols_warn(file->module)) {
             complete = false;
         } else if (file->silent > 0) {
             bool is_stripped = tool_symbols_module_is_stripped(file->module);

@@ -57,12 +57,12 @@ static void find_own(struct tool_sys *view)
 /* Processes have modules of their own that are one file. */
 static void join_modules(struct tool_sys *view)
 {
-    struct tool_map map = {0};
+    struct ttp_key_map map = {0};
     view->module_of = tool_allocate(view->module_count + 1u, sizeof(uint32_t));
     for (uint32_t i = 0; i < view->module_count; i++) {
         ttape_string path = tool_module_path(view->reader, i);
-        struct tool_hash hash = tool_map_hash(&map);
-        tool_hash_bytes(&hash, path.data, path.size_bytes);
+        struct ttp_hash hash = ttp_key_map_hash(&map);
+        ttp_hash_bytes(&hash, path.data, path.size_bytes);
         uint32_t *place;
         uint64_t key = hash.low ^ hash.high;
         while (*(place = tool_map_at(&map, key, i)) != i &&
@@ -99,7 +99,7 @@ static void grow_paths(struct tool_sys *view, uint32_t count)
 static void renumber_unknown(struct tool_sys *view, uint32_t before)
 {
     tool_map_close(&view->children);
-    view->children = (struct tool_map){0};
+    view->children = (struct ttp_key_map){0};
     for (uint32_t i = 1; i < view->node_count; i++) {
         struct tool_sys_node *node = &view->nodes[i];
         if (node->function == before)

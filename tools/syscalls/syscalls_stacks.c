@@ -21,7 +21,7 @@ void tool_sys_folded(struct tool_sys *view, struct tool_output *out)
 
 static void put_quoted(struct tool_output *out, const char *text)
 {
-    tool_output_escaped(out, TOOL_ESCAPE_QUOTED, (ttape_string){text, strlen(text)});
+    tool_output_escaped(out, TTP_ESCAPE_QUOTED, (ttape_string){text, strlen(text)});
 }
 
 static void put_node(struct tool_sys *view, struct tool_output *out, uint32_t index)

@@ -91,7 +91,7 @@ static void put_module(struct printing *print, uint32_t module)
 {
     ttape_string path = tool_module_path(print->view->reader, module);
     print->text.size_bytes = 0;
-    tool_output_escaped(&print->text, TOOL_ESCAPE_TEXT, path);
+    tool_output_escaped(&print->text, TTP_ESCAPE_TEXT, path);
     if (path.size_bytes == 0)
         tool_output_text(&print->text, "(not known)");
     tool_table_bytes(&print->table, TOOL_PLAIN, print->text.data, print->text.size_bytes);

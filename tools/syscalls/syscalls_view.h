@@ -16,12 +16,12 @@
 
 #include <tracetape/calls.h>
 
-#include "program/callgraph/graph_map.h"
 #include "tools/callgraph/graph_functions.h"
 #include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
+#include "tools/command/tool_map.h"
 #include "tools/io/input.h"
 
 struct tool_sys_sum {
@@ -99,7 +99,7 @@ struct tool_sys {
     uint32_t module_count;
     struct tool_sys_node *nodes;
     size_t node_count, node_capacity;
-    struct tool_map children;
+    struct ttp_key_map children;
     uint32_t *path_nodes; /* by path: its node + 1; 0: not made yet */
     uint32_t path_count;
     struct tool_sys_open *open; /* of the stream that is read */

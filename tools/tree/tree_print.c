@@ -56,12 +56,12 @@ static size_t put_stream(struct printing *print, char *at, size_t size_bytes, ui
 {
     ttape_stream_info stream = {0};
     ttape_process process = {0};
-    char name[256 * TOOL_ESCAPE_MAX];
+    char name[256 * TTP_ESCAPE_MAX];
     (void)ttape_reader_get_stream(print->view->reader, number, &stream);
     (void)ttape_reader_get_process(print->view->reader, stream.stream.process, &process);
     ttape_string shown = stream.stream.name.size_bytes > 0 ? stream.stream.name : process.name;
-    size_t size = tool_escape(name, TOOL_ESCAPE_TERMINAL, shown.data,
-                              shown.size_bytes < 256 ? shown.size_bytes : 256);
+    size_t size = ttp_escape(name, TTP_ESCAPE_TERMINAL, shown.data,
+                             shown.size_bytes < 256 ? shown.size_bytes : 256);
     uint64_t starter;
     char started[48] = "";
     if (tool_tree_starter(print->view, number, &starter))
@@ -94,13 +94,13 @@ static size_t put_source(const struct tool_tree *view, char *at, size_t size_byt
                          const struct tool_item *item)
 {
     const struct tool_tree_source *source = tool_tree_source(view, item);
-    char name[256 * TOOL_ESCAPE_MAX], lines[32] = "";
+    char name[256 * TTP_ESCAPE_MAX], lines[32] = "";
     if (source == NULL)
         return 0;
     const char *slash = strrchr(source->file, '/'),
                *base = slash != NULL ? slash + 1 : source->file;
     size_t size = put_text(at, size_bytes, " (");
-    name[tool_escape(name, TOOL_ESCAPE_TERMINAL, base, strnlen(base, 255))] = '\0';
+    name[ttp_escape(name, TTP_ESCAPE_TERMINAL, base, strnlen(base, 255))] = '\0';
     size += put_text(at + size, size_bytes - size, name);
     if (source->last > source->first)
         snprintf(lines, sizeof(lines), ":%" PRIu32 "-%" PRIu32, source->first, source->last);

@@ -5,6 +5,7 @@
 
 #include "program/binary/elf_head.h"
 #include "program/symbols/symbols.h"
+#include "tools/io/debug_files.h"
 #include "tools/tree/tree_view.h"
 
 /* A function that is shown. */
@@ -78,7 +79,7 @@ static void ask_module(struct asking *asking, struct tool_symbols *symbols,
             queries[known].elf_address = 0; /* no function's */
     }
     (void)tool_symbols_find_all(symbols, asked, queries, known, take, asking);
-    (void)tool_symbols_module_warn(asked);
+    (void)tool_symbols_warn(asked);
     tool_symbols_module_release(symbols, asked);
     free(queries);
 }
@@ -109,7 +110,7 @@ void tool_tree_find_sources(struct tool_tree *view)
     list(&asking, view->items, view->item_count);
     if (asking.count > 0)
         qsort(asking.list, asking.count, sizeof *asking.list, compare_shown);
-    struct tool_symbols *symbols = tool_symbols_open(&options);
+    struct tool_symbols *symbols = tool_symbols_make(&options);
     for (size_t i = 0, end; i < asking.count; i = end) {
         for (end = i; end < asking.count && asking.list[end].module == asking.list[i].module;)
             end++;

@@ -107,7 +107,7 @@ static const ttape_value_constant *find_constant(const ttape_value_name *name, i
 
 static void put_text(struct tool_output *out, ttape_string text)
 {
-    tool_output_escaped(out, TOOL_ESCAPE_TEXT, text);
+    tool_output_escaped(out, TTP_ESCAPE_TEXT, text);
 }
 
 /* "RED|BLUE": a sum of constants that are one bit each; false: it is none. */
@@ -148,7 +148,7 @@ static void put_character(struct tool_output *out, const ttape_value *value)
     if ((value->type == TTAPE_VALUE_SIGNED && (int64_t)value->number < 0) || value->number > 127)
         return;
     tool_output_text(out, byte == '\'' ? " '\\" : " '");
-    tool_output_escaped(out, TOOL_ESCAPE_TEXT, (ttape_string){&byte, 1});
+    tool_output_escaped(out, TTP_ESCAPE_TEXT, (ttape_string){&byte, 1});
     tool_output_text(out, "'");
 }
 
@@ -245,7 +245,7 @@ static void put_item(const struct target *to, uint32_t index, ttape_string text)
     }
     tool_output_text(to->out, index > 0 ? "," : "");
     tool_output_text(to->out, text.size_bytes > 0 ? "\"" : "null");
-    tool_output_escaped(to->out, TOOL_ESCAPE_JSON, text);
+    tool_output_escaped(to->out, TTP_ESCAPE_JSON, text);
     tool_output_text(to->out, text.size_bytes > 0 ? "\"" : "");
 }
 

@@ -4,6 +4,7 @@
  * until their chunk is out. What stays per site is its state for measures. */
 #include <string.h>
 
+#include "base/secret.h"
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
@@ -12,7 +13,6 @@
 #include "writer/encode/overview_writer.h"
 #include "writer/events/metadata_pairs.h"
 #include "writer/events/stream_names.h"
-#include "writer/secret.h"
 #include "writer/writer_internal.h"
 
 static void *allocate_zeroed(ttape_writer *w, size_t size_bytes, ttape_error *err)

@@ -10,7 +10,7 @@
 
 #include "base/ordered.h"
 #include "program/binary/callsites/dies.h"
-#include "tools/command/tool.h"
+#include "program/process/child.h"
 
 #define ORIGINS_MAX 4u /* declarations behind one another */
 
@@ -66,8 +66,8 @@ static void add_function(struct listing *listing, Dwarf_Die *die)
     if (dwarf_entrypc(die, &code) != 0)
         return;
     for (uint32_t i = 0; i < ORIGINS_MAX; i++) {
-        tool_grow((void **)&listing->places, &listing->place_capacity, listing->place_count + 1,
-                  sizeof *listing->places);
+        tool_child_grow((void **)&listing->places, &listing->place_capacity,
+                        listing->place_count + 1, sizeof *listing->places);
         listing->places[listing->place_count++] = (struct place){dwarf_dieoffset(&at), code};
         if (!go_back(&at))
             break;
@@ -75,8 +75,8 @@ static void add_function(struct listing *listing, Dwarf_Die *die)
     const char *name = linked_name(die);
     if (name == NULL || dwarf_attr_integrate(die, DW_AT_external, &external) == NULL)
         return;
-    tool_grow((void **)&listing->named, &listing->named_capacity, listing->named_count + 1,
-              sizeof *listing->named);
+    tool_child_grow((void **)&listing->named, &listing->named_capacity, listing->named_count + 1,
+                    sizeof *listing->named);
     listing->named[listing->named_count++] = (struct named){name, code};
 }
 
@@ -94,9 +94,9 @@ static int compare_names(const void *a, const void *b)
 
 static uint64_t code_of(const struct listing *listing, Dwarf_Off die)
 {
-    struct tool_search s = {.end = listing->place_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, listing->places[s.middle].die < die);
+    struct ttp_bisect s = {.end = listing->place_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, listing->places[s.middle].die < die);
     return s.first < listing->place_count && listing->places[s.first].die == die
                ? listing->places[s.first].code
                : 0;
@@ -104,9 +104,9 @@ static uint64_t code_of(const struct listing *listing, Dwarf_Off die)
 
 static uint64_t code_named(const struct listing *listing, const char *name)
 {
-    struct tool_search s = {.end = listing->named_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, strcmp(listing->named[s.middle].name, name) < 0);
+    struct ttp_bisect s = {.end = listing->named_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, strcmp(listing->named[s.middle].name, name) < 0);
     return s.first < listing->named_count && strcmp(listing->named[s.first].name, name) == 0
                ? listing->named[s.first].code
                : 0;

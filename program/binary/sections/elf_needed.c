@@ -8,7 +8,6 @@
 
 #include "program/binary/frames/image.h"
 #include "program/binary/sections/elf_sections.h"
-#include "tools/command/tool.h"
 
 #define ENTRY_BYTES      16u /* of the dynamic section */
 #define NAMES_BYTES_MAX  (1u << 24)
@@ -35,8 +34,9 @@ static void take_folders(const char *list, tool_elf_take_text take, void *contex
 {
     while (*list != '\0') {
         size_t size = strcspn(list, ":");
-        char *folder = tool_copy_text(list, size);
-        take(context, folder);
+        char *folder = strndup(list, size);
+        if (folder != NULL)
+            take(context, folder);
         free(folder);
         list += size + (list[size] == ':');
     }

@@ -8,7 +8,7 @@
 #include <dwarf.h>
 
 #include "program/binary/values/value_type.h"
-#include "tools/command/tool.h"
+#include "program/process/child.h"
 
 #define DEPTH_MAX 256u      /* of names in one another */
 #define DIES_MAX  50000000u /* looked at, for a file that says too much */
@@ -208,7 +208,7 @@ static void walk(struct listing *listing, Dwarf_Die *parent, unsigned depth)
 void tool_elf_values_list(const struct tool_elf_module *module, tool_elf_take_values take,
                           void *context)
 {
-    struct listing *listing = tool_allocate(1, sizeof *listing);
+    struct listing *listing = tool_child_allocate(1, sizeof *listing);
     Dwarf *dwarf = module->lines != NULL ? tool_elf_lines_dwarf(module->lines) : NULL;
     Dwarf_Off offset = 0, next;
     size_t header_bytes;

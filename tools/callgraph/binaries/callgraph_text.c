@@ -39,7 +39,7 @@ static void print_modules(struct tool_callgraph *graph, struct tool_output *out)
 {
     for (uint32_t i = 0; i < graph->binaries.module_count; i++) {
         const struct tool_binary_module *module = graph->binaries.modules[i];
-        tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
+        tool_output_escaped(out, TTP_ESCAPE_TERMINAL,
                             (ttape_string){module->path, strlen(module->path)});
         if (!module->has_hooks && !graph->binaries.all_functions)
             tool_output_text(out, ": no hooks: its functions are never in a context; it is passed "

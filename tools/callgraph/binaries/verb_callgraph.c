@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tools/callgraph/binaries/callgraph_view.h"
+#include "tools/callgraph/edges_seen.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 
@@ -65,9 +66,9 @@ static int read_ci(struct tool_binary_graph *binaries, const struct options *opt
 {
     int status = TOOL_OK;
     for (size_t i = 0; i < options->ci.count && status != TOOL_CANNOT; i++)
-        status = worse(status, tool_binary_graph_add_ci(binaries, options->ci.paths[i]));
+        status = worse(status, tool_binaries_ci(binaries, options->ci.paths[i]));
     for (int i = 0; i < count && status != TOOL_CANNOT; i++)
-        status = worse(status, tool_binary_graph_add_ci_beside(binaries, paths[i]));
+        status = worse(status, tool_binaries_ci_beside(binaries, paths[i]));
     return status;
 }
 
@@ -91,10 +92,7 @@ static int read_all(struct tool_callgraph *graph, const struct options *options,
         status = worse(status, read_ci(&graph->binaries, options, paths, count));
     if (status == TOOL_CANNOT)
         return status;
-    if (!tool_binary_graph_join(&graph->binaries)) {
-        tool_message("there are too many calls through pointers: some are left out");
-        status = TOOL_LOSS;
-    }
+    status = worse(status, tool_binaries_join(&graph->binaries));
     tool_callgraph_find_recursion(graph);
     return status;
 }
@@ -127,9 +125,8 @@ int tool_verb_callgraph(int argc, char **argv)
                                    .has_seen = options.traces.count != 0};
     if (!tool_decode_is_there())
         return tool_fail("built without Zydis: code cannot be read");
-    tool_edges_open(&graph.edges, CONTEXTS_MOST);
-    tool_binary_graph_open(&graph.binaries, &graph.edges, TTAPE_CONTEXT_IDS_STABLE);
-    tool_binary_graph_use_debug(&graph.binaries);
+    tool_edges_begin(&graph.edges, CONTEXTS_MOST);
+    tool_binaries_begin(&graph.binaries, &graph.edges, TTAPE_CONTEXT_IDS_STABLE, NULL);
     status = read_all(&graph, &options, argv, count);
     if (status != TOOL_CANNOT) {
         int shown = show(&graph, options.json ? JSON : options.format);

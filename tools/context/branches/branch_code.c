@@ -7,13 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/ordered.h"
 #include "program/binary/elf_head.h"
 #include "program/binary/plan_code.h"
 #include "program/symbols/symbols.h"
-#include "tools/command/escape.h"
 #include "tools/command/tool.h"
 #include "tools/context/branches/branch_view.h"
+#include "tools/io/debug_files.h"
 
 #define NONE        UINT32_MAX
 #define CALL_BYTES  5u
@@ -67,7 +68,7 @@ static void open_symbols(struct reading *r, const char *path)
 {
     static const struct tool_symbols_options plain;
     const struct tool_image *image = r->file.image;
-    r->symbols = tool_symbols_open(&plain);
+    r->symbols = tool_symbols_make(&plain);
     r->module = tool_symbols_module_open(
         r->symbols, (ttape_string){path, strlen(path)},
         (ttape_string){(const char *)image->build_id, image->build_id_bytes});
@@ -122,7 +123,7 @@ static const char *find_function(struct reading *r, const char *name)
     (void)tool_symbols_find_all(r->symbols, r->module, queries, code->function_count, take_name,
                                 &search);
     free(queries);
-    (void)tool_symbols_module_warn(r->module);
+    (void)tool_symbols_warn(r->module);
     r->function = search.found;
     return search.count == 0  ? "it has no function of that name"
            : search.count > 1 ? "several functions have that name: give 0xADDRESS"
@@ -177,9 +178,9 @@ static int compare_pieces(const void *a, const void *b)
 
 static uint32_t piece_at(const struct reading *r, uint32_t address)
 {
-    struct tool_search s = {.end = r->piece_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, r->pieces[s.middle].start < address);
+    struct ttp_bisect s = {.end = r->piece_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, r->pieces[s.middle].start < address);
     return s.first < r->piece_count && r->pieces[s.first].start == address ? (uint32_t)s.first
                                                                            : NONE;
 }
@@ -189,9 +190,9 @@ static const struct tool_instruction *last_of(const struct reading *r, const str
     const struct tool_code *code = &r->file.code;
     size_t function = tool_code_function_at(code, piece->start);
     const struct tool_instruction *from = &code->instructions[code->functions[function].first];
-    struct tool_search s = {.end = code->functions[function].count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, from[s.middle].address + from[s.middle].length < piece->end);
+    struct ttp_bisect s = {.end = code->functions[function].count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, from[s.middle].address + from[s.middle].length < piece->end);
     return &from[s.first];
 }
 
@@ -279,10 +280,10 @@ static void take_place(void *context, size_t number, const struct tool_symbol *f
     struct tool_branch_block *block = &((struct tool_branch_function *)context)->blocks[number];
     if (found->file.size_bytes == 0 || found->file.size_bytes > 4096 || block->place != NULL)
         return;
-    size_t room = found->file.size_bytes * TOOL_ESCAPE_MAX + 16;
+    size_t room = found->file.size_bytes * TTP_ESCAPE_MAX + 16;
     block->place = tool_allocate(room, 1);
     size_t size =
-        tool_escape(block->place, TOOL_ESCAPE_TERMINAL, found->file.data, found->file.size_bytes);
+        ttp_escape(block->place, TTP_ESCAPE_TERMINAL, found->file.data, found->file.size_bytes);
     (void)snprintf(block->place + size, room - size, ":%" PRIu32, found->line);
 }
 
@@ -453,8 +454,8 @@ int tool_branch_open(struct tool_branch_function *function, const char *path, co
     }
     function->graph.starts = r.edges;
     size_t size = strlen(name);
-    function->name = tool_allocate(size * TOOL_ESCAPE_MAX + 1, 1);
-    function->name[tool_escape(function->name, TOOL_ESCAPE_TERMINAL, name, size)] = '\0';
+    function->name = tool_allocate(size * TTP_ESCAPE_MAX + 1, 1);
+    function->name[ttp_escape(function->name, TTP_ESCAPE_TERMINAL, name, size)] = '\0';
     free(r.pieces);
     free(r.any);
     tool_plan_code_close(&r.file);

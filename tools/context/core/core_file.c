@@ -33,9 +33,9 @@ uint64_t tool_core_number(const uint8_t *at, uint32_t bytes)
 
 static const struct tool_core_load *find_load(const struct tool_core *core, uint64_t address)
 {
-    struct tool_search s = {.end = core->load_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, core->loads[s.middle].start <= address);
+    struct ttp_bisect s = {.end = core->load_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, core->loads[s.middle].start <= address);
     if (s.first == 0 || address - core->loads[s.first - 1].start >= core->loads[s.first - 1].bytes)
         return NULL;
     return &core->loads[s.first - 1];

@@ -14,9 +14,9 @@
 
 const struct tool_core_mapping *tool_core_mapping(const struct tool_core *core, uint64_t address)
 {
-    struct tool_search s = {.end = core->mapping_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, core->mappings[s.middle].start <= address);
+    struct ttp_bisect s = {.end = core->mapping_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, core->mappings[s.middle].start <= address);
     return s.first != 0 && address < core->mappings[s.first - 1].end ? &core->mappings[s.first - 1]
                                                                      : NULL;
 }

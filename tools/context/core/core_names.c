@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "tools/context/core/core_view.h"
+#include "tools/io/debug_files.h"
 
 #define PLACE_BYTES 640u
 
 static char *escaped(const char *text, size_t size)
 {
-    char *copy = tool_allocate(size * TOOL_ESCAPE_MAX + 1, 1);
-    copy[tool_escape(copy, TOOL_ESCAPE_TERMINAL, text, size)] = '\0';
+    char *copy = tool_allocate(size * TTP_ESCAPE_MAX + 1, 1);
+    copy[ttp_escape(copy, TTP_ESCAPE_TERMINAL, text, size)] = '\0';
     return copy;
 }
 
@@ -38,7 +39,7 @@ char *tool_core_function_name(const struct tool_core_view *view, uint64_t functi
         ttape_string id = {(const char *)module->build_id, module->build_id_bytes};
         module->symbols = tool_symbols_module_open(
             view->symbols, (ttape_string){module->file, strlen(module->file)}, id);
-        (void)tool_symbols_module_warn(module->symbols);
+        (void)tool_symbols_warn(module->symbols);
     }
     if (!tool_elf_address_in_module(&module->head, module->start, function, &query.elf_address) ||
         !tool_symbols_find(view->symbols, module->symbols, &query, &found) ||

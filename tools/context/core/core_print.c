@@ -13,11 +13,11 @@ static void put_locals(const struct tool_core_view *view, uint32_t first, const 
         if (local->is_line)
             continue;
         tool_output_text(out, indent);
-        tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
+        tool_output_escaped(out, TTP_ESCAPE_TERMINAL,
                             (ttape_string){local->name, strlen(local->name)});
         if (local->name[0] != '\0')
             tool_output_text(out, " = ");
-        tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
+        tool_output_escaped(out, TTP_ESCAPE_TERMINAL,
                             (ttape_string){local->text, strlen(local->text)});
         tool_output_text(out, "\n");
     }
@@ -30,7 +30,7 @@ static void put_line(const struct tool_core_view *view, uint32_t first, struct t
     const char *text = view->locals->all[first].text, *slash = strrchr(text, '/');
     const char *last = slash == NULL ? text : slash + 1;
     tool_output_text(out, " (");
-    tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, (ttape_string){last, strlen(last)});
+    tool_output_escaped(out, TTP_ESCAPE_TERMINAL, (ttape_string){last, strlen(last)});
     tool_output_text(out, ")");
 }
 
@@ -95,7 +95,7 @@ void tool_core_text_of(const struct tool_core_view *view, struct tool_output *ou
     const struct tool_core_state *state = view->state;
     ttape_string program = {state->core->program, strlen(state->core->program)};
     tool_output_text(out, "core of ");
-    tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, program);
+    tool_output_escaped(out, TTP_ESCAPE_TERMINAL, program);
     tool_output_printf(out, ", process %" PRIu32 ", %zu thread%s\n", state->core->process_id,
                        state->core->thread_count, state->core->thread_count == 1 ? "" : "s");
     for (uint32_t r = 0; r < state->runtime_count; r++) {

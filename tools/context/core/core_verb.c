@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "tools/context/core/core_view.h"
+#include "tools/io/debug_files.h"
 
 #define MODULES_MOST 1000u /* that are looked for */
 
@@ -77,7 +78,7 @@ static int show(struct tool_core_state *state, bool json)
         tool_message("locals are missing: %s", locals.why);
         status = TOOL_LOSS;
     }
-    struct tool_core_view view = {state, &locals, tool_symbols_open(&options)};
+    struct tool_core_view view = {state, &locals, tool_symbols_make(&options)};
     tool_output_open(&out, STDOUT_FILENO);
     if (json)
         tool_core_json_of(&view, &out);

@@ -31,7 +31,7 @@ void tool_printers_close(struct tool_printers *printers)
     for (size_t i = 0; i < printers->function_count; i++)
         free(printers->names[i]);
     free(printers->names);
-    tool_strings_close(&printers->strings);
+    ttp_region_close(&printers->strings.region);
     tool_map_close(&printers->function_by_id);
     free(printers->matched);
     free(printers->bytes);
@@ -72,9 +72,9 @@ static const struct tool_text_found *match(struct tool_printers *printers, uint3
 
 static size_t first_use(const struct tool_strings *strings, uint32_t function)
 {
-    struct tool_search s = {.end = strings->use_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, strings->uses[s.middle].function < function);
+    struct ttp_bisect s = {.end = strings->use_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, strings->uses[s.middle].function < function);
     return s.first;
 }
 
@@ -113,7 +113,7 @@ static void mark_uses(struct tool_printers *printers, const struct place *place,
 
 static uint32_t function_of(const struct tool_printers *printers, uint64_t id)
 {
-    uint32_t found = tool_map_find(&printers->function_by_id, id, 0);
+    uint32_t found = ttp_key_map_find(&printers->function_by_id, id, 0);
     return found != 0 ? found - 1 : 0;
 }
 
@@ -175,7 +175,7 @@ const char *tool_printers_string(struct tool_text string, char text[TOOL_PRINTED
     size_t size = string.size_bytes < TOOL_PRINTED_MOST ? string.size_bytes : TOOL_PRINTED_MOST;
     while (size < string.size_bytes && size > 0 && ((uint8_t)string.bytes[size] & 0xC0) == 0x80)
         size--;
-    text[tool_escape(text, TOOL_ESCAPE_TERMINAL, string.bytes, size)] = '\0';
+    text[ttp_escape(text, TTP_ESCAPE_TERMINAL, string.bytes, size)] = '\0';
     return text;
 }
 

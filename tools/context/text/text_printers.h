@@ -10,8 +10,9 @@
 #ifndef TOOL_TEXT_PRINTERS_H
 #define TOOL_TEXT_PRINTERS_H
 
+#include "base/escape.h"
 #include "program/callgraph/strings.h"
-#include "tools/command/escape.h"
+#include "tools/command/tool_map.h"
 #include "tools/context/text/text_match.h"
 
 #define TOOL_PRINTERS_DEEP                                                                         \
@@ -19,7 +20,7 @@
 
 struct tool_printers {
     struct tool_strings strings;
-    struct tool_map function_by_id; /* that values are made of: the edges' number, plus 1 */
+    struct ttp_key_map function_by_id; /* that values are made of: the edges' number, plus 1 */
     size_t function_count;
     char **names;          /* of the edges' functions; NULL: none is known */
     struct tool_text text; /* that is looked at; a copy */
@@ -58,7 +59,7 @@ void tool_printers_each(struct tool_printers *printers, enum tool_text_how how,
 
 /* A string's beginning, escaped. */
 #define TOOL_PRINTED_MOST  120u
-#define TOOL_PRINTED_BYTES (TOOL_PRINTED_MOST * TOOL_ESCAPE_MAX + 1)
+#define TOOL_PRINTED_BYTES (TOOL_PRINTED_MOST * TTP_ESCAPE_MAX + 1)
 const char *tool_printers_string(struct tool_text string, char text[TOOL_PRINTED_BYTES]);
 
 /* By the edges' functions: it may be the innermost one. NULL: the text is nobody's. To be freed. */

@@ -178,8 +178,8 @@ static void say_oddities(const struct tool_chrome *chrome)
 static int convert(struct tool_chrome *chrome)
 {
     struct tool_conversion *conversion = chrome->conversion;
-    struct tool_hash content = {0};
-    tool_hash_bytes(&content, conversion->head, conversion->head_bytes);
+    struct ttp_hash content = {0};
+    ttp_hash_bytes(&content, conversion->head, conversion->head_bytes);
     int status = tool_conversion_begin(conversion, &content);
     if (status == TOOL_OK &&
         ttape_writer_set_text(conversion->writer, "source", (ttape_string){"chrome", 6},

@@ -76,7 +76,7 @@ static bool take_event(struct tool_ctf *ctf, const struct tool_ctf_wire *wire, c
         ctf->lacks_threads = ctf->lacks_threads || !(wire->flags & TOOL_CTF_HAS_THREAD);
     }
     if (ctf->event_count++ < HASHED_RECORDS)
-        tool_hash_bytes(&ctf->content, wire, sizeof(*wire));
+        ttp_hash_bytes(&ctf->content, wire, sizeof(*wire));
     return tool_scratch_write(&ctf->events, wire, sizeof(*wire)) &&
            tool_scratch_write(&ctf->events, text, wire->text_bytes);
 }

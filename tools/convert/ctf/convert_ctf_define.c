@@ -237,10 +237,10 @@ ttape_status tool_ctf_define(struct tool_ctf *ctf)
 /* The module that holds an address in a process. */
 static struct tool_ctf_module *module_at(const struct tool_ctf *ctf, uint64_t pid, uint64_t address)
 {
-    struct tool_search s = {.end = ctf->module_count};
-    while (tool_search_next(&s)) {
+    struct ttp_bisect s = {.end = ctf->module_count};
+    while (ttp_bisect_next(&s)) {
         const struct tool_ctf_module *module = &ctf->modules[s.middle];
-        tool_search_turn(&s, module->pid < pid || (module->pid == pid && module->start <= address));
+        ttp_bisect_turn(&s, module->pid < pid || (module->pid == pid && module->start <= address));
     }
     struct tool_ctf_module *found = s.first > 0 ? &ctf->modules[s.first - 1] : NULL;
     return found != NULL && found->pid == pid && address - found->start < found->size_bytes ? found

@@ -75,7 +75,7 @@ struct tool_ctf {
     uint64_t event_count; /* losses, too */
     uint64_t call_count;  /* without these */
     uint64_t other_count, refused_count, untimed_count;
-    struct tool_hash content;
+    struct ttp_hash content;
     char *clock;
     bool lacks_threads; /* some event has no vtid */
     bool is_done;       /* the child read to the end */

@@ -45,7 +45,7 @@ struct graph_reader {
     struct stream_port *ports;
     size_t port_count;
     uint32_t *order; /* of ports that go on, a heap */
-    struct tool_heap heap;
+    struct ttp_heap heap;
     struct tool_ctf_out out;
     bool has_clock;
     uint64_t other_count, untimed_count;
@@ -419,20 +419,20 @@ static bt_component_class_sink_consume_method_status consume(bt_self_component_s
 {
     struct graph_reader *reader =
         bt_self_component_get_data(bt_self_component_sink_as_self_component(self));
-    struct tool_heap *heap = &reader->heap;
+    struct ttp_heap *heap = &reader->heap;
     for (uint32_t i = 0; i < reader->port_count && heap->elements == NULL; i++)
         if (find_next(reader, &reader->ports[i]))
             reader->order[heap->count++] = i;
-    *heap = (struct tool_heap){reader->order, heap->count, sizeof(uint32_t), is_port_before,
-                               reader->ports};
-    tool_heap_make(heap);
+    *heap = (struct ttp_heap){reader->order, heap->count, sizeof(uint32_t), is_port_before,
+                              reader->ports};
+    ttp_heap_make(heap);
     while (heap->count > 0 && !reader->out.failed) {
         struct stream_port *port = &reader->ports[reader->order[0]];
         take_message(reader, port);
         if (find_next(reader, port))
-            tool_heap_sink(heap, 0);
+            ttp_heap_sink(heap, 0);
         else
-            tool_heap_drop(heap);
+            ttp_heap_drop(heap);
         if (reader->out.used > HELD_BYTES)
             tool_ctf_out_flush(&reader->out);
     }

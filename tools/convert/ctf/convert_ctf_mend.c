@@ -136,10 +136,10 @@ static bool copy_sound_part(const char *from, const char *to, const char *folder
     bool is_fine = copy.from >= 0 && copy.to >= 0;
     if (is_fine)
         find_starts(&copy);
-    struct tool_search search = {.end = copy.start_count};
-    while (is_fine && tool_search_next(&search)) {
+    struct ttp_bisect search = {.end = copy.start_count};
+    while (is_fine && ttp_bisect_next(&search)) {
         is_fine = set_size(&copy, copy.starts[search.middle]);
-        tool_search_turn(&search, is_fine && is_sound(folder));
+        ttp_bisect_turn(&search, is_fine && is_sound(folder));
     }
     *size_bytes = search.first > 0 ? copy.starts[search.first - 1] : 0;
     is_fine = is_fine && add_last_packet(&copy, folder, file_bytes, size_bytes) &&

@@ -34,9 +34,9 @@ static void hash_tasks(struct tool_uft_recording *recording)
         size_t got = 0;
         struct tool_uft_task *task = &recording->tasks[i];
         if (tool_uft_files_peek(recording, task, first, HASHED_BYTES, &got)) {
-            tool_hash_word(&recording->content, task->tid);
-            tool_hash_word(&recording->content, task->size_bytes);
-            tool_hash_bytes(&recording->content, first, got);
+            ttp_hash_word(&recording->content, task->tid);
+            ttp_hash_word(&recording->content, task->size_bytes);
+            ttp_hash_bytes(&recording->content, first, got);
         } else if (errno != ENOENT && errno != EINVAL && errno != ELOOP) {
             /* Those are told where the task is read; others may have gone by then. */
             tool_conversion_warn(recording->conversion, "cannot read '%llu.dat': %s",

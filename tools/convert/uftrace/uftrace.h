@@ -175,7 +175,7 @@ struct tool_uft_recording {
     int directory;
     struct tool_uft_open_file *last_file;
     struct tool_uft_info info;
-    struct tool_hash content;
+    struct ttp_hash content;
     struct tool_uft_module *modules;
     size_t module_count, module_capacity;
     struct tool_names module_of;      /* by path and build id */

@@ -37,7 +37,7 @@ struct feeding {
     struct tool_uft_recording *recording;
     struct tool_conversion *conversion;
     struct tool_uft_files files;
-    struct tool_heap heap;        /* of numbers[] */
+    struct ttp_heap heap;         /* of numbers[] */
     uint32_t *numbers;            /* of tasks */
     struct known_layout *layouts; /* two per site: arguments, return value */
     size_t layout_capacity;
@@ -347,8 +347,7 @@ static void find_heads(struct feeding *feed)
 {
     struct tool_uft_recording *recording = feed->recording;
     feed->numbers = tool_allocate(recording->task_count, sizeof(uint32_t));
-    feed->heap =
-        (struct tool_heap){feed->numbers, 0, sizeof(uint32_t), is_before, recording->tasks};
+    feed->heap = (struct ttp_heap){feed->numbers, 0, sizeof(uint32_t), is_before, recording->tasks};
     for (size_t i = 0; i < recording->task_count; i++) {
         uint8_t first[TOOL_UFT_RECORD_BYTES];
         size_t got = 0;
@@ -366,7 +365,7 @@ static void find_heads(struct feeding *feed)
             feed->numbers[feed->heap.count++] = (uint32_t)i;
         }
     }
-    tool_heap_make(&feed->heap);
+    ttp_heap_make(&feed->heap);
 }
 
 static void close_feed(struct feeding *feed)
@@ -392,9 +391,9 @@ int tool_uft_feed(struct tool_uft_recording *recording)
         result = run(feed, task, limit_of(feed));
         if (result == RUN_ENDED) {
             tool_uft_files_release(&feed->files, task);
-            tool_heap_drop(&feed->heap);
+            ttp_heap_drop(&feed->heap);
         } else {
-            tool_heap_sink(&feed->heap, 0);
+            ttp_heap_sink(&feed->heap, 0);
         }
     }
     int status =

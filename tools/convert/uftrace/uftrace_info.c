@@ -74,10 +74,10 @@ int tool_uft_read_info(struct tool_uft_recording *recording)
     if (status == TOOL_OK) {
         struct tool_lines lines;
         struct tool_line line = {0};
-        tool_hash_bytes(&recording->content, header, sizeof(header));
+        ttp_hash_bytes(&recording->content, header, sizeof(header));
         tool_lines_open(&lines, fd, NULL, 0);
         while (tool_lines_next(&lines, &line)) {
-            tool_hash_bytes(&recording->content, line.text, line.size_bytes);
+            ttp_hash_bytes(&recording->content, line.text, line.size_bytes);
             take_line(&recording->info, line.text);
         }
         tool_uft_close_lines(recording, &lines, "info");

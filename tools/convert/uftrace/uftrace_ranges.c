@@ -114,9 +114,9 @@ static bool covers(const struct tool_uft_session *session, const struct tool_uft
 static size_t loads_until(const struct tool_uft_session *session,
                           const struct tool_uft_range *range, uint64_t time_ns)
 {
-    struct tool_search s = {.end = range->load_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, session->loads[range->first_load + s.middle].time_ns <= time_ns);
+    struct ttp_bisect s = {.end = range->load_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, session->loads[range->first_load + s.middle].time_ns <= time_ns);
     return s.first;
 }
 
@@ -153,10 +153,10 @@ struct tool_uft_place tool_uft_find_place(struct tool_uft_recording *recording,
                                           const struct tool_uft_session *session, uint64_t pid,
                                           uint64_t time_ns, uint64_t address)
 {
-    struct tool_search s = {.end = session->map_count};
+    struct ttp_bisect s = {.end = session->map_count};
     struct tool_uft_place place = {.map = TTAPE_NONE};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, session->maps[s.middle].start <= address);
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, session->maps[s.middle].start <= address);
     const struct tool_uft_map *map = s.first > 0 ? &session->maps[s.first - 1] : NULL;
     if (map != NULL && map->place > 0) {
         const struct tool_uft_range *range = &session->ranges[map->place - 1];

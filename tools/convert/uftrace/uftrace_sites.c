@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/ordered.h"
-#include "tools/calls/hash_key.h"
+#include "base/secret.h"
 #include "tools/convert/uftrace/uftrace.h"
 #include "tools/io/lines.h"
 
@@ -53,7 +53,7 @@ static void add(struct tool_uft_sites *sites, struct tool_uft_slot slot)
         struct tool_uft_sites bigger = {.slots = make_slots(capacity),
                                         .capacity = capacity,
                                         .shift = shift_of(capacity),
-                                        .key = tool_hash_key()};
+                                        .key = ttp_secret_key()};
         for (size_t i = 0; i < sites->capacity; i++)
             if (sites->slots[i].site != UINT32_MAX)
                 insert(&bigger, sites->slots[i]);
@@ -215,9 +215,9 @@ static const char *find_user_event(struct tool_uft_recording *recording, uint64_
 {
     if (!recording->has_user_events)
         read_user_events(recording);
-    struct tool_search s = {.end = recording->user_event_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, recording->user_events[s.middle].id < event_id);
+    struct ttp_bisect s = {.end = recording->user_event_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, recording->user_events[s.middle].id < event_id);
     bool found =
         s.first < recording->user_event_count && recording->user_events[s.first].id == event_id;
     return found ? recording->user_events[s.first].name : NULL;

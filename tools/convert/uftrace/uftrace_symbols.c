@@ -50,7 +50,7 @@ static char *find_file(const struct tool_uft_recording *recording,
                        const struct tool_uft_module *module, const char *suffix)
 {
     char name[512];
-    const char *base = tool_base_name(module->path);
+    const char *base = ttp_base_name(module->path);
     unsigned sum = 0;
     for (const char *at = module->path; *at != '\0'; at++)
         sum += (unsigned char)*at;
@@ -154,9 +154,9 @@ static void load(const struct tool_uft_recording *recording, const struct tool_u
 /* The entry that an address lies in: of the last ones at or before it the first, or NULL. */
 static const struct tool_uft_entry *find_entry(const struct tool_uft_table *table, uint64_t address)
 {
-    struct tool_search s = {.end = table->count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, table->entries[s.middle].address <= address);
+    struct ttp_bisect s = {.end = table->count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, table->entries[s.middle].address <= address);
     if (s.first == 0)
         return NULL;
     size_t at = s.first - 1;

@@ -153,7 +153,7 @@ static void read_task_file(struct tool_uft_recording *recording)
     struct tool_line line = {0};
     tool_lines_open(&lines, fd, NULL, 0);
     while (tool_lines_next(&lines, &line)) {
-        tool_hash_bytes(&recording->content, line.text, line.size_bytes);
+        ttp_hash_bytes(&recording->content, line.text, line.size_bytes);
         if (line.too_long || strlen(line.text) != line.size_bytes ||
             !take_line(recording, line.text)) {
             tool_conversion_warn(conversion, "cannot use line %llu of 'task.txt'",
@@ -213,9 +213,9 @@ static void settle_processes(struct tool_uft_recording *recording)
 struct tool_uft_process *tool_uft_find_process(const struct tool_uft_recording *recording,
                                                uint64_t pid)
 {
-    struct tool_search s = {.end = recording->process_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, recording->processes[s.middle].pid < pid);
+    struct ttp_bisect s = {.end = recording->process_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, recording->processes[s.middle].pid < pid);
     bool found = s.first < recording->process_count && recording->processes[s.first].pid == pid;
     return found ? &recording->processes[s.first] : NULL;
 }
@@ -223,9 +223,9 @@ struct tool_uft_process *tool_uft_find_process(const struct tool_uft_recording *
 const struct tool_uft_thread *tool_uft_find_thread(const struct tool_uft_recording *recording,
                                                    uint64_t tid)
 {
-    struct tool_search s = {.end = recording->thread_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, recording->threads[s.middle].tid < tid);
+    struct ttp_bisect s = {.end = recording->thread_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, recording->threads[s.middle].tid < tid);
     bool found = s.first < recording->thread_count && recording->threads[s.first].tid == tid;
     return found ? &recording->threads[s.first] : NULL;
 }
@@ -234,11 +234,11 @@ const struct tool_uft_thread *tool_uft_find_thread(const struct tool_uft_recordi
 static size_t session_after(const struct tool_uft_recording *recording, uint64_t pid,
                             uint64_t time_ns)
 {
-    struct tool_search s = {.first = 1, .end = recording->session_count};
-    while (tool_search_next(&s)) {
+    struct ttp_bisect s = {.first = 1, .end = recording->session_count};
+    while (ttp_bisect_next(&s)) {
         const struct tool_uft_session *session = &recording->sessions[s.middle];
-        tool_search_turn(&s, session->pid < pid ||
-                                 (session->pid == pid && session->time_ns <= time_ns));
+        ttp_bisect_turn(&s,
+                        session->pid < pid || (session->pid == pid && session->time_ns <= time_ns));
     }
     return s.first;
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/callgraph/graph_map.h"
+#include "tools/command/tool_map.h"
 #include "tools/export/export_paths.h"
 
 #define ROOT        0u               /* the function that calls the outermost ones */
@@ -41,7 +41,7 @@ struct callgrind {
     size_t function_count, function_capacity;
     struct call_edge *edges;
     size_t edge_count, edge_capacity;
-    struct tool_map edge_of,
+    struct ttp_key_map edge_of,
         signal_of;           /* indices by the ends of edges, and by the numbers of signals */
     struct tool_names names; /* of frames of paths */
     struct tool_export_path path;
@@ -209,7 +209,7 @@ static void write_site(const struct tool_export *export, struct tool_buffer *buf
                        const ttape_site *site)
 {
     char room[TOOL_EXPORT_PLACE_BYTES];
-    tool_buffer_name(buffer, TOOL_ESCAPE_TERMINAL, tool_export_place(export, site, room));
+    tool_buffer_name(buffer, TTP_ESCAPE_TERMINAL, tool_export_place(export, site, room));
 }
 
 static int compare_edges(const void *a, const void *b)
@@ -226,7 +226,7 @@ static void put_file(struct callgrind *grind, struct tool_buffer *text, const ch
 {
     struct tool_buffer name = {0};
     bool is_new = false;
-    tool_buffer_name(&name, TOOL_ESCAPE_TERMINAL, file);
+    tool_buffer_name(&name, TTP_ESCAPE_TERMINAL, file);
     tool_buffer_text(&name, file.size_bytes == 0 ? "???" : "");
     uint32_t *id = tool_names_find(&grind->files, name.data, name.size_bytes, &is_new);
     *id = is_new ? ++grind->file_count : *id;
@@ -250,7 +250,7 @@ static uint32_t put_function(struct callgrind *grind, uint32_t index, const char
             grind->has_module[site.module] = true;
             ttape_string path = tool_export_module(grind->export, &site);
             tool_buffer_text(&text, path.size_bytes > 0 ? " " : " ???");
-            tool_buffer_name(&text, TOOL_ESCAPE_TERMINAL, path);
+            tool_buffer_name(&text, TTP_ESCAPE_TERMINAL, path);
         }
     } else {
         tool_buffer_printf(&text, "%sob=(1) ???", prefix);
@@ -291,7 +291,7 @@ static void put_head(struct callgrind *grind)
         if (entry.type == TTAPE_METADATA_TEXT && entry.scope == 0 && entry.key.size_bytes == 7 &&
             memcmp(entry.key.data, "command", 7) == 0) {
             tool_output_text(out, "cmd: ");
-            tool_output_escaped(out, TOOL_ESCAPE_TERMINAL, entry.text);
+            tool_output_escaped(out, TTP_ESCAPE_TERMINAL, entry.text);
             tool_output_text(out, "\n");
         }
     }

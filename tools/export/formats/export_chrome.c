@@ -313,7 +313,7 @@ static void put_head(struct chrome *json)
             continue;
         tool_buffer_text(text, ",");
         tool_buffer_text(text, "\"trace_");
-        tool_buffer_name(text, TOOL_ESCAPE_JSON, entry.key);
+        tool_buffer_name(text, TTP_ESCAPE_JSON, entry.key);
         tool_buffer_text(text, "\":");
         tool_buffer_json(text, entry.text);
     }

@@ -24,7 +24,7 @@ struct csv_table {
 static void put_field(struct tool_buffer *buffer, ttape_string text)
 {
     struct tool_buffer field = {0};
-    tool_buffer_name(&field, TOOL_ESCAPE_TEXT, text);
+    tool_buffer_name(&field, TTP_ESCAPE_TEXT, text);
     bool quote = strpbrk(field.data, ",\"") != NULL; /* line ends are escaped already */
     tool_buffer_text(buffer, quote ? "\"" : "");
     for (const char *at = field.data; *at != '\0';) {

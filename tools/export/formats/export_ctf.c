@@ -210,7 +210,7 @@ static const char *escaped(struct ctf *out, int room, ttape_string name)
 {
     struct tool_buffer *text = &out->texts[room];
     text->size_bytes = 0;
-    tool_buffer_name(text, TOOL_ESCAPE_TERMINAL, name);
+    tool_buffer_name(text, TTP_ESCAPE_TERMINAL, name);
     return text->size_bytes > 0 ? text->data : TOOL_CTF_NO_TEXT;
 }
 

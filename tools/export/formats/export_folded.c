@@ -32,7 +32,7 @@ struct lines {
 static void put_label(struct tool_buffer *buffer, ttape_string name)
 {
     size_t start = buffer->size_bytes;
-    tool_buffer_name(buffer, TOOL_ESCAPE_TERMINAL, name);
+    tool_buffer_name(buffer, TTP_ESCAPE_TERMINAL, name);
     for (size_t i = start; i < buffer->size_bytes; i++)
         if (buffer->data[i] == ';')
             buffer->data[i] = ':';

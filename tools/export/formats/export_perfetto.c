@@ -9,8 +9,8 @@
 
 #include <export_perfetto.pb-c.h>
 
-#include "program/callgraph/graph_map.h"
 #include "tools/calls/losses.h"
+#include "tools/command/tool_map.h"
 #include "tools/export/export_paths.h"
 
 typedef Perfetto__Protos__Trace pf_trace;
@@ -65,9 +65,9 @@ struct perfetto {
     uint64_t uuid_count, process_uuid;
     uint32_t last_process;
     bool is_started, has_category[CATEGORY_COUNT];
-    uint8_t *site_kinds;     /* by site: kind + 1 once its name was interned */
-    bool *has_location;      /* by site */
-    struct tool_map signals; /* those that have a name, numbered */
+    uint8_t *site_kinds;        /* by site: kind + 1 once its name was interned */
+    bool *has_location;         /* by site */
+    struct ttp_key_map signals; /* those that have a name, numbered */
     struct tool_buffer packed, name, file, text;
     pf_annotation *annotations; /* as many as an event can have */
     pf_annotation **annotation_list;
@@ -155,7 +155,7 @@ static void set_location(struct perfetto *out, struct making *make, uint32_t num
 {
     out->has_location[number] = true;
     out->file.size_bytes = 0;
-    tool_buffer_name(&out->file, TOOL_ESCAPE_TERMINAL, site->file);
+    tool_buffer_name(&out->file, TTP_ESCAPE_TERMINAL, site->file);
     perfetto__protos__source_location__init(&make->new_location);
     make->new_location.has_iid = true;
     make->new_location.iid = (uint64_t)number + 1;
@@ -179,7 +179,7 @@ static void set_site(struct perfetto *out, struct making *make, uint32_t number,
         tool_export_get_site(out->export, number, &site);
         *known = (uint8_t)((site.kind <= TTAPE_SITE_MARKER ? site.kind : TTAPE_SITE_MARKER) + 1);
         out->name.size_bytes = 0;
-        tool_buffer_name(&out->name, TOOL_ESCAPE_TERMINAL,
+        tool_buffer_name(&out->name, TTP_ESCAPE_TERMINAL,
                          tool_export_place(out->export, &site, room));
         new_name = out->name.data;
     }
@@ -269,7 +269,7 @@ static void add_value(struct perfetto *out, struct making *make, const char *nam
         memcpy(&annotation->double_value, &value->number, sizeof(double));
         break;
     case TTAPE_VALUE_STRING:
-        tool_buffer_name(text, TOOL_ESCAPE_TERMINAL, value->bytes);
+        tool_buffer_name(text, TTP_ESCAPE_TERMINAL, value->bytes);
         annotation->name = text->data; /* it may have moved */
         annotation->string_value = text->data + start_at;
         break;
@@ -319,7 +319,7 @@ static void put_track(struct perfetto *out, pf_track *track)
 static char *escaped(struct perfetto *out, ttape_string name)
 {
     out->text.size_bytes = 0;
-    tool_buffer_name(&out->text, TOOL_ESCAPE_TERMINAL, name);
+    tool_buffer_name(&out->text, TTP_ESCAPE_TERMINAL, name);
     return out->text.data;
 }
 

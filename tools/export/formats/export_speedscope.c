@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/callgraph/graph_map.h"
+#include "tools/command/tool_map.h"
 #include "tools/export/export_paths.h"
 
 #define LINE_BYTES 96u
@@ -21,9 +21,9 @@ struct used_frame {
 struct speedscope {
     struct tool_export *export;
     uint64_t origin_ns;
-    uint32_t *index_of;        /* by site: index + 1 */
-    struct tool_map signal_of; /* indices by the numbers of signals */
-    struct tool_names names;   /* of frames of paths */
+    uint32_t *index_of;           /* by site: index + 1 */
+    struct ttp_key_map signal_of; /* indices by the numbers of signals */
+    struct tool_names names;      /* of frames of paths */
     struct tool_export_path path;
     struct used_frame *used;
     size_t used_count, used_capacity;

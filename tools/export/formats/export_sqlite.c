@@ -108,7 +108,7 @@ static void bind_text(sqlite3_stmt *row, int column, const char *text)
 static void bind_name(struct database *base, sqlite3_stmt *row, int column, ttape_string name)
 {
     base->text.size_bytes = 0;
-    tool_buffer_name(&base->text, TOOL_ESCAPE_TERMINAL, name);
+    tool_buffer_name(&base->text, TTP_ESCAPE_TERMINAL, name);
     (void)check(base, sqlite3_bind_text(row, column, base->text.data, (int)base->text.size_bytes,
                                         SQLITE_TRANSIENT));
 }

@@ -57,7 +57,7 @@ static void put_text(char *to, size_t room, const char *text)
     to[size] = '\0';
 }
 
-static const char *base_of(const char *path) { return path != NULL ? tool_base_name(path) : NULL; }
+static const char *base_of(const char *path) { return path != NULL ? ttp_base_name(path) : NULL; }
 
 /* ---- a frame ---- */
 

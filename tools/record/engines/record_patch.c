@@ -1,6 +1,7 @@
 /* CONTENT.patch has the functions of a module, CONTENT-CHOICE.chosen a bit for each of them.
  * Functions without names are called as people see them: FILE+0xADDRESS. */
 #include "tools/record/engines/record_patch.h"
+#include "tools/io/debug_files.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -149,7 +150,7 @@ void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_p
     uint32_t count = given->head.function_count;
     struct choosing c = {.patch = patch,
                          .given = given,
-                         .file = tool_base_name(path),
+                         .file = ttp_base_name(path),
                          .take = take,
                          .context = context};
     patch->leaves_unnamed = false;
@@ -427,7 +428,7 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     patch->choice = ttp_chosen_number(patch->choice, patch->inlined ? "inlined" : "");
     patch->choice ^= patch->values.number;
     patch->choice |= 1; /* 0 is none */
-    patch->symbols = tool_symbols_open(&symbols);
+    patch->symbols = tool_symbols_make(&symbols);
     (void)tool_symbols_start(patch->symbols);
     into->syscalls.plan_folder = patch->cache->path;
     into->syscalls.plan = tool_record_calls_plan; /* the loader's and the C library's */

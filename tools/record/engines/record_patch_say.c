@@ -6,6 +6,7 @@
 
 #include "program/binary/elf_hooks.h"
 #include "tools/command/tool.h"
+#include "tools/io/debug_files.h"
 #include "tools/record/engines/record_patch.h"
 
 #define SAID_BYTES    96u
@@ -40,7 +41,7 @@ static void list_modules(const ttape_recording *recording, char *text, size_t ro
         if (counts.functions == 0)
             continue;
         tool_grow((void **)&list, &capacity, *count + 1, sizeof *list);
-        list[(*count)++] = (struct patched){tool_base_name(path), counts.functions};
+        list[(*count)++] = (struct patched){ttp_base_name(path), counts.functions};
     }
     if (*count != 0)
         qsort(list, *count, sizeof *list, by_functions);
@@ -241,7 +242,7 @@ static void list_own(const struct tool_record_patch *patch, const ttape_recordin
          i++) {
         if (counts.functions == 0 || !tool_record_patch_owns(patch, path))
             continue;
-        const char *name = tool_base_name(path);
+        const char *name = ttp_base_name(path);
         if (used + strlen(name) + MORE_BYTES < SAID_BYTES)
             used += (size_t)snprintf(text + used, SAID_BYTES - used, ", %" PRIu64 " of %s",
                                      counts.functions, name);
@@ -252,7 +253,7 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
                           const ttape_patch_counts *counts)
 {
     char own[SAID_BYTES];
-    const char *name = tool_base_name(patch->only);
+    const char *name = ttp_base_name(patch->only);
     const char *hint = language_hint(patch->only, name, counts->functions != 0);
     list_own(patch, recording, own);
     char left[SAID_BYTES + 80], called[48] = "";
@@ -289,7 +290,7 @@ static bool is_inlined(struct tool_record_patch *patch)
         return false;
     tool_debug_files_apply(patch->debug, &options);
     options.debuginfod = false;
-    struct tool_symbols *symbols = tool_symbols_open(&options);
+    struct tool_symbols *symbols = tool_symbols_make(&options);
     struct tool_symbols_module *module = tool_symbols_module_open(
         symbols, (ttape_string){patch->image, strlen(patch->image)}, (ttape_string){"", 0});
     bool is_listed = tool_symbols_inlined_list(symbols, module, count_copy, &c);

@@ -133,7 +133,7 @@ static void print_reasons(struct tool_output *out, const uint64_t *counts, const
 
 static void print_summary(const struct planned *planned, struct tool_output *out)
 {
-    tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
+    tool_output_escaped(out, TTP_ESCAPE_TERMINAL,
                         (ttape_string){planned->path, strlen(planned->path)});
     tool_output_printf(out,
                        ": %llu of %llu functions can be patched (%.1f %%), %llu of them with "

@@ -100,7 +100,7 @@ void tool_record_lines_print(const struct tool_record_lines *lines, struct tool_
             tool_output_text(out, "\nbreakpoints that are set later do not stop everywhere in:");
         tool_output_text(out, is_next ? "\n  " : ", ");
         if (is_next)
-            tool_output_escaped(out, TOOL_ESCAPE_TERMINAL,
+            tool_output_escaped(out, TTP_ESCAPE_TERMINAL,
                                 (ttape_string){at->file, strlen(at->file)});
         tool_output_printf(out, "%s%u", is_next ? ":" : "", at->line);
         before = at;

@@ -53,7 +53,7 @@ static bool is_namesake(const struct own *own, const char *library)
 static void take_library(void *context, const char *name)
 {
     struct own *own = context;
-    own->is_likely |= is_namesake(own, tool_base_name(name));
+    own->is_likely |= is_namesake(own, ttp_base_name(name));
 }
 
 /* With the program's folder in the place of $ORIGIN or ${ORIGIN}; other words of the loader's are
@@ -86,11 +86,11 @@ static bool is_built_for(const char *library)
 static bool is_own(const struct own *own, const char *library)
 {
     char path[PATH_MAX];
-    if (is_namesake(own, tool_base_name(library)) || is_built_for(library))
+    if (is_namesake(own, ttp_base_name(library)) || is_built_for(library))
         return true;
     if (realpath(library, path) == NULL)
         return false;
-    path[tool_base_name(path) - path - 1] = '\0';
+    path[ttp_base_name(path) - path - 1] = '\0';
     if (own->folder[0] != '\0' && !is_of_the_system(path) && strcmp(path, own->folder) == 0)
         return true;
     for (size_t i = 0; i < own->folder_count; i++)
@@ -126,9 +126,9 @@ char **tool_record_own_libraries(const char *program)
     const char *search = getenv("LD_LIBRARY_PATH");
     struct own *own = tool_allocate(1, sizeof *own);
     char **libraries = NULL;
-    own->name = tool_base_name(program);
+    own->name = ttp_base_name(program);
     if (realpath(program, own->folder) != NULL)
-        own->folder[tool_base_name(own->folder) - own->folder - 1] = '\0';
+        own->folder[ttp_base_name(own->folder) - own->folder - 1] = '\0';
     own->is_likely = search != NULL && search[0] != '\0';
     tool_elf_needed(program, take_library, take_folder, own);
     if (own->is_likely)

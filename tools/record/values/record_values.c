@@ -121,9 +121,9 @@ static void add_place(struct making *m, const struct ttp_value_place *place)
 
 static bool find_function(const struct tool_patch_given *given, uint64_t entry, uint32_t *index)
 {
-    struct tool_search s = {.end = given->head.function_count};
-    while (tool_search_next(&s))
-        tool_search_turn(&s, tool_patch_function_at(given, (uint32_t)s.middle).start < entry);
+    struct ttp_bisect s = {.end = given->head.function_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, tool_patch_function_at(given, (uint32_t)s.middle).start < entry);
     *index = (uint32_t)s.first;
     return s.first < given->head.function_count &&
            tool_patch_function_at(given, *index).start == entry;

@@ -1,6 +1,6 @@
-/* Keys of the hash tables here (format/base/secret_hash.h). */
-#ifndef TTP_WRITER_SECRET_H
-#define TTP_WRITER_SECRET_H
+/* Keys of hash tables that inputs fill (format/base/secret_hash.h). */
+#ifndef TTP_BASE_SECRET_H
+#define TTP_BASE_SECRET_H
 
 #include "format/base/secret_hash.h"
 

@@ -1,5 +1,5 @@
 /* From the system's random numbers; where there are none yet, from where the loader put us. */
-#include "writer/secret.h"
+#include "base/secret.h"
 
 #include <sys/random.h>
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "tools/command/escape.h"
+#include "base/escape.h"
 
 /* Length of the valid UTF-8 sequence at data, 0 where there is none; *code is its character. */
 static size_t decode(const unsigned char *data, size_t size_bytes, uint32_t *code)
@@ -65,11 +65,11 @@ static char *put_json(char *out, uint32_t code)
     return put_hex(out, code, 4);
 }
 
-size_t tool_escape(char *out, enum tool_escape_style style, const char *data, size_t size_bytes)
+size_t ttp_escape(char *out, enum ttp_escape_style style, const char *data, size_t size_bytes)
 {
     const unsigned char *from = (const unsigned char *)data;
     const unsigned char *end = size_bytes > 0 ? from + size_bytes : from; /* no name may be NULL */
-    bool json = style == TOOL_ESCAPE_JSON;
+    bool json = style == TTP_ESCAPE_JSON;
     char *to = out;
     while (from < end) {
         uint32_t code = 0;
@@ -81,8 +81,8 @@ size_t tool_escape(char *out, enum tool_escape_style style, const char *data, si
         if (is_active(code) || (json && code == '<')) {
             to = json ? put_json(to, code) : put_bytes(to, false, from, length);
         } else {
-            if ((code == '\\' && style != TOOL_ESCAPE_TERMINAL) ||
-                (code == '"' && (json || style == TOOL_ESCAPE_QUOTED)))
+            if ((code == '\\' && style != TTP_ESCAPE_TERMINAL) ||
+                (code == '"' && (json || style == TTP_ESCAPE_QUOTED)))
                 *to++ = '\\';
             memcpy(to, from, length);
             to += length;
