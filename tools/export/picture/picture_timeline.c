@@ -315,8 +315,8 @@ static void put_lane(struct timeline *line, struct tool_picture *picture, uint32
     struct tool_buffer name = {0};
     char text[200];
     tool_export_thread_name(line->export, lane->stream, 0, &name);
-    size_t size = tool_escape(text, TOOL_ESCAPE_TERMINAL, name.data,
-                              name.size_bytes < 24 ? name.size_bytes : 24);
+    size_t size = ttp_escape(text, TTP_ESCAPE_TERMINAL, name.data,
+                             name.size_bytes < 24 ? name.size_bytes : 24);
     if (lane_head(line) > 0)
         (void)snprintf(text + size, sizeof text - size,
                        ", thread %" PRIu64 " of process %" PRIu64 "%s", lane->stream->tid,
