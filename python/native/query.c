@@ -1,0 +1,392 @@
+/* Events and calls, batch after batch: one file after the other, one thread after the other. */
+#include "python/native/query.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_words[] = {"enter",        "exit",       "leaf",        "open",
+                                         "signal begin", "signal end", "exit unseen", "unwind",
+                                         "exit across",  "switch",     "gap",         NULL};
+const char *const ending_words[] = {"running", "returned", "unwound", "open",
+                                    "lost",    "unseen",   "late",    NULL};
+
+static const struct column event_columns[] = {
+    {"file", 'I', false, NULL},     {"stream", 'I', false, NULL},     {"number", 'Q', false, NULL},
+    {"time_ns", 'q', false, NULL},  {"kind", 'B', false, kind_words}, {"site", 'I', true, NULL},
+    {"argument", 'I', false, NULL}, {"depth", 'I', false, NULL}};
+enum { EVENT_COLUMNS = sizeof event_columns / sizeof event_columns[0] };
+
+/* The last one only where parents are asked for. */
+static const struct column call_columns[] = {
+    {"file", 'I', false, NULL},        {"stream", 'I', false, NULL},
+    {"stack", 'I', false, NULL},       {"call", 'Q', true, NULL},
+    {"depth", 'I', false, NULL},       {"site", 'I', true, NULL},
+    {"caller", 'I', true, NULL},       {"start_ns", 'q', false, NULL},
+    {"duration_ns", 'q', false, NULL}, {"total_ns", 'q', false, NULL},
+    {"self_ns", 'q', false, NULL},     {"ending", 'B', false, ending_words},
+    {"was_open", 'B', false, NULL},    {"parent", 'Q', true, NULL}};
+enum { CALL_COLUMNS = sizeof call_columns / sizeof call_columns[0] };
+
+ttape_status say_no_memory(ttape_error *err)
+{
+    *err = (ttape_error){.status = TTAPE_E_MEMORY, .offset = TTAPE_ERROR_NO_OFFSET};
+    (void)snprintf(err->message, sizeof err->message, "out of memory");
+    return TTAPE_E_MEMORY;
+}
+
+/* ---- files ---- */
+
+struct file *file_open(const char *path, uint64_t memory_bytes, uint32_t jobs, ttape_error *err)
+{
+    ttape_reader_options how = {.size = sizeof how, .jobs = jobs};
+    struct file *file = calloc(1, sizeof *file);
+    if (file == NULL) {
+        (void)say_no_memory(err);
+        return NULL;
+    }
+    how.limits.memory_bytes = memory_bytes;
+    atomic_init(&file->owners, 1);
+    if (ttape_reader_open_path(&file->reader, path, &how, err) == TTAPE_OK)
+        return file;
+    free(file);
+    return NULL;
+}
+
+struct file *file_keep(struct file *file)
+{
+    atomic_fetch_add(&file->owners, 1);
+    return file;
+}
+
+void file_drop(struct file *file)
+{
+    if (file == NULL || atomic_fetch_sub(&file->owners, 1) != 1)
+        return;
+    ttape_reader_close(file->reader);
+    free(file);
+}
+
+void query_free(struct query *query)
+{
+    for (uint32_t i = 0; query->parts != NULL && i < query->part_count; i++) {
+        file_drop(query->parts[i].file);
+        free((void *)query->parts[i].streams);
+        free((void *)query->parts[i].sites);
+    }
+    free(query->parts);
+    *query = (struct query){0};
+}
+
+const struct column *query_columns(const struct query *query, unsigned *count)
+{
+    switch (query->table) {
+    case TABLE_EVENTS: *count = EVENT_COLUMNS; return event_columns;
+    case TABLE_CALLS: *count = CALL_COLUMNS - !query->parents; return call_columns;
+    case TABLE_REPORT: *count = report_column_count; return report_columns;
+    case TABLE_SLOW: *count = slow_column_count; return slow_columns;
+    case TABLE_SITES: *count = site_column_count; return site_columns;
+    default: *count = stream_column_count; return stream_columns;
+    }
+}
+
+/* ---- walking ---- */
+
+struct walk {
+    struct query query;
+    const struct column *columns;
+    unsigned column_count;
+    uint32_t part, place; /* the next thread of this part */
+    uint32_t stream;      /* the current one */
+    ttape_cursor *events;
+    ttape_call_cursor *calls;
+    bool is_known;  /* events: `number` is that of the next event */
+    bool has_holes; /* ... and numbers may be missing anywhere */
+    bool is_over;
+    uint64_t number;
+    const ttape_call_step *step; /* of which so many calls are left to put */
+    uint32_t left_count;
+    ttape_event *room; /* of BATCH_ROWS */
+    ttape_call *call_room;
+};
+
+enum { CALLS_AT_ONCE = 2048 };
+
+static uint32_t streams_of(const struct part *part)
+{
+    ttape_info info;
+    if (part->streams != NULL)
+        return part->stream_count;
+    ttape_reader_get_info(part->file->reader, &info);
+    return info.stream_count;
+}
+
+/* Whether reading goes on behind a damage. */
+static bool goes_on(const struct walk *walk, const struct part *part, const ttape_error *err)
+{
+    if (!walk->query.skips_damage || err->status < TTAPE_E_TRUNCATED)
+        return false;
+    atomic_fetch_add(&part->file->damaged, 1);
+    return true;
+}
+
+static void close_cursors(struct walk *walk)
+{
+    ttape_cursor_close(walk->events);
+    ttape_call_cursor_close(walk->calls);
+    walk->left_count = 0;
+    walk->events = NULL;
+    walk->calls = NULL;
+}
+
+/* The next thread; TTAPE_END: there is none. */
+static ttape_status open_next(struct walk *walk, ttape_error *err)
+{
+    while (walk->part < walk->query.part_count &&
+           walk->place >= streams_of(&walk->query.parts[walk->part])) {
+        walk->part++;
+        walk->place = 0;
+    }
+    if (walk->part >= walk->query.part_count)
+        return TTAPE_END;
+    const struct part *part = &walk->query.parts[walk->part];
+    walk->stream = part->streams != NULL ? part->streams[walk->place] : walk->place;
+    walk->place++;
+    if (walk->query.table == TABLE_CALLS) {
+        ttape_call_options how = {.size = sizeof how,
+                                  .streams = &walk->stream,
+                                  .stream_count = 1,
+                                  .has_range = part->has_range,
+                                  .from_ns = part->from_ns,
+                                  .to_ns = part->to_ns,
+                                  .memory_bytes = walk->query.memory_bytes};
+        return ttape_call_cursor_open(&walk->calls, part->file->reader, &how, err);
+    }
+    ttape_stream_info info;
+    ttape_status status = ttape_cursor_open(&walk->events, part->file->reader, walk->stream, err);
+    if (status == TTAPE_OK && part->has_range)
+        status = ttape_cursor_seek_time(walk->events, part->from_ns, err);
+    if (status == TTAPE_OK &&
+        ttape_reader_get_stream(part->file->reader, walk->stream, &info) == TTAPE_OK)
+        walk->has_holes = info.missing_count > 0;
+    walk->is_known = false;
+    return status;
+}
+
+static void put_event(struct batch *batch, const struct walk *walk, const ttape_event *event)
+{
+    size_t row = batch->rows++;
+    batch_words(batch, 0)[row] = walk->query.parts[walk->part].number;
+    batch_words(batch, 1)[row] = walk->stream;
+    batch_longs(batch, 2)[row] = walk->number;
+    batch_longs(batch, 3)[row] = event->time_ns;
+    batch_bytes(batch, 4)[row] = (uint8_t)event->kind;
+    batch_words(batch, 5)[row] = event->site;
+    batch_words(batch, 6)[row] = event->argument;
+    batch_words(batch, 7)[row] = event->depth;
+}
+
+/* Puts `count` events of the room, whose numbers follow each other; false: behind the range. */
+static bool put_events(struct batch *batch, struct walk *walk, size_t count)
+{
+    const struct part *part = &walk->query.parts[walk->part];
+    for (size_t i = 0; i < count; i++, walk->number++) {
+        const ttape_event *event = &walk->room[i];
+        if (part->has_range && event->time_ns >= part->to_ns)
+            return false;
+        if (part->sites == NULL ||
+            (event->site < part->site_count && part->sites[event->site] != 0))
+            put_event(batch, walk, event);
+    }
+    return true;
+}
+
+/* More events of the current thread into the batch; TTAPE_END: there are none. */
+static ttape_status add_events(struct walk *walk, struct batch *batch, ttape_error *err)
+{
+    const struct part *part = &walk->query.parts[walk->part];
+    ttape_event_item item;
+    size_t count = 0;
+    ttape_status status;
+    if (!walk->is_known || walk->has_holes) {
+        status = ttape_cursor_next(walk->events, &item, err);
+        if (status == TTAPE_OK) {
+            walk->room[0] = item.event;
+            walk->number = item.number;
+            walk->is_known = true;
+            count = 1;
+        }
+    } else {
+        status = ttape_cursor_next_events(walk->events, walk->room, batch->capacity - batch->rows,
+                                          &count, err);
+    }
+    if (!put_events(batch, walk, count))
+        return TTAPE_END;
+    if (status != TTAPE_OK && status != TTAPE_END && goes_on(walk, part, err)) {
+        walk->is_known = false;
+        return TTAPE_OK;
+    }
+    return status;
+}
+
+/* ---- calls ---- */
+
+static void put_call(struct batch *batch, const struct walk *walk, const ttape_call *call)
+{
+    const struct part *part = &walk->query.parts[walk->part];
+    if (part->sites != NULL && (call->site >= part->site_count || part->sites[call->site] == 0))
+        return;
+    size_t row = batch->rows++;
+    batch_words(batch, 0)[row] = part->number;
+    batch_words(batch, 1)[row] = call->stream;
+    batch_words(batch, 2)[row] = call->stack;
+    batch_longs(batch, 3)[row] = call->enter_number;
+    batch_words(batch, 4)[row] = call->depth;
+    batch_words(batch, 5)[row] = call->site;
+    batch_words(batch, 6)[row] = call->caller == TTAPE_CALL_SIGNAL ? TTAPE_NONE : call->caller;
+    batch_longs(batch, 7)[row] = call->enter_ns;
+    batch_longs(batch, 8)[row] = (uint64_t)call->duration_ns;
+    batch_longs(batch, 9)[row] = (uint64_t)call->total_ns;
+    batch_longs(batch, 10)[row] = (uint64_t)call->self_ns;
+    batch_bytes(batch, 11)[row] = (uint8_t)call->end;
+    batch_bytes(batch, 12)[row] = call->is_found;
+    if (walk->query.parents)
+        batch_longs(batch, 13)[row] = call->user[0];
+}
+
+/* A call that begins remembers the call below it; those that were found open have none, nor
+ * those of which the call below has no number. */
+static void note_parents(struct walk *walk, const ttape_call_step *step)
+{
+    const ttape_call *open;
+    uint32_t count;
+    if (step->began_count == 0)
+        return;
+    ttape_call_cursor_stack(walk->calls, &open, &count);
+    for (uint32_t i = 0; i < step->began_count; i++) {
+        uint32_t height = step->began[i].height;
+        step->began[i].user[0] =
+            height > 0 && height <= count ? open[height - 1].enter_number : TTAPE_CALL_NO_NUMBER;
+    }
+}
+
+/* A step may end more calls than there is room for: the rest goes into the next batch. */
+static ttape_status add_steps(struct walk *walk, struct batch *batch, ttape_error *err)
+{
+    while (batch->rows < batch->capacity) {
+        if (walk->left_count == 0) {
+            ttape_status status = ttape_call_cursor_step(walk->calls, &walk->step, err);
+            if (status != TTAPE_OK)
+                return status;
+            note_parents(walk, walk->step);
+            walk->left_count = walk->step->ended_count;
+        }
+        for (; walk->left_count > 0 && batch->rows < batch->capacity; walk->left_count--)
+            put_call(batch, walk, &walk->step->ended[walk->left_count - 1]);
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status add_calls(struct walk *walk, struct batch *batch, ttape_error *err)
+{
+    size_t count = 0;
+    ttape_status status;
+    if (walk->query.parents) {
+        status = add_steps(walk, batch, err);
+    } else {
+        status =
+            ttape_call_cursor_next_many(walk->calls, walk->call_room, CALLS_AT_ONCE, &count, err);
+        for (size_t i = 0; i < count; i++)
+            put_call(batch, walk, &walk->call_room[i]);
+    }
+    if (status != TTAPE_OK && status != TTAPE_END &&
+        goes_on(walk, &walk->query.parts[walk->part], err))
+        return TTAPE_OK;
+    return status;
+}
+
+/* ---- batches ---- */
+
+static ttape_status fill(struct walk *walk, struct batch *batch, ttape_error *err)
+{
+    bool is_calls = walk->query.table == TABLE_CALLS;
+    size_t needed = is_calls && !walk->query.parents ? CALLS_AT_ONCE : 1;
+    while (batch->rows + needed <= batch->capacity) {
+        ttape_status status = TTAPE_OK;
+        if (walk->events == NULL && walk->calls == NULL)
+            status = open_next(walk, err);
+        if (status == TTAPE_END) {
+            walk->is_over = true;
+            return TTAPE_OK;
+        }
+        if (status == TTAPE_OK)
+            status = is_calls ? add_calls(walk, batch, err) : add_events(walk, batch, err);
+        if (status == TTAPE_END)
+            close_cursors(walk);
+        else if (status != TTAPE_OK)
+            return status;
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status next_walked(struct walk *walk, struct batch **out, ttape_error *err)
+{
+    struct batch *batch = batch_make(walk->columns, walk->column_count, BATCH_ROWS);
+    if (batch == NULL)
+        return say_no_memory(err);
+    ttape_status status = fill(walk, batch, err);
+    if (status != TTAPE_OK || batch->rows == 0) {
+        batch_drop(batch);
+        return status;
+    }
+    *out = batch;
+    return TTAPE_OK;
+}
+
+static ttape_status next_batch(void *state, struct batch **out, ttape_error *err)
+{
+    struct walk *walk = state;
+    *out = NULL;
+    if (walk->is_over)
+        return TTAPE_OK;
+    ttape_status status = TTAPE_OK;
+    if (walk->query.table == TABLE_EVENTS || walk->query.table == TABLE_CALLS) {
+        status = next_walked(walk, out, err);
+    } else {
+        if (walk->part < walk->query.part_count)
+            status = answer_make(&walk->query, &walk->query.parts[walk->part++], out, err);
+        walk->is_over = *out == NULL;
+    }
+    if (status != TTAPE_OK)
+        walk->is_over = true;
+    return status;
+}
+
+static void close_walk(void *state)
+{
+    struct walk *walk = state;
+    close_cursors(walk);
+    query_free(&walk->query);
+    free(walk->room);
+    free(walk->call_room);
+    free(walk);
+}
+
+bool query_start(struct source *source, struct query *query)
+{
+    struct walk *walk = calloc(1, sizeof *walk);
+    if (walk == NULL) {
+        query_free(query);
+        return false;
+    }
+    walk->query = *query;
+    walk->columns = query_columns(query, &walk->column_count);
+    *query = (struct query){0};
+    walk->room = malloc(BATCH_ROWS * sizeof(ttape_event));
+    walk->call_room = malloc(CALLS_AT_ONCE * sizeof(ttape_call));
+    *source = (struct source){next_batch, close_walk, walk, walk->columns, walk->column_count};
+    if (walk->room != NULL && walk->call_room != NULL)
+        return true;
+    close_walk(walk);
+    return false;
+}

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""The Python package: its numbers are the command's; columns are what numpy and Arrow take; damaged
+files are refused with rule and place, or skipped and counted."""
+import ctypes
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from pathlib import Path
+
+TOOL = os.environ["TTAPE_BIN"]
+SOURCE = Path(os.environ["TTAPE_SRC"])
+PACKAGE = Path(os.environ["TTAPE_BUILD"]) / "python"
+DEBIAN = "/usr/bin/python3"  # for whose version the headers are, and which has numpy and pandas
+
+
+def run(*words, data=None, good=(0,)):
+    done = subprocess.run([TOOL, *map(str, words)], check=False, capture_output=True, input=data)
+    assert done.returncode in good, (words, done.returncode, done.stderr[:400])
+    return done.stdout
+
+
+def make(place, rounds=3000):
+    """Three threads in two processes; a signal, unwinding, frames left open, a gap."""
+    text = ["process 7 one", "process 8 two", "thread 7 7 first", "thread 7 9 second",
+            "thread 8 8 third", "module 0x1000 0x9000 /usr/bin/prog",
+            "symbol 0x1800 leaf", "symbol 0x1100 main main.c:3", "symbol 0x1200 parse_a a.c:9",
+            "symbol 0x1300 parse_b"]
+    at = 10_000
+    for tid in (7, 9, 8):
+        text.append(f"{at} {tid} enter 0x1100")
+    for i in range(rounds):
+        for tid in (7, 9, 8):
+            at += 11 + i % 7
+            name = "0x1200" if (i + tid) % 3 else "0x1300"
+            text += [f"{at} {tid} enter {name} {i}", f"{at + 3} {tid} enter 0x1800",
+                     f"{at + 5 + i % 3} {tid} exit", f"{at + 9} {tid} exit"]
+    run("convert", "-", "-o", place, "--force", "--partition-events", "2500",
+        data="\n".join([*text, ""]).encode())
+    return place
+
+
+def same_events(tracetape, trace):
+    rows = [json.loads(line) for line in run("dump", "--format", "ndjson", trace).splitlines()]
+    plain = ("enter", "open", "switch", "gap")  # others are said in more words
+    wanted = Counter((row["stream"], row["event"], row.get("time_ns") or 0, row["depth"],
+                      row["kind"] if row["kind"] in plain else "") for row in rows)
+    with tracetape.open(trace) as opened:
+        kinds = opened.events()._columns["kind"][3]
+        table = opened.events().to_lists()
+        times = (time % 2 ** 64 for time in table["time_ns"])  # a vector has one below 0
+        got = Counter(zip(table["stream"], table["number"], times, table["depth"],
+                          (kinds[kind] if kinds[kind] in plain else "" for kind in table["kind"])))
+        assert len(opened.events()) == len(rows) == opened.info["events"]
+    assert got == wanted, (trace, (got - wanted).most_common(2), (wanted - got).most_common(2))
+
+
+def same_sums(tracetape, trace):
+    report = json.loads(run("report", "--exact", "--json", "--names", "mangled", trace))
+    wanted = Counter({(row["name"]): row["self_ns"] for row in report["rows"]})
+    calls_wanted = {row["name"]: row["calls"] for row in report["rows"]}
+    with tracetape.open(trace) as opened:
+        for exact in (False, True):
+            rows = opened.report(exact=exact).to_lists()
+            got = Counter(dict(zip(rows["name"], rows["self_ns"])))
+            counts = dict(zip(rows["name"], rows["calls"]))
+            assert (got, counts) == (wanted, calls_wanted), (got, wanted, counts, calls_wanted)
+        names = opened._names(0)
+        for parents in (False, True):
+            calls = opened.calls(parents=parents).to_lists()
+            got, counts = Counter(), Counter()
+            for site, self_ns, was_open in zip(calls["site"], calls["self_ns"], calls["was_open"]):
+                if site != 2 ** 32 - 1:
+                    got[names[site]] += self_ns
+                    counts[names[site]] += not was_open
+            for name in set(wanted) & set(got):
+                assert got[name] == wanted[name], (trace, name, got[name], wanted[name])
+            assert sum(counts.values()) == sum(calls_wanted.values())
+        known = {(stream, call) for stream, call in zip(calls["stream"], calls["call"])}
+        for stream, parent, depth in zip(calls["stream"], calls["parent"], calls["depth"]):
+            assert (parent == 2 ** 64 - 1) == (depth == 0) and \
+                (depth == 0 or (stream, parent) in known)
+
+
+def same_slow(tracetape, trace):
+    wanted = [row["duration_ns"] for row in
+              json.loads(run("slow", "--json", "--limit", "7", trace, "parse_a"))["calls"]]
+    with tracetape.open(trace) as opened:
+        slow = opened.slow(match="^parse_a$", limit=7).to_lists()
+        assert list(slow["duration_ns"]) == wanted and set(slow["name"]) == {"parse_a"}, slow
+
+
+def choices(tracetape, trace):
+    with tracetape.open(trace) as opened:
+        streams = opened.streams().to_lists()
+        assert sorted(streams["tid"]) == [7, 8, 9] and set(streams["process"]) == {"one", "two"}
+        whole = opened.events().to_lists()
+        first = opened.info["time_first_ns"]
+        part = opened.events(time=("+100ns", "+0.2us"), thread=[7, 8]).to_lists()
+        wanted = [(stream, number) for stream, number, time in
+                  zip(whole["stream"], whole["number"], whole["time_ns"])
+                  if 100 <= time - first < 200 and streams["tid"][stream] in (7, 8)]
+        assert list(zip(part["stream"], part["number"])) == wanted and wanted
+        assert len(opened.events(thread=12345)) == 0
+        sites = opened.sites().to_lists()
+        assert "parse_b" in sites["symbol"] and "a.c" in sites["source"]
+        assert len(opened.calls(match="^nobody$")) == 0
+        for wrong in (lambda: opened.events(time=("soon", None)), lambda: opened.report(by="x")):
+            try:
+                wrong()
+                raise AssertionError("taken")
+            except (ValueError, KeyError):
+                pass
+        table = opened.calls()
+    try:
+        table.to_lists()
+        raise AssertionError("a closed trace answered")
+    except ValueError:
+        pass
+    copy = trace.with_name("again.ttape")
+    copy.write_bytes(trace.read_bytes())
+    with tracetape.open(trace.with_name("a*.ttape")) as both, tracetape.open([trace, copy]) as two:
+        assert both.info["files"] == 2 and len(two.events()) == 2 * len(whole["time_ns"])
+        assert set(two.events().column("file")) == {0, 1}
+
+
+def damage(tracetape, trace):
+    data = bytearray(trace.read_bytes())
+    data[len(data) // 2] ^= 0x55
+    broken = trace.with_name("broken.ttape")
+    broken.write_bytes(data)
+    with tracetape.open(broken) as opened:
+        try:
+            opened.events().to_lists()
+            raise AssertionError("damage was not seen")
+        except tracetape.Error as error:
+            assert error.rule and error.offset is not None and str(broken) in str(error), error
+    with tracetape.open(broken, damaged="skip") as opened, tracetape.open(trace) as whole:
+        every = set(zip(*(whole.events().to_lists()[c] for c in ("stream", "number", "time_ns"))))
+        rest = list(zip(*(opened.events().to_lists()[c] for c in ("stream", "number", "time_ns"))))
+        assert 0 < len(rest) < len(every) and set(rest) < every and opened.damaged > 0
+        assert len(opened.calls()) > 0 and len(opened.report(exact=True)) > 0
+    short = trace.with_name("short.ttape")
+    short.write_bytes(data[:200])
+    for path in (short, SOURCE / "README.md", trace.with_name("missing")):
+        try:
+            with tracetape.open(path) as opened:
+                assert path == short and len(opened.events()) == 0
+        except tracetape.Error as error:
+            assert str(path) in str(error)
+
+
+# ---- Arrow, read by what its specification says ----
+
+class Schema(ctypes.Structure):
+    pass
+
+
+class Array(ctypes.Structure):
+    pass
+
+
+class Stream(ctypes.Structure):
+    pass
+
+
+Schema._fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p),
+                   ("metadata", ctypes.c_char_p), ("flags", ctypes.c_int64),
+                   ("n_children", ctypes.c_int64),
+                   ("children", ctypes.POINTER(ctypes.POINTER(Schema))),
+                   ("dictionary", ctypes.POINTER(Schema)),
+                   ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(Schema))),
+                   ("private", ctypes.c_void_p)]
+Array._fields_ = [(name, ctypes.c_int64) for name in
+                  ("length", "null_count", "offset", "n_buffers", "n_children")] + \
+                 [("buffers", ctypes.POINTER(ctypes.c_void_p)),
+                  ("children", ctypes.POINTER(ctypes.POINTER(Array))),
+                  ("dictionary", ctypes.POINTER(Array)),
+                  ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(Array))),
+                  ("private", ctypes.c_void_p)]
+Stream._fields_ = [("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Stream),
+                                                   ctypes.POINTER(Schema))),
+                   ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Stream),
+                                                 ctypes.POINTER(Array))),
+                   ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.POINTER(Stream))),
+                   ("release", ctypes.CFUNCTYPE(None, ctypes.POINTER(Stream))),
+                   ("private", ctypes.c_void_p)]
+LETTERS = {b"C": "B", b"I": "I", b"L": "Q", b"l": "q", b"g": "d"}
+
+
+def texts_of(array):
+    offsets = struct.unpack(f"={array.length + 1}q",
+                            ctypes.string_at(array.buffers[1], 8 * (array.length + 1)))
+    data = ctypes.string_at(array.buffers[2], offsets[-1])
+    return [data[a:b].decode() for a, b in zip(offsets, offsets[1:])]
+
+
+def values_of(schema, array):
+    """A column: None where a bit says that there is no value."""
+    if schema.format == b"U":
+        return texts_of(array)
+    letter = LETTERS[schema.format]
+    size = struct.calcsize(f"={array.length}{letter}")
+    values = struct.unpack(f"={array.length}{letter}", ctypes.string_at(array.buffers[1], size))
+    if schema.dictionary:
+        words = texts_of(array.dictionary[0])
+        values = [words[value] for value in values]
+    if array.buffers[0]:
+        bits = ctypes.string_at(array.buffers[0], array.length // 8 + 1)
+        values = [value if bits[i // 8] >> i % 8 & 1 else None for i, value in enumerate(values)]
+        assert values.count(None) == array.null_count
+    return list(values)
+
+
+def arrow_columns(table):
+    capsule = table.__arrow_c_stream__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    stream = Stream.from_address(pointer(capsule, b"arrow_array_stream"))
+    schema, columns = Schema(), {}
+    assert stream.get_schema(ctypes.byref(stream), ctypes.byref(schema)) == 0
+    assert schema.format == b"+s"
+    while True:
+        array = Array()
+        assert stream.get_next(ctypes.byref(stream), ctypes.byref(array)) == 0, \
+            stream.get_last_error(ctypes.byref(stream))
+        if not array.release:
+            break
+        for i in range(schema.n_children):
+            child = schema.children[i][0]
+            columns.setdefault(child.name.decode(), []).extend(
+                values_of(child, array.children[i][0]))
+        array.release(ctypes.byref(array))
+    schema.release(ctypes.byref(schema))
+    stream.release(ctypes.byref(stream))
+    return columns
+
+
+def as_arrow(tracetape, trace):
+    with tracetape.open(trace) as opened:
+        for table in (opened.events(), opened.calls(parents=True), opened.report(),
+                      opened.sites(), opened.streams(), opened.slow()):
+            lists, columns = table.to_lists(), arrow_columns(table)
+            assert set(columns) == set(table.columns)
+            for name, (_, kind, has_none, words) in table._columns.items():
+                none = {"I": 2 ** 32 - 1, "Q": 2 ** 64 - 1}.get(kind) if has_none else None
+                wanted = [None if has_none and value == none else words[value] if words else value
+                          for value in lists[name]]
+                assert columns[name] == wanted, (name, columns[name][:3], wanted[:3])
+        opened.events().__arrow_c_stream__()  # nobody takes it: nothing is left behind
+
+
+def side_by_side(tracetape, trace):
+    """Threads of Python read one trace at once."""
+    with tracetape.open(trace) as opened:
+        wanted, found = len(opened.events()), []
+
+        def read():
+            found.append(len(opened.events()))
+        threads = [threading.Thread(target=read) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [wanted] * 4, found
+
+
+def with_numpy(tracetape, trace):
+    try:
+        import numpy
+    except ImportError:
+        print("without numpy: arrays were NOT TESTED")
+        return
+    with tracetape.open(trace) as opened:
+        batch = next(iter(opened.events()))
+        array = batch.to_numpy()["time_ns"]
+        assert array.dtype == numpy.int64 and not array.flags.writeable and not array.flags.owndata
+        sums = opened.calls().to_numpy()
+        assert sums["self_ns"].sum() == opened.report().to_numpy()["self_ns"].sum()
+
+
+def with_pandas(tracetape, trace):
+    """Frames; and what the guide's page shows runs."""
+    try:
+        import pandas
+    except ImportError:
+        print("without pandas: frames and the guide's page were NOT TESTED")
+        return
+    with tracetape.open(trace) as opened:
+        frame = opened.calls().to_pandas()
+        report = opened.report().to_pandas().set_index("name")
+        sums = frame.groupby("function", observed=True)["self_ns"].sum()
+        assert (report.self_ns[sums.index] == sums).all() and "open" in set(frame.ending)
+        assert isinstance(frame.function.dtype, pandas.CategoricalDtype)
+    page = (SOURCE / "doc" / "how-to" / "python.md").read_text(encoding="utf-8")
+    example = page.split("```python\n")[1].split("```")[0].replace("run.ttape", str(trace))
+    subprocess.run([sys.executable, "-c", example], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+
+
+def main():
+    sys.path.insert(0, str(PACKAGE))
+    import tracetape
+    with tempfile.TemporaryDirectory(prefix="ttape-python.") as folder:
+        trace = make(Path(folder) / "a.ttape")
+        for check in (same_events, same_sums, same_slow, choices, damage, as_arrow, side_by_side,
+                      with_numpy, with_pandas):
+            check(tracetape, trace)
+    count = 0
+    for vector in sorted((SOURCE / "spec" / "vectors").glob("*.ttape")):
+        if subprocess.run([TOOL, "verify", "-q", vector], check=False,
+                          capture_output=True).returncode == 0:
+            same_events(tracetape, vector)
+            count += 1
+    assert count > 40, count
+    print(f"ok: {count} vectors, and traces of its own")
+
+
+if __name__ == "__main__":
+    if not (PACKAGE / "tracetape" / "_tracetape.abi3.so").exists():
+        print("SKIPPED: the package was not built: python3-dev is missing")
+        sys.exit(77)
+    if os.environ.get("TTAPE_SANITIZE"):
+        print("SKIPPED: the interpreter has no sanitizers")
+        sys.exit(77)
+    if Path(sys.executable).resolve() != Path(DEBIAN).resolve() and Path(DEBIAN).exists() and \
+            "TTAPE_PYTHON_AGAIN" not in os.environ:
+        os.environ["TTAPE_PYTHON_AGAIN"] = "1"
+        os.execv(DEBIAN, [DEBIAN, *sys.argv])
+    main()
