@@ -3,6 +3,7 @@
 #include <tracetape/longest.h>
 #include <tracetape/tree.h>
 
+#include "tests/unit/every.h"
 #include "tests/unit/test_overview_fixture.h"
 
 /* ---- the longest calls ---- */
@@ -57,7 +58,7 @@ START_TEST(longest_calls_are_the_same)
     struct ttest_file with = make(_i, true, PERIOD), without = make(_i, true, UINT64_MAX);
     const uint32_t first[] = {0};
     int64_t less = 0;
-    for (uint32_t site = 0; site < 12; site++) {
+    for (uint32_t site = 0; site < 12; site += ttest_every(5)) {
         uint32_t wanted = site < 10 ? site : TTAPE_NONE;
         const ttape_longest_options ways[] = {{.count = 1, .jobs = 1, .ended_only = true},
                                               {.count = 1 + site},
@@ -91,7 +92,7 @@ START_TEST(listed_calls_are_the_same)
         {.count = 40, .has_range = true, .from_ns = 9000, .to_ns = 60000},
         {.count = 40, .streams = first, .stream_count = 1}};
     int64_t less = 0;
-    for (uint32_t site = 0; site < 12; site += 3)
+    for (uint32_t site = 0; site < 12; site += 3 * ttest_every(2))
         for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
             ttape_longest_options options = ways[i];
             options.names_only = true;
@@ -235,7 +236,7 @@ static int64_t compare_trees(const struct ttest_file *one, const struct ttest_fi
 
 START_TEST(trees_are_the_same)
 {
-    for (int measured = 0; measured < 2; measured++) {
+    for (int measured = 0; measured < 2; measured += (int)ttest_every(2)) {
         struct ttest_file with = make(_i, measured != 0, PERIOD);
         struct ttest_file without = make(_i, measured != 0, UINT64_MAX);
         int64_t less = compare_trees(&with, &without, 0);
