@@ -12,7 +12,7 @@ from pathlib import Path
 import test_manual_examples as manual
 
 SOURCE, COMMAND = manual.SOURCE, manual.COMMAND
-STATUS = {"tracetape record ./staff": 139, "timeout -s INT": 124}
+STATUS = {"tracetape record ./staff": 139, "tracetape record -o wait.ttape": 142}
 
 
 def blocks(text):

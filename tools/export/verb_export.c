@@ -17,7 +17,7 @@
 static const struct tool_export_format *const formats[] = {
     &tool_export_chrome,
 #ifdef TOOL_WITH_PROTOBUF
-    &tool_export_perfetto,
+    &tool_export_perfetto, &tool_export_pprof,
 #endif
     &tool_export_speedscope, &tool_export_folded, &tool_export_callgrind,
 #ifdef TOOL_WITH_CTF
@@ -73,6 +73,7 @@ static const struct tool_command command = {
     .about = "Writes a trace, or a cut of it, in a format that other tools read:\n"
              "  chrome      Chrome trace JSON, for chrome://tracing and ui.perfetto.dev\n"
              "  perfetto    Perfetto's protobuf, for ui.perfetto.dev and trace_processor\n"
+             "  pprof       profile.proto: a sample for each stack, for pprof and its like\n"
              "  speedscope  JSON for speedscope.app\n"
              "  folded      stacks with their own time, for flamegraph.pl\n"
              "  callgrind   for callgrind_annotate and KCachegrind\n"
@@ -215,7 +216,7 @@ static const struct tool_export_format *find_format(const char *name)
 
 static int fail_format(const char *name)
 {
-    static const char *const optional[] = {"perfetto", "ctf", "sqlite"};
+    static const char *const optional[] = {"perfetto", "pprof", "ctf", "sqlite"};
     for (size_t i = 0; i < sizeof(optional) / sizeof(optional[0]); i++)
         if (strcmp(name, optional[i]) == 0)
             return tool_fail("'%s' is not in this build: its library was missing", name);
