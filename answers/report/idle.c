@@ -121,8 +121,6 @@ static const char *const names[] = {
 };
 #define NAME_COUNT (sizeof names / sizeof names[0])
 
-const char *ttape_idle_name(uint32_t number) { return number < NAME_COUNT ? names[number] : NULL; }
-
 static int compare(ttape_string symbol, const char *name)
 {
     size_t length = strlen(name);

@@ -338,23 +338,6 @@ bool tool_elf_lowest_page(const struct tool_elf_head *head, uint64_t *elf_addres
     return head->load_count > 0;
 }
 
-bool tool_elf_module_range(const struct tool_elf_head *head, const struct tool_elf_mapping *mapping,
-                           uint64_t *start, uint64_t *end)
-{
-    uint64_t first, lowest, highest = 0;
-    if (!tool_elf_lowest_page(head, &lowest) ||
-        !tool_elf_address_in_mapping(head, mapping, mapping->start, &first))
-        return false;
-    for (uint32_t i = 0; i < head->load_count; i++) {
-        uint64_t stop = page_up(head->loads[i].address + head->loads[i].memory_bytes);
-        highest = stop > highest ? stop : highest;
-    }
-    /* The bias is modulo 2^64: a library that was linked high may be loaded low. */
-    *start = mapping->start - first + lowest;
-    *end = *start + (highest - lowest);
-    return *end >= *start;
-}
-
 bool tool_elf_address_in_module(const struct tool_elf_head *head, uint64_t module_start,
                                 uint64_t address, uint64_t *elf_address)
 {

@@ -64,11 +64,6 @@ bool tool_elf_address_in_mapping(const struct tool_elf_head *head,
                                  const struct tool_elf_mapping *mapping, uint64_t address,
                                  uint64_t *elf_address);
 
-/* The module's address range [*start, *end) as a trace keeps it (F-SIT-10), from such a mapping
- * of the file. */
-bool tool_elf_module_range(const struct tool_elf_head *head, const struct tool_elf_mapping *mapping,
-                           uint64_t *start, uint64_t *end);
-
 /* The ELF address of an address in a module with that start. */
 bool tool_elf_address_in_module(const struct tool_elf_head *head, uint64_t module_start,
                                 uint64_t address, uint64_t *elf_address);

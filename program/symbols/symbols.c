@@ -362,11 +362,6 @@ bool tool_symbols_module_is_stripped(const struct tool_symbols_module *module)
     return module->is_stripped;
 }
 
-const char *tool_symbols_module_reason(const struct tool_symbols_module *module)
-{
-    return module->reason;
-}
-
 const struct tool_elf_head *tool_symbols_module_head(const struct tool_symbols_module *module)
 {
     return module->has_head ? &module->head : NULL;
@@ -580,5 +575,3 @@ bool tool_symbols_values_list(struct tool_symbols *symbols, struct tool_symbols_
     }
     return end_list(symbols, module, fine, found.given + found.returned == 0);
 }
-
-pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols) { return symbols->helper.pid; }

@@ -16,7 +16,7 @@
  * The helper inherits memory as fork has it: a recorder marks shared buffers MADV_DONTFORK. It
  * closes every descriptor but its own, ignores SIGINT, SIGTERM and SIGHUP, and ends when the
  * handle closes or the caller dies. It is a child process: a caller that waits for any child
- * will meet it (tool_symbols_helper_pid) and can forget about it, no harm is done. */
+ * will meet it and can forget about it, no harm is done. */
 #ifndef TOOL_SYMBOLS_H
 #define TOOL_SYMBOLS_H
 
@@ -85,13 +85,11 @@ struct tool_symbols_origin tool_symbols_module_origin(const struct tool_symbols_
 const char *tool_symbols_module_not_fetched(const struct tool_symbols_module *module);
 /* Once it was asked: has it at most the symbols that others link to? */
 bool tool_symbols_module_is_stripped(const struct tool_symbols_module *module);
-/* Why it is not READY: lower case, without the path. */
-const char *tool_symbols_module_reason(const struct tool_symbols_module *module);
 /* Head of the file (or of the debug file that stands in for it), whatever the state, for
  * tool_elf_address_in_module and its like; NULL where the right file is not there. It has the
  * build id too. */
 const struct tool_elf_head *tool_symbols_module_head(const struct tool_symbols_module *module);
-/* The reason and the path of one that is not READY, the first time that this is asked; else NULL. */
+/* Why one is not READY (lower case, without the path), and its path, the first time that this is asked; else NULL. */
 const char *tool_symbols_module_trouble(struct tool_symbols_module *module, const char **path);
 /* From here on nothing is fetched: what is asked for while a recorder works must not wait. False:
  * it was over, as nobody answers. */
@@ -171,8 +169,5 @@ struct tool_symbols_value {
 };
 bool tool_symbols_value_next(ttape_string *texts, struct tool_symbols_value *value);
 bool tool_symbols_constant_next(ttape_string *texts, int64_t *value, const char **name);
-
-/* The helper's process, 0: none now. */
-pid_t tool_symbols_helper_pid(const struct tool_symbols *symbols);
 
 #endif

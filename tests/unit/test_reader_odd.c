@@ -124,20 +124,6 @@ START_TEST(numbers_with_holes)
 }
 END_TEST
 
-START_TEST(the_list_of_blocking_names)
-{
-    uint32_t count = 0;
-    while (ttape_idle_name(count) != NULL) {
-        ck_assert(ttape_is_idle_name(ttest_string(ttape_idle_name(count))));
-        ck_assert_uint_lt(++count, 1000);
-    }
-    ck_assert_uint_gt(count, 20);
-    for (uint32_t past = count; past < count + 300; past++)
-        ck_assert_ptr_null(ttape_idle_name(past));
-    ck_assert_ptr_null(ttape_idle_name(UINT32_MAX));
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("reader_odd");
@@ -146,7 +132,6 @@ int main(void)
     tcase_add_test(tests, no_times);
     tcase_add_test(tests, an_index_that_names_another_model);
     tcase_add_test(tests, numbers_with_holes);
-    tcase_add_test(tests, the_list_of_blocking_names);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

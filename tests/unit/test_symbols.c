@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "program/names/demangle.h"
-#include "program/symbols/symbols.h"
+#include "program/symbols/symbols_inside.h"
 #include "tests/asserts.h"
 #include "tests/unit/every.h"
 #include "tools/io/debug_files.h"
@@ -131,11 +131,11 @@ START_TEST(states_of_what_cannot_be_used)
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_MISSING);
     module = tool_symbols_module_open(symbols, text("/etc/passwd"), no_id);
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_UNREADABLE);
-    ck_assert_int_eq(tool_symbols_helper_pid(symbols), 0); /* not needed so far */
+    ck_assert_int_eq(symbols->helper.pid, 0); /* not needed so far */
     module = tool_symbols_module_open(symbols, text(self), (ttape_string){other_id, 20});
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_MISMATCH);
     ck_assert_ptr_null(tool_symbols_module_head(module));
-    ck_assert_ptr_nonnull(strstr(tool_symbols_module_reason(module), "instead of 7878"));
+    ck_assert_ptr_nonnull(strstr(module->reason, "instead of 7878"));
     char *long_path = malloc(100001);
     memset(long_path, 'x', 100000);
     long_path[100000] = '\0';
@@ -153,12 +153,12 @@ START_TEST(an_idle_helper_is_replaced)
     struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert(probe(module, &found));
     for (int i = 0; i < 100; i++) { /* more than the number of deaths with a cause */
-        pid_t pid = tool_symbols_helper_pid(symbols);
+        pid_t pid = symbols->helper.pid;
         siginfo_t info;
         ck_assert_int_eq(kill(pid, SIGKILL), 0);
         ck_assert_int_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
         ck_assert(probe(module, &found));
-        ck_assert_int_ne(tool_symbols_helper_pid(symbols), pid);
+        ck_assert_int_ne(symbols->helper.pid, pid);
     }
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_READY);
 }
@@ -173,12 +173,12 @@ START_TEST(a_helper_that_hangs_is_ended)
     struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(path), no_id);
     struct tool_symbols_module *other = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert(probe(module, &found));
-    ck_assert_int_eq(kill(tool_symbols_helper_pid(symbols), SIGSTOP), 0);
+    ck_assert_int_eq(kill(symbols->helper.pid, SIGSTOP), 0);
     time_t before = time(NULL);
     ck_assert(!probe(module, &found));
     ck_assert_int_le(time(NULL) - before, 60);
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_FAILED);
-    ck_assert_str_eq(tool_symbols_module_reason(module), "reading it took more than 3 seconds");
+    ck_assert_str_eq(module->reason, "reading it took more than 3 seconds");
     ck_assert(!probe(module, &found)); /* for good */
     ck_assert(probe(other, &found));
 }
@@ -191,15 +191,15 @@ START_TEST(a_helper_that_dies_costs_one_module)
     struct tool_symbols_module *module = tool_symbols_module_open(symbols, text(path), no_id);
     struct tool_symbols_module *other = tool_symbols_module_open(symbols, text(self), no_id);
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_READY);
-    pid_t pid = tool_symbols_helper_pid(symbols);
+    pid_t pid = symbols->helper.pid;
     ck_assert_int_eq(truncate(path, 0), 0); /* what is mapped is gone: SIGBUS */
     ck_assert(!probe(module, &found));
     ck_assert_int_eq(tool_symbols_module_state(module), TOOL_SYMBOLS_FAILED);
     char reason[64];
     (void)snprintf(reason, sizeof reason, "died of signal %d", SIGBUS);
-    ck_assert_ptr_nonnull(strstr(tool_symbols_module_reason(module), reason));
+    ck_assert_ptr_nonnull(strstr(module->reason, reason));
     ck_assert(probe(other, &found));
-    ck_assert_int_ne(tool_symbols_helper_pid(symbols), pid);
+    ck_assert_int_ne(symbols->helper.pid, pid);
 }
 END_TEST
 
@@ -230,11 +230,11 @@ START_TEST(the_helper_holds_nothing_of_ours)
     ck_assert_int_eq(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
     ck_assert_int_eq(read(ends[0], &byte, 1), 0); /* nobody else can write */
     ck_assert_int_eq(close(ends[0]), 0);
-    pid_t pid = tool_symbols_helper_pid(symbols);
+    pid_t pid = symbols->helper.pid;
     ck_assert_int_eq(kill(pid, SIGINT), 0); /* it is not meant for the helper */
     ck_assert_int_eq(kill(pid, SIGTERM), 0);
     ck_assert(probe(module, &found));
-    ck_assert_int_eq(tool_symbols_helper_pid(symbols), pid);
+    ck_assert_int_eq(symbols->helper.pid, pid);
     tool_symbols_close(symbols);
     symbols = NULL;
     ck_assert_int_eq(kill(pid, 0), -1);

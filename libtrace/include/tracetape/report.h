@@ -190,8 +190,6 @@ TTAPE_API ttape_status ttape_report_get_histogram(const ttape_report *report, ui
 /* Functions that wait for something else than the processor: waits, sleeps, locks, I/O, and
  * uftrace's linux:schedule. Leading underscores, versions and other decorations do not matter. */
 TTAPE_API bool ttape_is_idle_name(ttape_string symbol);
-/* The list, for showing it; NULL past the end. */
-TTAPE_API const char *ttape_idle_name(uint32_t number);
 
 #ifdef __cplusplus
 }
