@@ -8,7 +8,7 @@
 #include <elfutils/libdw.h>
 
 #include "base/ordered.h"
-#include "program/binary/callsites/dies.h"
+#include "program/binary/dies.h"
 #include "program/binary/elf_symbols.h"
 #include "program/process/child.h"
 

@@ -6,7 +6,7 @@
 
 #include "program/binary/frames/image.h"
 #include "program/binary/plans/plan_module.h"
-#include "program/binary/sections/elf_sections.h"
+#include "program/elf/elf_sections.h"
 
 #define COMMENT_BYTES 4096u /* of .comment that are looked at */
 

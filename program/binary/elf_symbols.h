@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 
 struct Elf;
 struct Dwarf_Lines_s;

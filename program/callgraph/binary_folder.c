@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "program/binary/elf_head.h"
 #include "program/callgraph/binary_graph.h"
+#include "program/elf/elf_head.h"
 
 #define FOLDERS_MOST 16u /* in each other */
 #define FILES_MOST   1000000u

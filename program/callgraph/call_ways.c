@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "program/binary/elf_head.h"
 #include "program/callgraph/binary_graph.h"
+#include "program/elf/elf_head.h"
 
 /* Of the memory, for files as they are, and for each byte of their code; a second at 256 MiB. */
 #define MEMORY_USUAL (UINT64_C(256) << 20)

@@ -26,7 +26,7 @@
 
 #include <tracetape/types.h>
 
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 #include "program/symbols/debuginfod.h"
 #include "recorder/arena/patch_plan.h"
 

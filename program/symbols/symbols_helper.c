@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "program/binary/callsites/call_sites.h"
+#include "program/binary/call_sites.h"
 #include "program/binary/elf_symbols.h"
 #include "program/binary/values/elf_values.h"
 #include "program/names/demangle.h"

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#include "program/binary/elf_head.h"
 #include "program/binary/elf_symbols.h"
+#include "program/elf/elf_head.h"
 #include "program/symbols/symbols.h"
 
 #define TOOL_WIRE_BATCH    256u   /* queries in a request */

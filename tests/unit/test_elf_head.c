@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 #include "tests/asserts.h"
 
 static char folder[64], path[128];

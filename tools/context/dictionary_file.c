@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/ordered.h"
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 #include "program/symbols/symbols.h"
 #include "recorder/arena/context_file.h"
 #include "tools/context/context_view.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 #include "tools/lines/lines_view.h"
 
 #define TABLE_ENTRIES_MAX 65536u /* of a function's tables of places */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 #include "program/symbols/name_advice.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_image.h"

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/binary/elf_head.h"
 #include "program/binary/elf_hooks.h"
+#include "program/elf/elf_head.h"
 #include "tools/io/unrecorded_words.h"
 
 /* Whether functions of that program were to be patched. */

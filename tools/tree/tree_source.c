@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 #include "program/symbols/symbols.h"
 #include "tools/io/debug_files.h"
 #include "tools/tree/tree_view.h"

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "program/binary/elf_head.h"
 #include "program/binary/plans/plan_cache.h"
+#include "program/elf/elf_head.h"
 
 #define NAME_BYTES    256u
 #define KEY_NAME      "key"

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "program/binary/elf_head.h"
 #include "program/binary/plans/plan_hash.h"
+#include "program/elf/elf_head.h"
 
 #define SECOND_NS    1000000000u
 #define STEP_NS      20000000u        /* of clocks that files are stamped with, twice */

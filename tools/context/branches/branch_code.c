@@ -9,8 +9,8 @@
 
 #include "base/escape.h"
 #include "base/ordered.h"
-#include "program/binary/elf_head.h"
 #include "program/binary/plan_code.h"
+#include "program/elf/elf_head.h"
 #include "program/symbols/symbols.h"
 #include "tools/command/tool.h"
 #include "tools/context/branches/branch_view.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 
 struct tool_symbols_module;
 

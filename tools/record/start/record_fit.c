@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 #include "recorder/arena/loader_words.h"
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_image.h"

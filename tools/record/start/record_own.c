@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "program/binary/elf_hooks.h"
-#include "program/binary/sections/elf_needed.h"
+#include "program/elf/elf_needed.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
 #include "tools/record/engines/record_modules.h"

@@ -6,7 +6,7 @@
 
 #include <tracetape/types.h>
 
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 
 struct tool_record_place {
     uint8_t build_id[TOOL_BUILD_ID_BYTES_MAX]; /* zero-padded */

@@ -1,4 +1,4 @@
-#include "program/binary/callsites/dies.h"
+#include "program/binary/dies.h"
 
 #include <dwarf.h>
 

@@ -1,11 +1,11 @@
-#include "program/binary/sections/elf_sections.h"
+#include "program/elf/elf_sections.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "program/binary/elf_head.h"
 #include "program/binary/frames/image.h"
+#include "program/elf/elf_head.h"
 
 #define HEAD_BYTES      64u /* of a section */
 #define NAMES_BYTES_MAX (1u << 20)

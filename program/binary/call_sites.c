@@ -1,6 +1,6 @@
 /* Two walks: where each function's code is, by its entries (a call names the abstract one, or a
  * declaration), then the calls. */
-#include "program/binary/callsites/call_sites.h"
+#include "program/binary/call_sites.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include <elfutils/libdw.h>
 
 #include "base/ordered.h"
-#include "program/binary/callsites/dies.h"
+#include "program/binary/dies.h"
 #include "program/process/child.h"
 
 #define ORIGINS_MAX 4u /* declarations behind one another */

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "program/binary/elf_head.h"
+#include "program/elf/elf_head.h"
 
 #define IDENT_BYTES     16u
 #define HEADER_MAX      64u

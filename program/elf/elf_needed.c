@@ -1,4 +1,4 @@
-#include "program/binary/sections/elf_needed.h"
+#include "program/elf/elf_needed.h"
 
 #include <elf.h>
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "program/binary/frames/image.h"
-#include "program/binary/sections/elf_sections.h"
+#include "program/elf/elf_sections.h"
 
 #define ENTRY_BYTES      16u /* of the dynamic section */
 #define NAMES_BYTES_MAX  (1u << 24)
