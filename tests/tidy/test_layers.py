@@ -70,9 +70,9 @@ def check_include(path, angled, quoted, table):
     return None
 
 
-def circles(arrows):
-    """Sets of files (a .c and its .h are one) that reach each other, over more than one room."""
-    reach = {}
+def reached(arrows):
+    """{name: all that it leads to}"""
+    found = {}
     for start in arrows:
         seen, todo = set(), [start]
         while todo:
@@ -80,9 +80,36 @@ def circles(arrows):
                 if target not in seen:
                     seen.add(target)
                     todo.append(target)
-        reach[start] = seen
+        found[start] = seen
+    return found
+
+
+def circles(arrows):
+    """Sets of names that lead to each other."""
+    reach = reached(arrows)
     found = {frozenset(b for b in reach[a] if a in reach.get(b, ())) for a in arrows}
-    return [sorted(f) for f in found if len({str(Path(name).parent) for name in f}) > 1]
+    return [sorted(f) for f in found if len(f) > 1]
+
+
+def room(name):
+    return str(Path(name).parent)
+
+
+def room_circles(arrows):
+    """What is wrong with the folders: circles, but for arrows up that have a reason."""
+    rooms, problems = {}, []
+    for name, targets in arrows.items():
+        rooms.setdefault(room(name), set()).update(room(t) for t in targets)
+    for folder, targets in rooms.items():
+        targets.discard(folder)
+    upward = {words for words, _ in tidy.exceptions("circle_exceptions.txt")}
+    kept = {a: {b for b in targets if (a, b) not in upward} for a, targets in rooms.items()}
+    problems += [f"these folders include each other in a circle: {', '.join(c)}"
+                 for c in circles(kept)]
+    reach = reached(kept)
+    problems += [f"circle_exceptions.txt: '{a} {b}' is not needed" for a, b in sorted(upward)
+                 if b not in rooms.get(a, ()) or a not in reach.get(b, ())]
+    return problems
 
 
 def main():
@@ -100,7 +127,9 @@ def main():
             if wrong:
                 line = code.count("\n", 0, match.start()) + 1
                 problems.append(f"{path}:{line}: {wrong}")
-    problems += [f"these include each other in a circle: {', '.join(c)}" for c in circles(arrows)]
+    problems += [f"these include each other in a circle: {', '.join(c)}" for c in circles(arrows)
+                 if len({room(name) for name in c}) > 1]
+    problems += room_circles(arrows)
     tidy.verdict("layers", problems, f"{seen} includes follow layers.txt")
 
 
