@@ -19,7 +19,8 @@ enum tool_call_way {
 };
 
 struct tool_call_ways;
-/* NULL: memory is short. Files take a share of so many bytes; those that do not fit are not read. */
+/* NULL: memory is short. Files take a share of memory_bytes, 0: as usual; those that do not fit are
+ * not read. What is made of them takes most_bytes. */
 struct tool_call_ways *tool_call_ways_open(uint64_t memory_bytes, uint64_t most_bytes);
 void tool_call_ways_close(struct tool_call_ways *ways);
 /* Reads the module's file, once. False: none of that build is there, or it cannot be used. */

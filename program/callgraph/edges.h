@@ -70,8 +70,8 @@ struct tool_edges {
 };
 
 /* contexts_most: of stacks; where there are more, their edges count still. False: memory is short.
- * Where that is so later (region.is_short), numbers and edges that are returned are anybody's, and all
- * of it is to be thrown away. */
+ * Where that is so later (region.is_short), numbers and edges that are returned mean nothing, and
+ * all of it is to be thrown away. */
 bool tool_edges_open(struct tool_edges *edges, size_t contexts_most, uint64_t memory_bytes);
 void tool_edges_close(struct tool_edges *edges);
 

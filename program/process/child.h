@@ -21,7 +21,7 @@ bool tool_child_start(struct tool_child *child, uint64_t memory_bytes,
  * is none. */
 int tool_child_end(struct tool_child *child, bool kill_it);
 
-/* For the child, whose end its parent is prepared for: memory of zeros, or its end without a word. */
+/* For the child, whose end its parent is prepared for: memory of zeros, or its end in silence. */
 _Noreturn void tool_child_give_up(void);
 void *tool_child_allocate(size_t count, size_t size_bytes);
 char *tool_child_copy_text(const char *text, size_t size_bytes);

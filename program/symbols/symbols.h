@@ -89,7 +89,8 @@ bool tool_symbols_module_is_stripped(const struct tool_symbols_module *module);
  * tool_elf_address_in_module and its like; NULL where the right file is not there. It has the
  * build id too. */
 const struct tool_elf_head *tool_symbols_module_head(const struct tool_symbols_module *module);
-/* Why one is not READY (lower case, without the path), and its path, the first time that this is asked; else NULL. */
+/* Why a module is not READY (lower case, without the path), and its path, the first time that this
+ * is asked; else NULL. */
 const char *tool_symbols_module_trouble(struct tool_symbols_module *module, const char **path);
 /* From here on nothing is fetched: what is asked for while a recorder works must not wait. False:
  * it was over, as nobody answers. */

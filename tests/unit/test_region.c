@@ -1,5 +1,5 @@
-/* Blocks within a bound that end together (base/region.h), and what program/ makes of files in them:
- * where memory is short it says so, and never says anything else than with enough of it. */
+/* Blocks within a bound that end together (base/region.h), and what program/ makes of files in
+ * them: where memory is short it says so, and never says anything else than with enough of it. */
 #include <stdlib.h>
 
 #include "base/region.h"
