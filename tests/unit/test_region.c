@@ -50,7 +50,7 @@ START_TEST(a_list_and_a_map_grow)
     }
     ck_assert_uint_eq(ttp_key_map_find(&map, 1, 7), 7);
     region.left_bytes = 0;
-    for (uint32_t i = 5000; !region.is_short; i++) /* no place is nobody's */
+    for (uint32_t i = 5000; !region.is_short; i++) /* until a key has no place */
         *ttp_region_at(&region, &map, i, 1) = i;
     ck_assert_uint_eq(*ttp_region_at(&region, &map, 1, 9), 9);
     ttp_region_close(&region);
