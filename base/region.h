@@ -1,6 +1,7 @@
 /* Blocks of one handle, within a bound, that end together: what is made of a file takes all of its
  * memory from a region. At the end the maker checks whether memory was short, and throws all of it
- * away then. What failed once fails from then on; nothing here ends a process or prints. One thread at a time.
+ * away then. What failed once fails from then on; nothing here ends a process or prints. One thread
+ * at a time.
  *
  *     ttp_region_of -> take, grow, add, copy, at; give -> ttp_region_close: all blocks */
 #ifndef TTP_BASE_REGION_H
