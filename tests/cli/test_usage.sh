@@ -28,6 +28,12 @@ for verb in $verbs; do
     lines err 1
 done
 rm -f first
+[ "${verbs%%$'\n'*}" = record ] || fail "help begins with another verb than record"
+for group in "The trace" "Which functions and calls" "System calls, and values of all calls" Processes; do
+    "$T" record --help | grep -q "^ $group:\$" || fail "record's options have no group '$group'"
+done
+status 2 "$T" record --=x ./x
+has err "^tracetape: unknown option '--=x'"
 
 status 2 "$T"
 status 2 "$T" frobnicate

@@ -36,6 +36,10 @@ static int print_help(const struct tool_command *command)
     tool_output_printf(&out, "\n%s\n\nOptions:\n", command->about);
     for (const struct tool_option *option = command->options; option->name != NULL; option++) {
         char name[64];
+        if (option->name[0] == '\0') {
+            tool_output_printf(&out, " %s:\n", option->help);
+            continue;
+        }
         bool is_apart = option->argument != NULL && !is_optional(option);
         snprintf(name, sizeof(name), "%c%c%s--%s%s%s", option->letter != 0 ? '-' : ' ',
                  option->letter != 0 ? option->letter : ' ', option->letter != 0 ? ", " : "  ",
@@ -53,7 +57,8 @@ static const struct tool_option *find_option(const struct tool_command *command,
                                              size_t length)
 {
     for (const struct tool_option *option = command->options; option->name != NULL; option++)
-        if (strlen(option->name) == length && memcmp(option->name, name, length) == 0)
+        if (length != 0 && strlen(option->name) == length &&
+            memcmp(option->name, name, length) == 0)
             return option;
     return NULL;
 }

@@ -20,6 +20,12 @@ struct tool_option {
     size_t at;                /* the field's offset in the verb's options: TOOL_AT(field) */
 };
 
+/* A line above the options that follow: what they are for. */
+#define TOOL_GROUP(purpose)                                                                        \
+    {                                                                                              \
+        "", 0, NULL, purpose, NULL, 0                                                              \
+    }
+
 /* Each verb's file calls its own options `struct options`. */
 #define TOOL_AT(field) offsetof(struct options, field)
 

@@ -46,6 +46,7 @@ static bool parse_data(const char *text, void *into)
 }
 
 static const struct tool_option table[] = {
+    TOOL_GROUP("Rows"),
     {"by", 'b', "WHAT", "rows: call (default), module, path", NULL, TOOL_AT(by)},
     {"calls", 0, "WHICH", "only these: names, classes (%file), /REGEX/, ! for all others",
      tool_parse_call_choice, TOOL_AT(calls)},
@@ -70,6 +71,7 @@ static const struct tool_option table[] = {
     {"limit", 'n', "N", "at most N rows", tool_parse_id, TOOL_AT(limit)},
     {"list", 0, NULL, "each call's two ends, in the order of time", NULL, TOOL_AT(list)},
     {"summary", 0, NULL, "the table that strace -c prints", NULL, TOOL_AT(summary)},
+    TOOL_GROUP("Of a command, or of a process that runs"),
     {"attach", 0, "PID", "record a process that runs, until it ends or Ctrl-C", NULL,
      TOOL_AT(recording.attach)},
     {"duration", 0, "TIME", "record for so long", NULL, TOOL_AT(recording.duration)},
@@ -94,6 +96,7 @@ static const struct tool_option table[] = {
      TOOL_AT(recording.stack_every)},
     {"stack-rate", 0, "N/s", "of a command: stacks of about N calls in a second of a thread only",
      NULL, TOOL_AT(recording.stack_rate)},
+    TOOL_GROUP("How it is shown, and of which part of the trace"),
     {"format", 0, "FORMAT", "text (default), json, folded (stacks), dot (Graphviz's language)",
      NULL, TOOL_AT(format)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
