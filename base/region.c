@@ -32,13 +32,31 @@ static bool block_size(uint64_t count, size_t item_bytes, size_t *size_bytes)
            !__builtin_add_overflow(*size_bytes, sizeof(struct ttp_region_block), size_bytes);
 }
 
+static struct ttp_region_block *get_block(const struct ttp_region *region, size_t size_bytes)
+{
+    const ttape_allocator *a = &region->allocator;
+    if (a->allocate == NULL)
+        return calloc(1, size_bytes);
+    void *block = a->allocate(a->context, size_bytes);
+    return block != NULL ? memset(block, 0, size_bytes) : NULL;
+}
+
+static void free_block(const struct ttp_region *region, struct ttp_region_block *block)
+{
+    const ttape_allocator *a = &region->allocator;
+    if (a->allocate == NULL)
+        free(block);
+    else if (block != NULL)
+        a->release(a->context, block, block->size_bytes);
+}
+
 void *ttp_region_take(struct ttp_region *region, uint64_t count, size_t item_bytes)
 {
     size_t size_bytes;
     struct ttp_region_block *block = NULL;
     if (!region->is_short && block_size(count, item_bytes, &size_bytes) &&
         size_bytes <= region->left_bytes)
-        block = calloc(1, size_bytes);
+        block = get_block(region, size_bytes);
     region->is_short |= block == NULL;
     if (block == NULL)
         return NULL;
@@ -54,7 +72,7 @@ void ttp_region_give(struct ttp_region *region, void *memory)
     struct ttp_region_block *block = (struct ttp_region_block *)memory - 1;
     unlink_block(region, block);
     region->left_bytes += block->size_bytes;
-    free(block);
+    free_block(region, block);
 }
 
 void ttp_region_close(struct ttp_region *region)
@@ -64,15 +82,28 @@ void ttp_region_close(struct ttp_region *region)
 }
 
 /* The same block, larger, where the system can do that without a copy. */
-static struct ttp_region_block *resize(struct ttp_region *region, struct ttp_region_block *block,
-                                       size_t size_bytes)
+static struct ttp_region_block *resize(const struct ttp_region *region,
+                                       struct ttp_region_block *block, size_t size_bytes)
+{
+    if (region->allocator.allocate == NULL)
+        return realloc(block, size_bytes);
+    struct ttp_region_block *grown = get_block(region, size_bytes);
+    if (grown != NULL && block != NULL)
+        memcpy(grown, block, block->size_bytes);
+    if (grown != NULL)
+        free_block(region, block);
+    return grown;
+}
+
+static struct ttp_region_block *grow(struct ttp_region *region, struct ttp_region_block *block,
+                                     size_t size_bytes)
 {
     size_t before = block != NULL ? block->size_bytes : 0;
     if (region->is_short || size_bytes - before > region->left_bytes)
         return NULL;
     if (block != NULL)
         unlink_block(region, block);
-    struct ttp_region_block *grown = realloc(block, size_bytes);
+    struct ttp_region_block *grown = resize(region, block, size_bytes);
     if (grown != NULL) {
         region->left_bytes -= size_bytes - before;
         grown->size_bytes = size_bytes;
@@ -90,7 +121,7 @@ bool ttp_region_grow_slow(struct ttp_region *region, void *array, size_t *capaci
     size_t size_bytes, wanted = needed < 16 ? 16 : needed > *capacity * 2 ? needed : *capacity * 2;
     memcpy(&block, array, sizeof block);
     block = block_size(wanted, item_bytes, &size_bytes)
-                ? resize(region, block != NULL ? block - 1 : NULL, size_bytes)
+                ? grow(region, block != NULL ? block - 1 : NULL, size_bytes)
                 : NULL;
     region->is_short |= block == NULL;
     if (block == NULL)

@@ -21,6 +21,7 @@ struct ttp_region {
     uint64_t left_bytes; /* that may still be taken */
     bool is_short;       /* something did not fit: all that was made is to be thrown away */
     struct ttp_region_block *blocks;
+    ttape_allocator allocator; /* allocate is NULL: malloc */
 };
 
 static inline struct ttp_region ttp_region_of(uint64_t limit_bytes)

@@ -29,7 +29,7 @@ for verb in $verbs; do
 done
 rm -f first
 [ "${verbs%%$'\n'*}" = record ] || fail "help begins with another verb than record"
-for group in "The trace" "Which functions and calls" "System calls, and values of all calls" Processes; do
+for group in "The trace" "Which functions and calls" "When, how much, and of which processes"; do
     "$T" record --help | grep -q "^ $group:\$" || fail "record's options have no group '$group'"
 done
 status 2 "$T" record --=x ./x

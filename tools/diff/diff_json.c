@@ -1,13 +1,15 @@
 /* Differences for programs. Times are nanoseconds; null: not in that trace. */
 #include <string.h>
 
+#include "base/time_sum.h"
 #include "tools/calls/losses.h"
-#include "tools/calls/time_sum.h"
 #include "tools/diff/diff_view.h"
 #include "tools/io/json.h"
 
+const char *const tool_diff_states[] = {"same", "changed", "new", "gone", "within_noise"};
+
 static void put_measures(const struct tool_diff *diff, struct tool_json *json,
-                         const struct tool_diff_side *side)
+                         const ttape_diff_side *side)
 {
     tool_json_number(json, "calls", side->calls);
     if (diff->has_times) {
@@ -19,7 +21,7 @@ static void put_measures(const struct tool_diff *diff, struct tool_json *json,
 
 /* Of several runs: theirs as well. */
 static void put_side(const struct tool_diff *diff, struct tool_json *json,
-                     const struct tool_diff_rows *rows, uint32_t row, int side)
+                     const ttape_diff_rows *rows, uint32_t row, int side)
 {
     uint32_t from, to;
     const char *key = side == 0 ? "a" : "b";
@@ -33,7 +35,7 @@ static void put_side(const struct tool_diff *diff, struct tool_json *json,
     if (diff->run_count > 2) {
         tool_json_begin(json, "runs", '[');
         for (uint32_t run = from; run < to; run++) {
-            const struct tool_diff_side *of = &rows->runs[(size_t)row * diff->run_count + run];
+            const ttape_diff_side *of = &rows->runs[(size_t)row * diff->run_count + run];
             if (!of->is_there) {
                 tool_json_null(json, NULL);
                 continue;
@@ -48,7 +50,7 @@ static void put_side(const struct tool_diff *diff, struct tool_json *json,
 }
 
 static void put_path(const struct tool_diff *diff, struct tool_json *json,
-                     const struct tool_diff_rows *rows, uint32_t number)
+                     const ttape_diff_rows *rows, uint32_t number)
 {
     char buffer[20];
     ttape_string symbol, module, file;
@@ -61,9 +63,9 @@ static void put_path(const struct tool_diff *diff, struct tool_json *json,
 }
 
 static void put_row(const struct tool_diff *diff, struct tool_json *json,
-                    const struct tool_diff_rows *rows, uint32_t number, bool of_paths)
+                    const ttape_diff_rows *rows, uint32_t number, bool of_paths)
 {
-    const struct tool_diff_row *row = &rows->rows[number];
+    const ttape_diff_row *row = &rows->rows[number];
     char buffer[20];
     ttape_string symbol, module, file;
     tool_diff_describe(diff, row->key, buffer, &symbol, &module, &file);
@@ -77,24 +79,24 @@ static void put_row(const struct tool_diff *diff, struct tool_json *json,
     put_side(diff, json, rows, number, 0);
     put_side(diff, json, rows, number, 1);
     if (diff->has_times) {
-        const struct tool_diff_side *a = tool_diff_sides(rows, number), *b = a + 1;
-        tool_json_signed(json, "self_change_ns", tool_change_ns(a->self_ns, b->self_ns));
-        tool_json_signed(json, "total_change_ns", tool_change_ns(a->total_ns, b->total_ns));
+        const ttape_diff_side *a = tool_diff_sides(rows, number), *b = a + 1;
+        tool_json_signed(json, "self_change_ns", ttp_change_ns(a->self_ns, b->self_ns));
+        tool_json_signed(json, "total_change_ns", ttp_change_ns(a->total_ns, b->total_ns));
     }
     tool_json_end(json, '}');
 }
 
 static void put_rows(const struct tool_diff *diff, struct tool_json *json, const char *key,
-                     const struct tool_diff_rows *rows, bool of_paths, uint64_t limit)
+                     const ttape_diff_rows *rows, bool of_paths, uint64_t limit)
 {
     tool_json_begin(json, key, '{');
     for (size_t i = 0; i < 5; i++)
         tool_json_number(json, tool_diff_states[i], rows->state_counts[i]);
     if (rows->noise.is_measured) { /* parts of A's time */
-        const struct tool_diff_noise *noise = &rows->noise;
+        const ttape_diff_noise *noise = &rows->noise;
         tool_json_begin(json, "noise", '{');
-        tool_json_real(json, "from", tool_diff_part_of(noise->shift - noise->spread));
-        tool_json_real(json, "to", tool_diff_part_of(noise->shift + noise->spread));
+        tool_json_real(json, "from", ttape_diff_part(noise->shift - noise->spread));
+        tool_json_real(json, "to", ttape_diff_part(noise->shift + noise->spread));
         tool_json_end(json, '}');
     }
     if (of_paths && rows->depth_limit > 0)
@@ -119,10 +121,11 @@ static void put_head(const struct tool_diff *diff, struct tool_json *json)
     tool_json_bool(json, "has_times", diff->has_times);
 }
 
-void tool_diff_json(struct tool_diff *diff, const struct tool_diff_rows *functions,
-                    const struct tool_diff_rows *paths, const struct tool_diff_moves *moves,
-                    uint64_t limit, struct tool_output *out)
+void tool_diff_json(struct tool_diff *diff, const ttape_diff *answer, uint64_t limit,
+                    struct tool_output *out)
 {
+    const ttape_diff_rows *functions = ttape_diff_get_functions(answer);
+    const ttape_diff_rows *paths = ttape_diff_get_paths(answer);
     struct tool_json json;
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
@@ -133,7 +136,7 @@ void tool_diff_json(struct tool_diff *diff, const struct tool_diff_rows *functio
     if (paths != NULL)
         put_rows(diff, &json, "paths", paths, true, limit);
     if (paths != NULL)
-        tool_diff_json_moves(diff, moves, limit, &json);
+        tool_diff_json_moves(diff, answer, limit, &json);
     tool_json_end(&json, '}');
 }
 

@@ -11,19 +11,22 @@ static bool is_text(ttape_string a, ttape_string b)
            (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
 }
 
-void tool_diff_make_keys(struct tool_diff *diff)
+void tool_diff_take_keys(struct tool_diff *diff, const ttape_functions *functions)
 {
-    const ttape_reader *readers[TOOL_DIFF_RUN_MOST];
+    const ttape_reader *readers[TTAPE_DIFF_RUNS_MAX];
     uint32_t count;
     for (uint32_t run = 0; run < diff->run_count; run++)
         readers[run] = diff->runs[run].input.reader;
-    diff->functions = tool_functions_make(readers, diff->run_count, TTAPE_FUNCTIONS_BY_NAME);
+    if (functions == NULL)
+        diff->own_functions =
+            tool_functions_make(readers, diff->run_count, TTAPE_FUNCTIONS_BY_NAME);
+    diff->functions = functions != NULL ? functions : diff->own_functions;
     diff->keys = ttape_functions_get_rows(diff->functions, &diff->key_count);
     for (uint32_t run = 0; run < diff->run_count; run++)
         diff->runs[run].key_of = ttape_functions_get_sites(diff->functions, run, &count);
 }
 
-void tool_diff_close_keys(struct tool_diff *diff) { ttape_functions_close(diff->functions); }
+void tool_diff_close_keys(struct tool_diff *diff) { ttape_functions_close(diff->own_functions); }
 
 void tool_diff_describe(const struct tool_diff *diff, uint32_t number, char *buffer,
                         ttape_string *symbol, ttape_string *module, ttape_string *file)

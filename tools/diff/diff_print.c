@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/time_sum.h"
+#include "base/time_sum.h"
 #include "tools/command/pager.h"
 #include "tools/diff/diff_view.h"
 #include "tools/io/table.h"
@@ -26,10 +26,10 @@ static void put_text(struct text *to, const char *from)
 /* ---- rows ---- */
 
 /* A function, or "function < caller < its caller": where a terminal cuts, the root is lost. */
-static void put_subject(struct tool_diff *diff, const struct tool_diff_rows *rows, uint32_t number,
+static void put_subject(struct tool_diff *diff, const ttape_diff_rows *rows, uint32_t number,
                         struct text *into)
 {
-    const struct tool_diff_row *row = &rows->rows[number];
+    const ttape_diff_row *row = &rows->rows[number];
     into->size_bytes = 0;
     put_text(into, tool_diff_name(diff, row->key));
     for (unsigned i = 1; row->parent != TTAPE_NONE; i++) {
@@ -51,19 +51,19 @@ static void put_change(struct tool_table *table, enum tool_tone tone, int64_t ch
     tool_table_text(table, tone, change_ns > 0 ? cell : cell + 1);
 }
 
-static void put_percent(struct tool_table *table, enum tool_tone tone,
-                        const struct tool_diff_side *a, const struct tool_diff_side *b)
+static void put_percent(struct tool_table *table, enum tool_tone tone, const ttape_diff_side *a,
+                        const ttape_diff_side *b)
 {
     if (a->self_ns == 0 || !a->is_there || !b->is_there) {
         tool_table_text(table, tone, "-");
     } else {
         tool_table_printf(table, tone, "%+.1f",
-                          100.0 * (double)tool_change_ns(a->self_ns, b->self_ns) /
+                          100.0 * (double)ttp_change_ns(a->self_ns, b->self_ns) /
                               (double)a->self_ns);
     }
 }
 
-static void put_side_calls(struct tool_table *table, const struct tool_diff_side *side,
+static void put_side_calls(struct tool_table *table, const ttape_diff_side *side,
                            enum tool_tone tone)
 {
     if (side->is_there)
@@ -72,20 +72,20 @@ static void put_side_calls(struct tool_table *table, const struct tool_diff_side
         tool_table_text(table, TOOL_FAINT, "-");
 }
 
-static void put_row(struct tool_diff *diff, const struct tool_diff_rows *rows, uint32_t number,
+static void put_row(struct tool_diff *diff, const ttape_diff_rows *rows, uint32_t number,
                     struct tool_table *table, struct text *scratch)
 {
     static const char *const marks[] = {"", "", "new", "gone"};
-    const struct tool_diff_row *row = &rows->rows[number];
-    const struct tool_diff_side *a = tool_diff_sides(rows, number), *b = a + 1;
+    const ttape_diff_row *row = &rows->rows[number];
+    const ttape_diff_side *a = tool_diff_sides(rows, number), *b = a + 1;
     enum tool_tone tone =
-        row->state == TOOL_DIFF_NEW || b->self_ns > a->self_ns ? TOOL_WARM : TOOL_PLAIN;
+        row->state == TTAPE_DIFF_NEW || b->self_ns > a->self_ns ? TOOL_WARM : TOOL_PLAIN;
     if (diff->has_times) {
-        put_change(table, tone, tool_change_ns(a->self_ns, b->self_ns));
+        put_change(table, tone, ttp_change_ns(a->self_ns, b->self_ns));
         put_percent(table, tone, a, b);
         tool_table_time(table, TOOL_PLAIN, a->self_ns);
         tool_table_time(table, TOOL_PLAIN, b->self_ns);
-        put_change(table, tone, tool_change_ns(a->total_ns, b->total_ns));
+        put_change(table, tone, ttp_change_ns(a->total_ns, b->total_ns));
     }
     put_side_calls(table, a, TOOL_PLAIN);
     put_side_calls(table, b, a->calls != b->calls ? TOOL_WARM : TOOL_PLAIN);
@@ -114,20 +114,20 @@ static size_t choose_columns(const struct tool_diff *diff, bool of_paths,
 }
 
 /* What is not shown, and what it would take to be shown. */
-static void put_noise(const struct tool_diff *diff, const struct tool_diff_rows *rows,
+static void put_noise(const struct tool_diff *diff, const ttape_diff_rows *rows,
                       struct tool_output *out)
 {
-    const struct tool_diff_noise *noise = &rows->noise;
-    if (rows->state_counts[TOOL_DIFF_NOISE] == 0)
+    const ttape_diff_noise *noise = &rows->noise;
+    if (rows->state_counts[TTAPE_DIFF_NOISE] == 0)
         return;
     tool_output_printf(
         out,
         "%" PRIu64 " more are within the noise: %s time changed by %+.1f to %+.1f %%"
         "%s, or by less than %g %% of all time (--all shows them)\n",
-        rows->state_counts[TOOL_DIFF_NOISE], noise->sort == TOOL_DIFF_BY_TOTAL ? "total" : "self",
-        100 * tool_diff_part_of(noise->shift - noise->spread),
-        100 * tool_diff_part_of(noise->shift + noise->spread),
-        diff->run_count > 2 ? ", or as the runs of a side differ" : "", 100 * TOOL_DIFF_SHARE);
+        rows->state_counts[TTAPE_DIFF_NOISE], noise->sort == TTAPE_DIFF_BY_TOTAL ? "total" : "self",
+        100 * ttape_diff_part(noise->shift - noise->spread),
+        100 * ttape_diff_part(noise->shift + noise->spread),
+        diff->run_count > 2 ? ", or as the runs of a side differ" : "", 100 * TTAPE_DIFF_SHARE);
 }
 
 bool tool_diff_is_shortened(const struct tool_diff *diff)
@@ -138,7 +138,7 @@ bool tool_diff_is_shortened(const struct tool_diff *diff)
     return false;
 }
 
-void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *rows, bool of_paths,
+void tool_diff_print_rows(struct tool_diff *diff, const ttape_diff_rows *rows, bool of_paths,
                           uint64_t limit, struct tool_output *out)
 {
     struct tool_column columns[9];
@@ -148,9 +148,9 @@ void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *r
     shown = shown < limit ? shown : (size_t)limit;
     tool_output_printf(
         out, "%s: %" PRIu64 " changed, %" PRIu64 " new, %" PRIu64 " gone, %" PRIu64 " as before",
-        of_paths ? "Call paths" : "Functions", rows->state_counts[TOOL_DIFF_CHANGED],
-        rows->state_counts[TOOL_DIFF_NEW], rows->state_counts[TOOL_DIFF_GONE],
-        rows->state_counts[TOOL_DIFF_SAME]);
+        of_paths ? "Call paths" : "Functions", rows->state_counts[TTAPE_DIFF_CHANGED],
+        rows->state_counts[TTAPE_DIFF_NEW], rows->state_counts[TTAPE_DIFF_GONE],
+        rows->state_counts[TTAPE_DIFF_SAME]);
     if (of_paths && rows->depth_limit > 0)
         tool_output_printf(out, "; calls deeper than %" PRIu32 " count there", rows->depth_limit);
     tool_output_text(out, "\n");
@@ -164,7 +164,8 @@ void tool_diff_print_rows(struct tool_diff *diff, const struct tool_diff_rows *r
         tool_table_close(&table);
     }
     if (shown < rows->order_count)
-        tool_output_printf(out, "(%zu more: --limit)\n", rows->order_count - shown);
+        tool_output_printf(out, "(%" PRIu32 " more: --limit)\n",
+                           rows->order_count - (uint32_t)shown);
     free(scratch.data);
 }
 

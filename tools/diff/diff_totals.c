@@ -11,7 +11,7 @@ struct totals {
 };
 
 static struct totals measure(const struct tool_diff *diff, uint32_t run,
-                             const struct tool_diff_rows *functions)
+                             const ttape_diff_rows *functions)
 {
     const ttape_info *info = &diff->runs[run].info;
     uint64_t span_ns = info->time_last_ns - info->time_first_ns;
@@ -19,7 +19,7 @@ static struct totals measure(const struct tool_diff *diff, uint32_t run,
                             .threads = info->stream_count,
                             .lost = tool_lost_events(diff->runs[run].input.reader),
                             .time_ns = span_ns < INT64_MAX ? (int64_t)span_ns : INT64_MAX};
-    for (size_t i = 0; functions != NULL && i < functions->count; i++)
+    for (size_t i = 0; functions != NULL && i < functions->row_count; i++)
         totals.calls += functions->runs[i * diff->run_count + run].calls;
     return totals;
 }
@@ -36,8 +36,8 @@ static void put_label(const struct tool_diff *diff, uint32_t run, struct tool_ta
         tool_table_printf(table, TOOL_PLAIN, "%c%u", "AB"[side], (unsigned)(run - from + 1));
 }
 
-static void put_run(const struct tool_diff *diff, uint32_t run,
-                    const struct tool_diff_rows *functions, struct tool_table *table)
+static void put_run(const struct tool_diff *diff, uint32_t run, const ttape_diff_rows *functions,
+                    struct tool_table *table)
 {
     struct totals totals = measure(diff, run, functions);
     put_label(diff, run, table);
@@ -51,7 +51,7 @@ static void put_run(const struct tool_diff *diff, uint32_t run,
     tool_table_text(table, TOOL_PLAIN, diff->runs[run].input.name);
 }
 
-void tool_diff_print_totals(const struct tool_diff *diff, const struct tool_diff_rows *functions,
+void tool_diff_print_totals(const struct tool_diff *diff, const ttape_diff_rows *functions,
                             struct tool_output *out)
 {
     struct tool_column columns[7];
@@ -73,8 +73,8 @@ void tool_diff_print_totals(const struct tool_diff *diff, const struct tool_diff
     tool_table_close(&table);
 }
 
-static void put_totals(const struct tool_diff *diff, uint32_t run,
-                       const struct tool_diff_rows *functions, struct tool_json *json)
+static void put_totals(const struct tool_diff *diff, uint32_t run, const ttape_diff_rows *functions,
+                       struct tool_json *json)
 {
     struct totals totals = measure(diff, run, functions);
     if (diff->has_times)
@@ -87,7 +87,7 @@ static void put_totals(const struct tool_diff *diff, uint32_t run,
 }
 
 /* Of several runs a side: one object for each, and none for the side. */
-void tool_diff_json_totals(const struct tool_diff *diff, const struct tool_diff_rows *functions,
+void tool_diff_json_totals(const struct tool_diff *diff, const ttape_diff_rows *functions,
                            struct tool_json *json)
 {
     if (diff->run_count == 2) {

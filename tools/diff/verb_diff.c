@@ -11,8 +11,7 @@
 #include "tools/command/tool.h"
 #include "tools/diff/diff_view.h"
 
-#define LIMIT_SHOWN   20u /* rows of a table */
-#define DEPTH_DEFAULT 64u
+#define LIMIT_SHOWN 20u /* rows of a table */
 
 struct options {
     enum tool_name_style names;
@@ -80,13 +79,14 @@ static const struct tool_command command = {
                 "  3  a file is truncated or damaged: compared is what is there\n"
                 "  4  not done\n",
     .operands_min = 2,
-    .operands_max = TOOL_DIFF_RUN_MOST,
+    .operands_max = TTAPE_DIFF_RUNS_MAX,
 };
 
 static int show_first(const struct options *options, struct tool_diff *diff)
 {
     struct tool_output out;
     struct tool_diff_first first;
+    tool_diff_take_keys(diff, NULL);
     int status = tool_diff_find_first(diff, &first);
     if (status == TOOL_OK || status == TOOL_FINDING) {
         tool_pager_open(&out, !options->json && !options->no_pager);
@@ -107,14 +107,15 @@ static uint64_t limit_of(const struct options *options)
 }
 
 static int print_rows(const struct options *options, struct tool_diff *diff,
-                      const struct tool_diff_rows *functions, const struct tool_diff_rows *paths,
-                      const struct tool_diff_moves *moves)
+                      const ttape_diff *answer)
 {
+    const ttape_diff_rows *functions = ttape_diff_get_functions(answer);
+    const ttape_diff_rows *paths = ttape_diff_get_paths(answer);
     struct tool_output out;
     uint64_t limit = limit_of(options);
     tool_pager_open(&out, !options->json && !options->no_pager);
     if (options->json) {
-        tool_diff_json(diff, functions, paths, moves, limit, &out);
+        tool_diff_json(diff, answer, limit, &out);
         return tool_pager_close(&out);
     }
     tool_diff_print_totals(diff, functions, &out);
@@ -125,50 +126,57 @@ static int print_rows(const struct options *options, struct tool_diff *diff,
         tool_output_text(&out, "\n");
     if (paths != NULL)
         tool_diff_print_rows(diff, paths, true, limit, &out);
-    tool_diff_print_moves(diff, moves, limit, &out);
+    tool_diff_print_moves(diff, answer, limit, &out);
     return tool_pager_close(&out);
 }
 
-static struct tool_diff_limits limits_of(const struct options *options)
+static void note_damage(void *context, uint32_t run, const ttape_error *error)
 {
-    struct tool_diff_limits limits = {
-        .min_ns = options->min_time.given ? options->min_time.value_ns : 0,
-        .min_change = options->min_change,
-        .hides_noise = !options->all && !options->min_time.given && options->min_change <= 0};
-    if (options->sort != NULL) {
-        limits.sort = strcmp(options->sort, "total") == 0   ? TOOL_DIFF_BY_TOTAL
-                      : strcmp(options->sort, "calls") == 0 ? TOOL_DIFF_BY_CALLS
-                                                            : TOOL_DIFF_BY_SELF;
+    struct tool_diff *diff = context;
+    (void)tool_input_go_on(&diff->runs[run].input, error, &diff->runs[run].error_count,
+                           &diff->status);
+}
+
+static ttape_diff_options options_of(const struct options *options, struct tool_diff *diff)
+{
+    bool is_limited = options->min_time.given || options->min_change > 0;
+    ttape_diff_options how = {.size = sizeof(how),
+                              .a_count = diff->a_count,
+                              .keeps_noise = options->all || is_limited,
+                              .depth = options->depth,
+                              .min_ns = options->min_time.given ? options->min_time.value_ns : 0,
+                              .min_change = options->min_change,
+                              .jobs = diff->jobs,
+                              .memory_bytes = tool_memory_left() | 1,
+                              .report_bytes = diff->memory_bytes,
+                              .damage = note_damage,
+                              .context = diff};
+    if (options->by != NULL) {
+        how.no_functions = strcmp(options->by, "path") == 0;
+        how.no_paths = !how.no_functions;
     }
-    return limits;
+    if (options->sort != NULL) {
+        how.sort = strcmp(options->sort, "total") == 0   ? TTAPE_DIFF_BY_TOTAL
+                   : strcmp(options->sort, "calls") == 0 ? TTAPE_DIFF_BY_CALLS
+                                                         : TTAPE_DIFF_BY_SELF;
+    }
+    return how;
 }
 
 static int show_rows(const struct options *options, struct tool_diff *diff)
 {
-    struct tool_diff_rows functions = {0}, paths = {0};
-    struct tool_diff_moves moves = {0};
-    struct tool_diff_limits limits = limits_of(options);
-    bool by_function = options->by == NULL || strcmp(options->by, "function") == 0;
-    bool by_path = options->by == NULL || strcmp(options->by, "path") == 0;
-    int status = by_function ? tool_diff_functions(diff, &functions) : TOOL_OK;
-    if (by_path && status != TOOL_CANNOT) {
-        int other =
-            tool_diff_paths(diff, options->depth > 0 ? options->depth : DEPTH_DEFAULT, &paths);
-        status = other > status ? other : status;
-    }
-    if (status != TOOL_CANNOT) {
-        tool_diff_judge(diff, &limits, &functions);
-        tool_diff_judge(diff, &limits, &paths);
-        if (by_path)
-            tool_diff_find_moves(&paths, &moves);
-        int printed = print_rows(options, diff, by_function ? &functions : NULL,
-                                 by_path ? &paths : NULL, &moves);
-        status = printed > status ? printed : status;
-    }
-    tool_diff_moves_close(&moves);
-    tool_diff_rows_close(&functions);
-    tool_diff_rows_close(&paths);
-    return status;
+    const ttape_diff_options how = options_of(options, diff);
+    ttape_reader *readers[TTAPE_DIFF_RUNS_MAX];
+    ttape_error err = {0};
+    ttape_diff *answer;
+    for (uint32_t i = 0; i < diff->run_count; i++)
+        readers[i] = diff->runs[i].input.reader;
+    if (ttape_diff_make(&answer, readers, diff->run_count, &how, &err) != TTAPE_OK)
+        return tool_fail_error(diff->runs[0].input.name, &err);
+    tool_diff_take_keys(diff, ttape_diff_get_keys(answer));
+    int printed = print_rows(options, diff, answer);
+    ttape_diff_close(answer);
+    return printed > diff->status ? printed : diff->status;
 }
 
 static int check_words(const struct options *options)
@@ -223,8 +231,8 @@ static int open_inputs(struct tool_diff *diff, char **paths)
 
 static int run(const struct options *options, struct tool_diff *diff)
 {
-    const ttape_reader *readers[TOOL_DIFF_RUN_MOST];
-    struct tool_site_names *names[TOOL_DIFF_RUN_MOST];
+    const ttape_reader *readers[TTAPE_DIFF_RUNS_MAX];
+    struct tool_site_names *names[TTAPE_DIFF_RUNS_MAX];
     for (uint32_t i = 0; i < diff->run_count; i++) {
         readers[i] = diff->runs[i].input.reader;
         names[i] = &diff->runs[i].names;
@@ -232,7 +240,6 @@ static int run(const struct options *options, struct tool_diff *diff)
     }
     tool_site_names_open_all(names, readers, diff->run_count,
                              tool_name_style(options->names, options->json));
-    tool_diff_make_keys(diff);
     int status = options->first ? show_first(options, diff) : show_rows(options, diff);
     for (uint32_t i = 0; i < diff->run_count; i++) {
         int end = tool_input_check_end(&diff->runs[i].input);
@@ -248,7 +255,7 @@ int tool_verb_diff(int argc, char **argv)
     int count, status;
     struct options options = {.a_count = -1};
     struct tool_diff diff = {0};
-    for (uint32_t i = 0; i < TOOL_DIFF_RUN_MOST; i++)
+    for (uint32_t i = 0; i < TTAPE_DIFF_RUNS_MAX; i++)
         diff.runs[i].input.fd = -1;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;

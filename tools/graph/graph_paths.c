@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "tools/calls/ranks.h"
-#include "tools/calls/time_sum.h"
+#include "base/ranks.h"
+#include "base/time_sum.h"
 #include "tools/command/tool.h"
 
 static bool selects(void *context, uint32_t site)
@@ -86,7 +86,7 @@ static bool is_heavy(const struct tool_paths *paths, const ttape_reach_path *pat
 
 void tool_paths_order(struct tool_paths *paths, const struct tool_graph_limits *limits)
 {
-    struct tool_rank *ranks = tool_allocate(paths->count + 1, sizeof(*ranks));
+    struct ttp_rank *ranks = tool_allocate(paths->count + 1, sizeof(*ranks));
     size_t count = 0;
     uint64_t all_calls = 0;
     for (uint32_t i = 0; i < paths->count; i++) {
@@ -97,10 +97,10 @@ void tool_paths_order(struct tool_paths *paths, const struct tool_graph_limits *
         all_calls += path->call_count;
         paths->pruned_count++;
         if (is_heavy(paths, path, limits))
-            ranks[count++] = (struct tool_rank){
-                .index = i, .weight = tool_weight_of_ns(time_ns), .calls = path->call_count};
+            ranks[count++] = (struct ttp_rank){
+                .index = i, .weight = ttp_weight_of_ns(time_ns), .calls = path->call_count};
     }
-    tool_sort_ranks(ranks, count);
+    ttp_sort_ranks(ranks, count);
     if (limits->top != 0 && count > limits->top)
         count = (size_t)limits->top;
     paths->order = tool_allocate(count + 1, sizeof(uint32_t));

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tools/calls/losses.h"
-#include "tools/calls/time_sum.h"
+#include "base/time_sum.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/graph/graph_paths.h"
@@ -191,7 +191,7 @@ static struct weight *weigh(const struct tool_paths *paths)
     for (size_t i = 0; i < paths->shown_count; i++) {
         const ttape_reach_path *path = &paths->paths[paths->order[i]];
         weights[paths->order[i]].calls += path->call_count;
-        tool_add_ns(&weights[paths->order[i]].total_ns, path->total_ns);
+        ttp_sum_ns(&weights[paths->order[i]].total_ns, path->total_ns);
     }
     for (size_t i = paths->count;
          i-- > 0;) { /* a path stands behind the one that it goes on from */
@@ -199,7 +199,7 @@ static struct weight *weigh(const struct tool_paths *paths)
         if (before == TTAPE_NONE)
             continue;
         weights[before].calls += weights[i].calls;
-        tool_add_ns(&weights[before].total_ns, weights[i].total_ns);
+        ttp_sum_ns(&weights[before].total_ns, weights[i].total_ns);
     }
     return weights;
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/ranks.h"
-#include "tools/calls/time_sum.h"
+#include "base/ranks.h"
+#include "base/time_sum.h"
 #include "tools/command/tool.h"
 #include "tools/command/tool_map.h"
 #include "tools/graph/graph_view.h"
@@ -197,7 +197,7 @@ size_t tool_graph_modules(const struct tool_graph *graph, struct tool_graph_modu
         ttape_string path = graph->functions[node->function].module_path;
         struct tool_graph_module *found = &(*modules)[find_module(&map, *modules, &count, path)];
         found->calls += node->sum.call_count;
-        tool_add_ns(&found->self_ns, node->sum.self_ns);
+        ttp_sum_ns(&found->self_ns, node->sum.self_ns);
         found->function_count += node->sum.call_count > 0 || node->sum.total_ns != 0;
     }
     tool_map_close(&map);
@@ -211,7 +211,7 @@ size_t tool_graph_modules(const struct tool_graph *graph, struct tool_graph_modu
 size_t tool_graph_hottest(const struct tool_graph *graph, bool of_edges, uint32_t **indices)
 {
     size_t all = of_edges ? graph->info.edge_count : graph->info.node_count, count = 0;
-    struct tool_rank *order = tool_allocate(all + 1, sizeof(*order));
+    struct ttp_rank *order = tool_allocate(all + 1, sizeof(*order));
     for (uint32_t i = 0; i < all; i++) {
         const ttape_graph_counts *sum = of_edges ? &graph->edges[i].sum : &graph->nodes[i].sum;
         bool counts = of_edges
@@ -219,10 +219,10 @@ size_t tool_graph_hottest(const struct tool_graph *graph, bool of_edges, uint32_
                           : graph->nodes[i].is_kept && i != TTAPE_GRAPH_START;
         int64_t time_ns = of_edges ? sum->total_ns : sum->self_ns;
         if (counts)
-            order[count++] = (struct tool_rank){
-                .index = i, .weight = tool_weight_of_ns(time_ns), .calls = sum->call_count};
+            order[count++] = (struct ttp_rank){
+                .index = i, .weight = ttp_weight_of_ns(time_ns), .calls = sum->call_count};
     }
-    tool_sort_ranks(order, count);
+    ttp_sort_ranks(order, count);
     *indices = tool_allocate(count + 1, sizeof(uint32_t));
     for (size_t i = 0; i < count; i++)
         (*indices)[i] = order[i].index;

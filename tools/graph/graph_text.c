@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tools/callgraph/graph_functions.h"
-#include "tools/calls/time_sum.h"
+#include "base/time_sum.h"
 #include "tools/command/pager.h"
 #include "tools/graph/graph_view.h"
 #include "tools/io/table.h"
@@ -268,7 +268,7 @@ static void put_pruned(struct printing *print)
     const struct tool_graph *graph = print->graph;
     int64_t below_ns = 0;
     for (size_t i = 0; i < graph->info.node_count; i++)
-        tool_add_ns(&below_ns, graph->nodes[i].is_kept ? graph->nodes[i].sum.below_ns : 0);
+        ttp_sum_ns(&below_ns, graph->nodes[i].is_kept ? graph->nodes[i].sum.below_ns : 0);
     if (graph->info.pruned_node_count + graph->info.pruned_edge_count > 0) {
         char text[40];
         text[tool_put_time(text, below_ns)] = '\0';

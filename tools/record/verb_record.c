@@ -1,6 +1,4 @@
-/* record: runs a command with the runtime preloaded, and turns what it leaves in the arena into a
- * trace while it runs.
- *
+/* record: runs a command with the runtime preloaded, and turns its arena into a trace meanwhile.
  *   open the recording --> start the command --> rounds until it and its children are gone
  *     --> finish --> say what was recorded --> exit as the command did */
 #include <errno.h>
@@ -32,8 +30,7 @@
 #include "tools/record/record_unrecorded.h"
 #include "tools/record/start/record_start.h"
 
-#define STATUS_NO_EXEC 126 /* as shells have it */
-#define STATUS_ABSENT  127
+enum { STATUS_NO_EXEC = 126, STATUS_ABSENT = 127 }; /* as shells have it */
 
 struct options {
     enum tool_record_engine engine;
@@ -73,7 +70,6 @@ static const struct tool_option table[] = {
      TOOL_AT(partition_events)},
     {"jobs", 'j', "N", "threads that encode (default 2); never changes the bytes", tool_parse_u32,
      TOOL_AT(jobs)},
-    TOOL_GROUP("Room, and what happens where there is none"),
     {"buffer", 0, "SIZE", "memory shared with the program, as a limit (default: as needed)",
      tool_parse_size, TOOL_AT(buffer)},
     {"spill", 0, "SIZE", "what may wait on disk to be encoded (default 4G)", tool_parse_size,
@@ -141,7 +137,6 @@ static const struct tool_option table[] = {
     {"plan", 0, NULL, "print what --patch would do to the command, and do not run it", NULL,
      TOOL_AT(plan)},
     {"json", 0, NULL, "print that as JSON", NULL, TOOL_AT(json)},
-    TOOL_GROUP("How system calls are seen"),
     {"complete", 0, NULL, "system calls before the program begins, and of static programs, too",
      NULL, TOOL_AT(calls.complete)},
     {"measure", 0, "COUNTER", "what each system call costs of it: instructions, cpu-time, ...",
@@ -150,7 +145,7 @@ static const struct tool_option table[] = {
      tool_parse_record_engine, TOOL_AT(engine)},
     {"attach", 0, "PID", "system calls of a process that runs, until it ends or Ctrl-C",
      tool_parse_u32, TOOL_AT(attach)},
-    TOOL_GROUP("When, and how much"),
+    TOOL_GROUP("When, how much, and of which processes"),
     {"off", 0, NULL, "start switched off; see tracetape control, or send SIGUSR1", NULL,
      TOOL_AT(off)},
     {"max-size", 0, "SIZE", "stop recording when the trace is so large", tool_parse_size,
@@ -166,7 +161,6 @@ static const struct tool_option table[] = {
      tool_parse_time, TOOL_AT(checkpoint_every)},
     {"live", 0, NULL, "FILE grows while the command runs: see tracetape dump --follow", NULL,
      TOOL_AT(live)},
-    TOOL_GROUP("Processes"),
     {"files", 0, NULL, "a file for each process: run.PID-N.ttape", NULL, TOOL_AT(files)},
     {"no-children", 0, NULL, "the command itself, not the processes that it starts", NULL,
      TOOL_AT(no_children)},

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/time_sum.h"
+#include "base/time_sum.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
 #include "tools/syscalls/syscalls_view.h"
@@ -219,7 +219,7 @@ static void add_sum(struct tool_sys_sum *sum, int64_t time_ns, int64_t duration_
 {
     sum->calls++;
     sum->errors += is_error;
-    tool_add_ns(&sum->time_ns, time_ns);
+    ttp_sum_ns(&sum->time_ns, time_ns);
     sum->longest_ns = duration_ns > sum->longest_ns ? duration_ns : sum->longest_ns;
 }
 
@@ -303,7 +303,7 @@ uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site, boo
 static void add_shown(struct tool_sys *view, const struct tool_sys_open *call, int64_t duration_ns,
                       bool is_error)
 {
-    int64_t own_ns = tool_change_ns(call->nested_ns, duration_ns);
+    int64_t own_ns = ttp_change_ns(call->nested_ns, duration_ns);
     add_sum(&view->shown, call->is_shown_inner ? 0 : duration_ns, duration_ns, is_error);
     add_sum(&view->by_function[call->function], call->is_same_call ? 0 : duration_ns, duration_ns,
             is_error);
@@ -330,7 +330,7 @@ void tool_sys_end(struct tool_sys *view, uint64_t number, int64_t duration_ns, b
     view->open_count--;
     memmove(&view->open[at], &view->open[at + 1], (view->open_count - at) * sizeof(call));
     if (at > 0)
-        tool_add_ns(&view->open[at - 1].nested_ns, duration_ns);
+        ttp_sum_ns(&view->open[at - 1].nested_ns, duration_ns);
     add_sum(call.is_unsampled ? &view->without_stack : &view->all, call.is_inner ? 0 : duration_ns,
             duration_ns, is_error);
     if (call.counts && (!view->asked.failed || is_error))

@@ -1,12 +1,13 @@
 /* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer, the
- * reader, calls, the longest and the last ones, chains, functions, the call graph, paths to
- * functions, reports, tiles, the tree, copying, recording, recovering. */
+ * reader, calls, the longest and the last ones, chains, functions, the call graph, comparisons,
+ * paths to functions, reports, tiles, the tree, copying, recording, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 
 #include <tracetape/calls.h>
 #include <tracetape/chains.h>
 #include <tracetape/copy.h>
+#include <tracetape/diff.h>
 #include <tracetape/error.h>
 #include <tracetape/functions.h>
 #include <tracetape/graph.h>

@@ -5,8 +5,7 @@
  * spec/decisions/0067-noise.md. */
 #include <stdlib.h>
 
-#include "tools/command/tool.h"
-#include "tools/diff/diff_view.h"
+#include "answers/diff/diff_internal.h"
 
 #define COUNTS_SHARE 0.001 /* of all time: smaller functions say nothing about the noise */
 #define COUNTS_LEAST 5u    /* fewer functions have no median that means anything */
@@ -23,7 +22,7 @@ static double ratio_of(double a, double b)
     return b >= a ? b / a - 1 : 1 - a / b;
 }
 
-double tool_diff_part_of(double ratio) { return ratio >= 0 ? ratio : 1 / (1 - ratio) - 1; }
+double ttape_diff_part(double ratio) { return ratio >= 0 ? ratio : 1 / (1 - ratio) - 1; }
 
 static double distance(double a, double b) { return a > b ? a - b : b - a; }
 
@@ -36,9 +35,9 @@ static double root_of(double square)
     return root;
 }
 
-static double time_of(const struct tool_diff_side *side, enum tool_diff_sort sort)
+static double time_of(const ttape_diff_side *side, ttape_diff_sort sort)
 {
-    return (double)(sort == TOOL_DIFF_BY_TOTAL ? side->total_ns : side->self_ns);
+    return (double)(sort == TTAPE_DIFF_BY_TOTAL ? side->total_ns : side->self_ns);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -54,31 +53,31 @@ static double median(double *numbers, size_t count)
     return numbers[(count - 1) / 2];
 }
 
-static double sum_of_self(const struct tool_diff_rows *rows)
+static double sum_of_self(const struct ttp_diff_rows *rows)
 {
     double sums[2] = {0, 0};
     for (size_t i = 0; i < rows->count; i++)
         for (int side = 0; side < 2; side++)
-            sums[side] += (double)tool_diff_sides(rows, i)[side].self_ns;
+            sums[side] += (double)ttp_diff_sides(rows, i)[side].self_ns;
     return sums[0] > sums[1] ? sums[0] : sums[1];
 }
 
 /* ---- two columns of numbers: two sides, or two runs of one ---- */
 
 struct columns {
-    const struct tool_diff_side *a; /* of the first row; the next is `stride` behind it */
-    const struct tool_diff_side *b;
+    const ttape_diff_side *a; /* of the first row; the next is `stride` behind it */
+    const ttape_diff_side *b;
     size_t stride, count;
 };
 
 /* The changes of the functions that have a say. */
-static size_t list_changes(const struct tool_diff_noise *noise, const struct columns *columns,
+static size_t list_changes(const ttape_diff_noise *noise, const struct columns *columns,
                            double *changes)
 {
     size_t count = 0;
     for (size_t i = 0; i < columns->count; i++) {
-        const struct tool_diff_side *one = &columns->a[i * columns->stride];
-        const struct tool_diff_side *two = &columns->b[i * columns->stride];
+        const ttape_diff_side *one = &columns->a[i * columns->stride];
+        const ttape_diff_side *two = &columns->b[i * columns->stride];
         double a = time_of(one, noise->sort), b = time_of(two, noise->sort);
         if (one->is_there && two->is_there && (a > b ? a : b) > 0 &&
             (a > b ? a : b) >= COUNTS_SHARE * noise->all_ns)
@@ -91,8 +90,8 @@ static size_t list_call_changes(const struct columns *columns, double *changes)
 {
     size_t count = 0;
     for (size_t i = 0; i < columns->count; i++) {
-        const struct tool_diff_side *one = &columns->a[i * columns->stride];
-        const struct tool_diff_side *two = &columns->b[i * columns->stride];
+        const ttape_diff_side *one = &columns->a[i * columns->stride];
+        const ttape_diff_side *two = &columns->b[i * columns->stride];
         if (one->is_there && two->is_there)
             changes[count++] = distance(ratio_of((double)one->calls, (double)two->calls), 0);
     }
@@ -114,8 +113,7 @@ static bool centre(double *changes, size_t count, double *middle)
 /* ---- one run a side ---- */
 
 /* Calls of most programs are the same each time: then any other number is a change. */
-static void measure_pair(struct tool_diff_noise *noise, const struct columns *sides,
-                         double *numbers)
+static void measure_pair(ttape_diff_noise *noise, const struct columns *sides, double *numbers)
 {
     size_t count = list_changes(noise, sides, numbers);
     if (centre(numbers, count, &noise->shift))
@@ -128,7 +126,7 @@ static void measure_pair(struct tool_diff_noise *noise, const struct columns *si
 /* ---- several ---- */
 
 /* How far medians of so many runs lie apart, where a run's distance from what is usual is 1. */
-static double scale_of(const struct tool_diff *diff)
+static double scale_of(const struct ttape_diff *diff)
 {
     double a = diff->a_count, b = diff->run_count - diff->a_count;
     return root_of(1 / a + 1 / b);
@@ -137,18 +135,22 @@ static double scale_of(const struct tool_diff *diff)
 /* Where everything is twice as slow, so is the noise. */
 static double pace_of(double shift) { return 1 + distance(shift, 0); }
 
-static bool has_next(const struct tool_diff *diff, uint32_t run)
+static bool has_next(const struct ttape_diff *diff, uint32_t run)
 {
     return run + 1 < diff->run_count && run + 1 != diff->a_count;
 }
 
 /* Of each run and the next of its side. */
-static void measure_runs(const struct tool_diff *diff, struct tool_diff_rows *rows,
+static void measure_runs(const struct ttape_diff *diff, struct ttp_diff_rows *rows,
                          const struct columns *sides, double *numbers)
 {
-    struct tool_diff_noise *noise = &rows->noise;
-    double *distances = tool_allocate(rows->count * diff->run_count + 1, sizeof(double));
-    double *calls = tool_allocate(rows->count * diff->run_count + 1, sizeof(double));
+    ttape_diff_noise *noise = &rows->noise;
+    double *distances =
+        ttp_region_take(rows->region, rows->count * diff->run_count + 1, sizeof(double));
+    double *calls =
+        ttp_region_take(rows->region, rows->count * diff->run_count + 1, sizeof(double));
+    if (distances == NULL || calls == NULL)
+        return;
     size_t distance_count = 0, call_count = 0;
     for (uint32_t run = 0; run < diff->run_count; run++) {
         struct columns pair = {.a = &rows->runs[run],
@@ -170,24 +172,24 @@ static void measure_runs(const struct tool_diff *diff, struct tool_diff_rows *ro
         noise->spread = many * pace_of(noise->shift) * median(distances, distance_count);
     if (call_count > 0)
         noise->calls_spread = many * median(calls, call_count);
-    free(distances);
-    free(calls);
+    ttp_region_give(rows->region, distances);
+    ttp_region_give(rows->region, calls);
 }
 
 /* What this row's own runs differ by. A median for times, as a run may have been disturbed; calls
  * that are not always the same are left to chance, by as much as they were seen to vary. */
-static void measure_own(const struct tool_diff *diff, const struct tool_diff_rows *rows, size_t row,
+static void measure_own(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, size_t row,
                         double *spread, double *calls_spread)
 {
-    double numbers[TOOL_DIFF_RUN_MOST];
-    const struct tool_diff_side *runs = &rows->runs[row * diff->run_count];
-    const struct tool_diff_noise *noise = &rows->noise;
+    double numbers[TTAPE_DIFF_RUNS_MAX];
+    const ttape_diff_side *runs = &rows->runs[row * diff->run_count];
+    const ttape_diff_noise *noise = &rows->noise;
     size_t count = 0;
     double most = 0;
     for (uint32_t run = 0; run < diff->run_count; run++) {
         if (!has_next(diff, run))
             continue;
-        const struct tool_diff_side *a = &runs[run], *b = &runs[run + 1];
+        const ttape_diff_side *a = &runs[run], *b = &runs[run + 1];
         numbers[count++] = distance(ratio_of(time_of(a, noise->sort), time_of(b, noise->sort)),
                                     noise->run_shifts[run]) /
                            pace_of(noise->run_shifts[run]);
@@ -202,31 +204,33 @@ static void measure_own(const struct tool_diff *diff, const struct tool_diff_row
 
 /* ---- both ---- */
 
-void tool_diff_measure_noise(const struct tool_diff *diff, struct tool_diff_rows *rows,
-                             enum tool_diff_sort sort)
+void ttp_diff_measure_noise(const struct ttape_diff *diff, struct ttp_diff_rows *rows,
+                            ttape_diff_sort sort)
 {
-    double *numbers = tool_allocate(rows->count + 1, sizeof(double));
+    double *numbers = ttp_region_take(rows->region, rows->count + 1, sizeof(double));
+    if (numbers == NULL)
+        return;
     struct columns sides = {.a = rows->sides, .stride = 2, .count = rows->count};
     sides.b = rows->count > 0 ? rows->sides + 1 : NULL;
-    rows->noise = (struct tool_diff_noise){.is_measured = true, .sort = sort};
+    rows->noise = (ttape_diff_noise){.is_measured = true, .sort = sort};
     rows->noise.all_ns = sum_of_self(rows);
     rows->noise.spread = USUAL_SPREAD;
     if (diff->run_count == 2)
         measure_pair(&rows->noise, &sides, numbers);
     else
         measure_runs(diff, rows, &sides, numbers);
-    free(numbers);
+    ttp_region_give(rows->region, numbers);
 }
 
-bool tool_diff_is_other_count(const struct tool_diff_noise *noise, uint64_t a, uint64_t b)
+bool ttp_diff_is_other_count(const ttape_diff_noise *noise, uint64_t a, uint64_t b)
 {
     return a == 0 || b == 0 || distance(ratio_of((double)a, (double)b), 0) > noise->calls_spread;
 }
 
-bool tool_diff_is_noise(const struct tool_diff *diff, const struct tool_diff_rows *rows, size_t row)
+bool ttp_diff_is_noise(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, size_t row)
 {
-    const struct tool_diff_noise *noise = &rows->noise;
-    const struct tool_diff_side *a = tool_diff_sides(rows, row), *b = a + 1;
+    const ttape_diff_noise *noise = &rows->noise;
+    const ttape_diff_side *a = ttp_diff_sides(rows, row), *b = a + 1;
     double spread = noise->spread, calls_spread = noise->calls_spread;
     if (diff->run_count > 2) {
         double own, own_calls;
@@ -239,6 +243,6 @@ bool tool_diff_is_noise(const struct tool_diff *diff, const struct tool_diff_row
         distance(ratio_of((double)a->calls, (double)b->calls), 0) > calls_spread)
         return false;
     double before = time_of(a, noise->sort), now = time_of(b, noise->sort);
-    return distance(now, before) < TOOL_DIFF_SHARE * noise->all_ns ||
+    return distance(now, before) < TTAPE_DIFF_SHARE * noise->all_ns ||
            distance(ratio_of(before, now), noise->shift) <= spread;
 }

@@ -1,11 +1,11 @@
 /* One order for tables and graphs. */
 #include <stdlib.h>
 
-#include "tools/calls/ranks.h"
+#include "base/ranks.h"
 
 static int compare(const void *a, const void *b)
 {
-    const struct tool_rank *one = a, *two = b;
+    const struct ttp_rank *one = a, *two = b;
     if (one->group != two->group)
         return one->group < two->group ? -1 : 1;
     if (one->weight != two->weight)
@@ -15,7 +15,7 @@ static int compare(const void *a, const void *b)
     return one->index < two->index ? -1 : one->index > two->index;
 }
 
-void tool_sort_ranks(struct tool_rank *ranks, size_t count)
+void ttp_sort_ranks(struct ttp_rank *ranks, size_t count)
 {
     if (count > 1)
         qsort(ranks, count, sizeof(*ranks), compare);

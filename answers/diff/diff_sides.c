@@ -2,13 +2,12 @@
  * disturbed does not count. Each side of two runs is that run. */
 #include <stdlib.h>
 
-#include "tools/command/tool.h"
-#include "tools/diff/diff_view.h"
+#include "answers/diff/diff_internal.h"
 
 struct measures {
-    uint64_t calls[TOOL_DIFF_RUN_MOST];
-    int64_t self_ns[TOOL_DIFF_RUN_MOST], total_ns[TOOL_DIFF_RUN_MOST];
-    int64_t preempted_ns[TOOL_DIFF_RUN_MOST];
+    uint64_t calls[TTAPE_DIFF_RUNS_MAX];
+    int64_t self_ns[TTAPE_DIFF_RUNS_MAX], total_ns[TTAPE_DIFF_RUNS_MAX];
+    int64_t preempted_ns[TTAPE_DIFF_RUNS_MAX];
 };
 
 static int compare_counts(const void *a, const void *b)
@@ -38,10 +37,10 @@ static int64_t median_time(int64_t *numbers, uint32_t count)
     return low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
 }
 
-static struct tool_diff_side side_of(const struct tool_diff_side *runs, uint32_t from, uint32_t to,
-                                     struct measures *scratch)
+static ttape_diff_side side_of(const ttape_diff_side *runs, uint32_t from, uint32_t to,
+                               struct measures *scratch)
 {
-    struct tool_diff_side side = {0};
+    ttape_diff_side side = {0};
     for (uint32_t run = from; run < to; run++) {
         scratch->calls[run - from] = runs[run].calls;
         scratch->self_ns[run - from] = runs[run].self_ns;
@@ -58,17 +57,19 @@ static struct tool_diff_side side_of(const struct tool_diff_side *runs, uint32_t
     return side;
 }
 
-void tool_diff_make_sides(const struct tool_diff *diff, struct tool_diff_rows *rows)
+void ttp_diff_make_sides(const struct ttape_diff *diff, struct ttp_diff_rows *rows)
 {
     struct measures scratch;
     rows->sides = rows->runs;
     if (diff->run_count == 2 || rows->runs == NULL)
         return;
-    rows->sides = tool_allocate(2 * rows->count, sizeof(*rows->sides));
+    rows->sides = ttp_region_take(rows->region, 2 * rows->count, sizeof(*rows->sides));
+    if (rows->sides == NULL)
+        return;
     for (size_t i = 0; i < rows->count; i++) {
         for (int side = 0; side < 2; side++) {
             uint32_t from, to;
-            tool_diff_runs_of(diff, side, &from, &to);
+            ttp_diff_runs_of(diff, side, &from, &to);
             rows->sides[2 * i + (size_t)side] =
                 side_of(&rows->runs[i * diff->run_count], from, to, &scratch);
         }

@@ -1,0 +1,237 @@
+/* Call paths come from the calls themselves, all traces in one tree. A tree that grows too large,
+ * or past the memory, is made again with half the depth: what is deeper counts where the limit is,
+ * alike in all traces. */
+#include <tracetape/calls.h>
+
+#include "answers/diff/diff_internal.h"
+#include "base/time_sum.h"
+
+#define PATHS_MOST      2000000u   /* call paths, by runs */
+#define SWITCHES_EVENTS 30000000u  /* as in report: a second or two */
+#define EVENTS_BETWEEN  (1u << 16) /* two questions whether to go on */
+
+/* In the words of a call that are ours; the node is plus 1. */
+enum { NODE, HAS_NO_PATH };
+
+/* A stack: its open calls, as the cursor's last step on it said, by the stack's number. */
+struct stack {
+    ttape_call *calls; /* outermost first */
+    size_t count;
+};
+
+struct climbing {
+    struct ttape_diff *diff;
+    struct ttp_diff_rows *rows;
+    struct ttp_region *region;
+    struct ttp_key_map children; /* (parent + 1, key) */
+    const uint32_t *key_of;      /* by site */
+    uint32_t site_count, run, depth_limit;
+    struct ttp_key_map stack_of; /* numbers of stacks: places */
+    struct stack *stacks;
+    size_t stack_count, stack_capacity, current;
+    bool is_too_large;
+};
+
+static uint32_t node_of(const ttape_call *call) { return (uint32_t)call->user[NODE] - 1; }
+
+static uint32_t find_path(struct climbing *c, uint32_t parent, uint32_t key, uint32_t depth)
+{
+    uint32_t *place =
+        ttp_region_at(c->region, &c->children, (uint64_t)(parent + 1) << 32 | key, TTAPE_NONE);
+    if (*place != TTAPE_NONE)
+        return *place;
+    if (c->rows->count < PATHS_MOST / c->rows->run_count || c->depth_limit <= 1)
+        *place = ttp_diff_add_row(c->rows, key, parent, depth);
+    if (*place != TTAPE_NONE)
+        return *place;
+    c->is_too_large = true;
+    return parent;
+}
+
+/* A signal's handler is an outermost call: which function it interrupts is chance. */
+static void enter(struct climbing *c, const struct stack *stack, ttape_call *call)
+{
+    bool is_signal = call->kind == TTAPE_EVENT_SIGNAL_BEGIN;
+    uint32_t parent = stack->count > 1 ? node_of(&call[-1]) : TTAPE_NONE;
+    uint32_t depth = parent != TTAPE_NONE ? c->rows->rows[parent].depth + 1 : 0;
+    if (is_signal || (parent != TTAPE_NONE && depth >= c->depth_limit)) {
+        call->user[NODE] = is_signal ? 0 : parent + UINT64_C(1);
+        call->user[HAS_NO_PATH] = 1;
+        if (!is_signal)
+            c->rows->depth_limit = c->depth_limit;
+        return;
+    }
+    uint32_t key = call->site < c->site_count ? c->key_of[call->site] : c->diff->key_count - 1;
+    uint32_t node = find_path(c, parent, key, depth);
+    call->user[NODE] = node != TTAPE_NONE ? node + UINT64_C(1) : 0;
+    if (node != TTAPE_NONE) {
+        ttape_diff_side *at = ttp_diff_measures(c->rows, node, c->run);
+        at->is_there = true;
+        at->calls += call->kind != TTAPE_EVENT_OPEN && !call->is_found;
+    }
+}
+
+static void leave(struct climbing *c, const ttape_call *call)
+{
+    uint32_t node = node_of(call);
+    if (node == TTAPE_NONE)
+        return;
+    ttape_diff_side *at = ttp_diff_measures(c->rows, node, c->run);
+    ttp_sum_ns(&at->self_ns, call->self_ns);
+    ttp_sum_ns(&at->total_ns, call->user[HAS_NO_PATH] == 0 ? call->total_ns : 0);
+}
+
+/* When a thread got no processor is chance: it is no time of the function. */
+static void pass_time(struct climbing *c, const ttape_call_step *step)
+{
+    const struct stack *stack = &c->stacks[c->current];
+    if (step->preempted_ns == 0 || stack->count == 0)
+        return;
+    uint32_t node = node_of(&stack->calls[stack->count - 1]);
+    if (node == TTAPE_NONE)
+        return;
+    ttape_diff_side *at = ttp_diff_measures(c->rows, node, c->run);
+    at->self_ns = ttp_change_ns(step->preempted_ns, at->self_ns);
+    ttp_sum_ns(&at->preempted_ns, step->preempted_ns);
+}
+
+/* ---- steps ---- */
+
+/* The place of a stack: the first one where memory is short. */
+static size_t place_of(struct climbing *c, uint32_t number)
+{
+    uint32_t *place = ttp_region_at(c->region, &c->stack_of, number, TTAPE_NONE);
+    if (*place != TTAPE_NONE)
+        return *place;
+    if (ttp_region_add(c->region, &c->stacks, &c->stack_count, &c->stack_capacity,
+                       sizeof *c->stacks) == NULL)
+        return 0;
+    return *place = (uint32_t)c->stack_count - 1;
+}
+
+static void end(struct climbing *c, struct stack *stack, const ttape_call_step *step)
+{
+    for (uint32_t i = step->ended_count; i-- > 0; stack->count--)
+        leave(c, &step->ended[i]);
+}
+
+static void take_event(struct climbing *c, const ttape_call_step *step)
+{
+    struct stack *stack = &c->stacks[c->current];
+    if (step->began_count > 0) /* the stack may have moved */
+        stack->calls = step->began - stack->count;
+    pass_time(c, step);
+    if (step->began_count > 0) {
+        stack->count++;
+        enter(c, stack, step->began);
+    } else if (step->ended_count > 0) {
+        end(c, stack, step);
+    } else if (step->event->kind == TTAPE_EVENT_SWITCH) {
+        c->current = place_of(c, step->event->argument);
+    }
+}
+
+/* Where reading begins, goes on behind missing events, and stops: what is open then stays so. */
+static void take_other(struct climbing *c, const ttape_call_step *step)
+{
+    size_t place = place_of(c, step->stack);
+    struct stack *stack = &c->stacks[place];
+    switch (step->kind) {
+    case TTAPE_STEP_FOUND:
+        stack->calls = step->began - stack->count;
+        for (uint32_t i = 0; i < step->began_count; i++) {
+            stack->count++;
+            enter(c, stack, &step->began[i]);
+        }
+        break;
+    case TTAPE_STEP_START: c->current = place; break;
+    case TTAPE_STEP_STOP: pass_time(c, step); break;
+    default: end(c, stack, step); break;
+    }
+}
+
+static bool is_done(struct climbing *c)
+{
+    c->is_too_large |= c->region->is_short;
+    return c->is_too_large ||
+           (++c->diff->event_count % EVENTS_BETWEEN == 0 && !ttp_diff_goes_on(c->diff));
+}
+
+static void read_steps(struct climbing *c, ttape_call_cursor *cursor)
+{
+    ttape_error err = {0};
+    const ttape_call_step *step;
+    while (!is_done(c)) {
+        ttape_status status = ttape_call_cursor_step(cursor, &step, &err);
+        if (status == TTAPE_END ||
+            (status != TTAPE_OK && !ttp_diff_pass_over(c->diff, c->run, &err)))
+            return;
+        if (status != TTAPE_OK)
+            continue;
+        if (__builtin_expect(step->kind == TTAPE_STEP_EVENT, 1))
+            take_event(c, step);
+        else
+            take_other(c, step);
+    }
+}
+
+static void climb_stream(struct climbing *c, uint32_t stream, bool switches)
+{
+    const ttape_call_options options = {
+        .size = sizeof(options), .streams = &stream, .stream_count = 1, .switches = switches};
+    ttape_error err = {0};
+    ttape_call_cursor *cursor;
+    c->stack_count = 0;
+    ttp_region_close_map(c->region, &c->stack_of);
+    c->current = place_of(c, 0);
+    if (c->stack_count == 0)
+        return;
+    if (ttape_call_cursor_open(&cursor, c->diff->readers[c->run], &options, &err) == TTAPE_OK)
+        read_steps(c, cursor);
+    else
+        (void)ttp_diff_pass_over(c->diff, c->run, &err);
+    ttape_call_cursor_close(cursor);
+}
+
+static void climb(struct climbing *c, uint32_t run)
+{
+    ttape_info info;
+    c->run = run;
+    c->key_of = ttape_functions_get_sites(c->diff->functions, run, &c->site_count);
+    ttape_reader_get_info(c->diff->readers[run], &info);
+    for (uint32_t i = 0; i < info.stream_count && c->diff->status == TTAPE_OK; i++) {
+        climb_stream(c, i, info.event_count <= SWITCHES_EVENTS);
+        if (c->is_too_large || c->region->is_short)
+            return;
+    }
+}
+
+static bool climb_all(struct ttape_diff *diff, uint32_t depth_limit)
+{
+    struct climbing c = {.diff = diff,
+                         .rows = &diff->paths,
+                         .region = &diff->paths_region,
+                         .depth_limit = depth_limit};
+    diff->paths = (struct ttp_diff_rows){.region = c.region, .run_count = diff->run_count};
+    for (uint32_t run = 0; run < diff->run_count && !c.is_too_large && !c.region->is_short; run++)
+        climb(&c, run);
+    ttp_region_give(c.region, c.stacks);
+    ttp_region_close_map(c.region, &c.stack_of);
+    ttp_region_close_map(c.region, &c.children);
+    return !c.is_too_large && !c.region->is_short;
+}
+
+void ttp_diff_make_paths(struct ttape_diff *diff)
+{
+    uint32_t depth_limit = diff->options.depth;
+    uint64_t events_before = diff->event_count;
+    diff->paths_region.left_bytes = diff->region.left_bytes / 8 * 7;
+    diff->region.left_bytes -= diff->paths_region.left_bytes;
+    while (!climb_all(diff, depth_limit) && depth_limit > 1 && diff->status == TTAPE_OK) {
+        depth_limit /= 2;
+        ttp_region_close(&diff->paths_region);
+        diff->paths_region.is_short = false;
+        diff->event_count = events_before;
+    }
+    ttp_diff_make_sides(diff, &diff->paths);
+}
