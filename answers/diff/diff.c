@@ -18,14 +18,14 @@
 
 uint32_t ttp_diff_add_row(struct ttp_diff_rows *rows, uint32_t key, uint32_t parent, uint32_t depth)
 {
-    size_t first = rows->count * rows->run_count;
+    size_t first = rows->count * rows->trace_count;
     if (rows->count >= TTAPE_NONE - 1 ||
-        !ttp_region_grow(rows->region, &rows->runs, &rows->runs_capacity, first + rows->run_count,
-                         sizeof(*rows->runs)) ||
+        !ttp_region_grow(rows->region, &rows->traces, &rows->traces_capacity,
+                         first + rows->trace_count, sizeof(*rows->traces)) ||
         !ttp_region_grow(rows->region, &rows->rows, &rows->capacity, rows->count + 1,
                          sizeof(*rows->rows)))
         return TTAPE_NONE;
-    memset(&rows->runs[first], 0, rows->run_count * sizeof *rows->runs);
+    memset(&rows->traces[first], 0, rows->trace_count * sizeof *rows->traces);
     rows->rows[rows->count] = (ttape_diff_row){.key = key, .parent = parent, .depth = depth};
     return (uint32_t)rows->count++;
 }
@@ -96,7 +96,7 @@ static void add_report(struct ttape_diff *diff, uint32_t run, const ttape_report
     }
 }
 
-static void report_run(struct ttape_diff *diff, uint32_t run, uint32_t *row_of)
+static void report_trace(struct ttape_diff *diff, uint32_t run, uint32_t *row_of)
 {
     ttape_error err = {0};
     ttape_report *report;
@@ -127,8 +127,8 @@ static void make_functions(struct ttape_diff *diff)
     if (row_of == NULL)
         return;
     memset(row_of, 0xff, diff->key_count * sizeof *row_of);
-    for (uint32_t run = 0; run < diff->run_count && ttp_diff_goes_on(diff); run++)
-        report_run(diff, run, row_of);
+    for (uint32_t run = 0; run < diff->trace_count && ttp_diff_goes_on(diff); run++)
+        report_trace(diff, run, row_of);
     ttp_region_give(&diff->region, row_of);
     ttp_diff_make_sides(diff, &diff->rows);
 }
@@ -138,9 +138,9 @@ static void make_functions(struct ttape_diff *diff)
 static void give_out(struct ttp_diff_rows *rows)
 {
     rows->shown = (ttape_diff_rows){.row_count = (uint32_t)rows->count,
-                                    .run_count = rows->run_count,
+                                    .trace_count = rows->trace_count,
                                     .rows = rows->rows,
-                                    .runs = rows->runs,
+                                    .traces = rows->traces,
                                     .sides = rows->sides,
                                     .order = rows->order,
                                     .order_count = (uint32_t)rows->order_count,
@@ -154,15 +154,15 @@ static ttape_status make(struct ttape_diff *diff, ttape_error *err)
     const ttape_functions_options how = {.size = sizeof(how),
                                          .by = TTAPE_FUNCTIONS_BY_NAME,
                                          .memory_bytes = diff->region.left_bytes};
-    const ttape_reader *readers[TTAPE_DIFF_RUNS_MAX];
+    const ttape_reader *readers[TTAPE_DIFF_TRACES_MAX];
     diff->has_times = true;
-    for (uint32_t run = 0; run < diff->run_count; run++) {
+    for (uint32_t run = 0; run < diff->trace_count; run++) {
         ttape_info info;
         readers[run] = diff->readers[run];
         ttape_reader_get_info(readers[run], &info);
         diff->has_times = diff->has_times && info.resolution_ns != TTAPE_TIME_NONE;
     }
-    TTP_TRY(ttape_functions_make(&diff->functions, readers, diff->run_count, &how, err));
+    TTP_TRY(ttape_functions_make(&diff->functions, readers, diff->trace_count, &how, err));
     (void)ttape_functions_get_rows(diff->functions, &diff->key_count);
     if (!diff->options.no_functions)
         make_functions(diff);
@@ -185,7 +185,7 @@ static ttape_status make(struct ttape_diff *diff, ttape_error *err)
 static ttape_status check(ttape_diff_options *taken, ttape_reader *const *readers,
                           uint32_t reader_count, ttape_error *err)
 {
-    if (readers == NULL || reader_count < 2 || reader_count > TTAPE_DIFF_RUNS_MAX)
+    if (readers == NULL || reader_count < 2 || reader_count > TTAPE_DIFF_TRACES_MAX)
         return ttp_refuse(err, "not two runs, or too many");
     for (uint32_t i = 0; i < reader_count; i++)
         if (readers[i] == NULL)
@@ -217,10 +217,10 @@ ttape_status ttape_diff_make(ttape_diff **out, ttape_reader *const *readers, uin
     *diff = (struct ttape_diff){.region = ttp_region_of(taken.memory_bytes),
                                 .options = taken,
                                 .readers = readers,
-                                .run_count = reader_count,
+                                .trace_count = reader_count,
                                 .a_count = taken.a_count,
-                                .rows = {.run_count = reader_count},
-                                .paths = {.run_count = reader_count},
+                                .rows = {.trace_count = reader_count},
+                                .paths = {.trace_count = reader_count},
                                 .err = err};
     diff->region.allocator = diff->paths_region.allocator = *allocator;
     diff->rows.region = diff->paths.region = &diff->region;

@@ -16,9 +16,9 @@
 struct ttp_diff_rows {
     struct ttp_region *region;
     ttape_diff_row *rows;
-    ttape_diff_side *runs, *sides;
-    size_t count, capacity, runs_capacity;
-    uint32_t run_count, depth_limit;
+    ttape_diff_side *traces, *sides;
+    size_t count, capacity, traces_capacity;
+    uint32_t trace_count, depth_limit;
     uint32_t *order;
     size_t order_count;
     uint64_t state_counts[TTAPE_DIFF_STATES];
@@ -31,7 +31,7 @@ struct ttape_diff {
     struct ttp_region paths_region;
     ttape_diff_options options;
     ttape_reader *const *readers; /* while it is made */
-    uint32_t run_count, a_count;
+    uint32_t trace_count, a_count;
     ttape_functions *functions;
     uint32_t key_count;
     bool has_times;
@@ -44,11 +44,11 @@ struct ttape_diff {
 };
 
 /* The runs of a side: from *from to *to. */
-static inline void ttp_diff_runs_of(const struct ttape_diff *diff, int side, uint32_t *from,
-                                    uint32_t *to)
+static inline void ttp_diff_traces_of(const struct ttape_diff *diff, int side, uint32_t *from,
+                                      uint32_t *to)
 {
     *from = side == 0 ? 0 : diff->a_count;
-    *to = side == 0 ? diff->a_count : diff->run_count;
+    *to = side == 0 ? diff->a_count : diff->trace_count;
 }
 
 static inline const ttape_diff_side *ttp_diff_sides(const struct ttp_diff_rows *rows, size_t row)
@@ -59,7 +59,7 @@ static inline const ttape_diff_side *ttp_diff_sides(const struct ttp_diff_rows *
 static inline ttape_diff_side *ttp_diff_measures(const struct ttp_diff_rows *rows, uint32_t row,
                                                  uint32_t run)
 {
-    return &rows->runs[(size_t)row * rows->run_count + run];
+    return &rows->traces[(size_t)row * rows->trace_count + run];
 }
 
 /* A new row's number; TTAPE_NONE: memory is short. */

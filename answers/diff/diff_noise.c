@@ -22,7 +22,7 @@ static double ratio_of(double a, double b)
     return b >= a ? b / a - 1 : 1 - a / b;
 }
 
-double ttape_diff_part(double ratio) { return ratio >= 0 ? ratio : 1 / (1 - ratio) - 1; }
+double ttape_diff_change(double ratio) { return ratio >= 0 ? ratio : 1 / (1 - ratio) - 1; }
 
 static double distance(double a, double b) { return a > b ? a - b : b - a; }
 
@@ -128,7 +128,7 @@ static void measure_pair(ttape_diff_noise *noise, const struct columns *sides, d
 /* How far medians of so many runs lie apart, where a run's distance from what is usual is 1. */
 static double scale_of(const struct ttape_diff *diff)
 {
-    double a = diff->a_count, b = diff->run_count - diff->a_count;
+    double a = diff->a_count, b = diff->trace_count - diff->a_count;
     return root_of(1 / a + 1 / b);
 }
 
@@ -137,33 +137,33 @@ static double pace_of(double shift) { return 1 + distance(shift, 0); }
 
 static bool has_next(const struct ttape_diff *diff, uint32_t run)
 {
-    return run + 1 < diff->run_count && run + 1 != diff->a_count;
+    return run + 1 < diff->trace_count && run + 1 != diff->a_count;
 }
 
 /* Of each run and the next of its side. */
-static void measure_runs(const struct ttape_diff *diff, struct ttp_diff_rows *rows,
-                         const struct columns *sides, double *numbers)
+static void measure_traces(const struct ttape_diff *diff, struct ttp_diff_rows *rows,
+                           const struct columns *sides, double *numbers)
 {
     ttape_diff_noise *noise = &rows->noise;
     double *distances =
-        ttp_region_take(rows->region, rows->count * diff->run_count + 1, sizeof(double));
+        ttp_region_take(rows->region, rows->count * diff->trace_count + 1, sizeof(double));
     double *calls =
-        ttp_region_take(rows->region, rows->count * diff->run_count + 1, sizeof(double));
+        ttp_region_take(rows->region, rows->count * diff->trace_count + 1, sizeof(double));
     if (distances == NULL || calls == NULL)
         return;
     size_t distance_count = 0, call_count = 0;
-    for (uint32_t run = 0; run < diff->run_count; run++) {
-        struct columns pair = {.a = &rows->runs[run],
-                               .b = &rows->runs[run + 1],
-                               .stride = diff->run_count,
+    for (uint32_t run = 0; run < diff->trace_count; run++) {
+        struct columns pair = {.a = &rows->traces[run],
+                               .b = &rows->traces[run + 1],
+                               .stride = diff->trace_count,
                                .count = rows->count};
         if (!has_next(diff, run))
             continue;
         size_t count = list_changes(noise, &pair, &distances[distance_count]);
-        if (!centre(&distances[distance_count], count, &noise->run_shifts[run]))
+        if (!centre(&distances[distance_count], count, &noise->trace_shifts[run]))
             count = 0;
         for (size_t i = 0; i < count; i++)
-            distances[distance_count++] /= pace_of(noise->run_shifts[run]);
+            distances[distance_count++] /= pace_of(noise->trace_shifts[run]);
         call_count += list_call_changes(&pair, &calls[call_count]);
     }
     double many = MANY_SPREADS * scale_of(diff) * ROOT_OF_HALF;
@@ -181,18 +181,18 @@ static void measure_runs(const struct ttape_diff *diff, struct ttp_diff_rows *ro
 static void measure_own(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, size_t row,
                         double *spread, double *calls_spread)
 {
-    double numbers[TTAPE_DIFF_RUNS_MAX];
-    const ttape_diff_side *runs = &rows->runs[row * diff->run_count];
+    double numbers[TTAPE_DIFF_TRACES_MAX];
+    const ttape_diff_side *traces = &rows->traces[row * diff->trace_count];
     const ttape_diff_noise *noise = &rows->noise;
     size_t count = 0;
     double most = 0;
-    for (uint32_t run = 0; run < diff->run_count; run++) {
+    for (uint32_t run = 0; run < diff->trace_count; run++) {
         if (!has_next(diff, run))
             continue;
-        const ttape_diff_side *a = &runs[run], *b = &runs[run + 1];
+        const ttape_diff_side *a = &traces[run], *b = &traces[run + 1];
         numbers[count++] = distance(ratio_of(time_of(a, noise->sort), time_of(b, noise->sort)),
-                                    noise->run_shifts[run]) /
-                           pace_of(noise->run_shifts[run]);
+                                    noise->trace_shifts[run]) /
+                           pace_of(noise->trace_shifts[run]);
         double calls = distance(ratio_of((double)a->calls, (double)b->calls), 0);
         most = calls > most ? calls : most;
     }
@@ -215,10 +215,10 @@ void ttp_diff_measure_noise(const struct ttape_diff *diff, struct ttp_diff_rows 
     rows->noise = (ttape_diff_noise){.is_measured = true, .sort = sort};
     rows->noise.all_ns = sum_of_self(rows);
     rows->noise.spread = USUAL_SPREAD;
-    if (diff->run_count == 2)
+    if (diff->trace_count == 2)
         measure_pair(&rows->noise, &sides, numbers);
     else
-        measure_runs(diff, rows, &sides, numbers);
+        measure_traces(diff, rows, &sides, numbers);
     ttp_region_give(rows->region, numbers);
 }
 
@@ -232,7 +232,7 @@ bool ttp_diff_is_noise(const struct ttape_diff *diff, const struct ttp_diff_rows
     const ttape_diff_noise *noise = &rows->noise;
     const ttape_diff_side *a = ttp_diff_sides(rows, row), *b = a + 1;
     double spread = noise->spread, calls_spread = noise->calls_spread;
-    if (diff->run_count > 2) {
+    if (diff->trace_count > 2) {
         double own, own_calls;
         measure_own(diff, rows, row, &own, &own_calls);
         spread = own > spread ? own : spread;

@@ -40,7 +40,7 @@ static uint32_t find_path(struct climbing *c, uint32_t parent, uint32_t key, uin
         ttp_region_at(c->region, &c->children, (uint64_t)(parent + 1) << 32 | key, TTAPE_NONE);
     if (*place != TTAPE_NONE)
         return *place;
-    if (c->rows->count < PATHS_MOST / c->rows->run_count || c->depth_limit <= 1)
+    if (c->rows->count < PATHS_MOST / c->rows->trace_count || c->depth_limit <= 1)
         *place = ttp_diff_add_row(c->rows, key, parent, depth);
     if (*place != TTAPE_NONE)
         return *place;
@@ -98,7 +98,7 @@ static void pass_time(struct climbing *c, const ttape_call_step *step)
 /* ---- steps ---- */
 
 /* The place of a stack: the first one where memory is short. */
-static size_t place_of(struct climbing *c, uint32_t number)
+static size_t stack_at(struct climbing *c, uint32_t number)
 {
     uint32_t *place = ttp_region_at(c->region, &c->stack_of, number, TTAPE_NONE);
     if (*place != TTAPE_NONE)
@@ -127,14 +127,14 @@ static void take_event(struct climbing *c, const ttape_call_step *step)
     } else if (step->ended_count > 0) {
         end(c, stack, step);
     } else if (step->event->kind == TTAPE_EVENT_SWITCH) {
-        c->current = place_of(c, step->event->argument);
+        c->current = stack_at(c, step->event->argument);
     }
 }
 
 /* Where reading begins, goes on behind missing events, and stops: what is open then stays so. */
 static void take_other(struct climbing *c, const ttape_call_step *step)
 {
-    size_t place = place_of(c, step->stack);
+    size_t place = stack_at(c, step->stack);
     struct stack *stack = &c->stacks[place];
     switch (step->kind) {
     case TTAPE_STEP_FOUND:
@@ -183,7 +183,7 @@ static void climb_stream(struct climbing *c, uint32_t stream, bool switches)
     ttape_call_cursor *cursor;
     c->stack_count = 0;
     ttp_region_close_map(c->region, &c->stack_of);
-    c->current = place_of(c, 0);
+    c->current = stack_at(c, 0);
     if (c->stack_count == 0)
         return;
     if (ttape_call_cursor_open(&cursor, c->diff->readers[c->run], &options, &err) == TTAPE_OK)
@@ -212,8 +212,8 @@ static bool climb_all(struct ttape_diff *diff, uint32_t depth_limit)
                          .rows = &diff->paths,
                          .region = &diff->paths_region,
                          .depth_limit = depth_limit};
-    diff->paths = (struct ttp_diff_rows){.region = c.region, .run_count = diff->run_count};
-    for (uint32_t run = 0; run < diff->run_count && !c.is_too_large && !c.region->is_short; run++)
+    diff->paths = (struct ttp_diff_rows){.region = c.region, .trace_count = diff->trace_count};
+    for (uint32_t run = 0; run < diff->trace_count && !c.is_too_large && !c.region->is_short; run++)
         climb(&c, run);
     ttp_region_give(c.region, c.stacks);
     ttp_region_close_map(c.region, &c.stack_of);

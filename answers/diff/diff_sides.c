@@ -5,9 +5,9 @@
 #include "answers/diff/diff_internal.h"
 
 struct measures {
-    uint64_t calls[TTAPE_DIFF_RUNS_MAX];
-    int64_t self_ns[TTAPE_DIFF_RUNS_MAX], total_ns[TTAPE_DIFF_RUNS_MAX];
-    int64_t preempted_ns[TTAPE_DIFF_RUNS_MAX];
+    uint64_t calls[TTAPE_DIFF_TRACES_MAX];
+    int64_t self_ns[TTAPE_DIFF_TRACES_MAX], total_ns[TTAPE_DIFF_TRACES_MAX];
+    int64_t preempted_ns[TTAPE_DIFF_TRACES_MAX];
 };
 
 static int compare_counts(const void *a, const void *b)
@@ -37,17 +37,17 @@ static int64_t median_time(int64_t *numbers, uint32_t count)
     return low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
 }
 
-static ttape_diff_side side_of(const ttape_diff_side *runs, uint32_t from, uint32_t to,
+static ttape_diff_side side_of(const ttape_diff_side *traces, uint32_t from, uint32_t to,
                                struct measures *scratch)
 {
     ttape_diff_side side = {0};
     for (uint32_t run = from; run < to; run++) {
-        scratch->calls[run - from] = runs[run].calls;
-        scratch->self_ns[run - from] = runs[run].self_ns;
-        scratch->total_ns[run - from] = runs[run].total_ns;
-        scratch->preempted_ns[run - from] = runs[run].preempted_ns;
-        side.is_there |= runs[run].is_there;
-        side.is_partial |= !runs[run].is_there;
+        scratch->calls[run - from] = traces[run].calls;
+        scratch->self_ns[run - from] = traces[run].self_ns;
+        scratch->total_ns[run - from] = traces[run].total_ns;
+        scratch->preempted_ns[run - from] = traces[run].preempted_ns;
+        side.is_there |= traces[run].is_there;
+        side.is_partial |= !traces[run].is_there;
     }
     side.is_partial &= side.is_there;
     side.calls = median_count(scratch->calls, to - from);
@@ -60,8 +60,8 @@ static ttape_diff_side side_of(const ttape_diff_side *runs, uint32_t from, uint3
 void ttp_diff_make_sides(const struct ttape_diff *diff, struct ttp_diff_rows *rows)
 {
     struct measures scratch;
-    rows->sides = rows->runs;
-    if (diff->run_count == 2 || rows->runs == NULL)
+    rows->sides = rows->traces;
+    if (diff->trace_count == 2 || rows->traces == NULL)
         return;
     rows->sides = ttp_region_take(rows->region, 2 * rows->count, sizeof(*rows->sides));
     if (rows->sides == NULL)
@@ -69,9 +69,9 @@ void ttp_diff_make_sides(const struct ttape_diff *diff, struct ttp_diff_rows *ro
     for (size_t i = 0; i < rows->count; i++) {
         for (int side = 0; side < 2; side++) {
             uint32_t from, to;
-            ttp_diff_runs_of(diff, side, &from, &to);
+            ttp_diff_traces_of(diff, side, &from, &to);
             rows->sides[2 * i + (size_t)side] =
-                side_of(&rows->runs[i * diff->run_count], from, to, &scratch);
+                side_of(&rows->traces[i * diff->trace_count], from, to, &scratch);
         }
     }
 }

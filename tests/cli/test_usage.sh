@@ -33,7 +33,7 @@ for group in "The trace" "Which functions and calls" "When, how much, and of whi
     "$T" record --help | grep -q "^ $group:\$" || fail "record's options have no group '$group'"
 done
 status 2 "$T" record --=x ./x
-has err "^tracetape: unknown option '--=x'"
+has err "^tracetape: unknown option '--'"
 
 status 2 "$T"
 status 2 "$T" frobnicate

@@ -187,7 +187,7 @@ START_TEST(sides_of_three_runs)
     ttape_error err = {0};
     TTEST_OK(ttape_diff_make(&diff, readers, RUNS, &how, &err));
     const ttape_diff_rows *rows = ttape_diff_get_functions(diff);
-    ck_assert_uint_eq(rows->run_count, RUNS);
+    ck_assert_uint_eq(rows->trace_count, RUNS);
     ck_assert_int_eq(sides_of(diff, rows, "main")[0].self_ns, 2750);
     ck_assert_int_eq(sides_of(diff, rows, "main")[1].self_ns, 3300);
     ck_assert_uint_eq(sides_of(diff, rows, "work")[0].calls, 2);

@@ -35,7 +35,7 @@ static void put_side(const struct tool_diff *diff, struct tool_json *json,
     if (diff->run_count > 2) {
         tool_json_begin(json, "runs", '[');
         for (uint32_t run = from; run < to; run++) {
-            const ttape_diff_side *of = &rows->runs[(size_t)row * diff->run_count + run];
+            const ttape_diff_side *of = &rows->traces[(size_t)row * diff->run_count + run];
             if (!of->is_there) {
                 tool_json_null(json, NULL);
                 continue;
@@ -95,8 +95,8 @@ static void put_rows(const struct tool_diff *diff, struct tool_json *json, const
     if (rows->noise.is_measured) { /* parts of A's time */
         const ttape_diff_noise *noise = &rows->noise;
         tool_json_begin(json, "noise", '{');
-        tool_json_real(json, "from", ttape_diff_part(noise->shift - noise->spread));
-        tool_json_real(json, "to", ttape_diff_part(noise->shift + noise->spread));
+        tool_json_real(json, "from", ttape_diff_change(noise->shift - noise->spread));
+        tool_json_real(json, "to", ttape_diff_change(noise->shift + noise->spread));
         tool_json_end(json, '}');
     }
     if (of_paths && rows->depth_limit > 0)

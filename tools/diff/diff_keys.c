@@ -13,7 +13,7 @@ static bool is_text(ttape_string a, ttape_string b)
 
 void tool_diff_take_keys(struct tool_diff *diff, const ttape_functions *functions)
 {
-    const ttape_reader *readers[TTAPE_DIFF_RUNS_MAX];
+    const ttape_reader *readers[TTAPE_DIFF_TRACES_MAX];
     uint32_t count;
     for (uint32_t run = 0; run < diff->run_count; run++)
         readers[run] = diff->runs[run].input.reader;

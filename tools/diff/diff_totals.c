@@ -20,7 +20,7 @@ static struct totals measure(const struct tool_diff *diff, uint32_t run,
                             .lost = tool_lost_events(diff->runs[run].input.reader),
                             .time_ns = span_ns < INT64_MAX ? (int64_t)span_ns : INT64_MAX};
     for (size_t i = 0; functions != NULL && i < functions->row_count; i++)
-        totals.calls += functions->runs[i * diff->run_count + run].calls;
+        totals.calls += functions->traces[i * diff->run_count + run].calls;
     return totals;
 }
 

@@ -28,7 +28,7 @@ struct tool_diff_run {
 };
 
 struct tool_diff {
-    struct tool_diff_run runs[TTAPE_DIFF_RUNS_MAX]; /* those of A, then those of B */
+    struct tool_diff_run runs[TTAPE_DIFF_TRACES_MAX]; /* those of A, then those of B */
     uint32_t run_count, a_count;
     const ttape_functions *functions;
     ttape_functions *own_functions; /* --first: they are not the answer's */

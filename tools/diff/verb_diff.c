@@ -79,7 +79,7 @@ static const struct tool_command command = {
                 "  3  a file is truncated or damaged: compared is what is there\n"
                 "  4  not done\n",
     .operands_min = 2,
-    .operands_max = TTAPE_DIFF_RUNS_MAX,
+    .operands_max = TTAPE_DIFF_TRACES_MAX,
 };
 
 static int show_first(const struct options *options, struct tool_diff *diff)
@@ -166,7 +166,7 @@ static ttape_diff_options options_of(const struct options *options, struct tool_
 static int show_rows(const struct options *options, struct tool_diff *diff)
 {
     const ttape_diff_options how = options_of(options, diff);
-    ttape_reader *readers[TTAPE_DIFF_RUNS_MAX];
+    ttape_reader *readers[TTAPE_DIFF_TRACES_MAX];
     ttape_error err = {0};
     ttape_diff *answer;
     for (uint32_t i = 0; i < diff->run_count; i++)
@@ -231,8 +231,8 @@ static int open_inputs(struct tool_diff *diff, char **paths)
 
 static int run(const struct options *options, struct tool_diff *diff)
 {
-    const ttape_reader *readers[TTAPE_DIFF_RUNS_MAX];
-    struct tool_site_names *names[TTAPE_DIFF_RUNS_MAX];
+    const ttape_reader *readers[TTAPE_DIFF_TRACES_MAX];
+    struct tool_site_names *names[TTAPE_DIFF_TRACES_MAX];
     for (uint32_t i = 0; i < diff->run_count; i++) {
         readers[i] = diff->runs[i].input.reader;
         names[i] = &diff->runs[i].names;
@@ -255,7 +255,7 @@ int tool_verb_diff(int argc, char **argv)
     int count, status;
     struct options options = {.a_count = -1};
     struct tool_diff diff = {0};
-    for (uint32_t i = 0; i < TTAPE_DIFF_RUNS_MAX; i++)
+    for (uint32_t i = 0; i < TTAPE_DIFF_TRACES_MAX; i++)
         diff.runs[i].input.fd = -1;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/losses.h"
 #include "base/time_sum.h"
+#include "tools/calls/losses.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/graph/graph_paths.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/callgraph/graph_functions.h"
 #include "base/time_sum.h"
+#include "tools/callgraph/graph_functions.h"
 #include "tools/command/pager.h"
 #include "tools/graph/graph_view.h"
 #include "tools/io/table.h"

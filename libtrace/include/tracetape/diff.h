@@ -29,8 +29,8 @@
 extern "C" {
 #endif
 
-#define TTAPE_DIFF_RUNS_MAX 64u
-#define TTAPE_DIFF_SHARE    0.005 /* of all self time: smaller changes are noise */
+#define TTAPE_DIFF_TRACES_MAX 64u
+#define TTAPE_DIFF_SHARE      0.005 /* of all self time: smaller changes are noise */
 
 typedef struct ttape_diff ttape_diff;
 
@@ -95,16 +95,16 @@ typedef struct ttape_diff_noise {
     double all_ns;        /* self time of all rows, of the longer run */
     double shift, spread; /* what changes by shift - spread to shift + spread is noise */
     double calls_spread;
-    double run_shifts[TTAPE_DIFF_RUNS_MAX]; /* from a run to the next one of its side */
+    double trace_shifts[TTAPE_DIFF_TRACES_MAX]; /* from a run to the next one of its side */
 } ttape_diff_noise;
 
 /* Belongs to the library, which may give it more fields. */
 typedef struct ttape_diff_rows {
-    uint32_t row_count, run_count;
+    uint32_t row_count, trace_count;
     const ttape_diff_row *rows;
-    const ttape_diff_side *runs;  /* run_count of each row */
-    const ttape_diff_side *sides; /* two of each row */
-    const uint32_t *order;        /* rows that changed, are new or gone: by how much */
+    const ttape_diff_side *traces; /* trace_count of each row */
+    const ttape_diff_side *sides;  /* two of each row */
+    const uint32_t *order;         /* rows that changed, are new or gone: by how much */
     uint32_t order_count;
     uint32_t depth_limit; /* paths: deeper calls count where the limit is; 0: none were */
     uint64_t state_counts[TTAPE_DIFF_STATES];
@@ -126,7 +126,7 @@ typedef struct ttape_diff_move {
     ttape_diff_caller callers[2];
 } ttape_diff_move;
 
-/* 2 to TTAPE_DIFF_RUNS_MAX runs: those of A, then those of B. *out is NULL on failure. Limits:
+/* 2 to TTAPE_DIFF_TRACES_MAX runs: those of A, then those of B. *out is NULL on failure. Limits:
  * TTAPE_E_LIMIT past memory_bytes; call paths get shallower before. */
 TTAPE_API ttape_status ttape_diff_make(ttape_diff **out, ttape_reader *const *readers,
                                        uint32_t reader_count, const ttape_diff_options *options,
@@ -144,7 +144,7 @@ TTAPE_API const ttape_functions *ttape_diff_get_keys(const ttape_diff *diff);
 /* Have all runs times? */
 TTAPE_API bool ttape_diff_has_times(const ttape_diff *diff);
 /* A change of the noise as a part of A's time: -0.5 is half of it. */
-TTAPE_API double ttape_diff_part(double ratio);
+TTAPE_API double ttape_diff_change(double ratio);
 
 #ifdef __cplusplus
 }
