@@ -4,6 +4,7 @@
 #include "program/binary/patch_lines.h"
 
 #include <elfutils/libdw.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,7 +13,8 @@
 
 #define LINES_KEPT   1000000u /* by libdw: about 50 MB */
 #define MEMORY_BYTES (UINT64_C(512) << 20)
-#define SECONDS_MOST 60u
+#define SECONDS_MOST 60u     /* of its processor time */
+#define WALL_MS      600000u /* a busy machine gives it that much later */
 #define SENT_BYTES   65536u
 #define FILE_MOST    4096u
 
@@ -122,22 +124,28 @@ static bool take_entry(struct tool_child_input *from, struct entry *entry, char 
     return true;
 }
 
-/* Calls `take` as tool_patch_lines_each does, of an ELF file in memory. */
-static void each_line(const struct tool_plan_input *input, tool_take_line take, void *context)
+/* Calls `take` as tool_patch_lines_each does, of an ELF file in memory. False: there was no time,
+ * so that the answer would be another one when the machine is less busy. */
+static bool each_line(const struct tool_plan_input *input, tool_take_line take, void *context)
 {
     struct tool_child child = {0};
     struct entry entry;
     char file[FILE_MOST] = "";
     if (!tool_child_start(&child, MEMORY_BYTES, send_lines, input))
-        return;
+        return true;
     struct tool_child_input from = {.fd = child.fd,
-                                    .deadline_ms = tool_child_now_ms() + 2000u * SECONDS_MOST,
+                                    .deadline_ms = tool_child_now_ms() + WALL_MS,
                                     .data = malloc(SENT_BYTES),
                                     .room = SENT_BYTES};
-    while (from.data != NULL && take_entry(&from, &entry, file))
+    errno = 0;
+    while (from.data != NULL && take_entry(&from, &entry, file)) {
         take(context, entry.address, file, entry.line);
+        errno = 0;
+    }
+    bool is_all = errno != ETIMEDOUT;
     (void)tool_child_end(&child, true);
     free(from.data);
+    return is_all;
 }
 
 /* -- bits -- */
@@ -162,7 +170,10 @@ uint64_t *tool_patch_lines_read(const struct tool_image *image, const struct too
     lines.bits = calloc((size_t)(lines.end - lines.start) / 64 + 1, sizeof *lines.bits);
     if (lines.bits == NULL)
         return NULL;
-    each_line(input, take_line, &lines);
+    if (!each_line(input, take_line, &lines)) {
+        free(lines.bits);
+        return NULL;
+    }
     return lines.bits;
 }
 
@@ -170,6 +181,6 @@ void tool_patch_lines_each(const char *path, tool_take_line take, void *context)
 {
     struct tool_plan_input input;
     if (tool_plan_input_open(&input, path) == NULL)
-        each_line(&input, take, context);
+        (void)each_line(&input, take, context);
     tool_plan_input_close(&input);
 }

@@ -6,7 +6,7 @@
 #include "program/binary/frames/image.h"
 #include "program/binary/plans/plan_module.h"
 
-/* A bit for each byte of the code, of malloc; NULL: memory is short. */
+/* A bit for each byte of the code, of malloc; NULL: memory or time is short. */
 uint64_t *tool_patch_lines_read(const struct tool_image *image,
                                 const struct tool_plan_input *input);
 

@@ -15,7 +15,7 @@ static const char *open_input(struct tool_plan_code *module, open_code open, boo
         tool_image_open(module->image, module->input.bytes, module->input.size_bytes);
     if (reason == NULL && has_lines &&
         (module->lines = tool_patch_lines_read(module->image, &module->input)) == NULL)
-        reason = "there is no memory for it";
+        reason = "there is no memory or time for its lines";
     module->image->lines = module->lines;
     return reason != NULL ? reason : open(&module->code, module->image);
 }

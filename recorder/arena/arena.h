@@ -19,15 +19,15 @@
 #include <stdint.h>
 
 #define TTP_ARENA_MAGIC      0x6672636170617474ull /* "ttapacrf" */
-#define TTP_ARENA_VERSION    7u
+#define TTP_ARENA_VERSION    8u
 #define TTP_ARENA_HEAD_BYTES 4096u
 #define TTP_BLOCK_BYTES      32768u
 #define TTP_BLOCK_HEAD_BYTES 64u
 #define TTP_BLOCK_RECORDS    ((TTP_BLOCK_BYTES - TTP_BLOCK_HEAD_BYTES) / 8u)
 #define TTP_ARENA_BLOCKS_MAX 16384u /* 512 MiB */
 /* In the head's page: the path of the recording's folder, a string; empty where it is longer. */
-#define TTP_ARENA_FOLDER_AT    2560u
-#define TTP_ARENA_FOLDER_BYTES 1536u
+#define TTP_ARENA_FOLDER_AT    2624u
+#define TTP_ARENA_FOLDER_BYTES 1472u
 
 /* Names in the traced program's environment. */
 #define TTP_ENV_ARENA  "TRACETAPE_ARENA"
@@ -183,6 +183,11 @@ struct ttp_arena_head {
      * process ids, and under a filter */
     uint32_t unknown_elsewhere, unknown_sandboxed;
     uint64_t wait_share; /* written by programs: wait_share.h */
+    /* written by programs: plans that were waited for in vain; plan_turn, and one, when somebody
+     * last did so for as long as may be */
+    uint32_t late_plans, silent_turn;
+    uint32_t planner; /* written by the recorder: thread id of who makes plans; 0: nobody yet */
+    uint32_t reserved_word;
 };
 
 /* Says when a period ends, just before it does. */

@@ -490,7 +490,6 @@ void ttape_recording_request_snapshot(ttape_recording *r) { r->shared.wants_snap
 
 void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status *status)
 {
-    const struct ttp_spill *spill = &r->spill;
     const struct ttp_encode *e = &r->encoder;
     uint64_t unplaced = ttp_arena_lost(&r->shared);
     *status = (ttape_recording_status){
@@ -499,8 +498,8 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
         .unplaced_count = unplaced - r->shared.arena_sandboxed,
         .culled_count = e->culled,
         .written_bytes = e->written,
-        .spill_bytes = (uint64_t)spill->in_use * TTP_SLOT_BYTES,
-        .spill_peak_bytes = (uint64_t)spill->in_use_peak * TTP_SLOT_BYTES,
+        .spill_bytes = (uint64_t)r->spill.in_use * TTP_SLOT_BYTES,
+        .spill_peak_bytes = (uint64_t)r->spill.in_use_peak * TTP_SLOT_BYTES,
         .process_count = e->process_count,
         .thread_count = e->thread_count,
         .live_count = r->drain.live_count,
@@ -514,7 +513,8 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
         .snapshot_failed_count = r->drain.arena.head->snapshots_failed,
         .stopped = r->shared.stopped,
         .failed = r->shared.failed,
-        .end_count = e->ends};
+        .end_count = e->ends,
+        .late_plan_count = r->shared.unseen[TTP_LATE_PLANS]};
 }
 
 ttape_status ttape_recording_finish(ttape_recording *r, ttape_error *err)

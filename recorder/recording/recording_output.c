@@ -301,6 +301,7 @@ ttape_status ttp_output_numbers(struct ttp_encode *e, struct ttp_growing *list, 
                {"unpatched_modules", unseen[TTP_UNPATCHED_MODULES]},
                {"patched_inlined", unseen[TTP_PATCHED_INLINED]},
                {"unpatched_inlined", unseen[TTP_UNPATCHED_INLINED]},
+               {"late_plans", unseen[TTP_LATE_PLANS]},
                {"lost_switches", e->switches != NULL ? e->switches->lost_count : 0}};
     list->count = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

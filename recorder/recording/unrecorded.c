@@ -242,12 +242,15 @@ static void end_plans(struct ttp_arena_head *head)
     (void)syscall(SYS_futex, &head->plan_turn, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-static bool make_plan(const struct ttp_unrecorded *u, const struct ttp_note *note)
+/* Whose processor time programs look at while they wait. */
+static bool make_plan(const struct ttp_unrecorded *u, struct ttp_arena_head *head,
+                      const struct ttp_note *note)
 {
     const ttape_syscall_options *calls = &u->options->syscalls;
     const ttape_patch_options *patch = &u->options->patch;
     if (note->kind != TTP_NOTE_PLAN)
         return false;
+    __atomic_store_n(&head->planner, (uint32_t)gettid(), __ATOMIC_RELAXED);
     if (calls->plan != NULL && (note->flags & TTP_NOTE_NO_CALLS) == 0)
         calls->plan(calls->plan_context, note->path);
     if ((note->flags & TTP_NOTE_FUNCTIONS) != 0 && patch->plan != NULL)
@@ -267,7 +270,8 @@ static void look_at_unseen(struct ttp_unrecorded *u, const struct ttp_arena_head
         [TTP_UNPATCHED_HOOKED] = &head->hooked_functions,
         [TTP_UNPATCHED_MODULES] = &head->unpatched_modules,
         [TTP_PATCHED_INLINED] = &head->patched_inlined,
-        [TTP_UNPATCHED_INLINED] = &head->unpatched_inlined};
+        [TTP_UNPATCHED_INLINED] = &head->unpatched_inlined,
+        [TTP_LATE_PLANS] = &head->late_plans};
     for (uint32_t i = 0; i < TTP_UNSEEN_COUNT; i++)
         u->unseen[i] = __atomic_load_n(counts[i], __ATOMIC_RELAXED);
 }
@@ -303,7 +307,7 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
     if (u->taken.count != 0)
         qsort(u->taken.data, u->taken.count, sizeof *taken, by_turn);
     for (size_t i = 0; i < u->taken.count; i++) {
-        bool is_plan = make_plan(u, &taken[i]);
+        bool is_plan = make_plan(u, head, &taken[i]);
         has_plans |= is_plan;
         if (taken[i].kind == TTP_NOTE_PATCHED)
             ttp_patched_take(&u->patched, a, &taken[i]);

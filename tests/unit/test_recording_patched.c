@@ -110,6 +110,19 @@ START_TEST(a_path_that_has_no_end_does_no_harm)
 }
 END_TEST
 
+START_TEST(plans_that_came_too_late_are_in_the_status)
+{
+    ttape_recording_status status;
+    ttape_recording_get_status(player.recording, &status);
+    ck_assert_uint_eq(status.late_plan_count, 0);
+    __atomic_add_fetch(&player.head->late_plans, 3, __ATOMIC_RELAXED);
+    ttest_poll(&player);
+    ttape_recording_get_status(player.recording, &status);
+    ck_assert_uint_eq(status.late_plan_count, 3);
+    (void)ttest_finish(&player);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("patched modules");
@@ -119,6 +132,7 @@ int main(void)
     tcase_add_test(tests, modules_are_told_apart_and_summed);
     tcase_add_test(tests, more_modules_than_are_kept_are_left_out);
     tcase_add_test(tests, a_path_that_has_no_end_does_no_harm);
+    tcase_add_test(tests, plans_that_came_too_late_are_in_the_status);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -9,6 +9,7 @@
 
 #include "program/binary/elf_hooks.h"
 #include "program/elf/elf_head.h"
+#include "tools/command/tool.h"
 #include "tools/io/unrecorded_words.h"
 
 /* Whether functions of that program were to be patched. */
@@ -43,7 +44,7 @@ static bool is_any(const ttape_recording *recording, ttape_unrecorded reason, co
     return ttape_recording_get_unrecorded(recording, reason, example) != 0;
 }
 
-bool tool_record_keeps_rights(const ttape_recording *recording)
+static bool keeps_rights(const ttape_recording *recording)
 {
     const char *example;
     return is_any(recording, TTAPE_UNRECORDED_SET_UID, &example);
@@ -82,7 +83,8 @@ static const char *machine_hint(const char *path)
                : "; programs are recorded on the machine that they are for";
 }
 
-const char *tool_record_unrecorded_hint(const ttape_recording *recording, const char *tried)
+/* What to do about it, to stand behind that; "". */
+static const char *hint_of(const ttape_recording *recording, const char *tried)
 {
     const char *example = NULL;
     if (is_any(recording, TTAPE_UNRECORDED_STATIC, &example))
@@ -103,7 +105,8 @@ const char *tool_record_unrecorded_hint(const ttape_recording *recording, const 
     return "";
 }
 
-char *tool_record_unrecorded(const ttape_recording *recording, const char *tried)
+/* "3 processes: 2 linked statically ('a'), 1 ..."; NULL: there are none. The caller frees it. */
+static char *list(const ttape_recording *recording, const char *tried)
 {
     char *text = NULL;
     uint64_t total = 0;
@@ -121,4 +124,42 @@ char *tool_record_unrecorded(const ttape_recording *recording, const char *tried
         is_first = false;
     }
     return text;
+}
+
+/* Plans that programs waited for in vain explain more than what those processes are. */
+static void say_late(const ttape_recording_status *status, const char *shown)
+{
+    static const char why[] = "not made in time, as the recorder was given too little processor "
+                              "time: try again";
+    char plans[64] = "the plan of a module was";
+    if (status->late_plan_count != 1)
+        (void)snprintf(plans, sizeof plans, "the plans of %" PRIu64 " modules were",
+                       status->late_plan_count);
+    if (status->event_count == 0)
+        tool_message("nothing was recorded, and '%s' not written: %s %s", shown, plans, why);
+    else
+        tool_message("not all was recorded: %s %s", plans, why);
+}
+
+void tool_record_say_unrecorded(const ttape_recording *recording,
+                                const struct tool_record_outcome *outcome)
+{
+    ttape_recording_status status;
+    ttape_recording_get_status(recording, &status);
+    bool has_events = status.event_count != 0;
+    if (status.late_plan_count != 0)
+        say_late(&status, outcome->shown);
+    if (status.late_plan_count != 0 && !has_events)
+        return;
+    char *text = list(recording, outcome->tried);
+    const char *hint = text != NULL ? hint_of(recording, outcome->tried) : "";
+    if (has_events && text != NULL)
+        tool_message("not recorded: %s%s", text, hint);
+    else if (!has_events && outcome->calls_given && !keeps_rights(recording))
+        tool_message("nothing was recorded, and no file written: the command made none of these "
+                     "system calls where they are seen");
+    else if (!has_events)
+        tool_message("nothing was recorded, and '%s' not written: %s%s", outcome->shown,
+                     text != NULL ? text : "filters left none, or tracing was off", hint);
+    free(text);
 }

@@ -6,13 +6,14 @@
 
 #include <tracetape/recording.h>
 
-/* `tried`: whose functions were to be patched, as tool_record_patch_tries says.
- *
- * "3 processes: 2 linked statically ('a'), 1 ..."; NULL: there are none. The caller frees it. */
-char *tool_record_unrecorded(const ttape_recording *recording, const char *tried);
-/* What to do about it, to stand behind that; "". */
-const char *tool_record_unrecorded_hint(const ttape_recording *recording, const char *tried);
-/* Whether a program was left alone for its rights. */
-bool tool_record_keeps_rights(const ttape_recording *recording);
+struct tool_record_outcome {
+    const char *tried; /* whose functions were to be patched: tool_record_patch_tries */
+    const char *shown; /* the trace's name */
+    bool calls_given;  /* system calls were to be recorded */
+};
+
+/* Which were not, and why; where nothing was recorded, the reason of that. One line, or none. */
+void tool_record_say_unrecorded(const ttape_recording *recording,
+                                const struct tool_record_outcome *outcome);
 
 #endif

@@ -207,30 +207,16 @@ static bool take_clock(const char *name, uint32_t *clock)
     return false;
 }
 
-static void say_unrecorded(const struct options *options, const ttape_recording *recording,
-                           bool has_events)
-{
-    const char *tried = tool_record_patch_tries(&options->patch);
-    char *text = tool_record_unrecorded(recording, tried);
-    const char *hint = text != NULL ? tool_record_unrecorded_hint(recording, tried) : "";
-    if (has_events && text != NULL)
-        tool_message("not recorded: %s%s", text, hint);
-    else if (!has_events && options->calls.given && !tool_record_keeps_rights(recording))
-        tool_message("nothing was recorded, and no file written: the command made none of these "
-                     "system calls where they are seen");
-    else if (!has_events)
-        tool_message("nothing was recorded, and '%s' not written: %s%s", options->shown,
-                     text != NULL ? text : "filters left none, or tracing was off", hint);
-    free(text);
-}
-
 static void say(const struct options *options, const ttape_recording *recording)
 {
     ttape_recording_status s;
+    const struct tool_record_outcome outcome = {.tried = tool_record_patch_tries(&options->patch),
+                                                .shown = options->shown,
+                                                .calls_given = options->calls.given};
     ttape_recording_get_status(recording, &s);
     if (!options->quiet || s.event_count == 0) /* it may be the reason */
         tool_record_patch_say((struct tool_record_patch *)&options->patch, recording);
-    say_unrecorded(options, recording, s.event_count != 0);
+    tool_record_say_unrecorded(recording, &outcome);
     if (s.event_count != 0)
         tool_record_say_events(options->output, options->shown, options->keep.given, &s);
 }

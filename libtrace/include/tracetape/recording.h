@@ -188,6 +188,8 @@ typedef struct ttape_recording_status {
     uint64_t snapshot_failed_count;           /* not written, told or not */
     uint64_t end_count;      /* facts of ends, which the recorder has appended beside event_count */
     uint64_t unplaced_count; /* part of lost_count: the trace does not say where they are missing */
+    uint64_t late_plan_count; /* modules of programs whose plan was not there in time: the functions
+                               * and system calls that it would have shown are not seen */
 } ttape_recording_status;
 
 /* Why a process that was started under the recorder recorded nothing: spec/registry.md. */

@@ -78,7 +78,8 @@ void ttp_plan_file_unmap(const void *file, uint64_t size_bytes);
 /* NULL: there is none that can be used. */
 const struct ttp_plan_head *ttp_plan_map(const uint8_t content[TTP_PLAN_CONTENT_BYTES]);
 /* Calls `is_there` with what is in the module's file until that has what it wants. The
- * recorder makes plans where there are none; flags: TTP_NOTE_* of what is wanted. Bounded. */
+ * recorder makes plans where there are none; flags: TTP_NOTE_* of what is wanted. Bounded:
+ * plan_wait.c. */
 bool ttp_plan_wait(struct ttp_module_file *of, const char *path, uint32_t flags,
                    bool (*is_there)(void *context, const uint8_t *content), void *context);
 /* A table of a plan of either kind. */

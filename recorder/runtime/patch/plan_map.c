@@ -4,14 +4,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "recorder/runtime/patch/patch.h"
-
-#define FUTEX_WAIT  0
-#define PLAN_WAIT_S 2
-#define PLAN_WAITS  15u /* of a process in all, beyond the first for each plan */
-#define PLAN_TURNS  2u  /* the first may have begun before our note was there */
 
 static uint32_t put_text(char *path, uint32_t at, const char *text)
 {
@@ -127,59 +121,4 @@ const struct ttp_plan_head *ttp_plan_map(const uint8_t content[TTP_PLAN_CONTENT_
         return head;
     ttp_plan_file_unmap(head, size_bytes);
     return NULL;
-}
-
-/* -- waiting -- */
-
-/* The recorder makes plans where there are none: that takes a tenth of a second of its time for a
- * large module, once for each build. On a busy machine it is given that late: the process waits on
- * while the recorder is there, and half a minute in all. */
-static uint32_t waits_left = PLAN_WAITS;
-
-static uint32_t turn_now(void)
-{
-    return __atomic_load_n(&ttp_arena.head.plan_turn, __ATOMIC_ACQUIRE);
-}
-
-/* False: nobody makes it. A wait that is over while the recorder lives is begun anew. */
-static bool wait_for_turn(uint32_t turn)
-{
-    const struct timespec limit = {.tv_sec = PLAN_WAIT_S};
-    while (ttp_syscall(SYS_futex, (long)&ttp_arena.head.plan_turn, FUTEX_WAIT, turn, (long)&limit,
-                       0, 0) < 0 &&
-           turn == turn_now()) {
-        uint32_t left = __atomic_load_n(&waits_left, __ATOMIC_RELAXED);
-        if (left == 0 || ttp_recorder_is_gone())
-            return false;
-        __atomic_store_n(&waits_left, left - 1, __ATOMIC_RELAXED);
-    }
-    return true;
-}
-
-/* What is there belongs to the file as it is mapped: what is not known of that is not there. */
-static bool look(struct ttp_module_file *of,
-                 bool (*is_there)(void *context, const uint8_t *content), void *context)
-{
-    return ttp_module_file_known(of) && is_there(context, of->content);
-}
-
-bool ttp_plan_wait(struct ttp_module_file *of, const char *path, uint32_t flags,
-                   bool (*is_there)(void *context, const uint8_t *content), void *context)
-{
-    uint32_t turn = turn_now();
-    if (ttp_failed(of->file))
-        return false;
-    if (look(of, is_there, context))
-        return true;
-    if (path[0] != '/')
-        return false;
-    ttp_note_plan(path, flags);
-    for (uint32_t i = 0; i < PLAN_TURNS; i++) {
-        if (!wait_for_turn(turn))
-            return false;
-        turn = turn_now();
-        if (look(of, is_there, context))
-            return true;
-    }
-    return false;
 }

@@ -184,6 +184,7 @@ static const char *main_reason(const struct judged *judged)
     return judged->reasons[most] == 0 ? NULL : tool_patch_reason_text((enum ttp_patch_reason)most);
 }
 
+static const char replaced[] = "a file was replaced while it ran, or cannot be read";
 static const char nothing_says[] = "nothing says where its functions begin and end (.eh_frame)";
 
 static void say_none_by_itself(struct tool_record_patch *patch, const ttape_patch_counts *counts,
@@ -193,6 +194,8 @@ static void say_none_by_itself(struct tool_record_patch *patch, const ttape_patc
     const char *reason = judge_command(patch, &judged);
     if (reason == NULL)
         reason = judged.known == 0 ? nothing_says : main_reason(&judged);
+    if (reason == NULL && counts->modules_left != 0)
+        reason = replaced;
     tool_message("'%s' has no hooks, and none of its functions could be patched%s%s%s%s", name,
                  reason != NULL ? ": " : "", reason != NULL ? reason : "",
                  counts->functions != 0 ? "; those of libraries that it calls were" : "", hint);
@@ -306,7 +309,7 @@ static void say_none(struct tool_record_patch *patch, const ttape_patch_counts *
     if (reason == NULL && is_covered && judged.known == 0)
         reason = nothing_says;
     else if (reason == NULL && counts->modules_left != 0)
-        reason = "there was no plan in time, or a file was replaced while it ran";
+        reason = replaced;
     else if (reason == NULL && is_inlined(patch))
         reason = "what matches is inlined wherever it is called: --inlined patches these copies";
     else if (reason == NULL)
@@ -351,6 +354,8 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
         ttape_recording_get_unrecorded(recording, TTAPE_UNRECORDED_NOT_STARTED, &example) != 0)
         return; /* that is said alone */
     say_late(patch, recording);
+    if (status.late_plan_count != 0)
+        return; /* as is that */
     ttape_recording_get_patched(recording, &counts);
     if (patch->only != NULL) {
         say_by_itself(patch, recording, &counts);
