@@ -24,8 +24,10 @@
 
 static uint64_t value_at(const struct ttp_tick_rate *line, uint64_t ticks)
 {
-    if (ticks < line->base)
-        return line->base_ns - ttp_clock_scaled(line, line->base - ticks);
+    if (ticks < line->base) { /* a counter may have begun before its clock */
+        uint64_t before_ns = ttp_clock_scaled(line, line->base - ticks);
+        return before_ns < line->base_ns ? line->base_ns - before_ns : 0;
+    }
     return line->base_ns + ttp_clock_scaled(line, ticks - line->base);
 }
 

@@ -191,6 +191,19 @@ START_TEST(a_counter_that_is_set_back)
 END_TEST
 
 /* A pair that was interrupted is no reason to change anything, nor is one from before. */
+/* Where a time is not known, it is that of no ticks at all: before all others, not behind them. */
+START_TEST(a_counter_that_began_before_its_clock)
+{
+    struct ttp_clock clock = {0};
+    const struct ttp_tick_rate first = {FIRST_TICKS, SECOND_NS, UINT64_C(1) << 32};
+    ttp_clock_begin(&clock, &first);
+    ck_assert_uint_eq(ttp_clock_ns(&clock, FIRST_TICKS), SECOND_NS);
+    ck_assert_uint_eq(ttp_clock_ns(&clock, FIRST_TICKS - SECOND_NS + 1), 1);
+    ck_assert_uint_eq(ttp_clock_ns(&clock, FIRST_TICKS - SECOND_NS - 1), 0);
+    ck_assert_uint_eq(ttp_clock_ns(&clock, 0), 0);
+}
+END_TEST
+
 START_TEST(readings_that_say_nothing)
 {
     struct simulation s;
@@ -239,6 +252,7 @@ int main(void)
     tcase_add_test(tests, a_bad_start);
     tcase_add_test(tests, a_machine_that_sleeps);
     tcase_add_test(tests, a_counter_that_is_set_back);
+    tcase_add_test(tests, a_counter_that_began_before_its_clock);
     tcase_add_test(tests, readings_that_say_nothing);
     tcase_add_test(tests, very_many_lines);
     suite_add_tcase(suite, tests);
