@@ -251,7 +251,7 @@ void ttp_drop_publish(void)
 static bool write_frames(struct ttp_thread_page *page)
 {
     struct ttp_stacks *stacks = ttp_thread.stacks;
-    if (!ttp_write_pending_process() || !write_gap(page))
+    if (!ttp_write_pending_process() || !ttp_kept_write() || !write_gap(page))
         return false;
     ttp_stack_verify();
     ttp_stack_current()->top = ttp_thread.top;

@@ -323,7 +323,13 @@ struct ttp_module_seen {
     uint32_t build_id_size;
 };
 struct dl_phdr_info;
-bool ttp_modules_write(void);
+bool ttp_modules_write(void); /* false: it is kept for later */
+/* kept_modules.c: begin says false where nothing is to be kept; write, where there is no place. */
+bool ttp_kept_begin(void);
+void ttp_kept_add(const struct ttp_message_field *fields, uint32_t count);
+void ttp_kept_end(uint32_t count);
+void ttp_kept_forget(void);
+bool ttp_kept_write(void);
 void ttp_modules_visit(int (*see)(struct dl_phdr_info *, size_t, void *), void *data);
 /* False for an object without anything mapped. */
 bool ttp_module_look(const struct dl_phdr_info *info, struct ttp_module_seen *module);

@@ -307,6 +307,8 @@ struct ttp_process_page {
     uint64_t image; /* serial of the first thread */
     uint32_t process_id;
     uint32_t patching; /* threads that change code now */
+    uint32_t keeping;  /* a list of modules is being kept, or written: kept_modules.c */
+    uint32_t reserved;
 };
 
 #define TTP_OWN_PATH_BYTES    1024u

@@ -97,8 +97,6 @@ def one_way(checks, work, words, options, times):
     if "--nest-libcalls" not in options and not (way == "execute" and "--patch" in options):
         found = traces.call_counts(trace)
         leaves = found["enter"]["leaf"] + found["exit"]["leaf"]
-        if "--drop" in options: # what says which modules there are may be among what was dropped
-            leaves += found["enter"].get("", 0) + found["exit"].get("", 0)
         wanted = 2 * CALLS * times
         checks.that(wanted <= leaves + lost <= wanted + 1000 + len(WAYS) * times,
                     f"{label}: {leaves} events of leaf and {lost} lost, wanted {wanted}")

@@ -85,6 +85,15 @@ void ttp_hooks_left(uintptr_t sp, uintptr_t target)
 uint32_t ttp_thread_number(void) { return ttp_thread.page->thread_id; }
 uint32_t ttp_process_number(void) { return ttp_thread.process_id; }
 
+bool ttp_kept_begin(void) { return false; }
+void ttp_kept_end(uint32_t count) { (void)count; }
+void ttp_kept_forget(void) {}
+void ttp_kept_add(const struct ttp_message_field *fields, uint32_t count)
+{
+    (void)fields;
+    (void)count;
+}
+
 bool ttp_message(uint32_t kind, const struct ttp_message_field *fields, uint32_t count)
 {
     (void)kind;

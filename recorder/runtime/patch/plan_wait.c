@@ -1,7 +1,8 @@
 /* The recorder makes plans where there are none: that takes a tenth of a second of its time for a
  * large module, once for each build, and a busy machine gives it that late. So a process waits for
  * a share of the recorder's processor time, not of the day's: what is recorded must not depend on
- * what else runs. A recorder that is stopped or hangs is waited for once, for WALL_NS at most. */
+ * what else runs. A recorder that gets no time at all is stopped, or hangs: then it is the day's. One
+ * that never answers is waited for once, for WALL_NS at most. */
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -20,8 +21,7 @@
 static uint64_t planner_left = PLANNER_NS, wall_left = WALL_NS;
 
 struct spent {
-    uint64_t wall_ns, planner_ns;
-    bool is_known; /* the planner's */
+    uint64_t wall_ns, planner_ns; /* the planner's: 0 where it is not known */
 };
 
 static uint32_t turn_now(void)
@@ -67,12 +67,14 @@ static bool read_planner(uint32_t planner, uint64_t *ns)
 static struct spent spent_now(void)
 {
     struct timespec now = {0};
-    struct spent spent = {.is_known = true};
+    struct spent spent = {0};
     uint32_t planner = __atomic_load_n(&ttp_arena.head.planner, __ATOMIC_RELAXED);
+    if (planner == 0) /* it has made none yet */
+        planner = ttp_arena.head.recorder_pid;
     ttp_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0, 0, 0);
     spent.wall_ns = (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-    if (planner != 0) /* else it has made no plan yet */
-        spent.is_known = read_planner(planner, &spent.planner_ns);
+    if (!read_planner(planner, &spent.planner_ns))
+        spent.planner_ns = 0;
     return spent;
 }
 
@@ -99,10 +101,8 @@ static bool charge(const struct spent *from, const struct spent *to, uint64_t *f
         *free_ns = wall_ns < *free_ns ? *free_ns - wall_ns : 0;
         return *free_ns != 0 || is_any_left();
     }
-    if (from->is_known && to->is_known) /* from 0 on where it has begun meanwhile */
-        planner_ns = from->planner_ns != 0 && to->planner_ns > from->planner_ns
-                         ? to->planner_ns - from->planner_ns
-                         : 0;
+    if (from->planner_ns != 0 && to->planner_ns > from->planner_ns)
+        planner_ns = to->planner_ns - from->planner_ns;
     take(&planner_left, planner_ns);
     take(&wall_left, wall_ns);
     return is_any_left();

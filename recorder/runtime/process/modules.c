@@ -117,6 +117,7 @@ static size_t path_of(const char *name, uint64_t start, char *buffer, const char
 struct ttp_telling {
     uint32_t count;
     bool failed;
+    bool keeps; /* for later */
     char buffer[PATH_BYTES_MAX];
 };
 
@@ -136,8 +137,21 @@ static int tell_one(struct dl_phdr_info *info, size_t size, void *data)
                                           {module.build_id, module.build_id_size},
                                           {path, path_size}};
     telling->count++;
-    telling->failed = !ttp_message(TTP_MESSAGE_MODULE, fields, 4);
+    if (telling->keeps)
+        ttp_kept_add(fields, 4);
+    else
+        telling->failed = !ttp_message(TTP_MESSAGE_MODULE, fields, 4);
     return telling->failed;
+}
+
+static void keep_all(struct ttp_telling *telling)
+{
+    if (!ttp_kept_begin())
+        return;
+    *telling = (struct ttp_telling){.keeps = true};
+    ttp_modules_visit(tell_one, telling);
+    ttp_kept_end(telling->count);
+    telling->failed = true;
 }
 
 /* Runs under the loader's lock, which is recursive: no other thread's list comes between. */
@@ -146,20 +160,23 @@ static int tell_all(struct dl_phdr_info *info, size_t size, void *data)
     struct ttp_telling *telling = data;
     (void)info;
     (void)size;
-    ttp_modules_visit(tell_one, telling);
+    if (!telling->failed)
+        ttp_modules_visit(tell_one, telling);
     if (!telling->failed) {
         struct ttp_message_field count = {&telling->count, sizeof(telling->count)};
         telling->failed = !ttp_message(TTP_MESSAGE_MODULES_END, &count, 1);
     }
+    if (telling->failed)
+        keep_all(telling);
+    else
+        ttp_kept_forget();
     return 1;
 }
 
 bool ttp_modules_write(void)
 {
-    struct ttp_telling telling = {.count = 0, .failed = true};
-    if (!ttp_thread_ready((uintptr_t)__builtin_frame_address(0)))
-        return false;
-    telling.failed = false;
+    struct ttp_telling telling = {.count = 0};
+    telling.failed = !ttp_thread_ready((uintptr_t)__builtin_frame_address(0));
     ttp_modules_visit(tell_all, &telling);
     return !telling.failed;
 }

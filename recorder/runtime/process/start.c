@@ -406,7 +406,7 @@ static bool begin_thread(uintptr_t sp)
         inherit(page);
     } else {
         ttp_block_reopen();
-        if (ttp_write_pending_process())
+        if (ttp_write_pending_process() && ttp_kept_write())
             (void)ttp_gate_open(page);
         else
             ttp_drop_begin(TTP_GATE_DROP, 0);
