@@ -1,8 +1,8 @@
 /* The recorder makes plans where there are none: that takes a tenth of a second of its time for a
  * large module, once for each build, and a busy machine gives it that late. So a process waits for
  * a share of the recorder's processor time, not of the day's: what is recorded must not depend on
- * what else runs. A recorder that gets no time at all is stopped, or hangs: then it is the day's. One
- * that never answers is waited for once, for WALL_NS at most. */
+ * what else runs. A recorder that gets no time at all is stopped, or hangs: then it is the day's.
+ * One that never answers is waited for once, for WALL_NS at most. */
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <time.h>

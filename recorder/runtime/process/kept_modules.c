@@ -1,4 +1,4 @@
-/* A list of modules that had no place among the records is kept, and written before the next events:
+/* A list of modules that has no place among the records is kept, and written before the next ones:
  * without it nobody knows which functions these are, once the program is gone. Who drops events, or
  * is off, when a program begins or a library is loaded, loses no list.
  *
