@@ -90,6 +90,10 @@ def reasons(checks, work, executes, works):
     if checks.that(static is not None, "a static program can be made"):
         check(checks, "static", work, [static], {"static": 1})
         check(checks, "static below", work, [executes, "execve", static], {"static": 1})
+        _, done = check(checks, "static, patched", work, [static], {},
+                        options=["--syscalls", "--patch", ".", "--libcalls", "--args"])
+        checks.equal((done.status, b"no function is patched: " in done.err), (0, True),
+                     "what was asked for and cannot be does not keep it from running")
     check(checks, "without our environment", work, [executes, "bare", works], {})
     check(checks, "for another recorder", work,
           ["env", "-i", "TRACETAPE_ARENA=/nowhere", works], {"not_instrumented": 1,

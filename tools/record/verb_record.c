@@ -475,8 +475,11 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
     if (options->calls.measure != NULL && options->engine == TOOL_ENGINE_IN_PROCESS)
         return tool_usage("record", "--measure needs --engine ptrace");
     options->calls.by_ptrace |= options->calls.measure != NULL;
-    if (options->calls.by_ptrace && tool_record_patch_is_given(&options->patch))
-        return tool_usage("record", "--patch needs a program that the runtime can be loaded into");
+    if (options->calls.by_ptrace && tool_record_patch_is_given(&options->patch)) {
+        if (options->attach != 0 || options->engine != TOOL_ENGINE_AUTO || options->calls.measure)
+            return tool_usage("record", "--patch is not for what is recorded by ptrace");
+        tool_record_patch_leave(&options->patch, command_name);
+    }
     options->calls.arguments |= options->patch.values.all_arguments;
     if (!tool_record_calls_open(&options->calls, o))
         return fail_plans(options);

@@ -393,6 +393,21 @@ static void mind_own_calls(const struct tool_record_patch *patch, ttape_recordin
     into->syscalls.plan_context = patch->cache;
 }
 
+static void want_none(struct tool_record_patch *patch)
+{
+    tool_record_rules_close(&patch->rules);
+    patch->rules = (struct tool_record_rules){0};
+    patch->library_calls = patch->inlined = false;
+}
+
+void tool_record_patch_leave(struct tool_record_patch *patch, const char *command)
+{
+    tool_message("no function is patched: the runtime cannot be loaded into '%s', whose system "
+                 "calls are recorded by ptrace",
+                 command);
+    want_none(patch);
+}
+
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into)
 {
     struct tool_symbols_options symbols = {.no_lines = !patch->inlined && !patch->values.given};
@@ -407,9 +422,7 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     if (!has_folder && patch->only != NULL) { /* nobody asked for it */
         tool_message("'%s' has no hooks, and cannot be patched: %s", patch->only,
                      tool_record_no_plans(patch->cache));
-        tool_record_rules_close(&patch->rules);
-        patch->rules = (struct tool_record_rules){0};
-        patch->library_calls = false;
+        want_none(patch);
         return true;
     }
     if (!has_folder)

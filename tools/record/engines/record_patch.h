@@ -69,6 +69,8 @@ bool tool_record_patch_owns(const struct tool_record_patch *patch, const char *m
 /* Whether functions of a module are patched; of one that is not the executable, where patterns of
  * modules are given only. */
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path);
+/* Says that nothing of this command can be patched, as it runs by ptrace, and patches nothing. */
+void tool_record_patch_leave(struct tool_record_patch *patch, const char *command);
 /* `module`, `no_module` and `cache` are set. Call it while this process is small. False: there is
  * no folder of plans. */
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into);
