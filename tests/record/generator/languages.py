@@ -31,7 +31,8 @@ class Source:
     def some(self, low=1, high=99):
         return self.rng.randint(low, high)
 
-    def statement(self):
+    def statement(self, is_short=False):
+        """is_short: of few bytes, with any compiler."""
         rng, k = self.rng, self.some()
         return rng.choice((
             f"x += {k};", f"x ^= x << {k % 31 + 1};", f"x = x * {k} + (long)op;", "x = -x;",
@@ -39,7 +40,8 @@ class Source:
             f"for (unsigned i = 0; i < (op & 3) + {k % 4}; i++) x = x * 3 + (long)i;",
             f"while (x > {k}) x >>= {k % 7 + 1};", f"h_data[{k % 16}] += (unsigned long)x;",
             f"x += (long)h_data[(op + {k}) % 16];", f"x = x > {k} ? x - {k} : {k} - x;",
-            f"x += __builtin_popcountl((unsigned long)x);", f"x = (long)(x * 1.5) / {k};"))
+            "x = ~x;" if is_short else "x += __builtin_popcountl((unsigned long)x);",
+            f"x = (long)(x * 1.5) / {k};"))
 
     def statements(self, count):
         return "\n".join(f"    {self.statement()}" for _ in range(count))
@@ -71,7 +73,7 @@ def labels(source):
     else:
         table = (f"    static const {way} t[] = {{&&a - &&a, &&b - &&a, &&c - &&a, &&d - &&a}};\n"
                  "    goto *((char *)&&a + t[op]);")
-    arms = "\n".join(f"{label}: {source.statement()}" for label in "abcd")
+    arms = "\n".join(f"{label}: {source.statement(way == 'signed char')}" for label in "abcd")
     source.define(name, f"    x += {k * 31};\n{table}\n{arms}\n    return x;")
 
 

@@ -209,6 +209,26 @@ def late_frame(unit):
     unit.end(name)
 
 
+def hosted(unit):
+    """A return without room, behind room for its jump in which a frame is made, or taken down."""
+    rng = unit.rng
+    name, _ = unit.function("hosted", 3, STEPPED)
+    out, more, is_made = unit.label(), unit.label(), rng.random() < 0.5
+    push = ["push %rbx", ".cfi_def_cfa_offset 16", ".cfi_rel_offset %rbx,0", "mov %rsi,%rbx"]
+    pop = ["pop %rbx", ".cfi_def_cfa_offset 8", ".cfi_restore %rbx"]
+    wide = rng.choice((["imul $123457,%rax,%rax"], ["add $123457,%rax"], ["xor $123457,%rax"]))
+    unit.begin(name, value=None)
+    unit.line(*([] if is_made else push), "mov %rsi,%rax", "cmp $3,%edi", f"jne {out}",
+              "test %rax,%rax", f"js {more}", *([] if is_made else [".cfi_remember_state"]))
+    unit.line(*(push if is_made else ["lea 5(%rbx),%rax", *pop]), *wide,
+              "lea 3(%rsi,%rax),%rax", *(pop if is_made else []), "ret")
+    unit.line(*([] if is_made else [".cfi_restore_state", ".cfi_remember_state"]), f"{out}:",
+              *(["not %rax"] if is_made else pop), "ret",
+              *([] if is_made else [".cfi_restore_state"]), f"{more}:", "neg %rax",
+              *([] if is_made else pop), "ret")
+    unit.end(name)
+
+
 def through_place(unit):
     """A call through a word of data among a function's first instructions."""
     rng, (leaf, k) = unit.rng, unit.leaf
@@ -254,4 +274,4 @@ def asks_framed(unit):
 
 
 RULES = (based, based_parts, filled, behind_trap, boundless, gives, from_end, into_taken, skipping,
-         fault_behind_branch, late_frame, through_place, asks_based, asks_framed)
+         fault_behind_branch, late_frame, hosted, through_place, asks_based, asks_framed)
