@@ -291,6 +291,20 @@ def check_words(folder):
     assert before == os.listdir(folder)
 
 
+def check_entered_gap(folder):
+    """Code that is no function's, with an entry at each byte, as where linkers put data beside the
+    code: it is looked at once, and functions do not lose their windows for it."""
+    count = 8000
+    taken = "\n".join(f"lea gap+{i}(%rip), %rax" for i in range(count))
+    with open(f"{folder}/gap.s", "w") as out:
+        out.write(f".text\ngap: .skip {count}, 0x90\nret\n.globl takes\n.type takes,@function\n"
+                  f"takes: .cfi_startproc\n{taken}\nret\n.cfi_endproc\n.size takes, .-takes\n")
+    subprocess.run([CC, "-shared", "-nostdlib", "-o", f"{folder}/gap.so", f"{folder}/gap.s"],
+                   check=True)
+    found = plan(f"{folder}/gap.so")
+    assert (found["patched_functions"], found["functions_with_all_exits"]) == (1, 1), found
+
+
 def main():
     if os.uname().machine != "x86_64":
         print("SKIPPED: plans are of x86-64")
@@ -302,6 +316,7 @@ def main():
         check_builds(folder)
         check_words(folder)
         check_small(folder)
+        check_entered_gap(folder)
         check_installed()
         if THOROUGH:
             check_shares()

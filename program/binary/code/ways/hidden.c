@@ -62,7 +62,9 @@ enum ttp_plan_kind tool_code_closed(const struct tool_code *code, uint32_t start
 
 struct hiding {
     struct tool_code *code;
-    bool is_new; /* there is a mark that was not there before */
+    uint64_t *gone; /* a bit for each byte at which instructions of gaps were gone on from */
+    bool is_new;    /* there is a mark that was not there before */
+    bool has_looked;
     bool fits;
 };
 
@@ -99,14 +101,22 @@ static bool ends_flow(const struct tool_instruction *found)
            found->kind == TOOL_CODE_RETURN || found->kind == TOOL_CODE_STOP;
 }
 
+/* Is it the first time? What is behind an address is the same each time. */
+static bool go_first(struct hiding *hiding, uint32_t at)
+{
+    uint64_t bit = at - hiding->code->image->code_start, one = UINT64_C(1) << bit % 64;
+    bool is_first = (hiding->gone[bit / 64] & one) == 0;
+    hiding->gone[bit / 64] |= one;
+    return is_first;
+}
+
 /* Instructions from an address on: all, or as far as they are executed one after another. */
 static void go_on(struct hiding *hiding, uint32_t at, uint32_t end, bool is_all)
 {
-    while (at < end && hiding->code->entries_left > 0) {
+    while (at < end && go_first(hiding, at)) {
         size_t available;
         struct tool_instruction found;
         const uint8_t *bytes = tool_image_at(hiding->code->image, at, &available);
-        hiding->code->entries_left--;
         if (bytes == NULL)
             return;
         if (!tool_decode(bytes, available, at, &found)) {
@@ -216,18 +226,31 @@ static void look_within(struct hiding *hiding, const struct tool_function *funct
     }
 }
 
+/* Until nothing new is found; what leads out of gaps is found before functions are looked at. */
+static void look_at_all_gaps(struct hiding *hiding)
+{
+    const struct tool_image *image = hiding->code->image;
+    for (hiding->is_new = true; hiding->is_new; hiding->has_looked = true) {
+        hiding->is_new = false;
+        for (uint32_t i = 0; i < image->segment_count; i++)
+            if (image->segments[i].executable)
+                look_at_gaps(hiding, &image->segments[i], !hiding->has_looked);
+    }
+}
+
 bool tool_hidden_mark(struct tool_code *code)
 {
-    struct hiding hiding = {.code = code, .is_new = true, .fits = true};
-    for (bool is_first = true; hiding.is_new && hiding.fits; is_first = false) {
-        hiding.is_new = false;
+    uint64_t code_bytes = code->image->code_end - code->image->code_start;
+    struct hiding hiding = {
+        .code = code, .is_new = true, .gone = tool_code_new_bits(code, code_bytes)};
+    hiding.fits = hiding.gone != NULL;
+    while (hiding.is_new && hiding.fits) {
+        look_at_all_gaps(&hiding);
         code->closed_count = 0;
-        for (uint32_t i = 0; i < code->image->segment_count; i++)
-            if (code->image->segments[i].executable)
-                look_at_gaps(&hiding, &code->image->segments[i], is_first);
         for (size_t i = 0; hiding.fits && i < code->function_count; i++)
             if ((code->functions[i].flags & TTP_PLAN_FUNCTION_LOOKED) != 0)
                 look_within(&hiding, &code->functions[i]);
     }
+    free(hiding.gone);
     return hiding.fits;
 }
