@@ -70,36 +70,120 @@ void ttp_encode_number(struct ttp_encoder *e, struct ttp_number_model *m, uint64
     }
 }
 
-/* ttp_decode_bit without a branch on the bit: below the leading one, bits of numbers are as good as
- * random, and half of the branches on them would be guessed wrong. */
-static inline unsigned decode_random_bit(struct ttp_decoder *d, struct ttp_prob *prob)
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* A decoder in registers: how far its range reaches, and where in it the code lies. */
+struct inner {
+    uint32_t lo, range, code;
+    uint32_t past_end;
+    const uint8_t *at, *end;
+};
+
+ALWAYS_INLINE struct inner take(const struct ttp_decoder *d)
 {
-    uint32_t p = prob->p, rate = ttp_prob_rate[prob->n], mid = ttp_coder_split(d->lo, d->hi, p);
-    uint32_t one = 0u - (uint32_t)(d->code <= mid); /* all ones for a 1 */
-    d->hi = (mid & one) | (d->hi & ~one);
-    d->lo = (d->lo & one) | ((mid + 1) & ~one);
-    while (((d->lo ^ d->hi) >> 24) == 0) {
+    return (struct inner){d->lo, d->hi - d->lo, d->code - d->lo, d->past_end, d->at, d->end};
+}
+
+ALWAYS_INLINE void put_back(struct ttp_decoder *d, const struct inner *in)
+{
+    *d = (struct ttp_decoder){in->lo,  in->lo + in->range, in->lo + in->code, in->at,
+                              in->end, in->past_end};
+}
+
+ALWAYS_INLINE bool needs_bytes(const struct inner *d)
+{
+    return __builtin_expect((d->lo ^ (d->lo + d->range)) < 1u << 24, 0);
+}
+
+ALWAYS_INLINE void fill(struct inner *d)
+{
+    while (needs_bytes(d)) {
+        uint32_t byte = d->at != d->end ? *d->at : 0;
+        d->past_end += d->at == d->end;
+        d->at += d->at != d->end;
         d->lo <<= 8;
-        d->hi = d->hi << 8 | 255;
-        d->code = d->code << 8 | ttp_decoder_byte(d);
+        d->range = d->range << 8 | 255;
+        d->code = d->code << 8 | byte;
     }
-    uint32_t move = (((p ^ one) & 0xFFFFu) * rate) >> 16; /* of what is left: 65535 - p, or p */
-    prob->p = (uint16_t)(p + ((move ^ ~one) - ~one));
+}
+
+/* How much of the range a 1 has, less one. */
+ALWAYS_INLINE uint32_t part_of(const struct inner *d, uint32_t p)
+{
+    if (__builtin_expect(p - TTP_PROB_FLOOR > 65535u - 2 * TTP_PROB_FLOOR, 0))
+        return ttp_coder_split(0, d->range, p);
+    return (uint32_t)(((uint64_t)d->range * p) >> 16);
+}
+
+/* For bits that can be guessed. */
+ALWAYS_INLINE unsigned decode_bit(struct inner *d, struct ttp_prob *prob)
+{
+    uint32_t p = prob->p, rate = ttp_prob_rate[prob->n], part = part_of(d, p);
     prob->n = (uint16_t)(prob->n + (prob->n < TTP_PROB_LIMIT));
-    return one & 1;
+    if (d->code <= part) {
+        prob->p = (uint16_t)(p + (((65535u - p) * rate) >> 16));
+        d->range = part;
+        fill(d);
+        return 1;
+    }
+    prob->p = (uint16_t)(p - ((p * rate) >> 16));
+    d->lo += part + 1;
+    d->code -= part + 1;
+    d->range -= part + 1;
+    fill(d);
+    return 0;
+}
+
+/* decode_bit without a branch on the bit: below the leading one, bits of numbers are as good as
+ * random, and half of the branches on them would be guessed wrong. *p: its probability. */
+ALWAYS_INLINE uint32_t decode_random_bit(struct inner *d, uint32_t *p, uint32_t rate)
+{
+    uint32_t part = part_of(d, *p);
+    uint32_t up = *p + (((65535u - *p) * rate) >> 16), down = *p - ((*p * rate) >> 16);
+    uint32_t zero = 0u - (uint32_t)(d->code > part); /* all ones for a 0 */
+    uint32_t less = (part + 1) & zero;
+    d->range = ((d->range - 2 * part - 1) & zero) + part;
+    d->lo += less;
+    d->code -= less;
+    fill(d);
+    *p = up ^ ((up ^ down) & zero);
+    return 1 + zero;
+}
+
+/* So many bits of one context, below those of `prefix`. */
+ALWAYS_INLINE uint64_t decode_random_bits(struct inner *d, struct ttp_prob *prob, unsigned count,
+                                          uint64_t prefix)
+{
+    uint32_t p = prob->p, n = prob->n;
+    for (; count > 0 && n < TTP_PROB_LIMIT; count--, n++)
+        prefix = prefix << 1 | decode_random_bit(d, &p, ttp_prob_rate[n]);
+    for (; count > 0; count--)
+        prefix = prefix << 1 | decode_random_bit(d, &p, ttp_prob_rate[TTP_PROB_LIMIT]);
+    *prob = (struct ttp_prob){(uint16_t)p, (uint16_t)n};
+    return prefix;
+}
+
+ALWAYS_INLINE uint64_t decode_number(struct inner *d, struct ttp_number_model *m)
+{
+    unsigned length = 0;
+    while (length < 63 && decode_bit(d, &m->length[length]))
+        length++;
+    uint64_t prefix = 1;
+    if (length < 4) {
+        for (unsigned i = length; i-- > 0;)
+            prefix = decode_random_bits(d, number_context(m, length, i, prefix), 1, prefix);
+        return prefix - 1;
+    }
+    prefix = decode_random_bits(d, number_context(m, length, length - 1, 1), 1, prefix);
+    return decode_random_bits(d, number_context(m, length, 0, 1), length - 1, prefix) - 1;
 }
 
 uint64_t ttp_decode_number(struct ttp_decoder *decoder, struct ttp_number_model *m)
 {
-    struct ttp_decoder d = *decoder; /* in registers */
-    unsigned length = 0;
-    while (length < 63 && ttp_decode_bit(&d, &m->length[length]))
-        length++;
-    uint64_t prefix = 1;
-    for (unsigned i = length; i-- > 0;)
-        prefix = prefix << 1 | decode_random_bit(&d, number_context(m, length, i, prefix));
-    *decoder = d;
-    return prefix - 1;
+    struct inner d = take(decoder);
+    uint64_t value = decode_number(&d, m);
+    put_back(decoder, &d);
+    return value;
 }
 
 void ttp_signed_init(struct ttp_signed_model *m)
@@ -115,10 +199,11 @@ void ttp_encode_signed(struct ttp_encoder *e, struct ttp_signed_model *m, int64_
         ttp_encode_number(e, &m->zigzag, (uint64_t)value << 1 ^ (0 - (uint64_t)(value < 0)));
 }
 
-int64_t ttp_decode_signed(struct ttp_decoder *d, struct ttp_signed_model *m)
+int64_t ttp_decode_signed(struct ttp_decoder *decoder, struct ttp_signed_model *m)
 {
-    if (ttp_decode_bit(d, &m->least))
-        return INT64_MIN;
-    uint64_t v = ttp_decode_number(d, &m->zigzag);
-    return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+    struct inner d = take(decoder);
+    bool least = decode_bit(&d, &m->least);
+    uint64_t v = least ? 0 : decode_number(&d, &m->zigzag);
+    put_back(decoder, &d);
+    return least ? INT64_MIN : (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
