@@ -54,8 +54,9 @@ struct ttp_account_rows {
     bool has_idle, has_switches;
 };
 
+/* likely_count: rows that are likely; there may be more. */
 ttape_status ttp_account_rows_open(struct ttp_account_rows *rows, struct ttp_memory *memory,
-                                   ttape_error *err);
+                                   uint32_t likely_count, ttape_error *err);
 void ttp_account_rows_close(struct ttp_account_rows *rows);
 /* The row of (caller, key), made if need be; 0 and rows->memory->status on failure. */
 uint32_t ttp_account_find(struct ttp_account_rows *rows, uint32_t caller, uint32_t key,

@@ -7,6 +7,7 @@
 #include "format/base/wide.h"
 
 #define SLOT_BITS_FIRST 6u
+#define FIRST_SHARE     64u /* of the memory that tables may begin with */
 
 static uint32_t first_slot(const struct ttp_account_rows *rows, uint32_t caller, uint32_t key)
 {
@@ -46,11 +47,24 @@ static bool add_row(struct ttp_account_rows *rows, uint32_t caller, uint32_t key
     return true;
 }
 
-ttape_status ttp_account_rows_open(struct ttp_account_rows *rows, struct ttp_memory *memory,
-                                   ttape_error *err)
+/* Tables that grow are copied, which touches each page of them twice. */
+static uint32_t first_capacity(const struct ttp_memory *memory, uint32_t likely_count)
 {
+    uint64_t most = memory->limit_bytes / FIRST_SHARE / sizeof(struct ttp_account_row);
+    return likely_count < most ? likely_count + 1 : (uint32_t)(most < UINT32_MAX ? most : 1);
+}
+
+ttape_status ttp_account_rows_open(struct ttp_account_rows *rows, struct ttp_memory *memory,
+                                   uint32_t likely_count, ttape_error *err)
+{
+    uint32_t bits = SLOT_BITS_FIRST, capacity = first_capacity(memory, likely_count);
     *rows = (struct ttp_account_rows){.memory = memory, .store = {.memory = memory}};
-    return add_row(rows, TTAPE_NONE, TTP_NO_KEY, err) && take_slots(rows, SLOT_BITS_FIRST, err)
+    while (bits < 31 && capacity > 1u << (bits - 1))
+        bits++;
+    if (ttp_memory_reserve(memory, &rows->rows, &rows->row_capacity, capacity, sizeof *rows->rows,
+                           err) != TTAPE_OK)
+        return memory->status;
+    return add_row(rows, TTAPE_NONE, TTP_NO_KEY, err) && take_slots(rows, bits, err)
                ? TTAPE_OK
                : memory->status;
 }

@@ -157,12 +157,25 @@ static int64_t unseen_total(const ttape_report *report, const struct ttp_account
     return report->rows.known_ns == report->rows.span_ns ? 0 : row->self_ns != 0 ? row->self_ns : 1;
 }
 
+/* A power of two that is no less than the root, nor more than twice as much. */
+static double above_root(double value)
+{
+    uint64_t bits;
+    if (value <= 1)
+        return 1;
+    memcpy(&bits, &value, sizeof bits);
+    bits = ((bits >> 52) - 1023) / 2 + 1; /* of the exponent half, and one more */
+    bits = (bits + 1023) << 52;
+    memcpy(&value, &bits, sizeof bits);
+    return value;
+}
+
 /* Without the mathematical library: Newton's method from above. */
 static double root_of(long double value)
 {
     if (!(value > 0))
         return 0;
-    long double root = value > 1 ? value : 1, next = (root + value / root) / 2;
+    long double root = above_root((double)value), next = (root + value / root) / 2;
     for (int i = 0; i < 200 && next < root; i++) {
         root = next;
         next = (root + value / root) / 2;

@@ -10,9 +10,11 @@
 #include "reader/cache/partition_jobs.h"
 #include "reader/partition/partition_decoder.h"
 
+#define ROWS_FOR_A_THREAD 16384u /* of summaries: about 10 ms */
+
 struct report_worker {
     struct ttp_memory memory;
-    struct ttp_account_rows rows;
+    struct ttp_account_rows own, *rows; /* one worker adds to the report's */
     struct ttp_account *account;
     uint64_t partition_count, decoded_count, event_count;
     bool has_times;
@@ -209,7 +211,7 @@ static ttape_status add_open(const struct work *work, struct report_worker *w,
         const struct ttp_frame *f = i < g->kept
                                         ? &p->segments.start_frames[g->start.frame_start + i]
                                         : &p->segments.end_frames[g->end.frame_start + i - g->kept];
-        w->rows.stamp += f->stack != stack;
+        w->rows->stamp += f->stack != stack;
         stack = f->stack;
         uint32_t site = f->event_class == TTP_CLASS_SIGNAL
                             ? TTAPE_NONE
@@ -217,11 +219,11 @@ static ttape_status add_open(const struct work *work, struct report_worker *w,
                                                    TTP_DEFINES_SITES, f->argument);
         if (site == TTAPE_NONE)
             continue;
-        uint32_t row = ttp_account_find(&w->rows, TTAPE_NONE,
+        uint32_t row = ttp_account_find(w->rows, TTAPE_NONE,
                                         ttp_report_key(work->report->plan.keys, site), err);
         if (row == 0)
             return w->memory.status;
-        ttp_account_add_open(&w->rows, row,
+        ttp_account_add_open(w->rows, row,
                              ttp_time_of(f->enter_tick, p->head.origin_ns, p->head.resolution_ns),
                              end);
     }
@@ -250,26 +252,25 @@ static ttape_status add_summary(void *context, uint32_t worker, struct ttp_trace
         if (site == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
                             "summary names site '%u', which is not defined", measures[i].site);
-        uint32_t row =
-            ttp_account_find(&w->rows, TTAPE_NONE, ttp_report_key(plan->keys, site), err);
+        uint32_t row = ttp_account_find(w->rows, TTAPE_NONE, ttp_report_key(plan->keys, site), err);
         if (row == 0)
             return w->memory.status;
-        ttp_report_add_measure(&w->rows.rows[row], &measures[i], p->head.resolution_ns,
+        ttp_report_add_measure(&w->rows->rows[row], &measures[i], p->head.resolution_ns,
                                cpu->rows != NULL ? &cpu->rows[i] : NULL);
-        w->rows.call_count += measures[i].call_count;
-        w->rows.has_idle = w->rows.has_idle || plan->idle_sites[site] != 0;
+        w->rows->call_count += measures[i].call_count;
+        w->rows->has_idle = w->rows->has_idle || plan->idle_sites[site] != 0;
     }
     for (uint32_t s = 0; s < p->segments.segment_count; s++) {
         const struct ttp_segment *g = &p->segments.segments[s];
         int64_t ticks = (int64_t)((uint64_t)g->end_tick - (uint64_t)g->base_tick);
         if (!covered)
-            add_times(&w->rows.span_ns, ticks, p->head.resolution_ns);
+            add_times(&w->rows->span_ns, ticks, p->head.resolution_ns);
         if (cpu->rows != NULL)
-            add_times(&w->rows.known_ns, ticks, p->head.resolution_ns);
+            add_times(&w->rows->known_ns, ticks, p->head.resolution_ns);
         TTP_TRY(add_open(work, w, d, p, s, err));
     }
     if (cpu->rows != NULL)
-        ttp_report_add_cpu_times(&w->rows, cpu);
+        ttp_report_add_cpu_times(w->rows, cpu);
     if (!covered)
         count_partition(work, w, d->reader, p, false);
     return TTAPE_OK;
@@ -298,6 +299,15 @@ static ttape_status leave_out(void *context, uint32_t partition, const ttape_err
 
 /* ---- all ---- */
 
+static ttape_status open_rows(const ttape_report *report, struct ttp_account_rows *rows,
+                              struct ttp_memory *memory, ttape_error *err)
+{
+    TTP_TRY(ttp_account_rows_open(rows, memory, report->keys.key_count, err));
+    rows->store.budget_bytes = memory->limit_bytes / 2;
+    rows->store.unit_ns = report->unit_ns;
+    return TTAPE_OK;
+}
+
 static ttape_status open_workers(struct work *work, uint32_t count, ttape_error *err)
 {
     ttape_report *report = work->report;
@@ -305,10 +315,10 @@ static ttape_status open_workers(struct work *work, uint32_t count, ttape_error 
         struct report_worker *w = &work->workers[i];
         ttp_memory_init(&w->memory, &report->memory.allocator,
                         report->options.memory_bytes / 2 / count);
-        TTP_TRY(ttp_account_rows_open(&w->rows, &w->memory, err));
-        w->rows.store.budget_bytes = w->memory.limit_bytes / 2;
-        w->rows.store.unit_ns = report->unit_ns;
-        TTP_TRY(ttp_account_open(&w->account, &report->plan, &w->rows, err));
+        w->rows = count == 1 ? &report->rows : &w->own;
+        if (count > 1)
+            TTP_TRY(open_rows(report, &w->own, &w->memory, err));
+        TTP_TRY(ttp_account_open(&w->account, &report->plan, w->rows, err));
     }
     return TTAPE_OK;
 }
@@ -319,7 +329,8 @@ static ttape_status merge_workers(struct work *work, uint32_t count, ttape_error
     ttape_report_info *info = &report->info;
     for (uint32_t i = 0; i < count; i++) {
         struct report_worker *w = &work->workers[i];
-        TTP_TRY(ttp_account_merge(&report->rows, &w->rows, err));
+        if (count > 1)
+            TTP_TRY(ttp_account_merge(&report->rows, w->rows, err));
         info->partition_count += w->partition_count;
         info->decoded_count += w->decoded_count;
         info->event_count += w->event_count;
@@ -337,15 +348,21 @@ static bool tells_switches(const ttape_report *report)
     return o->switches || o->summed_switches || report->is_estimate;
 }
 
+/* Events of whole partitions are expected to be asked for. */
+static bool decodes(const ttape_report *report)
+{
+    const ttape_report_options *o = &report->options;
+    return o->by != TTAPE_REPORT_BY_FUNCTION || o->exact || report->is_estimate ||
+           report->plan.streams != NULL;
+}
+
 static ttape_status run_workers(struct work *work, const uint32_t *partitions, uint32_t count,
                                 uint32_t jobs, ttape_error *err)
 {
     const ttape_report *report = work->report;
     const ttape_report_options *o = &report->options;
     const struct ttp_partition_work calls = {.context = work,
-                                             .decodes = o->by != TTAPE_REPORT_BY_FUNCTION ||
-                                                        o->exact || report->is_estimate ||
-                                                        report->plan.streams != NULL,
+                                             .decodes = decodes(report),
                                              .cpu_times = tells_switches(report),
                                              .wish = wish,
                                              .summary = add_summary,
@@ -369,7 +386,7 @@ static ttape_status open_and_work(struct work *work, const uint32_t *partitions,
     ttape_status status = run_workers(work, partitions, count, jobs, err);
     for (uint32_t i = 0; i < workers; i++) {
         ttp_account_close(work->workers[i].account);
-        ttp_account_rows_close(&work->workers[i].rows);
+        ttp_account_rows_close(&work->workers[i].own);
     }
     ttp_memory_give(memory, work->workers, workers, sizeof *work->workers);
     return status;
@@ -383,9 +400,7 @@ static ttape_status work_on_left(struct work *work, const uint32_t *partitions, 
     ttape_report *report = work->report;
     struct ttp_report_covered *covered = &work->covered;
     memset(covered->marks, 0, report->decoder->reader->partition_count);
-    TTP_TRY(ttp_account_rows_open(&report->rows, &report->memory, err));
-    report->rows.store.budget_bytes = report->memory.limit_bytes / 2;
-    report->rows.store.unit_ns = report->unit_ns;
+    TTP_TRY(open_rows(report, &report->rows, &report->memory, err));
     TTP_TRY(ttp_report_overviews(report, &report->rows, tells_switches(report), covered, err));
     report->info.partition_count = covered->partition_count;
     report->info.event_count = covered->event_count;
@@ -412,10 +427,20 @@ static ttape_status work_with(struct work *work, const uint32_t *partitions, uin
     return status;
 }
 
+/* A thread costs more than reading few rows: its stack, its heap, and rows of its own to merge. */
+static uint32_t jobs_for(const ttape_report *report, uint32_t count)
+{
+    uint32_t jobs = report->options.jobs != 0 ? report->options.jobs : report->decoder->jobs;
+    uint64_t rows = (uint64_t)count * report->decoder->reader->definitions.site_count;
+    if (decodes(report) || rows / ROWS_FOR_A_THREAD >= jobs)
+        return jobs;
+    return 1 + (uint32_t)(rows / ROWS_FOR_A_THREAD);
+}
+
 static ttape_status work_on(ttape_report *report, const uint32_t *partitions, uint32_t count,
                             ttape_error *err)
 {
-    uint32_t jobs = report->options.jobs != 0 ? report->options.jobs : report->decoder->jobs;
+    uint32_t jobs = jobs_for(report, count);
     const ttape_report_info before = report->info;
     struct work work = {.report = report};
     ttape_status status = work_with(&work, partitions, count, jobs, err);

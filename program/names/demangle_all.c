@@ -88,7 +88,7 @@ void tool_demangle_all(const ttape_string *names, size_t count, ttape_string *re
     struct work work = {.names = names, .count = count};
     for (size_t i = 0; i < count; i++)
         readable[i] = (ttape_string){NULL, 0};
-    char *data = malloc(BATCH_BYTES);
+    char *data = malloc(2 * BATCH_BYTES);
     for (int tried = data != NULL ? 0 : CHILDREN_MOST + 1;
          tried <= CHILDREN_MOST && work.first < count; tried++) {
         struct tool_child child = {0};
@@ -97,7 +97,7 @@ void tool_demangle_all(const ttape_string *names, size_t count, ttape_string *re
         struct tool_child_input from = {.fd = child.fd,
                                         .deadline_ms = tool_child_now_ms() + 2000u * SECONDS_MOST,
                                         .data = data,
-                                        .room = BATCH_BYTES};
+                                        .room = 2 * BATCH_BYTES};
         while (work.first < count && take_answer(&from, &readable[work.first]))
             work.first++;
         (void)tool_child_end(&child, work.first < count);

@@ -27,17 +27,19 @@
 
 static void forget_descriptors(int own)
 {
-    if ((own > 3 && close_range(3, (unsigned)own - 1, 0) != 0) ||
+    int first = TOOL_SANITIZED ? 3 : 0; /* sanitizers tell on the third what they find */
+    if ((own > first && close_range((unsigned)first, (unsigned)own - 1, 0) != 0) ||
         close_range((unsigned)own + 1, ~0u, 0) != 0) {
         struct rlimit files = {.rlim_cur = 1024}; /* an older kernel */
         (void)getrlimit(RLIMIT_NOFILE, &files);
-        for (int fd = 3; (rlim_t)fd < files.rlim_cur && fd < 65536; fd++)
+        for (int fd = first; (rlim_t)fd < files.rlim_cur && fd < 65536; fd++)
             if (fd != own)
                 close(fd);
     }
     int nothing = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < (TTP_SANITIZED ? 2 : 3) && nothing >= 0; fd++)
-        (void)dup2(nothing, fd);
+        if (fd != nothing)
+            (void)dup2(nothing, fd);
     if (nothing > 2)
         close(nothing);
 }
@@ -73,12 +75,15 @@ static struct own_state own_state(void)
 static void reset_signals(const struct own_state *own)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
+    uint64_t handled = own->handled;
     sigset_t none;
-    for (int number = 1; number < NSIG; number++)
-        if (own->handled >> (number - 1) & 1)
-            (void)signal(number, SIG_DFL);
-    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+        handled &= ~(UINT64_C(1) << (ignored[i] - 1));
         (void)signal(ignored[i], SIG_IGN);
+    }
+    for (int number = 1; number < NSIG; number++)
+        if (handled >> (number - 1) & 1)
+            (void)signal(number, SIG_DFL);
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -139,7 +144,7 @@ bool tool_child_start(struct tool_child *child, uint64_t memory_bytes,
         reset_signals(&own);
         forget_descriptors(ends[1]);
         (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        tool_child_limit(RLIMIT_CORE, 0);
+        (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
         if (own.mapped_bytes > 0 && !TTP_SANITIZED)
             tool_child_limit(RLIMIT_AS, own.mapped_bytes + memory_bytes);
         work(ends[1], context);

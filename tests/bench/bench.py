@@ -45,6 +45,7 @@ SECTIONS = {  # name: generator of rows
     "tree_open": sections_report.tree_open,
     "slow": sections_report.slow,
     "answers": sections_report.answers,
+    "names": sections_report.names,
     "export": sections_export.chrome,
     "record": sections_record.record,
     "hook": sections_hook.hook,

@@ -10,6 +10,7 @@ from measure import MILLION, BenchError, Row, geometric, median
 from sections_file import make_large
 
 OPENED = 40  # nodes of a file
+CALLS, FUNCTIONS = 3_300_000, 1400  # of the trace whose report is little but names and numbers
 
 
 def need_uftrace():
@@ -248,3 +249,58 @@ def answers(bench):
         yield slow_row(bench, label, path, 1000)
     finally:
         path.unlink(missing_ok=True)
+
+
+def write_calls(path):
+    """As text: CALLS calls of FUNCTIONS functions of C++, some busy, drawn by a seed."""
+    draw, open_count, calls, time_ns = random.Random(3), 0, 0, 0
+    names = []
+    for i in range(FUNCTIONS):
+        parts = (f"ns{i % 17}", f"Klass{i % 53}", f"method_number_{i}")
+        names.append("_ZN" + "".join(f"{len(part)}{part}" for part in parts) +
+                     "ERKSt6vectorIiSaIiEESt4pairIidE")
+    with open(path, "w", encoding="ascii") as text:
+        while calls < CALLS or open_count:
+            time_ns += draw.choice((20, 30, 40, 55, 80, 130))
+            if open_count and (open_count > 12 or calls >= CALLS or draw.random() < 0.5):
+                open_count -= 1
+                text.write(f"{time_ns} 1 exit\n")
+                continue
+            busy = draw.random() >= 0.3
+            text.write(f"{time_ns} 1 enter {names[draw.randrange(60 if busy else FUNCTIONS)]}\n")
+            open_count, calls = open_count + 1, calls + 1
+
+
+def helper_calls(bench, path):
+    """System calls of the demangling helper, and of the command from its start to its end."""
+    place = bench.work / "strace.txt"
+    bench.call(["strace", "-f", "-o", place, bench.command, "report", path])
+    lines = [line for line in place.read_text(errors="replace").splitlines()
+             if not re.search(r"resumed|\+\+\+|---|restart_syscall", line)]
+    own = lines[0].split()[0]
+    first = next(i for i, line in enumerate(lines) if "socketpair" in line)
+    last = max(i for i, line in enumerate(lines) if " wait4(" in line)
+    return sum(1 for i, line in enumerate(lines)
+               if not line.startswith(own) or first <= i <= last)
+
+
+def names(bench):
+    """Processor time of a report of many functions, and system calls for their names."""
+    text, trace = bench.work / "calls.txt", bench.work / "calls.ttape"
+    write_calls(text)
+    bench.convert(text, trace, jobs=2)
+    text.unlink()
+    got = bench.interleave({
+        "report": lambda: bench.run([bench.command, "report", trace]),
+        "nothing": lambda: bench.run([bench.command, "--version"])}, 9 if bench.quick else 40)
+    cpu = {way: [r["cpu"] * 1000 for r in runs] for way, runs in got.items()}
+    least = {way: min(times) for way, times in cpu.items()}
+    more = least["report"] - least["nothing"]
+    yield Row(f"report of {CALLS / MILLION:.1f} M calls, {FUNCTIONS} functions, over --version, ms",
+              "-", f"{more:.1f} ms", more, 10, 5,
+              details=[f"{way}: user + system {least[way]:.2f} ms, median {median(cpu[way]):.2f}"
+                       for way in cpu])
+    if shutil.which("strace") is not None:
+        count = helper_calls(bench, trace)
+        yield Row("system calls for the names of that", "-", str(count), count, 50, 20)
+    trace.unlink()

@@ -117,7 +117,7 @@ static double fill_rows(const uint64_t *keys, bool has_caller)
     struct ttp_memory memory;
     struct ttp_account_rows rows;
     ttp_memory_init(&memory, NULL, UINT64_MAX);
-    ck_assert_int_eq(ttp_account_rows_open(&rows, &memory, NULL), TTAPE_OK);
+    ck_assert_int_eq(ttp_account_rows_open(&rows, &memory, 3, NULL), TTAPE_OK);
     for (uint32_t i = 0; i < KEYS; i++) {
         uint32_t caller = has_caller ? (uint32_t)(keys[i] >> 32) : TTAPE_NONE;
         ck_assert_uint_ne(ttp_account_find(&rows, caller, (uint32_t)keys[i], NULL), 0);

@@ -1,6 +1,5 @@
 /* All cells are kept until the last row is known: their texts in one block, so that a row costs no
  * allocation. */
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,9 +78,20 @@ size_t tool_put_time(char *at, int64_t time_ns)
     uint64_t size = time_ns < 0 ? 0 - (uint64_t)time_ns : (uint64_t)time_ns;
     size_t unit = size >= units[0].scale ? 0 : size >= units[1].scale ? 1 : 2;
     uint64_t scale = units[unit].scale;
-    int length = snprintf(at, 40, "%s%" PRIu64 ".%03" PRIu64 " %s", time_ns < 0 ? "-" : "",
-                          size / scale, size % scale / (scale / 1000), units[unit].name);
-    return time_ns == 0 ? (size_t)snprintf(at, 40, "0") : (size_t)length;
+    uint64_t rest = size % scale / (scale / 1000);
+    if (time_ns == 0) {
+        *at = '0';
+        return 1;
+    }
+    *at = '-';
+    char *end = tool_put_decimal(at + (time_ns < 0), size / scale);
+    *end++ = '.';
+    for (uint64_t place = 100; place > 0; place /= 10)
+        *end++ = (char)('0' + rest / place % 10);
+    *end++ = ' ';
+    size_t length = strlen(units[unit].name);
+    memcpy(end, units[unit].name, length);
+    return (size_t)(end - at) + length;
 }
 
 /* ---- cells ---- */
@@ -213,8 +223,11 @@ void tool_put_tone(struct tool_output *out, enum tool_tone tone, bool on)
 
 static void put_blanks(struct tool_output *out, size_t count)
 {
-    for (; count > 0; count--)
-        tool_output_text(out, " ");
+    static const char blanks[] = "                                ";
+    for (size_t part; count > 0; count -= part) {
+        part = count < sizeof blanks - 1 ? count : sizeof blanks - 1;
+        tool_output_bytes(out, blanks, part);
+    }
 }
 
 static void put_cut(struct tool_output *out, const char *text, size_t size_bytes, size_t columns)

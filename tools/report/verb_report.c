@@ -1,5 +1,6 @@
 /* tracetape report: which reports to make of a trace, and what of them to show. */
 #include <inttypes.h>
+#include <malloc.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/report/report_view.h"
+
+#define KEPT_BYTES (4 << 20) /* larger ones go back */
 
 #define IDS_DEFAULT     10u       /* rows: each may take as long as a partition */
 #define SWITCHES_EVENTS 30000000u /* a second of decoding */
@@ -404,6 +407,15 @@ static int check_ids(const struct options *options)
                : tool_usage("report", "--ids is for rows of functions");
 }
 
+/* Tables of rows are freed and made anew: each time the system would have to clear their pages. */
+static void keep_memory(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    (void)mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, 2 * KEPT_BYTES);
+#endif
+}
+
 int tool_verb_report(int argc, char **argv)
 {
     int count, status;
@@ -416,6 +428,7 @@ int tool_verb_report(int argc, char **argv)
     if (status != TOOL_OK)
         return status;
     tool_memory_bound(options.memory_bytes);
+    keep_memory();
     status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
     free(options.group.words);
     free(options.idle.words);
