@@ -104,7 +104,8 @@ enum ttp_message {
     TTP_MESSAGE_THREAD = 6,      /* the thread's name */
     TTP_MESSAGE_VALUES = 7,      /* values of the event before */
     TTP_MESSAGE_NAMED = 8,       /* another thread's name */
-    TTP_MESSAGE_PATH = 9         /* the stack that led to a site of a system call */
+    TTP_MESSAGE_PATH = 9,        /* the stack that led to a site of a system call */
+    TTP_MESSAGE_WAITED = 10      /* the thread waited for the recorder meanwhile */
 };
 
 #define TTP_PATH_CUT         1u /* flags of a PATH: frames further out are not known, */

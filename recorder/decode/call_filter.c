@@ -145,9 +145,12 @@ static ttape_status keep_pending(struct ttp_encode *e, struct ttp_thread *thread
 
 static bool waits(const ttape_site_rules *rules) { return rules->min_ns != 0 || rules->cull_hot; }
 
+/* What waits for the recorder is kept where it is in something that is. */
 static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
                        const struct ttp_site_seen *site)
 {
+    if (ttp_site_is_wait(site))
+        return stack->kept == 0;
     return (site->select & TTAPE_SELECT_DROP) != 0 || site->is_culled ||
            (rules->has_below && stack->below == 0 && (site->select & TTAPE_SELECT_BELOW) == 0) ||
            (rules->max_depth != 0 && stack->kept >= rules->max_depth);

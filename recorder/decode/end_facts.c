@@ -13,16 +13,30 @@
 #define NAME_MAX    32u
 #define CODE_MAX    255u
 
-static ttape_status tell_site(struct ttp_encode *e, struct ttp_thread *thread, uint64_t address,
-                              const char *name, ttape_error *err)
+struct own_site {
+    uint64_t address;
+    uint32_t kind;
+    const char *name;
+};
+
+static ttape_status find_site(struct ttp_encode *e, struct ttp_thread *thread,
+                              const struct own_site *site, uint32_t *index, ttape_error *err)
 {
     uint8_t bytes[SITE_BYTES + NAME_MAX] = {0};
-    size_t size = strlen(name);
-    ttp_store64(bytes, address);
-    ttp_store32(bytes + 8, TTAPE_SITE_MARKER);
+    size_t size = strlen(site->name);
+    ttp_store64(bytes, site->address);
+    ttp_store32(bytes + 8, site->kind);
     ttp_store16(bytes + 16, (uint16_t)size);
-    memcpy(bytes + SITE_BYTES, name, size);
-    return ttp_image_message(e, thread, TTP_MESSAGE_SITE, bytes, SITE_BYTES + size, err);
+    memcpy(bytes + SITE_BYTES, site->name, size);
+    TTP_TRY(ttp_image_message(e, thread, TTP_MESSAGE_SITE, bytes, SITE_BYTES + size, err));
+    return ttp_site_of(e, thread, site->address, index, err);
+}
+
+ttape_status ttp_wait_site(struct ttp_encode *e, struct ttp_thread *thread, uint32_t *index,
+                           ttape_error *err)
+{
+    const struct own_site site = {TTP_WAIT_SITE, TTAPE_SITE_FUNCTION, "(the recorder)"};
+    return find_site(e, thread, &site, index, err);
 }
 
 /* Whether anything of the thread is kept: filters may leave nothing. */
@@ -57,8 +71,8 @@ static ttape_status put_fact(struct ttp_encode *e, struct ttp_thread *thread,
 {
     uint32_t index;
     TTP_TRY(ttp_stream_ready(e, thread, err));
-    TTP_TRY(tell_site(e, thread, fact->address, fact->name, err));
-    TTP_TRY(ttp_site_of(e, thread, fact->address, &index, err));
+    const struct own_site site = {fact->address, TTAPE_SITE_MARKER, fact->name};
+    TTP_TRY(find_site(e, thread, &site, &index, err));
     const ttape_event event = {.time_ns = fact->ns,
                                .kind = TTAPE_EVENT_LEAF,
                                .site = ttp_site_at(e, thread, index)->id,

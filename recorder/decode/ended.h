@@ -30,6 +30,11 @@ struct ttp_stop {
     uint32_t reason, what;
     uint64_t count, ns, next_ns;
 };
+
+#define TTP_WAIT_SITE 4u /* its address, behind those of facts */
+/* The site of calls in which the thread waits for the recorder. */
+ttape_status ttp_wait_site(struct ttp_encode *e, struct ttp_thread *thread, uint32_t *index,
+                           ttape_error *err);
 ttape_status ttp_stop_put(struct ttp_encode *e, struct ttp_thread *thread,
                           const struct ttp_stop *stop, ttape_error *err);
 /* Appends what the END record says. A thread of which nothing is kept has no end. */

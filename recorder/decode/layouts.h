@@ -101,6 +101,12 @@ ttape_status ttp_frame_module(struct ttp_encode *e, struct ttp_thread *thread, u
 /* All sites and paths, with the ids that they have, in another file. */
 ttape_status ttp_sites_define_again(struct ttp_encode *e, ttape_writer *w, ttape_error *err);
 
+/* Whether its calls are times in which a thread waited for the recorder. */
+static inline bool ttp_site_is_wait(const struct ttp_site_seen *seen)
+{
+    return seen->address == TTP_WAIT_SITE;
+}
+
 /* Whether programs made its address up, and its line is its number. */
 static inline bool ttp_site_is_call(const struct ttp_site_seen *seen)
 {

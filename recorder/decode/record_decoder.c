@@ -383,10 +383,40 @@ static ttape_status stop(struct decoding *d, uint64_t record)
     return ttp_stop_put(d->e, thread, &stop, d->err);
 }
 
+static uint64_t time_within(const struct decoding *d, uint64_t ticks, uint64_t from, uint64_t to)
+{
+    uint64_t ns = ttp_clock_ns(&d->e->clock, ticks);
+    return ns < from ? from : ns > to ? to : ns;
+}
+
+/* A call of the recorder's own, between the record before and this one. */
+static ttape_status put_wait(struct decoding *d, uint64_t last_ns, const uint8_t *bytes,
+                             uint32_t size)
+{
+    uint32_t site;
+    if (size < 2 * sizeof(uint64_t) || !d->is_timed || last_ns == 0)
+        return TTAPE_OK;
+    uint64_t end_ns = d->thread->last_ns, from = time_within(d, ttp_load64(bytes), last_ns, end_ns);
+    uint64_t until = time_within(d, ttp_load64(bytes + 8), from, end_ns);
+    TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));
+    TTP_TRY(ttp_wait_site(d->e, d->thread, &site, d->err));
+    ttape_event event = {.time_ns = from,
+                         .kind = TTAPE_EVENT_ENTER,
+                         .site = ttp_site_at(d->e, d->thread, site)->id,
+                         .depth = TTAPE_DEPTH_AUTO};
+    TTP_TRY(put(d, &event, site));
+    event.kind = TTAPE_EVENT_EXIT;
+    event.time_ns = until;
+    TTP_TRY(put(d, &event, site));
+    d->thread->may_attach = false;
+    return TTAPE_OK;
+}
+
 static ttape_status message(struct decoding *d, uint64_t record)
 {
     uint8_t bytes[MESSAGE_MAX];
-    uint64_t payload = ttp_record_payload(record), ns = time_of(d, ttp_record_time(record));
+    uint64_t last_ns = d->thread->last_ns, payload = ttp_record_payload(record);
+    uint64_t ns = time_of(d, ttp_record_time(record));
     uint32_t kind = (uint32_t)(payload >> 24 & 0xFF), size = (uint32_t)(payload & 0xFFFFFF);
     if (!gather(d, size, bytes))
         return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
@@ -394,6 +424,8 @@ static ttape_status message(struct decoding *d, uint64_t record)
         return put_leaf(d, ns, bytes, size);
     if (kind == TTP_MESSAGE_VALUES)
         return attach(d, bytes, bytes + size);
+    if (kind == TTP_MESSAGE_WAITED)
+        return put_wait(d, last_ns, bytes, size);
     if (kind == TTP_MESSAGE_THREAD || kind == TTP_MESSAGE_NAMED) {
         ttp_thread_named(d->e, d->thread, kind, bytes, size);
         return TTAPE_OK;

@@ -78,7 +78,7 @@ static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *lay
         seen->file = file;
         seen->line = site->line;
     }
-    if (seen->kind == TTAPE_SITE_FRAME || ttp_site_is_call(seen))
+    if (seen->kind == TTAPE_SITE_FRAME || ttp_site_is_call(seen) || ttp_site_is_wait(seen))
         return TTAPE_OK;
     if (rules->select != NULL)
         seen->select = rules->select(rules->context, site, module);

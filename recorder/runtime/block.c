@@ -251,8 +251,11 @@ void ttp_slot_fill(uint64_t slot)
 
 /* A handler may come at any point and write a later epoch. Places from before it are for times
  * before it, places from after it for times after it. So the epoch must be the same, and that of
- * the clock, on both sides of the reservation. */
-uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
+ * the clock, on both sides of the reservation.
+ *
+ * Where the thread waited for the place, that is told in front of the record, which has a time from
+ * behind it; but an end was before it. */
+static uint64_t *reserve_timed(uint32_t count, uint64_t *now, bool is_end)
 {
     uint32_t process = ttp_process_now();
     volatile uint64_t *epoch_start = &ttp_thread.page->epoch_start;
@@ -270,16 +273,22 @@ uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
         bool is_other = *epoch_start != before, is_child = ttp_is_child_of(process);
         if (place == NULL)
             return NULL;
-        if (is_other || is_child) {
+        bool is_early = ttp_wait_is_noted() && !is_end;
+        if (is_other || is_child || is_early) {
             for (uint32_t i = 0; i < wanted; i++)
                 ttp_slot_fill((uint64_t)(place + i));
             if (is_child)
                 return NULL;
+            if (is_early)
+                ttp_wait_tell();
             *now = ttp_process.clock();
             continue;
         }
-        if (start == before)
+        if (start == before) {
+            if (ttp_wait_is_noted())
+                ttp_wait_tell();
             return place;
+        }
         /* Recorded before it counts: a handler that comes between records it again. */
         ttp_store(place, ttp_record_epoch(start >> TTP_RECORD_TIME_BITS));
         TTP_SIGNAL_FENCE();
@@ -287,3 +296,10 @@ uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
     }
     return NULL;
 }
+
+uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now)
+{
+    return reserve_timed(count, now, false);
+}
+
+uint64_t *ttp_reserve_end(uint32_t count, uint64_t *now) { return reserve_timed(count, now, true); }

@@ -10,7 +10,9 @@ bool ttp_put_record(uint32_t process, uint64_t head, uint64_t tag_or_type, bool 
     uint64_t now;
     if (ttp_is_dropping())
         return false;
-    uint64_t *place = ttp_reserve_timed(head != 0 ? 2 : 1, &now);
+    uint32_t count = head != 0 ? 2 : 1;
+    bool is_end = is_call && tag_or_type == TTP_TAG_EXIT;
+    uint64_t *place = is_end ? ttp_reserve_end(count, &now) : ttp_reserve_timed(count, &now);
     if (place == NULL) {
         if (!ttp_is_child_of(process) && !ttp_is_dropping())
             ttp_drop_begin(TTP_GATE_DROP, TTAPE_GAP_REASON_OVERFLOW);

@@ -39,7 +39,9 @@ bool ttp_block_next(void);
 void ttp_block_end(void);    /* the thread's block is done */
 void ttp_block_reopen(void); /* goes on in it, when the recorder did not take it yet */
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now); /* neighbours in one block */
-void ttp_slot_fill(uint64_t slot);                          /* a place that is not needed */
+/* Of a record that ends a call: where the thread has to wait for its place, the call was over. */
+uint64_t *ttp_reserve_end(uint32_t count, uint64_t *now);
+void ttp_slot_fill(uint64_t slot); /* a place that is not needed */
 
 /* drop_period.c: what was not recorded, and how recording goes on after it. A drop period may begin
  * in a signal handler at any moment, and ends only where no other operation is under way. */
@@ -258,6 +260,10 @@ bool ttp_wait_is_due(void); /* whether any may begin, but where the flags say th
 void ttp_wait_begin(struct ttp_wait *wait);
 bool ttp_wait_once(struct ttp_wait *wait); /* false: no more */
 void ttp_wait_end(const struct ttp_wait *wait);
+/* The thread could not go on from then to then, by its clock; where it has records, they tell. */
+void ttp_wait_note(uint64_t from, uint64_t until);
+static inline bool ttp_wait_is_noted(void) { return ttp_thread.page->waited_until != 0; }
+void ttp_wait_tell(void); /* writes what was noted */
 bool ttp_recorder_is_gone(void);
 void ttp_wait_spin(void); /* a moment, without a system call */
 

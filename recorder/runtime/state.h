@@ -179,7 +179,8 @@ struct ttp_thread_page {
     bool is_ending;           /* the thread does, while recording is off */
     bool is_unfollowed;       /* frames were not followed, and `period` is one too small */
     uint64_t stopped_ticks;   /* when recording was switched off, where that is the gap's reason */
-    bool has_pending_process; /* the image's PROCESS message could not be written yet */
+    uint64_t waited_from, waited_until; /* for the recorder, and not told yet; 0: it did not */
+    bool has_pending_process;           /* the image's PROCESS message could not be written yet */
     uint64_t pending_parent;
     struct ttp_runtime_frame *forked_top; /* of a forked child that began in a handler: the frames
                                            * below that handler */

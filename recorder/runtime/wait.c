@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "recorder/arena/record.h"
 #include "recorder/runtime/slow.h"
 
 #define WAKE_NS     10000000 /* waits no longer than that for being woken */
@@ -143,5 +144,28 @@ void ttp_wait_end(const struct ttp_wait *wait)
         __atomic_add_fetch(&untimed_rounds, wait->rounds, __ATOMIC_RELAXED);
     if (ttp_arena.head.stall_ticks != 0)
         __atomic_add_fetch(&ttp_arena.head.waited_ticks, now - wait->share.began, __ATOMIC_RELAXED);
+    ttp_wait_note(wait->share.began, now);
     __atomic_add_fetch(&ttp_arena.head.stalls, 1, __ATOMIC_RELAXED);
+}
+
+/* Where an earlier one is still to be told, as between the two nothing could be written, the longer
+ * one is. */
+void ttp_wait_note(uint64_t from, uint64_t until)
+{
+    struct ttp_thread_page *page = ttp_thread.page;
+    if (!ttp_has_state() || ttp_thread.sequence == 0 || ttp_arena.head.stall_ticks == 0 ||
+        until <= from || until - from <= page->waited_until - page->waited_from)
+        return;
+    page->waited_from = from;
+    page->waited_until = until;
+}
+
+void ttp_wait_tell(void)
+{
+    struct ttp_thread_page *page = ttp_thread.page;
+    uint64_t from = page->waited_from, until = page->waited_until;
+    const struct ttp_message_field fields[2] = {{&from, sizeof(from)}, {&until, sizeof(until)}};
+    page->waited_from = page->waited_until = 0;
+    if (until != 0)
+        (void)ttp_message(TTP_MESSAGE_WAITED, fields, 2);
 }

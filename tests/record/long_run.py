@@ -108,6 +108,7 @@ def run(seconds, spill=None):
         lines = dict(line.split() for line in report.read_text(encoding="ascii").splitlines())
         made = 2 * (int(lines["node"]) + int(lines["leaf"]))
         checks.equal(traces.lost_and_told(about), 0, "lost events")
+        made += 2 * traces.recorder_calls(trace)[0]
         checks.that(made <= about["events"] <= made + OUTER_EVENTS,
                     f"{about['events']} events, of {made} and some")
         verified = setting.tracetape("verify", trace, timeout=VERIFY_MOST)

@@ -42,6 +42,16 @@ def lost_and_told(about):
     return about["lost"] + number(about, "dropped_events") + number(about, "silenced_events")
 
 
+RECORDER = "(the recorder)"  # in whose calls threads waited for it
+
+
+def recorder_calls(path):
+    """(how many, nanoseconds) of the recorder's own calls."""
+    said = json.loads(tracetape("report", "--json", path, timeout=600).out)
+    own = [row for row in said["rows"] if row["name"] == RECORDER]
+    return sum(row["calls"] for row in own), sum(row.get("self_ns") or 0 for row in own)
+
+
 def verify(path):
     """None, or what is wrong."""
     done = tracetape("verify", path)
@@ -144,7 +154,8 @@ def streams(path):
         raise TraceError(f"dump ended with {done.status}: {done.err.decode(errors='replace')}")
     for line in done.out.decode("utf-8", errors="replace").splitlines():
         event = json.loads(line)
-        found[event["stream"]].take(event)
+        if event.get("symbol") != RECORDER:
+            found[event["stream"]].take(event)
     return list(found.values())
 
 

@@ -99,6 +99,14 @@ static void warn_of_stop(const struct tool_input *input)
                  input->name, tool_stop_words(reason));
 }
 
+bool tool_site_is_recorder(const ttape_reader *reader, uint32_t number)
+{
+    ttape_site site;
+    return ttape_reader_get_site(reader, number, &site) == TTAPE_OK &&
+           site.kind == TTAPE_SITE_FUNCTION && site.module == TTAPE_NONE &&
+           tool_text_is(site.symbol, "(the recorder)");
+}
+
 /* The recorder's doing, not the program's. */
 static void warn_of_waits(const struct tool_input *input)
 {
@@ -106,10 +114,9 @@ static void warn_of_waits(const struct tool_input *input)
     uint64_t wait_ns = sum_of(input->reader, "recorder_wait_ns");
     text[tool_put_time(text, (int64_t)wait_ns)] = '\0';
     if (wait_ns >= WAIT_SAID_NS)
-        tool_message(
-            "'%s': threads waited %s for the recorder (added up), which counts as blocked: "
-            "with a larger --buffer they wait less",
-            input->name, text);
+        tool_message("'%s': threads waited %s for the recorder (added up), told apart as calls of "
+                     "'(the recorder)': with a larger --buffer they wait less",
+                     input->name, text);
 }
 
 void tool_losses_warn(const struct tool_input *input)

@@ -26,4 +26,8 @@ void tool_losses_warn(const struct tool_input *input);
 bool tool_stacks_are_sampled(const ttape_reader *reader);
 void tool_stacks_warn(const struct tool_input *input);
 
+/* Whether calls of the site are times in which a thread waited for the recorder (spec/recording.md,
+ * 2.5). */
+bool tool_site_is_recorder(const ttape_reader *reader, uint32_t number);
+
 #endif

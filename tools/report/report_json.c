@@ -195,6 +195,7 @@ static void put_head(struct printing *print)
     if (info->has_times) {
         tool_json_signed(json, "span_ns", info->span_ns);
         tool_json_signed(json, "idle_ns", info->idle_ns);
+        tool_json_signed(json, "recorder_ns", view->recorder_ns);
         tool_json_bool(json, "idle_exact", info->idle_known);
         tool_json_text(json, "idle_source", sources[info->idle_source]);
         if (info->idle_source == TTAPE_IDLE_SWITCHES) {

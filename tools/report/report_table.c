@@ -309,8 +309,13 @@ static void put_head(struct printing *print)
         static const char *const sources[] = {"", " (blocked)", " (blocking system calls)",
                                               " (blocking functions)"};
         tool_output_text(out, info->idle_known ? ", of which idle " : ", of which idle at least ");
-        tool_output_bytes(out, text, tool_put_time(text, info->idle_ns));
+        tool_output_bytes(out, text,
+                          tool_put_time(text, info->idle_ns - print->view->recorder_idle_ns));
         tool_output_text(out, sources[info->idle_source]);
+    }
+    if (print->view->recorder_ns != 0) {
+        tool_output_text(out, ", the recorder ");
+        tool_output_bytes(out, text, tool_put_time(text, print->view->recorder_ns));
     }
     if (info->preempted_ns != 0) {
         tool_output_text(out, ", preempted ");

@@ -43,7 +43,9 @@ struct tool_report {
     const struct tool_selection *selection;
     ttape_report_info info; /* of the last report */
     struct tool_hook_cost hook;
-    bool is_estimate; /* percentiles are of histograms, which are these: */
+    int64_t recorder_ns;      /* in which threads waited for the recorder: rows of functions say, */
+    int64_t recorder_idle_ns; /* and of that what counts as idle in info */
+    bool is_estimate;         /* percentiles are of histograms, which are these: */
     ttape_report_bucket *buckets;
     size_t bucket_count, bucket_capacity;
     struct tool_report_row *rows;

@@ -138,7 +138,8 @@ bool ttp_call_write(uint32_t process, uint64_t tag, uintptr_t key,
 {
     uint64_t now, size = size_of(values);
     uint32_t data = (uint32_t)((size + TTP_DATA_BYTES - 1) / TTP_DATA_BYTES), count = 2 + data;
-    uint64_t *place = ttp_reserve_timed(count, &now);
+    uint64_t *place =
+        tag == TTP_TAG_EXIT ? ttp_reserve_end(count, &now) : ttp_reserve_timed(count, &now);
     if (place == NULL)
         return false;
     bool is_late = ttp_is_dropping() || ttp_is_child_of(process); /* began in a handler, just now */

@@ -19,6 +19,7 @@
 #define PAGE          4096u
 #define SIGNAL_RETURN 15u
 #define VFORK         58u
+#define TOLD_PART     16384u           /* of a second: what takes as long is told */
 #define OWN_IMAGE     "/proc/self/exe" /* the program's file, whatever has its name by now */
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -527,6 +528,19 @@ static void note_elsewhere(uintptr_t start)
     note_late(&info, &module);
 }
 
+/* What that takes is not the program's time. */
+static void look_timed(struct visit *visit)
+{
+    uint64_t least = ttp_arena.head.stall_ticks / TOLD_PART;
+    uint64_t from = least != 0 ? ttp_process.clock() : 0;
+    look(visit);
+    uint64_t until = least != 0 ? ttp_process.clock() : 0;
+    if (until - from < least || least == 0 || !ttp_has_state() || ttp_is_dropping())
+        return;
+    ttp_wait_note(from, until);
+    ttp_wait_tell();
+}
+
 /* The list of modules comes before the first path through this one, and the first of its calls. */
 void ttp_loader_protects(uintptr_t start)
 {
@@ -534,7 +548,7 @@ void ttp_loader_protects(uintptr_t start)
     const struct ttp_seen_module *module = ttp_seen_module_at(start);
     if (module != NULL && !module->is_missed)
         return;
-    look(&visit);
+    look_timed(&visit);
     if (ttp_patches_modules() && is_wanted_here() && !visit.is_found)
         note_elsewhere(start);
     bool has_stacks = (ttp_arena.head.call_flags & TTP_CALLS_STACKS) != 0;
