@@ -169,7 +169,9 @@ def read_streams(path):
     if done.status:
         raise traces.TraceError(f"dump: {done.err.decode(errors='replace')}")
     for line in done.out.decode().splitlines()[1:]:
-        stream, _, _, kind, _, address, _ = line.split(",", 6)
+        stream, _, _, kind, _, address, name = line.split(",", 6)
+        if name == traces.RECORDER:
+            continue
         found[names[int(stream)]].append((kind, int(address, 16) if address else 0))
     return found, about
 

@@ -69,7 +69,8 @@ def plain_name(symbol):
 
 
 def call_counts(path):
-    """{kind: {symbol: count}} of a trace of any size; that of the last one is kept."""
+    """{kind: {symbol: count}} of a trace of any size, without the recorder's own calls; that of the
+    last one is kept."""
     state = os.stat(path)
     return counts_of(path, state.st_mtime_ns, state.st_ino)
 
@@ -83,6 +84,8 @@ def counts_of(path, *_):
     counts = collections.defaultdict(lambda: collections.defaultdict(int))
     for line in done.stdout.splitlines():
         count, kind, symbol = line.split("\t", 2)
+        if symbol == RECORDER:
+            continue
         counts[kind][plain_name(symbol)] += int(count)
     return counts
 
