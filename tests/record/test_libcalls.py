@@ -75,9 +75,15 @@ def check_known(checks, work):
         checks.that(found["in_callbacks()"] == 0, f"{way}: nothing else")
     program = setting.build("p_libcalls.cc", flags=(*FLAGS, "-finstrument-functions-exclude-"
                             "file-list=/usr/"), libraries=("-ldl",), **made)
-    found = check(checks, work, "with hooks", program, ["--libcalls"])
-    checks.that(found["in_callbacks()"] == 1, "with hooks: its own functions")
+    for options in ([], ["--libcalls"]):
+        found = check(checks, work, f"with hooks {options}", program, options)
+        checks.that(found["in_callbacks()"] == 1, f"with hooks {options}: its own functions")
     trace = work / "some.ttape"
+    for option, calls in (("--no-patch", 0), ("--syscalls", 11)):
+        setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, option, "--", program],
+                    timeout=60)
+        found = calls_of(trace)
+        checks.equal((found["getenv"], found["in_callbacks()"]), (calls, 1), f"hooks, {option}")
     setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, "--libcalls=^(getenv|read)$",
                  "--", program], timeout=60)
     found = calls_of(trace)

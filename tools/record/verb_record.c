@@ -130,7 +130,7 @@ static const struct tool_option table[] = {
      tool_parse_libcalls, TOOL_AT(patch)},
     {"nest-libcalls", 0, NULL, "and those of libraries into one another, what they lead to as well",
      tool_parse_nest_libcalls, TOOL_AT(patch)},
-    {"no-patch", 0, NULL, "of a command without hooks, too, only what has hooks", NULL,
+    {"no-patch", 0, NULL, "only what has hooks, and no library calls that were not asked for", NULL,
      TOOL_AT(no_patch)},
     {"inlined", 0, NULL, "with --patch: copies of inlined functions, too, but not their ends", NULL,
      TOOL_AT(patch.inlined)},
@@ -488,7 +488,8 @@ static int choose_engine(struct options *options, ttape_recording_options *o,
         tool_record_patch_by_itself(&options->patch, command_name);
     options->rules.has_calls_of_all = tool_record_patch_calls_all(&options->patch);
     if (options->patch.values.given && !options->calls.given &&
-        !tool_record_patch_is_given(&options->patch) && tool_record_has_hooks(command_name))
+        (options->patch.only_called || !tool_record_patch_is_given(&options->patch)) &&
+        tool_record_has_hooks(command_name))
         tool_message("hooks do not tell what functions are given: --args and --retval are of those "
                      "that are patched, of --libcalls and --syscalls");
     if (!tool_record_patch_open(&options->patch, o))

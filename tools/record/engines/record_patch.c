@@ -50,7 +50,8 @@ bool tool_record_patch_is_given(const struct tool_record_patch *patch)
 
 const char *tool_record_patch_tries(const struct tool_record_patch *patch)
 {
-    return patch->only != NULL ? patch->only : patch->rules.function.count != 0 ? "" : NULL;
+    const char *all = patch->rules.function.count != 0 ? "" : NULL;
+    return patch->only != NULL && !patch->only_called ? patch->only : all;
 }
 
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command)
@@ -59,6 +60,11 @@ void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *co
         return;
     char *image = tool_record_loads(command) ? tool_record_image(command) : NULL;
     patch->has_hooks = image != NULL && tool_elf_has_hooks(image);
+    if (patch->has_hooks && !patch->library_calls && patch->module->count == 0) {
+        patch->only = image;
+        patch->only_called = patch->library_calls = true;
+        return;
+    }
     if (image == NULL || patch->has_hooks || !tool_parse_record_patch(".", patch) ||
         patch->module->count != 0) { /* then these, as if it had been asked for */
         free(image);
@@ -306,6 +312,13 @@ static void put_none(struct tool_record_patch *patch, const uint8_t *content,
     put_chosen(patch, content, module_path, &none);
 }
 
+/* Whether the library calls of such a program are recorded, of which no function is patched. */
+static bool calls_of(const struct tool_record_patch *patch, const char *path)
+{
+    bool is_meant = patch->only == NULL || (patch->only_called && is_same_file(patch->only, path));
+    return is_meant && patch->library_calls;
+}
+
 /* Nothing is known of its functions. */
 static void leave_module(struct tool_record_patch *patch, const char *path)
 {
@@ -314,8 +327,7 @@ static void leave_module(struct tool_record_patch *patch, const char *path)
     if (tool_plan_module_open(&module, path) == NULL &&
         (tool_plan_module_find(&module, patch->cache) ||
          tool_plan_module_read(&module, patch->cache) == NULL))
-        put_none(patch, module.content, path,
-                 patch->only == NULL && patch->library_calls ? 0 : TTP_CHOSEN_LEFT);
+        put_none(patch, module.content, path, calls_of(patch, path) ? 0 : TTP_CHOSEN_LEFT);
     tool_plan_module_close(&module);
 }
 
@@ -420,8 +432,9 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     tool_record_copies_open(&patch->copies);
     bool has_folder = tool_record_plans_open(patch->cache);
     if (!has_folder && patch->only != NULL) { /* nobody asked for it */
-        tool_message("'%s' has no hooks, and cannot be patched: %s", patch->only,
-                     tool_record_no_plans(patch->cache));
+        tool_message(patch->only_called ? "calls of '%s' into libraries are not recorded: %s"
+                                        : "'%s' has no hooks, and cannot be patched: %s",
+                     patch->only, tool_record_no_plans(patch->cache));
         want_none(patch);
         return true;
     }
@@ -438,6 +451,7 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
         patch->choice = ttp_chosen_number(patch->choice, patch->only);
     for (char **library = patch->own; library != NULL && *library != NULL; library++)
         patch->choice = ttp_chosen_number(patch->choice, *library);
+    patch->choice = ttp_chosen_number(patch->choice, patch->only_called ? "hooks" : "");
     patch->choice = ttp_chosen_number(patch->choice, patch->inlined ? "inlined" : "");
     patch->choice ^= patch->values.number;
     patch->choice |= 1; /* 0 is none */

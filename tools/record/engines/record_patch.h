@@ -25,8 +25,9 @@ struct tool_record_patch {
     struct tool_patterns called; /* of these names; none: all */
     uint32_t only_functions, only_patchable; /* what `only` has */
     bool has_hooks;                          /* the command, and nothing of it was asked for */
-    char *only; /* not asked for: all functions of this one module, the command's; or NULL */
-    char **own; /* with it: and of these libraries, NULL behind the last; or NULL */
+    char *only;       /* not asked for: all functions of this one module, the command's; or NULL */
+    bool only_called; /* of it no functions, as it has hooks: only its calls of libraries */
+    char **own;       /* with it: and of these libraries, NULL behind the last; or NULL */
     struct tool_symbols *symbols;  /* in the thread that makes plans only */
     struct tool_plan_cache *cache; /* of plans */
     const struct tool_debug_files *debug;
@@ -57,8 +58,8 @@ bool tool_parse_nest_libcalls(const char *text, void *into);
 bool tool_record_patch_is_given(const struct tool_record_patch *patch);
 /* Whose functions are patched: "": of each program; the path of one; NULL: of none. */
 const char *tool_record_patch_tries(const struct tool_record_patch *patch);
-/* Where a command has no hooks, and functions were not asked for: all of its own image, and of
- * libraries that are its own. What else is asked for takes none away. */
+/* Where functions were not asked for: all of the command's own image, if that has no hooks, and of
+ * libraries that are its own; and its calls of libraries. What else is asked for takes none away. */
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command);
 /* Of modules that are not patched, too, library calls were asked for. */
 bool tool_record_patch_calls_all(const struct tool_record_patch *patch);

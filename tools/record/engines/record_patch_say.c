@@ -272,6 +272,16 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
                      name, patch->only_patchable, patch->only_functions, left, own, called, hint);
 }
 
+/* Of a command with hooks, beside its own functions. */
+static void say_called(const struct tool_record_patch *patch, const ttape_recording *recording)
+{
+    uint64_t left_count = count_called_left(patch, recording);
+    if (left_count != 0)
+        tool_message("'%s' has hooks: %" PRIu64 " functions of libraries that it calls cannot be "
+                     "seen (--no-patch: hooks only)",
+                     tool_base_name(patch->only), left_count);
+}
+
 struct counting {
     struct tool_record_patch *patch;
     size_t count;
@@ -357,6 +367,10 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
     if (status.late_plan_count != 0)
         return; /* as is that */
     ttape_recording_get_patched(recording, &counts);
+    if (patch->only_called) {
+        say_called(patch, recording);
+        return;
+    }
     if (patch->only != NULL) {
         say_by_itself(patch, recording, &counts);
         return;
