@@ -348,14 +348,6 @@ static ttape_status copy_partition_whole(ttape_copier *c, uint32_t partition, tt
     return status;
 }
 
-ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_error *err)
-{
-    TTP_TRY(ttp_lease_begin(&c->lease, err));
-    ttape_status status = copy_partition_whole(c, partition, err);
-    ttp_lease_end(&c->lease);
-    return status;
-}
-
 /* Attaches the values of one event, if it has any that are shown. */
 static ttape_status copy_values(ttape_copier *c, struct ttp_scope *to, uint32_t stream,
                                 const struct ttp_loaded *loaded, uint32_t event, ttape_error *err)
@@ -494,6 +486,7 @@ static ttape_status copy_segment_part(ttape_copier *c, struct ttp_scope *to, uin
     return TTAPE_OK;
 }
 
+/* NULL: from the first event on, up to the last. */
 static ttape_status copy_piece(ttape_copier *c, uint32_t partition, const uint64_t *from_number,
                                const uint64_t *to_number, ttape_error *err)
 {
@@ -512,10 +505,38 @@ static ttape_status copy_piece(ttape_copier *c, uint32_t partition, const uint64
     for (uint32_t i = 0; i < info.segment_count && status == TTAPE_OK; i++) {
         uint32_t stream = ttp_partition_segment(c->reader, partition, i)->stream;
         status =
-            copy_segment_part(c, to, partition, i, from_number[stream], to_number[stream], err);
+            copy_segment_part(c, to, partition, i, from_number != NULL ? from_number[stream] : 0,
+                              to_number != NULL ? to_number[stream] : UINT64_MAX, err);
     }
     ttp_writer_take_ticks(c->writer, false);
     return status == TTAPE_OK ? ttp_seal(c->writer, err) : status;
+}
+
+/* Whether a stream has waited in it since before what is copied begins. */
+static ttape_status begins_before(ttape_copier *c, uint32_t partition, bool *is_early,
+                                  ttape_error *err)
+{
+    struct ttp_loaded *loaded;
+    ttape_partition_info info;
+    *is_early = false;
+    if (c->begin_ns == 0 || ttape_reader_get_partition(c->reader, partition, &info) != TTAPE_OK)
+        return TTAPE_OK;
+    TTP_TRY(ttp_loaded_get(c->lease.decoder, partition, TTP_STAGE_LIGHT, &loaded, err));
+    for (uint32_t i = 0; i < info.segment_count && i < loaded->head.segment_count; i++)
+        *is_early |= late_by(c, loaded, i) != 0;
+    return TTAPE_OK;
+}
+
+ttape_status ttape_copier_partition(ttape_copier *c, uint32_t partition, ttape_error *err)
+{
+    bool is_early;
+    TTP_TRY(ttp_lease_begin(&c->lease, err));
+    ttape_status status = begins_before(c, partition, &is_early, err);
+    if (status == TTAPE_OK)
+        status = is_early ? copy_piece(c, partition, NULL, NULL, err)
+                          : copy_partition_whole(c, partition, err);
+    ttp_lease_end(&c->lease);
+    return status;
 }
 
 ttape_status ttape_copier_part(ttape_copier *c, uint32_t partition, const uint64_t *from_number,

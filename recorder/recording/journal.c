@@ -48,9 +48,10 @@ ttape_status ttp_journal_write(struct ttp_encode *e, const struct ttp_growing *b
 static uint32_t naming(const struct ttp_encode *e)
 {
     const ttape_recording_options *o = &e->options;
-    bool has_pieces = o->rotate_bytes != 0 || o->keep_bytes != 0 || o->keep_ns != 0;
+    bool is_window = o->keep_bytes != 0 || o->keep_ns != 0;
+    bool has_pieces = o->rotate_bytes != 0 || is_window;
     return (o->separate_files ? TTP_JOURNAL_SEPARATE : 0) | (o->live ? TTP_JOURNAL_LIVE : 0) |
-           (has_pieces ? TTP_JOURNAL_PIECES : 0) |
+           (has_pieces ? TTP_JOURNAL_PIECES : 0) | (is_window ? TTP_JOURNAL_WINDOW : 0) |
            (o->rules.is_application != NULL ? TTP_JOURNAL_APPLICATION : 0);
 }
 

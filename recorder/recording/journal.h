@@ -22,7 +22,8 @@
 #define TTP_JOURNAL_LIVE     2u /* they have their names from the start */
 #define TTP_JOURNAL_PIECES   4u /* one behind the other */
 /* and not of them: */
-#define TTP_JOURNAL_APPLICATION 8u /* paths have the application's frames only */
+#define TTP_JOURNAL_APPLICATION 8u  /* paths have the application's frames only */
+#define TTP_JOURNAL_WINDOW      16u /* of the files those are removed that are not kept */
 /* How system calls are recorded, where they are. */
 #define TTP_JOURNAL_CALLS    1u
 #define TTP_JOURNAL_OUTSIDE  2u /* by another process, */

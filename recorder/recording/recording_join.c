@@ -47,7 +47,7 @@ static ttape_status set_numbers(ttape_writer *writer, struct ttp_scope *scope,
     return TTAPE_OK;
 }
 
-static ttape_status copy_partitions(ttape_writer *writer, ttape_reader *reader,
+static ttape_status copy_partitions(ttape_writer *writer, ttape_reader *reader, uint64_t begin_ns,
                                     const struct ttp_pieces *last_of, ttape_error *err)
 {
     ttape_info info;
@@ -55,6 +55,7 @@ static ttape_status copy_partitions(ttape_writer *writer, ttape_reader *reader,
     ttape_reader_get_info(reader, &info);
     TTP_TRY(ttape_copier_open(&copier, writer, reader, err));
     ttape_status status = TTAPE_OK;
+    ttape_copier_begin_at(copier, begin_ns);
     for (uint32_t i = 0; status == TTAPE_OK && i < info.partition_count; i++)
         status = ttape_copier_partition(copier, i, err);
     if (status == TTAPE_OK && last_of != NULL)
@@ -63,28 +64,56 @@ static ttape_status copy_partitions(ttape_writer *writer, ttape_reader *reader,
     return status;
 }
 
-static ttape_status copy_piece(ttape_writer *writer, const struct ttp_pieces *pieces, size_t index,
+/* The reader reads from `piece`. */
+static ttape_status open_piece(ttape_reader **reader, struct ttp_piece *piece,
                                const ttape_allocator *allocator, ttape_error *err)
 {
-    struct ttp_piece piece = pieces->items[index];
-    ttape_source source = {&piece, read_piece, piece.size_bytes};
+    ttape_source source = {piece, read_piece, piece->size_bytes};
     ttape_reader_options options = {.size = sizeof options, .allocator = allocator};
+    return ttape_reader_open(reader, &source, &options, err);
+}
+
+static ttape_status copy_piece(ttape_writer *writer, const struct ttp_pieces *pieces, size_t index,
+                               uint64_t begin_ns, const ttape_allocator *allocator,
+                               ttape_error *err)
+{
+    struct ttp_piece piece = pieces->items[index];
     ttape_reader *reader;
-    TTP_TRY(ttape_reader_open(&reader, &source, &options, err));
+    TTP_TRY(open_piece(&reader, &piece, allocator, err));
     ttape_status status =
-        copy_partitions(writer, reader, index + 1 == pieces->count ? pieces : NULL, err);
+        copy_partitions(writer, reader, begin_ns, index + 1 == pieces->count ? pieces : NULL, err);
     ttape_reader_close(reader);
     return status;
+}
+
+/* Of a window: a thread that waits since before it is in it from there on. */
+static ttape_status find_begin(const struct ttp_pieces *pieces, const ttape_allocator *allocator,
+                               uint64_t *begin_ns, ttape_error *err)
+{
+    *begin_ns = 0;
+    for (size_t i = 0; pieces->is_window && i < pieces->count; i++) {
+        struct ttp_piece piece = pieces->items[i];
+        ttape_reader *reader;
+        ttape_info info;
+        TTP_TRY(open_piece(&reader, &piece, allocator, err));
+        ttape_reader_get_info(reader, &info);
+        if (info.event_count != 0 && (*begin_ns == 0 || info.time_first_ns < *begin_ns))
+            *begin_ns = info.time_first_ns;
+        ttape_reader_close(reader);
+    }
+    return TTAPE_OK;
 }
 
 static ttape_status join(const struct ttp_pieces *pieces, const ttape_writer_options *options,
                          const ttape_sink *sink, ttape_error *err)
 {
     ttape_writer *writer;
+    uint64_t begin_ns;
+    TTP_TRY(find_begin(pieces, options->allocator, &begin_ns, err));
     TTP_TRY(ttape_writer_open(&writer, sink, options, err));
     ttape_status status = TTAPE_OK;
     for (size_t i = 0; status == TTAPE_OK && i < pieces->count; i++)
-        status = copy_piece(writer, pieces, i, options->allocator, err);
+        status = copy_piece(writer, pieces, i, begin_ns, options->allocator, err);
     if (status == TTAPE_OK)
         status = ttape_writer_finish(writer, err);
     ttape_writer_close(writer);

@@ -98,6 +98,11 @@ static ttape_status give_name(ttape_recording *r, const char *base, ttape_error 
     return ttp_fail_plain(err, TTAPE_E_EXISTS, "too many snapshots of '%s'", base);
 }
 
+static bool keeps_last(const ttape_recording *r)
+{
+    return r->encoder.options.keep_bytes != 0 || r->encoder.options.keep_ns != 0;
+}
+
 /* Where a copy goes. */
 struct target {
     ttape_sink file;
@@ -137,7 +142,7 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
     options.allocator = &r->encoder.allocator;
     const struct ttp_piece *first = s->pieces.data;
     struct ttp_pieces pieces = {copy->count == 0 ? NULL : first + copy->first, copy->count,
-                                s->numbers.data, s->numbers.count};
+                                s->numbers.data, s->numbers.count, keeps_last(r)};
     for (size_t i = 0; i < pieces.count; i++)
         target.left_bytes += pieces.items[i].size_bytes;
     TTP_TRY(s->join(&pieces, &options, &sink, err));
@@ -195,11 +200,6 @@ static void *copy_all(void *context)
     forget_copies(r);
     answer(r, worst);
     return NULL;
-}
-
-static bool keeps_last(const ttape_recording *r)
-{
-    return r->encoder.options.keep_bytes != 0 || r->encoder.options.keep_ns != 0;
 }
 
 /* What is in the output now; nothing where it has nothing yet. */

@@ -35,6 +35,7 @@ struct ttp_pieces {
     size_t count;
     const struct ttp_number *numbers;
     size_t number_count;
+    bool is_window; /* what came before them is not kept */
 };
 
 /* Writes them as one trace with an index. Above the writer's layer, because it reads. */

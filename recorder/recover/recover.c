@@ -179,6 +179,18 @@ static ttape_status adopt(struct copying *c, ttape_error *err)
     return ttp_state_adopt(v->e, c->salvaged.salvage.r, err);
 }
 
+/* Where files before the first one are not kept, nobody is in the trace before that begins. */
+static void begin_window(struct copying *c)
+{
+    struct recovery *v = c->v;
+    ttape_info info;
+    ttape_reader_get_info(c->salvaged.salvage.r, &info);
+    bool is_first = c->file == v->files.items && c->file->number != 0 && info.event_count != 0;
+    if (is_first && (v->files.naming & TTP_JOURNAL_WINDOW) != 0)
+        v->edges.begin_ns = info.time_first_ns;
+    c->salvaged.begin_ns = v->edges.begin_ns;
+}
+
 static ttape_status copy_salvaged(struct copying *c, ttape_error *err)
 {
     struct recovery *v = c->v;
@@ -199,6 +211,7 @@ static ttape_status copy_salvaged(struct copying *c, ttape_error *err)
         note_loss(v);
     if (c->is_open && v->reached.is_known)
         facts.find_end = find_end;
+    begin_window(c);
     TTP_TRY(ttp_salvaged_copy(&c->salvaged, v->writer, &facts, v->telling.report, err));
     return adopt(c, err);
 }

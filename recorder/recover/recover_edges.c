@@ -92,6 +92,8 @@ ttape_status ttp_edges_resume(const struct ttp_recovered_edges *edges, struct tt
                                 .unknown_depth = ttp_load32(bytes + 28),
                                 .depth_offset = (int32_t)ttp_load32(bytes + 32),
                                 .frame_count = (uint32_t)thread->frames.count};
+    if (thread->edge.time_ns < edges->begin_ns)
+        thread->edge.time_ns = edges->begin_ns;
     thread->must_resume = true;
     return TTAPE_OK;
 }

@@ -9,6 +9,7 @@
 struct ttp_recovered_edges {
     const uint8_t **items; /* by the thread's index; NULL: none */
     size_t *sizes, count;
+    uint64_t begin_ns; /* no thread goes on before: what comes then is not kept; 0: all is */
 };
 
 ttape_status ttp_edges_find(struct ttp_recovered_edges *edges, const struct ttp_encode *e,

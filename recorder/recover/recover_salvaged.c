@@ -27,6 +27,7 @@ ttape_status ttp_salvaged_copy(struct ttp_salvaged *v, ttape_writer *writer,
                                ttape_error *err)
 {
     TTP_TRY(ttape_copier_open(&v->copier, writer, v->salvage.r, err));
+    ttape_copier_begin_at(v->copier, v->begin_ns);
     TTP_TRY(ttp_gaps_open(&v->gaps, &v->salvage, writer, v->copier, facts, err));
     TTP_TRY(copy_partitions(v, report, err));
     report->gap_count += v->gaps.sums.gap_count;

@@ -11,6 +11,7 @@ struct ttp_salvaged {
     struct ttp_salvage salvage; /* ttp_salvage_open's */
     struct ttp_gaps gaps;
     ttape_copier *copier;
+    uint64_t begin_ns; /* of streams at the earliest (ttape_copier_begin_at) */
 };
 
 /* Appends it to the writer's trace, and to the report. */

@@ -68,8 +68,7 @@ struct merging {
     const struct options *options;
     struct merge_piece *pieces;
     size_t piece_count;
-    bool is_kept;        /* what a recording has kept: it says itself what was lost, ... */
-    uint64_t kept_ns;    /* ... and begins then */
+    bool is_kept;        /* what a recording has kept: it says itself what was lost */
     struct run_of *runs; /* by stream, then by event number */
     size_t run_count, run_capacity;
     size_t partition_count; /* of all pieces */
@@ -217,38 +216,8 @@ static size_t choose(const struct merging *merge)
     return best;
 }
 
-/* Whether a thread waits in it since before what is kept begins. */
-static bool begins_before(const struct merging *merge, const struct merge_piece *piece)
-{
-    ttape_partition_info info;
-    if (!merge->is_kept || merge->kept_ns == 0 ||
-        ttape_reader_get_partition(piece->input.reader, piece->next, &info) != TTAPE_OK)
-        return false;
-    for (uint32_t i = 0; i < info.segment_count; i++) {
-        ttape_segment_info segment;
-        if (ttape_reader_get_segment(piece->input.reader, piece->next, i, &segment, NULL) ==
-                TTAPE_OK &&
-            segment.start.time_ns < merge->kept_ns)
-            return true;
-    }
-    return false;
-}
-
-/* Of such a thread, what it did before is not weighed against a window that it is not in. */
-static ttape_status copy_partition(struct merging *merge, const struct merge_piece *piece)
-{
-    if (!begins_before(merge, piece))
-        return ttape_copier_partition(piece->copier, piece->next, &merge->err);
-    size_t count = piece->info.stream_count;
-    uint64_t *from = tool_allocate(2 * count + 1, sizeof *from), *to = from + count;
-    memset(from, 0, count * sizeof *from);
-    memset(to, 0xff, count * sizeof *to);
-    ttape_copier_begin_at(piece->copier, merge->kept_ns);
-    ttape_status status = ttape_copier_part(piece->copier, piece->next, from, to, &merge->err);
-    free(from);
-    return status;
-}
-
+/* Of a thread that waits since before that, what it did then is not weighed against a window that
+ * it is not in. */
 static uint64_t find_begin(const struct merging *merge)
 {
     uint64_t begin_ns = 0;
@@ -263,13 +232,15 @@ static uint64_t find_begin(const struct merging *merge)
 static int copy_all(struct merging *merge)
 {
     uint64_t total = merge->partition_count;
-    merge->kept_ns = merge->is_kept ? find_begin(merge) : 0;
+    uint64_t begin_ns = merge->is_kept ? find_begin(merge) : 0;
+    for (size_t i = 0; i < merge->piece_count; i++)
+        ttape_copier_begin_at(merge->pieces[i].copier, begin_ns);
     for (uint64_t done = 0; done < total; done++) {
         size_t best = choose(merge);
         if (best == merge->piece_count)
             return tool_fail("the pieces cannot be ordered: their partitions cross");
         struct merge_piece *piece = &merge->pieces[best];
-        if (copy_partition(merge, piece) != TTAPE_OK)
+        if (ttape_copier_partition(piece->copier, piece->next, &merge->err) != TTAPE_OK)
             return tool_fail_error(piece->input.name, &merge->err);
         release(merge, piece->first + piece->next);
         piece->next++;

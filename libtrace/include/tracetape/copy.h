@@ -39,8 +39,9 @@ TTAPE_API ttape_status ttape_copier_part(ttape_copier *copier, uint32_t partitio
                                          const uint64_t *from_number, const uint64_t *to_number,
                                          ttape_error *err);
 
-/* Streams of what is copied in parts begin then at the earliest: what they did between the event
- * before, of which nothing is kept, and that time is left out. */
+/* Streams of what is copied begin then at the earliest: what they did between the event before, of
+ * which nothing is kept, and that time is left out. Partitions in which one has waited since before
+ * are encoded anew for it. 0: none does. */
 TTAPE_API void ttape_copier_begin_at(ttape_copier *copier, uint64_t time_ns);
 
 #ifdef __cplusplus

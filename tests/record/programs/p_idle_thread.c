@@ -1,5 +1,8 @@
-/* A thread waits in a call; meanwhile main makes as many calls as it is told to. */
+/* A thread waits in a call; meanwhile main makes as many calls as it is told to. With one more
+ * argument it waits for a byte before that, and for another one when it has waked the thread then,
+ * which waits once more. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -10,15 +13,22 @@ static int ends[2];
 
 ALONE static void step(void) { counter++; }
 
-ALONE static void waits(void)
+ALONE static void wakes(void)
+{
+    puts("awake");
+    fflush(stdout);
+}
+
+ALONE static long waits(void)
 {
     char byte;
-    (void)!read(ends[0], &byte, 1);
+    return read(ends[0], &byte, 1);
 }
 
 ALONE static void *run(void *unused)
 {
-    waits();
+    while (waits() > 0)
+        wakes();
     return unused;
 }
 
@@ -27,7 +37,12 @@ int main(int argc, char **argv)
     pthread_t thread;
     if (pipe(ends) != 0 || pthread_create(&thread, NULL, run, NULL) != 0)
         return 2;
+    char byte = 0;
+    if (argc > 2 && (puts("begins") < 0 || fflush(stdout) != 0 || read(0, &byte, 1) != 1))
+        return 2;
     for (long i = argc > 1 ? atol(argv[1]) : 0; i > 0; i--)
         step();
+    if (argc > 2 && (write(ends[1], &byte, 1) != 1 || read(0, &byte, 1) < 0))
+        return 2;
     return close(ends[1]) != 0 || pthread_join(thread, NULL) != 0;
 }

@@ -59,7 +59,7 @@ bool tool_record_patch_is_given(const struct tool_record_patch *patch);
 /* Whose functions are patched: "": of each program; the path of one; NULL: of none. */
 const char *tool_record_patch_tries(const struct tool_record_patch *patch);
 /* Where functions were not asked for: all of the command's own image, if that has no hooks, and of
- * libraries that are its own; and its calls of libraries. What else is asked for takes none away. */
+ * libraries that are its own; and its library calls. What else is asked for takes none away. */
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command);
 /* Of modules that are not patched, too, library calls were asked for. */
 bool tool_record_patch_calls_all(const struct tool_record_patch *patch);
