@@ -461,6 +461,8 @@ void ttp_calls_modules_changed(void);
 struct ttp_begun_call {
     uint32_t number;
     uintptr_t first, second, third, rbp;
+    uintptr_t
+        frame_sp; /* within a library's call that is recorded, whose frame is there; 0: none */
 };
 /* calls.c: of a call that is made where no stub is; `after`: where it returns to. */
 void ttp_call_begins(const struct ttp_begun_call *call, uintptr_t after, uintptr_t sp);

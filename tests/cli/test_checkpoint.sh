@@ -9,7 +9,7 @@ start() {
     fresh
     local words=()
     while [ "$1" != -- ]; do words+=("$1"); shift; done
-    background "$T" record -f -o got.ttape "${words[@]}" ./stepper "${@:2}"
+    background "$T" record --no-patch -f -o got.ttape "${words[@]}" ./stepper "${@:2}"
     await pid
 }
 
@@ -73,6 +73,6 @@ ended 0
 equals "$(steps got.ttape)" 'step_1 step_2 step_3 ' 'steps where no copy could be written'
 status 0 "$T" verify got.ttape
 
-status 2 "$T" record --checkpoint x --no-symbols true
-status 2 "$T" record --checkpoint-every soon true
+status 2 "$T" record --no-patch --checkpoint x --no-symbols true
+status 2 "$T" record --no-patch --checkpoint-every soon true
 verdict

@@ -38,7 +38,7 @@ steps_on() {
     fresh
     mkdir small
     mount -t tmpfs -o size=32m none small
-    background env "$@" "$T" record -f -o small/got.ttape --level 0 --spill 512K \
+    background env "$@" "$T" record --no-patch -f -o small/got.ttape --level 0 --spill 512K \
         --checkpoint '^step_2' ./stepper 300000 20 20
     await pid
     step 1

@@ -10,7 +10,7 @@ start() {
     fresh
     local words=()
     while [ "$1" != -- ]; do words+=("$1"); shift; done
-    background "$T" record -f -o got.ttape "${words[@]}" "./stepper" "${@:2}"
+    background "$T" record --no-patch -f -o got.ttape "${words[@]}" "./stepper" "${@:2}"
     await pid || return
     program=$(cat pid)
 }
@@ -168,7 +168,7 @@ equals "$(steps "got.$program-0.ttape.snapshot-1")" 'step_1 ' 'steps in a snapsh
 rm -rf got*ttape* sub
 mkdir sub
 fresh
-background "$T" record -f -o sub/got.ttape ./stepper 50 50
+background "$T" record --no-patch -f -o sub/got.ttape ./stepper 50 50
 await pid
 step 1
 touch sub/got.ttape.recording/snapshot

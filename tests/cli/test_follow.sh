@@ -37,7 +37,7 @@ follow live.ttape ndjson.out --format ndjson
 ndjson=$follower
 for follower in $text $csv $ndjson; do until_true looks "$follower"; done
 fresh
-background "$T" record --live -o live.ttape ./stepper 3 3 3 3 3
+background "$T" record --no-patch --live -o live.ttape ./stepper 3 3 3 3 3
 for n in 1 2 3 4 5; do
     step $n
     shows csv.out "enter,.*,step_$n\$" # while the program waits for its next step
@@ -75,7 +75,7 @@ int main(void) {
 }
 END
 follow many.ttape csv.out --format csv
-status 0 "$T" record -q --live -o many.ttape ./threads
+status 0 "$T" record --no-patch -q --live -o many.ttape ./threads
 followed 0
 status 0 "$T" dump --format csv many.ttape
 sort out >wanted
@@ -125,7 +125,7 @@ status 2 "$T" dump --wait 1s many.ttape
 
 # Ctrl-C and a reader that goes away end it at once and quietly.
 fresh
-background "$T" record --live -o wait.ttape ./stepper 3000 3
+background "$T" record --no-patch --live -o wait.ttape ./stepper 3000 3
 follow wait.ttape csv.out --format csv
 step 1
 shows csv.out 'step_1'

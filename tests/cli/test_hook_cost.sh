@@ -21,7 +21,7 @@ int main(int n, char **v) {
     return 0;
 }
 END
-status 0 "$T" record -o run.ttape ./prog 200000
+status 0 "$T" record --no-patch -o run.ttape ./prog 200000
 cp err said
 status 0 "$T" info run.ttape --json
 cp out info.json
@@ -48,7 +48,7 @@ else
     has said '^tracetape: recording itself took at least [0-9]+ ns an event: .* in functions$'
     status 0 "$T" info run.ttape
     has out '^recording   at least [0-9]+ ns an event: .* of the time in functions$'
-    status 0 "$T" record -q -o run.ttape ./prog 200000
+    status 0 "$T" record --no-patch -q -o run.ttape ./prog 200000
     lines err 0
     status 0 "$T" record -o few.ttape ./prog 20
     if grep -q 'recording itself' err; then fail 'a cost of 0.0 % is said'; fi
@@ -62,7 +62,7 @@ fi
 # A tool's own trace, and one without exact times.
 calls 30 >in.txt
 status 0 "$T" convert in.txt -o other.ttape
-status 0 "$T" record -q -o coarse.ttape --resolution 1us ./prog 2000
+status 0 "$T" record --no-patch -q -o coarse.ttape --resolution 1us ./prog 2000
 for file in other.ttape coarse.ttape; do
     status 0 "$T" info "$file"
     if grep -q '^recording ' out; then fail "$file tells of hooks"; fi

@@ -34,7 +34,7 @@ int main()
 }
 END
 g++ -g -O0 -finstrument-functions names.cc -o names || fail "g++"
-status 0 "$T" record -o run.ttape ./names
+status 0 "$T" record --no-patch -o run.ttape ./names
 
 # wide FILE: it has no row of more than 120 columns, and no std::string in full
 wide() {
@@ -116,7 +116,7 @@ has out 'int app::fill<int>\(std::vector<int, std::allocator<int> >&, int\)'
 # without symbols
 cp names stripped
 strip stripped
-status 0 "$T" record -o stripped.ttape ./stripped
+status 0 "$T" record --no-patch -o stripped.ttape ./stripped
 has err "'.*/stripped' is stripped, functions .* are called stripped\+0x[0-9a-f]+: .*debug"
 status 3 "$T" symbolize stripped.ttape -o again.ttape
 has err 'at [0-9]+ of [0-9]+ addresses, 0x[0-9a-f]+ the first: it is stripped'

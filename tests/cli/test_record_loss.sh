@@ -8,7 +8,7 @@ make_stepper
 # The whole, for comparison.
 fresh
 touch go1 go2 go3
-status 0 "$T" record -q -o ref.ttape --block --clock none ./stepper 12000 100 100
+status 0 "$T" record --no-patch -q -o ref.ttape --block --clock none ./stepper 12000 100 100
 csv ref.ttape
 equals "$(field ref.ttape lost)" 0 'events lost with --block'
 
@@ -20,7 +20,7 @@ call_events() { grep -cE ',(enter|exit),' "$1"; }
 # start OPTION...: with the recorder stopped while the program takes its first step
 start() {
     fresh
-    background "$T" record -f -o got.ttape --buffer 128K "$@" ./stepper 12000 100 100
+    background "$T" record --no-patch -f -o got.ttape --buffer 128K "$@" ./stepper 12000 100 100
     await pid
     sleep 0.2
     kill -STOP "$job"
@@ -74,14 +74,14 @@ rm -rf got.ttape.recording
 # Encoding is what is slow.
 fresh
 touch go1 go2 go3
-status 0 "$T" record -q -f -o got.ttape --buffer 256K --spill 256K --level 9 --block \
+status 0 "$T" record --no-patch -q -f -o got.ttape --buffer 256K --spill 256K --level 9 --block \
     ./stepper 12000 100 100
 csv got.ttape
 status 0 model same ref.ttape.csv got.ttape.csv
 fresh
 touch go1 go2 go3
 got=0
-"$T" record -q -f -o got.ttape --buffer 128K --spill 1K --level 9 \
+"$T" record --no-patch -q -f -o got.ttape --buffer 128K --spill 1K --level 9 \
     ./stepper 12000 100 100 2>err || got=$?
 lost=$(lost got.ttape)
 equals "$got" $((lost > 0 ? 3 : 0)) "status with $lost events lost"

@@ -333,7 +333,7 @@ int main(void) {
 }
 END
 for turn in 1 2 3 4 5; do
-    status 0 "$T" record -q -f -o got.ttape ./markers
+    status 0 "$T" record -q -f --no-patch -o got.ttape ./markers
     csv got.ttape
     equals "$(grep -c ',my mark' got.ttape.csv)" 35 "named markers, turn $turn"
     equals "$(field got.ttape sites)" 7 'sites' # two say who started threads, two how they ended

@@ -120,7 +120,7 @@ def check_kinds():
 
 def check_recorded():
     program = build("recorded", "gcc", "-O0", *HOOKS, "-ltracetape-context")
-    still = cores.Still([TOOL, "record", "-o", path_of("run.ttape"), "--", program])
+    still = cores.Still([TOOL, "record", "--no-patch", "-o", path_of("run.ttape"), "--", program])
     answer = show(still.dump(path_of("core")), "--json")
     still.end()
     check_locals("recorded", check_values("recorded", still, answer, RECORDING))

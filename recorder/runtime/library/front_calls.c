@@ -62,7 +62,7 @@ void ttp_front_exit(const struct ttp_front *front)
 
 void ttp_front_begin_call(const void *real, uintptr_t call_site, uintptr_t caller_sp)
 {
-    (void)ttp_front_enter(real, call_site, caller_sp + sizeof(uintptr_t));
+    (void)ttp_front_enter(real, call_site, caller_sp);
 }
 
 void ttp_front_end_call(const void *real, uintptr_t call_site, uintptr_t caller_sp)
@@ -70,8 +70,9 @@ void ttp_front_end_call(const void *real, uintptr_t call_site, uintptr_t caller_
     if (ttp_is_aside)
         return;
     const struct ttp_runtime_frame *top = ttp_thread.top;
-    if (is_within(top, call_site, caller_sp) && ttp_function_of(top) == (uintptr_t)real)
-        ttp_probe_exit((uintptr_t)real, call_site, caller_sp);
+    uintptr_t sp = caller_sp - sizeof(uintptr_t);
+    if (is_within(top, call_site, sp) && ttp_function_of(top) == (uintptr_t)real)
+        ttp_probe_exit((uintptr_t)real, call_site, sp);
 }
 
 void ttp_front_point(const void *real, uintptr_t call_site, uintptr_t caller_sp)

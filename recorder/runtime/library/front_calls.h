@@ -14,8 +14,7 @@ struct ttp_front {
  * stands in front. */
 struct ttp_front ttp_front_enter(const void *real, uintptr_t call_site, uintptr_t caller_sp);
 void ttp_front_exit(const struct ttp_front *front);
-/* Of what makes its system call itself, which has the caller's stack pointer, and so has the call
- * around it; where what was entered is not at hand. */
+/* Of what makes its system call itself; where what was entered is not at hand. */
 void ttp_front_begin_call(const void *real, uintptr_t call_site, uintptr_t caller_sp);
 void ttp_front_end_call(const void *real, uintptr_t call_site, uintptr_t caller_sp);
 /* The same by the place of the return address, wherever `shown` lies; false: it is not recorded. */

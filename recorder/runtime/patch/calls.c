@@ -294,7 +294,7 @@ INTO_CALLER bool is_recorded(uint32_t number)
 
 /* Apart, so that a call without values does not put any on the stack. */
 APART void enter_given(const struct ttp_call_registers *r, uintptr_t sp, uintptr_t after,
-                       uintptr_t key)
+                       uintptr_t key, uintptr_t frame_sp)
 {
     struct ttp_call_values values = {.type = TTAPE_VALUE_UNSIGNED,
                                      .count = TTP_CALL_ARGUMENTS,
@@ -302,15 +302,17 @@ APART void enter_given(const struct ttp_call_registers *r, uintptr_t sp, uintptr
     if ((ttp_arena.head.call_flags & TTP_CALLS_LINES) != 0)
         ttp_call_line_begins(r, sp);
     if ((ttp_arena.head.call_flags & TTP_CALLS_ARGUMENTS) == 0) {
-        enter(key, after, sp, NULL);
+        enter(key, after, frame_sp, NULL);
         return;
     }
     ttp_call_texts_given(&values, (uint32_t)r->rax, sp);
-    enter(key, after, sp, &values);
+    enter(key, after, frame_sp, &values);
     ttp_call_texts_done(&values);
 }
 
-INTO_CALLER void begin(const struct ttp_call_registers *r, uintptr_t sp, uintptr_t after)
+/* frame_sp: of its frame, where that is not at the stack pointer of the call. */
+INTO_CALLER void begin(const struct ttp_call_registers *r, uintptr_t sp, uintptr_t after,
+                       uintptr_t frame_sp)
 {
     uint32_t number = (uint32_t)r->rax;
     if (!is_recorded(number))
@@ -321,9 +323,9 @@ INTO_CALLER void begin(const struct ttp_call_registers *r, uintptr_t sp, uintptr
         ttp_event_missed();
     else if (TTP_UNLIKELY((ttp_arena.head.call_flags & (TTP_CALLS_ARGUMENTS | TTP_CALLS_LINES)) !=
                           0))
-        enter_given(r, sp, after, key);
+        enter_given(r, sp, after, key, frame_sp);
     else
-        enter(key, after, sp, NULL);
+        enter(key, after, frame_sp, NULL);
 }
 
 /* -- exit -- */
@@ -369,7 +371,7 @@ INTO_CALLER void leave(uintptr_t call_site, uintptr_t sp, const struct ttp_call_
 
 APART void begin_apart(const struct ttp_call_registers *r, uintptr_t sp, uintptr_t after)
 {
-    begin(r, sp, after);
+    begin(r, sp, after, sp);
 }
 
 APART void leave_apart(uintptr_t call_site, uintptr_t sp, const struct ttp_call_values *values)
@@ -443,7 +445,7 @@ void ttp_call_enter(const struct ttp_call_registers *r, uintptr_t sp, const stru
     if (TTP_UNLIKELY(is_special((uint32_t)r->rax)))
         enter_special(r, sp, stub);
     else
-        begin(r, sp, stub->after);
+        begin(r, sp, stub->after, sp);
 }
 
 /* With what the call has filled, or written. */
@@ -488,7 +490,7 @@ void ttp_call_begins(const struct ttp_begun_call *call, uintptr_t after, uintptr
                                                  .rdx = call->third,
                                                  .rbp = call->rbp};
     if (ttp_process.records_calls)
-        begin_apart(&registers, sp, after);
+        begin(&registers, sp, after, call->frame_sp != 0 ? call->frame_sp : sp);
 }
 
 void ttp_call_ended(uint32_t number, uint64_t result, uintptr_t after, uintptr_t sp)

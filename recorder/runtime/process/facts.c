@@ -99,7 +99,8 @@ void ttp_fact_end(uint32_t how, int status)
 void ttp_vfork_begin(uintptr_t sp, uintptr_t caller, uintptr_t rbp);
 __attribute__((used)) void ttp_vfork_begin(uintptr_t sp, uintptr_t caller, uintptr_t rbp)
 {
-    const struct ttp_begun_call call = {.number = SYS_vfork, .rbp = rbp};
+    const struct ttp_begun_call call = {
+        .number = SYS_vfork, .rbp = rbp, .frame_sp = sp - sizeof(uintptr_t)};
     ttp_front_begin_call((const void *)ttp_process.vfork_function, caller, sp);
     ttp_call_begins(&call, caller, sp);
 }
@@ -109,7 +110,7 @@ __attribute__((used)) void ttp_vforked(uint64_t child, uintptr_t caller, uintptr
 {
     ttp_exec_done();
     ttp_thread.child_avoids = false;
-    ttp_call_ended(SYS_vfork, child, caller, sp);
+    ttp_call_ended(SYS_vfork, child, caller, sp - sizeof(uintptr_t));
     if (!ttp_failed((long)child))
         ttp_fact_pass(TTP_FACT_PROCESS_CREATE, child, caller, sp);
     ttp_front_end_call((const void *)ttp_process.vfork_function, caller, sp);

@@ -219,14 +219,16 @@ static const void *find_real(void)
 TTP_EXPORT int mlockall(int flags)
 {
     uintptr_t caller = (uintptr_t)__builtin_return_address(0), sp = TTP_CALLER_SP();
-    const struct ttp_begun_call call = {.number = SYS_mlockall, .first = (uintptr_t)flags};
+    const uintptr_t frame_sp = sp - sizeof(uintptr_t);
+    const struct ttp_begun_call call = {
+        .number = SYS_mlockall, .first = (uintptr_t)flags, .frame_sp = frame_sp};
     const void *real = find_real();
     ttp_front_begin_call(real, caller, sp);
     if (!ttp_is_aside)
         ttp_call_begins(&call, caller, sp);
     long result = lock_all(flags);
     if (!ttp_is_aside)
-        ttp_call_ended(SYS_mlockall, (uint64_t)result, caller, sp);
+        ttp_call_ended(SYS_mlockall, (uint64_t)result, caller, frame_sp);
     ttp_front_end_call(real, caller, sp);
     if (!ttp_failed(result))
         return 0;
