@@ -23,7 +23,8 @@ static const struct {
     {"stack", ttp_view_stack},         {"path", ttp_view_path},
     {"functions", ttp_view_functions}, {"function", ttp_view_function},
     {"longest", ttp_view_longest},     {"next", ttp_view_next},
-    {"search", ttp_view_search},
+    {"search", ttp_view_search},       {"butterfly", ttp_view_get_butterfly},
+    {"source", ttp_view_source},       {"lines", ttp_view_lines},
 };
 
 /* ---- what answers share ---- */
@@ -241,6 +242,7 @@ void ttape_view_close(ttape_view *view)
         return;
     ttape_report_close(view->report);
     ttape_tree_close(view->tree);
+    ttp_view_forget_butterfly(view);
     ttp_memory_give(&view->memory, view->text.bytes, view->text.capacity, 1);
     struct ttp_memory own = view->memory;
     ttp_memory_give(&own, view, 1, sizeof *view);

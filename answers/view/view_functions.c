@@ -10,14 +10,6 @@
 #define ROWS_MOST  2000u
 #define TEXT_BYTES 256u
 
-static bool same_choice(const struct ttp_view_choice *a, const struct ttp_view_choice *b)
-{
-    return a->has_range == b->has_range && a->from_ns == b->from_ns && a->to_ns == b->to_ns &&
-           a->streams.given == b->streams.given && a->streams.count == b->streams.count &&
-           memcmp(a->streams.numbers, b->streams.numbers,
-                  a->streams.count * sizeof *a->streams.numbers) == 0;
-}
-
 static ttape_status make_report(struct ttape_view *view, const struct ttp_view_choice *choice,
                                 bool histograms, ttape_error *err)
 {
@@ -37,7 +29,7 @@ static ttape_status make_report(struct ttape_view *view, const struct ttp_view_c
     };
     ttape_report_info info;
     if (view->report != NULL && view->report_histograms >= histograms &&
-        same_choice(choice, &view->report_choice)) {
+        ttp_view_same_choice(choice, &view->report_choice)) {
         ttape_report_get_info(view->report, &info);
         view->damage_count = info.damaged_count;
         return TTAPE_OK;

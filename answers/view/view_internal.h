@@ -11,6 +11,7 @@
 #define TTP_VIEW_FIELDS     16u   /* of a question */
 #define TTP_VIEW_LIST_MOST  1024u /* numbers in one of its lists */
 #define TTP_VIEW_NAME_BYTES 1024u /* of a name that is shown; longer ones are cut */
+#define TTP_VIEW_ID_BYTES   64u   /* of the name of a node */
 #define TTP_VIEW_FRAMES     4096u /* of a stack */
 #define TTP_VIEW_RANKS      4u    /* equal, at the start, at the start of a word, anywhere */
 
@@ -49,7 +50,8 @@ struct ttape_view {
     ttape_report *report; /* the last one, of `report_choice` */
     struct ttp_view_choice report_choice;
     bool report_histograms;
-    uint64_t damage_count; /* of the answer in the making */
+    struct ttp_view_butterfly *butterfly; /* the last one */
+    uint64_t damage_count;                /* of the answer in the making */
     struct ttp_view_text text;
     bool needs_comma;
 };
@@ -107,6 +109,7 @@ ttape_status ttp_view_take_site(const struct ttape_view *view,
 ttape_status ttp_view_take_stream(const struct ttape_view *view,
                                   const struct ttp_view_question *question, uint32_t *stream,
                                   ttape_error *err);
+bool ttp_view_same_choice(const struct ttp_view_choice *a, const struct ttp_view_choice *b);
 /* TTAPE_E_ARGUMENT. */
 ttape_status ttp_view_refuse(ttape_error *err, const char *key, const char *what);
 
@@ -129,10 +132,13 @@ static inline bool ttp_view_is_site(const struct ttape_view *view, const bool *i
 uint32_t ttp_view_rank(const struct ttape_view *view, uint32_t site, const char *text,
                        size_t text_length);
 /* s0, s0p3, s0e17, s0p3f1, s0p3b1, and - for the trace. */
+void ttp_view_put_id(char text[TTP_VIEW_ID_BYTES], const ttape_node_id *id);
 void ttp_view_id(struct ttape_view *view, const char *key, const ttape_node_id *id);
 ttape_status ttp_view_take_id(const struct ttp_view_question *question, const char *key,
                               ttape_node_id *id, ttape_error *err);
 void ttp_view_node(struct ttape_view *view, const char *key, const ttape_node *node);
+
+void ttp_view_forget_butterfly(struct ttape_view *view);
 
 /* ---- answers: each writes the fields of one object ---- */
 
@@ -140,6 +146,7 @@ typedef ttape_status ttp_view_answer(struct ttape_view *view,
                                      const struct ttp_view_question *question, ttape_error *err);
 ttp_view_answer ttp_view_trace, ttp_view_threads, ttp_view_sites, ttp_view_tiles, ttp_view_get_node,
     ttp_view_children, ttp_view_stack, ttp_view_path, ttp_view_functions, ttp_view_function,
-    ttp_view_longest, ttp_view_next, ttp_view_search;
+    ttp_view_longest, ttp_view_next, ttp_view_search, ttp_view_get_butterfly, ttp_view_source,
+    ttp_view_lines;
 
 #endif

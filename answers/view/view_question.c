@@ -210,6 +210,14 @@ ttape_status ttp_view_take_choice(const struct ttape_view *view,
     return TTAPE_OK;
 }
 
+bool ttp_view_same_choice(const struct ttp_view_choice *a, const struct ttp_view_choice *b)
+{
+    return a->has_range == b->has_range && a->from_ns == b->from_ns && a->to_ns == b->to_ns &&
+           a->streams.given == b->streams.given && a->streams.count == b->streams.count &&
+           memcmp(a->streams.numbers, b->streams.numbers,
+                  a->streams.count * sizeof *a->streams.numbers) == 0;
+}
+
 ttape_status ttp_view_take_site(const struct ttape_view *view,
                                 const struct ttp_view_question *question, uint32_t *site,
                                 ttape_error *err)

@@ -13,22 +13,28 @@
 
 /* ---- names of nodes ---- */
 
-void ttp_view_id(struct ttape_view *view, const char *key, const ttape_node_id *id)
+void ttp_view_put_id(char text[TTP_VIEW_ID_BYTES], const ttape_node_id *id)
 {
-    char text[64];
+    size_t size = TTP_VIEW_ID_BYTES;
     switch (id->kind) {
-    case TTAPE_NODE_TRACE: snprintf(text, sizeof text, "-"); break;
-    case TTAPE_NODE_STREAM: snprintf(text, sizeof text, "s%" PRIu32, id->stream); break;
+    case TTAPE_NODE_TRACE: snprintf(text, size, "-"); break;
+    case TTAPE_NODE_STREAM: snprintf(text, size, "s%" PRIu32, id->stream); break;
     case TTAPE_NODE_PART:
-        snprintf(text, sizeof text, "s%" PRIu32 "p%" PRIu32, id->stream, id->partition);
+        snprintf(text, size, "s%" PRIu32 "p%" PRIu32, id->stream, id->partition);
         break;
     default:
         if (id->by == TTAPE_NODE_BY_EVENT)
-            snprintf(text, sizeof text, "s%" PRIu32 "e%" PRIu64, id->stream, id->place);
+            snprintf(text, size, "s%" PRIu32 "e%" PRIu64, id->stream, id->place);
         else
-            snprintf(text, sizeof text, "s%" PRIu32 "p%" PRIu32 "%c%" PRIu64, id->stream,
-                     id->partition, id->by == TTAPE_NODE_BY_START ? 'b' : 'f', id->place);
+            snprintf(text, size, "s%" PRIu32 "p%" PRIu32 "%c%" PRIu64, id->stream, id->partition,
+                     id->by == TTAPE_NODE_BY_START ? 'b' : 'f', id->place);
     }
+}
+
+void ttp_view_id(struct ttape_view *view, const char *key, const ttape_node_id *id)
+{
+    char text[TTP_VIEW_ID_BYTES];
+    ttp_view_put_id(text, id);
     ttp_view_word(view, key, text);
 }
 

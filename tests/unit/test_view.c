@@ -38,8 +38,10 @@ static struct ttest_file make(void)
     const ttape_stream stream = {.process = id, .tid = UINT64_MAX};
     ck_assert_int_eq(ttape_writer_add_stream(w, &stream, &id, NULL), TTAPE_OK);
     const ttape_string names[SITES] = {{"main", 4}, {"work", 4}, {hostile, sizeof hostile - 1}};
+    const ttape_string files[SITES] = {{"/src/main.c", 11}, {"../lib/work.c", 13}, {"", 0}};
     for (uint32_t i = 0; i < SITES; i++) {
-        const ttape_site site = {.module = TTAPE_NONE, .address = i, .symbol = names[i]};
+        const ttape_site site = {
+            .module = TTAPE_NONE, .address = i, .symbol = names[i], .file = files[i]};
         ck_assert_int_eq(ttape_writer_add_site(w, &site, &id, NULL), TTAPE_OK);
     }
     append(w, 0, 0, TTAPE_EVENT_ENTER, MAIN);
@@ -222,6 +224,94 @@ START_TEST(calls_come_one_after_the_other)
 }
 END_TEST
 
+/* main is of a file that is named in full, work of one that is named from a folder. */
+static ttape_status give_source(void *context, ttape_string path, ttape_string *text,
+                                ttape_error *err)
+{
+    unsigned *count = context;
+    (void)err;
+    (void)path;
+    ++*count;
+    *text = (ttape_string){"one\n<b>\xff\n\nfour", 14};
+    return TTAPE_OK;
+}
+
+static ttape_status give_lines(void *context, const char *call, uint32_t site, ttape_string *json,
+                               ttape_error *err)
+{
+    (void)context;
+    (void)err;
+    *json = call == NULL                ? (ttape_string){"{\n\"all\": 1\n}\n", 13}
+            : strcmp(call, "s0e3") == 0 ? (ttape_string){"{}", 2}
+                                        : (ttape_string){"[]", 2};
+    return site == TTAPE_NONE || call == NULL ? TTAPE_OK : TTAPE_E_STATE;
+}
+
+START_TEST(sources_are_those_that_the_trace_names)
+{
+    unsigned count = 0;
+    const ttape_view_options how = {
+        .size = sizeof how, .source = give_source, .lines = give_lines, .context = &count};
+    static const char *const refused[] = {
+        "source",
+        "source?file=",
+        "source?file=/etc/passwd",
+        "source?file=/src/main.",
+        "source?file=/src/main.cc",
+        "source?file=src/main.c",
+        "source?file=/src/../src/main.c",
+        "source?file=/src//main.c",
+        "source?file=../lib/work.cc",
+        "source?file=/home/../lib/work.c",
+        "source?file=work.c",
+        "source?file=/b/work.c",
+        "source?file=/xlib/work.c",
+        "source?file=lib/work.c",
+        "source?file=/src/main.c%00",
+        "source?file=/src/main.c&first=0",
+        "source?file=/src/main.c&count=4001",
+    };
+    struct asked a;
+    open_view(&a, &how);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        has(&a, refused[i], "[{\"error\"");
+    ck_assert_uint_eq(count, 0);
+    has(&a, "source?file=/src/main.c",
+        "\"first\":1,\"lines\":[\"one\",\"<b>\\ufffd\",\"\",\"four\"],\"more\":false");
+    has(&a, "source?file=%2fsrc%2Fmain.c&first=2&count=1", "\"first\":2,\"lines\":[\"<b>");
+    has(&a, "source?file=%2fsrc%2Fmain.c&first=2&count=1", "\"more\":true");
+    has(&a, "source?file=../lib/work.c&first=9", "\"lines\":[],\"more\":false");
+    has(&a, "source?file=/home/me/lib/work.c", "\"one\"");
+    has(&a, "lines?site=1", "[{\"lines\": {\"all\": 1} }]");
+    has(&a, "lines?id=s0e3", "[{\"lines\": {} }]");
+    has(&a, "lines?id=s0e03", "[{\"lines\": {} }]");
+    has(&a, "lines?id=--frame", "[{\"error\"");
+    has(&a, "lines?site=3", "[{\"error\"");
+    close_view(&a);
+    open_view(&a, NULL);
+    has(&a, "source?file=/src/main.c", "no sources are shown");
+    has(&a, "lines?site=1", "no lines are counted");
+    close_view(&a);
+}
+END_TEST
+
+START_TEST(a_butterfly_adds_up)
+{
+    struct asked a;
+    open_view(&a, NULL);
+    has(&a, "butterfly?site=1&wait=0", "\"done\":0,\"complete\":false}");
+    has(&a, "butterfly?site=1",
+        "\"complete\":true,\"function\":{\"calls\":\"100\",\"total\":\"397\",\"self\":\"397\","
+        "\"recursion\":\"0\"},\"caller_count\":1,\"callers\":[{\"site\":0,\"calls\":\"100\","
+        "\"total\":\"397\"}],\"callee_count\":0,\"callees\":[]}]");
+    has(&a, "butterfly?site=0&wait=0", "\"callee_count\":2,\"callees\":[{\"site\":2");
+    has(&a, "butterfly?site=1&from=100&to=120", "\"function\":{\"calls\":\"2\",\"total\":\"9\"");
+    has(&a, "butterfly?site=2&from=0&to=10", "\"complete\":true}]");
+    has(&a, "butterfly?site=3", "[{\"error\"");
+    close_view(&a);
+}
+END_TEST
+
 START_TEST(misuse_is_refused)
 {
     struct asked a;
@@ -250,6 +340,8 @@ int main(void)
     tcase_add_test(tests, what_is_wrong_stands_in_its_line);
     tcase_add_test(tests, requests_and_responses_have_limits);
     tcase_add_test(tests, calls_come_one_after_the_other);
+    tcase_add_test(tests, sources_are_those_that_the_trace_names);
+    tcase_add_test(tests, a_butterfly_adds_up);
     tcase_add_test(tests, misuse_is_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -195,6 +195,7 @@ def check_truncated(page, trace, folder):
     with Server(short) as server:
         page.open(server.address)
         check("truncated", "ends too early" in page.text("header"))
+        page.driver.get("about:blank")
 
 
 def main():
@@ -214,6 +215,7 @@ def main():
                 requests = page.run("return performance.getEntriesByType('resource')"
                                     ".filter((e) => !e.name.startsWith(location.origin)).length")
                 check("requests that leave the origin", requests, 0)
+                page.driver.get("about:blank")
             check_truncated(page, trace, folder)
             for entry in page.driver.get_log("browser"):
                 problems.append(f"console: {entry['message']}")

@@ -11,6 +11,7 @@
 #include "tools/calls/hook_cost.h"
 #include "tools/calls/losses.h"
 #include "tools/command/tool.h"
+#include "tools/io/view_line.h"
 #include "tools/record/record_end.h"
 
 #define STATUS_SIGNALED 128
@@ -39,7 +40,12 @@ void tool_record_say_end(const char *output, int status)
     bool exited = WIFEXITED(status);
     tool_process_end_words(exited ? TTAPE_PROCESS_END_EXIT : TTAPE_PROCESS_END_SIGNAL,
                            (uint64_t)code_of(status), how);
-    tool_message("the command %s: see tracetape %s '%s'", how, exited ? "report" : "last", output);
+    const char *verb = exited ? "report" : "last";
+    if (tool_has_view())
+        tool_message("the command %s: see tracetape %s '%s', or tracetape view '%s'", how, verb,
+                     output, output);
+    else
+        tool_message("the command %s: see tracetape %s '%s'", how, verb, output);
 }
 
 static uint64_t lost_sandboxed(const char *output)

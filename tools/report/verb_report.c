@@ -10,6 +10,7 @@
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/io/view_line.h"
 #include "tools/report/report_view.h"
 
 #define KEPT_BYTES (4 << 20) /* larger ones go back */
@@ -321,6 +322,19 @@ static int print(const struct options *options, struct tool_report *view)
     return tool_pager_close(&out);
 }
 
+static void say_view(const struct options *options, const struct tool_report *view)
+{
+    const struct tool_selection *selection = view->selection;
+    const struct tool_place place = {.pane = options->butterfly != NULL ? "callers" : "functions",
+                                     .function = options->butterfly,
+                                     .has_range = selection->has_range,
+                                     .from_ns = selection->from_ns,
+                                     .to_ns = selection->to_ns};
+    bool is_whole = options->butterfly == NULL && !selection->has_range;
+    if (!options->json)
+        tool_say_view(view->input, is_whole ? NULL : &place);
+}
+
 static int show(struct tool_report *view, struct asking *ask)
 {
     int status = collect(view, ask);
@@ -333,6 +347,8 @@ static int show(struct tool_report *view, struct asking *ask)
                                       tool_jobs(ask->options->jobs));
     if (status == TOOL_OK)
         status = print(ask->options, view);
+    if (status == TOOL_OK)
+        say_view(ask->options, view);
     return status == TOOL_OK ? ask->status : status;
 }
 

@@ -8,6 +8,7 @@
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/io/view_line.h"
 #include "tools/slow/slow_view.h"
 
 #define MORE        30u       /* times as many calls are looked at as are shown */
@@ -163,6 +164,14 @@ static int print(const struct options *options, struct tool_slow *view)
     return tool_pager_close(&out);
 }
 
+static void say_view(const struct options *options, const struct tool_slow *view)
+{
+    char id[TOOL_CALL_ID_BYTES];
+    if (!options->json && view->call_count > 0)
+        tool_say_view(view->input,
+                      &(struct tool_place){.pane = "calls", .call = tool_slow_id(view->calls, id)});
+}
+
 static int find(const struct options *options, struct tool_slow *view, struct asking *ask,
                 const struct tool_selection *selection)
 {
@@ -205,6 +214,8 @@ static int find(const struct options *options, struct tool_slow *view, struct as
                            view->input->name);
     if (status == TOOL_OK)
         status = print(options, view);
+    if (status == TOOL_OK)
+        say_view(options, view);
     free(left);
     ttape_longest_close(longest);
     return status == TOOL_OK ? ask->status : status;

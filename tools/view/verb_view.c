@@ -23,6 +23,7 @@
 struct options {
     const char *at;
     enum tool_name_style names;
+    const char *sources;
     bool no_browser;
     uint64_t memory_bytes;
 };
@@ -31,6 +32,7 @@ static const struct tool_option table[] = {
     {"at", 0, "PLACE", "open there: what stands behind '#' in a link of the page", NULL,
      TOOL_AT(at)},
     {"no-browser", 0, NULL, "open no browser, print the address only", NULL, TOOL_AT(no_browser)},
+    {"sources", 0, "DIR", "look for source files below this folder, too", NULL, TOOL_AT(sources)},
     TOOL_NAMES_OPTION,
     TOOL_MEMORY_OPTION,
     {0}};
@@ -144,7 +146,10 @@ static int show(const struct options *options, const struct tool_input *input)
 #endif
     int status = make_key(key);
     if (status == TOOL_OK)
-        status = view_workers_open(&workers, input, options->names, options->memory_bytes);
+        status = view_workers_open(&workers, input,
+                                   &(struct view_how){.names = options->names,
+                                                      .memory_bytes = options->memory_bytes,
+                                                      .sources = options->sources});
     if (status != TOOL_OK)
         return status;
     status = serve(options, workers, key, &ends);

@@ -18,9 +18,15 @@
 
 struct view_workers;
 
+struct view_how {
+    enum tool_name_style names;
+    uint64_t memory_bytes; /* 0: as usual */
+    const char *sources;   /* a folder to look for source files in, or NULL */
+};
+
 /* *out is NULL on failure, which has been reported. Returns a tool_exit. */
 int view_workers_open(struct view_workers **out, const struct tool_input *input,
-                      enum tool_name_style names, uint64_t memory_bytes);
+                      const struct view_how *how);
 void view_workers_close(struct view_workers *workers);
 
 /* Answers a request: a response for the caller to free, or NULL, and why not. `stops` is asked
@@ -28,6 +34,21 @@ void view_workers_close(struct view_workers *workers);
 char *view_workers_answer(struct view_workers *workers, const char *request, size_t request_bytes,
                           bool (*stops)(void *context), void *context, size_t *response_bytes,
                           ttape_error *err);
+
+/* ---- view_text.c ---- */
+
+/* The text of a source file, for the caller to free. `sources`: a folder to look in first, or
+ * NULL. Nothing is followed upwards or by a link. */
+ttape_status view_read_source(const char *sources, ttape_string file, char **text,
+                              size_t *size_bytes, ttape_error *err);
+
+/* ---- view_lines.c ---- */
+
+/* What `tracetape lines --json` says of a call, by its name, or (NULL) of all calls of functions of
+ * this name; for the caller to free. `stops` is asked whether nobody waits any more. */
+ttape_status view_count_lines(const struct tool_input *input, const char *call, ttape_string name,
+                              bool (*stops)(void *context), void *context, char **json,
+                              size_t *size_bytes, ttape_error *err);
 
 /* ---- view_page.c: files of the page, which are inside the command ---- */
 

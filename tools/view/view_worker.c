@@ -17,11 +17,13 @@ struct worker {
     bool has_names;
     bool (*stops)(void *context); /* of the request that is answered */
     void *context;
+    const struct view_workers *all;
+    char *text; /* of the last source file, or of lines */
 };
 
 struct view_workers {
     const struct tool_input *input;
-    enum tool_name_style style;
+    struct view_how how;
     uint64_t memory_bytes;
     ttape_reader *reader;
     struct worker workers[VIEW_WORKERS];
@@ -53,10 +55,45 @@ static size_t name_in_full(void *context, uint32_t site, char *buffer, size_t si
                                : ttape_site_name(worker->reader, site, buffer, size_bytes);
 }
 
+static const char *name_trace(void *context)
+{
+    const struct worker *worker = context;
+    return worker->all->input->name;
+}
+
 static bool stops(void *context)
 {
     const struct worker *worker = context;
     return worker->stops != NULL && worker->stops(worker->context);
+}
+
+static ttape_status read_source(void *context, ttape_string path, ttape_string *text,
+                                ttape_error *err)
+{
+    struct worker *worker = context;
+    size_t size_bytes = 0;
+    free(worker->text);
+    worker->text = NULL;
+    ttape_status status =
+        view_read_source(worker->all->how.sources, path, &worker->text, &size_bytes, err);
+    *text = (ttape_string){worker->text, size_bytes};
+    return status;
+}
+
+static ttape_status count_lines(void *context, const char *call, uint32_t site, ttape_string *json,
+                                ttape_error *err)
+{
+    struct worker *worker = context;
+    size_t size_bytes = 0;
+    free(worker->text);
+    worker->text = NULL;
+    ttape_string name = {"", 0};
+    if (call == NULL)
+        name = tool_site_full(&worker->names, site);
+    ttape_status status = view_count_lines(worker->all->input, call, name, stops, worker,
+                                           &worker->text, &size_bytes, err);
+    *json = (ttape_string){worker->text, size_bytes};
+    return status;
 }
 
 /* ---- workers ---- */
@@ -73,11 +110,15 @@ static ttape_status open_worker(struct view_workers *workers, struct worker *wor
                                         .name = name_site,
                                         .full_name = name_in_full,
                                         .stops = stops,
+                                        .source = read_source,
+                                        .lines = count_lines,
+                                        .trace_name = name_trace,
                                         .context = worker};
     if (!worker->has_names)
-        tool_site_names_open_as(&worker->names, workers->reader, workers->style);
+        tool_site_names_open_as(&worker->names, workers->reader, workers->how.names);
     worker->has_names = true;
     worker->reader = workers->reader;
+    worker->all = workers;
     return ttape_view_open(&worker->view, workers->reader, &options, err);
 }
 
@@ -92,14 +133,14 @@ static ttape_status open_reader(struct view_workers *workers, ttape_error *err)
 }
 
 int view_workers_open(struct view_workers **out, const struct tool_input *input,
-                      enum tool_name_style names, uint64_t memory_bytes)
+                      const struct view_how *how)
 {
     ttape_error err = {0};
     struct view_workers *workers = tool_allocate(1, sizeof *workers);
-    *workers =
-        (struct view_workers){.input = input,
-                              .style = names,
-                              .memory_bytes = memory_bytes > 0 ? memory_bytes : MEMORY_USUAL};
+    *workers = (struct view_workers){.input = input,
+                                     .how = *how,
+                                     .memory_bytes =
+                                         how->memory_bytes > 0 ? how->memory_bytes : MEMORY_USUAL};
     for (size_t i = 0; i < VIEW_WORKERS; i++)
         pthread_mutex_init(&workers->workers[i].lock, NULL);
     *out = workers;
@@ -120,6 +161,7 @@ void view_workers_close(struct view_workers *workers)
         ttape_view_close(worker->view);
         if (worker->has_names)
             tool_site_names_close(&worker->names);
+        free(worker->text);
         pthread_mutex_destroy(&worker->lock);
     }
     ttape_reader_close(workers->reader);

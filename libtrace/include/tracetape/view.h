@@ -38,7 +38,16 @@ typedef struct ttape_view_options {
     size_t (*full_name)(void *context, uint32_t site, char *buffer, size_t size_bytes);
     /* Asked now and then: whether nobody waits for the answer any more. NULL: somebody does. */
     bool (*stops)(void *context);
-    void *context; /* of all three */
+    /* The text of a source file that the trace names, as a path; it lives until the next call.
+     * NULL: none is shown. */
+    ttape_status (*source)(void *context, ttape_string path, ttape_string *text, ttape_error *err);
+    /* What `tracetape lines --json` says of a call, by its name; of all calls of a function where
+     * `call` is NULL. It lives until the next call. NULL: none are counted. */
+    ttape_status (*lines)(void *context, const char *call, uint32_t site, ttape_string *json,
+                          ttape_error *err);
+    /* The trace as it stands on a command line; NULL: not known. */
+    const char *(*trace_name)(void *context);
+    void *context; /* of all of them; `stops` may be called by several threads at once */
 } ttape_view_options;
 
 /* *out is NULL on failure. The reader must outlive the view. */

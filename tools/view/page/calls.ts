@@ -2,6 +2,7 @@
 import { ask, Answer } from "./ask";
 import { arrowKeys, make, svg } from "./dom";
 import { nameOf, onNames } from "./names";
+import { commandText, SameLine } from "./same";
 import { onChange, selectNode, showRange, state, threadName, threadOf } from "./state";
 import { count, END_WORDS, moment, shortTime } from "./words";
 
@@ -18,6 +19,7 @@ export class CallsPane {
   private shownFor = "";
   private calls: any[] = [];
   private note = make("p", { class: "note", role: "status" });
+  private same = new SameLine();
 
   constructor() {
     const choice = make("select", { "aria-label": "Order of calls",
@@ -41,7 +43,7 @@ export class CallsPane {
     arrowKeys(table, "tbody tr");
     this.element.append(make("div", { class: "tools" }, this.head, choice, this.more, this.note),
       make("div", { class: "scroll" }, make("div", { class: "spread" }, this.figures, this.picture),
-           table));
+           table), this.same.element);
     onChange((what) => {
       if (what.has("selection") || what.has("pane")) void this.load(true);
     });
@@ -124,6 +126,9 @@ export class CallsPane {
     if (state.pane !== "calls") return;
     this.head.replaceChildren(make("strong", {},
       state.site === null ? "All functions" : nameOf(state.site) || "…"));
+    const order = this.by === "self" ? ["--self"] : this.by === "start" ? ["--first"] : [];
+    this.same.show(commandText("slow", ...(state.site === null ? [] : [nameOf(state.site)]),
+                               "--limit", String(this.amount), ...order));
     this.body.replaceChildren(...this.calls.map((call, i) => this.row(call, i)));
   }
 

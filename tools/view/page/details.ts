@@ -2,6 +2,7 @@
 import { ask, Answer } from "./ask";
 import { make } from "./dom";
 import { fetchName, nameOf, onNames } from "./names";
+import { commandText, SameLine } from "./same";
 import { onChange, selectNode, showRange, state, threadName, threadOf, trace, TreeNode } from "./state";
 import { count, END_WORDS, exactTime, moment, shortTime } from "./words";
 
@@ -130,8 +131,9 @@ export class Details {
   }
 
   private commandLine(node: TreeNode): HTMLElement {
-    const text = `tracetape tree ${trace.info.file_name || "FILE"} --open ${node.id}`;
-    return make("div", {}, make("h3", {}, "The same on the command line"), make("code", {}, text));
+    const same = new SameLine();
+    same.show(commandText("tree", "--open", node.id));
+    return same.element;
   }
 }
 

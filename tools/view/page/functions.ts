@@ -2,8 +2,9 @@
 import { ask, Answer } from "./ask";
 import { arrowKeys, make } from "./dom";
 import { fetchName, nameOf, onNames } from "./names";
+import { commandText, SameLine, timeWords, windowRange } from "./same";
 import { onChange, selectPane, selectSite, state, trace } from "./state";
-import { count, shortTime } from "./words";
+import { count, countOf, shortTime } from "./words";
 
 const ROWS = 200;
 const COLUMNS: [string, string, string][] = [
@@ -26,6 +27,7 @@ export class FunctionTable {
   private timer = 0;
   private asked = "";
   private answer: Answer | null = null;
+  private same = new SameLine();
 
   constructor() {
     this.filter = make("input", { type: "search", placeholder: "Filter by name",
@@ -43,7 +45,7 @@ export class FunctionTable {
       make("div", { class: "tools" }, this.filter,
            make("label", { for: "in-window" }, this.isWindow, " only what the timeline shows"),
            this.note),
-      make("div", { class: "scroll" }, table));
+      make("div", { class: "scroll" }, table), this.same.element);
     onChange((what) => {
       if (what.has("window") && this.isWindow.checked) this.later();
       if (what.has("pane")) this.later();
@@ -66,14 +68,17 @@ export class FunctionTable {
   async load(): Promise<void> {
     if (state.pane !== "functions") return;
     const range = this.isWindow.checked && trace.hasTimes
-      ? { from: state.from < 0n ? 0n : state.from,
-          to: state.from + BigInt(Math.round(state.span)) } : {};
-    const fields = { ...range, sort: this.sort, reverse: this.isReverse, count: ROWS,
+      ? windowRange() : null;
+    const fields = { ...(range ?? {}), sort: this.sort, reverse: this.isReverse, count: ROWS,
                      text: this.filter.value || undefined };
     const text = JSON.stringify(fields, (_, value) => String(value) && typeof value === "bigint"
       ? String(value) : value);
     if (text === this.asked) return;
     this.asked = text;
+    this.same.show(commandText("report", ...(this.sort === "total" ? [] : ["--sort", this.sort]),
+      ...(this.isReverse ? ["--reverse"] : []),
+      ...(this.filter.value ? ["--function", this.filter.value] : []),
+      ...(range ? timeWords(range.from, range.to) : [])));
     const turn = ++this.turn;
     this.note.textContent = "…";
     try {
@@ -92,7 +97,7 @@ export class FunctionTable {
     const shown = answer.rows.length;
     this.note.textContent = shown < answer.matching
       ? `the first ${count(shown)} of ${count(answer.matching)} functions`
-      : `${count(answer.matching)} functions, ${count(answer.calls)} calls`;
+      : `${countOf(answer.matching, "function")}, ${countOf(answer.calls, "call")}`;
     const most = Math.max(...answer.rows.map((r: any) => Number(r[this.sort])), 1);
     const focus = (document.activeElement as HTMLElement)?.closest?.("tr")?.dataset.site;
     this.body.replaceChildren(...answer.rows.map((row: any, i: number) => this.row(row, i, most)));

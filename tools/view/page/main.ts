@@ -1,13 +1,15 @@
 // The page: what it is made of, its commands and keys, and the state that its link says.
 import { ask, setKey, takeKey } from "./ask";
+import { CallersPane } from "./callers";
 import { CallsPane } from "./calls";
 import { Details } from "./details";
 import { make } from "./dom";
 import { FunctionTable } from "./functions";
-import { nameOf } from "./names";
+import { fetchName, nameOf } from "./names";
 import { Command, keyList, Palette } from "./palette";
+import { SourcePane } from "./source";
 import {
-  changed, link, onChange, pan, readLink, selectNode, selectPane, selectSite, setWindow, showAll,
+  changed, Link, link, onChange, pan, readLink, selectNode, selectPane, selectSite, setWindow, showAll,
   showRange, state, Thread, threadName, trace, TreeNode, zoom,
 } from "./state";
 import { isWaiting, onTileFailure } from "./tiles";
@@ -15,7 +17,9 @@ import { Timeline } from "./timeline";
 import { TreePane } from "./tree";
 import { count, moment, shortTime } from "./words";
 
-const PANE_TITLES: Record<string, string> = { functions: "Functions", calls: "Calls", tree: "Tree" };
+const PANE_TITLES: Record<string, string> = {
+  functions: "Functions", calls: "Calls", tree: "Tree", callers: "Callers", source: "Source",
+};
 const message = make("p", { class: "message", role: "alert", hidden: true });
 
 function fail(why: unknown): void {
@@ -62,10 +66,21 @@ function lossWords(info: any): string {
   return parts.join("; ");
 }
 
+/** The number is that of this trace where it has the name; otherwise the name is looked for. */
+async function siteOf(place: Link): Promise<number | null> {
+  if (place.site !== undefined && place.site < trace.info.sites &&
+      (!place.siteName || await fetchName(place.site) === place.siteName)) return place.site;
+  if (!place.siteName) return null;
+  const found = (await ask("search", { text: place.siteName, count: 1 })).sites[0];
+  if (found?.name === place.siteName) return found.site;
+  fail(new Error(`this trace has no function '${place.siteName}'`));
+  return null;
+}
+
 async function followLink(): Promise<void> {
   const place = readLink(location.hash);
   state.pane = place.pane ?? state.pane;
-  state.site = place.site ?? null;
+  state.site = await siteOf(place);
   state.node = null;
   if (place.node && place.node.includes("e") || place.node?.includes("p")) {
     const answer = await ask("node", { id: place.node });
@@ -162,6 +177,9 @@ function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, pan
     command("pane-functions", "Functions", ["1"], () => selectPane("functions")),
     command("pane-calls", "Calls of the selected function", ["2"], () => selectPane("calls")),
     command("pane-tree", "Tree", ["3"], () => selectPane("tree")),
+    command("pane-callers", "Callers and callees of the selected function", ["4"],
+            () => selectPane("callers")),
+    command("pane-source", "Source of the selected function", ["5"], () => selectPane("source")),
     command("tree-here", "Open the selected call in the tree", ["t"], () => {
       selectPane("tree");
       guard(() => panes.tree.setRoot(state.node));
@@ -260,6 +278,8 @@ async function start(): Promise<void> {
   const table = new FunctionTable();
   const calls = new CallsPane();
   const tree = new TreePane();
+  const callers = new CallersPane();
+  const source = new SourcePane();
   let palette: Palette;
   let keys: HTMLDialogElement;
   const commands = makeCommands(() => palette, () => keys, { functions: table, tree });
@@ -271,7 +291,8 @@ async function start(): Promise<void> {
   const details = new Details((id) => commands.find((c) => c.id === id)!.run());
   document.body.prepend(header(commands), timeline.map, make("main", {},
     timeline.canvas, make("div", { class: "lower" },
-      tabs({ functions: table.element, calls: calls.element, tree: tree.element }),
+      tabs({ functions: table.element, calls: calls.element, tree: tree.element,
+             callers: callers.element, source: source.element }),
       details.element)), timeline.tip, timeline.spoken, palette.element, keys);
   onTileFailure(fail);
   listenKeys(commands);

@@ -1,6 +1,8 @@
 // What the page shows: one time window, one selected call, one selected function. All of it is in
 // the link, and the browser's back and forward go through it.
 
+import { nameOf } from "./names";
+
 export interface Thread {
   stream: number;
   tid: string;
@@ -47,7 +49,7 @@ export interface State {
   pane: string;
 }
 
-export const PANES = ["functions", "calls", "tree"];
+export const PANES = ["functions", "calls", "tree", "callers", "source"];
 export const SPAN_LEAST = 20;
 
 export const state: State = { from: 0n, span: 1, node: null, site: null, pane: "functions" };
@@ -65,10 +67,17 @@ export function onChange(listener: Listener): void {
   listeners.push(listener);
 }
 
+/** As a place may hold it, also on a command line. */
+function placeOf(name: string): string {
+  return encodeURIComponent(name.slice(0, 300))
+    .replace(/[!'()*~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** A function is its name, and its number in this trace, which counts where both are there. */
 export function link(): string {
   const fields = [`t=${state.from}..${state.from + BigInt(Math.round(state.span))}`];
   if (state.node) fields.push(`n=${state.node.id}`);
-  if (state.site !== null) fields.push(`f=${state.site}`);
+  if (state.site !== null) fields.push(`f=${placeOf(nameOf(state.site))}@${state.site}`);
   fields.push(`v=${state.pane}`);
   return "#" + fields.join("&");
 }
@@ -78,7 +87,19 @@ export interface Link {
   to?: bigint;
   node?: string;
   site?: number;
+  siteName?: string;
   pane?: string;
+}
+
+function readFunction(value: string, found: Link): void {
+  const [, name, number] = /^(.*?)@?(\d{0,10})$/.exec(value) ?? [];
+  const isNumber = number && (value === number || value === `${name}@${number}`);
+  if (isNumber) found.site = Number(number);
+  try {
+    found.siteName = decodeURIComponent(isNumber ? name : value);
+  } catch {
+    found.siteName = "";
+  }
 }
 
 export function readLink(hash: string): Link {
@@ -88,7 +109,7 @@ export function readLink(hash: string): Link {
     const range = /^(-?\d{1,20})\.\.(-?\d{1,20})$/.exec(value);
     if (name === "t" && range) [found.from, found.to] = [BigInt(range[1]), BigInt(range[2])];
     else if (name === "n" && /^s\d+([ep]\d+([bf]\d+)?)?$/.test(value)) found.node = value;
-    else if (name === "f" && /^\d{1,10}$/.test(value)) found.site = Number(value);
+    else if (name === "f") readFunction(value, found);
     else if (name === "v" && PANES.includes(value)) found.pane = value;
   }
   return found;

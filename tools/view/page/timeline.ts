@@ -487,15 +487,19 @@ export class Timeline {
     const level = levelOf(thread, nsPerPixel);
     const bucket = Number(bucketNs(thread, level)) / nsPerPixel;
     context.imageSmoothingEnabled = false;
+    const there: { tile: Tile; x: number }[] = [];
     for (let index = indexAt(thread, level, this.startOf(thread));
       index <= indexAt(thread, level, this.endOf(thread)); index++) {
       const tile = findTile(thread, level, index);
       if (!tile) wantTile(thread, level, index, 50);
-      if (!tile || tile.depths === 0) continue;
-      const x = xOf(tileStart(thread, level, index));
-      const depth = Math.min(tile.depths, Math.max(1, Math.floor(height / 1.5)), 8);
-      context.drawImage(pictureOf(tile, this.look.isDark), 0, 0, BUCKETS, depth, x, y,
-                        bucket * BUCKETS, height);
+      else if (tile.depths > 0) there.push({ tile, x: xOf(tileStart(thread, level, index)) });
+    }
+    const room = Math.min(Math.max(1, Math.floor(height / 1.5)), 8);
+    const depths = Math.min(Math.max(...there.map(({ tile }) => tile.depths)), room);
+    for (const { tile, x } of there) {
+      const own = Math.min(tile.depths, depths);
+      context.drawImage(pictureOf(tile, this.look.isDark), 0, 0, BUCKETS, own, x, y,
+                        bucket * BUCKETS, (height * own) / depths);
     }
   }
 

@@ -3,6 +3,7 @@
 import { ask } from "./ask";
 import { make } from "./dom";
 import { nameOf, onNames } from "./names";
+import { commandText, SameLine } from "./same";
 import { onChange, selectNode, showRange, state, threadName, threadOf, trace, TreeNode } from "./state";
 import { about, count, END_WORDS, prunedWords, shortTime } from "./words";
 
@@ -25,11 +26,12 @@ export class TreePane {
   private roots: Item[] = [];
   private root: TreeNode | null = null; // null: the threads
   private focusId = "";
+  private same = new SameLine();
   private note = make("p", { class: "note", role: "status" });
 
   constructor() {
     this.element = make("div", { class: "pane" }, make("div", { class: "tools" }, this.crumbs, this.note),
-                        make("div", { class: "scroll" }, this.grid));
+                        make("div", { class: "scroll" }, this.grid), this.same.element);
     this.grid.addEventListener("keydown", (e) => void this.key(e));
     onChange((what) => {
       if (what.has("pane") && state.pane === "tree" && this.roots.length === 0) void this.setRoot(null);
@@ -155,6 +157,7 @@ export class TreePane {
     this.grid.replaceChildren(...rows);
     if (hadFocus) this.focus();
     this.showCrumbs();
+    this.same.show(commandText("tree", ...(this.root ? ["--open", this.root.id] : ["--partitions"])));
   }
 
   private showCrumbs(): void {

@@ -37,6 +37,11 @@ export function moment(ns: string | bigint): string {
     `${rest.slice(3, 6)} ${rest.slice(6)} s`;
 }
 
+/** "1 call", "1,234 calls" */
+export function countOf(number: string | number | bigint, thing: string): string {
+  return `${count(number)} ${thing}${String(number) === "1" ? "" : "s"}`;
+}
+
 /** "1.2 M", "340" */
 export function about(number: string | number): string {
   const value = Number(number);

@@ -1,0 +1,40 @@
+// The command line that prints the same as what is shown.
+import { make } from "./dom";
+import { state, trace } from "./state";
+
+/** As a shell takes it. */
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
+}
+
+export function commandText(verb: string, ...words: string[]): string {
+  const file = String(trace.info.file_name || "FILE");
+  return ["tracetape", verb, file.startsWith("-") ? `./${file}` : file, ...words].map(quote).join(" ");
+}
+
+/** --time of what the timeline shows: a command counts from the trace's start on, too. */
+export function timeWords(from: bigint, to: bigint): string[] {
+  return ["--time", `+${from}ns..+${to}ns`];
+}
+
+export function windowRange(): { from: bigint; to: bigint } {
+  return { from: state.from < 0n ? 0n : state.from,
+           to: state.from + BigInt(Math.round(state.span)) };
+}
+
+/** A name as a regular expression that nothing else matches. */
+export function exactly(name: string): string {
+  return `^${name.replace(/[.[\\()*+?{|^$]/g, "\\$&")}$`;
+}
+
+/** A line at the foot of a pane: the command, and a button that copies it. */
+export class SameLine {
+  private readonly code = make("code");
+  readonly element = make("p", { class: "same" }, make("span", { class: "faint" }, "The same: "),
+    this.code, make("button", { title: "Copy this command", click: () =>
+      void navigator.clipboard.writeText(this.code.textContent ?? "") }, "Copy"));
+
+  show(text: string): void {
+    this.code.textContent = text;
+  }
+}
