@@ -64,15 +64,14 @@ static void put_tile(struct ttape_view *view, const ttape_tile *tile)
     ttp_view_end(view, '}');
 }
 
-/* Where `limit` bytes are full, the rest is left out, and said to be. */
-static ttape_status put_tiles(struct ttape_view *view, ttape_tile_options *how, uint32_t count,
-                              bool *is_full, ttape_error *err)
+/* Of all threads: their events of one time are in the same partitions. Where half of the limit is
+ * full, the rest is left out, and said to be. */
+static ttape_status put_tiles(struct ttape_view *view, ttape_tile_options *how,
+                              const struct ttp_view_list *streams, bool *is_full, ttape_error *err)
 {
     ttape_tile *tile;
-    int64_t first = how->index;
-    for (uint32_t i = 0; i < count && !*is_full; i++) {
-        if (__builtin_add_overflow(first, (int64_t)i, &how->index))
-            return TTAPE_OK;
+    for (uint32_t i = 0; i < streams->count; i++) {
+        how->stream = streams->numbers[i];
         if (ttp_view_stops(view) || view->text.count > view->text.limit / 2) {
             *is_full = true;
             return TTAPE_OK;
@@ -104,9 +103,11 @@ ttape_status ttp_view_tiles(struct ttape_view *view, const struct ttp_view_quest
     TTP_TRY(ttp_view_take_list(question, "streams", &streams, err));
     ttp_view_number(view, "level", how.level);
     ttp_view_begin(view, "tiles", '[');
-    for (uint32_t i = 0; i < streams.count && !is_full; i++) {
-        how.stream = streams.numbers[i];
-        TTP_TRY(put_tiles(view, &how, count, &is_full, err));
+    int64_t first = how.index;
+    for (uint32_t i = 0; i < count && !is_full; i++) {
+        if (__builtin_add_overflow(first, (int64_t)i, &how.index))
+            break;
+        TTP_TRY(put_tiles(view, &how, &streams, &is_full, err));
     }
     ttp_view_end(view, ']');
     ttp_view_bool(view, "complete", !is_full);

@@ -26,6 +26,7 @@ import sections_search
 import sections_size
 import sections_speed
 import sections_syscalls
+import sections_view
 
 SECTIONS = {  # name: generator of rows
     "sizes": sections_size.sizes,
@@ -56,6 +57,7 @@ SECTIONS = {  # name: generator of rows
     "syscalls": sections_syscalls.syscalls,
     "patch": sections_patch.patch,
     "instructions": sections_instructions.instructions,
+    "view": sections_view.view,
     "soak": sections_record.soak,
 }
 SHORT, BROKEN = 1, 4

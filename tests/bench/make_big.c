@@ -1,10 +1,11 @@
 /* Makes a large trace by repeating real streams:
  *
- *   make_big [-n] OUTPUT EVENTS JOBS FILE...
+ *   make_big [-n] [-t THREADS] OUTPUT EVENTS JOBS FILE...
  *
  * The first 2,000,000 events of the longest stream of each FILE are appended again and again, in
  * turns, with the times moved on and open frames closed at the end of each round, until there are
- * EVENTS events. Each FILE is a process of its own. -n: without overviews. Through the public
+ * EVENTS events. Each FILE is a process of its own. -n: without overviews. -t: so many threads in
+ * place of one of each FILE, which all have as many events, side by side. Through the public
  * interface only. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -160,19 +161,55 @@ static void fill(ttape_writer *writer, struct repeated *sources, int count, uint
     }
 }
 
+/* Of all threads the next events, in turns: from here and there in what is repeated, so that they
+ * do not look alike. Behind the last events frames stay open. */
+static void fill_threads(ttape_writer *writer, struct repeated *sources, int count,
+                         uint32_t threads, uint64_t events)
+{
+    static ttape_event batch[BATCH];
+    ttape_error err = {0};
+    uint64_t each = events / threads;
+    uint32_t *streams = need(threads * sizeof *streams);
+    for (uint32_t i = 0; i < threads; i++) {
+        ttape_stream stream = {
+            .process = (uint32_t)(i % (uint32_t)count), .tid = 1000 + i, .name = {"worker", 6}};
+        check(ttape_writer_add_stream(writer, &stream, &streams[i], &err), &err, "stream");
+    }
+    for (uint64_t done = 0; done < each; done += BATCH) {
+        for (uint32_t i = 0; i < threads; i++) {
+            const struct repeated *r = &sources[i % (uint32_t)count];
+            size_t wanted = each - done < BATCH ? (size_t)(each - done) : BATCH;
+            for (size_t k = 0; k < wanted; k++) {
+                uint64_t at = (done + k) % r->count, round = (done + k) / r->count;
+                batch[k] = r->events[at];
+                batch[k].time_ns += UINT64_C(1000000000) + 100000 * (uint64_t)(i % 977) +
+                                    round * r->length_ns - r->first_ns;
+            }
+            check(ttape_writer_append(writer, streams[i], batch, wanted, &err), &err, "append");
+        }
+    }
+    free(streams);
+}
+
 int main(int argc, char **argv)
 {
     ttape_error err = {0};
     ttape_writer_options options = {.size = sizeof(options)};
     ttape_file_sink *file;
     ttape_writer *writer;
+    uint32_t threads = 0;
     if (argc > 1 && strcmp(argv[1], "-n") == 0) {
         options.overview_period = UINT64_MAX;
         argc--;
         argv++;
     }
+    if (argc > 2 && strcmp(argv[1], "-t") == 0) {
+        threads = (uint32_t)strtoul(argv[2], NULL, 10);
+        argc -= 2;
+        argv += 2;
+    }
     if (argc < 5) {
-        fprintf(stderr, "usage: make_big [-n] OUTPUT EVENTS JOBS FILE...\n");
+        fprintf(stderr, "usage: make_big [-n] [-t THREADS] OUTPUT EVENTS JOBS FILE...\n");
         return 2;
     }
     int count = argc - 4;
@@ -185,7 +222,10 @@ int main(int argc, char **argv)
     check(ttape_writer_open(&writer, &sink, &options, &err), &err, argv[1]);
     for (int i = 0; i < count; i++)
         load(writer, argv[4 + i], &sources[i], 100 + (uint64_t)i);
-    fill(writer, sources, count, strtoull(argv[2], NULL, 10));
+    if (threads > 0)
+        fill_threads(writer, sources, count, threads, strtoull(argv[2], NULL, 10));
+    else
+        fill(writer, sources, count, strtoull(argv[2], NULL, 10));
     check(ttape_writer_finish(writer, &err), &err, argv[1]);
     ttape_writer_close(writer);
     check(ttape_file_sink_commit(file, &err), &err, argv[1]);

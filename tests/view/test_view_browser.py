@@ -105,6 +105,9 @@ def check_painting(page, server):
     check("key in the address", server.key in page.driver.current_url, False)
     page.until("bars", "return [...document.querySelectorAll('.rows tbody tr')].length >= 3")
     check("colours of the timeline", page.colours() > 4)
+    page.until("exact spans of threads", "return view.trace.threads[1].end !== undefined")
+    spans = page.run("return view.trace.threads.map((t) => `${t.start} ${t.end}`)")
+    check("spans of threads", spans, ["0 10003000", "5 10004000"])
     check("title", page.driver.title.startswith("prog"))
     check("losses", "7 events were lost" in page.text("header"))
     names = page.run("return [...document.querySelectorAll('.rows tbody .name')]"

@@ -18,6 +18,7 @@
 
 #define ADDRESS_BYTES  4096u
 #define PLACE_BYTES    2048u
+#define LARGE_BYTES    (1 << 20)
 #define OPENER_SECONDS 60 /* after which a browser that was to come will not */
 
 struct options {
@@ -143,6 +144,7 @@ static int show(const struct options *options, const struct tool_input *input)
     block_ends(&ends);
 #ifdef __GLIBC__
     (void)mallopt(M_ARENA_MAX, 2); /* not one for each connection, which keeps what was freed */
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* what is freed goes back, however large */
 #endif
     int status = make_key(key);
     if (status == TOOL_OK)

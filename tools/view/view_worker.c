@@ -122,12 +122,12 @@ static ttape_status open_worker(struct view_workers *workers, struct worker *wor
     return ttape_view_open(&worker->view, workers->reader, &options, err);
 }
 
-/* A quarter of the memory may be decoded partitions: neighbouring pictures are of the same ones. */
+/* Half of the memory may be decoded partitions: neighbouring pictures are of the same ones. */
 static ttape_status open_reader(struct view_workers *workers, ttape_error *err)
 {
     const ttape_reader_options how = {.size = sizeof how,
                                       .limits.memory_bytes = workers->memory_bytes / 4 * 3,
-                                      .cache_bytes = workers->memory_bytes / 4,
+                                      .cache_bytes = workers->memory_bytes / 2,
                                       .jobs = 1};
     return ttape_reader_open(&workers->reader, &workers->input->source, &how, err);
 }

@@ -12,7 +12,7 @@ import {
   changed, Link, link, onChange, pan, readLink, selectNode, selectPane, selectSite, setWindow, showAll,
   showRange, state, Thread, threadName, trace, TreeNode, zoom,
 } from "./state";
-import { isWaiting, onTileFailure } from "./tiles";
+import { isWaiting, onRest, onTileFailure } from "./tiles";
 import { Timeline } from "./timeline";
 import { TreePane } from "./tree";
 import { count, moment, shortTime } from "./words";
@@ -54,6 +54,22 @@ async function load(): Promise<void> {
     trace.threads.push(...answer.threads.map(threadFrom));
     more = answer.more;
   }
+}
+
+/** When each thread began and ended, to the nanosecond: behind the first picture. */
+async function loadSpans(): Promise<void> {
+  for (let first = 0, more = trace.hasTimes; more;) {
+    const answer = await ask("children", { id: "-", first, count: 2000 });
+    for (const node of answer.children as TreeNode[]) {
+      const thread = trace.threads[node.stream];
+      if (!thread || node.kind !== "thread") continue;
+      thread.start = BigInt(node.start);
+      thread.end = BigInt(node.end);
+    }
+    first += answer.children.length;
+    more = answer.more && answer.children.length > 0;
+  }
+  timeline.orderMap();
 }
 
 function lossWords(info: any): string {
@@ -133,7 +149,7 @@ function reach(node: TreeNode): void {
   const [start, end] = [BigInt(node.start), BigInt(node.end)];
   const windowEnd = state.from + BigInt(Math.round(state.span));
   const isSmall = Number(end - start) < state.span / 400;
-  timeline.reveal(node.stream);
+  timeline.reveal(node.stream, node.level);
   if (start < state.from || end > windowEnd || isSmall) showRange(start, end);
   selectNode(node);
 }
@@ -157,7 +173,7 @@ function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, pan
     command("all", "Show the whole run", ["0"], showAll),
     command("focus", "Show all of the selected call", ["f"], () => {
       if (state.node) {
-        timeline.reveal(state.node.stream);
+        timeline.reveal(state.node.stream, state.node.level);
         showRange(BigInt(state.node.start), BigInt(state.node.end));
       } else if (timeline.mark) showRange(timeline.mark.from, timeline.mark.to);
     }),
@@ -191,6 +207,14 @@ function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, pan
     command("sort-events", "Sort threads by number of events", [], () => timeline.sort("events")),
     command("sort-start", "Sort threads by start", [], () => timeline.sort("start")),
     command("sort-name", "Sort threads by name", [], () => timeline.sort("name")),
+    command("depths", "Show stacks as deep as they are, or as they fit", ["e"], () => {
+      timeline.list.toggleAllDepths();
+      timeline.plan();
+    }),
+    command("groups", "Show all threads of one name, or the first ones", ["g"], () => {
+      timeline.list.toggleGroups();
+      timeline.plan();
+    }),
     command("copy-link", "Copy a link to what is shown", ["c"], () => guard(copyLink)),
     command("keys", "Show all keys", ["?"], () => keys().showModal()),
     command("nothing", "Select nothing", ["Esc"], () => {
@@ -300,7 +324,8 @@ async function start(): Promise<void> {
   if (!trace.hasTimes) state.pane = "tree";
   await followLink(); // first: what is drawn before there is a window would be asked for, too
   timeline.setThreads();
-  if (state.node) timeline.reveal(state.node.stream);
+  if (state.node) timeline.reveal(state.node.stream, state.node.level);
+  onRest(() => guard(loadSpans));
   // what a test looks at
   Object.assign(window, { view: { state, trace, timeline, isWaiting, nameOf, threadName, zoom, pan,
                                   setWindow, showAll } });

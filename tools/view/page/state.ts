@@ -13,8 +13,10 @@ export interface Thread {
   missing?: string;
   origin: bigint;
   resolution: bigint;
-  first: bigint; // ticks
+  first: bigint; // ticks; all its events lie in between
   last: bigint;
+  start?: bigint; // ns, exact, when that has been asked
+  end?: bigint;
   hasTimes: boolean;
 }
 

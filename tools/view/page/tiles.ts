@@ -1,6 +1,6 @@
 // Tiles: asked for as they are looked at, kept as small pictures of one pixel a bucket and depth.
 // A frame draws pictures only, however many events they stand for.
-import { ask, isAbort } from "./ask";
+import { ask, isAbort, work } from "./ask";
 import { colourOf } from "./names";
 import { Thread } from "./state";
 
@@ -112,19 +112,20 @@ export function endFrame(): void {
   const controller = new AbortController();
   running = controller;
   runningKeys = new Set(chosen.map(([key]) => key));
-  // neighbours of one thread together: they come out of the same bytes of the file
-  const lines: { stream: number; level: number; index: bigint; count: number }[] = [];
-  const inOrder = chosen.map(([, w]) => w).sort((a, b) => a.thread.stream - b.thread.stream ||
-    a.level - b.level || Number(a.index - b.index));
-  for (const { thread, level, index } of inOrder) {
-    const last = lines[lines.length - 1];
-    if (last?.stream === thread.stream && last.level === level &&
-        last.index + BigInt(last.count) === index) last.count++;
-    else lines.push({ stream: thread.stream, level, index, count: 1 });
+  // those of one time together: they come out of the same bytes of the file, and the middle of it
+  // comes first
+  const lines = new Map<string, { level: number; index: bigint; streams: number[] }>();
+  for (const [, { thread, level, index }] of chosen) {
+    const name = `${level}/${index}`;
+    const line = lines.get(name) ?? { level, index, streams: [] };
+    lines.set(name, line);
+    line.streams.push(thread.stream);
   }
-  const asked = lines.map(async ({ stream, level, index, count }) => {
-    const answer = await ask("tiles", { level, index, count, streams: stream }, controller.signal);
+  const asked = [...lines.values()].map(async ({ level, index, streams }) => {
+    const answer = await ask("tiles", { level, index, streams: streams.join(",") }, controller.signal);
+    const start = performance.now();
     for (const tile of answer.tiles) keep(level, tile);
+    work.spent += performance.now() - start;
     onArrival();
   });
   void Promise.allSettled(asked).then((results) => {
@@ -142,6 +143,15 @@ export function endFrame(): void {
 let onFailure: (why: Error) => void = () => undefined;
 export function onTileFailure(listener: (why: Error) => void): void {
   onFailure = listener;
+}
+
+/** Once, when all that is looked at is there. */
+export function onRest(listener: () => void): void {
+  const look = () => {
+    if (isWaiting() || turn < 2) requestAnimationFrame(look);
+    else listener();
+  };
+  requestAnimationFrame(look);
 }
 
 export function isWaiting(): boolean {

@@ -1,7 +1,8 @@
 // The timeline: each thread over the window, its calls below each other; and the map of all threads
 // over the whole run.
-import { ask } from "./ask";
+import { ask, work } from "./ask";
 import { nameOf, onNames } from "./names";
+import { endOf, Row, ROW, Rows, startOf } from "./rows";
 import {
   changed, onChange, pan, selectNode, setWindow, showRange, SPAN_LEAST, state, Thread, threadName,
   trace, TreeNode, zoom,
@@ -14,22 +15,12 @@ import { about, count, moment, shortTime } from "./words";
 
 export const NAME_WIDTH = 168;
 const RULER = 26;
-const ROW = 17;
-const CLOSED = 18;
-const GAP = 7;
+const ALIVE_PIXELS = 3;
 const MAP_TILES = 48; // threads of which the map shows what they did, and not only when they were
-const OPEN_MOST = 6; // threads that are open from the start
-
-interface Row {
-  thread: Thread;
-  y: number;
-  height: number;
-  isOpen: boolean;
-}
 
 interface Colours {
   text: string; faint: string; line: string; back: string; select: string; bar: string;
-  lost: string; isDark: boolean;
+  lost: string; bars: string; isDark: boolean;
 }
 
 /** A canvas as sharp as the screen. */
@@ -51,7 +42,7 @@ export function colours(): Colours {
   const of = (name: string) => style.getPropertyValue(name).trim();
   return {
     text: of("--text"), faint: of("--faint"), line: of("--line"), back: of("--back"),
-    select: of("--select"), bar: of("--bar-text"), lost: of("--lost"),
+    select: of("--select"), bar: of("--bar-text"), lost: of("--lost"), bars: of("--bar"),
     isDark: matchMedia("(prefers-color-scheme: dark)").matches,
   };
 }
@@ -62,10 +53,9 @@ export class Timeline {
   readonly tip = document.createElement("div");
   readonly spoken = document.createElement("div");
   mark: { from: bigint; to: bigint } | null = null;
-  order: Thread[] = [];
-  private mapOrder: Thread[] = []; // by start, so that the map shows who began whom
+  readonly list = new Rows();
+  private mapOrder: Thread[] = [];
   frameTimes: number[] = [];
-  private open = new Set<number>();
   private scroll = 0;
   private rows: Row[] = [];
   private isPlanned = false;
@@ -105,40 +95,26 @@ export class Timeline {
 
   setThreads(): void {
     this.look = colours();
-    this.order = trace.threads.filter((t) => t.events !== "0");
-    this.mapOrder = [...this.order].sort((a, b) => Number(this.startOf(a) - this.startOf(b)));
-    if (this.order.length > OPEN_MOST)
-      this.order.sort((a, b) => Number(BigInt(b.events) - BigInt(a.events)));
-    const openCount = this.order.length > OPEN_MOST ? 2 : OPEN_MOST;
-    this.open = new Set(this.order.slice(0, openCount).map((t) => t.stream));
+    this.list.setThreads();
+    this.orderMap();
+  }
+
+  /** By start, so that the map shows who began whom. */
+  orderMap(): void {
+    this.mapOrder = [...this.list.order].sort((a, b) => Number(startOf(a) - startOf(b)));
     this.plan();
   }
 
   sort(by: "events" | "start" | "name"): void {
-    this.order.sort((a, b) => by === "events" ? Number(BigInt(b.events) - BigInt(a.events))
-      : by === "start" ? Number(this.startOf(a) - this.startOf(b))
-      : threadName(a).localeCompare(threadName(b)));
+    this.list.sort(by);
     this.scroll = 0;
     this.plan();
   }
 
-  private startOf(thread: Thread): bigint {
-    return thread.origin + thread.first * thread.resolution;
-  }
-
-  private endOf(thread: Thread): bigint {
-    return thread.origin + thread.last * thread.resolution;
-  }
-
-  toggle(stream: number): void {
-    if (!this.open.delete(stream)) this.open.add(stream);
-    this.plan();
-  }
-
-  reveal(stream: number): void {
-    this.open.add(stream);
+  reveal(stream: number, level = 0): void {
+    this.list.reveal(stream, level);
     this.layOut();
-    const row = this.rows.find((r) => r.thread.stream === stream);
+    const row = this.rows.find((r) => r.thread?.stream === stream);
     if (row && (row.y < this.scroll || row.y > this.scroll + this.viewHeight() - 60))
       this.scroll = Math.max(0, row.y - 10);
     this.plan();
@@ -153,7 +129,8 @@ export class Timeline {
       this.draw();
       this.drawMap();
       endFrame();
-      this.frameTimes.push(performance.now() - start);
+      this.frameTimes.push(performance.now() - start + work.spent);
+      work.spent = 0;
       if (this.frameTimes.length > 2000) this.frameTimes.shift();
     });
   }
@@ -181,15 +158,9 @@ export class Timeline {
   }
 
   private layOut(): void {
-    let y = 0;
-    this.rows = this.order.map((thread) => {
-      const isOpen = this.open.has(thread.stream);
-      const depths = Math.max(this.depthsOf(thread), 2);
-      const row = { thread, y, isOpen, height: isOpen ? depths * ROW + GAP : CLOSED };
-      y += row.height;
-      return row;
-    });
-    const most = Math.max(0, y - this.viewHeight() + 12);
+    const { rows, height } = this.list.layOut(this.viewHeight(), (thread) => this.depthsOf(thread));
+    this.rows = rows;
+    const most = Math.max(0, height - this.viewHeight() + 12);
     this.scroll = Math.min(Math.max(this.scroll, 0), most);
   }
 
@@ -204,8 +175,8 @@ export class Timeline {
     for (let index = indexAt(thread, level, state.from); index <= last; index++) {
       const tile = findTile(thread, level, index);
       if (tile) most = Math.max(most, tile.depths);
-      else if (tileStart(thread, level, index + 1n) > this.startOf(thread) &&
-               tileStart(thread, level, index) <= this.endOf(thread)) isKnown = false;
+      else if (tileStart(thread, level, index + 1n) > startOf(thread) &&
+               tileStart(thread, level, index) <= endOf(thread)) isKnown = false;
     }
     if (most < before && (!isKnown || this.drag)) most = before;
     this.depths.set(thread.stream, most);
@@ -242,6 +213,10 @@ export class Timeline {
 
   private drawRow(context: CanvasRenderingContext2D, row: Row, y: number): void {
     const { thread } = row;
+    if (!thread) {
+      this.drawOthers(context, row, y);
+      return;
+    }
     context.save();
     context.beginPath();
     context.rect(NAME_WIDTH, y, this.width(), row.height);
@@ -250,24 +225,73 @@ export class Timeline {
       const level = levelOf(thread, this.nsPerPixel());
       const first = indexAt(thread, level, state.from);
       const end = state.from + BigInt(Math.ceil(state.span));
-      const last = indexAt(thread, level, end < this.endOf(thread) ? end : this.endOf(thread));
-      const least = indexAt(thread, level, this.startOf(thread));
+      const last = indexAt(thread, level, end < endOf(thread) ? end : endOf(thread));
+      const least = indexAt(thread, level, startOf(thread));
       const middle = (first + last) / 2n;
       const run: LabelRun[] = [];
       for (let index = first < least ? least : first; index <= last; index++) {
         const distance = Math.abs(Number(index - middle)) + y / 10000;
-        this.drawTile(context, row, y, level, index, distance, run);
+        this.drawTile(context, row, thread, y, level, index, distance, run);
       }
-      if (row.isOpen) this.drawLabels(context, y, run);
+      if (row.isOpen) this.drawLabels(context, y, run.filter((r) => r.depth < row.depths));
       this.drawSelected(context, row, y);
     }
     context.restore();
-    this.drawName(context, row, y);
+    this.drawName(context, row, thread, y);
+    if (row.deeper > 0) {
+      context.font = "11px system-ui, sans-serif";
+      context.fillStyle = this.look.faint;
+      context.fillText(`▾ ${row.deeper} deeper`, NAME_WIDTH + 6, y + row.height - 11);
+    }
   }
 
-  private drawTile(context: CanvasRenderingContext2D, row: Row, y: number, level: number,
-                   index: bigint, distance: number, run: LabelRun[]): void {
-    const { thread } = row;
+  /** Of threads that have no rows of their own: how many there are at each time. */
+  private drawOthers(context: CanvasRenderingContext2D, row: Row, y: number): void {
+    const shown = new Set(this.rows.map((r) => r.thread));
+    const others = row.group.threads.filter((t) => !shown.has(t));
+    const counts = this.aliveCounts(others);
+    const most = Math.max(...counts, 1);
+    context.fillStyle = this.look.bars;
+    counts.forEach((alive, i) => {
+      const size = (alive / most) * (row.height - 10);
+      context.fillRect(NAME_WIDTH + i * ALIVE_PIXELS, y + row.height - 6 - size, ALIVE_PIXELS, size);
+    });
+    context.save();
+    context.beginPath();
+    context.rect(0, y, NAME_WIDTH - 6, row.height);
+    context.clip();
+    context.font = "12px system-ui, sans-serif";
+    context.fillStyle = this.look.faint;
+    context.fillText("▸", 8, y + 10);
+    context.fillStyle = this.look.text;
+    context.fillText(`${count(others.length)} more`, 22, y + 10);
+    context.fillStyle = this.look.faint;
+    context.font = "11px system-ui, sans-serif";
+    context.fillText(cutText(context, `${row.group.name}: ${count(most)} at once`, NAME_WIDTH - 34),
+                     22, y + 26);
+    context.restore();
+    context.fillStyle = this.look.line;
+    context.fillRect(0, y + row.height - 3, this.canvas.clientWidth, 1);
+  }
+
+  private aliveCounts(threads: Thread[]): number[] {
+    const steps = Math.ceil(this.width() / ALIVE_PIXELS);
+    const counts = new Array<number>(steps + 1).fill(0);
+    const stepOf = (time: bigint) =>
+      Math.floor(Number(time - state.from) / this.nsPerPixel() / ALIVE_PIXELS);
+    for (const thread of threads) {
+      if (!thread.hasTimes) continue;
+      const [first, last] = [stepOf(startOf(thread)), stepOf(endOf(thread))];
+      if (last < 0 || first >= steps) continue;
+      counts[Math.max(first, 0)]++;
+      counts[Math.min(last, steps - 1) + 1]--;
+    }
+    for (let i = 1; i <= steps; i++) counts[i] += counts[i - 1];
+    return counts.slice(0, steps);
+  }
+
+  private drawTile(context: CanvasRenderingContext2D, row: Row, thread: Thread, y: number,
+                   level: number, index: bigint, distance: number, run: LabelRun[]): void {
     const tile = findTile(thread, level, index);
     const x = this.xOf(tileStart(thread, level, index));
     const bucket = Number(bucketNs(thread, level)) / this.nsPerPixel();
@@ -291,7 +315,7 @@ export class Timeline {
                       right: number, start: number, length: number): void {
     if (tile.depths === 0) return;
     const picture = pictureOf(tile, this.look.isDark);
-    const depths = row.isOpen ? tile.depths : Math.min(tile.depths, 4);
+    const depths = Math.min(tile.depths, row.isOpen ? row.depths : 4);
     const height = row.isOpen ? ROW : 14 / depths;
     context.imageSmoothingEnabled = false;
     context.drawImage(picture, start, 0, length, depths, x, y + 2, right - x, depths * height);
@@ -367,8 +391,8 @@ export class Timeline {
 
   private drawSelected(context: CanvasRenderingContext2D, row: Row, y: number): void {
     const node = state.node;
-    if (!node || node.stream !== row.thread.stream || node.level === undefined || !row.isOpen)
-      return;
+    if (!node || node.stream !== row.thread?.stream || node.level === undefined ||
+        node.level >= row.depths) return;
     const left = Math.max(this.xOf(BigInt(node.start)), NAME_WIDTH - 4);
     const right = Math.min(this.xOf(BigInt(node.end)), this.canvas.clientWidth + 4);
     if (right < NAME_WIDTH || left > this.canvas.clientWidth) return;
@@ -377,8 +401,7 @@ export class Timeline {
     context.strokeRect(left - 1, y + 1 + node.level * ROW, Math.max(right - left, 2) + 2, ROW);
   }
 
-  private drawName(context: CanvasRenderingContext2D, row: Row, y: number): void {
-    const { thread } = row;
+  private drawName(context: CanvasRenderingContext2D, row: Row, thread: Thread, y: number): void {
     context.save();
     context.beginPath();
     context.rect(0, y, NAME_WIDTH - 6, row.height);
@@ -478,7 +501,7 @@ export class Timeline {
   private drawMapThread(context: CanvasRenderingContext2D, thread: Thread, y: number,
                         height: number, nsPerPixel: number, isBrief: boolean): void {
     const xOf = (time: bigint) => NAME_WIDTH + Number(time) / nsPerPixel;
-    const [start, end] = [xOf(this.startOf(thread)), xOf(this.endOf(thread))];
+    const [start, end] = [xOf(startOf(thread)), xOf(endOf(thread))];
     context.fillStyle = isBrief ? this.look.faint : this.look.line;
     context.globalAlpha = isBrief ? 0.6 : 1;
     context.fillRect(start, y, Math.max(end - start, 1), height);
@@ -488,8 +511,8 @@ export class Timeline {
     const bucket = Number(bucketNs(thread, level)) / nsPerPixel;
     context.imageSmoothingEnabled = false;
     const there: { tile: Tile; x: number }[] = [];
-    for (let index = indexAt(thread, level, this.startOf(thread));
-      index <= indexAt(thread, level, this.endOf(thread)); index++) {
+    for (let index = indexAt(thread, level, startOf(thread));
+      index <= indexAt(thread, level, endOf(thread)); index++) {
       const tile = findTile(thread, level, index);
       if (!tile) wantTile(thread, level, index, 50);
       else if (tile.depths > 0) there.push({ tile, x: xOf(tileStart(thread, level, index)) });
@@ -572,8 +595,14 @@ export class Timeline {
     if (!drag || drag.moved) return;
     const row = this.rowAt(e.offsetY);
     if (!row) return;
-    if (e.offsetX < NAME_WIDTH || !row.isOpen) {
-      this.toggle(row.thread.stream);
+    if (e.offsetX < NAME_WIDTH || !row.isOpen || !row.thread) {
+      this.list.toggle(row);
+      this.plan();
+      return;
+    }
+    if (row.deeper > 0 && e.offsetY - RULER + this.scroll > row.y + row.depths * ROW + 2) {
+      this.list.toggleDepths(row.thread.stream);
+      this.plan();
       return;
     }
     const depth = Math.max(Math.floor((e.offsetY - RULER + this.scroll - row.y - 2) / ROW), 0);
@@ -592,8 +621,9 @@ export class Timeline {
 
   private barAt(x: number, y: number): { site: number; signal: number; calls: number } | undefined {
     const row = this.rowAt(y);
-    if (!row?.isOpen || x < NAME_WIDTH || !row.thread.hasTimes) return undefined;
+    if (!row?.isOpen || x < NAME_WIDTH || !row.thread?.hasTimes) return undefined;
     const depth = Math.floor((y - RULER + this.scroll - row.y - 2) / ROW);
+    if (depth >= row.depths) return undefined;
     const level = levelOf(row.thread, this.nsPerPixel());
     const index = indexAt(row.thread, level, this.timeAt(x));
     const tile = findTile(row.thread, level, index);
