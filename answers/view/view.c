@@ -24,6 +24,8 @@ static const struct {
     {"functions", ttp_view_functions}, {"function", ttp_view_function},
     {"longest", ttp_view_longest},     {"next", ttp_view_next},
     {"search", ttp_view_search},       {"butterfly", ttp_view_get_butterfly},
+    {"modules", ttp_view_modules},     {"module_sites", ttp_view_module_sites},
+    {"values", ttp_view_call_values},  {"find", ttp_view_find},
     {"source", ttp_view_source},       {"lines", ttp_view_lines},
 };
 

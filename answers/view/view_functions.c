@@ -84,6 +84,12 @@ static bool is_before(const void *context, uint32_t a, uint32_t b)
 
 /* ---- rows ---- */
 
+/* Which of the rows that match. */
+struct page {
+    uint32_t first, count;
+    struct ttp_view_list hidden; /* modules */
+};
+
 static void put_row(struct ttape_view *view, const char *key, const ttape_report_row *row)
 {
     ttp_view_begin(view, key, '{');
@@ -106,7 +112,7 @@ static void put_row(struct ttape_view *view, const char *key, const ttape_report
 
 static void put_rows(struct ttape_view *view, const struct ttp_view_question *question,
                      const struct order *order, const uint32_t *numbers, uint32_t row_count,
-                     uint32_t first, uint32_t count)
+                     const struct page *page)
 {
     char text[TEXT_BYTES];
     size_t length = ttp_view_take_text(question, "text", text, sizeof text);
@@ -114,9 +120,10 @@ static void put_rows(struct ttape_view *view, const struct ttp_view_question *qu
     ttp_view_begin(view, "rows", '[');
     for (uint32_t i = 0; i < row_count; i++) {
         const ttape_report_row *row = &order->rows[numbers[i]];
-        if (length > 0 && ttp_view_rank(view, row->site, text, length) == TTP_VIEW_RANKS)
+        if (ttp_view_is_hidden(view, &page->hidden, row->site) ||
+            (length > 0 && ttp_view_rank(view, row->site, text, length) == TTP_VIEW_RANKS))
             continue;
-        if (matching >= first && matching - first < count)
+        if (matching >= page->first && matching - page->first < page->count)
             put_row(view, NULL, row);
         matching++;
     }
@@ -141,10 +148,12 @@ ttape_status ttp_view_functions(struct ttape_view *view, const struct ttp_view_q
 {
     struct ttp_view_choice choice;
     struct order order = {.is_reverse = ttp_view_is(question, "reverse", "1")};
-    uint32_t first = 0, count = ROWS_USUAL, row_count;
+    struct page page = {.count = ROWS_USUAL};
+    uint32_t row_count;
     TTP_TRY(ttp_view_take_choice(view, question, &choice, err));
-    TTP_TRY(ttp_view_take_number(question, "first", TTAPE_NONE, &first, err));
-    TTP_TRY(ttp_view_take_number(question, "count", ROWS_MOST, &count, err));
+    TTP_TRY(ttp_view_take_number(question, "first", TTAPE_NONE, &page.first, err));
+    TTP_TRY(ttp_view_take_number(question, "count", ROWS_MOST, &page.count, err));
+    TTP_TRY(ttp_view_take_list(question, "hide", &page.hidden, err));
     while (order.key < KEY_COUNT && ttp_view_has(question, "sort") &&
            !ttp_view_is(question, "sort", keys[order.key]))
         order.key++;
@@ -159,7 +168,7 @@ ttape_status ttp_view_functions(struct ttape_view *view, const struct ttp_view_q
         numbers[i] = i;
     ttp_sort(numbers, row_count, is_before, &order);
     put_sums(view);
-    put_rows(view, question, &order, numbers, row_count, first, count);
+    put_rows(view, question, &order, numbers, row_count, &page);
     ttp_memory_give(&view->memory, numbers, row_count, sizeof *numbers);
     return TTAPE_OK;
 }

@@ -109,6 +109,10 @@ ttape_status ttp_view_take_site(const struct ttape_view *view,
 ttape_status ttp_view_take_stream(const struct ttape_view *view,
                                   const struct ttp_view_question *question, uint32_t *stream,
                                   ttape_error *err);
+bool ttp_view_is_listed(const struct ttp_view_list *list, uint32_t number);
+/* Whether a site's module is one of these. */
+bool ttp_view_is_hidden(const struct ttape_view *view, const struct ttp_view_list *modules,
+                        uint32_t site);
 bool ttp_view_same_choice(const struct ttp_view_choice *a, const struct ttp_view_choice *b);
 /* TTAPE_E_ARGUMENT. */
 ttape_status ttp_view_refuse(ttape_error *err, const char *key, const char *what);
@@ -147,6 +151,6 @@ typedef ttape_status ttp_view_answer(struct ttape_view *view,
 ttp_view_answer ttp_view_trace, ttp_view_threads, ttp_view_sites, ttp_view_tiles, ttp_view_get_node,
     ttp_view_children, ttp_view_stack, ttp_view_path, ttp_view_functions, ttp_view_function,
     ttp_view_longest, ttp_view_next, ttp_view_search, ttp_view_get_butterfly, ttp_view_source,
-    ttp_view_lines;
+    ttp_view_lines, ttp_view_modules, ttp_view_module_sites, ttp_view_call_values, ttp_view_find;
 
 #endif

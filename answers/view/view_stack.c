@@ -2,8 +2,6 @@
 #include "answers/view/view_internal.h"
 #include "format/base/fail.h"
 
-#define HEX_MOST 64u /* bytes of an argument that are shown */
-
 static ttape_status put_stack(struct ttape_view *view, const ttape_node_id *ids, size_t count,
                               size_t wanted, ttape_error *err)
 {
@@ -68,41 +66,14 @@ static void put_frames(struct ttape_view *view, const ttape_edge *edge, uint32_t
     ttp_view_end(view, ']');
 }
 
-/* The values that its enter carries. */
-static void put_arguments(struct ttape_view *view, const ttape_event_item *item)
-{
-    ttp_view_begin(view, "arguments", '[');
-    for (uint32_t i = 0; i < item->value_count; i++) {
-        const ttape_value *value = &item->values[i];
-        ttp_view_begin(view, NULL, '{');
-        ttp_view_number(view, "type", (uint32_t)value->type);
-        if (value->type == TTAPE_VALUE_STRING) {
-            ttp_view_string(view, "text", value->bytes);
-        } else if (value->type == TTAPE_VALUE_BYTES) {
-            size_t size = value->bytes.size_bytes;
-            ttp_view_hex(view, "hex", value->bytes.data, size < HEX_MOST ? size : HEX_MOST);
-        } else if (value->type == TTAPE_VALUE_SIGNED) {
-            ttp_view_signed(view, "number", (int64_t)value->number);
-        } else {
-            ttp_view_wide(view, "number", value->number);
-        }
-        ttp_view_end(view, '}');
-    }
-    ttp_view_end(view, ']');
-}
-
 static ttape_status path_of_event(struct ttape_view *view, const ttape_node_id *id,
                                   ttape_cursor *cursor, ttape_error *err)
 {
-    ttape_event_item item;
     ttape_edge edge;
     TTP_TRY(ttape_cursor_seek_event(cursor, id->place, err));
     TTP_TRY(ttape_cursor_get_open_frames(cursor, &edge, err));
     put_frames(view, &edge, edge.stack, edge.frame_count);
-    ttape_status status = ttape_cursor_next(cursor, &item, err);
-    if (status == TTAPE_OK && item.number == id->place)
-        put_arguments(view, &item);
-    return status == TTAPE_END ? TTAPE_OK : status;
+    return TTAPE_OK;
 }
 
 /* A spanning frame is named by its place at an edge of a segment; those before it are there. */

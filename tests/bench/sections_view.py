@@ -1,7 +1,8 @@
 """`tracetape view`: until its address is printed, until the page shows something, what a frame
-takes, answers about one function, memory. T1 is a billion events of three threads, T2 3,000 threads of
-100,000 events each, T3 the recording of dash: 781 threads. TTAPE_BENCH_T1 and TTAPE_BENCH_T2 name
-files that were made before. Frames and paints are those of a browser without a graphics card."""
+takes, answers about one function, memory. T1 is a billion events of three threads, T2 3,000
+threads of 100,000 events each, T3 the recording of dash: 781 threads. TTAPE_BENCH_T1 and
+TTAPE_BENCH_T2 name files that were made before. Frames and paints are those of a browser without
+a graphics card."""
 import json
 import os
 import random

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/command/tool.h"
+#include "tools/values/value_words.h"
 #include "tools/view/view_server.h"
 
 #define MEMORY_USUAL (UINT64_C(256) << 20)
@@ -53,6 +54,22 @@ static size_t name_in_full(void *context, uint32_t site, char *buffer, size_t si
     ttape_string text = tool_site_full(&worker->names, site);
     return text.size_bytes > 0 ? put_text(text, buffer, size_bytes)
                                : ttape_site_name(worker->reader, site, buffer, size_bytes);
+}
+
+/* "(pathname="x", flags=66)", " = 3" */
+static size_t say_values(void *context, uint32_t site, bool is_exit, const ttape_value *values,
+                         uint32_t value_count, char *buffer, size_t size_bytes)
+{
+    const struct worker *worker = context;
+    struct tool_output text;
+    tool_output_open(&text, -1);
+    if (is_exit)
+        tool_put_results(&text, worker->reader, site, values, value_count);
+    else
+        tool_put_arguments(&text, worker->reader, site, values, value_count);
+    size_t length = put_text((ttape_string){text.data, text.size_bytes}, buffer, size_bytes);
+    free(text.data);
+    return length;
 }
 
 static const char *name_trace(void *context)
@@ -113,6 +130,7 @@ static ttape_status open_worker(struct view_workers *workers, struct worker *wor
                                         .source = read_source,
                                         .lines = count_lines,
                                         .trace_name = name_trace,
+                                        .values = say_values,
                                         .context = worker};
     if (!worker->has_names)
         tool_site_names_open_as(&worker->names, workers->reader, workers->how.names);
@@ -171,7 +189,7 @@ void view_workers_close(struct view_workers *workers)
 /* Pictures, and what is quick. */
 static bool is_quick(const char *request, size_t request_bytes)
 {
-    static const char *const words[] = {"tiles", "trace", "threads", "sites"};
+    static const char *const words[] = {"tiles", "trace", "threads", "sites", "module"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (request_bytes >= strlen(words[i]) && memcmp(request, words[i], strlen(words[i])) == 0)
             return true;

@@ -45,6 +45,10 @@ typedef struct ttape_view_options {
      * `call` is NULL. It lives until the next call. NULL: none are counted. */
     ttape_status (*lines)(void *context, const char *call, uint32_t site, ttape_string *json,
                           ttape_error *err);
+    /* Values of a function's enter, or of its exit, as people read them, as snprintf writes text;
+     * NULL: values are shown as they are. */
+    size_t (*values)(void *context, uint32_t site, bool is_exit, const ttape_value *values,
+                     uint32_t value_count, char *buffer, size_t size_bytes);
     /* The trace as it stands on a command line; NULL: not known. */
     const char *(*trace_name)(void *context);
     void *context; /* of all of them; `stops` may be called by several threads at once */

@@ -82,11 +82,11 @@ export function ask(word: string, fields: Fields = {}, signal?: AbortSignal): Pr
   const parts = Object.entries(fields).filter(([, value]) => value !== undefined)
     .map(([name, value]) => {
       const text = value === true ? "1" : value === false ? "0" : String(value);
-      return `${name}=${name === "streams" || name === "sites" ? text : encodeURIComponent(text)}`;
+      return `${name}=${["streams", "sites", "modules", "hide"].includes(name) ? text : encodeURIComponent(text)}`;
     });
   const line = parts.length ? `${word}?${parts.join("&")}` : word;
   return new Promise((done, failed) => {
-    const isPicture = ["tiles", "sites", "trace", "threads"].includes(word);
+    const isPicture = ["tiles", "sites", "trace", "threads", "modules", "module_sites"].includes(word);
     (isPicture ? pictures : queue).push({ line, done, failed, signal });
     if (!isPlanned) {
       isPlanned = true;

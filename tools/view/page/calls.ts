@@ -46,6 +46,7 @@ export class CallsPane {
            table), this.same.element);
     onChange((what) => {
       if (what.has("selection") || what.has("pane")) void this.load(true);
+      else if (what.has("clock")) this.show();
     });
     onNames(() => this.show());
   }

@@ -10,11 +10,12 @@ export class Details {
   readonly element = make("section", { class: "details", "aria-label": "Selected call" });
   private site: Answer | null = null;
   private path: Answer | null = null;
+  private values: Answer | null = null;
   private shownFor = "";
   private problem = "";
 
   constructor(private readonly run: (command: string) => void) {
-    onChange((what) => { if (what.has("selection")) void this.load(); });
+    onChange((what) => { if (what.has("selection")) void this.load(); else if (what.has("clock")) this.show(); });
     onNames(() => this.show());
     this.show();
   }
@@ -23,17 +24,19 @@ export class Details {
     const key = `${state.node?.id}/${state.site}`;
     if (key === this.shownFor) return;
     this.shownFor = key;
-    this.site = this.path = null;
+    this.site = this.path = this.values = null;
     this.problem = "";
     this.show();
     const { node, site } = state;
     try {
-      const [sites, path] = await Promise.all([
+      const [sites, path, values] = await Promise.all([
         site !== null ? ask("sites", { sites: String(site), all: true }) : null,
-        node && node.level !== undefined ? ask("path", { id: node.id }) : null]);
+        node && node.level !== undefined ? ask("path", { id: node.id }) : null,
+        node && node.level !== undefined ? ask("values", { id: node.id }) : null]);
       if (key !== this.shownFor) return;
       this.site = sites?.sites[0] ?? null;
       this.path = path;
+      this.values = values;
     } catch (why) {
       this.problem = (why as Error).message;
     }
@@ -51,8 +54,8 @@ export class Details {
         : site !== null ? nameOf(site) || "…" : "";
       parts.push(make("h2", {}, name));
       if (this.site) parts.push(this.where(this.site));
+      if (node && this.values) parts.push(this.said(this.values));
       if (node) parts.push(this.figures(node), this.buttons(), this.ways());
-      if (this.path?.arguments?.length) parts.push(this.values(this.path.arguments));
       if (node) parts.push(this.commandLine(node));
     }
     if (this.problem) parts.push(make("p", { class: "problem", role: "alert" }, this.problem));
@@ -116,18 +119,16 @@ export class Details {
     showRange(BigInt(node.start), BigInt(node.end));
   }
 
-  private values(values: any[]): HTMLElement {
-    const list = make("ul", { class: "values" });
-    for (const value of values) {
-      const text = value.text !== undefined ? `"${value.text}"`
-        : value.hex !== undefined ? `bytes ${value.hex}`
-        : value.type === 6 ? "null"
-        : value.type === 2 ? `0x${BigInt(value.number).toString(16)}`
-        : value.type === 3 ? String(new Float64Array(BigUint64Array.of(BigInt(value.number)).buffer)[0])
-        : count(value.number);
-      list.append(make("li", {}, text));
-    }
-    return make("div", {}, make("h3", {}, "Arguments"), list);
+  /** Arguments and results, as the command prints them. */
+  private said(values: Answer): HTMLElement | null {
+    const text = (words: string | undefined) => words ? make("code", {}, words) : null;
+    if (!values.arguments_text && !values.results_text) return null;
+    const list = make("dl", { class: "values" });
+    if (values.arguments_text)
+      list.append(make("dt", {}, "Arguments"), make("dd", {}, text(values.arguments_text)));
+    if (values.results_text)
+      list.append(make("dt", {}, "Result"), make("dd", {}, text(values.results_text.replace(/^ = /, ""))));
+    return list;
   }
 
   private commandLine(node: TreeNode): HTMLElement {

@@ -1,6 +1,7 @@
 // The table of functions: of the whole run, or of the window.
 import { ask, Answer } from "./ask";
 import { arrowKeys, make } from "./dom";
+import { nameAdvice } from "./modules";
 import { fetchName, nameOf, onNames } from "./names";
 import { commandText, SameLine, timeWords, windowRange } from "./same";
 import { onChange, selectPane, selectSite, state, trace } from "./state";
@@ -28,6 +29,7 @@ export class FunctionTable {
   private asked = "";
   private answer: Answer | null = null;
   private same = new SameLine();
+  private advice = make("p", { class: "advice", hidden: true });
 
   constructor() {
     this.filter = make("input", { type: "search", placeholder: "Filter by name",
@@ -45,10 +47,10 @@ export class FunctionTable {
       make("div", { class: "tools" }, this.filter,
            make("label", { for: "in-window" }, this.isWindow, " only what the timeline shows"),
            this.note),
-      make("div", { class: "scroll" }, table), this.same.element);
+      this.advice, make("div", { class: "scroll" }, table), this.same.element);
     onChange((what) => {
       if (what.has("window") && this.isWindow.checked) this.later();
-      if (what.has("pane")) this.later();
+      if (what.has("pane") || what.has("hidden")) this.later();
       if (what.has("selection")) this.show();
     });
     onNames(() => this.show());
@@ -70,11 +72,13 @@ export class FunctionTable {
     const range = this.isWindow.checked && trace.hasTimes
       ? windowRange() : null;
     const fields = { ...(range ?? {}), sort: this.sort, reverse: this.isReverse, count: ROWS,
-                     text: this.filter.value || undefined };
+                     text: this.filter.value || undefined,
+                     hide: state.hidden.length ? state.hidden.join(",") : undefined };
     const text = JSON.stringify(fields, (_, value) => String(value) && typeof value === "bigint"
       ? String(value) : value);
     if (text === this.asked) return;
     this.asked = text;
+    this.same.element.hidden = state.hidden.length > 0; // a report hides no modules
     this.same.show(commandText("report", ...(this.sort === "total" ? [] : ["--sort", this.sort]),
       ...(this.isReverse ? ["--reverse"] : []),
       ...(this.filter.value ? ["--function", this.filter.value] : []),
@@ -95,9 +99,12 @@ export class FunctionTable {
     const answer = this.answer;
     if (!answer) return;
     const shown = answer.rows.length;
-    this.note.textContent = shown < answer.matching
+    this.advice.textContent = nameAdvice();
+    this.advice.hidden = !this.advice.textContent;
+    const hidden = state.hidden.length ? `; ${countOf(state.hidden.length, "module")} hidden` : "";
+    this.note.textContent = (shown < answer.matching
       ? `the first ${count(shown)} of ${count(answer.matching)} functions`
-      : `${countOf(answer.matching, "function")}, ${countOf(answer.calls, "call")}`;
+      : `${countOf(answer.matching, "function")}, ${countOf(answer.calls, "call")}`) + hidden;
     const most = Math.max(...answer.rows.map((r: any) => Number(r[this.sort])), 1);
     const focus = (document.activeElement as HTMLElement)?.closest?.("tr")?.dataset.site;
     this.body.replaceChildren(...answer.rows.map((row: any, i: number) => this.row(row, i, most)));

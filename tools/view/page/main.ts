@@ -1,10 +1,11 @@
 // The page: what it is made of, its commands and keys, and the state that its link says.
-import { ask, setKey, takeKey } from "./ask";
+import { Answer, ask, setKey, takeKey } from "./ask";
 import { CallersPane } from "./callers";
 import { CallsPane } from "./calls";
 import { Details } from "./details";
 import { make } from "./dom";
 import { FunctionTable } from "./functions";
+import { hideModules, loadModules, modules, toggleSystem } from "./modules";
 import { fetchName, nameOf } from "./names";
 import { Command, keyList, Palette } from "./palette";
 import { SourcePane } from "./source";
@@ -15,7 +16,7 @@ import {
 import { isWaiting, onRest, onTileFailure } from "./tiles";
 import { Timeline } from "./timeline";
 import { TreePane } from "./tree";
-import { count, moment, shortTime } from "./words";
+import { count, countOf, moment, setWall, shortTime } from "./words";
 
 const PANE_TITLES: Record<string, string> = {
   functions: "Functions", calls: "Calls", tree: "Tree", callers: "Callers", source: "Source",
@@ -93,8 +94,53 @@ async function siteOf(place: Link): Promise<number | null> {
   return null;
 }
 
+function wallStart(): bigint | null {
+  const offset = (trace.info.metadata as [string, string][])
+    .find(([key]) => key === "realtime_offset_ns")?.[1];
+  return offset && /^-?\d+$/.test(offset) ? BigInt(trace.info.start_ns) + BigInt(offset) : null;
+}
+
+function showWall(isWall: boolean): void {
+  const start = wallStart();
+  if (isWall && start === null) throw new Error("the recording does not know the time of day");
+  state.isWall = isWall;
+  setWall(isWall ? start : null);
+  changed("clock");
+  changed("window", false);
+}
+
+/** The first point, then the second: of the selected call its start and its end, else the middle. */
+function markPoint(): void {
+  const { node, mark } = state;
+  const middle = state.from + BigInt(Math.round(state.span / 2));
+  const point = node ? BigInt(mark && mark.from === mark.to ? node.end : node.start) : middle;
+  if (mark && mark.from === mark.to)
+    state.mark = point < mark.from ? { from: point, to: mark.from } : { from: mark.from, to: point };
+  else state.mark = { from: point, to: point };
+  changed("window");
+}
+
+/** What the open pane shows, row by row, with tabs between cells. */
+async function copyPane(): Promise<void> {
+  const pane = document.getElementById(`pane-${state.pane}`)!;
+  const rows = [...pane.querySelectorAll("tr, [role=row], .source li, .butterfly-body")]
+    .filter((row) => !row.closest("[hidden]"));
+  const text = rows.map((row) => row.matches("p") ? row.textContent
+    : [...row.children].filter((cell) => !cell.matches(".spoken-word"))
+      .map((cell) => cell.textContent?.trim() ?? "").join("\t")).join("\n");
+  await navigator.clipboard.writeText(`${text}\n`);
+  say(`${countOf(rows.length, "row")} copied`);
+}
+
+function say(text: string): void {
+  timeline.spoken.textContent = text;
+}
+
 async function followLink(): Promise<void> {
   const place = readLink(location.hash);
+  state.mark = place.mark && place.mark.to >= place.mark.from ? place.mark : null;
+  if ((place.hidden ?? []).join() !== state.hidden.join()) await hideModules(place.hidden ?? []);
+  if ((place.isWall ?? false) !== state.isWall) showWall(place.isWall ?? false);
   state.pane = place.pane ?? state.pane;
   state.site = await siteOf(place);
   state.node = null;
@@ -154,6 +200,10 @@ function reach(node: TreeNode): void {
   selectNode(node);
 }
 
+function command(id: string, title: string, keys: string[], run: () => void): Command {
+  return { id, title, keys, run };
+}
+
 function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, panes: {
   functions: FunctionTable; tree: TreePane }): Command[] {
   const withNode = (work: (node: TreeNode) => Promise<TreeNode | undefined>, nothing: string) => () =>
@@ -163,8 +213,6 @@ function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, pan
       if (!found) throw new Error(nothing);
       reach(found);
     });
-  const command = (id: string, title: string, keyNames: string[], run: () => void): Command =>
-    ({ id, title, keys: keyNames, run });
   return [
     command("zoom-in", "Zoom in", ["w"], () => zoom(0.6, 0.5)),
     command("zoom-out", "Zoom out", ["s"], () => zoom(1 / 0.6, 0.5)),
@@ -175,14 +223,20 @@ function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, pan
       if (state.node) {
         timeline.reveal(state.node.stream, state.node.level);
         showRange(BigInt(state.node.start), BigInt(state.node.end));
-      } else if (timeline.mark) showRange(timeline.mark.from, timeline.mark.to);
+      } else if (state.mark) showRange(state.mark.from, state.mark.to);
     }),
     command("mark", "Measure the selected call, or nothing", ["m"], () => {
       const node = state.node;
-      timeline.mark = timeline.mark || !node ? null
+      state.mark = state.mark || !node ? null
         : { from: BigInt(node.start), to: BigInt(node.end) };
       changed("window");
     }),
+    command("mark-point", "Measure from here; then, to there", ["M"], markPoint),
+    command("wall", "Show times of day, or from the start", ["T"],
+            () => guard(() => showWall(!state.isWall))),
+    command("my-code", "Only my code: hide the system's modules, or show them", ["o"],
+            () => guard(toggleSystem)),
+    command("copy-pane", "Copy the pane as text", ["y"], () => guard(copyPane)),
     command("parent", "Go to the caller", ["u"],
             withNode(parentOf, "it has no caller in the recording")),
     command("longest-child", "Go to the longest call in it", ["l"],
@@ -253,7 +307,7 @@ function header(commands: Command[]): HTMLElement {
   const run = (id: string) => () => commands.find((c) => c.id === id)!.run();
   const range = make("span", { class: "range" });
   onChange((what) => {
-    if (what.has("window"))
+    if (what.has("window") || what.has("clock"))
       range.textContent = `${moment(state.from < 0n ? 0n : state.from)}  +${shortTime(state.span)}`;
   });
   const losses = lossWords(info);
@@ -294,6 +348,19 @@ function tabs(panes: Record<string, HTMLElement>): HTMLElement {
   return make("div", { class: "lower-left" }, bar, ...Object.values(panes));
 }
 
+/** The call of an event that has a value: that it entered, or ended. */
+async function showEvent(found: Answer): Promise<void> {
+  if (found.is_enter) {
+    reach((await ask("node", { id: `s${found.stream}e${found.event}` })).node);
+    return;
+  }
+  const time = BigInt(found.time) > 0n ? BigInt(found.time) - 1n : 0n;
+  const answer = await ask("stack", { stream: found.stream, time, depth: Math.max(found.depth, 1) - 1 });
+  const node = answer.stack.find((n: TreeNode | string) => typeof n !== "string");
+  if (node) reach(node);
+  else showRange(time, time + 1n);
+}
+
 async function start(): Promise<void> {
   document.body.append(message);
   setKey(takeKey());
@@ -310,7 +377,7 @@ async function start(): Promise<void> {
   palette = new Palette(commands, (site) => {
     selectSite(site);
     selectPane("calls");
-  });
+  }, (found) => guard(() => showEvent(found)));
   keys = keyList(commands);
   const details = new Details((id) => commands.find((c) => c.id === id)!.run());
   document.body.prepend(header(commands), timeline.map, make("main", {},
@@ -325,7 +392,14 @@ async function start(): Promise<void> {
   await followLink(); // first: what is drawn before there is a window would be asked for, too
   timeline.setThreads();
   if (state.node) timeline.reveal(state.node.stream, state.node.level);
-  onRest(() => guard(loadSpans));
+  onRest(() => guard(async () => {
+    await Promise.all([loadModules(), loadSpans()]);
+    table.later();
+    for (const m of modules)
+      commands.push(command(`module-${m.module}`, `Hide or show module ${m.path.split("/").pop()}`, [],
+        () => guard(() => hideModules(state.hidden.includes(m.module)
+          ? state.hidden.filter((n) => n !== m.module) : [...state.hidden, m.module]))));
+  }));
   // what a test looks at
   Object.assign(window, { view: { state, trace, timeline, isWaiting, nameOf, threadName, zoom, pan,
                                   setWindow, showAll } });

@@ -49,17 +49,21 @@ export interface State {
   node: TreeNode | null;
   site: number | null;
   pane: string;
+  mark: { from: bigint; to: bigint } | null; // what is measured
+  hidden: number[]; // modules
+  isWall: boolean; // times of day
 }
 
 export const PANES = ["functions", "calls", "tree", "callers", "source"];
 export const SPAN_LEAST = 20;
 
-export const state: State = { from: 0n, span: 1, node: null, site: null, pane: "functions" };
+export const state: State = { from: 0n, span: 1, node: null, site: null, pane: "functions",
+                               mark: null, hidden: [], isWall: false };
 export const trace = {
   end: 1n, hasTimes: true, threads: [] as Thread[], info: {} as Record<string, any>,
 };
 
-type Change = "window" | "selection" | "pane";
+type Change = "window" | "selection" | "pane" | "hidden" | "clock";
 type Listener = (what: Set<Change>) => void;
 const listeners: Listener[] = [];
 let changes = new Set<Change>();
@@ -81,6 +85,9 @@ export function link(): string {
   if (state.node) fields.push(`n=${state.node.id}`);
   if (state.site !== null) fields.push(`f=${placeOf(nameOf(state.site))}@${state.site}`);
   fields.push(`v=${state.pane}`);
+  if (state.mark) fields.push(`m=${state.mark.from}..${state.mark.to}`);
+  if (state.hidden.length) fields.push(`h=${state.hidden.join(",")}`);
+  if (state.isWall) fields.push("w=1");
   return "#" + fields.join("&");
 }
 
@@ -91,6 +98,9 @@ export interface Link {
   site?: number;
   siteName?: string;
   pane?: string;
+  mark?: { from: bigint; to: bigint };
+  hidden?: number[];
+  isWall?: boolean;
 }
 
 function readFunction(value: string, found: Link): void {
@@ -110,6 +120,11 @@ export function readLink(hash: string): Link {
     const [name, value = ""] = field.split("=", 2);
     const range = /^(-?\d{1,20})\.\.(-?\d{1,20})$/.exec(value);
     if (name === "t" && range) [found.from, found.to] = [BigInt(range[1]), BigInt(range[2])];
+    else if (name === "m" && range)
+      found.mark = { from: BigInt(range[1]), to: BigInt(range[2]) };
+    else if (name === "h" && /^\d{1,7}(,\d{1,7})*$/.test(value))
+      found.hidden = value.split(",").slice(0, 1000).map(Number);
+    else if (name === "w") found.isWall = value === "1";
     else if (name === "n" && /^s\d+([ep]\d+([bf]\d+)?)?$/.test(value)) found.node = value;
     else if (name === "f") readFunction(value, found);
     else if (name === "v" && PANES.includes(value)) found.pane = value;

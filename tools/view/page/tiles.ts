@@ -1,6 +1,7 @@
 // Tiles: asked for as they are looked at, kept as small pictures of one pixel a bucket and depth.
 // A frame draws pictures only, however many events they stand for.
 import { ask, isAbort, work } from "./ask";
+import { isHidden } from "./modules";
 import { colourOf } from "./names";
 import { Thread } from "./state";
 
@@ -158,6 +159,11 @@ export function isWaiting(): boolean {
   return running !== null;
 }
 
+/** Their colours are others now. */
+export function forgetPictures(): void {
+  for (const tile of kept.values()) tile.picture = null;
+}
+
 /** How much of its buckets a bar covers is how strong its colour is. */
 export function pictureOf(tile: Tile, isDark: boolean): HTMLCanvasElement {
   if (tile.picture && tile.isDark === isDark) return tile.picture;
@@ -169,7 +175,7 @@ export function pictureOf(tile: Tile, isDark: boolean): HTMLCanvasElement {
     const [start, length, depth, site, , instants] = tile.bars.subarray(i, i + BAR);
     context.globalAlpha = Math.min(1, 0.25 + (0.75 * instants) / (length * tile.instants));
     context.fillStyle = site >>> 0 === NO_SITE ? (isDark ? "#777" : "#bbb")
-      : colourOf(site >>> 0, isDark);
+      : isHidden(site >>> 0) ? (isDark ? "#2b2f35" : "#ececee") : colourOf(site >>> 0, isDark);
     context.fillRect(start, depth, length, 1);
   }
   tile.picture = canvas;

@@ -1,6 +1,7 @@
 // The timeline: each thread over the window, its calls below each other; and the map of all threads
 // over the whole run.
 import { ask, work } from "./ask";
+import { isHidden } from "./modules";
 import { nameOf, onNames } from "./names";
 import { endOf, Row, ROW, Rows, startOf } from "./rows";
 import {
@@ -8,10 +9,10 @@ import {
   trace, TreeNode, zoom,
 } from "./state";
 import {
-  BAR, BUCKETS, bucketNs, endFrame, findCoarser, findTile, indexAt, levelOf, onTiles,
+  BAR, BUCKETS, bucketNs, endFrame, findCoarser, findTile, forgetPictures, indexAt, levelOf, onTiles,
   pictureOf, Tile, tileStart, wantTile,
 } from "./tiles";
-import { about, count, moment, shortTime } from "./words";
+import { about, count, exactTime, moment, shortTime, wallTick } from "./words";
 
 export const NAME_WIDTH = 168;
 const RULER = 26;
@@ -52,7 +53,6 @@ export class Timeline {
   readonly map = document.createElement("canvas");
   readonly tip = document.createElement("div");
   readonly spoken = document.createElement("div");
-  mark: { from: bigint; to: bigint } | null = null;
   readonly list = new Rows();
   private mapOrder: Thread[] = [];
   frameTimes: number[] = [];
@@ -80,6 +80,7 @@ export class Timeline {
     this.listen();
     onChange((what) => {
       if (what.has("selection")) this.speak();
+      if (what.has("hidden")) forgetPictures();
       this.plan();
     });
     onTiles(() => this.plan());
@@ -384,7 +385,7 @@ export class Timeline {
       if (room < 24) continue;
       const name = r.site === 4294967295 ? `(signal ${r.signal})` : nameOf(r.site);
       const text = cutText(context, name, room);
-      context.fillStyle = this.look.bar;
+      context.fillStyle = isHidden(r.site) ? this.look.faint : this.look.bar;
       if (text) context.fillText(text, left, y + 2 + r.depth * ROW + ROW / 2);
     }
   }
@@ -442,7 +443,7 @@ export class Timeline {
       context.fillRect(x, RULER, 1, height);
       context.globalAlpha = 1;
       context.fillStyle = this.look.faint;
-      context.fillText(tickText(time, step), x + 4, RULER / 2);
+      context.fillText(state.isWall ? wallTick(time, step) : tickText(time, step), x + 4, RULER / 2);
     }
     context.fillStyle = this.look.line;
     context.fillRect(0, RULER - 1, width, 1);
@@ -450,9 +451,9 @@ export class Timeline {
   }
 
   private drawMark(context: CanvasRenderingContext2D, height: number): void {
-    if (!this.mark) return;
-    const left = this.xOf(this.mark.from);
-    const right = this.xOf(this.mark.to);
+    if (!state.mark) return;
+    const left = this.xOf(state.mark.from);
+    const right = this.xOf(state.mark.to);
     context.fillStyle = this.look.select;
     context.globalAlpha = 0.14;
     context.fillRect(left, RULER, right - left, height);
@@ -460,7 +461,8 @@ export class Timeline {
     context.fillRect(left, RULER, 1, height);
     context.fillRect(right, RULER, 1, height);
     context.font = "bold 12px system-ui, sans-serif";
-    const text = shortTime(this.mark.to - this.mark.from);
+    const length = state.mark.to - state.mark.from;
+    const text = length === 0n ? "from here" : `${shortTime(length)}  (${exactTime(length)})`;
     context.fillText(text, Math.max(left, NAME_WIDTH) + 5, height - 12);
   }
 
@@ -580,7 +582,7 @@ export class Timeline {
     this.tip.hidden = true;
     if (drag.isMark) {
       const [a, b] = [this.timeAt(drag.x), this.timeAt(e.offsetX)];
-      this.mark = a < b ? { from: a, to: b } : { from: b, to: a };
+      state.mark = a < b ? { from: a, to: b } : { from: b, to: a };
       changed("window");
     } else {
       this.scroll = drag.scroll - (e.offsetY - drag.y);

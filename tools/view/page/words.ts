@@ -28,9 +28,39 @@ export function exactTime(ns: string | bigint): string {
   return `${count(ns)} ns`;
 }
 
-/** A moment in seconds, to the nanosecond: "1.234 567 890 s". */
+let wallStart: bigint | null = null; // ns since 1970 of the trace's start; null: not shown
+
+/** From now on moments are times of day; null: from the trace's start on. */
+export function setWall(start: bigint | null): void {
+  wallStart = start;
+}
+
+function wallParts(ns: bigint): { day: string; time: string; rest: string } {
+  const value = wallStart! + ns;
+  const date = new Date(Number(value / 1000000n));
+  const two = (n: number) => String(n).padStart(2, "0");
+  return {
+    day: `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
+    time: `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`,
+    rest: String(value % 1000000000n).padStart(9, "0"),
+  };
+}
+
+/** On the ruler: as many digits as the step needs. */
+export function wallTick(ns: bigint, step: number): string {
+  if (wallStart === null) return "";
+  const { time, rest } = wallParts(ns);
+  const digits = step >= 1e9 ? 0 : step >= 1e6 ? 3 : step >= 1e3 ? 6 : 9;
+  return digits ? `${time}.${rest.slice(0, digits).replace(/(\d{3})(?=\d)/g, "$1 ")}` : time;
+}
+
+/** A moment in seconds, to the nanosecond: "1.234 567 890 s"; or a time of day. */
 export function moment(ns: string | bigint): string {
   const value = BigInt(ns);
+  if (wallStart !== null) {
+    const { day, time, rest } = wallParts(value);
+    return `${day} ${time}.${rest.slice(0, 3)} ${rest.slice(3, 6)} ${rest.slice(6)}`;
+  }
   const size = value < 0n ? -value : value;
   const rest = String(size % 1000000000n).padStart(9, "0");
   return `${value < 0n ? "-" : ""}${count(size / 1000000000n)}.${rest.slice(0, 3)} ` +
