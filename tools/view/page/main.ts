@@ -176,6 +176,24 @@ async function longestChild(node: TreeNode): Promise<TreeNode | undefined> {
   return best;
 }
 
+/** The call before or behind it below the same caller. */
+async function sibling(node: TreeNode, isBack: boolean): Promise<TreeNode | undefined> {
+  const parent = await parentOf(node);
+  const answer = await ask("children", { id: parent?.id ?? `s${node.stream}`, count: 2000,
+                                         mode: parent ? "opened" : "full" });
+  const calls = (answer.children as TreeNode[]).filter((n) => n.kind === "call" || n.kind === "signal");
+  const at = calls.findIndex((n) => n.id === node.id);
+  if (at < 0 && answer.more) throw new Error("its caller has too many calls for that: ] goes to the next one of its function");
+  return at < 0 ? undefined : calls[isBack ? at - 1 : at + 1];
+}
+
+/** Rows of the pane take the keys as soon as they are there. */
+function focusPane(turns = 60): void {
+  const row = document.querySelector<HTMLElement>(`#pane-${state.pane} [tabindex="0"]:not(button):not(input)`);
+  row?.focus();
+  if (document.activeElement !== row && turns > 0) window.setTimeout(() => focusPane(turns - 1), 25);
+}
+
 /** From the event that the call's name says, or, where it has another name, from its start. */
 async function neighbour(isBack: boolean): Promise<void> {
   const { node, site } = state;
@@ -198,6 +216,11 @@ function reach(node: TreeNode): void {
   timeline.reveal(node.stream, node.level);
   if (start < state.from || end > windowEnd || isSmall) showRange(start, end);
   selectNode(node);
+}
+
+function openPane(pane: string): void {
+  selectPane(pane);
+  focusPane();
 }
 
 function command(id: string, title: string, keys: string[], run: () => void): Command {
@@ -241,15 +264,21 @@ function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, pan
             withNode(parentOf, "it has no caller in the recording")),
     command("longest-child", "Go to the longest call in it", ["l"],
             withNode(longestChild, "it has no calls in it")),
+    command("sibling-previous", "Call before it, of the same caller", [","],
+            withNode((node) => sibling(node, true), "it is the first one of its caller")),
+    command("sibling-next", "Call behind it, of the same caller", ["."],
+            withNode((node) => sibling(node, false), "it is the last one of its caller")),
+    command("timeline", "Go to the timeline: arrows go from call to call", ["i"],
+            () => timeline.canvas.focus()),
     command("previous", "Previous call of this function", ["["], () => guard(() => neighbour(true))),
     command("next", "Next call of this function", ["]"], () => guard(() => neighbour(false))),
     command("find", "Find a function or a command", ["Ctrl-K", "/"], () => palette().open()),
-    command("pane-functions", "Functions", ["1"], () => selectPane("functions")),
-    command("pane-calls", "Calls of the selected function", ["2"], () => selectPane("calls")),
-    command("pane-tree", "Tree", ["3"], () => selectPane("tree")),
+    command("pane-functions", "Functions", ["1"], () => openPane("functions")),
+    command("pane-calls", "Calls of the selected function", ["2"], () => openPane("calls")),
+    command("pane-tree", "Tree", ["3"], () => openPane("tree")),
     command("pane-callers", "Callers and callees of the selected function", ["4"],
-            () => selectPane("callers")),
-    command("pane-source", "Source of the selected function", ["5"], () => selectPane("source")),
+            () => openPane("callers")),
+    command("pane-source", "Source of the selected function", ["5"], () => openPane("source")),
     command("tree-here", "Open the selected call in the tree", ["t"], () => {
       selectPane("tree");
       guard(() => panes.tree.setRoot(state.node));
@@ -269,6 +298,8 @@ function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, pan
       timeline.list.toggleGroups();
       timeline.plan();
     }),
+    command("back", "Back to what was chosen before", ["Backspace"], () => history.back()),
+    command("forward", "Forward again", [], () => history.forward()),
     command("copy-link", "Copy a link to what is shown", ["c"], () => guard(copyLink)),
     command("keys", "Show all keys", ["?"], () => keys().showModal()),
     command("nothing", "Select nothing", ["Esc"], () => {
@@ -290,6 +321,10 @@ function listenKeys(commands: Command[]): void {
       return;
     }
     const target = e.target as HTMLElement;
+    if (e.key === "Escape" && target.closest("input, select") && !target.closest("dialog")) {
+      target.blur(); // keys are commands again
+      return;
+    }
     if (e.ctrlKey || e.metaKey || e.altKey || target.closest("input, select, textarea, dialog")) return;
     const name = e.key === "Escape" ? "Esc" : e.key;
     const found = commands.find((c) => c.keys.includes(name));
@@ -376,16 +411,17 @@ async function start(): Promise<void> {
   const commands = makeCommands(() => palette, () => keys, { functions: table, tree });
   palette = new Palette(commands, (site) => {
     selectSite(site);
-    selectPane("calls");
+    openPane("calls");
   }, (found) => guard(() => showEvent(found)));
   keys = keyList(commands);
   const details = new Details((id) => commands.find((c) => c.id === id)!.run());
-  document.body.prepend(header(commands), timeline.map, make("main", {},
+  document.body.prepend(header(commands), make("main", {}, timeline.map,
     timeline.canvas, make("div", { class: "lower" },
       tabs({ functions: table.element, calls: calls.element, tree: tree.element,
              callers: callers.element, source: source.element }),
       details.element)), timeline.tip, timeline.spoken, palette.element, keys);
   onTileFailure(fail);
+  timeline.onCommand = (id) => commands.find((c) => c.id === id)!.run();
   listenKeys(commands);
   window.addEventListener("popstate", () => guard(followLink));
   if (!trace.hasTimes) state.pane = "tree";

@@ -54,6 +54,7 @@ export class Timeline {
   readonly tip = document.createElement("div");
   readonly spoken = document.createElement("div");
   readonly list = new Rows();
+  onCommand: (id: string) => void = () => undefined;
   private mapOrder: Thread[] = [];
   frameTimes: number[] = [];
   private scroll = 0;
@@ -69,7 +70,8 @@ export class Timeline {
     this.canvas.className = "timeline";
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
-    this.canvas.setAttribute("aria-label", "Timeline: w and s zoom, a and d move, Enter opens");
+    this.canvas.setAttribute("aria-label", "Timeline: w and s zoom, a and d move, arrows go to " +
+                             "the caller, the longest call in it, and its neighbours, Enter shows all of it");
     this.map.className = "map";
     this.map.setAttribute("role", "img");
     this.map.setAttribute("aria-label", "All threads over the whole run");
@@ -531,6 +533,7 @@ export class Timeline {
   // ---- mouse, touch ----
 
   private listen(): void {
+    this.canvas.addEventListener("keydown", (e) => this.key(e));
     this.canvas.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
     this.canvas.addEventListener("pointerdown", (e) => this.press(e));
     this.canvas.addEventListener("pointermove", (e) => this.move(e));
@@ -546,6 +549,18 @@ export class Timeline {
       jump(e);
     });
     this.map.addEventListener("pointermove", jump);
+  }
+
+  private key(e: KeyboardEvent): void {
+    const commands: Record<string, string> = {
+      ArrowUp: "parent", ArrowDown: "longest-child", ArrowLeft: "sibling-previous",
+      ArrowRight: "sibling-next", Enter: "focus" };
+    const id = commands[e.key];
+    if (!id || e.ctrlKey || e.altKey || e.metaKey) return;
+    e.preventDefault();
+    const row = this.rows.find((r) => r.isOpen && r.thread?.hasTimes && r.y + r.height > this.scroll);
+    if (state.node) this.onCommand(id);
+    else if (row) void this.pick(row.thread!.stream, this.timeAt(NAME_WIDTH + this.width() / 2), 0);
   }
 
   private wheel(e: WheelEvent): void {
