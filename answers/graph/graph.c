@@ -175,6 +175,18 @@ static void find_idle(struct ttape_graph *graph)
                                           : TTAPE_IDLE_NOTHING;
 }
 
+/* ---- what is asked about ---- */
+
+static void find_below(struct ttape_graph *graph)
+{
+    const ttape_graph_options *o = &graph->options;
+    if (o->below == NULL)
+        return;
+    graph->is_below = ttp_graph_take(graph, graph->row_count, sizeof *graph->is_below);
+    for (uint32_t site = 0; graph->is_below != NULL && site < graph->site_count; site++)
+        graph->is_below[graph->row_of[site]] |= o->below(o->context, site);
+}
+
 /* ---- making ---- */
 
 static void read_all(struct ttape_graph *graph)
@@ -228,6 +240,7 @@ static void begin(struct ttape_graph *graph)
     graph->edges_now[0] = (struct ttp_graph_now){0};
     memset(graph->plain, 0xFF, graph->row_count * sizeof *graph->plain);
     find_idle(graph);
+    find_below(graph);
     (void)ttp_graph_new_node(graph,
                              &(ttape_graph_node){.kind = TTAPE_GRAPH_START_NODE,
                                                  .function = graph->row_count - 1,
@@ -332,6 +345,8 @@ void ttape_graph_close(ttape_graph *graph)
     close_calls(graph);
     ttape_functions_close(graph->functions);
     ttp_memory_give(memory, graph->is_idle, graph->row_count, sizeof *graph->is_idle);
+    if (graph->is_below != NULL)
+        ttp_memory_give(memory, graph->is_below, graph->row_count, sizeof *graph->is_below);
     ttp_memory_give(memory, graph->plain, graph->row_count, sizeof *graph->plain);
     ttp_memory_give(memory, graph->nodes, graph->node_capacity, sizeof *graph->nodes);
     ttp_memory_give(memory, graph->edges, graph->edge_capacity, sizeof *graph->edges);

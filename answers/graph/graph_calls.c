@@ -177,7 +177,7 @@ void ttp_graph_read(struct ttape_graph *graph, uint32_t stream, uint64_t alarm_n
     ttape_call_cursor *cursor;
     graph->alarm_ns = alarm_ns;
     graph->event_count = 0;
-    graph->span_ns = graph->outside_ns = 0;
+    graph->span_ns = graph->outside_ns = graph->within_ns = 0;
     forget_stacks(graph);
     ask(graph);
     if (graph->status != TTAPE_OK)

@@ -80,7 +80,8 @@ struct ttape_graph {
     const ttape_function *rows; /* of functions */
     const uint32_t *row_of;     /* by site */
     uint32_t row_count, site_count;
-    bool *is_idle; /* by row: it blocks */
+    bool *is_idle;  /* by row: it blocks */
+    bool *is_below; /* by row: what is below it counts; NULL: all does */
 
     ttape_graph_node *nodes; /* info.node_count */
     struct ttp_graph_now *nodes_now;
@@ -110,6 +111,7 @@ struct ttape_graph {
     uint32_t stack_count, stack_capacity, current_stack;
     uint64_t alarm_ns, event_count;
     int64_t span_ns, outside_ns; /* time; of it that with no frame on the current stack */
+    int64_t within_ns;           /* where is_below chooses: of calls that count */
     uint64_t all_event_count;    /* since the call began */
 
     bool has_paths, asks_switches;

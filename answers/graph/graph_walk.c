@@ -4,6 +4,7 @@
 
 #define CALL_THROUGH 1u /* no node shows the top of the stack */
 #define CALL_IDLE    2u
+#define CALL_WITHIN  4u /* what is asked about; all calls, where nothing special is */
 #define KEY_SIGNAL   (UINT64_C(1) << 62)
 #define LEVEL_SHIFT  32u
 #define LEVEL_MOST   0x1FFFFFFFu
@@ -203,13 +204,38 @@ static uint32_t find_path(struct ttape_graph *graph, const struct ttp_graph_stac
     return count;
 }
 
+/* Of so many frames the first one that is asked about. */
+static uint32_t first_within(const struct ttape_graph *graph, uint32_t count)
+{
+    uint32_t i = 0;
+    while (graph->is_below != NULL && i < count &&
+           !graph->is_below[ttp_graph_row(graph, graph->frames[i])])
+        i++;
+    return i;
+}
+
+static inline bool is_parent_within(const struct ttp_graph_stack *stack, const ttape_call *call)
+{
+    return stack->count > 1 && (ttp_graph_word(&call[-1], TTP_CALL_FLAGS) & CALL_WITHIN) != 0;
+}
+
+static bool is_within(struct ttape_graph *graph, const struct ttp_graph_stack *stack,
+                      const ttape_call *call)
+{
+    if (graph->is_below == NULL || is_parent_within(stack, call) ||
+        graph->is_below[ttp_graph_row(graph, call->site)])
+        return true;
+    uint32_t count = find_path(graph, stack, call);
+    return first_within(graph, count) < count;
+}
+
 /* Nodes and edges of the frames are on the stack with the call, without a call of their own. */
 static void enter_path(struct ttape_graph *graph, const struct ttp_graph_stack *stack,
                        const ttape_call *call, struct ttp_graph_origin *origin)
 {
     uint32_t level = level_of(&graph->threads[graph->current], stack, call);
     uint32_t count = find_path(graph, stack, call);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = first_within(graph, count); i < count; i++) {
         if (graph->frames[i] == TTAPE_NONE)
             continue;
         uint32_t function = ttp_graph_row(graph, graph->frames[i]);
@@ -234,7 +260,7 @@ static void leave_path(struct ttape_graph *graph, const struct ttp_graph_stack *
     uint32_t level = level_of(&graph->threads[graph->current], stack, call);
     uint32_t count = find_path(graph, stack, call);
     uint32_t from = count != 0 ? origin_of(graph, stack, call).node : TTAPE_GRAPH_START;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = first_within(graph, count); i < count; i++) {
         if (graph->frames[i] == TTAPE_NONE)
             continue;
         uint32_t function = ttp_graph_row(graph, graph->frames[i]);
@@ -255,6 +281,12 @@ static void leave_path(struct ttape_graph *graph, const struct ttp_graph_stack *
 
 void ttp_graph_enter(struct ttape_graph *graph, struct ttp_graph_stack *stack, ttape_call *call)
 {
+    if (!is_within(graph, stack, call)) {
+        call->user[TTP_CALL_NODE] = call->user[TTP_CALL_SHOWN] = TTAPE_GRAPH_START;
+        call->user[TTP_CALL_FLAGS] = 0;
+        call->user[TTP_CALL_EDGE] = TTAPE_NONE;
+        return;
+    }
     uint32_t index = node_of(graph, stack, call);
     struct ttp_graph_origin origin = origin_of(graph, stack, call);
     enter_path(graph, stack, call, &origin);
@@ -272,7 +304,8 @@ void ttp_graph_enter(struct ttape_graph *graph, struct ttp_graph_stack *stack, t
         now->counts.recursion_count += active > 1;
     }
     call->user[TTP_CALL_NODE] = index;
-    call->user[TTP_CALL_FLAGS] = (is_idle ? CALL_IDLE : 0) | (node->is_kept ? 0 : CALL_THROUGH);
+    call->user[TTP_CALL_FLAGS] =
+        CALL_WITHIN | (is_idle ? CALL_IDLE : 0) | (node->is_kept ? 0 : CALL_THROUGH);
     call->user[TTP_CALL_SHOWN] = node->is_kept ? index : origin.node;
     call->user[TTP_CALL_EDGE] =
         node->is_kept ? enter_edge(graph, stack, call, index, &origin) : TTAPE_NONE;
@@ -288,6 +321,9 @@ static void note_known(struct ttape_graph *graph, const ttape_call *call)
 
 void ttp_graph_block(struct ttape_graph *graph, const ttape_call *top, int64_t blocked_ns)
 {
+    if (graph->is_below != NULL &&
+        (top == NULL || (ttp_graph_word(top, TTP_CALL_FLAGS) & CALL_WITHIN) == 0))
+        return;
     uint32_t index = top != NULL ? ttp_graph_word(top, TTP_CALL_NODE) : TTAPE_GRAPH_START;
     ttp_graph_add_ns(&touch_node(graph, index)->counts.blocked_ns, blocked_ns);
 }
@@ -302,10 +338,14 @@ void ttp_graph_leave(struct ttape_graph *graph, struct ttp_graph_stack *stack, t
 {
     uint32_t index = ttp_graph_word(call, TTP_CALL_NODE);
     uint32_t edge_index = ttp_graph_word(call, TTP_CALL_EDGE);
+    if ((call->user[TTP_CALL_FLAGS] & CALL_WITHIN) == 0)
+        return;
     struct ttp_graph_now *now = touch_node(graph, index);
     bool is_idle = (call->user[TTP_CALL_FLAGS] & CALL_IDLE) != 0;
-    if (stack->count == 1)
+    if (!is_parent_within(stack, call)) {
         note_known(graph, call);
+        ttp_graph_add_ns(&graph->within_ns, call->total_ns);
+    }
     count_end(&now->counts, call);
     ttp_graph_add_ns(&now->counts.self_ns, call->self_ns);
     ttp_graph_add_ns(&now->counts.idle_ns, is_idle ? call->self_ns : 0);
@@ -409,9 +449,11 @@ void ttp_graph_walk(struct ttape_graph *graph)
         uint64_t alarm_ns = ttp_spawn_begin(graph, i);
         ttp_graph_read(graph, thread->stream, alarm_ns);
         thread->event_count = graph->event_count;
-        thread->span_ns = graph->span_ns;
-        ttp_graph_add_ns(&touch_node(graph, TTAPE_GRAPH_START)->counts.self_ns, graph->outside_ns);
-        ttp_graph_add_ns(&graph->info.span_ns, graph->span_ns);
+        bool is_whole = graph->is_below == NULL;
+        thread->span_ns = is_whole ? graph->span_ns : graph->within_ns;
+        ttp_graph_add_ns(&touch_node(graph, TTAPE_GRAPH_START)->counts.self_ns,
+                         is_whole ? graph->outside_ns : 0);
+        ttp_graph_add_ns(&graph->info.span_ns, thread->span_ns);
         merge(graph);
     }
 }

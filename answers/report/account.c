@@ -23,6 +23,7 @@ enum shape { SIMPLE, GENERAL, SWITCHED };
 #define FRAME_OUTERMOST 1u /* the first of its row on its stack */
 #define FRAME_IDLE      2u
 #define FRAME_OPENED    4u /* before the recording began: how long it is nobody knows */
+#define FRAME_BELOW     8u /* what is below it is counted */
 
 struct account_frame {
     uint32_t row, below;
@@ -34,6 +35,7 @@ struct account_frame {
 
 struct account_stack {
     uint32_t top, idle_depth; /* frames on it that block */
+    uint32_t below_depth;     /* frames on it below which things count; where all counts, one */
     uint32_t epoch;
     uint64_t clock, idle_clock;              /* where switches are known, that of blocked time */
     uint64_t unknown_clock; /* only there */ /* of its stack, when it was entered */
@@ -45,6 +47,7 @@ struct account_symbol {
     uint32_t key, caller;
     uint32_t idle;   /* FRAME_IDLE or 0 */
     uint32_t opened; /* FRAME_OPENED or 0 */
+    uint32_t below;  /* FRAME_BELOW or 0 */
 };
 
 struct ttp_account {
@@ -154,17 +157,20 @@ ALWAYS_INLINE ttape_status push(struct ttp_account *a, struct account_stack *st,
         TTP_TRY(start_unknown(a, st, frame, err));
     if (general && a->plan->by_call && s->caller != a->frames[st->top].key)
         TTP_TRY(find_call(a, s, a->frames[st->top].key, err));
+    if (general)
+        st->below_depth += s->below / FRAME_BELOW;
+    uint32_t number = !general || st->below_depth != 0 ? s->row : 0;
     struct account_frame *f = &a->frames[frame];
-    struct ttp_account_row *row = &a->rows->rows[s->row];
+    struct ttp_account_row *row = &a->rows->rows[number];
     bool outermost;
     if (!general || a->stack_count == 1)
         outermost = row->active++ == 0;
     else
-        TTP_TRY(ttp_active_add(&a->active, active_key(a, s->row), &outermost, err));
-    *f = (struct account_frame){.row = s->row,
+        TTP_TRY(ttp_active_add(&a->active, active_key(a, number), &outermost, err));
+    *f = (struct account_frame){.row = number,
                                 .below = st->top,
                                 .key = s->key,
-                                .flags = outermost | s->idle | s->opened,
+                                .flags = outermost | s->idle | s->opened | s->below,
                                 .enter_ns = a->time_ns,
                                 .clock = st->clock,
                                 .idle_clock = st->idle_clock};
@@ -245,6 +251,8 @@ ALWAYS_INLINE ttape_status pop(struct ttp_account *a, struct account_stack *st,
         ttp_active_find(&a->active, active_key(a, f->row))->count--;
     leave(a, row, frame, st, shape);
     st->idle_depth -= (f->flags & FRAME_IDLE) / FRAME_IDLE;
+    if (general)
+        st->below_depth -= (f->flags & FRAME_BELOW) / FRAME_BELOW;
     st->top = f->below;
     f->below = a->free_frame;
     a->free_frame = frame;
@@ -256,7 +264,8 @@ static struct account_stack *switch_to(struct ttp_account *a, uint32_t number)
     uint32_t slot = ttp_stack_slot(&a->p->stack_numbers, number);
     struct account_stack *st = &a->stacks[slot];
     if (st->epoch != a->active.epoch)
-        *st = (struct account_stack){.epoch = a->active.epoch};
+        *st = (struct account_stack){.epoch = a->active.epoch,
+                                     .below_depth = a->plan->below_sites == NULL};
     a->current = slot;
     return st;
 }
@@ -283,9 +292,24 @@ static NOINLINE void pass_off(struct ttp_account *a, struct account_stack *st, u
     add_signed(&row->preempted_ns, off.preempted_ns);
     add_signed(&row->blocked_ns, off.blocked_ns);
     add_signed(&row->unknown_ns, off.unknown_ns);
+    if (st->below_depth == 0)
+        return;
     add_signed(&a->rows->preempted_ns, off.preempted_ns);
     add_signed(&a->rows->blocked_ns, off.blocked_ns);
     add_signed(&a->rows->unknown_ns, off.unknown_ns);
+}
+
+/* Of a selection of functions the time is what passes below them. */
+static NOINLINE void pass_below(struct ttp_account *a, const struct account_stack *st,
+                                uint64_t step)
+{
+    if (st->below_depth == 0)
+        return;
+    add_signed(&a->rows->span_ns, step);
+    if (a->walk.is_known)
+        add_signed(&a->rows->known_ns, step);
+    if (a->plan->stream_keys != NULL)
+        add_signed(&a->rows->rows[a->symbols[0].row].span_ns, step);
 }
 
 /* The interval that ends with this event belongs to what was there before it. */
@@ -302,6 +326,8 @@ ALWAYS_INLINE void pass_time(struct ttp_account *a, struct account_stack *st, ui
     if (general && a->plan->has_range)
         step = ttp_account_cut(a->plan, a->time_ns) - ttp_account_cut(a->plan, before);
     st->clock += step;
+    if (general && a->plan->below_sites != NULL)
+        pass_below(a, st, step);
     if (shape == SWITCHED) {
         add_signed(&a->rows->rows[a->frames[st->top].row].known_self_ns, step);
         if (event >= a->next_off)
@@ -310,7 +336,7 @@ ALWAYS_INLINE void pass_time(struct ttp_account *a, struct account_stack *st, ui
     }
     st->idle_clock += st->idle_depth != 0 ? step : 0;
     add_signed(&a->rows->rows[a->frames[st->top].row].self_ns, step);
-    if (st->idle_depth != 0)
+    if (st->idle_depth != 0 && (!general || st->below_depth != 0))
         add_signed(&a->rows->idle_ns, step);
 }
 
@@ -330,7 +356,7 @@ ALWAYS_INLINE ttape_status go(struct ttp_account *a, uint32_t first, uint32_t en
         bool counts = !general || !plan->has_range ||
                       (a->time_ns >= plan->from_ns && a->time_ns < plan->to_ns);
         if (general)
-            a->event_count += counts;
+            a->event_count += counts && st->below_depth != 0;
         for (int32_t frames = v->before; frames != 0; frames++) {
             enum ending ending = counts ? SEEN : OUT_OF_RANGE;
             if (counts && p->end_count != 0 && ttp_code_unwinds(v, frames))
@@ -343,8 +369,9 @@ ALWAYS_INLINE ttape_status go(struct ttp_account *a, uint32_t first, uint32_t en
             uint64_t one = v->event_class == TTP_CLASS_ENTER && counts;
             row->call_count += one;
             row->recursion_count += one & ~a->frames[st->top].flags & FRAME_OUTERMOST;
-            calls += one;
-        } else if (v->event_class == TTP_CLASS_EXIT_UNSEEN && counts) {
+            calls += !general || st->below_depth != 0 ? one : 0;
+        } else if (v->event_class == TTP_CLASS_EXIT_UNSEEN && counts &&
+                   (!general || st->below_depth != 0)) {
             a->rows->rows[a->symbols[code >> 1].row].unseen_count++;
             a->rows->unseen_count++;
         } else if (general && v->event_class == TTP_CLASS_SWITCH) {
@@ -443,7 +470,7 @@ static void add_segment(struct ttp_account *a, const struct ttp_segment *g)
     const struct ttp_loaded *p = a->p;
     if (a->plan->stream_keys != NULL)
         a->rows->rows[a->symbols[0].row].event_count += a->event_count;
-    if (p->head.resolution_ns == 0)
+    if (p->head.resolution_ns == 0 || a->plan->below_sites != NULL)
         return;
     uint64_t from = ttp_time_of(g->base_tick, p->head.origin_ns, p->head.resolution_ns);
     uint64_t to = ttp_time_of(g->end_tick, p->head.origin_ns, p->head.resolution_ns);
@@ -463,8 +490,10 @@ static ttape_status do_segment(struct ttp_account *a, uint32_t segment, bool is_
 {
     const struct ttp_loaded *p = a->p;
     const struct ttp_segment *g = &p->segments.segments[segment];
-    enum shape shape =
-        a->stack_count != 1 || a->plan->has_range || a->plan->by_call ? GENERAL : SIMPLE;
+    enum shape shape = a->stack_count != 1 || a->plan->has_range || a->plan->by_call ||
+                               a->plan->below_sites != NULL
+                           ? GENERAL
+                           : SIMPLE;
     a->walk = ttp_switch_walk_init(&p->switches, segment);
     a->next_off = ttp_switch_walk_next(&a->walk);
     shape = a->walk.is_known ? SWITCHED : shape;
@@ -521,6 +550,9 @@ static ttape_status set_symbols(struct ttp_account *a, ttape_error *err)
         s->key = ttp_report_key(plan->keys, site);
         s->idle = plan->idle_sites[site] != 0 ? FRAME_IDLE : 0;
         s->opened = p->symbols[i].event_class == TTP_CLASS_OPEN ? FRAME_OPENED : 0;
+        bool is_exit = p->symbols[i].event_class == TTP_CLASS_EXIT_UNSEEN;
+        s->below =
+            plan->below_sites != NULL && plan->below_sites[site] != 0 && !is_exit ? FRAME_BELOW : 0;
         a->rows->has_idle = a->rows->has_idle || s->idle != 0;
         if (plan->by_call || plan->stream_keys != NULL || s->key == TTP_NO_KEY)
             continue;

@@ -77,6 +77,7 @@ struct ttp_account_plan {
     const struct ttp_report_keys *keys;
     const uint8_t *idle_sites;   /* by site, 1: blocks */
     const uint8_t *focus_sites;  /* by site; NULL: all */
+    const uint8_t *below_sites;  /* by site, 1: what is below it counts; NULL: all does */
     const uint8_t *streams;      /* by stream, 1: selected; NULL: all */
     const uint32_t *stream_keys; /* by stream: threads and processes; NULL: rows go by site */
     bool by_call, percentiles, has_range;

@@ -65,6 +65,12 @@ static ttape_status mark_sites(ttape_report *report, ttape_error *err)
     if (o->is_idle == NULL)
         prefer_system_calls(report);
     report->plan.idle_sites = report->idle_sites;
+    if (o->below != NULL) {
+        TTP_TRY(take_mask(report, d->site_count, &report->below_sites, err));
+        for (uint32_t site = 0; site < d->site_count; site++)
+            report->below_sites[site] = o->below(o->context, site);
+        report->plan.below_sites = report->below_sites;
+    }
     if (o->focus == NULL || o->by != TTAPE_REPORT_BY_CALL)
         return TTAPE_OK;
     TTP_TRY(take_mask(report, d->site_count, &report->focus_sites, err));
@@ -440,6 +446,7 @@ void ttape_report_close(ttape_report *report)
     ttp_account_rows_close(&report->rows);
     ttp_memory_give(m, report->idle_sites, d->site_count, 1);
     ttp_memory_give(m, report->focus_sites, d->site_count, 1);
+    ttp_memory_give(m, report->below_sites, d->site_count, 1);
     ttp_memory_give(m, report->streams, d->stream_count, 1);
     ttp_memory_give(m, report->stream_keys, d->stream_count, sizeof *report->stream_keys);
     ttp_memory_give(m, report->order, report->shown_capacity, sizeof *report->order);

@@ -1,10 +1,11 @@
 /* Sites are sorted by what makes them equal; each group of equal ones gets a key, numbered by its
  * first site.
  *
- * Functions: two sites of one scope stay two rows, whatever they look like, because their times may
- * overlap, and then summaries would not add up. Sites of different scopes never meet in one thread:
- * those that say the same are one. So is a system call that was reached by several paths, and then
- * summaries do not tell how long its row took (keys->overlap). */
+ * Functions: sites that say the same are one. Those of different scopes, of different processes and
+ * of mappings of which one lies where the other lay never meet on one stack, so that their sums add
+ * up. Others may: a system call that was reached by several paths, a library that is loaded twice
+ * at once. Then summaries do not tell how long the row took (keys->overlap). Without a module, two
+ * sites of one scope stay two rows, whatever they look like. */
 #include "answers/report/report_keys.h"
 
 #include "base/sort.h"
@@ -62,6 +63,9 @@ static bool site_less(const void *context, uint32_t a, uint32_t b)
     int order = s->compare(s->d, x, y);
     if (order == 0 && s->by_scope)
         order = ttp_compare_numbers(x->scope, y->scope);
+    if (order == 0 && s->by_scope)
+        order = ttp_compare_numbers(ttp_site_module(s->d, x)->process,
+                                    ttp_site_module(s->d, y)->process);
     return order != 0 ? order < 0 : a < b;
 }
 
@@ -75,23 +79,58 @@ static ttape_status take_tables(struct ttp_report_keys *keys, ttape_error *err)
     return keys->first_site == NULL ? keys->memory->status : TTAPE_OK;
 }
 
+/* True where all equal sites of a scope are one row. */
+static bool joins_in_scope(const struct sorting *s, const struct ttp_read_site *site)
+{
+    return !s->by_scope || site->kind == TTAPE_SITE_SYSCALL ||
+           ttp_site_module(s->d, site)->path.size_bytes != 0;
+}
+
+/* True where of these sites of a scope two may be on one stack at once: of one process, in one
+ * mapping, or in two of which each has a place of its own. */
+static bool may_meet(const struct sorting *s, const uint32_t *order, uint32_t first, uint32_t end)
+{
+    const struct ttp_read_site *sites = s->d->sites;
+    const ttape_module *before = ttp_site_module(s->d, &sites[order[first]]);
+    uint64_t from = before->start, to = before->end;
+    for (uint32_t i = first + 1; i < end; i++) {
+        const ttape_module *module = ttp_site_module(s->d, &sites[order[i]]);
+        if (module->process != before->process) {
+            from = module->start;
+            to = module->end;
+        } else {
+            from = module->start > from ? module->start : from;
+            to = module->end < to ? module->end : to;
+            if (module == before || from >= to)
+                return true;
+        }
+        before = module;
+    }
+    return false;
+}
+
 /* order[first, end) are equal: each gets the site that stands for it. By scope, the n-th one of a
  * scope is the n-th one of the first. */
 static void join(struct ttp_report_keys *keys, const struct sorting *s, const uint32_t *order,
                  uint32_t first, uint32_t end)
 {
     const struct ttp_read_site *sites = s->d->sites;
-    bool by_scope = s->by_scope && sites[order[first]].kind != TTAPE_SITE_SYSCALL;
-    uint32_t scope_start = first, first_end = first;
+    bool joins = joins_in_scope(s, &sites[order[first]]);
+    uint32_t least = order[first], scope_start = first, first_end = first;
     while (first_end < end && sites[order[first_end]].scope == sites[order[first]].scope)
         first_end++;
+    for (uint32_t i = first; i < end; i++)
+        least = order[i] < least ? order[i] : least;
     for (uint32_t i = first; i < end; i++) {
-        if (sites[order[i]].scope != sites[order[scope_start]].scope)
-            scope_start = i;
-        uint32_t stands = by_scope ? first + (i - scope_start) : first;
-        keys->of_site[order[i]] = order[!by_scope || stands < first_end ? stands : i];
-        keys->overlap = keys->overlap || (!by_scope && i > scope_start);
+        bool is_scope_end =
+            i + 1 == end || sites[order[i + 1]].scope != sites[order[scope_start]].scope;
+        uint32_t stands = first + (i - scope_start);
+        keys->of_site[order[i]] = joins ? least : order[stands < first_end ? stands : i];
+        if (joins && s->by_scope && is_scope_end)
+            keys->overlap = keys->overlap || may_meet(s, order, scope_start, i + 1);
+        scope_start = is_scope_end ? i + 1 : scope_start;
     }
+    keys->overlap = keys->overlap || (!s->by_scope && end - first > 1);
 }
 
 /* Keys from 0 on instead of sites that stand for others, in the order of these. */
@@ -158,8 +197,8 @@ ttape_status ttp_report_keys_open(struct ttp_report_keys *keys, struct ttp_memor
         options->by == TTAPE_REPORT_BY_FUNCTION || options->by == TTAPE_REPORT_BY_CALL;
     bool is_thread =
         options->by == TTAPE_REPORT_BY_THREAD || options->by == TTAPE_REPORT_BY_PROCESS;
-    if (is_thread ||
-        (is_function && r->definitions.scope_count <= 1 && r->definitions.path_count == 0))
+    if (is_thread || (is_function && r->definitions.scope_count <= 1 &&
+                      r->definitions.module_count <= 1 && r->definitions.path_count == 0))
         return TTAPE_OK;
     keys->key_count = 0;
     TTP_TRY(take_tables(keys, err));

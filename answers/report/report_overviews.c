@@ -56,7 +56,7 @@ static bool are_enough(const ttape_report *report)
 {
     const ttape_report_options *o = &report->options;
     return o->by == TTAPE_REPORT_BY_FUNCTION && !o->exact && !report->keys.overlap &&
-           !o->has_range && report->plan.streams == NULL;
+           o->below == NULL && !o->has_range && report->plan.streams == NULL;
 }
 
 ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account_rows *rows,

@@ -151,8 +151,8 @@ static enum ttp_partition_wish wish(void *context, uint32_t worker, struct ttp_t
                     ttp_partition_section(&p->head, TTP_SECTION_CPU_TIMES) == NULL;
     bool summary = report->options.by == TTAPE_REPORT_BY_FUNCTION && !report->options.exact &&
                    !report->is_estimate && !report->keys.overlap && !switches && fit.inside &&
-                   fit.selected == p->segments.segment_count && durations_fit(p) &&
-                   !ttp_loaded_has_ends(p) &&
+                   report->plan.below_sites == NULL && fit.selected == p->segments.segment_count &&
+                   durations_fit(p) && !ttp_loaded_has_ends(p) &&
                    ttp_partition_section(&p->head, TTP_SECTION_SUMMARY) != NULL;
     return summary ? TTP_WISH_SUMMARY : TTP_WISH_EVENTS;
 }
@@ -353,7 +353,7 @@ static bool decodes(const ttape_report *report)
 {
     const ttape_report_options *o = &report->options;
     return o->by != TTAPE_REPORT_BY_FUNCTION || o->exact || report->is_estimate ||
-           report->plan.streams != NULL;
+           report->plan.below_sites != NULL || report->plan.streams != NULL;
 }
 
 static ttape_status run_workers(struct work *work, const uint32_t *partitions, uint32_t count,

@@ -11,7 +11,7 @@ struct ttape_report {
     ttape_report_options options; /* size and NULLs filled in */
     struct ttp_report_keys keys;
     struct ttp_account_plan plan;
-    uint8_t *idle_sites, *focus_sites, *streams; /* as in the plan; owned */
+    uint8_t *idle_sites, *focus_sites, *below_sites, *streams; /* as in the plan; owned */
     uint32_t *stream_keys;
     struct ttp_account_rows rows; /* of all workers, once they are done */
     ttape_report_row *shown;

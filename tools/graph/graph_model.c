@@ -11,6 +11,12 @@ static void note_damage(void *context, uint32_t stream, const ttape_error *error
     (void)tool_input_go_on(graph->input, error, &graph->error_count, &graph->status);
 }
 
+static bool is_below(void *context, uint32_t site)
+{
+    const struct tool_graph *graph = context;
+    return tool_below_matches(graph->below, site);
+}
+
 /* What the reader takes beside the graph counts, too. */
 static bool look(void *context, uint64_t event_count)
 {
@@ -42,10 +48,11 @@ int tool_graph_make(struct tool_graph *graph, const struct tool_input *input,
                                      .top = limits->top,
                                      .damage = note_damage,
                                      .goes_on = look,
+                                     .below = shape->below != NULL ? is_below : NULL,
                                      .context = graph};
     ttape_error err = {0};
     uint32_t count;
-    *graph = (struct tool_graph){.input = input, .selection = selection};
+    *graph = (struct tool_graph){.input = input, .selection = selection, .below = shape->below};
     ttape_status status = ttape_graph_make(&graph->made, input->reader, &how, &err);
     if (status == TTAPE_E_LIMIT) /* of its own memory: others' are damage */
         tool_memory_over(how.memory_bytes);

@@ -7,6 +7,7 @@
 
 #include <tracetape/graph.h>
 
+#include "tools/calls/below.h"
 #include "tools/calls/selection.h"
 #include "tools/io/input.h"
 
@@ -20,6 +21,7 @@ struct tool_graph {
     const ttape_graph_thread *threads;
     const ttape_graph_context *contexts;
     const ttape_function *functions; /* by a node's function */
+    struct tool_below *below;        /* or NULL: of all that ran */
     uint64_t error_count;
     int status; /* damage that was met is a loss */
 };
@@ -33,6 +35,7 @@ struct tool_graph_limits {
 
 struct tool_graph_shape {
     bool split_levels, contexts;
+    struct tool_below *below; /* whose functions it is of; NULL: of all that ran */
 };
 
 /* Returns a tool_exit; TOOL_LOSS: complete but for what could not be read. */

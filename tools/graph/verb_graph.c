@@ -18,7 +18,7 @@ struct share_option {
 };
 
 struct options {
-    const char *context, *weight, *format, *reach;
+    const char *context, *weight, *format, *reach, *below;
     struct share_option min_share;
     struct tool_time min_time;
     struct tool_id min_calls, limit;
@@ -62,6 +62,8 @@ static const struct tool_option table[] = {
      TOOL_AT(context)},
     {"reach", 0, "FUNCTION", "every path that leads to it, with calls and time", NULL,
      TOOL_AT(reach)},
+    {"below", 'B', "REGEX", "only calls of matching functions and what they call", NULL,
+     TOOL_AT(below)},
     TOOL_NAMES_OPTION,
     {"min-share", 0, "SHARE", "prune what has less of the run: 1%, 0.01 (0.5% but with --json)",
      parse_share, TOOL_AT(min_share)},
@@ -94,6 +96,7 @@ static const struct tool_command command = {
     .examples = "  tracetape graph run.ttape\n"
                 "  tracetape graph run.ttape --summary\n"
                 "  tracetape graph run.ttape --format svg --min-share 1% > run.svg\n"
+                "  tracetape graph run.ttape --below '^parse_line$'\n"
                 "  tracetape graph run.ttape --context 'main->run'\n"
                 "  tracetape graph run.ttape --reach parse_line\n",
     .statuses = "  0  done\n"
@@ -210,10 +213,15 @@ static int run(void *context, const struct tool_input *input)
     const struct options *options = context;
     struct tool_selection selection = {0};
     struct tool_graph graph;
+    struct tool_below below;
+    struct tool_site_names names;
     const struct tool_graph_shape shape = {.split_levels = options->split_levels,
-                                           .contexts = options->context != NULL};
+                                           .contexts = options->context != NULL,
+                                           .below = options->below != NULL ? &below : NULL};
     struct tool_graph_limits limits = limits_of(options);
     int status = tool_select(&selection, input, &options->choice);
+    tool_site_names_open_as(&names, input->reader, tool_name_style(options->names, options->json));
+    status = status == TOOL_OK ? tool_below_open(&below, "graph", options->below, &names) : status;
     if (status == TOOL_OK) {
         tool_losses_warn(input);
         tool_stacks_warn(input);
@@ -222,12 +230,14 @@ static int run(void *context, const struct tool_input *input)
         status = reach(options, input, &selection);
     } else if (status == TOOL_OK) {
         status = tool_graph_make(&graph, input, &selection, &limits, &shape);
+        tool_below_close(&below);
         if (status != TOOL_CANNOT) {
             int shown = show(options, &graph);
             status = shown > status ? shown : status;
         }
         tool_graph_close(&graph);
     }
+    tool_site_names_close(&names);
     tool_selection_close(&selection);
     return status;
 }
@@ -245,9 +255,12 @@ static int check_options(struct options *options)
     if (is_picture + options->json + options->list + (options->summary ? 1 : 0) > 1 &&
         !(options->json && options->summary && !is_picture && !options->list))
         return tool_usage("graph", "only one of dot, svg, --json, --list, --summary is possible");
-    if (options->reach != NULL &&
-        (options->list || options->summary || options->context != NULL || options->split_levels))
-        return tool_usage("graph", "--reach takes no --list, --summary, --context, --split-levels");
+    if (options->reach != NULL && (options->list || options->summary || options->context != NULL ||
+                                   options->split_levels || options->below != NULL))
+        return tool_usage("graph",
+                          "--reach takes no --list, --summary, --context, --split-levels, --below");
+    if (options->below != NULL && options->summary)
+        return tool_usage("graph", "--summary is of all that ran: it takes no --below");
     if (options->weight != NULL && strcmp(options->weight, "self") != 0 &&
         strcmp(options->weight, "total") != 0)
         return tool_usage("graph", "unknown time '%s'", options->weight);

@@ -174,6 +174,8 @@ static void put_head(struct printing *print)
     struct tool_json *json = &print->json;
     tool_json_text(json, "file", view->input->name);
     tool_json_text(json, "by", tool_report_by_names[view->by]);
+    if (view->below != NULL)
+        tool_json_text(json, "below", view->below);
     tool_json_bool(json, "exact", info->decoded_count == info->partition_count);
     if (view->selection->has_range) {
         tool_json_number(json, "from_ns", view->selection->from_ns);

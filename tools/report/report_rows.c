@@ -57,7 +57,10 @@ void tool_report_add(struct tool_report *view, const ttape_report *report, const
         tool_grow((void **)&view->rows, &view->row_capacity, view->row_count + 1,
                   sizeof(*view->rows));
         struct tool_report_row *row = &view->rows[view->row_count++];
-        *row = (struct tool_report_row){.row = rows[i], .group = group, .role = role};
+        *row = (struct tool_report_row){.row = rows[i],
+                                        .group = group,
+                                        .role = role,
+                                        .on_cpu_ns = tool_report_on_cpu(view, &rows[i])};
         for (size_t p = 0; p < TOOL_PERCENTILES; p++) {
             row->has_percentiles = ttape_report_get_percentile(report, i, tool_percentiles[p],
                                                                &row->percentiles[p]) == TTAPE_OK;
@@ -97,8 +100,21 @@ static const char *thread_name(struct tool_report *view, const ttape_report_row 
 bool tool_report_is_hook(const struct tool_report *view, const ttape_report_row *row)
 {
     bool is_function = view->by == TTAPE_REPORT_BY_FUNCTION || view->by == TTAPE_REPORT_BY_NAME;
-    int64_t on_cpu_ns = row->self_ns - row->preempted_ns - row->blocked_ns;
-    return is_function && tool_is_mostly_hook(&view->hook, row->call_count, on_cpu_ns);
+    return is_function && tool_is_mostly_hook(&view->hook, row->call_count,
+                                              row->self_ns - row->preempted_ns - row->blocked_ns);
+}
+
+int64_t tool_report_on_cpu(const struct tool_report *view, const ttape_report_row *row)
+{
+    bool is_known = view->info.idle_source == TTAPE_IDLE_SWITCHES;
+    return is_known ? row->self_ns - row->preempted_ns - row->blocked_ns : row->self_ns;
+}
+
+int64_t tool_report_all_on_cpu(const struct tool_report *view)
+{
+    const ttape_report_info *info = &view->info;
+    bool is_known = info->idle_source == TTAPE_IDLE_SWITCHES;
+    return is_known ? info->span_ns - info->preempted_ns - info->blocked_ns : info->span_ns;
 }
 
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row)
@@ -170,11 +186,11 @@ struct key {
     }
 
 static const struct key keys[] = {
-    KEY("total", row.total_ns),      KEY("self", row.self_ns),   KEY("calls", row.call_count),
-    KEY("mean", row.mean_ns),        KEY("min", row.min_ns),     KEY("max", row.max_ns),
-    {"deviation", KEY_DEVIATION, 0}, KEY("idle", row.idle_ns),   KEY("span", row.span_ns),
-    {"name", KEY_NAME, 0},           KEY("p50", percentiles[0]), KEY("p90", percentiles[1]),
-    KEY("p95", percentiles[2]),      KEY("p99", percentiles[3]),
+    KEY("total", row.total_ns),   KEY("self", row.self_ns),        KEY("on-cpu", on_cpu_ns),
+    KEY("calls", row.call_count), KEY("mean", row.mean_ns),        KEY("min", row.min_ns),
+    KEY("max", row.max_ns),       {"deviation", KEY_DEVIATION, 0}, KEY("idle", row.idle_ns),
+    KEY("span", row.span_ns),     {"name", KEY_NAME, 0},           KEY("p50", percentiles[0]),
+    KEY("p90", percentiles[1]),   KEY("p95", percentiles[2]),      KEY("p99", percentiles[3]),
 };
 #define KEY_COUNT  (sizeof(keys) / sizeof(keys[0]))
 #define ORDER_MOST 16u
@@ -185,6 +201,23 @@ struct ordering {
     size_t count;
 };
 
+static int refuse_key(const char *text, size_t length)
+{
+    char names[16 * KEY_COUNT], *at = names;
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        at += snprintf(at, (size_t)(names + sizeof(names) - at), "%s%s", i > 0 ? ", " : "",
+                       keys[i].name);
+    return tool_usage("report", "unknown key '%.*s' of --sort: it has %s", (int)length, text,
+                      names);
+}
+
+static void warn_of_switches(const struct tool_report *view, const char *key)
+{
+    if (strcmp(key, "on-cpu") == 0 && view->info.idle_source != TTAPE_IDLE_SWITCHES)
+        tool_message("'%s' does not say when threads ran: sorted by all of SELF",
+                     view->input->name);
+}
+
 static int parse_order(struct ordering *order, const char *text)
 {
     while (order->count < ORDER_MOST) {
@@ -193,7 +226,8 @@ static int parse_order(struct ordering *order, const char *text)
                (strlen(keys[key].name) != length || memcmp(keys[key].name, text, length) != 0))
             key++;
         if (key == KEY_COUNT)
-            return tool_usage("report", "unknown key '%.*s' of --sort", (int)length, text);
+            return refuse_key(text, length);
+        warn_of_switches(order->view, keys[key].name);
         order->keys[order->count++] = &keys[key];
         if (text[length] == '\0')
             return TOOL_OK;

@@ -35,7 +35,7 @@ enum column_id {
 static const struct tool_column titles[COLUMN_COUNT] = {
     [TOTAL] = {"TOTAL", .rank = 0},
     [SELF] = {"SELF", .rank = 0},
-    [OFF] = {"OFF CPU", .rank = 2},
+    [OFF] = {"OFF CPU", .rank = 1},
     [SHARE] = {"SELF %", .rank = 1},
     [CALLS] = {"CALLS", .rank = 0},
     [MEAN] = {"MEAN", .rank = 3},
@@ -115,15 +115,17 @@ static void choose_columns(struct printing *print)
 
 static enum tool_tone tone_of(const struct tool_report *view, const ttape_report_row *row)
 {
-    if (view->info.span_ns <= 0 || row->self_ns <= 0)
+    int64_t all_ns = tool_report_all_on_cpu(view), own_ns = tool_report_on_cpu(view, row);
+    if (all_ns <= 0 || own_ns <= 0)
         return TOOL_PLAIN;
-    double share = (double)row->self_ns / (double)view->info.span_ns;
+    double share = (double)own_ns / (double)all_ns;
     return share >= 0.1 ? TOOL_HOT : share >= 0.02 ? TOOL_WARM : TOOL_PLAIN;
 }
 
+/* Of the time in which threads ran: who waits, or is made to wait, takes none of it. */
 static void put_share(struct printing *print, enum tool_tone tone, int64_t part_ns)
 {
-    int64_t all = print->view->info.span_ns;
+    int64_t all = tool_report_all_on_cpu(print->view);
     if (all <= 0)
         tool_table_text(&print->table, tone, "-");
     else
@@ -270,7 +272,7 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     case TOTAL: tool_table_time_marked(table, TOOL_PLAIN, row->total_ns, mark_of(row)); break;
     case SELF: put_self(print, tone, row); break;
     case OFF: put_off(print, row); break;
-    case SHARE: put_share(print, tone, row->self_ns); break;
+    case SHARE: put_share(print, tone, shown->on_cpu_ns); break;
     case CALLS: tool_table_count(table, TOOL_PLAIN, row->call_count); break;
     case MEAN: put_mean(print, row); break;
     case MIN: put_duration(print, shown, row->min_ns); break;
@@ -297,6 +299,8 @@ static void put_head(struct printing *print)
     const ttape_report_info *info = &print->view->info;
     struct tool_output *out = print->out;
     char text[40];
+    if (print->view->below != NULL)
+        tool_output_printf(out, "below '%s': ", print->view->below);
     tool_output_bytes(out, text, tool_put_count(text, info->call_count));
     tool_output_printf(out, " calls in %" PRIu32 " thread%s", info->stream_count,
                        info->stream_count == 1 ? "" : "s");

@@ -26,6 +26,7 @@ struct tool_report_row {
     const char *group; /* the regular expression of a group */
     enum tool_report_role role;
     int64_t percentiles[TOOL_PERCENTILES];
+    int64_t on_cpu_ns; /* of its own time, as far as it is known */
     bool has_percentiles;
     size_t first_bucket; /* how its durations are spread; with a count of 0, nobody asked */
     uint32_t bucket_count;
@@ -37,7 +38,8 @@ struct tool_report {
     const struct tool_input *input;
     ttape_reader *reader;
     ttape_report_by by;
-    const char *sort; /* keys, or NULL: the usual ones */
+    const char *sort;  /* keys, or NULL: the usual ones */
+    const char *below; /* a regular expression, or NULL: the report is of all that ran */
     bool reverse, has_times, has_percentiles, has_ids;
     uint64_t limit;
     const struct tool_selection *selection;
@@ -69,6 +71,11 @@ int tool_report_find_ids(struct tool_report *view, uint64_t most, uint32_t jobs)
 
 /* Whether a function's own time is that of recording it, for the most part. */
 bool tool_report_is_hook(const struct tool_report *view, const ttape_report_row *row);
+
+/* The part of its own time in which a row's threads ran, as far as it is known; where nothing is
+ * known, and of what is not known, all of it. Of the whole report: of all threads. */
+int64_t tool_report_on_cpu(const struct tool_report *view, const ttape_report_row *row);
+int64_t tool_report_all_on_cpu(const struct tool_report *view);
 
 /* What a row is called: a function, a path, a thread ... It stands until the next call. */
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/below.h"
 #include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
@@ -25,7 +26,7 @@ struct word_list {
 };
 
 struct options {
-    const char *by, *callers, *callees, *butterfly, *filter, *sort;
+    const char *by, *callers, *callees, *butterfly, *below, *filter, *sort;
     struct word_list group, idle;
     struct tool_choice choice;
     struct tool_id limit;
@@ -51,6 +52,8 @@ static const struct tool_option table[] = {
     {"butterfly", 0, "F", "both, with F between them", NULL, TOOL_AT(butterfly)},
     {"group", 0, "REGEX", "one row of all functions that match; may be repeated", add_word,
      TOOL_AT(group)},
+    {"below", 'B', "REGEX", "only time of matching functions and of what they call", NULL,
+     TOOL_AT(below)},
     {"function", 'F', "REGEX", "show only rows whose name matches", NULL, TOOL_AT(filter)},
     TOOL_NAMES_OPTION,
     TOOL_TIME_OPTION,
@@ -60,8 +63,9 @@ static const struct tool_option table[] = {
     {"exact", 0, NULL, "decode every event; adds percentiles", NULL, TOOL_AT(exact)},
     {"histogram", 0, NULL, "percentiles by powers of two (~), and the durations of one row", NULL,
      TOOL_AT(histogram)},
-    {"sort", 's', "KEY,...", "total, self, calls, mean, min, max, deviation, idle, name, p50 ...",
-     NULL, TOOL_AT(sort)},
+    {"sort", 's', "KEY,...",
+     "total, self, on-cpu, calls, mean, min, max, deviation, idle, name, p50 ...", NULL,
+     TOOL_AT(sort)},
     {"reverse", 'r', NULL, "the other way round", NULL, TOOL_AT(reverse)},
     {"limit", 'n', "N", "at most N rows", tool_parse_id, TOOL_AT(limit)},
     {"ids", 0, NULL, "which call MAX is of: for the first 10 rows, or as many as --limit", NULL,
@@ -84,7 +88,8 @@ static const struct tool_command command = {
         "rows, callers, callees, percentiles, parts of the threads, ends of a time range.",
     .options = table,
     .examples = "  tracetape report run.ttape --limit 20\n"
-                "  tracetape report run.ttape --sort self --time +1s..+2s\n"
+                "  tracetape report run.ttape --sort on-cpu --time +1s..+2s\n"
+                "  tracetape report run.ttape --below '^parse_line$'\n"
                 "  tracetape report run.ttape --butterfly parse_line\n"
                 "  tracetape report run.ttape --histogram -F '^parse_line$'\n"
                 "  tracetape report run.ttape --group '^parse_' --group '^read_'\n",
@@ -102,6 +107,7 @@ struct asking {
     const struct tool_input *input;
     const struct tool_site_names *names;
     const regex_t *regex;
+    struct tool_below below;
     uint32_t sites[SITES_MOST], site_count;
     uint64_t damage_count;
     int status; /* damage that was met is a loss */
@@ -114,6 +120,12 @@ static uint32_t group_of(void *context, uint32_t site)
     struct asking *ask = context;
     struct tool_site_names names = *ask->names;
     return tool_site_matches(&names, site, ask->regex) ? 0 : TTAPE_NONE;
+}
+
+static bool is_below(void *context, uint32_t site)
+{
+    struct asking *ask = context;
+    return tool_below_matches(&ask->below, site);
 }
 
 static bool has_focus(void *context, uint32_t site)
@@ -183,6 +195,7 @@ static ttape_report_options base_options(const struct tool_report *view, struct 
                                   .switches = decodes_for_switches(view, options),
                                   .summed_switches = !names_idle(options),
                                   .is_idle = names_idle(options) ? is_idle : NULL,
+                                  .below = options->below != NULL ? is_below : NULL,
                                   .damage = note_damage,
                                   .context = ask,
                                   .memory_bytes = options->memory_bytes,
@@ -337,7 +350,10 @@ static void say_view(const struct options *options, const struct tool_report *vi
 
 static int show(struct tool_report *view, struct asking *ask)
 {
-    int status = collect(view, ask);
+    int status = tool_below_open(&ask->below, "report", ask->options->below, &view->names);
+    if (status == TOOL_OK)
+        status = collect(view, ask);
+    tool_below_close(&ask->below);
     if (status == TOOL_OK && ask->options->filter != NULL)
         status = tool_report_filter(view, ask->options->filter);
     if (status == TOOL_OK)
@@ -361,6 +377,7 @@ static int run(void *context, const struct tool_input *input)
                                .reader = input->reader,
                                .by = options->row_kind,
                                .sort = options->sort,
+                               .below = options->below,
                                .reverse = options->reverse,
                                .limit = options->limit.given ? options->limit.value : UINT64_MAX,
                                .selection = &selection};

@@ -57,7 +57,10 @@ typedef struct ttape_graph_options {
     /* Asked now and then; false: the call ends with TTAPE_E_STATE. Events are those of the selected
      * streams, twice as many where something is pruned. */
     bool (*goes_on)(void *context, uint64_t event_count);
-    void *context; /* of both, which are called from the calling thread */
+    void *context; /* of all three, which are called from the calling thread */
+    /* Only calls of such functions, and what they call on their stacks: these calls hang below the
+     * start, and the run's time is theirs. NULL: everything. */
+    bool (*below)(void *context, uint32_t site);
 } ttape_graph_options;
 
 typedef struct ttape_graph_counts {

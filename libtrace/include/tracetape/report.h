@@ -83,6 +83,10 @@ typedef struct ttape_report_options {
     /* Keep how many durations are of which size, in powers of two: percentiles are estimates then.
      * What overviews do not tell is decoded for it. Not with `percentiles`, which are exact. */
     bool histograms;
+    /* Only what is on a stack with such a function's frame, that frame and those above it: the time
+     * of the report is then that of these functions, and outer frames have none. Decodes; NULL:
+     * everything. Called with `context`, as the four above. */
+    bool (*below)(void *context, uint32_t site);
 } ttape_report_options;
 
 #define TTAPE_REPORT_SIGNAL (UINT32_MAX - 1) /* as a caller: a signal handler's frame */

@@ -1,0 +1,32 @@
+#include "tools/calls/below.h"
+
+#include "tools/command/tool.h"
+
+int tool_below_open(struct tool_below *below, const char *verb, const char *expression,
+                    const struct tool_site_names *names)
+{
+    *below = (struct tool_below){.names = *names};
+    if (expression == NULL)
+        return TOOL_OK;
+    if (regcomp(&below->regex, expression, REG_EXTENDED | REG_NOSUB) != 0)
+        return tool_usage(verb, "cannot use '%s' as a regular expression", expression);
+    below->expression = expression;
+    return TOOL_OK;
+}
+
+bool tool_below_matches(struct tool_below *below, uint32_t site)
+{
+    bool matches = tool_site_matches(&below->names, site, &below->regex);
+    below->count += matches;
+    return matches;
+}
+
+void tool_below_close(struct tool_below *below)
+{
+    if (below->expression == NULL)
+        return;
+    if (below->count == 0)
+        tool_message("nothing that was called matches '%s'", below->expression);
+    regfree(&below->regex);
+    below->expression = NULL;
+}
