@@ -30,11 +30,32 @@ def check_on_cpu(checks, folder):
     checks.that(waits and float(waits.split()[6]) < 50, "SELF % is of the processor", waits)
 
 
+def check_system_calls(checks, folder):
+    """Who called them is there, and what they were given is in words, in every verb."""
+    trace = Path(folder, "words.ttape")
+    program = setting.build("p_odd_words.c", flags=("-O1",), log=False)
+    done = setting.run(setting.record_words(trace, [program], "-f", "--syscalls", "--args"))
+    checks.equal(done.status, 0, "record")
+    lines = screen.look("slow", trace)
+    checks.that("CALLED BY" in lines[0], "a column that stays", lines[0])
+    checks.that(all(len(line) <= screen.COLUMNS for line in lines), "no line is too long", lines)
+    checks.that(screen.has(lines, r"openat\(.* main$"), "who called", lines)
+    once = ['openat(AT_FDCWD, "nofile", O_RDWR|O_CLOEXEC) = -1 ENOENT', "FUTEX_WAIT_PRIVATE, 42078"]
+    twice = ["alarm(42)", "inotify_init1(0x80000)", 'chown("nofile", 4207869677, 1001) = -1 ENOENT',
+             'chown("nofile", -1, -1)']
+    for words, wanted in ((["dump"], once + twice), (["slow", "--limit", "40"], once + twice),
+                          (["tree", "--full"], once), (["last", "--all"], once)):
+        text = setting.tracetape(*words, trace).out.decode()
+        for part in wanted:
+            checks.that(part in text, "in words", part, text)
+
+
 def main():
     setting.need_verb("record", "report")
     checks = setting.Checks("first screen")
     with setting.work_dir() as folder:
         check_on_cpu(checks, folder)
+        check_system_calls(checks, folder)
     checks.verdict()
 
 

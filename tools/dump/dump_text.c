@@ -7,8 +7,6 @@
 #include "tools/calls/end_words.h"
 #include "tools/calls/site_name.h"
 #include "tools/dump/dump.h"
-#include "tools/kernel/kernel_calls.h"
-#include "tools/kernel/kernel_words.h"
 #include "tools/values/value_words.h"
 
 #define INDENT_MAX     60u
@@ -232,34 +230,6 @@ static bool count_line(struct text_state *text)
     return true;
 }
 
-/* The values of one end of a system call; false: the site is something else. */
-static bool find_call(struct text_state *text, uint32_t number, const ttape_event_item *item,
-                      struct tool_call_values *call)
-{
-    ttape_site site;
-    if (number == TTAPE_NONE || tool_dump_site(text->dump, number)->kind != TTAPE_SITE_SYSCALL ||
-        item->value_count == 0 ||
-        ttape_reader_get_site(text->dump->reader, number, &site) != TTAPE_OK)
-        return false;
-    bool is_exit = item->event.kind != TTAPE_EVENT_ENTER && item->event.kind != TTAPE_EVENT_OPEN;
-    *call = (struct tool_call_values){.number = tool_kernel_number_of(&site),
-                                      .arguments = is_exit ? NULL : item->values,
-                                      .argument_count = is_exit ? 0 : item->value_count,
-                                      .results = is_exit ? item->values : NULL,
-                                      .result_count = is_exit ? item->value_count : 0};
-    return true;
-}
-
-static void put_result(struct text_state *text, uint32_t site, const ttape_event_item *item)
-{
-    struct tool_output *out = &text->dump->out;
-    struct tool_call_values call;
-    if (find_call(text, site, item, &call))
-        tool_kernel_put_result(out, &call);
-    else
-        tool_put_results(out, text->dump->reader, site, item->values, item->value_count);
-}
-
 static void take_enter(struct text_state *text, struct follow *stream, const ttape_event_item *item)
 {
     const ttape_event *event = &item->event;
@@ -272,10 +242,7 @@ static void take_enter(struct text_state *text, struct follow *stream, const tta
     text->pending_column = text->column;
     text->pending_flush = text->dump->out.flush_count;
     put_name(text, event->site);
-    struct tool_call_values call;
-    if (find_call(text, event->site, item, &call))
-        tool_kernel_put_arguments(&text->dump->out, &call);
-    else if (item->value_count > 0 || !ends_in_parameters(text, event->site))
+    if (item->value_count > 0 || !ends_in_parameters(text, event->site))
         tool_put_arguments(&text->dump->out, text->dump->reader, event->site, item->values,
                            item->value_count);
     if (open) {
@@ -295,7 +262,8 @@ static void close_pending(struct text_state *text, const ttape_event_item *item,
     struct tool_output *out = &text->dump->out;
     if (duration_ns != NULL && out->flush_count == text->pending_flush)
         put_duration(out->data + text->pending_column - DURATION_WIDTH, *duration_ns);
-    put_result(text, text->pending_event.site, item);
+    tool_put_results(out, text->dump->reader, text->pending_event.site, item->values,
+                     item->value_count);
     tool_output_text(out, ";");
     put_path(text, text->pending_event.site);
     text->pending = false;
@@ -318,7 +286,8 @@ static void take_exit(struct text_state *text, struct follow *stream, const ttap
     const uint64_t *duration = known ? &duration_ns : NULL;
     put_columns(text, event, stream, duration);
     tool_output_text(out, "}");
-    put_result(text, event->site, item);
+    tool_put_results(&text->dump->out, text->dump->reader, event->site, item->values,
+                     item->value_count);
     tool_output_text(out, " /* ");
     if (event->site != TTAPE_NONE)
         put_name(text, event->site);

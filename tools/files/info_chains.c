@@ -136,9 +136,9 @@ static void put_record(struct part *part, struct tool_table *table, uint32_t rec
 static void print_records(struct part *part)
 {
     static const struct tool_column columns[] = {
-        {"count", false, false, 0},
-        {"event", true, false, 0},
-        {"immediately after it, how often", true, true, 0}};
+        {.title = "count"},
+        {.title = "event", .is_text = true},
+        {.title = "immediately after it, how often", .is_text = true, .gives_way = true}};
     struct tool_table table;
     uint32_t count;
     const ttape_sequence_record *records = ttape_chains_get_records(part->chains, &count);
@@ -170,11 +170,12 @@ static void put_chain(struct part *part, struct tool_table *table, uint32_t numb
 
 static void print_chains(struct part *part)
 {
-    static const struct tool_column columns[] = {{"chain", false, false, 0},
-                                                 {"uses", false, false, 0},
-                                                 {"length", false, false, 0},
-                                                 {"stands for", false, false, 0},
-                                                 {"events", true, true, 0}};
+    static const struct tool_column columns[] = {
+        {.title = "chain"},
+        {.title = "uses"},
+        {.title = "length"},
+        {.title = "stands for"},
+        {.title = "events", .is_text = true, .gives_way = true}};
     struct tool_table table;
     if (part->used == 0)
         return;

@@ -191,6 +191,18 @@ static size_t least_wanted(const struct tool_table *table, const struct layout *
     return found;
 }
 
+/* Columns that may be cut, from the last one on, until it fits. */
+static void cut_others(const struct tool_table *table, struct layout *to, unsigned columns)
+{
+    for (size_t i = table->column_count; i-- > 0;) {
+        size_t width = total_width(table, to), least = table->columns[i].cut;
+        if (width <= columns || !to->shown[i] || least == 0 || to->widths[i] <= least)
+            continue;
+        size_t more = width - columns, room = to->widths[i] - least;
+        to->widths[i] -= more < room ? more : room;
+    }
+}
+
 static void fit(const struct tool_table *table, struct layout *to, unsigned columns)
 {
     size_t soft = table->column_count;
@@ -201,7 +213,10 @@ static void fit(const struct tool_table *table, struct layout *to, unsigned colu
         size_t least = wanted < table->least ? wanted : table->least;
         if (soft < table->column_count)
             to->widths[soft] = least;
-        size_t width = total_width(table, to), next = least_wanted(table, to);
+        size_t width = total_width(table, to),
+               next = table->keeps_all ? table->column_count : least_wanted(table, to);
+        if (width > columns && next == table->column_count)
+            cut_others(table, to, columns);
         if (width <= columns || next == table->column_count) {
             size_t room = width < columns ? columns - width : 0;
             if (soft < table->column_count)
@@ -276,9 +291,8 @@ unsigned tool_table_width(struct tool_table *table, bool is_shortened)
     unsigned columns = tool_terminal_columns();
     if (columns > 0 || !is_shortened)
         return columns;
-    for (size_t i = 0; i < table->column_count; i++)
-        if (table->columns[i].gives_way && table->columns[i].rank == 0)
-            table->least = LEAST_PLAIN; /* a column that may go altogether is cut first */
+    table->keeps_all = true;
+    table->least = LEAST_PLAIN;
     return PLAIN_COLUMNS;
 }
 

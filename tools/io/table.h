@@ -21,6 +21,7 @@ struct tool_column {
     bool gives_way; /* cut where the terminal is too narrow: at most one, best the last */
     unsigned rank;  /* 0: always there; others are left out where all their cells are empty, and
                       where it is still too narrow, the largest first */
+    unsigned cut; /* not 0: where nothing else gives way any more, it is cut to no fewer columns */
 };
 
 struct tool_table {
@@ -28,7 +29,8 @@ struct tool_table {
     size_t column_count, row_count, cell_count, cell_capacity, text_count, text_capacity;
     struct tool_cell *cells;
     char *text;
-    size_t least; /* columns that the one which gives way keeps, while others can be left out */
+    size_t least;   /* columns that the one which gives way keeps, while others can be left out */
+    bool keeps_all; /* nobody looks at how wide it is: no column is left out */
 };
 
 void tool_table_open(struct tool_table *table, const struct tool_column *columns,
@@ -49,8 +51,8 @@ void tool_table_time(struct tool_table *table, enum tool_tone tone, int64_t time
 void tool_table_time_marked(struct tool_table *table, enum tool_tone tone, int64_t time_ns,
                             const char *mark);
 
-/* Columns to print within: the terminal's; where there is none, 120 for names that were shortened
- * to fit there, and any number for others. */
+/* Columns to print within: the terminal's. Where there is none, all columns are there: within 120
+ * as far as names that were shortened to fit there may be cut, and in any number for others. */
 unsigned tool_table_width(struct tool_table *table, bool is_shortened);
 /* Title line and rows. `columns`: of the terminal, 0: any; `colours`: use them. */
 void tool_table_print(const struct tool_table *table, struct tool_output *out, unsigned columns,

@@ -21,7 +21,7 @@ static const struct tool_kernel_call table[] = {
     {4, "F", "sp"},        /* stat */
     {5, "D", "fp"},        /* fstat */
     {6, "F", "sp"},        /* lstat */
-    {7, "DW", "pud"},      /* poll */
+    {7, "DW", "p4d"},      /* poll */
     {8, "D", "f+W"},       /* lseek */
     {9, "DM", "puPMfx"},   /* mmap */
     {10, "M", "puP"},      /* mprotect */
@@ -51,19 +51,19 @@ static const struct tool_kernel_call table[] = {
     {34, "SW", ""},        /* pause */
     {35, "W", "pp"},       /* nanosleep */
     {36, "", "ip"},        /* getitimer */
-    {37, "", "u"},         /* alarm */
+    {37, "", "4"},         /* alarm */
     {38, "", "ipp"},       /* setitimer */
     {39, "", ""},          /* getpid */
     {40, "D", "ffpu"},     /* sendfile */
     {41, "DN", "NKd"},     /* socket */
-    {42, "DNW", "fpu"},    /* connect */
+    {42, "DNW", "fp4"},    /* connect */
     {43, "DNW", "fpp"},    /* accept */
-    {44, "DN", "fbuGpu"},  /* sendto */
+    {44, "DN", "fbuGp4"},  /* sendto */
     {45, "DNW", "f<uGpp"}, /* recvfrom */
     {46, "DN", "fpG"},     /* sendmsg */
     {47, "DNW", "fpG"},    /* recvmsg */
     {48, "DN", "fh"},      /* shutdown */
-    {49, "DN", "fpu"},     /* bind */
+    {49, "DN", "fp4"},     /* bind */
     {50, "DN", "fd"},      /* listen */
     {51, "DN", "fpp"},     /* getsockname */
     {52, "DN", "fpp"},     /* getpeername */
@@ -92,7 +92,7 @@ static const struct tool_kernel_call table[] = {
     {75, "D", "f"},        /* fdatasync */
     {76, "F", "s+"},       /* truncate */
     {77, "D", "f+"},       /* ftruncate */
-    {78, "D", "fpu"},      /* getdents */
+    {78, "D", "fp4"},      /* getdents */
     {79, "F", ">u"},       /* getcwd */
     {80, "F", "s"},        /* chdir */
     {81, "D", "f"},        /* fchdir */
@@ -106,9 +106,9 @@ static const struct tool_kernel_call table[] = {
     {89, "F", "s<u"},      /* readlink */
     {90, "F", "sm"},       /* chmod */
     {91, "D", "fm"},       /* fchmod */
-    {92, "F", "sdd"},      /* chown */
-    {93, "D", "fdd"},      /* fchown */
-    {94, "F", "sdd"},      /* lchown */
+    {92, "F", "s--"},      /* chown */
+    {93, "D", "f--"},      /* fchown */
+    {94, "F", "s--"},      /* lchown */
     {95, "", "m"},         /* umask */
     {96, "T", "pp"},       /* gettimeofday */
     {97, "", "lp"},        /* getrlimit */
@@ -117,21 +117,21 @@ static const struct tool_kernel_call table[] = {
     {100, "", "p"},        /* times */
     {102, "C", ""},        /* getuid */
     {104, "C", ""},        /* getgid */
-    {105, "C", "d"},       /* setuid */
-    {106, "C", "d"},       /* setgid */
+    {105, "C", "-"},       /* setuid */
+    {106, "C", "-"},       /* setgid */
     {107, "C", ""},        /* geteuid */
     {108, "C", ""},        /* getegid */
     {109, "", "dd"},       /* setpgid */
     {110, "", ""},         /* getppid */
     {111, "", ""},         /* getpgrp */
     {112, "", ""},         /* setsid */
-    {113, "C", "dd"},      /* setreuid */
-    {114, "C", "dd"},      /* setregid */
+    {113, "C", "--"},      /* setreuid */
+    {114, "C", "--"},      /* setregid */
     {115, "C", "dp"},      /* getgroups */
     {116, "C", "dp"},      /* setgroups */
-    {117, "C", "ddd"},     /* setresuid */
+    {117, "C", "---"},     /* setresuid */
     {118, "C", "ppp"},     /* getresuid */
-    {119, "C", "ddd"},     /* setresgid */
+    {119, "C", "---"},     /* setresgid */
     {120, "C", "ppp"},     /* getresgid */
     {121, "", "d"},        /* getpgid */
     {122, "C", NULL},      /* setfsuid */
@@ -144,7 +144,7 @@ static const struct tool_kernel_call table[] = {
     {130, "SW", "pu"},     /* rt_sigsuspend */
     {131, "S", "pp"},      /* sigaltstack */
     {132, "F", "sp"},      /* utime */
-    {133, "F", "smx"},     /* mknod */
+    {133, "F", "sm="},     /* mknod */
     {134, "F", NULL},      /* uselib */
     {137, "F", "sp"},      /* statfs */
     {138, "D", "fp"},      /* fstatfs */
@@ -152,7 +152,7 @@ static const struct tool_kernel_call table[] = {
     {141, "", "!dd"},      /* setpriority */
     {149, "M", "pu"},      /* mlock */
     {150, "M", "pu"},      /* munlock */
-    {151, "M", "x"},       /* mlockall */
+    {151, "M", "="},       /* mlockall */
     {152, "M", ""},        /* munlockall */
     {155, "F", NULL},      /* pivot_root */
     {157, "C", "rxxxx"},   /* prctl */
@@ -163,17 +163,17 @@ static const struct tool_kernel_call table[] = {
     {163, "F", NULL},      /* acct */
     {164, "T", NULL},      /* settimeofday */
     {165, "F", "sssxp"},   /* mount */
-    {166, "F", "sx"},      /* umount2 */
-    {167, "F", "sx"},      /* swapon */
+    {166, "F", "s="},      /* umount2 */
+    {167, "F", "s="},      /* swapon */
     {168, "F", "s"},       /* swapoff */
     {179, "F", NULL},      /* quotactl */
     {181, "N", NULL},      /* getpmsg */
     {182, "N", NULL},      /* putpmsg */
     {186, "", ""},         /* gettid */
     {187, "D", "f+u"},     /* readahead */
-    {188, "F", "sSpux"},   /* setxattr */
+    {188, "F", "sSpu="},   /* setxattr */
     {189, "F", NULL},      /* lsetxattr */
-    {190, "D", "fSpux"},   /* fsetxattr */
+    {190, "D", "fSpu="},   /* fsetxattr */
     {191, "F", "sSpu"},    /* getxattr */
     {192, "F", "sSpu"},    /* lgetxattr */
     {193, "D", "fSpu"},    /* fgetxattr */
@@ -185,13 +185,13 @@ static const struct tool_kernel_call table[] = {
     {199, "D", NULL},      /* fremovexattr */
     {200, "PS", "dg"},     /* tkill */
     {201, "T", "p"},       /* time */
-    {202, "W", "pjdppx"},  /* futex */
-    {203, "", "dup"},      /* sched_setaffinity */
-    {204, "", "dup"},      /* sched_getaffinity */
+    {202, "W", "pj4pp="},  /* futex */
+    {203, "", "d4p"},      /* sched_setaffinity */
+    {204, "", "d4p"},      /* sched_getaffinity */
     {208, "W", NULL},      /* io_getevents */
     {213, "D", "d"},       /* epoll_create */
     {216, "M", NULL},      /* remap_file_pages */
-    {217, "D", "fpu"},     /* getdents64 */
+    {217, "D", "fp4"},     /* getdents64 */
     {218, "", "p"},        /* set_tid_address */
     {219, "", ""},         /* restart_syscall */
     {220, "IW", NULL},     /* semtimedop */
@@ -210,13 +210,13 @@ static const struct tool_kernel_call table[] = {
     {239, "M", NULL},      /* get_mempolicy */
     {247, "PW", "Jdpwp"},  /* waitid */
     {253, "D", ""},        /* inotify_init */
-    {254, "FD", "fsx"},    /* inotify_add_watch */
+    {254, "FD", "fs="},    /* inotify_add_watch */
     {255, "D", "fd"},      /* inotify_rm_watch */
     {256, "M", NULL},      /* migrate_pages */
     {257, "FD", "asom"},   /* openat */
     {258, "FD", "asm"},    /* mkdirat */
     {259, "FD", NULL},     /* mknodat */
-    {260, "FD", "asdd@"},  /* fchownat */
+    {260, "FD", "as--@"},  /* fchownat */
     {261, "FD", NULL},     /* futimesat */
     {262, "FD", "asp@"},   /* newfstatat */
     {263, "FD", "asU"},    /* unlinkat */
@@ -227,10 +227,10 @@ static const struct tool_kernel_call table[] = {
     {268, "FD", "asm"},    /* fchmodat */
     {269, "FD", "asA"},    /* faccessat */
     {270, "DW", "dppppp"}, /* pselect6 */
-    {271, "DW", "pupp"},   /* ppoll */
+    {271, "DW", "p4pp"},   /* ppoll */
     {272, "P", NULL},      /* unshare */
     {273, "", "pu"},       /* set_robust_list */
-    {275, "D", "fpfpux"},  /* splice */
+    {275, "D", "fpfpu="},  /* splice */
     {276, "D", NULL},      /* tee */
     {277, "D", NULL},      /* sync_file_range */
     {278, "D", NULL},      /* vmsplice */
@@ -238,22 +238,22 @@ static const struct tool_kernel_call table[] = {
     {280, "FD", "asp@"},   /* utimensat */
     {281, "DW", "fpddp"},  /* epoll_pwait */
     {282, "DS", NULL},     /* signalfd */
-    {283, "D", "cx"},      /* timerfd_create */
-    {284, "D", "u"},       /* eventfd */
+    {283, "D", "c="},      /* timerfd_create */
+    {284, "D", "4"},       /* eventfd */
     {285, "D", "f$++"},    /* fallocate */
-    {286, "D", "fxpp"},    /* timerfd_settime */
+    {286, "D", "f=pp"},    /* timerfd_settime */
     {287, "D", "fp"},      /* timerfd_gettime */
     {288, "DNW", "fppK"},  /* accept4 */
-    {289, "DS", "fpux"},   /* signalfd4 */
-    {290, "D", "u%"},      /* eventfd2 */
+    {289, "DS", "fpu="},   /* signalfd4 */
+    {290, "D", "4%"},      /* eventfd2 */
     {291, "D", "B"},       /* epoll_create1 */
     {292, "D", "fdy"},     /* dup3 */
     {293, "D", "py"},      /* pipe2 */
-    {294, "D", "x"},       /* inotify_init1 */
+    {294, "D", "="},       /* inotify_init1 */
     {295, "DW", "fpdd"},   /* preadv */
     {296, "D", "fpdd"},    /* pwritev */
     {297, "PS", NULL},     /* rt_tgsigqueueinfo */
-    {299, "DNW", "fpuGp"}, /* recvmmsg */
+    {299, "DNW", "fp4Gp"}, /* recvmmsg */
     {300, "D", NULL},      /* fanotify_init */
     {301, "FD", NULL},     /* fanotify_mark */
     {302, "", "dlpp"},     /* prlimit64 */
@@ -261,30 +261,30 @@ static const struct tool_kernel_call table[] = {
     {304, "D", NULL},      /* open_by_handle_at */
     {305, "T", NULL},      /* clock_adjtime */
     {306, "D", "f"},       /* syncfs */
-    {307, "DN", "fpuG"},   /* sendmmsg */
+    {307, "DN", "fp4G"},   /* sendmmsg */
     {308, "D", NULL},      /* setns */
     {313, "D", NULL},      /* finit_module */
     {316, "FD", "asasR"},  /* renameat2 */
     {318, "", "<un"},      /* getrandom */
     {319, "D", "S#"},      /* memfd_create */
-    {322, "FDP", "as|px"}, /* execveat */
+    {322, "FDP", "as|p@"}, /* execveat */
     {325, "M", NULL},      /* mlock2 */
-    {326, "D", "fpfpux"},  /* copy_file_range */
-    {327, "DW", "fpd+x"},  /* preadv2 */
+    {326, "D", "fpfpu="},  /* copy_file_range */
+    {327, "DW", "fpd+="},  /* preadv2 */
     {328, "D", NULL},      /* pwritev2 */
     {329, "M", NULL},      /* pkey_mprotect */
     {332, "FD", "asTXp"},  /* statx */
     {333, "W", NULL},      /* io_pgetevents */
-    {334, "", "pxxx"},     /* rseq */
+    {334, "", "p==="},     /* rseq */
     {424, "DPS", NULL},    /* pidfd_send_signal */
     {428, "F", NULL},      /* open_tree */
     {429, "F", NULL},      /* move_mount */
     {433, "F", NULL},      /* fspick */
-    {434, "D", "dx"},      /* pidfd_open */
+    {434, "D", "d="},      /* pidfd_open */
     {435, "P", "pu"},      /* clone3 */
-    {436, "D", "uux"},     /* close_range */
+    {436, "D", "44="},     /* close_range */
     {437, "FD", "aspu"},   /* openat2 */
-    {438, "D", "fdx"},     /* pidfd_getfd */
+    {438, "D", "fd="},     /* pidfd_getfd */
     {439, "FD", "asAQ"},   /* faccessat2 */
     {440, "M", NULL},      /* process_madvise */
     {441, "DW", "fpdppu"}, /* epoll_pwait2 */

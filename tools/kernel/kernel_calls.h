@@ -14,7 +14,8 @@ struct tool_kernel_call {
     const char *arguments; /* a letter each, below; NULL: not known, six numbers */
 };
 
-/* Numbers: d int, u unsigned, + signed, x bits, p address, m mode. Contents: s path, S other
+/* Numbers: d int, 4 unsigned int, - user or group (-1: none), u unsigned,
+ * + signed, x bits, = bits of an int, p address, m mode. Contents: s path, S other
  * string, b bytes whose number is the next argument, < the same, filled by the call, > with a
  * string, | a list of strings. Descriptors: f, and a of a folder or AT_FDCWD. Words of
  * kernel_flags.c: files o open, y descriptors, A access, @ *at, Q faccessat2, U unlinkat, R

@@ -77,6 +77,10 @@ static void put_number(struct tool_output *out, char letter, uint64_t value)
         tool_output_text(out, "AT_FDCWD");
     else if (letter == 'd' || letter == 'f' || letter == 'a')
         tool_output_printf(out, "%" PRId32, (int32_t)value);
+    else if (letter == '-' && (uint32_t)value == UINT32_MAX)
+        tool_output_text(out, "-1");
+    else if (letter == '-' || letter == '4')
+        tool_output_printf(out, "%" PRIu32, (uint32_t)value);
     else if (letter == '+')
         tool_output_printf(out, "%" PRId64, (int64_t)value);
     else if (letter == '*' && (uint32_t)value == FUTEX_BITSET_MATCH_ANY)
@@ -85,6 +89,8 @@ static void put_number(struct tool_output *out, char letter, uint64_t value)
         tool_output_printf(out, "%" PRIu64, value);
     else if (letter == 'm')
         tool_output_printf(out, "%#03" PRIo32, (uint32_t)value & 0xFFFFu);
+    else if (letter == '=')
+        tool_output_printf(out, "%#" PRIx32, (uint32_t)value);
     else if (letter == 'x' || letter == '*')
         tool_output_printf(out, "%#" PRIx64, value);
     else if (!tool_kernel_put_flags(out, letter, value))
@@ -183,17 +189,17 @@ static const char *fcntl_letters(uint64_t what)
 static const char *futex_letters(uint64_t what)
 {
     switch (what & FUTEX_CMD_MASK) {
-    case FUTEX_WAIT: return "pjdp";
+    case FUTEX_WAIT: return "pj4p";
     case FUTEX_WAKE: return "pjd";
     case FUTEX_LOCK_PI:
     case FUTEX_LOCK_PI2: return "pj p";
     case FUTEX_UNLOCK_PI:
     case FUTEX_TRYLOCK_PI: return "pj";
-    case FUTEX_WAIT_BITSET: return "pjdp *";
+    case FUTEX_WAIT_BITSET: return "pj4p *";
     case FUTEX_WAKE_BITSET: return "pjd  *";
     case FUTEX_REQUEUE: return "pjddp";
-    case FUTEX_CMP_REQUEUE: return "pjddpd";
-    default: return "pjdppx";
+    case FUTEX_CMP_REQUEUE: return "pjddp4";
+    default: return "pj4pp=";
     }
 }
 

@@ -172,10 +172,11 @@ static void put_edges(const struct tool_lines *view, struct tool_output *out)
 
 static void put_calls(struct tool_lines *view, struct tool_output *out)
 {
-    static const struct tool_column columns[] = {{"CALL", true, false, 0},
-                                                 {"START", false, false, 0},
-                                                 {"TIMES", false, false, 0},
-                                                 {"FUNCTION", true, true, 0}};
+    static const struct tool_column columns[] = {
+        {.title = "CALL", .is_text = true},
+        {.title = "START"},
+        {.title = "TIMES"},
+        {.title = "FUNCTION", .is_text = true, .gives_way = true}};
     struct tool_table table;
     char id[TOOL_CALL_ID_BYTES];
     tool_table_open(&table, columns, 4);

@@ -9,6 +9,8 @@
 #include "tools/values/value_words.h"
 
 #define LEAST_CALLED_BY   16u  /* columns, that it is always there */
+#define PLAIN_CALLED_BY   32u  /* the same in files and pipes */
+#define LEAST_FUNCTION    24u  /* of what was called */
 #define VALUES_BYTES_MOST 200u /* more of a call's values is cut off */
 
 enum column { DURATION, SELF, ON, OFF, START, TID, CALL, FUNCTION, PATH, COLUMN_COUNT };
@@ -21,7 +23,7 @@ static const struct tool_column all_columns[COLUMN_COUNT] = {
     [START] = {.title = "START", .rank = 2},
     [TID] = {.title = "TID", .rank = 1},
     [CALL] = {.title = "CALL", .is_text = true},
-    [FUNCTION] = {.title = "FUNCTION", .is_text = true},
+    [FUNCTION] = {.title = "FUNCTION", .is_text = true, .cut = LEAST_FUNCTION},
     [PATH] = {.title = "CALLED BY", .is_text = true, .gives_way = true},
 };
 
@@ -128,7 +130,7 @@ void tool_slow_table(struct tool_slow *view, struct tool_output *out)
     for (uint32_t i = 0; i < view->call_count; i++)
         put_row(&print, &view->calls[i]);
     unsigned width = tool_table_width(&print.table, view->names.is_shortened);
-    print.table.least = LEAST_CALLED_BY;
+    print.table.least = print.table.keeps_all ? PLAIN_CALLED_BY : LEAST_CALLED_BY;
     tool_table_print(&print.table, out, width, tool_terminal_colours());
     tool_table_close(&print.table);
     free(print.text.data);

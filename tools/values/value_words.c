@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "tools/io/dump_values.h"
+#include "tools/kernel/kernel_calls.h"
+#include "tools/kernel/kernel_words.h"
 #include "tools/values/parameter_names.h"
 #include "tools/values/value_words.h"
 
@@ -184,10 +186,29 @@ static void put_named(struct tool_output *out, struct tool_value_names *names,
     tool_put_value(out, value, type_of(names, index));
 }
 
+/* False: the site is no system call, or nothing was recorded of it. */
+static bool find_call(const ttape_reader *reader, uint32_t number, uint32_t count,
+                      struct tool_call_values *call)
+{
+    ttape_site site;
+    if (count == 0 || ttape_reader_get_site(reader, number, &site) != TTAPE_OK ||
+        site.kind != TTAPE_SITE_SYSCALL)
+        return false;
+    *call = (struct tool_call_values){.number = tool_kernel_number_of(&site)};
+    return true;
+}
+
 void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                         const ttape_value *values, uint32_t count)
 {
     struct tool_value_names names = tool_find_value_names(reader, site, false, count);
+    struct tool_call_values call;
+    if (find_call(reader, site, count, &call)) {
+        call.arguments = values;
+        call.argument_count = count;
+        tool_kernel_put_arguments(out, &call);
+        return;
+    }
     tool_output_text(out, "(");
     for (uint32_t i = 0; i < count; i++) {
         tool_output_text(out, i > 0 ? ", " : "");
@@ -200,6 +221,13 @@ void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint3
                       const ttape_value *values, uint32_t count)
 {
     struct tool_value_names names = tool_find_value_names(reader, site, true, count);
+    struct tool_call_values call;
+    if (find_call(reader, site, count, &call)) {
+        call.results = values;
+        call.result_count = count;
+        tool_kernel_put_result(out, &call);
+        return;
+    }
     for (uint32_t i = 0; i < count; i++) {
         tool_output_text(out, i > 0 ? ", " : " = ");
         put_named(out, &names, &values[i], i, i > 0);

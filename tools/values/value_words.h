@@ -28,10 +28,11 @@ struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32
 /* A value without its name, as its type is read. name may be NULL. */
 void tool_put_value(struct tool_output *out, const ttape_value *value,
                     const ttape_value_name *name);
-/* "(pathname="x", flags=66)" */
+/* "(pathname="x", flags=66)"; of a system call as strace has it, "("x", O_RDWR|O_CREAT)" */
 void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                         const ttape_value *values, uint32_t count);
-/* " = 3", further ones by name: " = 3, line="x""; nothing where there are none. */
+/* " = 3", further ones by name: " = 3, line="x""; of a system call " = -1 ENOENT (...)"; nothing
+ * where there are none. */
 void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                       const ttape_value *values, uint32_t count);
 
