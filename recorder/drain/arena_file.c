@@ -155,11 +155,13 @@ static void choose_values(struct ttp_arena_head *head, const ttape_patch_options
     }
 }
 
+/* Without a folder of plans a program changes none of its code, and waits for no plan: another
+ * process sees its calls. */
 static void choose_calls(struct ttp_arena_head *head, const ttape_syscall_options *calls)
 {
     _Static_assert(sizeof head->chosen_calls == sizeof calls->chosen, "the same bits");
     memcpy(head->chosen_calls, calls->chosen, sizeof head->chosen_calls);
-    if (ttp_calls_are_chosen(calls))
+    if (ttp_calls_are_chosen(calls) && calls->plan_folder != NULL)
         head->call_flags = TTP_CALLS_ON | (calls->no_results ? 0 : TTP_CALLS_RESULTS) |
                            (calls->arguments ? TTP_CALLS_ARGUMENTS : 0) |
                            (calls->stacks ? TTP_CALLS_STACKS : 0) |
@@ -172,7 +174,7 @@ static void choose_calls(struct ttp_arena_head *head, const ttape_syscall_option
 static void choose_lines(struct ttp_arena_head *head, const ttape_recording_options *o)
 {
     head->line_descriptors = o->line_descriptors;
-    if (o->line_descriptors != 0 && ttp_calls_are_chosen(&o->syscalls))
+    if (o->line_descriptors != 0 && head->call_flags != 0)
         head->call_flags |= TTP_CALLS_LINES | TTP_CALLS_RESULTS;
 }
 

@@ -224,6 +224,27 @@ static void read_segments(struct elf *elf, Elf64_Phdr *dynamic, struct ttp_progr
     }
 }
 
+/* Of another machine only whether it names a loader. Heads of 64 bits are the same for all. */
+static bool has_interpreter(const struct elf *elf)
+{
+    Elf32_Ehdr small;
+    Elf32_Phdr small_head;
+    Elf64_Phdr head;
+    bool is_small = elf->head.e_ident[EI_CLASS] == ELFCLASS32;
+    if (is_small && !read_at(elf->fd, &small, sizeof small, 0))
+        return false;
+    uint32_t count = is_small ? small.e_phnum : elf->head.e_phnum;
+    for (uint32_t i = 0; i < count && i < HEADS_MAX; i++) {
+        if (is_small ? !read_at(elf->fd, &small_head, sizeof small_head,
+                                small.e_phoff + i * sizeof small_head)
+                     : !read_at(elf->fd, &head, sizeof head, elf->head.e_phoff + i * sizeof head))
+            return false;
+        if ((is_small ? small_head.p_type : head.p_type) == PT_INTERP)
+            return true;
+    }
+    return false;
+}
+
 static void look_into_elf(struct elf *elf, struct ttp_program_file *file)
 {
     Elf64_Phdr dynamic = {0};
@@ -383,7 +404,9 @@ void ttp_program_file_look(const char *path, struct ttp_program_file *file)
         return;
     file->is_readable = read_head(&elf);
     file->is_other_machine = file->is_readable && !is_of_this_machine(&elf);
-    if (file->is_readable && !file->is_other_machine)
+    if (file->is_other_machine)
+        file->is_static = !has_interpreter(&elf);
+    else if (file->is_readable)
         look_into_elf(&elf, file);
     (void)close(elf.fd);
 }

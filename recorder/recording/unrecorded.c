@@ -127,6 +127,12 @@ static char *find_in_path(uint32_t pid, const char *name)
     return find_relative(pid, name);
 }
 
+char *ttp_program_find(const char *command)
+{
+    return strchr(command, '/') != NULL ? strdup(command)
+                                        : find_in_path((uint32_t)getpid(), command);
+}
+
 static char *find_file(const struct ttp_note *note)
 {
     bool is_searched = (note->flags & TTP_NOTE_SEARCHED) != 0 && strchr(note->path, '/') == NULL;

@@ -20,6 +20,8 @@ struct ttp_program_file {
     bool is_other_libc, is_older_libc; /* by its loader: not glibc; a glibc before 2.35 */
 };
 
+/* The file of a command, as execvp looks for it; to be freed. NULL: no memory. */
+char *ttp_program_find(const char *command);
 /* program_file.c: follows the interpreters of scripts. */
 void ttp_program_file_look(const char *path, struct ttp_program_file *file);
 /* Whether a library that it asks for is in none of the places that loaders look into. */

@@ -13,6 +13,7 @@ BUILD = Path(os.environ["TTAPE_BUILD"])
 COMPILER = os.environ.get("TTAPE_CC") or "cc"
 TRACES = {"slowest": ["run.ttape"], "whocalls": ["run.ttape"],
           "compare": ["run.ttape", "other.ttape"]}  # of programs that read them
+RECORDED = {"longestof": "whichway"}  # of programs that record another one
 LOGS = ("logs", "postbox")  # test_log_headers.py
 FLAGS = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread",
          f"-I{SOURCE / 'libtrace' / 'include'}"]
@@ -36,9 +37,32 @@ def build_and_run(program, sources, folder):
     """What it prints; the library is linked by those that need it."""
     subprocess.run([COMPILER, *FLAGS, "-o", program, *sources, BUILD / "libtracetape.so",
                     f"-Wl,-rpath,{BUILD}"], check=True)
-    run = subprocess.run([program, *TRACES.get(program.name, [])],
+    words = TRACES.get(program.name, [])
+    if program.name in RECORDED:
+        words = ["recorded.ttape", build_recorded(RECORDED[program.name], folder)]
+    run = subprocess.run([program, *words],
                          capture_output=True, text=True, check=False, cwd=folder)
-    return run.stdout if run.returncode == 0 else f"it ends with {run.returncode}:\n{run.stderr}"
+    if run.returncode != 0:
+        return f"it ends with {run.returncode}:\n{run.stderr}"
+    return name_places(run.stdout, words[1]) if program.name in RECORDED else run.stdout
+
+
+def build_recorded(name, folder):
+    program = Path(folder, f"{name}.recorded")
+    subprocess.run([COMPILER, "-O0", "-g", "-finstrument-functions", "-o", program,
+                    SOURCE / "examples" / name / f"{name}.c"], check=True)
+    return program
+
+
+def name_places(text, program):
+    """The library alone says where a function is; the program's symbols say which one. Times are
+    as they come."""
+    table = subprocess.run(["nm", "--defined-only", program], check=True, capture_output=True,
+                           text=True).stdout
+    names = {int(row.split()[0], 16): row.split()[2] for row in table.splitlines()}
+    text = re.sub(re.escape(program.name) + r"\+0x([0-9a-f]+)",
+                  lambda place: names.get(int(place[1], 16), place[0]), text)
+    return re.sub(r"\b[1-9]\d* ns", "N ns", text)
 
 
 def examples():

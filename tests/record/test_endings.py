@@ -119,6 +119,23 @@ def check_child(checks, trace, program):
         checks.equal(ends, ["exited with code 0", wanted], f"a child, {how}")
 
 
+def ignore_children():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+
+def check_ignored(checks, trace, program):
+    """Who starts the recorder ignores children: the recorder waits, the program ignores them."""
+    script = "import signal, sys; sys.exit(3 + 4 * (signal.getsignal(17) == signal.SIG_IGN))"
+    done = setting.run(setting.record_words(trace, [program, "exit", 0], "-f"),
+                       before=ignore_children)
+    checks.equal(done.status, 7, "children are ignored: status")
+    checks.equal(last(trace)["processes"][0]["end"], "exited with code 7",
+                 "children are ignored: the end")
+    done = setting.run(setting.record_words(trace, [sys.executable, "-c", script], "-f"),
+                       before=ignore_children)
+    checks.equal(done.status, 7, "children are ignored: in the program, too")
+
+
 def check_fault(checks, trace, program):
     """Where it was (F-FCT-12), as the program's own handler is told; a signal sent is no fault."""
     for how, status, wanted in (("told", 139, 0x1234), ("untold", 139, None), ("sent", 11, None)):
@@ -216,6 +233,7 @@ def main():
             if how == "stuck":
                 check_stuck(checks, trace, done, took_ns)
         check_child(checks, work / "child.ttape", program)
+        check_ignored(checks, work / "ignored.ttape", program)
         check_fault(checks, work / "fault.ttape", program)
         check_small_stack(checks, work / "stack.ttape", program)
         check_killed_recorder(checks, work, program)

@@ -50,6 +50,7 @@ def check_smaller(checks, work):
     setting.tracetape("convert", "-l9", "-o", work / "nine.ttape", work / "run.ttape")
     checks.equal((work / "nine.ttape").read_bytes(), (work / "run.ttape").read_bytes(), "level 9")
     checks.that(not (work / "run.ttape.smaller").exists(), "run.ttape.smaller is left")
+    checks.equal((work / "run.ttape").stat().st_mode & 0o777, 0o600, "who may read it")
     quiet = setting.run(words(work, "--then-level", "3", "--quiet"))
     checks.equal((quiet.status, quiet.err), (7, b""), "--quiet")
     piped = [w if w != work / "run.ttape" else "-" for w in words(work, "--then-level", "9")]

@@ -36,7 +36,6 @@ int tool_verb_verify(int argc, char **argv);
 int tool_verb_dump(int argc, char **argv);
 int tool_verb_cut(int argc, char **argv);
 int tool_verb_merge(int argc, char **argv);
-int tool_merge_kept(int argc, char **argv); /* the pieces that a flight recorder has kept */
 int tool_verb_view(int argc, char **argv);
 int tool_verb_report(int argc, char **argv);
 int tool_verb_lines(int argc, char **argv);
@@ -52,6 +51,8 @@ int tool_verb_context(int argc, char **argv);
 int tool_verb_binary(int argc, char **argv);
 int tool_verb_last(int argc, char **argv);
 int tool_verb_export(int argc, char **argv);
+/* Joins the pieces that a flight recorder has kept, as merge does others. Returns a tool_exit. */
+int tool_merge_kept(const char *output, bool force, char **pieces, size_t count);
 
 /* One line on standard error, "tracetape: ...", escaped whole: names from files may be in it. */
 void tool_message(const char *format, ...) TOOL_PRINTF(1, 2);

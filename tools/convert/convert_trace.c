@@ -1,7 +1,4 @@
-/* tracetape's own files, to another level: partition by partition, with all that is in them.
- *
- *   ttape_copier_open_renamed   all scopes and definitions, with the numbers that they have
- *   ttape_copier_part           events, values, switches of one partition, coded anew */
+/* tracetape's own files, to another level. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,32 +19,6 @@ static bool probe(const struct tool_conversion *conversion)
            memcmp(conversion->head, magic, sizeof(magic)) == 0;
 }
 
-/* Names stay; asked for, because scopes keep their order and number only so. */
-static ttape_status keep_name(void *context, uint32_t number, ttape_site *site, ttape_error *err)
-{
-    (void)context, (void)number, (void)site, (void)err;
-    return TTAPE_OK;
-}
-
-/* Partitions stay what they are, unless it was said how large they may be; models pay among small
- * ones only, as where they are recorded. */
-static void choose_partitions(const struct tool_input *input, const ttape_info *info,
-                              ttape_writer_options *options)
-{
-    uint64_t most = 1;
-    ttape_partition_info part;
-    for (uint32_t i = 0; i < info->partition_count; i++)
-        if (ttape_reader_get_partition(input->reader, i, &part) == TTAPE_OK &&
-            part.event_count > most)
-            most = part.event_count;
-    if (options->partition_events == 0) {
-        options->partition_events = (uint32_t)(most < 16777216 ? most : 16777216);
-        options->partition_bytes = UINT32_MAX;
-    }
-    if (info->partition_count < 2)
-        options->model_period = UINT32_MAX;
-}
-
 /* What failed may be either file's: a writer that failed says so again. */
 static int fail(struct tool_conversion *conversion, const struct tool_input *input,
                 const ttape_error *err)
@@ -58,28 +29,16 @@ static int fail(struct tool_conversion *conversion, const struct tool_input *inp
     return tool_fail_error(input->name, err);
 }
 
-static ttape_status copy_all(struct tool_conversion *conversion, const struct tool_input *input,
-                             const ttape_info *info, ttape_error *err)
+/* What progress says of the whole. */
+struct progress {
+    uint64_t partition_count;
+};
+
+static bool say_progress(void *context, uint32_t partition_count, uint64_t event_count)
 {
-    ttape_copier *copier;
-    uint64_t events = 0;
-    ttape_status status =
-        ttape_copier_open_renamed(&copier, conversion->writer, input->reader, keep_name, NULL, err);
-    uint64_t *from = tool_allocate(info->stream_count, sizeof(uint64_t));
-    uint64_t *to = tool_allocate(info->stream_count, sizeof(uint64_t));
-    for (uint32_t i = 0; i < info->stream_count; i++)
-        to[i] = UINT64_MAX;
-    for (uint32_t i = 0; i < info->partition_count && status == TTAPE_OK; i++) {
-        ttape_partition_info part = {0};
-        status = ttape_copier_part(copier, i, from, to, err);
-        (void)ttape_reader_get_partition(input->reader, i, &part);
-        events += part.event_count;
-        tool_progress_update(i + 1, info->partition_count, events);
-    }
-    ttape_copier_close(copier);
-    free(from);
-    free(to);
-    return status;
+    const struct progress *progress = context;
+    tool_progress_update(partition_count, progress->partition_count, event_count);
+    return true;
 }
 
 /* The library copies text and numbers; structures, which no writer of ours makes, it does not read.
@@ -105,16 +64,15 @@ static int work(void *context, const struct tool_input *input)
     ttape_error err = {0};
     ttape_info info;
     ttape_reader_get_info(input->reader, &info);
-    options->resolution_ns = info.resolution_ns;
-    memcpy(options->trace_id, info.trace_id, sizeof(options->trace_id));
+    struct progress progress = {.partition_count = info.partition_count};
     conversion->has_id = true;
-    choose_partitions(input, &info, options);
+    ttape_recode_options(input->reader, options);
     int status = tool_conversion_begin(conversion, &unused);
     if (status != TOOL_OK)
         return status;
     warn_of_structures(conversion, input);
     tool_losses_warn(input);
-    if (copy_all(conversion, input, &info, &err) != TTAPE_OK)
+    if (ttape_recode(conversion->writer, input->reader, say_progress, &progress, &err) != TTAPE_OK)
         return fail(conversion, input, &err);
     return conversion->warning_count > 0 ? TOOL_LOSS : TOOL_OK;
 }

@@ -319,22 +319,14 @@ static int open_pieces(struct merging *merge, char **paths)
     return status;
 }
 
-static int run(int argc, char **argv, bool is_kept)
+static int run(const struct options *options, size_t count, char **paths, bool is_kept)
 {
-    int count, status;
-    struct options options = {0};
-    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
-        return status;
-    if (options.output == NULL)
-        return tool_usage("merge", "-o FILE is missing");
-    struct merging merge = {.options = &options,
-                            .piece_count = (size_t)count,
-                            .is_kept = is_kept,
-                            .target = {.fd = -1}};
+    struct merging merge = {
+        .options = options, .piece_count = count, .is_kept = is_kept, .target = {.fd = -1}};
     merge.pieces = tool_allocate(merge.piece_count, sizeof(struct merge_piece));
     for (size_t i = 0; i < merge.piece_count; i++)
         merge.pieces[i].input.fd = -1;
-    status = open_pieces(&merge, argv);
+    int status = open_pieces(&merge, paths);
     status = status == TOOL_OK ? list_runs(&merge) : status;
     status = status == TOOL_OK ? check_runs(&merge) : status;
     status = status == TOOL_OK ? write_all(&merge) : status;
@@ -351,6 +343,19 @@ static int run(int argc, char **argv, bool is_kept)
     return status;
 }
 
-int tool_verb_merge(int argc, char **argv) { return run(argc, argv, false); }
+int tool_verb_merge(int argc, char **argv)
+{
+    int count, status;
+    struct options options = {0};
+    if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
+        return status;
+    if (options.output == NULL)
+        return tool_usage("merge", "-o FILE is missing");
+    return run(&options, (size_t)count, argv, false);
+}
 
-int tool_merge_kept(int argc, char **argv) { return run(argc, argv, true); }
+int tool_merge_kept(const char *output, bool force, char **pieces, size_t count)
+{
+    const struct options options = {.output = output, .force = force};
+    return run(&options, count, pieces, true);
+}

@@ -2,7 +2,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <tracetape/reader.h>
 
@@ -18,28 +17,17 @@
 #define WAIT_SAID_NS    10000000u /* that programs waited is worth a line */
 #define COST_SHARE_SAID 0.01      /* of the time in functions; info says any */
 
-static int code_of(int status)
+int tool_record_exit(int exit_code, int signal_number)
 {
-    return WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+    return signal_number == 0 ? exit_code : STATUS_SIGNALED + signal_number;
 }
 
-int tool_record_exit(int status)
-{
-    return WIFEXITED(status) ? code_of(status) : STATUS_SIGNALED + code_of(status);
-}
-
-void tool_record_keep_end(ttape_recording *recording, int status)
-{
-    const char *key = WIFEXITED(status) ? "exit_code" : "signal";
-    (void)ttape_recording_set_number(recording, key, (uint64_t)code_of(status), NULL);
-}
-
-void tool_record_say_end(const char *output, int status)
+void tool_record_say_end(const char *output, int exit_code, int signal_number)
 {
     char how[TOOL_END_BYTES];
-    bool exited = WIFEXITED(status);
+    bool exited = signal_number == 0;
     tool_process_end_words(exited ? TTAPE_PROCESS_END_EXIT : TTAPE_PROCESS_END_SIGNAL,
-                           (uint64_t)code_of(status), how);
+                           (uint64_t)(exited ? exit_code : signal_number), how);
     const char *verb = exited ? "report" : "last";
     if (tool_has_view())
         tool_message("the command %s: see tracetape %s '%s', or tracetape view '%s'", how, verb,

@@ -6,11 +6,13 @@
 
 #include <tracetape/recording.h>
 
-/* Of its wait status: the exit status of `record`; what the metadata say; a line for people, with
- * what to type next. */
-int tool_record_exit(int status);
-void tool_record_keep_end(ttape_recording *recording, int status);
-void tool_record_say_end(const char *output, int status);
+#define TOOL_RECORD_NO_EXEC 126 /* as shells have it: the command cannot be executed */
+#define TOOL_RECORD_ABSENT  127
+
+/* The exit status of `record` where the command has exited, or a signal (not 0) has ended it; a
+ * line on that for people, with what to type next. */
+int tool_record_exit(int exit_code, int signal_number);
+void tool_record_say_end(const char *output, int exit_code, int signal_number);
 
 /* What was recorded, and what of it was lost; the output has a name for people. With is_kept the
  * file at `path` has the last of it. */

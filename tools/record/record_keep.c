@@ -9,8 +9,6 @@
 #include "tools/command/tool.h"
 #include "tools/record/record_output.h"
 
-#define FIXED_WORDS 5u /* verb, -o, output, --force, the end */
-
 bool tool_parse_keep(const char *text, void *into)
 {
     struct tool_keep *keep = into;
@@ -23,24 +21,17 @@ bool tool_parse_keep(const char *text, void *into)
 
 int tool_keep_merge(const ttape_recording *recording, const char *output, bool force)
 {
-    uint32_t count = 0;
-    int used = 0;
-    while (ttape_recording_file(recording, count) != NULL)
+    size_t count = 0;
+    while (ttape_recording_file(recording, (uint32_t)count) != NULL)
         count++;
-    const char **words = tool_allocate(count + FIXED_WORDS, sizeof(char *));
-    words[used++] = "merge";
-    words[used++] = "-o";
-    words[used++] = output;
-    if (force)
-        words[used++] = "--force";
-    else
+    char **pieces = tool_allocate(count + 1, sizeof(char *));
+    for (size_t i = 0; i < count; i++)
+        pieces[i] = (char *)(uintptr_t)ttape_recording_file(recording, (uint32_t)i);
+    if (!force)
         (void)tool_record_put_aside(output); /* what stays, merge does not overwrite */
-    for (uint32_t i = 0; i < count; i++)
-        words[used++] = ttape_recording_file(recording, i);
-    words[used] = NULL;
-    mode_t before = umask(077);                         /* as private as every other recording */
-    int status = tool_merge_kept(used, (char **)words); /* moves words, changes none */
+    mode_t before = umask(077);              /* as private as every other recording */
+    int status = tool_merge_kept(output, force, pieces, count);
     (void)umask(before);
-    free(words);
+    free(pieces);
     return status;
 }

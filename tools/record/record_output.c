@@ -164,14 +164,3 @@ char *tool_record_default_output(const char *program)
         return NULL;
     return name;
 }
-
-char *tool_record_join(char **argv)
-{
-    size_t size = 1;
-    for (char **at = argv; *at != NULL; at++)
-        size += strlen(*at) + 1;
-    char *text = tool_allocate(size, 1), *end = text;
-    for (char **at = argv; *at != NULL; at++)
-        end = stpcpy(stpcpy(end, at == argv ? "" : " "), *at);
-    return text;
-}

@@ -31,13 +31,6 @@ int tool_record_stdout_open(struct tool_record_stdout *standard);
 /* Returns `status`, or what became of it. */
 int tool_record_stdout_close(struct tool_record_stdout *standard, int status);
 
-/* Brings a complete trace to another level, when nothing else wants processor or disk, and says
- * what became of it. Whatever happens, there is a whole trace under its name. */
-void tool_record_then_level(const char *from, const char *shown, int32_t level, bool is_quiet);
-
 /* Where a command is recorded that was given no output. The caller frees it. */
 char *tool_record_default_output(const char *command);
-/* A command line of its words. The caller frees it. */
-char *tool_record_join(char **argv);
-
 #endif

@@ -12,8 +12,6 @@
 
 #include "tools/command/tool.h"
 
-#define WORDS_OF_RECORD 28u
-
 char **tool_sys_command_find(int *argc, char **argv)
 {
     for (int i = 1; i + 1 < *argc; i++)
@@ -25,9 +23,10 @@ char **tool_sys_command_find(int *argc, char **argv)
 }
 
 /* A folder of its own, so that nobody else's file has the name. */
-static int make_folder(struct tool_sys_command *command)
+static int make_folder(struct tool_sys_command *command, char **argv)
 {
-    const char *parent = getenv("TMPDIR"), *name = strrchr(command->argv[0], '/');
+    const char *parent = getenv("TMPDIR"), *word = argv != NULL ? argv[0] : "attached";
+    const char *name = strrchr(word, '/');
     if (asprintf(&command->folder, "%s/tracetape.XXXXXX",
                  parent != NULL && *parent != '\0' ? parent : "/tmp") < 0)
         tool_out_of_memory();
@@ -37,25 +36,13 @@ static int make_folder(struct tool_sys_command *command)
         command->folder = NULL;
         return status;
     }
-    if (asprintf(&command->trace, "%s/%s.ttape", command->folder,
-                 name != NULL ? name + 1 : command->argv[0]) < 0)
+    if (asprintf(&command->trace, "%s/%s.ttape", command->folder, name != NULL ? name + 1 : word) <
+        0)
         tool_out_of_memory();
     return TOOL_OK;
 }
 
-/* "--syscalls=read,!/^e/", as record reads it. */
-static char *choice_word(const struct tool_call_choice *choice)
-{
-    size_t size = sizeof("--syscalls=");
-    for (size_t i = 0; i < choice->count; i++)
-        size += strlen(choice->words[i]) + 1;
-    char *word = tool_allocate(size, 1), *end = stpcpy(word, "--syscalls");
-    for (size_t i = 0; i < choice->count; i++)
-        end = stpcpy(stpcpy(end, i == 0 ? "=" : ","), choice->words[i]);
-    return word;
-}
-
-/* Around record, which changes some: what was ignored, or caught, is so again. */
+/* Around a recording, which changes some: what was ignored, or caught, is so again. */
 static void keep_signals(struct sigaction kept[NSIG])
 {
     for (int i = 1; i < NSIG; i++)
@@ -67,14 +54,6 @@ static void restore_signals(const struct sigaction kept[NSIG])
 {
     for (int i = 1; i < NSIG; i++)
         (void)sigaction(i, &kept[i], NULL);
-}
-
-static void put_option(char **words, size_t *used, const char *name, const char *value)
-{
-    if (value == NULL)
-        return;
-    words[(*used)++] = (char *)name;
-    words[(*used)++] = (char *)value;
 }
 
 /* ---- --interval: another process follows the trace ---- */
@@ -113,71 +92,61 @@ static void end_watch(const struct watcher *watcher)
     (void)close(watcher->stop[1]);
 }
 
-int tool_sys_command_run(struct tool_sys_command *command, bool *is_recorded)
+/* What a table of system calls needs of a recording. */
+static bool choose(struct tool_sys_command *command)
 {
-    size_t count = 0, used = 0;
+    struct tool_record_session *session = &command->session;
+    bool has_calls = command->api == NULL || command->choice->count > 0;
+    session->output = command->trace;
+    session->quiet = true;
+    session->no_patch = true; /* but what is asked for */
+    session->live = command->is_watched;
+    if (command->arguments)
+        (void)tool_parse_values(NULL, &session->patch.values);
+    if (has_calls) {
+        session->calls.given = true;
+        session->calls.choice = *command->choice;
+        session->calls.stacks = command->stacks;
+    }
+    return command->api == NULL ||
+           (tool_parse_libcalls(command->api, &session->patch) &&
+            (!command->stacks || tool_parse_record_patch(".", &session->patch)));
+}
+
+static int record(struct tool_sys_command *command, char **argv)
+{
+    int count = 0;
     struct sigaction kept[NSIG];
     struct watcher watcher;
-    *is_recorded = false;
-    if (command->output == NULL && make_folder(command) != TOOL_OK)
-        return TOOL_CANNOT;
-    if (command->output != NULL)
-        command->trace = tool_copy_text(command->output, strlen(command->output));
-    while (command->argv[count] != NULL)
-        count++;
-    char **words = tool_allocate(count + WORDS_OF_RECORD + 1, sizeof(*words));
-    char *choice = choice_word(command->choice), *data = NULL, *called = NULL;
-    bool is_api = command->api != NULL, has_calls = !is_api || command->choice->count > 0;
-    if (is_api && asprintf(&called, "--libcalls=%s", command->api) < 0)
-        tool_out_of_memory();
-    if (command->data != NULL && asprintf(&data, "--data=%s", command->data) < 0)
-        tool_out_of_memory();
-    const char *const first[] = {"record", "-q", "-o", command->trace, has_calls ? choice : called};
-    for (; used < sizeof(first) / sizeof(*first); used++)
-        words[used] = (char *)first[used];
-    words[used++] = (char *)"--no-patch"; /* but what is asked for */
-    put_option(words, &used, "--engine", command->engine);
-    put_option(words, &used, "--measure", command->measure);
-    put_option(words, &used, "--max-time", command->duration);
-    put_option(words, &used, "--attach", command->attach);
-    put_option(words, &used, "--stack-every", command->stack_every);
-    put_option(words, &used, "--stack-rate", command->stack_rate);
-    if (command->is_watched)
-        words[used++] = (char *)"--live";
-    if (command->complete)
-        words[used++] = (char *)"--complete";
-    if (is_api && has_calls)
-        words[used++] = called;
-    if (is_api && command->stacks)
-        put_option(words, &used, "--patch", ".");
-    if (has_calls && command->stacks)
-        words[used++] = (char *)"--stacks";
-    if (command->arguments)
-        words[used++] = (char *)"--args";
-    if (data != NULL)
-        words[used++] = data;
-    if (command->attach == NULL)
-        words[used++] = (char *)"--";
-    else
-        count = 0;
-    memcpy(words + used, command->argv, count * sizeof(*words));
+    if (!choose(command))
+        return tool_usage("syscalls", "'%s' is no regular expression", command->api);
     int status = command->is_watched ? start_watch(command, &watcher) : TOOL_OK;
-    if (status == TOOL_OK) {
-        keep_signals(kept);
-        status = tool_verb_record((int)(used + count), words);
-        restore_signals(kept);
-        if (command->is_watched)
-            end_watch(&watcher);
-    }
-    *is_recorded = access(command->trace, F_OK) == 0;
-    free(choice);
-    free(data);
-    free(called);
-    free(words);
+    if (status != TOOL_OK)
+        return status;
+    while (argv != NULL && argv[count] != NULL)
+        count++;
+    keep_signals(kept);
+    status = tool_record_session_run(&command->session, count, argv);
+    command->session.calls.choice = (struct tool_call_choice){0}; /* the caller's */
+    restore_signals(kept);
+    if (command->is_watched)
+        end_watch(&watcher);
     return status;
 }
 
-void tool_sys_command_close(struct tool_sys_command *command)
+int tool_sys_command_run(struct tool_sys_command *command, char **argv, bool *is_recorded)
+{
+    *is_recorded = false;
+    if (command->output == NULL && make_folder(command, argv) != TOOL_OK)
+        return TOOL_CANNOT;
+    if (command->output != NULL)
+        command->trace = tool_copy_text(command->output, strlen(command->output));
+    int status = record(command, argv);
+    *is_recorded = access(command->trace, F_OK) == 0;
+    return status;
+}
+
+int tool_sys_command_close(struct tool_sys_command *command, int status)
 {
     if (command->folder != NULL) {
         (void)unlink(command->trace);
@@ -185,4 +154,5 @@ void tool_sys_command_close(struct tool_sys_command *command)
     }
     free(command->folder);
     free(command->trace);
+    return tool_record_session_close(&command->session, status);
 }

@@ -39,12 +39,6 @@ static bool parse_regex(const char *text, void *into)
     return is_right;
 }
 
-static bool parse_data(const char *text, void *into)
-{
-    *(const char **)into = text != NULL ? text : "32";
-    return true;
-}
-
 static const struct tool_option table[] = {
     TOOL_GROUP("Rows"),
     {"by", 'b', "WHAT", "rows: call (default), module, path", NULL, TOOL_AT(by)},
@@ -72,9 +66,10 @@ static const struct tool_option table[] = {
     {"list", 0, NULL, "each call's two ends, in the order of time", NULL, TOOL_AT(list)},
     {"summary", 0, NULL, "the table that strace -c prints", NULL, TOOL_AT(summary)},
     TOOL_GROUP("Of a command, or of a process that runs"),
-    {"attach", 0, "PID", "record a process that runs, until it ends or Ctrl-C", NULL,
-     TOOL_AT(recording.attach)},
-    {"duration", 0, "TIME", "record for so long", NULL, TOOL_AT(recording.duration)},
+    {"attach", 0, "PID", "record a process that runs, until it ends or Ctrl-C", tool_parse_u32,
+     TOOL_AT(recording.session.attach)},
+    {"duration", 0, "TIME", "record for so long", tool_parse_time,
+     TOOL_AT(recording.session.max_time)},
     {"interval", 0, "TIME", "show what is there so often, while it is recorded", tool_parse_time,
      TOOL_AT(interval)},
     {"output", 'o', "FILE", "of a command: keep its trace as FILE", NULL,
@@ -82,20 +77,20 @@ static const struct tool_option table[] = {
     {"report", 0, "FILE", "of a command: the report to FILE, - is standard output", NULL,
      TOOL_AT(report)},
     {"complete", 0, NULL, "of a command: also what comes before the program begins", NULL,
-     TOOL_AT(recording.complete)},
+     TOOL_AT(recording.session.calls.complete)},
     {"args", 0, NULL, "of a command: with what calls are given; --list has them anyway", NULL,
      TOOL_AT(recording.arguments)},
-    {"data", 0, "[=N]", "of a command: and with the first N bytes (32) of buffers", parse_data,
-     TOOL_AT(recording.data)},
-    {"engine", 0, "HOW", "of a command: as record has it: in-process, ptrace", NULL,
-     TOOL_AT(recording.engine)},
+    {"data", 0, "[=N]", "of a command: and with the first N bytes (32) of buffers", tool_parse_data,
+     TOOL_AT(recording.session.calls.data_bytes)},
+    {"engine", 0, "HOW", "of a command: as record has it: in-process, ptrace",
+     tool_parse_record_engine, TOOL_AT(recording.session.engine)},
     {"measure", 0, "COUNTER",
-     "instead of time: cpu-time, page-faults, context-switches, cycles, ...", NULL,
-     TOOL_AT(recording.measure)},
-    {"stack-every", 0, "N", "of a command: stacks of one in N calls of a thread only", NULL,
-     TOOL_AT(recording.stack_every)},
+     "instead of time: cpu-time, page-faults, context-switches, cycles, ...", tool_parse_measure,
+     TOOL_AT(recording.session.calls.measure)},
+    {"stack-every", 0, "N", "of a command: stacks of one in N calls of a thread only",
+     tool_parse_u32, TOOL_AT(recording.session.calls.stack_every)},
     {"stack-rate", 0, "N/s", "of a command: stacks of about N calls in a second of a thread only",
-     NULL, TOOL_AT(recording.stack_rate)},
+     tool_parse_stack_rate, TOOL_AT(recording.session.calls.stack_rate)},
     TOOL_GROUP("How it is shown, and of which part of the trace"),
     {"format", 0, "FORMAT", "text (default), json, folded (stacks), dot (Graphviz's language)",
      NULL, TOOL_AT(format)},
@@ -164,7 +159,7 @@ static void start_asking(const struct options *options, struct asking *asking)
                   .failed = options->failed,
                   .list = options->list,
                   .path = options->path,
-                  .measure = options->recording.measure,
+                  .measure = options->recording.session.calls.measure,
                   .descriptor = options->descriptor.given ? &options->descriptor : NULL}};
     if (options->by != NULL)
         asking->asked.by = options->by[0] == 'p'   ? TOOL_SYS_BY_PATH
@@ -280,7 +275,7 @@ static uint8_t *choose_api(struct tool_sys *view, const regex_t *api, uint8_t *c
 static int check_measure(const struct options *options, const struct tool_input *input)
 {
     struct tool_sys_known known;
-    const char *measure = options->recording.measure;
+    const char *measure = options->recording.session.calls.measure;
     tool_sys_find_known(input->reader, &known);
     if (measure == NULL || tool_text_is(known.measure, measure))
         return TOOL_OK;
@@ -359,8 +354,9 @@ static bool take_part(void *context, const struct tool_input *part)
         tool_sys_open_view(&live->view, &live->input, &live->asking.asked,
                            tool_name_style(asked->names, asked->json));
         live->view.is_live = true;
-        live->view.needs_stacks = asks_for_stacks(asked) && (asked->recording.stack_every != NULL ||
-                                                             asked->recording.stack_rate != NULL);
+        live->view.needs_stacks =
+            asks_for_stacks(asked) && (asked->recording.session.calls.stack_every != 0 ||
+                                       asked->recording.session.calls.stack_rate != 0);
         ttape_reader_get_info(part->reader, &info);
         if (tool_select_time(&live->asking.selection, part->name, &info, &options->choice.time) !=
             TOOL_OK)
@@ -427,7 +423,7 @@ static int check_options(struct options *options)
         return tool_usage("syscalls", "folded, dot, --expand and --depth are for --by path");
     if (options->summary + options->list + (options->json || options->format != NULL ? 1 : 0) > 1)
         return tool_usage("syscalls", "only one of --summary, --list, --format is possible");
-    if (options->recording.measure != NULL &&
+    if (options->recording.session.calls.measure != NULL &&
         (options->summary || options->list || is_format(options, "dot")))
         return tool_usage("syscalls", "--measure is for tables, JSON and folded stacks");
     if (options->summary && strcmp(by, "call") != 0)
@@ -465,20 +461,18 @@ static int run_command(struct options *options, char **argv)
     if (status != TOOL_OK)
         return status;
     options->summary |= !options->list && !options->json && options->format == NULL &&
-                        options->by == NULL && recording->measure == NULL;
-    recording->argv = argv;
+                        options->by == NULL && recording->session.calls.measure == NULL;
     recording->choice = &options->calls;
     recording->arguments |= options->list || options->path != NULL || options->descriptor.given;
     recording->stacks = options->list || asks_for_stacks(options);
     recording->is_watched = options->interval.given;
     recording->watch = watch;
     recording->context = options;
-    status = tool_sys_command_run(recording, &is_recorded);
+    status = tool_sys_command_run(recording, argv, &is_recorded);
     if (is_recorded) {
         int shown = read_trace(options, recording->trace);
         status = status != TOOL_OK ? status : shown;
     }
-    tool_sys_command_close(recording);
     if (options->fd > STDERR_FILENO)
         (void)close(options->fd);
     return status;
@@ -487,10 +481,12 @@ static int run_command(struct options *options, char **argv)
 static bool asks_to_record(const struct options *options)
 {
     const struct tool_sys_command *recording = &options->recording;
-    return options->report != NULL || recording->output != NULL || recording->engine != NULL ||
-           recording->duration != NULL || options->interval.given ||
-           recording->stack_every != NULL || recording->stack_rate != NULL ||
-           recording->data != NULL || recording->arguments || recording->complete;
+    const struct tool_record_session *session = &recording->session;
+    return options->report != NULL || recording->output != NULL || recording->arguments ||
+           options->interval.given || session->engine != TOOL_ENGINE_AUTO ||
+           session->max_time.given || session->calls.stack_every != 0 ||
+           session->calls.stack_rate != 0 || session->calls.data_bytes != 0 ||
+           session->calls.complete;
 }
 
 int tool_verb_syscalls(int argc, char **argv)
@@ -498,13 +494,13 @@ int tool_verb_syscalls(int argc, char **argv)
     int count, status;
     struct options options = {.fd = STDOUT_FILENO};
     char **words = tool_sys_command_find(&argc, argv);
+    struct tool_sys_command *recording = &options.recording;
+    tool_record_session_open(&recording->session, "syscalls");
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
-        return status;
+        return tool_sys_command_close(recording, status);
     status = check_options(&options);
-    const struct tool_sys_command *recording = &options.recording;
-    bool is_recording = words != NULL || recording->attach != NULL;
-    char *attached[] = {(char *)"attached", NULL};
-    if (status == TOOL_OK && (words != NULL) + (recording->attach != NULL) + count != 1)
+    bool is_recording = words != NULL || recording->session.attach != 0;
+    if (status == TOOL_OK && (words != NULL) + (recording->session.attach != 0) + count != 1)
         status = tool_usage("syscalls", "syscalls needs one of a file, --attach and a process id, "
                                         "-- and a command");
     else if (status == TOOL_OK && !is_recording && asks_to_record(&options))
@@ -514,9 +510,8 @@ int tool_verb_syscalls(int argc, char **argv)
     else if (status == TOOL_OK && options.interval.given && recording->output != NULL)
         status = tool_usage("syscalls", "--interval does not go with --output");
     else if (status == TOOL_OK)
-        status = is_recording ? run_command(&options, words != NULL ? words : attached)
-                              : read_trace(&options, argv[0]);
+        status = is_recording ? run_command(&options, words) : read_trace(&options, argv[0]);
     tool_choice_close(&options.choice);
     tool_call_choice_close(&options.calls);
-    return status;
+    return tool_sys_command_close(recording, status);
 }

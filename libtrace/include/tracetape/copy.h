@@ -3,6 +3,8 @@
 #ifndef TRACETAPE_COPY_H
 #define TRACETAPE_COPY_H
 
+#include <stdbool.h>
+
 #include <tracetape/reader.h>
 #include <tracetape/writer.h>
 
@@ -43,6 +45,18 @@ TTAPE_API ttape_status ttape_copier_part(ttape_copier *copier, uint32_t partitio
  * which nothing is kept, and that time is left out. Partitions in which one has waited since before
  * are encoded anew for it. 0: none does. */
 TTAPE_API void ttape_copier_begin_at(ttape_copier *copier, uint64_t time_ns);
+
+/* A whole trace coded anew, at another level. ttape_recode_options says what a writer has to be
+ * opened with so that the copy stays the same trace: its id, the resolution of its times, and,
+ * where `options` has no partition_events, partitions as they are. ttape_recode copies all events,
+ * scopes and numbers into that writer, which is finished by the caller. Metadata that are no text
+ * and no number are left out. After each partition goes_on is asked (NULL: it goes on), with the
+ * partitions and events that are done; false: TTAPE_E_STATE. */
+TTAPE_API void ttape_recode_options(const ttape_reader *reader, ttape_writer_options *options);
+TTAPE_API ttape_status ttape_recode(ttape_writer *writer, ttape_reader *reader,
+                                    bool (*goes_on)(void *context, uint32_t partition_count,
+                                                    uint64_t event_count),
+                                    void *context, ttape_error *err);
 
 #ifdef __cplusplus
 }

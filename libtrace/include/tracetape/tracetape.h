@@ -1,6 +1,6 @@
 /* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer, the
  * reader, calls, the longest and the last ones, chains, functions, the call graph, comparisons,
- * paths to functions, reports, tiles, the tree, copying, recording, recovering. */
+ * paths to functions, reports, tiles, the tree, copying, recording, sessions, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 
@@ -18,6 +18,7 @@
 #include <tracetape/recording.h>
 #include <tracetape/recover.h>
 #include <tracetape/report.h>
+#include <tracetape/session.h>
 #include <tracetape/syscalls.h>
 #include <tracetape/tiles.h>
 #include <tracetape/tree.h>

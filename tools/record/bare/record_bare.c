@@ -12,27 +12,39 @@
 #include "tools/command/tool.h"
 #include "tools/record/record_end.h"
 
-#define STATUS_NO_EXEC 126 /* as shells have it */
-#define STATUS_ABSENT  127
-
 static const int kinds[TOOL_RECORD_LIMITS] = {RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE};
+
+/* The command's exit status, when it has ended. */
+static int wait_for_command(const ttape_session_state *state)
+{
+    int status;
+    pid_t got = 0;
+    if (state->has_command_ended)
+        return tool_record_exit(state->exit_code, state->signal_number);
+    while (got <= 0 && (got == 0 || errno == EINTR))
+        got = waitpid((pid_t)state->pid, &status, 0);
+    if (got < 0)
+        return 0;
+    return WIFEXITED(status) ? tool_record_exit(WEXITSTATUS(status), 0)
+                             : tool_record_exit(0, WTERMSIG(status));
+}
 
 /* Before the command has begun, this process becomes it. Later it is let go, and waited for: its
  * status is ours. */
 static void go_on(void *context)
 {
     struct tool_record_bare *bare = context;
+    ttape_session_state state;
     if (bare->argv == NULL)
         return;
-    if (bare->child == 0) {
+    if (bare->session == NULL) {
         (void)tool_record_bare_choose(bare, "out of memory");
         _exit(tool_record_bare_run(bare));
     }
     tool_message("recording ends here, as memory is missing: see tracetape recover");
-    ttape_recording_set_mode(bare->recording, false);
-    while (waitpid(bare->child, &bare->status, 0) < 0 && errno == EINTR) {
-    }
-    int status = tool_record_exit(bare->status);
+    ttape_recording_set_mode(ttape_session_recording(bare->session), false);
+    ttape_session_get_state(bare->session, &state);
+    int status = wait_for_command(&state);
     _exit(status != 0 ? status : TOOL_CANNOT);
 }
 
@@ -48,9 +60,10 @@ static void save_room(void)
 
 void tool_record_bare_prepare(struct tool_record_bare *bare, char **argv)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, wait = {.sa_handler = SIG_DFL};
     *bare = (struct tool_record_bare){.argv = argv};
     (void)sigaction(SIGXFSZ, &ignore, &bare->size_action);
+    (void)sigaction(SIGCHLD, &wait, &bare->child_action);
     for (uint32_t i = 0; i < TOOL_RECORD_LIMITS; i++) {
         if (getrlimit((unsigned)kinds[i], &bare->limits[i]) != 0)
             bare->limits[i] = (struct rlimit){RLIM_INFINITY, RLIM_INFINITY};
@@ -65,6 +78,7 @@ void tool_record_bare_prepare(struct tool_record_bare *bare, char **argv)
 void tool_record_bare_give_back(const struct tool_record_bare *bare)
 {
     (void)sigaction(SIGXFSZ, &bare->size_action, NULL);
+    (void)sigaction(SIGCHLD, &bare->child_action, NULL);
     for (uint32_t i = 0; i < TOOL_RECORD_LIMITS; i++)
         if (bare->limits[i].rlim_cur != bare->limits[i].rlim_max)
             (void)setrlimit((unsigned)kinds[i], &bare->limits[i]);
@@ -97,5 +111,5 @@ int tool_record_bare_run(const struct tool_record_bare *bare)
     (void)execvp(bare->argv[0], bare->argv);
     int code = errno;
     (void)tool_fail("cannot run '%s': %s", bare->argv[0], strerror(code));
-    return code == ENOENT ? STATUS_ABSENT : STATUS_NO_EXEC;
+    return code == ENOENT ? TOOL_RECORD_ABSENT : TOOL_RECORD_NO_EXEC;
 }

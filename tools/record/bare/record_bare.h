@@ -7,25 +7,24 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/resource.h>
-#include <sys/types.h>
 
-#include <tracetape/recording.h>
+#include <tracetape/session.h>
 
 #define TOOL_RECORD_LIMITS 4u
 
 struct tool_record_bare {
-    char **argv;                  /* of the command; NULL: there is none */
-    char why[256];                /* nothing is recorded; "": it is */
-    ttape_recording *recording;   /* while the command runs */
-    pid_t child;                  /* the command; 0: it has not begun */
-    int status;                   /* its end, once that is known */
-    struct sigaction size_action; /* what SIGXFSZ did */
+    char **argv;                   /* of the command; NULL: there is none */
+    char why[256];                 /* nothing is recorded; "": it is */
+    ttape_session *session;        /* in which the command runs; NULL: it has not begun */
+    struct sigaction size_action;  /* what SIGXFSZ did */
+    struct sigaction child_action; /* and SIGCHLD */
     struct rlimit limits[TOOL_RECORD_LIMITS];
 };
 
 /* From here on a file that may not grow is an error, not the end of this process; soft limits are
- * what the hard ones allow; and where memory is missing, the command runs to its end all the same.
- * It stays as long as the process. */
+ * what the hard ones allow; the command's end is waited for even where the end of children was
+ * ignored; and where memory is missing, the command runs to its end all the same. It stays as long
+ * as the process. */
 void tool_record_bare_prepare(struct tool_record_bare *bare, char **argv);
 /* In who becomes the command. */
 void tool_record_bare_give_back(const struct tool_record_bare *bare);

@@ -13,32 +13,66 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <tracetape/copy.h>
+
+#include "tools/command/signals.h"
 #include "tools/command/tool.h"
-#include "tools/record/record_output.h"
+#include "tools/io/target.h"
+#include "tools/record/session/record_level.h"
 
 #define LEAST_NICE   19
 #define IO_PROCESS   1 /* of ioprio_set, for which libc has no names */
 #define IO_IDLE      (3 << 13)
 #define SMALLER_NAME "%s.smaller"
 
-/* It ends with us, and removes then what it has written. */
-static void convert(const char *from, const char *to, int32_t level, const sigset_t *mask)
+static int write_anew(ttape_reader *reader, struct tool_target *target, int32_t level)
 {
-    static const int ours[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
-    char digit[] = {(char)('0' + level), '\0'};
+    ttape_error err = {0};
+    ttape_writer *writer;
+    ttape_writer_options options = {
+        .size = sizeof options, .level = level, .literal = level == TTAPE_LEVEL_LITERAL};
+    ttape_recode_options(reader, &options);
+    ttape_status status = ttape_writer_open(&writer, &target->sink, &options, &err);
+    if (status == TTAPE_OK)
+        status = ttape_recode(writer, reader, NULL, NULL, &err);
+    if (status == TTAPE_OK)
+        status = ttape_writer_finish(writer, &err);
+    ttape_writer_close(writer);
+    return status == TTAPE_OK ? tool_target_commit(target) : tool_fail_error(target->path, &err);
+}
+
+static int write_file(const char *from, const char *to, int32_t level)
+{
+    ttape_error err = {0};
+    ttape_reader *reader;
+    struct tool_target target = {.fd = -1};
+    if (ttape_reader_open_path(&reader, from, NULL, &err) != TTAPE_OK)
+        return tool_fail_error(from, &err);
+    int status = tool_target_open(&target, to, false);
+    if (status == TOOL_OK)
+        status = write_anew(reader, &target, level);
+    tool_target_close(&target);
+    ttape_reader_close(reader);
+    return status;
+}
+
+/* It ends with us, and removes then what it has written. */
+static _Noreturn void work(const char *from, const char *to, int32_t level, const sigset_t *mask)
+{
+    static const int ours[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ, SIGBUS};
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++)
         (void)signal(ours[i], SIG_DFL);
+    tool_signals_catch();
+    (void)umask(077); /* as private as the recording is */
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)setpriority(PRIO_PROCESS, 0, LEAST_NICE);
     (void)syscall(SYS_ioprio_set, IO_PROCESS, 0, IO_IDLE);
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
-    (void)execl("/proc/self/exe", "tracetape", "convert", "--level", digit, "-o", to, "--", from,
-                (char *)NULL);
-    _exit(TOOL_CANNOT);
+    _exit(write_file(from, to, level));
 }
 
-/* Waits for the converter. SIGINT, SIGTERM and SIGHUP are passed on to it. Returns its wait
- * status. */
+/* Waits for the process that writes. SIGINT, SIGTERM and SIGHUP are passed on to it. Returns its
+ * wait status. */
 static int wait_for(pid_t child, const sigset_t *signals)
 {
     int status = -1;
@@ -62,7 +96,7 @@ static int run(const char *from, const char *to, int32_t level)
     (void)sigprocmask(SIG_BLOCK, &signals, &before);
     pid_t child = fork();
     if (child == 0)
-        convert(from, to, level, &before);
+        work(from, to, level, &before);
     int status = child > 0 ? wait_for(child, &signals) : -1;
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return status;

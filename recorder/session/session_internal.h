@@ -1,0 +1,66 @@
+/* A session's handle, and its engines: each kind of recording is a row of steps. */
+#ifndef TTP_SESSION_INTERNAL_H
+#define TTP_SESSION_INTERNAL_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include <tracetape/session.h>
+
+#include "recorder/session/session_tracer.h"
+#include "writer/os_status.h"
+
+enum ttp_session_stage {
+    TTP_SESSION_OPENED,
+    TTP_SESSION_FAILED, /* by start */
+    TTP_SESSION_RUNNING,
+    TTP_SESSION_OVER,
+    TTP_SESSION_ENDED
+};
+
+/* The steps of one kind of recording (spec/session.md). Steps that a kind does not have are NULL.
+ */
+struct ttp_engine {
+    bool loads;   /* the runtime goes into the command */
+    bool records; /* there is a recording */
+    /* Before the recording has threads. */
+    ttape_status (*open)(ttape_session *session, ttape_error *err);
+    /* Afterwards the command's process exists, and waits. */
+    ttape_status (*start)(ttape_session *session, ttape_error *err);
+    /* The process has executed nothing of the program yet. */
+    ttape_status (*held)(ttape_session *session, ttape_error *err);
+    /* Whether this round was the last one. */
+    bool (*is_over)(ttape_session *session, const ttape_recording_status *now);
+    void (*end)(ttape_session *session);
+};
+
+struct ttape_session {
+    ttape_session_options options;
+    ttape_recording_options recording_options;
+    const struct ttp_engine *engine;
+    enum ttp_session_stage stage;
+    ttape_recording *recording; /* NULL: the engine has none */
+    char *runtime, *line;       /* the runtime's path; the command as one text */
+    struct ttp_tracer tracer;
+    ttape_error switches; /* why the kernel does not tell of them */
+    ttape_session_state state;
+    atomic_bool is_left; /* the caller does not wait any longer */
+    bool has_asked;      /* the process that traces to let go */
+    bool was_ended;      /* the command, before this round */
+    uint32_t users_round, idle_rounds;
+    ttape_trace_counts traced;
+};
+
+/* A call of the system has failed: "cannot WHAT: why". */
+ttape_status ttp_session_fail(ttape_error *err, int os_errno, const char *what);
+/* session_runtime.c: the path of the runtime; to be freed. NULL: it is nowhere. */
+char *ttp_session_find_runtime(void);
+/* session_start.c: forks the command's process, which waits; `held` is called meanwhile, then it
+ * executes the program. */
+ttape_status ttp_session_start_command(ttape_session *session, ttape_error *err);
+/* session_rounds.c */
+bool ttp_session_is_command_over(ttape_session *session, const ttape_recording_status *now);
+bool ttp_session_has_let_go(ttape_session *session, const ttape_recording_status *now);
+bool ttp_session_has_bare_ended(ttape_session *session, const ttape_recording_status *now);
+
+#endif

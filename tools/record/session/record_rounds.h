@@ -1,0 +1,22 @@
+/* What the recorder does while programs run: it takes what they recorded, round by round, and obeys
+ * signals. */
+#ifndef RECORD_ROUNDS_H
+#define RECORD_ROUNDS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include <tracetape/session.h>
+
+/* Signals that end or steer the recorder wait until it can take them: the command may run by then.
+ */
+void tool_record_block_signals(sigset_t *before);
+/* From here on signals steer this recording. */
+void tool_record_catch(ttape_recording *recording);
+/* Until the command and everything that it started and that is traced has ended, or the process
+ * that was attached to has, or was let go. */
+void tool_record_rounds(ttape_session *session, bool is_attached);
+/* Whether somebody cut the shared memory off. */
+bool tool_record_is_cut(void);
+
+#endif

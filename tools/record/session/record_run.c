@@ -1,0 +1,233 @@
+/* A recording from the start of the command to what is said at the end. */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tracetape/recover.h>
+#include <tracetape/session.h>
+
+#include "tools/command/memory_limit.h"
+#include "tools/command/tool.h"
+#include "tools/record/record_elsewhere.h"
+#include "tools/record/record_end.h"
+#include "tools/record/record_output.h"
+#include "tools/record/record_unrecorded.h"
+#include "tools/record/session/record_level.h"
+#include "tools/record/session/record_rounds.h"
+#include "tools/record/session/record_session.h"
+
+#define LARGE_BYTES (1 << 20)
+
+static void say(const struct tool_record_session *session, const ttape_recording *recording)
+{
+    ttape_recording_status s;
+    const struct tool_record_outcome outcome = {.tried = tool_record_patch_tries(&session->patch),
+                                                .shown = session->shown,
+                                                .calls_given = session->calls.given};
+    ttape_recording_get_status(recording, &s);
+    if (!session->quiet || s.event_count == 0) /* it may be the reason */
+        tool_record_patch_say((struct tool_record_patch *)&session->patch, recording);
+    tool_record_say_unrecorded(recording, &outcome);
+    if (s.event_count != 0)
+        tool_record_say_events(session->output, session->shown, session->keep.given, &s);
+}
+
+/* The metadata that only we know; the session has said how the command ended. */
+static void keep_choices(struct tool_record_session *session, ttape_recording *recording)
+{
+    tool_record_keep_choice(recording, &session->calls);
+    tool_record_patch_keep(&session->patch, recording);
+}
+
+/* What is said of a trace that is complete. */
+static void say_all(struct tool_record_session *session, const ttape_recording *recording,
+                    const ttape_session_result *result)
+{
+    bool has_events = result->recording.event_count != 0;
+    if (tool_record_is_cut())
+        tool_message("somebody truncated the memory that is shared with the command: recording "
+                     "ended there");
+    if (!session->quiet || !has_events) /* without a file, the reason */
+        say(session, recording);
+    if (session->quiet || !has_events)
+        return;
+    tool_record_names_say(&session->rules.names);
+    tool_record_say_trace(session->output, !session->no_blocks);
+    tool_record_say_elsewhere(&session->patch, session->output);
+    if (result->has_status)
+        tool_record_say_end(session->shown, result->exit_code, result->signal_number);
+}
+
+/* *is_complete: there is a trace. */
+static int finish(struct tool_record_session *session, ttape_session *recorded, bool *is_complete)
+{
+    ttape_error err = {0};
+    ttape_session_result result;
+    ttape_recording *recording = ttape_session_recording(recorded);
+    keep_choices(session, recording);
+    ttape_status ended = ttape_session_end(recorded, &result, &err);
+    int status = tool_record_exit(result.exit_code, result.signal_number);
+    bool has_events = result.recording.event_count != 0;
+    *is_complete = false;
+    if (ended != TTAPE_OK) {
+        (void)tool_fail_error(session->output, &err);
+        tool_message("what was recorded is in '%s.recording': see tracetape recover",
+                     session->output);
+        return status != 0 ? status : TOOL_CANNOT;
+    }
+    if (session->keep.given && has_events &&
+        tool_keep_merge(recording, session->output, session->force) != TOOL_OK)
+        return status != 0 ? status : TOOL_CANNOT;
+    say_all(session, recording, &result);
+    *is_complete = has_events;
+    if (status == 0 && !has_events)
+        return TOOL_CANNOT;
+    return status != 0 ? status : result.recording.lost_count != 0 ? TOOL_LOSS : TOOL_OK;
+}
+
+/* The library's message names the file already. */
+static int fail_open(struct tool_record_session *session, const ttape_error *err)
+{
+    bool is_file = err->status == TTAPE_E_EXISTS && tool_record_is_file(session->output);
+    if (err->status == TTAPE_E_EXISTS && tool_record_is_left(session->output))
+        return TOOL_CANNOT;
+    if (session->attach == 0 && tool_record_lacks_room(err->status, err->os_errno))
+        return tool_record_bare_choose(&session->bare, err->message);
+    return tool_fail("%s%s", err->message,
+                     is_file && !session->force ? "; --force replaces it" : "");
+}
+
+/* Of the command: where no process could be made, it runs as it does alone; where it could, but
+ * not the command of it, the status is a shell's. */
+static int fail_start(struct tool_record_session *session, const ttape_session_state *state,
+                      const ttape_error *err)
+{
+    if (session->attach == 0 && state->pid == 0 &&
+        tool_record_lacks_room(err->status, err->os_errno))
+        return tool_record_bare_choose(&session->bare,
+                                       strerror(err->os_errno != 0 ? err->os_errno : ENOMEM));
+    (void)tool_fail("%s", err->message);
+    if (session->attach != 0 || state->pid == 0)
+        return TOOL_CANNOT;
+    return err->status == TTAPE_E_NOT_FOUND ? TOOL_RECORD_ABSENT : TOOL_RECORD_NO_EXEC;
+}
+
+static void say_left(void *context, bool is_loss, const char *line)
+{
+    const struct tool_record_session *session = context;
+    if (!session->quiet || is_loss)
+        tool_message("%s", line);
+}
+
+/* In the command's process: what the recorder has changed for itself is as it was. */
+static void give_back(void *context)
+{
+    const struct tool_record_session *session = context;
+    tool_record_bare_give_back(&session->bare);
+    (void)sigprocmask(SIG_SETMASK, &session->mask, NULL);
+}
+
+/* In the process that traces: made where the folder has none; it stays. */
+static const void *find_plan(void *context, const char *module_path, size_t *size_bytes)
+{
+    struct tool_record_session *session = context;
+    struct tool_plan_cache *cache = &session->traced_plans;
+    const struct tool_plan_wish wish = {.path = module_path, .cache = cache};
+    struct tool_plan_given given;
+    if (module_path == NULL) {
+        tool_plan_cache_close(cache);
+        return NULL;
+    }
+    if (cache->path == NULL && !cache->has_failed)
+        (void)tool_plan_cache_open(cache);
+    if (tool_plan_give(&wish, &given) != NULL) {
+        tool_plan_given_close(&given);
+        return NULL;
+    }
+    *size_bytes = given.size_bytes;
+    return given.bytes;
+}
+
+/* Large blocks go back to the system as soon as they are free: else malloc keeps them, and as much
+ * again between them, while other partitions want some of another size. */
+static void give_back_memory(void)
+{
+#ifdef M_MMAP_THRESHOLD
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+#endif
+}
+
+static void say_switches(const struct tool_record_session *session, const ttape_session *recorded)
+{
+    ttape_error err = {0};
+    if (ttape_session_get_switches(recorded, &err) != TTAPE_OK && !session->quiet)
+        tool_message("%s: time off the CPU is not known", err.message);
+}
+
+/* Signals wait while the command begins. */
+static ttape_status start(struct tool_record_session *session, ttape_session *recorded,
+                          ttape_session_state *state, ttape_error *err)
+{
+    tool_record_block_signals(&session->mask);
+    ttape_status status = ttape_session_start(recorded, err);
+    ttape_session_get_state(recorded, state);
+    bool goes_on = status == TTAPE_OK || state->pid != 0 ||
+                   !tool_record_lacks_room(err->status, err->os_errno);
+    if (goes_on) /* else this process becomes the command */
+        tool_record_catch(ttape_session_recording(recorded));
+    (void)sigprocmask(SIG_SETMASK, &session->mask, NULL);
+    return status;
+}
+
+static enum ttape_engine engine_of(const struct tool_record_calls *calls)
+{
+    return calls->by_ptrace  ? TTAPE_ENGINE_PTRACE
+           : calls->complete ? TTAPE_ENGINE_COMPLETE
+                             : TTAPE_ENGINE_IN_PROCESS;
+}
+
+/* *is_complete: there is a trace. */
+static int record(struct tool_record_session *session, ttape_session *recorded, bool *is_complete)
+{
+    ttape_error err = {0};
+    ttape_session_state state;
+    *is_complete = false;
+    if (start(session, recorded, &state, &err) != TTAPE_OK)
+        return fail_start(session, &state, &err);
+    say_switches(session, recorded);
+    session->bare.session = recorded;
+    tool_record_rounds(recorded, session->attach != 0);
+    return finish(session, recorded, is_complete);
+}
+
+int tool_record_run(struct tool_record_session *session, char **argv,
+                    const ttape_recording_options *options)
+{
+    ttape_error err = {0};
+    ttape_session *recorded;
+    bool is_complete;
+    if (session->attach == 0 && tool_record_is_command(session->output, argv[0]))
+        return tool_fail("cannot record into '%s': it is the command", session->output);
+    give_back_memory();
+    ttape_recover_left(say_left, session);
+    const ttape_session_options how = {.size = sizeof how,
+                                       .engine = engine_of(&session->calls),
+                                       .output = session->output,
+                                       .argv = session->attach != 0 ? NULL : argv,
+                                       .pid = session->attach,
+                                       .measure = session->calls.measure,
+                                       .recording = options,
+                                       .prepare = give_back,
+                                       .plan = session->calls.stacks ? find_plan : NULL,
+                                       .context = session};
+    if (ttape_session_open(&recorded, &how, &err) != TTAPE_OK)
+        return fail_open(session, &err);
+    int status = record(session, recorded, &is_complete);
+    ttape_session_close(recorded);
+    tool_memory_on_failure(NULL, NULL);
+    if (is_complete && session->then_level >= 0)
+        tool_record_then_level(session->output, session->shown, session->then_level,
+                               session->quiet);
+    return status;
+}
