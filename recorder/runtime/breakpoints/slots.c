@@ -4,19 +4,13 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "recorder/runtime/patch/code_put.h"
-
 #define PAGE            4096u
 #define FIXED_NOREPLACE 0x100000
 #define ALL_LINES       0xccccccccu
 #define LOW_LINES       0x00ccccccu
-#define SECOND_LINE     1u
-#define LAST_LINE       8u  /* at the last byte of a jump of five */
-#define PREFIX_LAST     16u /* of six, with a prefix */
-#define PREFIX          0x2e
 #define HIGH_TRIES      0x40u
 
-enum { PLAIN, PREFIXED, IMAGES, NOWHERE = IMAGES };
+enum { PLAIN, PREFIXED };
 
 struct slots_data {
     uint8_t debugger[TTP_DEBUGGER_BYTES] __attribute__((aligned(8)));
@@ -72,51 +66,11 @@ static bool map(struct ttp_slots *slots, uint32_t number)
     return false;
 }
 
-/* -- one jump -- */
-
-static uint32_t image_of(const struct ttp_slots *slots, const struct ttp_slot_jump *jump)
+void ttp_slots_map(struct ttp_slots *slots, uint8_t lines)
 {
-    bool has_last = (jump->lines & LAST_LINE) != 0 && !slots->images[PLAIN].keeps_all;
-    if (!has_last)
-        return slots->images[PLAIN].memory != 0 ? PLAIN : NOWHERE;
-    bool can_prefix =
-        (jump->lines & (PREFIX_LAST | SECOND_LINE)) == 0 && jump->room > TTP_PLAN_WINDOW_MIN;
-    return can_prefix && slots->images[PREFIXED].memory != 0 ? PREFIXED : NOWHERE;
-}
-
-static bool needs_slot(const struct ttp_slot_jump *jump)
-{
-    return (jump->lines & (PREFIX_LAST - 1)) != 0;
-}
-
-bool ttp_slot_make(struct ttp_slots *slots, const struct ttp_slot_jump *jump, const uint8_t *stub)
-{
-    if (!needs_slot(jump))
-        return true;
-    if (!map(slots, PLAIN))
-        return false;
-    uint32_t image = image_of(slots, jump);
-    if (image == NOWHERE && map(slots, PREFIXED))
-        image = image_of(slots, jump);
-    if (image == NOWHERE)
-        return false;
-    uint8_t *slot = (uint8_t *)(jump->at + slots->images[image].distance);
-    struct ttp_code_put w = {.at = slot, .end = slot + TTP_PLAN_WINDOW_MIN};
-    TTP_PUT(&w, 0xe9);
-    ttp_put_distance(&w, (uintptr_t)stub, 4);
-    return !w.failed;
-}
-
-void ttp_slot_jump_put(const struct ttp_slots *slots, const struct ttp_slot_jump *jump,
-                       const uint8_t *stub)
-{
-    uint8_t *at = (uint8_t *)jump->at;
-    uint32_t image = needs_slot(jump) ? image_of(slots, jump) : NOWHERE;
-    if (image != NOWHERE)
-        stub = at + slots->images[image].distance;
-    if (image == PREFIXED)
-        *at++ = PREFIX;
-    ttp_jump_put(at, stub);
+    if (ttp_lines_need_slot(lines) && map(slots, PLAIN) && ttp_lines_need_prefix(lines) &&
+        !slots->images[PLAIN].keeps_all)
+        (void)map(slots, PREFIXED);
 }
 
 /* -- how to unwind -- */
@@ -135,7 +89,7 @@ static void fill(const struct ttp_slot_image *image, struct slots_data *data)
         *at++ = cie[i];
     at = ttp_put_word(at, image->distance, 8);
     *at++ = 0x1c; /* minus */
-    ttp_unwind_put(data->unwind_head, data->unwind, (uint32_t)(at - data->unwind),
+    ttp_unwind_put(data->unwind_head, data->unwind, (uint32_t)(at - data->unwind), 0,
                    image->memory + TTP_AREA_DATA, image->bytes - TTP_AREA_DATA);
 }
 _Static_assert(sizeof(cie) + 9 == 0x20 + 4, "as it says");
@@ -156,7 +110,7 @@ static bool seal(struct ttp_slots *slots, const struct ttp_slot_image *image)
 
 bool ttp_slots_seal(struct ttp_slots *slots)
 {
-    for (uint32_t i = 0; i < IMAGES; i++)
+    for (uint32_t i = 0; i < TTP_SLOT_IMAGES; i++)
         if (slots->images[i].memory != 0 && !seal(slots, &slots->images[i]))
             return false;
     return true;
@@ -164,7 +118,7 @@ bool ttp_slots_seal(struct ttp_slots *slots)
 
 void ttp_slots_drop(struct ttp_slots *slots)
 {
-    for (uint32_t i = 0; i < IMAGES; i++) {
+    for (uint32_t i = 0; i < TTP_SLOT_IMAGES; i++) {
         const struct ttp_slot_image *image = &slots->images[i];
         const struct ttp_area *area =
             image->memory == 0 ? NULL : ttp_area_of(image->memory + TTP_AREA_DATA);

@@ -13,33 +13,16 @@
 
 #include "recorder/runtime/patch/patch.h"
 
-struct ttp_slot_image {
-    uintptr_t memory; /* 0: there is none */
-    size_t bytes;
-    uint64_t distance; /* from where a jump begins to its slot */
-    bool keeps_all;    /* else the distance's last byte is not cc */
-    bool was_tried;
-};
-
 struct ttp_slots {
     const struct ttp_module_seen *module;
     uint64_t bias;
-    uintptr_t code_start, code_end;  /* in memory */
-    struct ttp_slot_image images[2]; /* of jumps without a prefix, with one */
+    uintptr_t code_start, code_end; /* in memory */
+    struct ttp_slot_image images[TTP_SLOT_IMAGES];
 };
 
-/* A jump to a stub, and the lines that begin within it: bit 0 at its second byte. */
-struct ttp_slot_jump {
-    uintptr_t at;
-    uint32_t room; /* bytes that it may have */
-    uint8_t lines;
-};
-
-/* Makes the slot that a jump needs. False: there is none. */
-bool ttp_slot_make(struct ttp_slots *slots, const struct ttp_slot_jump *jump, const uint8_t *stub);
-/* Puts the jump, to its slot where it has one. */
-void ttp_slot_jump_put(const struct ttp_slots *slots, const struct ttp_slot_jump *jump,
-                       const uint8_t *stub);
+/* Makes room for the slots of jumps over such lines, where there is any. What goes into it is
+ * decided (decide/decide.h). */
+void ttp_slots_map(struct ttp_slots *slots, uint8_t lines);
 /* They can be executed from then on. Without slots nothing is to be done. */
 bool ttp_slots_seal(struct ttp_slots *slots);
 /* Where nothing leads to them. */

@@ -16,11 +16,9 @@
 #include "recorder/runtime/loader/lookup.h"
 #include "recorder/runtime/patch/probe.h"
 
-#define PAGE          4096u
-#define SIGNAL_RETURN 15u
-#define VFORK         58u
-#define TOLD_PART     16384u           /* of a second: what takes as long is told */
-#define OWN_IMAGE     "/proc/self/exe" /* the program's file, whatever has its name by now */
+#define PAGE      4096u
+#define TOLD_PART 16384u           /* of a second: what takes as long is told */
+#define OWN_IMAGE "/proc/self/exe" /* the program's file, whatever has its name by now */
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
@@ -37,6 +35,13 @@ static void count_unseen(void)
         ttp_count_more(&ttp_arena.head.unseen_modules, 1);
 }
 
+struct ttp_calls_wanted ttp_calls_wanted_here(void)
+{
+    return (struct ttp_calls_wanted){.are_recorded = records_calls(),
+                                     .are_traced =
+                                         (ttp_arena.head.call_flags & TTP_CALLS_TRACED) != 0};
+}
+
 struct patching {
     const struct dl_phdr_info *info;
     struct ttp_module_seen module;
@@ -46,131 +51,9 @@ struct patching {
     long file; /* of the module */
 };
 
-static const struct ttp_plan_site *sites_of(const struct ttp_plan_head *plan)
-{
-    return ttp_plan_at(plan, plan->sites_at);
-}
-
-/* Where calls are not recorded, functions that make them have the room: but for those that load and
- * unload, those that begin what shares a thread's state, and those that forbid calls. */
-static bool is_of_use(const struct ttp_plan_site *site)
-{
-    return records_calls() || !site->number_known || site->number == SYS_mprotect ||
-           site->number == SYS_munmap || site->number == SYS_clone || site->number == SYS_clone3 ||
-           site->number == SYS_arch_prctl || site->number == SYS_prctl ||
-           site->number == SYS_seccomp;
-}
-
-/* The signal return is told by its bytes (signal_frames.c, debuggers); a vfork child would find our
- * words in its parent's stack. */
-bool ttp_site_is_left(const struct ttp_plan_site *site)
-{
-    bool is_traced = (ttp_arena.head.call_flags & TTP_CALLS_TRACED) != 0;
-    return !is_of_use(site) ||
-           (site->number_known &&
-            ((site->number == SIGNAL_RETURN && !is_traced) || site->number == VFORK));
-}
-
 static uint32_t count_left(const struct ttp_plan_head *plan)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < plan->site_count; i++)
-        count += ttp_site_is_left(&sites_of(plan)[i]);
-    return count;
-}
-
-const ElfW(Phdr) *
-    ttp_code_segment(const struct dl_phdr_info *info, uint32_t window, uint32_t window_bytes)
-{
-    for (uint32_t i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
-            (segment->p_flags & PF_W) == 0 && window >= segment->p_vaddr &&
-            segment->p_filesz >= window_bytes &&
-            window - segment->p_vaddr <= segment->p_filesz - window_bytes)
-            return segment;
-    }
-    return NULL;
-}
-
-static const ElfW(Phdr) * segment_of(const struct patching *p, const struct ttp_plan_site *site)
-{
-    return ttp_code_segment(p->info, site->window, site->window_bytes);
-}
-
-static bool is_as_planned(const struct patching *p, const struct ttp_plan_site *site)
-{
-    const uint8_t *planned = (const uint8_t *)ttp_plan_at(p->plan, p->plan->bytes_at) + site->bytes;
-    const uint8_t *there = (const uint8_t *)(p->area.bias + site->window);
-    return ttp_is_same(there, planned, site->window_bytes);
-}
-
-/* Stubs of all sites that can have one; the others' `after` stays 0. */
-static uint32_t make_stubs(const struct patching *p, const struct ttp_area_data *data)
-{
-    const struct ttp_plan_site *sites = sites_of(p->plan);
-    uint32_t made = 0;
-    for (uint32_t i = 0; i < p->plan->site_count; i++) {
-        struct ttp_stub *stub = &p->stubs[i];
-        if (sites[i].kind == TTP_PLAN_CAN && !ttp_site_is_left(&sites[i]) &&
-            segment_of(p, &sites[i]) != NULL && is_as_planned(p, &sites[i]) &&
-            ttp_stub_make(stub, data, p->plan, &sites[i], p->area.bias))
-            made++;
-        else
-            stub->after = 0;
-    }
-    return made;
-}
-
-void ttp_jump_put(uint8_t *window, const uint8_t *stub)
-{
-    uint64_t distance = (uintptr_t)stub - (uintptr_t)(window + TTP_PLAN_WINDOW_MIN);
-    window[0] = 0xe9;
-    (void)ttp_put_word(window + 1, distance, 4);
-}
-
-static void put_jumps(void *context, const ElfW(Phdr) * segment)
-{
-    const struct patching *p = context;
-    for (uint32_t i = 0; i < p->plan->site_count; i++) {
-        const struct ttp_plan_site *site = &sites_of(p->plan)[i];
-        if (p->stubs[i].after != 0 && segment_of(p, site) == segment && is_as_planned(p, site))
-            ttp_jump_put((uint8_t *)(p->area.bias + site->window), p->stubs[i].code);
-    }
-}
-
-static long protect(uintptr_t start, uintptr_t end, int protection)
-{
-    return ttp_syscall(SYS_mprotect, (long)start, (long)(end - start), protection, 0, 0, 0);
-}
-
-static bool change_segment(const struct ttp_code_change *change, const ElfW(Phdr) * segment)
-{
-    uintptr_t from = change->info->dlpi_addr + segment->p_vaddr;
-    uintptr_t start = from & ~(uintptr_t)(PAGE - 1);
-    uintptr_t end = (from + segment->p_filesz + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-    int before = PROT_EXEC | ((segment->p_flags & PF_R) != 0 ? PROT_READ : 0);
-    if (protect(start, end, PROT_READ | PROT_WRITE) != 0) {
-        (void)protect(start, end, before);
-        return false;
-    }
-    change->put(change->context, segment);
-    if (protect(start, end, before) == 0)
-        return true;
-    ttp_syscall(SYS_mmap, (long)start, (long)(end - start), before, MAP_PRIVATE | MAP_FIXED,
-                change->file, (long)(segment->p_offset & ~(uint64_t)(PAGE - 1)));
-    return false;
-}
-
-bool ttp_code_change(const struct ttp_code_change *change)
-{
-    bool is_any = false;
-    for (uint32_t i = 0; i < change->info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &change->info->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD && (segment->p_flags & (PF_X | PF_W)) == PF_X)
-            is_any |= change_segment(change, segment);
-    }
-    return is_any;
+    return ttp_calls_count_left(ttp_calls_wanted_here(), plan);
 }
 
 /* Where the kernel has put it. */
@@ -181,28 +64,43 @@ bool ttp_is_loader(const struct ttp_stub *stub)
     return loader_bias != 0 && stub->bias == loader_bias;
 }
 
-static bool put_all_jumps(struct patching *p)
+static bool put_jumps(const struct patching *p, const struct ttp_call_decision *decision)
 {
-    const struct ttp_code_change change = {
-        .info = p->info, .file = p->file, .put = put_jumps, .context = p};
-    return ttp_code_change(&change);
+    struct ttp_changes changes;
+    const struct ttp_code_change change = {.info = p->info, .file = p->file, .changes = &changes};
+    if (!ttp_changes_begin(&changes, p->plan->site_count))
+        return false;
+    ttp_decide_call_jumps(decision, &changes);
+    bool is_any = ttp_code_change(&change);
+    ttp_changes_end(&changes);
+    return is_any;
 }
 
 /* The area stays where any of it is used. */
 static bool fill_area(struct patching *p, uintptr_t memory, size_t bytes)
 {
     struct ttp_area_data *data = (struct ttp_area_data *)memory;
+    const struct ttp_code_view view = ttp_view_of(p->info);
     p->stubs = (struct ttp_stub *)(memory + TTP_AREA_DATA);
     p->area.start = (uintptr_t)p->stubs;
     p->area.end = memory + bytes;
     p->area.unwind_head = data->unwind_head;
     bool is_loader = is_loader_at(p->area.bias);
-    ttp_area_fill(data, p->area.start, bytes - TTP_AREA_DATA, is_loader);
-    uint32_t made = make_stubs(p, data);
+    const struct ttp_call_hooks hooks = {.enter = (uintptr_t)ttp_stub_enter,
+                                         .exit = (uintptr_t)ttp_stub_exit,
+                                         .chosen = ttp_arena.head.chosen_calls,
+                                         .is_loader = is_loader};
+    const struct ttp_call_decision decision = {.view = &view,
+                                               .plan = p->plan,
+                                               .wanted = ttp_calls_wanted_here(),
+                                               .data = data,
+                                               .stubs = p->stubs};
+    ttp_decide_call_data(&decision, &hooks, bytes - TTP_AREA_DATA);
+    uint32_t made = ttp_decide_call_stubs(&decision);
     struct ttp_area *added;
     if (made == 0 || !ttp_area_seal(&p->area) || (added = ttp_area_add(&p->area)) == NULL)
         return false;
-    bool is_any = put_all_jumps(p);
+    bool is_any = put_jumps(p, &decision);
     if (is_loader && is_any)
         loader_bias = p->area.bias;
     if (records_calls()) {
@@ -223,9 +121,11 @@ static bool patch_again(struct patching *p)
     const struct ttp_area *area = ttp_area_with(p->module.start, p->plan);
     if (area == NULL)
         return false;
+    const struct ttp_code_view view = ttp_view_of(p->info);
+    const struct ttp_call_decision decision = {
+        .view = &view, .plan = p->plan, .stubs = (struct ttp_stub *)area->start};
     p->area = *area;
-    p->stubs = (struct ttp_stub *)area->start;
-    if (!put_all_jumps(p))
+    if (!put_jumps(p, &decision))
         count_unseen();
     return true;
 }

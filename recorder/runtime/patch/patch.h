@@ -12,35 +12,10 @@
 #include <link.h>
 
 #include "recorder/arena/plan.h"
+#include "recorder/runtime/decide/decide.h"
 #include "recorder/runtime/slow.h"
 
-#define TTP_STUB_BYTES        256u
-#define TTP_STUB_HEAD         16u
-#define TTP_AREA_DATA         4096u
-#define TTP_AREAS             1024u
-#define TTP_UNWIND_BYTES      256u
-#define TTP_UNWIND_HEAD_BYTES 20u
-#define TTP_DEBUGGER_BYTES    352u
-#define TTP_FDE_BYTES         20u
-#define TTP_NUMBERS_PAGE      256u
-#define TTP_STUB_CODE         (TTP_STUB_BYTES - TTP_STUB_HEAD)
-
-/* The first words are what unwinding reads: stubs are aligned to their size. */
-struct ttp_stub {
-    uint64_t after; /* behind the `syscall` instruction, where the code had it */
-    uint64_t bias;  /* of the module */
-    uint8_t code[TTP_STUB_CODE];
-};
-
-/* What stubs use: read-only when they run. */
-struct ttp_area_data {
-    uint64_t enter, exit;
-    uint64_t pages[TTP_NUMBERS_PAGE];  /* by bits 8 to 15 of a number, where it is not known */
-    uint8_t is_seen[TTP_CALL_NUMBERS]; /* by number: not 0: enter and exit are called */
-    uint8_t others[TTP_NUMBERS_PAGE];  /* of all numbers beyond */
-    uint8_t debugger[TTP_DEBUGGER_BYTES] __attribute__((aligned(8)));
-    uint8_t unwind_head[TTP_UNWIND_HEAD_BYTES], unwind[TTP_UNWIND_BYTES];
-};
+#define TTP_AREAS 1024u
 
 struct ttp_area {
     uintptr_t start, end; /* of stubs */
@@ -82,19 +57,6 @@ const struct ttp_plan_head *ttp_plan_map(const uint8_t content[TTP_PLAN_CONTENT_
  * plan_wait.c. */
 bool ttp_plan_wait(struct ttp_module_file *of, const char *path, uint32_t flags,
                    bool (*is_there)(void *context, const uint8_t *content), void *context);
-/* A table of a plan of either kind. */
-static inline const void *ttp_plan_at(const void *plan, uint64_t offset)
-{
-    return (const uint8_t *)plan + offset;
-}
-static inline bool ttp_is_same(const uint8_t *a, const uint8_t *b, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (a[i] != b[i])
-            return false;
-    return true;
-}
-
 /* seen_modules.c: NULL, false: there is none, no room. */
 struct ttp_seen_module {
     uint64_t start, end, bias;
@@ -116,18 +78,11 @@ const struct ttp_plan_head *ttp_seen_module_again(const struct ttp_module_seen *
 void ttp_seen_modules_gone(uint64_t start, uint64_t bytes); /* that begin there */
 uint32_t ttp_seen_modules_gone_count(void);
 
-/* stubs.c: false: it does not fit, or is too far away. */
-bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
-                   const struct ttp_plan_head *plan, const struct ttp_plan_site *site,
-                   uint64_t bias);
-/* The CIE stands at `entries`: puts behind it that it holds for the stubs, and an end. */
-void ttp_unwind_put(uint8_t *head, uint8_t *entries, uint32_t cie_bytes, uintptr_t stubs,
-                    size_t stub_bytes);
-/* What is at a place of a stub, as the program would have had it; and back, as ttp_probe_place. */
+/* stub_places.c. What is at a place of a stub, as the program would have had it; and back, as
+ * ttp_probe_place. */
 uint64_t ttp_stub_origin(const struct ttp_area *area, uint64_t pc);
 uint64_t ttp_stub_place(const struct ttp_area *area, uint64_t in_stub, uint64_t pc);
 uint64_t ttp_stub_place_any(const struct ttp_area *area, uint64_t pc); /* of all the area's stubs */
-void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes, bool is_loader);
 
 /* entry.c */
 void ttp_stub_enter(void);
@@ -238,22 +193,23 @@ const struct ttp_area *ttp_area_with(uintptr_t module_start, const struct ttp_pl
 void ttp_probe_areas_gone(uintptr_t start, size_t bytes);
 uintptr_t ttp_map_near(const struct ttp_module_seen *module, size_t bytes); /* 0: nowhere */
 
-/* patch.c, too. */
-/* Whether that system call is left as it is, whatever the plan says. */
-bool ttp_site_is_left(const struct ttp_plan_site *site);
-/* The segment with code that holds a window and cannot be written, or NULL. */
-const ElfW(Phdr) *
-    ttp_code_segment(const struct dl_phdr_info *info, uint32_t window, uint32_t window_bytes);
-void ttp_jump_put(uint8_t *window, const uint8_t *stub);
-/* A module's code, for `put` to change one segment after the other; false: all is as it was. file:
- * of the module. */
+/* What plans of system calls are for here. */
+struct ttp_calls_wanted ttp_calls_wanted_here(void);
+
+/* apply.c: byte changes of a module's code, while no other thread can be in it; false: all is as it
+ * was. file: of the module. */
 struct ttp_code_change {
     const struct dl_phdr_info *info;
     long file;
-    void (*put)(void *context, const ElfW(Phdr) * segment);
-    void *context;
+    const struct ttp_changes *changes;
 };
 bool ttp_code_change(const struct ttp_code_change *change);
+/* A module of this process, as its changes are decided. */
+struct ttp_code_view ttp_view_of(const struct dl_phdr_info *info);
+/* Room for so many changes; false: there is none. */
+bool ttp_changes_begin(struct ttp_changes *changes, uint32_t capacity);
+void ttp_changes_end(struct ttp_changes *changes);
+
 static inline void ttp_count_more(uint32_t *counter, uint32_t count)
 {
     __atomic_add_fetch(counter, count, __ATOMIC_RELAXED);

@@ -1,11 +1,9 @@
 /* Stubs of probes, written as bytes (patch_plan.h draws the kinds), and how to unwind from
  * them: the caller of a stub is the code that its window was in, with every register as it is but
  * for the stack pointer within the hook's bytes. */
-#include "recorder/runtime/patch/probe.h"
+#include "recorder/runtime/decide/decide.h"
 
-#define RED_ZONE  128u
 #define IS_UNLESS 0x70u /* a jump of two bytes, by its condition */
-#define PUSHED    8u    /* a return address */
 
 static void put_hook(struct ttp_code_put *w, const uint64_t *hook, uint64_t function)
 {
@@ -13,7 +11,7 @@ static void put_hook(struct ttp_code_put *w, const uint64_t *hook, uint64_t func
     TTP_PUT(w, 0x57, 0x48, 0x8d, 0x3d);       /* push %rdi; lea function(%rip), %rdi */
     ttp_put_distance(w, function, 4);
     TTP_PUT(w, 0xff, 0x15); /* call *hook(%rip) */
-    ttp_put_distance(w, (uintptr_t)hook, 4);
+    ttp_put_distance(w, (uintptr_t)hook + w->shift, 4);
     TTP_PUT(w, 0x5f, 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0); /* pop %rdi; lea 128(%rsp), %rsp */
 }
 
@@ -33,12 +31,12 @@ static const uint64_t *hook_of(const struct ttp_probe_data *data, const struct t
 /* The call's return address is the last word of the stub. */
 static void put_push(struct ttp_code_put *w, struct ttp_probe_stub *stub, uint64_t behind)
 {
-    uint8_t *word = stub->code + sizeof(stub->code) - PUSHED;
+    uint8_t *word = stub->code + sizeof(stub->code) - TTP_PUSHED_BYTES;
     w->end = word;
     TTP_PUT(w, 0xff, 0x35); /* push behind(%rip) */
-    ttp_put_distance(w, (uintptr_t)word, 4);
+    ttp_put_distance(w, (uintptr_t)word + w->shift, 4);
     stub->lower_at = (uint8_t)(w->at - (uint8_t *)stub);
-    (void)ttp_put_word(word, behind, PUSHED);
+    (void)ttp_put_word(word, behind, TTP_PUSHED_BYTES);
 }
 
 /* What the window had, around the hook; a call's push behind what is in front of it. */
@@ -56,11 +54,13 @@ static void put_moved(struct ttp_code_put *w, struct ttp_probe_stub *stub,
     ttp_put_moved(w, &site->moved, probe->before_bytes, probe->after_bytes);
 }
 
-bool ttp_probe_stub_make(struct ttp_probe_stub *stub, const struct ttp_probe_data *data,
+bool ttp_probe_stub_make(const struct ttp_probe_decision *d, struct ttp_probe_stub *stub,
                          const struct ttp_probe_site *site)
 {
     const struct ttp_patch_probe *probe = site->probe;
-    struct ttp_code_put w = {.at = stub->code, .end = stub->code + TTP_PROBE_TARGET};
+    const struct ttp_probe_data *data = d->data;
+    struct ttp_code_put w = {
+        .at = stub->code, .end = stub->code + TTP_PROBE_TARGET, .shift = d->shift};
     bool is_if = probe->kind == TTP_PATCH_TAIL_IF || probe->kind == TTP_PATCH_RETURN_IF;
     bool is_host = probe->kind == TTP_PATCH_HOST;
     bool goes_on = (probe->kind == TTP_PATCH_ENTRY || probe->kind == TTP_PATCH_INLINED) &&
@@ -102,7 +102,7 @@ static uint32_t lower_at(uint32_t in)
 {
     if (in < 5 || in >= TTP_PROBE_HOOK)
         return 0;
-    return in == 5 || in >= 20 ? RED_ZONE : RED_ZONE + 8;
+    return in == 5 || in >= 20 ? TTP_RED_ZONE : TTP_RED_ZONE + 8;
 }
 
 static void fill_distances(struct ttp_probe_data *data)
@@ -112,64 +112,6 @@ static void fill_distances(struct ttp_probe_data *data)
         data->lower[i] = (uint8_t)lower_at(in);
         data->added[i] = (uint8_t)(in < TTP_PROBE_HOOK ? in : TTP_PROBE_HOOK);
     }
-}
-
-void ttp_probe_origin(const struct ttp_area *area, uint64_t *pc, uint64_t *sp)
-{
-    if (area->slot_distance != 0) {
-        *pc -= area->slot_distance;
-        return;
-    }
-    const struct ttp_probe_data *data =
-        (const struct ttp_probe_data *)(area->start - TTP_AREA_DATA);
-    uint64_t in = *pc & (TTP_PROBE_BYTES - 1);
-    const struct ttp_probe_stub *stub = (const struct ttp_probe_stub *)(*pc - in);
-    uint64_t at = in - stub->hook_at + TTP_PROBE_MIDDLE;
-    uint64_t of_window = in - data->added[at];
-    *pc = stub->window + (of_window <= stub->last ? of_window : stub->last);
-    *sp += data->lower[at] + (in >= stub->lower_at ? PUSHED : 0);
-}
-
-uint64_t ttp_probe_rdi(const struct ttp_area *area, uint64_t pc, uint64_t sp, uint64_t rdi)
-{
-    if (area->slot_distance != 0)
-        return rdi;
-    const struct ttp_probe_data *data =
-        (const struct ttp_probe_data *)(area->start - TTP_AREA_DATA);
-    uint64_t in = pc & (TTP_PROBE_BYTES - 1);
-    const struct ttp_probe_stub *stub = (const struct ttp_probe_stub *)(pc - in);
-    bool is_pushed = data->lower[in - stub->hook_at + TTP_PROBE_MIDDLE] == RED_ZONE + 8;
-    return is_pushed ? *(const uint64_t *)sp : rdi;
-}
-
-/* Moved instructions stand behind an entry's hook, byte for byte, and in front of an exit's, but
- * for the exit itself, which comes with its hook. */
-uint64_t ttp_probe_place(uint64_t in_stub, uint64_t pc)
-{
-    const struct ttp_probe_stub *stub =
-        (const struct ttp_probe_stub *)(in_stub & ~(uint64_t)(TTP_PROBE_BYTES - 1));
-    uint64_t from = pc - (stub->window + TTP_PROBE_HEAD);
-    bool is_entry = stub->hook_at == TTP_PROBE_HEAD, pushes = stub->lower_at != TTP_PROBE_BYTES;
-    uint64_t last = stub->last - TTP_PROBE_HEAD;
-    bool goes_on = from == last && (is_entry ? !pushes : stub->hook_at != stub->last);
-    if (from == 0 || from > last || goes_on)
-        return pc;
-    return (uintptr_t)stub + TTP_PROBE_HEAD + from + (is_entry ? TTP_PROBE_HOOK : 0);
-}
-
-uint64_t ttp_probe_place_any(const struct ttp_area *area, uint64_t pc)
-{
-    const struct ttp_probe_data *data =
-        (const struct ttp_probe_data *)(area->start - TTP_AREA_DATA);
-    if (pc - data->module_start >= data->module_bytes)
-        return pc;
-    for (uintptr_t at = area->start; at < area->end; at += TTP_PROBE_BYTES) {
-        const struct ttp_probe_stub *stub = (const struct ttp_probe_stub *)at;
-        uint64_t place = stub->is_used ? ttp_probe_place(at, pc) : pc;
-        if (place != pc)
-            return place;
-    }
-    return pc;
 }
 
 /* What is above, in the language of unwinders. `at` is on the stack of both expressions first:
@@ -207,7 +149,7 @@ static const uint8_t rip_end[] = {
     0x14, 0x14, 0x2c, 0x28, 1,    0,    0x16, 0x13,    /* over; over; le; bra 1; swap; drop */
     0x22};                                             /* plus */
 static const uint8_t rdi_start[] = {0x16, 5, AT_BYTES + 26, AT, 0x03}; /* at; addr */
-static const uint8_t rdi_end[] = {0x22, 0x94, 1, 0x08, RED_ZONE + 8,
+static const uint8_t rdi_end[] = {0x22, 0x94, 1, 0x08, TTP_RED_ZONE + 8,
                                   0x2e, /* plus; deref 1; const1u 136; ne */
                                   0x28, 6,    0, 0x77, 0,
                                   0x06,                    /* bra 6; breg7; deref */
@@ -220,17 +162,18 @@ static uint8_t *copy(uint8_t *at, const uint8_t *bytes, uint32_t count)
     return at + count;
 }
 
-static uint32_t put_cie(uint8_t *cie, const struct ttp_probe_data *data)
+static uint32_t put_cie(uint8_t *cie, const struct ttp_probe_data *data, uint64_t shift)
 {
+    uint64_t lower = (uintptr_t)data->lower + shift, added = (uintptr_t)data->added + shift;
     uint8_t *at = copy(cie, cie_start, sizeof(cie_start));
     at = copy(at, cfa_start, sizeof(cfa_start));
-    at = ttp_put_word(at, (uintptr_t)data->lower + TTP_PROBE_MIDDLE, 8);
+    at = ttp_put_word(at, lower + TTP_PROBE_MIDDLE, 8);
     at = copy(at, cfa_end, sizeof(cfa_end));
     at = copy(at, rip_start, sizeof(rip_start));
-    at = ttp_put_word(at, (uintptr_t)data->added + TTP_PROBE_MIDDLE, 8);
+    at = ttp_put_word(at, added + TTP_PROBE_MIDDLE, 8);
     at = copy(at, rip_end, sizeof(rip_end));
     at = copy(at, rdi_start, sizeof(rdi_start));
-    at = ttp_put_word(at, (uintptr_t)data->lower + TTP_PROBE_MIDDLE, 8);
+    at = ttp_put_word(at, lower + TTP_PROBE_MIDDLE, 8);
     at = copy(at, rdi_end, sizeof(rdi_end));
     while ((at - cie) % 8 != 0)
         *at++ = 0; /* DW_CFA_nop */
@@ -248,17 +191,19 @@ _Static_assert(sizeof(rdi_start) + 8 + sizeof(rdi_end) - 3 == AT_BYTES + 26, "as
 _Static_assert(sizeof(struct ttp_probe_data) <= TTP_AREA_DATA, "it has a page");
 _Static_assert(sizeof(struct ttp_probe_stub) == TTP_PROBE_BYTES, "as unwinding has it");
 
-void ttp_probe_data_fill(struct ttp_probe_data *data, uintptr_t stubs, size_t stub_bytes,
-                         bool is_library)
+void ttp_decide_probe_data(const struct ttp_probe_decision *d, const struct ttp_probe_hooks *hooks,
+                           size_t stub_bytes)
 {
-    data->enter = (uintptr_t)(is_library ? ttp_library_enter_entry : ttp_probe_enter_entry);
-    data->exit = (uintptr_t)(is_library ? ttp_library_exit_entry : ttp_probe_exit_entry);
-    data->enter_valued = (uintptr_t)ttp_probe_enter_valued_entry;
-    data->exit_valued = (uintptr_t)ttp_probe_exit_valued_entry;
-    data->joined = (uintptr_t)ttp_probe_joined_entry;
-    data->joined_tail = (uintptr_t)ttp_probe_joined_tail_entry;
-    data->tail = is_library ? data->joined_tail : (uintptr_t)ttp_probe_tail_entry;
-    data->inlined = (uintptr_t)ttp_probe_inlined_entry;
+    struct ttp_probe_data *data = d->data;
+    data->enter = hooks->enter;
+    data->exit = hooks->exit;
+    data->enter_valued = hooks->enter_valued;
+    data->exit_valued = hooks->exit_valued;
+    data->joined = hooks->joined;
+    data->joined_tail = hooks->joined_tail;
+    data->tail = hooks->tail;
+    data->inlined = hooks->inlined;
     fill_distances(data);
-    ttp_unwind_put(data->unwind_head, data->unwind, put_cie(data->unwind, data), stubs, stub_bytes);
+    ttp_unwind_put(data->unwind_head, data->unwind, put_cie(data->unwind, data, d->shift), d->shift,
+                   (uintptr_t)d->stubs + d->shift, stub_bytes);
 }

@@ -1,4 +1,5 @@
-/* Machine code, written byte by byte into a stub. Once it did not fit, it has failed. */
+/* Machine code, written byte by byte into a stub. Once it did not fit, it has failed. Where it is
+ * written is `shift` below the place that it is for. */
 #ifndef TTP_RUNTIME_CODE_PUT_H
 #define TTP_RUNTIME_CODE_PUT_H
 
@@ -10,6 +11,7 @@
 
 struct ttp_code_put {
     uint8_t *at, *end;
+    uint64_t shift;
     bool failed;
 };
 
@@ -38,7 +40,7 @@ static inline uint8_t *ttp_put_word(uint8_t *at, uint64_t value, uint32_t count)
 
 static inline void ttp_put_distance(struct ttp_code_put *w, uint64_t target, uint32_t tail)
 {
-    int64_t distance = (int64_t)(target - ((uint64_t)(uintptr_t)w->at + tail));
+    int64_t distance = (int64_t)(target - ((uint64_t)(uintptr_t)w->at + w->shift + tail));
     uint8_t bytes[4];
     w->failed |= distance != (int32_t)distance;
     (void)ttp_put_word(bytes, (uint64_t)distance, 4);
@@ -63,7 +65,8 @@ static inline void ttp_put_moved(struct ttp_code_put *w, const struct ttp_moved 
         const struct ttp_plan_fixup *fixup = &moved->fixups[i];
         if (fixup->at < from || fixup->at >= from + count)
             continue;
-        struct ttp_code_put distance = {.at = start + (fixup->at - from), .end = w->at};
+        struct ttp_code_put distance = {
+            .at = start + (fixup->at - from), .end = w->at, .shift = w->shift};
         ttp_put_distance(&distance, moved->bias + fixup->target, fixup->tail);
         w->failed |= distance.failed;
     }

@@ -1,4 +1,4 @@
-/* Stubs, written as bytes. One of a site whose call has number N:
+/* Stubs of system calls, written as bytes. One of a site whose call has number N:
  *
  *     instructions that stood before
  *     movzbl is_seen + N(%rip), %ecx    rcx and r11 are free around a system call, flags are not
@@ -13,30 +13,24 @@
  * looks at. */
 #include <sys/syscall.h>
 
-#include "recorder/runtime/patch/code_put.h"
-#include "recorder/runtime/patch/patch.h"
+#include "recorder/runtime/decide/decide.h"
 
-#define TEST_KNOWN   7u /* bytes of put_number_test */
-#define TEST_UNKNOWN 22u
-#define WAYS         30u /* with jrcxz, to enter, the call, to exit */
-#define CALL         2u
-#define JUMP         5u
-
-static bool is_known(const struct ttp_plan_site *site)
+static uint64_t place_of(const struct ttp_call_decision *d, const void *written)
 {
-    return site->number_known && site->number < TTP_CALL_NUMBERS;
+    return (uintptr_t)written + d->shift;
 }
 
-static void put_number_test(struct ttp_code_put *w, const struct ttp_area_data *data,
+static void put_number_test(struct ttp_code_put *w, const struct ttp_call_decision *d,
                             const struct ttp_plan_site *site)
 {
-    if (is_known(site)) {
+    const struct ttp_area_data *data = d->data;
+    if (ttp_stub_knows(site)) {
         TTP_PUT(w, 0x0f, 0xb6, 0x0d); /* movzbl is_seen + number(%rip), %ecx */
-        ttp_put_distance(w, (uintptr_t)&data->is_seen[site->number], 4);
+        ttp_put_distance(w, place_of(d, &data->is_seen[site->number]), 4);
         return;
     }
     TTP_PUT(w, 0x0f, 0xb6, 0xcc, 0x4c, 0x8d, 0x1d); /* movzbl %ah, %ecx; lea pages(%rip), %r11 */
-    ttp_put_distance(w, (uintptr_t)data->pages, 4);
+    ttp_put_distance(w, place_of(d, data->pages), 4);
     TTP_PUT(w, 0x4d, 0x8b, 0x1c, 0xcb);       /* mov (%r11, %rcx, 8), %r11 */
     TTP_PUT(w, 0x0f, 0xb6, 0xc8);             /* movzbl %al, %ecx */
     TTP_PUT(w, 0x41, 0x0f, 0xb6, 0x0c, 0x0b); /* movzbl (%r11, %rcx), %ecx */
@@ -50,11 +44,13 @@ static void put_back(struct ttp_code_put *w, const struct ttp_plan_site *site,
     ttp_put_distance(w, moved->bias + site->window + site->window_bytes, 4);
 }
 
-bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
-                   const struct ttp_plan_head *plan, const struct ttp_plan_site *site,
-                   uint64_t bias)
+bool ttp_stub_make(const struct ttp_call_decision *d, struct ttp_stub *stub,
+                   const struct ttp_plan_site *site)
 {
-    struct ttp_code_put w = {.at = stub->code, .end = stub->code + sizeof(stub->code)};
+    struct ttp_code_put w = {
+        .at = stub->code, .end = stub->code + sizeof(stub->code), .shift = d->shift};
+    const struct ttp_plan_head *plan = d->plan;
+    uint64_t bias = d->view->bias;
     const struct ttp_plan_fixup *fixups = ttp_plan_at(plan, plan->fixups_at);
     const uint8_t *bytes = ttp_plan_at(plan, plan->bytes_at);
     const struct ttp_moved moved = {.bytes = bytes + site->bytes + site->window_bytes,
@@ -64,16 +60,16 @@ bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
     stub->after = bias + site->address + 2;
     stub->bias = bias;
     ttp_put_moved(&w, &moved, 0, site->before_bytes);
-    put_number_test(&w, data, site);
+    put_number_test(&w, d, site);
     TTP_PUT(&w, 0xe3, 0x00); /* jrcxz plain */
     uint8_t *jump = w.at;
     TTP_PUT(&w, 0x4c, 0x8d, 0x1d, 0x06, 0, 0, 0, 0xff,
             0x25); /* lea 6(%rip), %r11; jmp *enter(%rip) */
-    ttp_put_distance(&w, (uintptr_t)&data->enter, 4);
+    ttp_put_distance(&w, place_of(d, &d->data->enter), 4);
     TTP_PUT(&w, 0x0f, 0x05);
     TTP_PUT(&w, 0x48, 0x8d, 0x0d, 0x06, 0, 0, 0, 0xff,
             0x25); /* lea 6(%rip), %rcx; jmp *exit(%rip) */
-    ttp_put_distance(&w, (uintptr_t)&data->exit, 4);
+    ttp_put_distance(&w, place_of(d, &d->data->exit), 4);
     put_back(&w, site, &moved);
     long distance = w.at - jump;
     w.failed |= distance > INT8_MAX;
@@ -84,66 +80,6 @@ bool ttp_stub_make(struct ttp_stub *stub, const struct ttp_area_data *data,
     while (w.at < w.end)
         *w.at++ = 0xcc;
     return !w.failed;
-}
-
-/* -- faults in what was moved -- */
-
-/* In the stub: what stood behind the call is there twice. */
-static uint64_t after_at(const struct ttp_plan_site *site, bool is_plain)
-{
-    uint32_t test = is_known(site) ? TEST_KNOWN : TEST_UNKNOWN;
-    return TTP_STUB_HEAD + (uint64_t)site->before_bytes + test + WAYS +
-           (is_plain ? (uint64_t)site->after_bytes + JUMP + CALL : 0);
-}
-
-static const struct ttp_plan_site *site_of(const struct ttp_area *area, uint64_t pc)
-{
-    const struct ttp_plan_site *sites = ttp_plan_at(area->plan, area->plan->sites_at);
-    return &sites[(pc - area->start) / TTP_STUB_BYTES];
-}
-
-uint64_t ttp_stub_origin(const struct ttp_area *area, uint64_t pc)
-{
-    const struct ttp_plan_site *site = site_of(area, pc);
-    uint64_t in = pc % TTP_STUB_BYTES, call = area->bias + site->address;
-    if (in - TTP_STUB_HEAD < site->before_bytes)
-        return area->bias + site->window + in - TTP_STUB_HEAD;
-    for (uint32_t i = 0; i < 2; i++)
-        if (in - after_at(site, i == 1) < site->after_bytes)
-            return call + CALL + in - after_at(site, i == 1);
-    return call;
-}
-
-uint64_t ttp_stub_place(const struct ttp_area *area, uint64_t in_stub, uint64_t pc)
-{
-    const struct ttp_plan_site *site = site_of(area, in_stub);
-    uint64_t stub = in_stub & ~(uint64_t)(TTP_STUB_BYTES - 1), call = area->bias + site->address;
-    uint64_t start = area->bias + site->window;
-    if (pc <= start || pc >= start + site->window_bytes)
-        return pc;
-    return stub +
-           (pc <= call ? TTP_STUB_HEAD + pc - start : after_at(site, true) + pc - (call + CALL));
-}
-
-/* Whether the window leads to its stub. */
-static bool is_jump_to(uint64_t window, uint64_t target)
-{
-    const uint8_t *bytes = (const uint8_t *)window;
-    int32_t distance;
-    __builtin_memcpy(&distance, bytes + 1, sizeof distance);
-    return bytes[0] == 0xe9 && window + 5 + (uint64_t)(int64_t)distance == target;
-}
-
-uint64_t ttp_stub_place_any(const struct ttp_area *area, uint64_t pc)
-{
-    const struct ttp_plan_site *sites = ttp_plan_at(area->plan, area->plan->sites_at);
-    for (uint64_t i = 0; i < (area->end - area->start) / TTP_STUB_BYTES; i++) {
-        uint64_t window = area->bias + sites[i].window, stub = area->start + i * TTP_STUB_BYTES;
-        if (pc > window && pc - window < sites[i].window_bytes &&
-            is_jump_to(window, stub + TTP_STUB_HEAD))
-            return ttp_stub_place(area, stub, pc);
-    }
-    return pc;
 }
 
 /* -- the page in front of the stubs -- */
@@ -162,13 +98,14 @@ static const uint8_t cie[] = {
     0x80, 0,    0x0b, 0, 0xff, 0x1a, 0x06,          /* breg16 + 0; const2s -256; and; deref */
     0x32, 0x1c, 0,    0, 0};                        /* lit2; minus; nops */
 
-void ttp_unwind_put(uint8_t *head, uint8_t *entries, uint32_t cie_bytes, uintptr_t stubs,
-                    size_t stub_bytes)
+void ttp_unwind_put(uint8_t *head, uint8_t *entries, uint32_t cie_bytes, uint64_t shift,
+                    uint64_t stubs, size_t stub_bytes)
 {
     uint8_t *fde = entries + cie_bytes, *at = fde;
+    uint64_t from_here = stubs - shift; /* as if they were where this is written */
     at = ttp_put_word(at, TTP_FDE_BYTES - 4, 4);
     at = ttp_put_word(at, cie_bytes + 4, 4); /* back to the CIE */
-    at = ttp_put_word(at, stubs - (uintptr_t)at, 4);
+    at = ttp_put_word(at, from_here - (uintptr_t)at, 4);
     at = ttp_put_word(at, stub_bytes, 4);
     at = ttp_put_word(at, 0, 4); /* no augmentation, and padding */
     (void)ttp_put_word(at, 0, 4);
@@ -178,7 +115,7 @@ void ttp_unwind_put(uint8_t *head, uint8_t *entries, uint32_t cie_bytes, uintptr
     head[3] = 0x3b; /* table: from the head, 4 bytes */
     (void)ttp_put_word(head + 4, (uintptr_t)entries - (uintptr_t)(head + 4), 4);
     (void)ttp_put_word(head + 8, 1, 4);
-    (void)ttp_put_word(head + 12, stubs - (uintptr_t)head, 4);
+    (void)ttp_put_word(head + 12, from_here - (uintptr_t)head, 4);
     (void)ttp_put_word(head + 16, (uintptr_t)fde - (uintptr_t)head, 4);
 }
 
@@ -187,28 +124,31 @@ _Static_assert(sizeof(cie) + TTP_FDE_BYTES + 4 <= TTP_UNWIND_BYTES, "there is ro
 _Static_assert(sizeof(struct ttp_area_data) <= TTP_AREA_DATA, "it has a page");
 _Static_assert(sizeof(struct ttp_stub) == TTP_STUB_BYTES, "as unwinding has it");
 
-void ttp_area_fill(struct ttp_area_data *data, uintptr_t stubs, size_t stub_bytes, bool is_loader)
+void ttp_decide_call_data(const struct ttp_call_decision *d, const struct ttp_call_hooks *hooks,
+                          size_t stub_bytes)
 {
-    data->enter = (uintptr_t)ttp_stub_enter;
-    data->exit = (uintptr_t)ttp_stub_exit;
-    bool has_others = ttp_call_is_among(ttp_arena.head.chosen_calls, UINT32_MAX);
+    struct ttp_area_data *data = d->data;
+    data->enter = hooks->enter;
+    data->exit = hooks->exit;
+    bool has_others = ttp_call_is_among(hooks->chosen, UINT32_MAX);
     for (uint32_t i = 0; i < TTP_NUMBERS_PAGE; i++) {
-        data->pages[i] = (uintptr_t)data->others;
+        data->pages[i] = place_of(d, data->others);
         data->others[i] = has_others;
     }
     for (uint32_t i = 0; i < TTP_CALL_NUMBERS; i++) {
-        data->is_seen[i] = ttp_call_is_among(ttp_arena.head.chosen_calls, i);
+        data->is_seen[i] = ttp_call_is_among(hooks->chosen, i);
         if (!has_others) /* else their higher bits are looked at, too */
             data->pages[i / TTP_NUMBERS_PAGE] =
-                (uintptr_t)&data->is_seen[i & ~(TTP_NUMBERS_PAGE - 1)];
+                place_of(d, &data->is_seen[i & ~(TTP_NUMBERS_PAGE - 1)]);
     }
     /* Their children may have this thread's state: sharing.c. */
     data->is_seen[SYS_clone] = data->is_seen[SYS_clone3] = 1;
     data->is_seen[SYS_arch_prctl] = 1;                         /* aside.c */
     data->is_seen[SYS_prctl] = data->is_seen[SYS_seccomp] = 1; /* restrictions.c */
-    if (is_loader)
+    if (hooks->is_loader)
         data->is_seen[SYS_mprotect] = data->is_seen[SYS_munmap] = 1;
     for (uint32_t i = 0; i < sizeof(cie); i++)
         data->unwind[i] = cie[i];
-    ttp_unwind_put(data->unwind_head, data->unwind, sizeof(cie), stubs, stub_bytes);
+    ttp_unwind_put(data->unwind_head, data->unwind, sizeof(cie), d->shift, place_of(d, d->stubs),
+                   stub_bytes);
 }
