@@ -13,8 +13,8 @@
 #include "answers/view/view_internal.h"
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
-#include "reader/base/sort.h"
-#include "reader/base/task.h"
+#include "base/sort.h"
+#include "base/task.h"
 
 #define PIECE_EVENTS 2000000u
 #define WORKERS_MOST 8u

@@ -27,7 +27,7 @@
 
 static void forget_descriptors(int own)
 {
-    int first = TOOL_SANITIZED ? 3 : 0; /* sanitizers tell on the third what they find */
+    int first = TTP_SANITIZED ? 3 : 0; /* sanitizers tell on the third what they find */
     if ((own > first && close_range((unsigned)first, (unsigned)own - 1, 0) != 0) ||
         close_range((unsigned)own + 1, ~0u, 0) != 0) {
         struct rlimit files = {.rlim_cur = 1024}; /* an older kernel */

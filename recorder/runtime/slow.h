@@ -221,6 +221,7 @@ bool ttp_process_attach(const char *path, bool is_own); /* is_own: mapped by us 
 char **ttp_environment_find(char **environment, const char *name, const char **value);
 void ttp_process_refuse(void); /* never records */
 void ttp_tell_tracer(enum ttp_tracer_mark what, struct ttp_mark_stream *stream);
+void ttp_warn_tracer(void); /* in front of a call that executes a program */
 size_t ttp_program_path(char *path, size_t room);
 bool ttp_write_pending_process(void); /* writes what has to come before all other records */
 

@@ -6,7 +6,6 @@ leaves them running. Run as root and as an ordinary user."""
 import ctypes
 import json
 import os
-import shutil
 import signal
 import struct
 import subprocess
@@ -22,7 +21,6 @@ KNOWN = {"getppid": (403, 0), "close": (None, 1), "vfork": (1, 0), "kill": (3, 0
          "exit_group": (5, 0), "pipe2": (1, 0), "wait4": (4, 0)}
 NUMBERS = {"clock_nanosleep": "230", "read": "0"}
 FAILED_READS = 1  # that a signal interrupted
-NOBODY = 65534
 # strace never counts the first two. How many of a shell's children end before it looks, and so are
 # told by one signal, depends on the machine.
 STRACE_NEVER = {"exit", "exit_group", "rt_sigreturn"}
@@ -188,41 +186,6 @@ def test_refused():
     assert not os.path.exists("refused.ttape.recording")
 
 
-def as_user(*words):
-    """By another user than root: (status, output, what the recorder says)."""
-    other = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    done = subprocess.run([*other, *words], capture_output=True, text=True, timeout=120,
-                          env={**os.environ, "XDG_CACHE_HOME": os.path.abspath("open/cache")})
-    return done.returncode, done.stdout, done.stderr
-
-
-def test_rights(dynamic, static):
-    """Programs with more rights keep them where an ordinary user's recorder traces who executes
-    them: by a command itself, a child, a vfork child, a thread, by programs that record themselves
-    and that do not. They are counted with their reason."""
-    if os.geteuid() != 0 or os.statvfs(".").f_flag & os.ST_NOSUID:
-        return
-    os.chmod(".", 0o755)
-    os.mkdir("open")
-    os.chmod("open", 0o777)
-    shutil.copy(shutil.which("id"), "rights")
-    os.chmod("rights", 0o4755)
-    with open("script", "w", encoding="utf-8") as script:
-        script.write(f"#!{os.path.abspath('rights')} -u\n")
-    os.chmod("script", 0o755)
-    trace, rights = os.path.abspath("open/t.ttape"), os.path.abspath("rights")
-    if as_user(rights, "-u")[:2] != (0, "0\n") or as_user(setting.COMMAND, "--version")[0]:
-        return # there is no such user, or no such right
-    ways = [(program, how, rights) for program in (dynamic, static)
-            for how in ("fork", "vfork", "thread", "fails", "itself")]
-    for engine in (["--engine", "ptrace"], ["--complete"]):
-        for words in ([rights], *ways):
-            words = [os.path.abspath(words[0]), *words[1:], *(["-u"] if words[0] == rights else [])]
-            done = as_user(setting.COMMAND, "record", *engine, "-f", "-o", trace, "--", *words)
-            assert done[0] == (4 if words[0] == rights else 0) and done[1] == "0\n", (words, done)
-            assert "1 process: 1 set-user-id or with capabilities" in done[2], (words, done)
-
-
 def test_killed_recorder():
     """kill -9 of the recorder: the program runs on, and is not stopped."""
     os.mkfifo("started")
@@ -329,10 +292,6 @@ def main():
         test_attached()
         test_stopped()
         test_refused()
-        executes = setting.PROGRAMS / "p_rights.c"
-        for name, options in (("executes", []), ("executes_static", ["-static"])):
-            subprocess.run(["gcc", "-O1", "-pthread", *options, executes, "-o", name], check=True)
-        test_rights("executes", "executes_static")
     return 0
 
 

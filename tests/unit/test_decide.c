@@ -11,8 +11,8 @@
 
 #include "recorder/runtime/decide/decide.h"
 #include "tests/asserts.h"
-#include "tools/binary/patch_file.h"
-#include "tools/binary/plan_file.h"
+#include "program/binary/patch_file.h"
+#include "program/binary/plan_file.h"
 
 #define PAGE  4096u
 #define MOVED (UINT64_C(1) << 40) /* where nothing is mapped here */

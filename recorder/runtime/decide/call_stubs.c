@@ -143,8 +143,10 @@ void ttp_decide_call_data(const struct ttp_call_decision *d, const struct ttp_ca
     }
     /* Their children may have this thread's state: sharing.c. */
     data->is_seen[SYS_clone] = data->is_seen[SYS_clone3] = 1;
-    data->is_seen[SYS_arch_prctl] = 1;                         /* aside.c */
-    data->is_seen[SYS_prctl] = data->is_seen[SYS_seccomp] = 1; /* restrictions.c */
+    if (d->wanted.are_traced)
+        data->is_seen[SYS_execve] = data->is_seen[SYS_execveat] = 1; /* ttp_warn_tracer */
+    data->is_seen[SYS_arch_prctl] = 1;                               /* aside.c */
+    data->is_seen[SYS_prctl] = data->is_seen[SYS_seccomp] = 1;       /* restrictions.c */
     if (hooks->is_loader)
         data->is_seen[SYS_mprotect] = data->is_seen[SYS_munmap] = 1;
     for (uint32_t i = 0; i < sizeof(cie); i++)

@@ -32,9 +32,8 @@ struct ttp_exec {
     size_t count;                       /* entries that were given */
     size_t preload_at, arena_at;        /* of these; count: it has none */
     const char *preload;                /* the value there */
-    bool is_known;  /* it could be read, and this process may change it and tell of it */
-    bool has_ours;  /* our library is in it */
-    bool is_secure; /* the program may have more rights than this one */
+    bool is_known; /* it could be read, and this process may change it and tell of it */
+    bool has_ours; /* our library is in it */
     enum ttp_exec_wish wish;
     uint32_t flags;   /* of the note */
     size_t bytes;     /* of a copy; 0: none is needed */

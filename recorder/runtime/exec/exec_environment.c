@@ -206,7 +206,6 @@ void ttp_exec_look(struct ttp_exec *exec, const char *path, int file, uint32_t f
     exec->is_known = true;
     exec->has_ours = exec->preload != NULL && find_ours(exec->preload) != NULL;
     enum ttp_exec_fit fit = ttp_exec_fit_of(path, (flags & TTP_NOTE_SEARCHED) != 0, file);
-    exec->is_secure = fit == TTP_EXEC_SECURE;
     choose(exec, fit, records_itself);
 }
 

@@ -54,18 +54,6 @@ static int fail(int error)
     return -1;
 }
 
-/* A tracer that stops this process at no call has to let go of it in front of that call, or the
- * program would have no more rights than this one: the kernel stops it where a child begins. */
-static void warn_tracer(const struct ttp_exec *exec)
-{
-    if (!exec->is_secure || !ttp_process.records_calls ||
-        (ttp_arena.head.call_flags & TTP_CALLS_TRACED) == 0)
-        return;
-    long child = ttp_start_nothing(CLONE_VM | CLONE_VFORK, TTP_MARK_EXECUTES, TTP_MARK);
-    if (child > 0)
-        (void)ttp_syscall(SYS_wait4, child, 0, __WALL, 0, 0, 0);
-}
-
 /* Where a copy of the environment is needed, it lies on the stack. What is too large with it is
  * executed without anything of ours. */
 static int run(const struct call *call, execute by, uint32_t flags, char *const *environment)
@@ -81,7 +69,7 @@ static int run(const struct call *call, execute by, uint32_t flags, char *const 
         ttp_note_exec(&noted, call->shown, &exec);
         if (!ttp_is_aside && ttp_has_state())
             ttp_drop_try_last(); /* what a drop period lost is counted before it is forgotten */
-        warn_tracer(&exec);
+        ttp_warn_tracer();
         int result = by(call, exec.handed, exec.handed == environment);
         int error = errno;
         ttp_note_failed(&noted);

@@ -381,11 +381,11 @@ APART void leave_apart(uintptr_t call_site, uintptr_t sp, const struct ttp_call_
 
 INTO_CALLER bool is_special(uint32_t number)
 {
-    const uint64_t low =
-        1ull << SYS_mprotect | 1ull << SYS_munmap | 1ull << SYS_rt_sigreturn | 1ull << SYS_clone;
+    const uint64_t low = 1ull << SYS_mprotect | 1ull << SYS_munmap | 1ull << SYS_rt_sigreturn |
+                         1ull << SYS_clone | 1ull << SYS_execve;
     return number < 64 ? (low >> number & 1) != 0
                        : number == SYS_clone3 || number == SYS_prctl || number == SYS_seccomp ||
-                             number == SYS_arch_prctl;
+                             number == SYS_arch_prctl || number == SYS_execveat;
 }
 
 /* Its threads are what the runtime knows. */
@@ -436,6 +436,8 @@ APART void enter_special(const struct ttp_call_registers *r, uintptr_t sp,
         tell_restriction(r, sp);
     else if (number == SYS_clone || number == SYS_clone3)
         share(r, sp);
+    else if ((number == SYS_execve || number == SYS_execveat) && !is_of_libc(stub))
+        ttp_warn_tracer(); /* the C library's have done so */
     else if (number == SYS_rt_sigreturn && is_recorded(number) && ttp_has_state())
         leave_apart(stub->after, sp, NULL); /* it does not come back */
 }

@@ -10,12 +10,14 @@
  * A forked child goes on with the next page, so that a hook that began in its parent, and was
  * interrupted by the handler that forked, or by one whose child did so, sees that it did.
  */
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "recorder/arena/record.h"
@@ -241,6 +243,19 @@ void ttp_tell_tracer(enum ttp_tracer_mark what, struct ttp_mark_stream *stream)
         ttp_process.avoids_system_calls)
         return;
     ttp_syscall(SYS_prctl, TTP_MARK, (long)what, (long)stream, 0, 0, 0);
+}
+
+/* A tracer that stops this process at no call looks at what is executed next: where that has more
+ * rights than this process, it has to let go of it in front of that call. The kernel stops it where
+ * a child begins. */
+void ttp_warn_tracer(void)
+{
+    if (!ttp_process.records_calls || ttp_process.avoids_system_calls ||
+        (ttp_arena.head.call_flags & TTP_CALLS_TRACED) == 0)
+        return;
+    long child = ttp_start_nothing(CLONE_VM | CLONE_VFORK, TTP_MARK_EXECUTES, TTP_MARK);
+    if (child > 0)
+        (void)ttp_syscall(SYS_wait4, child, 0, __WALL, 0, 0, 0);
 }
 
 /* The first thread of a process image gives it its number, unless a tracer has. */

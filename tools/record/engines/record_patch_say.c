@@ -279,7 +279,7 @@ static void say_called(const struct tool_record_patch *patch, const ttape_record
     if (left_count != 0)
         tool_message("'%s' has hooks: %" PRIu64 " functions of libraries that it calls cannot be "
                      "seen (--no-patch: hooks only)",
-                     tool_base_name(patch->only), left_count);
+                     ttp_base_name(patch->only), left_count);
 }
 
 struct counting {
