@@ -83,8 +83,8 @@ enum ttp_tracer_mark {
     TTP_MARK_STREAM = 1,  /* wants the thread's stream: struct ttp_mark_stream is at the address */
     TTP_MARK_RECORDS = 2, /* records its calls from here on */
     TTP_MARK_EXECUTES = 3 /* stops at no call, and is about to execute a program, which may have
-                           * more rights: clone(VM | VFORK) with this and TTP_MARK where the kernel reads
-                           * nothing, of a child that ends at once */
+                           * more rights: clone(VM | VFORK) with this and TTP_MARK where the kernel
+                           * reads nothing, of a child that ends at once */
 };
 /* The tracer fills it in, as the thread's stream goes on with it; serial 0: there is none. */
 struct ttp_mark_stream {

@@ -1,6 +1,6 @@
 /* Executes a program: HOW PROGRAM. A child does (fork, vfork), another thread than the first, this
- * process itself, by the C library or by an instruction of its own (raw), or a child after a program
- * that is not there (fails). With -u it prints what rights it has. */
+ * process itself, by the C library or by an instruction of its own (raw), or a child after a
+ * program that is not there (fails). With -u it prints what rights it has. */
 #define _GNU_SOURCE
 #include <linux/capability.h>
 #include <pthread.h>
