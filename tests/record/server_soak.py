@@ -133,13 +133,20 @@ def by_postgres(port, seconds):
     yield [tool("psql"), *at, "-c", "select count(*) from pgbench_accounts", "postgres"]
 
 
+def ask_postgres(port):
+    """It takes connections before it answers them."""
+    return setting.run([tool("pg_isready"), "-q", "-h", "127.0.0.1", "-p", port]).status == 0
+
+
 @dataclass(frozen=True)
 class Server:
-    """`prepare` makes a folder's files and says the words; `good` and `bad` are of clients."""
+    """`prepare` makes a folder's files and says the words; `good` and `bad` are of clients; `ask`
+    says whether it answers, once it takes connections."""
     prepare: object
     load: object
     good: str
     bad: str = r"(?i)error|refused|fatal"
+    ask: object = lambda _: True
 
 
 SERVERS = {
@@ -147,18 +154,25 @@ SERVERS = {
     "node": Server(node, by_http, r"Failed requests: +0\n", "Non-2xx"),
     "redis": Server(redis, by_redis, r'"SET","[1-9]'),
     "nginx": Server(nginx, by_http, r"Failed requests: +0\n", "Non-2xx"),
-    "postgres": Server(postgres, by_postgres, r"number of failed transactions: 0 |200000"),
+    "postgres": Server(postgres, by_postgres, r"number of failed transactions: 0 |200000",
+                       ask=ask_postgres),
 }
 
 
-def wait_for(port, process):
+def takes_connections(port):
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
+
+
+def wait_for(server, port, process):
     until = time.monotonic() + START_S
     while time.monotonic() < until and process.poll() is None:
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1):
-                return True
-        except OSError:
-            time.sleep(0.05)
+        if takes_connections(port) and server.ask(port):
+            return True
+        time.sleep(0.05)
     return False
 
 
@@ -186,7 +200,7 @@ def serve(server, work, seconds, prefix=()):
         process = setting.start(words, cwd=folder, out=out, err=out,
                                 env=setting.environment(HOME=folder, XDG_CACHE_HOME=work))
         try:
-            if wait_for(port, process):
+            if wait_for(server, port, process):
                 wrong, said = use(server, port, seconds)
             else:
                 wrong, said = ["it does not start"], ""
