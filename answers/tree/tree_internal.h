@@ -120,6 +120,18 @@ struct ttape_tree {
     uint64_t work;                     /* events that were looked at, each time counted */
     struct ttp_stack_memo *stack_memo; /* tree_scan.c: of the segment that was asked for last */
     struct ttp_scan_memo *memo;        /* tree_scan.c: NULL until there is something to remember */
+    /* Who goes down a tree asks for events one behind the other: from the one before it is nearer
+     * than from a checkpoint. partition: number + 1, 0: none yet. */
+    struct {
+        uint32_t partition, segment;
+        struct ttp_walker walker;
+    } level_at; /* tree_local.c */
+    struct {
+        uint32_t partition, segment, event;
+        int64_t tick;
+    } time_at;        /* tree_scan.c */
+    ttape_node local; /* tree_local.c: the last one that began and ended in a segment; of kind
+                         TRACE: none yet */
 };
 
 /* ---- tree_outlines.c ---- */

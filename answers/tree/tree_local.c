@@ -88,6 +88,8 @@ ttape_status ttp_tree_local_node(struct ttape_tree *tree, uint32_t stream, uint3
                      .counts_exact = true,
                      .event_count = frame->event_count,
                      .call_count = frame->call_count};
+    if (frame->ended && !frame->is_tail)
+        tree->local = *out;
     return TTAPE_OK;
 }
 
@@ -128,10 +130,17 @@ static ttape_status level_of(struct ttape_tree *tree, uint32_t partition, uint32
                              uint32_t event, uint32_t *level, ttape_error *err)
 {
     struct ttp_loaded *p;
-    uint32_t block = event / TTP_CHECKPOINT_EVENTS * TTP_CHECKPOINT_EVENTS;
-    const struct ttp_range range = {block, event + 1, event + 1, false};
+    struct ttp_walker *w = &tree->level_at.walker;
+    const struct ttp_range range = {0, 0, event + 1, false};
     TTP_TRY(ttp_loaded_reach(tree->lease.decoder, partition, &range, &p, err));
-    *level = ttp_walker_at(p, segment, event).frames;
+    if (tree->level_at.partition == partition + 1 && tree->level_at.segment == segment &&
+        w->event <= event && event - w->event < TTP_CHECKPOINT_EVENTS)
+        ttp_walker_go(p, w, event);
+    else
+        *w = ttp_walker_untimed(p, segment, event);
+    tree->level_at.partition = partition + 1;
+    tree->level_at.segment = segment;
+    *level = w->frames;
     return TTAPE_OK;
 }
 
@@ -146,6 +155,11 @@ ttape_status ttp_tree_event_node(struct ttape_tree *tree, uint32_t stream, uint6
     *is_span = false;
     if (ordinal == TTAPE_NONE)
         return no_frame(err);
+    if (tree->local.id.kind == TTAPE_NODE_FRAME && tree->local.id.stream == stream &&
+        tree->local.id.place == event) { /* a child whose own children are asked for */
+        *out = tree->local;
+        return TTAPE_OK;
+    }
     const struct ttp_segment_entry *seg = ttp_tree_entry(tree, stream, ordinal);
     uint32_t segment = ttp_tree_segment_number(tree, stream, ordinal), partition = seg->partition;
     TTP_TRY(ttp_loaded_get(tree->lease.decoder, partition, TTP_STAGE_ORDER, &p, err));

@@ -41,8 +41,17 @@ static ttape_status time_before(struct ttape_tree *tree, struct ttp_scan *scan, 
         scan->time_ns = time_at(p, p->segments.segments[scan->segment].base_tick);
         return TTAPE_OK;
     }
-    TTP_TRY(reach(tree, scan->partition, scan->event - 1, scan->event, true, &p, err));
-    scan->time_ns = time_at(p, ttp_times_tick_at(p, scan->segment, scan->event - 1));
+    uint32_t event = scan->event - 1, known = tree->time_at.event;
+    bool is_near = tree->time_at.partition == scan->partition + 1 &&
+                   tree->time_at.segment == scan->segment && known <= event &&
+                   event - known < TTP_CHECKPOINT_EVENTS;
+    TTP_TRY(reach(tree, scan->partition, is_near ? known : event, event + 1, true, &p, err));
+    tree->time_at.tick = is_near ? ttp_times_tick_after(p, known, tree->time_at.tick, event)
+                                 : ttp_times_tick_at(p, scan->segment, event);
+    tree->time_at.partition = scan->partition + 1;
+    tree->time_at.segment = scan->segment;
+    tree->time_at.event = event;
+    scan->time_ns = time_at(p, tree->time_at.tick);
     return TTAPE_OK;
 }
 

@@ -216,6 +216,8 @@ struct ttp_walker ttp_walker_at(const struct ttp_loaded *loaded, uint32_t segmen
 /* The same where no times were decoded: all are the segment's first. */
 struct ttp_walker ttp_walker_untimed(const struct ttp_loaded *loaded, uint32_t segment,
                                      uint32_t event);
+/* On to before event `event`, which is not behind the walker's segment's end. */
+void ttp_walker_go(const struct ttp_loaded *loaded, struct ttp_walker *walker, uint32_t event);
 /* Produces events [walker->event, end) of the walker's segment: `out` has room. Counts of gaps are
  * filled in. */
 void ttp_walker_events(const struct ttp_loaded *loaded, struct ttp_walker *walker, uint32_t end,

@@ -298,6 +298,16 @@ int64_t ttp_times_tick_at(const struct ttp_loaded *p, uint32_t segment, uint32_t
     return (int64_t)((uint64_t)tick_before(p, segment, event) + delta);
 }
 
+int64_t ttp_times_tick_after(const struct ttp_loaded *p, uint32_t before, int64_t tick,
+                             uint32_t event)
+{
+    uint32_t wide = before < event ? ttp_loaded_wide_from(p, before + 1) : 0;
+    uint64_t sum = (uint64_t)tick;
+    for (uint32_t at = before + 1; at <= event; at++)
+        sum += p->delta[at] != TTP_DELTA_WIDE ? p->delta[at] : (uint64_t)p->wide[wide++];
+    return (int64_t)sum;
+}
+
 uint32_t ttp_times_find(const struct ttp_loaded *p, uint32_t segment, uint32_t from, uint32_t end,
                         uint64_t time_ns)
 {

@@ -19,6 +19,10 @@ ttape_status ttp_times_extend(struct ttp_trace_decoder *d, struct ttp_loaded *p,
 
 /* The tick of an event whose time is there. */
 int64_t ttp_times_tick_at(const struct ttp_loaded *p, uint32_t segment, uint32_t event);
+/* The same from that of an event before it in the segment, or of itself; times from there on are
+ * there. */
+int64_t ttp_times_tick_after(const struct ttp_loaded *p, uint32_t before, int64_t tick,
+                             uint32_t event);
 
 /* First event of [from, end) in a segment with time >= time_ns, or `end`; their times are there. */
 uint32_t ttp_times_find(const struct ttp_loaded *p, uint32_t segment, uint32_t from, uint32_t end,

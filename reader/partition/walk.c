@@ -152,10 +152,16 @@ void ttp_walker_events(const struct ttp_loaded *p, struct ttp_walker *w, uint32_
     }
 }
 
+void ttp_walker_go(const struct ttp_loaded *p, struct ttp_walker *w, uint32_t event)
+{
+    ttape_event skipped[64];
+    while (w->event < event)
+        ttp_walker_events(p, w, event - w->event < 64 ? event : w->event + 64, skipped);
+}
+
 static struct ttp_walker walker_at(const struct ttp_loaded *p, uint32_t segment, uint32_t event,
                                    bool is_untimed)
 {
-    ttape_event skipped[64];
     uint32_t block = event / TTP_CHECKPOINT_EVENTS;
     uint32_t start = p->segment_start[segment];
     /* At the segment's end the next block's checkpoint belongs to another segment, or is not there.
@@ -168,10 +174,7 @@ static struct ttp_walker walker_at(const struct ttp_loaded *p, uint32_t segment,
     if (p->delta != NULL)
         w.tick = w.event == start || is_untimed ? p->segments.segments[segment].base_tick
                                                 : p->ticks[block];
-    while (w.event < event) {
-        uint32_t end = event - w.event < 64 ? event : w.event + 64;
-        ttp_walker_events(p, &w, end, skipped);
-    }
+    ttp_walker_go(p, &w, event);
     return w;
 }
 

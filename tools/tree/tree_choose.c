@@ -131,13 +131,22 @@ struct choosing {
     size_t kept;
 };
 
+enum { NOT_ASKED, WAITS, RUNS };
+
+/* A name is looked up once for its site: most items are of few. */
 static bool waits(const struct tool_tree *view, const struct tool_item *item)
 {
     ttape_site site;
-    return item->kind == TOOL_ITEM_NODE && item->node.frame_kind == TTAPE_EVENT_ENTER &&
-           item->node.site != TTAPE_NONE &&
-           ttape_reader_get_site(view->reader, item->node.site, &site) == TTAPE_OK &&
-           ttape_is_idle_name(site.symbol);
+    uint32_t number = item->node.site;
+    if (item->kind != TOOL_ITEM_NODE || item->node.frame_kind != TTAPE_EVENT_ENTER ||
+        number >= view->names.site_count)
+        return false;
+    if (view->waiting[number] == NOT_ASKED)
+        view->waiting[number] = ttape_reader_get_site(view->reader, number, &site) == TTAPE_OK &&
+                                        ttape_is_idle_name(site.symbol)
+                                    ? WAITS
+                                    : RUNS;
+    return view->waiting[number] == WAITS;
 }
 
 /* Without times: how many calls there are. */
@@ -176,20 +185,40 @@ static int64_t weigh(struct choosing *c, struct tool_item *item)
     return waited_ns;
 }
 
-static int larger_first(const void *a, const void *b)
+/* A heap whose least stands first. */
+static void sift(int64_t *heap, size_t count, size_t at)
 {
-    const int64_t *x = a, *y = b;
-    return *x < *y ? 1 : *x > *y ? -1 : 0;
+    int64_t weight = heap[at];
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        child += child + 1 < count && heap[child + 1] < heap[child];
+        if (heap[child] >= weight)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = weight;
+}
+
+/* The `count` largest, in place, the least of them first; there are more. */
+static void select_largest(int64_t *list, size_t all, size_t count)
+{
+    for (size_t i = count / 2; i-- > 0;)
+        sift(list, count, i);
+    for (size_t i = count; i < all; i++) {
+        if (list[i] <= list[0])
+            continue;
+        list[0] = list[i];
+        sift(list, count, 0);
+    }
 }
 
 static struct bound bound_of(struct weights *weights, size_t count)
 {
     struct bound bound = {INT64_MIN, 0};
     if (weights->count > count && count > 0) {
-        qsort(weights->list, weights->count, sizeof(*weights->list), larger_first);
-        bound.least = weights->list[count - 1];
-        for (size_t i = count; i > 0 && weights->list[i - 1] == bound.least; i--)
-            bound.equal_count++;
+        select_largest(weights->list, weights->count, count);
+        bound.least = weights->list[0];
+        for (size_t i = 0; i < count; i++)
+            bound.equal_count += weights->list[i] == bound.least;
     }
     free(weights->list);
     *weights = (struct weights){0};
@@ -252,6 +281,8 @@ void tool_tree_fold(const struct tool_tree *view, struct tool_item *parent)
 static int64_t choose(struct tool_tree *view, struct tool_item *parent, size_t *kept)
 {
     struct choosing c = {.view = view};
+    if (view->waiting == NULL)
+        view->waiting = tool_allocate(view->names.site_count + 1u, 1);
     for (size_t i = 0; i < parent->child_count; i++)
         (void)weigh(&c, &parent->children[i]);
     c.by_time = bound_of(&c.times, view->largest_count);

@@ -107,6 +107,7 @@ struct tool_tree {
     struct tool_item *items; /* the topmost ones */
     size_t item_count, item_capacity;
     struct tool_shorts shorts; /* streams */
+    uint8_t *waiting;          /* by site: tree_choose.c; NULL: nothing was chosen yet */
     int status;                /* TOOL_OK, or the worst that happened */
     uint64_t error_count;
     uint64_t work_most; /* events to look at: then nothing more is opened */

@@ -191,6 +191,7 @@ static int show(const struct options *options, struct tool_tree *view)
     tool_tree_sources_close(view);
     tool_tree_mostly_close(view);
     free(view->shorts.names);
+    free(view->waiting);
     tool_items_close(view->items, view->item_count);
     tool_site_names_close(&view->names);
     return status;
