@@ -93,7 +93,8 @@ def check_known(checks, work):
 
 def check_names(checks, work):
     """Patterns meet the names that people see, and those that linkers do."""
-    program = setting.build("p_operators.cc", flags=FLAGS, hooks=False, log=False)
+    program = setting.build("p_operators.cc", flags=(*FLAGS, "-falign-functions=16"), hooks=False,
+                            log=False)
     trace = work / "operators.ttape"
     for option, wanted in (("--function=^operator new", (50, 0)), ("--libcalls=operator", (50, 50)),
                            ("--libcalls=^_Znwm$", (50, 0)), ("--no-function=^operator", (0, 0)),
@@ -104,6 +105,13 @@ def check_names(checks, work):
         checks.equal((found["operator new(unsigned long)"] + found["_Znwm"],
                       found["operator delete(void*)"] + found["_ZdlPv"]), wanted,
                      f"{option}; {done.err}")
+    for option, wanted in (("--below=^_ZN3own5twiceEi$", 50), ("--function=^_ZN3own5twiceEi$", 50),
+                           ("--patch=^_ZN3own5twiceEi$", 50), ("--function=^own::twice", 50),
+                           ("--no-function=^_ZN3own5twiceEi$", 0)):
+        setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, option, "--", program],
+                    timeout=60)
+        found = calls_of(trace)
+        checks.equal(found["own::twice(int)"] + found["_ZN3own5twiceEi"], wanted, option)
 
 
 def check_ltrace(checks, work, command):

@@ -94,8 +94,8 @@ static ttape_string read_name(struct tool_record_rules *rules, ttape_string mang
     return rules->readable;
 }
 
-static bool matches_name(struct tool_record_rules *rules, const struct tool_patterns *patterns,
-                         ttape_string name)
+bool tool_record_matches_name(struct tool_record_rules *rules, const struct tool_patterns *patterns,
+                              ttape_string name)
 {
     if (patterns->count == 0 || tool_patterns_match_name(patterns, name))
         return patterns->count != 0;
@@ -107,8 +107,20 @@ static bool matches_name(struct tool_record_rules *rules, const struct tool_patt
 
 bool tool_record_passes_name(struct tool_record_rules *rules, ttape_string name)
 {
-    return (rules->function.count == 0 || matches_name(rules, &rules->function, name)) &&
-           !matches_name(rules, &rules->no_function, name);
+    return (rules->function.count == 0 ||
+            tool_record_matches_name(rules, &rules->function, name)) &&
+           !tool_record_matches_name(rules, &rules->no_function, name);
+}
+
+bool tool_record_is_mangled(const struct tool_record_rules *rules)
+{
+    const struct tool_patterns *all[] = {&rules->function, &rules->no_function, &rules->below,
+                                         &rules->checkpoint};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]->text != NULL &&
+            (strstr(all[i]->text, "_Z") != NULL || strstr(all[i]->text, "_R") != NULL))
+            return true;
+    return false;
 }
 
 static bool passes(struct tool_record_rules *rules, const struct tool_patterns *wanted,
@@ -124,7 +136,7 @@ static bool is_call_wanted(struct tool_record_rules *rules, const ttape_site *si
 {
     return rules->called == NULL || rules->called->count == 0 ||
            memmem(path.data, path.size_bytes, ".so", 3) == NULL ||
-           matches_name(rules, rules->called, site->symbol);
+           tool_record_matches_name(rules, rules->called, site->symbol);
 }
 
 /* Where --module says what is patched, and library calls are asked for as well: of the others these
@@ -148,8 +160,9 @@ static uint32_t select_site(void *context, const ttape_site *site, const ttape_m
 {
     struct tool_record_rules *rules = context;
     ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
-    uint32_t below =
-        matches_name(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW : TTAPE_SELECT_KEEP;
+    uint32_t below = tool_record_matches_name(rules, &rules->below, site->symbol)
+                         ? TTAPE_SELECT_BELOW
+                         : TTAPE_SELECT_KEEP;
     if (tool_record_passes_name(rules, site->symbol) && is_call_wanted(rules, site, path) &&
         (passes(rules, &rules->module, &rules->no_module, path) || is_library_call(rules, path)) &&
         passes(rules, &rules->source, &rules->no_source, site->file))
@@ -161,7 +174,7 @@ bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttap
 {
     struct tool_record_rules *rules = context;
     (void)module;
-    return matches_name(rules, &rules->checkpoint, site->symbol);
+    return tool_record_matches_name(rules, &rules->checkpoint, site->symbol);
 }
 
 bool tool_record_is_application(void *context, const ttape_module *module, ttape_string executable)

@@ -48,6 +48,14 @@ bool tool_patterns_match_name(const struct tool_patterns *patterns, ttape_string
  * the names that linkers know: those are matched as people see them, too. */
 bool tool_record_passes_name(struct tool_record_rules *rules, ttape_string name);
 
+/* Whether one of them matches, as above. */
+bool tool_record_matches_name(struct tool_record_rules *rules, const struct tool_patterns *patterns,
+                              ttape_string name);
+
+/* Whether a pattern is of names as linkers know them: then those are to be matched, and kept; who
+ * shows a trace reads them. */
+bool tool_record_is_mangled(const struct tool_record_rules *rules);
+
 /* For ttape_recording_options.is_checkpoint. */
 bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttape_module *module);
 

@@ -2,12 +2,17 @@
 #include <cstdio>
 #include <new>
 
+namespace own
+{
+__attribute__((noinline)) int twice(int n) { return 2 * n; }
+} // namespace own
+
 int main()
 {
     int sum = 0;
     for (int i = 0; i < 50; i++) {
         void *place = ::operator new(16 + i);
-        sum += place != nullptr;
+        sum += own::twice(place != nullptr);
         ::operator delete(place);
     }
     std::printf("%d\n", sum);

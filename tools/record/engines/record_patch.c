@@ -132,7 +132,7 @@ static void judge(struct choosing *c, uint32_t index, ttape_string name)
     }
     const struct tool_patterns *no = c->patch->no_function;
     bool is_chosen = tool_record_passes_name(&c->patch->rules, name) &&
-                     (no == NULL || !tool_patterns_match_name(no, name));
+                     (no == NULL || !tool_record_matches_name(&c->patch->rules, no, name));
     c->patch->leaves_unnamed |= name.data == unnamed && !is_chosen;
     c->take(c->context, index, name, is_chosen);
 }
@@ -422,7 +422,8 @@ void tool_record_patch_leave(struct tool_record_patch *patch, const char *comman
 
 bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_options *into)
 {
-    struct tool_symbols_options symbols = {.no_lines = !patch->inlined && !patch->values.given};
+    struct tool_symbols_options symbols = {.no_lines = !patch->inlined && !patch->values.given,
+                                           .no_demangle = tool_record_is_mangled(&patch->rules)};
     tool_record_values_open(&patch->values);
     if (!tool_record_patch_is_given(patch)) {
         mind_own_calls(patch, into);

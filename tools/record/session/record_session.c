@@ -164,7 +164,8 @@ static bool wants_names(const void *context, const char *path)
 /* While this process is small. */
 static void open_names(struct tool_record_session *session, const char *command_name)
 {
-    struct tool_symbols_options symbols = {.no_lines = session->no_lines};
+    struct tool_symbols_options symbols = {.no_lines = session->no_lines,
+                                           .no_demangle = tool_record_is_mangled(&session->rules)};
     if (session->no_symbols)
         return;
     tool_debug_files_apply(&session->debug, &symbols);
