@@ -105,6 +105,13 @@ def test_application():
         found = answer(trace, "--by", "path", "--application")
         assert sums(found, "inclusive") == {"A1 A2": (2, 8), "A1 A3 A2": (3, 17)}, found
         assert sums(found, "exclusive") == {"A1 A2": (2, 8), "A1 A3 A2": (3, 17)}
+    found = answer(whole, "--by", "path")  # tables 5 and 6, through calls, not functions
+    assert sums(found, "inclusive") == {
+        "A1 A2 S1": (2, 8), "A1 A2 S1 S2": (1, 2), "A1 A3 A2 S1": (3, 17),
+        "A1 A3 A2 S1 S2": (2, 4)}, found
+    assert sums(found, "exclusive")["A1 A3 A2 S1"] == (1, 13), found
+    through = sums(answer(whole, "--by", "path", "--through", "A3"), "inclusive")
+    assert through == {"A3 A2 S1": (3, 17), "A3 A2 S1 S2": (2, 4)}, through
     mixed = of_table("mixed", TABLE_3[:4] + [(30, "S3", "S1"), (31, "S3", None)], MODULES)
     found = answer(mixed, "--by", "path", "--application")  # a path that has no frame of its own
     assert sums(found, "inclusive") == {"A1 A2": (2, 8), "": (1, 1)}, found

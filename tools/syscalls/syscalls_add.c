@@ -273,6 +273,43 @@ static bool cut_through(struct tool_sys *view, uint32_t *node)
     return true;
 }
 
+/* Whether they are called the same: a library's function, and the call that it makes. */
+static bool is_namesake(struct tool_sys *view, uint32_t step, uint32_t function)
+{
+    const ttape_function *functions = view->functions.functions;
+    if (step >= view->functions.count || function >= view->functions.count)
+        return false;
+    ttape_string a = tool_site_text(&view->names, functions[step].site);
+    ttape_string b = tool_site_text(&view->names, functions[function].site);
+    return a.size_bytes != 0 && is_equal(a, b);
+}
+
+/* The stack that led to a call within another one does not know that one: it has the library's
+ * function at most. So the path goes through the call, in the place of that. */
+static uint32_t path_through(struct tool_sys *view, uint32_t node,
+                             const struct tool_sys_open *around)
+{
+    uint32_t base = view->nodes[around->whole].parent, at, first = node;
+    uint32_t base_depth = view->nodes[base].depth, depth = view->nodes[node].depth;
+    if (view->asked.application || around->is_unsampled || depth < base_depth ||
+        (base == TOOL_SYS_ROOT && depth > 0))
+        return node;
+    uint32_t *steps = tool_allocate(depth + 1u, sizeof(*steps)), count = 0;
+    for (at = node; view->nodes[at].depth > base_depth; at = view->nodes[at].parent) {
+        first = at;
+        steps[count++] = view->nodes[at].function;
+    }
+    if (at == base && (count == 0 || first != around->whole)) {
+        node = around->whole;
+        if (count > 0 && is_namesake(view, steps[count - 1], around->function))
+            count--;
+        while (count > 0)
+            node = tool_sys_child(view, node, steps[--count]);
+    }
+    free(steps);
+    return node;
+}
+
 uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site, bool has_stack)
 {
     uint32_t function = tool_function_of(&view->functions, site);
@@ -280,7 +317,10 @@ uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site, boo
                                  .function = function,
                                  .is_unsampled = view->needs_stacks && !has_stack};
     call.module = module_of(view, node, function);
-    call.node = view->asked.application ? node : tool_sys_child(view, node, function);
+    if (view->open_count > 0)
+        node = path_through(view, node, &view->open[view->open_count - 1]);
+    call.whole = view->asked.application ? node : tool_sys_child(view, node, function);
+    call.node = call.whole;
     call.counts = !call.is_unsampled && (view->asked.to == NULL || view->asked.to[function] != 0) &&
                   cut_through(view, &call.node);
     for (size_t i = 0; i < view->open_count; i++) {

@@ -71,6 +71,7 @@ struct tool_sys_kept {
 struct tool_sys_open {
     uint64_t number; /* of its begin */
     uint32_t node, function, module;
+    uint32_t whole;    /* its node before what is not asked for was cut off */
     uint32_t fresh;    /* nodes on its path that are deeper than this are those of no call around */
     int64_t nested_ns; /* of calls in it */
     bool is_inner;     /* within another one */
