@@ -216,13 +216,17 @@ def kept_streams(trace):
 
 
 def begun(trace, stream, first):
-    """What is open where a stream begins, the outermost first; and addresses by name."""
-    done = setting.tracetape("tree", "--json", "--full", "--min-time", "0", "--stream", str(stream),
-                             "--time", f"{first}..{first + 1}", trace, timeout=600)
-    found = []
+    """What is open where a stream begins, the outermost first; and addresses by name. Without times
+    (first is None), it is what is open at the edge of the first partition of all."""
+    time = [] if first is None else ["--min-time", "0", "--time", f"{first}..{first + 1}"]
+    done = setting.tracetape("tree", "--json", "--full", *time, "--stream", str(stream), trace,
+                             timeout=600)
+    found, edge = [], None
     for node in json.loads(done.out)["nodes"]:
-        if re.fullmatch(r"s\d+p\d+b\d+", node["node"]):
-            found.append((node["name"], node["enter_ns"], node["start_ns"]))
+        place = re.fullmatch(r"(s\d+p\d+)b\d+", node["node"])
+        edge = edge or (place and place[1])
+        if place and (first is not None or place[1] == edge):
+            found.append((node["name"], node.get("enter_ns", 0), node.get("start_ns", 0)))
     done = setting.tracetape("report", "--json", trace) if found else None
     return found, {row["name"]: row["address"] for row in json.loads(done.out)["rows"]} \
         if found else {}
@@ -245,7 +249,7 @@ def read(trace, is_kept=True):
                 found[number] = Stream(number, int(row["tid"]), is_kept)
                 height = height_before(row)
                 if height > 0:
-                    first = int(row["time_ns"] or 0)
+                    first = int(row["time_ns"]) if row["time_ns"] else None
                     kept = kept_streams(trace) if kept is None else kept
                     known = begun(trace, number, first) if number in kept else ([], {})
                     found[number].begin(height, *known)
