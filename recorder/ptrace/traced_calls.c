@@ -10,10 +10,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/audit.h>
+#include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <unistd.h>
 
 #include "recorder/ptrace/tracer.h"
@@ -241,6 +244,27 @@ static void pass_call(struct ttp_tracer *tracer, struct ttp_traced *thread,
         thread->executes = TTP_EXECUTES_NOT; /* it was not executed: it is free as before */
 }
 
+#define FIRST_ARGUMENT ((void *)offsetof(struct user_regs_struct, rdi))
+
+/* No tracer follows a child of such a clone, and nobody would say so. The flag does nothing else. */
+static void follow_child(struct ttp_traced *thread, const struct __ptrace_syscall_info *info)
+{
+    uint64_t flags = info->entry.args[0];
+    if (info->arch == AUDIT_ARCH_X86_64 && info->entry.nr == SYS_clone &&
+        (flags & CLONE_UNTRACED) != 0)
+        thread->hides_flag = ptrace(PTRACE_POKEUSER, (pid_t)thread->tid, FIRST_ARGUMENT,
+                                    (void *)(uintptr_t)(flags & ~(uint64_t)CLONE_UNTRACED)) == 0;
+}
+
+void ttp_traced_show_flag(struct ttp_traced *thread)
+{
+    struct user_regs_struct registers;
+    thread->hides_flag = false;
+    if (ptrace(PTRACE_GETREGS, (pid_t)thread->tid, NULL, &registers) == 0)
+        (void)ptrace(PTRACE_POKEUSER, (pid_t)thread->tid, FIRST_ARGUMENT,
+                     (void *)(uintptr_t)(registers.rdi | CLONE_UNTRACED));
+}
+
 void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
 {
     struct __ptrace_syscall_info info;
@@ -258,6 +282,7 @@ void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
         enter(tracer, thread, is_other ? TTP_CALL_OF_32_BITS : (uint32_t)info.entry.nr, &info,
               arguments);
         let_go(tracer, thread, &info);
+        follow_child(thread, &info);
     } else if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
         leave(tracer, thread, info.exit.rval);
     }

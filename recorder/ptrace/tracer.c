@@ -159,7 +159,7 @@ static void adopt(struct ttp_tracer *tracer, struct ttp_traced *thread,
 
 /* It has started another one, which may have stopped already. One that the runtime started is a
  * sign to us (TTP_MARK_EXECUTES), and of no further interest. */
-static void take_start(struct ttp_tracer *tracer, struct ttp_traced *parent)
+static void take_start(struct ttp_tracer *tracer, struct ttp_traced *parent, bool hid_flag)
 {
     unsigned long tid = 0;
     bool is_sign = ttp_runtime_starts(parent);
@@ -168,6 +168,10 @@ static void take_start(struct ttp_tracer *tracer, struct ttp_traced *parent)
     struct ttp_traced *thread = find(tracer, (uint32_t)tid);
     if (thread == NULL)
         thread = add(tracer, (uint32_t)tid, process_of((uint32_t)tid));
+    if (thread != NULL)
+        thread->hides_flag = hid_flag;
+    if (thread != NULL && thread->is_held && hid_flag)
+        ttp_traced_show_flag(thread);
     if (thread != NULL && is_sign) {
         tracer->counts->threads--;
         thread->is_let_go = true;
@@ -212,11 +216,14 @@ static bool is_stopping(int signal)
 static void take_stop(struct ttp_tracer *tracer, struct ttp_traced *thread, int status)
 {
     int signal = WSTOPSIG(status), event = status >> 16;
+    bool hid_flag = thread->hides_flag;
+    if (hid_flag) /* the kernel has looked at it */
+        ttp_traced_show_flag(thread);
     switch (event) {
     case PTRACE_EVENT_EXEC: take_exec(tracer, thread); break;
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
-    case PTRACE_EVENT_CLONE: take_start(tracer, thread); break;
+    case PTRACE_EVENT_CLONE: take_start(tracer, thread, hid_flag); break;
     case PTRACE_EVENT_EXIT: ttp_outside_end(&tracer->outside, &thread->out); break;
     case PTRACE_EVENT_STOP:
         if (is_stopping(signal)) { /* all threads of the process are, until SIGCONT */

@@ -51,6 +51,7 @@ struct ttp_traced {
     bool is_free;     /* it records its calls itself: only starts and ends of others stop it */
     uint8_t executes; /* enum ttp_traced_executing, of one that is free */
     bool is_let_go;   /* it is the runtime's, and ends by itself; or it executes such a program */
+    bool hides_flag;  /* its clone was not asked to be CLONE_UNTRACED, as it is to be again */
     bool was_in_call; /* when it was attached to, in call_then, with these arguments */
     uint32_t call_then;
     uint64_t arguments_then[TTP_TRACED_ARGUMENTS];
@@ -158,6 +159,8 @@ bool ttp_traced_gains(const struct ttp_traced *thread, const struct __ptrace_sys
 /* The thread is at the entry or the exit of a call; is_let_go is set where it may not be traced
  * further. */
 void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread);
+/* In the register that it was taken out of. */
+void ttp_traced_show_flag(struct ttp_traced *thread);
 /* It has executed a program, as the process's only thread from here on. */
 void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread);
 /* A process image begins with this thread; `parent`: of which it is a copy, or NULL. */

@@ -57,6 +57,13 @@ def check_blind(checks, program, library, trace, engine, options):
     checks.that(paths and "ask" in paths[0] and paths[0][-1] == "getsid", f"{label}: {paths}")
 
 
+def check_untraced(checks, program, trace, engine, options):
+    """Children of CLONE_UNTRACED are followed, and see no other registers."""
+    label = f"untraced children, {engine}"
+    record(checks, [program], trace, options, label)
+    checks.equal(counts(trace).get("getppid"), 20, label)
+
+
 def check_order(checks, program, trace, engine, options):
     """Hooks and calls: what is entered within what, and when."""
     label = f"with hooks, {engine}"
@@ -116,6 +123,8 @@ def main():
         for engine, options in ENGINES.items():
             check_exec(checks, program, trace, engine, options)
             check_blind(checks, program, library, trace, engine, options)
+            check_untraced(checks, setting.build("p_untraced.c", flags=PLAIN, log=False), trace,
+                           engine, options)
             if engine == "in process":
                 check_order(checks, hooked, trace, engine, options)
         within = setting.build("p_no_new_code.c", flags=PLAIN, log=False)
