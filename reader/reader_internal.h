@@ -108,6 +108,8 @@ struct ttp_trace_decoder {
     uint64_t kept_model_bytes;
     struct ttp_definition_tables *mended; /* NULL but while a damaged file is recovered */
     uint32_t jobs;
+    const ttape_watch *watch; /* while an answer has it: who is asked for each partition, or NULL */
+    uint64_t watched_count;   /* partitions so far */
     struct ttp_prefetch *prefetch;  /* NULL until a cursor reads forward with jobs */
     struct ttp_trace_decoder *next; /* in the pool */
     uint64_t uses, seen_uses;       /* how often it was taken; when its cache was last looked at */

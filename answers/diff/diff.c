@@ -52,13 +52,12 @@ bool ttp_diff_pass_over(struct ttape_diff *diff, uint32_t run, const ttape_error
 bool ttp_diff_goes_on(struct ttape_diff *diff)
 {
     ttape_error error = {0};
-    if (diff->status == TTAPE_OK && diff->options.goes_on != NULL &&
-        !diff->options.goes_on(diff->options.context, diff->event_count))
-        fail(
-            diff,
-            ttp_fail(&error, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET, "the caller has stopped it"),
-            &error);
-    return diff->status == TTAPE_OK;
+    ttape_status status = diff->status == TTAPE_OK
+                              ? ttp_ask_watch(diff->options.watch, diff->event_count, 0, &error)
+                              : diff->status;
+    if (status != TTAPE_OK)
+        fail(diff, status, &error);
+    return status == TTAPE_OK;
 }
 
 /* ---- functions ---- */
@@ -107,6 +106,7 @@ static void report_trace(struct ttape_diff *diff, uint32_t run, uint32_t *row_of
                                 .by = TTAPE_REPORT_BY_FUNCTION,
                                 .damage = diff->options.damage != NULL ? take_damage : NULL,
                                 .context = &reporting,
+                                .watch = diff->options.watch,
                                 .switches = info.event_count <= SWITCHES_EVENTS,
                                 .summed_switches = true,
                                 .memory_bytes = diff->options.report_bytes,

@@ -201,7 +201,7 @@ ttape_status ttape_last_find(ttape_last **out, ttape_reader *reader,
     if (l == NULL)
         return memory.status;
     *l = (ttape_last){.memory = memory, .decoder = &reader->pool.first, .options = taken};
-    ttape_status status = ttp_decoder_take(&reader->pool, &l->decoder, err);
+    ttape_status status = ttp_decoder_take_watched(&reader->pool, &l->decoder, taken.watch, err);
     if (status == TTAPE_OK) {
         status = find(l, err);
         ttp_decoder_give(l->decoder);

@@ -299,7 +299,7 @@ ttape_status ttape_longest_find(ttape_longest **out, ttape_reader *r,
     if (l == NULL)
         return memory.status;
     *l = (ttape_longest){.memory = memory, .decoder = &r->pool.first, .options = taken};
-    ttape_status status = ttp_decoder_take(&r->pool, &l->decoder, err);
+    ttape_status status = ttp_decoder_take_watched(&r->pool, &l->decoder, taken.watch, err);
     if (status == TTAPE_OK) {
         status = find(l, err);
         ttp_decoder_give(l->decoder);

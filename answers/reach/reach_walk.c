@@ -8,9 +8,11 @@
 #include "answers/reach/reach_internal.h"
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
+#include "reader/base/choice.h"
 
-#define SLOTS_FIRST 256u
-#define SLOTS_MOST  (UINT32_C(1) << 31)
+#define SLOTS_FIRST   256u
+#define SLOTS_MOST    (UINT32_C(1) << 31)
+#define STEPS_BETWEEN (1u << 16) /* two questions whether to go on */
 
 static inline void add_ns(int64_t *sum, int64_t time_ns)
 {
@@ -183,7 +185,10 @@ static ttape_status read_steps(struct ttape_reach *reach, ttape_call_cursor *cur
 {
     ttape_error problem = {0};
     const ttape_call_step *step;
-    for (;;) {
+    for (uint64_t count = 0;; count++) {
+        if (count % STEPS_BETWEEN == 0)
+            TTP_TRY(ttp_ask_watch(reach->options.watch, stream,
+                                  reach->reader->definitions.stream_count, err));
         ttape_status status = ttape_call_cursor_step(cursor, &step, &problem);
         if (status == TTAPE_END)
             return TTAPE_OK;

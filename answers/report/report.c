@@ -422,7 +422,8 @@ ttape_status ttape_report_make(ttape_report **out, ttape_reader *reader,
         return memory.status;
     *report = (ttape_report){.memory = memory, .decoder = &reader->pool.first, .options = full};
     report->keys.memory = &report->memory;
-    ttape_status status = ttp_decoder_take(&reader->pool, &report->decoder, err);
+    ttape_status status =
+        ttp_decoder_take_watched(&reader->pool, &report->decoder, full.watch, err);
     if (status == TTAPE_OK) {
         status = make(report, err);
         ttp_decoder_give(report->decoder);

@@ -384,7 +384,7 @@ ttape_status ttape_tile_make(ttape_tile **out, ttape_reader *r, const ttape_tile
     if (t == NULL)
         return memory.status;
     *t = (ttape_tile){.memory = memory, .decoder = &r->pool.first, .options = taken};
-    ttape_status status = ttp_decoder_take(&r->pool, &t->decoder, err);
+    ttape_status status = ttp_decoder_take_watched(&r->pool, &t->decoder, taken.watch, err);
     if (status == TTAPE_OK) {
         status = make(t, err);
         ttp_tile_drop_overview(t);

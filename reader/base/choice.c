@@ -28,3 +28,11 @@ ttape_status ttp_no_stream(ttape_error *err, uint32_t stream)
 {
     return ttp_fail(err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET, "no stream '%u'", stream);
 }
+
+ttape_status ttp_ask_watch(const ttape_watch *watch, uint64_t done, uint64_t all, ttape_error *err)
+{
+    if (watch == NULL || watch->goes_on == NULL || watch->goes_on(watch->context, done, all))
+        return TTAPE_OK;
+    return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                    "stopped: the caller does not want to go on");
+}

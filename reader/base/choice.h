@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <tracetape/error.h>
+#include <tracetape/reader.h>
 
 /* TTAPE_E_ARGUMENT. */
 ttape_status ttp_refuse(ttape_error *err, const char *what);
@@ -15,5 +16,8 @@ ttape_status ttp_check_range(bool has_range, uint64_t from_ns, uint64_t to_ns, t
 ttape_status ttp_check_streams(const uint32_t *streams, uint32_t stream_count, ttape_error *err);
 /* TTAPE_E_NOT_FOUND. */
 ttape_status ttp_no_stream(ttape_error *err, uint32_t stream);
+
+/* TTAPE_E_STATE where the caller does not want to go on; watch may be NULL. */
+ttape_status ttp_ask_watch(const ttape_watch *watch, uint64_t done, uint64_t all, ttape_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* A list in order of use, and chains by number: a file of a million partitions costs a decoder
  * nothing until it decodes some. */
 #include "reader/cache/cache.h"
+#include "reader/base/choice.h"
 
 #include "format/base/fail.h"
 #include "reader/cache/decoder_pool.h"
@@ -241,6 +242,8 @@ static ttape_status load(struct ttp_trace_decoder *d, uint32_t partition, enum t
 {
     struct ttp_loaded *p = ttp_cache_find(d, partition);
     if (p == NULL) {
+        TTP_TRY(ttp_ask_watch(d->watch, d->watched_count, d->reader->partition_count, err));
+        d->watched_count++;
         make_room(d);
         TTP_TRY(add_loaded(d, partition, &p, err));
     } else {

@@ -82,7 +82,20 @@ ttape_status ttp_decoder_take(struct ttp_pool *pool, struct ttp_trace_decoder **
     return TTAPE_OK;
 }
 
-void ttp_decoder_give(struct ttp_trace_decoder *d) { end_busy(d); }
+void ttp_decoder_give(struct ttp_trace_decoder *d)
+{
+    d->watch = NULL;
+    end_busy(d);
+}
+
+ttape_status ttp_decoder_take_watched(struct ttp_pool *pool, struct ttp_trace_decoder **d,
+                                      const ttape_watch *watch, ttape_error *err)
+{
+    TTP_TRY(ttp_decoder_take(pool, d, err));
+    (*d)->watch = watch;
+    (*d)->watched_count = 0;
+    return TTAPE_OK;
+}
 
 struct ttp_trace_decoder ttp_decoder_for_worker(const struct ttp_trace_decoder *d)
 {

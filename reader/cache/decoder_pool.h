@@ -31,6 +31,9 @@ void ttp_pool_clear(ttape_reader *r, bool models_too);
  * otherwise. */
 ttape_status ttp_decoder_take(struct ttp_pool *pool, struct ttp_trace_decoder **d,
                               ttape_error *err);
+/* The same for an answer that somebody watches; NULL: nobody. */
+ttape_status ttp_decoder_take_watched(struct ttp_pool *pool, struct ttp_trace_decoder **d,
+                                      const ttape_watch *watch, ttape_error *err);
 void ttp_decoder_give(struct ttp_trace_decoder *d);
 
 /* A handle's decoder, which it has during a call. */

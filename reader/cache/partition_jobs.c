@@ -9,6 +9,7 @@
 
 #include "base/task.h"
 #include "format/base/fail.h"
+#include "reader/base/choice.h"
 #include "reader/cache/decoder_pool.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/partition_decoder.h"
@@ -28,7 +29,8 @@ struct crew {
     atomic_bool stop;
     uint32_t partition_count;
     struct ttp_pool *pool;
-    pthread_mutex_t mutex; /* of the failure that stops all: the one of the first partition */
+    const ttape_watch *watch; /* is asked by the calling thread, which is worker 0 */
+    pthread_mutex_t mutex;    /* of the failure that stops all: the one of the first partition */
     uint32_t failed;
     ttape_error error;
 };
@@ -159,9 +161,15 @@ static void take_numbers(struct crew *c, struct ttp_trace_decoder *d, uint32_t w
 {
     while (!atomic_load(&c->stop)) {
         uint32_t number = atomic_fetch_add(&c->next, 1);
+        ttape_error err = {0};
         if (number >= c->partition_count)
             break;
-        do_number(c, d, worker, number);
+        ttape_status status =
+            worker == 0 ? ttp_ask_watch(c->watch, number, c->partition_count, &err) : TTAPE_OK;
+        if (status != TTAPE_OK)
+            fail_all(c, number, status, &err);
+        else
+            do_number(c, d, worker, number);
     }
 }
 
@@ -317,6 +325,7 @@ ttape_status ttp_partition_work(struct ttp_trace_decoder *d, const uint32_t *par
                      .partitions = partitions,
                      .partition_count = partition_count,
                      .pool = d->pool,
+                     .watch = d->watch,
                      .failed = UINT32_MAX};
     c.outcomes = ttp_memory_take(memory, partition_count, 1, err);
     if (c.outcomes == NULL)

@@ -65,10 +65,8 @@ typedef struct ttape_diff_options {
     uint64_t report_bytes; /* of each report on the way; default 256 MiB */
     /* A damaged place of a run (its number) that is left out; NULL: the call fails. */
     void (*damage)(void *context, uint32_t run, const ttape_error *error);
-    /* Asked now and then, with events that were gone through so far; false: the call ends with
-     * TTAPE_E_STATE. */
-    bool (*goes_on)(void *context, uint64_t event_count);
-    void *context; /* of both, which are called from the calling thread */
+    void *context;            /* of it, which is called from the calling thread */
+    const ttape_watch *watch; /* NULL: nobody. Steps are partitions of a report, then events */
 } ttape_diff_options;
 
 /* What a row is in a run, or in a side: there the medians of its runs. */

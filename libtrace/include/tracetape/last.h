@@ -32,7 +32,8 @@ typedef struct ttape_last_options {
     /* A stream whose end cannot be read: what was read of it is in the answer; NULL: the call
      * fails. */
     void (*damage)(void *context, uint32_t stream, const ttape_error *error);
-    void *context; /* of it */
+    void *context;            /* of it */
+    const ttape_watch *watch; /* NULL: nobody */
 } ttape_last_options;
 
 /* A fact of an end. how is of enum ttape_process_end, or of enum ttape_thread_end. */

@@ -59,6 +59,7 @@ typedef struct ttape_longest_options {
     void *context;   /* of both, which are called from the calling thread only */
     bool ended_only; /* only those of which a duration is known: ended, and seen to */
     bool names_only; /* frames of paths have no times (0): overviews may tell of a call sooner */
+    const ttape_watch *watch; /* NULL: nobody */
 } ttape_longest_options;
 
 typedef struct ttape_longest_call {

@@ -45,7 +45,8 @@ typedef struct ttape_reach_options {
     uint32_t (*group)(void *context, uint32_t site);
     /* A part of a stream that cannot be read and is left out; NULL: the call fails. */
     void (*damage)(void *context, uint32_t stream, const ttape_error *error);
-    void *context; /* of all three, which are called from the calling thread */
+    void *context;            /* of all three, which are called from the calling thread */
+    const ttape_watch *watch; /* NULL: nobody */
 } ttape_reach_options;
 
 typedef struct ttape_reach_path {

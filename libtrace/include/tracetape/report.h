@@ -87,6 +87,7 @@ typedef struct ttape_report_options {
      * of the report is then that of these functions, and outer frames have none. Decodes; NULL:
      * everything. Called with `context`, as the four above. */
     bool (*below)(void *context, uint32_t site);
+    const ttape_watch *watch; /* NULL: nobody */
 } ttape_report_options;
 
 #define TTAPE_REPORT_SIGNAL (UINT32_MAX - 1) /* as a caller: a signal handler's frame */

@@ -61,7 +61,8 @@ typedef struct ttape_tile_options {
     uint64_t memory_bytes; /* of the answer; default 256 MiB */
     /* A partition that cannot be read and is left out; NULL: the call fails. */
     void (*damage)(void *context, uint32_t partition, const ttape_error *error);
-    void *context; /* of it */
+    void *context;            /* of it */
+    const ttape_watch *watch; /* NULL: nobody */
 } ttape_tile_options;
 
 typedef struct ttape_tile_bucket {
