@@ -46,7 +46,7 @@ TTAPE_API ttape_source ttape_source_memory(const void *data, size_t size_bytes);
  * Others are the format's own, and not to be changed: 16 levels of metadata and 65,536 entries, 64
  * sections of a partition, chains of height 1,000, 65,536 events of stored chains, 2^20 stacks of a
  * stream, 2^16 scopes, 2^30 bytes of a payload, windows of 128 MiB (spec/registry.md). */
-/* Who is asked by an answer that takes long whether it is still wanted; in the answer's options, and
+/* An answer that takes long asks whether it is still wanted: set in the answer's options, and
  * borrowed for the call. False: the call ends with TTAPE_E_STATE. */
 typedef struct ttape_watch {
     /* Now and then, from the calling thread. `done` of `all` steps of what is done now are over;
