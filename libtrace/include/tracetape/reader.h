@@ -40,12 +40,6 @@ TTAPE_API void ttape_source_file_close(ttape_source *source);
 /* Borrowed memory; needs no close. */
 TTAPE_API ttape_source ttape_source_memory(const void *data, size_t size_bytes);
 
-/* Bounds on what a file may make the reader do; zero means the default. Passing one is
- * TTAPE_E_LIMIT. The struct is part of the options, whose size says how much of it a caller knows.
- *
- * Others are the format's own, and not to be changed: 16 levels of metadata and 65,536 entries, 64
- * sections of a partition, chains of height 1,000, 65,536 events of stored chains, 2^20 stacks of a
- * stream, 2^16 scopes, 2^30 bytes of a payload, windows of 128 MiB (spec/registry.md). */
 /* An answer that takes long asks whether it is still wanted: set in the answer's options, and
  * borrowed for the call. False: the call ends with TTAPE_E_STATE. */
 typedef struct ttape_watch {
@@ -55,6 +49,12 @@ typedef struct ttape_watch {
     void *context;
 } ttape_watch;
 
+/* Bounds on what a file may make the reader do; zero means the default. Passing one is
+ * TTAPE_E_LIMIT. The struct is part of the options, whose size says how much of it a caller knows.
+ *
+ * Others are the format's own, and not to be changed: 16 levels of metadata and 65,536 entries, 64
+ * sections of a partition, chains of height 1,000, 65,536 events of stored chains, 2^20 stacks of a
+ * stream, 2^16 scopes, 2^30 bytes of a payload, windows of 128 MiB (spec/registry.md). */
 typedef struct ttape_limits {
     uint64_t memory_bytes;     /* of all that reads from the reader; default 256 MiB */
     uint32_t partition_events; /* events in one partition; default 16,777,216 */
