@@ -13,12 +13,6 @@
 /* In the words of a call that are ours; the node is plus 1. */
 enum { NODE, HAS_NO_PATH };
 
-/* A stack: its open calls, as the cursor's last step on it said, by the stack's number. */
-struct stack {
-    ttape_call *calls; /* outermost first */
-    size_t count;
-};
-
 struct climbing {
     struct ttape_diff *diff;
     struct ttp_diff_rows *rows;
@@ -26,9 +20,6 @@ struct climbing {
     struct ttp_key_map children; /* (parent + 1, key) */
     const uint32_t *key_of;      /* by site */
     uint32_t site_count, run, depth_limit;
-    struct ttp_key_map stack_of; /* numbers of stacks: places */
-    struct stack *stacks;
-    size_t stack_count, stack_capacity, current;
     bool is_too_large;
 };
 
@@ -49,10 +40,10 @@ static uint32_t find_path(struct climbing *c, uint32_t parent, uint32_t key, uin
 }
 
 /* A signal's handler is an outermost call: which function it interrupts is chance. */
-static void enter(struct climbing *c, const struct stack *stack, ttape_call *call)
+static void enter(struct climbing *c, ttape_call *call)
 {
     bool is_signal = call->kind == TTAPE_EVENT_SIGNAL_BEGIN;
-    uint32_t parent = stack->count > 1 ? node_of(&call[-1]) : TTAPE_NONE;
+    uint32_t parent = call->height > 0 ? node_of(&call[-1]) : TTAPE_NONE;
     uint32_t depth = parent != TTAPE_NONE ? c->rows->rows[parent].depth + 1 : 0;
     if (is_signal || (parent != TTAPE_NONE && depth >= c->depth_limit)) {
         call->user[NODE] = is_signal ? 0 : parent + UINT64_C(1);
@@ -81,13 +72,24 @@ static void leave(struct climbing *c, const ttape_call *call)
     ttp_sum_ns(&at->total_ns, call->user[HAS_NO_PATH] == 0 ? call->total_ns : 0);
 }
 
-/* When a thread got no processor is chance: it is no time of the function. */
-static void pass_time(struct climbing *c, const ttape_call_step *step)
+/* The call on top before the step; NULL: none. */
+static const ttape_call *top_before(ttape_call_cursor *cursor, const ttape_call_step *step)
 {
-    const struct stack *stack = &c->stacks[c->current];
-    if (step->preempted_ns == 0 || stack->count == 0)
-        return;
-    uint32_t node = node_of(&stack->calls[stack->count - 1]);
+    const ttape_call *calls;
+    uint32_t count;
+    if (step->ended_count > 0)
+        return &step->ended[step->ended_count - 1];
+    if (step->began_count > 0)
+        return step->began[0].height > 0 ? &step->began[-1] : NULL;
+    ttape_call_cursor_stack(cursor, &calls, &count);
+    return count > 0 ? &calls[count - 1] : NULL;
+}
+
+/* When a thread got no processor is chance: it is no time of the function. */
+static void pass_time(struct climbing *c, ttape_call_cursor *cursor, const ttape_call_step *step)
+{
+    const ttape_call *top = top_before(cursor, step);
+    uint32_t node = top != NULL ? node_of(top) : TTAPE_NONE;
     if (node == TTAPE_NONE)
         return;
     ttape_diff_side *at = ttp_diff_measures(c->rows, node, c->run);
@@ -95,59 +97,15 @@ static void pass_time(struct climbing *c, const ttape_call_step *step)
     ttp_sum_ns(&at->preempted_ns, step->preempted_ns);
 }
 
-/* ---- steps ---- */
-
-/* The place of a stack: the first one where memory is short. */
-static size_t stack_at(struct climbing *c, uint32_t number)
+static void take(struct climbing *c, ttape_call_cursor *cursor, const ttape_call_step *step)
 {
-    uint32_t *place = ttp_region_at(c->region, &c->stack_of, number, TTAPE_NONE);
-    if (*place != TTAPE_NONE)
-        return *place;
-    if (ttp_region_add(c->region, &c->stacks, &c->stack_count, &c->stack_capacity,
-                       sizeof *c->stacks) == NULL)
-        return 0;
-    return *place = (uint32_t)c->stack_count - 1;
-}
-
-static void end(struct climbing *c, struct stack *stack, const ttape_call_step *step)
-{
-    for (uint32_t i = step->ended_count; i-- > 0; stack->count--)
+    bool has_time = step->kind == TTAPE_STEP_EVENT || step->kind == TTAPE_STEP_STOP;
+    if (__builtin_expect(step->preempted_ns != 0, 0) && has_time)
+        pass_time(c, cursor, step);
+    for (uint32_t i = 0; i < step->began_count; i++)
+        enter(c, &step->began[i]);
+    for (uint32_t i = step->ended_count; i-- > 0;)
         leave(c, &step->ended[i]);
-}
-
-static void take_event(struct climbing *c, const ttape_call_step *step)
-{
-    struct stack *stack = &c->stacks[c->current];
-    if (step->began_count > 0) /* the stack may have moved */
-        stack->calls = step->began - stack->count;
-    pass_time(c, step);
-    if (step->began_count > 0) {
-        stack->count++;
-        enter(c, stack, step->began);
-    } else if (step->ended_count > 0) {
-        end(c, stack, step);
-    } else if (step->event->kind == TTAPE_EVENT_SWITCH) {
-        c->current = stack_at(c, step->event->argument);
-    }
-}
-
-/* Where reading begins, goes on behind missing events, and stops: what is open then stays so. */
-static void take_other(struct climbing *c, const ttape_call_step *step)
-{
-    size_t place = stack_at(c, step->stack);
-    struct stack *stack = &c->stacks[place];
-    switch (step->kind) {
-    case TTAPE_STEP_FOUND:
-        stack->calls = step->began - stack->count;
-        for (uint32_t i = 0; i < step->began_count; i++) {
-            stack->count++;
-            enter(c, stack, &step->began[i]);
-        }
-        break;
-    case TTAPE_STEP_START: c->current = place; break;
-    case TTAPE_STEP_STOP: pass_time(c, step); break;
-    default: end(c, stack, step); break;
-    }
 }
 
 static bool is_done(struct climbing *c)
@@ -166,12 +124,8 @@ static void read_steps(struct climbing *c, ttape_call_cursor *cursor)
         if (status == TTAPE_END ||
             (status != TTAPE_OK && !ttp_diff_pass_over(c->diff, c->run, &err)))
             return;
-        if (status != TTAPE_OK)
-            continue;
-        if (__builtin_expect(step->kind == TTAPE_STEP_EVENT, 1))
-            take_event(c, step);
-        else
-            take_other(c, step);
+        if (status == TTAPE_OK)
+            take(c, cursor, step);
     }
 }
 
@@ -181,11 +135,6 @@ static void climb_stream(struct climbing *c, uint32_t stream, bool switches)
         .size = sizeof(options), .streams = &stream, .stream_count = 1, .switches = switches};
     ttape_error err = {0};
     ttape_call_cursor *cursor;
-    c->stack_count = 0;
-    ttp_region_close_map(c->region, &c->stack_of);
-    c->current = stack_at(c, 0);
-    if (c->stack_count == 0)
-        return;
     if (ttape_call_cursor_open(&cursor, c->diff->readers[c->run], &options, &err) == TTAPE_OK)
         read_steps(c, cursor);
     else
@@ -215,8 +164,6 @@ static bool climb_all(struct ttape_diff *diff, uint32_t depth_limit)
     diff->paths = (struct ttp_diff_rows){.region = c.region, .trace_count = diff->trace_count};
     for (uint32_t run = 0; run < diff->trace_count && !c.is_too_large && !c.region->is_short; run++)
         climb(&c, run);
-    ttp_region_give(c.region, c.stacks);
-    ttp_region_close_map(c.region, &c.stack_of);
     ttp_region_close_map(c.region, &c.children);
     return !c.is_too_large && !c.region->is_short;
 }

@@ -53,10 +53,10 @@ static uint32_t function_of(struct seeing *seeing, uint32_t site)
     return seeing->functions[site] == TTAPE_NONE ? TTAPE_NONE : seeing->functions[site] - 1;
 }
 
-static void enter(void *context, struct tool_call_stack *stack, ttape_call *call)
+static void enter(void *context, ttape_call *call)
 {
     struct seeing *seeing = context;
-    const ttape_call *around = stack->count > 1 ? &stack->calls[stack->count - 2] : NULL;
+    const ttape_call *around = tool_call_around(call);
     uint32_t in = around != NULL ? (uint32_t)around->user[CONTEXT] : 0;
     uint32_t from = around != NULL ? (uint32_t)around->user[FUNCTION] : TOOL_EDGES_OUTSIDE;
     uint32_t to = function_of(seeing, call->site);
@@ -75,9 +75,7 @@ static void enter(void *context, struct tool_call_stack *stack, ttape_call *call
 
 static int see(void *context, const struct tool_input *input)
 {
-    static const struct tool_calls_handler handler = {.enter = enter};
     struct seeing *seeing = context;
-    struct tool_calls calls;
     ttape_info info;
     ttape_reader_get_info(input->reader, &info);
     seeing->reader = input->reader;
@@ -85,11 +83,7 @@ static int see(void *context, const struct tool_input *input)
     seeing->site_count = info.site_count;
     seeing->functions = tool_allocate((size_t)info.site_count + 1, sizeof *seeing->functions);
     tool_site_names_open_as(&seeing->names, input->reader, seeing->seen->names);
-    tool_calls_open(&calls, input, &handler, seeing);
-    for (uint32_t i = 0; i < info.stream_count && calls.status != TOOL_CANNOT; i++)
-        tool_calls_stream(&calls, i);
-    int status = tool_calls_status(&calls);
-    tool_calls_close(&calls);
+    int status = tool_calls_walk(input, enter, seeing);
     tool_site_names_close(&seeing->names);
     free(seeing->functions);
     return status;

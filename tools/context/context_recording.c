@@ -23,7 +23,7 @@ struct walk {
     const ttape_reader *reader;
     struct tool_site_names names;
     struct site *sites;
-    uint32_t site_count, stream;
+    uint32_t site_count;
     uint64_t start_ns;
     uint64_t *ids;
     size_t id_capacity;
@@ -53,13 +53,12 @@ static const struct site *look_up(struct walk *walk, uint32_t number)
 }
 
 /* Functions of the stack, outermost first; returns how many. */
-static uint32_t list_functions(struct walk *walk, const struct tool_call_stack *stack,
-                               uint32_t *sites)
+static uint32_t list_functions(struct walk *walk, const ttape_call *call, uint32_t *sites)
 {
     uint32_t count = 0;
-    tool_grow((void **)&walk->ids, &walk->id_capacity, stack->count + 1, sizeof *walk->ids);
-    for (size_t i = 0; i < stack->count; i++) {
-        uint32_t number = stack->calls[i].site;
+    tool_grow((void **)&walk->ids, &walk->id_capacity, call->height + 1u, sizeof *walk->ids);
+    for (uint32_t i = 0; i <= call->height; i++) {
+        uint32_t number = (call - call->height + i)->site;
         if (number >= walk->site_count || !look_up(walk, number)->is_function)
             continue;
         sites[count] = number;
@@ -68,11 +67,10 @@ static uint32_t list_functions(struct walk *walk, const struct tool_call_stack *
     return count;
 }
 
-static void tell(struct walk *walk, struct tool_context_wanted *wanted,
-                 const struct tool_call_stack *stack, const ttape_call *call)
+static void tell(struct walk *walk, struct tool_context_wanted *wanted, const ttape_call *call)
 {
-    uint32_t *sites = tool_allocate(stack->count + 1, sizeof *sites);
-    uint32_t count = list_functions(walk, stack, sites);
+    uint32_t *sites = tool_allocate(call->height + 1u, sizeof *sites);
+    uint32_t count = list_functions(walk, call, sites);
     for (; wanted != NULL;
          wanted = wanted->next == TTAPE_NONE ? NULL : &walk->contexts->wanted[wanted->next]) {
         bool fits = wanted->depth == TOOL_CONTEXT_ANY_DEPTH || wanted->depth == count;
@@ -86,7 +84,7 @@ static void tell(struct walk *walk, struct tool_context_wanted *wanted,
                 found->names[i] = tool_copy_text(name, strlen(name));
             }
         if (!found->is_in_recording) {
-            found->first_stream = walk->stream;
+            found->first_stream = call->stream;
             found->first_event = call->enter_number;
             found->first_ns = (int64_t)(call->enter_ns - walk->start_ns);
         }
@@ -97,10 +95,10 @@ static void tell(struct walk *walk, struct tool_context_wanted *wanted,
     free(sites);
 }
 
-static void enter(void *context, struct tool_call_stack *stack, ttape_call *call)
+static void enter(void *context, ttape_call *call)
 {
     struct walk *walk = context;
-    const ttape_call *around = stack->count > 1 ? &stack->calls[stack->count - 2] : NULL;
+    const ttape_call *around = tool_call_around(call);
     uint64_t value =
         around != NULL ? around->user[VALUE] : ttape_context_first(walk->recording->operation);
     uint64_t depth = around != NULL ? around->user[DEPTH] : 0;
@@ -112,14 +110,12 @@ static void enter(void *context, struct tool_call_stack *stack, ttape_call *call
     struct tool_context_wanted *wanted =
         is_function ? tool_context_find(walk->contexts, call->user[VALUE]) : NULL;
     if (wanted != NULL)
-        tell(walk, wanted, stack, call);
+        tell(walk, wanted, call);
 }
 
 static int walk_all(void *context, const struct tool_input *input)
 {
     struct walk *walk = context;
-    static const struct tool_calls_handler handler = {.enter = enter};
-    struct tool_calls calls;
     ttape_info info;
     tool_losses_warn(input);
     ttape_reader_get_info(input->reader, &info);
@@ -128,13 +124,7 @@ static int walk_all(void *context, const struct tool_input *input)
     walk->site_count = info.site_count;
     walk->sites = tool_allocate((size_t)info.site_count + 1, sizeof *walk->sites);
     tool_site_names_open_as(&walk->names, input->reader, walk->recording->names);
-    tool_calls_open(&calls, input, &handler, walk);
-    for (uint32_t i = 0; i < info.stream_count && calls.status != TOOL_CANNOT; i++) {
-        walk->stream = i;
-        tool_calls_stream(&calls, i);
-    }
-    int status = tool_calls_status(&calls);
-    tool_calls_close(&calls);
+    int status = tool_calls_walk(input, enter, walk);
     tool_site_names_close(&walk->names);
     free(walk->sites);
     free(walk->ids);
