@@ -327,6 +327,8 @@ ttape_status ttp_partition_work(struct ttp_trace_decoder *d, const uint32_t *par
                      .pool = d->pool,
                      .watch = d->watch,
                      .failed = UINT32_MAX};
+    if (partition_count > 0) /* other threads may leave this one nothing to ask for */
+        TTP_TRY(ttp_ask_watch(d->watch, 0, partition_count, err));
     c.outcomes = ttp_memory_take(memory, partition_count, 1, err);
     if (c.outcomes == NULL)
         return memory->status;
