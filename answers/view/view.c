@@ -85,7 +85,7 @@ static bool same_text(ttape_string a, ttape_string b)
 }
 
 /* Sites of several processes, and of several scopes, may be one function, as in reports. */
-static bool is_same_function(const ttape_reader *reader, uint32_t a, uint32_t b)
+bool ttp_view_is_same(const ttape_reader *reader, uint32_t a, uint32_t b)
 {
     ttape_site left, right;
     ttape_module left_module, right_module;
@@ -108,7 +108,7 @@ bool *ttp_view_find_sites(struct ttape_view *view, uint32_t site, ttape_error *e
 {
     bool *is_it = ttp_memory_take(&view->memory, view->info.site_count, sizeof *is_it, err);
     for (uint32_t i = 0; is_it != NULL && i < view->info.site_count; i++)
-        is_it[i] = is_same_function(view->reader, i, site);
+        is_it[i] = ttp_view_is_same(view->reader, i, site);
     return is_it;
 }
 

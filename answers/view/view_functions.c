@@ -13,7 +13,7 @@
 static ttape_status make_report(struct ttape_view *view, const struct ttp_view_choice *choice,
                                 bool histograms, ttape_error *err)
 {
-    const ttape_report_options how = {
+    ttape_report_options how = {
         .size = sizeof how,
         .by = TTAPE_REPORT_BY_FUNCTION,
         .has_range = choice->has_range,
@@ -36,7 +36,12 @@ static ttape_status make_report(struct ttape_view *view, const struct ttp_view_c
     }
     ttape_report_close(view->report);
     view->report = NULL;
-    TTP_TRY(ttape_report_make(&view->report, view->reader, &how, err));
+    ttape_status status = ttape_report_make(&view->report, view->reader, &how, err);
+    if (status == TTAPE_E_LIMIT && how.jobs != 1) { /* each thread has a share of the memory */
+        how.jobs = 1;
+        status = ttape_report_make(&view->report, view->reader, &how, err);
+    }
+    TTP_TRY(status);
     view->report_choice = *choice;
     view->report_histograms = histograms;
     return TTAPE_OK;

@@ -122,6 +122,8 @@ ttape_status ttp_view_refuse(ttape_error *err, const char *key, const char *what
 void ttp_view_note_damage(void *context, uint32_t number, const ttape_error *error);
 bool ttp_view_stops(const struct ttape_view *view);
 size_t ttp_view_name(const struct ttape_view *view, uint32_t site, char *buffer, size_t size_bytes);
+/* Whether two sites are one function. */
+bool ttp_view_is_same(const ttape_reader *reader, uint32_t a, uint32_t b);
 /* By site: whether it is the same function as this one, of the same symbol, file and module. The
  * caller gives the array back. */
 bool *ttp_view_find_sites(struct ttape_view *view, uint32_t site, ttape_error *err);

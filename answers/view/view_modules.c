@@ -21,7 +21,7 @@ static bool begins(ttape_string text, const char *start)
 static bool is_system(ttape_string path)
 {
     static const char *const folders[] = {"/lib/",         "/lib32/", "/lib64/",   "/usr/lib",
-                                         "/usr/libexec/", "[",       "linux-vdso"};
+                                          "/usr/libexec/", "[",       "linux-vdso"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (begins(path, folders[i]))
             return true;

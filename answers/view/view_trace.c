@@ -167,11 +167,22 @@ struct search {
     uint64_t total;
 };
 
+/* Blocks, branches and frames have names of functions, and are none. */
+static bool has_calls(ttape_site_kind kind)
+{
+    return kind != TTAPE_SITE_BLOCK && kind != TTAPE_SITE_BRANCH && kind != TTAPE_SITE_FRAME;
+}
+
 static void search_site(const struct ttape_view *view, struct search *search, uint32_t site)
 {
+    ttape_site found;
     uint32_t rank = ttp_view_rank(view, site, search->text, search->length);
-    if (rank == TTP_VIEW_RANKS)
+    if (rank == TTP_VIEW_RANKS || ttape_reader_get_site(view->reader, site, &found) != TTAPE_OK ||
+        !has_calls(found.kind))
         return;
+    for (uint32_t i = 0; i < search->counts[rank]; i++)
+        if (ttp_view_is_same(view->reader, search->found[rank][i], site))
+            return;
     search->total++;
     if (search->counts[rank] < SEARCH_MOST)
         search->found[rank][search->counts[rank]++] = site;

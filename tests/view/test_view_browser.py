@@ -110,6 +110,22 @@ def check_truncated(page, trace, folder):
         page.driver.get("about:blank")
 
 
+def check_damaged(page, trace, folder):
+    """One partition's bytes are others: its time is hatched, and the page says so; the rest is
+    there."""
+    damaged = Path(folder, "damaged.ttape")
+    data = bytearray(trace.read_bytes())
+    middle = len(data) // 2
+    data[middle:middle + 8] = bytes(byte ^ 0x5a for byte in data[middle:middle + 8])
+    damaged.write_bytes(data)
+    with Server(damaged) as server:
+        page.open(server.address)
+        page.until("says that it is damaged", "return document.querySelector('header').textContent"
+                   ".includes('damaged')")
+        check("the rest is painted", page.colours() > 4)
+        page.driver.get("about:blank")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         trace = make_trace(folder)
@@ -126,6 +142,7 @@ def main():
                 check("requests that leave the origin", requests, 0)
                 page.driver.get("about:blank")
             check_truncated(page, trace, folder)
+            check_damaged(page, trace, folder)
             page.console()
         finally:
             page.driver.quit()

@@ -103,18 +103,58 @@ def check_headers(server):
         check(f"headers of {path}", {n: v for n, v in found.items() if n not in OTHERS}, HEADERS)
 
 
-def check_slow(server):
-    """A hundred clients that never end their requests do not keep the page waiting."""
+def check_slow(server, count):
+    """So many clients that never end their requests, or read no answer, keep nobody waiting: not
+    the page that is in use, and not one that comes then."""
+    begins = [b"GE", b"POST /ask HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+              b"POST /ask HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Tracetape-Key: " + server.key.encode()
+              + b"\r\nContent-Length: 9\r\n\r\ntr", b""]
     slow = []
-    for i in range(100):
+    for i in range(count):
         plain = socket.create_connection(("127.0.0.1", server.port), timeout=30)
-        plain.sendall(b"POST /ask HTTP/1.1\r\nHost: 127.0.0.1\r\n" if i % 2 else b"GE")
+        plain.sendall(begins[i % len(begins)])
         slow.append(plain)
     start = time.monotonic()
-    check("beside slow clients", server.post("trace")[0], 200)
-    check("beside slow clients, at once", time.monotonic() - start < 10, True)
+    for _ in range(5):
+        check(f"page in use, beside {count} slow clients", server.post("trace\nthreads")[0], 200)
+    check(f"new page, beside {count} slow clients",
+          send(server, "GET / HTTP/1.1", f"Host: 127.0.0.1:{server.port}"), 200)
+    check(f"beside {count} slow clients, at once", time.monotonic() - start < 10, True)
     for plain in slow:
         plain.close()
+
+
+def check_many_at_once(server):
+    """More than may be open at a time are refused; behind them it goes on."""
+    many = []
+    for _ in range(450):
+        try:
+            many.append(socket.create_connection(("127.0.0.1", server.port), timeout=30))
+        except OSError:
+            break
+    for plain in many:
+        plain.close()
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            if send(server, "GET / HTTP/1.1", f"Host: 127.0.0.1:{server.port}") == 200:
+                return
+        except OSError:
+            pass
+    check("behind many connections", "no answer", "an answer")
+
+
+def check_other_page(server):
+    """What a page of another origin can do without a word of the key: nothing that tells."""
+    host = f"Host: 127.0.0.1:{server.port}"
+    ask = ["POST /ask HTTP/1.1", "Content-Length: 5", host]
+    for what, more in (("form", ["Content-Type: application/x-www-form-urlencoded"]),
+                       ("simple request", ["Content-Type: text/plain",
+                                           "Origin: http://127.0.0.1:1"]),
+                       ("no-cors", ["Sec-Fetch-Mode: no-cors", "Sec-Fetch-Site: cross-site"]),
+                       ("frame", ["Sec-Fetch-Dest: iframe", "Sec-Fetch-Site: cross-site"])):
+        status = send(server, *ask, *more, body=b"trace")
+        check(f"another page's {what}", status in (401, 403), True)
 
 
 def check_listening(server):
@@ -182,7 +222,10 @@ with Server(TRACE) as server:
     check_heads(server)
     check_bodies(server)
     check_headers(server)
-    check_slow(server)
+    check_slow(server, 16)
+    check_slow(server, 100)
+    check_many_at_once(server)
+    check_other_page(server)
     check_listening(server)
 check("status after SIGTERM", server.status, 0)
 check_browser()

@@ -121,7 +121,7 @@ static ttape_status open_worker(struct view_workers *workers, struct worker *wor
     bool is_first = worker == workers->workers;
     uint64_t all = workers->memory_bytes;
     const ttape_view_options options = {.size = sizeof options,
-                                        .memory_bytes = all / 8,
+                                        .memory_bytes = is_first ? all / 8 : all / 2,
                                         .response_bytes = all / 32,
                                         .jobs = is_first ? 1 : tool_jobs(0),
                                         .name = name_site,

@@ -5,7 +5,7 @@ import { arrowKeys, make } from "./dom";
 import { nameOf, onNames } from "./names";
 import { commandText, SameLine, timeWords, windowRange } from "./same";
 import { onChange, selectSite, state, trace } from "./state";
-import { count, countOf, shortTime } from "./words";
+import { count, countOf, failureWords, shortTime } from "./words";
 
 export class CallersPane {
   readonly element = make("div", { class: "pane" });
@@ -70,7 +70,7 @@ export class CallersPane {
         this.show();
       } while (!this.answer!.complete && !this.isStopped);
     } catch (why) {
-      if (turn === this.turn) this.note.textContent = (why as Error).message;
+      if (turn === this.turn) this.note.textContent = failureWords(why);
     }
   }
 

@@ -4,7 +4,7 @@ import { arrowKeys, make, svg } from "./dom";
 import { nameOf, onNames } from "./names";
 import { commandText, SameLine } from "./same";
 import { onChange, selectNode, showRange, state, threadName, threadOf } from "./state";
-import { count, END_WORDS, moment, shortTime } from "./words";
+import { count, END_WORDS, failureWords, moment, shortTime } from "./words";
 
 export class CallsPane {
   readonly element = make("div", { class: "pane" });
@@ -74,7 +74,7 @@ export class CallsPane {
       this.showStatistics(statistics);
       this.show();
     } catch (why) {
-      if (turn === this.turn) this.note.textContent = (why as Error).message;
+      if (turn === this.turn) this.note.textContent = failureWords(why);
     }
   }
 

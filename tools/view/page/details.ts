@@ -75,8 +75,9 @@ export class Details {
     const thread = threadOf(node.stream);
     const least = node.end_is === "hidden" ? "at least " : "";
     if (trace.hasTimes) {
-      add("Time", `${least}${shortTime(node.time)}`, exactTime(node.time));
-      add("Self", `${node.self_exact ? "" : "at least "}${shortTime(node.self)}`, exactTime(node.self));
+      const exact = (ns: string) => shortTime(ns) === exactTime(ns) ? "" : exactTime(ns);
+      add("Time", `${least}${shortTime(node.time)}`, exact(node.time));
+      add("Self", `${node.self_exact ? "" : "at least "}${shortTime(node.self)}`, exact(node.self));
       add("From", moment(node.start));
       add("To", moment(node.end));
     }

@@ -5,7 +5,7 @@ import { nameAdvice } from "./modules";
 import { fetchName, nameOf, onNames } from "./names";
 import { commandText, SameLine, timeWords, windowRange } from "./same";
 import { onChange, selectPane, selectSite, state, trace } from "./state";
-import { count, countOf, shortTime } from "./words";
+import { count, countOf, failureWords, shortTime } from "./words";
 
 const ROWS = 200;
 const COLUMNS: [string, string, string][] = [
@@ -91,7 +91,11 @@ export class FunctionTable {
       this.answer = answer;
       this.show();
     } catch (why) {
-      if (turn === this.turn) this.note.textContent = (why as Error).message;
+      if (turn !== this.turn) return;
+      this.asked = "";
+      this.note.textContent = "";
+      this.advice.textContent = failureWords(why);
+      this.advice.hidden = false;
     }
   }
 

@@ -13,7 +13,7 @@ import {
   changed, Link, link, onChange, pan, readLink, selectNode, selectPane, selectSite, setWindow, showAll,
   showRange, state, Thread, threadName, trace, TreeNode, zoom,
 } from "./state";
-import { isWaiting, onRest, onTileFailure } from "./tiles";
+import { isWaiting, onFileDamage, onRest, onTileFailure } from "./tiles";
 import { Timeline } from "./timeline";
 import { TreePane } from "./tree";
 import { count, countOf, moment, setWall, shortTime } from "./words";
@@ -345,11 +345,13 @@ function header(commands: Command[]): HTMLElement {
     if (what.has("window") || what.has("clock"))
       range.textContent = `${moment(state.from < 0n ? 0n : state.from)}  +${shortTime(state.span)}`;
   });
-  const losses = lossWords(info);
+  const losses = make("span", { class: "losses" }, lossWords(info));
+  onFileDamage(() => losses.append(losses.textContent ? "; " : "",
+    "some of the file is damaged: what can be read is shown, the rest is hatched"));
   document.title = `${process} – tracetape view`;
   return make("header", {}, make("h1", {}, process),
     make("span", { class: "faint" }, `${count(info.events)} events, ${shortTime(trace.end)}`),
-    losses ? make("span", { class: "losses" }, losses) : null, make("span", { class: "space" }), range,
+    losses, make("span", { class: "space" }), range,
     make("button", { click: run("all") }, "Whole run"),
     make("button", { click: run("find") }, "Find… ", make("kbd", {}, "Ctrl-K")),
     make("button", { click: run("keys"), "aria-label": "Keys" }, "?"));

@@ -29,10 +29,17 @@ let turn = 0;
 let wanted = new Map<string, { thread: Thread; level: number; index: bigint; distance: number }>();
 let running: AbortController | null = null;
 let runningKeys = new Set<string>();
+let isDamageKnown = false;
+let onDamage: () => void = () => undefined;
 let onArrival: () => void = () => undefined;
 
 export function onTiles(listener: () => void): void {
   onArrival = listener;
+}
+
+/** Once: when some of the file could not be read. */
+export function onFileDamage(listener: () => void): void {
+  onDamage = listener;
 }
 
 /** The level whose buckets are one to two pixels wide. */
@@ -94,6 +101,10 @@ function keep(level: number, answer: any): void {
     depths: answer.depths, instants: answer.instants, isDamaged: !!answer.damaged, picture: null,
     isDark: false, used: turn,
   };
+  if (tile.isDamaged && !isDamageKnown) {
+    isDamageKnown = true;
+    onDamage();
+  }
   kept.set(`${answer.stream}/${level}/${answer.index}`, tile);
 }
 

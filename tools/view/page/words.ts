@@ -86,6 +86,14 @@ export function prunedWords(pruned: { calls: string; time: string; calls_exact: 
   return `${calls}, ${shortTime(pruned.time)}, open`;
 }
 
+/** What was refused for its size says what helps. */
+export function failureWords(why: unknown): string {
+  const text = (why as Error).message;
+  return /more memory than its limit|more than .* bytes/.test(text)
+    ? `This does not fit into the memory that the view may take: start it again with --memory 1G, ` +
+      `or look at less of the run. (${text})` : text;
+}
+
 export const END_WORDS: Record<string, string> = {
   ended: "returned", returned: "returned", open: "still open at the end of the recording",
   hidden: "ended in a stretch that is not decoded", lost: "its end is lost",
