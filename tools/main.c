@@ -60,7 +60,7 @@ static int print_help(void)
                            "Examples:\n"
                            "  tracetape record -o run.ttape ./program\n"
                            "  tracetape report run.ttape\n"
-                           "  tracetape tree run.ttape\n"
+                           "  tracetape slow run.ttape\n"
                            "\n"
                            "Exit status:\n"
                            "  0  done\n"

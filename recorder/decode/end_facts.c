@@ -228,7 +228,8 @@ static void take_seen(struct ttp_image *image, struct ttp_end_word *word)
 
 /* A process has one fact: where the thread that was to tell it has no stream, another one does.
  * Where the recorder did not see the end, it may still know of it. */
-static void take_thread(const struct ttp_image *image, struct ttp_end_word *word)
+static void take_thread(const struct ttp_image *image, const struct ttp_thread *thread,
+                        struct ttp_end_word *word)
 {
     uint32_t how = word->end.how;
     bool has_said = image->end.how != TTAPE_PROCESS_END_UNKNOWN;
@@ -238,7 +239,7 @@ static void take_thread(const struct ttp_image *image, struct ttp_end_word *word
     word->is_process = !image->is_end_told && (image->is_over || has_said);
     word->end = image->end;
     if (!word->is_process)
-        word->end.how = TTAPE_THREAD_END_PROCESS;
+        word->end.how = thread->has_said ? TTAPE_THREAD_END_CALLED : TTAPE_THREAD_END_PROCESS;
 }
 
 static ttape_status put(struct ttp_encode *e, struct ttp_thread *thread,
@@ -275,12 +276,13 @@ ttape_status ttp_end_put(struct ttp_encode *e, struct ttp_thread *thread, uint64
         .end = {.how = ttp_end_how(payload), .number = ttp_end_number(payload)}};
     if ((payload & TTP_END_SAID) != 0) {
         take_said(image, payload);
+        thread->has_said = image->end.how != TTAPE_PROCESS_END_UNKNOWN;
         return TTAPE_OK;
     }
     if (word.is_process)
         take_seen(image, &word);
     else
-        take_thread(image, &word);
+        take_thread(image, thread, &word);
     if (thread->stream == TTAPE_NONE || !has_events(e, thread))
         return TTAPE_OK;
     image->is_end_told |= word.is_process && word.end.how <= TTAPE_PROCESS_END_SIGNAL;

@@ -10,6 +10,7 @@
 #include "format/base/bytes.h"
 #include "recorder/arena/record.h"
 #include "recorder/decode/layouts.h"
+#include "recorder/decode/thread_names.h"
 #include "recorder/recording/journal.h"
 #include "writer/events/stream_names.h"
 
@@ -57,6 +58,7 @@ ttape_status ttp_thread_of(struct ttp_encode *e, const struct ttp_block_head *bl
                                   .started = block->started};
     memcpy(thread->name, block->name, sizeof thread->name);
     *place = *out = thread;
+    ttp_thread_take_name(e, thread);
     return ttp_map_set(&e->allocator, &e->thread_by_serial, block->serial,
                        (uint32_t)(e->threads.count - 1), err);
 }
@@ -160,41 +162,6 @@ ttape_status ttp_stream_ready(struct ttp_encode *e, struct ttp_thread *thread, t
     TTP_TRY(ttape_writer_add_stream(layout->output->writer, &stream, &thread->stream, err));
     e->thread_count++;
     return note_id(e, &e->streams, ttp_map_find(&e->thread_by_serial, thread->serial), err);
-}
-
-/* Every file of the recording has the same name of a stream, so that they can be joined. */
-static bool may_rename(const struct ttp_encode *e)
-{
-    const ttape_recording_options *o = &e->options;
-    return o->rotate_bytes == 0 && o->keep_bytes == 0 && o->keep_ns == 0;
-}
-
-static struct ttp_thread *find_named(struct ttp_encode *e, uint32_t image, uint32_t tid)
-{
-    for (size_t i = e->threads.count; i-- > 0;)
-        if (ttp_thread_at(e, i)->tid == tid && ttp_thread_at(e, i)->image == image)
-            return ttp_thread_at(e, i);
-    return NULL;
-}
-
-void ttp_thread_named(struct ttp_encode *e, struct ttp_thread *thread, uint32_t kind,
-                      const uint8_t *bytes, size_t size_bytes)
-{
-    if (kind == TTP_MESSAGE_NAMED) {
-        if (size_bytes < sizeof(uint32_t))
-            return;
-        thread = find_named(e, thread->image, ttp_load32(bytes));
-        bytes += sizeof(uint32_t);
-        size_bytes -= sizeof(uint32_t);
-    }
-    size_bytes = size_bytes < sizeof thread->name ? size_bytes : sizeof thread->name - 1;
-    ttape_string name = {(const char *)bytes, size_bytes};
-    if (thread == NULL || (thread->stream != TTAPE_NONE &&
-                           (!may_rename(e) || !ttp_stream_rename(ttp_output_of(e, thread)->writer,
-                                                                 thread->stream, name))))
-        return;
-    memset(thread->name, 0, sizeof thread->name);
-    memcpy(thread->name, bytes, size_bytes);
 }
 
 /* Messages */
@@ -355,7 +322,7 @@ void ttp_images_close(struct ttp_encode *e)
         ttp_grown_free(&e->allocator, &thread->frames);
         e->allocator.release(e->allocator.context, thread, sizeof *thread);
     }
-    struct ttp_growing *lists[] = {&e->images,  &e->layouts, &e->threads, &e->processes,
+    struct ttp_growing *lists[] = {&e->images,  &e->layouts, &e->threads, &e->names, &e->processes,
                                    &e->streams, &e->modules, &e->sites,   &e->paths};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         ttp_grown_free(&e->allocator, lists[i]);

@@ -8,6 +8,7 @@
 #include "format/base/bytes.h"
 #include "recorder/arena/record.h"
 #include "recorder/decode/layouts.h"
+#include "recorder/decode/thread_names.h"
 #include "recorder/recording/recording_internal.h"
 #include "writer/events/stream_edge.h"
 
@@ -427,8 +428,7 @@ static ttape_status message(struct decoding *d, uint64_t record)
     if (kind == TTP_MESSAGE_WAITED)
         return put_wait(d, last_ns, bytes, size);
     if (kind == TTP_MESSAGE_THREAD || kind == TTP_MESSAGE_NAMED) {
-        ttp_thread_named(d->e, d->thread, kind, bytes, size);
-        return TTAPE_OK;
+        return ttp_thread_named(d->e, d->thread, kind, ns, bytes, size, d->err);
     }
     TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));
     return ttp_image_message(d->e, d->thread, kind, bytes, size, d->err);
@@ -567,7 +567,7 @@ ttape_status ttp_decode_slot(struct ttp_encode *e, const struct ttp_slot *slot, 
     if (!is_next)
         return lose_late(&d);
     skip_to(&d, d.at);
-    if (d.thread->stream == TTAPE_NONE)
+    if (d.thread->stream == TTAPE_NONE && d.thread->named_ns == 0)
         memcpy(d.thread->name, slot->block.name, sizeof d.thread->name);
     e->decoded_slot = slot;
     e->has_peeked = false;

@@ -198,16 +198,16 @@ struct ttp_thread {
     uint32_t tid;
     uint32_t stream; /* id in its output, or TTAPE_NONE */
     uint64_t started, last_ns, epoch, jump_ns;
-    uint64_t culled;  /* events left out since the last gap that says so */
-    bool is_touched;  /* since the last checkpoint */
-    bool has_signals; /* handlers have run */
-    bool has_hole;    /* of a recovery: what it could not read comes before the next record */
-    bool has_ended;   /* the trace says so */
-    bool may_attach;  /* its last event is the stream's, and may still get values */
-    bool has_jumped;  /* behind that event its innermost function has jumped, at jump_ns */
-    bool is_told_of;  /* what comes is the recorder's */
+    uint64_t culled;              /* events left out since the last gap that says so */
+    bool is_touched, has_signals; /* since the last checkpoint; handlers have run */
+    bool has_hole;   /* of a recovery: what it could not read comes before the next record */
+    bool has_ended;  /* the trace says so */
+    bool may_attach; /* its last event is the stream's, and may still get values */
+    bool has_jumped; /* behind that event its innermost function has jumped, at jump_ns */
+    bool is_told_of; /* what comes is the recorder's */
     bool is_followed, has_placed; /* its switches are known; it has an event, at placed_ns */
-    uint64_t placed_ns;
+    bool has_said;                /* that its process exits */
+    uint64_t placed_ns, named_ns; /* 0: the name is that of its first block */
     char name[16];
     struct ttp_growing stacks; /* struct ttp_call_stack, where calls are filtered */
     struct ttp_waiting waiting;
@@ -325,10 +325,10 @@ struct ttp_encode {
     uint64_t opened_ms;
     struct ttp_clock clock;
     /* the processes and threads of the records */
-    uint32_t first_pid;         /* of the first process that recorded anything */
-    struct ttp_growing images;  /* struct ttp_image */
-    struct ttp_growing layouts; /* struct ttp_layout */
-    struct ttp_growing threads; /* struct ttp_thread * */
+    uint32_t first_pid;                /* of the first process that recorded anything */
+    struct ttp_growing images;         /* struct ttp_image */
+    struct ttp_growing layouts;        /* struct ttp_layout */
+    struct ttp_growing threads, names; /* struct ttp_thread *; struct ttp_thread_name */
     struct ttp_word_map image_by_serial, thread_by_serial;
     struct ttp_word_map call_by_key, call_by_path; /* of system calls: places in `sites` */
     /* what has an id in the current file, in order: a file after a rotation has the same ids */
@@ -547,9 +547,6 @@ struct ttp_site_seen *ttp_site_at(struct ttp_encode *e, const struct ttp_thread 
                                   uint32_t index);
 struct ttp_output *ttp_output_of(struct ttp_encode *e, const struct ttp_thread *thread);
 ttape_status ttp_stream_ready(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
-/* A message about its name, or another thread's of its image. */
-void ttp_thread_named(struct ttp_encode *e, struct ttp_thread *thread, uint32_t kind,
-                      const uint8_t *bytes, size_t size_bytes);
 ttape_status ttp_thread_touch(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
 /* Defines everything again, with the same ids, in the file that is current now. */
 ttape_status ttp_images_define_again(struct ttp_encode *e, ttape_error *err);

@@ -255,6 +255,7 @@ void ttape_rt_thread_name(const char *name)
     size_t size = field.size_bytes < sizeof(page->name) ? field.size_bytes : sizeof(page->name) - 1;
     for (size_t i = 0; i < sizeof(page->name); i++)
         page->name[i] = i < size ? name[i] : '\0';
+    page->is_named = true;
     ttp_message(TTP_MESSAGE_THREAD, &field, 1);
 }
 

@@ -178,6 +178,7 @@ struct ttp_thread_page {
     bool has_unwound;         /* frames were left in the drop period, maybe a left hook's */
     bool is_ending;           /* the thread does, while recording is off */
     bool is_unfollowed;       /* frames were not followed, and `period` is one too small */
+    bool is_named;            /* by ttape_rt_thread_name: the kernel calls it otherwise */
     uint64_t stopped_ticks;   /* when recording was switched off, where that is the gap's reason */
     uint64_t waited_from, waited_until; /* for the recorder, and not told yet; 0: it did not */
     bool has_pending_process;           /* the image's PROCESS message could not be written yet */

@@ -36,8 +36,8 @@ END
 g++ -g -O0 -finstrument-functions names.cc -o names || fail "g++"
 status 0 "$T" record --no-patch -o run.ttape ./names
 
-# wide FILE: it has no row of more than 170 columns, as none is left out in a file, and names of more
-# than 64 are cut there; and no std::string in full
+# wide FILE: it has no row of more than 170 columns: none is left out in a file, names of more than
+# 64 are cut there; and it has no std::string in full
 wide() {
     checks=$((checks + 1))
     python3 - "$1" <<'END' || fail "$1: see above"

@@ -34,6 +34,28 @@ def check(checks, work, program, label, options):
     return told, names_of(trace)
 
 
+def check_late(checks, work):
+    """Names that others gave, in processes that end at once; one that the kernel does not know; and
+    which thread ended its process."""
+    trace = work / "late.ttape"
+    program = setting.build(
+        "p_names_late.c", flags=("-O1", f"-I{setting.SOURCE}/libtrace/include"), log=False,
+        libraries=(setting.BUILD / "libtracetape-rt.so", f"-Wl,-rpath,{setting.BUILD}"))
+    wanted = ["named0", "named1", "named2"]
+    for how in ("exit", "abort", "kill", "thread") * RUNS:
+        setting.tracetape("record", "-q", "-f", "-o", trace, "--", program, how)
+        names = sorted(names_of(trace).values())
+        checks.equal(names[:3], wanted, f"{how}: names that others gave")
+        told = setting.tracetape("last", trace).out.decode()
+        if how == "thread":
+            checks.that(re.match(r"thread \d+ of process \d+, named1: ended its process, as it "
+                                 r"called exit", told), "who called exit comes first", told)
+            checks.that("the process exited with code 3" in told, "and how it ended", told)
+    setting.tracetape("record", "-q", "-f", "-o", trace, "--", program, "told")
+    checks.that("alpha" in names_of(trace).values(), "a name of the program's own stays",
+                names_of(trace))
+
+
 def main():
     setting.need_verb("record", "info")
     checks = setting.Checks("names")
@@ -45,6 +67,7 @@ def main():
                 told, found = check(checks, work, program, compiler, [])
                 checks.equal(found, told, f"{compiler}: names at the end")
             check(checks, work, program, f"{compiler}, live", ["--live"])
+        check_late(checks, work)
         setting.tracetape("record", "-q", "-f", "-o", work / "run.ttape", "--rotate", "2K", "--",
                           program)
         merged = setting.tracetape("merge", *sorted(work.glob("run.0*.ttape")), "-o",

@@ -204,7 +204,7 @@ START_TEST(a_later_thread_exits)
     ttest_process_end(process);
     poll_and_finish();
     expect_end(0, 2, 2, TTAPE_PROCESS_END_QUICK_EXIT, 7);
-    expect_end(1, 2, 1, TTAPE_THREAD_END_PROCESS, 0);
+    expect_end(1, 2, 1, TTAPE_THREAD_END_CALLED, 0);
 }
 END_TEST
 

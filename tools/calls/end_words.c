@@ -47,7 +47,8 @@ const char *tool_thread_end_words(uint64_t how)
         [TTAPE_THREAD_END_PROCESS] = "ended with its process",
         [TTAPE_THREAD_END_EXEC] = "ended when its process executed another program",
         [TTAPE_THREAD_END_RECORDING] = "went on when recording ended",
-        [TTAPE_THREAD_END_RECORDER_DIED] = "was seen last when the recorder was killed"};
+        [TTAPE_THREAD_END_RECORDER_DIED] = "was seen last when the recorder was killed",
+        [TTAPE_THREAD_END_CALLED] = "ended its process, as it called exit"};
     return how < sizeof words / sizeof *words ? words[how] : words[TTAPE_THREAD_END_UNKNOWN];
 }
 

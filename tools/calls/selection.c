@@ -139,9 +139,10 @@ int tool_select_time(struct tool_selection *selection, const char *trace, const 
         return tool_usage(NULL, "the range of --time ends before it starts");
     if (info->event_count > 0 &&
         (selection->to_ns <= info->time_first_ns || selection->from_ns > info->time_last_ns)) {
-        tool_message("nothing of '%s' is in the range of --time: it is from %" PRIu64 " to %" PRIu64
-                     " ns",
-                     trace, info->time_first_ns, info->time_last_ns);
+        uint64_t span_ns = info->time_last_ns - info->time_first_ns;
+        tool_message("nothing of '%s' is in the range of --time: it is from +0 to +%" PRIu64
+                     ".%03" PRIu64 "ms",
+                     trace, span_ns / 1000000, span_ns / 1000 % 1000);
     }
     return TOOL_OK;
 }

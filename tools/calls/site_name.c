@@ -279,7 +279,7 @@ bool tool_site_is_called(const struct tool_site_names *names, uint32_t site, tta
     return is_short;
 }
 
-static bool is_wanted(const struct tool_site_names *names, uint32_t site, const char *name)
+bool tool_site_is_wanted(const struct tool_site_names *names, uint32_t site, const char *name)
 {
     char buffer[TOOL_LABEL_BYTES];
     const ttape_string wanted = {name, strlen(name)};
@@ -291,31 +291,4 @@ static bool is_wanted(const struct tool_site_names *names, uint32_t site, const 
         return true;
     (void)ttape_site_name(names->reader, site, buffer, sizeof(buffer));
     return strcmp(buffer, name) == 0;
-}
-
-uint32_t tool_find_sites(const struct tool_site_names *names, const char *name, uint32_t *sites,
-                         uint32_t capacity)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < names->site_count; i++) {
-        if (!is_wanted(names, i, name))
-            continue;
-        if (count < capacity)
-            sites[count] = i;
-        count++;
-    }
-    return count;
-}
-
-bool *tool_sites_called(const struct tool_site_names *names, const char *name)
-{
-    bool *called = NULL;
-    for (uint32_t i = 0; i < names->site_count; i++) {
-        if (!is_wanted(names, i, name))
-            continue;
-        if (called == NULL)
-            called = tool_allocate(names->site_count, sizeof(*called));
-        called[i] = true;
-    }
-    return called;
 }

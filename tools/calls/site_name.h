@@ -72,12 +72,21 @@ const char *tool_site_where(const ttape_reader *reader, const ttape_site *site, 
 /* The same by number. */
 const char *tool_site_place(const ttape_reader *reader, uint32_t site, char *buffer);
 
-/* Sites that are called `name`, in short or in full, or where they have no symbol whose address
- * ("0x...") or place ("module+0x12") it is: the first `capacity` of them in `sites`; returns how
- * many there are. */
+/* Is it what `name` says: its name, in short or in full; where it has no symbol, its address
+ * ("0x...") or place ("module+0x12")? */
+bool tool_site_is_wanted(const struct tool_site_names *names, uint32_t site, const char *name);
+
+/* ---- find_function.c: one function, by its name ---- */
+
+/* Sites that `name` says; where there are none, those that are called so but for what a compiler
+ * has put behind it (spin.isra.0): the first `capacity` of them in `sites`; returns how many there
+ * are. */
 uint32_t tool_find_sites(const struct tool_site_names *names, const char *name, uint32_t *sites,
                          uint32_t capacity);
 /* The same by site, for the caller to free; NULL: none is called so. */
 bool *tool_sites_called(const struct tool_site_names *names, const char *name);
+/* Says that the trace has no such function, and which it has that are called nearly so. Returns
+ * TOOL_CANNOT. */
+int tool_no_function(struct tool_site_names *names, const char *trace, const char *name);
 
 #endif

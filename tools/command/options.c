@@ -201,8 +201,10 @@ static bool asks_help(int argc, char **argv)
 static int check_operands(const struct tool_command *command, int count, char **argv)
 {
     if (count < command->operands_min) {
-        return tool_usage(command->verb, "%s needs a %s", command->verb,
-                          command->runs_command ? "command" : "file");
+        return tool_usage(command->verb, "%s needs %s", command->verb,
+                          command->runs_command        ? "a command"
+                          : command->operands_min == 2 ? "two files"
+                                                       : "a file");
     }
     if (count > command->operands_max)
         return tool_usage(command->verb, "cannot use operand '%s'", argv[command->operands_max]);

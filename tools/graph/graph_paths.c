@@ -54,7 +54,7 @@ int tool_paths_make(struct tool_paths *paths, const struct tool_input *input,
         return find_paths(paths, selection);
     paths->is_reached = tool_sites_called(&paths->names, name);
     if (paths->is_reached == NULL)
-        return tool_fail("'%s' has no function '%s'", input->name, name);
+        return tool_no_function(&paths->names, input->name, name);
     return find_paths(paths, selection);
 }
 

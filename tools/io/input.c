@@ -100,9 +100,14 @@ static int spool(struct tool_input *input, const void *head, size_t head_bytes)
 int tool_input_open(struct tool_input *input, const char *path)
 {
     ttape_error err = {0};
+    struct stat is;
     *input = (struct tool_input){.name = path, .fd = -1};
     if (strcmp(path, "-") == 0)
         return spool(input, "", 0);
+    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode))
+        return tool_fail("'%s' is a folder: 'tracetape recover' makes a trace of what a recorder "
+                         "left there, 'tracetape convert' of what another tool did",
+                         path);
     if (ttape_source_file_open(&input->source, path, &err) != TTAPE_OK)
         return tool_fail_error(path, &err);
     input->is_open = true;

@@ -211,12 +211,16 @@ static void put_thread(struct tool_last *last, struct tool_output *out,
     put_calls(last, out, thread);
 }
 
-/* The thread that met the fault which ended its process; else the first. */
-static size_t find_faulting(const struct tool_last *last)
+/* The thread that met the fault which ended its process, or that called exit; else the first. */
+static size_t find_ending(const struct tool_last *last)
 {
     uint64_t number, address;
     for (size_t i = 0; i < last->thread_count; i++)
         if (tool_last_fault(last, &last->threads[i], &number, &address))
+            return i;
+    for (size_t i = 0; i < last->thread_count; i++)
+        if (last->threads[i].end.is_known && !last->threads[i].end.is_process &&
+            last->threads[i].end.how == TTAPE_THREAD_END_CALLED)
             return i;
     return 0;
 }
@@ -224,7 +228,7 @@ static size_t find_faulting(const struct tool_last *last)
 void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
 {
     size_t hidden = 0, shown = 0;
-    size_t first = find_faulting(last);
+    size_t first = find_ending(last);
     for (size_t n = 0; n < last->thread_count; n++) {
         size_t i = n == 0 ? first : n <= first ? n - 1 : n;
         const ttape_last_thread *thread = &last->threads[i];

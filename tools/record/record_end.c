@@ -143,13 +143,15 @@ void tool_record_say_events(const char *path, const char *output, bool is_kept,
     struct stat file;
     unsigned long long events = s->event_count + s->end_count; /* as info counts them */
     if (is_kept && stat(path, &file) == 0)
-        tool_message("'%s': %llu bytes, the last of %llu events of %u processes and %u threads",
+        tool_message("'%s': %llu bytes, the last of %llu events of %u process%s and %u thread%s",
                      output, (unsigned long long)file.st_size, events, s->process_count,
-                     s->thread_count);
+                     s->process_count == 1 ? "" : "es", s->thread_count,
+                     s->thread_count == 1 ? "" : "s");
     else
-        tool_message("'%s': %llu events of %u processes and %u threads in %llu bytes, "
+        tool_message("'%s': %llu events of %u process%s and %u thread%s in %llu bytes, "
                      "%.3f an event",
-                     output, events, s->process_count, s->thread_count,
+                     output, events, s->process_count, s->process_count == 1 ? "" : "es",
+                     s->thread_count, s->thread_count == 1 ? "" : "s",
                      (unsigned long long)s->written_bytes,
                      (double)s->written_bytes / (double)events);
     if (s->snapshot_count != 0)

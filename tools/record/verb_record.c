@@ -139,9 +139,10 @@ static const struct tool_command command = {
     .verb = "record",
     .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...\n[OPTION]... --attach PID",
     .about =
-        "Runs COMMAND and records every call of the functions that were compiled with\n"
-        "-finstrument-functions, in it and in the processes that it starts. Its exit status is\n"
-        "COMMAND's. SIGUSR1 and SIGUSR2 to the recorder turn recording on and off.",
+        "Runs COMMAND and records the calls of its functions, in it and in the processes that it\n"
+        "starts: of those compiled with -finstrument-functions, else by patching the program.\n"
+        "Its exit status is COMMAND's. SIGUSR1 and SIGUSR2 to the recorder turn recording on and\n"
+        "off.",
     .options = table,
     .examples = "  tracetape record ./program\n"
                 "  tracetape record -o run.ttape --min-time 1us -- ./program --its-option\n"

@@ -64,8 +64,7 @@ static const struct tool_option table[] = {
     {"histogram", 0, NULL, "percentiles by powers of two (~), and the durations of one row", NULL,
      TOOL_AT(histogram)},
     {"sort", 's', "KEY,...",
-     "total, self, on-cpu, calls, mean, min, max, deviation, idle, name, p50 ...", NULL,
-     TOOL_AT(sort)},
+     "total, self, on-cpu, calls, mean, min, max, deviation, idle, name", NULL, TOOL_AT(sort)},
     {"reverse", 'r', NULL, "the other way round", NULL, TOOL_AT(reverse)},
     {"limit", 'n', "N", "at most N rows", tool_parse_id, TOOL_AT(limit)},
     {"ids", 0, NULL, "which call MAX is of: for the first 10 rows, or as many as --limit", NULL,
@@ -282,11 +281,10 @@ static int add_neighbours(struct tool_report *view, struct asking *ask, const ch
                           bool callers, bool callees)
 {
     ask->site_count = tool_find_sites(&view->names, name, ask->sites, SITES_MOST);
-    if (ask->site_count == 0 || ask->site_count > SITES_MOST) {
-        return tool_fail(ask->site_count == 0 ? "'%s' has no function '%s'"
-                                              : "'%s' has too many functions '%s'",
-                         view->input->name, name);
-    }
+    if (ask->site_count == 0)
+        return tool_no_function(&view->names, view->input->name, name);
+    if (ask->site_count > SITES_MOST)
+        return tool_fail("'%s' has too many functions '%s'", view->input->name, name);
     view->by = TTAPE_REPORT_BY_CALL;
     ttape_report_options how = base_options(view, ask);
     how.focus = has_focus;

@@ -114,15 +114,12 @@ uint64_t tool_slow_tid(const struct tool_slow *view, const ttape_longest_call *c
 }
 
 /* ask->selected is the caller's. */
-static int choose_function(struct asking *ask, const struct tool_site_names *names,
-                           const char *function)
+static int choose_function(struct asking *ask, struct tool_site_names *names, const char *function)
 {
     if (function == NULL)
         return TOOL_OK;
     ask->selected = tool_sites_called(names, function);
-    return ask->selected != NULL
-               ? TOOL_OK
-               : tool_fail("'%s' has no function '%s'", ask->input->name, function);
+    return ask->selected != NULL ? TOOL_OK : tool_no_function(names, ask->input->name, function);
 }
 
 /* Whether one call is the other's direct callee, and has nine tenths of its time. */

@@ -401,7 +401,7 @@ int tool_tree_find(struct tool_tree *view, const char *name, uint32_t jobs, bool
 {
     struct function f = {.view = view, .is_called = tool_sites_called(&view->names, name)};
     if (f.is_called == NULL)
-        return tool_fail("'%s' has no function '%s'", view->input->name, name);
+        return tool_no_function(&view->names, view->input->name, name);
     int status = open_longest(&f, name, jobs, has_min);
     free(f.is_called);
     return status;

@@ -265,10 +265,11 @@ TTAPE_API const char *ttape_status_name(ttape_status status);
 typedef enum ttape_thread_end {
     TTAPE_THREAD_END_UNKNOWN = 0,
     TTAPE_THREAD_END_ITSELF = 1,
-    TTAPE_THREAD_END_PROCESS = 2,      /* its process ended */
-    TTAPE_THREAD_END_EXEC = 3,         /* its process executed another program */
-    TTAPE_THREAD_END_RECORDING = 4,    /* recording ended, and the thread went on */
-    TTAPE_THREAD_END_RECORDER_DIED = 5 /* before it saw how the thread ended */
+    TTAPE_THREAD_END_PROCESS = 2,       /* its process ended */
+    TTAPE_THREAD_END_EXEC = 3,          /* its process executed another program */
+    TTAPE_THREAD_END_RECORDING = 4,     /* recording ended, and the thread went on */
+    TTAPE_THREAD_END_RECORDER_DIED = 5, /* before it saw how the thread ended */
+    TTAPE_THREAD_END_CALLED = 6         /* it called exit, or _exit, which ended its process */
 } ttape_thread_end;
 
 /* Why recording stopped: the value of a fact `tracetape:stopped`. */

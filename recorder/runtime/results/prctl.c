@@ -33,6 +33,7 @@ static void name_changes(const char *name)
     struct ttp_thread_page *page = ttp_thread.page;
     uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
     uint32_t size = cut(page->name, name);
+    page->is_named = false;
     struct ttp_message_field field = {page->name, size};
     if (ttp_thread_ready(sp) && page == ttp_thread.page)
         ttp_message(TTP_MESSAGE_THREAD, &field, 1);
@@ -56,7 +57,7 @@ void ttp_name_check(void)
 {
     char now[NAME_BYTES];
     bool is_other = false;
-    if (ttp_process.avoids_system_calls || ttp_is_dropping() ||
+    if (ttp_process.avoids_system_calls || ttp_is_dropping() || ttp_thread.page->is_named ||
         ttp_syscall(SYS_prctl, PR_GET_NAME, (long)now, 0, 0, 0, 0) != 0)
         return;
     for (uint32_t i = 0; i < NAME_BYTES && !is_other; i++) {

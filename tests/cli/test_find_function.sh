@@ -1,0 +1,43 @@
+#!/bin/bash
+# Verbs that take one function find it by its name, also where a compiler has put something behind,
+# and say which there are where there is none; the status is 4. A pattern that matches nothing is an
+# answer: status 0, and a line that says so.
+. "$(dirname "$0")/common.sh"
+
+printf '%s\n' '0 1 enter main' '1 1 enter spin.isra.0' '3 1 exit' '4 1 enter spinner' '6 1 exit' \
+    '7 1 enter parse.part.2.constprop.1' '8 1 exit' '9 1 exit' | "$T" convert - -o a.ttape
+for words in "slow a.ttape spin" "report a.ttape --callers spin" "report a.ttape --callees spin" \
+    "report a.ttape --butterfly spin" "graph a.ttape --reach spin" "tree a.ttape --find spin"; do
+    # shellcheck disable=SC2086 # words
+    status 0 "$T" $words
+    checks=$((checks + 1))
+    case $words in
+    *--callees* | *--reach*) grep -q . out || fail "nothing: $words" ;;
+    *) has out 'spin\.isra\.0' ;;
+    esac
+    # shellcheck disable=SC2086 # words
+    status 4 "$T" ${words/spin/spi}
+    has err "has no function 'spi'; it has 'spin.isra.0', 'spinner'"
+    # shellcheck disable=SC2086 # words
+    status 4 "$T" ${words/spin/nothing}
+    has err "has no function 'nothing'$"
+done
+status 0 "$T" slow a.ttape parse
+has out 'parse\.part\.2\.constprop\.1'
+status 0 "$T" slow a.ttape spinner
+checks=$((checks + 1))
+grep -q isra out && fail "an exact name is not only that"
+for words in "report a.ttape --function" "report a.ttape --group" "report a.ttape --below" \
+    "graph a.ttape --below"; do
+    # shellcheck disable=SC2086 # words
+    status 0 "$T" $words nothing
+    has err "nothing that was called matches 'nothing'"
+done
+status 0 "$T" report a.ttape --time 5s..6s
+has err "it is from \+0 to \+0\.000ms"
+mkdir folder
+status 4 "$T" report folder
+has err "'folder' is a folder: 'tracetape recover'"
+status 2 "$T" diff a.ttape
+has err 'diff needs two files'
+verdict
