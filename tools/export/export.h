@@ -68,6 +68,9 @@ extern const struct tool_export_format tool_export_chrome, tool_export_perfetto,
     tool_export_callgrind, tool_export_folded, tool_export_speedscope, tool_export_ctf,
     tool_export_csv, tool_export_sqlite, tool_export_svg, tool_export_png, tool_export_pprof;
 
+/* Whether --picture knows that name; NULL: none was given, so timeline. */
+bool tool_picture_is_name(const char *name);
+
 /* ---- export_select.c ---- */
 
 /* Fills streams; TOOL_CANNOT (reported) where the choice leaves none. */

@@ -11,7 +11,6 @@
 #include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/export/export.h"
-#include "tools/export/picture/picture.h"
 #include "tools/io/target.h"
 
 static const struct tool_export_format *const formats[] = {

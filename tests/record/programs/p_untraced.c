@@ -1,5 +1,5 @@
-/* Children that no tracer may follow, by clone's own instruction: each asks for its parent, and ends
- * with 0 if the register of the call's flags is what it was, in both processes. */
+/* Children that no tracer may follow, by clone's own instruction: each asks for its parent, and
+ * ends with 0 if the register of the call's flags is what it was, in both processes. */
 #define _GNU_SOURCE
 #include <sched.h>
 #include <signal.h>

@@ -47,9 +47,6 @@ void tool_picture_end(struct tool_picture *picture);
 /* The file's name, without folders. */
 const char *tool_picture_title(const struct tool_export *export);
 
-/* What --picture says; NULL: none was given, so timeline. */
-bool tool_picture_is_name(const char *name);
-
 /* Each draws one picture into export->out, or `out`; a tool_exit. */
 int tool_picture_draw_timeline(struct tool_export *export, struct tool_output *out);
 int tool_picture_draw_flame(struct tool_export *export, struct tool_output *out);
