@@ -239,11 +239,21 @@ static int by_turn(const void *a, const void *b)
     return x == y ? 0 : (int32_t)(x - y) > 0 ? 1 : -1;
 }
 
-/* Programs wait for the turn to change, whether there is a plan then or not. It changes once for
- * the notes that were taken together: one that came meanwhile has had its turn with the second
- * change. */
-static void end_plans(struct ttp_arena_head *head)
+static bool free_note(struct ttp_note *note, uint32_t state)
 {
+    return __atomic_compare_exchange_n(&note->state, &state, TTP_NOTE_FREE, false, __ATOMIC_RELEASE,
+                                       __ATOMIC_RELAXED);
+}
+
+/* A program waits until its note is free, whether there is a plan then or not; it looks at it when
+ * the turn changes. */
+static void end_plans(struct ttp_arena_head *head, const struct ttp_growing *taken)
+{
+    struct ttp_note *notes = (void *)((uint8_t *)head + TTP_NOTES_AT);
+    const struct ttp_note *plans = taken->data;
+    for (size_t i = 0; i < taken->count; i++)
+        if (plans[i].kind == TTP_NOTE_PLAN)
+            free_note(&notes[plans[i].left], plans[i].state);
     __atomic_add_fetch(&head->plan_turn, 1, __ATOMIC_RELEASE);
     (void)syscall(SYS_futex, &head->plan_turn, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
@@ -303,9 +313,10 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
         }
         *copy = notes[i];
         copy->path[TTP_NOTE_PATH_BYTES - 1] = '\0';
-        /* What is taken back meanwhile was not executed. */
-        if (!__atomic_compare_exchange_n(&notes[i].state, &state, TTP_NOTE_FREE, false,
-                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        copy->state = state;
+        if (copy->kind == TTP_NOTE_PLAN)
+            copy->left = i;                    /* its place, for end_plans */
+        else if (!free_note(&notes[i], state)) /* taken back meanwhile: it was not executed */
             u->taken.count--;
     }
     const struct ttp_note *taken = u->taken.data;
@@ -321,7 +332,7 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
             take(u, a, &taken[i]);
     }
     if (has_plans)
-        end_plans(head);
+        end_plans(head, &u->taken);
 }
 
 void ttp_unrecorded_started(struct ttp_unrecorded *u, const ttape_allocator *a, uint32_t pid,

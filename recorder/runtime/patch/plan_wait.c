@@ -15,7 +15,6 @@
 #define FREE_NS    (2 * SECOND_NS)   /* of each plan */
 #define PLANNER_NS (30 * SECOND_NS)  /* beyond that, of a process: of the planner's time */
 #define WALL_NS    (300 * SECOND_NS) /* and of the day's */
-#define PLAN_TURNS 2u                /* the first may have begun before our note was there */
 #define TEXT_BYTES 64u
 
 static uint64_t planner_left = PLANNER_NS, wall_left = WALL_NS;
@@ -114,26 +113,44 @@ static bool is_given_up(uint32_t turn)
     return __atomic_load_n(&ttp_arena.head.silent_turn, __ATOMIC_RELAXED) == turn + 1;
 }
 
-/* False: nobody makes it. */
-static bool wait_for_turn(uint32_t turn, uint64_t *free_ns)
+struct wish {
+    const char *path;
+    uint32_t flags, state;
+    const struct ttp_note *note; /* NULL: there was no place for it */
+};
+
+/* Tells of it, once there is a place; whether it was answered. */
+static bool is_answered(struct wish *wish)
+{
+    if (wish->note == NULL)
+        wish->note = ttp_note_plan(wish->path, wish->flags, &wish->state);
+    return wish->note != NULL &&
+           __atomic_load_n(&wish->note->state, __ATOMIC_ACQUIRE) != wish->state;
+}
+
+/* False: nobody answers. */
+static bool wait_for_answer(struct wish *wish)
 {
     const struct timespec look = {.tv_sec = LOOK_S};
     struct spent before = spent_now();
-    while (turn == turn_now()) {
+    uint64_t free_ns = FREE_NS;
+    for (;;) {
+        uint32_t turn = turn_now();
+        if (is_answered(wish))
+            return true;
         ttp_syscall(SYS_futex, (long)&ttp_arena.head.plan_turn, FUTEX_WAIT, turn, (long)&look, 0,
                     0);
         struct spent now = spent_now();
-        if (turn != turn_now())
-            break;
-        if (!charge(&before, &now, free_ns)) {
+        if (is_answered(wish))
+            return true;
+        if (!charge(&before, &now, &free_ns)) {
             __atomic_store_n(&ttp_arena.head.silent_turn, turn + 1, __ATOMIC_RELAXED);
             return false;
         }
-        if (ttp_recorder_is_gone() || (*free_ns == 0 && is_given_up(turn)))
+        if (ttp_recorder_is_gone() || (free_ns == 0 && is_given_up(turn)))
             return false;
         before = now;
     }
-    return true;
 }
 
 /* What is there belongs to the file as it is mapped: what is not known of that is not there. */
@@ -146,23 +163,15 @@ static bool look(struct ttp_module_file *of,
 bool ttp_plan_wait(struct ttp_module_file *of, const char *path, uint32_t flags,
                    bool (*is_there)(void *context, const uint8_t *content), void *context)
 {
-    uint32_t turn = turn_now();
-    uint64_t free_ns = FREE_NS;
+    struct wish wish = {.path = path, .flags = flags};
     if (ttp_failed(of->file))
         return false;
     if (look(of, is_there, context))
         return true;
     if (path[0] != '/')
         return false;
-    ttp_note_plan(path, flags);
-    for (uint32_t i = 0; i < PLAN_TURNS; i++) {
-        if (!wait_for_turn(turn, &free_ns)) {
-            ttp_count_more(&ttp_arena.head.late_plans, 1);
-            return false;
-        }
-        turn = turn_now();
-        if (look(of, is_there, context))
-            return true;
-    }
+    if (wait_for_answer(&wish))
+        return look(of, is_there, context);
+    ttp_count_more(&ttp_arena.head.late_plans, 1);
     return false;
 }

@@ -73,13 +73,14 @@ void ttp_note_aside(void)
     put(&note, NULL);
 }
 
-void ttp_note_plan(const char *path, uint32_t flags)
+const struct ttp_note *ttp_note_plan(const char *path, uint32_t flags, uint32_t *state)
 {
     struct ttp_note note = {.kind = TTP_NOTE_PLAN,
                             .pid = ttp_process.page->process_id,
                             .flags = flags,
                             .turn = ttp_note_turn()};
-    put(&note, path);
+    *state = word(note.turn, TTP_NOTE_THERE);
+    return put(&note, path);
 }
 
 void ttp_note_patched(const char *path, uint32_t functions, uint32_t exits, uint32_t left)
