@@ -414,8 +414,8 @@ struct ttp_noted {
 };
 uint32_t ttp_note_turn(void);
 void ttp_note_came(void);                             /* this program has the arena */
-/* It wants a plan of that file: the note has that state until it was made, or cannot be. NULL: there
- * is no place for a note now. */
+/* It wants a plan of that file: the note has that state until it was made, or cannot be. NULL: no
+ * note has room now. */
 const struct ttp_note *ttp_note_plan(const char *path, uint32_t flags, uint32_t *state);
 /* So many of that file's functions, with so many exits; so many chosen ones were left. */
 void ttp_note_patched(const char *path, uint32_t functions, uint32_t exits, uint32_t left);

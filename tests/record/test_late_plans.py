@@ -2,6 +2,7 @@
 """A recorder that is given no core for longer than a plan is usually waited for: the program waits
 on while the recorder lives, and its functions are patched. Where a plan is waited for in vain, that
 is the reason that is said (it takes five minutes: test_late_plans_slow; here the count is set)."""
+import shutil
 from pathlib import Path
 
 import late_plans
@@ -44,6 +45,20 @@ def check_tells(checks, work):
     checks.equal(traces.number(traces.info(trace), "late_plans"), 2, "what the trace says")
 
 
+def check_unanswered(checks, work):
+    """Nobody can make a plan of a file whose path has no room in a note: that is no lack of time, and
+    not waited for."""
+    folder = Path(work, "x" * 120, "y" * 120)
+    folder.mkdir(parents=True)
+    library = shutil.copy(setting.build("p_notes.c", flags=("-shared", "-fPIC", "-DLIBRARY"),
+                                        output="notes.so", log=False, hooks=False), folder)
+    done = setting.tracetape("record", "-o", Path(work, "long.ttape"), "--patch", "^answers$",
+                             "--module", "/notes.so$", "--", "env", f"LD_PRELOAD={library}", "true",
+                             env=setting.environment(XDG_CACHE_HOME=work))
+    checks.that(done.status == 4 and b"a file was replaced while it ran, or cannot be read" in
+                done.err, f"a path that is too long: {done.status}", done.err)
+
+
 def main():
     setting.need_verb("record")
     checks = setting.Checks("late plans")
@@ -52,6 +67,7 @@ def main():
         check_says(checks, work, "--patch", "^leaf$")
         check_says(checks, work, "--patch", "^leaf$", "--syscalls=swapoff")
         check_tells(checks, work)
+        check_unanswered(checks, work)
     checks.verdict()
 
 
