@@ -46,8 +46,8 @@ def check_tells(checks, work):
 
 
 def check_unanswered(checks, work):
-    """Nobody can make a plan of a file whose path has no room in a note: that is no lack of time, and
-    not waited for."""
+    """Nobody can make a plan of a file whose path has no room in a note: that is no lack of time,
+    and is not waited for."""
     folder = Path(work, "x" * 120, "y" * 120)
     folder.mkdir(parents=True)
     library = shutil.copy(setting.build("p_notes.c", flags=("-shared", "-fPIC", "-DLIBRARY"),
