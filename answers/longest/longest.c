@@ -15,6 +15,9 @@
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 #define COUNT_DEFAULT        10u
 #define COUNT_MOST           (1u << 20)
+#define LOOKED_TIMES         3u /* callees of calls over partitions may be shorter than these */
+#define OMITTED_TIMES        16u
+#define OMITTED_MOST         65536u
 #define BATCH_PARTITIONS     4u /* where bounds are not exact */
 
 /* ---- options ---- */
@@ -31,6 +34,8 @@ static ttape_status take_options(ttape_longest_options *out, const ttape_longest
         return ttp_refuse(err, "no such measure of calls");
     if (out->count > COUNT_MOST)
         return ttp_refuse(err, "more calls than 2^20");
+    if (out->without_callers && out->by != TTAPE_LONGEST_BY_DURATION)
+        return ttp_refuse(err, "callers are left out by duration only");
     TTP_TRY(ttp_check_range(out->has_range, out->from_ns, out->to_ns, err));
     return ttp_check_streams(out->streams, out->stream_count, err);
 }
@@ -63,7 +68,13 @@ static ttape_status mark_streams(struct ttape_longest *l, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
+/* Of each call several callers may be left out. */
+static uint32_t omitted_capacity(uint32_t capacity)
+{
+    return capacity < OMITTED_MOST / OMITTED_TIMES ? OMITTED_TIMES * capacity : OMITTED_MOST;
+}
+
+static ttape_status make_plan(struct ttape_longest *l, uint32_t capacity, ttape_error *err)
 {
     const ttape_longest_options *o = &l->options;
     uint32_t sites = l->decoder->reader->definitions.site_count,
@@ -76,10 +87,14 @@ static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
     l->listed = l->rough != NULL ? take(l, count, sizeof *l->listed, err) : NULL;
     l->ceilings = l->listed != NULL ? take(l, count, sizeof *l->ceilings, err) : NULL;
     l->partitions = l->ceilings != NULL ? take(l, count, sizeof *l->partitions, err) : NULL;
-    l->heap.calls = l->partitions != NULL ? take(l, o->count, sizeof *l->heap.calls, err) : NULL;
+    l->heap.calls = l->partitions != NULL ? take(l, capacity, sizeof *l->heap.calls, err) : NULL;
     if (l->heap.calls == NULL)
         return l->memory.status;
-    l->heap.capacity = o->count;
+    l->heap.capacity = capacity;
+    l->omitted.capacity = o->without_callers ? omitted_capacity(capacity) : 0;
+    l->omitted.calls = take(l, l->omitted.capacity, sizeof *l->omitted.calls, err);
+    if (l->omitted.calls == NULL)
+        return l->memory.status;
     for (uint32_t site = 0; site < sites; site++)
         l->sites[site] = o->selects == NULL || o->selects(o->context, site);
     l->plan = (struct ttp_long_plan){.sites = l->sites,
@@ -89,6 +104,7 @@ static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
                                      .by = o->by,
                                      .names_only = o->names_only,
                                      .ended_only = o->ended_only,
+                                     .without_callers = o->without_callers,
                                      .start_ns = info.time_first_ns};
     return mark_streams(l, err);
 }
@@ -97,7 +113,7 @@ static ttape_status make_plan(struct ttape_longest *l, ttape_error *err)
 
 struct worker {
     struct ttp_memory memory;
-    struct ttp_long_heap heap;
+    struct ttp_long_heap heap, omitted;
     struct ttp_long_paths paths;
     uint64_t decoded_count;
 };
@@ -130,6 +146,7 @@ static ttape_status walk(void *context, uint32_t number, struct ttp_trace_decode
     struct ttp_long_walk w = {.plan = plan,
                               .heap = &worker->heap,
                               .known = &work->l->heap,
+                              .omitted = &worker->omitted,
                               .on_cpu = plan->by == TTAPE_LONGEST_BY_ON_CPU};
     w.paths = w.on_cpu ? NULL : &worker->paths;
     worker->paths.names_only = plan->names_only;
@@ -174,7 +191,10 @@ static ttape_status open_workers(struct work *work, uint32_t count, ttape_error 
         worker->heap = (struct ttp_long_heap){.capacity = l->heap.capacity};
         worker->heap.calls = ttp_memory_take(&worker->memory, worker->heap.capacity,
                                              sizeof *worker->heap.calls, err);
-        if (worker->heap.calls == NULL)
+        worker->omitted = (struct ttp_long_heap){.capacity = l->omitted.capacity};
+        worker->omitted.calls = ttp_memory_take(&worker->memory, worker->omitted.capacity,
+                                                sizeof *worker->omitted.calls, err);
+        if (worker->heap.calls == NULL || worker->omitted.calls == NULL)
             return worker->memory.status;
     }
     return TTAPE_OK;
@@ -198,7 +218,12 @@ static void close_workers(struct work *work, uint32_t count)
         struct worker *worker = &work->workers[i];
         for (uint32_t c = 0; c < worker->heap.count; c++)
             take_in(l, &worker->heap.calls[c]);
+        for (uint32_t c = 0; c < worker->omitted.count; c++)
+            ttp_long_heap_add(&l->omitted, &worker->omitted.calls[c]);
         ttp_long_paths_close(&worker->paths, &worker->memory);
+        if (worker->omitted.calls != NULL)
+            ttp_memory_give(&worker->memory, worker->omitted.calls, worker->omitted.capacity,
+                            sizeof *worker->omitted.calls);
         if (worker->heap.calls != NULL)
             ttp_memory_give(&worker->memory, worker->heap.calls, worker->heap.capacity,
                             sizeof *worker->heap.calls);
@@ -269,39 +294,36 @@ static ttape_status search(struct ttape_longest *l, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status find(struct ttape_longest *l, ttape_error *err)
+static ttape_status find(struct ttape_longest *l, uint32_t capacity, ttape_error *err)
 {
-    TTP_TRY(make_plan(l, err));
+    TTP_TRY(make_plan(l, capacity, err));
     TTP_TRY(ttp_longest_bounds(l, err));
     TTP_TRY(ttp_longest_add_open(l, err));
     TTP_TRY(search(l, err));
     ttp_long_heap_sort(&l->heap);
+    l->is_full = l->heap.count == capacity;
+    if (l->plan.without_callers)
+        TTP_TRY(ttp_longest_leave_out(l, err));
     return ttp_longest_tell(l, err);
 }
 
 /* ---- public ---- */
 
-ttape_status ttape_longest_find(ttape_longest **out, ttape_reader *r,
-                                const ttape_longest_options *options, ttape_error *err)
+/* So many calls are looked for, of which some may be left out. */
+static ttape_status find_with(ttape_longest **out, ttape_reader *r,
+                              const ttape_longest_options *taken, uint32_t capacity,
+                              ttape_error *err)
 {
-    ttape_longest_options taken;
     struct ttp_memory memory;
-    if (out == NULL)
-        return ttp_refuse(err, "no place for an answer");
-    *out = NULL;
-    if (r == NULL)
-        return ttp_refuse(err, "no reader");
-    TTP_TRY(take_options(&taken, options, err));
-    taken.jobs = taken.jobs != 0 ? taken.jobs : r->jobs;
-    ttp_memory_init(&memory, &r->memory.allocator, taken.memory_bytes);
+    ttp_memory_init(&memory, &r->memory.allocator, taken->memory_bytes);
     memory.hash_key = r->memory.hash_key;
     ttape_longest *l = ttp_memory_take(&memory, 1, sizeof *l, err);
     if (l == NULL)
         return memory.status;
-    *l = (ttape_longest){.memory = memory, .decoder = &r->pool.first, .options = taken};
-    ttape_status status = ttp_decoder_take_watched(&r->pool, &l->decoder, taken.watch, err);
+    *l = (ttape_longest){.memory = memory, .decoder = &r->pool.first, .options = *taken};
+    ttape_status status = ttp_decoder_take_watched(&r->pool, &l->decoder, taken->watch, err);
     if (status == TTAPE_OK) {
-        status = find(l, err);
+        status = find(l, capacity, err);
         ttp_decoder_give(l->decoder);
     }
 
@@ -312,6 +334,29 @@ ttape_status ttape_longest_find(ttape_longest **out, ttape_reader *r,
     }
     *out = l;
     return TTAPE_OK;
+}
+
+ttape_status ttape_longest_find(ttape_longest **out, ttape_reader *r,
+                                const ttape_longest_options *options, ttape_error *err)
+{
+    ttape_longest_options taken;
+    if (out == NULL)
+        return ttp_refuse(err, "no place for an answer");
+    *out = NULL;
+    if (r == NULL)
+        return ttp_refuse(err, "no reader");
+    TTP_TRY(take_options(&taken, options, err));
+    taken.jobs = taken.jobs != 0 ? taken.jobs : r->jobs;
+    uint32_t capacity = taken.count;
+    while (taken.without_callers) {
+        capacity = capacity < COUNT_MOST / LOOKED_TIMES ? LOOKED_TIMES * capacity : COUNT_MOST;
+        TTP_TRY(find_with(out, r, &taken, capacity, err));
+        if ((*out)->info.call_count == taken.count || !(*out)->is_full || capacity == COUNT_MOST)
+            return TTAPE_OK;
+        ttape_longest_close(*out);
+        *out = NULL;
+    }
+    return find_with(out, r, &taken, capacity, err);
 }
 
 static void give(struct ttape_longest *l, void *items, uint32_t count, size_t item_bytes)
@@ -333,7 +378,8 @@ void ttape_longest_close(ttape_longest *l)
     give(l, l->listed, r->partition_count, sizeof *l->listed);
     give(l, l->ceilings, r->partition_count, sizeof *l->ceilings);
     give(l, l->partitions, r->partition_count, sizeof *l->partitions);
-    give(l, l->heap.calls, l->options.count, sizeof *l->heap.calls);
+    give(l, l->heap.calls, l->heap.capacity, sizeof *l->heap.calls);
+    give(l, l->omitted.calls, l->omitted.capacity, sizeof *l->omitted.calls);
     struct ttp_memory memory = l->memory;
     ttp_memory_give(&memory, l, 1, sizeof *l);
 }

@@ -290,8 +290,9 @@ ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err)
 
 /* ---- open at the end ---- */
 
-static void add_frame(struct ttape_longest *l, const struct ttp_loaded *p, uint32_t segment,
-                      const struct ttp_frame *f, uint32_t height)
+static void add_frame(struct ttape_longest *l, struct ttp_long_heap *heap,
+                      const struct ttp_loaded *p, uint32_t segment, const struct ttp_frame *f,
+                      uint32_t height)
 {
     const struct ttp_long_plan *plan = &l->plan;
     const struct ttp_segment *g = &p->segments.segments[segment];
@@ -316,7 +317,28 @@ static void add_frame(struct ttape_longest *l, const struct ttp_loaded *p, uint3
     if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
         return;
     call.rank_ns = ttp_long_rank(plan, call.enter_ns, call.end_ns, call.self_ns, 0);
-    ttp_long_heap_add(&l->heap, &call);
+    ttp_long_heap_add(heap, &call);
+}
+
+static const struct ttp_frame *end_frame(const struct ttp_loaded *p, const struct ttp_segment *g,
+                                         uint32_t i)
+{
+    return i < g->kept ? &p->segments.start_frames[g->start.frame_start + i]
+                       : &p->segments.end_frames[g->end.frame_start + i - g->kept];
+}
+
+/* What stands on it has most of its time. */
+static bool is_most_above(const struct ttape_longest *l, const struct ttp_loaded *p,
+                          const struct ttp_segment *g, uint32_t i, const struct ttp_frame *f)
+{
+    const struct ttp_frame *above = i + 1 < g->end.frame_count ? end_frame(p, g, i + 1) : NULL;
+    if (above == NULL || above->stack != f->stack || above->event_class == TTP_CLASS_SIGNAL)
+        return false;
+    uint32_t site = ttp_definitions_find(&l->decoder->reader->definitions, p->scope,
+                                         TTP_DEFINES_SITES, above->argument);
+    return site != TTAPE_NONE && l->plan.sites[site] != 0 &&
+           ttp_long_is_most((int64_t)((uint64_t)g->end_tick - (uint64_t)above->enter_tick),
+                            (int64_t)((uint64_t)g->end_tick - (uint64_t)f->enter_tick));
 }
 
 static void add_segment(struct ttape_longest *l, const struct ttp_loaded *p, uint32_t segment)
@@ -324,16 +346,12 @@ static void add_segment(struct ttape_longest *l, const struct ttp_loaded *p, uin
     const struct ttp_segment *g = &p->segments.segments[segment];
     uint32_t stack = UINT32_MAX, height = 0;
     for (uint32_t i = 0; i < g->end.frame_count; i++) {
-        struct ttp_frame f;
-        if (i < g->kept) {
-            f = p->segments.start_frames[g->start.frame_start + i];
-            f.self_ticks = f.end_self_ticks;
-        } else {
-            f = p->segments.end_frames[g->end.frame_start + i - g->kept];
-        }
+        struct ttp_frame f = *end_frame(p, g, i);
+        f.self_ticks = i < g->kept ? f.end_self_ticks : f.self_ticks;
         height = f.stack == stack ? height + 1 : 0;
         stack = f.stack;
-        add_frame(l, p, segment, &f, height);
+        bool is_omitted = l->plan.without_callers && is_most_above(l, p, g, i, &f);
+        add_frame(l, is_omitted ? &l->omitted : &l->heap, p, segment, &f, height);
     }
 }
 

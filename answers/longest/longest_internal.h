@@ -4,12 +4,14 @@
  *                                       some partitions may be
  *   summaries -> longest_bounds.c -> how long a call of each partition may be
  *   partitions, the likeliest first -> longest_walk.c -> the longest calls, as ends
+ *   callers of long calls -> longest_callers.c -> left out, where that is asked for
  *   ends -> longest_enter.c, longest_off.c -> enters, paths, values, time off the CPU */
 #ifndef TTP_READER_LONGEST_INTERNAL_H
 #define TTP_READER_LONGEST_INTERNAL_H
 
 #include <tracetape/longest.h>
 
+#include "reader/levels/listed_reader.h"
 #include "reader/partition/frame_stacks.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
@@ -62,8 +64,9 @@ struct ttp_long_plan {
     bool has_range;
     uint64_t from_ns, to_ns;
     ttape_longest_by by;
-    bool names_only;   /* of paths */
-    bool ended_only;   /* calls of which a duration is known */
+    bool names_only; /* of paths */
+    bool ended_only; /* calls of which a duration is known */
+    bool without_callers;
     uint64_t start_ns; /* of the trace */
 };
 
@@ -82,6 +85,8 @@ struct ttape_longest {
     uint32_t partition_count, partition_capacity;
     uint32_t refined_count; /* partitions whose bounds were rough */
     struct ttp_long_heap heap;
+    bool is_full;                 /* there may be more calls than the heap had */
+    struct ttp_long_heap omitted; /* calls that are left out for a callee: longest_callers.c */
     ttape_longest_call *calls;
     struct ttp_long_block *blocks; /* paths and values */
     uint64_t path_bytes;           /* of them: of paths that were found by the search */
@@ -112,6 +117,12 @@ static inline int64_t ttp_long_rank(const struct ttp_long_plan *plan, uint64_t e
     case TTAPE_LONGEST_BY_START: return (int64_t)(plan->start_ns - enter_ns);
     default: return (int64_t)(end_ns - enter_ns);
     }
+}
+
+/* Whether a callee has nine tenths of a call. */
+static inline bool ttp_long_is_most(int64_t callee, int64_t call)
+{
+    return callee <= call && callee >= call - call / 10;
 }
 
 /* No call. */
@@ -146,6 +157,18 @@ ttape_status ttp_longest_damaged(struct ttape_longest *l, uint32_t partition,
 /* Fills in bounds that overviews tell, and which are rough; adds calls that they list. */
 ttape_status ttp_longest_rough(struct ttape_longest *l, ttape_error *err);
 
+/* ---- longest_callers.c ---- */
+enum ttp_long_omitted {
+    TTP_LONG_ALONE,    /* no callee of the call has nine tenths of its time */
+    TTP_LONG_OMITTED,  /* one that is listed, too, has */
+    TTP_LONG_UNCERTAIN /* one that is not listed may have */
+};
+/* Of each listed call, from the answer's memory; NULL: there is no room. */
+uint8_t *ttp_longest_omitted(struct ttape_longest *l, const struct ttp_listed *listed);
+/* Leaves out of the answer, which is in order, the callers of calls that are known, and what is too
+ * much. */
+ttape_status ttp_longest_leave_out(struct ttape_longest *l, ttape_error *err);
+
 /* ---- longest_walk.c ---- */
 /* The stacks of one partition's segments, one after the other. */
 struct ttp_long_walk {
@@ -153,9 +176,10 @@ struct ttp_long_walk {
     const struct ttp_long_plan *plan; /* NULL: nothing is selected */
     struct ttp_long_heap *heap;
     const struct ttp_long_heap *known; /* that is to be beaten, too */
+    struct ttp_long_heap *omitted;     /* of calls that are left out for a callee */
     struct ttp_long_paths *paths;      /* NULL: none are kept */
     /* flags of a frame: the event that opened it; its clock, where not on_cpu: the ticks of the
-     * interval that this event ended */
+     * interval that this event ended; its longest callee, where callers are left out */
     struct ttp_frame_stacks stacks;
     uint32_t segment, wide;
     bool without_times; /* only which event opened what: the partition need not have its times */

@@ -16,6 +16,7 @@ struct overview {
     uint32_t scope;
     const struct ttp_read_overview *o;
     const struct ttp_listed *listed; /* NULL: it lists none */
+    const uint8_t *omitted; /* by listed call: enum ttp_long_omitted; NULL: not asked, or no room */
 };
 
 static int64_t nanoseconds(const struct overview *v, int64_t ticks)
@@ -58,11 +59,16 @@ static bool fill_path(const struct overview *v, uint32_t node, struct ttp_long_p
     return true;
 }
 
+static uint32_t height_of(const struct overview *v, const struct ttp_listed_call *from)
+{
+    return from->path != 0 ? v->listed->nodes[from->path - 1].depth : 0;
+}
+
 /* NULL: there is no room, or it says what is not defined. */
 static const struct ttp_long_path *path_of(const struct overview *v,
                                            const struct ttp_listed_call *from)
 {
-    uint32_t height = from->path != 0 ? v->listed->nodes[from->path - 1].depth : 0;
+    uint32_t height = height_of(v, from);
     struct ttp_long_path *path = ttp_longest_new_path(v->l, height);
     if (path == NULL)
         return NULL;
@@ -71,7 +77,8 @@ static const struct ttp_long_path *path_of(const struct overview *v,
 }
 
 /* False: it has to be looked for in its partition. */
-static bool take_call(const struct overview *v, const struct ttp_listed_call *from, uint32_t site)
+static bool take_call(const struct overview *v, const struct ttp_listed_call *from, uint32_t site,
+                      enum ttp_long_omitted omitted)
 {
     struct ttape_longest *l = v->l;
     const ttape_reader *r = l->decoder->reader;
@@ -97,6 +104,11 @@ static bool take_call(const struct overview *v, const struct ttp_listed_call *fr
         plan->streams[r->segments[entry->first_segment + from->segment].stream] == 0)
         return true;
     call.rank_ns = ttp_long_rank(plan, call.enter_ns, call.end_ns, call.self_ns, 0);
+    if (omitted == TTP_LONG_OMITTED) {
+        call.height = height_of(v, from);
+        ttp_long_heap_add(&l->omitted, &call);
+        return true;
+    }
     if (!ttp_long_heap_wants(&l->heap, call.rank_ns, partition))
         return true;
     call.path = path_of(v, from);
@@ -110,6 +122,17 @@ static bool take_call(const struct overview *v, const struct ttp_listed_call *fr
 
 /* ---- rows ---- */
 
+/* One that is left out for its callee is none; of one that may be, its partition has to tell. */
+static void add_call(const struct overview *v, const struct ttp_listed_call *call, uint32_t site,
+                     bool can_tell)
+{
+    enum ttp_long_omitted omitted =
+        v->omitted != NULL ? v->omitted[call - v->listed->calls] : TTP_LONG_ALONE;
+    if (omitted == TTP_LONG_UNCERTAIN || !can_tell || !call->is_known ||
+        !take_call(v, call, site, omitted))
+        raise_bound(v, call->partition, nanoseconds(v, call->duration_ticks));
+}
+
 /* Calls that are not listed are behind the last one that is. */
 static void add_row(const struct overview *v, uint32_t row, const struct ttp_listed_call *calls,
                     uint32_t count, uint32_t site)
@@ -117,11 +140,11 @@ static void add_row(const struct overview *v, uint32_t row, const struct ttp_lis
     const struct ttp_read_overview *o = v->o;
     const struct ttp_listed_call *last = count != 0 ? &calls[count - 1] : NULL;
     bool can_tell = v->l->plan.names_only && v->l->options.count <= LISTED_COUNT_MOST &&
-                    o->head.ends_mask == 0; /* else some of them are none */
+                    o->head.ends_mask == 0 && /* else some of them are none */
+                    (v->omitted != NULL || !v->l->plan.without_callers);
     int64_t most = last != NULL ? last->duration_ticks : o->rows[row].max_ticks;
     for (uint32_t i = 0; i < count; i++)
-        if (!can_tell || !calls[i].is_known || !take_call(v, &calls[i], site))
-            raise_bound(v, calls[i].partition, nanoseconds(v, calls[i].duration_ticks));
+        add_call(v, &calls[i], site, can_tell);
     for (uint32_t i = 0; count != o->rows[row].exit_count && i < o->head.partition_count; i++)
         if ((o->calls[row].mask >> i & 1) != 0)
             raise_bound(v, i, nanoseconds(v, most - (last != NULL && i < last->partition)));
@@ -154,7 +177,13 @@ static ttape_status add_with_list(struct overview *v, ttape_error *err)
         return status;
     }
     v->listed = status == TTAPE_OK ? &listed : NULL;
+    uint8_t *omitted = NULL;
+    if (status == TTAPE_OK && v->l->plan.without_callers)
+        omitted = ttp_longest_omitted(v->l, &listed);
+    v->omitted = omitted;
     add(v);
+    if (omitted != NULL)
+        ttp_memory_give(&v->l->memory, omitted, listed.call_count, 1);
     if (status == TTAPE_OK)
         ttp_listed_drop(v->l->decoder, &listed);
     return TTAPE_OK;

@@ -48,9 +48,15 @@ static bool is_partial(const struct ttp_long_plan *plan, const struct ttp_code_v
            (opened->event_class == TTP_CLASS_OPEN && end != TTAPE_CALL_LEFT);
 }
 
+static bool is_in_range(const struct ttp_long_plan *plan, uint64_t end_ns)
+{
+    return !plan->has_range || (end_ns >= plan->from_ns && end_ns < plan->to_ns);
+}
+
 /* A frame that is long enough, as it seems. */
-static void add(struct ttp_long_walk *w, const struct ttp_stack_frame *f, int64_t rank_ns,
-                uint32_t site, uint32_t event, ttape_call_end end)
+static void add(struct ttp_long_walk *w, struct ttp_long_heap *heap,
+                const struct ttp_stack_frame *f, int64_t rank_ns, uint32_t site, uint32_t event,
+                ttape_call_end end)
 {
     const struct ttp_partition_head *head = &w->p->head;
     const struct ttp_long_plan *plan = w->plan;
@@ -67,11 +73,21 @@ static void add(struct ttp_long_walk *w, const struct ttp_stack_frame *f, int64_
         .enter_ns = ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
         .end_ns = ttp_time_of(w->tick, head->origin_ns, head->resolution_ns),
         .self_ns = (int64_t)((uint64_t)f->self_ticks * head->resolution_ns)};
-    if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
+    if (!is_in_range(plan, call.end_ns))
         return;
-    if (w->paths != NULL && call.enter_event != TTP_LONGEST_NO_EVENT)
+    if (w->paths != NULL && heap == w->heap && call.enter_event != TTP_LONGEST_NO_EVENT)
         ttp_long_paths_add(w, &call);
-    ttp_long_heap_add(w->heap, &call);
+    ttp_long_heap_add(heap, &call);
+}
+
+/* To the frame that is the top one now. */
+static void note_callee(struct ttp_long_walk *w, int64_t duration_ticks)
+{
+    uint32_t caller = w->stacks.current->top;
+    if (caller == TTP_NO_FRAME)
+        return;
+    struct ttp_stack_frame *f = &w->stacks.frames[caller];
+    f->callee_ticks = duration_ticks > f->callee_ticks ? duration_ticks : f->callee_ticks;
 }
 
 /* The top frame of the current stack ends. */
@@ -79,19 +95,27 @@ static inline void end_frame(struct ttp_long_walk *w, uint32_t event, ttape_call
 {
     const struct ttp_stack_frame *f = &w->stacks.frames[w->stacks.current->top];
     const struct ttp_code_view *opened = &w->p->views[2 * f->symbol];
-    if (w->plan != NULL && opened->site != TTAPE_NONE && w->plan->sites[opened->site] != 0 &&
-        !is_partial(w->plan, opened, end)) {
+    bool counts = w->plan != NULL && opened->site != TTAPE_NONE &&
+                  w->plan->sites[opened->site] != 0 && !is_partial(w->plan, opened, end);
+    int64_t ticks = (int64_t)((uint64_t)w->tick - (uint64_t)f->enter_tick);
+    if (counts) {
         const struct ttp_partition_head *head = &w->p->head;
+        bool is_omitted = w->plan->without_callers && ttp_long_is_most(f->callee_ticks, ticks);
+        struct ttp_long_heap *heap = is_omitted ? w->omitted : w->heap;
         int64_t rank_ns =
             ttp_long_rank(w->plan, ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
                           ttp_time_of(w->tick, head->origin_ns, head->resolution_ns),
                           (int64_t)((uint64_t)f->self_ticks * head->resolution_ns),
                           (int64_t)((uint64_t)w->stacks.current->clock - (uint64_t)f->clock));
-        if (ttp_long_heap_wants(w->heap, rank_ns, w->p->partition) &&
-            (w->known == NULL || ttp_long_heap_wants(w->known, rank_ns, w->p->partition)))
-            add(w, f, rank_ns, opened->site, event, end);
+        if (ttp_long_heap_wants(heap, rank_ns, w->p->partition) &&
+            (is_omitted || w->known == NULL ||
+             ttp_long_heap_wants(w->known, rank_ns, w->p->partition)))
+            add(w, heap, f, rank_ns, opened->site, event, end);
     }
     ttp_stacks_pop(&w->stacks);
+    if (counts && w->plan->without_callers &&
+        is_in_range(w->plan, ttp_time_of(w->tick, w->p->head.origin_ns, w->p->head.resolution_ns)))
+        note_callee(w, ticks);
 }
 
 void ttp_long_walk_left(struct ttp_long_walk *w)
@@ -113,6 +137,7 @@ static ttape_status push(struct ttp_long_walk *w, uint32_t symbol, uint32_t even
     f->flags = event;
     f->enter_tick = w->tick;
     f->self_ticks = 0;
+    f->callee_ticks = INT64_MIN;
     f->clock = w->on_cpu ? w->stacks.current->clock : w->step;
     return TTAPE_OK;
 }

@@ -11,10 +11,6 @@
 #include "tools/io/view_line.h"
 #include "tools/slow/slow_view.h"
 
-#define MORE        30u       /* times as many calls are looked at as are shown */
-#define MORE_LARGE  3u        /* of a trace in which each takes longer to find */
-#define LARGE       50000000u /* events */
-#define MORE_MOST   100u      /* where this many at most are shown */
 #define LIMIT_USUAL 10u
 #define LIMIT_MOST  (1u << 20)
 
@@ -122,34 +118,6 @@ static int choose_function(struct asking *ask, struct tool_site_names *names, co
     return ask->selected != NULL ? TOOL_OK : tool_no_function(names, ask->input->name, function);
 }
 
-/* Whether one call is the other's direct callee, and has nine tenths of its time. */
-static bool is_most_of(const ttape_longest_call *callee, const ttape_longest_call *call)
-{
-    return callee->stream == call->stream && callee->path_count == call->path_count + 1 &&
-           callee->enter_ns >= call->enter_ns &&
-           callee->enter_ns - call->enter_ns <= (uint64_t)call->duration_ns &&
-           callee->duration_ns <= call->duration_ns &&
-           callee->duration_ns >= call->duration_ns - call->duration_ns / 10;
-}
-
-/* Of calls of all functions, those of which one callee is nearly all are left out: the callee says
- * more. Returns what is left, which is the caller's to free. */
-static ttape_longest_call *leave_out_callers(struct tool_slow *view, uint32_t limit)
-{
-    uint32_t kept = 0;
-    ttape_longest_call *list = tool_allocate(view->call_count + 1u, sizeof(*list));
-    for (uint32_t i = 0; i < view->call_count && kept < limit; i++) {
-        bool is_told = false;
-        for (uint32_t k = 0; k < view->call_count && !is_told; k++)
-            is_told = k != i && is_most_of(&view->calls[k], &view->calls[i]);
-        if (!is_told)
-            list[kept++] = view->calls[i];
-    }
-    view->calls = list;
-    view->call_count = kept;
-    return list;
-}
-
 static int print(const struct options *options, struct tool_slow *view)
 {
     struct tool_output out;
@@ -174,15 +142,11 @@ static int find(const struct options *options, struct tool_slow *view, struct as
 {
     ttape_error err = {0};
     ttape_longest *longest;
-    bool is_any = options->function == NULL && !options->json &&
-                  view->by == TTAPE_LONGEST_BY_DURATION && options->limit <= MORE_MOST;
-    ttape_longest_call *left = NULL;
-    ttape_info info;
-    ttape_reader_get_info(view->input->reader, &info);
-    uint32_t times = !is_any ? 1 : info.event_count > LARGE ? MORE_LARGE : MORE;
+    bool is_any =
+        options->function == NULL && !options->json && view->by == TTAPE_LONGEST_BY_DURATION;
     const ttape_longest_options how = {.size = sizeof(how),
                                        .by = view->by,
-                                       .count = options->limit * times,
+                                       .count = options->limit,
                                        .has_range = selection->has_range,
                                        .from_ns = selection->from_ns,
                                        .to_ns = selection->to_ns,
@@ -192,14 +156,13 @@ static int find(const struct options *options, struct tool_slow *view, struct as
                                        .memory_bytes = options->memory_bytes,
                                        .selects = selects,
                                        .names_only = true,
+                                       .without_callers = is_any,
                                        .damage = note_damage,
                                        .context = ask};
     if (ttape_longest_find(&longest, view->input->reader, &how, &err) != TTAPE_OK)
         return tool_fail_error(view->input->name, &err);
     ttape_longest_get_info(longest, &view->info);
     view->calls = ttape_longest_get_calls(longest, &view->call_count);
-    if (is_any)
-        left = leave_out_callers(view, options->limit);
     for (uint32_t i = 0; i < view->call_count; i++)
         view->has_off = view->has_off || view->calls[i].off_known;
     int status = TOOL_OK;
@@ -213,7 +176,6 @@ static int find(const struct options *options, struct tool_slow *view, struct as
         status = print(options, view);
     if (status == TOOL_OK)
         say_view(options, view);
-    free(left);
     ttape_longest_close(longest);
     return status == TOOL_OK ? ask->status : status;
 }

@@ -60,6 +60,9 @@ typedef struct ttape_longest_options {
     bool ended_only; /* only those of which a duration is known: ended, and seen to */
     bool names_only; /* frames of paths have no times (0): overviews may tell of a call sooner */
     const ttape_watch *watch; /* NULL: nobody */
+    /* By duration: no call of which one callee that is selected, too, has nine tenths or more: that
+     * one says more. Of a call over several partitions the callee has to be among the longest. */
+    bool without_callers;
 } ttape_longest_options;
 
 typedef struct ttape_longest_call {
