@@ -246,7 +246,7 @@ static void pass_call(struct ttp_tracer *tracer, struct ttp_traced *thread,
 
 #define FIRST_ARGUMENT ((void *)offsetof(struct user_regs_struct, rdi))
 
-/* No tracer follows a child of such a clone, and nobody would say so. It does nothing else. */
+/* No tracer follows a child of such a clone, and nobody would say so. It means nothing else. */
 static void follow_child(struct ttp_traced *thread, const struct __ptrace_syscall_info *info)
 {
     uint64_t flags = info->entry.args[0];

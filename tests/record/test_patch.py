@@ -131,14 +131,17 @@ def check_calls(run):
 
 
 def check_reasons(run):
-    """The trace says which functions of the command have no room for a jump, and why."""
+    """The trace says which functions of the command, and of libraries, have no room for a jump."""
     program = setting.build("p_too_near.c", flags=["-O1"], hooks=False, log=False)
-    for options in (("--patch", "."), ("--patch", "near|behind")):
+    libraries = ("--patch", ".", "--module", "near|libc.so")
+    for options in (("--patch", "."), ("--patch", "near|behind"), libraries):
         run.start(program, "-q", *options)
         texts = [item["value"] for item in traces.info(run.trace)["metadata"]
                  if item["key"] == "unpatched_reasons"]
         run.checks.equal(len(texts) == 1 and "the next function is too near" in texts[0] and
                          "too_near" in texts[0], True, f"reasons {options}: {texts}")
+        run.checks.equal(any("; libc.so.6: " in text for text in texts), options is libraries,
+                         f"of libraries, {options}: {texts}")
 
 
 def spoil_bytes(plan, entry, code):

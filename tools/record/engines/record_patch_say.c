@@ -11,7 +11,8 @@
 
 #define SAID_BYTES    96u
 #define KEPT_BYTES    256u
-#define REASONS_BYTES 512u
+#define NAME_ROOM     128u /* of one library */
+#define REASONS_BYTES 1024u
 #define NAMED_MOST    3u
 #define MORE_BYTES    48u /* two numbers, and words */
 
@@ -105,19 +106,24 @@ static void judge(void *context, uint32_t index, ttape_string name, bool is_chos
 
 /* NULL, or why nothing is known of its functions. Asked where some were not patched only: it names
  * all of them. */
-static const char *judge_command(struct tool_record_patch *patch, struct judged *judged)
+static const char *judge_module(struct tool_record_patch *patch, const char *path,
+                                struct judged *judged)
 {
-    const struct tool_plan_wish wish = {.path = patch->image, .cache = patch->cache};
+    const struct tool_plan_wish wish = {.path = path, .cache = patch->cache};
     struct tool_patch_given given = {0};
     *judged = (struct judged){.given = &given, .takes_all = patch->only != NULL};
-    const char *reason =
-        patch->image == NULL ? "there is no such program" : tool_patch_give(&wish, &given);
+    const char *reason = path == NULL ? "there is no such program" : tool_patch_give(&wish, &given);
     if (reason == NULL)
-        tool_record_patch_each(patch, &given, patch->image, judge, judged);
+        tool_record_patch_each(patch, &given, path, judge, judged);
     judged->known = given.head.function_count;
     judged->given = NULL;
     tool_patch_given_close(&given);
     return reason;
+}
+
+static const char *judge_command(struct tool_record_patch *patch, struct judged *judged)
+{
+    return judge_module(patch, patch->image, judged);
 }
 
 static bool was_left(const struct tool_record_patch *patch, const ttape_recording *recording)
@@ -149,14 +155,39 @@ static void list_reasons(struct judged *judged, char *text, size_t room)
                        judged->left_count - judged->left_named);
 }
 
+/* Behind those of the command: "; libz.so.1: 1 ...: f; libc.so.6: 20 of those that it calls". */
+static void list_libraries(struct tool_record_patch *patch, const ttape_recording *recording,
+                           char *text, size_t room)
+{
+    const char *path;
+    ttape_patch_counts counts;
+    for (size_t i = 0; (path = ttape_recording_get_patched_module(recording, i, &counts)) != NULL;
+         i++) {
+        struct judged judged;
+        size_t used = strlen(text);
+        bool is_command = patch->image != NULL && strcmp(path, patch->image) == 0;
+        if (counts.functions_left == 0 || is_command || used + NAME_ROOM >= room)
+            continue;
+        used += (size_t)snprintf(text + used, room - used, "%s%.64s: ", used > 0 ? "; " : "",
+                                 tool_base_name(path));
+        if (!tool_record_patch_covers(patch, path))
+            (void)snprintf(text + used, room - used, "%" PRIu64 " of those that it calls",
+                           counts.functions_left / (counts.times != 0 ? counts.times : 1));
+        else if (judge_module(patch, path, &judged) == NULL)
+            list_reasons(&judged, text + used, room - used);
+    }
+}
+
 static void keep_reasons(struct tool_record_patch *patch, ttape_recording *recording)
 {
     char text[REASONS_BYTES] = "";
     struct judged judged;
     ttape_error err = {0};
-    if (!was_left(patch, recording) || judge_command(patch, &judged) != NULL)
+    if (!was_left(patch, recording))
         return;
-    list_reasons(&judged, text, sizeof text);
+    if (!patch->only_called && judge_command(patch, &judged) == NULL)
+        list_reasons(&judged, text, sizeof text);
+    list_libraries(patch, recording, text, sizeof text);
     if (text[0] != '\0' &&
         ttape_recording_set_text(recording, "unpatched_reasons", text, &err) != TTAPE_OK)
         (void)tool_fail_error("unpatched_reasons", &err);
