@@ -136,8 +136,9 @@ static bool grow_stacks(struct ttp_stacks *stacks)
     if (stacks->count < stacks->capacity)
         return true;
     uint32_t capacity = stacks->capacity * 8;
-    if (capacity > TTP_STACKS_MAX * 2)
+    if (stacks->capacity == TTP_STACKS_MAX)
         return false;
+    capacity = capacity < TTP_STACKS_MAX ? capacity : TTP_STACKS_MAX;
     long memory = map_memory(capacity * sizeof(struct ttp_runtime_stack));
     if (ttp_failed(memory))
         return false;

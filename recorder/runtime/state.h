@@ -116,7 +116,7 @@ struct ttp_runtime_stack {
 };
 
 #define TTP_STACKS_INLINE 32u
-#define TTP_STACKS_MAX    4096u
+#define TTP_STACKS_MAX    8192u
 #define TTP_FRAMES_MAIN   65536u /* of a thread's own stack: 1.5 MiB, touched as used */
 #define TTP_FRAMES_OTHER  4096u
 #define TTP_FRAMES_SPARE  32u   /* at the end, for handlers in the middle of a switch */
