@@ -6,6 +6,7 @@
 #include <tracetape/reader.h>
 #include <tracetape/report.h>
 
+#include "tools/binary/elf_hooks.h"
 #include "tools/command/tool.h"
 
 #define SHARE_SAID 2 /* one in so many of the whole is worth a line */
@@ -64,9 +65,17 @@ static void say(const struct tool_record_patch *patch, const char *path, int64_t
 {
     const char *library = ttp_base_name(path), *command = ttp_base_name(patch->only);
     tool_message("%d %% of the time was in %s, of which only what '%s' calls was recorded: record "
-                 "--module '%.*s|%.*s' shows its functions",
+                 "%s--module '%.*s|%.*s' shows its functions",
                  (int)(100 * (double)part / (double)whole), library, command,
-                 pattern_bytes(command), command, pattern_bytes(library), library);
+                 patch->only_called ? "--patch . " : "", pattern_bytes(command), command,
+                 pattern_bytes(library), library);
+}
+
+/* Whether more of it than what the command calls is recorded. */
+static bool is_recorded(const struct tool_record_patch *patch, const char *path)
+{
+    return tool_record_patch_covers(patch, path) ||
+           (patch->only_called && (strcmp(path, patch->only) == 0 || tool_elf_has_hooks(path)));
 }
 
 static void look(const struct tool_record_patch *patch, ttape_reader *reader)
@@ -82,7 +91,7 @@ static void look(const struct tool_record_patch *patch, ttape_reader *reader)
             ttape_reader_get_module(reader, i, &module) != TTAPE_OK)
             continue;
         char *path = tool_copy_text(module.path.data, module.path.size_bytes);
-        if (!is_basic(ttp_base_name(path)) && !tool_record_patch_covers(patch, path))
+        if (!is_basic(ttp_base_name(path)) && !is_recorded(patch, path))
             say(patch, path, sums.by_module[i], sums.whole);
         free(path);
     }

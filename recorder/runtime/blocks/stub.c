@@ -7,6 +7,7 @@
  * module calls its own, directly. */
 #include <dlfcn.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,24 @@ void __sanitizer_cov_pcs_init(const uintptr_t *start, const uintptr_t *end);
 #pragma weak ttape_rt_branch
 static block_hook hook;
 static uintptr_t move; /* of this module, from where its file has it */
+
+/* The module's own head, where the linker says where it is: so nothing is called for it that would
+ * be the program's call. */
+extern const ElfW(Ehdr) __ehdr_start __attribute__((weak, visibility("hidden")));
+
+static bool find_move_here(void)
+{
+    const ElfW(Ehdr) *head = &__ehdr_start;
+    if (head == NULL)
+        return false;
+    const ElfW(Phdr) *parts = (const ElfW(Phdr) *)((uintptr_t)head + head->e_phoff);
+    for (unsigned i = 0; i < head->e_phnum; i++)
+        if (parts[i].p_type == PT_LOAD && parts[i].p_offset == 0) {
+            move = (uintptr_t)head - parts[i].p_vaddr;
+            return true;
+        }
+    return false;
+}
 
 static int find_move(struct dl_phdr_info *module, size_t size, void *unused)
 {
@@ -53,7 +72,8 @@ __attribute__((constructor(101))) static void find_hook(void)
         found = dlsym(RTLD_DEFAULT, "ttape_rt_branch");
     if (found == NULL)
         found = dlsym(RTLD_DEFAULT, "ttape_rt_block");
-    (void)dl_iterate_phdr(find_move, NULL);
+    if (!find_move_here())
+        (void)dl_iterate_phdr(find_move, NULL);
     hook = (block_hook)(uintptr_t)found;
 }
 
