@@ -6,7 +6,7 @@
 #include <tracetape/reader.h>
 #include <tracetape/report.h>
 
-#include "tools/binary/elf_hooks.h"
+#include "program/binary/elf_hooks.h"
 #include "tools/command/tool.h"
 
 #define SHARE_SAID 2 /* one in so many of the whole is worth a line */
