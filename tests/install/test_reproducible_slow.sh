@@ -16,8 +16,8 @@ build() {
     local source=$work/$1/source build=$work/$1/build-$2
     if [ ! -d "$source" ]; then
         mkdir -p "$source"
-        (cd "$TTAPE_SRC" && cp -r CMakeLists.txt cmake base format writer reader answers recorder libtrace program \
-            tools man "$source")
+        (cd "$TTAPE_SRC" && cp -r CMakeLists.txt cmake base format writer reader answers recorder \
+            libtrace program tools man "$source")
     fi
     cmake -S "$source" -B "$build" -DCMAKE_C_COMPILER="$TTAPE_CC" -DBUILD_SHARED_LIBS="$2" \
         -DCMAKE_BUILD_TYPE=RelWithDebInfo >"$work/log"
