@@ -10,11 +10,11 @@
 #define ROWS_MOST  2000u
 #define TEXT_BYTES 256u
 
-static ttape_status make_report(struct ttape_view *view, const struct ttp_view_choice *choice,
-                                bool histograms, ttape_error *err)
+static ttape_report_options options_of(struct ttape_view *view,
+                                       const struct ttp_view_choice *choice, bool histograms)
 {
-    ttape_report_options how = {
-        .size = sizeof how,
+    return (ttape_report_options){
+        .size = sizeof(ttape_report_options),
         .by = TTAPE_REPORT_BY_FUNCTION,
         .has_range = choice->has_range,
         .from_ns = choice->from_ns,
@@ -27,6 +27,12 @@ static ttape_status make_report(struct ttape_view *view, const struct ttp_view_c
         .damage = ttp_view_note_damage,
         .context = view,
     };
+}
+
+static ttape_status make_report(struct ttape_view *view, const struct ttp_view_choice *choice,
+                                bool histograms, ttape_error *err)
+{
+    ttape_report_options how = options_of(view, choice, histograms);
     ttape_report_info info;
     if (view->report != NULL && view->report_histograms >= histograms &&
         ttp_view_same_choice(choice, &view->report_choice)) {
@@ -41,6 +47,9 @@ static ttape_status make_report(struct ttape_view *view, const struct ttp_view_c
         how.jobs = 1;
         status = ttape_report_make(&view->report, view->reader, &how, err);
     }
+    view->report_is_partial = status == TTAPE_E_LIMIT;
+    if (status == TTAPE_E_LIMIT)
+        status = ttp_view_report_fitting(view, &view->report, &how, err);
     TTP_TRY(status);
     view->report_choice = *choice;
     view->report_histograms = histograms;
@@ -141,6 +150,8 @@ static void put_sums(struct ttape_view *view)
     ttape_report_info info;
     ttape_report_get_info(view->report, &info);
     ttp_view_number(view, "functions", info.row_count);
+    if (view->report_is_partial)
+        ttp_view_bool(view, "partial", true);
     ttp_view_wide(view, "events", info.event_count);
     ttp_view_wide(view, "calls", info.call_count);
     ttp_view_signed(view, "span", info.span_ns);
@@ -207,6 +218,30 @@ static void put_spread(struct ttape_view *view, uint32_t row)
     ttp_view_end(view, ']');
 }
 
+/* Its row; where it is not among those that fit, of a report of it alone. */
+static ttape_status find_row(struct ttape_view *view, const struct ttp_view_choice *choice,
+                             uint32_t site, uint32_t *row, uint32_t *row_count, ttape_error *err)
+{
+    const ttape_report_row *rows = ttape_report_get_rows(view->report, row_count);
+    bool *is_it = ttp_view_find_sites(view, site, err);
+    ttape_status status = TTAPE_OK;
+    if (is_it == NULL)
+        return view->memory.status;
+    for (*row = 0; *row < *row_count && !ttp_view_is_site(view, is_it, rows[*row].site);)
+        ++*row;
+    if (*row == *row_count && view->report_is_partial) {
+        const ttape_report_options how = options_of(view, choice, true);
+        ttape_report_close(view->report);
+        view->report = NULL;
+        view->report_choice.from_ns = UINT64_MAX; /* another question's is another one */
+        status = ttp_view_report_one(view, &view->report, is_it, &how, err);
+        (void)ttape_report_get_rows(view->report, row_count);
+        *row = 0;
+    }
+    ttp_view_give_sites(view, is_it);
+    return status;
+}
+
 ttape_status ttp_view_function(struct ttape_view *view, const struct ttp_view_question *question,
                                ttape_error *err)
 {
@@ -215,17 +250,11 @@ ttape_status ttp_view_function(struct ttape_view *view, const struct ttp_view_qu
     TTP_TRY(ttp_view_take_choice(view, question, &choice, err));
     TTP_TRY(ttp_view_take_site(view, question, &site, err));
     TTP_TRY(make_report(view, &choice, true, err));
-    const ttape_report_row *rows = ttape_report_get_rows(view->report, &row_count);
-    bool *is_it = ttp_view_find_sites(view, site, err);
-    if (is_it == NULL)
-        return view->memory.status;
-    while (row < row_count && !ttp_view_is_site(view, is_it, rows[row].site))
-        row++;
-    ttp_view_give_sites(view, is_it);
+    TTP_TRY(find_row(view, &choice, site, &row, &row_count, err));
     ttp_view_number(view, "site", site);
-    if (row == row_count) /* nothing of it in this time and these threads */
+    if (row >= row_count) /* nothing of it in this time and these threads */
         return TTAPE_OK;
-    put_row(view, "row", &rows[row]);
+    put_row(view, "row", &ttape_report_get_rows(view->report, &row_count)[row]);
     put_spread(view, row);
     return TTAPE_OK;
 }

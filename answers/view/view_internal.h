@@ -50,6 +50,7 @@ struct ttape_view {
     ttape_report *report; /* the last one, of `report_choice` */
     struct ttp_view_choice report_choice;
     bool report_histograms;
+    bool report_is_partial;                  /* of some functions: all did not fit */
     struct ttp_view_butterfly *butterfly; /* the last one */
     uint64_t damage_count;                /* of the answer in the making */
     struct ttp_view_text text;
@@ -144,6 +145,12 @@ ttape_status ttp_view_take_id(const struct ttp_view_question *question, const ch
                               ttape_node_id *id, ttape_error *err);
 void ttp_view_node(struct ttape_view *view, const char *key, const ttape_node *node);
 
+/* A report of the functions with most time, for which there is always memory. */
+ttape_status ttp_view_report_fitting(struct ttape_view *view, ttape_report **out,
+                                     const ttape_report_options *all, ttape_error *err);
+/* A report of one function: of these sites, of which there are as many as the trace has. */
+ttape_status ttp_view_report_one(struct ttape_view *view, ttape_report **out, const bool *is_it,
+                                 const ttape_report_options *all, ttape_error *err);
 void ttp_view_forget_butterfly(struct ttape_view *view);
 
 /* ---- answers: each writes the fields of one object ---- */

@@ -8,6 +8,7 @@ from pathlib import Path
 from view_page import Keys, Page, problems
 from view_client import COMMAND, Server
 
+SIZE = 1360, 1143  # of which the page has 1000
 THEMES = "light", "dark"
 PANES = ("1", "functions"), ("2", "calls"), ("3", "tree"), ("4", "callers"), ("5", "source")
 SHARP = "return !view.isWaiting()"
@@ -47,7 +48,11 @@ def take_panes(page, into, trace, theme):
             if name == "tree":
                 page.keys("t")
                 page.until("opened", "return !!document.querySelector('[aria-level=\"2\"]')")
+                page.run("document.querySelector('.tree [tabindex=\"0\"]').focus()")
+                page.keys(*[Keys.ARROW_RIGHT] * 12)
             page.run("document.activeElement.blur()")
+            if name != "source":
+                page.run(f"document.querySelector('#pane-{name} .scroll').scrollTop = 0")
             take(page, into, f"view-{name}-{theme}")
         page.driver.get("about:blank")
 
@@ -75,6 +80,7 @@ def main():
                    capture_output=True)
     Path(into).mkdir(exist_ok=True)
     page = Page("--hide-scrollbars")
+    page.driver.set_window_size(*SIZE)
     try:
         for theme in THEMES:
             take_panes(page, into, trace, theme)

@@ -128,7 +128,26 @@ def check_butterfly(server, trace, name, *times):
         check(f"{role}s of {name} {times}", found, {k: v for k, v in wanted.items() if k})
 
 
+def check_functions_that_fit(folder):
+    """More functions than fit: those with most time are there, and any other one alone."""
+    lines = []
+    for i in range(60_000):
+        length = 90_000 - i if i % 1000 == 7 else 5
+        lines += [f"{100_000 * i} 1 enter f{i}", f"{100_000 * i + length} 1 exit"]
+    with Server(convert(folder, "functions", lines), "--memory", "32M") as server:
+        answer = server.ask("functions?count=50&sort=total")[0]
+        check("not all fit", answer.get("partial"), True)
+        names = [server.ask(f"sites?sites={row['site']}")[0]["sites"][0]["name"]
+                 for row in answer["rows"]]
+        check("those with most time", names, [f"f{i}" for i in range(7, 50_000, 1000)])
+        check("their time", [row["total"] for row in answer["rows"]],
+              [str(90_000 - i) for i in range(7, 50_000, 1000)])
+        row = server.ask("function?site=59001")[0]["row"]
+        check("another one", (row["calls"], row["total"]), ("1", "5"))
+
+
 with tempfile.TemporaryDirectory() as place:
+    check_functions_that_fit(place)
     small = make_small(place)
     with Server(small) as one:
         check_find(one)

@@ -6,7 +6,7 @@ from itertools import takewhile
 
 from view_client import COMMAND, Server
 
-CALLS = 20
+CALLS, BUTTERFLIES = 20, 3
 
 
 def say(*words):
@@ -106,10 +106,47 @@ def compare_longest(c, server, start):
             c.same(f"longest by {by}", found, wanted)
 
 
+def ask_butterfly(server, site):
+    """All of it: each question reads some more."""
+    while True:
+        answer = server.ask(f"butterfly?site={site}")[0]
+        if "error" in answer or answer["complete"]:
+            return answer
+
+
+def edges_of(rows):
+    """Calls and time of each, without those that no function made."""
+    return sorted((int(row["calls"]), int(row["total"])) for row in rows if "site" in row)
+
+
+def compare_butterflies(c, server):
+    """Of the functions with most time whose names are theirs alone."""
+    answer = server.ask("functions?count=200")[0]
+    names = {site["site"]: site["name"] for row in answer.get("rows", [])
+             for site in server.ask(f"sites?sites={row['site']}")[0]["sites"]}
+    alone = [site for site, name in names.items() if list(names.values()).count(name) == 1]
+    for site in alone[:BUTTERFLIES]:
+        name = names[site]
+        report = say("report", "--json", "--butterfly", name, c.trace)
+        answer = ask_butterfly(server, site)
+        if report is None or "damaged" in answer or "function" not in answer:
+            continue
+        rows = report["rows"]
+        own = [row for row in rows if row["role"] == "function"][0]
+        c.same(f"butterfly of {name}", (answer["function"]["calls"], answer["function"]["total"]),
+               (str(own["calls"]), str(own["total_ns"])))
+        for role in ("caller", "callee"):
+            if any("starts" in row or "signal" in row for row in answer[f"{role}s"]):
+                continue  # a report does not say who starts threads and stacks
+            wanted = sorted((row["calls"], row["total_ns"]) for row in rows
+                            if row["role"] == role and (role == "callee" or row["caller"]))
+            c.same(f"{role}s of {name}", edges_of(answer[f"{role}s"]), wanted)
+
+
 def compare(trace):
     """(numbers compared, problems)."""
-    c = Comparison(trace)
-    if say("info", "--json", trace) is None:
+    c, about = Comparison(trace), say("info", "--json", trace)
+    if about is None:
         return 0, []
     with Server(trace) as server:
         info = server.ask("trace")[0]
@@ -119,6 +156,8 @@ def compare(trace):
             compare_tree(c, server, start, "pruned", "--partitions")
             compare_tree(c, server, start, "full", "--full")
             compare_longest(c, server, start)
+            if not about["paths"]:  # whose frames a graph counts as callers, and a report does not
+                compare_butterflies(c, server)
     return c.seen, c.problems
 
 

@@ -134,7 +134,9 @@ export class CallersPane {
       tabindex: number === 0 ? 0 : -1, "data-row": `${side}${row.site ?? row.signal ?? ""}`,
       title: `${count(row.total)} ns`, click: go,
       keydown: (e: KeyboardEvent) => { if (e.key === "Enter") go(); },
-    }, make("th", { scope: "row", class: "name" }, name),
+    }, make("th", { scope: "row", class: "name" }, name,
+         row.starts && row.site !== undefined ? make("span", { class: "faint" }, side === "up"
+           ? `  starts it in ${countOf(row.starts, "thread")}` : `  in ${countOf(row.starts, "thread")} that it starts`) : null),
        make("td", { class: "number" }, make("span", {
          class: `bar share-${Math.round((20 * Number(row.total)) / most)}` }, least + shortTime(row.total))),
        make("td", { class: "number" }, `${share.toFixed(1)} %`),

@@ -5,7 +5,7 @@ import { nameAdvice } from "./modules";
 import { fetchName, nameOf, onNames } from "./names";
 import { commandText, SameLine, timeWords, windowRange } from "./same";
 import { onChange, selectPane, selectSite, state, trace } from "./state";
-import { count, countOf, failureWords, shortTime } from "./words";
+import { about, count, countOf, failureWords, shortTime } from "./words";
 
 const ROWS = 200;
 const COLUMNS: [string, string, string][] = [
@@ -103,7 +103,10 @@ export class FunctionTable {
     const answer = this.answer;
     if (!answer) return;
     const shown = answer.rows.length;
-    this.advice.textContent = nameAdvice();
+    this.advice.textContent = answer.partial ? `This trace has ${about(trace.info.sites)} functions, ` +
+      `more than fit into the memory that the view may take: these are the ${count(answer.functions)} ` +
+      "with most time. Start it again with --memory 2G for all, or look at less of the run."
+      : nameAdvice();
     this.advice.hidden = !this.advice.textContent;
     const hidden = state.hidden.length ? `; ${countOf(state.hidden.length, "module")} hidden` : "";
     this.note.textContent = (shown < answer.matching
