@@ -7,6 +7,8 @@
 #include "tools/io/table.h"
 #include "tools/report/report_view.h"
 
+#define LEAST_NAME 26u /* columns: pthread_mutex_lock and pthread_mutex_unlock are told apart */
+
 /* Columns in their order; which of them a report has depends on what it knows. */
 enum column_id {
     TOTAL,
@@ -338,9 +340,9 @@ static void put_rows(struct printing *print, size_t first, size_t end)
     for (size_t i = first; i < end; i++)
         for (size_t column = 0; column < print->count; column++)
             put_cell(print, &print->view->rows[i], print->ids[column]);
-    tool_table_print(&print->table, print->out,
-                     tool_table_width(&print->table, print->view->names.is_shortened),
-                     print->colours);
+    unsigned width = tool_table_width(&print->table, print->view->names.is_shortened);
+    print->table.least = print->table.keeps_all ? print->table.least : LEAST_NAME;
+    tool_table_print(&print->table, print->out, width, print->colours);
     tool_table_close(&print->table);
 }
 

@@ -17,11 +17,11 @@ enum column { DURATION, SELF, ON, OFF, START, TID, CALL, FUNCTION, PATH, COLUMN_
 
 static const struct tool_column all_columns[COLUMN_COUNT] = {
     [DURATION] = {.title = "DURATION"},
-    [SELF] = {.title = "SELF"},
+    [SELF] = {.title = "SELF", .rank = 1},
     [ON] = {.title = "ON CPU"},
     [OFF] = {.title = "OFF CPU"},
-    [START] = {.title = "START", .rank = 2},
-    [TID] = {.title = "TID", .rank = 1},
+    [START] = {.title = "START", .rank = 3},
+    [TID] = {.title = "TID", .rank = 2},
     [CALL] = {.title = "CALL", .is_text = true},
     [FUNCTION] = {.title = "FUNCTION", .is_text = true, .cut = LEAST_FUNCTION},
     [PATH] = {.title = "CALLED BY", .is_text = true, .gives_way = true},
@@ -124,8 +124,12 @@ void tool_slow_table(struct tool_slow *view, struct tool_output *out)
     size_t count = 0;
     tool_output_open(&print.text, -1);
     for (size_t i = 0; i < COLUMN_COUNT; i++)
-        if ((i != OFF || view->has_off) && (i != ON || view->by == TTAPE_LONGEST_BY_ON_CPU))
-            columns[count++] = all_columns[i];
+        if ((i != OFF || view->has_off) && (i != ON || view->by == TTAPE_LONGEST_BY_ON_CPU)) {
+            columns[count] = all_columns[i];
+            if (i == SELF && view->by == TTAPE_LONGEST_BY_SELF)
+                columns[count].rank = 0;
+            count++;
+        }
     tool_table_open(&print.table, columns, count);
     for (uint32_t i = 0; i < view->call_count; i++)
         put_row(&print, &view->calls[i]);

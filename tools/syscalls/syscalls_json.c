@@ -72,7 +72,7 @@ static void put_row(struct tool_sys *view, struct tool_json *json, const struct 
 
 void tool_sys_json(struct tool_sys *view, const struct tool_sys_rows *rows, struct tool_output *out)
 {
-    static const char *const by_names[] = {"call", "module", "path"};
+    static const char *const by_names[] = {"call", "module", "path", "file"};
     struct tool_json json;
     struct tool_sys_known known;
     tool_sys_find_known(view->reader, &known);

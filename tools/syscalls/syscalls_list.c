@@ -5,7 +5,7 @@
 #include "tools/command/tool.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_words.h"
-#include "tools/syscalls/syscalls_view.h"
+#include "tools/syscalls/syscalls_files.h"
 
 static void put_start(struct tool_sys *view, const ttape_call_step *step, const char *what)
 {
@@ -18,7 +18,7 @@ static void put_start(struct tool_sys *view, const ttape_call_step *step, const 
 }
 
 /* What comes of the call is printed with its arguments, which may say what it means. */
-static uint64_t keep(struct tool_sys *view, const ttape_call_step *step)
+static uint64_t keep(struct tool_sys *view, const ttape_call_step *step, uint32_t node)
 {
     size_t i = 0, size = 1;
     while (i < view->kept_count && view->kept[i].values != NULL)
@@ -28,7 +28,7 @@ static uint64_t keep(struct tool_sys *view, const ttape_call_step *step)
         view->kept_count++;
     }
     struct tool_sys_kept *kept = &view->kept[i];
-    *kept = (struct tool_sys_kept){.count = step->value_count};
+    *kept = (struct tool_sys_kept){.count = step->value_count, .node = node};
     for (uint32_t v = 0; v < kept->count; v++)
         size += step->values[v].bytes.size_bytes;
     kept->values = tool_allocate(kept->count + 1u, sizeof(*kept->values));
@@ -70,8 +70,8 @@ uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step,
     const struct tool_call_values words = {.number = number_of(view, call->site),
                                            .arguments = step->values,
                                            .argument_count = step->value_count};
-    if (view->asked.failed)
-        return keep(view, step);
+    if (view->asked.failed || view->files != NULL)
+        return keep(view, step, node);
     put_start(view, step, "enter");
     tool_output_text(out, tool_site_name(&view->names, call->site));
     tool_kernel_put_arguments(out, &words);
@@ -80,7 +80,7 @@ uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step,
         tool_sys_put_path(view, out, node, " > ");
     }
     tool_output_text(out, "\n");
-    return keep(view, step);
+    return keep(view, step, node);
 }
 
 void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call,
@@ -94,7 +94,10 @@ void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, cons
                                            .argument_count = kept->count,
                                            .results = step->values,
                                            .result_count = is_seen ? step->value_count : 0};
-    if (is_shown) {
+    if (view->files != NULL) {
+        tool_sys_files_add(view, kept, step, call,
+                           view->asked.chosen == NULL || view->asked.chosen[call->site] != 0);
+    } else if (is_shown) {
         put_start(view, step, is_seen ? "exit" : "left");
         tool_output_text(out, tool_site_name(&view->names, call->site));
         tool_kernel_put_arguments(out, &words);

@@ -41,7 +41,7 @@ struct tool_sys_node {
 #define TOOL_SYS_CUT    UINT32_MAX          /* frames that nobody could see */
 #define TOOL_SYS_SIGNAL (UINT32_C(1) << 31) /* and a signal's number: its handler */
 
-enum tool_sys_by { TOOL_SYS_BY_CALL, TOOL_SYS_BY_MODULE, TOOL_SYS_BY_PATH };
+enum tool_sys_by { TOOL_SYS_BY_CALL, TOOL_SYS_BY_MODULE, TOOL_SYS_BY_PATH, TOOL_SYS_BY_FILE };
 
 /* What is asked for. */
 struct tool_sys_asked {
@@ -65,6 +65,7 @@ struct tool_sys_kept {
     ttape_value *values; /* NULL: nobody uses this one */
     char *text;          /* of strings */
     uint32_t count;
+    uint32_t node; /* the path to it */
 };
 
 /* A call that is open. */
@@ -113,8 +114,9 @@ struct tool_sys {
     struct tool_sys_sum all, shown;               /* of all calls; of those that rows are made of */
     struct tool_sys_sum *by_function, *by_module; /* the last is of no module */
     uint64_t begin_count;
-    uint64_t start_ns;       /* the trace's first event */
-    struct tool_output *out; /* of the list */
+    uint64_t start_ns;            /* the trace's first event */
+    struct tool_output *out;      /* of the list */
+    struct tool_sys_files *files; /* in its place, or NULL */
     struct tool_sys_kept *kept;
     size_t kept_count, kept_capacity;
     bool has_arguments; /* of some call that was asked */

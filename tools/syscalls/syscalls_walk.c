@@ -21,6 +21,8 @@ struct walking {
 
 static bool is_chosen(const struct tool_sys *view, const ttape_site *site, uint32_t number)
 {
+    if (view->files != NULL) /* all of them say what descriptors are */
+        return site->kind == TTAPE_SITE_SYSCALL;
     return view->asked.chosen != NULL ? view->asked.chosen[number] != 0
                                       : site->kind == TTAPE_SITE_SYSCALL;
 }

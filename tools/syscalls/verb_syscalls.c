@@ -13,6 +13,7 @@
 #include "tools/command/tool.h"
 #include "tools/kernel/kernel_choice.h"
 #include "tools/syscalls/syscalls_command.h"
+#include "tools/syscalls/syscalls_files.h"
 #include "tools/syscalls/syscalls_view.h"
 
 struct options {
@@ -41,7 +42,7 @@ static bool parse_regex(const char *text, void *into)
 
 static const struct tool_option table[] = {
     TOOL_GROUP("Rows"),
-    {"by", 'b', "WHAT", "rows: call (default), module, path", NULL, TOOL_AT(by)},
+    {"by", 'b', "WHAT", "rows: call (default), module, path, file", NULL, TOOL_AT(by)},
     {"calls", 0, "WHICH", "only these: names, classes (%file), /REGEX/, ! for all others",
      tool_parse_call_choice, TOOL_AT(calls)},
     {"api", 0, "REGEX", "instead: functions of libraries with such a name (record --libcalls)",
@@ -152,17 +153,23 @@ static void end_asking(struct asking *asking)
     free(asking->chosen);
 }
 
+static bool is_by_file(const struct options *options)
+{
+    return options->by != NULL && strcmp(options->by, "file") == 0;
+}
+
 static void start_asking(const struct options *options, struct asking *asking)
 {
     *asking = (struct asking){
         .asked = {.application = options->application,
                   .failed = options->failed,
-                  .list = options->list,
+                  .list = options->list || is_by_file(options),
                   .path = options->path,
                   .measure = options->recording.session.calls.measure,
                   .descriptor = options->descriptor.given ? &options->descriptor : NULL}};
     if (options->by != NULL)
         asking->asked.by = options->by[0] == 'p'   ? TOOL_SYS_BY_PATH
+                           : options->by[0] == 'f' ? TOOL_SYS_BY_FILE
                            : options->by[0] == 'm' ? TOOL_SYS_BY_MODULE
                                                    : TOOL_SYS_BY_CALL;
     const char *api = options->recording.api;
@@ -237,11 +244,36 @@ static void note_arguments(const struct options *options, const struct tool_sys 
                      view->input->name);
 }
 
+static int print_files(const struct options *options, struct tool_sys *view,
+                       const struct tool_selection *selection)
+{
+    struct tool_output out;
+    view->files = tool_sys_files_open();
+    int status = tool_sys_read(view, selection);
+    if (!view->has_arguments)
+        tool_message("'%s' has no arguments of system calls (record --syscalls --args)",
+                     view->input->name);
+    if (status != TOOL_CANNOT) {
+        open_output(options, &out, !options->json && !options->no_pager);
+        if (options->json)
+            tool_sys_files_json(view, options->limit.value, &out);
+        else
+            tool_sys_files_table(view, options->limit.value, &out);
+        int closed = close_output(options, &out);
+        status = closed > status ? closed : status;
+    }
+    tool_sys_files_close(view->files);
+    view->files = NULL;
+    return status;
+}
+
 static int read_and_print(const struct options *options, struct tool_sys *view,
                           const struct tool_selection *selection)
 {
     struct tool_output out;
     int status;
+    if (is_by_file(options))
+        return print_files(options, view, selection);
     if (!options->list) {
         status = tool_sys_read(view, selection);
         note_arguments(options, view);
@@ -407,8 +439,15 @@ static void watch(void *context, const char *trace, int stop_fd)
 static int check_options(struct options *options)
 {
     const char *by = options->by != NULL ? options->by : "call";
-    if (strcmp(by, "call") != 0 && strcmp(by, "module") != 0 && strcmp(by, "path") != 0)
-        return tool_usage("syscalls", "--by is call, module or path, not '%s'", by);
+    if (strcmp(by, "call") != 0 && strcmp(by, "module") != 0 && strcmp(by, "path") != 0 &&
+        strcmp(by, "file") != 0)
+        return tool_usage("syscalls", "--by is call, module, path or file, not '%s'", by);
+    if (is_by_file(options) &&
+        (options->list || options->path != NULL || options->descriptor.given ||
+         options->through != NULL || options->to != NULL || options->interval.given ||
+         options->recording.measure != NULL || options->recording.api != NULL))
+        return tool_usage("syscalls", "--by file goes without --list, --path, --fd, --through, "
+                                      "--to, --interval, --measure and --api");
     if (is_format(options, "json"))
         options->json = true;
     else if (is_format(options, "text"))
@@ -463,7 +502,8 @@ static int run_command(struct options *options, char **argv)
     options->summary |= !options->list && !options->json && options->format == NULL &&
                         options->by == NULL && recording->session.calls.measure == NULL;
     recording->choice = &options->calls;
-    recording->arguments |= options->list || options->path != NULL || options->descriptor.given;
+    recording->arguments |=
+        options->list || is_by_file(options) || options->path != NULL || options->descriptor.given;
     recording->stacks = options->list || asks_for_stacks(options);
     recording->is_watched = options->interval.given;
     recording->watch = watch;

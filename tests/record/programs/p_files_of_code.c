@@ -1,0 +1,54 @@
+/* Opens, copies, inherits and closes descriptors, and fails: which file each is about is known. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char bytes[64];
+
+__attribute__((noinline)) void writes(int fd, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (write(fd, bytes, 10) != 10)
+            _exit(9);
+}
+
+__attribute__((noinline)) void asks(void)
+{
+    struct stat info;
+    for (int i = 0; i < 5; i++)
+        if (stat("missing", &info) == 0)
+            _exit(9);
+    if (mkdir("folder", 0700) == 0)
+        _exit(9);
+}
+
+__attribute__((noinline)) void reads_below(const char *folder)
+{
+    int at = open(folder, O_RDONLY | O_DIRECTORY), fd = openat(at, "inside", O_RDONLY);
+    while (read(fd, bytes, sizeof(bytes)) > 0)
+        continue;
+    close(fd);
+    close(at);
+}
+
+int main(void)
+{
+    int log = open("app.log", O_CREAT | O_WRONLY | O_TRUNC, 0600), copy = dup(log);
+    close(log);
+    int other = open("other", O_CREAT | O_WRONLY, 0600); /* it has the number of the first */
+    writes(copy, 3);
+    writes(other, 2);
+    asks();
+    reads_below("folder");
+    int end = socket(AF_UNIX, SOCK_STREAM, 0);
+    close(end);
+    if (fork() == 0) {
+        writes(copy, 4);
+        _exit(0);
+    }
+    return wait(NULL) < 0;
+}

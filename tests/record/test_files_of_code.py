@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""`syscalls --by file`: files by path and by descriptor, through dup, numbers that are used again,
+folders and forks; the operations, the code that they come from, errors by name; both engines."""
+import json
+import sys
+from pathlib import Path
+
+import setting
+
+
+def count(rows, file, call, function):
+    """Calls and errors of a file, an operation and a function that led to it."""
+    found = [row for row in rows if row["file"] == file and row["call"] == call and
+             function in row["path"]]
+    errors = {}
+    for row in found:
+        for name, number in row["errors"].items():
+            errors[name] = errors.get(name, 0) + number
+    return sum(row["calls"] for row in found), errors
+
+
+WANTED = [("app.log", "openat", "main", 1, {}), ("app.log", "write", "writes", 7, {}),
+          ("other", "write", "writes", 2, {}), ("app.log", "dup", "main", 1, {}),
+          ("app.log", "close", "main", 1, {}), ("missing", "newfstatat", "asks", 5, {"ENOENT": 5}),
+          ("folder", "mkdir", "asks", 1, {"EEXIST": 1}),
+          ("folder", "openat", "reads_below", 1, {}),
+          ("folder/inside", "openat", "reads_below", 1, {}),
+          ("folder/inside", "read", "reads_below", 2, {}),
+          ("folder/inside", "close", "reads_below", 1, {}),
+          ("folder", "close", "reads_below", 1, {}), ("(socket)", "close", "main", 1, {})]
+
+
+def main():
+    setting.need_syscalls()
+    checks = setting.Checks("files of code")
+    program = setting.build("p_files_of_code.c", flags=("-O1",), log=False, hooks=False)
+    with setting.work_dir() as folder:
+        place = Path(folder)
+        (place / "folder").mkdir()
+        (place / "folder" / "inside").write_bytes(b"abc")
+        for engine in ("in-process", "ptrace"):
+            done = setting.run([setting.COMMAND, "syscalls", "--by", "file", "--json", "--engine",
+                                engine, "--report", "found.json", "--", program], cwd=place)
+            checks.equal(done.status, 0, f"{engine}: status")
+            told = json.loads((place / "found.json").read_text())
+            for file, call, function, calls, errors in WANTED:
+                checks.equal(count(told["rows"], file, call, function), (calls, errors),
+                             f"{engine}: {call} of {file}")
+            setting.run([setting.COMMAND, "syscalls", "--by", "file", "--failed", "--calls",
+                         "%file", "--report", "found.txt", "--", program], cwd=place)
+            text = (place / "found.txt").read_text()
+            checks.that("5 ENOENT" in text and "1 EEXIST" in text and "app.log" not in text,
+                        f"{engine}: what failed", text)
+    for words in (["--list"], ["--path", "/"], ["--through", "main"]):
+        done = setting.tracetape("syscalls", "--by", "file", *words, "x.ttape")
+        checks.equal(done.status, 2, f"--by file {words}")
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

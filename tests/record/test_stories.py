@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""What a person comes with, played as a person does: at most three commands, and the answer stands
+on the first screen of 80 x 40. A crash, a hang, slow once in a thousand, slower than the last
+version, what a button does, who calls malloc, which files from which code, where threads wait,
+which lines ran, a line of a log, long runs on bounded disk, to a colleague."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import screen
+import setting
+
+DEFAULT = ("-O1",)  # as it was built, without hooks
+
+
+class Story:
+    """One program, its commands counted."""
+
+    def __init__(self, checks, folder, flags=DEFAULT, **how):
+        self.checks, self.folder = checks, Path(folder)
+        how = {"hooks": False, **how}
+        self.program = setting.build("p_stories.c", flags=flags, log=False, **how)
+        self.trace = self.folder / "run.ttape"
+        self.name, self.commands = "", 0
+
+    def record(self, word, *options, trace=None, wanted=0):
+        self.commands += 1
+        done = setting.run([setting.COMMAND, "record", "-q", "-f", "-o", trace or self.trace,
+                            *options, "--", self.program, word], cwd=self.folder)
+        self.checks.equal(done.status, wanted, f"{self.name}: status")
+        return done
+
+    def look(self, *words, wanted=0):
+        self.commands += 1
+        return screen.look(*words, wanted=wanted)
+
+    def sees(self, lines, *patterns):
+        for pattern in patterns:
+            self.checks.that(screen.has(lines, pattern), f"{self.name}: on the first screen",
+                             pattern, "\n".join(lines))
+        self.checks.that(self.commands <= 3, f"{self.name}: three commands", self.commands)
+
+
+def a_crash(story):
+    story.record("crash", wanted=128 + signal.SIGSEGV)
+    story.sees(story.look("last", story.trace), r"was killed by SIGSEGV", r"store_result",
+               r"handle_request", r"p_stories\.c:\d+")
+
+
+def a_hang(story):
+    done = subprocess.Popen([story.program, "hang"])
+    try:
+        for _ in range(100):
+            found = subprocess.run([setting.COMMAND, "last", "--pid", str(done.pid)], check=False,
+                                   capture_output=True, text=True, timeout=60)
+            if "deadlock" in found.stdout or found.returncode:
+                break
+        if found.returncode:
+            return  # who may not look is told why: cli/test_last_now
+        story.sees(story.look("last", "--pid", done.pid), r"deadlock: .*money|deadlock: .*stock",
+                   r"buys", r"sells")
+    finally:
+        done.kill()
+        done.wait()
+
+
+def once_in_a_thousand(story):
+    story.record("slow", "--args")
+    lines = story.look("slow", story.trace, "serve")
+    story.sees(lines, r"^.*ms +.* serve\(key=777")
+    found = re.search(r"(\S+) +serve\(key=777", "\n".join(lines))
+    story.sees(story.look("tree", story.trace, "--open", found and found[1]),
+               r"ms +.* look_up\(key=777")
+
+
+def slower_than_before(story):
+    other = story.folder / "new.ttape"
+    story.record("old")
+    story.record("new", trace=other)
+    lines = story.look("diff", story.trace, other)
+    story.sees(lines, r"\+.* (spin|parse)$", r"spin < parse")
+
+
+def a_button(story):
+    story.record("button")
+    story.sees(story.look("tree", story.trace, "--find", "on_click"), r"on_click",
+               r"load_picture", r"render")
+
+
+def who_calls_malloc(story):
+    story.record("memory")
+    story.sees(story.look("report", story.trace, "--callers", "malloc"),
+               r" 30 .*make_node +malloc", r" 10 .*make_name +malloc")
+
+
+def files_from_code(story):
+    Path(story.folder, "settings.conf").write_text("a = b\n")
+    story.record("files", "--syscalls", "--args")
+    story.sees(story.look("syscalls", story.trace, "--by", "file"),
+               r" 5  5 ENOENT +\w+ +/nowhere/plugin +.*find_plugins",
+               r" 2 +read +settings\.conf +.*read_settings",
+               r" 1  1 ENOENT +openat +missing\.conf +.*read_settings")
+
+
+def where_threads_wait(story):
+    story.record("waits")
+    story.sees(story.look("report", story.trace, "--sort", "idle", "--function",
+                          "lock|sleep|worker"),
+               r"worker", r"pthread_mutex_lock", r"usleep", r"IDLE|OFF CPU")
+
+
+def which_lines_ran(story):
+    story.record("lines")
+    lines = story.look("lines", story.trace, "--function", "classify")
+    story.sees(lines, r"\b1\b.*kind = 7; /\* rare \*/", r"\b999\b.*kind = number % 3;")
+
+
+def a_line_of_a_log(story):
+    log = story.folder / "app.log"
+    log.write_bytes(story.record("log", "--log-fd", "1").out)
+    lines = story.look("context", "--recording", story.trace, "--annotate", log)
+    text = "".join(lines)
+    story.sees(lines, r"^row is bad \{")
+    story.checks.that("export_row > check_row > say" in text and
+                      "import_row > check_row > say" in text, "who wrote a line", text)
+
+
+def bounded_disk(story):
+    story.record("long", "--keep-last", "64K")
+    story.checks.that(story.trace.stat().st_size < 256 << 10, "it stays small",
+                      story.trace.stat().st_size)
+    story.sees(story.look("report", story.trace, "--limit", "5"), r"parse", r"spin")
+
+
+def to_a_colleague(story):
+    """The trace alone is enough: neither the program nor its sources are there."""
+    story.record("slow")
+    away = story.folder / "away.ttape"
+    shutil.move(story.trace, away)
+    story.sees(story.look("slow", away, "look_up", "--limit", "3"), r"look_up .*serve < main")
+
+
+PLAIN = [a_crash, a_hang, once_in_a_thousand, slower_than_before, a_button, who_calls_malloc,
+         files_from_code, where_threads_wait, a_line_of_a_log, bounded_disk, to_a_colleague]
+
+
+def main():
+    setting.need_verb("record", "report", "lines")
+    setting.need_syscalls()
+    checks = setting.Checks("stories")
+    with setting.work_dir() as folder:
+        for tell in PLAIN:
+            story = Story(checks, folder)
+            story.name = tell.__name__
+            tell(story)
+        blocks = next(iter(setting.BUILD.glob("**/libtracetape-blocks.a")), None)
+        if blocks is not None:
+            story = Story(checks, folder, hooks=True, libraries=(blocks,),
+                          flags=("-O0", "-fsanitize-coverage=trace-pc"))
+            story.name = "which_lines_ran"
+            which_lines_ran(story)
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

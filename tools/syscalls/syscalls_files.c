@@ -1,0 +1,393 @@
+/* Rows are found by the hash of what they are of: 64 bits under which two that differ do not meet.
+ *
+ *   call -> its path, or its descriptor's file -> row (file, call, code path) -> table, JSON
+ *   open, dup, close                           -> files of descriptors, by process */
+#include "tools/syscalls/syscalls_files.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/calls/losses.h"
+#include "tools/command/escape.h"
+#include "tools/command/pager.h"
+#include "tools/command/tool.h"
+#include "tools/io/json.h"
+#include "tools/io/table.h"
+#include "tools/kernel/kernel_calls.h"
+#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/kernel_words.h"
+
+#define NO_FILE     UINT32_MAX
+#define PARENTS     64u /* processes that a descriptor may come from */
+#define ERROR_FIRST (-4095)
+#define LEAST_FILE  20u /* columns */
+#define ERROR_BYTES 256u
+
+struct row {
+    uint32_t file, site, node, first_error;
+    struct tool_sys_sum sum;
+};
+
+struct error {
+    uint32_t number, next; /* next: index + 1 */
+    uint64_t count;
+};
+
+struct tool_sys_files {
+    char **names;
+    struct row *rows;
+    struct error *errors;
+    size_t name_count, name_capacity, row_count, row_capacity, error_count, error_capacity;
+    struct tool_map name_map, row_map, descriptors;
+    uint64_t without; /* calls that are about no file */
+};
+
+struct tool_sys_files *tool_sys_files_open(void)
+{
+    return tool_allocate(1, sizeof(struct tool_sys_files));
+}
+
+void tool_sys_files_close(struct tool_sys_files *files)
+{
+    if (files == NULL)
+        return;
+    for (size_t i = 0; i < files->name_count; i++)
+        free(files->names[i]);
+    free(files->names);
+    free(files->rows);
+    free(files->errors);
+    free(files->name_map.slots);
+    free(files->row_map.slots);
+    free(files->descriptors.slots);
+    free(files);
+}
+
+/* ---- files ---- */
+
+static uint32_t name_of(struct tool_sys_files *files, const char *text, size_t size)
+{
+    struct tool_hash hash = {0};
+    tool_hash_bytes(&hash, text, size);
+    uint32_t *place = tool_map_at(&files->name_map, hash.low ^ hash.high, NO_FILE);
+    if (*place != NO_FILE)
+        return *place;
+    tool_grow((void **)&files->names, &files->name_capacity, files->name_count + 1,
+              sizeof(*files->names));
+    char *copy = tool_allocate(size + 1, 1);
+    memcpy(copy, text, size);
+    files->names[files->name_count] = copy;
+    return *place = (uint32_t)files->name_count++;
+}
+
+static uint32_t *descriptor_at(struct tool_sys_files *files, uint32_t process, int32_t descriptor)
+{
+    return tool_map_at(&files->descriptors, (uint64_t)process << 32 | (uint32_t)descriptor,
+                       NO_FILE);
+}
+
+/* Its process's, or what a process had it as that started this one. */
+static uint32_t file_of(struct tool_sys *view, uint32_t process, int32_t descriptor)
+{
+    ttape_process info;
+    for (unsigned i = 0; i < PARENTS; i++) {
+        uint32_t found = *descriptor_at(view->files, process, descriptor);
+        if (found != NO_FILE || ttape_reader_get_process(view->reader, process, &info) != TTAPE_OK)
+            return found;
+        process = info.parent;
+    }
+    return NO_FILE;
+}
+
+/* A path below a folder whose descriptor is known. */
+static uint32_t path_in(struct tool_sys *view, uint32_t process, const ttape_value *folder,
+                        ttape_string path)
+{
+    uint32_t base = NO_FILE;
+    if (folder != NULL && (int32_t)folder->number >= 0 &&
+        (path.size_bytes == 0 || path.data[0] != '/'))
+        base = file_of(view, process, (int32_t)folder->number);
+    if (base == NO_FILE)
+        return name_of(view->files, path.data, path.size_bytes);
+    struct tool_output text;
+    tool_output_open(&text, -1);
+    tool_output_text(&text, view->files->names[base]);
+    tool_output_text(&text, path.size_bytes > 0 ? "/" : "");
+    tool_output_bytes(&text, path.data, path.size_bytes);
+    uint32_t file = name_of(view->files, text.data, text.size_bytes);
+    free(text.data);
+    return file;
+}
+
+static uint32_t unknown_file(struct tool_sys_files *files, int32_t descriptor)
+{
+    static const char *const usual[] = {"(standard input)", "(standard output)",
+                                        "(standard error)"};
+    char text[40];
+    if (descriptor >= 0 && descriptor < 3)
+        return name_of(files, usual[descriptor], strlen(usual[descriptor]));
+    int size = snprintf(text, sizeof(text), "(descriptor %" PRId32 ")", descriptor);
+    return name_of(files, text, (size_t)size);
+}
+
+/* NO_FILE: it is about none. */
+static uint32_t find_file(struct tool_sys *view, uint32_t process,
+                          const struct tool_call_values *call)
+{
+    const char *letters = tool_kernel_letters(call);
+    const ttape_value *folder = NULL;
+    for (uint32_t i = 0; letters[i] != '\0' && i < call->argument_count; i++) {
+        const ttape_value *value = &call->arguments[i];
+        if (letters[i] == 'a')
+            folder = value;
+        else if (letters[i] == 's' && value->type == TTAPE_VALUE_STRING)
+            return path_in(view, process, folder, value->bytes);
+        else if (letters[i] == 'f') {
+            uint32_t file = file_of(view, process, (int32_t)value->number);
+            return file != NO_FILE ? file : unknown_file(view->files, (int32_t)value->number);
+        }
+    }
+    return NO_FILE;
+}
+
+static bool begins(const char *name, const char *start)
+{
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
+/* What a call that succeeded does to descriptors. */
+static void follow(struct tool_sys *view, uint32_t process, const char *name, uint32_t file,
+                   const struct tool_call_values *call, int64_t result)
+{
+    struct tool_sys_files *files = view->files;
+    char kind[40];
+    bool is_copy =
+        begins(name, "dup") || (strcmp(name, "fcntl") == 0 && call->argument_count > 1 &&
+                                ((uint32_t)call->arguments[1].number == F_DUPFD ||
+                                 (uint32_t)call->arguments[1].number == F_DUPFD_CLOEXEC));
+    if (begins(name, "open") || strcmp(name, "creat") == 0 || is_copy) {
+        *descriptor_at(files, process, (int32_t)result) = file;
+    } else if (begins(name, "socket") || begins(name, "accept") || begins(name, "epoll_create") ||
+               begins(name, "eventfd") || begins(name, "timerfd_create") ||
+               begins(name, "memfd_create") || begins(name, "inotify_init")) {
+        int size = snprintf(kind, sizeof(kind), "(%s)", name);
+        if (strcmp(name, "socketpair") != 0)
+            *descriptor_at(files, process, (int32_t)result) =
+                name_of(files, kind, (size_t)size < sizeof(kind) ? (size_t)size : sizeof(kind) - 1);
+    } else if (strcmp(name, "close") == 0 && call->argument_count > 0) {
+        *descriptor_at(files, process, (int32_t)call->arguments[0].number) = NO_FILE;
+    }
+}
+
+/* ---- rows ---- */
+
+static struct row *row_of(struct tool_sys_files *files, uint32_t file, uint32_t site, uint32_t node)
+{
+    struct tool_hash hash = {0};
+    tool_hash_word(&hash, (uint64_t)file << 32 | site);
+    tool_hash_word(&hash, node);
+    uint32_t *place = tool_map_at(&files->row_map, hash.low ^ hash.high, NO_FILE);
+    if (*place == NO_FILE) {
+        tool_grow((void **)&files->rows, &files->row_capacity, files->row_count + 1,
+                  sizeof(*files->rows));
+        *place = (uint32_t)files->row_count;
+        files->rows[files->row_count++] = (struct row){.file = file, .site = site, .node = node};
+    }
+    return &files->rows[*place];
+}
+
+static void add_error(struct tool_sys_files *files, struct row *row, uint32_t number)
+{
+    for (uint32_t at = row->first_error; at != 0; at = files->errors[at - 1].next)
+        if (files->errors[at - 1].number == number) {
+            files->errors[at - 1].count++;
+            return;
+        }
+    tool_grow((void **)&files->errors, &files->error_capacity, files->error_count + 1,
+              sizeof(*files->errors));
+    files->errors[files->error_count++] = (struct error){number, row->first_error, 1};
+    row->first_error = (uint32_t)files->error_count;
+}
+
+static void count(struct tool_sys_files *files, struct row *row, const ttape_call *call,
+                  int64_t result)
+{
+    row->sum.calls++;
+    row->sum.time_ns = (int64_t)((uint64_t)row->sum.time_ns + (uint64_t)call->duration_ns);
+    if (call->duration_ns > row->sum.longest_ns)
+        row->sum.longest_ns = call->duration_ns;
+    if (result < 0 && result >= ERROR_FIRST) {
+        row->sum.errors++;
+        add_error(files, row, (uint32_t)-result);
+    }
+}
+
+void tool_sys_files_add(struct tool_sys *view, const struct tool_sys_kept *kept,
+                        const ttape_call_step *step, const ttape_call *call, bool is_asked)
+{
+    ttape_site site = {0};
+    ttape_stream_info stream = {0};
+    bool has_returned = call->end == TTAPE_CALL_RETURNED && step->value_count > 0;
+    (void)ttape_reader_get_site(view->reader, call->site, &site);
+    (void)ttape_reader_get_stream(view->reader, step->stream, &stream);
+    const struct tool_call_values words = {.number = tool_kernel_number_of(&site),
+                                           .arguments = kept->values,
+                                           .argument_count = kept->count};
+    int64_t result = has_returned ? (int64_t)step->values[0].number : 0;
+    uint32_t process = stream.stream.process, file = find_file(view, process, &words);
+    view->has_arguments |= kept->count > 0;
+    bool has_failed = result < 0 && result >= ERROR_FIRST;
+    if (is_asked && (!view->asked.failed || has_failed)) {
+        if (file == NO_FILE)
+            view->files->without++;
+        else
+            count(view->files,
+                  row_of(view->files, file, tool_function_of(&view->functions, call->site),
+                         kept->node),
+                  call, result);
+    }
+    if (has_returned && !has_failed)
+        follow(view, process, tool_site_name(&view->names, call->site), file, &words, result);
+}
+
+/* ---- forms ---- */
+
+static int compare_rows(const void *one, const void *two)
+{
+    const struct row *a = one, *b = two;
+    if (a->sum.time_ns != b->sum.time_ns)
+        return a->sum.time_ns > b->sum.time_ns ? -1 : 1;
+    if (a->sum.calls != b->sum.calls)
+        return a->sum.calls > b->sum.calls ? -1 : 1;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    return a->site != b->site ? (a->site < b->site ? -1 : 1)
+                              : (a->node > b->node) - (a->node < b->node);
+}
+
+static void put_errors(const struct tool_sys_files *files, const struct row *row,
+                       char text[ERROR_BYTES])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t at = row->first_error; at != 0; at = files->errors[at - 1].next) {
+        const struct error *error = &files->errors[at - 1];
+        const char *name = tool_kernel_error_name(error->number);
+        int size = snprintf(text + used, ERROR_BYTES - used, "%s%" PRIu64 " %s",
+                            used > 0 ? ", " : "", error->count, name != NULL ? name : "errno");
+        if (size < 0 || (size_t)size >= ERROR_BYTES - used)
+            break;
+        used += (size_t)size;
+    }
+}
+
+/* Innermost first: where the table is cut, the next caller stays. */
+static void put_callers(struct tool_sys *view, uint32_t node, struct tool_output *text)
+{
+    char buffer[TOOL_SYS_NAME_BYTES];
+    text->size_bytes = 0;
+    for (uint32_t at = node; at != TOOL_SYS_ROOT && text->size_bytes < TOOL_OUTPUT_BYTES / 2;
+         at = view->nodes[at].parent)
+        tool_output_printf(text, "%s%s", text->size_bytes > 0 ? " < " : "",
+                           tool_sys_step_name(view, view->nodes[at].function, buffer));
+}
+
+static void put_file(const struct tool_sys_files *files, uint32_t file, struct tool_output *text)
+{
+    text->size_bytes = 0;
+    tool_output_escaped(text, TOOL_ESCAPE_TERMINAL,
+                        (ttape_string){files->names[file], strlen(files->names[file])});
+}
+
+static void sort_rows(struct tool_sys_files *files)
+{
+    if (files->row_count > 0)
+        qsort(files->rows, files->row_count, sizeof(*files->rows), compare_rows);
+}
+
+void tool_sys_files_table(struct tool_sys *view, uint64_t limit, struct tool_output *out)
+{
+    static const struct tool_column columns[] = {
+        {.title = "TIME"},
+        {.title = "CALLS"},
+        {.title = "ERRORS", .is_text = true, .rank = 1},
+        {.title = "CALL", .is_text = true},
+        {.title = "FILE", .is_text = true, .cut = LEAST_FILE},
+        {.title = "CALLED BY", .is_text = true, .gives_way = true}};
+    struct tool_sys_files *files = view->files;
+    struct tool_table table;
+    struct tool_output text;
+    char errors[ERROR_BYTES];
+    sort_rows(files);
+    size_t shown = limit > 0 && limit < files->row_count ? (size_t)limit : files->row_count;
+    tool_output_open(&text, -1);
+    tool_table_open(&table, columns, sizeof(columns) / sizeof(*columns));
+    for (size_t i = 0; i < shown; i++) {
+        const struct row *row = &files->rows[i];
+        tool_table_time(&table, TOOL_PLAIN, row->sum.time_ns);
+        tool_table_count(&table, TOOL_PLAIN, row->sum.calls);
+        put_errors(files, row, errors);
+        tool_table_text(&table, row->sum.errors > 0 ? TOOL_WARM : TOOL_PLAIN, errors);
+        tool_table_text(&table, TOOL_PLAIN,
+                        tool_site_name(&view->names, view->functions.functions[row->site].site));
+        put_file(files, row->file, &text);
+        tool_table_bytes(&table, TOOL_PLAIN, text.data, text.size_bytes);
+        put_callers(view, row->node, &text);
+        tool_table_bytes(&table, TOOL_FAINT, text.data, text.size_bytes);
+    }
+    unsigned width = tool_table_width(&table, view->names.is_shortened);
+    table.least = table.keeps_all ? table.least : LEAST_FILE;
+    tool_table_print(&table, out, width, tool_terminal_colours());
+    tool_table_close(&table);
+    if (shown < files->row_count)
+        tool_output_printf(out, "\n%zu more rows left out\n", files->row_count - shown);
+    if (files->without > 0)
+        tool_output_printf(out, "\n%" PRIu64 " calls that are about no file are not here\n",
+                           files->without);
+    free(text.data);
+}
+
+static void put_json_row(struct tool_sys *view, struct tool_json *json, const struct row *row)
+{
+    const struct tool_sys_files *files = view->files;
+    char buffer[TOOL_SYS_NAME_BYTES];
+    tool_json_begin(json, NULL, '{');
+    tool_json_text(json, "file", files->names[row->file]);
+    tool_json_text(json, "call",
+                   tool_site_name(&view->names, view->functions.functions[row->site].site));
+    tool_json_begin(json, "path", '['); /* innermost first */
+    for (uint32_t at = row->node; at != TOOL_SYS_ROOT; at = view->nodes[at].parent)
+        tool_json_text(json, NULL, tool_sys_step_name(view, view->nodes[at].function, buffer));
+    tool_json_end(json, ']');
+    tool_json_number(json, "calls", row->sum.calls);
+    tool_json_signed(json, "time_ns", row->sum.time_ns);
+    tool_json_signed(json, "longest_ns", row->sum.longest_ns);
+    tool_json_begin(json, "errors", '{');
+    for (uint32_t at = row->first_error; at != 0; at = files->errors[at - 1].next) {
+        const char *name = tool_kernel_error_name(files->errors[at - 1].number);
+        tool_json_number(json, name != NULL ? name : "unknown", files->errors[at - 1].count);
+    }
+    tool_json_end(json, '}');
+    tool_json_end(json, '}');
+}
+
+void tool_sys_files_json(struct tool_sys *view, uint64_t limit, struct tool_output *out)
+{
+    struct tool_sys_files *files = view->files;
+    struct tool_json json;
+    sort_rows(files);
+    size_t shown = limit > 0 && limit < files->row_count ? (size_t)limit : files->row_count;
+    tool_json_open(&json, out);
+    tool_json_begin(&json, NULL, '{');
+    tool_json_text(&json, "by", "file");
+    tool_json_number(&json, "without_file", files->without);
+    tool_json_number(&json, "lost_events", tool_lost_events(view->reader));
+    tool_json_number(&json, "left_out", files->row_count - shown);
+    tool_json_begin(&json, "rows", '[');
+    for (size_t i = 0; i < shown; i++)
+        put_json_row(view, &json, &files->rows[i]);
+    tool_json_end(&json, ']');
+    tool_json_end(&json, '}');
+}
