@@ -128,7 +128,9 @@ char *tool_name_advice(ttape_string path, bool was_asked)
     free(real);
     if (is_known && !has_package)
         return strdup(own);
-    const char *ending = has_package && strcmp(package, "libc6") == 0 ? "-dbg" : "-dbgsym";
+    bool is_usual = has_package && strcmp(package, "libc6") == 0; /* in the standard archive */
+    bool is_debian = strstr(tool_debuginfod_server(), "debian") != NULL;
+    const char *ending = is_usual ? "-dbg" : is_debian ? "-dbgsym of debian-debug" : "-dbgsym";
     bool is_set = tool_debuginfod_has_servers();
     if (asprintf(&advice, "%s--debuginfod%s%s fetches names%s%s%s%s",
                  was_asked ? "tracetape symbolize " : "",

@@ -35,6 +35,20 @@ for words in "report a.ttape --function" "report a.ttape --group" "report a.ttap
 done
 status 0 "$T" report a.ttape --time 5s..6s
 has err "it is from \+0 to \+0\.000ms"
+# what record would do without further words; and options that are of system calls
+cat >loop.c <<'END'
+int __attribute__((noinline)) turn(int n) { return n * 3 + 1; }
+int main(int count, char **words) { return turn(count) == (words == 0); }
+END
+gcc -O1 loop.c -o loop || fail gcc
+status 0 "$T" record --plan -- ./loop
+has out 'turn'
+gcc -O1 -finstrument-functions loop.c -o hooks || fail gcc
+status 2 "$T" record --plan -- ./hooks
+has err "nothing of './hooks' is patched without --patch"
+status 0 "$T" record -f -o loop.ttape --stacks -- ./loop
+has err '1 process and 1 thread '
+has err '.-stacks and --data are of system calls'
 mkdir folder
 status 4 "$T" report folder
 has err "'folder' is a folder: 'tracetape recover'"

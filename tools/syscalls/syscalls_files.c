@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "tools/calls/losses.h"
-#include "tools/command/escape.h"
+#include "base/escape.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/io/json.h"
@@ -297,7 +297,7 @@ static void put_callers(struct tool_sys *view, uint32_t node, struct tool_output
 static void put_file(const struct tool_sys_files *files, uint32_t file, struct tool_output *text)
 {
     text->size_bytes = 0;
-    tool_output_escaped(text, TOOL_ESCAPE_TERMINAL,
+    tool_output_escaped(text, TTP_ESCAPE_TERMINAL,
                         (ttape_string){files->names[file], strlen(files->names[file])});
 }
 

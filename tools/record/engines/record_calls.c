@@ -142,6 +142,13 @@ static bool keep_call(void *context, uint32_t number, const ttape_value *argumen
             tool_kernel_has_descriptor(&values, (int32_t)calls->descriptor.value));
 }
 
+void tool_record_calls_warn(const struct tool_record_calls *calls, bool is_attached)
+{
+    bool has_calls = calls->given || calls->lines != 0 || is_attached;
+    if ((calls->stacks || calls->data_bytes != 0) && !has_calls)
+        tool_message("--stacks and --data are of system calls: --syscalls records them");
+}
+
 void tool_record_calls_begin(struct tool_record_calls *calls)
 {
     calls->given |= calls->complete;

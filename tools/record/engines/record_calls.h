@@ -31,6 +31,9 @@ bool tool_parse_data(const char *text, void *into);         /* uint32_t; NULL: 3
 bool tool_parse_measure(const char *text, void *into);      /* const char *, of a counter */
 bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
 
+/* Says where something was asked for that is of system calls, and none are recorded. */
+void tool_record_calls_warn(const struct tool_record_calls *calls, bool is_attached);
+
 /* The folder of plans, opened once; where it is not the one that was asked for, with a message. */
 bool tool_record_plans_open(struct tool_plan_cache *cache);
 /* Where there is none. */

@@ -169,7 +169,7 @@ static void list_libraries(struct tool_record_patch *patch, const ttape_recordin
         if (counts.functions_left == 0 || is_command || used + NAME_ROOM >= room)
             continue;
         used += (size_t)snprintf(text + used, room - used, "%s%.64s: ", used > 0 ? "; " : "",
-                                 tool_base_name(path));
+                                 ttp_base_name(path));
         if (!tool_record_patch_covers(patch, path))
             (void)snprintf(text + used, room - used, "%" PRIu64 " of those that it calls",
                            counts.functions_left / (counts.times != 0 ? counts.times : 1));

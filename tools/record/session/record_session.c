@@ -128,6 +128,7 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
             return tool_usage(session->verb, "--patch is not for what is recorded by ptrace");
         tool_record_patch_leave(&session->patch, command_name);
     }
+    tool_record_calls_warn(&session->calls, session->attach != 0);
     session->calls.arguments |= session->patch.values.all_arguments;
     if (!tool_record_calls_open(&session->calls, o))
         return fail_plans(session);
@@ -234,8 +235,10 @@ int tool_record_session_plan(struct tool_record_session *session, int count, cha
         return tool_usage(session->verb, "--json is of --plan");
     if (session->attach != 0)
         return tool_usage(session->verb, "--plan is of a command: it does not go with --attach");
+    if (!session->no_patch)
+        tool_record_patch_by_itself(&session->patch, argv[0]);
     if (!tool_record_patch_is_given(&session->patch))
-        return tool_usage(session->verb, "--plan says what --patch does: it needs one");
+        return tool_usage(session->verb, "nothing of '%s' is patched without --patch", argv[0]);
     return tool_record_patch_open(&session->patch, &options)
                ? tool_record_plan(&session->patch, argv[0], session->json)
                : tool_fail("%s", tool_record_no_plans(&session->plans));

@@ -139,10 +139,8 @@ static const struct tool_command command = {
     .verb = "record",
     .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...\n[OPTION]... --attach PID",
     .about =
-        "Runs COMMAND and records the calls of its functions, in it and in the processes that it\n"
-        "starts: of those compiled with -finstrument-functions, else by patching the program.\n"
-        "Its exit status is COMMAND's. SIGUSR1 and SIGUSR2 to the recorder turn recording on and\n"
-        "off.",
+        "Runs COMMAND and records the calls of its functions, and of what it starts. Its exit\n"
+        "status is COMMAND's. SIGUSR1 and SIGUSR2 to the recorder turn recording on and off.",
     .options = table,
     .examples = "  tracetape record ./program\n"
                 "  tracetape record -o run.ttape --min-time 1us -- ./program --its-option\n"
