@@ -7,7 +7,7 @@
 #include "answers/view/view_internal.h"
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
-#include "reader/base/sort.h"
+#include "base/sort.h"
 
 #define GROUPS    4096u
 #define FUNCTIONS 4096u /* that are reported */

@@ -427,9 +427,8 @@ static ttape_status message(struct decoding *d, uint64_t record)
         return attach(d, bytes, bytes + size);
     if (kind == TTP_MESSAGE_WAITED)
         return put_wait(d, last_ns, bytes, size);
-    if (kind == TTP_MESSAGE_THREAD || kind == TTP_MESSAGE_NAMED) {
+    if (kind == TTP_MESSAGE_THREAD || kind == TTP_MESSAGE_NAMED)
         return ttp_thread_named(d->e, d->thread, kind, ns, bytes, size, d->err);
-    }
     TTP_TRY(ttp_decode_flush(d->e, d->thread, d->err));
     return ttp_image_message(d->e, d->thread, kind, bytes, size, d->err);
 }

@@ -20,11 +20,12 @@
 #include "tools/kernel/kernel_flags.h"
 #include "tools/kernel/kernel_words.h"
 
-#define NO_FILE     UINT32_MAX
-#define PARENTS     64u /* processes that a descriptor may come from */
-#define ERROR_FIRST (-4095)
-#define LEAST_FILE  20u /* columns */
-#define ERROR_BYTES 256u
+#define NO_FILE         UINT32_MAX
+#define PARENTS         64u /* processes that a descriptor may come from */
+#define ERROR_FIRST     (-4095)
+#define LEAST_FILE      20u /* columns */
+#define FILE_BYTES_MOST 27u
+#define ERROR_BYTES     256u
 
 struct row {
     uint32_t file, site, node, first_error;
@@ -41,7 +42,7 @@ struct tool_sys_files {
     struct row *rows;
     struct error *errors;
     size_t name_count, name_capacity, row_count, row_capacity, error_count, error_capacity;
-    struct tool_map name_map, row_map, descriptors;
+    struct ttp_key_map name_map, row_map, descriptors;
     uint64_t without; /* calls that are about no file */
 };
 
@@ -69,8 +70,8 @@ void tool_sys_files_close(struct tool_sys_files *files)
 
 static uint32_t name_of(struct tool_sys_files *files, const char *text, size_t size)
 {
-    struct tool_hash hash = {0};
-    tool_hash_bytes(&hash, text, size);
+    struct ttp_hash hash = {0};
+    ttp_hash_bytes(&hash, text, size);
     uint32_t *place = tool_map_at(&files->name_map, hash.low ^ hash.high, NO_FILE);
     if (*place != NO_FILE)
         return *place;
@@ -185,9 +186,9 @@ static void follow(struct tool_sys *view, uint32_t process, const char *name, ui
 
 static struct row *row_of(struct tool_sys_files *files, uint32_t file, uint32_t site, uint32_t node)
 {
-    struct tool_hash hash = {0};
-    tool_hash_word(&hash, (uint64_t)file << 32 | site);
-    tool_hash_word(&hash, node);
+    struct ttp_hash hash = {0};
+    ttp_hash_word(&hash, (uint64_t)file << 32 | site);
+    ttp_hash_word(&hash, node);
     uint32_t *place = tool_map_at(&files->row_map, hash.low ^ hash.high, NO_FILE);
     if (*place == NO_FILE) {
         tool_grow((void **)&files->rows, &files->row_capacity, files->row_count + 1,
@@ -294,11 +295,18 @@ static void put_callers(struct tool_sys *view, uint32_t node, struct tool_output
                            tool_sys_step_name(view, view->nodes[at].function, buffer));
 }
 
+/* Of a long path its end tells more, where a terminal has no room for it. */
 static void put_file(const struct tool_sys_files *files, uint32_t file, struct tool_output *text)
 {
+    const char *name = files->names[file];
+    size_t size = strlen(name), at = 0;
+    if (tool_terminal_columns() > 0 && size > FILE_BYTES_MOST)
+        at = size - FILE_BYTES_MOST;
+    while ((name[at] & 0xC0) == 0x80) /* in the middle of a character */
+        at++;
     text->size_bytes = 0;
-    tool_output_escaped(text, TTP_ESCAPE_TERMINAL,
-                        (ttape_string){files->names[file], strlen(files->names[file])});
+    tool_output_text(text, at > 0 ? "..." : "");
+    tool_output_escaped(text, TTP_ESCAPE_TERMINAL, (ttape_string){name + at, size - at});
 }
 
 static void sort_rows(struct tool_sys_files *files)
@@ -312,7 +320,7 @@ void tool_sys_files_table(struct tool_sys *view, uint64_t limit, struct tool_out
     static const struct tool_column columns[] = {
         {.title = "TIME"},
         {.title = "CALLS"},
-        {.title = "ERRORS", .is_text = true, .rank = 1},
+        {.title = "ERRORS", .is_text = true},
         {.title = "CALL", .is_text = true},
         {.title = "FILE", .is_text = true, .cut = LEAST_FILE},
         {.title = "CALLED BY", .is_text = true, .gives_way = true}};

@@ -445,7 +445,7 @@ static int check_options(struct options *options)
     if (is_by_file(options) &&
         (options->list || options->path != NULL || options->descriptor.given ||
          options->through != NULL || options->to != NULL || options->interval.given ||
-         options->recording.measure != NULL || options->recording.api != NULL))
+         options->recording.session.calls.measure != NULL || options->recording.api != NULL))
         return tool_usage("syscalls", "--by file goes without --list, --path, --fd, --through, "
                                       "--to, --interval, --measure and --api");
     if (is_format(options, "json"))
