@@ -413,7 +413,7 @@ struct ttp_noted {
     uint32_t turn, pid;
 };
 uint32_t ttp_note_turn(void);
-void ttp_note_came(void);                             /* this program has the arena */
+void ttp_note_came(void); /* this program has the arena */
 /* It wants a plan of that file: the note has that state until it was made, or cannot be. NULL: no
  * note has room now. */
 const struct ttp_note *ttp_note_plan(const char *path, uint32_t flags, uint32_t *state);
