@@ -53,8 +53,8 @@ def edges_of(graph):
 
 def check_seen(label, paths):
     trace = os.path.join(work, f"{label}.ttape")
-    subprocess.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, paths[0]], check=True,
-                   stdout=subprocess.DEVNULL, timeout=60)
+    subprocess.run([setting.COMMAND, "record", "--no-patch", "-q", "-f", "-o", trace, paths[0]],
+                   check=True, stdout=subprocess.DEVNULL, timeout=60)
     graph = callgraph("--graph", trace, *paths)
     edges = edges_of(graph)
     seen = {edge for edge, kinds in edges.items() if "seen" in kinds}

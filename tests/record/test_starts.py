@@ -30,8 +30,8 @@ def summary_of(trace, *options):
 
 def record(checks, label, trace, program, *words):
     done = subprocess.run([setting.COMMAND, "record", "--no-patch", "-q", "-f", "-o", trace, "--",
-                           program, *words], capture_output=True, text=True, check=False, timeout=60,
-                          stdin=subprocess.DEVNULL)
+                           program, *words], capture_output=True, text=True, check=False,
+                          timeout=60, stdin=subprocess.DEVNULL)
     checks.equal((done.returncode, done.stderr), (0, ""), f"{label}: status and messages")
     return done.stdout
 

@@ -9,6 +9,7 @@
 #include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/tool.h"
+#include "tools/kernel/system_module.h"
 
 /* In the words of a call that are ours. */
 enum { CONTEXT, FUNCTION };
@@ -22,6 +23,22 @@ struct seeing {
     uint32_t site_count;
 };
 
+/* Where functions were patched, the trace says which. */
+static bool has_patched(const ttape_reader *reader)
+{
+    ttape_metadata_entry entry;
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
+        if (tool_text_is(entry.key, "patch_filter"))
+            return true;
+    return false;
+}
+
+bool tool_is_library_call(const ttape_reader *reader, const ttape_module *module)
+{
+    return module->path.size_bytes != 0 && tool_is_system_module(module->path) &&
+           !has_patched(reader);
+}
+
 static uint32_t add_function(struct seeing *seeing, uint32_t site)
 {
     ttape_site found;
@@ -30,6 +47,8 @@ static uint32_t add_function(struct seeing *seeing, uint32_t site)
         found.kind != TTAPE_SITE_FUNCTION)
         return TTAPE_NONE;
     bool has_module = ttape_reader_get_module(seeing->reader, found.module, &module) == TTAPE_OK;
+    if (tool_is_library_call(seeing->reader, &module))
+        return TTAPE_NONE;
     uint64_t seed = has_module ? tool_module_seed(&module) : 0;
     uint32_t number = tool_edges_function(
         seeing->edges, ttape_context_id(seed, found.address - (has_module ? module.start : 0)));

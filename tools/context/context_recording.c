@@ -40,10 +40,10 @@ static const struct site *look_up(struct walk *walk, uint32_t number)
     if (ttape_reader_get_site(walk->reader, number, &found) != TTAPE_OK ||
         found.kind != TTAPE_SITE_FUNCTION)
         return site;
-    site->is_function = true;
     bool has_module = ttape_reader_get_module(walk->reader, found.module, &module) == TTAPE_OK;
     if (!has_module)
         module = (ttape_module){0};
+    site->is_function = !tool_is_library_call(walk->reader, &module);
     uint64_t seed = has_module ? tool_module_seed(&module) : 0,
              start = has_module ? module.start : 0;
     site->id = walk->recording->ids == TTAPE_CONTEXT_IDS_ADDRESS

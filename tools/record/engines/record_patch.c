@@ -60,7 +60,8 @@ void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *co
         return;
     char *image = tool_record_loads(command) ? tool_record_image(command) : NULL;
     patch->has_hooks = image != NULL && tool_elf_has_hooks(image);
-    if (patch->has_hooks && !patch->library_calls && patch->module->count == 0) {
+    if (patch->has_hooks && !patch->library_calls && !patch->minds_lines &&
+        patch->module->count == 0) {
         patch->only = image;
         patch->only_called = patch->library_calls = true;
         return;

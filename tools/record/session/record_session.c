@@ -133,6 +133,7 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
     if (!tool_record_calls_open(&session->calls, o))
         return fail_plans(session);
     session->patch.arguments = session->calls.arguments || session->patch.values.given;
+    session->patch.minds_lines = session->calls.lines != 0;
     if (!session->no_patch && !session->calls.by_ptrace)
         tool_record_patch_by_itself(&session->patch, command_name);
     session->rules.has_calls_of_all = tool_record_patch_calls_all(&session->patch);
