@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/losses.h"
 #include "base/escape.h"
+#include "base/hash.h"
+#include "tools/calls/losses.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/command/tool_map.h"
 #include "tools/io/json.h"
 #include "tools/io/table.h"
 #include "tools/kernel/kernel_calls.h"
