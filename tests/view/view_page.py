@@ -101,9 +101,11 @@ class Page:
             {"name": name.replace("_", "-"), "value": value} for name, value in features.items()]})
 
     def console(self):
-        """What is in its console becomes problems."""
+        """What is in its console becomes problems, but for what the tests' own reading of pixels
+        brings."""
         for entry in self.driver.get_log("browser"):
-            problems.append(f"console: {entry['message']}")
+            if "willReadFrequently" not in entry["message"]:
+                problems.append(f"console: {entry['message']}")
 
     def text(self, selector):
         """What stands there; "" where nothing does."""
