@@ -55,6 +55,8 @@ export class Timeline {
   readonly spoken = document.createElement("div");
   readonly list = new Rows();
   onCommand: (id: string) => void = () => undefined;
+  private mapTurn = 0;
+  private mapKept: { key: string; picture: HTMLCanvasElement } | null = null;
   private mapOrder: Thread[] = [];
   frameTimes: number[] = [];
   private scroll = 0;
@@ -104,6 +106,7 @@ export class Timeline {
 
   /** By start, so that the map shows who began whom. */
   orderMap(): void {
+    this.mapTurn++;
     this.mapOrder = [...this.list.order].sort((a, b) => Number(startOf(a) - startOf(b)));
     this.plan();
   }
@@ -478,11 +481,13 @@ export class Timeline {
     const each = Math.min(Math.max((height - 4) / Math.max(threads.length, 1), 0.05), 12);
     const nsPerPixel = Number(trace.end) / Math.max(width, 1);
     const isBrief = threads.length > MAP_TILES;
-    threads.forEach((thread, i) => {
+    const drawAll = (into: CanvasRenderingContext2D) => threads.forEach((thread, i) => {
       if (!thread.hasTimes) return;
-      this.drawMapThread(context, thread, 2 + i * each, Math.max(each - (each > 3 ? 1 : 0), 1),
+      this.drawMapThread(into, thread, 2 + i * each, Math.max(each - (each > 3 ? 1 : 0), 1),
                          nsPerPixel, isBrief);
     });
+    if (isBrief) context.drawImage(this.keptMap(drawAll), 0, 0, this.map.clientWidth, height);
+    else drawAll(context);
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
     context.fillStyle = this.look.faint;
@@ -500,6 +505,21 @@ export class Timeline {
     context.strokeRect(Math.max(left, NAME_WIDTH) + 0.75, 0.75,
                        Math.max(Math.min(right, this.map.clientWidth) -
                                 Math.max(left, NAME_WIDTH) - 1.5, 2), height - 1.5);
+  }
+
+  /** Thousands of threads are drawn once, not in each frame. */
+  private keptMap(draw: (context: CanvasRenderingContext2D) => void): HTMLCanvasElement {
+    const { width, height } = this.map;
+    const key = `${width}/${height}/${this.look.isDark}/${this.look.faint}/${this.mapTurn}`;
+    if (this.mapKept?.key === key) return this.mapKept.picture;
+    const picture = document.createElement("canvas");
+    picture.width = width;
+    picture.height = height;
+    const context = picture.getContext("2d")!;
+    context.scale(width / this.map.clientWidth, height / this.map.clientHeight);
+    draw(context);
+    this.mapKept = { key, picture };
+    return picture;
   }
 
   private drawMapThread(context: CanvasRenderingContext2D, thread: Thread, y: number,
