@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Eight threads ask one open trace of many partitions at once, by a program on the library alone, and
+# Eight threads ask one open trace of many partitions at once, by a program on the library alone;
 # ThreadSanitizer watches both.
 set -euo pipefail
 
