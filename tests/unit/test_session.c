@@ -334,10 +334,16 @@ START_TEST(closing_early_leaves_a_recording)
     struct command c;
     ttape_session_state state;
     ttape_session *session = start(of(&c, TTAPE_ENGINE_IN_PROCESS, "exec tail -f /dev/null"));
+    char arena[256];
+    (void)snprintf(arena, sizeof arena, "%s",
+                   ttape_recording_arena(ttape_session_recording(session)));
     ttape_session_get_state(session, &state);
     ttape_session_close(session);
     ck_assert_uint_eq(count_files(), 1);
     ck_assert_int_eq(access(within("run.ttape.recording"), F_OK), 0);
+    ck_assert_int_eq(unlink(arena), 0); /* it is there for recovery, which does not come */
+    *strrchr(arena, '/') = '\0';
+    ck_assert_int_eq(rmdir(arena), 0);
     ck_assert_int_eq(kill((pid_t)state.pid, SIGKILL), 0); /* it still runs */
     ck_assert_int_eq(waitpid((pid_t)state.pid, NULL, 0), (pid_t)state.pid);
     ttape_session_close(NULL);
