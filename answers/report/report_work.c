@@ -222,7 +222,7 @@ static ttape_status add_open(const struct work *work, struct report_worker *w,
         uint32_t row = ttp_account_find(w->rows, TTAPE_NONE,
                                         ttp_report_key(work->report->plan.keys, site), err);
         if (row == 0)
-            return w->memory.status;
+            return w->rows->memory->status;
         ttp_account_add_open(w->rows, row,
                              ttp_time_of(f->enter_tick, p->head.origin_ns, p->head.resolution_ns),
                              end);
@@ -254,7 +254,7 @@ static ttape_status add_summary(void *context, uint32_t worker, struct ttp_trace
                             "summary names site '%u', which is not defined", measures[i].site);
         uint32_t row = ttp_account_find(w->rows, TTAPE_NONE, ttp_report_key(plan->keys, site), err);
         if (row == 0)
-            return w->memory.status;
+            return w->rows->memory->status;
         ttp_report_add_measure(&w->rows->rows[row], &measures[i], p->head.resolution_ns,
                                cpu->rows != NULL ? &cpu->rows[i] : NULL);
         w->rows->call_count += measures[i].call_count;
