@@ -179,8 +179,10 @@ struct ttp_long_walk {
     struct ttp_long_heap *omitted;     /* of calls that are left out for a callee */
     struct ttp_long_paths *paths;      /* NULL: none are kept */
     /* flags of a frame: the event that opened it; its clock, where not on_cpu: the ticks of the
-     * interval that this event ended; its longest callee, where callers are left out */
+     * interval that this event ended */
     struct ttp_frame_stacks stacks;
+    int64_t *callee_ticks; /* by frame: its longest callee; for plan->without_callers only */
+    uint32_t callee_capacity;
     uint32_t segment, wide;
     bool without_times; /* only which event opened what: the partition need not have its times */
     bool on_cpu; /* the clocks of stacks are time on the CPU; those of frames, at their enter */

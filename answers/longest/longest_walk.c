@@ -14,7 +14,13 @@ ttape_status ttp_long_walk_open(struct ttp_long_walk *w, struct ttp_memory *memo
     return ttp_stacks_open(&w->stacks, memory, &p->stack_numbers, err);
 }
 
-void ttp_long_walk_close(struct ttp_long_walk *w) { ttp_stacks_close(&w->stacks); }
+void ttp_long_walk_close(struct ttp_long_walk *w)
+{
+    if (w->stacks.memory != NULL)
+        ttp_memory_give(w->stacks.memory, w->callee_ticks, w->callee_capacity,
+                        sizeof *w->callee_ticks);
+    ttp_stacks_close(&w->stacks);
+}
 
 const struct ttp_stack_frame *ttp_long_walk_frame(const struct ttp_long_walk *w, uint32_t stack,
                                                   uint32_t height)
@@ -86,8 +92,8 @@ static void note_callee(struct ttp_long_walk *w, int64_t duration_ticks)
     uint32_t caller = w->stacks.current->top;
     if (caller == TTP_NO_FRAME)
         return;
-    struct ttp_stack_frame *f = &w->stacks.frames[caller];
-    f->callee_ticks = duration_ticks > f->callee_ticks ? duration_ticks : f->callee_ticks;
+    int64_t *most = &w->callee_ticks[caller];
+    *most = duration_ticks > *most ? duration_ticks : *most;
 }
 
 /* The top frame of the current stack ends. */
@@ -100,7 +106,8 @@ static inline void end_frame(struct ttp_long_walk *w, uint32_t event, ttape_call
     int64_t ticks = (int64_t)((uint64_t)w->tick - (uint64_t)f->enter_tick);
     if (counts) {
         const struct ttp_partition_head *head = &w->p->head;
-        bool is_omitted = w->plan->without_callers && ttp_long_is_most(f->callee_ticks, ticks);
+        bool is_omitted = w->plan->without_callers &&
+                          ttp_long_is_most(w->callee_ticks[w->stacks.current->top], ticks);
         struct ttp_long_heap *heap = is_omitted ? w->omitted : w->heap;
         int64_t rank_ns =
             ttp_long_rank(w->plan, ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
@@ -132,12 +139,17 @@ void ttp_long_walk_left(struct ttp_long_walk *w)
 static ttape_status push(struct ttp_long_walk *w, uint32_t symbol, uint32_t event, ttape_error *err)
 {
     TTP_TRY(ttp_stacks_push(&w->stacks, symbol, err));
-    struct ttp_stack_frame *f = &w->stacks.frames[w->stacks.current->top];
+    uint32_t top = w->stacks.current->top;
+    if (w->plan != NULL && w->plan->without_callers) {
+        TTP_TRY(ttp_memory_reserve(w->stacks.memory, &w->callee_ticks, &w->callee_capacity,
+                                   top + 1ull, sizeof *w->callee_ticks, err));
+        w->callee_ticks[top] = INT64_MIN;
+    }
+    struct ttp_stack_frame *f = &w->stacks.frames[top];
     f->start = TTP_NO_FRAME;
     f->flags = event;
     f->enter_tick = w->tick;
     f->self_ticks = 0;
-    f->callee_ticks = INT64_MIN;
     f->clock = w->on_cpu ? w->stacks.current->clock : w->step;
     return TTAPE_OK;
 }

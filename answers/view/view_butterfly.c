@@ -11,10 +11,10 @@
 #include <tracetape/writer.h>
 
 #include "answers/view/view_internal.h"
-#include "format/base/fail.h"
-#include "format/base/secret_hash.h"
 #include "base/sort.h"
 #include "base/task.h"
+#include "format/base/fail.h"
+#include "format/base/secret_hash.h"
 
 #define PIECE_EVENTS 2000000u
 #define WORKERS_MOST 8u

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "answers/view/view_internal.h"
+#include "base/sort.h"
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
-#include "base/sort.h"
 
 #define GROUPS    4096u
 #define FUNCTIONS 4096u /* that are reported */

@@ -50,7 +50,7 @@ struct ttape_view {
     ttape_report *report; /* the last one, of `report_choice` */
     struct ttp_view_choice report_choice;
     bool report_histograms;
-    bool report_is_partial;                  /* of some functions: all did not fit */
+    bool report_is_partial;               /* of some functions: all did not fit */
     struct ttp_view_butterfly *butterfly; /* the last one */
     uint64_t damage_count;                /* of the answer in the making */
     struct ttp_view_text text;

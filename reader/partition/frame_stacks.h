@@ -21,8 +21,7 @@ struct ttp_stack_frame {
     uint32_t start; /* which start frame of the segment it is, or TTP_NO_FRAME */
     uint32_t flags; /* the user's */
     int64_t enter_tick, self_ticks;
-    int64_t clock;        /* the user's */
-    int64_t callee_ticks; /* the user's */
+    int64_t clock; /* the user's */
 };
 
 struct ttp_frame_stack {

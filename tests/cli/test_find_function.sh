@@ -44,7 +44,7 @@ gcc -O1 loop.c -o loop || fail gcc
 status 0 "$T" record --plan -- ./loop
 has out 'turn'
 gcc -O1 -finstrument-functions loop.c -o hooks || fail gcc
-status 2 "$T" record --plan -- ./hooks
+status 2 "$T" record --plan --no-patch -- ./hooks
 has err "nothing of './hooks' is patched without --patch"
 status 0 "$T" record -f -o loop.ttape --stacks -- ./loop
 has err '1 process and 1 thread '

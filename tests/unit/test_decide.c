@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "recorder/runtime/decide/decide.h"
-#include "tests/asserts.h"
 #include "program/binary/patch_file.h"
 #include "program/binary/plan_file.h"
+#include "recorder/runtime/decide/decide.h"
+#include "tests/asserts.h"
 
 #define PAGE  4096u
 #define MOVED (UINT64_C(1) << 40) /* where nothing is mapped here */

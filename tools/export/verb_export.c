@@ -16,7 +16,7 @@
 static const struct tool_export_format *const formats[] = {
     &tool_export_chrome,
 #ifdef TOOL_WITH_PROTOBUF
-    &tool_export_perfetto, &tool_export_pprof,
+    &tool_export_perfetto,   &tool_export_pprof,
 #endif
     &tool_export_speedscope, &tool_export_folded, &tool_export_callgrind,
 #ifdef TOOL_WITH_CTF

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <tracetape/reader.h>
@@ -29,7 +30,7 @@ void tool_record_say_end(const char *output, int exit_code, int signal_number)
     tool_process_end_words(exited ? TTAPE_PROCESS_END_EXIT : TTAPE_PROCESS_END_SIGNAL,
                            (uint64_t)(exited ? exit_code : signal_number), how);
     const char *verb = exited ? "report" : "last";
-    if (tool_has_view())
+    if (tool_has_view() && strcmp(output, "-") != 0)
         tool_message("the command %s: see tracetape %s '%s', or tracetape view '%s'", how, verb,
                      output, output);
     else

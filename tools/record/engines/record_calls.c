@@ -144,7 +144,7 @@ static bool keep_call(void *context, uint32_t number, const ttape_value *argumen
 
 void tool_record_calls_warn(const struct tool_record_calls *calls, bool is_attached)
 {
-    bool has_calls = calls->given || calls->lines != 0 || is_attached;
+    bool has_calls = calls->given || calls->lines != 0 || calls->measure != NULL || is_attached;
     if ((calls->stacks || calls->data_bytes != 0) && !has_calls)
         tool_message("--stacks and --data are of system calls: --syscalls records them");
 }

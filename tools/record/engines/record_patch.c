@@ -434,7 +434,7 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     tool_record_copies_open(&patch->copies);
     bool has_folder = tool_record_plans_open(patch->cache);
     if (!has_folder && patch->only != NULL) { /* nobody asked for it */
-        tool_message(patch->only_called ? "calls of '%s' into libraries are not recorded: %s"
+        tool_message(patch->only_called ? "calls of '%s' into libraries are left out: %s"
                                         : "'%s' has no hooks, and cannot be patched: %s",
                      patch->only, tool_record_no_plans(patch->cache));
         want_none(patch);

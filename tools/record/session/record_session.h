@@ -10,13 +10,13 @@
 #include <tracetape/session.h>
 
 #include "tools/command/options.h"
+#include "tools/io/debug_files.h"
 #include "tools/record/bare/record_bare.h"
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_engine.h"
 #include "tools/record/engines/record_patch.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/record_rules.h"
-#include "tools/io/debug_files.h"
 
 struct tool_record_session {
     const char *verb; /* that asks, for messages */
