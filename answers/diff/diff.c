@@ -153,6 +153,7 @@ static ttape_status make(struct ttape_diff *diff, ttape_error *err)
 {
     const ttape_functions_options how = {.size = sizeof(how),
                                          .by = TTAPE_FUNCTIONS_BY_NAME,
+                                         .a_count = diff->a_count,
                                          .memory_bytes = diff->region.left_bytes};
     const ttape_reader *readers[TTAPE_DIFF_TRACES_MAX];
     diff->has_times = true;

@@ -3,10 +3,11 @@
  * key stay two, and no file can make this slow. */
 #include <string.h>
 
-#include <tracetape/functions.h>
 #include <tracetape/report.h>
 
+#include "answers/functions/functions_internal.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
 #include "format/base/sized.h"
@@ -16,19 +17,6 @@
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 #define READERS_MOST         65536u
-
-struct ttape_functions {
-    struct ttp_memory memory;
-    const ttape_reader *const *readers; /* of the call */
-    uint32_t reader_count, site_count;
-    ttape_functions_by by;
-    bool with_files;
-    uint32_t *first;  /* by reader: the number of its first site; one more at the end */
-    uint32_t *row_of; /* by number */
-    ttape_function *rows;
-    uint32_t row_count, row_capacity;
-    uint32_t *by_key; /* rows but the last, by key */
-};
 
 /* What is compared. */
 struct identity {
@@ -43,14 +31,6 @@ struct sorting {
 };
 
 /* ---- what a site says ---- */
-
-static ttape_string base_of(ttape_string path)
-{
-    for (size_t i = path.size_bytes; i > 0; i--)
-        if (path.data[i - 1] == '/')
-            return (ttape_string){path.data + i, path.size_bytes - i};
-    return path;
-}
 
 static uint32_t reader_of(const struct ttape_functions *f, uint32_t number)
 {
@@ -70,11 +50,11 @@ static struct identity identify_by_name(const struct ttape_functions *f,
                                         const struct ttp_read_site *site)
 {
     struct identity id = {.symbol = site->symbol,
-                          .module = base_of(ttp_site_module(d, site)->path)};
+                          .module = ttp_path_base(ttp_site_module(d, site)->path)};
     if (site->symbol.size_bytes == 0)
         id.place = ttp_site_offset(d, site);
     else if (f->with_files)
-        id.file = base_of(ttp_site_file(d, site));
+        id.file = ttp_path_base(ttp_site_file(d, site));
     return id;
 }
 
@@ -262,7 +242,8 @@ static ttape_status number_sites(struct ttape_functions *f, ttape_error *err)
 static ttape_status make(struct ttape_functions *f, ttape_error *err)
 {
     TTP_TRY(number_sites(f, err));
-    return join_sites(f, err);
+    TTP_TRY(join_sites(f, err));
+    return f->a_count != 0 ? ttp_functions_match(f, err) : TTAPE_OK;
 }
 
 /* ---- public ---- */
@@ -285,13 +266,19 @@ ttape_status ttape_functions_make(ttape_functions **out, const ttape_reader *con
         TTP_TRY(ttp_take_sized(&taken, sizeof taken, options, "functions", err));
     if ((unsigned)taken.by >= TTAPE_FUNCTIONS_BY_COUNT)
         return ttp_refuse(err, "functions are compared in no such way");
+    if (taken.a_count != 0 &&
+        (taken.by != TTAPE_FUNCTIONS_BY_NAME || taken.a_count >= reader_count))
+        return ttp_refuse(err, "functions of two sides are matched by name, and each has readers");
     ttp_memory_init(&memory, &readers[0]->memory.allocator,
                     taken.memory_bytes != 0 ? taken.memory_bytes : MEMORY_BYTES_DEFAULT);
     struct ttape_functions *f = ttp_memory_take(&memory, 1, sizeof *f, err);
     if (f == NULL)
         return memory.status;
-    *f = (struct ttape_functions){
-        .memory = memory, .readers = readers, .reader_count = reader_count, .by = taken.by};
+    *f = (struct ttape_functions){.memory = memory,
+                                  .readers = readers,
+                                  .reader_count = reader_count,
+                                  .a_count = taken.a_count,
+                                  .by = taken.by};
     ttape_status status = make(f, err);
     f->readers = NULL;
     if (status != TTAPE_OK) {
@@ -312,6 +299,8 @@ void ttape_functions_close(ttape_functions *functions)
     ttp_memory_give(&memory, functions->row_of, functions->site_count, sizeof *functions->row_of);
     ttp_memory_give(&memory, functions->rows, functions->row_capacity, sizeof *functions->rows);
     ttp_memory_give(&memory, functions->by_key, functions->row_count, sizeof *functions->by_key);
+    ttp_memory_give(&memory, functions->matches, functions->match_count,
+                    sizeof *functions->matches);
     ttp_memory_give(&memory, functions, 1, sizeof *functions);
 }
 
@@ -332,6 +321,13 @@ const uint32_t *ttape_functions_get_sites(const ttape_functions *functions, uint
     return &functions->row_of[functions->first[reader]];
 }
 
+const ttape_functions_match *ttape_functions_get_matches(const ttape_functions *functions,
+                                                         uint32_t *match_count)
+{
+    *match_count = functions != NULL ? functions->match_count : 0;
+    return functions != NULL ? functions->matches : NULL;
+}
+
 uint32_t ttape_functions_find(const ttape_functions *functions, uint64_t key)
 {
     uint32_t low = 0, count = functions != NULL ? functions->row_count - 1 : 0, high = count;
@@ -342,7 +338,8 @@ uint32_t ttape_functions_find(const ttape_functions *functions, uint64_t key)
         else
             high = middle;
     }
-    return low < count && functions->rows[functions->by_key[low]].key == key
-               ? functions->by_key[low]
-               : TTAPE_NONE;
+    if (low >= count || functions->rows[functions->by_key[low]].key != key)
+        return TTAPE_NONE;
+    const ttape_function *found = &functions->rows[functions->by_key[low]];
+    return functions->row_of[functions->first[found->reader] + found->site]; /* A's, if matched */
 }

@@ -12,10 +12,10 @@ ttape_string tool_module_path(const ttape_reader *reader, uint32_t module)
 }
 
 ttape_functions *tool_functions_make(const ttape_reader *const *readers, uint32_t reader_count,
-                                     ttape_functions_by by)
+                                     ttape_functions_by by, uint32_t a_count)
 {
     const ttape_functions_options how = {
-        .size = sizeof(how), .by = by, .memory_bytes = tool_memory_left() | 1};
+        .size = sizeof(how), .by = by, .a_count = a_count, .memory_bytes = tool_memory_left() | 1};
     ttape_functions *made;
     ttape_status status = ttape_functions_make(&made, readers, reader_count, &how, NULL);
     if (status == TTAPE_E_LIMIT)
@@ -27,7 +27,7 @@ ttape_functions *tool_functions_make(const ttape_reader *const *readers, uint32_
 
 void tool_functions_open(struct tool_functions *functions, const ttape_reader *reader)
 {
-    functions->made = tool_functions_make(&reader, 1, TTAPE_FUNCTIONS_BY_PATH);
+    functions->made = tool_functions_make(&reader, 1, TTAPE_FUNCTIONS_BY_PATH, 0);
     functions->functions = ttape_functions_get_rows(functions->made, &functions->count);
     functions->of_site = ttape_functions_get_sites(functions->made, 0, &functions->site_count);
 }

@@ -17,9 +17,9 @@ struct tool_functions {
 
 void tool_functions_open(struct tool_functions *functions, const ttape_reader *reader);
 void tool_functions_close(struct tool_functions *functions);
-/* Of several readers, for the caller to close. */
+/* Of several readers, for the caller to close; a_count: ttape_functions_options. */
 ttape_functions *tool_functions_make(const ttape_reader *const *readers, uint32_t reader_count,
-                                     ttape_functions_by by);
+                                     ttape_functions_by by, uint32_t a_count);
 
 static inline uint32_t tool_function_of(const struct tool_functions *functions, uint32_t site)
 {

@@ -119,6 +119,7 @@ static void put_head(const struct tool_diff *diff, struct tool_json *json)
     tool_json_number(json, "lost_events_a", lost[0]);
     tool_json_number(json, "lost_events_b", lost[1]);
     tool_json_bool(json, "has_times", diff->has_times);
+    tool_diff_json_matches(diff, json);
 }
 
 void tool_diff_json(struct tool_diff *diff, const ttape_diff *answer, uint64_t limit,

@@ -19,7 +19,7 @@ void tool_diff_take_keys(struct tool_diff *diff, const ttape_functions *function
         readers[run] = diff->runs[run].input.reader;
     if (functions == NULL)
         diff->own_functions =
-            tool_functions_make(readers, diff->run_count, TTAPE_FUNCTIONS_BY_NAME);
+            tool_functions_make(readers, diff->run_count, TTAPE_FUNCTIONS_BY_NAME, diff->a_count);
     diff->functions = functions != NULL ? functions : diff->own_functions;
     diff->keys = ttape_functions_get_rows(diff->functions, &diff->key_count);
     for (uint32_t run = 0; run < diff->run_count; run++)

@@ -256,9 +256,11 @@ void tool_diff_print_first(struct tool_diff *diff, const struct tool_diff_first 
     if (first->first == SIZE_MAX) {
         tool_output_printf(out, "no difference in %" PRIu64 " events of %zu threads\n",
                            first->equal_events, first->count);
+        tool_diff_print_matches(diff, out);
         return;
     }
     tool_output_printf(out, "%" PRIu64 " of %zu threads differ, first\n", first->differing,
                        first->count);
     put_thread(diff, &first->threads[first->first], out);
+    tool_diff_print_matches(diff, out);
 }

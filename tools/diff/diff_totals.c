@@ -1,4 +1,7 @@
-/* How large the runs are: what a reader wants to know before any row. */
+/* How large the runs are, and what is compared as one: what a reader wants to know before any row.
+ */
+#include <inttypes.h>
+
 #include "tools/calls/losses.h"
 #include "tools/command/pager.h"
 #include "tools/diff/diff_view.h"
@@ -71,6 +74,51 @@ void tool_diff_print_totals(const struct tool_diff *diff, const ttape_diff_rows 
         put_run(diff, run, functions, &table);
     tool_table_print(&table, out, tool_table_width(&table, false), tool_terminal_colours());
     tool_table_close(&table);
+    tool_diff_print_matches(diff, out);
+}
+
+/* A module has two names, or one name and a file with two. */
+static const ttape_string *names_of(const ttape_functions_match *match)
+{
+    bool has_files = match->files[0].size_bytes + match->files[1].size_bytes > 0;
+    return has_files ? match->files : match->modules;
+}
+
+void tool_diff_print_matches(const struct tool_diff *diff, struct tool_output *out)
+{
+    uint32_t count;
+    const ttape_functions_match *matches = ttape_functions_get_matches(diff->functions, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const ttape_string *names = names_of(&matches[i]);
+        tool_output_text(out, "compared as one: '");
+        tool_output_escaped(out, TTP_ESCAPE_TEXT, names[0]);
+        tool_output_text(out, "' of A and '");
+        tool_output_escaped(out, TTP_ESCAPE_TEXT, names[1]);
+        tool_output_printf(out, "' of B, %" PRIu64 " function%s\n", matches[i].function_count,
+                           matches[i].function_count == 1 ? "" : "s");
+    }
+}
+
+void tool_diff_json_matches(const struct tool_diff *diff, struct tool_json *json)
+{
+    uint32_t count;
+    const ttape_functions_match *matches = ttape_functions_get_matches(diff->functions, &count);
+    if (count == 0)
+        return;
+    tool_json_begin(json, "compared_as_one", '[');
+    for (uint32_t i = 0; i < count; i++) {
+        const ttape_functions_match *match = &matches[i];
+        tool_json_begin(json, NULL, '{');
+        tool_json_string(json, "a", match->modules[0]);
+        tool_json_string(json, "b", match->modules[1]);
+        if (names_of(match) == match->files) {
+            tool_json_string(json, "file_a", match->files[0]);
+            tool_json_string(json, "file_b", match->files[1]);
+        }
+        tool_json_number(json, "functions", match->function_count);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
 }
 
 static void put_totals(const struct tool_diff *diff, uint32_t run, const ttape_diff_rows *functions,

@@ -124,6 +124,10 @@ void tool_diff_print_totals(const struct tool_diff *diff, const ttape_diff_rows 
 void tool_diff_json_totals(const struct tool_diff *diff, const ttape_diff_rows *functions,
                            struct tool_json *json);
 
+/* Modules and files that are compared as one under two names. */
+void tool_diff_print_matches(const struct tool_diff *diff, struct tool_output *out);
+void tool_diff_json_matches(const struct tool_diff *diff, struct tool_json *json);
+
 void tool_diff_print_moves(struct tool_diff *diff, const ttape_diff *answer, uint64_t limit,
                            struct tool_output *out);
 void tool_diff_json_moves(const struct tool_diff *diff, const ttape_diff *answer, uint64_t limit,

@@ -65,7 +65,8 @@ static const struct tool_command command = {
     .about =
         "Says what differs between two runs: functions and call paths that got slower or faster,\n"
         "that are new or gone, that were called more or less often. Functions are the same where\n"
-        "symbol, module and file have the same names. --first compares event by event. With "
+        "symbol, module and file have the same names; of a program or library under two names,\n"
+        "where half of the functions are called the same. --first compares event by event. With "
         "several\n"
         "runs a side, what differs by more than the runs of a side do is shown.",
     .options = table,

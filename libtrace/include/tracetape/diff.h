@@ -6,9 +6,10 @@
  *                                               +--> functions whose calls moved to other callers
  *
  * Functions are the same where symbol, module and file have the same names (tracetape/functions.h,
- * BY_NAME): a row's `key` is the number of a function there. What a side of several runs has is the
- * median of them. A call path is a function below another path; more paths than fit make the depth
- * smaller, for all runs alike: what is deeper counts where the limit is.
+ * BY_NAME), or are matched under two names, as there: a row's `key` is the number of a function
+ * there. What a side of several runs has is the median of them. A call path is a function below
+ * another path; more paths than fit make the depth smaller, for all runs alike: what is deeper
+ * counts where the limit is.
  *
  * Times are in nanoseconds, by the conventions of tracetape/calls.h; time in which a thread got no
  * processor is no part of self_ns. Sums wrap around at 64 bits.
@@ -137,7 +138,7 @@ TTAPE_API const ttape_diff_rows *ttape_diff_get_functions(const ttape_diff *diff
 TTAPE_API const ttape_diff_rows *ttape_diff_get_paths(const ttape_diff *diff);
 /* Functions whose calls moved to other callers, that with most first. */
 TTAPE_API const ttape_diff_move *ttape_diff_get_moves(const ttape_diff *diff, uint32_t *count);
-/* The functions that keys are numbers of. */
+/* The functions that keys are numbers of; what was matched, ttape_functions_get_matches says. */
 TTAPE_API const ttape_functions *ttape_diff_get_keys(const ttape_diff *diff);
 /* Have all runs times? */
 TTAPE_API bool ttape_diff_has_times(const ttape_diff *diff);

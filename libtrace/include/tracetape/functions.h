@@ -15,6 +15,13 @@
  *
  * Functions are numbered by their first site, trace by trace; the last row is what is not known.
  *
+ * Of two sides (a_count), one program, library or source file under two names is matched: first
+ * modules that only A has with those that only B has, then files in the same way, where files are
+ * compared. Two are the same where half of the smaller one's symbols, and two at least, are in both
+ * and in no other such module or file; pairs with most of them come first. Functions of one symbol
+ * in what is the same are one: sites of B have A's row, and B's row has no sites. Of functions
+ * without symbol, those at one place of modules with one build id count as called the same.
+ *
  * Threads: an answer is made by one thread and does not change afterwards: any thread may read it.
  * The readers must not be used while it is made, and must outlive it. */
 #ifndef TRACETAPE_FUNCTIONS_H
@@ -43,6 +50,7 @@ typedef enum ttape_functions_by {
 typedef struct ttape_functions_options {
     size_t size; /* sizeof(ttape_functions_options) */
     ttape_functions_by by;
+    uint32_t a_count; /* readers of side A, the others are B's; BY_NAME only. 0: none is matched */
     uint64_t memory_bytes; /* of the answer; default 256 MiB */
 } ttape_functions_options;
 
@@ -56,6 +64,14 @@ typedef struct ttape_function {
     bool is_idle;                                     /* its symbol is that of one that blocks */
     uint64_t reserved[2];
 } ttape_function;
+
+/* Two names of one module, or of one source file. */
+typedef struct ttape_functions_match {
+    ttape_string modules[2]; /* in A, in B: the last parts of their paths */
+    ttape_string files[2];   /* the same of files, of a module with one name; otherwise "" */
+    uint64_t function_count; /* that are one by it */
+    uint64_t reserved[2];
+} ttape_functions_match;
 
 /* Up to 65,536 readers, each open. *out is NULL on failure. Limits: TTAPE_E_LIMIT past
  * memory_bytes, and with 2^32 sites or more. */
@@ -73,7 +89,10 @@ TTAPE_API const ttape_function *ttape_functions_get_rows(const ttape_functions *
  * the answer was made. They live as long as the answer. Of NULL, or of no such reader: none. */
 TTAPE_API const uint32_t *ttape_functions_get_sites(const ttape_functions *functions,
                                                     uint32_t reader, uint32_t *site_count);
-/* The row with a key: the first of them; TTAPE_NONE: none. */
+/* What was matched, by modules' and files' names; it lives as long as the answer. Of NULL: none. */
+TTAPE_API const ttape_functions_match *ttape_functions_get_matches(const ttape_functions *functions,
+                                                                   uint32_t *match_count);
+/* The row with a key: the first of them; of B's key that was matched: A's. TTAPE_NONE: none. */
 TTAPE_API uint32_t ttape_functions_find(const ttape_functions *functions, uint64_t key);
 
 #ifdef __cplusplus
