@@ -135,7 +135,8 @@ def by_postgres(port, seconds):
 
 def ask_postgres(port):
     """It takes connections before it answers them."""
-    return setting.run([tool("pg_isready"), "-q", "-h", "127.0.0.1", "-p", port]).status == 0
+    return setting.run([tool("pg_isready"), "-q", "-h", "127.0.0.1", "-p", port, "-U", "bench",
+                        "-d", "postgres"]).status == 0
 
 
 @dataclass(frozen=True)
