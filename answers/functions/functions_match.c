@@ -50,7 +50,7 @@ static ttape_string module_name(const struct matching *m, uint32_t row)
     return ttp_path_base(m->f->rows[row].module_path);
 }
 
-/* As rows were made: functions without symbol are in no file. */
+/* Rows were made so, too: functions without symbol are in no file. */
 static ttape_string file_name(const struct matching *m, uint32_t row)
 {
     const ttape_function *function = &m->f->rows[row];

@@ -204,7 +204,7 @@ static uint32_t find_path(struct ttape_graph *graph, const struct ttp_graph_stac
     return count;
 }
 
-/* Of so many frames the first one that is asked about. */
+/* The first of so many frames that is asked about; `count` where none is. */
 static uint32_t first_within(const struct ttape_graph *graph, uint32_t count)
 {
     uint32_t i = 0;

@@ -68,7 +68,7 @@ static ttape_status mark_streams(struct ttape_longest *l, ttape_error *err)
     return TTAPE_OK;
 }
 
-/* Of each call several callers may be left out. */
+/* Several callers of one call may be left out. */
 static uint32_t omitted_capacity(uint32_t capacity)
 {
     return capacity < OMITTED_MOST / OMITTED_TIMES ? OMITTED_TIMES * capacity : OMITTED_MOST;

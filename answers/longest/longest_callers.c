@@ -7,7 +7,7 @@
 
 /* ---- listed calls ---- */
 
-/* Of those that are known: by where they are, then by when they began. */
+/* Known calls are in the order of where they are, then of when they began. */
 static bool is_before(const void *context, uint32_t a, uint32_t b)
 {
     const struct ttp_listed_call *calls = ((const struct ttp_listed *)context)->calls;

@@ -163,7 +163,7 @@ enum ttp_long_omitted {
     TTP_LONG_OMITTED,  /* one that is listed, too, has */
     TTP_LONG_UNCERTAIN /* one that is not listed may have */
 };
-/* Of each listed call, from the answer's memory; NULL: there is no room. */
+/* The result has one for each listed call, from the answer's memory; NULL: there is no room. */
 uint8_t *ttp_longest_omitted(struct ttape_longest *l, const struct ttp_listed *listed);
 /* Leaves out of the answer, which is in order, the callers of calls that are known, and what is too
  * much. */

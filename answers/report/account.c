@@ -299,7 +299,7 @@ static NOINLINE void pass_off(struct ttp_account *a, struct account_stack *st, u
     add_signed(&a->rows->unknown_ns, off.unknown_ns);
 }
 
-/* Of a selection of functions the time is what passes below them. */
+/* The time of a report on some functions is what passes below them. */
 static NOINLINE void pass_below(struct ttp_account *a, const struct account_stack *st,
                                 uint64_t step)
 {

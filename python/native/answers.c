@@ -48,10 +48,10 @@ const unsigned stream_column_count = sizeof stream_columns / sizeof stream_colum
 
 static void count_damage(void *context, uint32_t partition, const ttape_error *err)
 {
-    struct file *file = context;
+    const struct part *part = context;
     (void)partition;
     (void)err;
-    atomic_fetch_add(&file->damaged, 1);
+    atomic_fetch_add(&part->file->damaged, 1);
 }
 
 static ttape_string text_of(const char *text) { return (ttape_string){text, strlen(text)}; }
@@ -130,7 +130,7 @@ static ttape_status make_report(const struct query *query, const struct part *pa
                                 .jobs = query->jobs,
                                 .memory_bytes = query->memory_bytes,
                                 .damage = query->skips_damage ? count_damage : NULL,
-                                .context = part->file};
+                                .context = (void *)part};
     ttape_status status = ttape_report_make(&report, part->file->reader, &how, err);
     if (status != TTAPE_OK)
         return status;
@@ -148,12 +148,6 @@ static ttape_status make_report(const struct query *query, const struct part *pa
 /* ---- the longest calls ---- */
 
 static bool selects(void *context, uint32_t site) { return is_wanted(context, site); }
-
-static void count_part_damage(void *context, uint32_t partition, const ttape_error *err)
-{
-    const struct part *part = context;
-    count_damage(part->file, partition, err);
-}
 
 static bool put_longest(struct batch *batch, const struct part *part,
                         const ttape_longest_call *call)
@@ -190,7 +184,7 @@ static ttape_status make_slow(const struct query *query, const struct part *part
                                  .jobs = query->jobs,
                                  .memory_bytes = query->memory_bytes,
                                  .selects = part->sites != NULL ? selects : NULL,
-                                 .damage = query->skips_damage ? count_part_damage : NULL,
+                                 .damage = query->skips_damage ? count_damage : NULL,
                                  .context = (void *)part};
     ttape_status status = ttape_longest_find(&longest, part->file->reader, &how, err);
     if (status != TTAPE_OK)

@@ -39,8 +39,6 @@ struct column_object {
     char format[2];
 };
 
-static struct PyModuleDef module_def;
-
 static struct types *types_of(PyObject *module) { return PyModule_GetState(module); }
 
 static struct types *types_by(PyObject *object) { return PyType_GetModuleState(Py_TYPE(object)); }

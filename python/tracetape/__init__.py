@@ -167,7 +167,7 @@ class Trace:
         self.paths = paths
         self._memory, self._jobs, self._skips = memory, jobs, damaged == "skip"
         self._paths_said = paths[0] if len(paths) == 1 else ""
-        self._files, self._sites = [], None
+        self._files, self._sites = [], {}
         for path in paths:
             try:
                 self._files.append(_tracetape.open(path, memory, jobs))
@@ -229,8 +229,6 @@ class Trace:
         return Table(self, table, [(self._files[number], number, None, None, None)]).to_lists()
 
     def _names(self, number):
-        if self._sites is None:
-            self._sites = {}
         if number not in self._sites:
             rows = self._definitions(_SITES, number)
             places = zip(rows["symbol"], rows["module"], rows["offset"], rows["address"])

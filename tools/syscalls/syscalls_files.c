@@ -1,4 +1,4 @@
-/* Rows are found by the hash of what they are of: 64 bits under which two that differ do not meet.
+/* System calls by file: a row for each file, call and code path.
  *
  *   call -> its path, or its descriptor's file -> row (file, call, code path) -> table, JSON
  *   open, dup, close                           -> files of descriptors, by process */
@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/escape.h"
-#include "base/hash.h"
 #include "tools/calls/losses.h"
+#include "tools/calls/name_table.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/command/tool_map.h"
@@ -44,7 +44,8 @@ struct tool_sys_files {
     struct row *rows;
     struct error *errors;
     size_t name_count, name_capacity, row_count, row_capacity, error_count, error_capacity;
-    struct ttp_key_map name_map, row_map, descriptors;
+    struct tool_names name_places, row_places;
+    struct ttp_key_map descriptors;
     uint64_t without; /* calls that are about no file */
 };
 
@@ -62,9 +63,9 @@ void tool_sys_files_close(struct tool_sys_files *files)
     free(files->names);
     free(files->rows);
     free(files->errors);
-    free(files->name_map.slots);
-    free(files->row_map.slots);
-    free(files->descriptors.slots);
+    tool_names_close(&files->name_places);
+    tool_names_close(&files->row_places);
+    tool_map_close(&files->descriptors);
     free(files);
 }
 
@@ -72,10 +73,9 @@ void tool_sys_files_close(struct tool_sys_files *files)
 
 static uint32_t name_of(struct tool_sys_files *files, const char *text, size_t size)
 {
-    struct ttp_hash hash = {0};
-    ttp_hash_bytes(&hash, text, size);
-    uint32_t *place = tool_map_at(&files->name_map, hash.low ^ hash.high, NO_FILE);
-    if (*place != NO_FILE)
+    bool is_new;
+    uint32_t *place = tool_names_find(&files->name_places, text, size, &is_new);
+    if (!is_new)
         return *place;
     tool_grow((void **)&files->names, &files->name_capacity, files->name_count + 1,
               sizeof(*files->names));
@@ -188,11 +188,10 @@ static void follow(struct tool_sys *view, uint32_t process, const char *name, ui
 
 static struct row *row_of(struct tool_sys_files *files, uint32_t file, uint32_t site, uint32_t node)
 {
-    struct ttp_hash hash = {0};
-    ttp_hash_word(&hash, (uint64_t)file << 32 | site);
-    ttp_hash_word(&hash, node);
-    uint32_t *place = tool_map_at(&files->row_map, hash.low ^ hash.high, NO_FILE);
-    if (*place == NO_FILE) {
+    const uint32_t key[] = {file, site, node};
+    bool is_new;
+    uint32_t *place = tool_names_find(&files->row_places, key, sizeof key, &is_new);
+    if (is_new) {
         tool_grow((void **)&files->rows, &files->row_capacity, files->row_count + 1,
                   sizeof(*files->rows));
         *place = (uint32_t)files->row_count;

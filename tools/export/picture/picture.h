@@ -21,11 +21,6 @@ enum {
     TOOL_PICTURE_AMOUNT = -4  /* a bar of a chart */
 };
 
-struct tool_picture {
-    struct tool_output *out;
-    unsigned shape_count;
-};
-
 struct tool_picture_bar {
     double x, y, width; /* pixels */
     int64_t fill;       /* a site, or one of the above */
@@ -34,15 +29,15 @@ struct tool_picture_bar {
 };
 
 /* Texts are escaped for a terminal already; what SVG adds to that is done here. */
-void tool_picture_begin(struct tool_picture *picture, struct tool_output *out, double height,
-                        const char *title, const char *about);
-void tool_picture_put_bar(struct tool_picture *picture, const struct tool_picture_bar *bar);
+void tool_picture_begin(struct tool_output *out, double height, const char *title,
+                        const char *about);
+void tool_picture_put_bar(struct tool_output *out, const struct tool_picture_bar *bar);
 /* A hair line over `height`. */
-void tool_picture_put_line(struct tool_picture *picture, double x, double y, double height);
+void tool_picture_put_line(struct tool_output *out, double x, double y, double height);
 /* is_faint: of less weight; is_right: it ends at x. */
-void tool_picture_put_text(struct tool_picture *picture, double x, double y, bool is_faint,
+void tool_picture_put_text(struct tool_output *out, double x, double y, bool is_faint,
                            bool is_right, const char *text);
-void tool_picture_end(struct tool_picture *picture);
+void tool_picture_end(struct tool_output *out);
 
 /* The file's name, without folders. */
 const char *tool_picture_title(const struct tool_export *export);

@@ -59,10 +59,9 @@ static void put_style(struct tool_output *out)
     tool_output_text(out, "}\n</style>\n");
 }
 
-void tool_picture_begin(struct tool_picture *picture, struct tool_output *out, double height,
-                        const char *title, const char *about)
+void tool_picture_begin(struct tool_output *out, double height, const char *title,
+                        const char *about)
 {
-    *picture = (struct tool_picture){.out = out};
     tool_output_printf(out,
                        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\" "
                        "viewBox=\"0 0 %d %.0f\" role=\"img\">\n<title>",
@@ -74,7 +73,7 @@ void tool_picture_begin(struct tool_picture *picture, struct tool_output *out, d
     tool_output_printf(out, "<text class=\"t\" x=\"%d\" y=\"22\">", TOOL_PICTURE_MARGIN);
     put_text(out, title, strlen(title));
     tool_output_text(out, "</text>\n");
-    tool_picture_put_text(picture, TOOL_PICTURE_MARGIN, 40, true, false, about);
+    tool_picture_put_text(out, TOOL_PICTURE_MARGIN, 40, true, false, about);
 }
 
 static const char *class_of(int64_t fill, char room[8])
@@ -91,14 +90,12 @@ static const char *class_of(int64_t fill, char room[8])
     return room;
 }
 
-void tool_picture_put_bar(struct tool_picture *picture, const struct tool_picture_bar *bar)
+void tool_picture_put_bar(struct tool_output *out, const struct tool_picture_bar *bar)
 {
-    struct tool_output *out = picture->out;
     char room[8];
     double gap = bar->width > 3 ? 0.5 : 0; /* bars beside each other stay apart */
     size_t size = strlen(bar->label), letters = (size_t)(fmax(bar->width - 6, 0) / LETTER);
     size_t cut = tool_text_cut(bar->label, size, letters);
-    picture->shape_count++;
     tool_output_printf(out, "<rect class=\"%s\" x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\"",
                        class_of(bar->fill, room), bar->x, bar->y, bar->width - gap,
                        TOOL_PICTURE_ROW - 1);
@@ -118,22 +115,19 @@ void tool_picture_put_bar(struct tool_picture *picture, const struct tool_pictur
     tool_output_text(out, cut < size ? "\xe2\x80\xa6</text>\n" : "</text>\n");
 }
 
-void tool_picture_put_line(struct tool_picture *picture, double x, double y, double height)
+void tool_picture_put_line(struct tool_output *out, double x, double y, double height)
 {
-    picture->shape_count++;
-    tool_output_printf(picture->out,
-                       "<line class=\"l\" x1=\"%.2f\" y1=\"%.0f\" x2=\"%.2f\" y2=\"%.0f\"/>\n", x,
-                       y, x, y + height);
+    tool_output_printf(out, "<line class=\"l\" x1=\"%.2f\" y1=\"%.0f\" x2=\"%.2f\" y2=\"%.0f\"/>\n",
+                       x, y, x, y + height);
 }
 
-void tool_picture_put_text(struct tool_picture *picture, double x, double y, bool is_faint,
+void tool_picture_put_text(struct tool_output *out, double x, double y, bool is_faint,
                            bool is_right, const char *text)
 {
-    struct tool_output *out = picture->out;
     tool_output_printf(out, "<text%s%s x=\"%.2f\" y=\"%.0f\">", is_faint ? " class=\"f\"" : "",
                        is_right ? " text-anchor=\"end\"" : "", x, y);
     put_text(out, text, strlen(text));
     tool_output_text(out, "</text>\n");
 }
 
-void tool_picture_end(struct tool_picture *picture) { tool_output_text(picture->out, "</svg>\n"); }
+void tool_picture_end(struct tool_output *out) { tool_output_text(out, "</svg>\n"); }

@@ -188,21 +188,19 @@ static size_t put_size(char *text, size_t room, const struct tree *tree, const s
                             100 * (double)node->total / all);
 }
 
-static void put_head(struct tool_picture *picture, struct tool_output *out, const struct tree *tree,
-                     double height)
+static void put_head(struct tool_output *out, const struct tree *tree, double height)
 {
     char about[160];
     size_t size = put_size(about, sizeof about, tree, &tree->nodes[0]);
     if (tree->left_out > 0)
         (void)snprintf(about + size, sizeof about - size, "; %" PRIu64 " smaller ones are left out",
                        tree->left_out);
-    tool_picture_begin(picture, out, height, tool_picture_title(tree->export), about);
+    tool_picture_begin(out, height, tool_picture_title(tree->export), about);
 }
 
 int tool_picture_draw_flame(struct tool_export *export, struct tool_output *out)
 {
     struct tree tree;
-    struct tool_picture picture;
     uint32_t depth = 0;
     int status = fold(&tree, export, FLAME_MOST);
     drop_small(&tree, tree.nodes[0].total / FLAME_PART);
@@ -220,14 +218,14 @@ int tool_picture_draw_flame(struct tool_export *export, struct tool_output *out)
         node->x = tree.nodes[node->parent].x + ends[node->parent];
         ends[node->parent] += (double)node->total;
     }
-    put_head(&picture, out, &tree, TOP + (depth + 1) * TOOL_PICTURE_ROW + 10);
+    put_head(out, &tree, TOP + (depth + 1) * TOOL_PICTURE_ROW + 10);
     for (size_t i = 0; i < tree.count && status != TOOL_CANNOT; i++) {
         const struct node *node = &tree.nodes[i];
         char room[32], about[512];
         const char *name = name_of(&tree, node, room);
         int size = snprintf(about, 420, "%.400s: ", name);
         (void)put_size(about + (size < 420 ? size : 419), 80, &tree, node);
-        tool_picture_put_bar(&picture,
+        tool_picture_put_bar(out,
                              &(struct tool_picture_bar){.x = TOOL_PICTURE_MARGIN + node->x * scale,
                                                         .y = TOP + node->depth * TOOL_PICTURE_ROW,
                                                         .width = (double)node->total * scale,
@@ -235,7 +233,7 @@ int tool_picture_draw_flame(struct tool_export *export, struct tool_output *out)
                                                         .label = name,
                                                         .about = about});
     }
-    tool_picture_end(&picture);
+    tool_picture_end(out);
     free(ends);
     free(order);
     close_tree(&tree);
@@ -246,7 +244,7 @@ int tool_picture_draw_flame(struct tool_export *export, struct tool_output *out)
 
 struct rows {
     struct tree *tree;
-    struct tool_picture picture;
+    struct tool_output *out;
     const struct sibling *order;
     size_t *firsts; /* by node: its children's first place in the order */
     double y, scale;
@@ -259,9 +257,8 @@ static void put_row(struct rows *rows, uint32_t number)
     double x = TOOL_PICTURE_MARGIN + 190;
     const char *name = name_of(rows->tree, node, room);
     (void)put_size(text, sizeof text, rows->tree, node);
-    tool_picture_put_text(&rows->picture, TOOL_PICTURE_MARGIN + 180, rows->y + 11, false, true,
-                          text);
-    tool_picture_put_bar(&rows->picture,
+    tool_picture_put_text(rows->out, TOOL_PICTURE_MARGIN + 180, rows->y + 11, false, true, text);
+    tool_picture_put_bar(rows->out,
                          &(struct tool_picture_bar){.x = x,
                                                     .y = rows->y,
                                                     .width = (double)node->total * rows->scale,
@@ -270,8 +267,8 @@ static void put_row(struct rows *rows, uint32_t number)
                                                     .about = name});
     (void)snprintf(line, sizeof line, "%.590s", name);
     line[tool_text_cut(line, strlen(line), 100)] = '\0';
-    tool_picture_put_text(&rows->picture, x + TREE_BAR + 10 + node->depth * INDENT, rows->y + 11,
-                          false, false, line);
+    tool_picture_put_text(rows->out, x + TREE_BAR + 10 + node->depth * INDENT, rows->y + 11, false,
+                          false, line);
     rows->y += TOOL_PICTURE_ROW;
 }
 
@@ -291,6 +288,7 @@ int tool_picture_draw_tree(struct tool_export *export, struct tool_output *out)
     drop_small(&tree, tree.nodes[0].total / TREE_PART);
     struct sibling *order = order_siblings(&tree);
     struct rows rows = {.tree = &tree,
+                        .out = out,
                         .order = order,
                         .firsts = tool_allocate(tree.count, sizeof(size_t)),
                         .y = TOP,
@@ -300,9 +298,9 @@ int tool_picture_draw_tree(struct tool_export *export, struct tool_output *out)
         rows.firsts[i] = tree.count;
     for (size_t i = tree.count - 1; i > 0; i--)
         rows.firsts[order[i - 1].parent] = i - 1;
-    put_head(&rows.picture, out, &tree, TOP + (double)tree.count * TOOL_PICTURE_ROW + 10);
+    put_head(out, &tree, TOP + (double)tree.count * TOOL_PICTURE_ROW + 10);
     put_below(&rows, 0);
-    tool_picture_end(&rows.picture);
+    tool_picture_end(out);
     free(rows.firsts);
     free(order);
     close_tree(&tree);

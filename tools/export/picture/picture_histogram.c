@@ -42,7 +42,6 @@ static void put_buckets(struct question *question, struct tool_output *out,
                         const ttape_report_row *row, const ttape_report_bucket *buckets,
                         uint32_t count)
 {
-    struct tool_picture picture;
     char about[320], text[120], number[40], mean[40], most[40];
     uint64_t largest = 1;
     double width = TOOL_PICTURE_WIDTH - LEFT - RIGHT;
@@ -53,7 +52,7 @@ static void put_buckets(struct question *question, struct tool_output *out,
     most[tool_put_time(most, row->max_ns)] = '\0';
     (void)snprintf(about, sizeof about, "%s ended calls of '%.80s', mean %s, longest %s", number,
                    question->export->function, mean, most);
-    tool_picture_begin(&picture, out, TOP + count * TOOL_PICTURE_ROW + 14.0,
+    tool_picture_begin(out, TOP + count * TOOL_PICTURE_ROW + 14.0,
                        tool_picture_title(question->export), about);
     for (uint32_t i = 0; i < count; i++) {
         double y = TOP + i * TOOL_PICTURE_ROW;
@@ -61,20 +60,20 @@ static void put_buckets(struct question *question, struct tool_output *out,
         from[tool_put_time(from, buckets[i].least_ns)] = '\0';
         to[tool_put_time(to, buckets[i].most_ns)] = '\0';
         (void)snprintf(text, sizeof text, "%s to %s", from, to);
-        tool_picture_put_text(&picture, LEFT - 8, y + 11, true, true, text);
+        tool_picture_put_text(out, LEFT - 8, y + 11, true, true, text);
         double part = (double)buckets[i].count / (double)largest * width;
-        tool_picture_put_bar(&picture, &(struct tool_picture_bar){.x = LEFT,
-                                                                  .y = y,
-                                                                  .width = part,
-                                                                  .fill = TOOL_PICTURE_AMOUNT,
-                                                                  .label = "",
-                                                                  .about = ""});
+        tool_picture_put_bar(out, &(struct tool_picture_bar){.x = LEFT,
+                                                             .y = y,
+                                                             .width = part,
+                                                             .fill = TOOL_PICTURE_AMOUNT,
+                                                             .label = "",
+                                                             .about = ""});
         number[tool_put_count(number, buckets[i].count)] = '\0';
         (void)snprintf(text, sizeof text, "%s, %.1f %%", number,
                        100 * (double)buckets[i].count / (double)row->exit_count);
-        tool_picture_put_text(&picture, LEFT + part + 6, y + 11, false, false, text);
+        tool_picture_put_text(out, LEFT + part + 6, y + 11, false, false, text);
     }
-    tool_picture_end(&picture);
+    tool_picture_end(out);
 }
 
 static int draw(struct question *question, struct tool_output *out)

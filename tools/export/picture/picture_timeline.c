@@ -259,7 +259,7 @@ static double lane_height(const struct timeline *line, uint32_t lane)
            (lane_head(line) > 0 ? LANE_GAP : 1);
 }
 
-static void put_axis(struct timeline *line, struct tool_picture *picture, double height)
+static void put_axis(struct timeline *line, struct tool_output *out, double height)
 {
     double span = line->to_ns - line->from_ns, step = 1;
     static const double factors[] = {2, 2.5, 2};
@@ -273,13 +273,12 @@ static void put_axis(struct timeline *line, struct tool_picture *picture, double
         char text[41] = "+";
         double x = line->left + (at - line->from_ns) / span * line->width;
         text[is_far + tool_put_time(text + is_far, (int64_t)(at - origin))] = '\0';
-        tool_picture_put_line(picture, x, TOP - 12, height - TOP + 4);
-        tool_picture_put_text(picture, x + 3, TOP - 6, true, x > TOOL_PICTURE_WIDTH - 80, text);
+        tool_picture_put_line(out, x, TOP - 12, height - TOP + 4);
+        tool_picture_put_text(out, x + 3, TOP - 6, true, x > TOOL_PICTURE_WIDTH - 80, text);
     }
 }
 
-static void put_bar(struct timeline *line, struct tool_picture *picture, const struct bar *bar,
-                    double y)
+static void put_bar(struct timeline *line, struct tool_output *out, const struct bar *bar, double y)
 {
     char label[560], about[700], from[40], to[40];
     double scale = (line->to_ns - line->from_ns) / line->width;
@@ -299,7 +298,7 @@ static void put_bar(struct timeline *line, struct tool_picture *picture, const s
                                                     : label,
                    bar->is_mostly && bar->fill >= 0 ? " for the most part" : "", from, to);
     bool is_lost = bar->fill == TOOL_PICTURE_LOST;
-    tool_picture_put_bar(picture,
+    tool_picture_put_bar(out,
                          &(struct tool_picture_bar){
                              .x = line->left + bar->from,
                              .y = is_lost ? y : y + lane_head(line) + bar->depth * TOOL_PICTURE_ROW,
@@ -309,7 +308,7 @@ static void put_bar(struct timeline *line, struct tool_picture *picture, const s
                              .about = about});
 }
 
-static void put_lane(struct timeline *line, struct tool_picture *picture, uint32_t number, double y)
+static void put_lane(struct timeline *line, struct tool_output *out, uint32_t number, double y)
 {
     const struct lane *lane = &line->lanes[number];
     struct tool_buffer name = {0};
@@ -323,13 +322,12 @@ static void put_lane(struct timeline *line, struct tool_picture *picture, uint32
                        lane->stream->pid, lane->is_cut ? ", deeper calls are left out" : "");
     else
         (void)snprintf(text + size, sizeof text - size, " %" PRIu64, lane->stream->tid);
-    tool_picture_put_text(picture, TOOL_PICTURE_MARGIN, y + 12, true, false, text);
+    tool_picture_put_text(out, TOOL_PICTURE_MARGIN, y + 12, true, false, text);
     tool_buffer_close(&name);
 }
 
 static void put_all(struct timeline *line, struct tool_output *out)
 {
-    struct tool_picture picture;
     char about[256], length[40];
     double height = TOP, y = TOP;
     size_t next = 0;
@@ -343,15 +341,15 @@ static void put_all(struct timeline *line, struct tool_output *out)
     if (lost > 0)
         (void)snprintf(about + size, sizeof about - (size_t)size, ", %" PRIu64 " events are lost",
                        lost);
-    tool_picture_begin(&picture, out, height + 8, tool_picture_title(line->export), about);
-    put_axis(line, &picture, height);
+    tool_picture_begin(out, height + 8, tool_picture_title(line->export), about);
+    put_axis(line, out, height);
     for (uint32_t i = 0; i < line->lane_count; i++) {
-        put_lane(line, &picture, i, y);
+        put_lane(line, out, i, y);
         for (; next < line->bar_count && line->bars[next].lane == i; next++)
-            put_bar(line, &picture, &line->bars[next], y);
+            put_bar(line, out, &line->bars[next], y);
         y += lane_height(line, i);
     }
-    tool_picture_end(&picture);
+    tool_picture_end(out);
 }
 
 int tool_picture_draw_timeline(struct tool_export *export, struct tool_output *out)
