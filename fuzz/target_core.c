@@ -141,14 +141,15 @@ static int show(const char *path, bool json)
     struct tool_symbols_options options = {0};
     struct tool_output out;
     int status = tool_core_open(&core, path);
-    if (status == TOOL_OK) {
+    struct tool_symbols *symbols = status == TOOL_OK ? tool_symbols_open(&options) : NULL;
+    if (symbols != NULL) {
         tool_core_find_runtimes(&state);
         tool_core_read_calls(&state);
-        struct tool_core_view view = {&state, &locals, tool_symbols_open(&options)};
+        struct tool_core_view view = {&state, &locals, symbols};
         tool_output_open(&out, 1);
         (json ? tool_core_json_of : tool_core_text_of)(&view, &out);
         status = tool_output_close(&out);
-        tool_symbols_close(view.symbols);
+        tool_symbols_close(symbols);
     }
     tool_core_state_close(&state);
     tool_core_close(&core);

@@ -82,6 +82,8 @@ void ttp_diff_find_moves(struct ttape_diff *diff)
     struct edges edges = {0};
     ttape_diff_move *found = NULL;
     size_t count = 0, capacity = 0;
+    if (region->is_short) /* the paths may have no sides */
+        return;
     list_edges(region, paths, &edges);
     if (edges.count > 1)
         qsort(edges.edges, edges.count, sizeof(*edges.edges), compare_edges);

@@ -145,6 +145,8 @@ static void measure_traces(const struct ttape_diff *diff, struct ttp_diff_rows *
                            const struct columns *sides, double *numbers)
 {
     ttape_diff_noise *noise = &rows->noise;
+    if (rows->count == 0)
+        return;
     double *distances =
         ttp_region_take(rows->region, rows->count * diff->trace_count + 1, sizeof(double));
     double *calls =

@@ -124,8 +124,8 @@ static bool take_entry(struct tool_child_input *from, struct entry *entry, char 
     return true;
 }
 
-/* Calls `take` as tool_patch_lines_each does, of an ELF file in memory. False: there was no time,
- * so that the answer would be another one when the machine is less busy. */
+/* Calls `take` as tool_patch_lines_each does, of an ELF file in memory. False: there was no time
+ * or memory, so that the answer would be another one when the machine is less busy. */
 static bool each_line(const struct tool_plan_input *input, tool_take_line take, void *context)
 {
     struct tool_child child = {0};
@@ -142,7 +142,7 @@ static bool each_line(const struct tool_plan_input *input, tool_take_line take, 
         take(context, entry.address, file, entry.line);
         errno = 0;
     }
-    bool is_all = errno != ETIMEDOUT;
+    bool is_all = from.data != NULL && errno != ETIMEDOUT;
     (void)tool_child_end(&child, true);
     free(from.data);
     return is_all;

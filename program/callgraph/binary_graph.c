@@ -230,6 +230,8 @@ static void join_machines(struct joining *joining)
 bool tool_binary_graph_join(struct tool_binary_graph *graph)
 {
     struct joining joining = {.graph = graph, .reach = {.graph = graph}, .taken = {.graph = graph}};
+    if (graph->edges->region.is_short) /* what was added may have no machines */
+        return false;
     graph->all_functions = true;
     for (size_t i = 0; i < graph->module_count; i++)
         graph->all_functions &= !graph->modules[i]->has_hooks;

@@ -150,5 +150,7 @@ enum tool_binary_result tool_binary_graph_add_ci_beside(struct tool_binary_graph
     if (folder == NULL || base[0] == '\0')
         return TOOL_BINARY_FINE;
     index_names(graph);
-    return read_folder(graph, folder, base, 0);
+    enum tool_binary_result result = read_folder(graph, folder, base, 0);
+    ttp_region_give(&graph->edges->region, folder);
+    return result;
 }

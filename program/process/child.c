@@ -38,7 +38,7 @@ static void forget_descriptors(int own)
     }
     int nothing = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < (TTP_SANITIZED ? 2 : 3) && nothing >= 0; fd++)
-        if (fd != nothing)
+        if (fd != nothing && fd != own)
             (void)dup2(nothing, fd);
     if (nothing > 2)
         close(nothing);

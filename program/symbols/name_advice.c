@@ -101,6 +101,7 @@ static bool find_package(const char *path, char package[128], bool *is_known)
     if (lists == NULL)
         return false;
     char *text = malloc(LIST_BYTES_MAX);
+    *is_known = text != NULL;
     while (text != NULL && !is_found && all_bytes < ALL_BYTES_MAX &&
            (entry = readdir(lists)) != NULL) {
         if (!package_of(entry->d_name, package))

@@ -318,19 +318,19 @@ struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbol
     struct ttp_hash hash = ttp_key_map_hash(&symbols->by_name);
     ttp_hash_bytes(&hash, path.data, path.size_bytes);
     ttp_hash_bytes(&hash, build_id.data, build_id.size_bytes);
+    uint32_t *number;
     for (;; ttp_hash_word(&hash, 0)) { /* as long as others have the same */
-        uint32_t *number =
+        number =
             ttp_region_at(&symbols->region, &symbols->by_name, hash.low ^ hash.high, TTAPE_NONE);
-        if (*number == TTAPE_NONE) {
-            *number = (uint32_t)symbols->count;
+        if (*number == TTAPE_NONE)
             break;
-        }
         if (is_same(symbols->modules[*number], path, build_id))
             return symbols->modules[*number];
     }
     struct tool_symbols_module *module = add_module(symbols, path, build_id);
     if (module == NULL)
         return no_module(symbols);
+    *number = module->number;
     if (build_id.size_bytes > TOOL_BUILD_ID_BYTES_MAX) {
         set_reason(module, TOOL_SYMBOLS_MISMATCH, "no file has a build id as long as its");
         return module;

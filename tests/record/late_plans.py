@@ -6,7 +6,7 @@ import time
 
 import setting
 
-BEGIN = 'echo $PPID; kill -STOP $PPID; exec "$0" "$@"'
+BEGIN = 'kill -STOP $PPID; echo $PPID; exec "$0" "$@"'
 PULSE_S, PAUSE_S = 0.001, 1
 
 

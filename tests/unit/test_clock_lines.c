@@ -190,7 +190,6 @@ START_TEST(a_counter_that_is_set_back)
 }
 END_TEST
 
-/* A pair that was interrupted is no reason to change anything, nor is one from before. */
 /* Where a time is not known, it is that of no ticks at all: before all others, not behind them. */
 START_TEST(a_counter_that_began_before_its_clock)
 {
@@ -204,6 +203,7 @@ START_TEST(a_counter_that_began_before_its_clock)
 }
 END_TEST
 
+/* A pair that was interrupted is no reason to change anything, nor is one from before. */
 START_TEST(readings_that_say_nothing)
 {
     struct simulation s;

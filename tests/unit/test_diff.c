@@ -209,7 +209,7 @@ START_TEST(what_cannot_be_is_refused)
 {
     ttape_diff *diff;
     ttape_error err = {0};
-    uint32_t count, refused = 0;
+    uint32_t count;
     two[0] = readers[0];
     two[1] = readers[3];
     ck_assert_int_eq(ttape_diff_make(NULL, two, 2, NULL, &err), TTAPE_E_ARGUMENT);
@@ -224,9 +224,33 @@ START_TEST(what_cannot_be_is_refused)
         ck_assert_int_eq(ttape_diff_make(&diff, two, 2, &how, &err), TTAPE_E_STATE);
         ck_assert_ptr_null(diff);
     }
-    how = (ttape_diff_options){.size = sizeof how, .memory_bytes = 1};
-    for (;; how.memory_bytes += 200) {
-        ttape_status status = ttape_diff_make(&diff, two, 2, &how, &err);
+    ttape_diff_close(NULL);
+    ck_assert_ptr_null(ttape_diff_get_functions(NULL));
+    ck_assert_ptr_null(ttape_diff_get_moves(NULL, &count));
+    ck_assert_uint_eq(count, 0);
+}
+END_TEST
+
+#define DEEP 64u
+
+/* Many call paths of one function. */
+static struct opened open_deep_run(void)
+{
+    struct event events[2 * DEEP];
+    for (uint32_t i = 0; i < 2 * DEEP; i++)
+        events[i] = (struct event){i, i < DEEP ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT, WORK};
+    return open_run(events, 2 * DEEP, 0);
+}
+
+/* A diff says that memory is short, until there is enough for all of its call paths. */
+static void sweep_memory(ttape_reader *const *runs, uint32_t count, uint32_t row_count)
+{
+    uint32_t refused = 0;
+    ttape_diff *diff;
+    ttape_error err = {0};
+    ttape_diff_options how = {.size = sizeof how, .memory_bytes = 1, .a_count = count / 2};
+    for (;; how.memory_bytes += 200 + how.memory_bytes / 32) {
+        ttape_status status = ttape_diff_make(&diff, runs, count, &how, &err);
         if (status == TTAPE_OK && ttape_diff_get_paths(diff)->depth_limit == 0)
             break;
         refused += status != TTAPE_OK;
@@ -235,12 +259,22 @@ START_TEST(what_cannot_be_is_refused)
         ttape_diff_close(diff);
     }
     ck_assert_uint_gt(refused, 20);
-    ck_assert_uint_eq(ttape_diff_get_paths(diff)->row_count, 6);
+    ck_assert_uint_eq(ttape_diff_get_paths(diff)->row_count, row_count);
     ttape_diff_close(diff);
-    ttape_diff_close(NULL);
-    ck_assert_ptr_null(ttape_diff_get_functions(NULL));
-    ck_assert_ptr_null(ttape_diff_get_moves(NULL, &count));
-    ck_assert_uint_eq(count, 0);
+}
+
+START_TEST(memory_is_short)
+{
+    two[0] = readers[0];
+    two[1] = readers[3];
+    sweep_memory(two, 2, 6);
+    sweep_memory(readers, RUNS, 6);
+    struct opened deep = open_deep_run();
+    open_reader(&deep);
+    ttape_reader *same[] = {deep.reader, deep.reader, deep.reader, deep.reader};
+    sweep_memory(same, 4, DEEP);
+    ttape_reader_close(deep.reader);
+    free(deep.file.data);
 }
 END_TEST
 
@@ -254,6 +288,7 @@ int main(void)
     tcase_add_test(tests, paths_and_other_callers);
     tcase_add_test(tests, sides_of_three_runs);
     tcase_add_test(tests, what_cannot_be_is_refused);
+    tcase_add_test(tests, memory_is_short);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

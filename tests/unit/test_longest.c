@@ -186,8 +186,6 @@ START_TEST(calls_are_those_of_the_model)
 }
 END_TEST
 
-/* ---- on the CPU ---- */
-
 START_TEST(callers_are_left_out_for_their_callees)
 {
     struct ttest_opened o = open_plan_with(_i, true);
@@ -214,6 +212,8 @@ START_TEST(callers_are_left_out_for_their_callees)
     close_plan(&o);
 }
 END_TEST
+
+/* ---- on the CPU ---- */
 
 static const ttape_longest_call *same_call(const ttape_longest_call *calls, uint32_t count,
                                            const ttape_longest_call *call)

@@ -76,6 +76,8 @@ static bool look(uint64_t memory_bytes, struct found *found)
            !edges.region.is_short;
     *found = (struct found){edges.function_count, edges.edge_count, strings.string_count,
                             strings.use_count};
+    if (graph.edges != NULL && edges.region.is_short) /* whatever was added before */
+        ck_assert(!tool_binary_graph_join(&graph));
     if (graph.edges != NULL)
         tool_binary_graph_close(&graph);
     tool_edges_close(&edges);

@@ -56,12 +56,13 @@ static inline uint64_t ttp_bytes_read(const uint8_t *at, uint32_t count)
 }
 static inline void ttp_bytes_write(uint8_t *at, uint32_t count, uint64_t bytes)
 {
-    uint32_t low = (uint32_t)bytes, high = (uint32_t)(bytes >> 8 * (count - sizeof high));
+    uint32_t low = (uint32_t)bytes, high;
     uint16_t two = (uint16_t)bytes;
     if (count < sizeof low) {
         __builtin_memcpy(at, &two, sizeof two);
         return;
     }
+    high = (uint32_t)(bytes >> 8 * (count - sizeof high));
     __builtin_memcpy(at, &low, sizeof low);
     __builtin_memcpy(at + count - sizeof high, &high, sizeof high);
 }

@@ -173,7 +173,7 @@ int main(int count, char **words)
     for (int i = 0; strcmp(story, "slow") == 0 && i < 1000; i++)
         sink = serve(i, 3000000);
     for (int i = 0; (strcmp(story, "old") == 0 || strcmp(story, "new") == 0) && i < 50; i++) {
-        parse(story[0] == 'o' ? 2000 : 60000);
+        parse(story[0] == 'o' ? 2000 : 6000000);
         render();
     }
     for (int i = 0; strcmp(story, "button") == 0 && i < 3; i++) {
