@@ -3,11 +3,14 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "base/kept_blocks.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef TTP_NO_THREADS
 #include <sys/mman.h>
+#endif
+
+#include "base/task.h"
 
 #define LARGE_BYTES     ((size_t)64 << 10)
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
@@ -17,8 +20,8 @@
 #define ADVICE_HUGE  MADV_HUGEPAGE
 #define ADVICE_SMALL MADV_NOHUGEPAGE
 #else
-#define ADVICE_HUGE  MADV_NORMAL
-#define ADVICE_SMALL MADV_NORMAL
+#define ADVICE_HUGE  0 /* none */
+#define ADVICE_SMALL 0
 #endif
 
 #if defined __SANITIZE_ADDRESS__
@@ -38,7 +41,7 @@ struct kept_block {
 };
 
 struct ttp_kept {
-    pthread_mutex_t mutex;
+    ttp_mutex mutex;
     struct kept_block blocks[MOST_BLOCKS]; /* oldest first */
     uint32_t count;
     uint64_t bytes, bound_bytes;
@@ -59,8 +62,12 @@ static void advise(void *memory, size_t size_bytes, int advice)
 {
     uintptr_t start = ((uintptr_t)memory + HUGE_PAGE_BYTES - 1) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
     uintptr_t end = ((uintptr_t)memory + size_bytes) & ~(uintptr_t)(HUGE_PAGE_BYTES - 1);
+#ifdef MADV_HUGEPAGE
     if (start < end)
         (void)madvise((void *)start, end - start, advice);
+#else
+    (void)start, (void)end, (void)advice;
+#endif
 }
 
 /* A block begins where a huge page does, and takes whole ones where it fills most of the last one:
@@ -103,7 +110,7 @@ struct ttp_kept *ttp_kept_open(uint64_t bound_bytes)
     kept->count = 0;
     kept->bytes = 0;
     kept->bound_bytes = bound_bytes;
-    if (pthread_mutex_init(&kept->mutex, NULL) == 0)
+    if (ttp_mutex_init(&kept->mutex) == 0)
         return kept;
     free(kept);
     return NULL;
@@ -127,19 +134,19 @@ static void trim(struct ttp_kept *kept, uint64_t most_bytes, uint32_t most_block
 
 void ttp_kept_trim(struct ttp_kept *kept, uint64_t most_bytes)
 {
-    pthread_mutex_lock(&kept->mutex);
+    ttp_mutex_lock(&kept->mutex);
     trim(kept, most_bytes, MOST_BLOCKS);
-    pthread_mutex_unlock(&kept->mutex);
+    ttp_mutex_unlock(&kept->mutex);
 }
 
 bool ttp_kept_keeps(const struct ttp_kept *kept) { return kept->bound_bytes != 0; }
 
 void ttp_kept_bind(struct ttp_kept *kept, uint64_t bound_bytes)
 {
-    pthread_mutex_lock(&kept->mutex);
+    ttp_mutex_lock(&kept->mutex);
     kept->bound_bytes = bound_bytes;
     trim(kept, bound_bytes, MOST_BLOCKS);
-    pthread_mutex_unlock(&kept->mutex);
+    ttp_mutex_unlock(&kept->mutex);
 }
 
 void ttp_kept_close(struct ttp_kept *kept)
@@ -147,7 +154,7 @@ void ttp_kept_close(struct ttp_kept *kept)
     if (kept == NULL)
         return;
     trim(kept, 0, 0);
-    pthread_mutex_destroy(&kept->mutex);
+    ttp_mutex_destroy(&kept->mutex);
     free(kept);
 }
 
@@ -157,11 +164,11 @@ void *ttp_kept_take(struct ttp_kept *kept, size_t size_bytes)
     void *memory = NULL;
     if (size_bytes < LARGE_BYTES)
         return NULL;
-    pthread_mutex_lock(&kept->mutex);
+    ttp_mutex_lock(&kept->mutex);
     for (uint32_t i = kept->count; i-- > 0 && memory == NULL;)
         if (kept->blocks[i].size_bytes == bytes)
             memory = leave(kept, i);
-    pthread_mutex_unlock(&kept->mutex);
+    ttp_mutex_unlock(&kept->mutex);
     return memory;
 }
 
@@ -172,7 +179,7 @@ void ttp_kept_give(struct ttp_kept *kept, void *block, size_t size_bytes, uint64
         free(block);
         return;
     }
-    pthread_mutex_lock(&kept->mutex);
+    ttp_mutex_lock(&kept->mutex);
     uint64_t most = kept->bound_bytes < room_bytes ? kept->bound_bytes : room_bytes;
     if (bytes <= most) {
         trim(kept, most - bytes, MOST_BLOCKS - 1);
@@ -180,6 +187,6 @@ void ttp_kept_give(struct ttp_kept *kept, void *block, size_t size_bytes, uint64
         kept->bytes += bytes;
         block = NULL;
     }
-    pthread_mutex_unlock(&kept->mutex);
+    ttp_mutex_unlock(&kept->mutex);
     free(block);
 }

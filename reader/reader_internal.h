@@ -25,11 +25,10 @@
 
 #include <stdatomic.h>
 
-#include <pthread.h>
-
 #include <tracetape/reader.h>
 
 #include "base/memory.h"
+#include "base/task.h"
 #include "format/container/chunk.h"
 #include "format/container/partition.h"
 #include "reader/base/zstd_decoder.h"
@@ -118,7 +117,7 @@ struct ttp_trace_decoder {
 
 /* What ttape_reader_get_segment and ttape_reader_get_summary give a thread. */
 struct ttp_thread_results {
-    pthread_t thread; /* whose */
+    ttp_thread thread; /* whose */
     struct ttp_memory memory;
     struct ttp_edge_frames frames;
     ttape_summary_row *rows;
@@ -135,8 +134,8 @@ struct ttp_pool {
     atomic_uint decoder_count;
     _Atomic uint64_t cached_bytes; /* of all decoders */
     uint64_t cache_limit_bytes;
-    pthread_mutex_t mutex; /* of what follows */
-    pthread_cond_t changed;
+    ttp_mutex mutex; /* of what follows */
+    ttp_cond changed;
     uint32_t decoding, alone_wanted;
     bool alone;
 };

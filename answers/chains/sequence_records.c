@@ -30,7 +30,7 @@ static ttape_status take(struct ttp_memory *m, uint32_t **array, uint64_t count,
     *array = ttp_memory_take(m, count, sizeof **array, err);
     if (*array == NULL)
         return m->status;
-    memset(*array, 0, count * sizeof **array);
+    memset(*array, 0, (size_t)count * sizeof **array); /* there is that much memory */
     return TTAPE_OK;
 }
 

@@ -28,7 +28,7 @@ static void forget_stacks(struct ttape_graph *graph)
     struct ttp_key_map *map = &graph->stack_map;
     graph->stack_count = 0;
     if (map->used_count != 0)
-        memset(map->slots, 0, map->slot_count * sizeof *map->slots);
+        memset(map->slots, 0, (size_t)map->slot_count * sizeof *map->slots);
     map->used_count = 0;
     graph->current_stack = stack_of(graph, 0);
     if (graph->status == TTAPE_OK)

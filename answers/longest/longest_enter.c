@@ -38,7 +38,7 @@ const struct ttp_long_path *ttp_longest_keep_path(struct ttape_longest *l,
 {
     struct ttp_long_path *copy = ttp_longest_new_path(l, path->frame_count);
     if (copy != NULL)
-        memcpy(copy, path, path->size_bytes);
+        memcpy(copy, path, (size_t)path->size_bytes);
     return copy;
 }
 

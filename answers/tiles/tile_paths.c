@@ -236,7 +236,7 @@ static ttape_status sort_bars(struct making *m, ttape_error *err)
             ttp_memory_give(&t->memory, sorted, count, sizeof *sorted);
         return t->memory.status;
     }
-    memset(starts, 0, (depths + 1ull) * sizeof *starts);
+    memset(starts, 0, ((size_t)depths + 1) * sizeof *starts);
     for (uint32_t i = 0; i < count; i++)
         starts[t->bars[i].depth + 1]++;
     for (uint32_t d = 0; d < depths; d++)

@@ -1,9 +1,9 @@
 /* Outlines of partitions: made from light sections and summaries, several at once where one is
  * missed, kept as long as there is room. */
-#include <pthread.h>
 #include <string.h>
 
 #include "answers/tree/tree_overviews.h"
+#include "base/task.h"
 #include "format/base/fail.h"
 #include "format/times/times.h"
 #include "reader/cache/partition_jobs.h"
@@ -258,7 +258,7 @@ struct making {
     struct ttape_tree *tree;
     uint32_t wanted; /* the partition that was missed; others are read ahead */
     uint64_t made_bytes;
-    pthread_mutex_t mutex; /* of the tree */
+    ttp_mutex mutex; /* of the tree */
 };
 
 static ttape_status make_outline(struct making *m, struct ttp_trace_decoder *d,
@@ -273,12 +273,12 @@ static ttape_status make_outline(struct making *m, struct ttp_trace_decoder *d,
     uint32_t frames = starts + g->end_frame_count;
     ttape_tree_share shares[TTP_TREE_SHARES];
     uint32_t share_count = ttp_tree_find_shares(p, &d->reader->definitions, measures, shares);
-    pthread_mutex_lock(&m->mutex);
+    ttp_mutex_lock(&m->mutex);
     trim(tree, size_of(g->segment_count, frames, share_count), m->wanted); /* first: costs less */
     struct ttp_outline *o =
         take_outline(tree, p->partition, g->segment_count, frames, share_count, err);
     ttape_status status = o == NULL ? tree->memory.status : TTAPE_OK;
-    pthread_mutex_unlock(&m->mutex);
+    ttp_mutex_unlock(&m->mutex);
     if (o == NULL)
         return status;
     memcpy(o->shares, shares, share_count * sizeof *shares);
@@ -291,7 +291,7 @@ static ttape_status make_outline(struct making *m, struct ttp_trace_decoder *d,
     }
     ttp_tree_find_stays(o, p);
     status = ttp_tree_find_ends(o, p, &d->reader->definitions, measures, &d->memory, err);
-    pthread_mutex_lock(&m->mutex);
+    ttp_mutex_lock(&m->mutex);
     if (status == TTAPE_OK) {
         if (tree->outlines[p->partition] != NULL)
             drop(tree, tree->outlines[p->partition]);
@@ -302,7 +302,7 @@ static ttape_status make_outline(struct making *m, struct ttp_trace_decoder *d,
     } else {
         give_outline(tree, o);
     }
-    pthread_mutex_unlock(&m->mutex);
+    ttp_mutex_unlock(&m->mutex);
     return status;
 }
 
@@ -407,11 +407,11 @@ static ttape_status read_missing(struct ttape_tree *tree, uint32_t stream, uint3
     uint32_t count = list_missing(tree, stream, ordinal, frames, list), first = list[0];
     uint32_t all = count;
     m.wanted = first;
-    pthread_mutex_init(&m.mutex, NULL);
+    ttp_mutex_init(&m.mutex);
     ttape_status status = ttp_tree_take_overviews(&taking, list, &count, err);
     if (status == TTAPE_OK && count != 0)
         status = ttp_partition_work(tree->lease.decoder, list, count, tree->jobs, &work, err);
-    pthread_mutex_destroy(&m.mutex);
+    ttp_mutex_destroy(&m.mutex);
     tree->batch = tree->batch * 4 < BATCH_MOST ? tree->batch * 4 : BATCH_MOST;
     if (status != TTAPE_OK)
         return status;

@@ -20,7 +20,7 @@ void ttp_view_put(struct ttape_view *view, const char *bytes, size_t size_bytes)
             text->count = text->limit + 1; /* for good: nothing fits behind it */
             return;
         }
-        memcpy(grown, text->bytes, text->count);
+        memcpy(grown, text->bytes, (size_t)text->count);
         ttp_memory_give(&view->memory, text->bytes, text->capacity, 1);
         text->bytes = grown;
         text->capacity = capacity;

@@ -150,14 +150,14 @@ ttape_status ttp_thread_results(ttape_reader *r, struct ttp_thread_results **out
     struct ttp_pool *pool = &r->pool;
     struct ttp_thread_results *first = atomic_load_explicit(&pool->results, memory_order_acquire);
     for (*out = first; *out != NULL; *out = (*out)->next)
-        if (pthread_equal((*out)->thread, pthread_self()))
+        if (ttp_thread_is((*out)->thread, ttp_thread_self()))
             return TTAPE_OK;
     struct ttp_memory memory = ttp_memory_sharing(&r->memory);
     struct ttp_thread_results *mine = ttp_memory_take(&memory, 1, sizeof *mine, err);
     if (mine == NULL)
         return memory.status;
     *mine = (struct ttp_thread_results){
-        .thread = pthread_self(), .memory = ttp_memory_sharing(&r->memory), .next = first};
+        .thread = ttp_thread_self(), .memory = ttp_memory_sharing(&r->memory), .next = first};
     mine->memory.waits = true;
     mine->frames.memory = &mine->memory;
     while (!atomic_compare_exchange_weak_explicit(&pool->results, &mine->next, mine,
@@ -243,33 +243,33 @@ void ttp_pool_shrink(const struct ttp_trace_decoder *d)
 
 void ttp_decoding_begin(struct ttp_pool *pool)
 {
-    pthread_mutex_lock(&pool->mutex);
+    ttp_mutex_lock(&pool->mutex);
     while (pool->alone || pool->alone_wanted != 0)
-        pthread_cond_wait(&pool->changed, &pool->mutex);
+        ttp_cond_wait(&pool->changed, &pool->mutex);
     pool->decoding++;
-    pthread_mutex_unlock(&pool->mutex);
+    ttp_mutex_unlock(&pool->mutex);
 }
 
 void ttp_decoding_begin_alone(struct ttp_pool *pool)
 {
-    pthread_mutex_lock(&pool->mutex);
+    ttp_mutex_lock(&pool->mutex);
     pool->alone_wanted++;
     while (pool->alone || pool->decoding != 0)
-        pthread_cond_wait(&pool->changed, &pool->mutex);
+        ttp_cond_wait(&pool->changed, &pool->mutex);
     pool->alone_wanted--;
     pool->alone = true;
     pool->decoding++;
-    pthread_mutex_unlock(&pool->mutex);
+    ttp_mutex_unlock(&pool->mutex);
 }
 
 void ttp_decoding_end(struct ttp_pool *pool)
 {
-    pthread_mutex_lock(&pool->mutex);
+    ttp_mutex_lock(&pool->mutex);
     pool->decoding--;
     pool->alone = false; /* nobody else decodes with one that is alone */
     if (pool->decoding == 0)
-        pthread_cond_broadcast(&pool->changed);
-    pthread_mutex_unlock(&pool->mutex);
+        ttp_cond_broadcast(&pool->changed);
+    ttp_mutex_unlock(&pool->mutex);
 }
 
 /* ---- opening and closing ---- */
@@ -278,9 +278,9 @@ ttape_status ttp_pool_open(ttape_reader *r, uint64_t cache_bytes, ttape_error *e
 {
     struct ttp_pool *pool = &r->pool;
     *pool = (struct ttp_pool){.reader = r, .cache_limit_bytes = cache_bytes};
-    if (pthread_mutex_init(&pool->mutex, NULL) != 0)
+    if (ttp_mutex_init(&pool->mutex) != 0)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-    pthread_cond_init(&pool->changed, NULL);
+    ttp_cond_init(&pool->changed);
     atomic_init(&pool->decoder_count, 1);
     init_decoder(&pool->first, pool, false);
     r->account.relieve = relieve;
@@ -316,6 +316,6 @@ void ttp_pool_close(ttape_reader *r)
         close_results(t);
         ttp_memory_give(&m, t, 1, sizeof *t);
     }
-    pthread_cond_destroy(&pool->changed);
-    pthread_mutex_destroy(&pool->mutex);
+    ttp_cond_destroy(&pool->changed);
+    ttp_mutex_destroy(&pool->mutex);
 }

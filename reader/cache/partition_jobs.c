@@ -3,7 +3,6 @@
  * end by the calling thread, with all of it. */
 #include "reader/cache/partition_jobs.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -30,7 +29,7 @@ struct crew {
     uint32_t partition_count;
     struct ttp_pool *pool;
     const ttape_watch *watch; /* is asked by the calling thread, which is worker 0 */
-    pthread_mutex_t mutex;    /* of the failure that stops all: the one of the first partition */
+    ttp_mutex mutex;          /* of the failure that stops all: the one of the first partition */
     uint32_t failed;
     ttape_error error;
 };
@@ -38,7 +37,7 @@ struct crew {
 struct crew_member {
     struct crew *crew;
     struct ttp_trace_decoder decoder;
-    pthread_t thread;
+    ttp_thread thread;
     uint32_t number;
     bool started;
 };
@@ -73,13 +72,13 @@ static ttape_status read_events(struct ttp_trace_decoder *d, struct ttp_loaded *
 /* The failure of the work itself. */
 static void fail_all(struct crew *c, uint32_t number, ttape_status status, const ttape_error *err)
 {
-    pthread_mutex_lock(&c->mutex);
+    ttp_mutex_lock(&c->mutex);
     if (number < c->failed) {
         c->failed = number;
         c->error = *err;
         c->error.status = status;
     }
-    pthread_mutex_unlock(&c->mutex);
+    ttp_mutex_unlock(&c->mutex);
     atomic_store(&c->stop, true);
 }
 
@@ -213,7 +212,7 @@ static ttape_status run_members(struct ttp_trace_decoder *d, struct crew *c, uin
     take_numbers(c, &members[0].decoder, 0);
     for (uint32_t i = 0; i < workers; i++) {
         if (members[i].started)
-            pthread_join(members[i].thread, NULL);
+            ttp_thread_join(members[i].thread);
         ttp_models_drop(&members[i].decoder);
         ttp_zstd_reset(&members[i].decoder.zstd, &members[i].decoder.memory);
     }
@@ -333,9 +332,9 @@ ttape_status ttp_partition_work(struct ttp_trace_decoder *d, const uint32_t *par
     if (c.outcomes == NULL)
         return memory->status;
     memset(c.outcomes, FINE, partition_count);
-    pthread_mutex_init(&c.mutex, NULL);
+    ttp_mutex_init(&c.mutex);
     ttape_status status = run_all(d, &c, jobs, err);
-    pthread_mutex_destroy(&c.mutex);
+    ttp_mutex_destroy(&c.mutex);
     ttp_memory_give(memory, c.outcomes, partition_count, 1);
     return status;
 }

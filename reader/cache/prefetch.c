@@ -3,7 +3,6 @@
  * reader's accounting with the slot's reservation as its limit. */
 #include "reader/cache/prefetch.h"
 
-#include <pthread.h>
 #include <string.h>
 
 #include "base/task.h"
@@ -29,14 +28,14 @@ struct slot {
 struct worker {
     struct ttp_prefetch *prefetch;
     struct ttp_trace_decoder decoder;
-    pthread_t thread;
+    ttp_thread thread;
     uint64_t kept_bytes; /* models and decompressor */
 };
 
 struct ttp_prefetch {
     struct ttp_trace_decoder *decoder;
-    pthread_mutex_t mutex;
-    pthread_cond_t work, done;
+    ttp_mutex mutex;
+    ttp_cond work, done;
     struct slot slots[TTP_PREFETCH_MOST];
     struct worker *workers;
     uint32_t worker_count, worker_capacity, depth;
@@ -107,24 +106,24 @@ static void *work(void *context)
     struct worker *w = context;
     struct ttp_prefetch *a = w->prefetch;
     struct slot *slot;
-    pthread_mutex_lock(&a->mutex);
+    ttp_mutex_lock(&a->mutex);
     while (!a->stop) {
         slot = next_waiting(a);
         if (slot == NULL) {
-            pthread_cond_wait(&a->work, &a->mutex);
+            ttp_cond_wait(&a->work, &a->mutex);
             continue;
         }
         slot->state = RUNNING;
-        pthread_mutex_unlock(&a->mutex);
+        ttp_mutex_unlock(&a->mutex);
         struct ttp_loaded *result = decode_apart(w, slot);
-        pthread_mutex_lock(&a->mutex);
+        ttp_mutex_lock(&a->mutex);
         slot->result = result;
         slot->kept_bytes = (int64_t)(w->decoder.memory.used_bytes - w->kept_bytes);
         w->kept_bytes = w->decoder.memory.used_bytes;
         slot->state = DONE;
-        pthread_cond_broadcast(&a->done);
+        ttp_cond_broadcast(&a->done);
     }
-    pthread_mutex_unlock(&a->mutex);
+    ttp_mutex_unlock(&a->mutex);
     return NULL;
 }
 
@@ -147,7 +146,7 @@ static struct ttp_loaded *take_result(struct ttp_prefetch *a, struct slot *slot)
 static void give_up(struct ttp_prefetch *a, struct slot *slot)
 {
     while (slot->state == RUNNING)
-        pthread_cond_wait(&a->done, &a->mutex);
+        ttp_cond_wait(&a->done, &a->mutex);
     struct ttp_loaded *p = take_result(a, slot);
     if (p == NULL)
         return;
@@ -166,14 +165,14 @@ static struct slot *find(struct ttp_prefetch *a, uint32_t partition)
 static bool relieve(void *context)
 {
     struct ttp_prefetch *a = context;
-    pthread_mutex_lock(&a->mutex);
+    ttp_mutex_lock(&a->mutex);
     for (uint32_t i = 0; i < a->depth; i++) /* those first: no worker shall begin with them now */
         if (a->slots[i].state == WAITING)
             give_up(a, &a->slots[i]);
     for (uint32_t i = 0; i < a->depth; i++)
         if (a->slots[i].state != FREE)
             give_up(a, &a->slots[i]);
-    pthread_mutex_unlock(&a->mutex);
+    ttp_mutex_unlock(&a->mutex);
     return true;
 }
 
@@ -203,7 +202,7 @@ static void start(struct ttp_prefetch *a, uint32_t partition, enum ttp_stage sta
                           .reserved_bytes = bytes,
                           .turn = a->turn++,
                           .state = WAITING};
-    pthread_cond_signal(&a->work);
+    ttp_cond_signal(&a->work);
 }
 
 /* ---- the owner ---- */
@@ -227,21 +226,21 @@ static void close_prefetch(struct ttp_prefetch *a)
 {
     struct ttp_memory *m = &a->decoder->memory;
     (void)relieve(a);
-    pthread_mutex_lock(&a->mutex);
+    ttp_mutex_lock(&a->mutex);
     a->stop = true;
-    pthread_cond_broadcast(&a->work);
-    pthread_mutex_unlock(&a->mutex);
+    ttp_cond_broadcast(&a->work);
+    ttp_mutex_unlock(&a->mutex);
     for (uint32_t i = 0; i < a->worker_count; i++) {
         struct worker *w = &a->workers[i];
-        pthread_join(w->thread, NULL);
+        ttp_thread_join(w->thread);
         ttp_memory_discharge(m, w->kept_bytes);
         ttp_models_drop(&w->decoder);
         ttp_zstd_reset(&w->decoder.zstd, &w->decoder.memory);
     }
     m->relieve = NULL;
-    pthread_cond_destroy(&a->done);
-    pthread_cond_destroy(&a->work);
-    pthread_mutex_destroy(&a->mutex);
+    ttp_cond_destroy(&a->done);
+    ttp_cond_destroy(&a->work);
+    ttp_mutex_destroy(&a->mutex);
     ttp_memory_give(m, a->workers, a->worker_capacity, sizeof *a->workers);
     ttp_memory_give(m, a, 1, sizeof *a);
 }
@@ -272,9 +271,9 @@ static struct ttp_prefetch *open_prefetch(struct ttp_trace_decoder *d)
         ttp_memory_give(m, a, 1, sizeof *a);
         return NULL;
     }
-    pthread_mutex_init(&a->mutex, NULL);
-    pthread_cond_init(&a->work, NULL);
-    pthread_cond_init(&a->done, NULL);
+    ttp_mutex_init(&a->mutex);
+    ttp_cond_init(&a->work);
+    ttp_cond_init(&a->done);
     if (!start_workers(a)) {
         close_prefetch(a);
         return NULL;
@@ -296,7 +295,7 @@ void ttp_prefetch_want(struct ttp_trace_decoder *d, uint32_t current, const uint
         d->jobs = 0;
         return;
     }
-    pthread_mutex_lock(&a->mutex);
+    ttp_mutex_lock(&a->mutex);
     for (uint32_t i = 0; i < a->depth; i++) {
         struct slot *slot = &a->slots[i];
         bool wanted = slot->partition == current;
@@ -308,7 +307,7 @@ void ttp_prefetch_want(struct ttp_trace_decoder *d, uint32_t current, const uint
     for (uint32_t k = 0; k < count; k++)
         if (ttp_cache_find(d, next[k]) == NULL && find(a, next[k]) == NULL)
             start(a, next[k], stage);
-    pthread_mutex_unlock(&a->mutex);
+    ttp_mutex_unlock(&a->mutex);
 }
 
 struct ttp_loaded *ttp_prefetch_take(struct ttp_trace_decoder *d, uint32_t partition)
@@ -317,13 +316,13 @@ struct ttp_loaded *ttp_prefetch_take(struct ttp_trace_decoder *d, uint32_t parti
     struct ttp_loaded *p = NULL;
     if (a == NULL)
         return NULL;
-    pthread_mutex_lock(&a->mutex);
+    ttp_mutex_lock(&a->mutex);
     struct slot *slot = find(a, partition);
     if (slot != NULL) { /* a slot that still waits is given up: the caller decodes sooner */
         while (slot->state == RUNNING)
-            pthread_cond_wait(&a->done, &a->mutex);
+            ttp_cond_wait(&a->done, &a->mutex);
         p = take_result(a, slot);
     }
-    pthread_mutex_unlock(&a->mutex);
+    ttp_mutex_unlock(&a->mutex);
     return p;
 }

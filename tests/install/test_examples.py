@@ -11,7 +11,8 @@ from pathlib import Path
 SOURCE = Path(os.environ["TTAPE_SRC"])
 BUILD = Path(os.environ["TTAPE_BUILD"])
 COMPILER = os.environ.get("TTAPE_CC") or "cc"
-TRACES = {"slowest": ["run.ttape"], "whocalls": ["run.ttape"], "eight": ["run.ttape"],
+TRACES = {"slowest": ["run.ttape"], "whocalls": ["run.ttape"], "sums": ["run.ttape"],
+          "eight": ["run.ttape"],
           "compare": ["run.ttape", "other.ttape"]}  # of programs that read them
 RECORDED = {"longestof": "whichway"}  # of programs that record another one
 LOGS = ("logs", "postbox")  # test_log_headers.py

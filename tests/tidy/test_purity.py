@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Purity gate: the objects of format/ need nothing but each other and what purity.txt lists; those
-of recorder/runtime/decide/ nothing but each other, and make no system call of their own."""
+of recorder/runtime/decide/ nothing but each other, and make no system call of their own; those of
+what reads (format, reader, answers, names) nothing of what writes and records."""
 import fnmatch
 import os
 import subprocess
@@ -30,6 +31,12 @@ def check(objects, allowed, where):
             if name not in own and not any(fnmatch.fnmatchcase(name, a) for a in allowed if a)]
 
 
+def missing(objects):
+    own = {name for _, name in symbols(objects, "--defined-only")}
+    return [(place, name) for place, name in symbols(objects, "-u")
+            if name not in own and (name.startswith(("ttp_", "ttape_")) or "fork" in name)]
+
+
 def system_calls(objects):
     code = subprocess.run(["objdump", "-d", "--no-show-raw-insn", *objects], check=True,
                           capture_output=True, text=True).stdout
@@ -43,10 +50,14 @@ def main():
                for line in (tidy.HERE / "purity.txt").read_text(encoding="utf-8").splitlines()]
     formats = listed("format")
     decisions = [o for o in listed("runtime") if "/decide/" in o]
-    problems = (check(formats, allowed, "format/") + system_calls(decisions) +
+    reading = listed("read")
+    problems = [f"{place}: needs '{name}', which is not among what reads"
+                for place, name in missing(reading)]
+    problems += (check(formats, allowed, "format/") + system_calls(decisions) +
                 check(decisions, ["_GLOBAL_OFFSET_TABLE_"], "recorder/runtime/decide/"))
     tidy.verdict("purity", problems, f"{len(formats)} objects of format/ are pure, and "
-                                     f"{len(decisions)} of recorder/runtime/decide/")
+                                     f"{len(decisions)} of recorder/runtime/decide/; "
+                                     f"{len(reading)} that read stand alone")
 
 
 main()

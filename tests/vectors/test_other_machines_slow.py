@@ -2,7 +2,9 @@
 """The same bytes on other machines: row R15 of fuzz/README.md.
 
     s390x           big-endian, emulated by qemu-s390x
-    i386            32 bits, sums in 80-bit registers
+    i386            32 bits, sums in 80-bit registers (gcc -m32 where no other compiler is)
+    i386-read       the same; only what reads, without threads (TTAPE_THREADS=OFF): programs linked
+                    with it say of all vectors what they say here
     musl            another C library
     unsigned-char   -funsigned-char
 
@@ -42,6 +44,7 @@ FUZZ = ["order_full", "order_literal", "times_mix", "times_static", "summary", "
 UNITS = ["format_blocks", "format_bounds", "format_content", "format_light", "order_check",
          "report_stacks", "spec_rules", "tree_stacks", "wide"]
 LONGER_UNITS = ["literal", "raw", "recover_folder", "report", "writer"]  # too long when emulated
+READERS = ["sums", "slowest", "whocalls"]  # examples that only read
 VERBS = [["verify", "--json"], ["dump", "--format", "csv"], ["info", "--json", "--all"],
          ["report", "--json"], ["tree", "--json"], ["export", "--format", "chrome"]]
 
@@ -55,21 +58,27 @@ class Wrong(Exception):
 
 
 class Machine:
-    def __init__(self, name, compiler, tuple_=None, emulator=None, char_flag=""):
+    def __init__(self, name, compiler, tuple_=None, emulator=None, flag=""):
         self.name, self.compiler, self.tuple, self.emulator = name, compiler, tuple_, emulator
-        self.char_flag = char_flag
+        self.flag = flag
+        self.only_reads = name.endswith("-read")
         self.folder = BUILD / "other-machines" / name
-        self.sysroot = self.folder / "sysroot"
+        self.sysroot = BUILD / "other-machines" / name.removesuffix("-read") / "sysroot"
         self.has_check = self.has_command = name != "musl"
 
     def runner(self):
         return [self.emulator, "-L", str(self.sysroot)] if self.emulator else []
 
 
+def i386(name):
+    alone = shutil.which("i686-linux-gnu-gcc") is not None
+    return Machine(name, "i686-linux-gnu-gcc" if alone else "gcc", "i386-linux-gnu",
+                   flag="" if alone else " -m32")
+
+
 MACHINES = [Machine("s390x", "s390x-linux-gnu-gcc", "s390x-linux-gnu", "qemu-s390x"),
-            Machine("i386", "i686-linux-gnu-gcc", "i386-linux-gnu"),
-            Machine("unsigned-char", os.environ.get("TTAPE_CC", "gcc"),
-                    char_flag=" -funsigned-char"),
+            i386("i386"), i386("i386-read"),
+            Machine("unsigned-char", os.environ.get("TTAPE_CC", "gcc"), flag=" -funsigned-char"),
             Machine("musl", "musl-gcc")]
 
 
@@ -99,6 +108,9 @@ def need(*commands):
 
 # ---- libraries of another architecture ----
 
+fetching = threading.Lock()  # two machines may have one sysroot
+
+
 def fetch(machine):
     """Fills the sysroot with PACKAGES and what they need, libc included."""
     if machine.sysroot.is_dir():
@@ -114,7 +126,8 @@ def fetch(machine):
         (state / folder).mkdir(parents=True)
     (state / "status").touch()
     (state / "sources").write_text("".join(sorted(set(sources.splitlines(keepends=True)))))
-    settings = {"APT::Architecture": machine.name, "APT::Architectures::": machine.name,
+    architecture = machine.name.removesuffix("-read")
+    settings = {"APT::Architecture": architecture, "APT::Architectures::": architecture,
                 "APT::Sandbox::User": "root", "APT::Get::List-Cleanup": "0",
                 "Dir::State": state, "Dir::State::lists": state / "lists",
                 "Dir::State::status": state / "status", "Dir::Cache": state / "cache",
@@ -133,7 +146,8 @@ def fetch(machine):
             seconds=600, error=Missing)
     except Missing as why:
         raise Missing(f"its packages do not come (no network?): {why}") from None
-    part = machine.folder / "sysroot.part"
+    part = machine.sysroot.parent / "sysroot.part"
+    part.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(part, ignore_errors=True)
     for package in sorted((state / "cache" / "archives").glob("*.deb")):
         run(["dpkg-deb", "-x", package, part])
@@ -185,7 +199,7 @@ def units_of(machine):
 
 def build(machine):
     settings = {"CMAKE_C_COMPILER": machine.compiler, "CMAKE_BUILD_TYPE": "",
-                "CMAKE_C_FLAGS": "-O1" + machine.char_flag, "TTAPE_TESTS": "ON",
+                "CMAKE_C_FLAGS": "-O1" + machine.flag, "TTAPE_TESTS": "ON",
                 "TTAPE_WARNINGS": "ON", "TTAPE_WERROR": "ON"}
     environment = dict(os.environ)
     if machine.tuple:
@@ -195,10 +209,15 @@ def build(machine):
             f"{root}/usr/{folder}/pkgconfig" for folder in (f"lib/{machine.tuple}", "share")))
     elif machine.name == "musl":
         settings.update(musl_settings(machine))
+    if machine.only_reads:
+        settings.update(TTAPE_THREADS="OFF", TTAPE_TESTS="OFF")
     tree = machine.folder / "build"
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     run(["cmake", *generator, "-S", SOURCE, "-B", tree,
          *(f"-D{key}={value}" for key, value in settings.items())], env=environment)
+    if machine.only_reads:
+        run(["cmake", "--build", tree, "-j", JOBS], env=environment)
+        return tree
     targets = VECTORS + ["ttape_make_seeds"] + [f"fuzz_{name}" for name in FUZZ]
     targets += [f"unit_test_{name}" for name in units_of(machine)]
     targets += ["tracetape_command"] if machine.has_command else []
@@ -272,15 +291,42 @@ def check_command(machine, tree):
     return count
 
 
+def check_reading(machine, tree):
+    """Programs linked with what reads alone, beside the same with the library here."""
+    source = ["-std=c11", "-O1", f"-I{SOURCE / 'libtrace' / 'include'}"]
+    here = [BUILD / "libtracetape.so", f"-Wl,-rpath,{BUILD}"]
+    there = [tree / "libtracetape-read.a", "-lzstd", "-lxxhash", "-lcbor", "-lm"]
+    if machine.tuple:
+        there += foreign_settings(machine)["CMAKE_EXE_LINKER_FLAGS"].split()
+        there.append(f"--sysroot={machine.sysroot}")
+    count = 0
+    for name in READERS:
+        program = SOURCE / "examples" / name / f"{name}.c"
+        pair = [machine.folder / name, machine.folder / f"{name}.here"]
+        run([machine.compiler, *machine.flag.split(), *source, program, "-o", pair[0], *there])
+        run([os.environ.get("TTAPE_CC", "gcc"), *source, program, "-o", pair[1], *here])
+        for trace in sorted((SOURCE / "spec/vectors").glob("*.ttape")):
+            count += 1
+            got, wanted = (said_by([*prefix, str(one), str(trace)]) for prefix, one in
+                           ((machine.runner(), pair[0]), ([], pair[1])))
+            if got != wanted:
+                raise Wrong(f"{name} of {trace.stem} is {got}, not {wanted}")
+    return f"{count} answers of {len(READERS)} programs"
+
+
 def check(machine):
     start = time.monotonic()
     need("cmake", machine.compiler, *([machine.emulator] if machine.emulator else []))
     machine.folder.mkdir(parents=True, exist_ok=True)
     if machine.tuple:
-        fetch(machine)
+        with fetching:
+            fetch(machine)
     fetched = time.monotonic()
     tree = build(machine)
     built = time.monotonic()
+    if machine.only_reads:
+        return (f"{check_reading(machine, tree)} ({fetched - start:.0f} s to fetch, "
+                f"{built - fetched:.0f} to build, {time.monotonic() - built:.0f} to run)")
     environment = dict(os.environ, TTAPE_SRC=str(SOURCE))
     if machine.emulator:
         environment["CK_FORK"] = "no"

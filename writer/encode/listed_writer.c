@@ -221,7 +221,7 @@ ttape_status ttp_listed_seal(ttape_writer *w, const struct ttp_pending *p, ttape
 static void number_nodes(struct ttp_listed *listed, const struct ttp_listed_node *nodes,
                          uint32_t node_count, uint32_t *numbers)
 {
-    memset(numbers, 0, (node_count + 1ull) * sizeof *numbers);
+    memset(numbers, 0, ((size_t)node_count + 1) * sizeof *numbers);
     for (uint32_t i = 0; i < listed->call_count; i++)
         numbers[listed->calls[i].path] = 1;
     for (uint32_t i = node_count; i > 0; i--)

@@ -14,6 +14,7 @@
 #include <tracetape/last.h>
 #include <tracetape/longest.h>
 #include <tracetape/reach.h>
+#include <tracetape/read.h>
 #include <tracetape/reader.h>
 #include <tracetape/recording.h>
 #include <tracetape/recover.h>
