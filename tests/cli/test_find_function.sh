@@ -28,9 +28,9 @@ status 0 "$T" slow a.ttape spinner
 checks=$((checks + 1))
 grep -q isra out && fail "an exact name is not only that"
 for words in "report a.ttape --function" "report a.ttape --group" "report a.ttape --below" \
-    "graph a.ttape --below"; do
+    "graph a.ttape --below" "dump a.ttape --function"; do
     # shellcheck disable=SC2086 # words
-    status 0 "$T" $words nothing
+    status 4 "$T" $words nothing
     has err "nothing that was called matches 'nothing'"
 done
 status 0 "$T" report a.ttape --time 5s..6s

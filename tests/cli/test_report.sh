@@ -200,7 +200,7 @@ rows out '
 assert rows["fact|helper"]["calls"] == 6 and rows["fact|helper"]["total_ns"] == 320
 assert rows["^epoll"]["total_ns"] == 90 and len(rows) == 2
 '
-status 0 "$T" report --json --group 'no such' a.ttape
+status 4 "$T" report --json --group 'no such' a.ttape
 has err "nothing that was called matches 'no such'"
 
 # Orders, filters, limits.

@@ -30,6 +30,23 @@ WANTED = [("app.log", "openat", "main", 1, {}), ("app.log", "write", "writes", 7
           ("folder", "close", "reads_below", 1, {}), ("(socket)", "close", "main", 1, {})]
 
 
+def check_odd(checks, place):
+    """An error that has no name is its number; of calls there are percentiles."""
+    program = setting.build("p_odd_error.c", log=False, hooks=False)
+    done = setting.run([setting.COMMAND, "syscalls", "--by", "file", "--engine", "ptrace", "--",
+                        program], cwd=place)
+    checks.equal(done.status, 0, "an odd error: status")
+    checks.that("1 errno 777" in done.err.decode(), "an odd error is its number", done.err)
+    program = setting.build("p_slow_once.c", log=False, hooks=False)
+    done = setting.run([setting.COMMAND, "syscalls", "--json", "--report", "sizes.json", "--engine",
+                        "ptrace", "--", program], cwd=place)
+    rows = {row["call"]: row for row in json.loads((place / "sizes.json").read_text())["rows"]}
+    sleeps = rows["clock_nanosleep"]
+    checks.that(1_000_000 <= sleeps["p50_ns"] < 30_000_000 and 58_000_000 <= sleeps["p99_ns"] <=
+                sleeps["sum"]["longest_ns"], "percentiles", sleeps)
+    checks.that(sleeps["p50_ns"] <= sleeps["p95_ns"] <= sleeps["p99_ns"], "their order", sleeps)
+
+
 def main():
     setting.need_syscalls()
     checks = setting.Checks("files of code")
@@ -53,6 +70,7 @@ def main():
             text = (place / "found.txt").read_text()
             checks.that("5 ENOENT" in text and "1 EEXIST" in text and "app.log" not in text,
                         f"{engine}: what failed", text)
+        check_odd(checks, place)
     for words in (["--list"], ["--path", "/"], ["--through", "main"]):
         done = setting.tracetape("syscalls", "--by", "file", *words, "x.ttape")
         checks.equal(done.status, 2, f"--by file {words}")

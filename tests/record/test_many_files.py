@@ -3,6 +3,8 @@
 than there may be open files. Nothing is killed, each process has its file, and what is lost is
 said."""
 import os
+import re
+import re
 import resource
 import shutil
 from pathlib import Path
@@ -40,6 +42,8 @@ def check(checks, label, result, files, processes, calls):
     facts = kept - 2 * processes * calls  # of ends
     checks.that(lost or 0 <= facts <= 2 * len(files), f"{label}: {kept} events kept, none lost")
     checks.that(lost or len(files) == processes + 1, f"{label}: {len(files)} files")
+    first = re.search(r"see tracetape (?:report|last) '([^']*)'", said)
+    checks.that(first and Path(first[1]).exists(), f"{label}: a file that is there", said)
     print(f"{label}: {len(files)} files, {kept} events, {lost} lost", flush=True)
 
 

@@ -120,6 +120,24 @@ def check_by_hand(checks, work, program):
                    "--args=^floats$@fparg1/f32,retval/f32")
     checks.equal(only(found, "many_floats", "floats"),
                  ["floats(1.5) = 2.25", "many_floats(1, 8, 10) = 55.5"], "by hand: floats")
+    wide = 'stacks(a=1, b=2, c=3, d=4, e=5, f=6, g=7, h=-8, i="ninth") = 21'
+    for options, wanted in (  # nothing that is asked for is dropped
+            (("--retval=^stacks$@retval/i32",), "stacks() = 21"),
+            (("--args=^stacks$@arg8", "--args=^stacks$@arg1/c", "--args=^st@retval"),
+             r"stacks(-8, 1 '\x01') = 21"),  # debug information says how wide arg8 is
+            (("--args=^stacks$@arg8/i64", "--args=^stacks$@arg8/i8"), "stacks(-8)"),
+            (("--args=^stacks$@arg2/i64", "--args"), wide),
+            (("--args=^stacks$@arg2", "--retval=^stacks$"), "stacks(2) = 21")):
+        checks.equal(only(record(checks, work, program, "--patch", ".", *options), "stacks"),
+                     [wanted], f"by hand: {options}")
+    done = setting.run([setting.COMMAND, "record", "-f", "-o", work / "none.ttape", "--patch", ".",
+                        "--args=nosuch@arg1", "--args=^above$@arg1", "--", program], timeout=60)
+    said = [line for line in done.err.decode().splitlines() if "is said of" in line]
+    checks.that(len(said) == 1 and "'nosuch@arg1'" in said[0], "by hand: of no function", said)
+    library = setting.build("p_hand_calls.c", hooks=False, log=False)
+    found = record(checks, work, library, "--patch", ".", "--libcalls", "--args=^calloc$@arg2")
+    checks.that(any(re.match(r"calloc\(nmemb=3, size=5\) = 0x", line) for line in found),
+                "by hand: a library's function", found)
     for bad in ("x@arg0", "x@arg1/q", "x@fparg9", "x@arg1/i7", "x@retval,retval", "@arg1",
                 "x@arg1,", "x@fparg1/s", "x@arg1/s8", "x@arg1/c32", "("):
         done = setting.tracetape("record", f"--args={bad}", "--", program)

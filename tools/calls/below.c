@@ -21,12 +21,13 @@ bool tool_below_matches(struct tool_below *below, uint32_t site)
     return matches;
 }
 
-void tool_below_close(struct tool_below *below)
+int tool_below_close(struct tool_below *below)
 {
-    if (below->expression == NULL)
-        return;
-    if (below->count == 0)
-        tool_message("nothing that was called matches '%s'", below->expression);
+    const char *expression = below->expression;
+    if (expression == NULL)
+        return TOOL_OK;
     regfree(&below->regex);
     below->expression = NULL;
+    return below->count != 0 ? TOOL_OK
+                             : tool_fail("nothing that was called matches '%s'", expression);
 }

@@ -41,12 +41,12 @@ void tool_dump_filter_close(struct tool_dump_filter *filter)
     *filter = (struct tool_dump_filter){0};
 }
 
-void tool_dump_filter_end(const struct tool_dump_filter *filter)
+int tool_dump_filter_end(const struct tool_dump_filter *filter)
 {
     if (!filter->has_regex ||
         (filter->matches != NULL && memchr(filter->matches, 2, filter->site_count) != NULL))
-        return;
-    tool_message("nothing that was called matches '%s'", filter->wishes->function);
+        return TOOL_OK;
+    return tool_fail("nothing that was called matches '%s'", filter->wishes->function);
 }
 
 /* ---- long calls ---- */

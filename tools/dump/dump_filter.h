@@ -43,8 +43,8 @@ int tool_dump_filter_open(struct tool_dump_filter *filter, const struct tool_dum
 void tool_dump_filter_close(struct tool_dump_filter *filter);
 /* Reads what has to be known before the first line. */
 int tool_dump_filter_prepare(struct tool_dump *dump);
-/* When all is printed: that nothing matched is worth a line. */
-void tool_dump_filter_end(const struct tool_dump_filter *filter);
+/* When all is printed: where nothing matched, says so and returns TOOL_CANNOT. */
+int tool_dump_filter_end(const struct tool_dump_filter *filter);
 /* Events that are not of calls (switches of stacks, gaps) are kept: printers need them. */
 bool tool_dump_filter_asks(struct tool_dump *dump, const ttape_event_item *item);
 /* It is read, but not printed. */

@@ -285,8 +285,8 @@ static int print_file(void *context, const struct tool_input *input)
         dump->format->open(dump);
         dump->format->print(dump);
         dump->format->close(dump);
-        tool_dump_filter_end(&dump->filter);
-        status = dump->status;
+        status = tool_dump_filter_end(&dump->filter);
+        status = dump->status > status ? dump->status : status;
     }
     dump->input = NULL;
     return status;

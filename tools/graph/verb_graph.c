@@ -230,7 +230,8 @@ static int run(void *context, const struct tool_input *input)
         status = reach(options, input, &selection);
     } else if (status == TOOL_OK) {
         status = tool_graph_make(&graph, input, &selection, &limits, &shape);
-        tool_below_close(&below);
+        int matched = tool_below_close(&below);
+        status = matched > status ? matched : status;
         if (status != TOOL_CANNOT) {
             int shown = show(options, &graph);
             status = shown > status ? shown : status;

@@ -1,8 +1,10 @@
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <tracetape/reader.h>
 
@@ -21,6 +23,24 @@
 int tool_record_exit(int exit_code, int signal_number)
 {
     return signal_number == 0 ? exit_code : STATUS_SIGNALED + signal_number;
+}
+
+char *tool_record_first_file(const char *output, uint32_t pid, bool are_several)
+{
+    const char *slash = strrchr(output, '/');
+    const char *dot = strrchr(slash != NULL ? slash : output, '.');
+    size_t stem = dot != NULL ? (size_t)(dot - output) : strlen(output);
+    size_t room = strlen(output) + 40;
+    char *name = tool_allocate(room, 1);
+    if (!are_several)
+        (void)snprintf(name, room, "%s", output);
+    else if (pid == 0)
+        (void)snprintf(name, room, "%.*s.0001%s", (int)stem, output, output + stem);
+    else
+        (void)snprintf(name, room, "%.*s.%" PRIu32 "-0%s", (int)stem, output, pid, output + stem);
+    if (pid != 0 && are_several && access(name, F_OK) != 0)
+        (void)snprintf(name, room, "%.*s.PID-N%s", (int)stem, output, output + stem);
+    return name;
 }
 
 void tool_record_say_end(const char *output, int exit_code, int signal_number)

@@ -242,7 +242,7 @@ static int add_matches(struct tool_report *view, struct asking *ask)
         if (status == TOOL_OK && view->row_count == before)
             tool_message("nothing that was called matches '%s'", match->words[i]);
     }
-    return status;
+    return status == TOOL_OK && view->row_count == 0 ? TOOL_CANNOT : status;
 }
 
 /* Rows of calls: those of the focus are its callers', those by it its callees'. */
@@ -351,7 +351,8 @@ static int show(struct tool_report *view, struct asking *ask)
     int status = tool_below_open(&ask->below, "report", ask->options->below, &view->names);
     if (status == TOOL_OK)
         status = collect(view, ask);
-    tool_below_close(&ask->below);
+    int matched = tool_below_close(&ask->below);
+    status = matched > status ? matched : status;
     if (status == TOOL_OK && ask->options->filter != NULL)
         status = tool_report_filter(view, ask->options->filter);
     if (status == TOOL_OK)

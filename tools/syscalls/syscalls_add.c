@@ -132,6 +132,8 @@ bool tool_sys_grow_view(struct tool_sys *view)
     find_own(view);
     join_modules(view);
     view->by_function = grow_sums(view->by_function, functions, view->functions.count);
+    if (view->asked.by == TOOL_SYS_BY_CALL)
+        tool_sys_sizes_grow(&view->sizes, view->functions.count);
     view->by_module = grow_sums(view->by_module, sums, view->module_count + 1u);
     for (size_t i = 0; i < view->left_count; i++)
         if (view->left[i].call.module == modules)
@@ -170,6 +172,7 @@ void tool_sys_close_view(struct tool_sys *view)
     free(view->left);
     free(view->by_function);
     free(view->by_module);
+    tool_sys_sizes_close(&view->sizes);
     *view = (struct tool_sys){0};
 }
 
@@ -347,6 +350,7 @@ static void add_shown(struct tool_sys *view, const struct tool_sys_open *call, i
     add_sum(&view->shown, call->is_shown_inner ? 0 : duration_ns, duration_ns, is_error);
     add_sum(&view->by_function[call->function], call->is_same_call ? 0 : duration_ns, duration_ns,
             is_error);
+    tool_sys_sizes_add(&view->sizes, call->function, duration_ns);
     add_sum(&view->by_module[call->module], call->is_same_module ? 0 : duration_ns, duration_ns,
             is_error);
     add_sum(&view->nodes[call->node].exact, own_ns, duration_ns, is_error);

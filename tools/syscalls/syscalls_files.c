@@ -277,8 +277,11 @@ static void put_errors(const struct tool_sys_files *files, const struct row *row
     for (uint32_t at = row->first_error; at != 0; at = files->errors[at - 1].next) {
         const struct error *error = &files->errors[at - 1];
         const char *name = tool_kernel_error_name(error->number);
-        int size = snprintf(text + used, ERROR_BYTES - used, "%s%" PRIu64 " %s",
-                            used > 0 ? ", " : "", error->count, name != NULL ? name : "errno");
+        int size = name != NULL
+                       ? snprintf(text + used, ERROR_BYTES - used, "%s%" PRIu64 " %s",
+                                  used > 0 ? ", " : "", error->count, name)
+                       : snprintf(text + used, ERROR_BYTES - used, "%s%" PRIu64 " errno %" PRIu32,
+                                  used > 0 ? ", " : "", error->count, error->number);
         if (size < 0 || (size_t)size >= ERROR_BYTES - used)
             break;
         used += (size_t)size;

@@ -81,10 +81,15 @@ static void finish(struct printing *print, struct tool_output *out)
 
 /* ---- by call, by module ---- */
 
-static void put_average(struct printing *print, const struct tool_sys_sum *sum)
+/* Few calls have no percentiles that say more than AVERAGE and LONGEST. */
+static void put_percentile(struct printing *print, const struct tool_sys_row *row, double share)
 {
-    put_amount(print, TOOL_PLAIN, sum->time_ns / (int64_t)sum->calls);
-    put_amount(print, TOOL_PLAIN, sum->longest_ns);
+    int64_t duration_ns;
+    if (row->within.calls > 2 &&
+        tool_sys_sizes_at(&print->view->sizes, row->index, share, &duration_ns))
+        put_amount(print, TOOL_PLAIN, duration_ns);
+    else
+        tool_table_text(&print->table, TOOL_PLAIN, "");
 }
 
 static void put_module(struct printing *print, uint32_t module)
@@ -120,6 +125,10 @@ static void sums_table(struct printing *print, const struct tool_sys_rows *rows,
     const char *most = tool_sys_is_time(print->view) ? "LONGEST" : "MOST";
     size_t count = put_columns(print, columns, "CALLS", head_of(print, "TIME", false, head));
     columns[count++] = (struct tool_column){.title = "AVERAGE", .rank = 2};
+    if (is_call) {
+        columns[count++] = (struct tool_column){.title = "P50", .rank = 7};
+        columns[count++] = (struct tool_column){.title = "P99", .rank = 6};
+    }
     columns[count++] = (struct tool_column){.title = most, .rank = 3};
     columns[count++] = (struct tool_column){.title = "ERRORS", .rank = 1};
     columns[count++] = (struct tool_column){
@@ -129,7 +138,12 @@ static void sums_table(struct printing *print, const struct tool_sys_rows *rows,
         const struct tool_sys_row *row = &rows->rows[i];
         char buffer[TOOL_SYS_NAME_BYTES];
         put_sum(print, &row->within);
-        put_average(print, &row->within);
+        put_amount(print, TOOL_PLAIN, row->within.time_ns / (int64_t)row->within.calls);
+        if (is_call) {
+            put_percentile(print, row, 0.5);
+            put_percentile(print, row, 0.99);
+        }
+        put_amount(print, TOOL_PLAIN, row->within.longest_ns);
         put_errors(print, row->within.errors);
         if (is_call)
             tool_table_text(&print->table, TOOL_PLAIN,

@@ -89,6 +89,12 @@ struct tool_sys_left {
     int64_t duration_ns; /* so far */
 };
 
+/* Counts of durations, by function. */
+struct tool_sys_sizes {
+    uint64_t **counts; /* by size; NULL: it made no call */
+    uint32_t count, used;
+};
+
 struct tool_sys {
     const struct tool_input *input;
     const ttape_reader *reader;
@@ -113,6 +119,7 @@ struct tool_sys {
     struct tool_sys_sum without_stack;            /* not in what follows */
     struct tool_sys_sum all, shown;               /* of all calls; of those that rows are made of */
     struct tool_sys_sum *by_function, *by_module; /* the last is of no module */
+    struct tool_sys_sizes sizes;                  /* of what `shown` is of */
     uint64_t begin_count;
     uint64_t start_ns;            /* the trace's first event */
     struct tool_output *out;      /* of the list */
@@ -136,6 +143,16 @@ uint32_t tool_sys_path_node(struct tool_sys *view, uint32_t path);
  * `has_stack`: it is known. Returns a number for its end, not 0. */
 uint64_t tool_sys_begin(struct tool_sys *view, uint32_t node, uint32_t site, bool has_stack);
 void tool_sys_end(struct tool_sys *view, uint64_t number, int64_t duration_ns, bool is_error);
+
+/* ---- syscalls_sizes.c ---- */
+
+void tool_sys_sizes_add(struct tool_sys_sizes *sizes, uint32_t function, int64_t duration_ns);
+/* The duration that this share of the function's calls stay below. False: there are none. */
+bool tool_sys_sizes_at(const struct tool_sys_sizes *sizes, uint32_t function, double share,
+                       int64_t *duration_ns);
+/* The last one stays the last. */
+void tool_sys_sizes_grow(struct tool_sys_sizes *sizes, uint32_t to);
+void tool_sys_sizes_close(struct tool_sys_sizes *sizes);
 
 /* ---- syscalls_parts.c: a trace that is being recorded, read part by part ---- */
 

@@ -25,7 +25,8 @@ struct options {
     struct tool_time interval;
     enum tool_name_style names;
     bool application, failed, list, summary, expand, json, no_pager;
-    int fd; /* where the report goes */
+    bool is_of_command; /* that was run for it */
+    int fd;             /* where the report goes */
     uint64_t memory_bytes;
 };
 
@@ -267,6 +268,17 @@ static int print_files(const struct options *options, struct tool_sys *view,
     return status;
 }
 
+/* Of a command that was run, and of what a filter left, none is an answer. */
+static int say_none(const struct options *options, const struct tool_sys *view,
+                    const struct tool_selection *selection, int status)
+{
+    bool is_filtered = selection->has_range || options->failed || options->path != NULL ||
+                       options->descriptor.given || options->is_of_command;
+    tool_message("'%s' has no system calls%s", view->input->name,
+                 options->calls.count > 0 ? " of these" : " (record --syscalls)");
+    return is_filtered ? status : TOOL_CANNOT;
+}
+
 static int read_and_print(const struct options *options, struct tool_sys *view,
                           const struct tool_selection *selection)
 {
@@ -278,8 +290,7 @@ static int read_and_print(const struct options *options, struct tool_sys *view,
         status = tool_sys_read(view, selection);
         note_arguments(options, view);
         if (status != TOOL_CANNOT && view->all.calls == 0)
-            tool_message("'%s' has no system calls%s", view->input->name,
-                         options->calls.count > 0 ? " of these" : " (record --syscalls)");
+            status = say_none(options, view, selection, status);
         int shown = status == TOOL_CANNOT ? status : print(options, view);
         return shown > status ? shown : status;
     }
@@ -499,6 +510,7 @@ static int run_command(struct options *options, char **argv)
     int status = open_report(options);
     if (status != TOOL_OK)
         return status;
+    options->is_of_command = true;
     options->summary |= !options->list && !options->json && options->format == NULL &&
                         options->by == NULL && recording->session.calls.measure == NULL;
     recording->choice = &options->calls;

@@ -389,9 +389,12 @@ static uint64_t go_on(uint64_t choice, const struct tool_patterns *patterns)
 static uint32_t values_wanted(void *context, const char *function)
 {
     const struct tool_record_patch *patch = context;
-    return !patch->values.given ? TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED
-                                : tool_record_values_wanted(
-                                      &patch->values, (ttape_string){function, strlen(function)});
+    if (!patch->values.given)
+        return TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED;
+    uint32_t wanted =
+        tool_record_values_wanted(&patch->values, (ttape_string){function, strlen(function)});
+    bool is_by_hand = (wanted & TOOL_VALUES_BY_HAND) != 0; /* then all that is known */
+    return is_by_hand ? TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED : wanted;
 }
 
 /* Plans of the command's own system calls, for the runtime to see what it must not miss (threads

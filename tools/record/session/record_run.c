@@ -42,7 +42,7 @@ static void keep_choices(struct tool_record_session *session, ttape_recording *r
 
 /* What is said of a trace that is complete. */
 static void say_all(struct tool_record_session *session, const ttape_recording *recording,
-                    const ttape_session_result *result)
+                    const ttape_session_result *result, uint32_t pid)
 {
     bool has_events = result->recording.event_count != 0;
     if (tool_record_is_cut())
@@ -53,10 +53,16 @@ static void say_all(struct tool_record_session *session, const ttape_recording *
     if (session->quiet || !has_events)
         return;
     tool_record_names_say(&session->rules.names);
+    if (session->patch.values.hand_count != 0 && tool_record_patch_tries(&session->patch))
+        tool_record_values_say_unused(&session->patch.values);
     tool_record_say_trace(session->output, !session->no_blocks);
     tool_record_say_elsewhere(&session->patch, session->output);
-    if (result->has_status)
-        tool_record_say_end(session->shown, result->exit_code, result->signal_number);
+    if (!result->has_status)
+        return;
+    char *first = tool_record_first_file(session->shown, session->files ? pid : 0,
+                                         session->files || session->rotate != 0);
+    tool_record_say_end(first, result->exit_code, result->signal_number);
+    free(first);
 }
 
 /* *is_complete: there is a trace. */
@@ -64,7 +70,9 @@ static int finish(struct tool_record_session *session, ttape_session *recorded, 
 {
     ttape_error err = {0};
     ttape_session_result result;
+    ttape_session_state state;
     ttape_recording *recording = ttape_session_recording(recorded);
+    ttape_session_get_state(recorded, &state);
     keep_choices(session, recording);
     ttape_status ended = ttape_session_end(recorded, &result, &err);
     int status = tool_record_exit(result.exit_code, result.signal_number);
@@ -79,7 +87,7 @@ static int finish(struct tool_record_session *session, ttape_session *recorded, 
     if (session->keep.given && has_events &&
         tool_keep_merge(recording, session->output, session->force) != TOOL_OK)
         return status != 0 ? status : TOOL_CANNOT;
-    say_all(session, recording, &result);
+    say_all(session, recording, &result, (uint32_t)state.pid);
     *is_complete = has_events;
     if (status == 0 && !has_events)
         return TOOL_CANNOT;

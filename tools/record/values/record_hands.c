@@ -106,6 +106,26 @@ static bool take_kind(const char **text, struct ttp_value_place *place, bool is_
     return place->type != TTAPE_VALUE_FLOAT || place->at >= TTP_AT_XMM;
 }
 
+/* The bit of a result is behind those of what is given. */
+static void move_bits(struct tool_record_hand *hand, uint32_t from, uint32_t to)
+{
+    uint32_t bit = UINT32_C(1) << from;
+    bool is_untyped = (hand->untyped & bit) != 0, is_character = (hand->characters & bit) != 0;
+    hand->untyped = (hand->untyped & ~bit) | (uint32_t)is_untyped << to;
+    hand->characters = (hand->characters & ~bit) | (uint32_t)is_character << to;
+}
+
+/* What the words behind a place say, beside its type. A floating-point number has one. */
+static void note_kind(struct tool_record_hand *hand, const char *at,
+                      const struct ttp_value_place *place, bool is_result)
+{
+    uint32_t bit = UINT32_C(1) << (is_result ? TTP_VALUES_MAX : hand->given);
+    if (*at != '/' && place->type != TTAPE_VALUE_FLOAT)
+        hand->untyped |= bit;
+    if (at[0] == '/' && at[1] == 'c')
+        hand->characters |= bit;
+}
+
 bool tool_record_hand_parse(const char *text, struct tool_record_hand *hand)
 {
     const char *at = specification_of(text);
@@ -118,10 +138,12 @@ bool tool_record_hand_parse(const char *text, struct tool_record_hand *hand)
     free(pattern);
     do {
         struct ttp_value_place place = {0};
-        bool is_result;
+        bool is_result = false;
         at++;
-        is_fine = is_fine && take_place(&at, &place, &is_result) &&
-                  take_kind(&at, &place, is_result) && (*at == ',' || *at == '\0') &&
+        is_fine = is_fine && take_place(&at, &place, &is_result);
+        if (is_fine)
+            note_kind(hand, at, &place, is_result);
+        is_fine = is_fine && take_kind(&at, &place, is_result) && (*at == ',' || *at == '\0') &&
                   (is_result ? hand->returned == 0 : hand->given < TTP_VALUES_MAX);
         if (is_fine && is_result) {
             result = place;
@@ -131,9 +153,54 @@ bool tool_record_hand_parse(const char *text, struct tool_record_hand *hand)
         }
     } while (is_fine && *at == ',');
     hand->places[hand->given] = result;
-    if (!is_fine)
+    move_bits(hand, TTP_VALUES_MAX, hand->given);
+    if (is_fine)
+        hand->text = tool_copy_text(text, strlen(text));
+    else
         tool_record_hand_close(hand);
     return is_fine;
 }
 
-void tool_record_hand_close(struct tool_record_hand *hand) { tool_patterns_close(&hand->names); }
+void tool_record_hand_close(struct tool_record_hand *hand)
+{
+    tool_patterns_close(&hand->names);
+    free(hand->text);
+}
+
+/* -- several for one function -- */
+
+uint32_t tool_record_hand_find(const struct tool_record_hand *hand,
+                               const struct ttp_value_place *place)
+{
+    uint32_t i = 0;
+    while (i < hand->given && hand->places[i].at != place->at)
+        i++;
+    return i;
+}
+
+static void set_place(struct tool_record_hand *hand, uint32_t at,
+                      const struct tool_record_hand *more, uint32_t from)
+{
+    uint32_t bit = UINT32_C(1) << at;
+    hand->places[at] = more->places[from];
+    hand->untyped = (hand->untyped & ~bit) | (more->untyped >> from & 1) << at;
+    hand->characters = (hand->characters & ~bit) | (more->characters >> from & 1) << at;
+}
+
+void tool_record_hand_add(struct tool_record_hand *hand, const struct tool_record_hand *more)
+{
+    for (uint32_t i = 0; i < more->given; i++) {
+        uint32_t at = tool_record_hand_find(hand, &more->places[i]);
+        if (at == TTP_VALUES_MAX)
+            continue;
+        if (at == hand->given) {
+            hand->places[at + 1] = hand->places[at]; /* what it returns */
+            move_bits(hand, at, at + 1);
+            hand->given++;
+        }
+        set_place(hand, at, more, i);
+    }
+    if (more->returned != 0)
+        set_place(hand, hand->given, more, more->given);
+    hand->returned |= more->returned;
+}

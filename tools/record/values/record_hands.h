@@ -4,7 +4,9 @@
  *
  * argN is the N-th number or address that it is given, fpargN the N-th floating-point number, in
  * the order of the calling convention. Behind the slash: i, u, x (signed, unsigned, a pointer) with
- * 8, 16, 32 or 64 bits (64), d as i, c a character, s a string, p a pointer, f32, f64.
+ * 8, 16, 32 or 64 bits (64), d as i, c a character, s a string, p a pointer, f32, f64. Without a
+ * slash debug information says what it is, and else it is a number of 64 bits. What several of
+ * these say of one function adds up.
  */
 #ifndef TOOL_RECORD_HANDS_H
 #define TOOL_RECORD_HANDS_H
@@ -18,12 +20,20 @@
 struct tool_record_hand {
     struct tool_patterns names;
     uint8_t given, returned;
+    bool is_used;                                      /* it is of a function that was found */
+    char *text;                                        /* as it was said */
     struct ttp_value_place places[TTP_VALUES_MAX + 1]; /* what it returns is last */
+    uint32_t untyped, characters;                      /* bits by place */
 };
 
 bool tool_record_is_by_hand(const char *text);
 /* False: it makes no sense. Close it where it does. */
 bool tool_record_hand_parse(const char *text, struct tool_record_hand *hand);
 void tool_record_hand_close(struct tool_record_hand *hand);
+/* What `more` says as well; of one value the later word holds. */
+void tool_record_hand_add(struct tool_record_hand *hand, const struct tool_record_hand *more);
+/* The place with a value that is there, too; its number, or that of none. */
+uint32_t tool_record_hand_find(const struct tool_record_hand *hand,
+                               const struct ttp_value_place *place);
 
 #endif

@@ -9,6 +9,7 @@
 #include "tools/command/tool.h"
 #include "tools/record/values/record_hands.h"
 #include "tools/record/values/record_place.h"
+#include "tools/record/values/said_hands.h"
 #include "tools/record/values/said_names.h"
 
 struct tool_record_known_values {
@@ -29,6 +30,17 @@ static void count_in(struct tool_record_values *values, const char *what, const 
     values->number = ttp_chosen_number(values->number, "\n");
 }
 
+static bool take_hand(struct tool_record_values *values, const char *text)
+{
+    struct tool_record_hand hand;
+    if (values->hand_count == TOOL_VALUES_HANDS_MOST || !tool_record_hand_parse(text, &hand))
+        return false;
+    tool_grow((void **)&values->hands, &values->hand_capacity, values->hand_count + 1,
+              sizeof *values->hands);
+    values->hands[values->hand_count++] = hand;
+    return true;
+}
+
 bool tool_parse_values(const char *text, void *into)
 {
     struct tool_record_values *values = into;
@@ -37,16 +49,8 @@ bool tool_parse_values(const char *text, void *into)
         values->all_arguments = true;
         return true;
     }
-    if (tool_record_is_by_hand(text)) {
-        struct tool_record_hand hand;
-        if (!tool_record_hand_parse(text, &hand))
-            return false;
-        tool_grow((void **)&values->hands, &values->hand_capacity, values->hand_count + 1,
-                  sizeof *values->hands);
-        values->hands[values->hand_count++] = hand;
-        return true;
-    }
-    return tool_parse_pattern(text, &values->arguments);
+    return tool_record_is_by_hand(text) ? take_hand(values, text)
+                                        : tool_parse_pattern(text, &values->arguments);
 }
 
 bool tool_parse_results(const char *text, void *into)
@@ -54,6 +58,8 @@ bool tool_parse_results(const char *text, void *into)
     struct tool_record_values *values = into;
     count_in(values, "returned", text);
     values->all_results |= text == NULL;
+    if (text != NULL && tool_record_is_by_hand(text))
+        return take_hand(values, text);
     return text == NULL || tool_parse_pattern(text, &values->results);
 }
 
@@ -85,6 +91,15 @@ void tool_record_values_close(struct tool_record_values *values)
     tool_patterns_close(&values->excluded);
 }
 
+void tool_record_values_say_unused(const struct tool_record_values *values)
+{
+    for (size_t i = 0; i < values->hand_count; i++)
+        if (!__atomic_load_n(&values->hands[i].is_used, __ATOMIC_RELAXED))
+            tool_message("no function was patched that '%s' is said of: see --patch, --module, "
+                         "and --plan for names",
+                         values->hands[i].text);
+}
+
 /* -- what is wanted -- */
 
 uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttape_string name)
@@ -92,9 +107,11 @@ uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttap
     uint32_t wanted = 0;
     if (tool_patterns_match_name(&values->excluded, name))
         return 0;
-    for (size_t i = values->hand_count; i > 0; i--) /* the last that was said */
-        if (tool_patterns_match_name(&values->hands[i - 1].names, name))
-            return TOOL_VALUES_BY_HAND | (uint32_t)(i - 1) << TOOL_VALUES_HAND_SHIFT;
+    for (size_t i = 0; i < values->hand_count; i++)
+        if (tool_patterns_match_name(&values->hands[i].names, name)) {
+            wanted |= TOOL_VALUES_BY_HAND | UINT32_C(1) << (TOOL_VALUES_HAND_SHIFT + i);
+            __atomic_store_n(&values->hands[i].is_used, true, __ATOMIC_RELAXED);
+        }
     if (values->all_arguments || tool_patterns_match_name(&values->arguments, name))
         wanted |= TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED;
     if (values->all_results || tool_patterns_match_name(&values->results, name))
@@ -108,6 +125,7 @@ struct making {
     struct tool_record_values *values;
     const struct tool_patch_given *given;
     const uint32_t *wanted;
+    struct tool_record_hand *by_hand; /* by function; NULL: nothing is said of any */
     struct ttp_values_row *rows;
     struct ttp_value_place *places;
     size_t count, capacity;
@@ -129,6 +147,7 @@ static bool find_function(const struct tool_patch_given *given, uint64_t entry, 
            tool_patch_function_at(given, *index).start == entry;
 }
 
+/* `values` may be of anybody: it is copied. */
 static void know(struct making *m, const struct tool_symbols_values *found, uint32_t wanted)
 {
     struct tool_record_values *values = m->values;
@@ -147,15 +166,36 @@ static void know(struct making *m, const struct tool_symbols_values *found, uint
     (void)pthread_mutex_unlock(&values->lock);
 }
 
+/* Of a function that a person said something of. */
+static void put_by_hand(struct making *m, uint32_t index, const struct tool_symbols_values *found)
+{
+    struct tool_record_said said;
+    struct ttp_values_row *row = &m->rows[index];
+    uint32_t wanted = m->wanted[index];
+    tool_record_said_make(&said, &m->by_hand[index], found, wanted);
+    *row = (struct ttp_values_row){.first = (uint32_t)m->count,
+                                   .given = (uint8_t)said.values.given,
+                                   .returned = (uint8_t)said.values.returned};
+    for (uint32_t i = 0; i < said.values.given + said.values.returned; i++)
+        add_place(m, &said.values.places[i]);
+    said.values.entry = tool_patch_function_at(m->given, index).start;
+    if (said.is_named)
+        know(m, &said.values, wanted | TTAPE_VALUES_GIVEN);
+    tool_record_said_close(&said);
+}
+
 static void take_values(void *context, const struct tool_symbols_values *found)
 {
     struct making *m = context;
     uint32_t index;
-    if (!find_function(m->given, found->entry, &index) ||
-        (m->wanted[index] & (TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED)) == 0 ||
+    if (!find_function(m->given, found->entry, &index) || m->wanted[index] == 0 ||
         m->rows[index].given + m->rows[index].returned != 0 ||
         found->given > TTP_VALUES_MAX) /* two units may tell of one function */
         return;
+    if ((m->wanted[index] & TOOL_VALUES_BY_HAND) != 0) {
+        put_by_hand(m, index, found);
+        return;
+    }
     struct ttp_values_row *row = &m->rows[index];
     row->first = (uint32_t)m->count;
     if ((m->wanted[index] & TTAPE_VALUES_GIVEN) != 0)
@@ -167,24 +207,34 @@ static void take_values(void *context, const struct tool_symbols_values *found)
         know(m, found, m->wanted[index]);
 }
 
-static void take_hands(struct making *m)
+/* What is said of each function by hand, all of it. NULL: nothing. */
+static void add_hands(struct making *m)
 {
     for (uint32_t i = 0; i < m->given->head.function_count; i++) {
         if ((m->wanted[i] & TOOL_VALUES_BY_HAND) == 0)
             continue;
-        const struct tool_record_hand *hand =
-            &m->values->hands[m->wanted[i] >> TOOL_VALUES_HAND_SHIFT];
-        m->rows[i] = (struct ttp_values_row){
-            .first = (uint32_t)m->count, .given = hand->given, .returned = hand->returned};
-        for (uint32_t k = 0; k < (uint32_t)hand->given + hand->returned; k++)
-            add_place(m, &hand->places[k]);
+        if (m->by_hand == NULL)
+            m->by_hand = tool_allocate(m->given->head.function_count, sizeof *m->by_hand);
+        for (uint32_t k = 0; k < m->values->hand_count; k++)
+            if ((m->wanted[i] >> (TOOL_VALUES_HAND_SHIFT + k) & 1) != 0)
+                tool_record_hand_add(&m->by_hand[i], &m->values->hands[k]);
     }
+}
+
+/* Of what debug information does not know. */
+static void take_hands(struct making *m)
+{
+    for (uint32_t i = 0; m->by_hand != NULL && i < m->given->head.function_count; i++)
+        if ((m->wanted[i] & TOOL_VALUES_BY_HAND) != 0 &&
+            m->rows[i].given + m->rows[i].returned == 0)
+            put_by_hand(m, i, NULL);
+    free(m->by_hand);
 }
 
 static bool wants_any(const struct making *m)
 {
     for (uint32_t i = 0; i < m->given->head.function_count; i++)
-        if ((m->wanted[i] & (TTAPE_VALUES_GIVEN | TTAPE_VALUES_RETURNED)) != 0)
+        if (m->wanted[i] != 0)
             return true;
     return false;
 }
@@ -197,9 +247,10 @@ tool_record_values_make(struct tool_record_values *values, const struct tool_pat
     uint32_t count = given->head.function_count;
     struct making m = {.values = values, .given = given, .wanted = wanted};
     m.rows = tool_allocate((size_t)count + 1, sizeof *m.rows);
-    take_hands(&m);
+    add_hands(&m);
     if (wants_any(&m)) /* all debug information is read for it */
         (void)tool_symbols_values_list(symbols, module, take_values, &m);
+    take_hands(&m);
     uint32_t row_count = 0;
     for (uint32_t i = 0; i < count; i++) {
         m.rows[i].start = tool_patch_function_at(given, i).start;

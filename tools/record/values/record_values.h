@@ -34,6 +34,9 @@ struct tool_record_values {
     struct tool_record_value_names *names; /* of the last that was named */
 };
 
+/* What was said by hand of functions that nobody has found: a line each. */
+void tool_record_values_say_unused(const struct tool_record_values *values);
+
 /* Option parsers, of tool_record_values. --args[=REGEX | NAME@arg1/i32,...,retval/s] */
 bool tool_parse_values(const char *text, void *into);
 bool tool_parse_results(const char *text, void *into);
@@ -42,10 +45,11 @@ bool tool_parse_values_excluded(const char *text, void *into);
 void tool_record_values_open(struct tool_record_values *values);
 void tool_record_values_close(struct tool_record_values *values);
 
-/* What is wanted of a function of that name: TTAPE_VALUES_*; or what is said by hand, whose number
- * is in the bits above. */
+/* What is wanted of a function of that name: TTAPE_VALUES_*, and what is said by hand, by the bits
+ * above. */
 #define TOOL_VALUES_BY_HAND    4u
 #define TOOL_VALUES_HAND_SHIFT 8u
+#define TOOL_VALUES_HANDS_MOST 24u
 uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttape_string name);
 
 /* Of a plan's functions, `wanted` each; what stands behind a ttp_values_head, which is filled in
