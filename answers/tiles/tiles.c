@@ -140,6 +140,14 @@ static ttape_status open_arrays(struct ttape_tile *t, ttape_error *err)
     return TTAPE_OK;
 }
 
+static void give_arrays(struct ttape_tile *t)
+{
+    ttp_memory_give(&t->memory, t->instants, t->instant_count, sizeof *t->instants);
+    ttp_memory_give(&t->memory, t->buckets, TTAPE_TILE_BUCKETS, sizeof *t->buckets);
+    t->instants = NULL;
+    t->buckets = NULL;
+}
+
 /* ---- instants ---- */
 
 void ttp_tile_give(struct ttape_tile *t, int64_t from, int64_t end, uint32_t node)
@@ -239,7 +247,10 @@ static ttape_status give_instants(struct ttape_tile *t, const struct ttp_loaded 
                                   const struct ttp_read_instants *from, bool *done,
                                   ttape_error *err)
 {
-    if (from->in.segments == NULL || from->in.segments[number].exponent > t->spacing)
+    uint32_t exponent = from->in.segments != NULL ? from->in.segments[number].exponent : 0;
+    if (exponent > t->trial.spacing && exponent <= t->options.level)
+        t->trial.spacing = exponent;
+    if (from->in.segments == NULL || exponent > t->spacing)
         return TTAPE_OK;
     *done = true;
     t->info.section_count++;
@@ -287,10 +298,13 @@ static ttape_status add_segment(struct ttape_tile *t, const struct ttp_segment_e
         TTP_TRY(pass_edges(t, g, err));
     else
         TTP_TRY(try_instants(t, p, number, &done, err));
-    if (!done && (t->options.sources & TTAPE_TILE_FROM_EVENTS) != 0) {
+    if (!done && (t->options.sources & TTAPE_TILE_FROM_EVENTS) != 0 && !t->trial.goes_on) {
         TTP_TRY(decode(t, seg, err));
         done = true;
     }
+    if (!done && t->trial.goes_on && has_same_axis(t, p)) /* what is behind all is not looked at */
+        ttp_tile_give(t, ttp_tile_instant_from(t, g->base_tick),
+                      ttp_tile_instant_from(t, g->end_tick), TTP_NODE_UNKNOWN);
     t->info.left_out_count += !done;
     t->carry.is_valid = done;
     return TTAPE_OK;
@@ -303,6 +317,11 @@ static ttape_status add_or_tell(struct ttape_tile *t, const struct ttp_segment_e
     ttape_status status = add_segment(t, seg, &problem);
     if (status == TTAPE_OK)
         return TTAPE_OK;
+    if (t->trial.goes_on && status != TTAPE_E_MEMORY && status != TTAPE_E_LIMIT) {
+        t->trial.has_failed = true; /* the second time tells of it */
+        t->carry.is_valid = false;
+        return TTAPE_OK;
+    }
     if (t->options.damage == NULL || status == TTAPE_E_MEMORY || status == TTAPE_E_LIMIT ||
         status == TTAPE_E_IO) {
         if (err != NULL)
@@ -353,14 +372,37 @@ static ttape_status add_segments(struct ttape_tile *t, ttape_error *err)
     return TTAPE_OK;
 }
 
+/* First without any events: that tells which segments would need them, and at what distance of
+ * instants they do not. *done: none does. Otherwise the tile begins anew, with as many instants as
+ * need events of those segments only that one instant a bucket needs them of, too. */
+static ttape_status adapt(struct ttape_tile *t, bool *done, ttape_error *err)
+{
+    t->trial.spacing = t->spacing;
+    t->trial.goes_on = true;
+    TTP_TRY(add_segments(t, err));
+    t->trial.goes_on = false;
+    *done = t->info.left_out_count == 0 && !t->trial.has_failed;
+    if (*done)
+        return TTAPE_OK;
+    t->options.instants = 1u << (t->options.level - t->trial.spacing);
+    give_arrays(t);
+    plan(t);
+    t->carry.is_valid = t->has_gap = false;
+    t->node_count = 0;
+    return open_arrays(t, err);
+}
+
 /* ---- public ---- */
 
 static ttape_status make(struct ttape_tile *t, ttape_error *err)
 {
+    bool done = false;
     plan(t);
     find_axis(t, t->options.stream);
     TTP_TRY(open_arrays(t, err));
-    if (t->axis.has_times)
+    if (t->axis.has_times && t->options.adapts && t->spacing < t->options.level)
+        TTP_TRY(adapt(t, &done, err));
+    if (t->axis.has_times && !done)
         TTP_TRY(add_segments(t, err));
     return ttp_tile_make_bars(t, err);
 }
@@ -403,8 +445,7 @@ void ttape_tile_close(ttape_tile *t)
     if (t == NULL)
         return;
     struct ttp_memory *m = &t->memory;
-    ttp_memory_give(m, t->instants, t->instant_count, sizeof *t->instants);
-    ttp_memory_give(m, t->buckets, TTAPE_TILE_BUCKETS, sizeof *t->buckets);
+    give_arrays(t);
     ttp_memory_give(m, t->nodes, t->node_capacity, sizeof *t->nodes);
     ttp_memory_give(m, t->carry.nodes, t->carry.capacity, sizeof *t->carry.nodes);
     ttp_memory_give(m, t->scratch, t->scratch_capacity, sizeof *t->scratch);

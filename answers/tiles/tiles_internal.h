@@ -49,6 +49,12 @@ struct ttp_tile_overview {
     struct ttp_read_merged merged;
 };
 
+/* While it is found out how many instants can be had without more events. */
+struct ttp_tile_trial {
+    uint32_t spacing; /* the most that a segment's instants need, up to one a bucket */
+    bool goes_on, has_failed;
+};
+
 struct ttape_tile {
     struct ttp_memory memory;
     struct ttp_trace_decoder *decoder;
@@ -67,6 +73,7 @@ struct ttape_tile {
     uint32_t node_count, node_capacity;
     struct ttp_tile_carry carry;
     struct ttp_tile_overview overview;
+    struct ttp_tile_trial trial;
     uint32_t *scratch; /* frames without a node */
     uint32_t scratch_capacity;
     ttape_tile_bucket *buckets;

@@ -90,6 +90,7 @@ ttape_status ttp_view_tiles(struct ttape_view *view, const struct ttp_view_quest
                               .depths = 64,
                               .instants = 8,
                               .memory_bytes = view->options.memory_bytes,
+                              .adapts = true,
                               .damage = ttp_view_note_damage,
                               .context = view};
     struct ttp_view_list streams;

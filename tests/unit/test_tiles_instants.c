@@ -114,6 +114,54 @@ static void compare_levels(ttape_reader *r, uint32_t stream, struct counts *coun
     }
 }
 
+/* How many segments' events tiles of 8 instants need, adapting and not; and that what adapts is the
+ * tile that has been asked for with so many instants. */
+static void compare_adapted(ttape_reader *r, uint32_t stream, uint32_t *adapting, uint32_t *asked)
+{
+    ttape_error err = {0};
+    ttape_tile_axis axis;
+    TTEST_OK(ttape_tile_get_axis(r, stream, &axis, &err));
+    for (uint32_t level = 0; level < 40; level++) {
+        ttape_tile_options o = {.size = sizeof o, .stream = stream, .level = level, .instants = 8};
+        struct ttest_tile_span span = ttest_tile_span_of(&axis, level, 20);
+        for (o.index = span.first; o.index <= span.last; o.index += span.step) {
+            ttape_tile_options same = o;
+            ttape_tile_info info, others;
+            ttape_tile_close(ttest_tile_made(r, &o, &others));
+            *asked += others.event_count;
+            o.adapts = true;
+            ttape_tile *tile = ttest_tile_made(r, &o, &info);
+            o.adapts = false;
+            *adapting += info.event_count;
+            ck_assert_uint_le(info.event_count, others.event_count);
+            ck_assert(info.instants == others.instants || info.event_count < others.event_count);
+            ck_assert_uint_eq(info.left_out_count, 0);
+            same.instants = info.instants;
+            same.sources = TTAPE_TILE_FROM_EVENTS;
+            ttape_tile *decoded = ttest_tile_made(r, &same, &others);
+            ck_assert(ttest_tiles_agree(tile, decoded));
+            ttape_tile_close(tile);
+            ttape_tile_close(decoded);
+        }
+    }
+}
+
+START_TEST(fewer_instants_need_fewer_events)
+{
+    struct ttest_file file = write_plan(&plans[_i], 0);
+    ttape_source source = ttape_source_memory(file.data, file.size_bytes);
+    ttape_error err = {0};
+    ttape_reader *r;
+    uint32_t adapting = 0, asked = 0;
+    TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
+    for (uint32_t stream = 0; stream < plans[_i].streams; stream++)
+        compare_adapted(r, stream, &adapting, &asked);
+    ck_assert_uint_lt(adapting, asked);
+    ttape_reader_close(r);
+    free(file.data);
+}
+END_TEST
+
 static void check_sound(const struct ttest_file *file)
 {
     ttape_source source = ttape_source_memory(file->data, file->size_bytes);
@@ -354,6 +402,7 @@ int main(void)
     TCase *tests = tcase_create("instants");
     tcase_set_timeout(tests, 240);
     tcase_add_loop_test(tests, sources_agree, 0, PLANS);
+    tcase_add_loop_test(tests, fewer_instants_need_fewer_events, 0, PLANS);
     tcase_add_test(tests, sections_tell_what_the_model_does);
     tcase_add_test(tests, damaged_sections_are_passed_over);
     tcase_add_test(tests, damaged_overviews_are_passed_over);

@@ -63,6 +63,9 @@ typedef struct ttape_tile_options {
     void (*damage)(void *context, uint32_t partition, const ttape_error *error);
     void *context;            /* of it */
     const ttape_watch *watch; /* NULL: nobody */
+    /* Fewer instants than that, down to one of each bucket, where so many would need the events of
+     * segments of which one does not: ttape_tile_info says how many. */
+    bool adapts;
 } ttape_tile_options;
 
 typedef struct ttape_tile_bucket {

@@ -3,7 +3,7 @@
 import { ask, isAbort, work } from "./ask";
 import { isHidden } from "./modules";
 import { colourOf } from "./names";
-import { Thread, trace } from "./state";
+import { Thread } from "./state";
 
 export const BUCKETS = 256;
 const KEPT_MOST = 3000;
@@ -108,16 +108,6 @@ function keep(level: number, answer: any): void {
   kept.set(`${answer.stream}/${level}/${answer.index}`, tile);
 }
 
-/** How many instants of a bucket are looked at: as many as partitions say without their events
- * being decoded, which about 128 instants of each are for. */
-function instantsOf(thread: Thread, level: number): number {
-  const all = Number(trace.info.partitions) * Number(thread.events) / Number(trace.info.events);
-  const length = Number(thread.last - thread.first) / Math.max(all, 1); // ticks of a partition
-  const spacing = 2 ** Math.ceil(Math.log2(Math.max(length / 128, 1)));
-  const room = 2 ** level / spacing;
-  return room < 1 ? 4 : Math.min(room, 8);
-}
-
 /** After a frame: asks for what it missed, the middle first. What is no longer looked at is not
  * waited for. */
 export function endFrame(): void {
@@ -136,16 +126,15 @@ export function endFrame(): void {
   runningKeys = new Set(chosen.map(([key]) => key));
   // those of one time together: they come out of the same bytes of the file, and the middle of it
   // comes first
-  const lines = new Map<string, { level: number; index: bigint; instants: number; streams: number[] }>();
+  const lines = new Map<string, { level: number; index: bigint; streams: number[] }>();
   for (const [, { thread, level, index }] of chosen) {
-    const instants = instantsOf(thread, level);
-    const name = `${level}/${index}/${instants}`;
-    const line = lines.get(name) ?? { level, index, instants, streams: [] };
+    const name = `${level}/${index}`;
+    const line = lines.get(name) ?? { level, index, streams: [] };
     lines.set(name, line);
     line.streams.push(thread.stream);
   }
-  const asked = [...lines.values()].map(async ({ level, index, instants, streams }) => {
-    const answer = await ask("tiles", { level, index, instants, streams: streams.join(",") }, controller.signal);
+  const asked = [...lines.values()].map(async ({ level, index, streams }) => {
+    const answer = await ask("tiles", { level, index, streams: streams.join(",") }, controller.signal);
     const start = performance.now();
     for (const tile of answer.tiles) keep(level, tile);
     work.spent += performance.now() - start;
