@@ -101,8 +101,10 @@ void ttp_call_exit_put(uintptr_t key, const struct ttp_thread_page *page,
 void ttp_tail_leave(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target);
 void ttp_tail_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target);
 /* Whether this is what the innermost frame has jumped to, by the place, the return address and the
- * target. Where the target is not known, a call that comes from a call site with several callees
- * may be taken for it. */
+ * target; where that is not known, by the registers, which are still those of the jump. */
+#define TTP_TAIL_BY_REGISTERS ((uintptr_t)1 << 63)
+/* tail_target.c: of what a probe's hook was called with, with that bit. */
+uintptr_t ttp_tail_registers(uintptr_t sp);
 bool ttp_tail_goes_on(const struct ttp_runtime_frame *top, uintptr_t function, uintptr_t call_site,
                       uintptr_t sp);
 /* It is, and not recorded itself; its exit will be seen. */

@@ -122,12 +122,67 @@ def check_hooked(checks, work):
         checks.equal(found.edges[("main", name)], 5, f"hooks: {name}, of main")
 
 
+# Jumps of which no stub knows where they lead: through the linker's stub before its first call, and
+# through memory that a register names.
+OUTSIDE = "int tiny(int x) { return x * 3; }\n"
+LIBRARY = """int tiny(int);
+struct table { int (*at)(int); };
+static struct table one = {tiny};
+struct table *volatile all = &one;
+int linked(int x) { return tiny(x + 1); }
+int by_table(int x) { return all->at(x + 2); }
+int by_other(int x) { return all->at(x + 3); }
+int by_two(int x) { return by_table(x + 3); }
+"""
+CALLER = """int linked(int), by_table(int), by_other(int), by_two(int);
+static int (*each[])(int) = {linked, by_table, by_other, by_two, by_table};
+int main(void)
+{
+    volatile int sum = 0;
+    for (int i = 0; i < 4; i++) sum += linked(i);
+    for (int i = 0; i < 5; i++) sum += by_table(i);
+    for (int i = 0; i < 6; i++) sum += by_two(i);
+    for (int i = 0; i < 50; i++) sum += each[i % 5](i);
+    return 0;
+}
+"""
+CALLED = {"linked": 14, "by_table": 25, "by_other": 10, "by_two": 16}
+
+
+def check_loops_of_calls(checks, work):
+    """The same call made again and again, also of several functions from one place, is no jump of
+    the function that it called before."""
+    path = f"-Wl,-rpath,{work}"
+    for name, text, needs in (("outside", OUTSIDE, []), ("library", LIBRARY, ["-loutside"])):
+        source = work / f"{name}.c"
+        source.write_text(text, "utf-8")
+        setting.call(["gcc", "-O2", "-fPIC", "-shared", "-Wl,-z,lazy", source, "-o",
+                      work / f"lib{name}.so", f"-L{work}", *needs, path])
+    source = work / "caller.c"
+    source.write_text(CALLER, "utf-8")
+    program = work / "caller"
+    setting.call(["gcc", "-O1", source, "-o", program, f"-L{work}", "-llibrary", "-loutside",
+                  "-Wl,-z,lazy", path])
+    for options in ([], ["--no-patch", "--libcalls"], ["--nest-libcalls"]):
+        found, calls = record(checks, work, program, *options), collections.Counter()
+        for (caller, name), count in found.edges.items():
+            calls[name] += count
+            checks.that(name not in CALLED or caller in ("main", "-") or
+                        (caller, name) == ("by_two", "by_table"), f"{options}: {caller} > {name}")
+        if options == ["--no-patch", "--libcalls"]:
+            wanted = CALLED
+        else:
+            wanted = {**CALLED, "by_table": CALLED["by_table"] + CALLED["by_two"]}
+        checks.equal({name: calls[name] for name in CALLED}, wanted, f"{options}: calls")
+
+
 def main():
     setting.need_verb("record", "dump")
     checks = setting.Checks("test_tails")
     with setting.work_dir() as folder:
         work = Path(folder)
         check_hooked(checks, work)
+        check_loops_of_calls(checks, work)
         for compiler in setting.COMPILERS:
             check_known(checks, work, compiler)
             check_loops(checks, work, compiler)

@@ -222,6 +222,9 @@ bool ttp_probe_stub_make(const struct ttp_probe_decision *d, struct ttp_probe_st
                          const struct ttp_probe_site *site);
 #define TTP_TAIL_REGISTER ((uint64_t)1 << 63) /* a word of ttp_probe_saved holds it */
 #define TTP_TAIL_MEMORY   ((uint64_t)1 << 62) /* the word there does */
+#define TTP_TAIL_LINKED   ((uint64_t)1 << 61) /* and was not filled yet, when it ended so: */
+#define TTP_TAIL_EMPTY    48u                 /* from this bit on, as many: */
+#define TTP_TAIL_EMPTY_IS 0x1fffu
 /* tail_words.c: of a jump of that module, which is the moved code [from, to): a word that
  * says how it is found where that leads. is_function: a function of the plan starts there, so that
  * it is none of the linker's stubs. 0: it is not known. */

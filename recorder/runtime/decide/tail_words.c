@@ -10,7 +10,10 @@
 #define JUMP_INDIRECT 0xffu
 #define BY_REGISTER   0xe0u /* with the register in the low bits */
 #define BY_PLACE      0x25u /* relative to the instruction */
-#define LINKED_BYTES  16u   /* of a stub of the linker, at least */
+#define PUSH          0x68u
+#define LINKED_BYTES  16u /* of a stub of the linker, at least */
+
+static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
 /* Words by the register's number; 0: it is not put aside, and no function's own to jump through. */
 static uint32_t saved_word(uint32_t number)
@@ -47,7 +50,6 @@ static bool is_loaded(const struct ttp_code_view *view, uint64_t address, uint32
 /* A stub of the linker, which jumps through a word that the loader fills; 0: it is none. */
 static uint64_t find_slot(const struct ttp_code_view *view, uint64_t stub)
 {
-    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
     const uint8_t *start = ttp_view_at(view, stub), *code = start;
     int32_t distance = 0;
     if (ttp_is_same(code, endbr64, sizeof(endbr64)))
@@ -61,7 +63,15 @@ static uint64_t find_slot(const struct ttp_code_view *view, uint64_t stub)
     return stub + (uint64_t)(code + 6 - start) + (uint64_t)(int64_t)distance;
 }
 
-/* What is not filled yet leads back into the module. */
+/* What is not filled yet leads to the stub's other half, which pushes its number. */
+static bool is_empty(const struct ttp_code_view *view, uint64_t there)
+{
+    if (!is_loaded(view, there, LINKED_BYTES))
+        return false;
+    const uint8_t *code = ttp_view_at(view, there);
+    return *(ttp_is_same(code, endbr64, sizeof(endbr64)) ? code + sizeof(endbr64) : code) == PUSH;
+}
+
 static uint64_t find_linked(const struct ttp_code_view *view, uint64_t target)
 {
     uint64_t slot = is_loaded(view, target, LINKED_BYTES) ? find_slot(view, target) : 0;
@@ -70,7 +80,9 @@ static uint64_t find_linked(const struct ttp_code_view *view, uint64_t target)
     if (slot % 8 != 0 || !is_loaded(view, slot, 8))
         return 0;
     uint64_t there = *(const uint64_t *)ttp_view_at(view, slot);
-    return is_loaded(view, there, 1) ? 0 : there;
+    if (!is_empty(view, there))
+        return there;
+    return TTP_TAIL_MEMORY | TTP_TAIL_LINKED | (there & TTP_TAIL_EMPTY_IS) << TTP_TAIL_EMPTY | slot;
 }
 
 /* The jump is the last of the moved code, and what there is to set right in it the last of that. */

@@ -71,12 +71,12 @@ bool ttp_tail_goes_on(const struct ttp_runtime_frame *top, uintptr_t function, u
     uintptr_t target = page->jump_top == top ? page->jump_target : 0, at = ttp_sp_of(top);
     if (sp != at)
         return target == function && at - sp < TTP_LARGE_FRAME;
-    if (target == function)
+    if (target == function ||
+        ((target & TTP_TAIL_BY_REGISTERS) != 0 && target == ttp_tail_registers(sp)))
         return true;
+    /* By way of others, as it is no second call of the same function, as in a loop. */
     uintptr_t first = ttp_function_of(find_first((struct ttp_runtime_frame *)(uintptr_t)top));
-    /* The call that the chain began with may have been made again, as in a loop. */
-    bool is_only = is_only_callee(first, call_site);
-    return (target == 0 || is_only) && !(is_only && function == first);
+    return function != first && is_only_callee(first, call_site);
 }
 
 /* -- the slow side -- */
