@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "format/base/fail.h"
@@ -313,7 +314,22 @@ static ttape_status refuse(ttape_error *err, uint32_t pid)
                                   : "");
 }
 
-/* The call that it waits in, as some go on as another one when they were interrupted. */
+/* One that was interrupted before goes on as another one. Its registers are as it was made, and the
+ * number stands in front of the instruction: mov number, eax; syscall. */
+static long find_restarted(const struct ttp_traced *thread, uint64_t behind)
+{
+    uint8_t code[7];
+    uint32_t number;
+    if (behind < sizeof(code) ||
+        ttp_traced_read(thread, code, behind - sizeof(code), sizeof(code)) != sizeof(code) ||
+        code[0] != 0xb8 || code[5] != 0x0f || code[6] != 0x05)
+        return SYS_restart_syscall;
+    memcpy(&number, code + 1, sizeof(number));
+    return number < TTAPE_CALL_NUMBERS ? (long)number : SYS_restart_syscall;
+}
+
+/* The call that it waits in, as some go on as another one when they were interrupted. The line is
+ * its number, six arguments, the stack pointer, and the place behind the instruction. */
 static void read_call(struct ttp_traced *thread)
 {
     char path[64], line[256] = "";
@@ -330,6 +346,9 @@ static void read_call(struct ttp_traced *thread)
     thread->was_in_call = true;
     for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++)
         thread->arguments_then[i] = strtoull(end, &end, 16);
+    (void)strtoull(end, &end, 16);
+    if (number == SYS_restart_syscall)
+        thread->call_then = (uint32_t)find_restarted(thread, strtoull(end, &end, 16));
 }
 
 /* All threads of a process that runs, until no new one appears. */

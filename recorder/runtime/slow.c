@@ -370,6 +370,7 @@ static void leave(struct operation *op, uintptr_t function)
         ttp_slow_leave(op, function);
         return;
     }
+    ttp_thread.page->jump_registers = ttp_tail_registers(op->sp);
     ttp_tail_mark(ttp_thread.top, op->target);
     ttp_put_extension(op, TTP_EXT_JUMP, 0, 0);
 }

@@ -101,9 +101,9 @@ void ttp_call_exit_put(uintptr_t key, const struct ttp_thread_page *page,
 void ttp_tail_leave(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target);
 void ttp_tail_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target);
 /* Whether this is what the innermost frame has jumped to, by the place, the return address and the
- * target; where that is not known, by the registers, which are still those of the jump. */
-#define TTP_TAIL_BY_REGISTERS ((uintptr_t)1 << 63)
-/* tail_target.c: of what a probe's hook was called with, with that bit. */
+ * target, or by the registers, which are still those of the jump: it is not known where that
+ * led, or there is nothing but a jump. */
+/* tail_target.c: of what a probe's hook was called with, mixed. */
 uintptr_t ttp_tail_registers(uintptr_t sp);
 bool ttp_tail_goes_on(const struct ttp_runtime_frame *top, uintptr_t function, uintptr_t call_site,
                       uintptr_t sp);

@@ -190,7 +190,8 @@ struct ttp_thread_page {
     const struct ttp_runtime_frame *block_top; /* and that */
     uintptr_t operation_sp;                    /* not 0: a slow operation is under way there */
     const struct ttp_runtime_frame *jump_top;  /* the frame that jumped last, and where to: */
-    uintptr_t jump_target;                     /* or the registers there; 0: not known */
+    uintptr_t jump_target;                     /* 0: not known */
+    uintptr_t jump_registers;                  /* what they held, mixed */
     uint32_t thread_id;
     char name[16];
     struct ttp_unwind_table tables[TTP_UNWIND_TABLES]; /* frames/doubts.c */

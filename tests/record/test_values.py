@@ -19,6 +19,7 @@ C_CALLS = [
     "no_numbers(a=inf, b=-inf, c=-0) = ........",
     'texts(a="a text", b="buffer", c=P, d=0x0) = "a text"',
     "enums(a=BLUE, b=MINUS, c=true, d=120 'x') = MINUS",
+    "enums(a=RED, b=PLUS, c=false, d=121 'y') = PLUS",
     "masks(a=HALF, b=BYTE) = WORD",
     "packeds(a=P, b=44, c=hex:feffffff050063, d=55) = P",
     "pairs(a=hex:07000000........0000000000000440, b=hex:0300fcff) = "

@@ -164,23 +164,23 @@ static bool is_string(Dwarf_Die *pointer)
     return name != NULL && strcmp(name, "char") == 0 && tool_value_size(&peeled) == 1;
 }
 
-/* Forms of a fixed size say nothing of the sign: gcc has them of what is unsigned. */
-static bool has_unsigned_form(Dwarf_Attribute *attribute, bool is_signed)
+/* Forms of a fixed size say nothing of the sign. gcc and gdb take them for unsigned, also in a signed
+ * type: a negative constant has a signed form. */
+static bool has_unsigned_form(Dwarf_Attribute *attribute)
 {
     unsigned form = dwarf_whatform(attribute);
-    bool is_fixed = form == DW_FORM_data1 || form == DW_FORM_data2 || form == DW_FORM_data4 ||
-                    form == DW_FORM_data8;
-    return form == DW_FORM_udata || (is_fixed && !is_signed);
+    return form == DW_FORM_udata || form == DW_FORM_data1 || form == DW_FORM_data2 ||
+           form == DW_FORM_data4 || form == DW_FORM_data8;
 }
 
-static bool constant_of(Dwarf_Die *die, bool is_signed, int64_t *value)
+static bool constant_of(Dwarf_Die *die, int64_t *value)
 {
     Dwarf_Attribute attribute;
     Dwarf_Sword number;
     Dwarf_Word word;
     if (dwarf_attr(die, DW_AT_const_value, &attribute) == NULL)
         return false;
-    if (has_unsigned_form(&attribute, is_signed)) {
+    if (has_unsigned_form(&attribute)) {
         if (dwarf_formudata(&attribute, &word) != 0)
             return false;
         *value = (int64_t)word;
@@ -192,7 +192,7 @@ static bool constant_of(Dwarf_Die *die, bool is_signed, int64_t *value)
     return true;
 }
 
-static void list_constants(Dwarf_Die *type, bool is_signed, struct tool_elf_value *value)
+static void list_constants(Dwarf_Die *type, struct tool_elf_value *value)
 {
     Dwarf_Die die;
     if (dwarf_child(type, &die) != 0)
@@ -200,7 +200,7 @@ static void list_constants(Dwarf_Die *type, bool is_signed, struct tool_elf_valu
     do {
         struct tool_elf_constant constant = {.name = dwarf_diename(&die)};
         if (dwarf_tag(&die) != DW_TAG_enumerator || constant.name == NULL ||
-            !constant_of(&die, is_signed, &constant.value))
+            !constant_of(&die, &constant.value))
             continue;
         if (value->constant_count == TOOL_VALUE_CONSTANTS) {
             value->constant_count = 0;
@@ -210,7 +210,7 @@ static void list_constants(Dwarf_Die *type, bool is_signed, struct tool_elf_valu
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
-/* Constants of an unsigned type may be written in a signed form. */
+/* Constants may be written in a form of the other sign. */
 static void describe_enumeration(Dwarf_Die *type, struct tool_elf_value *value)
 {
     Dwarf_Die base, peeled;
@@ -218,13 +218,16 @@ static void describe_enumeration(Dwarf_Die *type, struct tool_elf_value *value)
                        ? encoding_of(&peeled)
                        : encoding_of(type);
     bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
-    list_constants(type, is_signed, value);
+    list_constants(type, value);
     for (uint32_t i = 0; encoding == 0 && i < value->constant_count; i++)
         is_signed |= value->constants[i].value < 0;
     value->place.type = is_signed ? TTAPE_VALUE_SIGNED : TTAPE_VALUE_UNSIGNED;
-    uint32_t bits = 8u * value->place.size_bytes;
-    for (uint32_t i = 0; !is_signed && bits < 64 && i < value->constant_count; i++)
-        value->constants[i].value &= (int64_t)((UINT64_C(1) << bits) - 1);
+    uint32_t unused = 64 - 8u * value->place.size_bytes;
+    for (uint32_t i = 0; unused > 0 && unused < 64 && i < value->constant_count; i++) {
+        uint64_t high = (uint64_t)value->constants[i].value << unused;
+        value->constants[i].value =
+            is_signed ? (int64_t)high >> unused : (int64_t)(high >> unused);
+    }
 }
 
 void tool_value_describe(Dwarf_Die *type, struct tool_elf_value *value)

@@ -6,7 +6,7 @@
 
 /* Memory of the module whose code runs. What the linker's stub jumps through is filled by its first
  * call: until then nobody knows with what. */
-static uintptr_t find_target(uint64_t said, uintptr_t sp)
+uintptr_t ttp_tail_target(uint64_t said, uintptr_t sp)
 {
     if (TTP_LIKELY((said & (TTP_TAIL_REGISTER | TTP_TAIL_MEMORY)) == 0))
         return said;
@@ -18,21 +18,15 @@ static uintptr_t find_target(uint64_t said, uintptr_t sp)
     return is_empty ? 0 : there;
 }
 
-uintptr_t ttp_tail_target(uint64_t said, uintptr_t sp)
-{
-    uintptr_t target = find_target(said, sp);
-    return target != 0 ? target : ttp_tail_registers(sp);
-}
-
 /* The loader, which may come in between, keeps what functions are given. */
 uintptr_t ttp_tail_registers(uintptr_t sp)
 {
     static const uint8_t words[] = {TTP_SAVED_RAX, TTP_SAVED_RCX, TTP_SAVED_RDX, TTP_SAVED_RSI,
                                     TTP_SAVED_RDI, TTP_SAVED_R8,  TTP_SAVED_R9};
-    uint64_t mixed = 0;
+    uint64_t mixed = 1;
     for (uint32_t i = 0; i < sizeof(words); i++) {
         mixed = (mixed ^ ttp_probe_saved(sp, words[i])) * 0x9e3779b97f4a7c15u;
         mixed ^= mixed >> 32;
     }
-    return mixed | TTP_TAIL_BY_REGISTERS;
+    return mixed;
 }

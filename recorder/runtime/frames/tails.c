@@ -68,11 +68,11 @@ bool ttp_tail_goes_on(const struct ttp_runtime_frame *top, uintptr_t function, u
     if (top == NULL || !ttp_awaits(top) || top->call_site != call_site)
         return false;
     const struct ttp_thread_page *page = ttp_thread.page;
-    uintptr_t target = page->jump_top == top ? page->jump_target : 0, at = ttp_sp_of(top);
+    bool is_last = page->jump_top == top, is_target = is_last && page->jump_target == function;
+    uintptr_t at = ttp_sp_of(top);
     if (sp != at)
-        return target == function && at - sp < TTP_LARGE_FRAME;
-    if (target == function ||
-        ((target & TTP_TAIL_BY_REGISTERS) != 0 && target == ttp_tail_registers(sp)))
+        return is_target && at - sp < TTP_LARGE_FRAME;
+    if (is_target || (is_last && page->jump_registers == ttp_tail_registers(sp)))
         return true;
     /* By way of others, as it is no second call of the same function, as in a loop. */
     uintptr_t first = ttp_function_of(find_first((struct ttp_runtime_frame *)(uintptr_t)top));
@@ -183,6 +183,7 @@ void ttp_tail_leave(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintp
         ttp_tail_slow(function, call_site, sp, target);
         return;
     }
+    ttp_thread.page->jump_registers = ttp_tail_registers(sp);
     ttp_tail_mark(top, target);
     put_extension(page, TTP_EXT_JUMP, 0, 0);
 }

@@ -54,7 +54,7 @@ static inline const struct ttp_probe_data *ttp_probe_data_of(uintptr_t sp)
 /* frames/tail_target.c. The address, by a word of decide/tail_words.c, where the stub called its
  * hook. */
 uintptr_t ttp_tail_target(uint64_t said, uintptr_t sp);
-/* Where the jump leads that a function is left by, or the registers there (ttp_tail_registers). */
+/* Where the jump leads that a function is left by; 0: it is not known. */
 static inline uintptr_t ttp_probe_target(uintptr_t sp)
 {
     const struct ttp_probe_stub *stub = ttp_probe_stub_of(sp);

@@ -11,7 +11,7 @@
 #define BARRIER  __asm__ volatile("" ::: "memory")
 
 enum color { RED, GREEN = 5, BLUE = 9 };
-enum signs { MINUS = -1, ZERO, PLUS };
+enum signs { MINUS = -1, ZERO, PLUS = 200 };
 enum masks { LOW = 1, BYTE = 0xff, HALF = 0xffff, WORD = 0x80000000 };
 struct pair {
     int a;
@@ -179,6 +179,7 @@ int main(int argc, char **argv)
     no_numbers(__builtin_inf(), -__builtin_inff(), -0.0f);
     texts("a text", buffer, (const unsigned char *)"no text", NULL);
     enums(BLUE, MINUS, 1, 'x');
+    enums(RED, PLUS, 0, 'y');
     masks(HALF, BYTE);
     tight = packeds(tight, 44, close, 55);
     pair = pairs(pair, small);
