@@ -196,15 +196,23 @@ static int64_t ended_ns(const struct ttp_account_row *row)
                      (uint64_t)row->unknown_end_ns);
 }
 
+/* Recursion is once in the total, and what other stacks did meanwhile not at all: both are in
+ * durations. */
+static long double mean_of_ended(const struct ttp_account_row *row)
+{
+    long double mean = (long double)ended_ns(row) / (long double)row->exit_count;
+    mean = mean < (long double)row->min_ns ? (long double)row->min_ns : mean;
+    return mean > (long double)row->max_ns ? (long double)row->max_ns : mean;
+}
+
 /* The mean is of calls that ended, as the least and the largest are; of a range, and where none
  * did, of all: what they have there. */
 static double mean_of(const struct ttp_account_row *row, bool has_range)
 {
-    bool is_of_ended = row->exit_count != 0 && !has_range && ended_ns(row) >= 0;
-    uint64_t all = row->call_count != 0 ? row->call_count : row->exit_count;
-    uint64_t count = is_of_ended ? row->exit_count : all;
-    int64_t sum_ns = is_of_ended ? ended_ns(row) : row->total_ns;
-    return count != 0 ? (double)((long double)sum_ns / (long double)count) : 0;
+    if (row->exit_count != 0 && !has_range && ended_ns(row) >= 0)
+        return (double)mean_of_ended(row);
+    uint64_t count = row->call_count != 0 ? row->call_count : row->exit_count;
+    return count != 0 ? (double)((long double)row->total_ns / (long double)count) : 0;
 }
 
 static void set_statistics(const struct ttp_account_row *row, bool decoded, bool has_range,
@@ -217,7 +225,7 @@ static void set_statistics(const struct ttp_account_row *row, bool decoded, bool
     if (row->exit_count == 0)
         return;
     long double count = (long double)row->exit_count;
-    long double mean = (long double)ended_ns(row) / count;
+    long double mean = mean_of_ended(row);
     out->deviation_ns = root_of(squares / count - mean * mean);
     out->duration_mean_ns = decoded ? (double)((long double)row->duration_ns / count) : 0;
     mean = (long double)row->duration_ns / count;

@@ -181,6 +181,38 @@ START_TEST(deviations)
 }
 END_TEST
 
+/* A call over which another stack runs takes 100, of which 10 are on its own: no mean is below the
+ * least duration. */
+START_TEST(mean_with_two_stacks)
+{
+    ttape_error err = {0};
+    for (int exact = 0; exact < 2; exact++) {
+        ttape_memory_sink memory = {0};
+        ttape_writer *w = begin(&memory, 2);
+        append(w, TTAPE_EVENT_ENTER, 0, 0, 0);
+        append(w, TTAPE_EVENT_SWITCH, TTAPE_NONE, 1, 5);
+        append(w, TTAPE_EVENT_ENTER, 1, 0, 5);
+        append(w, TTAPE_EVENT_EXIT, 1, 0, 95);
+        append(w, TTAPE_EVENT_SWITCH, TTAPE_NONE, 0, 95);
+        append(w, TTAPE_EVENT_EXIT, 0, 0, 100);
+        ttape_reader *r = end(w, &memory);
+        ttape_report *report;
+        uint32_t count;
+        ttape_report_options how = {.size = sizeof how, .exact = exact != 0, .jobs = 1};
+        TTEST_OK(ttape_report_make(&report, r, &how, &err));
+        const ttape_report_row *rows = ttape_report_get_rows(report, &count);
+        ck_assert_uint_eq(count, 2);
+        const ttape_report_row *row = rows[0].site == 0 ? &rows[0] : &rows[1];
+        ck_assert_int_eq(row->total_ns, 10);
+        ck_assert_int_eq(row->min_ns, 100);
+        ck_assert(row->mean_ns == 100 && row->deviation_ns == 0);
+        ttape_report_close(report);
+        ttape_reader_close(r);
+        ttape_memory_sink_close(&memory);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("report_stacks");
@@ -189,6 +221,7 @@ int main(void)
     tcase_add_test(tests, deep_on_two_stacks);
     tcase_add_test(tests, percentiles_of_wide_durations);
     tcase_add_test(tests, deviations);
+    tcase_add_test(tests, mean_with_two_stacks);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

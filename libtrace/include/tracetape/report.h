@@ -111,8 +111,9 @@ typedef struct ttape_report_row {
     uint64_t exit_count; /* frames that ended: what the measures of durations are over */
     int64_t self_ns, total_ns;
     int64_t min_ns, max_ns; /* 0, 0 without ended frames */
-    double mean_ns;         /* of ended frames: of total_ns what these have. Of a range, and where
-                             * none ended, total_ns by calls */
+    double mean_ns;         /* of ended frames: of total_ns what these have, but never beyond
+                             * min_ns and max_ns. Of a range, and where none ended, total_ns by
+                             * calls */
     double deviation_ns;    /* of durations, where the row is never on a stack twice at once and no
                              * range    cuts it; otherwise see duration_deviation_ns */
     double sum_of_squares;  /* of durations */

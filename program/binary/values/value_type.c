@@ -164,8 +164,8 @@ static bool is_string(Dwarf_Die *pointer)
     return name != NULL && strcmp(name, "char") == 0 && tool_value_size(&peeled) == 1;
 }
 
-/* Forms of a fixed size say nothing of the sign. gcc and gdb take them for unsigned, also in a signed
- * type: a negative constant has a signed form. */
+/* Forms of a fixed size say nothing of the sign. gcc and gdb take them for unsigned, also in a
+ * signed type: a negative constant has a signed form. */
 static bool has_unsigned_form(Dwarf_Attribute *attribute)
 {
     unsigned form = dwarf_whatform(attribute);
@@ -225,8 +225,7 @@ static void describe_enumeration(Dwarf_Die *type, struct tool_elf_value *value)
     uint32_t unused = 64 - 8u * value->place.size_bytes;
     for (uint32_t i = 0; unused > 0 && unused < 64 && i < value->constant_count; i++) {
         uint64_t high = (uint64_t)value->constants[i].value << unused;
-        value->constants[i].value =
-            is_signed ? (int64_t)high >> unused : (int64_t)(high >> unused);
+        value->constants[i].value = is_signed ? (int64_t)high >> unused : (int64_t)(high >> unused);
     }
 }
 
