@@ -128,23 +128,40 @@ static bool is_row_before(const void *context, uint32_t a, uint32_t b)
     return rows[a].key != rows[b].key ? rows[a].key < rows[b].key : a < b;
 }
 
-static void fill_row(struct ttape_functions *f, uint32_t number, uint64_t key)
+static ttape_function row_from(const struct ttape_functions *f, uint32_t number, uint64_t key)
 {
     uint32_t reader = reader_of(f, number);
     const struct ttp_definition_tables *d = &f->readers[reader]->definitions;
     const struct ttp_read_site *site = &d->sites[number - f->first[reader]];
     const ttape_module *module = ttp_site_module(d, site);
-    f->rows[f->row_count++] =
-        (ttape_function){.reader = reader,
-                         .site = number - f->first[reader],
-                         .module = site->module_plus_one - 1, /* none: TTAPE_NONE */
-                         .line = site->line,
-                         .key = key,
-                         .symbol = site->symbol,
-                         .module_path = module->path,
-                         .build_id = module->build_id,
-                         .file = ttp_site_file(d, site),
-                         .is_idle = ttape_is_idle_name(site->symbol)};
+    return (ttape_function){.reader = reader,
+                            .site = number - f->first[reader],
+                            .module = site->module_plus_one - 1, /* none: TTAPE_NONE */
+                            .line = site->line,
+                            .key = key,
+                            .symbol = site->symbol,
+                            .module_path = module->path,
+                            .build_id = module->build_id,
+                            .file = ttp_site_file(d, site),
+                            .is_idle = ttape_is_idle_name(site->symbol)};
+}
+
+static uint32_t kind_of(const struct ttape_functions *f, uint32_t number)
+{
+    uint32_t reader = reader_of(f, number);
+    return f->readers[reader]->definitions.sites[number - f->first[reader]].kind;
+}
+
+/* Blocks have the name of their function, and may be told of before it: the row is where the
+ * function is. */
+static void prefer_functions(struct ttape_functions *f)
+{
+    for (uint32_t i = 0; i < f->site_count; i++) {
+        ttape_function *row = &f->rows[f->row_of[i]];
+        if (kind_of(f, i) == TTAPE_SITE_FUNCTION &&
+            kind_of(f, f->first[row->reader] + row->site) == TTAPE_SITE_BLOCK)
+            *row = row_from(f, i, row->key);
+    }
 }
 
 /* Numbers what is sorted: row_of holds the first site of each function until it has a row. */
@@ -163,11 +180,12 @@ static ttape_status make_rows(struct ttape_functions *f, const struct sorting *s
     for (uint32_t i = 0; i < f->site_count; i++) {
         if (f->row_of[i] == i) {
             f->row_of[i] = f->row_count;
-            fill_row(f, i, s->keys[i]);
+            f->rows[f->row_count++] = row_from(f, i, s->keys[i]);
         } else {
             f->row_of[i] = f->row_of[f->row_of[i]];
         }
     }
+    prefer_functions(f);
     f->rows[f->row_count++] = (ttape_function){.site = TTAPE_NONE,
                                                .module = TTAPE_NONE,
                                                .symbol = {"", 0},

@@ -107,7 +107,7 @@ uint32_t tool_binary_function_of(struct tool_binary_graph *graph, uint32_t machi
 static void step(struct reach *reach, uint32_t machine)
 {
     struct tool_binary_graph *graph = reach->graph;
-    if (graph->all_functions) {
+    if (graph->machines[machine].is_seen) {
         put_hooked(reach, tool_binary_function_of(graph, machine));
         return;
     }
@@ -219,11 +219,23 @@ static void join_entries(struct joining *joining)
 static void join_machines(struct joining *joining)
 {
     struct tool_binary_graph *graph = joining->graph;
-    for (uint32_t i = 0; graph->all_functions && i < graph->machine_count; i++) {
+    for (uint32_t i = 0; i < graph->machine_count; i++) {
+        if (!graph->machines[i].is_seen)
+            continue;
         uint32_t from = tool_binary_function_of(graph, i);
         for (uint32_t r = graph->machines[i].first_relation; r != 0;
              r = graph->relations[r - 1].next)
             join_relation(joining, from, &graph->relations[r - 1]);
+    }
+}
+
+static void see_machines(struct tool_binary_graph *graph)
+{
+    for (size_t i = 0; i < graph->module_count; i++) {
+        const struct tool_binary_module *module = graph->modules[i];
+        bool is_seen = graph->all_functions || (graph->sees_bare && !module->has_hooks);
+        for (size_t k = 0; is_seen && k < module->code.function_count; k++)
+            graph->machines[module->first_machine + k].is_seen = true;
     }
 }
 
@@ -235,6 +247,7 @@ bool tool_binary_graph_join(struct tool_binary_graph *graph)
     graph->all_functions = true;
     for (size_t i = 0; i < graph->module_count; i++)
         graph->all_functions &= !graph->modules[i]->has_hooks;
+    see_machines(graph);
     begin(&joining.taken);
     for (uint32_t i = 0; i < graph->machine_count; i++)
         if (graph->machines[i].is_taken)

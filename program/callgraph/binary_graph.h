@@ -1,5 +1,6 @@
 /* Who can call whom, from the files of a program and its libraries. Functions are those that hooks
- * tell of; where no file has hooks (functions that are patched), all of them.
+ * tell of; where no file has hooks (functions that are patched), all of them. With sees_bare so are
+ * those of each file without hooks.
  *
  *     file --binary_module.c--> code, what each function's code does (code_flow.h): relations
  *          --binary_taken.c---> functions whose address data holds
@@ -23,6 +24,7 @@ struct tool_machine {
     uint32_t first_relation; /* plus 1 */
     uint32_t stamp;          /* of the search that has met it */
     bool is_taken, is_followed, pointer_calls;
+    bool is_seen; /* as a hooked one is: its file has no hooks */
 };
 
 enum tool_relation_kind {
@@ -106,6 +108,7 @@ struct tool_binary_graph {
     uint64_t steps_left;
     bool all_functions;           /* no file has hooks */
     struct tool_symbols *symbols; /* reads debug information, or NULL */
+    bool sees_bare;      /* set it: functions of files without hooks are seen beside hooked ones */
     bool names_pointers; /* set it: edges through pointers are left to makes_pointer_calls and
                             is_taken of their ends */
 };

@@ -34,6 +34,7 @@ struct tool_call_ways *tool_call_ways_open(uint64_t memory_bytes, uint64_t most_
     if (tool_edges_open(&ways->edges, 1, most_bytes) &&
         tool_binary_graph_open(&ways->binaries, &ways->edges, TTAPE_CONTEXT_IDS_STABLE)) {
         ways->binaries.names_pointers = true;
+        ways->binaries.sees_bare = true; /* they are in the trace: they were patched */
         return ways;
     }
     tool_call_ways_close(ways);

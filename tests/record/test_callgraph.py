@@ -96,6 +96,38 @@ def check_ways(label, paths):
     os.replace(paths[1] + ".away", paths[1])
 
 
+def check_beside():
+    """How calls were made is known of programs with blocks, and of a patched one beside a library
+    with hooks."""
+    parts = {"blocks.c": "int s; __attribute__((noinline)) int leaf(int a) { return a + s; }\n"
+                         "__attribute__((noinline)) int mid(int a)\n"
+                         "{ if (a & 1) return leaf(a) + 1; return leaf(a + 1); }\n"
+                         "int ENTRY(void) { int r = 0; for (int i = 0; i < 4; i++) r += mid(i); "
+                         "return r == 1; }\n",
+             "bare.c": "int entry(void); __attribute__((noinline)) int own(void)"
+                       "{ return entry() + 1; } int main(void) { return own() == 3; }\n"}
+    folder = os.path.join(work, "beside")
+    os.mkdir(folder)
+    for name, text in parts.items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    hooks, blocks = ["-O1", "-finstrument-functions"], setting.BUILD / "libtracetape-blocks.a"
+    for words in (["gcc", "-DENTRY=main", *hooks, "-fsanitize-coverage=trace-pc", "blocks.c", "-o",
+                   "blocks", "-Wl,--whole-archive", blocks, "-Wl,--no-whole-archive", "-ldl"],
+                  ["gcc", "-DENTRY=entry", *hooks, "-shared", "-fPIC", "blocks.c", "-o",
+                   "libbeside.so"],
+                  ["gcc", "-O1", "bare.c", "-o", "bare", "-L.", "-lbeside", f"-Wl,-rpath,{folder}"]):
+        subprocess.run(words, check=True, cwd=folder)
+    for program, calls in (("blocks", 8), ("bare", 10)):
+        trace = os.path.join(folder, f"{program}.ttape")
+        subprocess.run([setting.COMMAND, "record", "-q", "-f", "-o", trace, "--",
+                        os.path.join(folder, program)], check=True, timeout=60)
+        summary = json.loads(summary_of(trace, "--json"))["summary"]
+        told = summary["direct_calls_by"]
+        if summary["direct_calls"] != calls or told["name"] != calls:
+            note(program, f"how its {calls} calls were made: {summary['direct_calls']}, {told}")
+
+
 def check_kinds(label, edges, graph):
     for edge, kind in ((("main", "F1"), "direct"), (("A", "F2"), "linked"), (("B", "C"), "direct"),
                        (("main", "A"), "pointer"), (("main", "B"), "pointer"),
@@ -202,6 +234,7 @@ def main():
             check_recursion(label, paths, graph)
             check_stripped(label, paths, edges)
     check_words(paths)
+    check_beside()
     shutil.rmtree(work, ignore_errors=True)
     for failure in failures[:40]:
         print(failure)
