@@ -100,7 +100,7 @@ static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
         return lose(d, 1, TTAPE_GAP_REASON_DAMAGE);
     TTP_TRY(ttp_site_of(d->e, d->thread, ttp_record_address(record), &site, d->err));
     if (kind == TTAPE_EVENT_ENTER && ttp_site_at(d->e, d->thread, site)->is_checkpoint)
-        d->e->shared->wants_checkpoint = true;
+        ttp_hit_put(&d->e->shared->hits, ns);
     ttape_event event = {.time_ns = ns,
                          .kind = kind,
                          .site = ttp_site_at(d->e, d->thread, site)->id,

@@ -443,11 +443,8 @@ ttape_status ttape_recording_poll(ttape_recording *r, uint64_t *drained, ttape_e
         stop(r);
         return ttp_fail_plain(err, TTAPE_E_STATE, "the recording has failed: its end says why");
     }
-    if (r->shared.wants_snapshot) {
-        r->shared.wants_snapshot = false;
-        snapshot = true;
-    }
-    snapshot |= ttp_checkpoint_due(r, now);
+    snapshot |= atomic_exchange(&r->shared.wants_snapshot, false);
+    snapshot = ttp_checkpoint_due(r, now, snapshot);
     if (has_changed(&head->stop_requests, &d->stops_seen))
         ttp_shared_stop(&r->shared, TTAPE_STOP_ASKED);
     if (o->max_ns != 0 && (now - r->encoder.opened_ms) * 1000000u >= o->max_ns)
@@ -511,6 +508,8 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
         .buffer_peak_bytes = (uint64_t)r->drain.arena.peak * TTP_BLOCK_BYTES,
         .snapshot_count = r->drain.arena.head->snapshots_written,
         .snapshot_failed_count = r->drain.arena.head->snapshots_failed,
+        .hit_count = r->shared.hits.count,
+        .hit_copy_count = r->shared.hits.copied,
         .stopped = r->shared.stopped,
         .failed = r->shared.failed,
         .end_count = e->ends,

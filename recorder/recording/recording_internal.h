@@ -272,7 +272,7 @@ struct ttp_shared {
     _Atomic bool is_arena_cut; /* its file was: zeros stand for what it had */
     _Atomic bool failed, stopped, wants_snapshot, is_discarded;
     _Atomic uint32_t stop_reason;            /* ttape_stop_reason, of stopped */
-    _Atomic bool wants_checkpoint;           /* such a site was entered */
+    struct ttp_hits hits;                    /* entries of such sites */
     _Atomic bool is_checkpointing;           /* one was asked for and is not answered */
     _Atomic uint64_t checkpoint_ms, rest_ms; /* when the last one began; none before that */
 };

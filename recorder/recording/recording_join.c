@@ -10,6 +10,7 @@
 #include "format/base/fail.h"
 #include "recorder/recording/snapshot.h"
 #include "writer/events/copy_writer.h"
+#include "writer/os_status.h"
 
 static ttape_status read_piece(void *context, uint64_t offset, void *buffer, size_t size_bytes,
                                size_t *got_bytes, ttape_error *err)
@@ -47,19 +48,78 @@ static ttape_status set_numbers(ttape_writer *writer, struct ttp_scope *scope,
     return TTAPE_OK;
 }
 
-static ttape_status copy_partitions(ttape_writer *writer, ttape_reader *reader, uint64_t begin_ns,
-                                    const struct ttp_pieces *last_of, ttape_error *err)
+/* The numbers of streams' first events from a time on; below them are all of 0. */
+static ttape_status find_ends(ttape_reader *reader, uint32_t count, uint64_t until_ns, uint64_t *to,
+                              ttape_error *err)
+{
+    ttape_status status = TTAPE_OK;
+    for (uint32_t i = 0; status == TTAPE_OK && i < count; i++) {
+        ttape_cursor *cursor;
+        ttape_edge edge;
+        status = ttape_cursor_open(&cursor, reader, i, err);
+        if (status != TTAPE_OK)
+            return status;
+        status = ttape_cursor_seek_time(cursor, until_ns, err);
+        if (status == TTAPE_OK || status == TTAPE_END)
+            status = ttape_cursor_get_open_frames(cursor, &edge, err);
+        if (status == TTAPE_OK)
+            to[i] = edge.event_number;
+        ttape_cursor_close(cursor);
+    }
+    return status;
+}
+
+/* All of it, or what has numbers below `to`. */
+static ttape_status copy_partition(ttape_copier *copier, ttape_reader *reader, uint32_t number,
+                                   const uint64_t *from, const uint64_t *to, ttape_error *err)
+{
+    ttape_partition_info info;
+    bool has_early = false, has_late = false;
+    TTP_TRY(ttape_reader_get_partition(reader, number, &info));
+    for (uint32_t i = 0; i < info.segment_count && to != NULL; i++) {
+        ttape_segment_info segment;
+        TTP_TRY(ttape_reader_get_segment(reader, number, i, &segment, err));
+        has_early |= segment.start.event_number < to[segment.stream];
+        has_late |= segment.start.event_number + segment.event_count > to[segment.stream];
+    }
+    if (!has_late)
+        return ttape_copier_partition(copier, number, err);
+    return has_early ? ttape_copier_part(copier, number, from, to, err) : TTAPE_OK;
+}
+
+static ttape_status copy_partitions(ttape_copier *copier, ttape_reader *reader, uint64_t until_ns,
+                                    const ttape_allocator *allocator, ttape_error *err)
 {
     ttape_info info;
-    ttape_copier *copier;
     ttape_reader_get_info(reader, &info);
-    TTP_TRY(ttape_copier_open(&copier, writer, reader, err));
+    uint64_t *from = NULL, *to = NULL;
     ttape_status status = TTAPE_OK;
-    ttape_copier_begin_at(copier, begin_ns);
+    size_t room = (size_t)info.stream_count * 2 * sizeof *from;
+    if (until_ns != 0 && info.resolution_ns != TTAPE_TIME_NONE && info.stream_count != 0) {
+        from = allocator->allocate(allocator->context, room);
+        if (from == NULL)
+            return ttp_fail_memory(err);
+        memset(from, 0, room);
+        to = from + info.stream_count;
+        status = find_ends(reader, info.stream_count, until_ns, to, err);
+    }
     for (uint32_t i = 0; status == TTAPE_OK && i < info.partition_count; i++)
-        status = ttape_copier_partition(copier, i, err);
-    if (status == TTAPE_OK && last_of != NULL)
-        status = set_numbers(writer, ttp_copier_scope(copier, 0), last_of, err);
+        status = copy_partition(copier, reader, i, from, to, err);
+    if (from != NULL)
+        allocator->release(allocator->context, from, room);
+    return status;
+}
+
+static ttape_status copy_reader(ttape_writer *writer, ttape_reader *reader, uint64_t begin_ns,
+                                const struct ttp_pieces *pieces, bool is_last,
+                                const ttape_allocator *allocator, ttape_error *err)
+{
+    ttape_copier *copier;
+    TTP_TRY(ttape_copier_open(&copier, writer, reader, err));
+    ttape_copier_begin_at(copier, begin_ns);
+    ttape_status status = copy_partitions(copier, reader, pieces->until_ns, allocator, err);
+    if (status == TTAPE_OK && is_last)
+        status = set_numbers(writer, ttp_copier_scope(copier, 0), pieces, err);
     ttape_copier_close(copier);
     return status;
 }
@@ -81,7 +141,7 @@ static ttape_status copy_piece(ttape_writer *writer, const struct ttp_pieces *pi
     ttape_reader *reader;
     TTP_TRY(open_piece(&reader, &piece, allocator, err));
     ttape_status status =
-        copy_partitions(writer, reader, begin_ns, index + 1 == pieces->count ? pieces : NULL, err);
+        copy_reader(writer, reader, begin_ns, pieces, index + 1 == pieces->count, allocator, err);
     ttape_reader_close(reader);
     return status;
 }

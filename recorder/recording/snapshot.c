@@ -141,8 +141,12 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
     options.jobs = 1;
     options.allocator = &r->encoder.allocator;
     const struct ttp_piece *first = s->pieces.data;
-    struct ttp_pieces pieces = {copy->count == 0 ? NULL : first + copy->first, copy->count,
-                                s->numbers.data, s->numbers.count, keeps_last(r)};
+    struct ttp_pieces pieces = {copy->count == 0 ? NULL : first + copy->first,
+                                copy->count,
+                                s->numbers.data,
+                                s->numbers.count,
+                                keeps_last(r),
+                                s->until_ns};
     for (size_t i = 0; i < pieces.count; i++)
         target.left_bytes += pieces.items[i].size_bytes;
     TTP_TRY(s->join(&pieces, &options, &sink, err));
@@ -176,6 +180,8 @@ static void answer(ttape_recording *r, ttape_status status)
     uint64_t now = ttp_now_ms();
     if (r->shared.is_checkpointing)
         r->shared.rest_ms = now + (now - r->shared.checkpoint_ms) * REST_FACTOR;
+    if (r->shared.is_checkpointing && !failed && r->snapshots.until_ns != 0)
+        r->shared.hits.copied++;
     r->shared.is_checkpointing = false;
     (void)__atomic_add_fetch(failed ? &head->snapshots_failed : &head->snapshots_written, 1,
                              __ATOMIC_RELAXED);
@@ -271,18 +277,42 @@ static ttape_status start_copy(ttape_recording *r, ttape_error *err)
     return TTAPE_OK;
 }
 
-bool ttp_checkpoint_due(ttape_recording *r, uint64_t now_ms)
+void ttp_hit_put(struct ttp_hits *hits, uint64_t time_ns)
+{
+    uint32_t put = hits->put, at = put % TTP_HITS_KEPT;
+    uint64_t number = ++hits->count;
+    if (put - hits->taken == TTP_HITS_KEPT)
+        return;
+    hits->times_ns[at] = time_ns;
+    hits->numbers[at] = number;
+    hits->put = put + 1;
+}
+
+static bool take_hit(struct ttp_hits *hits, struct ttp_asked *asked)
+{
+    uint32_t taken = hits->taken, at = taken % TTP_HITS_KEPT;
+    if (taken == hits->put)
+        return false;
+    asked->until_ns = hits->times_ns[at] + 1;
+    asked->hit = hits->numbers[at];
+    hits->taken = taken + 1;
+    return true;
+}
+
+bool ttp_checkpoint_due(ttape_recording *r, uint64_t now_ms, bool is_asked)
 {
     struct ttp_shared *s = &r->shared;
     const ttape_recording_options *o = &r->encoder.options;
-    if (s->is_checkpointing || now_ms < s->rest_ms)
-        return false;
+    if (is_asked)
+        r->drain.asked.until_ns = r->drain.asked.hit = 0;
+    if (is_asked || r->drain.asked.snapshot || s->is_checkpointing || now_ms < s->rest_ms)
+        return is_asked;
     bool by_time =
         o->checkpoint_ns != 0 && (now_ms - s->checkpoint_ms) * 1000000u >= o->checkpoint_ns &&
         (r->encoder.appended != r->drain.checkpoint_events || ttp_drain_has_more(&r->drain));
-    if (!by_time && !s->wants_checkpoint)
+    r->drain.asked.until_ns = r->drain.asked.hit = 0;
+    if (!by_time && !take_hit(&s->hits, &r->drain.asked))
         return false;
-    s->wants_checkpoint = false;
     s->is_checkpointing = true;
     s->checkpoint_ms = now_ms;
     r->drain.checkpoint_events = r->encoder.appended;
@@ -316,13 +346,22 @@ ttape_status ttp_snapshots_mark(struct ttp_drain *d, ttape_error *err)
     if (!answers && !makes_room)
         return TTAPE_OK;
     struct ttp_mark mark = {is_complete ? d->flushes_seen : asked->flushes, d->snapshots_seen,
-                            copies};
+                            copies, asked->until_ns, asked->hit};
     TTP_TRY(ttp_spill_mark(d->spill, &mark, err));
     asked->mark_count++;
     asked->flushes = mark.flush_requests;
     asked->flush &= !is_complete;
     asked->snapshot &= !copies;
     return TTAPE_OK;
+}
+
+/* When it was, and which one of all. */
+static ttape_status say_hit(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err)
+{
+    const struct ttp_number said[] = {{"checkpoint_ns", "", mark->until_ns - 1},
+                                      {"checkpoint_hit", "", mark->hit}};
+    return ttp_push_items(&r->encoder.allocator, &r->snapshots.numbers, said,
+                          sizeof said / sizeof *said, sizeof *said, err);
 }
 
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err)
@@ -334,9 +373,12 @@ ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, tta
         return TTAPE_OK;
     ttp_snapshots_end(r);
     r->snapshots.request = mark->snapshot_requests;
+    r->snapshots.until_ns = mark->until_ns;
     r->snapshots.number++;
     ttape_status status =
         ttp_output_numbers(&r->encoder, &r->snapshots.numbers, &r->snapshots.error);
+    if (status == TTAPE_OK && mark->hit != 0)
+        status = say_hit(r, mark, &r->snapshots.error);
     if (status == TTAPE_OK)
         status = gather_copies(r, &r->snapshots.error);
     if (status == TTAPE_OK)

@@ -29,13 +29,23 @@ struct ttp_number {
     uint64_t value;
 };
 
+/* Entries of functions that ask for a checkpoint, one thread each at the two ends. What comes while
+ * it is full is counted. */
+#define TTP_HITS_KEPT 64u
+struct ttp_hits {
+    uint64_t times_ns[TTP_HITS_KEPT], numbers[TTP_HITS_KEPT]; /* of each: when, which one of all */
+    _Atomic uint32_t put, taken;
+    _Atomic uint64_t count, copied; /* of all, those that were copied */
+};
+
 /* Pieces of one trace, each following the one before, and what its metadata says last. */
 struct ttp_pieces {
     const struct ttp_piece *items;
     size_t count;
     const struct ttp_number *numbers;
     size_t number_count;
-    bool is_window; /* what came before them is not kept */
+    bool is_window;    /* what came before them is not kept */
+    uint64_t until_ns; /* what came later is left out; 0: nothing is */
 };
 
 /* Writes them as one trace with an index. Above the writer's layer, because it reads. */
@@ -47,6 +57,7 @@ typedef ttape_status (*ttp_joiner)(const struct ttp_pieces *pieces,
 struct ttp_mark {
     uint32_t flush_requests, snapshot_requests;
     bool is_snapshot;
+    uint64_t until_ns, hit; /* of a checkpoint at a hit; 0: of all that there is */
 };
 
 struct ttp_drain;
@@ -55,9 +66,10 @@ struct ttp_drain;
 struct ttp_asked {
     bool flush, snapshot;
     uint64_t since_ms;
-    uint32_t number;     /* times that all was wanted: a block is taken once for each of them */
-    uint32_t flushes;    /* requests that marks answer, up to the last one */
-    uint32_t mark_count; /* that were put into the queue */
+    uint64_t until_ns, hit; /* of a checkpoint that nobody else's snapshot goes with */
+    uint32_t number;        /* times that all was wanted: a block is taken once for each of them */
+    uint32_t flushes;       /* requests that marks answer, up to the last one */
+    uint32_t mark_count;    /* that were put into the queue */
 };
 
 /* One file to be written, from some of the pieces. */
@@ -75,6 +87,7 @@ struct ttp_snapshots {
     struct ttp_growing numbers; /* struct ttp_number */
     uint32_t number;            /* of the last one */
     uint32_t request;           /* that it answers */
+    uint64_t until_ns;          /* as of its mark */
     size_t name_bytes;          /* of names in the arena's head, of the one that is being made */
     ttape_error error;          /* of the last that failed */
     ttape_error untold;         /* the polling thread's while has_failed, else their maker's */
@@ -96,8 +109,11 @@ bool ttp_snapshots_asked(struct ttp_drain *d, bool flush, bool snapshot, bool ev
 ttape_status ttp_snapshots_mark(struct ttp_drain *d, ttape_error *err);
 /* Of the encoding thread: serves a mark. ttp_snapshots_tell returns the failures of snapshots. */
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err);
-/* Of the polling thread: whether a checkpoint is to be made now; then it counts as begun. */
-bool ttp_checkpoint_due(ttape_recording *r, uint64_t now_ms);
+/* Of the encoding thread: a function was entered that asks for a checkpoint. */
+void ttp_hit_put(struct ttp_hits *hits, uint64_t time_ns);
+/* Of the polling thread: whether a checkpoint is to be made now; then it counts as begun. Not where
+ * somebody asks for a snapshot, which is of all that there is. */
+bool ttp_checkpoint_due(ttape_recording *r, uint64_t now_ms, bool is_asked);
 /* Waits for a snapshot that is under way. */
 void ttp_snapshots_end(ttape_recording *r);
 /* What one failed with since the last call; of those in a row, the first. Of the polling thread. */

@@ -29,10 +29,18 @@ await got.ttape.snapshot-2
 step 4
 ended 0
 has bg.err "2 copies were made while it was recorded: 'got.ttape.snapshot-N'"
+! grep -q 'no copy of their own' bg.err || fail 'each entry has a copy'
 equals "$(steps got.ttape)" 'step_1 step_2 step_3 step_4 ' 'steps in the whole'
 equals "$(called got.ttape.csv leaf)" 400 'calls in the whole'
 equals "$(steps got.ttape.snapshot-1)" 'step_1 ' 'steps in the first copy'
 equals "$(steps got.ttape.snapshot-2)" 'step_1 step_2 step_3 ' 'steps in the second'
+for copy in 1 2; do # up to the entry, and not a call further
+    equals "$(tail -n 1 got.ttape.snapshot-$copy.csv | cut -d, -f4,7)" \
+        "enter,step_$((copy * 2 - 1))" 'the last event of a copy'
+    equals "$(field got.ttape.snapshot-$copy checkpoint_hit)" $copy 'which entry'
+    equals "$(field got.ttape.snapshot-$copy checkpoint_ns)" \
+        "$(field got.ttape.snapshot-$copy time_last_ns)" 'when it was'
+done
 for file in got.ttape got.ttape.snapshot-1 got.ttape.snapshot-2; do
     status 0 "$T" verify $file
 done
@@ -46,6 +54,7 @@ await got.ttape.snapshot-1
 step 2
 ended 0
 equals "$(called <("$T" dump got.ttape --format csv) leaf)" 16000 'calls beside many copies'
+has bg.err 'of 16000 entries of --checkpoint.s functions have no copy of their own'
 for file in got.ttape.snapshot-*; do
     status 0 "$T" verify "$file"
 done

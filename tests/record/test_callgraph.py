@@ -116,7 +116,8 @@ def check_beside():
                    "blocks", "-Wl,--whole-archive", blocks, "-Wl,--no-whole-archive", "-ldl"],
                   ["gcc", "-DENTRY=entry", *hooks, "-shared", "-fPIC", "blocks.c", "-o",
                    "libbeside.so"],
-                  ["gcc", "-O1", "bare.c", "-o", "bare", "-L.", "-lbeside", f"-Wl,-rpath,{folder}"]):
+                  ["gcc", "-O1", "bare.c", "-o", "bare", "-L.", "-lbeside",
+                   f"-Wl,-rpath,{folder}"]):
         subprocess.run(words, check=True, cwd=folder)
     for program, calls in (("blocks", 8), ("bare", 10)):
         trace = os.path.join(folder, f"{program}.ttape")

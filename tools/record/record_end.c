@@ -176,8 +176,14 @@ void tool_record_say_events(const char *path, const char *output, bool is_kept,
                      (unsigned long long)s->written_bytes,
                      (double)s->written_bytes / (double)events);
     if (s->snapshot_count != 0)
-        tool_message("%llu copies were made while it was recorded: '%s.snapshot-N'",
-                     (unsigned long long)s->snapshot_count, output);
+        tool_message("%llu %s made while it was recorded: '%s.snapshot-N'",
+                     (unsigned long long)s->snapshot_count,
+                     s->snapshot_count == 1 ? "copy was" : "copies were", output);
+    if (s->hit_count > s->hit_copy_count)
+        tool_message("%llu of %llu entries of --checkpoint's functions have no copy of their own: "
+                     "copies may take a tenth of the time",
+                     (unsigned long long)(s->hit_count - s->hit_copy_count),
+                     (unsigned long long)s->hit_count);
     if (s->snapshot_failed_count != 0)
         tool_message("%llu copies could not be written",
                      (unsigned long long)s->snapshot_failed_count);

@@ -190,6 +190,7 @@ typedef struct ttape_recording_status {
     uint64_t unplaced_count; /* part of lost_count: the trace does not say where they are missing */
     uint64_t late_plan_count; /* modules of programs whose plan was not there in time: the functions
                                * and system calls that it would have shown are not seen */
+    uint64_t hit_count, hit_copy_count; /* entries of what is_checkpoint chose; copied as it was */
 } ttape_recording_status;
 
 /* Why a process that was started under the recorder recorded nothing: spec/registry.md. */
