@@ -1,8 +1,8 @@
 /* Short forms of names, at each detail: within their bounds, and what stays in a text is text. */
 #include <string.h>
 
+#include "base/names/simple_name.h"
 #include "fuzz_common.h"
-#include "program/names/simple_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

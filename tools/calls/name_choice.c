@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/names/simple_name.h"
 #include "base/secret.h"
-#include "program/names/simple_name.h"
 #include "tools/calls/name_table.h"
 #include "tools/command/tool.h"
 

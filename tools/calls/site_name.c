@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/names/simple_name.h"
 #include "program/names/demangle_all.h"
-#include "program/names/simple_name.h"
 #include "tools/calls/name_choice.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names/simple_name.h"
 #include "program/binary/elf_hooks.h"
 #include "program/names/demangle_all.h"
-#include "program/names/simple_name.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
 

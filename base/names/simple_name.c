@@ -5,11 +5,11 @@
  *   int& std::vector<int>::at(unsigned long) const [clone .cold]
  *   type ----------name------ --parameters-------- ----tail-----
  */
-#include "program/names/simple_name.h"
+#include "base/names/simple_name.h"
 
 #include <stdint.h>
 
-#include "program/names/name_scan.h"
+#include "base/names/name_scan.h"
 
 #define ELLIPSIS    "\xE2\x80\xA6"
 #define ALL_DEPTH   32u /* of arguments in arguments */

@@ -1,6 +1,6 @@
 /* Angle brackets are signs of comparison as well: demanglers put expressions in round brackets, so
  * what does not close in those was none. */
-#include "program/names/name_scan.h"
+#include "base/names/name_scan.h"
 
 static const char *const signs[] = {
     "()", "[]", "<=>", "->*", "<<=", ">>=", "->", "<<", ">>", "<=", ">=", "==", "!=",
