@@ -13,28 +13,28 @@ static const char *const qualifiers[] = {" const", " volatile", " noexcept", " r
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-const char *tool_name_skip_sign(const char *at, const char *end)
+const char *ttp_name_skip_sign(const char *at, const char *end)
 {
     for (size_t i = 0; i < COUNT(signs); i++)
-        if (tool_name_starts(at, end, signs[i]))
+        if (ttp_name_starts(at, end, signs[i]))
             return at + strlen(signs[i]);
     for (size_t i = 0; i < COUNT(words); i++) {
         const char *behind = at + strlen(words[i]);
-        if (tool_name_starts(at, end, words[i]) && (behind == end || !tool_name_is_word(*behind)))
+        if (ttp_name_starts(at, end, words[i]) && (behind == end || !ttp_name_is_word(*behind)))
             return behind;
     }
-    if (!tool_name_starts(at, end, "\"\" "))
+    if (!ttp_name_starts(at, end, "\"\" "))
         return NULL;
-    for (at += 3; at < end && tool_name_is_word(*at); at++) {
+    for (at += 3; at < end && ttp_name_is_word(*at); at++) {
     }
     return at;
 }
 
-const char *tool_name_skip_operator(const char *begin, const char *at, const char *end)
+const char *ttp_name_skip_operator(const char *begin, const char *at, const char *end)
 {
-    if (!tool_name_starts(at, end, "operator") || (at > begin && tool_name_is_word(at[-1])))
+    if (!ttp_name_starts(at, end, "operator") || (at > begin && ttp_name_is_word(at[-1])))
         return NULL;
-    return tool_name_skip_sign(at + 8, end);
+    return ttp_name_skip_sign(at + 8, end);
 }
 
 static bool is_opening(char c) { return c == '(' || c == '[' || c == '{' || c == '<'; }
@@ -44,18 +44,18 @@ static char opening(char closing)
     return closing == ')' ? '(' : closing == ']' ? '[' : closing == '}' ? '{' : '<';
 }
 
-const char *tool_name_skip_group(const char *at, const char *end)
+const char *ttp_name_skip_group(const char *at, const char *end)
 {
-    char open[TOOL_NAME_NESTING];
+    char open[TTP_NAME_NESTING];
     size_t depth = 0;
     for (const char *begin = at; at < end; at++) {
-        const char *sign = *at == 'o' ? tool_name_skip_operator(begin, at, end) : NULL;
+        const char *sign = *at == 'o' ? ttp_name_skip_operator(begin, at, end) : NULL;
         if (sign != NULL) {
             at = sign - 1;
             continue;
         }
         if (is_opening(*at)) {
-            if (depth == TOOL_NAME_NESTING)
+            if (depth == TTP_NAME_NESTING)
                 return NULL;
             open[depth++] = *at;
         } else if (*at == '>') {
@@ -73,13 +73,13 @@ const char *tool_name_skip_group(const char *at, const char *end)
     return NULL;
 }
 
-const char *tool_name_skip_qualifiers(const char *at, const char *end)
+const char *ttp_name_skip_qualifiers(const char *at, const char *end)
 {
     for (size_t i = 0; i < COUNT(qualifiers); i++) {
-        if (!tool_name_starts(at, end, qualifiers[i]))
+        if (!ttp_name_starts(at, end, qualifiers[i]))
             continue;
         const char *behind = at + strlen(qualifiers[i]);
-        if (behind < end && tool_name_is_word(*behind))
+        if (behind < end && ttp_name_is_word(*behind))
             continue;
         at = behind;
         i = (size_t)-1;
@@ -87,14 +87,14 @@ const char *tool_name_skip_qualifiers(const char *at, const char *end)
     return at;
 }
 
-const char *tool_name_skip_argument(const char *at, const char *end)
+const char *ttp_name_skip_argument(const char *at, const char *end)
 {
     const char *begin = at;
     while (at < end && *at != ',') {
-        const char *sign = *at == 'o' ? tool_name_skip_operator(begin, at, end) : NULL,
+        const char *sign = *at == 'o' ? ttp_name_skip_operator(begin, at, end) : NULL,
                    *group = NULL;
         if (sign == NULL && is_opening(*at))
-            group = tool_name_skip_group(at, end);
+            group = ttp_name_skip_group(at, end);
         at = sign != NULL ? sign : group != NULL ? group : at + 1;
     }
     return at;

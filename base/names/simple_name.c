@@ -1,5 +1,5 @@
 /* A name is taken apart first (what stands before it, where it ends, its parameters, what stands
- * behind them), then the parts that are wanted are written; what cannot be taken apart is no
+ * behind them), then the pieces that are wanted are written; what cannot be taken apart is no
  * function of C++ or Rust.
  *
  *   int& std::vector<int>::at(unsigned long) const [clone .cold]
@@ -18,34 +18,34 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 struct anatomy {
-    struct tool_name_span name, parameters, tail;
+    struct ttp_name_span name, parameters, tail;
 };
 
 struct writing {
     char *out;
     size_t size;
-    unsigned depth;              /* of template arguments that are shown */
-    const char *dropped;         /* arguments that end here are not even hinted at */
-    struct tool_name_span class; /* basic_string, where it was written as string */
+    unsigned depth;             /* of template arguments that are shown */
+    const char *dropped;        /* arguments that end here are not even hinted at */
+    struct ttp_name_span class; /* basic_string, where it was written as string */
 };
 
 /* ---- taking apart ---- */
 
 struct taking {
     const char *begin, *at, *end;
-    struct anatomy *parts;
+    struct anatomy *pieces;
     bool has_type, is_odd, is_conversion;
 };
 
 enum { TAKE_ON, TAKE_DONE, TAKE_FAILED };
 
-static bool take_apart(const char *at, const char *end, struct anatomy *parts, unsigned depth);
+static bool take_apart(const char *at, const char *end, struct anatomy *pieces, unsigned depth);
 
 /* What follows parameters is known, or they are none. */
 static bool is_tail(const char *at, const char *end)
 {
-    return at == end || tool_name_starts(at, end, " [clone ") || tool_name_starts(at, end, " (.") ||
-           tool_name_starts(at, end, " requires ") || tool_name_starts(at, end, " [inlined]") ||
+    return at == end || ttp_name_starts(at, end, " [clone ") || ttp_name_starts(at, end, " (.") ||
+           ttp_name_starts(at, end, " requires ") || ttp_name_starts(at, end, " [inlined]") ||
            *at == '.' || *at == '@';
 }
 
@@ -65,10 +65,10 @@ static int take_inner(struct taking *take, const char *group, unsigned depth)
         at++;
     while (at < group && (*at == '*' || *at == '&'))
         at++;
-    at = tool_name_skip_qualifiers(at, group);
+    at = ttp_name_skip_qualifiers(at, group);
     at += at < group && *at == ' ';
-    return at < group - 1 && take_apart(at, group - 1, take->parts, depth - 1) ? TAKE_DONE
-                                                                               : TAKE_FAILED;
+    return at < group - 1 && take_apart(at, group - 1, take->pieces, depth - 1) ? TAKE_DONE
+                                                                                : TAKE_FAILED;
 }
 
 static bool is_behind(const struct taking *take, const char *word)
@@ -79,12 +79,12 @@ static bool is_behind(const struct taking *take, const char *word)
 
 static int take_round(struct taking *take, unsigned depth)
 {
-    const char *at = take->at, *group = tool_name_skip_group(at, take->end);
-    struct anatomy *parts = take->parts;
+    const char *at = take->at, *group = ttp_name_skip_group(at, take->end);
+    struct anatomy *pieces = take->pieces;
     if (group == NULL)
         return TAKE_FAILED;
-    bool is_start = at == parts->name.at || at[-1] == ':';
-    if (tool_name_starts(at, take->end, "(anonymous ") || is_behind(take, "decltype ") ||
+    bool is_start = at == pieces->name.at || at[-1] == ':';
+    if (ttp_name_starts(at, take->end, "(anonymous ") || is_behind(take, "decltype ") ||
         is_behind(take, "decltype")) {
         take->at = group;
         return TAKE_ON;
@@ -95,19 +95,19 @@ static int take_round(struct taking *take, unsigned depth)
     }
     if (is_start)
         return take->has_type ? take_inner(take, group, depth) : TAKE_FAILED;
-    const char *behind = tool_name_skip_qualifiers(group, take->end);
-    if (tool_name_starts(behind, take->end, "::")) { /* a local class, a lambda */
+    const char *behind = ttp_name_skip_qualifiers(group, take->end);
+    if (ttp_name_starts(behind, take->end, "::")) { /* a local class, a lambda */
         take->at = behind + 2;
         take->is_conversion = false;
         return TAKE_ON;
     }
     if (!is_tail(behind, take->end) || take->is_odd || at[-1] == '.') /* Go's (*T).name */
         return TAKE_FAILED;
-    parts->name.end = at;
-    parts->parameters = (struct tool_name_span){at, behind};
-    parts->tail = (struct tool_name_span){behind, take->end};
-    if (tool_name_starts(behind, take->end, " requires "))
-        parts->tail.at = take->end;
+    pieces->name.end = at;
+    pieces->parameters = (struct ttp_name_span){at, behind};
+    pieces->tail = (struct ttp_name_span){behind, take->end};
+    if (ttp_name_starts(behind, take->end, " requires "))
+        pieces->tail.at = take->end;
     return TAKE_DONE;
 }
 
@@ -115,15 +115,15 @@ static int take_round(struct taking *take, unsigned depth)
 static bool take_operator(struct taking *take)
 {
     const char *at = take->at, *end = take->end;
-    if (!tool_name_starts(at, end, "operator") || (at > take->begin && tool_name_is_word(at[-1])) ||
-        (at + 8 < end && tool_name_is_word(at[8])))
+    if (!ttp_name_starts(at, end, "operator") || (at > take->begin && ttp_name_is_word(at[-1])) ||
+        (at + 8 < end && ttp_name_is_word(at[8])))
         return false;
-    const char *sign = tool_name_skip_sign(at + 8, end);
+    const char *sign = ttp_name_skip_sign(at + 8, end);
     take->is_conversion = sign == NULL && at + 8 < end && at[8] == ' ';
     if (sign == NULL)
         sign = at + 8 + take->is_conversion;
     else
-        sign += tool_name_starts(sign, end, " <");
+        sign += ttp_name_starts(sign, end, " <");
     take->at = sign;
     return true;
 }
@@ -135,7 +135,7 @@ static int take_next(struct taking *take, unsigned depth)
     if (c == '(')
         return take_round(take, depth);
     if (c == '<' || c == '{' || c == '[') {
-        group = tool_name_skip_group(take->at, take->end);
+        group = ttp_name_skip_group(take->at, take->end);
         take->at = group;
         return group != NULL ? TAKE_ON : TAKE_FAILED;
     }
@@ -144,19 +144,19 @@ static int take_next(struct taking *take, unsigned depth)
     if (c == ' ' && !take->is_conversion) {
         take->has_type = true;
         take->is_odd = false;
-        take->parts->name.at = take->at + 1;
+        take->pieces->name.at = take->at + 1;
     }
-    if (!tool_name_is_word(c) && !is_mark(c) && !take->is_conversion)
+    if (!ttp_name_is_word(c) && !is_mark(c) && !take->is_conversion)
         take->is_odd = true;
     take->at++;
     return TAKE_ON;
 }
 
-static bool take_apart(const char *at, const char *end, struct anatomy *parts, unsigned depth)
+static bool take_apart(const char *at, const char *end, struct anatomy *pieces, unsigned depth)
 {
-    struct taking take = {.begin = at, .at = at, .end = end, .parts = parts};
+    struct taking take = {.begin = at, .at = at, .end = end, .pieces = pieces};
     int state = TAKE_ON;
-    *parts = (struct anatomy){{at, end}, {end, end}, {end, end}};
+    *pieces = (struct anatomy){{at, end}, {end, end}, {end, end}};
     while (state == TAKE_ON && take.at < end)
         state = take_next(&take, depth);
     if (state == TAKE_ON)
@@ -180,7 +180,7 @@ static bool ends_with(const struct writing *to, const char *text)
     return to->size >= size && memcmp(to->out + to->size - size, text, size) == 0;
 }
 
-static bool is_one_of(struct tool_name_span word, const char *const *list, size_t count)
+static bool is_one_of(struct ttp_name_span word, const char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if ((size_t)(word.end - word.at) == strlen(list[i]) &&
@@ -189,26 +189,26 @@ static bool is_one_of(struct tool_name_span word, const char *const *list, size_
     return false;
 }
 
-static void put_text(struct writing *to, struct tool_name_span text, unsigned depth);
+static void put_text(struct writing *to, struct ttp_name_span text, unsigned depth);
 
 /* Arguments that nobody wrote: the library's defaults. */
-static bool is_default(struct tool_name_span argument)
+static bool is_default(struct ttp_name_span argument)
 {
     static const char *const defaults[] = {"std::allocator<", "std::char_traits<",
                                            "std::less<",      "std::hash<",
                                            "std::equal_to<",  "std::default_delete<"};
     for (size_t i = 0; i < COUNT(defaults); i++)
-        if (tool_name_starts(argument.at, argument.end, defaults[i]))
+        if (ttp_name_starts(argument.at, argument.end, defaults[i]))
             return true;
     return false;
 }
 
-static void put_arguments(struct writing *to, struct tool_name_span all, unsigned depth)
+static void put_arguments(struct writing *to, struct ttp_name_span all, unsigned depth)
 {
     put_plain(to, "<");
     for (const char *at = all.at; at < all.end;) {
-        const char *end = tool_name_skip_argument(at, all.end);
-        struct tool_name_span argument = {at, end};
+        const char *end = ttp_name_skip_argument(at, all.end);
+        struct ttp_name_span argument = {at, end};
         while (argument.end > at && argument.end[-1] == ' ') /* "> >" */
             argument.end--;
         if (at == all.at || !is_default(argument)) {
@@ -224,18 +224,18 @@ static void put_arguments(struct writing *to, struct tool_name_span all, unsigne
 /* Returns what is behind the arguments. */
 static const char *put_angle(struct writing *to, const char *at, const char *end, unsigned depth)
 {
-    const char *group = tool_name_skip_group(at, end);
+    const char *group = ttp_name_skip_group(at, end);
     if (group == NULL) {
         put_bytes(to, at, 1);
         return at + 1;
     }
-    struct tool_name_span inner = {at + 1, group - 1};
+    struct ttp_name_span inner = {at + 1, group - 1};
     bool is_first = to->size == 0;
     if (group == to->dropped && !is_first) {
         to->size -= ends_with(to, "::") ? 2 : 0; /* Rust's name::<TYPE> */
         return group;
     }
-    if (inner.at == inner.end || (is_first && !tool_name_starts(group, end, "::"))) {
+    if (inner.at == inner.end || (is_first && !ttp_name_starts(group, end, "::"))) {
         put_bytes(to, at, (size_t)(group - at)); /* <anonymous> of other languages */
     } else if (is_first) {                       /* Rust's <TYPE as TRAIT>::name */
         put_plain(to, "<");
@@ -251,7 +251,7 @@ static const char *put_angle(struct writing *to, const char *at, const char *end
 
 /* basic_string<char, ...> is string, of whatever traits. Returns what is behind it; NULL: it is
  * something else. */
-static const char *put_standard(struct writing *to, struct tool_name_span word, const char *end)
+static const char *put_standard(struct writing *to, struct ttp_name_span word, const char *end)
 {
     static const char *const characters[][2] = {{"char", ""},
                                                 {"wchar_t", "w"},
@@ -259,10 +259,10 @@ static const char *put_standard(struct writing *to, struct tool_name_span word, 
                                                 {"char16_t", "u16"},
                                                 {"char32_t", "u32"}};
     const char *group =
-        word.end < end && *word.end == '<' ? tool_name_skip_group(word.end, end) : NULL;
-    if (group == NULL || !tool_name_starts(word.at, word.end, "basic_") || !ends_with(to, "std::"))
+        word.end < end && *word.end == '<' ? ttp_name_skip_group(word.end, end) : NULL;
+    if (group == NULL || !ttp_name_starts(word.at, word.end, "basic_") || !ends_with(to, "std::"))
         return NULL;
-    struct tool_name_span first = {word.end + 1, tool_name_skip_argument(word.end + 1, group - 1)};
+    struct ttp_name_span first = {word.end + 1, ttp_name_skip_argument(word.end + 1, group - 1)};
     for (size_t i = 0; i < COUNT(characters); i++) {
         if (!is_one_of(first, &characters[i][0], 1))
             continue;
@@ -275,7 +275,7 @@ static const char *put_standard(struct writing *to, struct tool_name_span word, 
 }
 
 /* Constructors and destructors are called as their class is. */
-static bool is_class_again(const struct writing *to, struct tool_name_span word)
+static bool is_class_again(const struct writing *to, struct ttp_name_span word)
 {
     size_t size = (size_t)(word.end - word.at);
     return to->class.at != NULL && (size_t)(to->class.end - to->class.at) == size &&
@@ -286,9 +286,9 @@ static const char *put_operator(struct writing *to, const char *at, const char *
                                 const char *end)
 {
     put_bytes(to, at, (size_t)(sign - at));
-    if (!tool_name_starts(sign, end, " <"))
+    if (!ttp_name_starts(sign, end, " <"))
         return sign;
-    if (to->dropped == NULL || tool_name_skip_group(sign + 1, end) != to->dropped)
+    if (to->dropped == NULL || ttp_name_skip_group(sign + 1, end) != to->dropped)
         put_plain(to, " ");
     return sign + 1;
 }
@@ -296,16 +296,16 @@ static const char *put_operator(struct writing *to, const char *at, const char *
 static const char *put_word(struct writing *to, const char *at, const char *end)
 {
     static const char *const inner[] = {"__cxx11", "__1", "__ndk1", "_V2"};
-    struct tool_name_span word = {at, at};
-    while (word.end < end && tool_name_is_word(*word.end))
+    struct ttp_name_span word = {at, at};
+    while (word.end < end && ttp_name_is_word(*word.end))
         word.end++;
     if (word.end - at == 8 && memcmp(at, "operator", 8) == 0) {
-        const char *sign = tool_name_skip_sign(word.end, end);
+        const char *sign = ttp_name_skip_sign(word.end, end);
         if (sign != NULL)
             return put_operator(to, at, sign, end);
     }
     if (is_one_of(word, inner, COUNT(inner)) && ends_with(to, "std::") &&
-        tool_name_starts(word.end, end, "::"))
+        ttp_name_starts(word.end, end, "::"))
         return word.end + 2;
     const char *behind = put_standard(to, word, end);
     if (behind != NULL)
@@ -320,32 +320,32 @@ static const char *put_word(struct writing *to, const char *at, const char *end)
 /* Parameters of a function in which something is declared say little. */
 static const char *put_round(struct writing *to, const char *at, const char *end, bool is_called)
 {
-    const char *group = is_called ? tool_name_skip_group(at, end) : NULL;
-    if (group != NULL && !tool_name_starts(at, end, "(anonymous ")) {
-        const char *behind = tool_name_skip_qualifiers(group, end);
-        if (tool_name_starts(behind, end, "::"))
+    const char *group = is_called ? ttp_name_skip_group(at, end) : NULL;
+    if (group != NULL && !ttp_name_starts(at, end, "(anonymous ")) {
+        const char *behind = ttp_name_skip_qualifiers(group, end);
+        if (ttp_name_starts(behind, end, "::"))
             return behind;
     }
     put_bytes(to, at, 1);
     return at + 1;
 }
 
-static const char *put_next(struct writing *to, const char *at, struct tool_name_span text,
+static const char *put_next(struct writing *to, const char *at, struct ttp_name_span text,
                             unsigned depth)
 {
     const char *end = text.end, *group = NULL;
-    if (tool_name_is_word(*at))
+    if (ttp_name_is_word(*at))
         return put_word(to, at, end);
     if (*at == '<')
         return put_angle(to, at, end, depth);
     if (*at == '(')
         return put_round(to, at, end,
-                         at > text.at && (tool_name_is_word(at[-1]) || strchr(">})']", at[-1])));
-    if (tool_name_starts(at, end, "{lambda(") || tool_name_starts(at, end, "'lambda'(")) {
-        group = tool_name_skip_group(at + (*at == '{' ? 7 : 8), end);
+                         at > text.at && (ttp_name_is_word(at[-1]) || strchr(">})']", at[-1])));
+    if (ttp_name_starts(at, end, "{lambda(") || ttp_name_starts(at, end, "'lambda'(")) {
+        group = ttp_name_skip_group(at + (*at == '{' ? 7 : 8), end);
         put_bytes(to, at, *at == '{' ? 7 : 8);
-    } else if (tool_name_starts(at, end, "[abi:")) {
-        group = tool_name_skip_group(at, end);
+    } else if (ttp_name_starts(at, end, "[abi:")) {
+        group = ttp_name_skip_group(at, end);
     }
     if (group != NULL)
         return group;
@@ -354,7 +354,7 @@ static const char *put_next(struct writing *to, const char *at, struct tool_name
     return at + 1;
 }
 
-static void put_text(struct writing *to, struct tool_name_span text, unsigned depth)
+static void put_text(struct writing *to, struct ttp_name_span text, unsigned depth)
 {
     for (const char *at = text.at; at < text.end;)
         at = put_next(to, at, text, depth);
@@ -372,33 +372,33 @@ static size_t prefix_of(const char *at, const char *end)
         "TLS init function for ",       "TLS wrapper function for ",
         "transaction clone for ",       "non-transaction clone for "};
     for (size_t i = 0; i < COUNT(prefixes); i++)
-        if (tool_name_starts(at, end, prefixes[i]))
+        if (ttp_name_starts(at, end, prefixes[i]))
             return strlen(prefixes[i]);
     return 0;
 }
 
-static void put_parts(struct writing *to, const struct anatomy *parts, enum tool_name_detail detail)
+static void put_pieces(struct writing *to, const struct anatomy *pieces,
+                       enum ttp_name_detail detail)
 {
-    static const unsigned depths[TOOL_NAME_DETAILS] = {0, 1, 0, 2, ALL_DEPTH};
+    static const unsigned depths[TTP_NAME_DETAILS] = {0, 1, 0, 2, ALL_DEPTH};
     to->depth = depths[detail];
-    to->dropped = detail == TOOL_NAME_SHORT ? parts->name.end : NULL;
-    put_text(to, parts->name, to->depth);
+    to->dropped = detail == TTP_NAME_SHORT ? pieces->name.end : NULL;
+    put_text(to, pieces->name, to->depth);
     to->dropped = NULL;
-    if (detail >= TOOL_NAME_PARAMETERS)
-        put_text(to, parts->parameters, to->depth);
-    put_bytes(to, parts->tail.at, (size_t)(parts->tail.end - parts->tail.at));
+    if (detail >= TTP_NAME_PARAMETERS)
+        put_text(to, pieces->parameters, to->depth);
+    put_bytes(to, pieces->tail.at, (size_t)(pieces->tail.end - pieces->tail.at));
 }
 
-size_t tool_simple_name(char *out, const char *name, size_t size_bytes,
-                        enum tool_name_detail detail)
+size_t ttp_simple_name(char *out, const char *name, size_t size_bytes, enum ttp_name_detail detail)
 {
-    struct anatomy parts;
+    struct anatomy pieces;
     struct writing to = {.out = out};
     const char *end = name + size_bytes;
-    size_t prefix = size_bytes <= TOOL_SIMPLE_NAME_MAX ? prefix_of(name, end) : size_bytes;
-    bool is_known = prefix < size_bytes && take_apart(name + prefix, end, &parts, TYPES_DEPTH);
+    size_t prefix = size_bytes <= TTP_SIMPLE_NAME_MAX ? prefix_of(name, end) : size_bytes;
+    bool is_known = prefix < size_bytes && take_apart(name + prefix, end, &pieces, TYPES_DEPTH);
     if (is_known)
-        put_parts(&to, &parts, detail);
+        put_pieces(&to, &pieces, detail);
     if (!is_known || to.size == 0) {
         to.size = 0;
         put_bytes(&to, name, size_bytes);

@@ -7,28 +7,25 @@
 
 #define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
 
-static void expect(enum tool_name_detail detail, const char *name, const char *wanted)
+static void expect(enum ttp_name_detail detail, const char *name, const char *wanted)
 {
     /* exact sizes, so that one byte too far is found */
     size_t size = strlen(name);
-    char *copy = malloc(size + (size == 0)), *out = malloc(TOOL_SIMPLE_NAME_BYTES(size));
+    char *copy = malloc(size + (size == 0)), *out = malloc(TTP_SIMPLE_NAME_BYTES(size));
     memcpy(copy, name, size);
-    size_t written = tool_simple_name(out, copy, size, detail);
+    size_t written = ttp_simple_name(out, copy, size, detail);
     ck_assert_str_eq(out, wanted);
     ck_assert_uint_eq(written, strlen(wanted));
     free(copy);
     free(out);
 }
 
-static void short_is(const char *name, const char *wanted)
-{
-    expect(TOOL_NAME_SHORT, name, wanted);
-}
+static void short_is(const char *name, const char *wanted) { expect(TTP_NAME_SHORT, name, wanted); }
 
 static void stays(const char *name)
 {
-    for (int i = 0; i < TOOL_NAME_DETAILS; i++)
-        expect((enum tool_name_detail)i, name, name);
+    for (int i = 0; i < TTP_NAME_DETAILS; i++)
+        expect((enum ttp_name_detail)i, name, name);
 }
 
 START_TEST(functions_and_templates)
@@ -190,19 +187,19 @@ START_TEST(more_detail)
     const char *at = "std::vector<std::pair<int, std::vector<char, std::allocator<char> > >, "
                      "std::allocator<std::pair<int, std::vector<char, std::allocator<char> > > "
                      "> >::at<" STRING ">(" STRING " const&, std::vector<A<int>, B>) const";
-    expect(TOOL_NAME_SHORT, at, "std::vector<…>::at");
-    expect(TOOL_NAME_ARGUMENTS, at, "std::vector<std::pair<…>>::at<std::string>");
-    expect(TOOL_NAME_PARAMETERS, at,
+    expect(TTP_NAME_SHORT, at, "std::vector<…>::at");
+    expect(TTP_NAME_ARGUMENTS, at, "std::vector<std::pair<…>>::at<std::string>");
+    expect(TTP_NAME_PARAMETERS, at,
            "std::vector<…>::at<…>(std::string const&, std::vector<…>) const");
-    expect(TOOL_NAME_BOTH, at,
+    expect(TTP_NAME_BOTH, at,
            "std::vector<std::pair<int, std::vector<…>>>::at<std::string>"
            "(std::string const&, std::vector<A<int>, B>) const");
-    expect(TOOL_NAME_ALL, at,
+    expect(TTP_NAME_ALL, at,
            "std::vector<std::pair<int, std::vector<char>>>::at<std::string>"
            "(std::string const&, std::vector<A<int>, B>) const");
-    expect(TOOL_NAME_PARAMETERS, "f(int) [clone .cold]", "f(int) [clone .cold]");
-    expect(TOOL_NAME_ARGUMENTS, "bool operator< <int>(A<int> const&)", "operator< <int>");
-    expect(TOOL_NAME_ARGUMENTS, "void g<A<> >()", "g<A<>>");
+    expect(TTP_NAME_PARAMETERS, "f(int) [clone .cold]", "f(int) [clone .cold]");
+    expect(TTP_NAME_ARGUMENTS, "bool operator< <int>(A<int> const&)", "operator< <int>");
+    expect(TTP_NAME_ARGUMENTS, "void g<A<> >()", "g<A<>>");
 }
 END_TEST
 
@@ -214,15 +211,15 @@ START_TEST(hostile_names)
         "operator", "operator<", "::",      "(a<",   "{lambda(",
         "[abi:",    " ",         "f<int>(", "std::", "basic_string<char",
         "void (*",  "decltype ("};
-    char *name = malloc(TOOL_SIMPLE_NAME_MAX),
-         *out = malloc(TOOL_SIMPLE_NAME_BYTES(TOOL_SIMPLE_NAME_MAX));
+    char *name = malloc(TTP_SIMPLE_NAME_MAX),
+         *out = malloc(TTP_SIMPLE_NAME_BYTES(TTP_SIMPLE_NAME_MAX));
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
         size_t piece = strlen(pieces[i]), size = 0;
-        for (; size + piece < TOOL_SIMPLE_NAME_MAX; size += piece)
+        for (; size + piece < TTP_SIMPLE_NAME_MAX; size += piece)
             memcpy(name + size, pieces[i], piece);
-        for (int detail = 0; detail < TOOL_NAME_DETAILS; detail++)
-            ck_assert_uint_le(tool_simple_name(out, name, size, (enum tool_name_detail)detail),
-                              TOOL_SIMPLE_NAME_BYTES(size) - 1);
+        for (int detail = 0; detail < TTP_NAME_DETAILS; detail++)
+            ck_assert_uint_le(ttp_simple_name(out, name, size, (enum ttp_name_detail)detail),
+                              TTP_SIMPLE_NAME_BYTES(size) - 1);
     }
     free(name);
     free(out);

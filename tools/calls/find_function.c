@@ -1,7 +1,8 @@
 /* Functions by their names, where one is meant: slow, --callers, --reach, --find. Options that take
  * a REGEX mean all that match. */
-#define _GNU_SOURCE /* memmem */
+#define _GNU_SOURCE /* strcasestr */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/calls/site_name.h"
@@ -10,60 +11,21 @@
 #define NEAR_SHOWN 3u
 #define NEAR_BYTES 1024u
 
-/* What gcc and clang put behind the names of copies and parts. */
-static size_t plain_size(ttape_string symbol)
-{
-    static const char *const ends[] = {".isra.",     ".constprop.", ".part.", ".cold",
-                                       ".lto_priv.", ".llvm.",      ".clone."};
-    size_t size = symbol.size_bytes;
-    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends) && size > 0; i++) {
-        const char *found = memmem(symbol.data, size, ends[i], strlen(ends[i]));
-        if (found != NULL && found > symbol.data)
-            size = (size_t)(found - symbol.data);
-    }
-    return size;
-}
-
-static bool is_copy(const struct tool_site_names *names, uint32_t site, const char *name)
-{
-    ttape_string text = tool_site_full(names, site);
-    size_t size = plain_size(text);
-    return size < text.size_bytes && size == strlen(name) && memcmp(text.data, name, size) == 0;
-}
-
-/* The second round is for copies. */
-static bool is_meant(const struct tool_site_names *names, uint32_t site, const char *name,
-                     bool is_second)
-{
-    return is_second ? is_copy(names, site, name) : tool_site_is_wanted(names, site, name);
-}
-
 uint32_t tool_find_sites(const struct tool_site_names *names, const char *name, uint32_t *sites,
                          uint32_t capacity)
 {
-    uint32_t count = 0;
-    for (int round = 0; round < 2 && count == 0; round++)
-        for (uint32_t i = 0; i < names->site_count; i++) {
-            if (!is_meant(names, i, name, round == 1))
-                continue;
-            if (count < capacity)
-                sites[count] = i;
-            count++;
-        }
-    return count;
+    return ttape_names_find(names->made, names->number, (ttape_string){name, strlen(name)}, sites,
+                            capacity);
 }
 
 bool *tool_sites_called(const struct tool_site_names *names, const char *name)
 {
-    bool *called = NULL;
-    for (int round = 0; round < 2 && called == NULL; round++)
-        for (uint32_t i = 0; i < names->site_count; i++) {
-            if (!is_meant(names, i, name, round == 1))
-                continue;
-            if (called == NULL)
-                called = tool_allocate(names->site_count, sizeof(*called));
-            called[i] = true;
-        }
+    uint32_t *sites = tool_allocate(names->site_count, sizeof(*sites));
+    uint32_t count = tool_find_sites(names, name, sites, names->site_count);
+    bool *called = count > 0 ? tool_allocate(names->site_count, sizeof(*called)) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        called[sites[i]] = true;
+    free(sites);
     return called;
 }
 

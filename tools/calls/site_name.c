@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/escape.h"
-#include "base/names/simple_name.h"
 #include "program/names/demangle_all.h"
-#include "tools/calls/name_choice.h"
 #include "tools/calls/site_name.h"
+#include "tools/command/memory_limit.h"
 #include "tools/command/output.h"
 #include "tools/command/tool.h"
 
@@ -31,126 +30,97 @@ bool tool_parse_names(const char *text, void *into)
 
 /* ---- making ---- */
 
-static ttape_string symbol_of(const ttape_reader *reader, uint32_t site)
+/* Mangled ones are made readable in a process of its own. */
+static void demangle(void *context, const ttape_string *symbols, uint32_t count,
+                     ttape_names_put put, void *into)
 {
-    ttape_site found = {0};
-    (void)ttape_reader_get_site(reader, site, &found);
-    return found.symbol;
-}
-
-static void demangle(struct tool_site_names *names)
-{
-    uint32_t count = 0, *sites = tool_allocate(names->site_count + 1u, sizeof(*sites));
-    for (uint32_t i = 0; i < names->site_count; i++)
-        if (tool_is_mangled(symbol_of(names->reader, i)))
-            sites[count++] = i;
-    if (count > 0) {
-        ttape_string *mangled = tool_allocate(count, sizeof(*mangled));
-        ttape_string *readable = tool_allocate(count, sizeof(*readable));
-        for (uint32_t i = 0; i < count; i++)
-            mangled[i] = symbol_of(names->reader, sites[i]);
-        tool_demangle_all(mangled, count, readable);
-        for (uint32_t i = 0; i < count; i++)
-            names->readable[sites[i]] = readable[i];
-        free(mangled);
-        free(readable);
+    (void)context;
+    uint32_t mangled_count = 0, *places = tool_allocate(count, sizeof(*places));
+    for (uint32_t i = 0; i < count; i++)
+        if (tool_is_mangled(symbols[i]))
+            places[mangled_count++] = i;
+    ttape_string *mangled = tool_allocate(mangled_count, sizeof(*mangled));
+    ttape_string *readable = tool_allocate(mangled_count, sizeof(*readable));
+    for (uint32_t i = 0; i < mangled_count; i++)
+        mangled[i] = symbols[places[i]];
+    if (mangled_count > 0)
+        tool_demangle_all(mangled, mangled_count, readable);
+    for (uint32_t i = 0; i < mangled_count; i++) {
+        put(into, places[i], readable[i]);
+        free((char *)readable[i].data);
     }
-    free(sites);
+    free(readable);
+    free(mangled);
+    free(places);
 }
 
-/* The name of code, in full; no data: it is a text of something else, and stays. */
-static ttape_string code_name(const struct tool_site_names *names, uint32_t number)
+static void begin(struct tool_site_names *names, const ttape_reader *reader, ttape_names *made,
+                  uint32_t number, enum tool_name_style style)
 {
-    ttape_site site;
-    if (ttape_reader_get_site(names->reader, number, &site) != TTAPE_OK ||
-        site.kind != TTAPE_SITE_FUNCTION || site.symbol.size_bytes == 0)
-        return (ttape_string){NULL, 0};
-    bool is_code =
-        names->readable[number].data != NULL || site.module != TTAPE_NONE || site.address != 0;
-    return is_code ? tool_site_full(names, number) : (ttape_string){NULL, 0};
-}
-
-static void choose(struct tool_site_names *const *sets, size_t set_count)
-{
-    size_t all = 0, at = 0;
-    for (size_t i = 0; i < set_count; i++)
-        all += sets[i]->site_count;
-    ttape_string *full = tool_allocate(all + 1, sizeof(*full));
-    ttape_string *chosen = tool_allocate(all + 1, sizeof(*chosen));
-    for (size_t i = 0; i < set_count; i++)
-        for (uint32_t site = 0; site < sets[i]->site_count; site++)
-            full[at++] = code_name(sets[i], site);
-    tool_choose_names(full, all, chosen);
-    at = 0;
-    for (size_t i = 0; i < set_count; i++)
-        for (uint32_t site = 0; site < sets[i]->site_count; site++) {
-            sets[i]->chosen[site] = chosen[at++];
-            sets[i]->is_shortened = sets[i]->is_shortened || (sets[i]->style == TOOL_NAMES_SIMPLE &&
-                                                              sets[i]->chosen[site].data != NULL);
-        }
-    free(full);
-    free(chosen);
-}
-
-static void begin(struct tool_site_names *names, const ttape_reader *reader,
-                  enum tool_name_style style)
-{
-    ttape_info info;
-    ttape_reader_get_info(reader, &info);
-    *names =
-        (struct tool_site_names){.reader = reader, .style = style, .site_count = info.site_count};
-    names->names = tool_allocate(info.site_count + 1u, sizeof(char *));
-    names->readable = tool_allocate(info.site_count + 1u, sizeof(ttape_string));
-    names->chosen = tool_allocate(info.site_count + 1u, sizeof(ttape_string));
-    demangle(names);
-}
-
-void tool_site_names_open_as(struct tool_site_names *names, const ttape_reader *reader,
-                             enum tool_name_style style)
-{
-    begin(names, reader, style);
-    choose(&names, 1);
+    *names = (struct tool_site_names){
+        .reader = reader, .style = style, .made = made, .number = number, .is_owner = number == 0};
+    names->rows = ttape_names_get_rows(made, number, &names->site_count);
+    names->names = tool_allocate(names->site_count + 1u, sizeof(char *));
+    for (uint32_t i = 0; i < names->site_count && style == TOOL_NAMES_SIMPLE; i++)
+        names->is_shortened =
+            names->is_shortened || names->rows[i].simple.data != names->rows[i].full.data;
 }
 
 void tool_site_names_open_all(struct tool_site_names *const *names,
                               const ttape_reader *const *readers, size_t count,
                               enum tool_name_style style)
 {
+    const ttape_names_options options = {
+        .size = sizeof(options), .memory_bytes = tool_memory_left() | 1, .demangle = demangle};
+    ttape_names *made;
+    ttape_status status = ttape_names_make(&made, readers, (uint32_t)count, &options, NULL);
+    if (status == TTAPE_E_LIMIT)
+        tool_memory_over(options.memory_bytes);
+    if (status != TTAPE_OK)
+        tool_out_of_memory();
     for (size_t i = 0; i < count; i++)
-        begin(names[i], readers[i], style);
-    choose(names, count);
+        begin(names[i], readers[i], made, (uint32_t)i, style);
+}
+
+void tool_site_names_open_as(struct tool_site_names *names, const ttape_reader *reader,
+                             enum tool_name_style style)
+{
+    tool_site_names_open_all(&names, &reader, 1, style);
 }
 
 void tool_site_names_close(struct tool_site_names *names)
 {
-    for (uint32_t i = 0; names->names != NULL && i < names->site_count; i++) {
+    for (uint32_t i = 0; names->names != NULL && i < names->site_count; i++)
         free(names->names[i]);
-        free((char *)names->readable[i].data);
-        free((char *)names->chosen[i].data);
-    }
     free(names->names);
-    free(names->readable);
-    free(names->chosen);
+    if (names->is_owner)
+        ttape_names_close(names->made);
     *names = (struct tool_site_names){0};
 }
 
 /* ---- asking ---- */
 
+/* Sites that came later have their symbol. */
+static ttape_name row_of(const struct tool_site_names *names, uint32_t site)
+{
+    if (site < names->site_count)
+        return names->rows[site];
+    ttape_site found = {0};
+    (void)ttape_reader_get_site(names->reader, site, &found);
+    return (ttape_name){found.symbol, found.symbol, found.symbol, found.symbol, {0}};
+}
+
 ttape_string tool_site_full(const struct tool_site_names *names, uint32_t site)
 {
-    if (site < names->site_count && names->readable[site].data != NULL)
-        return names->readable[site];
-    return symbol_of(names->reader, site);
+    return row_of(names, site).full;
 }
 
 ttape_string tool_site_text(const struct tool_site_names *names, uint32_t site)
 {
-    if (names->style == TOOL_NAMES_MANGLED)
-        return symbol_of(names->reader, site);
-    if (names->style == TOOL_NAMES_SIMPLE && site < names->site_count &&
-        names->chosen[site].data != NULL)
-        return names->chosen[site];
-    return tool_site_full(names, site);
+    const ttape_name row = row_of(names, site);
+    return names->style == TOOL_NAMES_MANGLED  ? row.symbol
+           : names->style == TOOL_NAMES_SIMPLE ? row.simple
+                                               : row.full;
 }
 
 ttape_string tool_site_word(const struct tool_site_names *names, uint32_t site, char *buffer)
@@ -196,11 +166,12 @@ bool tool_site_matches(struct tool_site_names *names, uint32_t site, const regex
         return true;
     if (site >= names->site_count)
         return false;
-    if (names->chosen[site].data == NULL && names->readable[site].data == NULL)
-        return false; /* it has one name */
-    return (names->chosen[site].data != NULL && matches(names->chosen[site], regex)) ||
-           matches(tool_site_full(names, site), regex) ||
-           (names->readable[site].data != NULL && matches(symbol_of(names->reader, site), regex));
+    const ttape_name *row = &names->rows[site];
+    bool is_short = row->simple.data != row->full.data;
+    bool is_readable = row->full.data != row->symbol.data;
+    return (is_short && matches(row->simple, regex)) ||
+           ((is_short || is_readable) && matches(row->full, regex)) ||
+           (is_readable && matches(row->symbol, regex));
 }
 
 ttape_string tool_site_symbol(const ttape_reader *reader, uint32_t site, char *buffer)
@@ -261,34 +232,9 @@ static bool is_text(ttape_string text, ttape_string name)
     return text.size_bytes == name.size_bytes && memcmp(text.data, name.data, name.size_bytes) == 0;
 }
 
-/* Its short form is enough, also where more is shown to tell it apart. */
 bool tool_site_is_called(const struct tool_site_names *names, uint32_t site, ttape_string name)
 {
-    ttape_string full = tool_site_full(names, site);
-    if (full.size_bytes == 0 || name.size_bytes == 0)
-        return false;
-    if (is_text(full, name) || is_text(symbol_of(names->reader, site), name) ||
-        is_text(tool_site_text(names, site), name))
-        return true;
-    if (full.size_bytes * 2 < name.size_bytes || code_name(names, site).data == NULL)
-        return false;
-    char *text = tool_allocate(TOOL_SIMPLE_NAME_BYTES(full.size_bytes), 1);
-    size_t size = tool_simple_name(text, full.data, full.size_bytes, TOOL_NAME_SHORT);
-    bool is_short = is_text((ttape_string){text, size}, name);
-    free(text);
-    return is_short;
-}
-
-bool tool_site_is_wanted(const struct tool_site_names *names, uint32_t site, const char *name)
-{
-    char buffer[TOOL_LABEL_BYTES];
-    const ttape_string wanted = {name, strlen(name)};
-    if (tool_site_is_called(names, site, wanted))
-        return true;
-    if (symbol_of(names->reader, site).size_bytes != 0)
-        return false;
-    if (is_text(tool_site_symbol(names->reader, site, buffer), wanted))
-        return true;
-    (void)ttape_site_name(names->reader, site, buffer, sizeof(buffer));
-    return strcmp(buffer, name) == 0;
+    const ttape_name row = row_of(names, site);
+    return name.size_bytes > 0 && (is_text(row.full, name) || is_text(row.symbol, name) ||
+                                   is_text(row.simple, name) || is_text(row.brief, name));
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tracetape/names.h>
 #include <tracetape/reader.h>
 
 #include "tools/command/options.h"
@@ -35,10 +36,12 @@ struct tool_site_names {
     const ttape_reader *reader;
     enum tool_name_style style;
     char **names;           /* by site, escaped; NULL: not asked for yet */
-    ttape_string *readable; /* by site: demangled; no data: the symbol is it */
-    ttape_string *chosen;   /* by site: simple; no data: as it is */
+    ttape_names *made;      /* of this reader and, where there are several, of others */
+    uint32_t number;        /* of the reader in it */
+    const ttape_name *rows; /* by site */
     uint32_t site_count;
     bool is_shortened; /* some are shown shorter than they are */
+    bool is_owner;     /* of what was made */
 };
 
 void tool_site_names_open_as(struct tool_site_names *names, const ttape_reader *reader,
@@ -58,7 +61,7 @@ ttape_string tool_site_text(const struct tool_site_names *names, uint32_t site);
 ttape_string tool_site_word(const struct tool_site_names *names, uint32_t site, char *buffer);
 /* With types and parameters; as the trace has it where that is no mangled name. */
 ttape_string tool_site_full(const struct tool_site_names *names, uint32_t site);
-/* Is it called so, in short, in full, or as the trace has it? */
+/* Is it called so, as it is shown, in short, in full, or as the trace has it? */
 bool tool_site_is_called(const struct tool_site_names *names, uint32_t site, ttape_string name);
 /* Does the name match as it is shown, in full, or as the trace has it? */
 bool tool_site_matches(struct tool_site_names *names, uint32_t site, const regex_t *regex);
@@ -72,15 +75,9 @@ const char *tool_site_where(const ttape_reader *reader, const ttape_site *site, 
 /* The same by number. */
 const char *tool_site_place(const ttape_reader *reader, uint32_t site, char *buffer);
 
-/* Is it what `name` says: its name, in short or in full; where it has no symbol, its address
- * ("0x...") or place ("module+0x12")? */
-bool tool_site_is_wanted(const struct tool_site_names *names, uint32_t site, const char *name);
-
 /* ---- find_function.c: one function, by its name ---- */
 
-/* Sites that `name` says; where there are none, those that are called so but for what a compiler
- * has put behind it (spin.isra.0): the first `capacity` of them in `sites`; returns how many there
- * are. */
+/* As ttape_names_find. */
 uint32_t tool_find_sites(const struct tool_site_names *names, const char *name, uint32_t *sites,
                          uint32_t capacity);
 /* The same by site, for the caller to free; NULL: none is called so. */

@@ -147,3 +147,23 @@ void tool_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes)
     *array = tool_reallocate(*array, wanted, size_bytes);
     *capacity = wanted;
 }
+
+static void *allocate_block(void *context, size_t size_bytes)
+{
+    (void)context;
+    return tool_allocate(size_bytes, 1);
+}
+
+static void release_block(void *context, void *memory, size_t size_bytes)
+{
+    (void)context;
+    (void)size_bytes;
+    free(memory);
+}
+
+struct ttp_region tool_region(void)
+{
+    struct ttp_region region = ttp_region_of(UINT64_MAX);
+    region.allocator = (ttape_allocator){NULL, allocate_block, release_block};
+    return region;
+}

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/region.h"
 #include "tools/command/options.h"
 
 #define TOOL_MEMORY_HINT_BYTES 80u
@@ -23,6 +24,8 @@
 void tool_memory_bound(uint64_t memory_bytes);
 /* What an answer of the library may take of that now; everything where the process is not bound. */
 uint64_t tool_memory_left(void);
+/* Blocks of the command's memory: where there is none the command ends, so nothing ever fails. */
+struct ttp_region tool_region(void);
 /* Ends the command: it would take `needed_bytes` more than it has. */
 _Noreturn void tool_memory_over(uint64_t needed_bytes);
 /* What to type where it was not enough; what was needed so far, or 0. */

@@ -87,7 +87,7 @@ static uint32_t call_number(struct tool_text *text, const struct tool_token *nam
     bool is_new;
     uint32_t *place = call_place(text, name, TTAPE_NONE, &is_new);
     if (is_new)
-        *place = (uint32_t)text->calls.count;
+        *place = (uint32_t)text->calls.table.count;
     return *place;
 }
 

@@ -74,8 +74,8 @@ bool tool_patterns_match_name(const struct tool_patterns *patterns, ttape_string
     free(text);
     if (found)
         return true;
-    text = tool_allocate(TOOL_SIMPLE_NAME_BYTES(name.size_bytes) + 1, 1);
-    text[tool_simple_name(text, name.data, name.size_bytes, TOOL_NAME_SHORT)] = '\0';
+    text = tool_allocate(TTP_SIMPLE_NAME_BYTES(name.size_bytes) + 1, 1);
+    text[ttp_simple_name(text, name.data, name.size_bytes, TTP_NAME_SHORT)] = '\0';
     found = tool_patterns_match(patterns, text);
     free(text);
     return found;

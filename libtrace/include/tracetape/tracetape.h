@@ -1,6 +1,7 @@
-/* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer, the
- * reader, calls, the longest and the last ones, chains, functions, the call graph, comparisons,
- * paths to functions, reports, tiles, the tree, copying, recording, sessions, recovering. */
+/* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer,
+ * the reader, calls, the longest and the last ones, chains, functions and their names, the call
+ * graph, comparisons, paths to functions, reports, tiles, the tree, copying, recording,
+ * sessions, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 
@@ -13,6 +14,7 @@
 #include <tracetape/graph.h>
 #include <tracetape/last.h>
 #include <tracetape/longest.h>
+#include <tracetape/names.h>
 #include <tracetape/reach.h>
 #include <tracetape/read.h>
 #include <tracetape/reader.h>

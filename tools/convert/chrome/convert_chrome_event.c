@@ -125,7 +125,7 @@ static ttape_status site_by_name(struct tool_chrome *chrome, ttape_string symbol
     bool is_new;
     if (symbol.size_bytes > NAME_BYTES_MAX)
         symbol.size_bytes = NAME_BYTES_MAX;
-    if (chrome->name_bytes > NAMES_BYTES_MAX || chrome->site_of.count >= SITES_MAX)
+    if (chrome->name_bytes > NAMES_BYTES_MAX || chrome->site_of.table.count >= SITES_MAX)
         symbol = other_name;
     tool_grow((void **)&chrome->key, &chrome->key_capacity, symbol.size_bytes + 1, 1);
     chrome->key[0] = (char)kind;
