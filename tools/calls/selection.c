@@ -116,43 +116,20 @@ bool tool_parse_span(const char *text, void *into)
            parse_end(dots + 2, strlen(dots + 2), &span->to);
 }
 
+/* ---- what they choose ---- */
+
+static ttape_selection_time time_of(const struct tool_time *time)
+{
+    return (ttape_selection_time){.is_given = time->given,
+                                  .is_relative = time->relative,
+                                  .is_span = time->has_unit,
+                                  .time_ns = time->value_ns};
+}
+
 uint64_t tool_absolute_ns(const struct tool_time *time, const ttape_info *info)
 {
-    uint64_t value = time->value_ns;
-    bool is_early = time->has_unit && value < info->time_first_ns; /* 1s.. of a run */
-    if ((time->relative || is_early) && __builtin_add_overflow(value, info->time_first_ns, &value))
-        return UINT64_MAX;
-    return value;
-}
-
-int tool_select_time(struct tool_selection *selection, const char *trace, const ttape_info *info,
-                     const struct tool_span *span)
-{
-    if (!span->from.given && !span->to.given)
-        return TOOL_OK;
-    if (info->resolution_ns == TTAPE_TIME_NONE)
-        return tool_fail("'%s' has no times: --time cannot be used", trace);
-    selection->has_range = true;
-    selection->from_ns = span->from.given ? tool_absolute_ns(&span->from, info) : 0;
-    selection->to_ns = span->to.given ? tool_absolute_ns(&span->to, info) : UINT64_MAX;
-    if (selection->from_ns > selection->to_ns)
-        return tool_usage(NULL, "the range of --time ends before it starts");
-    if (info->event_count > 0 &&
-        (selection->to_ns <= info->time_first_ns || selection->from_ns > info->time_last_ns)) {
-        uint64_t span_ns = info->time_last_ns - info->time_first_ns;
-        tool_message("nothing of '%s' is in the range of --time: it is from +0 to +%" PRIu64
-                     ".%03" PRIu64 "ms",
-                     trace, span_ns / 1000000, span_ns / 1000 % 1000);
-    }
-    return TOOL_OK;
-}
-
-static bool has(const struct tool_numbers *list, uint64_t value)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (list->numbers[i] == value)
-            return true;
-    return false;
+    const ttape_selection_time meant = time_of(time);
+    return ttape_selection_time_ns(&meant, info);
 }
 
 bool tool_choice_names(const struct tool_choice *choice)
@@ -160,48 +137,88 @@ bool tool_choice_names(const struct tool_choice *choice)
     return choice->tids.count + choice->pids.count + choice->streams.count > 0;
 }
 
-bool tool_choice_has(const struct tool_choice *choice, uint32_t stream,
-                     const ttape_stream_info *info)
+static int fail(ttape_status status, const char *trace, const struct tool_choice *choice)
 {
-    bool is_named = choice->tids.count + choice->streams.count == 0 ||
-                    has(&choice->streams, stream) || has(&choice->tids, info->stream.tid);
-    return is_named && (choice->pids.count == 0 || has(&choice->pids, info->pid));
-}
-
-int tool_choice_fail(const struct tool_choice *choice, const char *trace)
-{
+    if (status == TTAPE_E_UNSUPPORTED)
+        return tool_fail("'%s' has no times: --time cannot be used", trace);
+    if (status == TTAPE_E_ARGUMENT)
+        return tool_usage(NULL, "the range of --time ends before it starts");
+    if (status != TTAPE_E_NOT_FOUND)
+        tool_out_of_memory();
     return tool_fail("'%s' has no such %s", trace,
                      choice->tids.count > 0      ? "thread"
                      : choice->streams.count > 0 ? "stream"
                                                  : "process");
 }
 
-static int select_streams(struct tool_selection *selection, const struct tool_input *input,
-                          const struct tool_choice *choice)
+static ttape_status make(struct tool_selection *selection, const ttape_reader *reader,
+                         const struct tool_choice *choice)
+{
+    const ttape_selection_options options = {.size = sizeof(options),
+                                             .tids = choice->tids.numbers,
+                                             .pids = choice->pids.numbers,
+                                             .streams = choice->streams.numbers,
+                                             .tid_count = (uint32_t)choice->tids.count,
+                                             .pid_count = (uint32_t)choice->pids.count,
+                                             .named_stream_count = (uint32_t)choice->streams.count,
+                                             .from = time_of(&choice->time.from),
+                                             .to = time_of(&choice->time.to)};
+    ttape_selection_info info = {.to_ns = UINT64_MAX};
+    *selection = (struct tool_selection){0};
+    ttape_status status = ttape_selection_make(&selection->made, reader, &options, NULL);
+    if (status == TTAPE_OK)
+        ttape_selection_get_info(selection->made, &info);
+    selection->streams = ttape_selection_get_rows(selection->made, &selection->stream_count);
+    selection->has_range = info.has_range;
+    selection->from_ns = info.from_ns;
+    selection->to_ns = info.to_ns;
+    return status;
+}
+
+static int select_all(struct tool_selection *selection, const ttape_reader *reader,
+                      const char *trace, const struct tool_choice *choice)
 {
     ttape_info info;
-    ttape_stream_info stream;
-    if (!tool_choice_names(choice))
-        return TOOL_OK;
-    ttape_reader_get_info(input->reader, &info);
-    selection->streams = tool_allocate(info.stream_count + 1u, sizeof(uint32_t));
-    for (uint32_t i = 0; i < info.stream_count; i++)
-        if (ttape_reader_get_stream(input->reader, i, &stream) == TTAPE_OK &&
-            tool_choice_has(choice, i, &stream))
-            selection->streams[selection->stream_count++] = i;
-    if (selection->stream_count == 0)
-        return tool_choice_fail(choice, input->name);
+    ttape_selection_info chosen;
+    ttape_status status = make(selection, reader, choice);
+    if (status != TTAPE_OK)
+        return fail(status, trace, choice);
+    ttape_selection_get_info(selection->made, &chosen);
+    ttape_reader_get_info(reader, &info);
+    uint64_t span_ns = info.time_last_ns - info.time_first_ns;
+    if (chosen.is_outside)
+        tool_message("nothing of '%s' is in the range of --time: it is from +0 to +%" PRIu64
+                     ".%03" PRIu64 "ms",
+                     trace, span_ns / 1000000, span_ns / 1000 % 1000);
     return TOOL_OK;
 }
 
 int tool_select(struct tool_selection *selection, const struct tool_input *input,
                 const struct tool_choice *choice)
 {
-    *selection = (struct tool_selection){.to_ns = UINT64_MAX};
-    ttape_info info;
-    ttape_reader_get_info(input->reader, &info);
-    int status = tool_select_time(selection, input->name, &info, &choice->time);
-    return status != TOOL_OK ? status : select_streams(selection, input, choice);
+    return select_all(selection, input->reader, input->name, choice);
+}
+
+int tool_select_time(struct tool_selection *selection, const ttape_reader *reader,
+                     const char *trace, const struct tool_choice *choice)
+{
+    const struct tool_choice time = {.time = choice->time};
+    return select_all(selection, reader, trace, &time);
+}
+
+int tool_select_streams(struct tool_selection *selection, const ttape_reader *reader,
+                        const char *trace, const struct tool_choice *choice, bool may_be_none)
+{
+    struct tool_choice streams = *choice;
+    streams.time = (struct tool_span){0};
+    ttape_status status = make(selection, reader, &streams);
+    bool is_fine = status == TTAPE_OK || (status == TTAPE_E_NOT_FOUND && may_be_none);
+    return is_fine ? TOOL_OK : fail(status, trace, choice);
+}
+
+bool tool_selects(const struct tool_selection *selection, uint32_t stream)
+{
+    return selection->made != NULL && ttape_selection_has(selection->made, stream);
 }
 
 void tool_choice_close(struct tool_choice *choice)
@@ -213,6 +230,6 @@ void tool_choice_close(struct tool_choice *choice)
 
 void tool_selection_close(struct tool_selection *selection)
 {
-    free(selection->streams);
+    ttape_selection_close(selection->made);
     *selection = (struct tool_selection){0};
 }

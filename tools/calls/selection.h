@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tracetape/selection.h>
 #include <tracetape/tree.h>
 
 #include "tools/command/options.h"
@@ -49,7 +50,8 @@ const char *tool_put_call(char *buffer, uint32_t stream, uint64_t event);
 
 /* What was selected in a trace. */
 struct tool_selection {
-    uint32_t *streams; /* ascending; NULL: all */
+    ttape_selection *made;
+    const uint32_t *streams; /* ascending; NULL: all */
     uint32_t stream_count;
     bool has_range;
     uint64_t from_ns, to_ns; /* half-open, absolute */
@@ -82,21 +84,21 @@ struct tool_choice {
             tool_parse_numbers, TOOL_AT(choice.streams)                                            \
     }
 
-/* Whether a thread, process or stream is named at all, and whether this stream is chosen. */
+/* Whether a thread, process or stream is named at all. */
 bool tool_choice_names(const struct tool_choice *choice);
-bool tool_choice_has(const struct tool_choice *choice, uint32_t stream,
-                     const ttape_stream_info *info);
-/* Says that nothing in the trace is what was named; returns TOOL_CANNOT. */
-int tool_choice_fail(const struct tool_choice *choice, const char *trace);
-
-/* The time alone; `trace` is the file's name. */
-int tool_select_time(struct tool_selection *selection, const char *trace, const ttape_info *info,
-                     const struct tool_span *span);
 
 /* Returns a tool_exit; what is wrong has been reported: no such thread, a trace without times, a
  * range that ends before it starts. */
 int tool_select(struct tool_selection *selection, const struct tool_input *input,
                 const struct tool_choice *choice);
+/* The range alone; the streams alone, of a trace that grows: where may_be_none, nothing is selected
+ * as long as what is named is not there. */
+int tool_select_time(struct tool_selection *selection, const ttape_reader *reader,
+                     const char *trace, const struct tool_choice *choice);
+int tool_select_streams(struct tool_selection *selection, const ttape_reader *reader,
+                        const char *trace, const struct tool_choice *choice, bool may_be_none);
+/* Is the stream selected? */
+bool tool_selects(const struct tool_selection *selection, uint32_t stream);
 void tool_choice_close(struct tool_choice *choice);
 void tool_selection_close(struct tool_selection *selection);
 

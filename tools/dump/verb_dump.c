@@ -206,6 +206,11 @@ static int compare_streams(const void *a, const void *b)
 static int select_streams(struct tool_dump *dump)
 {
     uint32_t count = dump->info.stream_count;
+    struct tool_selection selection;
+    int status = tool_select_streams(&selection, dump->reader, dump->input->name, dump->choice,
+                                     dump->is_followed);
+    if (status != TOOL_OK)
+        return status;
     struct ordered *order = tool_allocate(count, sizeof(*order));
     free(dump->selected);
     free(dump->streams);
@@ -215,7 +220,7 @@ static int select_streams(struct tool_dump *dump)
     for (uint32_t i = 0; i < count; i++) {
         ttape_stream_info stream;
         bool found = ttape_reader_get_stream(dump->reader, i, &stream) == TTAPE_OK;
-        if (!found || !tool_choice_has(dump->choice, i, &stream))
+        if (!found || !tool_selects(&selection, i))
             continue;
         order[dump->stream_count++] =
             (struct ordered){stream.pid, stream.stream.tid, stream.stream.start_time_ns, i};
@@ -226,8 +231,7 @@ static int select_streams(struct tool_dump *dump)
     for (uint32_t i = 0; i < dump->stream_count; i++)
         dump->streams[i] = order[i].stream;
     free(order);
-    if (dump->stream_count == 0 && tool_choice_names(dump->choice) && !dump->is_followed)
-        return tool_choice_fail(dump->choice, dump->input->name);
+    tool_selection_close(&selection);
     return TOOL_OK;
 }
 
@@ -236,13 +240,14 @@ static int choose(struct tool_dump *dump)
 {
     dump->has_times = dump->info.resolution_ns != TTAPE_TIME_NONE;
     const char *name = dump->input->name;
-    struct tool_selection selection = {.to_ns = UINT64_MAX};
-    int status = tool_select_time(&selection, name, &dump->info, &dump->choice->time);
+    struct tool_selection selection;
+    int status = tool_select_time(&selection, dump->reader, name, dump->choice);
     if (status != TOOL_OK)
         return status;
     dump->from.value_ns = selection.from_ns;
     dump->to.value_ns = selection.to_ns;
     dump->from.relative = dump->to.relative = false;
+    tool_selection_close(&selection);
     dump->is_prepared = true;
     dump->start_ns = dump->info.time_first_ns;
     if (dump->origin == TOOL_ORIGIN_USUAL) {

@@ -99,7 +99,7 @@ static void number_all(struct tool_export *export)
     free(tids);
 }
 
-int tool_export_select(struct tool_export *export, const struct tool_choice *choice)
+void tool_export_select(struct tool_export *export, const struct tool_selection *selection)
 {
     uint32_t count = export->info.stream_count;
     struct ordered *order = tool_allocate(count, sizeof(*order));
@@ -108,7 +108,7 @@ int tool_export_select(struct tool_export *export, const struct tool_choice *cho
     for (uint32_t i = 0; i < count; i++) {
         ttape_stream_info info;
         if (ttape_reader_get_stream(export->reader, i, &info) != TTAPE_OK ||
-            !tool_choice_has(choice, i, &info))
+            !tool_selects(selection, i))
             continue;
         order[export->stream_count++] = (struct ordered){
             info.stream.start_time_ns,
@@ -120,9 +120,6 @@ int tool_export_select(struct tool_export *export, const struct tool_choice *cho
         export->streams[i] = order[i].stream;
     free(order);
     number_all(export);
-    if (export->stream_count == 0 && tool_choice_names(choice))
-        return tool_choice_fail(choice, export->input->name);
-    return TOOL_OK;
 }
 
 /* ---- names ---- */

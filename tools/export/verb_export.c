@@ -99,9 +99,9 @@ static int prepare(const struct options *options, struct tool_export *export)
     ttape_reader_get_info(export->reader, &export->info);
     export->has_times = export->info.resolution_ns != TTAPE_TIME_NONE;
     export->has_paths = ttape_reader_path_count(export->reader) != 0;
-    struct tool_selection selection = {.to_ns = UINT64_MAX};
+    struct tool_selection selection;
     const struct tool_span *time = &options->choice.time;
-    int status = tool_select_time(&selection, export->input->name, &export->info, time);
+    int status = tool_select(&selection, export->input, &options->choice);
     if (status != TOOL_OK)
         return status;
     export->has_from = time->from.given;
@@ -109,11 +109,13 @@ static int prepare(const struct options *options, struct tool_export *export)
     export->from_ns = selection.from_ns;
     export->to_ns = selection.to_ns;
     export->min_ns = options->min_ns;
+    tool_export_select(export, &selection);
+    tool_selection_close(&selection);
     if (!export->has_times && export->min_ns > 0)
         return tool_fail("'%s' has no times: --min-time cannot be used", export->input->name);
     tool_site_names_open_as(&export->names, export->reader,
                             tool_name_style(options->names, !options->chosen->is_picture));
-    return tool_export_select(export, &options->choice);
+    return TOOL_OK;
 }
 
 /* ---- outputs that are written front to back ---- */

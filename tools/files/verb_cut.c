@@ -58,9 +58,8 @@ struct cutting {
     const struct tool_input *input;
     ttape_reader *reader;
     ttape_info info;
-    struct tool_selection selection; /* the time */
+    struct tool_selection selection;
     uint64_t *from, *to;
-    uint32_t chosen_count; /* streams */
     struct tool_target target;
     ttape_writer *writer;
     ttape_copier *copier;
@@ -88,13 +87,11 @@ static ttape_status number_at(struct cutting *cut, uint32_t stream, uint64_t tim
 static ttape_status select_stream(struct cutting *cut, uint32_t stream)
 {
     const struct options *options = cut->options;
-    ttape_stream_info found;
-    ttape_status status = ttape_reader_get_stream(cut->reader, stream, &found);
+    ttape_status status = TTAPE_OK;
     uint64_t *from = &cut->from[stream], *to = &cut->to[stream];
-    if (status != TTAPE_OK || !tool_choice_has(&options->choice, stream, &found))
+    if (!tool_selects(&cut->selection, stream))
         return status; /* both are 0: nothing of it */
     *to = UINT64_MAX;
-    cut->chosen_count++;
     const struct tool_span *time = &options->choice.time;
     if (time->from.given)
         status = number_at(cut, stream, cut->selection.from_ns, from);
@@ -174,8 +171,7 @@ static int open_output(struct cutting *cut)
 static int select_all(struct cutting *cut)
 {
     uint32_t count = cut->info.stream_count;
-    const struct tool_choice *choice = &cut->options->choice;
-    int status = tool_select_time(&cut->selection, cut->input->name, &cut->info, &choice->time);
+    int status = tool_select(&cut->selection, cut->input, &cut->options->choice);
     if (status != TOOL_OK)
         return status;
     cut->from = tool_allocate(count, sizeof(uint64_t));
@@ -183,8 +179,6 @@ static int select_all(struct cutting *cut)
     for (uint32_t i = 0; i < count; i++)
         if (select_stream(cut, i) != TTAPE_OK)
             return tool_fail_error(cut->input->name, &cut->err);
-    if (cut->chosen_count == 0 && tool_choice_names(choice))
-        return tool_choice_fail(choice, cut->input->name);
     return TOOL_OK;
 }
 
@@ -206,6 +200,7 @@ static int run(void *context, const struct tool_input *input)
     ttape_copier_close(cut.copier);
     ttape_writer_close(cut.writer);
     tool_target_close(&cut.target);
+    tool_selection_close(&cut.selection);
     free(cut.from);
     free(cut.to);
     return status;

@@ -188,17 +188,18 @@ int tool_sys_read_part(struct tool_sys *view, const struct tool_selection *selec
                        const struct tool_choice *choice)
 {
     struct walking walk = {.view = view};
+    struct tool_selection streams;
     ttape_segment_info segment;
-    ttape_stream_info stream;
     ttape_error err = {0};
     ttape_status status;
+    (void)tool_select_streams(&streams, view->input->reader, view->input->name, choice, true);
     for (uint32_t i = 0; walk.status != TOOL_CANNOT; i++) {
         status = ttape_reader_get_segment(view->input->reader, 0, i, &segment, &err);
         if (status != TTAPE_OK)
             break;
-        (void)ttape_reader_get_stream(view->reader, segment.stream, &stream);
-        if (tool_choice_has(choice, segment.stream, &stream))
+        if (tool_selects(&streams, segment.stream))
             read_streams(&walk, &segment.stream, 1, selection);
     }
+    tool_selection_close(&streams);
     return walk.status;
 }

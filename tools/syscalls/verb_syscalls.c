@@ -390,7 +390,6 @@ static bool take_part(void *context, const struct tool_input *part)
     struct live *live = context;
     struct options *options = live->options;
     const struct options *asked = options;
-    ttape_info info;
     bool has_grown = true;
     live->input = *part;
     if (!live->is_open) {
@@ -400,8 +399,7 @@ static bool take_part(void *context, const struct tool_input *part)
         live->view.needs_stacks =
             asks_for_stacks(asked) && (asked->recording.session.calls.stack_every != 0 ||
                                        asked->recording.session.calls.stack_rate != 0);
-        ttape_reader_get_info(part->reader, &info);
-        if (tool_select_time(&live->asking.selection, part->name, &info, &options->choice.time) !=
+        if (tool_select_time(&live->asking.selection, part->reader, part->name, &options->choice) !=
             TOOL_OK)
             return false;
         live->is_open = true;

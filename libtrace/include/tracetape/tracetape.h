@@ -1,7 +1,7 @@
 /* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer,
- * the reader, calls, the longest and the last ones, chains, functions and their names, the call
- * graph, comparisons, paths to functions, reports, tiles, the tree, copying, recording,
- * sessions, recovering. */
+ * the reader, calls, the longest and the last ones, chains, functions and their names, what is
+ * selected, the call graph, comparisons, paths to functions, reports, tiles, the tree, copying,
+ * recording, sessions, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 
@@ -21,6 +21,7 @@
 #include <tracetape/recording.h>
 #include <tracetape/recover.h>
 #include <tracetape/report.h>
+#include <tracetape/selection.h>
 #include <tracetape/session.h>
 #include <tracetape/syscalls.h>
 #include <tracetape/tiles.h>
