@@ -18,10 +18,8 @@ ttape_functions *tool_functions_make(const ttape_reader *const *readers, uint32_
         .size = sizeof(how), .by = by, .a_count = a_count, .memory_bytes = tool_memory_left() | 1};
     ttape_functions *made;
     ttape_status status = ttape_functions_make(&made, readers, reader_count, &how, NULL);
-    if (status == TTAPE_E_LIMIT)
-        tool_memory_over(how.memory_bytes);
     if (status != TTAPE_OK)
-        tool_out_of_memory();
+        tool_memory_short();
     return made;
 }
 

@@ -74,10 +74,8 @@ void tool_site_names_open_all(struct tool_site_names *const *names,
         .size = sizeof(options), .memory_bytes = tool_memory_left() | 1, .demangle = demangle};
     ttape_names *made;
     ttape_status status = ttape_names_make(&made, readers, (uint32_t)count, &options, NULL);
-    if (status == TTAPE_E_LIMIT)
-        tool_memory_over(options.memory_bytes);
     if (status != TTAPE_OK)
-        tool_out_of_memory();
+        tool_memory_short();
     for (size_t i = 0; i < count; i++)
         begin(names[i], readers[i], made, (uint32_t)i, style);
 }

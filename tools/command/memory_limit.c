@@ -88,6 +88,13 @@ _Noreturn void tool_memory_over(uint64_t needed_bytes)
     _exit(TOOL_CANNOT);
 }
 
+_Noreturn void tool_memory_short(void)
+{
+    if (limit_bytes == 0)
+        tool_out_of_memory();
+    tool_memory_over(0);
+}
+
 uint64_t tool_memory_left(void)
 {
     uint64_t bytes = resident_bytes();

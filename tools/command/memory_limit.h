@@ -26,6 +26,8 @@ void tool_memory_bound(uint64_t memory_bytes);
 uint64_t tool_memory_left(void);
 /* Blocks of the command's memory: where there is none the command ends, so nothing ever fails. */
 struct ttp_region tool_region(void);
+/* Ends the command: an answer found no more memory, within the bound or at all. */
+_Noreturn void tool_memory_short(void);
 /* Ends the command: it would take `needed_bytes` more than it has. */
 _Noreturn void tool_memory_over(uint64_t needed_bytes);
 /* What to type where it was not enough; what was needed so far, or 0. */

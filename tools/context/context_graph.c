@@ -82,16 +82,20 @@ static void search_all(struct tool_contexts *contexts, const struct tool_edges *
                                                 .ends = ends,
                                                 .prefixes_most = share(memory, PREFIX_SHARE),
                                                 .nodes_most = share(memory, NODE_SHARE),
-                                                .deep_bytes = memory / 8 * DEEP_EIGHTHS};
+                                                .deep_bytes = memory / 8 * DEEP_EIGHTHS,
+                                                .memory_bytes = tool_memory_left()};
     struct tool_search search;
     struct looking looking = {.edges = edges, .is_xor = graph->how.operation == TTAPE_CONTEXT_XOR};
-    tool_search_open(&search, edges, &options);
+    if (!tool_search_open(&search, edges, &options))
+        tool_memory_short();
     for (size_t i = 0; i < contexts->count; i++) {
         looking.wanted = &contexts->wanted[i];
         if (looking.wanted->answer_count != 0)
             continue;
         (void)tool_search_run(&search, looking.wanted->value, looking.wanted->depth, take,
                               &looking);
+        if (search.region.is_short)
+            tool_memory_short();
         looking.wanted->looked = search.looked;
         if (looking.wanted->answer_count > 1)
             qsort(looking.wanted->answers, looking.wanted->answer_count,
@@ -108,7 +112,7 @@ static void open_printers(struct tool_printers *printers, struct tool_binary_gra
 {
     struct tool_strings *strings = binaries->strings;
     if (!tool_strings_settle(strings, binaries))
-        tool_out_of_memory();
+        tool_memory_short();
     if (strings->is_cut)
         tool_message("there are too many strings: some are left out");
     tool_printers_open(printers, strings, binaries->edges);
@@ -138,6 +142,8 @@ static int add_binaries(struct tool_edges *edges, const struct tool_context_grap
     if (status != TOOL_CANNOT && printers != NULL)
         open_printers(printers, &binaries);
     tool_binary_graph_close(&binaries);
+    if (status == TOOL_CANNOT) /* nobody has taken them */
+        ttp_region_close(&strings.region);
     return status;
 }
 

@@ -1,6 +1,5 @@
 /* Prefixes, as many as there is room for: stacks that were seen; then all, depth by depth, up to
  * half of the room; then the likeliest that go on from those. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/context/context_search.h"
@@ -86,8 +85,8 @@ static void add_seen(struct making *making)
 {
     struct tool_search *search = making->search;
     const struct tool_edges *edges = search->edges;
-    uint32_t *numbers = tool_allocate(edges->context_count, sizeof *numbers);
-    for (size_t i = 1; i < edges->context_count; i++) {
+    uint32_t *numbers = ttp_region_take(&search->region, edges->context_count, sizeof *numbers);
+    for (size_t i = 1; numbers != NULL && i < edges->context_count; i++) {
         const struct tool_edge_context *context = &edges->contexts[i];
         uint32_t around = numbers[context->around];
         numbers[i] = NONE;
@@ -99,7 +98,7 @@ static void add_seen(struct making *making)
         uint32_t share = tool_search_cost(context->weight, edges->contexts[0].weight);
         numbers[i] = extend(making, around, &next, share < cost ? share : cost);
     }
-    free(numbers);
+    ttp_region_give(&search->region, numbers);
 }
 
 /* Depth by depth: those that were seen are in no order of depths. */
@@ -107,9 +106,10 @@ static void add_levels(struct making *making)
 {
     struct tool_search *search = making->search;
     size_t most = search->options.prefixes_most / LEVELS_SHARE;
-    uint32_t *heads = tool_allocate(DEPTH_MOST + 1u, sizeof *heads), *next = making->queue.next;
+    uint32_t *heads = ttp_region_take(&search->region, DEPTH_MOST + 1u, sizeof *heads);
+    uint32_t *next = making->queue.next;
     size_t listed = 0;
-    for (uint32_t depth = 0; depth < DEPTH_MOST; depth++) {
+    for (uint32_t depth = 0; heads != NULL && depth < DEPTH_MOST; depth++) {
         for (; listed < search->prefix_count; listed++) {
             next[listed] = heads[search->prefixes[listed].depth];
             heads[search->prefixes[listed].depth] = (uint32_t)listed + 1;
@@ -126,7 +126,7 @@ static void add_levels(struct making *making)
             break;
         search->complete_depth = depth + 1;
     }
-    free(heads);
+    ttp_region_give(&search->region, heads);
 }
 
 /* Lists a prefix by what the next one that goes on from it costs. */
@@ -169,11 +169,14 @@ void tool_search_make_prefixes(struct tool_search *search)
     words = places * FILTER_EACH / 64;
     search->place_mask = places - 1;
     search->filter_mask = words - 1;
-    search->places = tool_allocate(places, sizeof *search->places);
-    search->filter = tool_allocate(words, sizeof *search->filter);
-    search->prefixes = tool_allocate(most + 1, sizeof *search->prefixes);
-    making.queue.next = tool_allocate(most + 1, sizeof *making.queue.next);
-    making.places = tool_allocate(most + 1, sizeof *making.places);
+    struct ttp_region *region = &search->region;
+    search->places = ttp_region_take(region, places, sizeof *search->places);
+    search->filter = ttp_region_take(region, words, sizeof *search->filter);
+    search->prefixes = ttp_region_take(region, most + 1, sizeof *search->prefixes);
+    making.queue.next = ttp_region_take(region, most + 1, sizeof *making.queue.next);
+    making.places = ttp_region_take(region, most + 1, sizeof *making.places);
+    if (region->is_short)
+        return;
     struct tool_search_prefix first = {.value = ttape_context_first(search->options.operation),
                                        .around = NONE,
                                        .function = TOOL_EDGES_OUTSIDE};
@@ -181,6 +184,6 @@ void tool_search_make_prefixes(struct tool_search *search)
     add_seen(&making);
     add_levels(&making);
     add_likely(&making);
-    free(making.queue.next);
-    free(making.places);
+    ttp_region_give(region, making.queue.next);
+    ttp_region_give(region, making.places);
 }

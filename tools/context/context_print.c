@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/calls/selection.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/tool.h"
 #include "tools/context/context_turns.h"
 #include "tools/io/json.h"

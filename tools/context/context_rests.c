@@ -1,7 +1,5 @@
 /* Where no trace says what is likely: suffixes whose rest leads cheaply to the outermost function,
  * at the depth that is left, come first. */
-#include <stdlib.h>
-
 #include "tools/context/context_search.h"
 
 #define REST_DEPTHS 64u
@@ -12,8 +10,10 @@ void tool_rests_open(struct tool_rests *rests, const struct tool_rows *outwards,
 {
     uint32_t depths =
         REST_CELLS / functions < REST_DEPTHS ? (uint32_t)(REST_CELLS / functions) : REST_DEPTHS;
-    rests->costs = tool_allocate(functions * depths + 1, sizeof *rests->costs);
+    rests->costs = ttp_region_take(outwards->region, functions * depths + 1, sizeof *rests->costs);
     tool_way_order_open(&rests->order, outwards, functions, depths);
+    if (outwards->region->is_short)
+        return;
     for (uint32_t depth = 0; depth < depths; depth++) {
         uint16_t *costs = rests->costs + depth * functions;
         for (size_t f = 0; f < functions; f++) {
@@ -31,12 +31,6 @@ void tool_rests_open(struct tool_rests *rests, const struct tool_rows *outwards,
     }
     for (size_t i = 0; i < functions * depths; i++)
         rests->costs[i] = rests->costs[i] < REST_MOST ? rests->costs[i] : REST_MOST;
-}
-
-void tool_rests_close(struct tool_rests *rests)
-{
-    tool_way_order_close(&rests->order);
-    free(rests->costs);
 }
 
 uint32_t tool_rest_of(const struct tool_search *search, uint32_t function, uint32_t left)

@@ -1,29 +1,32 @@
 /* Suffixes: the cheapest is followed first. Each cost is a list, so the next one is at hand. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/context/context_search.h"
 
-#define NONE         UINT32_MAX
-#define WINDOW       TOOL_SEARCH_COST_BIT
-#define BEHIND       8u
-#define FIRST_LOOKS  131072u /* before the large table */
-#define DEEP_LOOKS   1750000u
-#define ALONE_LOOKS  80000000u /* where no trace says what is likely */
-#define ALONE_VALUES 20u       /* open ones that get as much */
-#define DEEP_NODES   65536u /* for the prefix of a suffix that the large table has the rest for */
-#define MORE_MOST    20000u /* suffixes behind the first stack that is found */
-#define TAKES_MOST   20000u /* stacks by XOR whose depth nobody knows */
-#define NEW_COST     (5 * TOOL_SEARCH_COST_BIT) /* of a call that no trace shows */
-#define LEAF_COST    (6 * TOOL_SEARCH_COST_BIT) /* of a function that none enters */
-#define END_COST     (6 * TOOL_SEARCH_COST_BIT) /* of an end that has not the text */
-#define UNKNOWN_COST (8 * TOOL_SEARCH_COST_BIT)
+#define NONE          UINT32_MAX
+#define WINDOW        TOOL_SEARCH_COST_BIT
+#define BEHIND        8u
+#define FIRST_LOOKS   131072u /* before the large table */
+#define DEEP_LOOKS    1750000u
+#define ALONE_LOOKS   80000000u /* where no trace says what is likely */
+#define ALONE_VALUES  20u       /* open ones that get as much */
+#define DEEP_NODES    65536u /* for the prefix of a suffix that the large table has the rest for */
+#define LOOKS_BETWEEN 65536u /* two questions whether to go on */
+#define MORE_MOST     20000u /* suffixes behind the first stack that is found */
+#define TAKES_MOST    20000u /* stacks by XOR whose depth nobody knows */
+#define NEW_COST      (5 * TOOL_SEARCH_COST_BIT) /* of a call that no trace shows */
+#define LEAF_COST     (6 * TOOL_SEARCH_COST_BIT) /* of a function that none enters */
+#define END_COST      (6 * TOOL_SEARCH_COST_BIT) /* of an end that has not the text */
+#define UNKNOWN_COST  (8 * TOOL_SEARCH_COST_BIT)
 
 static void weigh_innermost(struct tool_search *search)
 {
     const struct tool_edges *edges = search->edges;
     uint64_t whole = 0;
-    search->innermost = tool_allocate(edges->function_count + 1, sizeof *search->innermost);
+    search->innermost =
+        ttp_region_take(&search->region, edges->function_count + 1, sizeof *search->innermost);
+    if (search->innermost == NULL)
+        return;
     for (size_t i = 1; i < edges->function_count; i++)
         whole += edges->functions[i].weight;
     for (size_t i = 1; i < edges->function_count; i++) {
@@ -33,33 +36,32 @@ static void weigh_innermost(struct tool_search *search)
     }
 }
 
-void tool_search_open(struct tool_search *search, const struct tool_edges *edges,
+bool tool_search_open(struct tool_search *search, const struct tool_edges *edges,
                       const struct tool_search_options *options)
 {
-    *search = (struct tool_search){
-        .edges = edges, .options = *options, .alone_left = (uint64_t)ALONE_VALUES * ALONE_LOOKS};
-    tool_rows_open(&search->inwards, edges, false);
-    tool_rows_open(&search->outwards, edges, true);
-    if (edges->context_count <= 1) /* what was seen says more */
+    *search = (struct tool_search){.region = ttp_region_of(options->memory_bytes),
+                                   .edges = edges,
+                                   .options = *options,
+                                   .alone_left = (uint64_t)ALONE_VALUES * ALONE_LOOKS};
+    struct ttp_region *region = &search->region;
+    tool_rows_open(&search->inwards, region, edges, false);
+    tool_rows_open(&search->outwards, region, edges, true);
+    if (edges->context_count <= 1 && !region->is_short) /* what was seen says more */
         tool_rests_open(&search->rests, &search->outwards, edges->function_count);
-    tool_search_make_prefixes(search);
-    search->nodes = tool_allocate(options->nodes_most + 1, sizeof *search->nodes);
-    search->queue.next = tool_allocate(options->nodes_most + 1, sizeof *search->queue.next);
+    if (!region->is_short)
+        tool_search_make_prefixes(search);
+    search->nodes = ttp_region_take(region, options->nodes_most + 1, sizeof *search->nodes);
+    search->queue.next =
+        ttp_region_take(region, options->nodes_most + 1, sizeof *search->queue.next);
     weigh_innermost(search);
+    if (region->is_short)
+        tool_search_close(search);
+    return search->edges != NULL;
 }
 
 void tool_search_close(struct tool_search *search)
 {
-    tool_rows_close(&search->inwards);
-    tool_rows_close(&search->outwards);
-    tool_rests_close(&search->rests);
-    free(search->prefixes);
-    free(search->places);
-    free(search->filter);
-    tool_deep_close(&search->deep);
-    free(search->innermost);
-    free(search->nodes);
-    free(search->queue.next);
+    ttp_region_close(&search->region);
     *search = (struct tool_search){0};
 }
 
@@ -68,6 +70,7 @@ struct running {
     tool_search_take take;
     void *context;
     uint64_t looked, looked_most;
+    uint64_t ask_at; /* so many: whether to go on */
     bool is_any, is_cut;
     bool is_any_times; /* two turns of a recursion more are the same value: none has three */
     uint64_t takes_left;
@@ -96,11 +99,10 @@ static void found(struct running *running, const struct tool_search_prefix *pref
         return;
     const struct tool_search_node *at = node;
     size_t depth = prefix->depth;
-    tool_grow((void **)&running->functions, &running->capacity, depth + 1,
-              sizeof *running->functions);
     for (; at != NULL; at = at->inner == NONE ? NULL : &search->nodes[at->inner]) {
-        tool_grow((void **)&running->functions, &running->capacity, depth + 1,
-                  sizeof *running->functions);
+        if (!ttp_region_grow(&running->search->region, &running->functions, &running->capacity,
+                             depth + 1, sizeof *running->functions))
+            return;
         running->functions[depth++] = at->place.function;
     }
     for (size_t i = prefix->depth; i > 0; i--) {
@@ -248,17 +250,36 @@ static void expand(struct running *running, uint32_t number)
 static void empty(struct running *running)
 {
     struct tool_search *search = running->search;
-    running->looked = search->node_count = 0;
+    running->looked = running->ask_at = search->node_count = 0;
     running->is_cut = false;
     memset(search->queue.heads, 0, sizeof search->queue.heads);
     search->queue.lowest = 0;
+}
+
+static bool ask(void *context, uint64_t done, uint64_t all)
+{
+    struct tool_search *search = context;
+    const ttape_watch *watch = search->options.watch;
+    search->is_stopped |= watch != NULL && !watch->goes_on(watch->context, done, all);
+    return !search->is_stopped;
+}
+
+/* Asked now and then. */
+static bool goes_on(struct running *running)
+{
+    struct tool_search *search = running->search;
+    if (running->looked >= running->ask_at) {
+        running->ask_at = running->looked + LOOKS_BETWEEN;
+        (void)ask(search, running->looked, 0);
+    }
+    return !search->is_stopped && !search->region.is_short;
 }
 
 static void follow(struct running *running)
 {
     uint32_t number;
     while (running->looked <= running->looked_most && !running->is_cut && running->takes_left > 0 &&
-           tool_search_pull(&running->search->queue, &number))
+           goes_on(running) && tool_search_pull(&running->search->queue, &number))
         expand(running, number);
     look_behind(running, 0);
     running->search->looked += running->looked;
@@ -307,19 +328,24 @@ static uint32_t innermost_cost(const struct tool_search *search, uint32_t functi
 static void search_deep(struct running *running, uint64_t value, uint32_t depth)
 {
     struct tool_search *search = running->search;
-    uint32_t *costs = tool_allocate(search->edges->function_count + 1, sizeof *costs);
-    for (uint32_t i = 1; i < search->edges->function_count; i++)
+    uint32_t *costs =
+        ttp_region_take(&search->region, search->edges->function_count + 1, sizeof *costs);
+    for (uint32_t i = 1; costs != NULL && i < search->edges->function_count; i++)
         costs[i] = innermost_cost(search, i);
     if (search->deep.slots == NULL)
         tool_deep_open(&search->deep, search->edges, &search->outwards, &search->inwards,
                        search->options.news_most, search->options.deep_bytes);
+    search->asking = (ttape_watch){ask, search};
+    search->deep.watch = &search->asking;
+    if (search->region.is_short)
+        return;
     uint64_t most = search->alone_left < ALONE_LOOKS ? search->alone_left : ALONE_LOOKS;
     if (search->edges->context_count > 1 || most < DEEP_LOOKS)
         most = DEEP_LOOKS;
     uint64_t looked = tool_deep_run(&search->deep, value, depth, costs, most, take_deep, running);
     search->alone_left -= looked < search->alone_left ? looked : search->alone_left;
     search->looked += looked;
-    free(costs);
+    ttp_region_give(&search->region, costs);
 }
 
 bool tool_search_run(struct tool_search *search, uint64_t value, uint32_t depth,
@@ -339,6 +365,6 @@ bool tool_search_run(struct tool_search *search, uint64_t value, uint32_t depth,
     bool is_cut = running.is_cut || running.takes_left == 0;
     if (!running.is_any && may_be_deep(search, depth))
         search_deep(&running, value, depth);
-    free(running.functions);
-    return !is_cut;
+    ttp_region_give(&search->region, running.functions);
+    return !is_cut && !search->is_stopped && !search->region.is_short;
 }

@@ -52,12 +52,17 @@ struct tool_search_options {
     uint32_t news_most; /* calls that no trace shows, in one stack */
     const bool *ends;   /* by function: it may well be the innermost one; NULL: any may */
     size_t prefixes_most, nodes_most;
-    size_t deep_bytes; /* of the table for what is not found so; 0: there is none */
+    size_t deep_bytes;        /* of the table for what is not found so; 0: there is none */
+    uint64_t memory_bytes;    /* of all of it */
+    const ttape_watch *watch; /* NULL: nobody. Steps are suffixes of one value */
 };
 
 struct tool_search {
+    struct ttp_region region; /* of all that is here; is_short: what was found is not all */
     const struct tool_edges *edges;
     struct tool_search_options options;
+    bool is_stopped;    /* the caller did not want to go on */
+    ttape_watch asking; /* the same, asked by what is below */
     struct tool_rows outwards, inwards;
     struct tool_search_prefix *prefixes;
     size_t prefix_count;
@@ -84,13 +89,14 @@ struct tool_search_found {
 };
 typedef void (*tool_search_take)(void *context, const struct tool_search_found *found);
 
-/* The graph lives until close. */
-void tool_search_open(struct tool_search *search, const struct tool_edges *edges,
+/* The graph lives until close. False: memory is short, and it is closed. */
+bool tool_search_open(struct tool_search *search, const struct tool_edges *edges,
                       const struct tool_search_options *options);
 void tool_search_close(struct tool_search *search);
 
 /* Calls `take` for stacks that have the value, some several times. `depth`: UINT32_MAX is any.
- * Returns whether everything within the bounds was looked at. */
+ * Returns whether everything within the bounds was looked at; is_stopped and region.is_short say
+ * why not. */
 bool tool_search_run(struct tool_search *search, uint64_t value, uint32_t depth,
                      tool_search_take take, void *context);
 
@@ -136,7 +142,6 @@ static inline bool tool_search_pull(struct tool_search_queue *queue, uint32_t *n
 
 /* -- context_rests.c -- */
 void tool_rests_open(struct tool_rests *rests, const struct tool_rows *outwards, size_t functions);
-void tool_rests_close(struct tool_rests *rests);
 /* What the functions around one cost at least, where so many are left. */
 uint32_t tool_rest_of(const struct tool_search *search, uint32_t function, uint32_t left);
 /* As tool_rows_next, the cheapest whole stack first. */

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
 #include "tools/dump/dump_filter.h"

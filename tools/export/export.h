@@ -10,8 +10,8 @@
 
 #include <tracetape/calls.h>
 
-#include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
 #include "tools/export/export_text.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tools/calls/losses.h"
-#include "tools/calls/selection.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/export/export.h"

@@ -6,7 +6,7 @@
 #include <tracetape/copy.h>
 
 #include "tools/calls/losses.h"
-#include "tools/calls/selection.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/progress.h"

@@ -8,7 +8,7 @@
 #include <tracetape/graph.h>
 
 #include "tools/calls/below.h"
-#include "tools/calls/selection.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/io/input.h"
 
 struct tool_graph {

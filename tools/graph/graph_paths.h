@@ -10,7 +10,7 @@
 
 #include <tracetape/reach.h>
 
-#include "tools/calls/selection.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
 #include "tools/graph/graph_model.h"

@@ -39,7 +39,7 @@ static void read_modules(struct tool_call_ways *ways, struct tool_graph_ways *fo
     }
     tool_map_close(&missing);
     if (!tool_call_ways_join(ways))
-        tool_out_of_memory();
+        tool_memory_short();
 }
 
 void tool_graph_ways_open(struct tool_graph_ways *found, const struct tool_graph *graph,
@@ -47,7 +47,7 @@ void tool_graph_ways_open(struct tool_graph_ways *found, const struct tool_graph
 {
     struct tool_call_ways *ways = tool_call_ways_open(memory_bytes, tool_memory_left());
     if (ways == NULL)
-        tool_out_of_memory();
+        tool_memory_short();
     ttape_module module;
     uint64_t from, to;
     *found = (struct tool_graph_ways){.of_edge = tool_allocate(graph->info.edge_count + 1, 1)};

@@ -6,7 +6,7 @@
 
 #include <tracetape/tree.h>
 
-#include "tools/calls/selection.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/options.h"
 #include "tools/lines/lines_view.h"
 

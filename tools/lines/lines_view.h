@@ -27,8 +27,8 @@
 
 #include "program/binary/plan_code.h"
 #include "tools/calls/name_table.h"
-#include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
 

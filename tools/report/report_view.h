@@ -9,8 +9,8 @@
 #include <tracetape/report.h>
 
 #include "tools/calls/hook_cost.h"
-#include "tools/calls/selection.h"
 #include "tools/calls/site_name.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
 

@@ -4,7 +4,7 @@
 
 #include <tracetape/longest.h>
 
-#include "tools/calls/selection.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tools/calls/losses.h"
-#include "tools/calls/selection.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/pager.h"

@@ -7,7 +7,7 @@
 
 #include <tracetape/longest.h>
 
-#include "tools/calls/selection.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/tool.h"
 #include "tools/tree/tree_view.h"
 

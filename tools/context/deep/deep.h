@@ -13,12 +13,13 @@
 #include "tools/context/deep/way_order.h"
 
 struct tool_deep {
+    struct ttp_region *region;
+    const ttape_watch *watch;
     const struct tool_rows *outwards, *inwards;
     const struct tool_edges *edges;
     uint32_t news_most;
     bool *hubs;
     uint64_t *ids; /* of functions */
-    void *memory;  /* that the slots are in */
     uint32_t *slots;
     size_t line_count;
     uint32_t depths;    /* below this */
@@ -42,13 +43,13 @@ struct tool_deep_found {
 typedef bool (*tool_deep_take)(void *context, const struct tool_deep_found *found);
 
 /* -- deep_hubs.c -- */
-void tool_deep_choose_hubs(bool *hubs, const struct tool_edges *edges);
+void tool_deep_choose_hubs(struct ttp_region *region, bool *hubs, const struct tool_edges *edges);
 
 /* -- deep_table.c -- */
+/* It takes its memory from the rows' region: where that is short, there is no table. */
 void tool_deep_open(struct tool_deep *deep, const struct tool_edges *edges,
                     const struct tool_rows *outwards, const struct tool_rows *inwards,
                     uint32_t news_most, size_t bytes);
-void tool_deep_close(struct tool_deep *deep);
 
 static inline size_t tool_deep_state(const struct tool_deep *deep, uint32_t function, uint32_t row)
 {

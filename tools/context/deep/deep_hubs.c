@@ -1,5 +1,4 @@
 /* Hubs: functions without which no recursion is left. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/context/deep/deep.h"
@@ -37,7 +36,7 @@ static void trim(struct trimming *trimming)
     }
 }
 
-void tool_deep_choose_hubs(bool *hubs, const struct tool_edges *edges)
+void tool_deep_choose_hubs(struct ttp_region *region, bool *hubs, const struct tool_edges *edges)
 {
     size_t count = edges->function_count;
     if (edges->context_count <= 1) { /* no table holds what goes round in all that may be called */
@@ -46,10 +45,10 @@ void tool_deep_choose_hubs(bool *hubs, const struct tool_edges *edges)
     }
     struct trimming trimming = {.edges = edges,
                                 .only_seen = edges->context_count > 1,
-                                .is_gone = tool_allocate(count + 1, sizeof(bool)),
-                                .ins = tool_allocate(count + 1, sizeof(uint32_t)),
-                                .outs = tool_allocate(count + 1, sizeof(uint32_t))};
-    for (;;) {
+                                .is_gone = ttp_region_take(region, count + 1, sizeof(bool)),
+                                .ins = ttp_region_take(region, count + 1, sizeof(uint32_t)),
+                                .outs = ttp_region_take(region, count + 1, sizeof(uint32_t))};
+    while (!region->is_short) {
         size_t best = count;
         double most = -1;
         trim(&trimming);
@@ -68,7 +67,7 @@ void tool_deep_choose_hubs(bool *hubs, const struct tool_edges *edges)
     for (size_t i = 0; i < edges->edge_count; i++)
         if (edges->edges[i].from == TOOL_EDGES_OUTSIDE)
             hubs[edges->edges[i].to] = true; /* short stacks */
-    free(trimming.is_gone);
-    free(trimming.ins);
-    free(trimming.outs);
+    ttp_region_give(region, trimming.is_gone);
+    ttp_region_give(region, trimming.ins);
+    ttp_region_give(region, trimming.outs);
 }

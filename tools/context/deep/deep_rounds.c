@@ -8,6 +8,7 @@
 #define HITS_MOST 8u /* rests whose suffixes are searched */
 #define LOOK      6u /* times the time of a call that is tried */
 #define FRAMES    130u
+#define BETWEEN   65536u /* calls that are tried, two questions whether to go on */
 
 /* A suffix. */
 struct frame {
@@ -126,6 +127,12 @@ static bool enter(struct rounds *rounds, uint32_t count, const struct tool_row_n
     return true;
 }
 
+static bool goes_on(const struct rounds *rounds)
+{
+    const ttape_watch *watch = rounds->deep->watch;
+    return watch->goes_on(watch->context, rounds->tried, rounds->tried_most);
+}
+
 /* All suffixes of this round that end in one function. */
 static void walk_from(struct rounds *rounds, uint32_t function)
 {
@@ -148,7 +155,8 @@ static void walk_from(struct rounds *rounds, uint32_t function)
         } else if (is_ordered(deep, frame)) { /* nor are those behind it */
             count--;
         }
-        if (++rounds->tried + LOOK * rounds->looked > rounds->tried_most)
+        if (++rounds->tried + LOOK * rounds->looked > rounds->tried_most ||
+            (rounds->tried % BETWEEN == 0 && !goes_on(rounds)))
             rounds->is_over = true;
     }
 }

@@ -1,7 +1,6 @@
 /* The table of likely prefixes that end in a hub. */
 #include "tools/context/deep/deep.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -48,8 +47,10 @@ static uint32_t most_cost(const struct tool_deep *deep, size_t *prefixes)
 {
     size_t states = deep->inwards->row_count + deep->edges->function_count;
     uint32_t root = deep->inwards->of_function[TOOL_EDGES_OUTSIDE], cost = 0;
-    float *counts = tool_allocate(states * COSTS, sizeof *counts);
+    float *counts = ttp_region_take(deep->region, states * COSTS, sizeof *counts);
     double whole = 0;
+    if (counts == NULL)
+        return 0;
     counts[inward_state(deep, TOOL_EDGES_OUTSIDE, root)] = 1;
     for (; cost < COSTS && whole < (double)*prefixes; cost++) {
         for (size_t s = 0; s < states; s++) {
@@ -67,7 +68,7 @@ static uint32_t most_cost(const struct tool_deep *deep, size_t *prefixes)
             }
         }
     }
-    free(counts);
+    ttp_region_give(deep->region, counts);
     if (whole < (double)*prefixes) {
         *prefixes = (size_t)whole + 1;
         return COSTS - 1;
@@ -138,8 +139,11 @@ static double *all_masses(const struct tool_deep *deep)
 {
     const struct tool_rows *rows = deep->inwards;
     size_t functions = deep->edges->function_count, states = rows->row_count + functions;
-    double *masses = tool_allocate(functions + 1, sizeof *masses);
-    double *now = tool_allocate(states, sizeof *now), *then = tool_allocate(states, sizeof *then);
+    double *masses = ttp_region_take(deep->region, functions + 1, sizeof *masses);
+    double *now = ttp_region_take(deep->region, states, sizeof *now);
+    double *then = ttp_region_take(deep->region, states, sizeof *then);
+    if (deep->region->is_short)
+        return NULL;
     now[inward_state(deep, TOOL_EDGES_OUTSIDE, rows->of_function[TOOL_EDGES_OUTSIDE])] = 1;
     for (uint32_t depth = 1; depth < deep->depths; depth++) {
         memset(then, 0, states * sizeof *then);
@@ -156,8 +160,8 @@ static double *all_masses(const struct tool_deep *deep)
         now = then;
         then = other;
     }
-    free(now);
-    free(then);
+    ttp_region_give(deep->region, now);
+    ttp_region_give(deep->region, then);
     return masses;
 }
 
@@ -166,14 +170,14 @@ static void cover(struct filling *filling)
     struct tool_deep *deep = filling->deep;
     size_t functions = deep->edges->function_count;
     double *all = all_masses(deep);
-    for (size_t i = 0; i < functions * deep->depths; i++) {
+    for (size_t i = 0; all != NULL && i < functions * deep->depths; i++) {
         double mass = filling->masses[i], whole = all[i % functions];
         deep->covered[i] = NONE;
         if (mass > 0)
             deep->covered[i] = (uint16_t)tool_search_cost_of(mass < whole ? mass / whole : 1);
     }
     deep->covered[TOOL_EDGES_OUTSIDE] = NONE;
-    free(all);
+    ttp_region_give(deep->region, all);
 }
 
 static uint32_t sum(uint32_t cost, uint16_t rest)
@@ -207,8 +211,10 @@ static void make_slots(struct tool_deep *deep, size_t prefixes)
 {
     size_t line_bytes = TOOL_DEEP_LINE * sizeof *deep->slots;
     deep->line_count = prefixes * 8 / FILL_EIGHTS / TOOL_DEEP_LINE + 1;
-    deep->memory = tool_allocate(deep->line_count + 1, line_bytes);
-    uintptr_t begin = ((uintptr_t)deep->memory + line_bytes - 1) & ~(uintptr_t)(line_bytes - 1);
+    void *memory = ttp_region_take(deep->region, deep->line_count + 1, line_bytes);
+    if (memory == NULL)
+        return;
+    uintptr_t begin = ((uintptr_t)memory + line_bytes - 1) & ~(uintptr_t)(line_bytes - 1);
     deep->slots = (uint32_t *)begin;
 #ifdef MADV_HUGEPAGE /* a look in another page each time */
     uintptr_t page = (begin + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
@@ -221,9 +227,10 @@ static void make_slots(struct tool_deep *deep, size_t prefixes)
 static void make_filling(struct filling *filling)
 {
     size_t cells = filling->deep->edges->function_count * filling->deep->depths;
-    filling->masses = tool_allocate(cells, sizeof *filling->masses);
-    filling->chances = tool_allocate(COSTS, sizeof *filling->chances);
-    for (uint32_t i = 0; i < COSTS; i++)
+    struct ttp_region *region = filling->deep->region;
+    filling->masses = ttp_region_take(region, cells, sizeof *filling->masses);
+    filling->chances = ttp_region_take(region, COSTS, sizeof *filling->chances);
+    for (uint32_t i = 0; filling->chances != NULL && i < COSTS; i++)
         filling->chances[i] = (float)tool_search_chance(i);
 }
 
@@ -233,24 +240,30 @@ void tool_deep_open(struct tool_deep *deep, const struct tool_edges *edges,
 {
     size_t functions = edges->function_count;
     size_t prefixes = bytes / sizeof *deep->slots / 8 * FILL_EIGHTS;
-    *deep = (struct tool_deep){.outwards = outwards,
+    struct ttp_region *region = outwards->region;
+    *deep = (struct tool_deep){.region = region,
+                               .outwards = outwards,
                                .inwards = inwards,
                                .edges = edges,
                                .news_most = news_most,
                                .depths = DEPTHS_MOST,
                                .state_count = outwards->row_count + functions};
     struct filling filling = {.deep = deep};
-    deep->hubs = tool_allocate(functions + 1, sizeof *deep->hubs);
-    tool_deep_choose_hubs(deep->hubs, edges);
-    deep->ids = tool_allocate(functions + 1, sizeof *deep->ids);
+    deep->hubs = ttp_region_take(region, functions + 1, sizeof *deep->hubs);
+    deep->ids = ttp_region_take(region, functions + 1, sizeof *deep->ids);
+    if (region->is_short)
+        return;
+    tool_deep_choose_hubs(region, deep->hubs, edges);
     for (size_t i = 0; i < functions; i++)
         deep->ids[i] = edges->functions[i].id;
     deep->prefix_cost = most_cost(deep, &prefixes);
     make_slots(deep, prefixes);
     make_filling(&filling);
-    deep->covered = tool_allocate(functions * deep->depths, sizeof *deep->covered);
-    deep->looks = tool_allocate(deep->state_count * deep->depths, sizeof *deep->looks);
-    deep->rests = tool_allocate(deep->state_count * deep->depths, sizeof *deep->rests);
+    deep->covered = ttp_region_take(region, functions * deep->depths, sizeof *deep->covered);
+    deep->looks = ttp_region_take(region, deep->state_count * deep->depths, sizeof *deep->looks);
+    deep->rests = ttp_region_take(region, deep->state_count * deep->depths, sizeof *deep->rests);
+    if (region->is_short)
+        return;
     fill(&filling);
     cover(&filling);
     weigh_looks(deep);
@@ -258,18 +271,6 @@ void tool_deep_open(struct tool_deep *deep, const struct tool_edges *edges,
                         edges->context_count > 1 || outwards->way_first[functions] > WAYS_MOST
                             ? 0
                             : ORDERED_DEPTHS);
-    free(filling.masses);
-    free(filling.chances);
-}
-
-void tool_deep_close(struct tool_deep *deep)
-{
-    free(deep->hubs);
-    free(deep->ids);
-    free(deep->memory);
-    free(deep->covered);
-    free(deep->looks);
-    free(deep->rests);
-    tool_way_order_close(&deep->order);
-    *deep = (struct tool_deep){0};
+    ttp_region_give(region, filling.masses);
+    ttp_region_give(region, filling.chances);
 }

@@ -12,17 +12,11 @@ void tool_way_order_open(struct tool_way_order *order, const struct tool_rows *r
     *order = (struct tool_way_order){.rows = rows, .functions = functions, .depths = depths};
     if (depths == 0)
         return;
-    order->orders = tool_allocate(depths, sizeof *order->orders);
-    order->sorted = tool_allocate(functions * depths / 64 + 1, sizeof *order->sorted);
-}
-
-void tool_way_order_close(struct tool_way_order *order)
-{
-    for (uint32_t i = 0; i < order->depths; i++)
-        free(order->orders[i]);
-    free(order->orders);
-    free(order->sorted);
-    *order = (struct tool_way_order){0};
+    order->orders = ttp_region_take(rows->region, depths, sizeof *order->orders);
+    order->sorted =
+        ttp_region_take(rows->region, functions * depths / 64 + 1, sizeof *order->sorted);
+    if (rows->region->is_short)
+        order->depths = 0;
 }
 
 static int compare_wholes(const void *a, const void *b)
@@ -38,16 +32,16 @@ static void sort(const struct tool_way_order *order, const uint16_t *rests, uint
 {
     const struct tool_rows *rows = order->rows;
     uint32_t first = rows->way_first[function], count = rows->way_first[function + 1] - first;
-    struct whole *wholes = tool_allocate(count + 1u, sizeof *wholes);
-    for (uint32_t i = 0; i < count; i++) {
+    struct whole *wholes = ttp_region_take(rows->region, count + 1u, sizeof *wholes);
+    for (uint32_t i = 0; wholes != NULL && i < count; i++) {
         const struct tool_row_way *way = &rows->ways[first + i];
         wholes[i] = (struct whole){(uint32_t)way->cost + rests[way->other], first + i};
     }
-    if (count > 0)
+    if (wholes != NULL && count > 0)
         qsort(wholes, count, sizeof *wholes, compare_wholes);
     for (uint32_t i = 0; i < count; i++)
-        ways[i] = wholes[i].way;
-    free(wholes);
+        ways[i] = wholes != NULL ? wholes[i].way : first + i;
+    ttp_region_give(rows->region, wholes);
 }
 
 bool tool_way_order_next(const struct tool_way_order *order, const uint16_t *rests, uint32_t left,
@@ -57,8 +51,10 @@ bool tool_way_order_next(const struct tool_way_order *order, const uint16_t *res
     uint32_t first = rows->way_first[place->function], end = rows->way_first[place->function + 1];
     size_t bit = left * order->functions + place->function;
     if (order->orders[left] == NULL)
-        order->orders[left] =
-            tool_allocate(rows->way_first[order->functions] + 1u, sizeof *order->orders[left]);
+        order->orders[left] = ttp_region_take(rows->region, rows->way_first[order->functions] + 1u,
+                                              sizeof *order->orders[left]);
+    if (order->orders[left] == NULL)
+        return false;
     uint32_t *ways = order->orders[left] + first;
     if ((order->sorted[bit / 64] >> bit % 64 & 1) == 0)
         sort(order, rests, place->function, ways);

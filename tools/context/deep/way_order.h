@@ -14,9 +14,9 @@ struct tool_way_order {
     uint64_t *sorted;  /* bits, by depth, then function: its ways are in order */
 };
 
+/* It takes its memory from the rows' region; where that is short, nothing is in order. */
 void tool_way_order_open(struct tool_way_order *order, const struct tool_rows *rows,
                          size_t functions, uint32_t depths);
-void tool_way_order_close(struct tool_way_order *order);
 
 /* As tool_rows_next, of a function behind no row, the cheapest whole first. left: below depths;
  * rests: by function, what comes behind it costs, always the same of one `left`. */

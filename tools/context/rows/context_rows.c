@@ -52,10 +52,13 @@ static uint64_t step_key(uint32_t row, uint32_t function) { return (uint64_t)row
 
 static uint32_t new_row(struct tool_rows *rows, uint32_t length, uint32_t function)
 {
-    tool_grow((void **)&rows->rows, &rows->row_capacity, rows->row_count + 1, sizeof *rows->rows);
-    rows->rows[rows->row_count] = (struct tool_row){
+    struct tool_row *row = ttp_region_add(rows->region, &rows->rows, &rows->row_count,
+                                          &rows->row_capacity, sizeof *row);
+    if (row == NULL)
+        return TOOL_ROW_NONE;
+    *row = (struct tool_row){
         .shorter = TOOL_ROW_NONE, .function = function, .length = (uint16_t)length};
-    return (uint32_t)rows->row_count++;
+    return (uint32_t)rows->row_count - 1;
 }
 
 /* Counts a function behind a row. Returns the row that has it too; of one that is as long as rows
@@ -65,12 +68,13 @@ static uint32_t add(struct tool_rows *rows, uint32_t row, uint32_t function, uin
 {
     if (rows->rows[row].length > 1 && rows->entry_count >= ENTRIES_MOST)
         return TOOL_ROW_NONE;
-    uint32_t *number = tool_map_at(&rows->by_step, step_key(row, function), 0);
+    uint32_t *number = ttp_region_at(rows->region, &rows->by_step, step_key(row, function), 0);
     if (*number == 0) {
-        tool_grow((void **)&rows->entries, &rows->entry_capacity, rows->entry_count + 1,
-                  sizeof *rows->entries);
-        struct tool_row_entry *entry = &rows->entries[rows->entry_count];
-        *number = (uint32_t)++rows->entry_count;
+        struct tool_row_entry *entry = ttp_region_add(
+            rows->region, &rows->entries, &rows->entry_count, &rows->entry_capacity, sizeof *entry);
+        if (entry == NULL)
+            return TOOL_ROW_NONE;
+        *number = (uint32_t)rows->entry_count;
         *entry = (struct tool_row_entry){.row = row, .function = function, .next = TOOL_ROW_NONE};
         if (rows->rows[row].length < most)
             entry->next = new_row(rows, rows->rows[row].length + 1u, function);
@@ -98,8 +102,9 @@ static void add_inwards(struct tool_rows *rows, const struct tool_edges *edges)
     const uint32_t calls =
         edges->context_count > CONTEXTS_LEAST ? TOOL_ROW_CALLS : TOOL_ROW_CALLS - 1;
     const uint32_t each = calls + 1;
-    uint32_t *of = tool_allocate(edges->context_count * each, sizeof *of); /* by length */
-    for (size_t i = 0; i < edges->context_count; i++) {
+    uint32_t *of =
+        ttp_region_take(rows->region, edges->context_count * each, sizeof *of); /* by length */
+    for (size_t i = 0; of != NULL && i < edges->context_count; i++) {
         const struct tool_edge_context *context = &edges->contexts[i];
         const uint32_t *around = i > 0 ? &of[context->around * each] : NULL;
         for (uint32_t k = 0; k < each; k++)
@@ -114,7 +119,7 @@ static void add_inwards(struct tool_rows *rows, const struct tool_edges *edges)
                 of[i * each + k + 1] = longer;
         }
     }
-    free(of);
+    ttp_region_give(rows->region, of);
 }
 
 static int compare_entries(const void *a, const void *b)
@@ -167,9 +172,11 @@ static void put(struct mixing *mixing, struct tool_row *row, const struct tool_r
     struct tool_rows *rows = mixing->rows;
     uint32_t *place = &mixing->place[call->function];
     if (*place == 0) {
-        tool_grow((void **)&rows->calls, &rows->call_capacity, rows->call_count + 1,
-                  sizeof *rows->calls);
-        rows->calls[rows->call_count++] = *call;
+        struct tool_row_call *added = ttp_region_add(rows->region, &rows->calls, &rows->call_count,
+                                                     &rows->call_capacity, sizeof *added);
+        if (added == NULL)
+            return;
+        *added = *call;
         *place = ++row->count;
         return;
     }
@@ -220,8 +227,11 @@ static void mix(struct mixing *mixing, uint32_t number)
 
 static void weigh(struct tool_rows *rows, size_t function_count)
 {
-    uint32_t *first = tool_allocate(rows->row_count + 2, sizeof *first);
-    struct mixing mixing = {rows, first, tool_allocate(function_count + 1, sizeof *mixing.place)};
+    uint32_t *first = ttp_region_take(rows->region, rows->row_count + 2, sizeof *first);
+    struct mixing mixing = {
+        rows, first, ttp_region_take(rows->region, function_count + 1, sizeof *mixing.place)};
+    if (rows->region->is_short)
+        return;
     for (size_t i = 0; i < rows->entry_count; i++) {
         rows->rows[rows->entries[i].row].weight += rows->entries[i].weight;
         first[rows->entries[i].row + 1]++;
@@ -232,8 +242,8 @@ static void weigh(struct tool_rows *rows, size_t function_count)
         for (uint32_t i = 1; i < rows->row_count; i++)
             if (rows->rows[i].length == length)
                 mix(&mixing, i);
-    free(first);
-    free(mixing.place);
+    ttp_region_give(rows->region, first);
+    ttp_region_give(rows->region, mixing.place);
 }
 
 /* How likely a call is that no trace shows, beside others. */
@@ -254,18 +264,23 @@ static void make_ways(struct tool_rows *rows, const struct tool_edges *edges, bo
 {
     size_t count = edges->function_count;
     bool has_seen = edges->context_count > 1;
-    uint64_t *priors = tool_allocate(count + 1, sizeof *priors);
-    uint32_t *at = tool_allocate(count + 2, sizeof *at), *first = at + 1;
+    uint64_t *priors = ttp_region_take(rows->region, count + 1, sizeof *priors);
+    uint32_t *at = ttp_region_take(rows->region, count + 2, sizeof *at);
+    rows->way_first = ttp_region_take(rows->region, count + 2, sizeof *rows->way_first);
+    if (rows->region->is_short)
+        return;
+    uint32_t *first = at + 1;
     for (size_t i = 0; i < edges->edge_count; i++) {
         const struct tool_edge *edge = &edges->edges[i];
         uint32_t of = outwards ? edge->to : edge->from;
         first[of] += edge->last == 0;
         priors[of] += edge->last == 0 ? prior(edge) : 0;
     }
-    rows->way_first = tool_allocate(count + 2, sizeof *rows->way_first);
     for (size_t i = 0; i < count; i++)
         rows->way_first[i + 1] = at[i + 1] += at[i];
-    rows->ways = tool_allocate(rows->way_first[count] + 1u, sizeof *rows->ways);
+    rows->ways = ttp_region_take(rows->region, rows->way_first[count] + 1u, sizeof *rows->ways);
+    if (rows->ways == NULL)
+        return;
     for (size_t i = 0; i < edges->edge_count; i++) {
         const struct tool_edge *edge = &edges->edges[i];
         uint32_t of = outwards ? edge->to : edge->from;
@@ -278,39 +293,33 @@ static void make_ways(struct tool_rows *rows, const struct tool_edges *edges, bo
     for (size_t i = 0; i < count; i++)
         qsort(rows->ways + rows->way_first[i], rows->way_first[i + 1] - rows->way_first[i],
               sizeof *rows->ways, compare_ways);
-    free(priors);
-    free(at);
+    ttp_region_give(rows->region, priors);
+    ttp_region_give(rows->region, at);
 }
 
-void tool_rows_open(struct tool_rows *rows, const struct tool_edges *edges, bool outwards)
+void tool_rows_open(struct tool_rows *rows, struct ttp_region *region,
+                    const struct tool_edges *edges, bool outwards)
 {
-    *rows = (struct tool_rows){0};
+    *rows = (struct tool_rows){.region = region};
     (void)new_row(rows, 0, TOOL_EDGES_OUTSIDE);
     if (edges->context_count > 1 && outwards)
         add_outwards(rows, edges);
     else if (edges->context_count > 1)
         add_inwards(rows, edges);
+    rows->of_function =
+        ttp_region_take(region, edges->function_count + 1, sizeof *rows->of_function);
+    if (region->is_short)
+        return;
     link_rows(rows);
-    rows->of_function = tool_allocate(edges->function_count + 1, sizeof *rows->of_function);
     for (uint32_t i = 0; i < edges->function_count; i++)
         rows->of_function[i] = next_of(rows, 0, i);
-    tool_map_close(&rows->by_step);
+    ttp_region_close_map(region, &rows->by_step);
     if (rows->entry_count > 0)
         qsort(rows->entries, rows->entry_count, sizeof *rows->entries, compare_entries);
     weigh(rows, edges->function_count);
-    free(rows->entries);
+    ttp_region_give(region, rows->entries);
     rows->entries = NULL;
     make_ways(rows, edges, outwards);
-}
-
-void tool_rows_close(struct tool_rows *rows)
-{
-    free(rows->rows);
-    free(rows->calls);
-    free(rows->of_function);
-    free(rows->ways);
-    free(rows->way_first);
-    *rows = (struct tool_rows){0};
 }
 
 struct tool_row_next tool_rows_read(const struct tool_rows *rows, uint32_t row, uint32_t function)

@@ -7,8 +7,8 @@
 #ifndef TOOL_CONTEXT_ROWS_H
 #define TOOL_CONTEXT_ROWS_H
 
+#include "base/region.h"
 #include "program/callgraph/edges.h"
-#include "tools/command/tool_map.h"
 
 #define TOOL_ROW_CALLS       3u  /* functions in the longest row */
 #define TOOL_ROW_CALLS_OUT   2u  /* read outwards */
@@ -45,7 +45,8 @@ struct tool_row_way {
 };
 
 struct tool_rows {
-    struct tool_row *rows; /* the first one is empty */
+    struct ttp_region *region; /* of all that is here */
+    struct tool_row *rows;     /* the first one is empty */
     size_t row_count, row_capacity;
     struct tool_row_entry *entries;
     size_t entry_count, entry_capacity;
@@ -69,9 +70,10 @@ struct tool_row_next {
 };
 
 /* Rows of contexts read outwards (what called?) or inwards (what was called?), and the ways of
- * edges that no context has. */
-void tool_rows_open(struct tool_rows *rows, const struct tool_edges *edges, bool outwards);
-void tool_rows_close(struct tool_rows *rows);
+ * edges that no context has. They live as long as the region; where that is short afterwards, they
+ * mean nothing. */
+void tool_rows_open(struct tool_rows *rows, struct ttp_region *region,
+                    const struct tool_edges *edges, bool outwards);
 
 /* What may come next, one by one; false: nothing is left. */
 static inline bool tool_rows_next(const struct tool_rows *rows, struct tool_row_place *place,

@@ -6,7 +6,8 @@
 
 #include <tracetape/writer.h>
 
-#include "tools/calls/selection.h"
+#include "tools/calls/stream_choice.h"
+#include "tools/command/memory_limit.h"
 #include "tools/command/tool.h"
 
 static bool scan_number(const char **text, uint64_t *value)
@@ -144,7 +145,7 @@ static int fail(ttape_status status, const char *trace, const struct tool_choice
     if (status == TTAPE_E_ARGUMENT)
         return tool_usage(NULL, "the range of --time ends before it starts");
     if (status != TTAPE_E_NOT_FOUND)
-        tool_out_of_memory();
+        tool_memory_short();
     return tool_fail("'%s' has no such %s", trace,
                      choice->tids.count > 0      ? "thread"
                      : choice->streams.count > 0 ? "stream"

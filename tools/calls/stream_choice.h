@@ -1,6 +1,6 @@
 /* Which threads and which time: --thread, --process, --stream and --time A..B of many verbs. */
-#ifndef TOOL_SELECTION_H
-#define TOOL_SELECTION_H
+#ifndef TOOL_STREAM_CHOICE_H
+#define TOOL_STREAM_CHOICE_H
 
 #include <stdbool.h>
 #include <stddef.h>
