@@ -1,5 +1,5 @@
 /* The table of likely prefixes that end in a hub. */
-#include "tools/context/deep/deep.h"
+#include "program/search/deep.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "tools/context/deep/way_order.h"
+#include "program/search/way_order.h"
 
 #include <stdlib.h>
 
