@@ -301,7 +301,8 @@ void tool_rows_open(struct tool_rows *rows, struct ttp_region *region,
                     const struct tool_edges *edges, bool outwards)
 {
     *rows = (struct tool_rows){.region = region};
-    (void)new_row(rows, 0, TOOL_EDGES_OUTSIDE);
+    if (new_row(rows, 0, TOOL_EDGES_OUTSIDE) == TOOL_ROW_NONE)
+        return;
     if (edges->context_count > 1 && outwards)
         add_outwards(rows, edges);
     else if (edges->context_count > 1)
