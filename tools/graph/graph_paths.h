@@ -10,8 +10,8 @@
 
 #include <tracetape/reach.h>
 
-#include "tools/calls/stream_choice.h"
 #include "tools/calls/site_name.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/output.h"
 #include "tools/graph/graph_model.h"
 #include "tools/io/input.h"

@@ -4,8 +4,8 @@
 
 #include <tracetape/longest.h>
 
-#include "tools/calls/stream_choice.h"
 #include "tools/calls/site_name.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
 

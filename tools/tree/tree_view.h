@@ -13,8 +13,8 @@
 
 #include <tracetape/tree.h>
 
-#include "tools/calls/stream_choice.h"
 #include "tools/calls/site_name.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
 #include "tools/values/value_search.h"
