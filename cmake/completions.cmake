@@ -2,7 +2,10 @@
 # tables' own text. Run as a script, with COMMAND (the command) and FOLDER (what to write into).
 
 function(ask out)
-    execute_process(COMMAND "${COMMAND}" ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND "${COMMAND}" ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE status)
+    if(NOT status EQUAL 0)
+        message(FATAL_ERROR "${COMMAND} ${ARGN}: ${status}")
+    endif()
     set("${out}" "${text}" PARENT_SCOPE)
 endfunction()
 

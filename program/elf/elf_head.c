@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/kernel_numbers.h"
 #include "program/elf/elf_head.h"
 
 #define IDENT_BYTES     16u

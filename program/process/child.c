@@ -3,7 +3,7 @@
  * A helper is a plain fork, so it has nothing of its parent's to lose and must do nothing in its
  * name: other descriptors are closed, signal handlers gone, outputs forgotten, and it leaves by
  * _exit only. */
-#define _GNU_SOURCE /* close_range */
+#define _GNU_SOURCE /* syscall */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/sanitized.h"
+#include "base/kernel_numbers.h"
 #include "program/process/child.h"
 
 #define END_WAIT_MS 2000 /* for a helper to go */
@@ -28,8 +29,8 @@
 static void forget_descriptors(int own)
 {
     int first = TTP_SANITIZED ? 3 : 0; /* sanitizers tell on the third what they find */
-    if ((own > first && close_range((unsigned)first, (unsigned)own - 1, 0) != 0) ||
-        close_range((unsigned)own + 1, ~0u, 0) != 0) {
+    if ((own > first && syscall(SYS_close_range, (unsigned)first, (unsigned)own - 1, 0u) != 0) ||
+        syscall(SYS_close_range, (unsigned)own + 1, ~0u, 0u) != 0) {
         struct rlimit files = {.rlim_cur = 1024}; /* an older kernel */
         (void)getrlimit(RLIMIT_NOFILE, &files);
         for (int fd = first; (rlim_t)fd < files.rlim_cur && fd < 65536; fd++)

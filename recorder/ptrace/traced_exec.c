@@ -15,10 +15,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/kernel_numbers.h"
 #include "recorder/ptrace/tracer.h"
 
 #define LINE_BYTES  256u /* of a script that the kernel looks at */

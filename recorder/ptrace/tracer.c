@@ -10,6 +10,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "format/base/fail.h"
 #include "recorder/ptrace/tracer.h"

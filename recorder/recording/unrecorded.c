@@ -266,7 +266,7 @@ static bool make_plan(const struct ttp_unrecorded *u, struct ttp_arena_head *hea
     const ttape_patch_options *patch = &u->options->patch;
     if (note->kind != TTP_NOTE_PLAN)
         return false;
-    __atomic_store_n(&head->planner, (uint32_t)gettid(), __ATOMIC_RELAXED);
+    __atomic_store_n(&head->planner, (uint32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
     if (calls->plan != NULL && (note->flags & TTP_NOTE_NO_CALLS) == 0)
         calls->plan(calls->plan_context, note->path);
     if ((note->flags & TTP_NOTE_FUNCTIONS) != 0 && patch->plan != NULL)

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include "recorder/session/session_tracer.h"
+#include "base/kernel_numbers.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,7 +10,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,13 +107,9 @@ static void prepare(pid_t parent)
  */
 static void close_others(int kept)
 {
-#ifdef SYS_close_range
     if (kept > STDERR_FILENO + 1)
         (void)syscall(SYS_close_range, STDERR_FILENO + 1u, (unsigned)kept - 1u, 0u);
     (void)syscall(SYS_close_range, (unsigned)kept + 1u, UINT_MAX, 0u);
-#else
-    (void)kept;
-#endif
 }
 
 static _Noreturn void trace(int socket, pid_t parent, const ttape_session_options *session,

@@ -7,8 +7,6 @@
 #include <linux/fadvise.h>
 #include <linux/falloc.h>
 #include <linux/fcntl.h>
-#include <linux/futex.h>
-#include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/stat.h>
 #include <netinet/in.h>
@@ -18,7 +16,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -26,6 +23,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/kernel_numbers.h"
 
 struct word {
     uint64_t bits;

@@ -4,13 +4,12 @@
 
 #include <inttypes.h>
 #include <linux/fcntl.h>
-#include <linux/futex.h>
-#include <linux/prctl.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/kernel_numbers.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_flags.h"
 

@@ -16,7 +16,8 @@
 static __typeof__(&execve) real_execve, real_execvpe;
 static __typeof__(&execv) real_execv, real_execvp;
 static __typeof__(&fexecve) real_fexecve;
-static __typeof__(&execveat) real_execveat;
+static int (*real_execveat)(int folder, const char *path, char *const arguments[],
+                            char *const environment[], int flags);
 static const void *real_execl, *real_execlp, *real_execle; /* as which they are recorded */
 
 #define FIND(place, name)                                                                          \

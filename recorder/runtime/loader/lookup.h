@@ -23,11 +23,13 @@
 #pragma weak pthread_create
 
 /* Nor has each C library all of these. The oldest version of each is in all of glibc's releases:
- * what asks for that of today is not loaded by those of before. */
+ * what asks for that of today is not loaded by those of before. Built with one of before, which has
+ * them elsewhere, ours asks for no version, and gets the oldest. */
 #if defined(TTP_RUNTIME_SHARED) && defined(__GLIBC__)
 #pragma weak pthread_key_create
 #pragma weak pthread_key_delete
 #pragma weak pthread_setspecific
+#if __GLIBC_PREREQ(2, 34)
 #define TTP_OLDEST(name) __asm__(".symver " #name ", " #name "@GLIBC_2.2.5");
 TTP_OLDEST(dlsym)
 TTP_OLDEST(dlvsym)
@@ -37,6 +39,7 @@ TTP_OLDEST(pthread_key_create)
 TTP_OLDEST(pthread_key_delete)
 TTP_OLDEST(pthread_setspecific)
 #undef TTP_OLDEST
+#endif
 #define TTP_IS_THERE(function) ((function) != NULL)
 #else
 #define TTP_IS_THERE(function) true
