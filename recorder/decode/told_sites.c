@@ -3,7 +3,7 @@
 
 #include "format/base/bytes.h"
 #include "recorder/arena/record.h"
-#include "recorder/decode/call_names.h"
+#include "libtrace/names/call_names.h"
 #include "recorder/decode/layouts.h"
 
 #define KIND_MAX   0xFFFFu /* that a trace can hold */

@@ -1,5 +1,5 @@
 /* Names of system calls by their numbers, on x86-64: the kernel never changes one. */
-#include "recorder/decode/call_names.h"
+#include "libtrace/names/call_names.h"
 
 #include <stdio.h>
 

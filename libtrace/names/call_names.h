@@ -1,6 +1,6 @@
 /* Names of system calls, for sites whose message has their number only. */
-#ifndef TTP_RECORDING_CALL_NAMES_H
-#define TTP_RECORDING_CALL_NAMES_H
+#ifndef TTP_NAMES_CALL_NAMES_H
+#define TTP_NAMES_CALL_NAMES_H
 
 #include <stdint.h>
 
