@@ -7,10 +7,14 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/kernel_numbers.h"
 #include "program/elf/elf_head.h"
+
+#ifndef SYS_openat2 /* older headers */
+#define SYS_openat2 437
+#endif
 
 #define IDENT_BYTES     16u
 #define HEADER_MAX      64u

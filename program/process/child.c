@@ -14,13 +14,17 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/sanitized.h"
-#include "base/kernel_numbers.h"
 #include "program/process/child.h"
+
+#ifndef SYS_close_range /* older headers */
+#define SYS_close_range 436
+#endif
 
 #define END_WAIT_MS 2000 /* for a helper to go */
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "format/base/bytes.h"
-#include "recorder/arena/record.h"
 #include "libtrace/names/call_names.h"
+#include "recorder/arena/record.h"
 #include "recorder/decode/layouts.h"
 
 #define KIND_MAX   0xFFFFu /* that a trace can hold */

@@ -15,11 +15,15 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/kernel_numbers.h"
 #include "recorder/ptrace/tracer.h"
+
+#ifndef SYS_openat2 /* older headers */
+#define SYS_openat2 437
+#endif
 
 #define LINE_BYTES  256u /* of a script that the kernel looks at */
 #define SCRIPTS_MAX 5u

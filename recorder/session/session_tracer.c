@@ -1,6 +1,5 @@
 #define _GNU_SOURCE /* SOCK_CLOEXEC */
 #include "recorder/session/session_tracer.h"
-#include "base/kernel_numbers.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,10 +9,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "recorder/session/session_internal.h"
+
+#ifndef SYS_close_range /* older headers */
+#define SYS_close_range 436
+#endif
 
 /* What the tracer is told, and what it says. */
 struct task {

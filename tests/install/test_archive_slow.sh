@@ -51,7 +51,7 @@ grep -q ' read$' counts
 "$command" export -q -f --format sqlite -o a.sqlite a.ttape
 "$command" view --no-browser a.ttape >url &
 server=$!
-for _ in 1 2 3 4 5 6 7 8 9 10; do grep -q 'http://127.0.0.1' url && break; sleep 1; done
+until [ -s url ]; do kill -0 "$server"; done
 kill "$server"
 grep -q 'http://127.0.0.1' url
 "$command" record -f -o b.ttape -- ls / >/dev/null 2>said || true

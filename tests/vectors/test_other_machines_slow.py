@@ -8,11 +8,12 @@
     musl            another C library
     unsigned-char   -funsigned-char
 
-Each is a build of its own in TTAPE_BUILD/other-machines, by the project's own CMake files, warnings
-being errors; on other processors that is one without recording (TTAPE_RECORD). There every vector is written byte for byte as it is in spec/vectors and read with its
-expectations, unit tests of the codecs and fuzz targets run (seeds, findings, a few mutations), and
-the command prints what TTAPE_BIN prints (not on musl, which has no elfutils; unit tests need Check,
-which it does not have either).
+Each is a build of its own in TTAPE_BUILD/other-machines, by the project's own CMake files,
+warnings being errors; on other processors that is one without recording (TTAPE_RECORD). There
+every vector is written byte for byte as it is in spec/vectors and read with its expectations, unit
+tests of the codecs and fuzz targets run (seeds, findings, a few mutations), and the command prints
+what TTAPE_BIN prints (not on musl, which has no elfutils; unit tests need Check, which it does not
+have either).
 
 `scripts/setup --slow` installs the compilers and the emulator. Libraries for s390x and i386 are
 unpacked below the build folder, once, from the distribution's packages and through package lists of

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/kernel_numbers.h"
+#include "tools/kernel/kernel_numbers.h"
 
 struct word {
     uint64_t bits;

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "base/kernel_numbers.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/kernel_numbers.h"
 
 #define SIX         "xxxxxx"
 #define STRING_MAX  4096u /* a string of as many bytes was cut there */

@@ -1,20 +1,11 @@
-/* The kernel's numbers that older headers lack: Debian 11's have those of Linux 5.10, and its C
- * library names calls of 5.4. Calls from 424 on have one number on all machines; a kernel that lacks
- * one says ENOSYS. */
-#ifndef TTP_BASE_KERNEL_NUMBERS_H
-#define TTP_BASE_KERNEL_NUMBERS_H
+/* The kernel's numbers that older headers lack: Debian 11's have those of Linux 5.10. */
+#ifndef TOOL_KERNEL_NUMBERS_H
+#define TOOL_KERNEL_NUMBERS_H
 
 #include <linux/futex.h>
 #include <linux/prctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef SYS_openat2
-#define SYS_openat2 437
-#endif
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4
 #endif
