@@ -46,7 +46,7 @@ cd "$HOME"
 command=$(echo /opt/tracetape-*/bin/tracetape)
 "$command" record -q -f -o a.ttape -- /hooked
 [ "$("$command" dump a.ttape | grep -c 'twice')" -ge 7 ]
-"$command" syscalls -- cat /etc/passwd >counts
+"$command" syscalls -- cat /etc/passwd >counts 2>&1
 grep -q ' read$' counts
 "$command" export -q -f --format sqlite -o a.sqlite a.ttape
 "$command" view --no-browser a.ttape >url &
