@@ -328,6 +328,14 @@ static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
         }
         ttp_cursor_skip_segment(c->cursor);
     }
+    /* Nothing of the next segment is in the range: it need not be decoded to see that. What is said
+     * of switches, it would tell. */
+    bool is_behind = status == TTAPE_OK && c->to_ns != UINT64_MAX && !c->options.switches &&
+                     ttp_cursor_is_behind(c->cursor, c->to_ns);
+    if (is_behind) {
+        stop(c, true);
+        return TTAPE_OK;
+    }
     if (status == TTAPE_OK)
         status = ttp_cursor_next_batch(c->cursor, c->options.values, c->batch,
                                        TTP_CALL_BATCH_EVENTS, &count, err);

@@ -204,6 +204,7 @@ static void read_again(struct ttape_graph *graph)
     for (uint32_t i = 0; i < graph->info.node_count; i++) {
         graph->nodes[i].sum = (ttape_graph_counts){0};
         graph->nodes[i].thread_count = 0;
+        graph->nodes_now[i].edge_plus_one = 0;
     }
     graph->info.edge_count = graph->info.context_count = 0;
     ttp_key_map_close(&graph->edge_map, &graph->memory);

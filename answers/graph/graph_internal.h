@@ -24,7 +24,8 @@ static inline void ttp_graph_add_ns(int64_t *sum, int64_t time_ns)
 /* The counts of a node or an edge, while a thread is read. */
 struct ttp_graph_now {
     ttape_graph_counts counts;
-    uint32_t active; /* how often it is on the first stack */
+    uint32_t active;              /* how often it is on the first stack */
+    uint32_t from, edge_plus_one; /* of a node: the edge that led to it last */
     bool is_touched;
 };
 

@@ -59,7 +59,7 @@ static uint32_t function_node(struct ttape_graph *graph, uint32_t function, uint
     return found;
 }
 
-static uint32_t find_edge(struct ttape_graph *graph, uint32_t from, uint32_t to)
+static uint32_t look_up_edge(struct ttape_graph *graph, uint32_t from, uint32_t to)
 {
     uint32_t count = graph->info.edge_count;
     uint32_t *place = ttp_graph_at(graph, &graph->edge_map, (uint64_t)from << 32 | to, TTAPE_NONE);
@@ -74,6 +74,17 @@ static uint32_t find_edge(struct ttape_graph *graph, uint32_t from, uint32_t to)
     graph->edges_now[count] = (struct ttp_graph_now){0};
     graph->info.edge_count++;
     return *place = count;
+}
+
+/* Most calls come from where the last one of the function came from. */
+static inline uint32_t find_edge(struct ttape_graph *graph, uint32_t from, uint32_t to)
+{
+    struct ttp_graph_now *now = &graph->nodes_now[to];
+    if (__builtin_expect(now->from != from || now->edge_plus_one == 0, 0)) {
+        now->from = from;
+        now->edge_plus_one = look_up_edge(graph, from, to) + 1;
+    }
+    return now->edge_plus_one - 1;
 }
 
 static void touch(struct ttape_graph *graph, uint32_t what)
@@ -289,7 +300,8 @@ void ttp_graph_enter(struct ttape_graph *graph, struct ttp_graph_stack *stack, t
     }
     uint32_t index = node_of(graph, stack, call);
     struct ttp_graph_origin origin = origin_of(graph, stack, call);
-    enter_path(graph, stack, call, &origin);
+    if (__builtin_expect(graph->has_paths, 0))
+        enter_path(graph, stack, call, &origin);
     struct ttp_graph_now *now = touch_node(graph, index);
     ttape_graph_node *node = &graph->nodes[index];
     bool is_idle = graph->is_idle[node->function];
@@ -354,14 +366,16 @@ void ttp_graph_leave(struct ttape_graph *graph, struct ttp_graph_stack *stack, t
     if (edge_index == TTAPE_NONE) {
         uint32_t shown = ttp_graph_word(call, TTP_CALL_SHOWN);
         ttp_graph_add_ns(&touch_node(graph, shown)->counts.below_ns, call->self_ns);
-        leave_path(graph, stack, call);
+        if (graph->has_paths)
+            leave_path(graph, stack, call);
         return;
     }
     struct ttp_graph_now *edge = touch_edge(graph, edge_index);
     count_end(&edge->counts, call);
     if (--*active_of(graph, stack->number, IS_EDGE | edge_index, &edge->active) == 0)
         ttp_graph_add_ns(&edge->counts.total_ns, call->total_ns);
-    leave_path(graph, stack, call);
+    if (__builtin_expect(graph->has_paths, 0))
+        leave_path(graph, stack, call);
 }
 
 struct ttp_graph_origin ttp_graph_here(const struct ttape_graph *graph,

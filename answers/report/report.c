@@ -475,6 +475,13 @@ const ttape_report_row *ttape_report_get_rows(const ttape_report *report, uint32
     return report != NULL ? report->shown : NULL;
 }
 
+uint32_t ttape_report_get_row_site(const ttape_report *report, uint32_t site)
+{
+    if (site >= report->keys.site_count)
+        return TTAPE_NONE;
+    return ttp_report_key_site(&report->keys, ttp_report_key(&report->keys, site));
+}
+
 ttape_status ttape_report_get_percentile(const ttape_report *report, uint32_t row, double share,
                                          int64_t *duration_ns)
 {

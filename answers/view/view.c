@@ -78,38 +78,52 @@ uint32_t ttp_view_rank(const struct ttape_view *view, uint32_t site, const char 
     return best;
 }
 
-static bool same_text(ttape_string a, ttape_string b)
+/* Rows of the report of all functions, whether there is much in them or nothing: an empty time is
+ * enough for that, so that no partition is decoded. */
+static ttape_status make_rows(struct ttape_view *view, ttape_error *err)
 {
-    return a.size_bytes == b.size_bytes &&
-           (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
+    const ttape_report_options how = {.size = sizeof how,
+                                      .by = TTAPE_REPORT_BY_FUNCTION,
+                                      .has_range = true,
+                                      .jobs = 1,
+                                      .memory_bytes = view->options.memory_bytes,
+                                      .damage = ttp_view_note_damage,
+                                      .context = view};
+    ttape_report *report;
+    uint64_t damage_count = view->damage_count;
+    uint32_t *row_of =
+        ttp_memory_take(&view->memory, view->info.site_count, sizeof *view->row_of, err);
+    if (row_of == NULL)
+        return view->memory.status;
+    ttape_status status = ttape_report_make(&report, view->reader, &how, err);
+    view->damage_count = damage_count;
+    for (uint32_t i = 0; status == TTAPE_OK && i < view->info.site_count; i++)
+        row_of[i] = ttape_report_get_row_site(report, i);
+    if (status == TTAPE_OK) {
+        ttape_report_close(report);
+        view->row_of = row_of;
+        return TTAPE_OK;
+    }
+    ttp_memory_give(&view->memory, row_of, view->info.site_count, sizeof *row_of);
+    return status;
 }
 
-/* Sites of several processes, and of several scopes, may be one function, as in reports. */
-bool ttp_view_is_same(const ttape_reader *reader, uint32_t a, uint32_t b)
+ttape_status ttp_view_find_rows(struct ttape_view *view, ttape_error *err)
 {
-    ttape_site left, right;
-    ttape_module left_module, right_module;
-    if (a == b)
-        return true;
-    if (ttape_reader_get_site(reader, a, &left) != TTAPE_OK ||
-        ttape_reader_get_site(reader, b, &right) != TTAPE_OK || left.kind != right.kind ||
-        !same_text(left.symbol, right.symbol) || !same_text(left.file, right.file))
-        return false;
-    (void)ttape_reader_get_module(reader, left.module, &left_module);
-    (void)ttape_reader_get_module(reader, right.module, &right_module);
-    if (!same_text(left_module.path, right_module.path))
-        return false;
-    if (left.symbol.size_bytes > 0 && (left.file.size_bytes > 0 || left.module == TTAPE_NONE))
-        return true;
-    return left.address - left_module.start == right.address - right_module.start;
+    return view->row_of != NULL ? TTAPE_OK : make_rows(view, err);
 }
 
-bool *ttp_view_find_sites(struct ttape_view *view, uint32_t site, ttape_error *err)
+ttape_status ttp_view_find_sites(struct ttape_view *view, uint32_t site, bool **out,
+                                 ttape_error *err)
 {
+    TTP_TRY(ttp_view_find_rows(view, err));
     bool *is_it = ttp_memory_take(&view->memory, view->info.site_count, sizeof *is_it, err);
-    for (uint32_t i = 0; is_it != NULL && i < view->info.site_count; i++)
-        is_it[i] = ttp_view_is_same(view->reader, i, site);
-    return is_it;
+    if (is_it == NULL)
+        return view->memory.status;
+    for (uint32_t i = 0; i < view->info.site_count; i++)
+        is_it[i] = view->row_of[i] == view->row_of[site];
+    *out = is_it;
+    return TTAPE_OK;
 }
 
 void ttp_view_give_sites(struct ttape_view *view, bool *is_it)
@@ -245,6 +259,7 @@ void ttape_view_close(ttape_view *view)
     ttape_report_close(view->report);
     ttape_tree_close(view->tree);
     ttp_view_forget_butterfly(view);
+    ttp_memory_give(&view->memory, view->row_of, view->info.site_count, sizeof *view->row_of);
     ttp_memory_give(&view->memory, view->text.bytes, view->text.capacity, 1);
     struct ttp_memory own = view->memory;
     ttp_memory_give(&own, view, 1, sizeof *view);

@@ -16,12 +16,16 @@
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
 
-#define PIECE_EVENTS 2000000u
-#define WORKERS_MOST 8u
-#define ROWS_USUAL   50u
-#define ROWS_MOST    1000u
-#define KEY_START    UINT32_MAX
-#define KEY_SIGNAL   0x80000000u /* and its number */
+#define PIECES_WANTED  64u /* of a small trace; a large one has more */
+#define PIECE_EVENTS   2000000u
+#define PIECE_SMALLEST 50000u
+#define WORKERS_MOST   8u
+#define PIECES_EACH    4u /* of a worker's, in a question */
+#define PIECES_MOST    (WORKERS_MOST * PIECES_EACH)
+#define ROWS_USUAL     50u
+#define ROWS_MOST      1000u
+#define KEY_START      UINT32_MAX
+#define KEY_SIGNAL     0x80000000u /* and its number */
 
 struct counts {
     uint64_t calls, recursion, starts, unseen, late;
@@ -38,6 +42,7 @@ struct ttp_view_butterfly {
     struct ttp_view_choice choice;
     uint64_t *borders; /* of pieces */
     uint32_t piece_count, done_count, stride;
+    uint32_t most_at_once; /* pieces: as many as the memory is enough for */
     struct edge *edges;
     uint32_t edge_count, edge_capacity;
     uint32_t *slots; /* an edge's number and 1; 0: none */
@@ -147,11 +152,14 @@ static uint32_t cut(struct ttape_view *view, const uint64_t *times, const uint32
                     uint64_t *borders)
 {
     ttape_partition_info info;
-    uint64_t events = 0;
+    uint64_t events = 0, wanted = view->info.event_count / PIECES_WANTED;
     uint32_t count = 0;
+    wanted = wanted < PIECE_SMALLEST ? PIECE_SMALLEST
+             : wanted > PIECE_EVENTS ? PIECE_EVENTS
+                                     : wanted;
     for (uint64_t i = 0; i < view->info.partition_count; i++) {
         (void)ttape_reader_get_partition(view->reader, order[i], &info);
-        if (events >= PIECE_EVENTS && times[order[i]] > borders[count]) {
+        if (events >= wanted && times[order[i]] > borders[count]) {
             borders[++count] = times[order[i]];
             events = 0;
         }
@@ -251,7 +259,7 @@ static ttape_status begin(struct ttape_view *view, const struct ttp_view_choice 
     b = ttp_memory_take(&view->memory, 1, sizeof *b, err);
     if (b == NULL)
         return view->memory.status;
-    *b = (struct ttp_view_butterfly){.choice = *choice};
+    *b = (struct ttp_view_butterfly){.choice = *choice, .most_at_once = PIECES_MOST};
     view->butterfly = b;
     ttape_status status = find_borders(view, b, err);
     if (status == TTAPE_OK)
@@ -268,10 +276,17 @@ static ttape_status begin(struct ttape_view *view, const struct ttp_view_choice 
 struct work {
     struct ttape_view *view;
     uint32_t piece;
-    uint64_t damage_count;
+    uint64_t memory_bytes, damage_count;
     ttape_graph *graph;
     ttape_status status;
     ttape_error err;
+};
+
+/* Pieces that are read for one question: each worker takes the next one. */
+struct team {
+    struct work works[PIECES_MOST];
+    _Atomic uint32_t next;
+    uint32_t count;
 };
 
 static void note_damage(void *context, uint32_t stream, const ttape_error *error)
@@ -289,9 +304,8 @@ static bool goes_on(void *context, uint64_t event_count)
     return !ttp_view_stops(work->view);
 }
 
-static void read_piece(void *context)
+static void read_piece(struct work *work)
 {
-    struct work *work = context;
     const struct ttape_view *view = work->view;
     const struct ttp_view_butterfly *b = view->butterfly;
     const struct ttp_view_choice *choice = &b->choice;
@@ -302,7 +316,7 @@ static void read_piece(void *context)
         .has_range = b->piece_count > 1 || choice->has_range,
         .from_ns = b->borders[work->piece],
         .to_ns = b->borders[work->piece + 1],
-        .memory_bytes = view->options.memory_bytes,
+        .memory_bytes = work->memory_bytes,
         .damage = note_damage,
         .goes_on = goes_on,
         .context = work,
@@ -310,42 +324,75 @@ static void read_piece(void *context)
     work->status = ttape_graph_make(&work->graph, view->reader, &how, &work->err);
 }
 
-/* The next pieces, one for each worker. */
+static void read_pieces(void *context)
+{
+    struct team *team = context;
+    for (uint32_t i = team->next++; i < team->count; i = team->next++)
+        read_piece(&team->works[i]);
+}
+
+static void read_together(struct team *team, uint32_t worker_count)
+{
+    struct ttp_task tasks[WORKERS_MOST];
+    uint32_t others = (worker_count < team->count ? worker_count : team->count) - 1;
+    for (uint32_t i = 0; i < others; i++)
+        ttp_task_begin(&tasks[i], read_pieces, team);
+    read_pieces(team);
+    for (uint32_t i = 0; i < others; i++)
+        ttp_task_end(&tasks[i]);
+}
+
+/* What was read is kept up to the first piece that failed: asking again goes on with that one. */
+static ttape_status keep(struct ttape_view *view, struct team *team, ttape_error *err)
+{
+    ttape_status status = TTAPE_OK;
+    for (uint32_t i = 0; i < team->count; i++) {
+        struct work *work = &team->works[i];
+        view->damage_count += work->damage_count;
+        if (status == TTAPE_OK && work->status != TTAPE_OK) {
+            status = work->status;
+            *err = work->err;
+        } else if (status == TTAPE_OK) {
+            status = merge(view, work->graph, err);
+            view->butterfly->done_count += status == TTAPE_OK;
+            if (status != TTAPE_OK) /* some of it may be there, and some not */
+                ttp_view_forget_butterfly(view);
+        }
+        ttape_graph_close(work->graph);
+    }
+    return status;
+}
+
+/* At first one piece for each worker, so that there are rows at once. All of a question's pieces
+ * share the memory; where that does not suffice, there are fewer. */
 static ttape_status go_on(struct ttape_view *view, ttape_error *err)
 {
     struct ttp_view_butterfly *b = view->butterfly;
-    struct work works[WORKERS_MOST];
-    struct ttp_task tasks[WORKERS_MOST];
-    uint32_t left = b->piece_count - b->done_count, count = view->options.jobs;
-    count = count > 0 ? count : 1;
-    count = count < WORKERS_MOST ? count : WORKERS_MOST;
-    count = count < left ? count : left;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t number = (uint64_t)(b->done_count + i) * b->stride % b->piece_count;
-        works[i] = (struct work){.view = view, .piece = (uint32_t)number};
-        if (i + 1 < count)
-            ttp_task_begin(&tasks[i], read_piece, &works[i]);
-    }
-    if (count > 0)
-        read_piece(&works[count - 1]);
-    ttape_status status = TTAPE_OK;
-    for (uint32_t i = 0; i < count; i++) {
-        if (i + 1 < count)
-            ttp_task_end(&tasks[i]);
-        view->damage_count += works[i].damage_count;
-        if (status == TTAPE_OK && works[i].status != TTAPE_OK) {
-            status = works[i].status;
-            *err = works[i].err;
+    uint32_t workers = view->options.jobs > 0 ? view->options.jobs : 1;
+    workers = workers < WORKERS_MOST ? workers : WORKERS_MOST;
+    struct team *team = ttp_memory_take(&view->memory, 1, sizeof *team, err);
+    if (team == NULL)
+        return view->memory.status;
+    ttape_status status = TTAPE_E_LIMIT;
+    uint32_t most = b->done_count == 0 ? workers : workers * PIECES_EACH, done = b->done_count;
+    for (; status == TTAPE_E_LIMIT && most > 0 && view->butterfly != NULL; most /= 2) {
+        uint32_t left = b->piece_count - b->done_count;
+        most = most < b->most_at_once ? most : b->most_at_once;
+        *team = (struct team){.count = most < left ? most : left};
+        for (uint32_t i = 0; i < team->count; i++) {
+            uint64_t number = (uint64_t)(b->done_count + i) * b->stride % b->piece_count;
+            team->works[i] = (struct work){.view = view,
+                                           .piece = (uint32_t)number,
+                                           .memory_bytes = view->options.memory_bytes / most};
         }
+        read_together(team, workers);
+        status = keep(view, team, err);
+        if (status == TTAPE_E_LIMIT && view->butterfly != NULL)
+            b->most_at_once = most > 1 ? most / 2 : 1;
+        if (status == TTAPE_E_LIMIT && view->butterfly != NULL && b->done_count > done)
+            status = TTAPE_OK; /* the rest of it with the next question */
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if (status == TTAPE_OK)
-            status = merge(view, works[i].graph, err);
-        ttape_graph_close(works[i].graph);
-    }
-    b->done_count += count;
-    if (status != TTAPE_OK) /* some pieces may be in it, others not */
-        ttp_view_forget_butterfly(view);
+    ttp_memory_give(&view->memory, team, 1, sizeof *team);
     return status;
 }
 

@@ -103,8 +103,8 @@ ttape_status ttp_view_longest(struct ttape_view *view, const struct ttp_view_que
         by = TTAPE_LONGEST_BY_START;
     else if (ttp_view_has(question, "by") && !ttp_view_is(question, "by", "duration"))
         return ttp_view_refuse(err, "by", "is duration, self or start");
-    if (site != TTAPE_NONE && (wanted.sites = ttp_view_find_sites(view, site, err)) == NULL)
-        return view->memory.status;
+    if (site != TTAPE_NONE)
+        TTP_TRY(ttp_view_find_sites(view, site, &wanted.sites, err));
     const ttape_longest_options how = {
         .size = sizeof how,
         .by = by,
@@ -262,9 +262,8 @@ ttape_status ttp_view_next(struct ttape_view *view, const struct ttp_view_questi
     TTP_TRY(ttp_view_take_site(view, question, &site, err));
     TTP_TRY(ttp_view_take_stream(view, question, &looking.stream, err));
     TTP_TRY(take_start(&looking, question, err));
-    bool *sites = ttp_view_find_sites(view, site, err);
-    if (sites == NULL)
-        return view->memory.status;
+    bool *sites;
+    TTP_TRY(ttp_view_find_sites(view, site, &sites, err));
     looking.sites = sites;
     ttape_status status = look(&looking, err);
     ttp_view_give_sites(view, sites);

@@ -11,50 +11,25 @@
 
 #define GROUPS    4096u
 #define FUNCTIONS 4096u /* that are reported */
-#define SLOTS     16384u
 
 struct fitting {
     struct ttape_view *view;
-    uint32_t *group_of;    /* by site: of the pass that is going on */
-    uint32_t first[SLOTS]; /* a function's first site and 1, by its name's hash; 0: none */
-    uint32_t number[SLOTS];
+    uint32_t *group_of; /* by site: of the pass that is going on */
     uint32_t function_count;
     int64_t time_ns[GROUPS];
     uint32_t order[GROUPS], rank[GROUPS];
 };
 
-static uint64_t hash_of(const struct fitting *f, uint32_t site)
+/* A secret decides which functions are together, so that no file can. */
+static uint32_t group_of_row(const struct fitting *f, uint32_t row_site)
 {
-    ttape_site found;
-    uint64_t hash = 1;
-    if (ttape_reader_get_site(f->view->reader, site, &found) != TTAPE_OK)
-        return 0;
-    for (size_t i = 0; i < found.symbol.size_bytes; i++)
-        hash =
-            ttp_secret_hash(hash ^ (unsigned char)found.symbol.data[i], f->view->memory.hash_key);
-    return found.symbol.size_bytes > 0 ? hash
-                                       : ttp_secret_hash(found.address, f->view->memory.hash_key);
+    return (uint32_t)(ttp_secret_hash(row_site, f->view->memory.hash_key) % GROUPS);
 }
 
 static uint32_t group_of(void *context, uint32_t site)
 {
     const struct fitting *f = context;
     return site < f->view->info.site_count ? f->group_of[site] : TTAPE_NONE;
-}
-
-/* The function's number, as long as there is room for more. */
-static uint32_t number_of(struct fitting *f, uint32_t site, uint64_t hash)
-{
-    uint32_t at = (uint32_t)(hash >> 32) % SLOTS;
-    while (f->first[at] != 0 && !ttp_view_is_same(f->view->reader, f->first[at] - 1, site))
-        at = (at + 1) % SLOTS;
-    if (f->first[at] == 0) {
-        if (f->function_count == FUNCTIONS)
-            return TTAPE_NONE;
-        f->first[at] = site + 1;
-        f->number[at] = f->function_count++;
-    }
-    return f->number[at];
 }
 
 static bool has_more(const void *context, uint32_t a, uint32_t b)
@@ -69,7 +44,7 @@ static ttape_status rank_groups(struct fitting *f, const ttape_report_options *h
     ttape_report *report;
     uint32_t count;
     for (uint32_t i = 0; i < f->view->info.site_count; i++)
-        f->group_of[i] = (uint32_t)(hash_of(f, i) % GROUPS);
+        f->group_of[i] = group_of_row(f, f->view->row_of[i]);
     TTP_TRY(ttape_report_make(&report, f->view->reader, how, err));
     const ttape_report_row *rows = ttape_report_get_rows(report, &count);
     for (uint32_t i = 0; i < count; i++)
@@ -84,18 +59,25 @@ static ttape_status rank_groups(struct fitting *f, const ttape_report_options *h
     return TTAPE_OK;
 }
 
-/* Functions of the groups with most time, as many whole groups as there is room for. */
+/* Functions of the groups with most time, as many whole groups as there is room for: a row goes by
+ * the first of its sites, and has the number that this one got. */
 static void choose(struct fitting *f)
 {
     uint32_t sizes[GROUPS] = {0}, kept = 0, count = 0;
+    const uint32_t *row_of = f->view->row_of;
     for (uint32_t i = 0; i < f->view->info.site_count; i++)
-        sizes[f->group_of[i]]++;
+        sizes[f->group_of[i]] += row_of[i] == i;
     while (kept < GROUPS && count + sizes[f->order[kept]] <= FUNCTIONS)
         count += sizes[f->order[kept++]];
     kept = kept > 0 ? kept : 1;
-    for (uint32_t i = 0; i < f->view->info.site_count; i++)
-        f->group_of[i] =
-            f->rank[f->group_of[i]] < kept ? number_of(f, i, hash_of(f, i)) : TTAPE_NONE;
+    for (uint32_t i = 0; i < f->view->info.site_count; i++) {
+        bool is_kept = f->rank[f->group_of[i]] < kept;
+        bool is_first = row_of[i] == i && f->function_count < FUNCTIONS;
+        if (is_kept && row_of[i] != i)
+            f->group_of[i] = f->group_of[row_of[i]];
+        else
+            f->group_of[i] = is_kept && is_first ? f->function_count++ : TTAPE_NONE;
+    }
 }
 
 static ttape_status make(struct fitting *f, ttape_report **out, const ttape_report_options *all,
@@ -125,6 +107,7 @@ static ttape_status make(struct fitting *f, ttape_report **out, const ttape_repo
 ttape_status ttp_view_report_fitting(struct ttape_view *view, ttape_report **out,
                                      const ttape_report_options *all, ttape_error *err)
 {
+    TTP_TRY(ttp_view_find_rows(view, err));
     struct fitting *f = ttp_memory_take(&view->memory, 1, sizeof *f, err);
     if (f == NULL)
         return view->memory.status;
@@ -137,19 +120,21 @@ ttape_status ttp_view_report_fitting(struct ttape_view *view, ttape_report **out
 
 struct one {
     const struct ttape_view *view;
-    const bool *is_it;
+    uint32_t row_site;
 };
 
 static uint32_t group_of_one(void *context, uint32_t site)
 {
     const struct one *one = context;
-    return ttp_view_is_site(one->view, one->is_it, site) ? 0 : TTAPE_NONE;
+    bool is_it = site < one->view->info.site_count && one->view->row_of[site] == one->row_site;
+    return is_it ? 0 : TTAPE_NONE;
 }
 
-ttape_status ttp_view_report_one(struct ttape_view *view, ttape_report **out, const bool *is_it,
+ttape_status ttp_view_report_one(struct ttape_view *view, ttape_report **out, uint32_t site,
                                  const ttape_report_options *all, ttape_error *err)
 {
-    struct one one = {view, is_it};
+    TTP_TRY(ttp_view_find_rows(view, err));
+    struct one one = {view, view->row_of[site]};
     ttape_report_options how = *all;
     how.by = TTAPE_REPORT_BY_GROUP;
     how.group = group_of_one;

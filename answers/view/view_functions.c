@@ -32,7 +32,7 @@ static ttape_report_options options_of(struct ttape_view *view,
 static ttape_status make_report(struct ttape_view *view, const struct ttp_view_choice *choice,
                                 bool histograms, ttape_error *err)
 {
-    ttape_report_options how = options_of(view, choice, histograms);
+    const ttape_report_options how = options_of(view, choice, histograms);
     ttape_report_info info;
     if (view->report != NULL && view->report_histograms >= histograms &&
         ttp_view_same_choice(choice, &view->report_choice)) {
@@ -43,10 +43,6 @@ static ttape_status make_report(struct ttape_view *view, const struct ttp_view_c
     ttape_report_close(view->report);
     view->report = NULL;
     ttape_status status = ttape_report_make(&view->report, view->reader, &how, err);
-    if (status == TTAPE_E_LIMIT && how.jobs != 1) { /* each thread has a share of the memory */
-        how.jobs = 1;
-        status = ttape_report_make(&view->report, view->reader, &how, err);
-    }
     view->report_is_partial = status == TTAPE_E_LIMIT;
     if (status == TTAPE_E_LIMIT)
         status = ttp_view_report_fitting(view, &view->report, &how, err);
@@ -191,7 +187,7 @@ ttape_status ttp_view_functions(struct ttape_view *view, const struct ttp_view_q
 
 /* ---- one function ---- */
 
-static void put_spread(struct ttape_view *view, uint32_t row)
+static void put_spread(struct ttape_view *view, const ttape_report *report, uint32_t row)
 {
     static const struct {
         const char *key;
@@ -201,11 +197,9 @@ static void put_spread(struct ttape_view *view, uint32_t row)
     uint32_t count = 0;
     int64_t duration_ns;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
-        if (ttape_report_get_percentile(view->report, row, shares[i].share, &duration_ns) ==
-            TTAPE_OK)
+        if (ttape_report_get_percentile(report, row, shares[i].share, &duration_ns) == TTAPE_OK)
             ttp_view_signed(view, shares[i].key, duration_ns);
-    if (ttape_report_get_histogram(view->report, row, buckets, TTAPE_REPORT_BUCKETS, &count) !=
-        TTAPE_OK)
+    if (ttape_report_get_histogram(report, row, buckets, TTAPE_REPORT_BUCKETS, &count) != TTAPE_OK)
         return;
     ttp_view_begin(view, "histogram", '[');
     for (uint32_t i = 0; i < count && i < TTAPE_REPORT_BUCKETS; i++) {
@@ -218,43 +212,52 @@ static void put_spread(struct ttape_view *view, uint32_t row)
     ttp_view_end(view, ']');
 }
 
-/* Its row; where it is not among those that fit, of a report of it alone. */
-static ttape_status find_row(struct ttape_view *view, const struct ttp_view_choice *choice,
-                             uint32_t site, uint32_t *row, uint32_t *row_count, ttape_error *err)
+/* Its row; row_count: nothing of it is in this time and these threads. */
+static uint32_t find_row(const struct ttape_view *view, const ttape_report_row *rows,
+                         uint32_t row_count, uint32_t site)
 {
-    const ttape_report_row *rows = ttape_report_get_rows(view->report, row_count);
-    bool *is_it = ttp_view_find_sites(view, site, err);
-    ttape_status status = TTAPE_OK;
-    if (is_it == NULL)
-        return view->memory.status;
-    for (*row = 0; *row < *row_count && !ttp_view_is_site(view, is_it, rows[*row].site);)
-        ++*row;
-    if (*row == *row_count && view->report_is_partial) {
-        const ttape_report_options how = options_of(view, choice, true);
-        ttape_report_close(view->report);
-        view->report = NULL;
-        view->report_choice.from_ns = UINT64_MAX; /* another question's is another one */
-        status = ttp_view_report_one(view, &view->report, is_it, &how, err);
-        (void)ttape_report_get_rows(view->report, row_count);
-        *row = 0;
-    }
-    ttp_view_give_sites(view, is_it);
-    return status;
+    uint32_t row = 0;
+    while (row < row_count && rows[row].site != view->row_of[site])
+        row++;
+    return row;
+}
+
+static void put_function(struct ttape_view *view, const ttape_report *report, uint32_t row)
+{
+    uint32_t row_count;
+    const ttape_report_row *rows = ttape_report_get_rows(report, &row_count);
+    if (row >= row_count)
+        return;
+    put_row(view, "row", &rows[row]);
+    put_spread(view, report, row);
+}
+
+/* Of one that is not among those that fit: by a report of it alone. */
+static ttape_status put_alone(struct ttape_view *view, const struct ttp_view_choice *choice,
+                              uint32_t site, ttape_error *err)
+{
+    const ttape_report_options how = options_of(view, choice, true);
+    ttape_report *alone;
+    TTP_TRY(ttp_view_report_one(view, &alone, site, &how, err));
+    put_function(view, alone, 0);
+    ttape_report_close(alone);
+    return TTAPE_OK;
 }
 
 ttape_status ttp_view_function(struct ttape_view *view, const struct ttp_view_question *question,
                                ttape_error *err)
 {
     struct ttp_view_choice choice;
-    uint32_t site, row_count, row = 0;
+    uint32_t site, row_count;
     TTP_TRY(ttp_view_take_choice(view, question, &choice, err));
     TTP_TRY(ttp_view_take_site(view, question, &site, err));
+    TTP_TRY(ttp_view_find_rows(view, err));
     TTP_TRY(make_report(view, &choice, true, err));
-    TTP_TRY(find_row(view, &choice, site, &row, &row_count, err));
     ttp_view_number(view, "site", site);
-    if (row >= row_count) /* nothing of it in this time and these threads */
-        return TTAPE_OK;
-    put_row(view, "row", &ttape_report_get_rows(view->report, &row_count)[row]);
-    put_spread(view, row);
+    const ttape_report_row *rows = ttape_report_get_rows(view->report, &row_count);
+    uint32_t row = find_row(view, rows, row_count, site);
+    if (row == row_count && view->report_is_partial)
+        return put_alone(view, &choice, site, err);
+    put_function(view, view->report, row);
     return TTAPE_OK;
 }

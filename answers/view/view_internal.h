@@ -52,7 +52,8 @@ struct ttape_view {
     bool report_histograms;
     bool report_is_partial;               /* of some functions: all did not fit */
     struct ttp_view_butterfly *butterfly; /* the last one */
-    uint64_t damage_count;                /* of the answer in the making */
+    uint32_t *row_of; /* by site: the site that its row of reports goes by; NULL: not asked yet */
+    uint64_t damage_count; /* of the answer in the making */
     struct ttp_view_text text;
     bool needs_comma;
 };
@@ -123,11 +124,11 @@ ttape_status ttp_view_refuse(ttape_error *err, const char *key, const char *what
 void ttp_view_note_damage(void *context, uint32_t number, const ttape_error *error);
 bool ttp_view_stops(const struct ttape_view *view);
 size_t ttp_view_name(const struct ttape_view *view, uint32_t site, char *buffer, size_t size_bytes);
-/* Whether two sites are one function. */
-bool ttp_view_is_same(const ttape_reader *reader, uint32_t a, uint32_t b);
-/* By site: whether it is the same function as this one, of the same symbol, file and module. The
- * caller gives the array back. */
-bool *ttp_view_find_sites(struct ttape_view *view, uint32_t site, ttape_error *err);
+/* Fills view->row_of, once. */
+ttape_status ttp_view_find_rows(struct ttape_view *view, ttape_error *err);
+/* By site: whether it is in the same row of reports as this one. The caller gives *out back. */
+ttape_status ttp_view_find_sites(struct ttape_view *view, uint32_t site, bool **out,
+                                 ttape_error *err);
 void ttp_view_give_sites(struct ttape_view *view, bool *is_it);
 /* What a file says may be no site. */
 static inline bool ttp_view_is_site(const struct ttape_view *view, const bool *is_it, uint32_t site)
@@ -148,8 +149,8 @@ void ttp_view_node(struct ttape_view *view, const char *key, const ttape_node *n
 /* A report of the functions with most time, for which there is always memory. */
 ttape_status ttp_view_report_fitting(struct ttape_view *view, ttape_report **out,
                                      const ttape_report_options *all, ttape_error *err);
-/* A report of one function: of these sites, of which there are as many as the trace has. */
-ttape_status ttp_view_report_one(struct ttape_view *view, ttape_report **out, const bool *is_it,
+/* A report of one function: that of this site. */
+ttape_status ttp_view_report_one(struct ttape_view *view, ttape_report **out, uint32_t site,
                                  const ttape_report_options *all, ttape_error *err);
 void ttp_view_forget_butterfly(struct ttape_view *view);
 

@@ -164,6 +164,7 @@ struct search {
     char text[SEARCH_BYTES];
     size_t length;
     uint32_t found[TTP_VIEW_RANKS][SEARCH_MOST], counts[TTP_VIEW_RANKS];
+    bool *is_found; /* by the site that a row goes by */
     uint64_t total;
 };
 
@@ -180,9 +181,9 @@ static void search_site(const struct ttape_view *view, struct search *search, ui
     if (rank == TTP_VIEW_RANKS || ttape_reader_get_site(view->reader, site, &found) != TTAPE_OK ||
         !has_calls(found.kind))
         return;
-    for (uint32_t i = 0; i < search->counts[rank]; i++)
-        if (ttp_view_is_same(view->reader, search->found[rank][i], site))
-            return;
+    if (search->is_found[view->row_of[site]])
+        return;
+    search->is_found[view->row_of[site]] = true;
     search->total++;
     if (search->counts[rank] < SEARCH_MOST)
         search->found[rank][search->counts[rank]++] = site;
@@ -193,10 +194,17 @@ ttape_status ttp_view_search(struct ttape_view *view, const struct ttp_view_ques
 {
     uint32_t count = 50, shown = 0, site = 0;
     TTP_TRY(ttp_view_take_number(question, "count", SEARCH_MOST, &count, err));
+    TTP_TRY(ttp_view_find_rows(view, err));
     struct search *search = ttp_memory_take(&view->memory, 1, sizeof *search, err);
     if (search == NULL)
         return view->memory.status;
-    *search = (struct search){0};
+    *search = (struct search){
+        .is_found = ttp_memory_take(&view->memory, view->info.site_count, sizeof(bool), err)};
+    if (search->is_found == NULL) {
+        ttp_memory_give(&view->memory, search, 1, sizeof *search);
+        return view->memory.status;
+    }
+    memset(search->is_found, 0, view->info.site_count * sizeof(bool));
     search->length = ttp_view_take_text(question, "text", search->text, SEARCH_BYTES);
     for (; site < view->info.site_count && (site % 4096 != 0 || !ttp_view_stops(view)); site++)
         search_site(view, search, site);
@@ -207,6 +215,7 @@ ttape_status ttp_view_search(struct ttape_view *view, const struct ttp_view_ques
     ttp_view_end(view, ']');
     ttp_view_wide(view, "total", search->total);
     ttp_view_bool(view, "complete", site == view->info.site_count);
+    ttp_memory_give(&view->memory, search->is_found, view->info.site_count, sizeof(bool));
     ttp_memory_give(&view->memory, search, 1, sizeof *search);
     return TTAPE_OK;
 }

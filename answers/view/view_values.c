@@ -161,10 +161,10 @@ static ttape_status search_stream(struct ttape_view *view, struct wanted *wanted
     ttape_status status = *next > 0 ? ttape_cursor_seek_event(cursor, *next, err) : TTAPE_OK;
     while (status == TTAPE_OK && wanted->left > 0 && wanted->found < wanted->most) {
         status = ttape_cursor_next(cursor, &item, err);
-        if (status >= TTAPE_E_TRUNCATED) { /* it goes on behind what is damaged */
+        if (status >= TTAPE_E_TRUNCATED) { /* it goes on behind what is damaged, and does not end
+                                            * there: the next answer would begin before it again */
             view->damage_count++;
             status = TTAPE_OK;
-            wanted->left--;
             continue;
         }
         if (status != TTAPE_OK)

@@ -372,6 +372,16 @@ ttape_status ttp_cursor_position(ttape_cursor *c, uint64_t *number, ttape_error 
     return TTAPE_OK;
 }
 
+bool ttp_cursor_is_behind(const ttape_cursor *c, uint64_t time_ns)
+{
+    if (c->position != 0 || c->ordinal >= c->segment_count)
+        return false;
+    const struct ttp_partition_entry *entry =
+        &c->lease.reader->partitions[entry_of(c, c->ordinal)->partition];
+    return !entry->damaged && entry->resolution_ns != 0 &&
+           ttp_time_of(entry->first_tick, entry->origin_ns, entry->resolution_ns) >= time_ns;
+}
+
 void ttp_cursor_skip_segment(ttape_cursor *c)
 {
     c->ordinal++;

@@ -73,6 +73,8 @@ ttape_status ttp_cursor_next_batch(ttape_cursor *cursor, bool values, ttape_even
 /* Values of the event that stands `back` events before the end of the last batch. */
 ttape_status ttp_cursor_batch_values(ttape_cursor *cursor, uint32_t back, ttape_event_item *out,
                                      ttape_error *err);
+/* True where the next event is the first of its segment, and by the index not before a time. */
+bool ttp_cursor_is_behind(const ttape_cursor *cursor, uint64_t time_ns);
 /* Goes on behind the events that are missing next. */
 void ttp_cursor_skip_segment(ttape_cursor *cursor);
 

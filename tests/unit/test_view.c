@@ -12,6 +12,7 @@
 #define START_NS (UINT64_C(1) << 60)
 
 enum { MAIN, WORK, HOSTILE, SITES };
+enum { LONG_CALLS = 200000 };
 
 static const char hostile[] = "<img onerror=\"x\">\x01\xff\xed\xa0\x80\xe2\x80\xae\n\\";
 
@@ -67,6 +68,43 @@ struct asked {
 static void open_view(struct asked *a, const ttape_view_options *options)
 {
     a->file = make();
+    a->source = ttape_source_memory(a->file.data, a->file.size_bytes);
+    ck_assert_int_eq(ttape_reader_open(&a->reader, &a->source, NULL, NULL), TTAPE_OK);
+    ck_assert_int_eq(ttape_view_open(&a->view, a->reader, options, NULL), TTAPE_OK);
+}
+
+/* main calls two functions of one name, which nothing says to be one, many times in turn. */
+static struct ttest_file make_long(void)
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    const ttape_writer_options how = {.size = sizeof how, .partition_events = 20000};
+    const ttape_process process = {.pid = 7, .parent = TTAPE_NONE, .name = {"prog", 4}};
+    const ttape_stream stream = {.tid = UINT64_MAX};
+    ttape_writer *w;
+    uint32_t id;
+    ck_assert_int_eq(ttape_writer_open(&w, &sink, &how, NULL), TTAPE_OK);
+    ck_assert_int_eq(ttape_writer_add_process(w, &process, &id, NULL), TTAPE_OK);
+    ck_assert_int_eq(ttape_writer_add_stream(w, &stream, &id, NULL), TTAPE_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        const ttape_site site = {
+            .module = TTAPE_NONE, .address = i, .symbol = {i == 0 ? "main" : "same", 4}};
+        ck_assert_int_eq(ttape_writer_add_site(w, &site, &id, NULL), TTAPE_OK);
+    }
+    append(w, 0, 0, TTAPE_EVENT_ENTER, 0);
+    for (uint64_t i = 0; i < LONG_CALLS; i++) {
+        append(w, 0, 10 * i + 1, TTAPE_EVENT_ENTER, 1 + (i % 4 == 0));
+        append(w, 0, 10 * i + 4, TTAPE_EVENT_EXIT, 1 + (i % 4 == 0));
+    }
+    append(w, 0, 10 * LONG_CALLS, TTAPE_EVENT_EXIT, 0);
+    ck_assert_int_eq(ttape_writer_finish(w, NULL), TTAPE_OK);
+    ttape_writer_close(w);
+    return ttest_take(&memory);
+}
+
+static void open_long(struct asked *a, const ttape_view_options *options)
+{
+    a->file = make_long();
     a->source = ttape_source_memory(a->file.data, a->file.size_bytes);
     ck_assert_int_eq(ttape_reader_open(&a->reader, &a->source, NULL, NULL), TTAPE_OK);
     ck_assert_int_eq(ttape_view_open(&a->view, a->reader, options, NULL), TTAPE_OK);
@@ -312,6 +350,58 @@ START_TEST(a_butterfly_adds_up)
 }
 END_TEST
 
+static bool is_stopped(void *context) { return *(const bool *)context; }
+
+/* However often somebody does not wait, what was read before is not read again. */
+START_TEST(a_butterfly_that_is_stopped_goes_on)
+{
+    struct asked a;
+    bool stops = false;
+    const ttape_view_options how = {
+        .size = sizeof how, .jobs = 2, .stops = is_stopped, .context = &stops};
+    open_long(&a, &how);
+    has(&a, "butterfly?site=0", "\"done\":2,\"complete\":false");
+    stops = true;
+    has(&a, "butterfly?site=0", "[{\"error\"");
+    stops = false;
+    has(&a, "butterfly?site=0&wait=0", "\"done\":2,\"complete\":false");
+    has(&a, "butterfly?site=0",
+        "\"complete\":true,\"function\":{\"calls\":\"1\",\"total\":\"2000000\"");
+    has(&a, "butterfly?site=0&wait=0", "{\"site\":1,\"calls\":\"200000\",\"total\":\"600000\"}");
+    close_view(&a);
+}
+END_TEST
+
+/* Pieces that do not fit into the memory side by side are read one after the other. */
+START_TEST(a_butterfly_needs_little_memory)
+{
+    struct asked a;
+    const ttape_view_options how = {.size = sizeof how, .jobs = 8, .memory_bytes = 60000};
+    open_long(&a, &how);
+    for (int i = 0; i < 10; i++)
+        has(&a, "butterfly?site=0", "\"pieces\":7"); /* and no error */
+    has(&a, "butterfly?site=0&wait=0",
+        "\"complete\":true,\"function\":{\"calls\":\"1\",\"total\":\"2000000\"");
+    close_view(&a);
+}
+END_TEST
+
+/* What a report says in two rows is two functions to all questions. */
+START_TEST(rows_are_those_of_reports)
+{
+    struct asked a;
+    open_long(&a, NULL);
+    has(&a, "functions", "{\"site\":1,\"calls\":\"150000\"");
+    has(&a, "function?site=1", "\"row\":{\"site\":1,\"calls\":\"150000\"");
+    has(&a, "function?site=2", "\"row\":{\"site\":2,\"calls\":\"50000\"");
+    has(&a, "search?text=same", "\"total\":\"2\",\"complete\":true}]");
+    has(&a, "longest?site=2&by=start&count=1", "\"site\":2,\"enter\":\"1\"");
+    has(&a, "longest?site=1&by=start&count=1", "\"site\":1,\"enter\":\"11\"");
+    has(&a, "next?site=2&stream=0&event=1", "\"event\":\"9\"");
+    close_view(&a);
+}
+END_TEST
+
 START_TEST(misuse_is_refused)
 {
     struct asked a;
@@ -342,6 +432,9 @@ int main(void)
     tcase_add_test(tests, calls_come_one_after_the_other);
     tcase_add_test(tests, sources_are_those_that_the_trace_names);
     tcase_add_test(tests, a_butterfly_adds_up);
+    tcase_add_test(tests, a_butterfly_that_is_stopped_goes_on);
+    tcase_add_test(tests, a_butterfly_needs_little_memory);
+    tcase_add_test(tests, rows_are_those_of_reports);
     tcase_add_test(tests, misuse_is_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

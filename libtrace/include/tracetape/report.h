@@ -172,6 +172,10 @@ TTAPE_API void ttape_report_get_info(const ttape_report *report, ttape_report_in
 /* They live as long as the report. Of NULL: none. */
 TTAPE_API const ttape_report_row *ttape_report_get_rows(const ttape_report *report,
                                                         uint32_t *row_count);
+/* The site that a site's row goes by, whether that row has anything or not: the same for all sites
+ * of one row, and what `site` of that row is. TTAPE_NONE: there is no such site, or it is in no
+ * group. */
+TTAPE_API uint32_t ttape_report_get_row_site(const ttape_report *report, uint32_t site);
 /* The smallest duration that at least `share` (0 .. 1) of the row's ended frames do not exceed.
  * With `histograms` an estimate: a duration between the ends of the bucket that it is in.
  * TTAPE_E_NOT_FOUND, and 0: no such row, no ended frames, or no percentiles were asked for. */
