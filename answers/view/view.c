@@ -27,6 +27,7 @@ static const struct {
     {"modules", ttp_view_modules},     {"module_sites", ttp_view_module_sites},
     {"values", ttp_view_call_values},  {"find", ttp_view_find},
     {"source", ttp_view_source},       {"lines", ttp_view_lines},
+    {"progress", ttp_view_progress},
 };
 
 /* ---- what answers share ---- */
@@ -42,6 +43,14 @@ void ttp_view_note_damage(void *context, uint32_t number, const ttape_error *err
 bool ttp_view_stops(const struct ttape_view *view)
 {
     return view->options.stops != NULL && view->options.stops(view->options.context);
+}
+
+static bool goes_on(void *context, uint64_t done, uint64_t all)
+{
+    const struct ttape_view *view = context;
+    if (view->options.tells != NULL)
+        view->options.tells(view->options.context, done, all);
+    return !ttp_view_stops(view);
 }
 
 size_t ttp_view_name(const struct ttape_view *view, uint32_t site, char *buffer, size_t size_bytes)
@@ -217,6 +226,7 @@ static ttape_status set_up(struct ttape_view *view, ttape_error *err)
 {
     const ttape_tree_options tree = {
         .size = sizeof tree, .cache_bytes = TREE_CACHE_BYTES, .jobs = view->options.jobs};
+    view->watch = (ttape_watch){goes_on, view};
     ttape_reader_get_info(view->reader, &view->info);
     view->text.limit = view->options.response_bytes;
     view->text.capacity = TEXT_BYTES_FIRST < view->text.limit ? TEXT_BYTES_FIRST : view->text.limit;

@@ -120,6 +120,7 @@ ttape_status ttp_view_longest(struct ttape_view *view, const struct ttp_view_que
         .names_only = true,
         .damage = note_damage,
         .context = &wanted,
+        .watch = &view->watch,
     };
     ttape_status status = put_longest(view, &how, err);
     ttp_view_give_sites(view, wanted.sites);

@@ -26,6 +26,7 @@ static ttape_report_options options_of(struct ttape_view *view,
         .histograms = histograms,
         .damage = ttp_view_note_damage,
         .context = view,
+        .watch = &view->watch,
     };
 }
 

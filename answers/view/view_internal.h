@@ -45,6 +45,7 @@ struct ttape_view {
     struct ttp_memory memory; /* of the response, of lists, and of the view */
     ttape_reader *reader;
     ttape_view_options options;
+    ttape_watch watch; /* of answers that take long */
     ttape_info info;
     ttape_tree *tree;
     ttape_report *report; /* the last one, of `report_choice` */
@@ -161,6 +162,7 @@ typedef ttape_status ttp_view_answer(struct ttape_view *view,
 ttp_view_answer ttp_view_trace, ttp_view_threads, ttp_view_sites, ttp_view_tiles, ttp_view_get_node,
     ttp_view_children, ttp_view_stack, ttp_view_path, ttp_view_functions, ttp_view_function,
     ttp_view_longest, ttp_view_next, ttp_view_search, ttp_view_get_butterfly, ttp_view_source,
-    ttp_view_lines, ttp_view_modules, ttp_view_module_sites, ttp_view_call_values, ttp_view_find;
+    ttp_view_lines, ttp_view_modules, ttp_view_module_sites, ttp_view_call_values, ttp_view_find,
+    ttp_view_progress;
 
 #endif

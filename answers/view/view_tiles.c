@@ -92,7 +92,8 @@ ttape_status ttp_view_tiles(struct ttape_view *view, const struct ttp_view_quest
                               .memory_bytes = view->options.memory_bytes,
                               .adapts = true,
                               .damage = ttp_view_note_damage,
-                              .context = view};
+                              .context = view,
+                              .watch = &view->watch};
     struct ttp_view_list streams;
     uint32_t count = 1;
     bool is_full = false;

@@ -57,6 +57,20 @@ ttape_status ttp_view_trace(struct ttape_view *view, const struct ttp_view_quest
     return TTAPE_OK;
 }
 
+ttape_status ttp_view_progress(struct ttape_view *view, const struct ttp_view_question *question,
+                               ttape_error *err)
+{
+    uint64_t done = 0, all = 0;
+    (void)question;
+    (void)err;
+    if (view->options.progress == NULL ||
+        !view->options.progress(view->options.context, &done, &all))
+        return TTAPE_OK;
+    ttp_view_wide(view, "done", done);
+    ttp_view_wide(view, "all", all);
+    return TTAPE_OK;
+}
+
 /* ---- threads ---- */
 
 static ttape_status put_axis(struct ttape_view *view, uint32_t stream, ttape_error *err)
@@ -119,6 +133,12 @@ static void put_full_name(struct ttape_view *view, uint32_t site, const char *na
         ttp_view_string(view, "full_name", (ttape_string){full, kept});
 }
 
+/* Blocks, branches and frames have names of functions, and are none. */
+static bool has_calls(ttape_site_kind kind)
+{
+    return kind != TTAPE_SITE_BLOCK && kind != TTAPE_SITE_BRANCH && kind != TTAPE_SITE_FRAME;
+}
+
 /* What is cut is cut by ttp_view_string: the buffer has one byte more than it shows. */
 static void put_site(struct ttape_view *view, uint32_t site, bool is_brief)
 {
@@ -130,7 +150,10 @@ static void put_site(struct ttape_view *view, uint32_t site, bool is_brief)
     ttp_view_begin(view, NULL, '{');
     ttp_view_number(view, "site", site);
     ttp_view_string(view, "name", (ttape_string){name, length});
-    if (ttape_reader_get_site(view->reader, site, &found) == TTAPE_OK && !is_brief) {
+    bool is_there = ttape_reader_get_site(view->reader, site, &found) == TTAPE_OK;
+    if (is_there && has_calls(found.kind) && ttape_is_idle_name(found.symbol))
+        ttp_view_bool(view, "idle", true);
+    if (is_there && !is_brief) {
         (void)ttape_reader_get_module(view->reader, found.module, &module);
         put_full_name(view, site, name, length);
         ttp_view_word(view, "kind", ttape_site_kind_name((uint32_t)found.kind));
@@ -167,12 +190,6 @@ struct search {
     bool *is_found; /* by the site that a row goes by */
     uint64_t total;
 };
-
-/* Blocks, branches and frames have names of functions, and are none. */
-static bool has_calls(ttape_site_kind kind)
-{
-    return kind != TTAPE_SITE_BLOCK && kind != TTAPE_SITE_BRANCH && kind != TTAPE_SITE_FRAME;
-}
 
 static void search_site(const struct ttape_view *view, struct search *search, uint32_t site)
 {

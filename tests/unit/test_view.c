@@ -402,6 +402,45 @@ START_TEST(rows_are_those_of_reports)
 }
 END_TEST
 
+struct told {
+    uint64_t count, done, all;
+};
+
+static void note_told(void *context, uint64_t done, uint64_t all)
+{
+    struct told *told = context;
+    told->count++;
+    told->done = done;
+    told->all = all;
+}
+
+static bool tell(void *context, uint64_t *done, uint64_t *all)
+{
+    const struct told *told = context;
+    *done = told->done;
+    *all = told->all;
+    return told->count > 0;
+}
+
+START_TEST(long_answers_say_how_far_they_are)
+{
+    struct asked a;
+    struct told told = {0};
+    const ttape_view_options how = {
+        .size = sizeof how, .tells = note_told, .progress = tell, .context = &told};
+    open_long(&a, &how);
+    ck_assert_str_eq(ask(&a, "progress"), "[{}]");
+    has(&a, "longest?site=1&count=100&by=self", "\"calls\":[{");
+    ck_assert_uint_gt(told.count, 0);
+    told = (struct told){1, 3, 7};
+    ck_assert_str_eq(ask(&a, "progress"), "[{\"done\":\"3\",\"all\":\"7\"}]");
+    close_view(&a);
+    open_view(&a, NULL);
+    ck_assert_str_eq(ask(&a, "progress"), "[{}]");
+    close_view(&a);
+}
+END_TEST
+
 START_TEST(misuse_is_refused)
 {
     struct asked a;
@@ -435,6 +474,7 @@ int main(void)
     tcase_add_test(tests, a_butterfly_that_is_stopped_goes_on);
     tcase_add_test(tests, a_butterfly_needs_little_memory);
     tcase_add_test(tests, rows_are_those_of_reports);
+    tcase_add_test(tests, long_answers_say_how_far_they_are);
     tcase_add_test(tests, misuse_is_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

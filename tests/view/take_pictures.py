@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from view_page import Keys, Page, problems
-from view_client import COMMAND, Server
+from view_page import Keys, Page
+from view_client import COMMAND, Server, problems
 
 SIZE = 1360, 1143  # of which the page has 1000
 THEMES = "light", "dark"
@@ -31,8 +31,7 @@ def take_panes(page, into, trace, theme):
         page.emulate(prefers_color_scheme=theme)
         page.open(server.address)
         rest(page)
-        page.press(Keys.CONTROL, "k")
-        page.keys("run")
+        page.palette("run")
         page.until("found", "return document.querySelectorAll('.palette li').length > 3")
         take(page, into, f"view-find-{theme}")
         page.keys(Keys.ENTER)

@@ -10,8 +10,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from view_page import Keys, Page, check, make_trace, problems
-from view_client import Server
+from view_page import Keys, Page, make_trace
+from view_client import Server, check, problems
 
 PALETTE = "return document.querySelector('.palette li .name')?.textContent === arguments[0]"
 AXE = "axe-core@4.10.2"
@@ -62,8 +62,7 @@ def visit(page, axe, theme):
         page.keys(key)
         page.until(name, f"return !!document.querySelector('#pane-{name} [tabindex=\"0\"]')")
         look(page, axe, f"{theme}, {name}")
-    page.press(Keys.CONTROL, "k")
-    page.keys("work")
+    page.palette("work")
     page.until("found", PALETTE, "work")
     look(page, axe, f"{theme}, palette")
     page.keys(Keys.ESCAPE, "?")
@@ -76,7 +75,7 @@ def check_forced_colours(page):
     page.run("view.setWindow(0n, 3000)")
     page.until("sharp", "return !view.isWaiting()")
     check("forced colours", page.run("return matchMedia('(forced-colors: active)').matches"))
-    page.until_true("it paints", lambda: page.colours() > 4)
+    page.paints("it paints")
     text, back = page.run("const s = getComputedStyle(document.body);"
                           "return [s.color, s.backgroundColor]")
     check("text is not as its ground", text != back)

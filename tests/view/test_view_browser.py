@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """The page in a real browser: it paints, zooms, selects, opens what is pruned, finds, goes back,
-restores a link, says what is lost, and shows hostile names as text; its console stays empty."""
-import sys
+restores a link, folds time in which nobody works, says how far it is and what is lost, and shows
+hostile names as text; its console stays empty."""
+import subprocess
 import tempfile
 from pathlib import Path
 
-from view_page import Keys, Page, check, make_trace, problems
-from view_client import Server
+from view_page import Keys, Page, make_trace
+from view_client import COMMAND, Server, check, end
 
 
 def check_painting(page, server):
     page.open(server.address)
     check("key in the address", server.key in page.driver.current_url, False)
     page.until("bars", "return [...document.querySelectorAll('.rows tbody tr')].length >= 3")
-    check("colours of the timeline", page.colours() > 4)
+    page.paints("colours of the timeline")
     page.until("exact spans of threads", "return view.trace.threads[1].end !== undefined")
     spans = page.run("return view.trace.threads.map((t) => `${t.start} ${t.end}`)")
     check("spans of threads", spans, ["0 10003000", "5 10004000"])
@@ -69,9 +70,7 @@ def check_selection(page, server):
 def check_panes(page):
     page.keys("2")
     page.until("calls", "return !document.querySelector('#pane-calls').hidden")
-    page.press(Keys.CONTROL, "k")
-    page.until("palette", "return document.querySelector('.palette').open")
-    page.keys("wor")
+    page.palette("wor")
     page.until("found",
                "return document.querySelector('.palette li .name')?.textContent === 'work'")
     page.keys(Keys.ENTER)
@@ -101,6 +100,73 @@ def check_link(page, server, place, wanted):
     check("window of the link", page.run("return String(view.state.from)"), "5000000")
 
 
+def check_progress(page):
+    """What takes long says how far it is, and can be stopped."""
+    page.run("""
+        window.usual = window.fetch;
+        window.fetch = (path, how) => how.body?.startsWith('longest')
+          ? new Promise((_, failed) => how.signal.addEventListener('abort', () =>
+              failed(new DOMException('', 'AbortError')))) : usual(path, how);""")
+    page.keys("2")
+    page.run("document.querySelector('#pane-calls select').value = 'self';"
+             "document.querySelector('#pane-calls select').dispatchEvent(new Event('change'))")
+    page.until("progress", "return !document.querySelector('#pane-calls progress').hidden")
+    page.run("[...document.querySelectorAll('#pane-calls button')]"
+             ".find((b) => b.textContent === 'Stop').click()")
+    page.until("stopped", "return document.querySelector('#pane-calls .note').textContent === "
+               "'stopped'")
+    page.run("window.fetch = window.usual")
+
+
+def make_idle(folder):
+    """Two threads that work now and then, and wait for longer and longer."""
+    lines = ['process 1 "prog"', 'thread 1 10 "first"', 'thread 1 11 "second"',
+             "symbol 0x10 main", "symbol 0x20 work", "symbol 0x30 poll", "symbol 0x40 nanosleep",
+             "0 10 enter 0x10", "0 11 enter 0x10"]
+    at = 1000
+    for i in range(1, 4):
+        lines += [f"{at} 10 enter 0x20", f"{at} 11 enter 0x20", f"{at + 90000} 10 exit",
+                  f"{at + 90000} 11 exit", f"{at + 90100} 10 enter 0x30",
+                  f"{at + 90100} 11 enter 0x40", f"{at + 100000 + 900000 * i} 10 exit",
+                  f"{at + 100000 + 900000 * i} 11 exit"]
+        at += 100100 + 900000 * i
+    text, trace = Path(folder, "idle.txt"), Path(folder, "idle.ttape")
+    text.write_text("\n".join([*lines, f"{at} 10 exit", f"{at} 11 exit"]) + "\n")
+    subprocess.run([COMMAND, "convert", text, "-o", trace], check=True, capture_output=True)
+    return trace
+
+
+def check_fold(page, folder):
+    """Time in which both threads wait takes little room, as long as somebody wants that; the link
+    says so, and a place of the timeline is still the moment that it shows."""
+    folds = "return view.timeline.axis.folds.length"
+    with Server(make_idle(folder)) as server:
+        page.open(server.address)
+        check("no folds", page.run(folds), 0)
+        page.keys("I")
+        page.until("folds", f"{folds} === 3")
+        page.until("in the link", "return location.hash.includes('&i=1')")
+        errors = page.run("""
+            const { axis } = view.timeline, end = Number(view.trace.end);
+            return [0, 0.01, 0.1, 0.3, 0.5, 0.8, 1].map((part) => BigInt(Math.round(end * part)))
+              .filter((time) => {
+                const back = axis.timeAt(axis.xOf(time)), fold = axis.folds.find((f) =>
+                  time >= f.from && time < f.to);
+                const least = fold ? Number(fold.to - fold.from) / 50 : axis.nsPerPixel;
+                return Math.abs(Number(back - time)) > least;
+              }).length""")
+        check("moments of places", errors, 0)
+        first = page.run("const f = view.timeline.axis.folds[0];"
+                         "return [Number(f.from), Number(f.to)]")
+        check("what is folded", 91000 < first[0] < 200000 and 800000 < first[1] < 1001000)
+        address = page.run("return location.hash.slice(1)")
+        page.open(f"{server.address}&{address}")
+        page.until("folds of the link", f"{folds} === 3")
+        page.keys("I")
+        page.until("unfolded", f"{folds} === 0")
+        page.driver.get("about:blank")
+
+
 def check_truncated(page, trace, folder):
     short = Path(folder, "short.ttape")
     short.write_bytes(trace.read_bytes()[:trace.stat().st_size * 2 // 3])
@@ -122,7 +188,7 @@ def check_damaged(page, trace, folder):
         page.open(server.address)
         page.until("says that it is damaged", "return document.querySelector('header').textContent"
                    ".includes('damaged')")
-        check("the rest is painted", page.colours() > 4)
+        page.paints("the rest")
         page.driver.get("about:blank")
 
 
@@ -137,17 +203,18 @@ def main():
                 place, wanted = check_selection(page, server)
                 check_panes(page)
                 check_link(page, server, place, wanted)
+                check_progress(page)
                 requests = page.run("return performance.getEntriesByType('resource')"
                                     ".filter((e) => !e.name.startsWith(location.origin)).length")
                 check("requests that leave the origin", requests, 0)
                 page.driver.get("about:blank")
+            check_fold(page, folder)
             check_truncated(page, trace, folder)
             check_damaged(page, trace, folder)
             page.console()
         finally:
             page.driver.quit()
-    print("\n".join(problems) or "view: the page does what it says")
-    return 1 if problems else 0
+    end("the page does what it says")
 
 
-sys.exit(main())
+main()

@@ -10,15 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from view_client import COMMAND, Server
+from view_client import COMMAND, Server, check, end
 
 TRACE = Path(os.environ["TTAPE_SRC"], "spec", "vectors", "all-kinds.ttape")
-problems = []
-
-
-def check(what, found, wanted=True):
-    if found != wanted:
-        problems.append(f"{what}: {found!r} instead of {wanted!r}")
 
 
 def say(*words, terminal=True):
@@ -59,5 +53,4 @@ with tempfile.TemporaryDirectory() as folder:
     output = Path(folder, "true.ttape")
     done = subprocess.run([COMMAND, "record", "-o", output, "true"], capture_output=True, text=True)
     check("record", f"tracetape view '{output}'" in done.stderr or done.stderr)
-print("\n".join(problems) or "view: verbs end with the place in the browser")
-sys.exit(1 if problems else 0)
+end("verbs end with the place in the browser")

@@ -4,8 +4,8 @@ its calls by duration, the tree, a link, and back. No element is clicked or focu
 import sys
 import tempfile
 
-from view_page import Keys, Page, check, make_trace, problems
-from view_client import Server
+from view_page import Keys, Page, make_trace
+from view_client import Server, check, end, problems
 
 FOCUSED = "return document.activeElement?.closest(arguments[0]) !== null"
 PALETTE = "return document.querySelector('.palette li .name')?.textContent === arguments[0]"
@@ -20,9 +20,7 @@ def pane(page, key, name):
 
 
 def find_function(page):
-    page.press(Keys.CONTROL, "k")
-    page.until("palette", "return document.querySelector('.palette').open")
-    page.keys("work")
+    page.palette("work")
     page.until("found", PALETTE, "work")
     page.keys(Keys.ENTER)
     page.until("its calls", f"{ROWS} === 20", "calls")
@@ -90,8 +88,9 @@ def measure(page):
 
 def filter_table(page):
     pane(page, "1", "functions")
-    page.press(Keys.CONTROL, "k")
-    page.keys("filter", Keys.ENTER)
+    page.palette("filter")
+    page.until("command", PALETTE, "Filter functions by name")
+    page.keys(Keys.ENTER)
     page.until("filter", FOCUSED, "input[type=search]")
     page.keys("wor")
     page.until("one row", f"{ROWS} === 1", "functions")
@@ -126,8 +125,7 @@ def main():
             page.console()
         finally:
             page.driver.quit()
-    print("\n".join(problems) or "view: a whole visit by keyboard")
-    return 1 if problems else 0
+    end("a whole visit by keyboard")
 
 
-sys.exit(main())
+main()

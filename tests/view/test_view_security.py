@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from view_client import COMMAND, Server
+from view_client import COMMAND, Server, check, end
 
 TRACE = Path(os.environ["TTAPE_SRC"], "spec", "vectors", "all-kinds.ttape")
 HEADERS = {
@@ -24,12 +24,6 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin",
     "referrer-policy": "no-referrer", "cache-control": "no-store"}
 OTHERS = {"content-type", "content-length", "date", "connection"}
-problems = []
-
-
-def check(what, found, wanted):
-    if found != wanted:
-        problems.append(f"{what}: {found!r} instead of {wanted!r}")
 
 
 def send(server, *lines, body=b""):
@@ -230,5 +224,4 @@ with Server(TRACE) as server:
 check("status after SIGTERM", server.status, 0)
 check_browser()
 check_options()
-print("\n".join(problems) or "view: nobody else can ask")
-sys.exit(1 if problems else 0)
+end("nobody else can ask")

@@ -9,14 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from view_client import COMMAND, Server
-
-problems = []
-
-
-def check(what, found, wanted=True):
-    if found != wanted:
-        problems.append(f"{what}: {found!r} instead of {wanted!r}")
+from view_client import COMMAND, Server, check, end
 
 
 def quote(path):
@@ -144,5 +137,4 @@ with tempfile.TemporaryDirectory() as name:
     check_paths(place)
     check_lines(place)
     check_without_blocks(place)
-print("\n".join(problems) or "view: sources are those that the trace names")
-sys.exit(1 if problems else 0)
+end("sources are those that the trace names")

@@ -7,15 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from view_client import COMMAND, Server
+from view_client import COMMAND, Server, check, end
 
 MANY = 900_000  # events: more than one question looks at
-problems = []
-
-
-def check(what, found, wanted=True):
-    if found != wanted:
-        problems.append(f"{what}: {found!r} instead of {wanted!r}")
 
 
 def say(*words):
@@ -165,5 +159,4 @@ with tempfile.TemporaryDirectory() as place:
         check("found over several questions", [f["event"] for f in late],
               ["6", "500000", str(MANY - 2)])
         check("questions", asked >= 2)
-print("\n".join(problems) or "view: values, modules and butterflies are those of the trace")
-sys.exit(1 if problems else 0)
+end("values, modules and butterflies are those of the trace")

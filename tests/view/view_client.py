@@ -8,6 +8,18 @@ import sys
 import urllib.parse
 
 COMMAND = os.environ["TTAPE_BIN"]
+problems = []
+
+
+def check(what, found, wanted=True):
+    if found != wanted:
+        problems.append(f"{what}: {found!r} instead of {wanted!r}")
+
+
+def end(right):
+    """Ends the test: with what went wrong, or with what is right."""
+    print("\n".join(problems) or f"view: {right}")
+    sys.exit(1 if problems else 0)
 
 
 def skip(why):

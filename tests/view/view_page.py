@@ -19,17 +19,11 @@ except ImportError:
     os.environ["TTEST_VIEW_AGAIN"] = "1"
     os.execv(DEBIAN, [DEBIAN, *sys.argv])
 
-from view_client import COMMAND, skip
+from view_client import COMMAND, check, problems, skip
 
 DRIVER, BROWSER = "/usr/bin/chromedriver", "/usr/bin/chromium"
 HOSTILE = '<img src=x onerror=\\"document.title=1\\">\\xe2\\x80\\xae\\x00'
 WAIT = 30
-problems = []
-
-
-def check(what, found, wanted=True):
-    if found != wanted:
-        problems.append(f"{what}: {found!r} instead of {wanted!r}")
 
 
 def make_trace(folder):
@@ -66,6 +60,7 @@ class Page:
             if not os.access(program, os.X_OK):
                 skip(f"{program} is missing (scripts/setup installs it)")
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+        self.driver.set_script_timeout(4 * WAIT)  # axe looks at everything, on a busy machine
 
     def run(self, script, *words):
         return self.driver.execute_script(script, *words)
@@ -94,6 +89,16 @@ class Page:
 
     def press(self, held, key):
         ActionChains(self.driver).key_down(held).send_keys(key).key_up(held).perform()
+
+    def palette(self, *words):
+        """Opens it, and writes there as soon as it takes keys."""
+        self.press(Keys.CONTROL, "k")
+        self.until("palette", "return document.querySelector('.palette').open &&"
+                   "document.activeElement === document.querySelector('.palette input')")
+        self.keys(*words)
+
+    def paints(self, what):
+        self.until_true(what, lambda: self.colours() > 4)
 
     def emulate(self, **features):
         """Of the user's wishes, as media queries name them (with _ for -)."""

@@ -19,7 +19,9 @@ struct worker {
     bool (*stops)(void *context); /* of the request that is answered */
     void *context;
     const struct view_workers *all;
-    char *text; /* of the last source file, or of lines */
+    _Atomic uint64_t done_steps,
+        all_steps; /* of the answer in the making; 0: of none, or not known */
+    char *text;    /* of the last source file, or of lines */
 };
 
 struct view_workers {
@@ -84,6 +86,23 @@ static bool stops(void *context)
     return worker->stops != NULL && worker->stops(worker->context);
 }
 
+static void note_progress(void *context, uint64_t done, uint64_t all)
+{
+    struct worker *worker = context;
+    worker->done_steps = done;
+    worker->all_steps = all;
+}
+
+/* That of the one whose answers take long. */
+static bool tell_progress(void *context, uint64_t *done, uint64_t *all)
+{
+    const struct worker *worker = context;
+    const struct worker *other = &worker->all->workers[VIEW_WORKERS - 1];
+    *done = other->done_steps;
+    *all = other->all_steps;
+    return *all > 0;
+}
+
 static ttape_status read_source(void *context, ttape_string path, ttape_string *text,
                                 ttape_error *err)
 {
@@ -131,7 +150,9 @@ static ttape_status open_worker(struct view_workers *workers, struct worker *wor
                                         .lines = count_lines,
                                         .trace_name = name_trace,
                                         .values = say_values,
-                                        .context = worker};
+                                        .context = worker,
+                                        .tells = note_progress,
+                                        .progress = tell_progress};
     if (!worker->has_names)
         tool_site_names_open_as(&worker->names, workers->reader, workers->how.names);
     worker->has_names = true;
@@ -189,7 +210,7 @@ void view_workers_close(struct view_workers *workers)
 /* Pictures, and what is quick. */
 static bool is_quick(const char *request, size_t request_bytes)
 {
-    static const char *const words[] = {"tiles", "trace", "threads", "sites", "module"};
+    static const char *const words[] = {"tiles", "trace", "threads", "sites", "module", "progress"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (request_bytes >= strlen(words[i]) && memcmp(request, words[i], strlen(words[i])) == 0)
             return true;
@@ -217,6 +238,7 @@ char *view_workers_answer(struct view_workers *workers, const char *request, siz
         memcpy(copy, response.data, response.size_bytes);
         *response_bytes = response.size_bytes;
     }
+    note_progress(worker, 0, 0);
     pthread_mutex_unlock(&worker->lock);
     return copy;
 }

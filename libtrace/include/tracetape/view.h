@@ -52,6 +52,12 @@ typedef struct ttape_view_options {
     /* The trace as it stands on a command line; NULL: not known. */
     const char *(*trace_name)(void *context);
     void *context; /* of all of them; `stops` may be called by several threads at once */
+    /* Told now and then while an answer is made: `done` of `all` steps are over, of what is done
+     * now. NULL: nobody wants to know. */
+    void (*tells)(void *context, uint64_t done, uint64_t all);
+    /* What another view of the trace told last of the answer that it makes now: what the question
+     * `progress` is answered with. False: it makes none. NULL: there is no other one. */
+    bool (*progress)(void *context, uint64_t *done, uint64_t *all);
 } ttape_view_options;
 
 /* *out is NULL on failure. The reader must outlive the view. */

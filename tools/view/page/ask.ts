@@ -64,7 +64,8 @@ async function send(waiting: Waiting[], signal?: AbortSignal): Promise<void> {
 
 function flush(): void {
   isPlanned = false;
-  const some = queue;
+  const some = queue.filter((w) => !w.signal);
+  for (const w of queue) if (w.signal) void send([w], w.signal); // what may be given up, by itself
   queue = [];
   for (let i = 0; i < some.length; i += LINES_MOST) void send(some.slice(i, i + LINES_MOST));
   const bySignal = new Map<AbortSignal | undefined, Waiting[]>();
@@ -86,7 +87,7 @@ export function ask(word: string, fields: Fields = {}, signal?: AbortSignal): Pr
     });
   const line = parts.length ? `${word}?${parts.join("&")}` : word;
   return new Promise((done, failed) => {
-    const isPicture = ["tiles", "sites", "trace", "threads", "modules", "module_sites"].includes(word);
+    const isPicture = ["tiles", "sites", "trace", "threads", "modules", "module_sites", "progress"].includes(word);
     (isPicture ? pictures : queue).push({ line, done, failed, signal });
     if (!isPlanned) {
       isPlanned = true;

@@ -1,10 +1,12 @@
 // One function (or all): its statistics, how its durations are spread, and its longest calls.
-import { ask, Answer } from "./ask";
+import { ask, Answer, isAbort } from "./ask";
 import { arrowKeys, make, svg } from "./dom";
 import { nameOf, onNames } from "./names";
 import { commandText, SameLine } from "./same";
 import { onChange, selectNode, showRange, state, threadName, threadOf } from "./state";
 import { count, END_WORDS, failureWords, moment, shortTime } from "./words";
+
+const LOOK_MS = 250;
 
 export class CallsPane {
   readonly element = make("div", { class: "pane" });
@@ -19,6 +21,9 @@ export class CallsPane {
   private shownFor = "";
   private calls: any[] = [];
   private note = make("p", { class: "note", role: "status" });
+  private progress = make("progress", { max: 1, "aria-label": "Read so far", hidden: true });
+  private stop = make("button", { hidden: true, click: () => this.running?.abort() }, "Stop");
+  private running: AbortController | null = null;
   private same = new SameLine();
 
   constructor() {
@@ -41,7 +46,8 @@ export class CallsPane {
         make("th", { scope: "col" }, "End"))),
       this.body);
     arrowKeys(table, "tbody tr");
-    this.element.append(make("div", { class: "tools" }, this.head, choice, this.more, this.note),
+    this.element.append(make("div", { class: "tools" }, this.head, choice, this.more,
+                                                 this.progress, this.stop, this.note),
       make("div", { class: "scroll" }, make("div", { class: "spread" }, this.figures, this.picture),
            table), this.same.element);
     onChange((what) => {
@@ -62,10 +68,13 @@ export class CallsPane {
     const turn = ++this.turn;
     const site = state.site ?? undefined;
     this.note.textContent = "…";
+    this.running?.abort(); // nobody waits for the last ones
+    const running = this.running = new AbortController();
+    void this.watch(running);
     try {
       const [statistics, longest] = await Promise.all([
-        site !== undefined ? ask("function", { site }) : Promise.resolve(null),
-        ask("longest", { site, by: this.by, count: this.amount })]);
+        site !== undefined ? ask("function", { site }, running.signal) : Promise.resolve(null),
+        ask("longest", { site, by: this.by, count: this.amount }, running.signal)]);
       if (turn !== this.turn) return;
       this.calls = longest.calls;
       this.note.textContent = longest.calls.length < this.amount
@@ -74,8 +83,25 @@ export class CallsPane {
       this.showStatistics(statistics);
       this.show();
     } catch (why) {
-      if (turn === this.turn) this.note.textContent = failureWords(why);
+      if (turn !== this.turn) return;
+      this.shownFor = "";
+      this.note.textContent = isAbort(why) ? "stopped" : failureWords(why);
+    } finally {
+      if (this.running === running) this.running = null;
     }
+  }
+
+  /** What takes longer says how far it is, and can be stopped. */
+  private async watch(running: AbortController): Promise<void> {
+    const wait = () => new Promise((done) => setTimeout(done, LOOK_MS));
+    for (await wait(); this.running === running; await wait()) {
+      const { done, all } = await ask("progress").catch(() => ({} as Answer));
+      if (this.running !== running) break;
+      this.progress.hidden = this.stop.hidden = false;
+      if (all !== undefined) this.progress.value = Number(done) / Math.max(Number(all), 1);
+      else this.progress.removeAttribute("value");
+    }
+    if (!this.running) this.progress.hidden = this.stop.hidden = true;
   }
 
   private showStatistics(answer: Answer | null): void {

@@ -141,6 +141,7 @@ async function followLink(): Promise<void> {
   state.mark = place.mark && place.mark.to >= place.mark.from ? place.mark : null;
   if ((place.hidden ?? []).join() !== state.hidden.join()) await hideModules(place.hidden ?? []);
   if ((place.isWall ?? false) !== state.isWall) showWall(place.isWall ?? false);
+  state.isFolded = place.isFolded ?? false;
   state.pane = place.pane ?? state.pane;
   state.site = await siteOf(place);
   state.node = null;
@@ -257,6 +258,10 @@ function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, pan
     command("mark-point", "Measure from here; then, to there", ["M"], markPoint),
     command("wall", "Show times of day, or from the start", ["T"],
             () => guard(() => showWall(!state.isWall))),
+    command("fold", "Fold time in which every shown thread waits, or show it", ["I"], () => {
+      state.isFolded = !state.isFolded;
+      changed("window");
+    }),
     command("my-code", "Only my code: hide the system's modules, or show them", ["o"],
             () => guard(toggleSystem)),
     command("copy-pane", "Copy the pane as text", ["y"], () => guard(copyPane)),

@@ -2,6 +2,7 @@
 import { ask } from "./ask";
 
 const names = new Map<number, string>();
+const idle = new Set<number>(); // of those that have a name here
 const asked = new Set<number>();
 let wanted: number[] = [];
 const listeners: (() => void)[] = [];
@@ -16,7 +17,10 @@ async function fetchNames(): Promise<void> {
   for (let i = 0; i < sites.length; i += 500) {
     try {
       const answer = await ask("sites", { sites: sites.slice(i, i + 500).join(",") });
-      for (const site of answer.sites) names.set(site.site, site.name);
+      for (const site of answer.sites) {
+        names.set(site.site, site.name);
+        if (site.idle) idle.add(site.site);
+      }
     } catch {
       for (const site of sites.slice(i, i + 500)) asked.delete(site);
     }
@@ -35,15 +39,22 @@ export function nameOf(site: number): string {
   return "";
 }
 
-export function setName(site: number, name: string): void {
+/** Whether the function waits, by its name; not known yet: no. */
+export function isIdle(site: number): boolean {
+  nameOf(site);
+  return idle.has(site);
+}
+
+export function setName(site: number, name: string, waits = false): void {
   names.set(site, name);
+  if (waits) idle.add(site);
   asked.add(site);
 }
 
 export async function fetchName(site: number): Promise<string> {
   if (!names.has(site)) {
     const answer = await ask("sites", { sites: String(site) });
-    setName(site, answer.sites[0].name);
+    setName(site, answer.sites[0].name, answer.sites[0].idle);
   }
   return names.get(site) ?? "";
 }

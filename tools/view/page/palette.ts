@@ -75,7 +75,7 @@ export class Palette {
     const answer = await ask("search", { text, count: 40 }).catch(() => null);
     if (turn !== this.turn || !answer) return;
     const sites = answer.sites.map((site: any) => {
-      setName(site.site, site.name);
+      setName(site.site, site.name, site.idle);
       const file = String(site.file || site.module).split("/").pop();
       return { title: site.name, note: file, run: () => this.onSite(site.site) };
     });

@@ -52,13 +52,14 @@ export interface State {
   mark: { from: bigint; to: bigint } | null; // what is measured
   hidden: number[]; // modules
   isWall: boolean; // times of day
+  isFolded: boolean; // stretches in which nobody does anything take little room
 }
 
 export const PANES = ["functions", "calls", "tree", "callers", "source"];
 export const SPAN_LEAST = 20;
 
 export const state: State = { from: 0n, span: 1, node: null, site: null, pane: "functions",
-                               mark: null, hidden: [], isWall: false };
+                               mark: null, hidden: [], isWall: false, isFolded: false };
 export const trace = {
   end: 1n, hasTimes: true, threads: [] as Thread[], info: {} as Record<string, any>,
 };
@@ -88,6 +89,7 @@ export function link(): string {
   if (state.mark) fields.push(`m=${state.mark.from}..${state.mark.to}`);
   if (state.hidden.length) fields.push(`h=${state.hidden.join(",")}`);
   if (state.isWall) fields.push("w=1");
+  if (state.isFolded) fields.push("i=1");
   return "#" + fields.join("&");
 }
 
@@ -101,6 +103,7 @@ export interface Link {
   mark?: { from: bigint; to: bigint };
   hidden?: number[];
   isWall?: boolean;
+  isFolded?: boolean;
 }
 
 function readFunction(value: string, found: Link): void {
@@ -125,6 +128,7 @@ export function readLink(hash: string): Link {
     else if (name === "h" && /^\d{1,7}(,\d{1,7})*$/.test(value))
       found.hidden = value.split(",").slice(0, 1000).map(Number);
     else if (name === "w") found.isWall = value === "1";
+    else if (name === "i") found.isFolded = value === "1";
     else if (name === "n" && /^s\d+([ep]\d+([bf]\d+)?)?$/.test(value)) found.node = value;
     else if (name === "f") readFunction(value, found);
     else if (name === "v" && PANES.includes(value)) found.pane = value;

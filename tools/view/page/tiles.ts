@@ -19,6 +19,7 @@ export interface Tile {
   isDamaged: boolean;
   picture: HTMLCanvasElement | null;
   isDark: boolean;
+  tops?: Float64Array; // timeline.ts: innermost calls
   used: number;
 }
 

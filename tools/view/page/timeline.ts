@@ -1,8 +1,9 @@
 // The timeline: each thread over the window, its calls below each other; and the map of all threads
 // over the whole run.
 import { ask, work } from "./ask";
+import { Axis, findStretches, FOLD, Part, Stretch } from "./axis";
 import { isHidden } from "./modules";
-import { nameOf, onNames } from "./names";
+import { isIdle, nameOf, onNames } from "./names";
 import { endOf, Row, ROW, Rows, startOf } from "./rows";
 import {
   changed, onChange, pan, selectNode, setWindow, showRange, SPAN_LEAST, state, Thread, threadName,
@@ -65,6 +66,7 @@ export class Timeline {
   private look = colours();
   private hatch: CanvasPattern | null = null;
   private depths = new Map<number, number>(); // of each thread, in the window
+  private axis = new Axis(0n, 1, NAME_WIDTH, 1, []);
   private drag: { x: number; y: number; from: bigint; scroll: number; isMark: boolean;
                   moved: boolean } | null = null;
 
@@ -152,15 +154,60 @@ export class Timeline {
   }
 
   private nsPerPixel(): number {
-    return state.span / this.width();
+    return this.axis.nsPerPixel;
   }
 
   private xOf(time: bigint): number {
-    return NAME_WIDTH + Number(time - state.from) / this.nsPerPixel();
+    return this.axis.xOf(time);
   }
 
   private timeAt(x: number): bigint {
-    return state.from + BigInt(Math.floor((x - NAME_WIDTH) * this.nsPerPixel()));
+    return this.axis.timeAt(x);
+  }
+
+  /** Which part of the window lies before a place: what a zoom there leaves where it is. */
+  private shareAt(x: number): number {
+    return Math.min(Math.max(Number(this.timeAt(x) - state.from) / state.span, 0), 1);
+  }
+
+  /** Folds come of the picture without folds, so that they do not change as they are made. */
+  private setAxis(): void {
+    const flat = new Axis(state.from, state.span, NAME_WIDTH, this.width(), []);
+    const stretches = state.isFolded ? this.idleStretches(flat) : [];
+    this.axis = stretches.length ? new Axis(state.from, state.span, NAME_WIDTH, this.width(), stretches)
+      : flat;
+  }
+
+  private idleStretches(flat: Axis): Stretch[] {
+    const busy = new Uint8Array(Math.ceil(this.width()));
+    for (const { thread, y, height } of this.rows)
+      if (thread?.hasTimes && y + height > this.scroll && y < this.scroll + this.viewHeight())
+        this.markBusy(busy, thread, flat);
+    return findStretches(busy, (pixel) => flat.timeAt(NAME_WIDTH + pixel));
+  }
+
+  /** Where the innermost call of a thread does not wait; and where nothing is known yet. */
+  private markBusy(busy: Uint8Array, thread: Thread, flat: Axis): void {
+    const level = levelOf(thread, flat.nsPerPixel);
+    const end = state.from + BigInt(Math.ceil(state.span));
+    const width = Number(bucketNs(thread, level)) / flat.nsPerPixel;
+    const first = indexAt(thread, level, state.from < startOf(thread) ? startOf(thread) : state.from);
+    for (let index = first; index <= indexAt(thread, level, end < endOf(thread) ? end : endOf(thread)); index++) {
+      const tile = findTile(thread, level, index);
+      const left = flat.xOf(tileStart(thread, level, index)) - NAME_WIDTH;
+      const mark = (start: number, length: number) =>
+        busy.fill(1, Math.max(Math.floor(left + start * width), 0),
+                  Math.max(Math.ceil(left + (start + length) * width), 0));
+      if (!tile) {
+        wantTile(thread, level, index, 0);
+        mark(0, BUCKETS);
+        continue;
+      }
+      for (let i = 0; i < tile.gaps.length; i += 2) mark(tile.gaps[i], tile.gaps[i + 1]);
+      const tops = topsOf(tile);
+      for (let bucket = 0; bucket < BUCKETS; bucket++)
+        if (tops[bucket] >= 0 && (tops[bucket] === 4294967295 || !isIdle(tops[bucket]))) mark(bucket, 1);
+    }
   }
 
   private layOut(): void {
@@ -177,12 +224,14 @@ export class Timeline {
     const level = levelOf(thread, this.nsPerPixel());
     let most = 0;
     let isKnown = true;
-    const last = indexAt(thread, level, state.from + BigInt(Math.ceil(state.span)));
-    for (let index = indexAt(thread, level, state.from); index <= last; index++) {
-      const tile = findTile(thread, level, index);
-      if (tile) most = Math.max(most, tile.depths);
-      else if (tileStart(thread, level, index + 1n) > startOf(thread) &&
-               tileStart(thread, level, index) <= endOf(thread)) isKnown = false;
+    for (const part of this.axis.parts) {
+      const last = indexAt(thread, level, part.to);
+      for (let index = indexAt(thread, level, part.from); index <= last; index++) {
+        const tile = findTile(thread, level, index);
+        if (tile) most = Math.max(most, tile.depths);
+        else if (tileStart(thread, level, index + 1n) > startOf(thread) &&
+                 tileStart(thread, level, index) <= endOf(thread)) isKnown = false;
+      }
     }
     if (most < before && (!isKnown || this.drag)) most = before;
     this.depths.set(thread.stream, most);
@@ -199,6 +248,7 @@ export class Timeline {
   private draw(): void {
     const context = fit(this.canvas);
     const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
+    this.setAxis();
     this.layOut();
     context.fillStyle = this.look.back;
     context.fillRect(0, 0, width, height);
@@ -213,6 +263,7 @@ export class Timeline {
       this.drawRow(context, row, y);
     }
     this.drawMark(context, height);
+    this.drawFolds(context, height);
     context.restore();
     this.drawRuler(context, width, height);
   }
@@ -223,31 +274,56 @@ export class Timeline {
       this.drawOthers(context, row, y);
       return;
     }
-    context.save();
-    context.beginPath();
-    context.rect(NAME_WIDTH, y, this.width(), row.height);
-    context.clip();
     if (thread.hasTimes) {
-      const level = levelOf(thread, this.nsPerPixel());
-      const first = indexAt(thread, level, state.from);
-      const end = state.from + BigInt(Math.ceil(state.span));
-      const last = indexAt(thread, level, end < endOf(thread) ? end : endOf(thread));
-      const least = indexAt(thread, level, startOf(thread));
-      const middle = (first + last) / 2n;
-      const run: LabelRun[] = [];
-      for (let index = first < least ? least : first; index <= last; index++) {
-        const distance = Math.abs(Number(index - middle)) + y / 10000;
-        this.drawTile(context, row, thread, y, level, index, distance, run);
-      }
-      if (row.isOpen) this.drawLabels(context, y, run.filter((r) => r.depth < row.depths));
+      for (const part of this.axis.parts) this.drawPart(context, row, thread, y, part);
+      this.clip(context, NAME_WIDTH, y, this.width(), row.height);
       this.drawSelected(context, row, y);
+      context.restore();
     }
-    context.restore();
     this.drawName(context, row, thread, y);
     if (row.deeper > 0) {
       context.font = "11px system-ui, sans-serif";
       context.fillStyle = this.look.faint;
       context.fillText(`▾ ${row.deeper} deeper`, NAME_WIDTH + 6, y + row.height - 11);
+    }
+  }
+
+  private clip(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number): void {
+    context.save();
+    context.beginPath();
+    context.rect(x, y, width, height);
+    context.clip();
+  }
+
+  private drawPart(context: CanvasRenderingContext2D, row: Row, thread: Thread, y: number, part: Part): void {
+    const level = levelOf(thread, this.nsPerPixel());
+    const first = indexAt(thread, level, part.from);
+    const end = part.to < endOf(thread) ? part.to : endOf(thread);
+    const last = indexAt(thread, level, end);
+    const least = indexAt(thread, level, startOf(thread));
+    const middle = (first + last) / 2n;
+    const run: LabelRun[] = [];
+    this.clip(context, part.left, y, part.right - part.left, row.height);
+    for (let index = first < least ? least : first; index <= last; index++) {
+      const distance = Math.abs(Number(index - middle)) + y / 10000;
+      this.drawTile(context, row, thread, y, level, index, distance, part, run);
+    }
+    if (row.isOpen) this.drawLabels(context, y, part, run.filter((r) => r.depth < row.depths));
+    context.restore();
+  }
+
+  /** What is folded: torn edges, and above it how long it is. */
+  private drawFolds(context: CanvasRenderingContext2D, height: number): void {
+    for (const { left } of this.axis.folds) {
+      context.fillStyle = this.look.back;
+      context.fillRect(left, RULER, FOLD, height);
+      context.strokeStyle = this.look.faint;
+      context.lineWidth = 1;
+      for (const x of [left + 4, left + FOLD - 4]) {
+        context.beginPath();
+        for (let y = RULER, i = 0; y <= height + 6; y += 6, i++) context.lineTo(x + (i % 2 ? 3 : -3), y);
+        context.stroke();
+      }
     }
   }
 
@@ -283,8 +359,7 @@ export class Timeline {
   private aliveCounts(threads: Thread[]): number[] {
     const steps = Math.ceil(this.width() / ALIVE_PIXELS);
     const counts = new Array<number>(steps + 1).fill(0);
-    const stepOf = (time: bigint) =>
-      Math.floor(Number(time - state.from) / this.nsPerPixel() / ALIVE_PIXELS);
+    const stepOf = (time: bigint) => Math.floor((this.xOf(time) - NAME_WIDTH) / ALIVE_PIXELS);
     for (const thread of threads) {
       if (!thread.hasTimes) continue;
       const [first, last] = [stepOf(startOf(thread)), stepOf(endOf(thread))];
@@ -297,9 +372,9 @@ export class Timeline {
   }
 
   private drawTile(context: CanvasRenderingContext2D, row: Row, thread: Thread, y: number,
-                   level: number, index: bigint, distance: number, run: LabelRun[]): void {
+                   level: number, index: bigint, distance: number, part: Part, run: LabelRun[]): void {
     const tile = findTile(thread, level, index);
-    const x = this.xOf(tileStart(thread, level, index));
+    const x = part.left + Number(tileStart(thread, level, index) - part.from) / this.nsPerPixel();
     const bucket = Number(bucketNs(thread, level)) / this.nsPerPixel();
     const right = x + bucket * BUCKETS;
     if (tile) {
@@ -378,11 +453,11 @@ export class Timeline {
     }
   }
 
-  private drawLabels(context: CanvasRenderingContext2D, y: number, run: LabelRun[]): void {
+  private drawLabels(context: CanvasRenderingContext2D, y: number, part: Part, run: LabelRun[]): void {
     context.font = "12px system-ui, sans-serif";
     for (const r of run) {
-      const left = Math.max(r.left, NAME_WIDTH) + 4;
-      const room = Math.min(r.right, this.canvas.clientWidth) - left - 3;
+      const left = Math.max(r.left, part.left) + 4;
+      const room = Math.min(r.right, part.right) - left - 3;
       if (r.right - r.left > 4) {
         context.fillStyle = this.look.back;
         context.fillRect(r.left, y + 2 + r.depth * ROW, 1, ROW - 1);
@@ -435,24 +510,36 @@ export class Timeline {
     context.fillStyle = this.look.back;
     context.fillRect(0, 0, width, RULER);
     const step = niceStep(this.nsPerPixel() * 110);
-    const stepNs = BigInt(step);
-    let time = (state.from / stepNs) * stepNs;
     context.font = "11px system-ui, sans-serif";
+    for (const part of this.axis.parts) this.drawTicks(context, part, step, height);
+    context.fillStyle = this.look.faint;
+    context.textAlign = "center";
+    for (const { left, from, to } of this.axis.folds)
+      context.fillText(cutText(context, shortTime(to - from), FOLD), left + FOLD / 2, RULER / 2);
+    context.textAlign = "left";
+    context.fillStyle = this.look.line;
+    context.fillRect(0, RULER - 1, width, 1);
+    context.fillRect(NAME_WIDTH - 1, 0, 1, height);
+  }
+
+  private drawTicks(context: CanvasRenderingContext2D, part: Part, step: number, height: number): void {
+    const stepNs = BigInt(step);
+    const isLast = part.to >= state.from + BigInt(Math.round(state.span));
+    let time = (part.from / stepNs) * stepNs;
     for (let i = 0; i < 400; i++, time += stepNs) {
-      const x = Math.round(this.xOf(time)) + 0.5;
-      if (x > width) break;
-      if (x < NAME_WIDTH || time < 0n) continue;
+      const x = Math.round(part.left + Number(time - part.from) / this.nsPerPixel()) + 0.5;
+      if (x > part.right) break;
+      if (x < part.left || time < 0n) continue;
       context.fillStyle = this.look.line;
       context.fillRect(x, RULER - 6, 1, 6);
       context.globalAlpha = 0.35;
       context.fillRect(x, RULER, 1, height);
       context.globalAlpha = 1;
+      const text = state.isWall ? wallTick(time, step) : tickText(time, step);
+      if (!isLast && x + 4 + context.measureText(text).width > part.right) continue;
       context.fillStyle = this.look.faint;
-      context.fillText(state.isWall ? wallTick(time, step) : tickText(time, step), x + 4, RULER / 2);
+      context.fillText(text, x + 4, RULER / 2);
     }
-    context.fillStyle = this.look.line;
-    context.fillRect(0, RULER - 1, width, 1);
-    context.fillRect(NAME_WIDTH - 1, 0, 1, height);
   }
 
   private drawMark(context: CanvasRenderingContext2D, height: number): void {
@@ -593,11 +680,10 @@ export class Timeline {
       return;
     }
     if (!e.ctrlKey && Math.abs(dx) > Math.abs(dy)) {
-      pan(dx / this.width());
+      pan((dx * this.nsPerPixel()) / state.span);
       return;
     }
-    const at = Math.min(Math.max((e.offsetX - NAME_WIDTH) / this.width(), 0), 1);
-    zoom(Math.exp(Math.max(-60, Math.min(60, dy)) * (e.ctrlKey ? 0.012 : 0.0045)), at);
+    zoom(Math.exp(Math.max(-60, Math.min(60, dy)) * (e.ctrlKey ? 0.012 : 0.0045)), this.shareAt(e.offsetX));
   }
 
   private press(e: PointerEvent): void {
@@ -695,6 +781,15 @@ export class Timeline {
     this.spoken.textContent = `${name}, ${shortTime(node.time)}, at ${moment(node.start)}` +
       (node.calls ? `, ${node.calls} calls below` : "");
   }
+}
+
+/** The site of the innermost call in each bucket; -1: none. */
+function topsOf(tile: Tile): Float64Array {
+  if (tile.tops) return tile.tops;
+  const tops = new Float64Array(BUCKETS).fill(-1); // depths come in order
+  for (let i = 0; i < tile.bars.length; i += BAR)
+    tops.fill(tile.bars[i + 3] >>> 0, tile.bars[i], tile.bars[i] + tile.bars[i + 1]);
+  return tile.tops = tops;
 }
 
 interface LabelRun {
