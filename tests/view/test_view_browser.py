@@ -98,6 +98,10 @@ def check_link(page, server, place, wanted):
     page.until("link", "return view.state.node && view.state.node.id === arguments[0]",
                wanted["id"])
     check("window of the link", page.run("return String(view.state.from)"), "5000000")
+    page.open(f"{server.address}&n=s7e99999999&f=nobody&w=1&h=9999&t=5000000..5003000")
+    page.until("what is wrong with it", "return !document.querySelector('.message').hidden")
+    page.paints("what is right of it")
+    check("its window", page.run("return String(view.state.from)"), "5000000")
 
 
 def check_progress(page):

@@ -68,6 +68,7 @@ export class CallsPane {
     const turn = ++this.turn;
     const site = state.site ?? undefined;
     this.note.textContent = "…";
+    if (this.calls.length === 0) this.show();
     this.running?.abort(); // nobody waits for the last ones
     const running = this.running = new AbortController();
     void this.watch(running);

@@ -90,8 +90,7 @@ async function siteOf(place: Link): Promise<number | null> {
   if (!place.siteName) return null;
   const found = (await ask("search", { text: place.siteName, count: 1 })).sites[0];
   if (found?.name === place.siteName) return found.site;
-  fail(new Error(`this trace has no function '${place.siteName}'`));
-  return null;
+  throw new Error(`this trace has no function '${place.siteName}'`);
 }
 
 function wallStart(): bigint | null {
@@ -136,20 +135,31 @@ function say(text: string): void {
   timeline.spoken.textContent = text;
 }
 
+/** Of a link that is another trace's, or half of one, what can be had is shown; then it says what is
+ * wrong with the rest. */
 async function followLink(): Promise<void> {
   const place = readLink(location.hash);
+  let problem: unknown = null;
+  const attempt = async (work: () => Promise<void> | void) => {
+    try {
+      await work();
+    } catch (why) {
+      problem ??= why;
+    }
+  };
   state.mark = place.mark && place.mark.to >= place.mark.from ? place.mark : null;
-  if ((place.hidden ?? []).join() !== state.hidden.join()) await hideModules(place.hidden ?? []);
-  if ((place.isWall ?? false) !== state.isWall) showWall(place.isWall ?? false);
+  if ((place.hidden ?? []).join() !== state.hidden.join())
+    await attempt(() => hideModules(place.hidden ?? []));
+  if ((place.isWall ?? false) !== state.isWall) await attempt(() => showWall(place.isWall ?? false));
   state.isFolded = place.isFolded ?? false;
   state.pane = place.pane ?? state.pane;
-  state.site = await siteOf(place);
-  state.node = null;
-  if (place.node && place.node.includes("e") || place.node?.includes("p")) {
-    const answer = await ask("node", { id: place.node });
-    state.node = answer.node;
-    state.site = answer.node.site ?? state.site;
-  }
+  state.site = state.node = null;
+  await attempt(async () => { state.site = await siteOf(place); });
+  const { node } = place;
+  if (node && /[ep]/.test(node)) await attempt(async () => {
+    state.node = (await ask("node", { id: node })).node as TreeNode;
+    state.site = state.node.site ?? state.site;
+  });
   if (place.from !== undefined && place.to !== undefined && place.to > place.from)
     setWindow(place.from, Number(place.to - place.from));
   else if (state.node && trace.hasTimes)
@@ -157,6 +167,7 @@ async function followLink(): Promise<void> {
   else showAll();
   changed("selection", false);
   changed("pane");
+  if (problem) throw problem;
 }
 
 // ---- commands ----
@@ -432,17 +443,19 @@ async function start(): Promise<void> {
   listenKeys(commands);
   window.addEventListener("popstate", () => guard(followLink));
   if (!trace.hasTimes) state.pane = "tree";
-  await followLink(); // first: what is drawn before there is a window would be asked for, too
+  // first: what is drawn before there is a window would be asked for, too
+  await followLink().catch(fail);
   timeline.setThreads();
   if (state.node) timeline.reveal(state.node.stream, state.node.level);
-  onRest(() => guard(async () => {
-    await Promise.all([loadModules(), loadSpans()]);
-    table.later();
-    for (const m of modules)
-      commands.push(command(`module-${m.module}`, `Hide or show module ${m.path.split("/").pop()}`, [],
-        () => guard(() => hideModules(state.hidden.includes(m.module)
-          ? state.hidden.filter((n) => n !== m.module) : [...state.hidden, m.module]))));
-  }));
+  onRest(() => {
+    Promise.all([loadModules(), loadSpans()]).then(() => {
+      table.later();
+      for (const m of modules)
+        commands.push(command(`module-${m.module}`, `Hide or show module ${m.path.split("/").pop()}`, [],
+          () => guard(() => hideModules(state.hidden.includes(m.module)
+            ? state.hidden.filter((n) => n !== m.module) : [...state.hidden, m.module]))));
+    }, fail);
+  });
   // what a test looks at
   Object.assign(window, { view: { state, trace, timeline, isWaiting, nameOf, threadName, zoom, pan,
                                   setWindow, showAll } });
