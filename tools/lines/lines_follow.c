@@ -46,7 +46,7 @@ struct following {
     uint64_t work;
 };
 
-bool tool_lines_is_edge(const struct tool_lines *view, const struct tool_lines_pair *pair)
+bool tool_lines_is_edge(const struct tool_lines *view, const ttape_passes_pair *pair)
 {
     return view->places[pair->from].is_block && view->places[pair->to].is_block;
 }
@@ -262,7 +262,7 @@ static size_t first_pair(const struct following *f, uint32_t site)
 
 /* `passes`: of the block, all that came to its end; those that went to others are none of the
  * function's end. */
-static void take_pair(struct following *f, const struct tool_lines_pair *pair, uint64_t *passes)
+static void take_pair(struct following *f, const ttape_passes_pair *pair, uint64_t *passes)
 {
     const struct tool_lines_place *to = &f->view->places[pair->to];
     uint64_t count = pair->count - pair->jumped, gone = to->is_block ? count : pair->jumped;
@@ -320,7 +320,7 @@ void tool_lines_find_guests(struct tool_lines *view)
 {
     for (size_t k = 0; k < 1 + (size_t)view->has_second; k++)
         for (size_t i = 0; i < view->counts[k].edges.count; i++) {
-            const struct tool_lines_pair *pair = &view->counts[k].edges.list[i];
+            const ttape_passes_pair *pair = &view->counts[k].edges.list[i];
             uint32_t from = view->places[pair->from].function;
             uint32_t to = view->places[pair->to].function;
             if (from != to && to != TOOL_LINES_NONE)

@@ -62,7 +62,7 @@ static void put_edges(const struct tool_lines *view, struct tool_json *json)
 {
     tool_json_begin(json, "edges", '[');
     for (size_t i = 0; i < view->counts[0].edges.count; i++) {
-        const struct tool_lines_pair *edge = &view->counts[0].edges.list[i];
+        const ttape_passes_pair *edge = &view->counts[0].edges.list[i];
         if (!tool_lines_is_edge(view, edge))
             continue;
         tool_json_begin(json, NULL, '{');
@@ -79,10 +79,10 @@ static void put_calls(struct tool_lines *view, struct tool_json *json)
     char id[TOOL_CALL_ID_BYTES];
     tool_json_begin(json, "calls", '[');
     for (size_t i = 0; i < view->call_count; i++) {
-        const struct tool_lines_call *call = &view->calls[i];
+        const ttape_passes_call *call = &view->calls[i];
         tool_json_begin(json, NULL, '{');
-        tool_json_text(json, "id", tool_put_call(id, call->stream, call->number));
-        tool_json_number(json, "start_ns", call->start_ns);
+        tool_json_text(json, "id", tool_put_call(id, call->stream, call->enter_number));
+        tool_json_number(json, "start_ns", call->enter_ns);
         tool_json_number(json, "times", call->count);
         tool_json_string(json, "function", tool_site_text(&view->names, call->site));
         tool_json_end(json, '}');

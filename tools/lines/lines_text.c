@@ -155,7 +155,7 @@ static void put_edges(const struct tool_lines *view, struct tool_output *out)
 {
     tool_output_text(out, "\n       TIMES  FROM, TO\n");
     for (size_t i = 0; i < view->counts[0].edges.count; i++) {
-        const struct tool_lines_pair *edge = &view->counts[0].edges.list[i];
+        const ttape_passes_pair *edge = &view->counts[0].edges.list[i];
         const struct tool_lines_at *from = &view->begins[edge->from], *to = &view->begins[edge->to];
         char count[40];
         if (!tool_lines_is_edge(view, edge) || from->file == TOOL_LINES_NONE ||
@@ -181,9 +181,9 @@ static void put_calls(struct tool_lines *view, struct tool_output *out)
     char id[TOOL_CALL_ID_BYTES];
     tool_table_open(&table, columns, 4);
     for (size_t i = 0; i < view->call_count; i++) {
-        const struct tool_lines_call *call = &view->calls[i];
-        uint64_t start = call->start_ns - view->info.time_first_ns;
-        tool_table_text(&table, TOOL_PLAIN, tool_put_call(id, call->stream, call->number));
+        const ttape_passes_call *call = &view->calls[i];
+        uint64_t start = call->enter_ns - view->info.time_first_ns;
+        tool_table_text(&table, TOOL_PLAIN, tool_put_call(id, call->stream, call->enter_number));
         tool_table_printf(&table, TOOL_FAINT, "+%" PRIu64 ".%09" PRIu64 "s", start / 1000000000u,
                           start % 1000000000u);
         tool_table_count(&table, TOOL_PLAIN, call->count);

@@ -2,8 +2,8 @@
  *
  *   verb_lines.c -> lines_code.c (modules: blocks of code, and which site each block has)
  *                -> lines_name.c (calls as trees name them)
- *                -> lines_walk.c (events: how often each block ran in the chosen calls, and which
- *                   one came next)
+ *                -> lines_passes.c (passes of blocks in the chosen calls, and which one came next:
+ *                   tracetape/passes.h)
  *                -> lines_leave.c (calls that did not return)
  *                -> lines_follow.c (passes of blocks that do not tell, by what told around them)
  *                -> lines_count.c (blocks of the chosen functions -> lines, with counts)
@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tracetape/passes.h>
 #include <tracetape/reader.h>
 #include <tracetape/tree.h>
 
@@ -89,29 +90,15 @@ struct tool_lines_place {
     bool is_block;     /* it is one */
 };
 
-/* How often one site followed another in the same call. A function's own stands for the call's
- * begin, as the first of two; as the second for an end within the block, where nothing returned. */
-struct tool_lines_pair {
-    uint32_t from, to;
-    uint64_t count, jumped; /* jumped: of these, not by a way of the code: a call did not return */
-};
-
 struct tool_lines_pairs {
-    struct tool_lines_pair *list;
-    size_t count, capacity;
-    struct tool_names places; /* by both sites: where it is, until the walk ends */
-};
-
-/* The two sites that were seen first behind one: most have no others. */
-struct tool_lines_next {
-    uint32_t to[2];
-    uint64_t count[2];
+    const ttape_passes_pair *list;
+    uint32_t count;
 };
 
 /* What was counted of a choice of calls. */
 struct tool_lines_counts {
-    uint64_t *by_site;
-    struct tool_lines_next *next;  /* by site, until the walk ends */
+    ttape_passes *made;
+    const uint64_t *by_site;
     uint64_t calls;                /* that were chosen */
     bool is_partial;               /* events are missing: what was not seen may have run */
     struct tool_lines_pairs left;  /* a block, and the call in it that did not return; in order */
@@ -140,12 +127,6 @@ struct tool_line {
     bool ran_elsewhere;
     bool is_known;   /* of all blocks of it whether they ran */
     bool is_sure[2]; /* and in the choice how often; else it may be more */
-};
-
-/* A call in which a chosen line ran. */
-struct tool_lines_call {
-    uint32_t stream, site;
-    uint64_t number, start_ns, count;
 };
 
 /* Calls in which a line ran, of a file whose path ends so. */
@@ -189,7 +170,7 @@ struct tool_lines {
     struct tool_lines_at *begins; /* by site: where a block begins; file TOOL_LINES_NONE: unknown */
     struct tool_line *lines;      /* by file and line */
     size_t line_count, line_capacity;
-    struct tool_lines_call *calls;
+    ttape_passes_call *calls; /* in which the wanted line ran */
     size_t call_count, call_capacity;
     uint64_t damage_count;
     int status; /* TOOL_OK, or the worst that happened */
@@ -214,7 +195,7 @@ int tool_lines_find_call(const struct tool_lines *view, const struct tool_lines_
 int tool_lines_open_code(struct tool_lines *view);
 void tool_lines_close_code(struct tool_lines *view);
 
-/* lines_walk.c: counts the blocks of the chosen calls (of `call` alone, where it is given). */
+/* lines_passes.c: counts the blocks of the chosen calls (of `call` alone, where it is given). */
 int tool_lines_walk(struct tool_lines *view, const struct tool_call_id *call,
                     struct tool_lines_counts *counts);
 void tool_lines_counts_close(struct tool_lines_counts *counts);
@@ -264,7 +245,7 @@ void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_be
 /* Marks functions whose blocks are not all of their own calls: has_guests. */
 void tool_lines_find_guests(struct tool_lines *view);
 /* Is a pair two blocks, one after the other? */
-bool tool_lines_is_edge(const struct tool_lines *view, const struct tool_lines_pair *pair);
+bool tool_lines_is_edge(const struct tool_lines *view, const ttape_passes_pair *pair);
 
 /* lines_count.c: a text's number, which is added where it is new. */
 uint32_t tool_lines_number(struct tool_lines_texts *texts, ttape_string text);
