@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <unistd.h>
 
@@ -244,25 +245,45 @@ static void pass_call(struct ttp_tracer *tracer, struct ttp_traced *thread,
         thread->executes = TTP_EXECUTES_NOT; /* it was not executed: it is free as before */
 }
 
-#define FIRST_ARGUMENT ((void *)offsetof(struct user_regs_struct, rdi))
+#define RED_ZONE_BYTES   128u
+#define CLONE3_BYTES_MAX 256u
+#define FIRST_ARGUMENT   ((void *)offsetof(struct user_regs_struct, rdi))
+
+/* clone3 reads a structure: of which there is a copy then, far below what a function may have
+ * there. Only the kernel reads it, and at once. 0: none. */
+static uint64_t copy_without_flag(const struct ttp_traced *thread,
+                                  const struct __ptrace_syscall_info *info)
+{
+    uint64_t words[CLONE3_BYTES_MAX / 8], size = info->entry.args[1];
+    if (size < sizeof(*words) || size > sizeof(words) ||
+        ttp_traced_read(thread, words, info->entry.args[0], size) != size ||
+        (words[0] & CLONE_UNTRACED) == 0)
+        return 0;
+    uint64_t at = (info->stack_pointer - RED_ZONE_BYTES - sizeof(words)) & ~(uint64_t)15;
+    const struct iovec from = {words, size}, to = {(void *)(uintptr_t)at, size};
+    words[0] &= ~(uint64_t)CLONE_UNTRACED;
+    return process_vm_writev((pid_t)thread->tid, &from, 1, &to, 1, 0) == (ssize_t)size ? at : 0;
+}
 
 /* No tracer follows a child of such a clone, and nobody would say so. It means nothing else. */
 static void follow_child(struct ttp_traced *thread, const struct __ptrace_syscall_info *info)
 {
-    uint64_t flags = info->entry.args[0];
+    uint64_t first = info->entry.args[0], without = 0;
     if (info->arch == AUDIT_ARCH_X86_64 && info->entry.nr == SYS_clone &&
-        (flags & CLONE_UNTRACED) != 0)
-        thread->hides_flag = ptrace(PTRACE_POKEUSER, (pid_t)thread->tid, FIRST_ARGUMENT,
-                                    (void *)(uintptr_t)(flags & ~(uint64_t)CLONE_UNTRACED)) == 0;
+        (first & CLONE_UNTRACED) != 0)
+        without = first & ~(uint64_t)CLONE_UNTRACED;
+    else if (info->arch == AUDIT_ARCH_X86_64 && info->entry.nr == SYS_clone3)
+        without = copy_without_flag(thread, info);
+    thread->hidden = first;
+    thread->hides_flag = without != 0 && ptrace(PTRACE_POKEUSER, (pid_t)thread->tid, FIRST_ARGUMENT,
+                                                (void *)(uintptr_t)without) == 0;
 }
 
 void ttp_traced_show_flag(struct ttp_traced *thread)
 {
-    struct user_regs_struct registers;
     thread->hides_flag = false;
-    if (ptrace(PTRACE_GETREGS, (pid_t)thread->tid, NULL, &registers) == 0)
-        (void)ptrace(PTRACE_POKEUSER, (pid_t)thread->tid, FIRST_ARGUMENT,
-                     (void *)(uintptr_t)(registers.rdi | CLONE_UNTRACED));
+    (void)ptrace(PTRACE_POKEUSER, (pid_t)thread->tid, FIRST_ARGUMENT,
+                 (void *)(uintptr_t)thread->hidden);
 }
 
 void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)

@@ -170,8 +170,10 @@ static void take_start(struct ttp_tracer *tracer, struct ttp_traced *parent, boo
     struct ttp_traced *thread = find(tracer, (uint32_t)tid);
     if (thread == NULL)
         thread = add(tracer, (uint32_t)tid, process_of((uint32_t)tid));
-    if (thread != NULL)
+    if (thread != NULL) {
         thread->hides_flag = hid_flag;
+        thread->hidden = parent->hidden;
+    }
     if (thread != NULL && thread->is_held && hid_flag)
         ttp_traced_show_flag(thread);
     if (thread != NULL && is_sign) {

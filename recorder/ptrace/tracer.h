@@ -51,7 +51,8 @@ struct ttp_traced {
     bool is_free;     /* it records its calls itself: only starts and ends of others stop it */
     uint8_t executes; /* enum ttp_traced_executing, of one that is free */
     bool is_let_go;   /* it is the runtime's, and ends by itself; or it executes such a program */
-    bool hides_flag;  /* its clone was not asked to be CLONE_UNTRACED, as it is to be again */
+    bool hides_flag;  /* its clone was not asked to be CLONE_UNTRACED */
+    uint64_t hidden;  /* the first argument, as it is to be again */
     bool was_in_call; /* when it was attached to, in call_then, with these arguments */
     uint32_t call_then;
     uint64_t arguments_then[TTP_TRACED_ARGUMENTS];

@@ -418,7 +418,7 @@ static inline bool is_called(uintptr_t call_site, uintptr_t sp)
 }
 
 /* Where a function has jumped here, that is what calls. A library that jumps within itself returns
- * for the call that is open. */
+ * for the call that is open; but where a pointer was called through, that may have ended unseen. */
 void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
     if (is_off())
@@ -431,7 +431,8 @@ void ttp_library_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
             ttp_tail_join(top);
         return;
     }
-    if (is_within(top, call_site, sp) && ttp_function_of(top) != function)
+    if (is_within(top, call_site, sp) && ttp_function_of(top) != function &&
+        ((top->function & TTP_FRAME_JUMPED) != 0 || !ttp_tail_calls_any(call_site)))
         return;
     if (TTP_UNLIKELY(ttp_process.library.count != 0))
         ttp_library_enter_valued(function, call_site, sp);

@@ -107,6 +107,8 @@ void ttp_tail_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintpt
 uintptr_t ttp_tail_registers(uintptr_t sp);
 bool ttp_tail_goes_on(const struct ttp_runtime_frame *top, uintptr_t function, uintptr_t call_site,
                       uintptr_t sp);
+/* Whether what is called from there may be another function each time. */
+bool ttp_tail_calls_any(uintptr_t call_site);
 /* It is, and not recorded itself; its exit will be seen. */
 void ttp_tail_join(struct ttp_runtime_frame *top);
 /* Beside the hot path, for what has nothing to do with anything but jumps; false: it does. */

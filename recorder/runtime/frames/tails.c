@@ -15,10 +15,12 @@
 #include "recorder/runtime/hot.h"
 #include "recorder/runtime/operation.h"
 
-#define CODE_PAGE   4096u
-#define CALL_DIRECT 0xe8u
-#define CALL_BYTES  5u
-#define CHAIN_MAX   256u /* frames of a chain: each of its entries looks through them */
+#define CODE_PAGE     4096u
+#define CALL_DIRECT   0xe8u
+#define CALL_INDIRECT 0xffu
+#define BY_PLACE      0x15u /* through a word, relative to the instruction */
+#define CALL_BYTES    5u    /* of a direct one; of the other one a byte more */
+#define CHAIN_MAX     256u  /* frames of a chain: each of its entries looks through them */
 
 /* -- what awaits -- */
 
@@ -59,6 +61,15 @@ static bool is_only_callee(uintptr_t function, uintptr_t call_site)
     uint32_t distance =
         code[1] | (uint32_t)code[2] << 8 | (uint32_t)code[3] << 16 | (uint32_t)code[4] << 24;
     return call_site + (uintptr_t)(intptr_t)(int32_t)distance == function;
+}
+
+/* By a pointer any function may be called, this time that one, then another one. A call of one name
+ * is direct, or through the word that the loader fills. */
+bool ttp_tail_calls_any(uintptr_t call_site)
+{
+    const uint8_t *code = (const uint8_t *)(call_site - CALL_BYTES);
+    return call_site % CODE_PAGE > CALL_BYTES && code[0] != CALL_DIRECT &&
+           !(code[-1] == CALL_INDIRECT && code[0] == BY_PLACE);
 }
 
 /* What has compiled-in hooks calls them further down, in its own frame. */

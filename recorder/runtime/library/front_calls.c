@@ -29,7 +29,8 @@ bool ttp_front_open(uintptr_t shown, uintptr_t call_site, uintptr_t sp)
             ttp_tail_join(top);
         return false;
     }
-    if (is_within(top, call_site, sp) && ttp_function_of(top) != shown)
+    if (is_within(top, call_site, sp) && ttp_function_of(top) != shown &&
+        ((top->function & TTP_FRAME_JUMPED) != 0 || !ttp_tail_calls_any(call_site)))
         return false;
     ttp_probe_enter(shown, call_site, sp);
     return true;
