@@ -332,6 +332,15 @@ static void leave_module(struct tool_record_patch *patch, const char *path)
     tool_plan_module_close(&module);
 }
 
+static void note_only(struct tool_record_patch *patch, const struct ttp_patch_head *head)
+{
+    patch->only_functions = head->function_count;
+    patch->only_patchable = head->entry_reasons[TTP_PATCH_CAN];
+    patch->only_exits_left = 0;
+    for (unsigned i = 0; i < TTP_PATCH_REASONS; i++)
+        patch->only_exits_left += i != TTP_PATCH_CAN ? head->exit_reasons[i] : 0;
+}
+
 /* A program whose plan is not there says so itself. */
 static void make_plan(void *context, const char *module_path)
 {
@@ -358,10 +367,8 @@ static void make_plan(void *context, const char *module_path)
             choose_all(patch, count, &bits);
         else
             tool_record_patch_each(patch, &given, module_path, choose, &bits);
-        if (patch->only != NULL && strcmp(patch->only, module_path) == 0) {
-            patch->only_functions = count;
-            patch->only_patchable = given.head.entry_reasons[TTP_PATCH_CAN];
-        }
+        if (patch->only != NULL && strcmp(patch->only, module_path) == 0)
+            note_only(patch, &given.head);
         if (bits.wanted != NULL && make_values(patch, &given, module_path, bits.wanted))
             chosen->flags |= TTP_CHOSEN_VALUES;
         free(bits.wanted);
@@ -495,10 +502,8 @@ static bool is_chosen_before(struct tool_record_patch *patch, const char *path)
         (void)tool_plan_head_read(patch->cache, name, &chosen, sizeof chosen);
     }
     tool_plan_module_close(&module);
-    if (patch->only != NULL && strcmp(patch->only, path) == 0) {
-        patch->only_functions = head.function_count;
-        patch->only_patchable = head.entry_reasons[TTP_PATCH_CAN];
-    }
+    if (patch->only != NULL && strcmp(patch->only, path) == 0)
+        note_only(patch, &head);
     return is_known && head.magic == TTP_PATCH_MAGIC && head.version == TTP_PATCH_VERSION &&
            memcmp(head.content, module.content, sizeof head.content) == 0 &&
            memcmp(chosen.content, module.content, sizeof head.content) == 0 &&

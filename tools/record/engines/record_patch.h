@@ -23,9 +23,9 @@ struct tool_record_patch {
     bool library_calls;          /* of executables, too, */
     bool nested_calls;           /* and of libraries into one another, */
     struct tool_patterns called; /* of these names; none: all */
-    uint32_t only_functions, only_patchable; /* what `only` has */
-    bool has_hooks;                          /* the command, and nothing of it was asked for */
-    char *only; /* not asked for: all functions of this one module, the command's; or NULL */
+    uint32_t only_functions, only_patchable, only_exits_left; /* what `only` has */
+    bool has_hooks; /* the command, and nothing of it was asked for */
+    char *only;     /* not asked for: all functions of this one module, the command's; or NULL */
     bool
         minds_lines; /* a log's lines are hashed: its writes are to be in the program's own calls */
     bool only_called; /* of it no functions, as it has hooks: only its calls of libraries */

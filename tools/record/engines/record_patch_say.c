@@ -290,8 +290,11 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
     const char *name = ttp_base_name(patch->only);
     const char *hint = language_hint(patch->only, name, counts->functions != 0);
     list_own(patch, recording, own);
-    char left[SAID_BYTES + 80], called[48] = "";
+    char left[SAID_BYTES + 80], exits[64] = "", called[48] = "";
     uint64_t left_count = count_called_left(patch, recording);
+    if (patch->only_exits_left != 0)
+        (void)snprintf(exits, sizeof exits, "; %" PRIu32 " exits of its own are not seen",
+                       patch->only_exits_left);
     if (left_count != 0)
         (void)snprintf(called, sizeof called, ", but for %" PRIu64 " that cannot be", left_count);
     put_left(patch, left, sizeof left);
@@ -299,8 +302,9 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
         say_none_by_itself(patch, counts, name, hint);
     else
         tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
-                     " functions were patched%s%s, and those of libraries that it calls%s%s",
-                     name, patch->only_patchable, patch->only_functions, left, own, called, hint);
+                     " functions were patched%s%s, and those of libraries that it calls%s%s%s",
+                     name, patch->only_patchable, patch->only_functions, left, own, called, exits,
+                     hint);
 }
 
 /* Of a command with hooks, beside its own functions. */
