@@ -8,7 +8,8 @@
 #include "format/base/fail.h"
 
 #define TEXT_BYTES_MOST 4096u
-#define HEX_MOST        512u /* bytes of a value */
+#define HEX_MOST        512u  /* bytes of a value */
+#define SAME_TIME_MOST  4096u /* events at one time that are looked at */
 #define WANTED_BYTES    256u
 #define EVENTS_AT_ONCE  400000u
 #define LOOKS_EVERY     4096u
@@ -50,33 +51,55 @@ static void put_values(struct ttape_view *view, const char *key, const char *tex
                     (ttape_string){text, length < sizeof text ? length : sizeof text - 1});
 }
 
-/* What the call ended with: it is the last of its events. */
+/* What the call ended with: it is the last of its events, where these are on one stack. */
 static ttape_status put_results(struct ttape_view *view, ttape_cursor *cursor,
-                                const ttape_node *node, ttape_error *err)
+                                const ttape_node *node, uint64_t enter, ttape_error *err)
 {
     ttape_event_item item;
-    uint64_t number = node->id.place + node->event_count - 1;
+    uint64_t number = enter + node->event_count - 1;
     if (!node->counts_exact || node->end != TTAPE_NODE_ENDED || node->event_count < 2)
         return TTAPE_OK;
     TTP_TRY(ttape_cursor_seek_event(cursor, number, err));
     ttape_status status = ttape_cursor_next(cursor, &item, err);
     if (status == TTAPE_OK && item.number == number && item.event.kind == TTAPE_EVENT_EXIT &&
-        item.event.site == node->site)
+        item.event.site == node->site && item.event.time_ns == node->end_ns)
         put_values(view, "results", "results_text", &item, true);
     return status == TTAPE_END ? TTAPE_OK : status;
 }
 
-static ttape_status put_call(struct ttape_view *view, ttape_cursor *cursor, const ttape_node *node,
-                             ttape_error *err)
+/* The event that enters a call: its name says which, or when it was. Several may be at that time:
+ * then it is the one at the call's depth. TTAPE_END: it is not there. */
+static ttape_status find_enter(ttape_cursor *cursor, const ttape_node_id *id,
+                               const ttape_node *node, ttape_event_item *item, ttape_error *err)
+{
+    if (id->by == TTAPE_NODE_BY_EVENT) {
+        TTP_TRY(ttape_cursor_seek_event(cursor, id->place, err));
+        TTP_TRY(ttape_cursor_next(cursor, item, err));
+        return item->number == id->place ? TTAPE_OK : TTAPE_END;
+    }
+    TTP_TRY(ttape_cursor_seek_time(cursor, node->enter_ns, err));
+    for (uint32_t i = 0; i < SAME_TIME_MOST; i++) {
+        TTP_TRY(ttape_cursor_next(cursor, item, err));
+        if (item->event.time_ns != node->enter_ns)
+            return TTAPE_END;
+        if (item->event.kind == TTAPE_EVENT_ENTER && item->event.site == node->site &&
+            item->event.depth == node->level)
+            return TTAPE_OK;
+    }
+    return TTAPE_END;
+}
+
+static ttape_status put_call(struct ttape_view *view, ttape_cursor *cursor, const ttape_node_id *id,
+                             const ttape_node *node, ttape_error *err)
 {
     ttape_event_item item;
-    TTP_TRY(ttape_cursor_seek_event(cursor, node->id.place, err));
-    ttape_status status = ttape_cursor_next(cursor, &item, err);
-    if (status == TTAPE_OK && item.number == node->id.place)
+    ttape_status status = find_enter(cursor, id, node, &item, err);
+    if (status == TTAPE_OK) {
+        uint64_t enter = item.number;
         put_values(view, "arguments", "arguments_text", &item, false);
-    return status == TTAPE_OK    ? put_results(view, cursor, node, err)
-           : status == TTAPE_END ? TTAPE_OK
-                                 : status;
+        return put_results(view, cursor, node, enter, err);
+    }
+    return status == TTAPE_END ? TTAPE_OK : status;
 }
 
 ttape_status ttp_view_call_values(struct ttape_view *view, const struct ttp_view_question *question,
@@ -88,11 +111,11 @@ ttape_status ttp_view_call_values(struct ttape_view *view, const struct ttp_view
     TTP_TRY(ttp_view_take_id(question, "id", &id, err));
     if (id.kind != TTAPE_NODE_FRAME)
         return ttp_view_refuse(err, "id", "names no call");
-    if (id.by != TTAPE_NODE_BY_EVENT || view->info.bytes.values == 0)
-        return TTAPE_OK; /* its enter is not told by its name; or there are no values */
+    if (view->info.bytes.values == 0)
+        return TTAPE_OK;
     TTP_TRY(ttape_tree_get_node(view->tree, &id, TTAPE_TREE_OPENED, &node, err));
     TTP_TRY(ttape_cursor_open(&cursor, view->reader, id.stream, err));
-    ttape_status status = put_call(view, cursor, &node, err);
+    ttape_status status = put_call(view, cursor, &id, &node, err);
     ttape_cursor_close(cursor);
     return status;
 }

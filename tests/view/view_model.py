@@ -1,12 +1,14 @@
-"""What the view answers of a trace is what `report`, `tree` and `slow` say, to the nanosecond."""
+"""What the view answers of a trace is what `report`, `tree`, `slow`, `lines` and `dump` say, to the
+nanosecond."""
 import json
 import os
+import re
 import subprocess
 from itertools import takewhile
 
 from view_client import COMMAND, Server
 
-CALLS, BUTTERFLIES = 20, 3
+CALLS, BUTTERFLIES, EVENTS, NODES = 20, 3, 1500, 120
 
 
 def say(*words):
@@ -106,6 +108,71 @@ def compare_longest(c, server, start):
             c.same(f"longest by {by}", found, wanted)
 
 
+def read_events(trace):
+    """The first events of each stream, by stream and number."""
+    done = subprocess.run([COMMAND, "dump", "--format", "ndjson", "--events", f"0..{EVENTS}",
+                           trace], capture_output=True, text=True)
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    return {(event["stream"], event["event"]): event for event in events if "event" in event}
+
+
+def compare_call(c, node, event, events, start):
+    """A call is entered and left when the events say so."""
+    name = f"call {node['id']}"
+    c.same(f"{name}, enter", int(node["enter"]) + start, event["time_ns"])
+    if node.get("end_is") != "ended" or "events" not in node:
+        return
+    own = [events.get((event["stream"], event["event"] + n)) for n in range(int(node["events"]))]
+    last = own[-1]
+    is_there = all(e and e["kind"] != "switch" for e in own)  # all of them on one stack
+    if is_there and last["kind"] == "exit":
+        c.same(f"{name}, end", int(node["end"]) + start, last["time_ns"])
+        c.same(f"{name}, time", int(node["time"]), last["time_ns"] - event["time_ns"])
+
+
+def compare_events(c, server, start):
+    """Calls, what they were given, and the next one of their function, as `dump` has them."""
+    events = read_events(c.trace)
+    enters = [e for _, e in sorted(events.items()) if e["kind"] == "enter"]
+    for event in enters[::max(len(enters) // NODES, 1)]:
+        place = f"s{event['stream']}e{event['event']}"
+        node, values = server.ask(f"node?id={place}", f"values?id={place}")
+        if "node" not in node:  # what is damaged, neither has
+            c.same(f"call {place}", say("tree", "--json", "--open", place, c.trace), None)
+            continue
+        compare_call(c, node["node"], event, events, start)
+        found = [v.get("number", v.get("text", v.get("hex"))) for v in values.get("arguments", [])]
+        wanted = event.get("values", [])
+        c.same(f"call {place}, how many values", len(found), len(wanted))
+        whole = [(mine, str(theirs)) for mine, theirs in zip(found, wanted)
+                 if isinstance(theirs, int) and mine is not None]
+        c.same(f"call {place}, numbers", [mine for mine, _ in whole], [own for _, own in whole])
+        if node["node"]["id"] != place:  # it has another name, and says the same
+            again = server.ask(f"values?id={node['node']['id']}")[0]
+            c.same(f"call {place}, by its other name", again, values)
+        site = node["node"]["site"]
+        later = server.ask(f"next?site={site}&stream={event['stream']}&event={event['event']}")[0]
+        if "event" in later and (event["stream"], int(later["event"])) in events:
+            mine = events[(event["stream"], int(later["event"]))]
+            c.same(f"next call of {place}", (mine["kind"], mine["symbol"]),
+                   ("enter", event["symbol"]))
+            between = [e for n in range(event["event"] + 1, int(later["event"]))
+                       if (e := events.get((event["stream"], n))) and e["kind"] == "enter" and
+                       (e["symbol"], e["address"]) == (event["symbol"], event["address"])]
+            c.same(f"calls between {place} and the next", between, [])
+
+
+def compare_lines(c, server):
+    """Of functions that have a row, where there are lines."""
+    for row in server.ask("functions?count=12")[0].get("rows", []):
+        answer = server.ask(f"lines?site={row['site']}")[0]
+        if "lines" not in answer:
+            continue
+        name = server.ask(f"sites?sites={row['site']}&all=1")[0]["sites"][0]["name"]
+        c.same(f"lines of {name}", answer["lines"],
+               say("lines", "--json", "--function", f"^{re.escape(name)}$", c.trace))
+
+
 def ask_butterfly(server, site):
     """All of it: each question reads some more."""
     while True:
@@ -156,6 +223,8 @@ def compare(trace):
             compare_tree(c, server, start, "pruned", "--partitions")
             compare_tree(c, server, start, "full", "--full")
             compare_longest(c, server, start)
+            compare_events(c, server, start)
+            compare_lines(c, server)
             if not about["paths"]:  # whose frames a graph counts as callers, and a report does not
                 compare_butterflies(c, server)
     return c.seen, c.problems
