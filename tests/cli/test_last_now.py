@@ -160,6 +160,36 @@ def check_refused(program):
                              check=False).returncode == 2, words)
 
 
+BARE = """#include <pthread.h>
+#include <unistd.h>
+__attribute__((noinline)) void store(long *p) { *p = 1; }
+__attribute__((noinline)) void bad(void) { usleep(30000); store((long *)8); __asm__(""); }
+void *begin(void *a) { bad(); return a; }
+int main(void) { pthread_t t; pthread_create(&t, 0, begin, 0); pause(); }
+"""
+
+
+def check_waiting(folder):
+    """Without a handler nobody tells who met the fault: a thread that waited did not."""
+    Path(folder, "bare.c").write_text(BARE, encoding="utf-8")
+    subprocess.run(["gcc", "-g", "-O1", "-pthread", "bare.c", "-o", "bare"], cwd=folder, check=True)
+    subprocess.run([COMMAND, "record", "-q", "-o", "b.ttape", "--", "./bare"], cwd=folder,
+                   check=False, capture_output=True)
+    told = json.loads(subprocess.run([COMMAND, "last", "--json", "b.ttape"], cwd=folder,
+                                     capture_output=True, check=False).stdout)
+    report = json.loads(subprocess.run([COMMAND, "report", "--json", "b.ttape"], cwd=folder,
+                                       capture_output=True, check=False).stdout)
+    if report["idle_source"] != "switches":
+        print("left out: who waited (switches are not known here)")
+        return
+    check([thread.get("ran_then") for thread in told["threads"]] == [False, True], "ran", told)
+    shown = subprocess.run([COMMAND, "last", "b.ttape"], cwd=folder, capture_output=True,
+                           text=True, check=False).stdout
+    first = shown.split("\n\n")[0]
+    check("it ran when SIGSEGV came, all others waited" in first and "store (bare.c:3)" in first,
+          "who did not wait", shown)
+
+
 def check_trace(folder):
     """The thread that met the fault is first, though it began second; recursion is one line."""
     Path(folder, "fault.c").write_text(FAULT, encoding="utf-8")
@@ -194,6 +224,7 @@ def main():
         for part in (check_deadlock, check_recursion, check_stopped, check_refused):
             part(program)
         check_trace(name)
+        check_waiting(name)
     return 1 if failures else 0
 
 

@@ -119,6 +119,8 @@ static void put_thread(struct tool_last *last, struct tool_json *json,
     bool has_fault = tool_last_fault(last, thread, &number, &address);
     tool_json_number_if(json, "fault_signal", has_fault, number);
     tool_json_number_if(json, "fault_address", has_fault, address);
+    if (last->ran_count != 0 && info.stream.process == last->ran_process)
+        tool_json_bool(json, "ran_then", last->ran[thread - last->threads]);
     put_frames(last, json, thread);
     put_calls(last, json, thread);
     put_lost(json, "lost_after", thread->lost_after);

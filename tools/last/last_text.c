@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/calls/end_words.h"
@@ -169,13 +170,26 @@ static void put_words(struct tool_last *last, const ttape_last_thread *thread, u
                        has_reason ? ": " : "", has_reason ? tool_stop_words(end->number) : "");
 }
 
+static bool has_ran(const struct tool_last *last, const ttape_last_thread *thread)
+{
+    return last->ran_count != 0 && last->ran[thread - last->threads];
+}
+
 static void put_fault(struct tool_last *last, struct tool_output *out,
                       const ttape_last_thread *thread)
 {
     uint64_t number, address;
-    if (!tool_last_fault(last, thread, &number, &address))
+    bool has_fault = tool_last_fault(last, thread, &number, &address);
+    const char *name = tool_signal_name(has_fault ? number : last->ran_signal);
+    if (!has_fault && has_ran(last, thread)) {
+        tool_output_printf(out, "  it ran when %s came", name);
+        if (last->ran_count == 1)
+            tool_output_text(out, ", all others waited\n");
+        else
+            tool_output_printf(out, ", as did %" PRIu32 " more\n", last->ran_count - 1);
+    }
+    if (!has_fault)
         return;
-    const char *name = tool_signal_name(number);
     tool_output_printf(out, "  %s at address 0x%" PRIx64 "\n", name != NULL ? name : "fault",
                        address);
 }
@@ -211,12 +225,16 @@ static void put_thread(struct tool_last *last, struct tool_output *out,
     put_calls(last, out, thread);
 }
 
-/* The thread that met the fault which ended its process, or that called exit; else the first. */
+/* The thread that met the fault which ended its process, or alone can have, or that called exit;
+ * else the first. */
 static size_t find_ending(const struct tool_last *last)
 {
     uint64_t number, address;
     for (size_t i = 0; i < last->thread_count; i++)
         if (tool_last_fault(last, &last->threads[i], &number, &address))
+            return i;
+    for (size_t i = 0; i < last->thread_count; i++)
+        if (has_ran(last, &last->threads[i]))
             return i;
     for (size_t i = 0; i < last->thread_count; i++)
         if (last->threads[i].end.is_known && !last->threads[i].end.is_process &&
@@ -225,12 +243,25 @@ static size_t find_ending(const struct tool_last *last)
     return 0;
 }
 
+/* Behind the first one come those that ran when the fault was. */
+static size_t *order_of(const struct tool_last *last, size_t first)
+{
+    size_t *order = tool_allocate(last->thread_count + 1u, sizeof *order), count = 0;
+    if (last->thread_count != 0)
+        order[count++] = first;
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < last->thread_count; i++)
+            if (i != first && has_ran(last, &last->threads[i]) == (turn == 0))
+                order[count++] = i;
+    return order;
+}
+
 void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
 {
     size_t hidden = 0, shown = 0;
-    size_t first = find_ending(last);
+    size_t first = find_ending(last), *order = order_of(last, first);
     for (size_t n = 0; n < last->thread_count; n++) {
-        size_t i = n == 0 ? first : n <= first ? n - 1 : n;
+        size_t i = order[n];
         const ttape_last_thread *thread = &last->threads[i];
         bool is_plain = thread->end.is_known && !thread->end.is_process &&
                         thread->end.how == TTAPE_THREAD_END_ITSELF && thread->frame_count == 0;
@@ -245,6 +276,7 @@ void tool_last_text(struct tool_last *last, struct tool_output *out, bool all)
         tool_output_printf(out, "%s%zu more %s ended by %s (--all shows them)\n",
                            shown != 0 ? "\n" : "", hidden, hidden == 1 ? "thread" : "threads",
                            hidden == 1 ? "itself" : "themselves");
+    free(order);
     if (last->thread_count == 0)
         tool_output_text(out, "no events\n");
 }

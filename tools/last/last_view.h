@@ -23,11 +23,19 @@ struct tool_last {
     const ttape_last_thread *threads;
     struct tool_value_search values;
     struct tool_core_fault core; /* tid 0: none was given */
+    bool *ran;                   /* by thread: it ran when that signal came; */
+    uint32_t ran_count;          /* so many did, others waited; 0: that is not known */
+    uint32_t ran_process;
+    uint64_t ran_signal;
 };
 
 /* Where the process ended by a fault that this thread met: false, if it is not known. */
 bool tool_last_fault(const struct tool_last *last, const ttape_last_thread *thread,
                      uint64_t *signal, uint64_t *address);
+
+/* last_running.c: which threads ran when a fault's signal ended their process, the first one that
+ * ended so. */
+void tool_last_find_ran(struct tool_last *last);
 
 /* An open frame, and a call that stands alone, as the search takes them. */
 static inline struct tool_value_call tool_last_frame(const ttape_last_thread *thread,

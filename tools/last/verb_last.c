@@ -154,6 +154,7 @@ static int show(const struct options *options, const struct tool_input *input)
     tool_site_names_open_as(&last.names, input->reader,
                             tool_name_style(options->names, options->json));
     tool_value_search_open(&last.values, input->reader);
+    tool_last_find_ran(&last);
     tool_output_open(&out, STDOUT_FILENO);
     if (options->json)
         tool_last_json(&last, &out);
@@ -163,6 +164,7 @@ static int show(const struct options *options, const struct tool_input *input)
     if (tool_value_search_close(&last.values, input->name) != TOOL_OK)
         closed = TOOL_CANNOT;
     ttape_last_close(last.answer);
+    free(last.ran);
     tool_site_names_close(&last.names);
     tool_selection_close(&selection);
     return closed != TOOL_OK ? closed : status;
