@@ -182,6 +182,26 @@ def check_answers(program):
         problems.append(f"a long way: {done}")
 
 
+def check_impossible(program):
+    """Counts that no way has are refused; a product is said in decimal, too."""
+    value, _ = value_of(program, "counts", 1, 0, 0)
+    counts, blocks = value.split("/")
+    at = counts.index("01")
+    again = f"{counts[:at]}04{counts[at + 2:]}/{int(blocks) + 3}"
+    status, answer = decode(program, "path", "counts", again)
+    if status != 1 or answer["certainty"] != "not found" or not answer["is_impossible"] or \
+            4 not in [block["times"] for block in answer["counts"]]:
+        problems.append(f"impossible counts: {status} {answer}")
+    done = context("--binary", program, "--branches-of", "path", "--operation", "counts", again)
+    if "no way through path runs these blocks so often" not in done.stdout:
+        problems.append(f"impossible counts: {done}")
+    value, _ = value_of(program, "primes", 1, 1, 3)
+    done = context("--binary", program, "--branches-of", "path", "--operation", "primes", value)
+    number = int(value.split("/")[0], 16)
+    if f"certain (0x{number:x} = {number}), in path" not in done.stdout:
+        problems.append(f"a product: {done}")
+
+
 def check_words(program, work):
     for words, status, said in (
             (("--branches-of", "path", "1"), 2, "takes one --binary"),
@@ -221,6 +241,7 @@ def main():
         bare = build(work, "bare", "gcc", "-O0", "-no-pie", "-Wl,--build-id=none")
         check("no build id", bare, front, "path", "affine", (1, 0, 2))
         check_answers(bare)
+        check_impossible(bare)
         check_words(bare, work)
     for problem in problems[:20]:
         print(problem)

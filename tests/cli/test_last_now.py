@@ -161,9 +161,23 @@ def check_refused(program):
 
 
 BARE = """#include <pthread.h>
+#include <stdio.h>
 #include <unistd.h>
 __attribute__((noinline)) void store(long *p) { *p = 1; }
-__attribute__((noinline)) void bad(void) { usleep(30000); store((long *)8); __asm__(""); }
+__attribute__((noinline)) static char first_threads_state(void)
+{
+    char state = 'R';
+    FILE *file = fopen("/proc/self/stat", "r");
+    if (fscanf(file, "%*d (bare) %c", &state) != 1) return 'R';
+    fclose(file);
+    return state;
+}
+__attribute__((noinline)) void bad(void)
+{
+    while (first_threads_state() != 'S') continue;
+    store((long *)8);
+    __asm__("");
+}
 void *begin(void *a) { bad(); return a; }
 int main(void) { pthread_t t; pthread_create(&t, 0, begin, 0); pause(); }
 """
@@ -186,7 +200,7 @@ def check_waiting(folder):
     shown = subprocess.run([COMMAND, "last", "b.ttape"], cwd=folder, capture_output=True,
                            text=True, check=False).stdout
     first = shown.split("\n\n")[0]
-    check("it ran when SIGSEGV came, all others waited" in first and "store (bare.c:3)" in first,
+    check("it ran when SIGSEGV came, all others waited" in first and "store (bare.c:4)" in first,
           "who did not wait", shown)
 
 

@@ -55,6 +55,19 @@ def check_stream(checks, events, operation):
     return compared
 
 
+def check_words(checks, trace, operation):
+    """They are called what they are, as `context --branches-of` takes them, and no result."""
+    named = [event for stream in streams(trace).values() for event in stream
+             if event["kind"] == "exit" and event.get("values")]
+    checks.that(named and all(event["value_names"] == ["branch", "blocks"] for event in named),
+                f"{operation}: names", named[:1])
+    wanted = f"[branch {int(named[0]['values'][0], 16):016x}/{named[0]['values'][1]}]"
+    for verb in ("dump", "slow", "last"):
+        text = setting.tracetape(verb, trace).out.decode()
+        checks.that("[branch " in text and " = 0x" not in text, f"{operation}: {verb}", text[:600])
+    checks.that(wanted in setting.tracetape("dump", trace).out.decode(), f"{operation}: {wanted}")
+
+
 def main():
     setting.need_verb("record", "dump")
     if not STUB.is_file():
@@ -70,6 +83,7 @@ def main():
             found = streams(trace)
             compared = sum(check_stream(checks, one, operation) for one in found.values())
             checks.that(compared >= 7, f"{operation}: {compared} ends have values")
+            check_words(checks, trace, operation)
     checks.verdict()
 
 

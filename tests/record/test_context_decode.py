@@ -86,6 +86,7 @@ def check_both():
     for what, words in ways.items():
         check_lines(what, context(*words, "--annotate", log)[0], lines)
     check_pipe(log, lines)
+    check_form(lines)
     value = next(line.split()[0] for line in lines.splitlines() if line.endswith("recurse"))
     answer = json.loads(context(*ways["dictionary"], *ways["recording"], "--json", value)[0])[0]
     stack = answer["stacks"][0]
@@ -105,6 +106,33 @@ def check_both():
                                           allowed=(1,))[0], lines, missing_too=True):
         note("other build", "values are found")
     return exe, log, lines
+
+
+def check_form(lines):
+    """Values that a log writes otherwise: --value says how; what only looks so stays bare."""
+    first, rest = lines.splitlines()[0], lines.splitlines()[1]
+    value, depth = first.split()[0].split("/")
+    stack = first.split()[1].replace(">", " > ")
+    log = (f"[0x{value.upper()}] Hello world.\n[0x{value}] at {depth}: again [0xfeedbeef]\n"
+           f"{rest}\nno value\n")
+    words = [setting.COMMAND, "context", "--dictionary", at("program.ctx"), "--annotate", "-"]
+    for form in (r"\[(0x[0-9A-Fa-f]{16})\]( at ([0-9]+):)?", r"\[(0x[0-9A-Fa-f]{16})\]",
+                 r"\[0x[0-9a-f]+", r"\[0x([0-9A-Fa-f]+)\]"):
+        done = subprocess.run([*words, "--value", form], input=log, capture_output=True, text=True,
+                              check=False, timeout=60)
+        told = done.stdout.splitlines()
+        is_found = form != r"\[0x[0-9a-f]+"  # all of the match would have to be a value
+        if (f"] {{{stack}}} Hello world." in setting.unfold(told[0])) != is_found or \
+                told[2:] != [rest, "no value"] or len(told) != 4:
+            note(f"--value {form}", f"{done}")
+    done = subprocess.run([*words, "--value", f"(0x{value}). at ({depth})"], input=log, text=True,
+                          capture_output=True, check=False, timeout=60)
+    if f" at {depth} {{{stack}}}: again" not in setting.unfold(done.stdout) or done.returncode:
+        note("--value with a depth", f"{done}")
+    for bad in (["--value", "("], ["--value"]):
+        done = subprocess.run([*words, *bad], input="", text=True, capture_output=True, check=False)
+        if done.returncode != 2:
+            note(f"{bad}", f"{done}")
 
 
 def check_pipe(log, lines):

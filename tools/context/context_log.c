@@ -1,7 +1,8 @@
-/* A log: where its lines have values (sixteen hexadecimal digits, a slash, a depth), and the same
- * lines with the stacks behind them. What else is in a line stays as it is, but for what would act
- * on a terminal: anybody may have written a log. */
+/* A log: where its lines have values (sixteen hexadecimal digits, a slash, a depth; or what --value
+ * says), and the same lines with the stacks behind them. What else is in a line stays as it is, but
+ * for what would act on a terminal: anybody may have written a log. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,8 +25,55 @@ static bool is_word(char c)
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool find_token(const char *text, size_t size_bytes, size_t from, struct token *token)
+int tool_context_set_form(struct tool_contexts *contexts, const char *text)
 {
+    contexts->form = tool_allocate(1, sizeof *contexts->form);
+    if (regcomp(contexts->form, text, REG_EXTENDED) == 0)
+        return TOOL_OK;
+    free(contexts->form);
+    contexts->form = NULL;
+    return tool_usage("context", "cannot use '%s' as a regular expression", text);
+}
+
+static bool take_depth(const char *text, size_t size_bytes, uint32_t *depth)
+{
+    uint64_t number = 0;
+    size_t at = 0;
+    for (; at < size_bytes && is_digit(text[at]) && number < TOOL_CONTEXT_ANY_DEPTH; at++)
+        number = number * 10 + (uint64_t)(text[at] - '0');
+    *depth = (uint32_t)number;
+    return at == size_bytes && at > 0 && number < TOOL_CONTEXT_ANY_DEPTH;
+}
+
+/* The next match that is a value; the text behind it is that of the line. */
+static bool find_formed(const regex_t *form, const char *text, size_t size_bytes, size_t from,
+                        struct token *token)
+{
+    regmatch_t found[3];
+    for (; from < size_bytes; from = (size_t)found[0].rm_eo + (found[0].rm_eo == found[0].rm_so)) {
+        found[0] = (regmatch_t){.rm_so = (regoff_t)from, .rm_eo = (regoff_t)size_bytes};
+        if (regexec(form, text, 3, found, REG_STARTEND | (from > 0 ? REG_NOTBOL : 0)) != 0)
+            return false;
+        const regmatch_t *value = &found[found[1].rm_so >= 0 ? 1 : 0], *depth = &found[2];
+        bool is_value =
+            tool_context_parse(text + value->rm_so, (size_t)(value->rm_eo - value->rm_so),
+                               &token->value, &token->depth);
+        if (is_value && found[1].rm_so >= 0 && depth->rm_so >= 0)
+            is_value = take_depth(text + depth->rm_so, (size_t)(depth->rm_eo - depth->rm_so),
+                                  &token->depth);
+        token->start = (size_t)found[0].rm_so;
+        token->end = (size_t)found[0].rm_eo;
+        if (is_value && token->end > token->start)
+            return true;
+    }
+    return false;
+}
+
+static bool find_token(const struct tool_contexts *contexts, const char *text, size_t size_bytes,
+                       size_t from, struct token *token)
+{
+    if (contexts->form != NULL)
+        return find_formed(contexts->form, text, size_bytes, from, token);
     for (size_t at = from; at + VALUE_DIGITS + 1 < size_bytes; at++) {
         size_t end = at;
         if (at > 0 && is_word(text[at - 1]))
@@ -54,7 +102,8 @@ int tool_context_scan_log(struct tool_contexts *contexts, int fd)
     struct token token;
     tool_lines_open(&lines, fd, NULL, 0);
     while (tool_lines_next(&lines, &line))
-        for (size_t at = 0; find_token(line.text, line.size_bytes, at, &token); at = token.end)
+        for (size_t at = 0; find_token(contexts, line.text, line.size_bytes, at, &token);
+             at = token.end)
             (void)tool_context_add(contexts, token.value, token.depth);
     int failed = lines.failed_errno;
     tool_lines_close(&lines);
@@ -114,7 +163,7 @@ int tool_context_annotate(struct tool_contexts *contexts, struct tool_context_wr
     tool_lines_open(&lines, fd, NULL, 0);
     while (tool_lines_next(&lines, &line)) {
         size_t at = 0;
-        while (find_token(line.text, line.size_bytes, at, &token)) {
+        while (find_token(contexts, line.text, line.size_bytes, at, &token)) {
             struct tool_context_wanted *wanted = wanted_of(contexts, &token);
             if (wanted != NULL && wanted->answer_count > 1 && contexts->printers != NULL)
                 tool_context_narrow(contexts, wanted, line.text, line.size_bytes);

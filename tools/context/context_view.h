@@ -6,6 +6,7 @@
 #ifndef TOOL_CONTEXT_VIEW_H
 #define TOOL_CONTEXT_VIEW_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,6 +59,7 @@ struct tool_contexts {
     size_t count, capacity;
     struct ttp_key_map by_value;    /* the last one with that value, plus 1 */
     struct tool_printers *printers; /* who can print what; NULL: nobody asks */
+    regex_t *form; /* of values in a log, as --value says; NULL: as ttape_context_text writes */
 };
 
 #define TOOL_CONTEXT_DEPTHS_MAX 64u /* of one value: no program says so many */
@@ -124,6 +126,8 @@ void tool_context_json(const struct tool_contexts *contexts, struct tool_output 
 /* context_log.c: values that a log has; the log with what they stand for. Both return a tool_exit.
  */
 struct tool_context_writes; /* context_writes.h */
+/* A regular expression: its first group is a value, or all of it is, and its second one a depth. */
+int tool_context_set_form(struct tool_contexts *contexts, const char *text);
 int tool_context_scan_log(struct tool_contexts *contexts, int fd);
 int tool_context_annotate(struct tool_contexts *contexts, struct tool_context_writes *writes,
                           int fd, struct tool_output *out);

@@ -131,6 +131,9 @@ struct tool_context_answer *tool_context_answer_any_times(struct tool_context_wa
 
 void tool_contexts_close(struct tool_contexts *contexts)
 {
+    if (contexts->form != NULL)
+        regfree(contexts->form);
+    free(contexts->form);
     for (size_t i = 0; i < contexts->count; i++) {
         struct tool_context_wanted *wanted = &contexts->wanted[i];
         for (size_t a = 0; a < wanted->answer_count; a++)

@@ -15,7 +15,7 @@
 #include "tools/io/debug_files.h"
 
 struct options {
-    const char *dictionary, *annotate, *branches_of, *core, *map;
+    const char *dictionary, *annotate, *form, *branches_of, *core, *map;
     struct tool_debug_files debug;
     struct tool_context_recording recording;
     struct tool_context_graph graph;
@@ -80,6 +80,8 @@ static const struct tool_option table[] = {
      NULL, TOOL_AT(graph.text)},
     {"annotate", 0, "LOG", "print this log with the calls behind each value (-: standard input)",
      NULL, TOOL_AT(annotate)},
+    {"value", 0, "REGEX", "what values of the log look like: (value), (depth) as groups", NULL,
+     TOOL_AT(form)},
     {"branches-of", 0, "FUNCTION", "values are of branches in this function of the --binary", NULL,
      TOOL_AT(branches_of)},
     {"core", 0, "FILE", "print the open calls of this core dump, their values and locals", NULL,
@@ -302,6 +304,8 @@ int tool_verb_context(int argc, char **argv)
         return tool_usage("context", options.annotate != NULL
                                          ? "--annotate takes each line's own text, no --log TEXT"
                                          : "--log TEXT needs --binary FILE: the program's strings");
+    if (options.annotate == NULL && options.form != NULL)
+        return tool_usage("context", "--value is of the log that --annotate names");
     if (options.json && options.annotate != NULL)
         return tool_usage("context", "--annotate prints the log, not JSON");
     status = tool_debug_files_check(&options.debug, "context");
@@ -326,7 +330,10 @@ int tool_verb_context(int argc, char **argv)
         }
         (void)tool_context_add(&contexts, value, depth);
     }
-    status = options.annotate != NULL ? open_log(options.annotate, &log) : TOOL_OK;
+    if (options.form != NULL)
+        status = tool_context_set_form(&contexts, options.form);
+    if (status == TOOL_OK && options.annotate != NULL)
+        status = open_log(options.annotate, &log);
     if (status == TOOL_OK && log >= 0)
         status = tool_context_scan_log(&contexts, log);
     if (status == TOOL_OK)

@@ -1,5 +1,6 @@
 /* Values by name and type. */
 #define _GNU_SOURCE /* memmem */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,29 @@ static bool has_names(const struct tool_value_names *names)
     return false;
 }
 
+#define BRANCH_WORDS 5u /* of counters; of other operations one, and the number of blocks */
+
+/* The two things that a call's end has where blocks were taken in. */
+static bool has_branches(const ttape_reader *reader)
+{
+    ttape_metadata_entry entry;
+    for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
+        if (entry.key.size_bytes == strlen("branch_operation") &&
+            memcmp(entry.key.data, "branch_operation", entry.key.size_bytes) == 0)
+            return true;
+    return false;
+}
+
+static void name_branch(struct tool_value_names *found, const ttape_reader *reader,
+                        const ttape_site *site, uint32_t value_count)
+{
+    if (site->kind != TTAPE_SITE_FUNCTION || (value_count != 2 && value_count != BRANCH_WORDS) ||
+        found->names != NULL || !has_branches(reader))
+        return;
+    found->is_branch = true;
+    found->words = value_count == 2 ? "branch blocks" : "branch branch branch branch blocks";
+}
+
 struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32_t site,
                                               bool is_exit, uint32_t value_count)
 {
@@ -52,8 +76,11 @@ struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32
         if (has_names(&found))
             return found;
     }
-    if (is_exit || ttape_reader_get_site(reader, site, &what) != TTAPE_OK ||
-        what.kind != TTAPE_SITE_FUNCTION || !is_of_library(reader, &what))
+    if (ttape_reader_get_site(reader, site, &what) != TTAPE_OK)
+        return found;
+    if (is_exit)
+        name_branch(&found, reader, &what, value_count);
+    if (is_exit || what.kind != TTAPE_SITE_FUNCTION || !is_of_library(reader, &what))
         return found;
     const char *words = tool_parameter_names(what.symbol);
     if (words != NULL && count_words(words) == value_count)
@@ -217,6 +244,18 @@ void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uin
     tool_output_text(out, ")");
 }
 
+/* As ttape_branch_text writes it, and `context --branches-of` takes it. */
+static void put_branch(struct tool_output *out, const ttape_value *values, uint32_t count)
+{
+    tool_output_text(out, " [branch ");
+    for (uint32_t i = 0; i + 1 < count; i++)
+        for (unsigned byte = 0; byte < 8; byte++) {
+            unsigned shift = 8 * (count == BRANCH_WORDS ? byte : 7 - byte);
+            tool_output_printf(out, "%02x", (unsigned)(values[i].number >> shift & 0xff));
+        }
+    tool_output_printf(out, "/%" PRIu64 "]", values[count - 1].number);
+}
+
 void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                       const ttape_value *values, uint32_t count)
 {
@@ -226,6 +265,10 @@ void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint3
         call.results = values;
         call.result_count = count;
         tool_kernel_put_result(out, &call);
+        return;
+    }
+    if (names.is_branch) {
+        put_branch(out, values, count);
         return;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -19,6 +19,7 @@ struct tool_value_names {
     const ttape_value_name *names; /* of the first `count` values, or NULL: then only `words` */
     uint32_t count;
     const char *words; /* their names where those have none, parted by blanks, "" */
+    bool is_branch;    /* of the call's blocks (branch.h), not what it returned */
 };
 
 /* is_exit: of the site's exit; value_count: values that the event has. */
@@ -31,8 +32,8 @@ void tool_put_value(struct tool_output *out, const ttape_value *value,
 /* "(pathname="x", flags=66)"; of a system call as strace has it, "("x", O_RDWR|O_CREAT)" */
 void tool_put_arguments(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                         const ttape_value *values, uint32_t count);
-/* " = 3", further ones by name: " = 3, line="x""; of a system call " = -1 ENOENT (...)"; nothing
- * where there are none. */
+/* " = 3", further ones by name: " = 3, line="x""; of blocks " [branch 3452.../14]"; of a system
+ * call " = -1 ENOENT (...)"; nothing where there are none. */
 void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint32_t site,
                       const ttape_value *values, uint32_t count);
 

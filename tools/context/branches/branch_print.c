@@ -6,6 +6,7 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
+#include "tools/context/branches/branch_counts.h"
 #include "tools/context/branches/branch_view.h"
 #include "tools/io/json.h"
 
@@ -69,7 +70,8 @@ struct answer {
     struct tool_branch_found found;
     uint32_t *ways[WAYS_SHOWN];
     uint32_t sizes[WAYS_SHOWN], count;
-    uint32_t *times; /* counters and primes: how often each block ran */
+    uint32_t *times;    /* counters and primes: how often each block ran */
+    bool is_impossible; /* and no way has these counts */
 };
 
 static void take_way(void *context, const uint32_t *blocks, uint32_t count)
@@ -111,6 +113,26 @@ static uint32_t divide(uint64_t *value, uint32_t number)
     return times;
 }
 
+/* Blocks without a number, and counters that stand still, may be anything. */
+static enum tool_branch_fit fit_counts(const struct answer *answer,
+                                       ttape_branch_operation operation)
+{
+    const struct tool_branch_function *function = answer->function;
+    bool is_primes = operation == TTAPE_BRANCH_PRIMES;
+    uint32_t numbers = is_primes ? TTAPE_BRANCH_NUMBERS : TTAPE_BRANCH_COUNTERS;
+    if (function->moves_stack || (answer->wanted->value.flags & TTAPE_BRANCH_OVERFLOW) != 0)
+        return TOOL_BRANCH_MAY_FIT;
+    uint32_t *times = tool_allocate((size_t)function->graph.count + 1, sizeof *times);
+    for (uint32_t i = 0; i < function->graph.count; i++) {
+        bool is_full = !is_primes && answer->times[i] == UINT8_MAX;
+        bool is_free = function->blocks[i].number >= numbers || is_full;
+        times[i] = is_free ? TOOL_BRANCH_FREE : answer->times[i];
+    }
+    enum tool_branch_fit fit = tool_branch_counts_fit(&function->graph, times);
+    free(times);
+    return fit == TOOL_BRANCH_FITS_NEVER && function->has_unsure ? TOOL_BRANCH_MAY_FIT : fit;
+}
+
 static void count_blocks(struct answer *answer, ttape_branch_operation operation)
 {
     const struct tool_branch_function *function = answer->function;
@@ -134,7 +156,12 @@ static void count_blocks(struct answer *answer, ttape_branch_operation operation
         fits &= rest.counts[i] == 0;
     if (answer->wanted->blocks != TOOL_BRANCH_ANY_BLOCKS)
         fits &= is_open ? blocks <= answer->wanted->blocks : blocks == answer->wanted->blocks;
-    answer->certainty = !fits ? "not found" : is_open ? "likely" : "certain";
+    enum tool_branch_fit fit = fits ? fit_counts(answer, operation) : TOOL_BRANCH_MAY_FIT;
+    answer->is_impossible = fit == TOOL_BRANCH_FITS_NEVER;
+    fits &= !answer->is_impossible;
+    answer->certainty = !fits                                ? "not found"
+                        : is_open || fit != TOOL_BRANCH_FITS ? "likely"
+                                                             : "certain";
     answer->found.ways = fits;
 }
 
@@ -220,6 +247,9 @@ static void print_text(const struct answer *answer, struct tool_output *out)
 {
     const struct tool_branch_function *function = answer->function;
     tool_output_printf(out, "%s: %s", answer->wanted->text, answer->certainty);
+    if (function->graph.operation == TTAPE_BRANCH_PRIMES)
+        tool_output_printf(out, " (0x%" PRIx64 " = %" PRIu64 ")", answer->wanted->value.value,
+                           answer->wanted->value.value);
     if (answer->found.ways > 1)
         tool_output_printf(out, ", %" PRIu64 " ways through %s have it", answer->found.ways,
                            function->name);
@@ -228,7 +258,10 @@ static void print_text(const struct answer *answer, struct tool_output *out)
     tool_output_text(out, "\n");
     if ((answer->wanted->value.flags & TTAPE_BRANCH_OVERFLOW) != 0)
         tool_output_text(out, "  it overflowed: of primes, what ran up to there\n");
-    if (answer->times != NULL && answer->found.ways != 0)
+    if (answer->is_impossible)
+        tool_output_printf(out, "  no way through %s runs these blocks so often:\n",
+                           function->name);
+    if (answer->times != NULL && (answer->found.ways != 0 || answer->is_impossible))
         print_counts(function, answer->times, out);
     for (uint32_t i = 0; i < answer->count; i++)
         print_way(function, answer->ways[i], answer->sizes[i], out);
@@ -259,6 +292,8 @@ static void print_json(const struct answer *answer, struct tool_json *json)
     tool_json_text(json, "function", function->name);
     tool_json_text(json, "certainty", answer->certainty);
     tool_json_number(json, "way_count", answer->found.ways);
+    if (answer->times != NULL)
+        tool_json_bool(json, "is_impossible", answer->is_impossible);
     tool_json_bool(json, "all_looked_at", answer->times != NULL || answer->found.is_whole);
     tool_json_begin(json, "ways", '[');
     for (uint32_t i = 0; i < answer->count; i++) {
@@ -270,7 +305,9 @@ static void print_json(const struct answer *answer, struct tool_json *json)
     tool_json_end(json, ']');
     tool_json_begin(json, "counts", '[');
     for (uint32_t i = 0;
-         answer->times != NULL && answer->found.ways != 0 && i < function->graph.count; i++)
+         answer->times != NULL && (answer->found.ways != 0 || answer->is_impossible) &&
+         i < function->graph.count;
+         i++)
         if (answer->times[i] != 0)
             json_block(json, &function->blocks[i], &answer->times[i]);
     tool_json_end(json, ']');

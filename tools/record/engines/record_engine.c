@@ -1,6 +1,7 @@
 #include "tools/record/engines/record_engine.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,4 +39,7 @@ void tool_record_keep_choice(ttape_recording *recording, const struct tool_recor
     (void)ttape_recording_set_text(recording, "syscalls_filter", filter, NULL);
     if (calls->measure != NULL)
         (void)ttape_recording_set_text(recording, "syscalls_measure", calls->measure, NULL);
+    const char *branches = getenv("TRACETAPE_BRANCH"); /* of the command, too */
+    if (branches != NULL)
+        (void)ttape_recording_set_text(recording, "branch_operation", branches, NULL);
 }
