@@ -142,6 +142,26 @@ static void seed_names(void)
         seed_bytes("simple_name", NULL, names[i], strlen(names[i]));
 }
 
+/* What target_rollup.c makes files of: "a" of module "b", in partitions 0 to 2 of a trace "n". */
+#define ROLLUP_NAMES                                                                               \
+    "\0\1a\0\1b"                                                                                   \
+    "\1\0\2\0\5\0\x10"
+#define ROLLUP_TRACE "0123456789abcdef\1n\0\1\0\3\3\5\2"
+static void seed_rollups(void)
+{
+    static const char plain[] = "\0\0\2\1\1\1" ROLLUP_NAMES "\0\0" ROLLUP_TRACE "\x33\2\2\2\4";
+    static const char sizes[] =
+        "\1\0\2\1\1\1" ROLLUP_NAMES "\0\0" ROLLUP_TRACE "\x33\2\2\2\4\1\0\2\2\1\0\1";
+    static const char longest[] =
+        "\0\2\2\1\1\1" ROLLUP_NAMES "\0\0" ROLLUP_TRACE "\x33\2\2\2\4\2\4\0\0\2\2\0\0\4";
+    static const char callers[] =
+        "\x18\0\2\1\2\1" ROLLUP_NAMES "\0\0\0\2" ROLLUP_TRACE "\x33\2\2\2\4\x33\2\2\2\4";
+    seed_bytes("rollup", "plain", plain, sizeof plain - 1);
+    seed_bytes("rollup", "sizes", sizes, sizeof sizes - 1);
+    seed_bytes("rollup", "longest", longest, sizeof longest - 1);
+    seed_bytes("rollup", "callers", callers, sizeof callers - 1);
+}
+
 /* What target_dictionary.c makes a file of: kind, four modules, entries, of which each is around
  * the next one, or around all. */
 static void seed_dictionary(void)
@@ -242,6 +262,7 @@ void fuzz_seed_texts(void)
     seed_names();
     seed_texts_of_logs();
     seed_dictionary();
+    seed_rollups();
     seed_core();
     seed_ci();
 }

@@ -49,7 +49,7 @@ static struct identity identify_by_name(const struct ttape_functions *f,
                                         const struct ttp_definition_tables *d,
                                         const struct ttp_read_site *site)
 {
-    struct identity id = {.symbol = site->symbol,
+    struct identity id = {.symbol = ttp_symbol_across_builds(site->symbol),
                           .module = ttp_path_base(ttp_site_module(d, site)->path)};
     if (site->symbol.size_bytes == 0)
         id.place = ttp_site_offset(d, site);

@@ -20,7 +20,9 @@ static uint32_t class_of(int64_t duration_ns)
     return 1 + (shift << SUB_BITS) + (uint32_t)(v >> shift);
 }
 
-static int64_t least_of(uint32_t size_class)
+uint32_t ttp_duration_classes(void) { return CLASS_COUNT; }
+
+int64_t ttp_duration_class_least(uint32_t size_class)
 {
     if (size_class == 0)
         return INT64_MIN;
@@ -48,6 +50,14 @@ static void drop_lists(struct ttp_durations *d, struct ttp_durations_store *stor
     d->small_count = d->small_capacity = d->wide_count = d->wide_capacity = 0;
 }
 
+static void add_lists(const struct ttp_durations *d, uint64_t *counts)
+{
+    for (uint32_t i = 0; i < d->small_count; i++)
+        counts[class_of((int64_t)d->small[i])]++;
+    for (uint32_t i = 0; i < d->wide_count; i++)
+        counts[class_of(d->wide[i])]++;
+}
+
 static ttape_status make_counts(struct ttp_durations *d, struct ttp_durations_store *store,
                                 ttape_error *err)
 {
@@ -57,12 +67,18 @@ static ttape_status make_counts(struct ttp_durations *d, struct ttp_durations_st
     if (d->counts == NULL)
         return store->memory->status;
     memset(d->counts, 0, count_classes(store) * sizeof *d->counts);
-    for (uint32_t i = 0; i < d->small_count; i++)
-        d->counts[class_of((int64_t)d->small[i])]++;
-    for (uint32_t i = 0; i < d->wide_count; i++)
-        d->counts[class_of(d->wide[i])]++;
+    add_lists(d, d->counts);
     drop_lists(d, store);
     return TTAPE_OK;
+}
+
+void ttp_durations_count(const struct ttp_durations *d, uint64_t *counts)
+{
+    memset(counts, 0, CLASS_COUNT * sizeof *counts);
+    if (d->counts != NULL)
+        memcpy(counts, d->counts, CLASS_COUNT * sizeof *counts);
+    else
+        add_lists(d, counts);
 }
 
 static bool over_budget(const struct ttp_durations *d, const struct ttp_durations_store *store,
@@ -234,7 +250,7 @@ int64_t ttp_durations_at(const struct ttp_durations *d, uint64_t rank)
         uint32_t at = 0;
         for (uint64_t before = d->counts[0]; before <= rank && at + 1 < CLASS_COUNT;)
             before += d->counts[++at];
-        return least_of(at);
+        return ttp_duration_class_least(at);
     }
     uint32_t negative = 0;
     while (negative < d->wide_count && d->wide[negative] < 0)

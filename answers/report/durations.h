@@ -49,6 +49,12 @@ ttape_status ttp_durations_merge(struct ttp_durations *to, struct ttp_durations_
                                  struct ttp_durations *from, struct ttp_durations_store *from_store,
                                  ttape_error *err);
 
+/* Size classes of durations: how many there are, the least duration of one (INT64_MIN: all that are
+ * below 0), and how many of a row's durations are of each: counts[] of ttp_duration_classes. */
+uint32_t ttp_duration_classes(void);
+int64_t ttp_duration_class_least(uint32_t size_class);
+void ttp_durations_count(const struct ttp_durations *d, uint64_t *counts);
+
 /* Puts the lists in order: afterwards ttp_durations_at may be asked. `scratch` has room for
  * small_count numbers. */
 void ttp_durations_sort(struct ttp_durations *d, uint32_t *scratch);

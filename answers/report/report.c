@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "answers/report/report_work.h"
+#include "format/base/root.h"
 #include "base/sort.h"
 #include "format/base/fail.h"
 #include "format/base/sized.h"
@@ -163,32 +164,6 @@ static int64_t unseen_total(const ttape_report *report, const struct ttp_account
     return report->rows.known_ns == report->rows.span_ns ? 0 : row->self_ns != 0 ? row->self_ns : 1;
 }
 
-/* A power of two that is no less than the root, nor more than twice as much. */
-static double above_root(double value)
-{
-    uint64_t bits;
-    if (value <= 1)
-        return 1;
-    memcpy(&bits, &value, sizeof bits);
-    bits = ((bits >> 52) - 1023) / 2 + 1; /* of the exponent half, and one more */
-    bits = (bits + 1023) << 52;
-    memcpy(&value, &bits, sizeof bits);
-    return value;
-}
-
-/* Without the mathematical library: Newton's method from above. */
-static double root_of(long double value)
-{
-    if (!(value > 0))
-        return 0;
-    long double root = above_root((double)value), next = (root + value / root) / 2;
-    for (int i = 0; i < 200 && next < root; i++) {
-        root = next;
-        next = (root + value / root) / 2;
-    }
-    return (double)root;
-}
-
 /* The time of calls whose ends are known. */
 static int64_t ended_ns(const struct ttp_account_row *row)
 {
@@ -226,10 +201,10 @@ static void set_statistics(const struct ttp_account_row *row, bool decoded, bool
         return;
     long double count = (long double)row->exit_count;
     long double mean = mean_of_ended(row);
-    out->deviation_ns = root_of(squares / count - mean * mean);
+    out->deviation_ns = ttp_root(squares / count - mean * mean);
     out->duration_mean_ns = decoded ? (double)((long double)row->duration_ns / count) : 0;
     mean = (long double)row->duration_ns / count;
-    out->duration_deviation_ns = decoded ? root_of(squares / count - mean * mean) : 0;
+    out->duration_deviation_ns = decoded ? ttp_root(squares / count - mean * mean) : 0;
 }
 
 /* What the row's number stands for. */

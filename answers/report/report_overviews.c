@@ -59,6 +59,15 @@ static bool are_enough(const ttape_report *report)
            o->below == NULL && !o->has_range && report->plan.streams == NULL;
 }
 
+/* Whether all of an overview's partitions are wanted. */
+static bool is_wanted(const ttape_report *report, const struct ttp_read_overview *o)
+{
+    for (uint32_t k = 0; k < o->head.partition_count; k++)
+        if (!ttp_report_takes(report, o->partitions[k]))
+            return false;
+    return true;
+}
+
 ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account_rows *rows,
                                   bool cpu_times, struct ttp_report_covered *covered,
                                   ttape_error *err)
@@ -78,7 +87,7 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
         if (status != TTAPE_OK)
             continue;
         if (o.head.ends_mask == 0 && ttp_overview_tells(d->reader, scope, &o, covered->marks) &&
-            has_histograms(report, &o)) {
+            has_histograms(report, &o) && is_wanted(report, &o)) {
             status = add(report, scope, &o, cpu_times, rows, err);
             for (uint32_t k = 0; k < o.head.partition_count; k++)
                 covered->marks[o.partitions[k]] = 1;

@@ -71,6 +71,13 @@ static void mark_stream(const ttape_report *report, uint32_t stream, uint8_t *ma
     }
 }
 
+bool ttp_report_takes(const ttape_report *report, uint32_t partition)
+{
+    const ttape_report_options *o = &report->options;
+    return o->partition_count == 0 ||
+           (partition >= o->first_partition && partition - o->first_partition < o->partition_count);
+}
+
 /* Numbers of the partitions to look at, in file order: *count of them in `out`. */
 static ttape_status choose(const ttape_report *report, uint32_t *out, uint32_t *count,
                            ttape_error *err)
@@ -85,7 +92,7 @@ static ttape_status choose(const ttape_report *report, uint32_t *out, uint32_t *
             mark_stream(report, s, marks);
     *count = 0;
     for (uint32_t p = 0; p < d->reader->partition_count; p++)
-        if (marks[p] != 0 || d->reader->partitions[p].damaged)
+        if (ttp_report_takes(report, p) && (marks[p] != 0 || d->reader->partitions[p].damaged))
             out[(*count)++] = p;
     ttp_memory_give(&d->memory, marks, d->reader->partition_count, 1);
     return TTAPE_OK;

@@ -23,6 +23,8 @@ struct ttape_report {
     uint64_t unit_ns;                 /* of these; otherwise 0 */
 };
 
+/* Whether the caller wants a partition. */
+bool ttp_report_takes(const ttape_report *report, uint32_t partition);
 /* True for the last segment of its stream. */
 bool ttp_report_is_last(const ttape_reader *r, uint32_t segment);
 

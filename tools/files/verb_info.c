@@ -1,5 +1,7 @@
 /* tracetape info: what a trace holds and where its bytes went, from index and definitions alone. */
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,8 +14,10 @@
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/files/info_chains.h"
+#include "tools/files/info_rollup.h"
 #include "tools/io/input.h"
 #include "tools/io/json.h"
+#include "tools/io/operands/operands.h"
 #include "tools/io/unrecorded_words.h"
 
 #define STREAMS_SHOWN    10u
@@ -44,15 +48,16 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "info",
-    .usage = "[OPTION]... FILE|-",
-    .about = "Says what is in a trace and where every byte of the file went. Reads the index\n"
+    .usage = "[OPTION]... FILE|-|FOLDER|@LIST...",
+    .about = "Says what is in a trace, or a rollup, and where every byte of the file went. Reads "
+             "the index\n"
              "and no events, unless chains are asked for.",
     .options = table,
     .examples = "  tracetape info run.ttape\n"
                 "  tracetape info --json run.ttape | jq .bytes\n"
                 "  tracetape info --chains run.ttape\n",
     .operands_min = 1,
-    .operands_max = 1,
+    .operands_max = INT_MAX,
 };
 
 /* The fields of ttape_byte_counts, in print order. */
@@ -534,6 +539,27 @@ static int print_all(void *context, const struct tool_input *input)
     return status != TOOL_OK ? status : print.status;
 }
 
+/* One after the other; of several those that cannot be read are left out. */
+static int print_files(struct options *options, const struct tool_operands *operands)
+{
+    int status = TOOL_OK;
+    size_t read_count = 0;
+    for (size_t i = 0; i < operands->count; i++) {
+        const char *path = operands->paths[i];
+        if (i > 0 && !options->json)
+            (void)puts("");
+        (void)fflush(stdout);
+        int one = tool_is_rollup(path)
+                      ? tool_info_print_rollup(path, options->json, options->memory_bytes)
+                      : tool_input_run(path, 1, options->memory_bytes, print_all, options);
+        if (!operands->are_many)
+            return one;
+        read_count += one != TOOL_CANNOT;
+        status = one != TOOL_OK ? TOOL_LOSS : status;
+    }
+    return read_count > 0 ? status : tool_fail("none of the files could be read");
+}
+
 int tool_verb_info(int argc, char **argv)
 {
     int count, status;
@@ -544,5 +570,10 @@ int tool_verb_info(int argc, char **argv)
         (options.limit != 0 || options.partitions.given || options.threshold != 0))
         return tool_usage(command.verb, "--limit, --partition and --threshold need --chains");
     tool_memory_bound(options.memory_bytes);
-    return tool_input_run(argv[0], 1, options.memory_bytes, print_all, &options);
+    struct tool_operands operands;
+    status = tool_operands_take(&operands, count, argv);
+    if (status == TOOL_OK)
+        status = print_files(&options, &operands);
+    tool_operands_close(&operands);
+    return status;
 }

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <tracetape/rollup.h>
+
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/progress.h"
@@ -25,7 +27,8 @@ static const struct tool_option table[] = {
 static const struct tool_command command = {
     .verb = "verify",
     .usage = "[OPTION]... FILE|-",
-    .about = "Reads a whole trace and checks it against every rule of the format: checksums, "
+    .about = "Reads a whole trace, or a rollup, and checks it against every rule of the format: "
+             "checksums, "
              "structure,\n"
              "every event, every summary. Prints one line per finding, with its place and the rule "
              "that\n"
@@ -102,6 +105,29 @@ static void take_progress(void *context, uint64_t done_bytes, uint64_t total_byt
     tool_progress_update(done_bytes, total_bytes, 0);
 }
 
+/* A rollup has one finding at most: nothing behind it would be understood. */
+static ttape_status verify_rollup(struct verification *run, const struct tool_input *input,
+                                  uint64_t *count, ttape_error *err)
+{
+    const ttape_rollup_options how = {
+        .size = sizeof(how), .takes_any = true, .memory_bytes = run->options->memory_bytes};
+    ttape_finding finding = {.partition = TTAPE_NONE};
+    ttape_rollup *rollup;
+    ttape_status status = ttape_rollup_open(&rollup, &how, err);
+    if (status != TTAPE_OK)
+        return status;
+    status = ttape_rollup_add_file(rollup, &input->source, &finding.error);
+    ttape_rollup_close(rollup);
+    bool is_finding = status >= TTAPE_E_TRUNCATED && status != TTAPE_E_LIMIT;
+    if (status != TTAPE_OK && !is_finding)
+        *err = finding.error;
+    if (!is_finding)
+        return status;
+    *count = 1;
+    (void)take_finding(run, &finding);
+    return TTAPE_OK;
+}
+
 static int verify(struct verification *run, const struct tool_input *input)
 {
     const struct options *options = run->options;
@@ -117,8 +143,10 @@ static int verify(struct verification *run, const struct tool_input *input)
         tool_json_begin(&run->json, "findings", '[');
     }
     tool_progress_start("verify");
-    ttape_status status = ttape_verify(&input->source, &reader_options, take_finding, take_progress,
-                                       run, &count, &err);
+    ttape_status status = tool_input_is_rollup(input)
+                              ? verify_rollup(run, input, &count, &err)
+                              : ttape_verify(&input->source, &reader_options, take_finding,
+                                             take_progress, run, &count, &err);
     tool_progress_stop();
     if (options->json) {
         tool_json_end(&run->json, ']');

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <tracetape/rollup.h>
+
 #include "tools/command/progress.h"
 #include "tools/command/tool.h"
 #include "tools/io/input.h"
@@ -17,8 +19,9 @@
 
 #define DAMAGE_SHOWN 20u
 
-#define COPY_BYTES (256 * 1024)
-#define HEAD_BYTES 64 /* a file's header, which alone is a trace cut off */
+#define COPY_BYTES         (256 * 1024)
+#define ROLLUP_MAGIC_BYTES 8
+#define HEAD_BYTES         64 /* a file's header, which alone is a trace cut off */
 
 static ttape_status read_spooled(void *context, uint64_t offset, void *buffer, size_t size_bytes,
                                  size_t *got_bytes, ttape_error *err)
@@ -129,6 +132,16 @@ int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs,
 {
     int status = tool_input_open(input, path);
     return status == TOOL_OK ? open_reader(input, jobs, memory_bytes) : status;
+}
+
+bool tool_input_is_rollup(const struct tool_input *input)
+{
+    const ttape_source *source = &input->source;
+    char head[ROLLUP_MAGIC_BYTES];
+    size_t got = 0;
+    return source->size_bytes >= sizeof head &&
+           source->read_at(source->context, 0, head, sizeof head, &got, NULL) == TTAPE_OK &&
+           ttape_rollup_begins(head, got);
 }
 
 void tool_input_close(struct tool_input *input)

@@ -23,6 +23,8 @@ int tool_input_open(struct tool_input *input, const char *path);
 int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs,
                     uint64_t memory_bytes);
 void tool_input_close(struct tool_input *input);
+/* Whether it is a rollup (tracetape/rollup.h), by its first bytes. */
+bool tool_input_is_rollup(const struct tool_input *input);
 
 /* Reads a trace so, calls `work` for it, warns when it ends too early, and closes it. Returns the
  * first tool_exit that is not TOOL_OK. */

@@ -62,6 +62,31 @@ void tool_json_signed(struct tool_json *json, const char *key, int64_t value)
                        tool_put_decimal(at, value < 0 ? 0 - (uint64_t)value : (uint64_t)value));
 }
 
+void tool_json_wide(struct tool_json *json, const char *key, bool is_negative,
+                    const uint64_t words[3])
+{
+    char text[64], *at = text + sizeof(text); /* 58 digits and a sign */
+    uint32_t parts[6];
+    uint32_t left;
+    for (int i = 0; i < 6; i++)
+        parts[i] = (uint32_t)(words[2 - i / 2] >> (i % 2 == 0 ? 32 : 0));
+    do {
+        uint64_t rest = 0;
+        left = 0;
+        for (int i = 0; i < 6; i++) {
+            rest = rest << 32 | parts[i];
+            parts[i] = (uint32_t)(rest / 10);
+            left |= parts[i];
+            rest %= 10;
+        }
+        *--at = (char)('0' + rest);
+    } while (left != 0);
+    if (is_negative)
+        *--at = '-';
+    lead(json, key);
+    tool_output_bytes(json->out, at, (size_t)(text + sizeof(text) - at));
+}
+
 void tool_json_fixed(struct tool_json *json, const char *key, double value)
 {
     lead(json, key);

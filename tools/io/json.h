@@ -21,6 +21,9 @@ void tool_json_begin(struct tool_json *json, const char *key, char brace);
 void tool_json_end(struct tool_json *json, char brace); /* '}' or ']' */
 void tool_json_number(struct tool_json *json, const char *key, uint64_t value);
 void tool_json_signed(struct tool_json *json, const char *key, int64_t value);
+/* Of 192 bits, the least ones first. */
+void tool_json_wide(struct tool_json *json, const char *key, bool is_negative,
+                    const uint64_t words[3]);
 void tool_json_fixed(struct tool_json *json, const char *key, double value); /* three decimals */
 void tool_json_real(struct tool_json *json, const char *key, double value); /* null unless finite */
 void tool_json_bool(struct tool_json *json, const char *key, bool value);

@@ -12,6 +12,26 @@ struct printing {
     struct tool_json json;
 };
 
+static void put_squares(struct tool_json *json, const uint64_t squares[3])
+{
+    tool_json_wide(json, "squares_ns2", false, squares);
+}
+
+/* Of many files there may be more than 64 bits. */
+static void put_wide(struct tool_json *json, const char *key, int64_t value,
+                     const ttape_wide_signed *wide)
+{
+    if (wide == NULL) {
+        tool_json_signed(json, key, value);
+        return;
+    }
+    bool is_negative = wide->high < 0;
+    uint64_t low = is_negative ? 0 - wide->low : wide->low;
+    uint64_t high = (uint64_t)wide->high;
+    high = is_negative ? ~high + (wide->low == 0) : high;
+    tool_json_wide(json, key, is_negative, (const uint64_t[3]){low, high, 0});
+}
+
 static void put_site(struct printing *print, const char *key, uint32_t number)
 {
     char buffer[20];
@@ -43,6 +63,43 @@ static void put_place(struct printing *print, const ttape_report_row *row)
     tool_json_number(&print->json, "site", row->site);
 }
 
+/* Of many files: there is no address, and no number of a site. */
+static void put_function(struct printing *print, const struct tool_report_row *row)
+{
+    struct tool_json *json = &print->json;
+    const ttape_rollup_function *function = row->function;
+    tool_json_string_if(json, "module", function->module_path);
+    if (function->build_id.size_bytes > 0)
+        tool_json_hex(json, "build_id", (const uint8_t *)function->build_id.data,
+                      function->build_id.size_bytes);
+    else
+        tool_json_null(json, "build_id");
+    tool_json_string_if(json, "file", function->file);
+    tool_json_number_if(json, "line", function->line > 0, function->line);
+    char address[24];
+    char *end = tool_put_hex(tool_put_bytes(address, "0x", 2), function->offset);
+    tool_json_string(json, "offset", (ttape_string){address, (size_t)(end - address)});
+}
+
+static void put_longest(struct printing *print, const struct tool_report_row *row)
+{
+    struct tool_json *json = &print->json;
+    uint32_t count;
+    const ttape_rollup_trace *traces = ttape_rollup_get_traces(print->view->rollup, &count);
+    tool_json_begin(json, "longest", '[');
+    for (uint32_t i = 0; i < row->longest_count; i++) {
+        const ttape_rollup_call *call = &row->longest[i];
+        char id[TOOL_CALL_ID_BYTES];
+        tool_json_begin(json, NULL, '{');
+        tool_json_text(json, "call", tool_put_call(id, call->stream, call->enter_number));
+        tool_json_signed(json, "duration_ns", call->duration_ns);
+        tool_json_string(json, "trace", traces[call->trace].name);
+        tool_json_hex(json, "trace_id", traces[call->trace].id, sizeof traces[call->trace].id);
+        tool_json_end(json, '}');
+    }
+    tool_json_end(json, ']');
+}
+
 static void put_thread(struct printing *print, const ttape_report_row *row)
 {
     ttape_stream_info stream = {0};
@@ -56,6 +113,17 @@ static void put_thread(struct printing *print, const ttape_report_row *row)
     }
     tool_json_number(&print->json, "events", row->event_count);
     tool_json_signed(&print->json, "span_ns", row->span_ns);
+}
+
+/* A trace, a host or a build is none. */
+static void put_subject_of_many(struct printing *print, const struct tool_report_row *row)
+{
+    if (print->view->many == TOOL_MANY_BUILD) {
+        put_function(print, row);
+        return;
+    }
+    tool_json_number(&print->json, "events", row->row.event_count);
+    put_wide(&print->json, "span_ns", row->row.span_ns, &row->wide->span_ns);
 }
 
 /* The names of functions are given as they are, the others as the table has them. */
@@ -111,11 +179,12 @@ static void put_percentiles(struct printing *print, const struct tool_report_row
     tool_json_end(json, ']');
 }
 
-static void put_times(struct printing *print, const ttape_report_row *row)
+static void put_times(struct printing *print, const ttape_report_row *row,
+                      const ttape_rollup_row *wide)
 {
     struct tool_json *json = &print->json;
     bool ended = row->exit_count > 0;
-    tool_json_signed(json, "self_ns", row->self_ns);
+    put_wide(json, "self_ns", row->self_ns, wide != NULL ? &wide->self_ns : NULL);
     if (print->view->info.idle_source == TTAPE_IDLE_SWITCHES) {
         tool_json_signed(json, "on_cpu_ns",
                          row->self_ns - row->preempted_ns - row->blocked_ns - row->unknown_ns);
@@ -123,7 +192,9 @@ static void put_times(struct printing *print, const ttape_report_row *row)
         tool_json_signed(json, "blocked_ns", row->blocked_ns);
         tool_json_signed(json, "unknown_ns", row->unknown_ns);
     }
-    tool_json_signed(json, "total_ns", row->total_ns);
+    put_wide(json, "total_ns", row->total_ns, wide != NULL ? &wide->total_ns : NULL);
+    if (wide != NULL)
+        put_squares(json, wide->squares);
     tool_json_fixed(json, "mean_ns", row->mean_ns);
     if (ended) {
         tool_json_signed(json, "min_ns", row->min_ns);
@@ -154,17 +225,44 @@ static void put_row(struct printing *print, const struct tool_report_row *row)
     if (row->row.is_about)
         tool_json_bool(json, "is_about", true);
     if (print->view->has_times)
-        put_times(print, &row->row);
+        put_times(print, &row->row, row->wide);
     tool_json_string_if(json, "max_id", (ttape_string){row->id, strlen(row->id)});
     if (print->view->hook.is_known)
         tool_json_bool(json, "mostly_hook", tool_report_is_hook(print->view, &row->row));
     put_decoded(print, row);
     put_percentiles(print, row);
-    if (by == TTAPE_REPORT_BY_THREAD || by == TTAPE_REPORT_BY_PROCESS)
+    if (print->view->many != TOOL_MANY_NONE)
+        put_subject_of_many(print, row);
+    else if (by == TTAPE_REPORT_BY_THREAD || by == TTAPE_REPORT_BY_PROCESS)
         put_thread(print, &row->row);
+    else if (row->function != NULL)
+        put_function(print, row);
     else if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_CALL)
         put_place(print, &row->row);
+    if (row->longest_count > 0)
+        put_longest(print, row);
     tool_json_end(json, '}');
+}
+
+static uint64_t lost_events(ttape_rollup *rollup)
+{
+    uint64_t sum = 0;
+    uint32_t count;
+    const ttape_rollup_trace *traces = ttape_rollup_get_traces(rollup, &count);
+    for (uint32_t i = 0; i < count; i++)
+        sum += traces[i].lost_count;
+    return sum;
+}
+
+static void put_files(struct printing *print)
+{
+    uint32_t count, growing = 0;
+    const ttape_rollup_trace *traces = ttape_rollup_get_traces(print->view->rollup, &count);
+    for (uint32_t i = 0; i < count; i++)
+        growing += traces[i].is_growing;
+    tool_json_number(&print->json, "traces", count);
+    tool_json_number(&print->json, "growing_traces", growing);
+    tool_json_number(&print->json, "files_left_out", print->view->left_out);
 }
 
 static void put_head(struct printing *print)
@@ -172,8 +270,14 @@ static void put_head(struct printing *print)
     const struct tool_report *view = print->view;
     const ttape_report_info *info = &view->info;
     struct tool_json *json = &print->json;
-    tool_json_text(json, "file", view->input->name);
-    tool_json_text(json, "by", tool_report_by_names[view->by]);
+    if (view->rollup != NULL)
+        put_files(print);
+    else
+        tool_json_text(json, "file", view->input->name);
+    static const char *const others[] = {"", "trace", "host", "build"};
+    tool_json_text(json, "by",
+                   view->many != TOOL_MANY_NONE ? others[view->many]
+                                                : tool_report_by_names[view->by]);
     if (view->below != NULL)
         tool_json_text(json, "below", view->below);
     tool_json_bool(json, "exact", info->decoded_count == info->partition_count);
@@ -187,7 +291,9 @@ static void put_head(struct printing *print)
     tool_json_number(json, "damaged_partitions", info->damaged_count);
     tool_json_number(json, "events", info->event_count);
     tool_json_number(json, "calls", info->call_count);
-    tool_json_number(json, "lost_events", tool_lost_events(view->reader));
+    tool_json_number(json, "lost_events",
+                     view->rollup != NULL ? lost_events(view->rollup)
+                                          : tool_lost_events(view->reader));
     tool_json_number_if(json, "hook_ns", view->hook.is_known, view->hook.hook_ns);
     if (info->decoded_count == info->partition_count)
         tool_json_number(json, "unseen_exits", info->unseen_count);

@@ -31,15 +31,10 @@ static void add_histogram(struct tool_report *view, const ttape_report *report, 
     memcpy(&view->buckets[row->first_bucket], buckets, row->bucket_count * sizeof(*view->buckets));
 }
 
-static bool counts_waits(const struct tool_report *view, enum tool_report_role role)
+void tool_report_count_wait(struct tool_report *view, const ttape_report_row *row)
 {
-    return role == TOOL_ROLE_NONE &&
-           (view->by == TTAPE_REPORT_BY_FUNCTION || view->by == TTAPE_REPORT_BY_NAME);
-}
-
-static void add_wait(struct tool_report *view, const ttape_report_row *row)
-{
-    if (!tool_site_is_recorder(view->reader, row->site))
+    bool counts = view->by == TTAPE_REPORT_BY_FUNCTION || view->by == TTAPE_REPORT_BY_NAME;
+    if (!counts || !tool_site_is_recorder(view->reader, row->site))
         return;
     view->recorder_ns += row->total_ns;
     if (view->info.idle_source == TTAPE_IDLE_SWITCHES)
@@ -67,8 +62,8 @@ void tool_report_add(struct tool_report *view, const ttape_report *report, const
         }
         view->has_percentiles = view->has_percentiles || row->has_percentiles;
         add_histogram(view, report, i, row);
-        if (counts_waits(view, role))
-            add_wait(view, &rows[i]);
+        if (role == TOOL_ROLE_NONE)
+            tool_report_count_wait(view, &rows[i]);
     }
 }
 

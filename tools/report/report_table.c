@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "tools/command/pager.h"
 #include "tools/io/table.h"
 #include "tools/report/report_view.h"
@@ -79,7 +80,12 @@ static bool wanted(const struct tool_report *view, enum column_id id)
     case TOTAL: return times && !thread;
     case SELF:
     case SHARE: return times;
-    case OFF: return times && view->info.idle_source == TTAPE_IDLE_SWITCHES;
+    case SPAN: return times && thread && view->many != TOOL_MANY_BUILD;
+    case EVENTS: return thread && view->many != TOOL_MANY_BUILD;
+    case PID: return thread && view->many == TOOL_MANY_NONE;
+    case OFF:
+        return times && view->info.idle_source == TTAPE_IDLE_SWITCHES &&
+               view->many == TOOL_MANY_NONE;
     case MEAN:
     case MIN:
     case MAX:
@@ -87,10 +93,7 @@ static bool wanted(const struct tool_report *view, enum column_id id)
     case P50:
     case P90:
     case P99: return times && view->has_percentiles && !thread;
-    case IDLE: return times && view->info.has_idle;
-    case SPAN: return times && thread;
-    case EVENTS:
-    case PID: return thread;
+    case IDLE: return times && view->info.has_idle && view->many == TOOL_MANY_NONE;
     case TID: return view->by == TTAPE_REPORT_BY_THREAD;
     case CALLER: return view->by == TTAPE_REPORT_BY_CALL;
     case CALL: return view->has_ids;
@@ -102,13 +105,16 @@ static void choose_columns(struct printing *print)
 {
     static const char *const subjects[TTAPE_REPORT_BY_COUNT] = {
         "FUNCTION", "FUNCTION", "MODULE", "FILE", "THREAD", "PROCESS", "FUNCTION", "FUNCTIONS"};
+    static const char *const others[] = {"", "TRACE", "HOST", "BUILD"};
     for (enum column_id id = 0; id < COLUMN_COUNT; id++) {
         if (!wanted(print->view, id))
             continue;
         print->ids[print->count] = id;
         print->columns[print->count] = titles[id];
         if (id == NAME)
-            print->columns[print->count].title = subjects[print->view->by];
+            print->columns[print->count].title = print->view->many != TOOL_MANY_NONE
+                                                     ? others[print->view->many]
+                                                     : subjects[print->view->by];
         print->count++;
     }
 }
@@ -265,6 +271,22 @@ static void put_id(struct printing *print, const ttape_report_row *row, enum col
                       id == TID ? stream.stream.tid : process.pid);
 }
 
+/* Of many files with the file that the call is in. */
+static void put_call(struct tool_table *table, const struct tool_report_row *shown)
+{
+    char text[TOOL_CALL_ID_BYTES + TOOL_REPORT_FILE_BYTES * TTP_ESCAPE_MAX + 2];
+    size_t size = strlen(shown->id);
+    memcpy(text, shown->id, size);
+    if (shown->id_trace != NULL) {
+        ttape_string name = shown->id_trace->name;
+        size_t most =
+            name.size_bytes < TOOL_REPORT_FILE_BYTES ? name.size_bytes : TOOL_REPORT_FILE_BYTES;
+        text[size++] = ' ';
+        size += ttp_escape(text + size, TTP_ESCAPE_TERMINAL, name.data, most);
+    }
+    tool_table_bytes(table, TOOL_PLAIN, text, size);
+}
+
 static void put_cell(struct printing *print, const struct tool_report_row *shown, enum column_id id)
 {
     const ttape_report_row *row = &shown->row;
@@ -289,18 +311,30 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     case PID:
     case TID: put_id(print, row, id); break;
     case CALLER: tool_table_text(table, TOOL_PLAIN, caller_name(print, row->caller)); break;
-    case CALL: tool_table_text(table, TOOL_PLAIN, shown->id); break;
+    case CALL: put_call(table, shown); break;
     default: put_name(print, shown);
     }
 }
 
 /* ---- heads ---- */
 
+/* How many files, of many. */
+static void put_files(const struct printing *print)
+{
+    ttape_rollup_info all;
+    if (print->view->rollup == NULL)
+        return;
+    ttape_rollup_get_info(print->view->rollup, &all);
+    tool_output_printf(print->out, "%" PRIu32 " trace%s: ", all.trace_count,
+                       all.trace_count == 1 ? "" : "s");
+}
+
 static void put_head(struct printing *print)
 {
     const ttape_report_info *info = &print->view->info;
     struct tool_output *out = print->out;
     char text[40];
+    put_files(print);
     if (print->view->below != NULL)
         tool_output_printf(out, "below '%s': ", print->view->below);
     tool_output_bytes(out, text, tool_put_count(text, info->call_count));

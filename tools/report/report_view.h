@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <tracetape/report.h>
+#include <tracetape/rollup.h>
 
 #include "tools/calls/hook_cost.h"
 #include "tools/calls/site_name.h"
@@ -16,9 +17,13 @@
 
 #define TOOL_PERCENTILES       4u /* 50, 90, 95, 99 */
 #define TOOL_REPORT_NAME_BYTES 4096u
+#define TOOL_REPORT_FILE_BYTES 64u /* of a file's name in a table */
 
 /* What a row is to the function that was asked about, in the order in which they are shown. */
 enum tool_report_role { TOOL_ROLE_NONE, TOOL_ROLE_CALLER, TOOL_ROLE_FUNCTION, TOOL_ROLE_CALLEE };
+
+/* What else rows may be of, of many files. */
+enum tool_report_many { TOOL_MANY_NONE, TOOL_MANY_TRACE, TOOL_MANY_HOST, TOOL_MANY_BUILD };
 
 /* A row, with what only its report could tell. */
 struct tool_report_row {
@@ -30,16 +35,24 @@ struct tool_report_row {
     bool has_percentiles;
     size_t first_bucket; /* how its durations are spread; with a count of 0, nobody asked */
     uint32_t bucket_count;
-    bool is_namesake;            /* another row that is shown has its name */
-    char id[TOOL_CALL_ID_BYTES]; /* of the call of MAX, "": not looked for, or not in the file */
+    bool is_namesake;             /* another row that is shown has its name */
+    char id[TOOL_CALL_ID_BYTES];  /* of the call of MAX, "": not looked for, or not in the file */
+    const ttape_rollup_row *wide; /* of many files: the same, with all bits; or NULL */
+    const ttape_rollup_function *function; /* of many files */
+    const ttape_rollup_trace *id_trace;    /* of many files: the call's */
+    const ttape_rollup_call *longest;      /* of many files, the longest first */
+    uint32_t longest_count;
 };
 
 struct tool_report {
     const struct tool_input *input;
     ttape_reader *reader;
     ttape_report_by by;
-    const char *sort;  /* keys, or NULL: the usual ones */
-    const char *below; /* a regular expression, or NULL: the report is of all that ran */
+    enum tool_report_many many; /* by is then BY_PROCESS */
+    ttape_rollup *rollup;       /* of many files, or NULL */
+    size_t left_out;            /* files */
+    const char *sort;           /* keys, or NULL: the usual ones */
+    const char *below;          /* a regular expression, or NULL: the report is of all that ran */
     bool reverse, has_times, has_percentiles, has_ids;
     uint64_t limit;
     const struct tool_selection *selection;
@@ -59,6 +72,8 @@ struct tool_report {
 /* Appends the rows of a report; group may be NULL. */
 void tool_report_add(struct tool_report *view, const ttape_report *report, const char *group,
                      enum tool_report_role role);
+/* Counts what a row says of waiting for the recorder. */
+void tool_report_count_wait(struct tool_report *view, const ttape_report_row *row);
 /* Keeps the rows whose name matches. Returns a tool_exit. */
 int tool_report_filter(struct tool_report *view, const char *expression);
 /* Sorts and cuts to the limit; rows of one role stay together. Returns a tool_exit: TOOL_USAGE for

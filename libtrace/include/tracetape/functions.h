@@ -9,9 +9,10 @@
  *   NAME    the last part     the last part of its path, of functions without symbol
  *           of its path       where every trace has any
  *
- * The symbol is always compared. Frames of paths have no file here: each is at another place of its
- * function, and what is inlined there has other files. PATH is for one trace, or for several of one
- * machine. BUILD is for many traces of one program, wherever it lies. NAME is for comparing builds.
+ * The symbol is always compared, by NAME without the hash that rustc gives it in each build.
+ * Frames of paths have no file here: each is at another place of its function, and what is inlined
+ * there has other files. PATH is for one trace, or for several of one machine. BUILD is for many
+ * traces of one program, wherever it lies. NAME is for comparing builds.
  *
  * Functions are numbered by their first site, trace by trace; the last row is what is not known.
  *

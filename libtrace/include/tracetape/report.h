@@ -88,6 +88,8 @@ typedef struct ttape_report_options {
      * everything. Called with `context`, as the four above. */
     bool (*below)(void *context, uint32_t site);
     const ttape_watch *watch; /* NULL: nobody */
+    /* Only these partitions, by file order; 0, 0: all. Reports of all of them add up. */
+    uint32_t first_partition, partition_count;
 } ttape_report_options;
 
 #define TTAPE_REPORT_SIGNAL (UINT32_MAX - 1) /* as a caller: a signal handler's frame */

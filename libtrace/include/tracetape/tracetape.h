@@ -1,6 +1,6 @@
 /* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer,
  * the reader, calls, the longest and the last ones, chains, functions and their names, what is
- * selected, passes of blocks, the call graph, comparisons, paths to functions, reports, tiles,
+ * selected, passes of blocks, the call graph, comparisons, paths to functions, reports, rollups, tiles,
  * the tree, copying, recording, sessions, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
@@ -22,6 +22,7 @@
 #include <tracetape/recording.h>
 #include <tracetape/recover.h>
 #include <tracetape/report.h>
+#include <tracetape/rollup.h>
 #include <tracetape/selection.h>
 #include <tracetape/session.h>
 #include <tracetape/syscalls.h>
