@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "answers/report/report_work.h"
-#include "format/base/root.h"
 #include "base/sort.h"
 #include "format/base/fail.h"
+#include "format/base/root.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
 #include "reader/cache/decoder_pool.h"

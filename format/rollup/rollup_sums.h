@@ -65,8 +65,8 @@ enum ttp_rollup_trace_field {
     TTP_ROLLUP_T_FIELDS
 };
 
-/* A field (R-SUM-02, R-SUM-03, R-SUM-04), whatever it is: signed ones are two's complement over all three
- * words. */
+/* A field (R-SUM-02, R-SUM-03, R-SUM-04), whatever it is: signed ones are two's complement over
+ * all three words. */
 struct ttp_rollup_number {
     uint64_t words[3];
 };

@@ -27,12 +27,9 @@ static const struct tool_option table[] = {
 static const struct tool_command command = {
     .verb = "verify",
     .usage = "[OPTION]... FILE|-",
-    .about = "Reads a whole trace, or a rollup, and checks it against every rule of the format: "
-             "checksums, "
-             "structure,\n"
-             "every event, every summary. Prints one line per finding, with its place and the rule "
-             "that\n"
-             "it breaks, and goes on. A missing index is a finding.",
+    .about = "Reads a whole trace, or a rollup, and checks it against every rule of the format:\n"
+             "checksums, structure, every event, every summary. Prints one line per finding, with\n"
+             "its place and the rule that it breaks, and goes on. A missing index is a finding.",
     .options = table,
     .examples = "  tracetape verify run.ttape\n"
                 "  tracetape convert run.uftrace -o - | tracetape verify -\n",

@@ -26,11 +26,10 @@ static bool add_word(const char *text, void *into)
 }
 
 static const struct tool_option table[] = {
-    {"by", 'b', "WHAT",
-     "function (default), name, module, file, thread, process, call, trace, host, build", NULL,
+    {"by", 'b', "WHAT", "name, module, file, thread, process, call, trace, host or build", NULL,
      TOOL_AT(by)},
-    {"across", 0, "WHAT", "builds (default): functions of one name are one; none: of each build",
-     NULL, TOOL_AT(across)},
+    {"across", 0, "WHAT", "builds (default): one function of a name; none: one of each build", NULL,
+     TOOL_AT(across)},
     {"rollup", 0, "FILE", "write the sums to FILE, to be added up with others", NULL,
      TOOL_AT(rollup)},
     {"force", 'f', NULL, "replace that file where it exists", NULL, TOOL_AT(force)},
@@ -80,8 +79,8 @@ static const struct tool_command command = {
                 "  tracetape report run.ttape --butterfly parse_line\n"
                 "  tracetape report run.ttape --histogram -F '^parse_line$'\n"
                 "  tracetape report run.ttape --group '^parse_' --group '^read_'\n"
-                "  tracetape report monday/ --by host\n"
-                "  tracetape report run.*.ttape --rollup runs.rollup\n",
+                "  tracetape report before.ttape after.ttape --by trace\n"
+                "  tracetape report run.ttape server.ttape --rollup runs.rollup\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
                 "  3  a file is truncated or damaged: what is there was reported\n"
