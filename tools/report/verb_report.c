@@ -79,7 +79,7 @@ static const struct tool_command command = {
                 "  tracetape report run.ttape --butterfly parse_line\n"
                 "  tracetape report run.ttape --histogram -F '^parse_line$'\n"
                 "  tracetape report run.ttape --group '^parse_' --group '^read_'\n"
-                "  tracetape report before.ttape after.ttape --by trace\n"
+                "  tracetape report run.ttape server.ttape --by trace\n"
                 "  tracetape report run.ttape server.ttape --rollup runs.rollup\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
