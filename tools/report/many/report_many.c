@@ -62,7 +62,8 @@ static int begin_trace(void *context, const struct tool_input *input, ttape_repo
 static void end_trace(void *context)
 {
     struct asking *ask = context;
-    tool_below_close(&ask->below);
+    if (tool_below_close(&ask->below) == TOOL_OK)
+        ask->has_matched = true;
     tool_site_names_close(&ask->own_names);
     tool_selection_close(&ask->selection);
 }
@@ -149,7 +150,8 @@ int tool_report_many(struct options *options, const struct tool_operands *paths)
                                       .longest = options->ids ? LONGEST_KEPT : 0,
                                       .memory_bytes = options->memory_bytes};
     ttape_error err = {0};
-    *ask = (struct asking){.options = options, .view = &view};
+    *ask =
+        (struct asking){.options = options, .view = &view, .has_matched = options->below == NULL};
     struct tool_many many = {.paths = paths,
                              .memory_bytes = options->memory_bytes,
                              .jobs = tool_jobs(options->jobs),
@@ -164,6 +166,8 @@ int tool_report_many(struct options *options, const struct tool_operands *paths)
     if (status == TOOL_OK)
         status = options->rollup != NULL ? write_rollup(options, many.rollup, paths)
                                          : show_rollup(&view, ask, many.rollup);
+    if (status == TOOL_OK && !ask->has_matched)
+        status = TOOL_CANNOT;
     status = status != TOOL_OK ? status : ask->status != TOOL_OK ? ask->status : many.status;
     ttape_rollup_close(many.rollup);
     free(view.rows);
