@@ -34,16 +34,18 @@ def check_refused(pattern, said, **more):
         assert not any(Path(work).iterdir()), pattern
 
 
-def check_launcher():
-    launcher = shutil.which("mpiexec.mpich") or shutil.which("mpiexec.hydra")
+def check_launcher(name, *options):
+    launcher = shutil.which(name)
     if launcher is None:
-        print("no mpiexec.mpich: ranks of a real launcher were not tried")
+        print(f"no {name}: ranks of a real launcher were not tried")
         return
     with tempfile.TemporaryDirectory() as work:
-        done = subprocess.run([launcher, "-n", "4", os.environ["TTAPE_BIN"], "record", "-q", "-o",
-                               "run.%r.ttape", "--", "true"], cwd=work, env=BARE, check=False)
-        names = sorted(path.name for path in Path(work).iterdir())
-        assert done.returncode == 0 and names == [f"run.{r}.ttape" for r in range(4)], names
+        done = subprocess.run([launcher, *options, "-n", "4", os.environ["TTAPE_BIN"], "record",
+                               "-q", "-o", "run.%r.ttape", "--", "true"], cwd=work,
+                              env={**BARE, "HOME": work}, check=False, capture_output=True)
+        names = sorted(path.name for path in Path(work).glob("*.ttape"))
+        assert names == [f"run.{r}.ttape" for r in range(4)], (name, names, done)
+        assert done.returncode == 0, (name, done)
 
 
 def main():
@@ -57,7 +59,9 @@ def main():
     check_refused("a%", "% in --output is not known")
     check_refused("%r.ttape", "no launcher gave this process a rank")
     check_refused("%r.ttape", "no launcher gave this process a rank", PMI_RANK="../../etc")
-    check_launcher()
+    check_launcher("mpiexec.mpich")
+    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+    check_launcher("mpiexec.openmpi", "--oversubscribe", *root)
     print("output patterns: ok")
 
 

@@ -8,6 +8,7 @@
 #include "tools/calls/below.h"
 #include "tools/command/options.h"
 #include "tools/io/operands/operands.h"
+#include "tools/report/report_share.h"
 #include "tools/report/report_view.h"
 
 #define TOOL_REPORT_SITES_MOST 1024u /* functions of one name */
@@ -58,6 +59,7 @@ void tool_report_set_roles(struct tool_report *view, struct asking *ask, bool ca
                            bool callees);
 int tool_report_print(const struct options *options, struct tool_report *view);
 /* All of it, of many files. */
-int tool_report_many(struct options *options, const struct tool_operands *paths);
+int tool_report_many(struct options *options, const struct tool_operands *paths,
+                     const struct tool_share *share);
 
 #endif

@@ -218,7 +218,9 @@ static void keep_memory(void)
 #endif
 }
 
-int tool_verb_report(int argc, char **argv)
+int tool_verb_report(int argc, char **argv) { return tool_report_shared(argc, argv, NULL); }
+
+int tool_report_shared(int argc, char **argv, const struct tool_share *share)
 {
     int count, status;
     struct options options = {0};
@@ -234,11 +236,11 @@ int tool_verb_report(int argc, char **argv)
     struct tool_operands paths;
     status = tool_operands_take(&paths, count, argv);
     bool is_one = !paths.are_many && options.rollup == NULL && options.across == NULL &&
-                  options.many == TOOL_MANY_NONE;
+                  options.many == TOOL_MANY_NONE && share == NULL;
     if (status == TOOL_OK && is_one && !tool_is_rollup(paths.paths[0]))
         status = tool_input_run(paths.paths[0], 1, options.memory_bytes, run, &options);
     else if (status == TOOL_OK)
-        status = tool_report_many(&options, &paths);
+        status = tool_report_many(&options, &paths, share);
     tool_operands_close(&paths);
     free(options.group.words);
     free(options.idle.words);

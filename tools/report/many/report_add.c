@@ -29,9 +29,45 @@ static ttape_string host_of(const ttape_reader *reader)
     return (ttape_string){"", 0};
 }
 
+/* ---- shares: of many files each process has some, of few ones partitions of each ---- */
+
+#define FILES_EACH 8u /* from so many for a process on, files are dealt out */
+
+static bool deals_files(const struct tool_many *many)
+{
+    return many->share != NULL && many->paths->count >= (size_t)many->share->size * FILES_EACH;
+}
+
+/* What only one process says, or adds. */
+static bool is_first(const struct tool_many *many)
+{
+    return many->share == NULL || many->share->rank == 0 || deals_files(many);
+}
+
+static bool has_file(const struct tool_many *many, size_t number)
+{
+    return !deals_files(many) || number % many->share->size == many->share->rank;
+}
+
+/* Partitions that lie together, as overviews cover them so. False: none of the trace. */
+static bool take_share(const struct tool_many *many, const ttape_info *info,
+                       ttape_rollup_selection *selection)
+{
+    const struct tool_share *share = many->share;
+    if (share == NULL || share->size == 1 || deals_files(many))
+        return true;
+    if (info->partition_count == 0)
+        return share->rank == 0;
+    uint64_t first = info->partition_count * share->rank / share->size;
+    uint64_t end = info->partition_count * (share->rank + 1ull) / share->size;
+    selection->first_partition = (uint32_t)first;
+    selection->partition_count = (uint32_t)(end - first);
+    return end > first;
+}
+
 static bool leave_out(struct tool_many *many)
 {
-    many->left_out++;
+    many->left_out += is_first(many);
     many->status = TOOL_LOSS;
     return !ttape_rollup_has_failed(many->rollup);
 }
@@ -39,7 +75,8 @@ static bool leave_out(struct tool_many *many)
 /* Damage of one file leaves that one out; what the caller did wrong, or is short of, ends all. */
 static int judge(struct tool_many *many, const char *name, const ttape_error *err)
 {
-    (void)tool_fail_error(name, err);
+    if (is_first(many) || err->status < TTAPE_E_TRUNCATED)
+        (void)tool_fail_error(name, err);
     bool is_damage = err->status >= TTAPE_E_TRUNCATED && err->status != TTAPE_E_LIMIT;
     return is_damage && leave_out(many) ? TOOL_OK : TOOL_CANNOT;
 }
@@ -54,6 +91,8 @@ static int add_trace(struct tool_many *many, const struct tool_input *input, con
                                         .is_growing = !info.complete && is_written(path)};
     const char *name = ttp_base_name(path);
     selection.name = (ttape_string){name, strlen(name)};
+    if (!take_share(many, &info, &selection))
+        return TOOL_OK;
     int status = many->begin(many->context, input, &selection.report);
     if (status == TOOL_OK &&
         ttape_rollup_add_trace(many->rollup, input->reader, &selection, &err) != TTAPE_OK)
@@ -62,6 +101,8 @@ static int add_trace(struct tool_many *many, const struct tool_input *input, con
     if (status != TOOL_OK)
         return status;
     many->growing += selection.is_growing;
+    if (!is_first(many))
+        return TOOL_OK;
     if (selection.is_growing)
         tool_message("'%s' is still written: reported up to its last whole partition", path);
     else if (tool_input_check_end(input) != TOOL_OK)
@@ -72,6 +113,8 @@ static int add_trace(struct tool_many *many, const struct tool_input *input, con
 static int add_rollup(struct tool_many *many, const struct tool_input *input)
 {
     ttape_error err = {0};
+    if (!is_first(many))
+        return TOOL_OK;
     if (many->needs != NULL)
         return tool_fail("'%s' is a rollup: %s needs the traces themselves", input->name,
                          many->needs);
@@ -82,12 +125,13 @@ static int add_rollup(struct tool_many *many, const struct tool_input *input)
 
 static int add_file(struct tool_many *many, const char *path)
 {
-    struct tool_input input;
+    struct tool_input input = {.fd = -1};
     ttape_error err = {0};
     const ttape_reader_options options = {.size = sizeof(options),
                                           .limits = {.memory_bytes = many->memory_bytes},
                                           .jobs = many->jobs};
-    int status = tool_input_open(&input, path);
+    int status =
+        is_first(many) || access(path, R_OK) == 0 ? tool_input_open(&input, path) : TOOL_CANNOT;
     if (status != TOOL_OK)
         return leave_out(many) ? TOOL_OK : TOOL_CANNOT;
     if (tool_input_is_rollup(&input))
@@ -104,8 +148,9 @@ int tool_many_add(struct tool_many *many)
 {
     int status = TOOL_OK;
     for (size_t i = 0; i < many->paths->count && status == TOOL_OK; i++)
-        status = add_file(many, many->paths->paths[i]);
-    if (status == TOOL_OK && many->left_out == many->paths->count)
+        if (has_file(many, i))
+            status = add_file(many, many->paths->paths[i]);
+    if (status == TOOL_OK && many->share == NULL && many->left_out == many->paths->count)
         return many->paths->count > 1 ? tool_fail("none of the files could be read") : TOOL_CANNOT;
     return status;
 }

@@ -22,7 +22,7 @@ static const char *needs_traces(const struct options *options)
 }
 
 /* What is asked of one trace only. */
-static int check_many(struct options *options)
+static int check_many(struct options *options, const struct tool_share *share)
 {
     if (options->butterfly != NULL || options->group.count > 0)
         return tool_usage("report", "%s is for one trace",
@@ -30,6 +30,8 @@ static int check_many(struct options *options)
     if (options->rollup != NULL && options->many != TOOL_MANY_NONE)
         return tool_usage("report", "a rollup has these rows anyway: leave out --by");
     const char *needs = needs_traces(options);
+    if (share != NULL && share->size > 1 && needs != NULL)
+        return tool_usage("report", "several processes add up whole traces: leave out %s", needs);
     if (options->rollup != NULL && needs != NULL)
         return tool_usage("report", "a rollup is of whole traces: leave out %s", needs);
     options->join = options->across != NULL && strcmp(options->across, "none") == 0
@@ -128,9 +130,10 @@ static int show_rollup(struct tool_report *view, struct asking *ask, ttape_rollu
     return status;
 }
 
-int tool_report_many(struct options *options, const struct tool_operands *paths)
+int tool_report_many(struct options *options, const struct tool_operands *paths,
+                     const struct tool_share *share)
 {
-    if (check_many(options) != TOOL_OK)
+    if (check_many(options, share) != TOOL_OK)
         return TOOL_USAGE;
     bool by_call = options->callers != NULL || options->callees != NULL;
     char name[64];
@@ -158,17 +161,23 @@ int tool_report_many(struct options *options, const struct tool_operands *paths)
                              .begin = begin_trace,
                              .end = end_trace,
                              .context = ask,
-                             .needs = needs_traces(options)};
+                             .needs = needs_traces(options),
+                             .share = share};
     int status = ttape_rollup_open(&many.rollup, &how, &err) == TTAPE_OK
                      ? tool_many_add(&many)
                      : tool_fail_error(name, &err);
-    view.left_out = many.left_out;
-    if (status == TOOL_OK)
+    uint64_t left_out = many.left_out;
+    many.status = many.status != TOOL_OK ? many.status : ask->status;
+    if (status == TOOL_OK && share != NULL)
+        status = share->reduce(share->context, many.rollup, &many.status, &left_out);
+    bool shows = status == TOOL_OK && (share == NULL || share->rank == 0);
+    view.left_out = (size_t)left_out;
+    if (shows)
         status = options->rollup != NULL ? write_rollup(options, many.rollup, paths)
                                          : show_rollup(&view, ask, many.rollup);
     if (status == TOOL_OK && !ask->has_matched)
         status = TOOL_CANNOT;
-    status = status != TOOL_OK ? status : ask->status != TOOL_OK ? ask->status : many.status;
+    status = status != TOOL_OK ? status : many.status;
     ttape_rollup_close(many.rollup);
     free(view.rows);
     free(ask);

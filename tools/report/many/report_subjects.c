@@ -12,6 +12,7 @@
 
 #define MODULE_BYTES (1ull << 32) /* of addresses each */
 #define MODULES_MOST 4096u
+#define SITE_BYTES   288u
 #define NAME_BYTES   4400u
 
 /* ---- definitions ---- */
@@ -45,6 +46,17 @@ static ttape_status find_module(struct modules *modules, ttape_writer *writer,
     return ttape_writer_add_module(writer, &own, module, err);
 }
 
+/* What has no name is called by its offset: addresses are none of a fleet's. */
+static ttape_string name_by_module(const ttape_rollup_function *function, char text[SITE_BYTES])
+{
+    ttape_string base = ttp_path_base(function->module_path);
+    size_t most = SITE_BYTES - 32;
+    size_t size = base.size_bytes < most ? base.size_bytes : most;
+    memcpy(text, base.data, size);
+    size += (size_t)snprintf(text + size, 32, "+0x%" PRIx64, function->offset);
+    return (ttape_string){text, size};
+}
+
 static ttape_status add_site(struct modules *modules, ttape_writer *writer,
                              const ttape_rollup_function *function, ttape_error *err)
 {
@@ -56,12 +68,15 @@ static ttape_status add_site(struct modules *modules, ttape_writer *writer,
             return status;
         start = (module + 1ull) * MODULE_BYTES;
     }
+    char own[SITE_BYTES];
     const ttape_site site = {.address = start + function->offset,
                              .module = module,
                              .line = function->line,
                              .kind = function->kind == TTAPE_SITE_SYSCALL ? TTAPE_SITE_SYSCALL
                                                                           : TTAPE_SITE_FUNCTION,
-                             .symbol = function->symbol,
+                             .symbol = function->symbol.size_bytes > 0 || module == TTAPE_NONE
+                                           ? function->symbol
+                                           : name_by_module(function, own),
                              .file = function->file};
     return ttape_writer_add_site(writer, &site, &id, err);
 }

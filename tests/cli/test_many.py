@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""`report` and `info` of folders, lists and several files; what is damaged, foreign or not there is
+named and left out; builds are joined or kept apart; ranks of MPI say the same, or nothing."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+BIN = os.environ["TTAPE_BIN"]
+RANKED = Path(os.environ.get("TTAPE_BUILD", "."), "tracetape-mpi")
+LAUNCHER = shutil.which("mpiexec.mpich")
+OK, USAGE, LOSS, CANNOT = 0, 2, 3, 4
+
+
+def run(work, *words, tool=(BIN,), status=OK):
+    done = subprocess.run([*tool, *words], cwd=work, text=True, capture_output=True, check=False)
+    assert done.returncode == status, (words, done)
+    return done
+
+
+def rows(work, *words, status=OK):
+    return {row["name"]: row for row in
+            json.loads(run(work, "report", "--json", *words, status=status).stdout)["rows"]}
+
+
+def make(path, symbol="alpha", turns=3, build="aa", first=0):
+    """A trace of a program whose function has another place in each build."""
+    lines = [f"process {first + 7} prog", f"thread {first + 7} {first + 70} main",
+             f"module 0x1000 0x9000 /opt/{build}/app build-id={build * 8}",
+             f"symbol 0x1{build[0]}00 {symbol}", "symbol 0x1200 beta"]
+    for turn in range(turns):
+        now = 100 * turn + first
+        lines += [f"{now} {first + 70} enter 0x1{build[0]}00", f"{now + 10} {first + 70} enter 0x1200",
+                  f"{now + 30} {first + 70} exit", f"{now + 50} {first + 70} exit"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([BIN, "convert", "-", "-o", path], input="\n".join(lines) + "\n", text=True,
+                          capture_output=True, check=False)
+    assert done.returncode == OK, done
+
+
+def check_operands(work):
+    (work / "d/a.txt").write_text("no trace\n")
+    (work / "d/link.ttape").symlink_to(work / "1.ttape")
+    (work / "d/loop").symlink_to(work / "d")
+    (work / "lists").mkdir()
+    (work / "lists/all").write_text("../1.ttape\n\n../d\n")
+    shutil.copy(work / "1.ttape", work / "@odd")
+    for operands, calls in ((["1.ttape", "d/2.ttape"], 7), (["d"], 9), (["@lists/all"], 12),
+                            (["@@odd", "d/2.ttape"], 7)):
+        assert rows(work, *operands)["alpha"]["calls"] == calls, operands
+    assert "names no file" in run(work, "report", "@/dev/null", status=CANNOT).stderr
+    assert "cannot open the list" in run(work, "report", "@none", status=CANNOT).stderr
+    run(work, "report", "lists", status=CANNOT)
+    text = run(work, "info", "1.ttape", "d", "--json").stdout
+    assert text.count('"trace_id"') == 3, text
+
+
+def check_left_out(work):
+    whole = (work / "1.ttape").read_bytes()
+    (work / "foreign.ttape").write_bytes(b"\x7fELF" + bytes(400))
+    (work / "cut.ttape").write_bytes(whole[:100])
+    (work / "cut.rollup").write_bytes(b"\x89TTROL1\n" + bytes(30))
+    done = run(work, "report", "d", "foreign.ttape", "nothing.ttape", "cut.rollup", "--json",
+               status=LOSS)
+    assert json.loads(done.stdout)["files_left_out"] == 3, done
+    for name in ("foreign.ttape", "nothing.ttape", "cut.rollup"):
+        assert f"'{name}'" in done.stderr, (name, done.stderr)
+    run(work, "report", "foreign.ttape", "nothing.ttape", status=CANNOT)
+    done = run(work, "report", "1.ttape", "1.ttape", status=CANNOT)
+    assert "partitions 0 to 0 of trace" in done.stderr and not done.stdout, done
+
+
+def check_builds(work):
+    """alpha is at two places of two builds of one program, and in another program, too."""
+    make(work / "b/bb.ttape", build="bb", first=1000)
+    files = ["1.ttape", "b/bb.ttape"]
+    joined = rows(work, *files)
+    assert joined["alpha"]["calls"] == 6 and "address" not in joined["alpha"], joined
+    assert joined["alpha"]["build_id"] in ("aa" * 8, "bb" * 8), joined
+    apart = json.loads(run(work, "report", *files, "--across", "none", "--json").stdout)["rows"]
+    alphas = [row for row in apart if row["name"] == "alpha"]
+    assert sorted(row["build_id"] for row in alphas) == ["aa" * 8, "bb" * 8], alphas
+    by_build = rows(work, *files, "--by", "build")
+    assert sorted(by_build) == ["app " + "aa" * 8, "app " + "bb" * 8], by_build
+    assert sorted(rows(work, *files, "--by", "trace")) == ["1.ttape", "bb.ttape"]
+    make(work / "rust/1.ttape", symbol="_ZN3app4work17h0123456789abcdefE", first=5)
+    make(work / "rust/2.ttape", symbol="_ZN3app4work17hfedcba9876543210E", first=6, build="cc")
+    found = {name: row["calls"] for name, row in rows(work, "rust").items() if "work" in name}
+    assert list(found.values()) == [6], found
+
+
+def check_rollups(work):
+    run(work, "report", "d", "--rollup", "d.rollup")
+    run(work, "report", "d", "--rollup", "d.rollup", status=CANNOT)  # it is there
+    first = (work / "d.rollup").read_bytes()
+    run(work, "report", "d/3.ttape", "d/2.ttape", "--rollup", "d.rollup", "--force")
+    assert (work / "d.rollup").read_bytes() == first
+    one, other = rows(work, "d.rollup", "1.ttape"), rows(work, "1.ttape", "d")
+    assert one == other
+    for words in (["--by", "thread"], ["--exact"], ["--time", "1.."], ["--below", "beta"]):
+        done = run(work, "report", "d.rollup", *words, status=CANNOT)
+        assert "'d.rollup'" in done.stderr, done
+    run(work, "report", "1.ttape", "--time", "1..", "--rollup", "x.rollup", status=USAGE)
+    run(work, "report", "d.rollup", "--butterfly", "beta", status=USAGE)
+    run(work, "report", "1.ttape", "--rollup", "1.ttape", "--force", status=CANNOT)
+    assert not (work / "x.rollup").exists() and rows(work, "1.ttape")
+    callers = json.loads(run(work, "report", "d", "--callers", "beta", "--json").stdout)["rows"]
+    assert [(row["caller"], row["calls"]) for row in callers] == [("alpha", 9)], callers
+    run(work, "report", "d", "--ids", "--rollup", "ids.rollup")
+    found = rows(work, "ids.rollup", "--ids")["beta"]
+    assert len(found["longest"]) == 9 and found["longest"][0]["duration_ns"] == 20, found
+
+
+def check_ranks(work):
+    if LAUNCHER is None or not RANKED.exists():
+        print("no tracetape-mpi: ranks were not tried")
+        return
+    ranked = lambda n: (LAUNCHER, "-n", str(n), str(RANKED))  # noqa: E731
+    words = ["report", "d", "1.ttape", "foreign.ttape", "nothing.ttape", "--json"]
+    want = run(work, *words, status=LOSS).stdout
+    for ranks in (1, 3):
+        done = run(work, *words, tool=ranked(ranks), status=LOSS)
+        assert done.stdout == want and done.stderr.count("'nothing.ttape'") == 1, done
+    done = run(work, "report", "1.ttape", "1.ttape", tool=ranked(2), status=CANNOT)
+    assert not done.stdout, done
+    alone = subprocess.run([RANKED, "report", "1.ttape"], cwd=work, text=True, capture_output=True,
+                           env={**os.environ, "OMPI_COMM_WORLD_SIZE": "4"}, check=False)
+    assert alone.returncode == CANNOT and "started 4 ranks" in alone.stderr, alone
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        make(work / "1.ttape")
+        make(work / "d/2.ttape", turns=4, first=100)
+        make(work / "d/deep/3.ttape", turns=5, first=200)
+        check_operands(work)
+        shutil.move(work / "d/deep/3.ttape", work / "d/3.ttape")
+        (work / "d/loop").unlink()
+        check_left_out(work)
+        check_builds(work)
+        check_rollups(work)
+        check_ranks(work)
+    print("many files: ok")
+
+
+main()

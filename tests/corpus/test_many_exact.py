@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Many files, one answer: rows of `report f...`, of rollups added up in any order and tree, of
+`merge` and then `report`, and of 1 to 4 ranks of MPI are equal on real recordings, times to the
+nanosecond and squares to the bit.
+
+Two recordings, 3 ranks; all, 1 to 4, with TTAPE_THOROUGH=1. Exit 77: no corpus here."""
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+TOOL = os.environ.get("TTAPE_BIN", "tracetape")
+RANKED = Path(os.environ.get("TTAPE_BUILD", "build/release"), "tracetape-mpi")
+SOURCE = Path(os.environ.get("TTAPE_SRC", "."))
+CORPUS = Path(os.environ.get("TTAPE_CORPUS", SOURCE / ".." / "shared" / "corpus"))
+THOROUGH = os.environ.get("TTAPE_THOROUGH") == "1"
+FEW = ("lua_jmp", "tcc")
+LAUNCHER = shutil.which("mpiexec.mpich")
+SUMS = ("calls", "ended", "unknown_ends", "self_ns", "total_ns", "idle_ns")
+FIELDS = (*SUMS, "min_ns", "max_ns", "mean_ns", "deviation_ns")
+
+
+def run(*words, **more):
+    done = subprocess.run(words, capture_output=True, check=False, **more)
+    assert done.returncode == 0, (words, done.stderr)
+    return done.stdout
+
+
+def report(*words):
+    return json.loads(run(TOOL, "report", "--json", *words))
+
+
+def place(row):
+    """What stands for a function in both: without a name its place in its module."""
+    is_named = not (row["name"] or "0x").startswith("0x") and "+0x" not in row["name"]
+    return row["name"] if is_named else "", row["module"], row["file"], row["line"]
+
+
+def rows_of(answer):
+    rows = {}
+    for row in answer["rows"]:
+        rows.setdefault(place(row), []).append(tuple(row[field] for field in FIELDS))
+    return {key: sorted(values, key=str) for key, values in rows.items()}
+
+
+def convert(work, name):
+    with tarfile.open(CORPUS / f"{name}.uftrace.tar.xz") as archive:
+        archive.extractall(work / name, filter="data")
+    folder = next((work / name).rglob("info")).parent
+    run(TOOL, "convert", "--partition-events", "200000", folder, "-o", work / f"{name}.ttape")
+    shutil.rmtree(work / name)
+    return work / f"{name}.ttape"
+
+
+def tree(files, workers, rng, work):
+    """The rollup of files that some workers have added up, each its own, and then a tree of them."""
+    files = rng.sample(files, len(files))
+    sums = []
+    for worker in range(workers):
+        if files[worker::workers]:
+            sums.append(work / f"w{worker}.rollup")
+            run(TOOL, "report", *files[worker::workers], "--rollup", sums[-1], "--force")
+    while len(sums) > 1:
+        two = rng.sample(sums, 2)
+        out = work / f"t{len(sums)}.{workers}.rollup"
+        run(TOOL, "report", *two, "--rollup", out, "--force")
+        sums = [path for path in sums if path not in two] + [out]
+    return sums[0].read_bytes()
+
+
+def check_merged(files, work):
+    """Functions of one program and one place are rows of both; whose clock is another one is not
+    merged."""
+    if subprocess.run([TOOL, "merge", *files, "-o", work / "m.ttape"], check=False,
+                      capture_output=True).returncode != 0:
+        return
+    one, many = report(work / "m.ttape"), report(*files, "--across", "none")
+    assert rows_of(one) == rows_of(many), "merged, and of many files"
+    for key in ("events", "calls", "span_ns", "idle_ns", "open_frames"):
+        assert one[key] == many[key], key
+
+
+def check_ranks(files, work):
+    if LAUNCHER is None or not RANKED.exists():
+        print("no tracetape-mpi: ranks were not tried")
+        return
+    for options in ((), ("--exact",), ("--by", "call")) if THOROUGH else ((),):
+        words = [*files, *options]
+        want = run(TOOL, "report", *words, "--across", "builds", "--json")
+        run(TOOL, "report", *words, "--rollup", work / "one.rollup", "--force")
+        for ranks in ("1", "2", "3", "4") if THOROUGH else ("3",):
+            ranked = [LAUNCHER, "-n", ranks, RANKED, "report", *words]
+            assert run(*ranked, "--json") == want, (ranks, options)
+            run(*ranked, "--rollup", work / "ranks.rollup", "--force")
+            one, other = work / "one.rollup", work / "ranks.rollup"
+            assert one.read_bytes() == other.read_bytes(), (ranks, options)
+
+
+def main():
+    names = FEW
+    if THOROUGH:
+        names = sorted(path.name.split(".")[0] for path in CORPUS.glob("*.uftrace.tar.xz"))
+    if not all((CORPUS / f"{name}.uftrace.tar.xz").exists() for name in names) or not names:
+        print("SKIPPED: no corpus here")
+        return 77
+    rng = random.Random(46)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        files = [convert(work, name) for name in names]
+        run(TOOL, "report", *files, "--rollup", work / "all.rollup")
+        whole = (work / "all.rollup").read_bytes()
+        for workers in (2, 3, 7):
+            assert tree(files, workers, rng, work) == whole, workers
+        assert report(work / "all.rollup")["rows"] == report(*files)["rows"]
+        check_merged(files, work)
+        check_ranks(files, work)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
