@@ -32,11 +32,12 @@ def make(path, symbol="alpha", turns=3, build="aa", first=0):
              f"symbol 0x1{build[0]}00 {symbol}", "symbol 0x1200 beta"]
     for turn in range(turns):
         now = 100 * turn + first
-        lines += [f"{now} {first + 70} enter 0x1{build[0]}00", f"{now + 10} {first + 70} enter 0x1200",
-                  f"{now + 30} {first + 70} exit", f"{now + 50} {first + 70} exit"]
+        tid = first + 70
+        lines += [f"{now} {tid} enter 0x1{build[0]}00", f"{now + 10} {tid} enter 0x1200",
+                  f"{now + 30} {tid} exit", f"{now + 50} {tid} exit"]
     path.parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([BIN, "convert", "-", "-o", path], input="\n".join(lines) + "\n", text=True,
-                          capture_output=True, check=False)
+    done = subprocess.run([BIN, "convert", "-", "-o", path], input="\n".join(lines) + "\n",
+                          text=True, capture_output=True, check=False)
     assert done.returncode == OK, done
 
 

@@ -58,7 +58,7 @@ def convert(work, name):
 
 
 def tree(files, workers, rng, work):
-    """The rollup of files that some workers have added up, each its own, and then a tree of them."""
+    """The rollup of files that some workers have added up, and then a tree of their sums."""
     files = rng.sample(files, len(files))
     sums = []
     for worker in range(workers):
