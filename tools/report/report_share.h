@@ -9,8 +9,8 @@
 
 struct tool_share {
     uint32_t rank, size;
-    /* Adds all other rollups to that of rank 0. Status and files that were left out are those of all
-     * then. Returns a tool_exit. */
+    /* Adds all other rollups to that of rank 0. Status and files that were left out are then those
+     * of all. Returns a tool_exit. */
     int (*reduce)(void *context, ttape_rollup *rollup, int *status, uint64_t *left_out);
     void *context;
 };
