@@ -56,15 +56,24 @@ struct ttp_rollup_trace {
     uint32_t next; /* trace of the same hash, or TTAPE_NONE */
 };
 
-/* The last file's bytes, and which rows are its. Most files are of the same program. */
-struct ttp_rollup_known {
-    uint8_t *bytes; /* of a whole file, */
+/* An earlier file's strings, functions and rows. */
+struct ttp_rollup_names {
+    uint8_t *bytes;
     size_t size, capacity;
-    uint8_t *names; /* and of an earlier one's strings, functions and rows */
-    size_t name_size, name_capacity;
     uint32_t *rows; /* by the file's row: one here */
-    size_t row_count, row_capacity;
-    uint32_t head[3];                  /* strings, functions, rows */
+    size_t row_capacity;
+    uint32_t head[3]; /* strings, functions, rows */
+};
+
+#define TTP_ROLLUP_NAMES 16u
+
+/* The last file's bytes, and names of earlier ones: most files are of few builds of a program. */
+struct ttp_rollup_known {
+    uint8_t *bytes;
+    size_t size, capacity;
+    struct ttp_rollup_names names[TTP_ROLLUP_NAMES];
+    uint32_t name_count, next;         /* next: where the next one goes */
+    const struct ttp_rollup_names *at; /* those of the last file */
     struct ttp_rollup_number *numbers; /* of all rows, one behind the other */
     size_t number_capacity;
     uint64_t *masks;

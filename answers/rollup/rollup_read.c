@@ -244,32 +244,43 @@ static bool take_functions(ttape_rollup *r, struct ttp_rollup_file *f)
 static bool take_rows(ttape_rollup *r, struct ttp_rollup_file *f)
 {
     struct ttp_rollup_known *known = &r->known;
+    struct ttp_rollup_names *names = &known->names[known->next];
+    names->size = 0; /* until it is whole */
     if (!take_functions(r, f) ||
-        !ttp_region_grow(&r->region, &known->rows, &known->row_capacity, f->row_count + 1ull,
-                         sizeof *known->rows) ||
-        !ttp_region_grow(&r->region, &known->names, &known->name_capacity, f->name_bytes + 1, 1))
+        !ttp_region_grow(&r->region, &names->rows, &names->row_capacity, f->row_count + 1ull,
+                         sizeof *names->rows) ||
+        !ttp_region_grow(&r->region, &names->bytes, &names->capacity, f->name_bytes + 1, 1))
         return false;
     for (uint32_t i = 0; i < f->row_count; i++) {
         uint32_t caller = f->rows[i].caller;
         if (caller >= TTP_ROLLUP_CALLER_FIRST)
             caller = f->numbers[caller - TTP_ROLLUP_CALLER_FIRST] + TTP_ROLLUP_CALLER_FIRST;
-        known->rows[i] = ttp_rollup_take_row(r, f->numbers[f->rows[i].function], caller);
-        if (known->rows[i] == TTAPE_NONE)
+        names->rows[i] = ttp_rollup_take_row(r, f->numbers[f->rows[i].function], caller);
+        if (names->rows[i] == TTAPE_NONE)
             return false;
     }
-    memcpy(known->names, f->cursor.start, f->name_bytes);
-    known->name_size = f->name_bytes;
-    memcpy(known->head, known->bytes + TTP_ROLLUP_STRINGS_AT, sizeof known->head);
-    known->row_count = f->row_count;
+    memcpy(names->bytes, f->cursor.start, f->name_bytes);
+    names->size = f->name_bytes;
+    memcpy(names->head, known->bytes + TTP_ROLLUP_STRINGS_AT, sizeof names->head);
+    known->at = names;
+    known->next = (known->next + 1) % TTP_ROLLUP_NAMES;
+    known->name_count += known->name_count < TTP_ROLLUP_NAMES;
     return true;
 }
 
-static bool is_known(const ttape_rollup *r)
+/* Names that the file at hand has, too; NULL: it has its own. */
+static const struct ttp_rollup_names *find_names(const ttape_rollup *r)
 {
     const struct ttp_rollup_known *known = &r->known;
-    return known->name_size != 0 && known->size - TTP_ROLLUP_HEADER_BYTES >= known->name_size &&
-           memcmp(known->head, known->bytes + TTP_ROLLUP_STRINGS_AT, sizeof known->head) == 0 &&
-           memcmp(known->names, known->bytes + TTP_ROLLUP_HEADER_BYTES, known->name_size) == 0;
+    size_t size = known->size - TTP_ROLLUP_HEADER_BYTES;
+    for (uint32_t i = 0; i < known->name_count; i++) {
+        const struct ttp_rollup_names *names = &known->names[i];
+        if (names->size != 0 && size >= names->size &&
+            memcmp(names->head, known->bytes + TTP_ROLLUP_STRINGS_AT, sizeof names->head) == 0 &&
+            memcmp(names->bytes, known->bytes + TTP_ROLLUP_HEADER_BYTES, names->size) == 0)
+            return names;
+    }
+    return NULL;
 }
 
 static ttape_status read_names(struct ttp_rollup_file *f, ttape_error *err)
@@ -285,14 +296,14 @@ static ttape_status read_names(struct ttp_rollup_file *f, ttape_error *err)
 
 static ttape_status read_file(ttape_rollup *r, struct ttp_rollup_file *f, ttape_error *err)
 {
-    bool is_same = is_known(r);
-    if (is_same)
-        (void)ttp_read_bytes(&f->cursor, r->known.name_size);
+    r->known.at = find_names(r);
+    if (r->known.at != NULL)
+        (void)ttp_read_bytes(&f->cursor, r->known.at->size);
     else
         TTP_TRY(read_names(f, err));
     TTP_TRY(ttp_rollup_read_traces(r, f, err));
     TTP_TRY(ttp_rollup_check_measures(r, f, err));
-    if (!is_same && !take_rows(r, f))
+    if (r->known.at == NULL && !take_rows(r, f))
         return ttp_rollup_fail_short(r, err);
     return ttp_rollup_take_measures(r, f, err);
 }

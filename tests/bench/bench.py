@@ -18,6 +18,7 @@ import sections_contexts
 import sections_export
 import sections_file
 import sections_hook
+import sections_many
 import sections_instructions
 import sections_patch
 import sections_record
@@ -42,6 +43,7 @@ SECTIONS = {  # name: generator of rows
     "large": sections_file.large,
     "curve": sections_file.curve,
     "report": sections_report.report,
+    "many": sections_many.many,
     "report_exact": sections_report.report_exact,
     "tree_open": sections_report.tree_open,
     "slow": sections_report.slow,
