@@ -32,7 +32,8 @@ def report_row(bench, folder, events):
     runs = [bench.run([bench.command, "report", "--jobs", 1, folder]) for _ in range(5)]
     wall, cpu, peak = measured(runs)
     yield Row(f"report of {FILES} files, {events / 1e9:.2f} G events, ms", "-",
-              f"{cpu * 1000:.0f} ms", cpu * 1000, 300, 50, details=[f"user + system; wall {wall * 1000:.0f} ms"])
+              f"{cpu * 1000:.0f} ms", cpu * 1000, 300, 50,
+              details=[f"user + system; wall {wall * 1000:.0f} ms"])
     yield Row("... peak memory, MiB", "-", f"{peak:.0f} MiB", peak, 128, 64)
 
 
@@ -50,8 +51,8 @@ def shipped_rows(bench, folder):
         own = path.stat().st_size - names - OF_TRACE * len(info["traces"])
         value = own / info["functions"]
         what = " ".join(options) or "without histograms"
-        yield Row(f"bytes that a worker ships, a function, {what}", "-", f"{value:.1f}", value, most,
-                  most / 2,
+        yield Row(f"bytes that a worker ships, a function, {what}", "-", f"{value:.1f}", value,
+                  most, most / 2,
                   details=[f"{path.stat().st_size} bytes, {info['functions']} functions, "
                            f"{names} of names"])
 
