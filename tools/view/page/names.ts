@@ -62,9 +62,28 @@ export async function fetchName(site: number): Promise<string> {
 /** Twelve hues that stay apart for most eyes; which one, the number of the function says. */
 const HUES = [212, 28, 168, 340, 48, 262, 130, 8, 190, 300, 78, 232];
 
-export function colourOf(site: number, isDark: boolean): string {
+const colours = [new Map<number, number>(), new Map<number, number>()]; // for light, for dark
+
+/** As a pixel of an image has it: blue, green, red from the third byte down, no opacity. */
+export function colourOf(site: number, isDark: boolean): number {
+  const kept = colours[Number(isDark)];
+  let found = kept.get(site);
+  if (found === undefined) kept.set(site, found = mixColour(site, isDark));
+  return found;
+}
+
+function mixColour(site: number, isDark: boolean): number {
   const mixed = Math.imul(site + 1, 2654435761) >>> 0;
   const hue = HUES[(mixed >>> 8) % HUES.length];
   const tone = (mixed >>> 20) % 3;
-  return isDark ? `hsl(${hue} 34% ${34 + tone * 5}%)` : `hsl(${hue} 58% ${74 + tone * 5}%)`;
+  return isDark ? rgbOf(hue, 0.34, 0.34 + tone * 0.05) : rgbOf(hue, 0.58, 0.74 + tone * 0.05);
+}
+
+function rgbOf(hue: number, saturation: number, lightness: number): number {
+  const part = (n: number) => {
+    const k = (n + hue / 30) % 12;
+    const most = saturation * Math.min(lightness, 1 - lightness);
+    return Math.round(255 * (lightness - most * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return part(0) | part(8) << 8 | part(4) << 16;
 }

@@ -41,11 +41,13 @@ const byStart = (a: Thread, b: Thread) => Number(startOf(a) - startOf(b));
 
 export class Rows {
   order: Thread[] = [];
+  turn = 0; // another one: rows are others
   private groups = new Map<string, Group>();
   private open = new Set<number>();
   private full = new Set<number>(); // with all of their depths
 
   setThreads(): void {
+    this.turn++;
     this.order = trace.threads.filter((t) => t.events !== "0");
     if (this.order.length > OPEN_MOST) this.order.sort(byEvents);
     const openCount = this.order.length > OPEN_MOST ? 2 : OPEN_MOST;
@@ -54,6 +56,7 @@ export class Rows {
   }
 
   sort(by: "events" | "start" | "name"): void {
+    this.turn++;
     this.order.sort(by === "events" ? byEvents : by === "start" ? byStart
       : (a, b) => (a.name || a.process).localeCompare(b.name || b.process) || byStart(a, b));
     this.regroup();
@@ -81,6 +84,7 @@ export class Rows {
   }
 
   toggle(row: Row): void {
+    this.turn++;
     if (!row.thread) row.group.isWhole = true;
     else if (!this.open.delete(row.thread.stream)) this.open.add(row.thread.stream);
   }
@@ -96,11 +100,13 @@ export class Rows {
   }
 
   toggleGroups(): void {
+    this.turn++;
     const isAny = [...this.groups.values()].some((group) => group.isWhole);
     for (const group of this.groups.values()) group.isWhole = !isAny;
   }
 
   reveal(stream: number, level: number): void {
+    this.turn++;
     const thread = this.order.find((t) => t.stream === stream);
     if (!thread) return;
     this.open.add(stream);

@@ -4,7 +4,7 @@ import { ask, work } from "./ask";
 import { Axis, findStretches, FOLD, Part, Stretch } from "./axis";
 import { isHidden } from "./modules";
 import { isIdle, nameOf, onNames } from "./names";
-import { endOf, Row, ROW, Rows, startOf } from "./rows";
+import { endOf, Group, Row, ROW, Rows, startOf } from "./rows";
 import {
   changed, onChange, pan, selectNode, setWindow, showRange, SPAN_LEAST, state, Thread, threadName,
   trace, TreeNode, zoom,
@@ -49,6 +49,8 @@ export function colours(): Colours {
   };
 }
 
+interface Spans { turn: string; starts: Float64Array; ends: Float64Array }
+
 export class Timeline {
   readonly canvas = document.createElement("canvas");
   readonly map = document.createElement("canvas");
@@ -66,6 +68,7 @@ export class Timeline {
   private look = colours();
   private hatch: CanvasPattern | null = null;
   private depths = new Map<number, number>(); // of each thread, in the window
+  private others = new Map<Group, Spans>();
   private axis = new Axis(0n, 1, NAME_WIDTH, 1, []);
   private drag: { x: number; y: number; from: bigint; scroll: number; isMark: boolean;
                   moved: boolean } | null = null;
@@ -329,8 +332,7 @@ export class Timeline {
 
   /** Of threads that have no rows of their own: how many there are at each time. */
   private drawOthers(context: CanvasRenderingContext2D, row: Row, y: number): void {
-    const shown = new Set(this.rows.map((r) => r.thread));
-    const others = row.group.threads.filter((t) => !shown.has(t));
+    const others = this.othersOf(row.group);
     const counts = this.aliveCounts(others);
     const most = Math.max(...counts, 1);
     context.fillStyle = this.look.bars;
@@ -346,7 +348,7 @@ export class Timeline {
     context.fillStyle = this.look.faint;
     context.fillText("▸", 8, y + 10);
     context.fillStyle = this.look.text;
-    context.fillText(`${count(others.length)} more`, 22, y + 10);
+    context.fillText(`${count(others.starts.length)} more`, 22, y + 10);
     context.fillStyle = this.look.faint;
     context.font = "11px system-ui, sans-serif";
     context.fillText(cutText(context, `${row.group.name}: ${count(most)} at once`, NAME_WIDTH - 34),
@@ -356,19 +358,39 @@ export class Timeline {
     context.fillRect(0, y + row.height - 3, this.canvas.clientWidth, 1);
   }
 
-  private aliveCounts(threads: Thread[]): number[] {
+  /** When threads of a group without rows of their own began and ended, as long as these are the
+   * same: there may be thousands. */
+  private othersOf(group: Group): Spans {
+    const turn = `${this.list.turn}/${this.mapTurn}`;
+    const kept = this.others.get(group);
+    if (kept?.turn === turn) return kept;
+    const shown = new Set(this.rows.map((r) => r.thread));
+    const threads = group.threads.filter((t) => !shown.has(t) && t.hasTimes);
+    const found = { turn, starts: Float64Array.from(threads, (t) => Number(startOf(t))),
+                    ends: Float64Array.from(threads, (t) => Number(endOf(t))) };
+    this.others.set(group, found);
+    return found;
+  }
+
+  private aliveCounts({ starts, ends }: Spans): number[] {
     const steps = Math.ceil(this.width() / ALIVE_PIXELS);
     const counts = new Array<number>(steps + 1).fill(0);
-    const stepOf = (time: bigint) => Math.floor((this.xOf(time) - NAME_WIDTH) / ALIVE_PIXELS);
-    for (const thread of threads) {
-      if (!thread.hasTimes) continue;
-      const [first, last] = [stepOf(startOf(thread)), stepOf(endOf(thread))];
-      if (last < 0 || first >= steps) continue;
-      counts[Math.max(first, 0)]++;
-      counts[Math.min(last, steps - 1) + 1]--;
-    }
+    for (const part of this.axis.parts) this.countAlive(starts, ends, part, counts, steps);
     for (let i = 1; i <= steps; i++) counts[i] += counts[i - 1];
     return counts.slice(0, steps);
+  }
+
+  private countAlive(starts: Float64Array, ends: Float64Array, part: Part, counts: number[], steps: number): void {
+    const from = Number(part.from);
+    const [left, each] = [part.left - NAME_WIDTH, ALIVE_PIXELS * this.nsPerPixel()];
+    const [low, high] = [Math.floor(left / ALIVE_PIXELS), Math.floor((part.right - NAME_WIDTH) / ALIVE_PIXELS)];
+    for (let i = 0; i < starts.length; i++) {
+      const first = Math.floor(left / ALIVE_PIXELS + (starts[i] - from) / each);
+      const last = Math.floor(left / ALIVE_PIXELS + (ends[i] - from) / each);
+      if (last < low || first > high) continue;
+      counts[Math.min(Math.max(first, low, 0), steps)]++;
+      counts[Math.min(Math.max(Math.min(last, high), 0), steps - 1) + 1]--;
+    }
   }
 
   private drawTile(context: CanvasRenderingContext2D, row: Row, thread: Thread, y: number,
@@ -800,9 +822,19 @@ interface LabelRun {
   signal: number;
 }
 
+const widths = new Map<string, Map<string, number>>(); // by font, then by text
+
+function widthOf(context: CanvasRenderingContext2D, text: string): number {
+  let all = widths.get(context.font);
+  if (!all || all.size > 20000) widths.set(context.font, all = new Map());
+  const width = all.get(text) ?? context.measureText(text).width;
+  all.set(text, width);
+  return width;
+}
+
 /** What of a text fits, with an ellipsis; "" where hardly anything does. */
 export function cutText(context: CanvasRenderingContext2D, text: string, room: number): string {
-  const width = context.measureText(text.slice(0, 200)).width;
+  const width = widthOf(context, text.slice(0, 200));
   if (width <= room) return text.slice(0, 200);
   const letters = Math.floor((text.slice(0, 200).length * room) / width) - 1;
   return letters < 2 ? "" : `${text.slice(0, letters)}…`;
