@@ -149,7 +149,7 @@ static void look_at_realtime(struct ttp_drain *d)
 static ttape_status follow(struct ttp_drain *d, ttape_error *err)
 {
     struct ttp_clock_tracker *t = &d->tracker;
-    uint64_t ticks, ns, width = read_pair(&ticks, &ns, SAMPLE_TRIES);
+    uint64_t ticks = 0, ns = 0, width = read_pair(&ticks, &ns, SAMPLE_TRIES);
     d->sampled_ticks = ticks;
     if (ttp_clock_follow(t, ticks, ns, ttp_clock_scaled(&t->line, width)) != 0) {
         TTP_TRY(ttp_spill_add_line(d->spill, &t->bridge, err));
