@@ -178,7 +178,7 @@ static void look_into_dynamic(const struct elf *elf, const Elf64_Phdr *dynamic,
     uint64_t address = 0, size = 0, offset, count = dynamic->p_filesz / sizeof *entries;
     count = count < DYNAMIC_MAX ? count : DYNAMIC_MAX;
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t part = count - i < ENTRIES ? count - i : ENTRIES;
+        size_t part = (size_t)(count - i < ENTRIES ? count - i : ENTRIES);
         const Elf64_Dyn *entry = &entries[i % ENTRIES];
         if (i % ENTRIES == 0 && !read_at(elf->fd, entries, part * sizeof *entries,
                                          dynamic->p_offset + i * sizeof *entries))
@@ -349,8 +349,8 @@ static bool lacks_one(struct needs *n, const Elf64_Dyn *entries, size_t count)
 
 static bool lacks(struct needs *n, const Elf64_Phdr *dynamic)
 {
-    size_t count = dynamic->p_filesz / sizeof(Elf64_Dyn), known = 0;
-    count = count < DYNAMIC_MAX ? count : DYNAMIC_MAX;
+    uint64_t whole = dynamic->p_filesz / sizeof(Elf64_Dyn);
+    size_t count = whole < DYNAMIC_MAX ? (size_t)whole : DYNAMIC_MAX, known = 0;
     Elf64_Dyn *entries = calloc(count + 1, sizeof *entries);
     bool is_read = entries != NULL && count != 0 &&
                    read_at(n->elf->fd, entries, count * sizeof *entries, dynamic->p_offset);
