@@ -141,8 +141,8 @@ static ttape_status read_strings(struct ttp_rollup_file *f, ttape_error *err)
         char *text = ttp_region_take(&f->region, shared + size, 1);
         if (text == NULL)
             return no_room(err);
-        memcpy(text, before.data, shared);
-        memcpy(text + shared, rest, size);
+        memcpy(text, before.data, (size_t)shared);
+        memcpy(text + shared, rest, (size_t)size);
         before = f->strings[i] = (ttape_string){text, (size_t)(shared + size)};
     }
     return TTAPE_OK;
