@@ -3,8 +3,8 @@
  *
  * An entry of an older epoch counts as empty, so that starting a segment costs nothing. Files
  * choose the keys: slots are found under the memory's secret. */
-#ifndef TTP_READER_ACTIVE_H
-#define TTP_READER_ACTIVE_H
+#ifndef TTP_BASE_ACTIVE_H
+#define TTP_BASE_ACTIVE_H
 
 #include "base/memory.h"
 #include "format/base/secret_hash.h"

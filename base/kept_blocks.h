@@ -4,8 +4,8 @@
  *
  * With a sanitizer of addresses or of memory nothing is kept, so that it sees each use of a block
  * that was given back. */
-#ifndef TTP_READER_KEPT_BLOCKS_H
-#define TTP_READER_KEPT_BLOCKS_H
+#ifndef TTP_BASE_KEPT_BLOCKS_H
+#define TTP_BASE_KEPT_BLOCKS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -227,9 +227,7 @@ void *ttp_memory_grow(struct ttp_memory *memory, void *block, uint32_t *capacity
 {
     if (block != NULL && wanted <= *capacity)
         return block;
-    uint64_t next = (uint64_t)*capacity * 2;
-    next = next < wanted ? wanted : next;
-    next = next < 16 ? 16 : next;
+    uint64_t next = ttp_next_capacity(*capacity, wanted);
     if (next > UINT32_MAX) {
         memory->status = ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
                                   "table of the reader would have more than 2^32 entries");

@@ -3,8 +3,8 @@
  *
  *   struct ttp_memory  of a decoder or a handle: one thread at a time
  *   -> ttp_memory_account     of all of them together: any thread */
-#ifndef TTP_READER_MEMORY_H
-#define TTP_READER_MEMORY_H
+#ifndef TTP_BASE_MEMORY_H
+#define TTP_BASE_MEMORY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -47,6 +47,13 @@ void ttp_memory_init(struct ttp_memory *memory, const ttape_allocator *allocator
 struct ttp_memory ttp_memory_sharing(const struct ttp_memory *memory);
 /* Bytes that are left of its limit, and of its account's. */
 uint64_t ttp_memory_left(const struct ttp_memory *memory);
+
+/* The room that an array gets that needs more than its capacity: twice as much at least. */
+static inline uint64_t ttp_next_capacity(uint64_t capacity, uint64_t needed)
+{
+    uint64_t twice = capacity * 2;
+    return needed < 16 ? 16 : needed > twice ? needed : twice;
+}
 
 /* From now on large blocks are kept when they are given back, where the allocator is none of the
  * caller's: until the close, and then no more than the limit leaves. Copies share them. */

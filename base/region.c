@@ -81,13 +81,14 @@ void ttp_region_close(struct ttp_region *region)
         ttp_region_give(region, region->blocks + 1);
 }
 
-/* The same block, larger, where the system can do that without a copy. */
+/* The same block, larger, where the system can do that without a copy. What is new is not zero. */
 static struct ttp_region_block *resize(const struct ttp_region *region,
                                        struct ttp_region_block *block, size_t size_bytes)
 {
     if (region->allocator.allocate == NULL)
         return realloc(block, size_bytes);
-    struct ttp_region_block *grown = get_block(region, size_bytes);
+    struct ttp_region_block *grown =
+        region->allocator.allocate(region->allocator.context, size_bytes);
     if (grown != NULL && block != NULL)
         memcpy(grown, block, block->size_bytes);
     if (grown != NULL)
@@ -118,7 +119,7 @@ bool ttp_region_grow_slow(struct ttp_region *region, void *array, size_t *capaci
                           size_t item_bytes)
 {
     struct ttp_region_block *block; /* by memcpy, for pointers to different types may differ */
-    size_t size_bytes, wanted = needed < 16 ? 16 : needed > *capacity * 2 ? needed : *capacity * 2;
+    size_t size_bytes, wanted = ttp_next_capacity(*capacity, needed);
     memcpy(&block, array, sizeof block);
     block = block_size(wanted, item_bytes, &size_bytes)
                 ? grow(region, block != NULL ? block - 1 : NULL, size_bytes)

@@ -1,11 +1,13 @@
 /* Sorting an array of numbers by what they stand for: in place, never worse than n log n, whatever
  * the bytes say; and searching in what is sorted. */
-#ifndef TTP_READER_SORT_H
-#define TTP_READER_SORT_H
+#ifndef TTP_BASE_SORT_H
+#define TTP_BASE_SORT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/ordered.h"
 
 typedef bool (*ttp_sort_less)(const void *context, uint32_t a, uint32_t b);
 
@@ -15,15 +17,10 @@ void ttp_sort(uint32_t *items, uint32_t count, ttp_sort_less less, const void *c
 static inline uint32_t ttp_count_below(const uint32_t *first, size_t step, uint32_t count,
                                        uint64_t value)
 {
-    uint32_t low = 0;
-    while (low < count) {
-        uint32_t middle = low + (count - low) / 2;
-        if (first[middle * step] < value)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
+    struct ttp_bisect s = {.end = count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, first[s.middle * step] < value);
+    return (uint32_t)s.first;
 }
 
 #endif

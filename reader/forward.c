@@ -34,8 +34,8 @@ static ttape_status chunk_read_at(void *context, uint64_t offset, void *buffer, 
 }
 
 /* Up to size_bytes bytes; fewer only at the end of the input. */
-static ttape_status take(ttape_forward *f, void *buffer, size_t size_bytes, size_t *got,
-                         ttape_error *err)
+static ttape_status take_bytes(ttape_forward *f, void *buffer, size_t size_bytes, size_t *got,
+                               ttape_error *err)
 {
     *got = 0;
     while (*got < size_bytes) {
@@ -71,7 +71,7 @@ static ttape_status skip_payload(ttape_forward *f, uint64_t size_bytes, ttape_er
     uint8_t block[SKIP_BLOCK_BYTES];
     while (size_bytes > 0) {
         size_t got, wanted = size_bytes < sizeof block ? (size_t)size_bytes : sizeof block;
-        TTP_TRY(take(f, block, wanted, &got, err));
+        TTP_TRY(take_bytes(f, block, wanted, &got, err));
         if (got < wanted)
             return truncated(f);
         size_bytes -= got;
@@ -90,7 +90,8 @@ static ttape_status keep_payload(ttape_forward *f, const uint8_t *header,
         return f->reader->memory.status;
     }
     memcpy(f->chunk, header, TTP_CHUNK_HEADER_BYTES);
-    TTP_TRY(take(f, f->chunk + TTP_CHUNK_HEADER_BYTES, (size_t)chunk->stored_bytes, &got, err));
+    TTP_TRY(
+        take_bytes(f, f->chunk + TTP_CHUNK_HEADER_BYTES, (size_t)chunk->stored_bytes, &got, err));
     return got < chunk->stored_bytes ? truncated(f) : TTAPE_OK;
 }
 
@@ -106,7 +107,7 @@ static ttape_status next_chunk(ttape_forward *f, struct ttp_chunk *chunk, ttape_
     struct ttp_footer footer;
     size_t got;
     f->offset = f->at;
-    TTP_TRY(take(f, header, sizeof header, &got, err));
+    TTP_TRY(take_bytes(f, header, sizeof header, &got, err));
     if (got == 0)
         return TTAPE_END;
     if (got < sizeof header)
@@ -157,7 +158,7 @@ ttape_status ttape_forward_open(ttape_forward **out, const ttape_input *input,
     *f = (ttape_forward){.input = *input, .reader = r};
     r->source.context = f;
     r->is_forward = true;
-    ttape_status status = take(f, header, sizeof header, &got, err);
+    ttape_status status = take_bytes(f, header, sizeof header, &got, err);
     if (status == TTAPE_OK)
         status = ttp_file_header_read(header, got, &r->header, err);
     if (status != TTAPE_OK) {

@@ -25,7 +25,8 @@ struct counting {
     uint32_t *order; /* sorted: codes that occur, and behind them the rows of one */
 };
 
-static ttape_status take(struct ttp_memory *m, uint32_t **array, uint64_t count, ttape_error *err)
+static ttape_status take_array(struct ttp_memory *m, uint32_t **array, uint64_t count,
+                               ttape_error *err)
 {
     *array = ttp_memory_take(m, count, sizeof **array, err);
     if (*array == NULL)
@@ -37,11 +38,11 @@ static ttape_status take(struct ttp_memory *m, uint32_t **array, uint64_t count,
 static ttape_status open_counting(struct counting *n, struct ttp_memory *m, ttape_error *err)
 {
     uint32_t events = n->p->head.event_count;
-    TTP_TRY(take(m, &n->occurrences, n->alphabet, err));
-    TTP_TRY(take(m, &n->starts, n->alphabet + 2ull, err));
-    TTP_TRY(take(m, &n->counts, n->alphabet, err));
-    TTP_TRY(take(m, &n->followers, events, err));
-    TTP_TRY(take(m, &n->order, 2ull * n->alphabet, err));
+    TTP_TRY(take_array(m, &n->occurrences, n->alphabet, err));
+    TTP_TRY(take_array(m, &n->starts, n->alphabet + 2ull, err));
+    TTP_TRY(take_array(m, &n->counts, n->alphabet, err));
+    TTP_TRY(take_array(m, &n->followers, events, err));
+    TTP_TRY(take_array(m, &n->order, 2ull * n->alphabet, err));
     n->rows = ttp_memory_take(m, events, sizeof *n->rows, err);
     return n->rows == NULL ? m->status : TTAPE_OK;
 }

@@ -132,7 +132,7 @@ static double scale_of(const struct ttape_diff *diff)
     return root_of(1 / a + 1 / b);
 }
 
-/* Where everything is twice as slow, so is the noise. */
+/* The noise grows as everything gets slower: twice as slow, twice the noise. */
 static double pace_of(double shift) { return 1 + distance(shift, 0); }
 
 static bool has_next(const struct ttape_diff *diff, uint32_t run)
@@ -140,7 +140,7 @@ static bool has_next(const struct ttape_diff *diff, uint32_t run)
     return run + 1 < diff->trace_count && run + 1 != diff->a_count;
 }
 
-/* Of each run and the next of its side. */
+/* Noise is what differs between each run and the next one of its side. */
 static void measure_traces(const struct ttape_diff *diff, struct ttp_diff_rows *rows,
                            const struct columns *sides, double *numbers)
 {

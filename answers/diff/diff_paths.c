@@ -10,7 +10,7 @@
 #define SWITCHES_EVENTS 30000000u  /* as in report: a second or two */
 #define EVENTS_BETWEEN  (1u << 16) /* two questions whether to go on */
 
-/* In the words of a call that are ours; the node is plus 1. */
+/* A call has words for its caller's use: the node, plus 1, and whether it has no path. */
 enum { NODE, HAS_NO_PATH };
 
 struct climbing {
@@ -97,7 +97,7 @@ static void pass_time(struct climbing *c, ttape_call_cursor *cursor, const ttape
     ttp_sum_ns(&at->preempted_ns, step->preempted_ns);
 }
 
-static void take(struct climbing *c, ttape_call_cursor *cursor, const ttape_call_step *step)
+static void take_step(struct climbing *c, ttape_call_cursor *cursor, const ttape_call_step *step)
 {
     bool has_time = step->kind == TTAPE_STEP_EVENT || step->kind == TTAPE_STEP_STOP;
     if (__builtin_expect(step->preempted_ns != 0, 0) && has_time)
@@ -125,7 +125,7 @@ static void read_steps(struct climbing *c, ttape_call_cursor *cursor)
             (status != TTAPE_OK && !ttp_diff_pass_over(c->diff, c->run, &err)))
             return;
         if (status == TTAPE_OK)
-            take(c, cursor, step);
+            take_step(c, cursor, step);
     }
 }
 

@@ -34,15 +34,7 @@ struct sorting {
 
 static uint32_t reader_of(const struct ttape_functions *f, uint32_t number)
 {
-    uint32_t low = 0, high = f->reader_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (f->first[middle] <= number)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return ttp_count_below(f->first, 1, f->reader_count, number + UINT64_C(1)) - 1;
 }
 
 static struct identity identify_by_name(const struct ttape_functions *f,
@@ -348,16 +340,12 @@ const ttape_functions_match *ttape_functions_get_matches(const ttape_functions *
 
 uint32_t ttape_functions_find(const ttape_functions *functions, uint64_t key)
 {
-    uint32_t low = 0, count = functions != NULL ? functions->row_count - 1 : 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (functions->rows[functions->by_key[middle]].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low >= count || functions->rows[functions->by_key[low]].key != key)
+    const size_t count = functions != NULL ? functions->row_count - 1 : 0;
+    struct ttp_bisect s = {.end = count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, functions->rows[functions->by_key[s.middle]].key < key);
+    if (s.first >= count || functions->rows[functions->by_key[s.first]].key != key)
         return TTAPE_NONE;
-    const ttape_function *found = &functions->rows[functions->by_key[low]];
+    const ttape_function *found = &functions->rows[functions->by_key[s.first]];
     return functions->row_of[functions->first[found->reader] + found->site]; /* A's, if matched */
 }

@@ -65,7 +65,7 @@ static uint64_t module_offset(const struct matching *m, uint32_t row)
     return ttp_site_offset(d, &d->sites[function->site]);
 }
 
-/* Without a symbol, and in a build that nobody knows: it is like no other one. */
+/* A row without a symbol, in a build that nobody knows, is like no other one. */
 static bool is_unknown(const struct matching *m, uint32_t row)
 {
     return m->f->rows[row].symbol.size_bytes == 0 && m->f->rows[row].build_id.size_bytes == 0;
@@ -222,7 +222,7 @@ static void pair_units(struct matching *m)
 
 /* ---- rows ---- */
 
-/* In a unit a symbol has one row, or one of A, which is the first, and one of B. */
+/* A symbol has one row in a unit, or two: one of A, which is the first, and one of B. */
 static void join_rows(struct matching *m)
 {
     struct ttape_functions *f = m->f;

@@ -42,7 +42,8 @@ static ttape_status take_options(ttape_longest_options *out, const ttape_longest
 
 /* ---- what is looked for ---- */
 
-static void *take(struct ttape_longest *l, uint32_t count, size_t item_bytes, ttape_error *err)
+static void *take_items(struct ttape_longest *l, uint32_t count, size_t item_bytes,
+                        ttape_error *err)
 {
     void *items = ttp_memory_take(&l->memory, count, item_bytes, err);
     if (items != NULL)
@@ -56,7 +57,7 @@ static ttape_status mark_streams(struct ttape_longest *l, ttape_error *err)
     uint32_t all = l->decoder->reader->definitions.stream_count;
     if (o->streams == NULL)
         return TTAPE_OK;
-    l->streams = take(l, all, 1, err);
+    l->streams = take_items(l, all, 1, err);
     if (l->streams == NULL)
         return l->memory.status;
     for (uint32_t i = 0; i < o->stream_count; i++) {
@@ -81,18 +82,19 @@ static ttape_status make_plan(struct ttape_longest *l, uint32_t capacity, ttape_
              count = l->decoder->reader->partition_count;
     ttape_info info;
     ttape_reader_get_info(l->decoder->reader, &info);
-    l->sites = take(l, sites, 1, err);
-    l->bounds = l->sites != NULL ? take(l, count, sizeof *l->bounds, err) : NULL;
-    l->rough = l->bounds != NULL ? take(l, count, sizeof *l->rough, err) : NULL;
-    l->listed = l->rough != NULL ? take(l, count, sizeof *l->listed, err) : NULL;
-    l->ceilings = l->listed != NULL ? take(l, count, sizeof *l->ceilings, err) : NULL;
-    l->partitions = l->ceilings != NULL ? take(l, count, sizeof *l->partitions, err) : NULL;
-    l->heap.calls = l->partitions != NULL ? take(l, capacity, sizeof *l->heap.calls, err) : NULL;
+    l->sites = take_items(l, sites, 1, err);
+    l->bounds = l->sites != NULL ? take_items(l, count, sizeof *l->bounds, err) : NULL;
+    l->rough = l->bounds != NULL ? take_items(l, count, sizeof *l->rough, err) : NULL;
+    l->listed = l->rough != NULL ? take_items(l, count, sizeof *l->listed, err) : NULL;
+    l->ceilings = l->listed != NULL ? take_items(l, count, sizeof *l->ceilings, err) : NULL;
+    l->partitions = l->ceilings != NULL ? take_items(l, count, sizeof *l->partitions, err) : NULL;
+    l->heap.calls =
+        l->partitions != NULL ? take_items(l, capacity, sizeof *l->heap.calls, err) : NULL;
     if (l->heap.calls == NULL)
         return l->memory.status;
     l->heap.capacity = capacity;
     l->omitted.capacity = o->without_callers ? omitted_capacity(capacity) : 0;
-    l->omitted.calls = take(l, l->omitted.capacity, sizeof *l->omitted.calls, err);
+    l->omitted.calls = take_items(l, l->omitted.capacity, sizeof *l->omitted.calls, err);
     if (l->omitted.calls == NULL)
         return l->memory.status;
     for (uint32_t site = 0; site < sites; site++)
@@ -244,7 +246,7 @@ static ttape_status decode(struct ttape_longest *l, const uint32_t *partitions, 
     uint32_t workers = ttp_partition_workers(l->options.jobs, count);
     for (uint32_t i = 0; i < count; i++)
         work.has_listed = work.has_listed || l->listed[partitions[i]] != TTP_LONG_UNLISTED;
-    work.workers = take(l, workers, sizeof *work.workers, err);
+    work.workers = take_items(l, workers, sizeof *work.workers, err);
     if (work.workers == NULL)
         return l->memory.status;
     ttape_status status = open_workers(&work, workers, err);

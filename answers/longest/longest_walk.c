@@ -86,7 +86,7 @@ static void add(struct ttp_long_walk *w, struct ttp_long_heap *heap,
     ttp_long_heap_add(heap, &call);
 }
 
-/* To the frame that is the top one now. */
+/* The caller is the frame that is the top one now. */
 static void note_callee(struct ttp_long_walk *w, int64_t duration_ticks)
 {
     uint32_t caller = w->stacks.current->top;
@@ -202,7 +202,7 @@ static ttape_status walk_events(struct ttp_long_walk *w, uint32_t first, uint32_
     return TTAPE_OK;
 }
 
-/* Of a start frame, up to the base. */
+/* Time on the CPU of a start frame, up to the base. */
 static uint64_t on_so_far(const struct ttp_long_walk *w, const struct ttp_segment *g, uint32_t i)
 {
     uint32_t at = g->start.frame_start + i;

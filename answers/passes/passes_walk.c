@@ -261,7 +261,7 @@ static void take_calls(struct walk *w, const ttape_call_step *step)
         w->passes->info.is_partial = true;
 }
 
-static void take(struct walk *w, const ttape_call_step *step)
+static void take_step(struct walk *w, const ttape_call_step *step)
 {
     if (step->kind == TTAPE_STEP_EVENT && step->event->kind == TTAPE_EVENT_LEAF) {
         uint32_t site = step->event->site;
@@ -338,10 +338,10 @@ static void walk_steps(struct walk *w, ttape_call_cursor *cursor)
             w->block = is_it ? first : NONE;
             first = is_it ? NONE : first;
         }
-        take(w, step);
+        take_step(w, step);
         if (w->is_over && ttape_call_cursor_step(cursor, &step, &err) == TTAPE_OK &&
             step->kind == TTAPE_STEP_EVENT && step->event->kind == TTAPE_EVENT_LEAF)
-            take(w, step); /* it may have told of its last block behind its exit */
+            take_step(w, step); /* it may have told of its last block behind its exit */
     }
     if (!w->passes->region.is_short)
         settle(w);

@@ -153,8 +153,8 @@ static inline void leave(struct ttape_reach *reach, const ttape_call *call)
         add_ns(&path->total_ns, call->total_ns);
 }
 
-static inline ttape_status take(struct ttape_reach *reach, const ttape_call_step *step,
-                                ttape_error *err)
+static inline ttape_status take_step(struct ttape_reach *reach, const ttape_call_step *step,
+                                     ttape_error *err)
 {
     if (step->kind == TTAPE_STEP_EVENT || step->kind == TTAPE_STEP_STOP)
         add_ns(&reach->info.span_ns, step->elapsed_ns);
@@ -192,7 +192,7 @@ static ttape_status read_steps(struct ttape_reach *reach, ttape_call_cursor *cur
         ttape_status status = ttape_call_cursor_step(cursor, &step, &problem);
         if (status == TTAPE_END)
             return TTAPE_OK;
-        TTP_TRY(status == TTAPE_OK ? take(reach, step, err)
+        TTP_TRY(status == TTAPE_OK ? take_step(reach, step, err)
                                    : pass_damage(reach, stream, &problem, err));
     }
 }

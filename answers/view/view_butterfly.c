@@ -11,10 +11,10 @@
 #include <tracetape/writer.h>
 
 #include "answers/view/view_internal.h"
+#include "base/key_map.h"
 #include "base/sort.h"
 #include "base/task.h"
 #include "format/base/fail.h"
-#include "format/base/secret_hash.h"
 
 #define PIECES_WANTED  64u /* of a small trace; a large one has more */
 #define PIECE_EVENTS   2000000u
@@ -45,8 +45,7 @@ struct ttp_view_butterfly {
     uint32_t most_at_once; /* pieces: as many as the memory is enough for */
     struct edge *edges;
     uint32_t edge_count, edge_capacity;
-    uint32_t *slots; /* an edge's number and 1; 0: none */
-    uint32_t slot_count;
+    struct ttp_key_map numbers; /* of edges, by both ends */
     uint32_t *row_of, *site_of; /* of sites, and of rows */
     uint32_t site_count, row_count;
 };
@@ -60,54 +59,29 @@ void ttp_view_forget_butterfly(struct ttape_view *view)
         return;
     ttp_memory_give(&view->memory, b->borders, (uint64_t)b->piece_count + 1, sizeof *b->borders);
     ttp_memory_give(&view->memory, b->edges, b->edge_capacity, sizeof *b->edges);
-    ttp_memory_give(&view->memory, b->slots, b->slot_count, sizeof *b->slots);
+    ttp_key_map_close(&b->numbers, &view->memory);
     ttp_memory_give(&view->memory, b->row_of, b->site_count, sizeof *b->row_of);
     ttp_memory_give(&view->memory, b->site_of, b->row_count, sizeof *b->site_of);
     ttp_memory_give(&view->memory, b, 1, sizeof *b);
     view->butterfly = NULL;
 }
 
-static uint32_t *probe(const struct ttape_view *view, const struct ttp_view_butterfly *b,
-                       uint32_t from, uint32_t to)
-{
-    uint64_t mask = b->slot_count - 1;
-    uint64_t at = ttp_secret_hash((uint64_t)from << 32 | to, view->memory.hash_key) & mask;
-    while (b->slots[at] != 0 &&
-           (b->edges[b->slots[at] - 1].from != from || b->edges[b->slots[at] - 1].to != to))
-        at = (at + 1) & mask;
-    return &b->slots[at];
-}
-
-static ttape_status grow_slots(struct ttape_view *view, struct ttp_view_butterfly *b,
-                               ttape_error *err)
-{
-    uint32_t count = b->slot_count > 0 ? b->slot_count * 2 : 1024;
-    uint32_t *slots = ttp_memory_take(&view->memory, count, sizeof *slots, err);
-    if (slots == NULL)
-        return view->memory.status;
-    memset(slots, 0, count * sizeof *slots);
-    ttp_memory_give(&view->memory, b->slots, b->slot_count, sizeof *b->slots);
-    b->slots = slots;
-    b->slot_count = count;
-    for (uint32_t i = 0; i < b->edge_count; i++)
-        *probe(view, b, b->edges[i].from, b->edges[i].to) = i + 1;
-    return TTAPE_OK;
-}
+static uint64_t key_of_ends(uint32_t from, uint32_t to) { return (uint64_t)from << 32 | to; }
 
 static ttape_status add(struct ttape_view *view, uint32_t from, uint32_t to,
                         const ttape_graph_counts *more, ttape_error *err)
 {
     struct ttp_view_butterfly *b = view->butterfly;
-    if (b->edge_count * UINT64_C(2) >= b->slot_count)
-        TTP_TRY(grow_slots(view, b, err));
+    if (ttp_key_map_is_full(&b->numbers))
+        TTP_TRY(ttp_key_map_grow(&b->numbers, &view->memory, err));
     TTP_TRY(ttp_memory_reserve(&view->memory, &b->edges, &b->edge_capacity,
                                (uint64_t)b->edge_count + 1, sizeof *b->edges, err));
-    uint32_t *slot = probe(view, b, from, to);
-    if (*slot == 0) {
+    uint32_t *number = ttp_key_map_at(&b->numbers, key_of_ends(from, to), TTAPE_NONE);
+    if (*number == TTAPE_NONE) {
         b->edges[b->edge_count] = (struct edge){.from = from, .to = to};
-        *slot = ++b->edge_count;
+        *number = b->edge_count++;
     }
-    struct counts *sum = &b->edges[*slot - 1].sum;
+    struct counts *sum = &b->edges[*number].sum;
     sum->calls += more->call_count;
     sum->recursion += more->recursion_count;
     sum->starts += more->start_count;
@@ -464,10 +438,10 @@ static ttape_status put_butterfly(struct ttape_view *view, uint32_t row, uint32_
     ttp_view_number(view, "pieces", b->piece_count);
     ttp_view_number(view, "done", b->done_count);
     ttp_view_bool(view, "complete", b->done_count == b->piece_count);
-    const uint32_t *slot = b->slot_count > 0 ? probe(view, b, row, KEY_START) : NULL;
-    if (slot == NULL || *slot == 0)
+    uint32_t number = ttp_key_map_find(&b->numbers, key_of_ends(row, KEY_START), TTAPE_NONE);
+    if (number == TTAPE_NONE)
         return TTAPE_OK;
-    const struct counts *sum = &b->edges[*slot - 1].sum;
+    const struct counts *sum = &b->edges[number].sum;
     ttp_view_begin(view, "function", '{');
     put_counts(view, sum);
     ttp_view_signed(view, "self", sum->self_ns);

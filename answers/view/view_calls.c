@@ -226,7 +226,7 @@ static ttape_status look(struct looking *look, ttape_error *err)
     return TTAPE_OK;
 }
 
-/* From `event` on, that one not included; or from `time` on. */
+/* The search starts behind `event`, or at `time`. */
 static ttape_status take_start(struct looking *look, const struct ttp_view_question *question,
                                ttape_error *err)
 {

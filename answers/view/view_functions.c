@@ -233,7 +233,7 @@ static void put_function(struct ttape_view *view, const ttape_report *report, ui
     put_spread(view, report, row);
 }
 
-/* Of one that is not among those that fit: by a report of it alone. */
+/* A function that is not among those that fit has a report of its own. */
 static ttape_status put_alone(struct ttape_view *view, const struct ttp_view_choice *choice,
                               uint32_t site, ttape_error *err)
 {

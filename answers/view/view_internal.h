@@ -127,7 +127,8 @@ bool ttp_view_stops(const struct ttape_view *view);
 size_t ttp_view_name(const struct ttape_view *view, uint32_t site, char *buffer, size_t size_bytes);
 /* Fills view->row_of, once. */
 ttape_status ttp_view_find_rows(struct ttape_view *view, ttape_error *err);
-/* By site: whether it is in the same row of reports as this one. The caller gives *out back. */
+/* *out says by site whether it is in the same row of reports as this one. The caller gives it
+ * back. */
 ttape_status ttp_view_find_sites(struct ttape_view *view, uint32_t site, bool **out,
                                  ttape_error *err);
 void ttp_view_give_sites(struct ttape_view *view, bool *is_it);

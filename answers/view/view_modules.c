@@ -17,7 +17,7 @@ static bool begins(ttape_string text, const char *start)
     return text.size_bytes >= length && memcmp(text.data, start, length) == 0;
 }
 
-/* Of the system, and not somebody's own program: where distributions put libraries. */
+/* A module is the system's, and not somebody's own, where distributions put libraries. */
 static bool is_system(ttape_string path)
 {
     static const char *const folders[] = {"/lib/",         "/lib32/", "/lib64/",   "/usr/lib",

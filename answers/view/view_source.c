@@ -15,7 +15,7 @@ static bool same_bytes(ttape_string a, const char *bytes, size_t length)
     return a.size_bytes == length && memcmp(a.data, bytes, length) == 0;
 }
 
-/* Without what leads up from the folder that it was compiled in: "../" and "./". */
+/* The path without what leads up from the folder that it was compiled in: "../" and "./". */
 static ttape_string without_ups(ttape_string path)
 {
     for (;;) {

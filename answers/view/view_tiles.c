@@ -25,7 +25,7 @@ static void put_bars(struct ttape_view *view, const ttape_tile *tile)
     ttp_view_end(view, ']');
 }
 
-/* Where something is so, as starts and lengths. */
+/* Puts where the tile has something, as starts and lengths. */
 static void put_buckets(struct ttape_view *view, const char *key, const ttape_tile *tile,
                         bool wants_gaps)
 {
@@ -64,8 +64,8 @@ static void put_tile(struct ttape_view *view, const ttape_tile *tile)
     ttp_view_end(view, '}');
 }
 
-/* Of all threads: their events of one time are in the same partitions. Where half of the limit is
- * full, the rest is left out, and said to be. */
+/* Tiles of all threads are made together: their events of one time are in the same partitions.
+ * Where half of the limit is full, the rest is left out, and said to be. */
 static ttape_status put_tiles(struct ttape_view *view, ttape_tile_options *how,
                               const struct ttp_view_list *streams, bool *is_full, ttape_error *err)
 {

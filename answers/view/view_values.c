@@ -174,7 +174,8 @@ static void look_at(struct ttape_view *view, struct wanted *wanted, const ttape_
     }
 }
 
-/* Of one stream, from an event on. *next: the event to go on with; TTAPE_END: it is through. */
+/* Searches one stream from an event on. *next: the event to go on with; TTAPE_END: it is
+ * through. */
 static ttape_status search_stream(struct ttape_view *view, struct wanted *wanted, uint32_t stream,
                                   uint64_t *next, ttape_error *err)
 {

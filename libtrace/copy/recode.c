@@ -4,7 +4,6 @@
  *   ttape_copier_part           events, values, switches of one partition, coded anew */
 #include <tracetape/copy.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "format/base/fail.h"
@@ -41,15 +40,6 @@ void ttape_recode_options(const ttape_reader *reader, ttape_writer_options *opti
         options->model_period = UINT32_MAX;
 }
 
-/* All of each stream's events: numbers from 0 to the last there may be. */
-static uint64_t *make_bounds(uint32_t count)
-{
-    uint64_t *bounds = calloc(2 * (size_t)count + 1, sizeof *bounds);
-    for (uint32_t i = 0; bounds != NULL && i < count; i++)
-        bounds[count + i] = UINT64_MAX;
-    return bounds;
-}
-
 ttape_status ttape_recode(ttape_writer *writer, ttape_reader *reader,
                           bool (*goes_on)(void *context, uint32_t partition_count,
                                           uint64_t event_count),
@@ -60,13 +50,10 @@ ttape_status ttape_recode(ttape_writer *writer, ttape_reader *reader,
     uint64_t events = 0;
     ttape_reader_get_info(reader, &info);
     TTP_TRY(ttape_copier_open_renamed(&copier, writer, reader, keep_name, NULL, err));
-    uint64_t *bounds = make_bounds(info.stream_count);
-    ttape_status status =
-        bounds != NULL ? TTAPE_OK
-                       : ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
+    ttape_status status = TTAPE_OK;
     for (uint32_t i = 0; i < info.partition_count && status == TTAPE_OK; i++) {
         ttape_partition_info partition = {0};
-        status = ttape_copier_part(copier, i, bounds, bounds + info.stream_count, err);
+        status = ttape_copier_part(copier, i, NULL, NULL, err);
         (void)ttape_reader_get_partition(reader, i, &partition);
         events += partition.event_count;
         if (status == TTAPE_OK && goes_on != NULL && !goes_on(context, i + 1, events))
@@ -74,6 +61,5 @@ ttape_status ttape_recode(ttape_writer *writer, ttape_reader *reader,
                 ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET, "the caller has ended it");
     }
     ttape_copier_close(copier);
-    free(bounds);
     return status;
 }

@@ -78,5 +78,7 @@ const char *tool_binary_graph_add_any(struct tool_binary_graph *graph, const cha
     if (graph->find_start == NULL)
         return "it is a folder: --map FILE says which files in it count";
     look_in(&looking, path, 0);
-    return looking.found != 0 ? NULL : "no file in it has a build id of the map";
+    return graph->edges->region.is_short ? "it would take too much memory"
+           : looking.found != 0          ? NULL
+                                         : "no file in it has a build id of the map";
 }

@@ -224,7 +224,7 @@ static void call(void *context, const struct tool_flow_call *told)
     }
 }
 
-static void take(void *context, uint32_t address)
+static void take_address(void *context, uint32_t address)
 {
     const struct reading *reading = context;
     uint32_t machine = tool_binary_machine_at(reading->graph, reading->module, address);
@@ -283,7 +283,7 @@ static void export(struct tool_binary_graph *graph, uint32_t module)
 
 static void read_code(struct tool_binary_graph *graph, uint32_t module)
 {
-    static const struct tool_flow_handler handler = {enter, call, take, refer};
+    static const struct tool_flow_handler handler = {enter, call, take_address, refer};
     struct tool_binary_module *of = graph->modules[module];
     struct reading reading = {.graph = graph, .module = module};
     struct tool_flow flow;

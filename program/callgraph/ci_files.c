@@ -40,7 +40,7 @@ static uint32_t find_machine(struct tool_binary_graph *graph, ttape_string title
     return found == 0 || found == AMBIGUOUS ? TTAPE_NONE : found - 1;
 }
 
-static void take(void *context, ttape_string from_title, ttape_string to_title)
+static void take_call(void *context, ttape_string from_title, ttape_string to_title)
 {
     struct tool_binary_graph *graph = context;
     uint32_t from = find_machine(graph, from_title), to = find_machine(graph, to_title);
@@ -78,7 +78,7 @@ static enum tool_binary_result read_file(struct tool_binary_graph *graph, const 
         done += got > 0 ? (size_t)got : 0;
     }
     close(fd);
-    size_t line = failed == 0 && text != NULL ? tool_ci_parse(text, done, take, graph) : 0;
+    size_t line = failed == 0 && text != NULL ? tool_ci_parse(text, done, take_call, graph) : 0;
     ttp_region_give(&graph->edges->region, text);
     if (failed != 0)
         return tell(graph, (struct tool_binary_trouble){TOOL_BINARY_NOT_READ, path, failed, 0});

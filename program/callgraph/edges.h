@@ -89,7 +89,5 @@ void tool_edges_weigh(struct tool_edges *edges);
 
 /* The seed of a module's stable ids. */
 uint64_t tool_module_seed(const ttape_module *module);
-/* Of a program with hooks: a function of a library, whose calls are in no context value. */
-bool tool_is_library_call(const ttape_reader *reader, const ttape_module *module);
 
 #endif

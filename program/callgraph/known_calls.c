@@ -8,7 +8,7 @@
 #include "base/ordered.h"
 #include "program/symbols/symbols.h"
 
-static void take(void *context, const struct tool_symbols_inlined *call)
+static void take_call(void *context, const struct tool_symbols_inlined *call)
 {
     struct tool_known_calls *known = context;
     size_t size = call->name.size_bytes;
@@ -40,7 +40,7 @@ void tool_known_calls_read(struct tool_known_calls *known, struct tool_symbols *
                            ttape_string path, ttape_string build_id)
 {
     struct tool_symbols_module *module = tool_symbols_module_open(symbols, path, build_id);
-    (void)tool_symbols_calls_list(symbols, module, take, known);
+    (void)tool_symbols_calls_list(symbols, module, take_call, known);
     tool_symbols_module_release(symbols, module);
     if (known->count > 1)
         qsort(known->calls, known->count, sizeof *known->calls, compare);

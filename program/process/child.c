@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/sanitized.h"
 #include "program/process/child.h"
 
@@ -126,7 +127,7 @@ void tool_child_grow(void **array, size_t *capacity, size_t needed, size_t size_
 {
     if (needed <= *capacity)
         return;
-    size_t wanted = needed < 16 ? 16 : needed > *capacity * 2 ? needed : *capacity * 2;
+    size_t wanted = ttp_next_capacity(*capacity, needed);
     void *grown = reallocarray(*array, wanted, size_bytes);
     if (grown == NULL)
         tool_child_give_up();

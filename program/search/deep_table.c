@@ -88,7 +88,7 @@ static void insert(struct tool_deep *deep, uint64_t value)
 }
 
 /* Takes a prefix into the table when its line is there. */
-static void take(struct filling *filling, const struct frame *frame, uint32_t depth)
+static void take_prefix(struct filling *filling, const struct frame *frame, uint32_t depth)
 {
     struct tool_deep *deep = filling->deep;
     uint64_t *place = &filling->ring[filling->ring_count % RING];
@@ -125,7 +125,7 @@ static void fill(struct filling *filling)
                                 .cost = frame->cost + next.cost,
                                 .news = news};
         if (deep->hubs[next.function])
-            take(filling, inner, depth);
+            take_prefix(filling, inner, depth);
         if (filling->ring_count > deep->line_count * TOOL_DEEP_LINE)
             break;
     }

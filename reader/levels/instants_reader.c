@@ -9,7 +9,8 @@ static uint32_t stack_room(const struct ttp_loaded *p)
     return p->segments.start_frame_count + TTP_INSTANT_FRAMES_MOST;
 }
 
-static ttape_status take(struct ttp_trace_decoder *d, struct ttp_read_instants *i, ttape_error *err)
+static ttape_status take_instants(struct ttp_trace_decoder *d, struct ttp_read_instants *i,
+                                  ttape_error *err)
 {
     struct ttp_memory *m = &d->memory;
     i->in.segments = ttp_memory_take(m, i->segment_count, sizeof *i->in.segments, err);
@@ -26,7 +27,7 @@ static ttape_status read_content(struct ttp_trace_decoder *d, const struct ttp_l
                                  const struct ttp_content *content, struct ttp_read_instants *i,
                                  ttape_error *err)
 {
-    TTP_TRY(take(d, i, err));
+    TTP_TRY(take_instants(d, i, err));
     uint32_t room = stack_room(p);
     struct ttp_symbol *stack = ttp_memory_take(&d->memory, room, sizeof *stack, err);
     if (stack == NULL)

@@ -46,7 +46,8 @@ static ttape_status find_refs(struct ttp_trace_decoder *d, const struct ttp_read
     return status;
 }
 
-static ttape_status take(struct ttp_trace_decoder *d, struct ttp_merged *all, ttape_error *err)
+static ttape_status take_merged(struct ttp_trace_decoder *d, struct ttp_merged *all,
+                                ttape_error *err)
 {
     struct ttp_memory *m = &d->memory;
     all->series = ttp_memory_take(m, all->series_count, sizeof *all->series, err);
@@ -66,7 +67,7 @@ static ttape_status read_all(struct ttp_trace_decoder *d, const struct ttp_read_
     int64_t first_ticks[TTP_OVERVIEW_PARTITIONS];
     TTP_TRY(find_refs(d, o, out, err));
     out->all.series_count = ttp_merged_list(out->refs, out->ref_count, NULL);
-    TTP_TRY(take(d, &out->all, err));
+    TTP_TRY(take_merged(d, &out->all, err));
     (void)ttp_merged_list(out->refs, out->ref_count, out->all.series);
     for (uint32_t i = 0; i < o->head.partition_count; i++)
         first_ticks[i] = d->reader->partitions[o->partitions[i]].first_tick;

@@ -12,7 +12,6 @@
 #include "recorder/decode/layouts.h"
 #include "recorder/decode/thread_names.h"
 #include "recorder/recording/journal.h"
-#include "writer/events/stream_names.h"
 
 #define PROCESS_BYTES 32u
 #define MODULE_BYTES  20u

@@ -52,8 +52,8 @@ static bool is_known(const struct ttp_layout *layout, const struct told_site *to
            is_text(site->file, told->file);
 }
 
-static ttape_status take(struct ttp_encode *e, struct ttp_layout *layout, struct told_site *told,
-                         ttape_error *err)
+static ttape_status take_site(struct ttp_encode *e, struct ttp_layout *layout,
+                              struct told_site *told, ttape_error *err)
 {
     char name[TTP_CALL_NAME_BYTES];
     bool is_call = told->kind == TTAPE_SITE_SYSCALL;
@@ -87,7 +87,7 @@ ttape_status ttp_told_site_take(struct ttp_encode *e, struct ttp_layout *layout,
                                 const uint8_t *bytes, size_t size_bytes, ttape_error *err)
 {
     struct told_site told;
-    return parse_site(&told, bytes, size_bytes) ? take(e, layout, &told, err) : TTAPE_OK;
+    return parse_site(&told, bytes, size_bytes) ? take_site(e, layout, &told, err) : TTAPE_OK;
 }
 
 /* A message about a path; the frames are in the message. */

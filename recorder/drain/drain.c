@@ -310,8 +310,8 @@ static ttape_status put_slot(struct ttp_drain *d, ttape_error *err)
 }
 
 /* Takes what is in the block. *later: it has to wait, and so have the thread's other blocks. */
-static ttape_status take(struct ttp_drain *d, const struct ttp_candidate *c, bool at_end,
-                         bool *later, ttape_error *err)
+static ttape_status take_candidate(struct ttp_drain *d, const struct ttp_candidate *c, bool at_end,
+                                   bool *later, ttape_error *err)
 {
     struct ttp_block_seen *seen = &d->arena.seen[c->index];
     struct ttp_slot *slot = d->slot;
@@ -535,7 +535,7 @@ static ttape_status take_all(struct ttp_drain *d, bool at_end, ttape_error *err)
             leave_rest(d, i);
             break;
         }
-        ttape_status status = later ? TTAPE_OK : take(d, &c[i], at_end, &later, err);
+        ttape_status status = later ? TTAPE_OK : take_candidate(d, &c[i], at_end, &later, err);
         if (status != TTAPE_OK) {
             leave_rest(d, i);
             return status;

@@ -248,7 +248,7 @@ static void take_stop(struct ttp_tracer *tracer, struct ttp_traced *thread, int 
     go_on(tracer, thread, event == PTRACE_EVENT_EXIT ? PTRACE_CONT : PTRACE_SYSCALL, 0);
 }
 
-static void take(struct ttp_tracer *tracer, uint32_t tid, int status)
+static void take_status(struct ttp_tracer *tracer, uint32_t tid, int status)
 {
     struct ttp_traced *thread = find(tracer, tid);
     if (!WIFSTOPPED(status)) {
@@ -299,7 +299,7 @@ static void run(struct ttp_tracer *tracer)
         ttp_tracer_place(tracer);
         pid_t tid = waitpid(-1, &status, __WALL);
         if (tid > 0)
-            take(tracer, (uint32_t)tid, status);
+            take_status(tracer, (uint32_t)tid, status);
         else if (errno != EINTR)
             return;
     }

@@ -124,7 +124,7 @@ uint32_t ttp_traced_status(uint32_t tid, const char *name, uint32_t number);
 
 /* ---- traced_values.c: behind the record of a call's entry or exit ---- */
 
-/* Of the thread's memory so many bytes, a page's at most; or fewer, where it ends before. */
+/* Reads `count` bytes of the thread's memory, a page at most; or fewer, where it ends before. */
 size_t ttp_traced_read(const struct ttp_traced *thread, void *into, uint64_t from, size_t count);
 void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
                           struct ttp_traced_call *call, const uint64_t *arguments);
@@ -160,7 +160,7 @@ bool ttp_traced_gains(const struct ttp_traced *thread, const struct __ptrace_sys
 /* The thread is at the entry or the exit of a call; is_let_go is set where it may not be traced
  * further. */
 void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread);
-/* In the register that it was taken out of. */
+/* Puts the trap flag back into the register that it was taken out of. */
 void ttp_traced_show_flag(struct ttp_traced *thread);
 /* It has executed a program, as the process's only thread from here on. */
 void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread);

@@ -83,14 +83,6 @@ static ttape_status set_text(ttape_writer *w, const char *key, const char *value
     return ttape_writer_set_text(w, key, (ttape_string){value, strlen(value)}, err);
 }
 
-bool ttp_calls_are_chosen(const ttape_syscall_options *calls)
-{
-    bool is_any = false;
-    for (size_t i = 0; i < TTAPE_SYSCALL_NUMBERS / 64; i++)
-        is_any |= calls->chosen[i] != 0;
-    return is_any;
-}
-
 ttape_status ttp_output_set_calls(ttape_writer *w, const ttape_recording_options *options,
                                   ttape_error *err)
 {

@@ -134,7 +134,7 @@ static void search(int fd, uint64_t offset, uint64_t size, struct ttp_program_fi
     }
 }
 
-/* Whose loader it is. */
+/* Finds which C library's loader it is. */
 static void look_into_loader(const char *path, struct ttp_program_file *file)
 {
     static const char *const glibc[] = {TTP_LOADER_GLIBC, NULL};
@@ -224,7 +224,8 @@ static void read_segments(struct elf *elf, Elf64_Phdr *dynamic, struct ttp_progr
     }
 }
 
-/* Of another machine only whether it names a loader. Heads of 64 bits are the same for all. */
+/* Another machine's file is only asked whether it names a loader. Heads of 64 bits are the same for
+ * all. */
 static bool has_interpreter(const struct elf *elf)
 {
     Elf32_Ehdr small;
@@ -307,7 +308,7 @@ static bool is_in_one_of(const struct needs *n, const char *paths, const char *n
     return false;
 }
 
-/* As a loader looks; it may know further places, and other names. */
+/* Looks where a loader looks; that may know further places, and other names. */
 static bool is_somewhere(const struct needs *n, const char *name)
 {
     size_t size = strlen(name);

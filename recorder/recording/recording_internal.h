@@ -34,6 +34,7 @@
 #include "recorder/decode/plain_batch.h"
 #include "recorder/decode/waiting_calls.h"
 #include "recorder/decode/word_map.h"
+#include "recorder/recording/chosen_calls.h"
 #include "recorder/recording/clock_lines.h"
 #include "recorder/recording/pace.h"
 #include "recorder/recording/snapshot.h"
@@ -573,7 +574,6 @@ char *ttp_output_piece(const char *output, uint32_t number);
 /* A new file; pid is in its name where each process has its own (0: no). */
 ttape_status ttp_output_begin(struct ttp_encode *e, uint32_t pid, struct ttp_output **out,
                               ttape_error *err);
-bool ttp_calls_are_chosen(const ttape_syscall_options *calls);
 /* How system calls are recorded, where any are, as metadata: of an output, and of a recovery, which
  * knows it from the journal. */
 ttape_status ttp_output_set_calls(ttape_writer *w, const ttape_recording_options *options,

@@ -146,7 +146,7 @@ static ttape_status copy_piece(ttape_writer *writer, const struct ttp_pieces *pi
     return status;
 }
 
-/* Of a window: a thread that waits since before it is in it from there on. */
+/* A window's begin: a thread that waits since before it is in it from there on. */
 static ttape_status find_begin(const struct ttp_pieces *pieces, const ttape_allocator *allocator,
                                uint64_t *begin_ns, ttape_error *err)
 {

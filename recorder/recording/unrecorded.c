@@ -96,8 +96,8 @@ static struct process *find(struct ttp_unrecorded *u, const ttape_allocator *a, 
     return added;
 }
 
-/* Where the process was when it executed it; its own folder may be another one by now, and it may
- * be gone: then ours. */
+/* The path is relative to where the process was when it executed it. Its folder may be another one
+ * by now, and it may be gone: then ours counts. */
 static char *find_relative(uint32_t pid, const char *path)
 {
     char *found = NULL;
@@ -139,7 +139,7 @@ static char *find_file(const struct ttp_note *note)
     return is_searched ? find_in_path(note->pid, note->path) : find_relative(note->pid, note->path);
 }
 
-/* Of a program that does not come. */
+/* Why a program does not come. */
 static uint32_t why_not(const struct ttp_program_file *file, uint32_t flags)
 {
     if (file->is_set_uid)
@@ -210,7 +210,8 @@ static void take_came(struct ttp_unrecorded *u, const ttape_allocator *a, struct
     process->came.turn = note->turn;
 }
 
-static void take(struct ttp_unrecorded *u, const ttape_allocator *a, const struct ttp_note *note)
+static void take_note(struct ttp_unrecorded *u, const ttape_allocator *a,
+                      const struct ttp_note *note)
 {
     if (note->pid == 0 || (u->only_first && u->first_pid != 0 && u->first_pid != note->pid))
         return;
@@ -258,7 +259,7 @@ static void end_plans(struct ttp_arena_head *head, const struct ttp_growing *tak
     (void)syscall(SYS_futex, &head->plan_turn, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Whose processor time programs look at while they wait. */
+/* Programs that wait look at this process's processor time. */
 static bool make_plan(const struct ttp_unrecorded *u, struct ttp_arena_head *head,
                       const struct ttp_note *note)
 {
@@ -329,7 +330,7 @@ void ttp_unrecorded_take(struct ttp_unrecorded *u, const ttape_allocator *a,
         if (taken[i].kind == TTP_NOTE_PATCHED)
             ttp_patched_take(&u->patched, a, &taken[i]);
         else if (!is_plan)
-            take(u, a, &taken[i]);
+            take_note(u, a, &taken[i]);
     }
     if (has_plans)
         end_plans(head, &u->taken);
@@ -344,7 +345,7 @@ void ttp_unrecorded_started(struct ttp_unrecorded *u, const ttape_allocator *a, 
         note.flags |= TTP_NOTE_ENVIRONMENT;
     if (u->first_pid == 0)
         u->first_pid = pid;
-    take(u, a, &note);
+    take_note(u, a, &note);
 }
 
 void ttape_recording_note_bare(ttape_recording *r, uint32_t pid)

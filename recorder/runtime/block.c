@@ -84,7 +84,7 @@ static bool may_wait(void)
            ((flags & TTP_ARENA_DROPPING) == 0 && !drops && ttp_wait_is_due());
 }
 
-static struct ttp_block_head *take(uint32_t process)
+static struct ttp_block_head *take_free_block(uint32_t process)
 {
     struct ttp_block_head *block = take_free(process);
     struct ttp_wait wait;
@@ -164,7 +164,7 @@ bool ttp_block_next(void)
             continue;
         }
         make_head(&head, ttp_thread.sequence + 1);
-        struct ttp_block_head *block = take(process);
+        struct ttp_block_head *block = take_free_block(process);
         if (ttp_is_child_of(process))
             return false;
         if (block == NULL) {

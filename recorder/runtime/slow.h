@@ -39,7 +39,7 @@ bool ttp_block_next(void);
 void ttp_block_end(void);    /* the thread's block is done */
 void ttp_block_reopen(void); /* goes on in it, when the recorder did not take it yet */
 uint64_t *ttp_reserve_timed(uint32_t count, uint64_t *now); /* neighbours in one block */
-/* Of a record that ends a call: where the thread has to wait for its place, the call was over. */
+/* Room for a record that ends a call: where the thread has to wait for it, the call was over. */
 uint64_t *ttp_reserve_end(uint32_t count, uint64_t *now);
 void ttp_slot_fill(uint64_t slot); /* a place that is not needed */
 
@@ -59,7 +59,7 @@ void ttp_drop_record_missing(long change);
 void ttp_drop_frames_changed(long change); /* by an operation of the drop period */
 void ttp_period_check(void);               /* whether tracing was off since the last record */
 void ttp_drop_end_off(void);               /* the thread ends, and it may be off now */
-/* From here on the thread records. */
+/* The thread records from here on. */
 bool ttp_gate_open(struct ttp_thread_page *page);
 static inline bool ttp_is_dropping(void) { return ttp_thread.page->gate == TTP_GATE_DROP; }
 
@@ -169,10 +169,10 @@ bool ttp_is_in_stubs(uintptr_t code); /* patch/areas.c */
  * signal, 0 where it is not known. */
 bool ttp_is_signal_return(uintptr_t call_site);
 uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, uint32_t *number);
-/* In such a place: whether that signal was a fault of the program's of which the handler is told
+/* At such a location: whether that signal was a fault of the program's of which the handler is told
  * where it was. */
 bool ttp_signal_fault(uintptr_t location, uintptr_t handler, uint32_t number, uint64_t *address);
-/* Where the code was that the handler interrupted, by its mark's call site. */
+/* The address that the handler interrupted, by its mark's call site. */
 uintptr_t ttp_signal_place(const uint64_t *frame);
 /* The next frame that the kernel made for a handler, from its return address on, or NULL. */
 const uint64_t *ttp_signal_next(uintptr_t from, uintptr_t end);
@@ -186,7 +186,7 @@ void ttp_far_forget(void);
 /* left_hooks.c: of those that handlers have interrupted, between sp and target, where a jump goes
  */
 void ttp_hooks_left(uintptr_t sp, uintptr_t target);
-/* In a child that a handler forks: hooks that it interrupted have places in their parent's blocks,
+/* A child that a handler forks: hooks that it interrupted have places in their parent's blocks,
  * which may be others' when they store. */
 void ttp_hooks_before_fork(void);
 void ttp_hooks_forked(uintptr_t sp);
@@ -197,7 +197,7 @@ void ttp_thread_end(void);
 void ttp_drop_try_last(void); /* of the thread, or of the process */
 /* Memory of threads to come, while it can be had. */
 void ttp_states_map_ahead(void);
-/* In a child where it is not cleared by the kernel (forks_by_hand). */
+/* Clears a child's thread where the kernel does not (forks_by_hand). */
 void ttp_forked_by_hand(void);
 void ttp_process_start(char **environment);
 /* status.c. filters: of system calls; where the kernel does not count them, not 0 if any. */
@@ -272,7 +272,8 @@ void ttp_wait_tell(void); /* writes what was noted */
 bool ttp_recorder_is_gone(void);
 void ttp_wait_spin(void); /* a moment, without a system call */
 
-/* Without the C library's functions: sanitizers stand in front of these, and may not have begun. */
+/* Comparing without the C library's functions: sanitizers stand in front of these, and may not have
+ * begun. */
 static inline bool ttp_is_equal(const char *a, const char *b)
 {
     while (*a != '\0' && *a == *b) {
@@ -319,7 +320,7 @@ enum ttp_fact {
     TTP_FACT_THREAD_NAME,
     TTP_FACT_FAULT
 };
-/* Of a thread that is in a call; nothing otherwise. */
+/* Records a fact of a thread that is in a call; nothing otherwise. */
 void ttp_fact_pass(enum ttp_fact fact, uint64_t first, uint64_t second, uintptr_t sp);
 void ttp_fact_name(uint32_t thread_id, const char *name, uint32_t size_bytes, uintptr_t sp);
 void ttp_fact_write_fault(uint32_t number, uint64_t address);
@@ -376,7 +377,8 @@ void ttp_mapped_files_let(void);
 void ttp_restriction_begin(struct ttp_restriction *r, uint32_t what);
 void ttp_restriction_end(struct ttp_restriction *r, bool is_done);
 void ttp_silence_lost(void); /* an event of a thread without a clock */
-/* Where a GAP of reason sandbox may have to stand: it does, if is_told; then true. */
+/* Room for a GAP of reason sandbox that may have to stand there: it does, if is_told; then
+ * true. */
 void ttp_gap_reserve(struct ttp_gap_place *gap);
 bool ttp_gap_settle(struct ttp_gap_place *gap, bool is_told);
 void ttp_clock_is_back(void);
@@ -432,7 +434,7 @@ void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, const struc
 /* process/aside.c. From here on nothing of this process is recorded, and no hook looks for a
  * thread's state. */
 void ttp_stand_aside(void);
-/* For such a clone; what it returns is given back behind it, in the parent. */
+/* Steps aside for such a clone; what it returns is given back behind it, in the parent. */
 uintptr_t ttp_step_aside(uint64_t flags);
 void ttp_step_back(uintptr_t kept);
 bool ttp_clone_is_foreign(uint64_t flags);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "format/base/sized.h"
+#include "recorder/recording/chosen_calls.h"
 #include "recorder/session/session_internal.h"
 
 #define LINE_BYTES 4096u /* of a command line */
@@ -178,14 +179,6 @@ static char *read_line(uint32_t pid)
     return line;
 }
 
-static bool has_chosen(const ttape_syscall_options *calls)
-{
-    uint64_t any = 0;
-    for (size_t i = 0; i < sizeof calls->chosen / sizeof *calls->chosen; i++)
-        any |= calls->chosen[i];
-    return any != 0;
-}
-
 static ttape_status take_recording_options(ttape_session *session, ttape_error *err)
 {
     ttape_recording_options *o = &session->recording_options;
@@ -196,7 +189,7 @@ static ttape_status take_recording_options(ttape_session *session, ttape_error *
     o->size = sizeof *o;
     o->syscalls.is_attached |= given->pid != 0;
     o->syscalls.traced = given->engine == TTAPE_ENGINE_COMPLETE && o->syscalls.plan_folder != NULL;
-    if (session->engine->open != NULL && !has_chosen(&o->syscalls))
+    if (session->engine->open != NULL && !ttp_calls_are_chosen(&o->syscalls))
         memset(o->syscalls.chosen, 0xff, sizeof o->syscalls.chosen);
     if (o->command == NULL)
         o->command = session->line =

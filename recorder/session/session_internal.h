@@ -41,7 +41,7 @@ struct ttape_session {
     enum ttp_session_stage stage;
     ttape_recording *recording; /* NULL: the engine has none */
     char *runtime, *line;       /* the runtime's path; the command as one text */
-    struct ttp_tracer tracer;
+    struct ttp_session_tracer tracer;
     ttape_error switches; /* why the kernel does not tell of them */
     ttape_session_state state;
     atomic_bool is_left; /* the caller does not wait any longer */

@@ -3,7 +3,6 @@
  *   the command ends --> nothing came in a round, no process holds a block
  *     --> no process that could still take one is there --> over */
 #include <errno.h>
-#include <string.h>
 #include <sys/wait.h>
 
 #include "recorder/session/session_internal.h"

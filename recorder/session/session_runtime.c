@@ -1,4 +1,4 @@
-/* Where the runtime is, for a session that is not told. */
+/* Finds the runtime for a session that is not told where it is. */
 #define _GNU_SOURCE /* asprintf, dladdr */
 #include <dlfcn.h>
 #include <limits.h>
@@ -38,7 +38,7 @@ static char *make_absolute(char *path)
     return whole;
 }
 
-/* In a build folder, or where both were installed. */
+/* The runtime is in the build folder, or where both were installed. */
 char *ttp_session_find_runtime(void)
 {
     static const char *const places[] = {"", "../lib/", "../lib/x86_64-linux-gnu/", "../lib64/"};

@@ -12,9 +12,9 @@
 #include "recorder/recording/unrecorded.h"
 #include "recorder/session/session_internal.h"
 
-#define ENV_ARENA   "TRACETAPE_ARENA"
-#define ENV_PRELOAD "LD_PRELOAD"
-#define WITHOUT     (-1) /* executed, or tried, without our entries */
+#define TTP_ENV_ARENA "TRACETAPE_ARENA"
+#define ENV_PRELOAD   "LD_PRELOAD"
+#define WITHOUT       (-1) /* executed, or tried, without our entries */
 
 /* The command's environment: the caller's, with two entries anew. It is made before the fork, while
  * missing memory is still a failure. */
@@ -67,7 +67,7 @@ static bool make_surroundings(struct surroundings *s, const ttape_session *sessi
         count++;
     s->entries = calloc(count + 3, sizeof *s->entries);
     if (loads &&
-        asprintf(&s->arena, ENV_ARENA "=%s", ttape_recording_arena(session->recording)) < 0)
+        asprintf(&s->arena, TTP_ENV_ARENA "=%s", ttape_recording_arena(session->recording)) < 0)
         s->arena = NULL;
     s->preload = preloads ? make_preload(s, session->runtime) : NULL;
     if (s->entries == NULL || (loads && s->arena == NULL) || (preloads && s->preload == NULL)) {
@@ -75,7 +75,7 @@ static bool make_surroundings(struct surroundings *s, const ttape_session *sessi
         return false;
     }
     for (size_t i = 0; i < count; i++)
-        if (!(loads && is_named(s->given[i], ENV_ARENA)) &&
+        if (!(loads && is_named(s->given[i], TTP_ENV_ARENA)) &&
             !(preloads && is_named(s->given[i], ENV_PRELOAD)))
             s->entries[used++] = s->given[i];
     if (loads)

@@ -44,7 +44,7 @@ static bool read_whole(int file, void *into, size_t size_bytes)
     return true;
 }
 
-/* Without a signal where the other side is gone. */
+/* Sends all of it; no signal comes where the other side is gone. */
 static bool write_whole(int file, const void *from, size_t size_bytes)
 {
     size_t done = 0;
@@ -149,7 +149,8 @@ static _Noreturn void trace(int socket, pid_t parent, const ttape_session_option
 
 /* ---- in the recorder ---- */
 
-ttape_status ttp_tracer_open(struct ttp_tracer *tracer, const ttape_session_options *options,
+ttape_status ttp_tracer_open(struct ttp_session_tracer *tracer,
+                             const ttape_session_options *options,
                              const ttape_syscall_options *calls, const char *runtime,
                              ttape_error *err)
 {
@@ -168,11 +169,11 @@ ttape_status ttp_tracer_open(struct ttp_tracer *tracer, const ttape_session_opti
         (void)close(pair[0]);
         return ttp_session_fail(err, code, "start the process that traces");
     }
-    *tracer = (struct ttp_tracer){.pid = child, .socket = pair[0]};
+    *tracer = (struct ttp_session_tracer){.pid = child, .socket = pair[0]};
     return TTAPE_OK;
 }
 
-ttape_status ttp_tracer_hold(struct ttp_tracer *tracer, const char *arena, pid_t pid,
+ttape_status ttp_tracer_hold(struct ttp_session_tracer *tracer, const char *arena, pid_t pid,
                              bool is_running, ttape_error *err)
 {
     struct task task = {.pid = (uint32_t)pid, .is_running = is_running};
@@ -189,21 +190,21 @@ ttape_status ttp_tracer_hold(struct ttp_tracer *tracer, const char *arena, pid_t
                                      : ttp_fail_plain(err, answer.status, "%s", answer.message);
 }
 
-void ttp_tracer_allow(const struct ttp_tracer *tracer)
+void ttp_tracer_allow(const struct ttp_session_tracer *tracer)
 {
     if (tracer->pid > 0)
         (void)prctl(PR_SET_PTRACER, (unsigned long)tracer->pid, 0, 0, 0);
 }
 
-void ttp_tracer_leave(const struct ttp_tracer *tracer) { (void)kill(tracer->pid, SIGTERM); }
+void ttp_tracer_leave(const struct ttp_session_tracer *tracer) { (void)kill(tracer->pid, SIGTERM); }
 
-bool ttp_tracer_has_ended(const struct ttp_tracer *tracer)
+bool ttp_tracer_has_ended(const struct ttp_session_tracer *tracer)
 {
     struct pollfd answer = {.fd = tracer->socket, .events = POLLIN};
     return poll(&answer, 1, 0) > 0;
 }
 
-void ttp_tracer_close(struct ttp_tracer *tracer, ttape_trace_counts *counts)
+void ttp_tracer_close(struct ttp_session_tracer *tracer, ttape_trace_counts *counts)
 {
     struct answer answer;
     int status;
@@ -215,5 +216,5 @@ void ttp_tracer_close(struct ttp_tracer *tracer, ttape_trace_counts *counts)
     (void)close(tracer->socket);
     while (waitpid(tracer->pid, &status, 0) < 0 && errno == EINTR) {
     }
-    *tracer = (struct ttp_tracer){0};
+    *tracer = (struct ttp_session_tracer){0};
 }

@@ -103,7 +103,7 @@ static bool store(struct place *line, const struct tool_option *option, const ch
 }
 
 /* Takes the option's argument: attached (may be NULL), or the next word. */
-static int take(struct place *line, const struct tool_option *option, const char *attached)
+static int take_option(struct place *line, const struct tool_option *option, const char *attached)
 {
     const char *verb = line->command->verb;
     if (option->argument == NULL) {
@@ -172,7 +172,7 @@ static int take_long(struct place *line, const char *name)
     const struct tool_option *option = find_option(line->command, name, length);
     if (option == NULL)
         return say_unknown(line->command, name, length);
-    return take(line, option, equals != NULL ? equals + 1 : NULL);
+    return take_option(line, option, equals != NULL ? equals + 1 : NULL);
 }
 
 static int take_short(struct place *line, const char *letters)
@@ -182,8 +182,8 @@ static int take_short(struct place *line, const char *letters)
         if (option == NULL)
             return tool_usage(line->command->verb, "unknown option '-%c'", *letters);
         if (option->argument != NULL)
-            return take(line, option, letters[1] != '\0' ? letters + 1 : NULL);
-        int status = take(line, option, NULL);
+            return take_option(line, option, letters[1] != '\0' ? letters + 1 : NULL);
+        int status = take_option(line, option, NULL);
         if (status != TOOL_OK)
             return status;
     }

@@ -22,7 +22,7 @@ struct looking {
     size_t capacity;
 };
 
-static void take(void *context, const struct tool_search_found *stack)
+static void take_stack(void *context, const struct tool_search_found *stack)
 {
     struct looking *looking = context;
     const struct tool_edge_function *functions = looking->edges->functions;
@@ -92,7 +92,7 @@ static void search_all(struct tool_contexts *contexts, const struct tool_edges *
         looking.wanted = &contexts->wanted[i];
         if (looking.wanted->answer_count != 0)
             continue;
-        (void)tool_search_run(&search, looking.wanted->value, looking.wanted->depth, take,
+        (void)tool_search_run(&search, looking.wanted->value, looking.wanted->depth, take_stack,
                               &looking);
         if (search.region.is_short)
             tool_memory_short();

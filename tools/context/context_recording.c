@@ -5,6 +5,7 @@
 
 #include "program/callgraph/edges.h"
 #include "tools/callgraph/calls_walk.h"
+#include "tools/callgraph/edges_seen.h"
 #include "tools/callgraph/graph_functions.h"
 #include "tools/calls/losses.h"
 #include "tools/context/context_view.h"

@@ -254,7 +254,7 @@ static enum tool_ending ending_of(const ttape_call *call)
     }
 }
 
-static inline void take(struct tool_walk *walk, const ttape_call_step *step)
+static inline void take_step(struct tool_walk *walk, const ttape_call_step *step)
 {
     struct tool_export *export = walk->export;
     const ttape_event *event = step->event;
@@ -301,7 +301,7 @@ static void stop(struct tool_walk *walk, const ttape_call_step *step)
 void tool_walk_step(struct tool_walk *walk, const ttape_call_step *step)
 {
     switch (step->kind) {
-    case TTAPE_STEP_EVENT: take(walk, step); break;
+    case TTAPE_STEP_EVENT: take_step(walk, step); break;
     case TTAPE_STEP_FOUND: find(walk, step); break;
     case TTAPE_STEP_START: start(walk, step); break;
     case TTAPE_STEP_MISSING: miss(walk, step); break;
@@ -367,7 +367,7 @@ static void read_stream(struct tool_walk *walk, ttape_call_cursor *cursor)
     for (uint32_t done = 1; done % BATCH_EVENTS != 0 || !is_stopped(export); done++) {
         ttape_status status = ttape_call_cursor_step(cursor, &step, &err);
         if (__builtin_expect(status == TTAPE_OK, 1) && step->kind == TTAPE_STEP_EVENT) {
-            take(walk, step);
+            take_step(walk, step);
             if (done % BATCH_EVENTS == 0)
                 count_events(export, BATCH_EVENTS);
             continue;

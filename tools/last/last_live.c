@@ -42,7 +42,7 @@ static bool is_lock(const char *name)
            strstr(name, "lll_lock_wait") != NULL;
 }
 
-static void take(void *context, const struct tool_live_record *record)
+static void take_record(void *context, const struct tool_live_record *record)
 {
     struct live *live = context;
     if (record->kind == TOOL_LIVE_THREAD) {
@@ -245,7 +245,7 @@ int tool_last_live(pid_t pid, bool json)
     char text[512];
     struct live live = {0};
     struct tool_output out;
-    const char *why = tool_live_stacks(pid, take, &live, text);
+    const char *why = tool_live_stacks(pid, take_record, &live, text);
     bool has_any = false;
     for (size_t i = 0; i < live.count; i++)
         has_any = has_any || live.threads[i].count > 0;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/ordered.h"
 #include "program/elf/elf_head.h"
 #include "tools/lines/lines_view.h"
 
@@ -107,19 +108,14 @@ static const struct tool_instruction *instruction_at(const struct tool_code *cod
     size_t f = tool_code_function_at(code, address);
     if (f == code->function_count)
         return NULL;
-    size_t from = code->functions[f].first, end = from + code->functions[f].count;
-    while (from < end) {
-        size_t middle = from + (end - from) / 2;
-        const struct tool_instruction *at = &code->instructions[middle];
-        if (at->address + at->length <= address)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    const struct tool_instruction *at = &code->instructions[from];
-    return from < code->functions[f].first + code->functions[f].count && at->address <= address
-               ? at
-               : NULL;
+    const size_t end = code->functions[f].first + code->functions[f].count;
+    struct ttp_bisect s = {.first = code->functions[f].first, .end = end};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(
+            &s,
+            code->instructions[s.middle].address + code->instructions[s.middle].length <= address);
+    const struct tool_instruction *at = &code->instructions[s.first];
+    return s.first < end && at->address <= address ? at : NULL;
 }
 
 static void add_block(struct tool_lines *view, const struct tool_code *code, size_t first,
@@ -168,16 +164,11 @@ static void cut_piece(struct tool_lines *view, const struct tool_code *code,
 static uint32_t block_at(const struct tool_lines *view, const struct tool_lines_function *function,
                          uint32_t address)
 {
-    size_t from = function->first, end = function->last;
-    while (from < end) {
-        size_t middle = from + (end - from) / 2;
-        if (view->blocks[middle].end <= address)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    bool is_in = from < function->last && view->blocks[from].start <= address;
-    return is_in ? (uint32_t)from : TOOL_LINES_NONE;
+    struct ttp_bisect s = {.first = function->first, .end = function->last};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, view->blocks[s.middle].end <= address);
+    bool is_in = s.first < function->last && view->blocks[s.first].start <= address;
+    return is_in ? (uint32_t)s.first : TOOL_LINES_NONE;
 }
 
 static void link_blocks(struct tool_lines *view, const struct tool_lines_function *function)

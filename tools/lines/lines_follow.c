@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ordered.h"
 #include "tools/lines/lines_view.h"
 
 #define WAYS_MAX  512u /* from one block, that are told apart */
@@ -249,15 +250,10 @@ static void doubt_all(const struct following *f)
 /* What followed a site; the first of it in `edges`. */
 static size_t first_pair(const struct following *f, uint32_t site)
 {
-    size_t from = 0, end = f->counts->edges.count;
-    while (from < end) {
-        size_t middle = from + (end - from) / 2;
-        if (f->counts->edges.list[middle].from < site)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    return from;
+    struct ttp_bisect s = {.end = f->counts->edges.count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, f->counts->edges.list[s.middle].from < site);
+    return s.first;
 }
 
 /* `passes`: of the block, all that came to its end; those that went to others are none of the

@@ -27,7 +27,7 @@ static void pass_damage(void *context, uint32_t partition, const ttape_error *er
 }
 
 /* Of a damaged file another call may be the longest that can be read. */
-static void take(struct tool_report_row *row, const ttape_longest *longest)
+static void take_longest(struct tool_report_row *row, const ttape_longest *longest)
 {
     uint32_t count;
     const ttape_longest_call *call = ttape_longest_get_calls(longest, &count);
@@ -61,7 +61,7 @@ int tool_report_find_ids(struct tool_report *view, uint64_t most, uint32_t jobs)
             continue;
         ask.function = tool_function_of(&ask.functions, row->row.site);
         if (ttape_longest_find(&longest, view->reader, &how, &err) == TTAPE_OK)
-            take(row, longest);
+            take_longest(row, longest);
         else
             status = tool_fail_error(view->input->name, &err);
         ttape_longest_close(longest);

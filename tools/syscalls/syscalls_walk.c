@@ -113,7 +113,7 @@ static void end(struct walking *walk, const ttape_call *call)
                      is_error(walk->step, call));
 }
 
-static void take(struct walking *walk, ttape_call_cursor *cursor)
+static void take_step(struct walking *walk, ttape_call_cursor *cursor)
 {
     const ttape_call_step *step = walk->step;
     walk->has_started |= step->kind == TTAPE_STEP_START;
@@ -141,7 +141,7 @@ static void read_steps(struct walking *walk, ttape_call_cursor *cursor)
     for (;;) {
         ttape_status status = ttape_call_cursor_step(cursor, &walk->step, &err);
         if (status == TTAPE_OK)
-            take(walk, cursor);
+            take_step(walk, cursor);
         else if (status == TTAPE_END || !go_on(walk, &err))
             return;
     }

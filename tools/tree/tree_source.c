@@ -53,7 +53,7 @@ static int compare_shown(const void *a, const void *b)
     return one->address < two->address ? -1 : one->address > two->address;
 }
 
-static void take(void *context, size_t number, const struct tool_symbol *found)
+static void take_line(void *context, size_t number, const struct tool_symbol *found)
 {
     struct asking *asking = context;
     struct tool_tree_source *source = &asking->view->sources[asking->asked[number].site];
@@ -78,7 +78,7 @@ static void ask_module(struct asking *asking, struct tool_symbols *symbols,
                                         &queries[known].elf_address))
             queries[known].elf_address = 0; /* no function's */
     }
-    (void)tool_symbols_find_all(symbols, asked, queries, known, take, asking);
+    (void)tool_symbols_find_all(symbols, asked, queries, known, take_line, asking);
     (void)tool_symbols_warn(asked);
     tool_symbols_module_release(symbols, asked);
     free(queries);

@@ -89,7 +89,7 @@ static bool start(struct running *running, const char *const *words)
 }
 
 /* What is there of one of its outputs; what is too much is read, and forgotten. */
-static void take(struct running *running, size_t which)
+static void take_answer(struct running *running, size_t which)
 {
     char piece[65536];
     struct output *output = &running->outputs[which];
@@ -119,7 +119,7 @@ static bool listen_to(struct running *running, bool (*stops)(void *context), voi
         int ready = poll(waiting, 2, LOOK_MS);
         for (size_t i = 0; ready > 0 && i < 2; i++)
             if (waiting[i].revents != 0)
-                take(running, i);
+                take_answer(running, i);
         if (stops(context))
             return false;
     }

@@ -266,8 +266,8 @@ static void take_calls(const struct ttp_scope *scope, uint32_t most, struct ttp_
     }
 }
 
-static void *take(ttape_writer *w, struct ttp_growing *room, size_t count, size_t item_bytes,
-                  ttape_error *err)
+static void *take_room(ttape_writer *w, struct ttp_growing *room, size_t count, size_t item_bytes,
+                       ttape_error *err)
 {
     *room = (struct ttp_growing){0};
     return ttp_grow(&w->allocator, room, item_bytes, count + 1, err) == TTAPE_OK ? room->data
@@ -284,10 +284,10 @@ ttape_status ttp_listed_get(ttape_writer *w, struct ttp_scope *scope,
     *room = (struct ttp_listed_room){.listed = {.rows = rows, .row_count = row_count}};
     for (uint32_t i = 0; i < scope->group.partition_count; i++)
         out->first_ticks[i] = scope->group.facts[i].first_tick;
-    out->counts = take(w, &room->counts, row_count, 1, err);
-    out->calls = take(w, &room->calls, g->call_count, sizeof *out->calls, err);
-    out->nodes = take(w, &room->nodes, nodes, sizeof *out->nodes, err);
-    uint32_t *numbers = take(w, &room->numbers, nodes, sizeof *numbers, err);
+    out->counts = take_room(w, &room->counts, row_count, 1, err);
+    out->calls = take_room(w, &room->calls, g->call_count, sizeof *out->calls, err);
+    out->nodes = take_room(w, &room->nodes, nodes, sizeof *out->nodes, err);
+    uint32_t *numbers = take_room(w, &room->numbers, nodes, sizeof *numbers, err);
     if (out->counts == NULL || out->calls == NULL || out->nodes == NULL || numbers == NULL)
         return TTAPE_E_MEMORY;
     take_calls(scope, most, out);

@@ -111,7 +111,7 @@ typedef struct ttape_diff_rows {
     uint64_t reserved[4];
 } ttape_diff_rows;
 
-/* Of the callers that lost calls, or gained some, the one with most. */
+/* The caller with most calls, of those that lost some or gained some. */
 typedef struct ttape_diff_caller {
     uint32_t key;    /* TTAPE_NONE: the function was outermost */
     uint32_t others; /* how many more there are */

@@ -51,8 +51,8 @@ typedef enum ttape_functions_by {
 typedef struct ttape_functions_options {
     size_t size; /* sizeof(ttape_functions_options) */
     ttape_functions_by by;
-    uint32_t a_count; /* readers of side A, the others are B's; BY_NAME only. 0: none is matched */
     uint64_t memory_bytes; /* of the answer; default 256 MiB */
+    uint32_t a_count; /* readers of side A, the others are B's; BY_NAME only. 0: none is matched */
 } ttape_functions_options;
 
 typedef struct ttape_function {

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/region.h"
+
 struct tool_bounded {
     size_t left_bytes; /* that may still be allocated */
     bool is_short;     /* something did not fit: all that was made is to be thrown away */
@@ -19,7 +21,7 @@ static inline bool tool_bounded_grow(struct tool_bounded *memory, void **array, 
 {
     if (needed <= *capacity)
         return true;
-    size_t wanted = needed < 16 ? 16 : needed > *capacity * 2 ? needed : *capacity * 2;
+    size_t wanted = ttp_next_capacity(*capacity, needed);
     size_t more_bytes;
     void *grown = NULL;
     if (!memory->is_short && !__builtin_mul_overflow(wanted - *capacity, size_bytes, &more_bytes) &&

@@ -70,7 +70,7 @@ static bool is_same_row(const struct ttp_plan_row *a, const struct ttp_plan_row 
 }
 
 /* Who unwinds from anywhere in the stub is told that the code is at the system call
- * (runtime/patch/stubs.c): its frame is that of all places in the window. */
+ * (runtime/decide/call_stubs.c): its frame is that of all places in the window. */
 static bool keeps_frame(const struct place *place, size_t from, size_t to)
 {
     const struct tool_instruction *all = place->all;

@@ -112,7 +112,7 @@ static uintptr_t code_of(const struct ttp_runtime_frame *frame)
     return ttp_function_of(frame);
 }
 
-static void take(ttape_branch *cell, uint64_t id)
+static void take_branch(ttape_branch *cell, uint64_t id)
 {
     if (cell->blocks == 0 && (cell->flags & TTAPE_BRANCH_OVERFLOW) == 0)
         cell->value = ttape_branch_first(ttp_branch_settings.operation).value;
@@ -128,7 +128,7 @@ static void take_number(ttape_branch *cell, const struct ttp_runtime_frame *fram
     if (number == TTP_BRANCH_NO_NUMBER || (has_primes && id == 0))
         cell->flags |= TTAPE_BRANCH_PARTIAL;
     else
-        take(cell, id);
+        take_branch(cell, id);
 }
 
 static TTP_COLD void pass(uintptr_t address, uintptr_t sp, uintptr_t callback, uintptr_t move)
@@ -139,7 +139,7 @@ static TTP_COLD void pass(uintptr_t address, uintptr_t sp, uintptr_t callback, u
     if (ttp_branch_settings.scope == TTAPE_BRANCH_THREAD) {
         ttape_branch *own = thread_cell();
         if (own != NULL)
-            take(own, address - move);
+            take_branch(own, address - move);
         return;
     }
     const struct ttp_runtime_frame *top = ttp_thread.top;
@@ -151,7 +151,7 @@ static TTP_COLD void pass(uintptr_t address, uintptr_t sp, uintptr_t callback, u
     if (ttp_branch_settings.operation >= TTAPE_BRANCH_PRIMES)
         take_number(cell, top, end, callback);
     else
-        take(cell, address - move);
+        take_branch(cell, address - move);
 }
 
 TTP_EXPORT void ttape_rt_branch(uintptr_t address, uintptr_t sp, uintptr_t callback, uintptr_t move)

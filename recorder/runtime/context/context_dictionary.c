@@ -26,7 +26,7 @@ static struct ttp_context_module *module_at(struct ttp_context_head *head, uint3
 }
 
 /* Takes a place that is nobody's. */
-static bool take(uint64_t *check)
+static bool take_entry(uint64_t *check)
 {
     uint64_t none = 0;
     return __atomic_compare_exchange_n(check, &none, TTP_CONTEXT_CHECK_WRITING, false,
@@ -48,7 +48,7 @@ uint32_t ttp_dictionary_add(uint64_t value, uint32_t around, uint32_t depth, uin
         if (check == wanted.check && entry->value == value && entry->around == wanted.around &&
             entry->place == place)
             return at + 1;
-        if (check != 0 || !take(&entry->check))
+        if (check != 0 || !take_entry(&entry->check))
             continue;
         entry->value = value;
         entry->around = wanted.around;
@@ -100,7 +100,7 @@ uint32_t ttp_dictionary_module(uint64_t seed, const struct ttp_module_seen *modu
         if (check > TTP_CONTEXT_CHECK_WRITING && at->seed == seed &&
             (!has_addresses || at->start == module->start))
             return number;
-        if (check != 0 || !take(&at->check))
+        if (check != 0 || !take_entry(&at->check))
             continue;
         write_module(at, seed, module, path);
         return number;

@@ -30,7 +30,7 @@ static struct kept {
             *(void **)&(place) = ttp_next_function(name);                                          \
     } while (0)
 
-static struct kept *take(size_t bytes)
+static struct kept *take_bytes(size_t bytes)
 {
     for (uint32_t i = 0; i < KEPT_MAX; i++) {
         struct kept *found = __atomic_exchange_n(&kept[i], NULL, __ATOMIC_ACQ_REL);
@@ -65,7 +65,7 @@ static struct kept *change(char ***before)
     ttp_exec_look(&exec, SHELL, TTP_EXEC_NO_FILE, 0, environ);
     if (exec.wish != TTP_EXEC_WITH_OURS)
         return NULL;
-    struct kept *copy = take(exec.bytes + HEAD_BYTES);
+    struct kept *copy = take_bytes(exec.bytes + HEAD_BYTES);
     if (copy == NULL)
         return NULL;
     *before = environ;

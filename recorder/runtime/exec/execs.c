@@ -3,10 +3,8 @@
 #include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "recorder/runtime/exec/exec.h"

@@ -34,7 +34,7 @@ static long protect(uintptr_t start, uintptr_t end, int protection)
     return ttp_syscall(SYS_mprotect, (long)start, (long)(end - start), protection, 0, 0, 0);
 }
 
-/* Where the code is what it was decided for. */
+/* Bytes are put where the code is what they were decided for. */
 static void put_bytes(const struct ttp_changes *changes, uintptr_t from, uint64_t bytes)
 {
     for (uint32_t i = 0; i < changes->count; i++) {

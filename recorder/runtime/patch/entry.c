@@ -3,7 +3,7 @@
  * registers are not touched (the runtime is compiled so).
  *
  * A stub comes with where to go on in r11 (enter) or rcx (exit). Unwinders find their way from here
- * to the stub, and from there by the area's description (stubs.c), which they get from
+ * to the stub, and from there by the area's description (decide/call_stubs.c), which they get from
  * _dl_find_object: ours is in front of the loader's. */
 #include "recorder/runtime/loader/lookup.h"
 #include "recorder/runtime/patch/patch.h"

@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <link.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

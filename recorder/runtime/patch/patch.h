@@ -112,8 +112,8 @@ struct ttp_call_texts {
 void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintptr_t sp);
 void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,
                            uintptr_t sp);
-/* Of values, by their bits: which are addresses of strings; which are bytes by themselves, the
- * first eight in their number. */
+/* Values, by their bits: which are addresses of strings; which are bytes by themselves, the first
+ * eight in their number. */
 struct ttp_call_wish {
     uint32_t strings, bytes;
     uint8_t sizes[TTP_CALL_VALUES_MAX];
@@ -155,8 +155,8 @@ struct ttp_path_site {
     bool is_cut;
     uint64_t frames[];
 };
-/* For memory that a thread has one of. False: what a handler has interrupted uses it. A use that
- * was left by a jump is over. 0 in *user_sp ends it. */
+/* One use at a time of memory that a thread has one of. False: what a handler has interrupted uses
+ * it. A use that was left by a jump is over. 0 in *user_sp ends it. */
 bool ttp_use_begin(uint64_t *user_sp, uintptr_t sp);
 void ttp_path_prepare(void); /* makes room, while it can be had */
 /* NULL: there is no more room. */
@@ -180,14 +180,14 @@ void ttp_debugger_drop(uint32_t number);
 
 /* areas.c */
 const struct ttp_area *ttp_area_of(uintptr_t code); /* that has this stub, or NULL */
-/* Where a stub does what the program's code has at `pc`, if that lies within a window; pc: it does
- * not. Looks at all stubs of the module. */
+/* The address in a stub that does what the program's code has at `pc`, if that lies within a
+ * window; pc: it does not. Looks at all stubs of the module. */
 uint64_t ttp_area_place(uint64_t pc);
 /* Its data cannot be written any more, and its stubs can be executed. */
 bool ttp_area_seal(const struct ttp_area *area);
 struct ttp_area *ttp_area_add(const struct ttp_area *area); /* NULL: no room */
 void ttp_area_drop(struct ttp_area *area);                  /* its memory is the caller's */
-/* Of a module that begins there; plan: as the area has it. NULL: there is none. */
+/* The area of a module that begins there; plan: as the area has it. NULL: there is none. */
 const struct ttp_area *ttp_area_with(uintptr_t module_start, const struct ttp_plan_head *plan);
 /* Areas of functions' stubs, and their memory, of modules that begin there. */
 void ttp_probe_areas_gone(uintptr_t start, size_t bytes);

@@ -77,7 +77,7 @@ static struct spent spent_now(void)
     return spent;
 }
 
-static void take(uint64_t *left, uint64_t ns)
+static void take_time(uint64_t *left, uint64_t ns)
 {
     uint64_t old = __atomic_load_n(left, __ATOMIC_RELAXED), rest;
     do
@@ -102,8 +102,8 @@ static bool charge(const struct spent *from, const struct spent *to, uint64_t *f
     }
     if (from->planner_ns != 0 && to->planner_ns > from->planner_ns)
         planner_ns = to->planner_ns - from->planner_ns;
-    take(&planner_left, planner_ns);
-    take(&wall_left, wall_ns);
+    take_time(&planner_left, planner_ns);
+    take_time(&wall_left, wall_ns);
     return is_any_left();
 }
 

@@ -64,8 +64,8 @@ static uint64_t narrow(uint64_t number, const struct ttp_value_place *place)
 }
 
 /* Strings are marked, to be read at once; a structure in registers is its bytes. */
-static void take(struct ttp_call_values *values, const struct ttp_value_place *place, uintptr_t sp,
-                 struct ttp_call_wish *wish)
+static void take_value(struct ttp_call_values *values, const struct ttp_value_place *place,
+                       uintptr_t sp, struct ttp_call_wish *wish)
 {
     uint32_t i = values->count++;
     uint64_t number = 0;
@@ -110,7 +110,7 @@ static void gather(struct ttp_call_values *values, uintptr_t function, uintptr_t
     uint32_t count = row == NULL ? 0 : is_exit ? row->returned : row->given;
     values->has_types = true;
     for (uint32_t i = 0; i < count; i++)
-        take(values, &places[first + i], sp, &wish);
+        take_value(values, &places[first + i], sp, &wish);
     ttp_call_texts_wished(values, &wish, sp);
 }
 

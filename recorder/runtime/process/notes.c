@@ -18,7 +18,7 @@ uint32_t ttp_note_turn(void)
     return __atomic_add_fetch(&ttp_arena.head.note_turn, 1, __ATOMIC_RELAXED);
 }
 
-static struct ttp_note *take(const struct ttp_note *content)
+static struct ttp_note *take_note(const struct ttp_note *content)
 {
     uint32_t turn = content->turn, first = content->kind == TTP_NOTE_PATCHED ? TTP_NOTES_KEPT : 0;
     uint32_t count = TTP_NOTES - first;
@@ -37,7 +37,7 @@ static struct ttp_note *take(const struct ttp_note *content)
 
 static struct ttp_note *put(const struct ttp_note *content, const char *path)
 {
-    struct ttp_note *note = ttp_process.notes == NULL ? NULL : take(content);
+    struct ttp_note *note = ttp_process.notes == NULL ? NULL : take_note(content);
     uint32_t size = 0;
     if (note == NULL)
         return NULL;

@@ -85,7 +85,7 @@ static struct start *take_of(struct start *starts, size_t count)
     return NULL;
 }
 
-static struct start *take(void)
+static struct start *take_start(void)
 {
     struct start *found = take_of(first_starts, FIRST_STARTS);
     struct chunk *first = __atomic_load_n(&chunks, __ATOMIC_ACQUIRE);
@@ -148,7 +148,7 @@ static struct start *prepare(void *argument, uintptr_t caller, uintptr_t sp)
     uint32_t gate = ttp_thread.page->gate;
     if (gate == TTP_GATE_RECORDER_THREAD || gate == TTP_GATE_VFORK_CHILD)
         return NULL;
-    struct start *start = take();
+    struct start *start = take_start();
     if (start == NULL)
         return NULL;
     start->argument = argument;

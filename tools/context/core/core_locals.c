@@ -32,9 +32,9 @@ static uint32_t *place_of(struct tool_core_state *state, const struct tool_core_
 }
 
 /* The next line. A frame's lines follow each other. */
-static bool take(struct tool_core_state *state, struct tool_core_locals *locals,
-                 struct tool_core_wire *before, const struct tool_core_wire *wire,
-                 const char *bytes)
+static bool take_locals(struct tool_core_state *state, struct tool_core_locals *locals,
+                        struct tool_core_wire *before, const struct tool_core_wire *wire,
+                        const char *bytes)
 {
     bool is_more =
         locals->count != 0 && before->calls == wire->calls && before->frame == wire->frame;
@@ -64,7 +64,7 @@ static const char *receive(struct tool_core_state *state, struct tool_core_local
             return NULL;
         if (wire.name_bytes > TOOL_CORE_TEXT_MOST || wire.text_bytes > TOOL_CORE_TEXT_MOST ||
             !tool_child_receive(fd, bytes, wire.name_bytes + wire.text_bytes, deadline) ||
-            !take(state, locals, &before, &wire, bytes))
+            !take_locals(state, locals, &before, &wire, bytes))
             break;
     }
     return tool_child_now_ms() >= deadline

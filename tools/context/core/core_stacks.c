@@ -127,8 +127,8 @@ static bool is_gone(const struct state *state, const struct ttp_context_layout *
 }
 
 /* The next frame, of what is around it. */
-static void take(struct state *state, const uint8_t *bytes, const struct tool_core_frame *around,
-                 struct tool_core_frame *frame)
+static void take_frame(struct state *state, const uint8_t *bytes,
+                       const struct tool_core_frame *around, struct tool_core_frame *frame)
 {
     const struct ttp_context_layout *layout = &state->runtime->layout;
     ttape_context_operation operation = state->runtime->operation;
@@ -163,7 +163,7 @@ static void take_all(struct state *state, const struct bounds *bounds, const uin
         if (is_past(state, bytes + i * layout->frame_bytes))
             continue;
         stack->count++;
-        take(state, bytes + i * layout->frame_bytes, &around, frame);
+        take_frame(state, bytes + i * layout->frame_bytes, &around, frame);
         if (has_cells && frame->kind == TOOL_CORE_CALL)
             frame->has_branch =
                 read_cell(state, bounds->branches + (i + 1) * layout->cell_bytes, &frame->branch);

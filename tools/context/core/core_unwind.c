@@ -47,7 +47,7 @@ struct sending {
     uint32_t frame;
 };
 
-static void take(void *context, const char *name, const char *text)
+static void take_text(void *context, const char *name, const char *text)
 {
     const struct sending *sending = context;
     send_line(sending->walk, sending->frame, false, name, text);
@@ -72,7 +72,7 @@ static void show(struct walk *walk, struct tool_core_at *at, const struct tool_c
     tool_core_scopes_line(scopes, at, function, &line);
     if (line.size != 0)
         send_line(walk, frame, true, "", line.text);
-    tool_core_scopes_list(scopes, at, function, take, &sending);
+    tool_core_scopes_list(scopes, at, function, take_text, &sending);
 }
 
 /* Calls whose hooks ran in the frame: the last of them in order of time is the innermost. */

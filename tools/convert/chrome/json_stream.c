@@ -189,8 +189,8 @@ static void end_value(struct tool_json_stream *json, struct scan *at)
 }
 
 /* One byte of an object. False: the input ends. */
-static bool take(struct tool_json_stream *json, struct scan *at, struct tool_json_object *out,
-                 int byte)
+static bool take_object(struct tool_json_stream *json, struct scan *at,
+                        struct tool_json_object *out, int byte)
 {
     switch (byte) {
     case '"': {
@@ -271,7 +271,7 @@ enum tool_json_what tool_json_stream_look(struct tool_json_stream *json)
     json->is_looking = true;
     while (goes_on && what == TOOL_JSON_OTHER) {
         int byte = next_byte(json);
-        goes_on = byte >= 0 && take(json, &at, &ignored, byte) && at.depth > 0;
+        goes_on = byte >= 0 && take_object(json, &at, &ignored, byte) && at.depth > 0;
         if (goes_on && byte == ':' && at.depth == 1)
             what = what_of(json, &at);
     }
@@ -287,7 +287,7 @@ void tool_json_stream_object(struct tool_json_stream *json, struct tool_json_obj
     begin_keeping(json);
     do {
         int byte = next_byte(json);
-        out->is_complete = byte >= 0 && take(json, &at, out, byte);
+        out->is_complete = byte >= 0 && take_object(json, &at, out, byte);
     } while (out->is_complete && at.depth > 0 && !json->has_overrun);
     out->is_too_long = json->has_overrun;
     out->has_dropped = json->has_dropped;

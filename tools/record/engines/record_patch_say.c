@@ -70,7 +70,8 @@ static const char *language_hint(const char *path, const char *name, bool is_pat
     return is_patched ? " (--no-patch: hooks only)" : "";
 }
 
-/* Of the command's functions: how many were to be patched, and why those that cannot be are not. */
+/* Says of the command's functions how many were to be patched, and why those that cannot be are
+ * not. */
 struct judged {
     const struct tool_patch_given *given;
     bool takes_all;
@@ -155,7 +156,8 @@ static void list_reasons(struct judged *judged, char *text, size_t room)
                        judged->left_count - judged->left_named);
 }
 
-/* Behind those of the command: "; libz.so.1: 1 ...: f; libc.so.6: 20 of those that it calls". */
+/* Libraries follow behind the command: "; libz.so.1: 1 ...: f; libc.so.6: 20 of those that it
+ * calls". */
 static void list_libraries(struct tool_record_patch *patch, const ttape_recording *recording,
                            char *text, size_t room)
 {
@@ -307,7 +309,7 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
                      hint);
 }
 
-/* Of a command with hooks, beside its own functions. */
+/* What a command with hooks has patched beside its own functions. */
 static void say_called(const struct tool_record_patch *patch, const ttape_recording *recording)
 {
     uint64_t left_count = count_called_left(patch, recording);

@@ -56,7 +56,7 @@ static struct exits count_exits(const struct planned *planned,
     return exits;
 }
 
-static void take(void *context, uint32_t number, ttape_string name, bool is_chosen)
+static void take_name(void *context, uint32_t number, ttape_string name, bool is_chosen)
 {
     struct planned *planned = context;
     struct ttp_patch_function function = tool_patch_function_at(planned->given, number);
@@ -363,7 +363,7 @@ static const char *plan_module(struct printing *p, const char *path)
     if (reason == NULL) {
         struct planned planned = {.path = path, .given = &given};
         planned.names = tool_allocate((size_t)given.head.function_count + 1, sizeof(char *));
-        tool_record_patch_each(p->patch, &given, path, take, &planned);
+        tool_record_patch_each(p->patch, &given, path, take_name, &planned);
         if (p->patch->inlined)
             plan_copies(&planned, p->patch);
         tool_record_lines_find(&planned.lines, &given, path, planned.names);

@@ -1,7 +1,6 @@
 /* A recording from the start of the command to what is said at the end. */
 #include <errno.h>
 #include <malloc.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <tracetape/recover.h>
@@ -106,8 +105,8 @@ static int fail_open(struct tool_record_session *session, const ttape_error *err
                      is_file && !session->force ? "; --force replaces it" : "");
 }
 
-/* Of the command: where no process could be made, it runs as it does alone; where it could, but
- * not the command of it, the status is a shell's. */
+/* The exit status of the command: where no process could be made, it runs as it does alone; where
+ * it could, but not the command of it, the status is a shell's. */
 static int fail_start(struct tool_record_session *session, const ttape_session_state *state,
                       const ttape_error *err)
 {
@@ -128,7 +127,7 @@ static void say_left(void *context, bool is_loss, const char *line)
         tool_message("%s", line);
 }
 
-/* In the command's process: what the recorder has changed for itself is as it was. */
+/* Prepares the command's process: what the recorder has changed for itself is as it was. */
 static void give_back(void *context)
 {
     const struct tool_record_session *session = context;
@@ -136,7 +135,7 @@ static void give_back(void *context)
     (void)sigprocmask(SIG_SETMASK, &session->mask, NULL);
 }
 
-/* In the process that traces: made where the folder has none; it stays. */
+/* Makes plans, in the process that traces, where the folder has none; they stay. */
 static const void *find_plan(void *context, const char *module_path, size_t *size_bytes)
 {
     struct tool_record_session *session = context;
