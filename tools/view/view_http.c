@@ -81,7 +81,7 @@ static enum MHD_Result send_refusal(struct view_http *http, struct MHD_Connectio
         unsigned status;
         const char *text;
     } texts[] = {
-        {400, "bad request: one Host line is needed\n"},
+        {400, "bad request: one Host line is needed, and none of those that count twice\n"},
         {401, "the key is missing or wrong: open the address that 'tracetape view' printed\n"},
         {403, "another page may not ask this\n"},
         {404, "not found\n"},
@@ -98,23 +98,26 @@ static enum MHD_Result send_refusal(struct view_http *http, struct MHD_Connectio
 
 /* ---- requests ---- */
 
+/* What is looked at may be there once: others might have read the other one. */
 static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
     struct view_head *head = context;
+    const struct {
+        const char *name, **value;
+    } wanted[] = {{"Host", &head->host},
+                  {"Origin", &head->origin},
+                  {"Sec-Fetch-Site", &head->site},
+                  {"Sec-Fetch-Mode", &head->mode},
+                  {"X-Tracetape-Key", &head->key},
+                  {"Content-Length", &head->length},
+                  {"Transfer-Encoding", &head->encoding}};
     (void)kind;
-    if (strcasecmp(name, "Host") == 0) {
-        head->host = value;
-        head->host_count++;
-    } else if (strcasecmp(name, "Origin") == 0) {
-        head->origin = value;
-    } else if (strcasecmp(name, "Sec-Fetch-Site") == 0) {
-        head->site = value;
-    } else if (strcasecmp(name, "Sec-Fetch-Mode") == 0) {
-        head->mode = value;
-    } else if (strcasecmp(name, "X-Tracetape-Key") == 0) {
-        head->key = value;
-    }
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (strcasecmp(name, wanted[i].name) == 0) {
+            head->is_odd = head->is_odd || *wanted[i].value != NULL;
+            *wanted[i].value = value;
+        }
     return MHD_YES;
 }
 

@@ -66,8 +66,8 @@ struct view_file view_find_file(const char *path);
 
 /* What of a request's head is looked at. NULL: not sent. */
 struct view_head {
-    const char *method, *path, *host, *origin, *site, *mode, *key;
-    unsigned host_count;
+    const char *method, *path, *host, *origin, *site, *mode, *key, *length, *encoding;
+    bool is_odd; /* one of these is there twice */
     bool has_query;
 };
 

@@ -587,7 +587,7 @@ export class Timeline {
     context.fillStyle = this.look.back;
     context.fillRect(0, 0, this.map.clientWidth, height);
     const threads = this.mapOrder;
-    const each = Math.min(Math.max((height - 4) / Math.max(threads.length, 1), 0.05), 12);
+    const each = Math.min(Math.max((height - 4) / Math.max(threads.length, 1), 0.05), 32);
     const nsPerPixel = Number(trace.end) / Math.max(width, 1);
     const isBrief = threads.length > MAP_TILES;
     const drawAll = (into: CanvasRenderingContext2D) => threads.forEach((thread, i) => {

@@ -191,6 +191,7 @@ export class TreePane {
     const isPruned = node.kind === "pruned";
     const can = this.hasChildren(node);
     const least = node.end_is === "hidden" ? "≥ " : "";
+    const endWords = !node.end_is || node.end_is === "ended" ? "" : END_WORDS[node.end_is] ?? "";
     const row = make("div", {
       role: "row", class: "tree-row", tabindex: node.id === this.focusId ? 0 : -1,
       "aria-level": item.level + 1, "aria-posinset": item.position, "aria-setsize": -1,
@@ -219,8 +220,7 @@ export class TreePane {
       make("span", { role: "gridcell", class: "number" },
            node.calls !== undefined ? count(node.calls)
              : node.pruned && !isPruned ? `≈ ${about(node.pruned.calls)}` : ""),
-      make("span", { role: "gridcell", class: "faint" },
-           !node.end_is || node.end_is === "ended" ? "" : END_WORDS[node.end_is] ?? ""));
+      make("span", { role: "gridcell", class: "faint", title: endWords }, endWords));
     return row;
   }
 
