@@ -174,7 +174,8 @@ __attribute__((noinline)) static char first_threads_state(void)
 }
 __attribute__((noinline)) void bad(void)
 {
-    while (first_threads_state() != 'S') continue;
+    for (int seen = 0; seen < 500; seen++) /* it waits for most of its time */
+        while (first_threads_state() != 'S') continue;
     store((long *)8);
     __asm__("");
 }

@@ -220,9 +220,9 @@ const char *tool_site_where(const ttape_reader *reader, const ttape_site *site, 
 const char *tool_site_place(const ttape_reader *reader, uint32_t site, char *buffer)
 {
     ttape_site found;
-    return ttape_reader_get_site(reader, site, &found) == TTAPE_OK
-               ? tool_site_where(reader, &found, buffer)
-               : "";
+    bool is_told = ttape_reader_get_site(reader, site, &found) == TTAPE_OK &&
+                   (found.symbol.size_bytes != 0 || found.file.size_bytes != 0);
+    return is_told ? tool_site_where(reader, &found, buffer) : ""; /* its name is its place */
 }
 
 static bool is_text(ttape_string text, ttape_string name)

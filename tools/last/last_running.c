@@ -9,6 +9,9 @@
 #include "tools/command/tool.h"
 #include "tools/last/last_view.h"
 
+/* Who waited is woken to end, which takes a while, too. */
+#define WAIT_SHARE 8
+
 enum state { NOT_KNOWN, RAN, WAITED };
 
 static bool is_fault(uint64_t signal)
@@ -42,7 +45,7 @@ static enum state state_of(const struct tool_last *last, const ttape_last_thread
     ttape_call_cursor_close(cursor);
     if (elapsed_ns == 0 || unknown_ns != 0)
         return NOT_KNOWN;
-    return blocked_ns > elapsed_ns / 2 ? WAITED : RAN;
+    return blocked_ns > elapsed_ns / WAIT_SHARE ? WAITED : RAN;
 }
 
 static bool is_of_fault(struct tool_last *last, const ttape_last_thread *thread, uint32_t process)

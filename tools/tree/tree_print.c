@@ -9,7 +9,9 @@
 #include "tools/io/table.h"
 #include "tools/tree/tree_view.h"
 
-#define INDENT_MOST 40u /* levels that are shown by blanks */
+#define INDENT_MOST    40u /* levels that are shown by blanks */
+#define NARROW_COLUMNS 100u /* of a terminal: names need what deep levels would take */
+#define LEAST_TREE     36u /* columns of a terminal: others are left out first */
 
 enum column_id { TIME, SELF, CALLS, EVENTS, PRUNED_CALLS, PRUNED_TIME, NODE, TREE, COLUMN_COUNT };
 
@@ -28,6 +30,7 @@ struct printing {
     struct tool_tree *view;
     struct tool_table table;
     int64_t longest_ns;
+    size_t step; /* blanks of a level */
     bool colours;
     struct tool_output text; /* values */
 };
@@ -42,14 +45,12 @@ static size_t put_text(char *at, size_t size_bytes, const char *text)
     return length;
 }
 
-static size_t put_indent(char *at, uint32_t level)
+static size_t put_indent(const struct printing *print, char *at, uint32_t level)
 {
-    if (level <= INDENT_MOST) {
-        memset(at, ' ', (size_t)level * 2);
-        return (size_t)level * 2;
-    }
-    memset(at, ' ', INDENT_MOST * 2);
-    return INDENT_MOST * 2 + (size_t)sprintf(at + INDENT_MOST * 2, "(%" PRIu32 ") ", level);
+    size_t size = (level < INDENT_MOST ? level : INDENT_MOST) * print->step;
+    memset(at, ' ', size);
+    return level <= INDENT_MOST ? size
+                                : size + (size_t)sprintf(at + size, "(%" PRIu32 ") ", level);
 }
 
 static size_t put_stream(struct printing *print, char *at, size_t size_bytes, uint32_t number)
@@ -254,7 +255,7 @@ static void put_tree(struct printing *print, const struct tool_item *item, uint3
                      enum tool_tone tone)
 {
     char text[8192];
-    size_t size = put_indent(text, level), room = sizeof(text) - 1024;
+    size_t size = put_indent(print, text, level), room = sizeof(text) - 1024;
     if (item->kind == TOOL_ITEM_PARTS)
         size += print->view->shows_partitions ? put_parts(text + size, room, item)
                                               : put_mostly(print, text + size, room, item);
@@ -300,7 +301,7 @@ static void put_shorts(struct printing *print, const struct tool_shorts *shorts,
     put_count(print, TOOL_FAINT, shorts->count, false);
     for (int i = 0; i < 4; i++)
         put_blank(print);
-    size_t size = put_indent(text, level), count = tool_shorts_largest(shorts, shown);
+    size_t size = put_indent(print, text, level), count = tool_shorts_largest(shorts, shown);
     size += (size_t)snprintf(text + size, sizeof(text) - size, "[%" PRIu64 " shorter %s%s",
                              shorts->count, is_thread ? "thread" : "call",
                              shorts->count == 1 ? "" : "s");
@@ -323,7 +324,7 @@ static void put_rest(struct printing *print, const struct tool_item *item, uint3
     put_time(print, TOOL_FAINT, item->node.rest_ns, false);
     for (int i = 0; i < 6; i++)
         put_blank(print);
-    size_t size = put_indent(text, level);
+    size_t size = put_indent(print, text, level);
     size += put_text(text + size, sizeof(text) - size, "[where it begins and ends]");
     tool_table_bytes(&print->table, TOOL_FAINT, text, size);
 }
@@ -354,7 +355,10 @@ static void put_item(struct printing *print, const struct tool_item *item, uint3
 
 void tool_tree_print(struct tool_tree *view, struct tool_output *out)
 {
-    struct printing print = {.view = view, .colours = tool_terminal_colours()};
+    unsigned terminal = tool_terminal_columns();
+    struct printing print = {.view = view,
+                             .colours = tool_terminal_colours(),
+                             .step = terminal > 0 && terminal < NARROW_COLUMNS ? 1 : 2};
     for (size_t i = 0; i < view->item_count; i++) {
         int64_t time = view->items[i].time_ns;
         print.longest_ns = time > print.longest_ns ? time : print.longest_ns;
@@ -364,8 +368,9 @@ void tool_tree_print(struct tool_tree *view, struct tool_output *out)
     for (size_t i = 0; i < view->item_count; i++)
         put_item(&print, &view->items[i], 0, 1);
     put_shorts(&print, &view->shorts, 0, true);
-    tool_table_print(&print.table, out, tool_table_width(&print.table, view->names.is_shortened),
-                     print.colours);
+    unsigned width = tool_table_width(&print.table, view->names.is_shortened);
+    print.table.least = print.table.keeps_all ? print.table.least : LEAST_TREE;
+    tool_table_print(&print.table, out, width, print.colours);
     tool_table_close(&print.table);
     free(print.text.data);
 }

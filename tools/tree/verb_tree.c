@@ -19,7 +19,7 @@
 #define WORK_LEVELS_MOST 64u
 
 /* Events of traces that are decoded without being asked. */
-#define WHOLE_MOST (UINT64_C(1) << 22)
+#define WHOLE_MOST (UINT64_C(1) << 23)
 
 struct options {
     const char *open, *find;
@@ -67,7 +67,7 @@ static const struct tool_command command = {
     .verb = "tree",
     .usage = "[OPTION]... FILE|-",
     .about =
-        "Shows what called what. Of more than four million events, long calls are shown, at once;\n"
+        "Shows what called what. Of more than eight million events, long calls are shown, at once;\n"
         "of the rest, in brackets, the functions that took most of it, until --open names it.",
     .options = table,
     .examples = "  tracetape tree run.ttape\n"
