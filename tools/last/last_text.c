@@ -233,9 +233,8 @@ static size_t find_ending(const struct tool_last *last)
     for (size_t i = 0; i < last->thread_count; i++)
         if (tool_last_fault(last, &last->threads[i], &number, &address))
             return i;
-    for (size_t i = 0; i < last->thread_count; i++)
-        if (has_ran(last, &last->threads[i]))
-            return i;
+    if (last->ran_count != 0)
+        return last->ran_latest;
     for (size_t i = 0; i < last->thread_count; i++)
         if (last->threads[i].end.is_known && !last->threads[i].end.is_process &&
             last->threads[i].end.how == TTAPE_THREAD_END_CALLED)

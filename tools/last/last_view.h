@@ -25,6 +25,7 @@ struct tool_last {
     struct tool_core_fault core; /* tid 0: none was given */
     bool *ran;                   /* by thread: it ran when that signal came; */
     uint32_t ran_count;          /* so many did, others waited; 0: that is not known */
+    uint32_t ran_latest;         /* the one with the latest event */
     uint32_t ran_process;
     uint64_t ran_signal;
 };
