@@ -9,9 +9,9 @@
 #include "tools/io/table.h"
 #include "tools/tree/tree_view.h"
 
-#define INDENT_MOST    40u /* levels that are shown by blanks */
+#define INDENT_MOST    40u  /* levels that are shown by blanks */
 #define NARROW_COLUMNS 100u /* of a terminal: names need what deep levels would take */
-#define LEAST_TREE     36u /* columns of a terminal: others are left out first */
+#define LEAST_TREE     36u  /* columns of a terminal: others are left out first */
 
 enum column_id { TIME, SELF, CALLS, EVENTS, PRUNED_CALLS, PRUNED_TIME, NODE, TREE, COLUMN_COUNT };
 
@@ -49,8 +49,7 @@ static size_t put_indent(const struct printing *print, char *at, uint32_t level)
 {
     size_t size = (level < INDENT_MOST ? level : INDENT_MOST) * print->step;
     memset(at, ' ', size);
-    return level <= INDENT_MOST ? size
-                                : size + (size_t)sprintf(at + size, "(%" PRIu32 ") ", level);
+    return level <= INDENT_MOST ? size : size + (size_t)sprintf(at + size, "(%" PRIu32 ") ", level);
 }
 
 static size_t put_stream(struct printing *print, char *at, size_t size_bytes, uint32_t number)

@@ -66,9 +66,9 @@ static const struct tool_option table[] = {
 static const struct tool_command command = {
     .verb = "tree",
     .usage = "[OPTION]... FILE|-",
-    .about =
-        "Shows what called what. Of more than eight million events, long calls are shown, at once;\n"
-        "of the rest, in brackets, the functions that took most of it, until --open names it.",
+    .about = "Shows what called what. Of more than eight million events, long calls are shown, at\n"
+             "once; of the rest, in brackets, the functions that took most of it, until --open "
+             "names it.",
     .options = table,
     .examples = "  tracetape tree run.ttape\n"
                 "  tracetape tree run.ttape --open s0e5603 --all\n"
