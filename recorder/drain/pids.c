@@ -137,7 +137,7 @@ void ttp_pids_check(struct ttp_drain *d)
 {
     struct ttp_pid_seen *pids = d->pids.data;
     size_t kept = 0;
-    uint32_t live = 0;
+    uint32_t live = 0, pid = 0;
     for (size_t i = 0; i < d->pids.count; i++) {
         if (!pids[i].is_used && !pids[i].is_followed) {
             if (pids[i].fd >= 0)
@@ -145,10 +145,13 @@ void ttp_pids_check(struct ttp_drain *d)
             continue;
         }
         ttp_pid_check(d, &pids[i]);
-        live += pids[i].is_used && !pids[i].is_dead;
+        bool is_live = pids[i].is_used && !pids[i].is_dead;
+        live += is_live;
+        pid = is_live ? pids[i].pid : pid;
         pids[i].is_used = pids[i].is_followed = false;
         pids[kept++] = pids[i];
     }
     d->pids.count = kept;
     d->live_count = live;
+    d->live_pid = pid;
 }

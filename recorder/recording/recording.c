@@ -500,6 +500,7 @@ void ttape_recording_get_status(const ttape_recording *r, ttape_recording_status
         .process_count = e->process_count,
         .thread_count = e->thread_count,
         .live_count = r->drain.live_count,
+        .live_pid = r->drain.live_pid,
         .file_count = e->file_count,
         .snapshot_failures = r->drain.snapshot_failures,
         .waited_ns = ttp_clock_scaled(&r->encoder.rate, r->shared.waited_ticks),

@@ -306,7 +306,7 @@ struct ttp_drain {
     bool is_cut;  /* the last round left something: the spill file had no room for it, */
     bool is_late; /* or it has to wait, for a hook under way or another thread's block */
     uint64_t drained_bytes;
-    _Atomic uint32_t live_count, snapshot_failures;
+    _Atomic uint32_t live_count, live_pid, snapshot_failures;
     uint64_t checkpoint_events; /* that were in the trace then */
 };
 

@@ -199,8 +199,12 @@ def check_killed_recorder(checks, work, program):
 def check_stopped(checks, work, program):
     """Recording that ends before the program does: the command is gone, and somebody asks twice."""
     trace = work / "stopped.ttape"
-    process = setting.start(setting.record_words(trace, ["sh", "-c", '"$0" waits &', program]))
+    words = setting.record_words(trace, ["sh", "-c", '"$0" waits &', program], quiet=False)
+    process = setting.start(words)
     checks.equal(process.stdout.readline(), b"waits\n", "the program began")
+    said = next((line for line in process.stderr if b"Ctrl-C" in line), b"")
+    pattern = rb"tracetape: the command has ended; '.+' \(process \d+\), which it started, runs on"
+    checks.that(re.match(pattern, said), "what is waited for is said", said)
     while process.poll() is None:
         os.kill(process.pid, signal.SIGINT)
         try:

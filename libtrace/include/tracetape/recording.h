@@ -177,7 +177,7 @@ typedef struct ttape_recording_status {
     uint64_t written_bytes; /* of trace files */
     uint64_t spill_bytes, spill_peak_bytes;   /* waiting */
     uint32_t process_count, thread_count;     /* ever */
-    uint32_t live_count;                      /* processes that hold blocks now */
+    uint32_t live_count, live_pid;            /* processes that hold blocks now; one of them */
     uint32_t file_count;                      /* trace files begun */
     uint32_t snapshot_failures;               /* that a poll has returned */
     bool stopped;                             /* by max_bytes, max_ns, a request or a failure */

@@ -1,10 +1,13 @@
 #include "tools/record/session/record_rounds.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "tools/command/tool.h"
 
 #define ENDS_ASKED 2 /* signals, the last of them after the command has ended */
+#define SILENCE_NS 1000000000u /* from its end until what runs on is named */
 
 /* Set by signals, read by the rounds. */
 static volatile sig_atomic_t wanted_mode = -1, ended_by, end_count;
@@ -101,8 +104,35 @@ static void make_round(ttape_session *session, uint32_t *failures)
     *failures = now.snapshot_failures;
 }
 
-void tool_record_rounds(ttape_session *session, bool is_attached)
+static uint64_t now_ns(void)
 {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void say_waiting(ttape_session *session)
+{
+    ttape_recording_status now;
+    char path[32], name[32] = "?";
+    ttape_recording_get_status(ttape_session_recording(session), &now);
+    if (now.live_pid == 0)
+        return;
+    (void)snprintf(path, sizeof path, "/proc/%u/comm", now.live_pid);
+    FILE *file = fopen(path, "re");
+    if (file != NULL && fgets(name, sizeof name, file) != NULL)
+        name[strcspn(name, "\n")] = '\0';
+    if (file != NULL)
+        (void)fclose(file);
+    tool_message("the command has ended; '%s' (process %u), which it started, runs on and is "
+                 "recorded: Ctrl-C twice ends the recording, --no-children leaves it out",
+                 name, now.live_pid);
+}
+
+void tool_record_rounds(ttape_session *session, bool is_attached, bool is_quiet)
+{
+    uint64_t ended_ns = 0;
+    bool is_said = is_quiet || is_attached;
     ttape_session_state state;
     sig_atomic_t asked = 0;
     uint32_t failures = 0;
@@ -111,6 +141,12 @@ void tool_record_rounds(ttape_session *session, bool is_attached)
         obey(session, &state, is_attached, &asked);
         make_round(session, &failures);
         ttape_session_get_state(session, &state);
+        if (state.has_command_ended && ended_ns == 0)
+            ended_ns = now_ns();
+        if (!is_said && ended_ns != 0 && now_ns() - ended_ns > SILENCE_NS) {
+            say_waiting(session);
+            is_said = true;
+        }
         struct timespec pause = {0, (long)state.pause_ns};
         if (!state.has_ended)
             (void)nanosleep(&pause, NULL);

@@ -14,8 +14,9 @@ void tool_record_block_signals(sigset_t *before);
 /* From here on signals steer this recording. */
 void tool_record_catch(ttape_recording *recording);
 /* Until the command and everything that it started and that is traced has ended, or the process
- * that was attached to has, or was let go. */
-void tool_record_rounds(ttape_session *session, bool is_attached);
+ * that was attached to has, or was let go. Says, unless quiet, what it waits for when the command
+ * itself has ended. */
+void tool_record_rounds(ttape_session *session, bool is_attached, bool is_quiet);
 /* Whether somebody cut the shared memory off. */
 bool tool_record_is_cut(void);
 

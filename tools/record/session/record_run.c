@@ -204,7 +204,7 @@ static int record(struct tool_record_session *session, ttape_session *recorded, 
         return fail_start(session, &state, &err);
     say_switches(session, recorded);
     session->bare.session = recorded;
-    tool_record_rounds(recorded, session->attach != 0);
+    tool_record_rounds(recorded, session->attach != 0, session->quiet);
     return finish(session, recorded, is_complete);
 }
 
