@@ -4,6 +4,7 @@ goes on as if nobody had looked; who may not look is told why."""
 import ctypes
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,11 @@ int main(void)
         pause();
 }
 """
+KILLED = """
+#include <signal.h>
+void done(void) {}
+int main(void) { done(); return raise(SIGKILL); }
+"""
 failures = []
 
 
@@ -126,6 +132,17 @@ def check_recursion(program):
         check("deep (now.c:" in shown.stdout, shown.stdout)
         check("(the same 1 call, 500 more times)" in shown.stdout, shown.stdout)
         check("main (now.c:" in shown.stdout and "deadlock" not in shown.stdout, shown.stdout)
+        check(finish(process) == 7, "it goes on", process.returncode)
+
+
+def check_nameless(program):
+    """Code without a name is called as in a trace, by its module and where it is there."""
+    nameless = f"{program}.bare"
+    subprocess.run(["strip", "-o", nameless, program], check=True)
+    with subprocess.Popen([nameless], stdin=subprocess.PIPE) as process:
+        shown = look_until(process.pid, "now.bare+0x")
+        check(re.search(r"^  now\.bare\+0x[0-9a-f]{1,5}$", shown.stdout, re.M), shown.stdout)
+        check(" 0x" not in shown.stdout, shown.stdout)
         check(finish(process) == 7, "it goes on", process.returncode)
 
 
@@ -226,6 +243,20 @@ def check_trace(folder):
     check(shown.count("\n") < 40, "a screen", shown.count("\n"))
 
 
+def check_plain(folder):
+    """What has no name is said once; and that nothing was open is said."""
+    Path(folder, "n.txt").write_text("module 0x1000 0x2000 /opt/app\n0 1 enter 0x1010\n9 1 exit\n",
+                                     encoding="utf-8")
+    Path(folder, "killed.c").write_text(KILLED, encoding="utf-8")
+    for line in ("$0 convert n.txt -o n.ttape", "gcc -finstrument-functions killed.c -o killed",
+                 "$0 record -q -F '^done$' -o k.ttape ./killed"):
+        subprocess.run(["bash", "-c", line, COMMAND], cwd=folder, check=False)
+    shown = [subprocess.run([COMMAND, "last", "--all", name], cwd=folder, capture_output=True,
+                            text=True, check=False).stdout for name in ("n.ttape", "k.ttape")]
+    check(re.search(r"  app\+0x10$", shown[0], re.M), "a name, once", shown[0])
+    check("\n  no function that was recorded was open at the end\n" in shown[1], shown[1])
+
+
 def main():
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None or sys.platform != "linux":
@@ -236,10 +267,12 @@ def main():
         Path(name, "now.c").write_text(SOURCE, encoding="utf-8")
         subprocess.run([compiler, "-g", "-O0", "-pthread", "now.c", "-o", program], cwd=name,
                        check=True)
-        for part in (check_deadlock, check_recursion, check_stopped, check_refused):
+        for part in (check_deadlock, check_recursion, check_nameless, check_stopped,
+                     check_refused):
             part(program)
         check_trace(name)
         check_waiting(name)
+        check_plain(name)
     return 1 if failures else 0
 
 

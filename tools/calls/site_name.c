@@ -209,7 +209,8 @@ const char *tool_site_where(const ttape_reader *reader, const ttape_site *site, 
         int size = put_base(buffer, TOOL_PLACE_BYTES, site->file);
         snprintf(buffer + size, TOOL_PLACE_BYTES - (size_t)size,
                  site->line > 0 ? ":%" PRIu32 ")" : ")", site->line);
-    } else if (ttape_reader_get_module(reader, site->module, &module) == TTAPE_OK) {
+    } else if (site->symbol.size_bytes > 0 && /* else its name says just that */
+               ttape_reader_get_module(reader, site->module, &module) == TTAPE_OK) {
         int size = put_base(buffer, TOOL_PLACE_BYTES, module.path);
         snprintf(buffer + size, TOOL_PLACE_BYTES - (size_t)size, "+0x%" PRIx64 ")",
                  site->address - module.start);

@@ -15,7 +15,7 @@
 
 struct live_frame {
     char *name, *module, *file;
-    uint64_t address;
+    uint64_t address, offset; /* in the process; in its module */
     uint32_t line;
 };
 
@@ -62,7 +62,7 @@ static void take_record(void *context, const struct tool_live_record *record)
                   sizeof(*thread->frames));
         thread->frames[thread->count++] =
             (struct live_frame){copy(record->name), copy(record->module), copy(record->file),
-                                record->address, record->line};
+                                record->address, record->offset, record->line};
         if (thread->count <= LOCK_IS_AMONG && thread->what.address != 0)
             thread->waits_for_mutex = thread->waits_for_mutex || is_lock(record->name);
     }
@@ -136,10 +136,13 @@ static bool is_equal(const void *context, size_t a, size_t b)
 static void put_frame(struct tool_output *out, const struct live_frame *frame)
 {
     tool_output_text(out, "  ");
-    if (frame->name[0] != '\0')
-        put_escaped(out, frame->name);
-    else
-        tool_output_printf(out, "0x%" PRIx64, frame->address);
+    if (frame->name[0] == '\0') { /* as a trace calls code that has no name */
+        put_escaped(out, frame->module);
+        tool_output_printf(out, frame->module[0] != '\0' ? "+0x%" PRIx64 "\n" : "0x%" PRIx64 "\n",
+                           frame->module[0] != '\0' ? frame->offset : frame->address);
+        return;
+    }
+    put_escaped(out, frame->name);
     tool_output_text(out, " (");
     put_escaped(out, frame->file[0] != '\0' ? frame->file : frame->module);
     if (frame->line != 0)

@@ -93,6 +93,8 @@ static void put_frames(struct tool_last *last, struct tool_output *out,
                        const ttape_last_thread *thread)
 {
     uint32_t count = thread->frame_count;
+    if (count == 0 && thread->end.is_process)
+        tool_output_text(out, "  no function that was recorded was open at the end\n");
     if (count == 0)
         return;
     tool_output_printf(out, "  open %s, innermost first:\n",

@@ -69,11 +69,13 @@ static void name_code(struct reading *r, struct tool_live_record *record, Dwarf_
     Dwfl_Module *module = dwfl_addrmodule(r->dwfl, place);
     if (module == NULL)
         return;
-    const char *path = dwfl_module_info(module, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+    Dwarf_Addr start = 0;
+    const char *path = dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
     const char *name = dwfl_module_addrinfo(module, place, &offset, &symbol, NULL, NULL, NULL);
     Dwfl_Line *found = dwfl_module_getsrc(module, place);
     bool is_plain = name == NULL || tool_demangle(name, r->demangled) == 0;
     put_text(record->module, sizeof record->module, base_of(path));
+    record->offset = record->address - start;
     put_text(record->name, sizeof record->name, is_plain ? name : r->demangled);
     if (found != NULL) {
         const char *file = dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL);

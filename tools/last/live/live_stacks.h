@@ -23,6 +23,7 @@ struct tool_live_record {
     enum tool_live_kind kind;
     uint64_t tid;
     uint64_t address; /* frame: of code; thread: of the mutex that it waits for, or 0 */
+    uint64_t offset;  /* frame: of code, in its module */
     uint64_t owner;   /* thread: the one that holds the mutex; 0: not known */
     uint32_t line;    /* 0: not known */
     char name[512];   /* of a function, a thread; "": not known */
