@@ -143,6 +143,20 @@ def check_main(of):
     (of.work / "program").write_bytes(plain)
 
 
+def check_places(of):
+    """What a trace calls program+0x12, record calls so, too, wherever the program is linked to."""
+    plain = (of.work / "program").read_bytes()
+    words("gcc", "-O2", "-fno-pie", "-no-pie", "-s", "-o", "program", "program.c", cwd=of.work)
+    of.fresh()
+    of.record(chosen=".")
+    shown = setting.tracetape("report", of.work / "run.ttape").out.decode()
+    name = re.search(r" 20 .* (program\+0x[0-9a-f]+)$", shown, re.M)
+    of.checks.that(name, "a function without a name", shown)
+    _, counts = of.record(chosen=f"^{re.escape(name[1])}$" if name else "none")
+    of.checks.equal(counts, {"": 20}, "the same function by that name")
+    (of.work / "program").write_bytes(plain)
+
+
 def check_packaged(of):
     """What dpkg brought is found in its lists."""
     if not (LISTS / "coreutils.list").exists():
@@ -298,6 +312,7 @@ def main():
         of = Stripped(checks, Path(work))
         check_advice(of)
         check_main(of)
+        check_places(of)
         check_packaged(of)
         check_folders(of)
         check_embedded(of)

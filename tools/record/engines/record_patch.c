@@ -119,6 +119,7 @@ struct choosing {
     struct tool_record_patch *patch;
     const struct tool_patch_given *given;
     const char *file;
+    uint64_t lowest; /* what unnamed functions are counted from, as in a trace */
     tool_record_take_function take;
     void *context;
 };
@@ -127,8 +128,8 @@ static void judge(struct choosing *c, uint32_t index, ttape_string name)
 {
     char unnamed[TOOL_PLAN_NAME_BYTES];
     if (name.size_bytes == 0) {
-        int size = snprintf(unnamed, sizeof unnamed, "%.64s+0x%" PRIx32, c->file,
-                            tool_patch_function_at(c->given, index).start);
+        int size = snprintf(unnamed, sizeof unnamed, "%.64s+0x%" PRIx64, c->file,
+                            tool_patch_function_at(c->given, index).start - c->lowest);
         name = (ttape_string){unnamed, (size_t)size};
     }
     const struct tool_patterns *no = c->patch->no_function;
@@ -160,6 +161,9 @@ void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_p
                          .file = ttp_base_name(path),
                          .take = take,
                          .context = context};
+    struct tool_elf_head head;
+    if (tool_elf_head_of(NULL, path, &head) != NULL || !tool_elf_lowest_page(&head, &c.lowest))
+        c.lowest = 0;
     patch->leaves_unnamed = false;
     struct tool_symbols_query *queries = tool_allocate((size_t)count + 1, sizeof *queries);
     for (uint32_t i = 0; i < count; i++)
