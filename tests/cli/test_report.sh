@@ -218,7 +218,7 @@ has out 'P50 +P90 +P99'
 
 # For people: namesakes are told apart, "?" is what summaries do not know.
 status 0 "$T" report a.ttape
-has out '^9 calls in 2 threads, .*, of which idle at least 0.090 us .blocking functions.; summar'
+has out '^9 calls in 2 threads, .*, of which idle at least 0.090 us .blocking functions.$'
 has out 'helper \(prog\+0x300\)$'
 has out '120 ns|0.120 us +0.120 us +6.0 +4 +0.030 us'
 has out '\? +main$'

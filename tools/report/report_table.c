@@ -361,11 +361,7 @@ static void put_head(struct printing *print)
         tool_output_text(out, ", preempted ");
         tool_output_bytes(out, text, tool_put_time(text, info->preempted_ns));
     }
-    tool_output_printf(
-        out, "; %s%" PRIu64 " partition%s\n\n",
-        info->decoded_count == 0 ? "summaries of " : "decoded: ",
-        info->decoded_count == 0 ? info->partition_count : info->decoded_count,
-        (info->decoded_count == 0 ? info->partition_count : info->decoded_count) == 1 ? "" : "s");
+    tool_output_text(out, "\n\n");
 }
 
 static void put_rows(struct printing *print, size_t first, size_t end)
