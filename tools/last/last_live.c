@@ -62,7 +62,7 @@ static void take_record(void *context, const struct tool_live_record *record)
                   sizeof(*thread->frames));
         thread->frames[thread->count++] =
             (struct live_frame){copy(record->name), copy(record->module), copy(record->file),
-                                record->address, record->offset, record->line};
+                                record->address,    record->offset,       record->line};
         if (thread->count <= LOCK_IS_AMONG && thread->what.address != 0)
             thread->waits_for_mutex = thread->waits_for_mutex || is_lock(record->name);
     }

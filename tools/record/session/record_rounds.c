@@ -6,7 +6,7 @@
 
 #include "tools/command/tool.h"
 
-#define ENDS_ASKED 2 /* signals, the last of them after the command has ended */
+#define ENDS_ASKED 2           /* signals, the last of them after the command has ended */
 #define SILENCE_NS 1000000000u /* from its end until what runs on is named */
 
 /* Set by signals, read by the rounds. */
