@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     fuzz_word(&line, "%s", modes[mode]);
     if (mode == 3 && (in.size & 4) != 0) {
-        fuzz_word(&line, "--with");
+        fuzz_word(&line, "--against");
         fuzz_word(&line, "%s", paths[1]);
         fuzz_word(&line, "%s", paths[0]);
     }

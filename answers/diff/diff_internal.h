@@ -23,6 +23,8 @@ struct ttp_diff_rows {
     size_t order_count;
     uint64_t state_counts[TTAPE_DIFF_STATES];
     ttape_diff_noise noise;
+    int64_t rank_bound; /* diff_ranks.c; -1: there are too few runs for it */
+    double paces[TTAPE_DIFF_TRACES_MAX];
     ttape_diff_rows shown; /* the same, as it is given out */
 };
 
@@ -77,6 +79,11 @@ void ttp_diff_judge(const struct ttape_diff *diff, struct ttp_diff_rows *rows);
 void ttp_diff_measure_noise(const struct ttape_diff *diff, struct ttp_diff_rows *rows,
                             ttape_diff_sort sort);
 bool ttp_diff_is_noise(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, size_t row);
+/* Of many runs a side: `numbers` has room for all rows. */
+void ttp_diff_measure_ranks(const struct ttape_diff *diff, struct ttp_diff_rows *rows,
+                            double *numbers);
+bool ttp_diff_ranks_differ(const struct ttape_diff *diff, const struct ttp_diff_rows *rows,
+                           size_t row);
 /* Is it another number of calls, by more than the noise? */
 bool ttp_diff_is_other_count(const ttape_diff_noise *noise, uint64_t a, uint64_t b);
 void ttp_diff_find_moves(struct ttape_diff *diff);

@@ -217,10 +217,14 @@ void ttp_diff_measure_noise(const struct ttape_diff *diff, struct ttp_diff_rows 
     rows->noise = (ttape_diff_noise){.is_measured = true, .sort = sort};
     rows->noise.all_ns = sum_of_self(rows);
     rows->noise.spread = USUAL_SPREAD;
+    rows->noise.share = TTAPE_DIFF_SHARE * scale_of(diff) * ROOT_OF_HALF;
     if (diff->trace_count == 2)
         measure_pair(&rows->noise, &sides, numbers);
     else
         measure_traces(diff, rows, &sides, numbers);
+    rows->rank_bound = -1;
+    if (diff->trace_count > 2)
+        ttp_diff_measure_ranks(diff, rows, numbers);
     ttp_region_give(rows->region, numbers);
 }
 
@@ -244,7 +248,9 @@ bool ttp_diff_is_noise(const struct ttape_diff *diff, const struct ttp_diff_rows
     if (is_counted && a->calls != b->calls &&
         distance(ratio_of((double)a->calls, (double)b->calls), 0) > calls_spread)
         return false;
+    if (rows->rank_bound >= 0)
+        return !ttp_diff_ranks_differ(diff, rows, row);
     double before = time_of(a, noise->sort), now = time_of(b, noise->sort);
-    return distance(now, before) < TTAPE_DIFF_SHARE * noise->all_ns ||
+    return distance(now, before) < noise->share * noise->all_ns ||
            distance(ratio_of(before, now), noise->shift) <= spread;
 }

@@ -93,7 +93,7 @@ def main():
     c = make("c", [("/bin/app1", "p.c", FOUR), ("/bin/app2", "p.c", FOUR)], ["f"])
     a = make("a", [("/bin/app1", "p.c", FOUR)], ["f"])
     b = make("b", [("/bin/app2", "p.c", FOUR)], ["f"])
-    for runs, wanted in (([a, a, "--with", b, b], 4), ([a, "--with", b, c], None)):
+    for runs, wanted in (([a, a, "--against", b, b], 4), ([a, "--against", b, c], None)):
         got = json.loads(run("diff", "--json", *runs)).get("compared_as_one")
         assert (got and got[0]["functions"]) == wanted, got
 

@@ -82,7 +82,7 @@ def check(seed):
 
 
 def several(first, second, *options):
-    return functions(*first, "--with", *second, *options)
+    return functions(*first, "--against", *second, *options)
 
 
 def check_several(seed):
@@ -133,14 +133,14 @@ def check_words(one, two):
         done = subprocess.run([COMMAND, "diff", *words], capture_output=True, text=True)
         assert done.returncode == 2, done
         return done.stderr
-    assert "'--with' stands before those of B" in fails(one, two, two)
-    for words in ((one, two, "--with"), ("--with", one, two)):
+    assert "'--against' stands before those of B" in fails(one, two, two)
+    for words in ((one, two, "--against"), ("--against", one, two)):
         assert "needs files of A before it and of B behind it" in fails(*words)
-    assert "--first compares two files" in fails(one, two, "--with", two, "--first")
-    assert run("diff", one, "--with", two) == run("diff", one, two)
-    lines = run("diff", one, two, "--with", one, two).splitlines()
+    assert "--first compares two files" in fails(one, two, "--against", two, "--first")
+    assert run("diff", one, "--against", two) == run("diff", one, two)
+    lines = run("diff", one, two, "--against", one, two).splitlines()
     assert [line.split()[0] for line in lines[1:5]] == ["A1", "A2", "B1", "B2"], lines
-    found = json.loads(run("diff", "--json", one, "--with", one, two))
+    found = json.loads(run("diff", "--json", one, "--against", one, two))
     assert [(r["side"], r["trace"]) for r in found["runs"]] == [
         ("a", str(one)), ("b", str(one)), ("b", str(two))], found["runs"]
     assert len(found["paths"]["rows"]) == 0 < found["paths"]["within_noise"]

@@ -15,7 +15,8 @@ TRACES = {"slowest": ["run.ttape"], "whocalls": ["run.ttape"], "sums": ["run.tta
           "eight": ["run.ttape"],
           "compare": ["run.ttape", "other.ttape"]}  # of programs that read them
 RECORDED = {"longestof": "whichway"}  # of programs that record another one
-LOGS = ("logs", "postbox")  # test_log_headers.py
+LOGS = ("logs", "postbox",  # test_log_headers.py
+        "slurm", "kubernetes", "ci")  # test_fleet_examples.py
 FLAGS = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread",
          f"-I{SOURCE / 'libtrace' / 'include'}"]
 VERSION = re.search(r"VERSION (\d+\.\d+\.\d+)",

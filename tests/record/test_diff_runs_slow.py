@@ -64,10 +64,10 @@ def try_once(checks, work, same, slower, wanted):
     with busy(2):
         a, b, c, d = [record(checks, work / f"{i}.ttape", same) for i in range(4)]
         slow = [record(checks, work / f"slow{i}.ttape", slower) for i in range(2)]
-    for words in ((a, b), (b, c), (a, b, "--with", c, d)):
+    for words in ((a, b), (b, c), (a, b, "--against", c, d)):
         found = diff(checks, *words)
         few.append(len(found["rows"]) < 10)
-    for words in ((a, slow[0]), (a, b, "--with", *slow)):
+    for words in ((a, slow[0]), (a, b, "--against", *slow)):
         found = diff(checks, *words)
         first.append(wanted in names(found)[:3])
     return [*few, *first]

@@ -153,7 +153,7 @@ def check_verbs(checks, trace, found, label):
             if node["name"] in idle:
                 nodes[node["name"]] += node["idle_ns"]
         checks.equal(nodes, idle, f"{label}: idle of graph's nodes")
-        both = ask("diff", trace, "--with", trace, trace, "--all", "--min-change", "1%")
+        both = ask("diff", trace, "--against", trace, trace, "--all", "--min-change", "1%")
         checks.equal(both["functions"]["same"], len(rows), f"{label}: no difference")
         empty = trace.with_name("empty.ttape")
         setting.tracetape("cut", trace, "-f", "-o", empty, "--events", "0..0")

@@ -123,11 +123,11 @@ static void put_noise(const struct tool_diff *diff, const ttape_diff_rows *rows,
     tool_output_printf(
         out,
         "%" PRIu64 " more are within the noise: %s time changed by %+.1f to %+.1f %%"
-        "%s, or by less than %g %% of all time (--all shows them)\n",
+        "%s, or by less than %.2g %% of all time (--all shows them)\n",
         rows->state_counts[TTAPE_DIFF_NOISE], noise->sort == TTAPE_DIFF_BY_TOTAL ? "total" : "self",
         100 * ttape_diff_change(noise->shift - noise->spread),
         100 * ttape_diff_change(noise->shift + noise->spread),
-        diff->run_count > 2 ? ", or as the runs of a side differ" : "", 100 * TTAPE_DIFF_SHARE);
+        diff->run_count > 2 ? ", or as the runs of a side differ" : "", 100 * noise->share);
 }
 
 bool tool_diff_is_shortened(const struct tool_diff *diff)

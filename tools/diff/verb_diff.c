@@ -1,4 +1,5 @@
 /* tracetape diff: two traces, what is compared, and how it is shown. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/diff/diff_view.h"
+#include "tools/io/operands/operands.h"
 
 #define LIMIT_SHOWN 20u /* rows of a table */
 
@@ -17,11 +19,11 @@ struct options {
     enum tool_name_style names;
     const char *by, *sort;
     struct tool_time min_time;
-    double min_change;
+    double min_change, fail_over;
     struct tool_id limit;
     uint32_t depth, jobs;
     bool first, all, json, no_pager;
-    int a_count; /* files before --with; -1: it was not said */
+    int a_count; /* files before --against; -1: it was not said */
     uint64_t memory_bytes;
 };
 
@@ -37,7 +39,7 @@ static bool parse_change(const char *text, void *into)
 }
 
 static const struct tool_option table[] = {
-    {"with", 0, NULL, "several files a side: those behind this are B's", tool_parse_here,
+    {"against", 0, NULL, "several files a side: those behind this are B's", tool_parse_here,
      TOOL_AT(a_count)},
     {"first", '1', NULL, "where the two runs first differ, whatever time things took", NULL,
      TOOL_AT(first)},
@@ -49,6 +51,8 @@ static const struct tool_option table[] = {
      TOOL_AT(min_time)},
     {"min-change", 0, "PART", "changes of time by less than this part (5%, 0.05) are none",
      parse_change, TOOL_AT(min_change)},
+    {"fail-over", 0, "PART", "status 1 where a function got slower by this part, beyond the noise",
+     parse_change, TOOL_AT(fail_over)},
     {"limit", 'n', "N", "at most N rows of each kind (20; with --json: all)", tool_parse_id,
      TOOL_AT(limit)},
     {"depth", 'd', "N", "call paths of at most N functions (64)", tool_parse_u32, TOOL_AT(depth)},
@@ -61,7 +65,7 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "diff",
-    .usage = "[OPTION]... A B\n[OPTION]... A... --with B...",
+    .usage = "[OPTION]... A B\n[OPTION]... A... --against B...",
     .about =
         "Says what differs between two runs: functions and call paths that got slower or faster,\n"
         "that are new or gone, that were called more or less often. Functions are the same where\n"
@@ -72,15 +76,16 @@ static const struct tool_command command = {
     .options = table,
     .examples = "  tracetape diff before.ttape after.ttape --min-change 5%\n"
                 "  tracetape diff before.ttape after.ttape --by path --sort total\n"
-                "  tracetape diff old1.ttape old2.ttape --with new1.ttape new2.ttape\n"
+                "  tracetape diff old1.ttape old2.ttape --against new1.ttape new2.ttape\n"
                 "  tracetape diff --first one.ttape other.ttape\n",
-    .statuses = "  0  done; with --first: no difference\n"
-                "  1  with --first: the runs differ\n"
-                "  2  the command line is wrong\n"
-                "  3  a file is truncated or damaged: compared is what is there\n"
-                "  4  not done\n",
+    .statuses =
+        "  0  done; with --first: no difference; with --fail-over: nothing got so much slower\n"
+        "  1  with --first: the runs differ; with --fail-over: something got so much slower\n"
+        "  2  the command line is wrong\n"
+        "  3  a file is truncated or damaged: compared is what is there\n"
+        "  4  not done\n",
     .operands_min = 2,
-    .operands_max = TTAPE_DIFF_TRACES_MAX,
+    .operands_max = INT_MAX,
 };
 
 static int show_first(const struct options *options, struct tool_diff *diff)
@@ -164,6 +169,20 @@ static ttape_diff_options options_of(const struct options *options, struct tool_
     return how;
 }
 
+/* Whether a function that changed, or is new, takes so much more of its own time, or of all. */
+static bool is_slower(const ttape_diff_rows *rows, double part, ttape_diff_sort sort)
+{
+    for (uint32_t i = 0; rows != NULL && i < rows->order_count; i++) {
+        const ttape_diff_side *sides = &rows->sides[2 * (size_t)rows->order[i]];
+        bool is_total = sort == TTAPE_DIFF_BY_TOTAL;
+        double a = (double)(is_total ? sides[0].total_ns : sides[0].self_ns);
+        double b = (double)(is_total ? sides[1].total_ns : sides[1].self_ns);
+        if (b > 0 && b - a >= part * a)
+            return true;
+    }
+    return false;
+}
+
 static int show_rows(const struct options *options, struct tool_diff *diff)
 {
     const ttape_diff_options how = options_of(options, diff);
@@ -176,8 +195,11 @@ static int show_rows(const struct options *options, struct tool_diff *diff)
         return tool_fail_error(diff->runs[0].input.name, &err);
     tool_diff_take_keys(diff, ttape_diff_get_keys(answer));
     int printed = print_rows(options, diff, answer);
+    bool fails = options->fail_over > 0 &&
+                 is_slower(ttape_diff_get_functions(answer), options->fail_over, how.sort);
     ttape_diff_close(answer);
-    return printed > diff->status ? printed : diff->status;
+    int status = printed > diff->status ? printed : diff->status;
+    return status == TOOL_OK && fails ? TOOL_FINDING : status;
 }
 
 static int check_words(const struct options *options)
@@ -190,38 +212,65 @@ static int check_words(const struct options *options)
         return tool_usage("diff", "unknown key '%s'", options->sort);
     if (options->first && (options->by != NULL || options->sort != NULL))
         return tool_usage("diff", "--first goes without --by and --sort");
+    bool has_functions = options->by == NULL || strcmp(options->by, "path") != 0;
+    if (options->fail_over > 0 && (options->first || !has_functions))
+        return tool_usage("diff",
+                          "--fail-over is of functions: it goes without --first, --by path");
     return TOOL_OK;
 }
 
-/* Which files are of A, which of B. */
-static int split(const struct options *options, struct tool_diff *diff, int count, char **paths)
+static const char *path_of(const struct tool_operands sides[2], size_t number)
 {
-    int a_count = options->a_count, from_input = 0;
-    for (int i = 0; i < count; i++)
-        from_input += strcmp(paths[i], "-") == 0;
+    return number < sides[0].count ? sides[0].paths[number]
+                                   : sides[1].paths[number - sides[0].count];
+}
+
+/* Which files are of A, which of B. Folders and lists are of the side that they stand on. */
+static int split(const struct options *options, struct tool_diff *diff,
+                 const struct tool_operands sides[2])
+{
+    size_t count = sides[0].count + sides[1].count, from_input = 0;
+    for (size_t i = 0; i < count; i++)
+        from_input += strcmp(path_of(sides, i), "-") == 0;
     if (from_input > 1)
         return tool_usage("diff", "only one of the traces can come from standard input");
-    if (options->a_count < 0 && count > 2)
-        return tool_usage("diff", "more than two files: '--with' stands before those of B");
-    if (options->a_count < 0)
-        a_count = 1;
-    if (a_count == 0 || a_count == count)
-        return tool_usage("diff", "'--with' needs files of A before it and of B behind it");
+    if (count > TTAPE_DIFF_TRACES_MAX)
+        return tool_usage("diff", "%zu runs are more than %u", count, TTAPE_DIFF_TRACES_MAX);
     if (options->first && count > 2)
         return tool_usage("diff", "--first compares two files");
-    diff->a_count = (uint32_t)a_count;
+    for (size_t i = 0; i < count; i++)
+        if (tool_is_rollup(path_of(sides, i)))
+            return tool_fail("'%s' is a rollup: diff compares runs, and needs their traces",
+                             path_of(sides, i));
+    diff->a_count = (uint32_t)sides[0].count;
     diff->run_count = (uint32_t)count;
     return TOOL_OK;
 }
 
-static int open_inputs(struct tool_diff *diff, char **paths)
+/* *sides is the caller's in any case. */
+static int take_sides(const struct options *options, struct tool_operands sides[2], int count,
+                      char **operands)
+{
+    int a_count = options->a_count;
+    if (a_count < 0 && count > 2)
+        return tool_usage("diff", "more than two files: '--against' stands before those of B");
+    if (a_count < 0)
+        a_count = 1;
+    if (a_count == 0 || a_count == count)
+        return tool_usage("diff", "'--against' needs files of A before it and of B behind it");
+    int status = tool_operands_take(&sides[0], a_count, operands);
+    return status == TOOL_OK ? tool_operands_take(&sides[1], count - a_count, operands + a_count)
+                             : status;
+}
+
+static int open_inputs(struct tool_diff *diff, const struct tool_operands sides[2])
 {
     int status = TOOL_OK;
     diff->has_times = true;
     tool_memory_bound(diff->memory_bytes);
     for (uint32_t i = 0; i < diff->run_count && status == TOOL_OK; i++) {
         struct tool_diff_run *run = &diff->runs[i];
-        status = tool_input_read(&run->input, paths[i], diff->jobs, diff->memory_bytes);
+        status = tool_input_read(&run->input, path_of(sides, i), diff->jobs, diff->memory_bytes);
         if (status != TOOL_OK)
             break;
         ttape_reader_get_info(run->input.reader, &run->info);
@@ -260,16 +309,19 @@ int tool_verb_diff(int argc, char **argv)
         diff.runs[i].input.fd = -1;
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
+    struct tool_operands sides[2] = {{0}, {0}};
     status = check_words(&options);
-    status = status == TOOL_OK ? split(&options, &diff, count, argv) : status;
-    if (status != TOOL_OK)
-        return status;
+    status = status == TOOL_OK ? take_sides(&options, sides, count, argv) : status;
+    status = status == TOOL_OK ? split(&options, &diff, sides) : status;
     diff.memory_bytes = options.memory_bytes;
     diff.jobs = options.jobs > 0 ? options.jobs : 1;
-    status = open_inputs(&diff, argv);
+    if (status == TOOL_OK)
+        status = open_inputs(&diff, sides);
     if (status == TOOL_OK)
         status = run(&options, &diff);
     for (uint32_t i = 0; i < diff.run_count; i++)
         tool_input_close(&diff.runs[i].input);
+    tool_operands_close(&sides[0]);
+    tool_operands_close(&sides[1]);
     return status;
 }

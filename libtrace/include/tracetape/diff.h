@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 #define TTAPE_DIFF_TRACES_MAX 64u
-#define TTAPE_DIFF_SHARE      0.005 /* of all self time: smaller changes are noise */
+#define TTAPE_DIFF_SHARE      0.005 /* of all self time: smaller changes of two runs are noise */
 
 typedef struct ttape_diff ttape_diff;
 
@@ -94,6 +94,7 @@ typedef struct ttape_diff_noise {
     double all_ns;        /* self time of all rows, of the longer run */
     double shift, spread; /* what changes by shift - spread to shift + spread is noise */
     double calls_spread;
+    double share; /* of all_ns: smaller changes are noise; of several runs a side less */
     double trace_shifts[TTAPE_DIFF_TRACES_MAX]; /* from a run to the next one of its side */
 } ttape_diff_noise;
 
