@@ -16,7 +16,6 @@
 #include "reader/reader_internal.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
-#define READERS_MOST         65536u
 
 /* What is compared. */
 struct identity {
@@ -267,11 +266,7 @@ ttape_status ttape_functions_make(ttape_functions **out, const ttape_reader *con
     if (out == NULL)
         return ttp_refuse(err, "no place for an answer");
     *out = NULL;
-    if (readers == NULL || reader_count == 0 || reader_count > READERS_MOST)
-        return ttp_refuse(err, "no readers, or too many");
-    for (uint32_t i = 0; i < reader_count; i++)
-        if (readers[i] == NULL)
-            return ttp_refuse(err, "no reader");
+    TTP_TRY(ttp_check_readers(readers, reader_count, err));
     if (options != NULL)
         TTP_TRY(ttp_take_sized(&taken, sizeof taken, options, "functions", err));
     if ((unsigned)taken.by >= TTAPE_FUNCTIONS_BY_COUNT)

@@ -254,9 +254,7 @@ static ttape_status make(struct ttape_graph *graph, ttape_error *err)
     const ttape_graph_options *o = &graph->options;
     ttape_info info;
     ttape_reader_get_info(graph->reader, &info);
-    for (uint32_t i = 0; i < o->stream_count; i++)
-        if (o->streams[i] >= info.stream_count)
-            return ttp_no_stream(err, o->streams[i]);
+    TTP_TRY(ttp_find_streams(o->streams, o->stream_count, info.stream_count, NULL, err));
     graph->info.has_times = info.resolution_ns != TTAPE_TIME_NONE;
     graph->asks_switches = info.event_count <= SWITCHES_EVENTS;
     graph->has_paths = ttape_reader_path_count(graph->reader) != 0;

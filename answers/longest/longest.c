@@ -60,13 +60,8 @@ static ttape_status mark_streams(struct ttape_longest *l, ttape_error *err)
     l->streams = take_items(l, all, 1, err);
     if (l->streams == NULL)
         return l->memory.status;
-    for (uint32_t i = 0; i < o->stream_count; i++) {
-        if (o->streams[i] >= all)
-            return ttp_no_stream(err, o->streams[i]);
-        l->streams[o->streams[i]] = 1;
-    }
     l->plan.streams = l->streams;
-    return TTAPE_OK;
+    return ttp_find_streams(o->streams, o->stream_count, all, l->streams, err);
 }
 
 /* Several callers of one call may be left out. */

@@ -8,7 +8,6 @@
 #include "reader/reader_internal.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
-#define READERS_MOST         65536u
 
 static ttape_status fail_memory(uint64_t memory_bytes, ttape_error *err)
 {
@@ -126,11 +125,7 @@ ttape_status ttape_names_make(ttape_names **out, const ttape_reader *const *read
     if (out == NULL)
         return ttp_refuse(err, "no place for an answer");
     *out = NULL;
-    if (readers == NULL || reader_count == 0 || reader_count > READERS_MOST)
-        return ttp_refuse(err, "no readers, or too many");
-    for (uint32_t i = 0; i < reader_count; i++)
-        if (readers[i] == NULL)
-            return ttp_refuse(err, "no reader");
+    TTP_TRY(ttp_check_readers(readers, reader_count, err));
     if (options != NULL)
         TTP_TRY(ttp_take_sized(&taken, sizeof taken, options, "names", err));
     if (taken.memory_bytes == 0)

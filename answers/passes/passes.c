@@ -111,10 +111,7 @@ static ttape_status check(const ttape_passes_options *o, const ttape_info *info,
         return ttp_refuse(err, "sites are counted but not given");
     if (o->has_call && o->call_stream >= info->stream_count)
         return ttp_no_stream(err, o->call_stream);
-    for (uint32_t i = 0; i < o->stream_count; i++)
-        if (o->streams[i] >= info->stream_count)
-            return ttp_no_stream(err, o->streams[i]);
-    return TTAPE_OK;
+    return ttp_find_streams(o->streams, o->stream_count, info->stream_count, NULL, err);
 }
 
 static ttape_status make(struct ttape_passes *passes)

@@ -27,9 +27,7 @@ static ttape_status find(struct ttape_reach *reach, ttape_error *err)
     ttape_reader_get_info(reach->reader, &info);
     reach->site_count = info.site_count;
     reach->info.has_times = info.resolution_ns != TTAPE_TIME_NONE;
-    for (uint32_t i = 0; i < o->stream_count; i++)
-        if (o->streams[i] >= info.stream_count)
-            return ttp_no_stream(err, o->streams[i]);
+    TTP_TRY(ttp_find_streams(o->streams, o->stream_count, info.stream_count, NULL, err));
     TTP_TRY(ttp_reach_functions(reach, err));
     uint32_t count = o->streams != NULL ? o->stream_count : info.stream_count;
     for (uint32_t i = 0; i < count; i++)

@@ -91,12 +91,9 @@ static ttape_status mark_streams(ttape_report *report, ttape_error *err)
     if (o->streams == NULL)
         return TTAPE_OK;
     TTP_TRY(take_mask(report, d->stream_count, &report->streams, err));
-    for (uint32_t i = 0; i < o->stream_count; i++) {
-        if (o->streams[i] >= d->stream_count)
-            return ttp_no_stream(err, o->streams[i]);
-        count += report->streams[o->streams[i]] == 0;
-        report->streams[o->streams[i]] = 1;
-    }
+    TTP_TRY(ttp_find_streams(o->streams, o->stream_count, d->stream_count, report->streams, err));
+    for (uint32_t i = 0; i < d->stream_count; i++)
+        count += report->streams[i];
     report->info.stream_count = count;
     if (count != d->stream_count)
         report->plan.streams = report->streams;

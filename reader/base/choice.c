@@ -5,6 +5,8 @@
 
 #include "format/base/fail.h"
 
+#define READERS_MOST 65536u
+
 ttape_status ttp_refuse(ttape_error *err, const char *what)
 {
     return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "%s", what);
@@ -21,6 +23,29 @@ ttape_status ttp_check_streams(const uint32_t *streams, uint32_t stream_count, t
 {
     if (streams == NULL && stream_count != 0)
         return ttp_refuse(err, "streams are counted but not given");
+    return TTAPE_OK;
+}
+
+ttape_status ttp_find_streams(const uint32_t *streams, uint32_t stream_count, uint32_t all,
+                              uint8_t *marks, ttape_error *err)
+{
+    for (uint32_t i = 0; i < stream_count; i++) {
+        if (streams[i] >= all)
+            return ttp_no_stream(err, streams[i]);
+        if (marks != NULL)
+            marks[streams[i]] = 1;
+    }
+    return TTAPE_OK;
+}
+
+ttape_status ttp_check_readers(const ttape_reader *const *readers, uint32_t reader_count,
+                               ttape_error *err)
+{
+    if (readers == NULL || reader_count == 0 || reader_count > READERS_MOST)
+        return ttp_refuse(err, "no readers, or too many");
+    for (uint32_t i = 0; i < reader_count; i++)
+        if (readers[i] == NULL)
+            return ttp_refuse(err, "no reader");
     return TTAPE_OK;
 }
 

@@ -14,6 +14,12 @@ ttape_status ttp_refuse(ttape_error *err, const char *what);
 ttape_status ttp_check_range(bool has_range, uint64_t from_ns, uint64_t to_ns, ttape_error *err);
 /* Refuses streams that are counted but not given. Which of them there are is not looked at. */
 ttape_status ttp_check_streams(const uint32_t *streams, uint32_t stream_count, ttape_error *err);
+/* Refuses streams that are none of `all`; marks the others, where there are marks. */
+ttape_status ttp_find_streams(const uint32_t *streams, uint32_t stream_count, uint32_t all,
+                              uint8_t *marks, ttape_error *err);
+/* Refuses no readers, 65,537 and more, and those that are NULL. */
+ttape_status ttp_check_readers(const ttape_reader *const *readers, uint32_t reader_count,
+                               ttape_error *err);
 /* TTAPE_E_NOT_FOUND. */
 ttape_status ttp_no_stream(ttape_error *err, uint32_t stream);
 
