@@ -7,7 +7,7 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
-#include "tools/record/record_output.h"
+#include "tools/record/output/record_output.h"
 
 bool tool_parse_keep(const char *text, void *into)
 {

@@ -16,8 +16,8 @@
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_engine.h"
-#include "tools/record/engines/record_image.h"
-#include "tools/record/engines/record_modules.h"
+#include "tools/record/modules/record_image.h"
+#include "tools/record/modules/record_modules.h"
 #include "tools/record/start/record_own.h"
 
 #define HASH_START UINT64_C(0xcbf29ce484222325) /* FNV-1a */

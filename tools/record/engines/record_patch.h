@@ -10,8 +10,8 @@
 #include "program/binary/patch_file.h"
 #include "program/symbols/symbols.h"
 #include "tools/io/debug_files.h"
-#include "tools/record/engines/record_copies.h"
-#include "tools/record/record_rules.h"
+#include "tools/record/modules/record_copies.h"
+#include "tools/record/rules/record_rules.h"
 #include "tools/record/values/record_values.h"
 
 struct tool_record_patch {

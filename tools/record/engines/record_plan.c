@@ -16,9 +16,9 @@
 #include "tools/command/tool.h"
 #include "tools/io/json.h"
 #include "tools/io/table.h"
-#include "tools/record/engines/record_image.h"
-#include "tools/record/engines/record_modules.h"
-#include "tools/record/record_output.h"
+#include "tools/record/modules/record_image.h"
+#include "tools/record/modules/record_modules.h"
+#include "tools/record/output/record_output.h"
 
 struct planned {
     const char *path;

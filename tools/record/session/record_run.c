@@ -8,9 +8,9 @@
 
 #include "tools/command/memory_limit.h"
 #include "tools/command/tool.h"
+#include "tools/record/output/record_output.h"
 #include "tools/record/record_elsewhere.h"
 #include "tools/record/record_end.h"
-#include "tools/record/record_output.h"
 #include "tools/record/record_unrecorded.h"
 #include "tools/record/session/record_level.h"
 #include "tools/record/session/record_rounds.h"

@@ -6,7 +6,7 @@
 #include "tools/command/tool.h"
 #include "tools/record/engines/record_attach.h"
 #include "tools/record/engines/record_plan.h"
-#include "tools/record/record_output.h"
+#include "tools/record/output/record_output.h"
 
 static bool take_clock(const char *name, uint32_t *clock)
 {

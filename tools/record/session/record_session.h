@@ -16,7 +16,7 @@
 #include "tools/record/engines/record_engine.h"
 #include "tools/record/engines/record_patch.h"
 #include "tools/record/record_keep.h"
-#include "tools/record/record_rules.h"
+#include "tools/record/rules/record_rules.h"
 
 struct tool_record_session {
     const char *verb; /* that asks, for messages */

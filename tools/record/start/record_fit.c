@@ -13,8 +13,8 @@
 #include "program/elf/elf_head.h"
 #include "recorder/arena/loader_words.h"
 #include "tools/command/tool.h"
-#include "tools/record/engines/record_image.h"
-#include "tools/record/record_output.h"
+#include "tools/record/modules/record_image.h"
+#include "tools/record/output/record_output.h"
 
 #define HEADS_MAX   64u
 #define NAMES_BYTES (16u << 20) /* of a table of names that is searched */

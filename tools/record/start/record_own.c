@@ -13,7 +13,7 @@
 #include "program/elf/elf_needed.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
-#include "tools/record/engines/record_modules.h"
+#include "tools/record/modules/record_modules.h"
 
 #define FUNCTIONS_MAX 20000u /* that are planned within a second or two */
 #define STEM_MIN      2u     /* letters: libm is not m4's */

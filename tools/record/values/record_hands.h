@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "recorder/arena/patch_plan.h"
-#include "tools/record/record_rules.h"
+#include "tools/record/rules/record_rules.h"
 
 struct tool_record_hand {
     struct tool_patterns names;

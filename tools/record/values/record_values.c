@@ -7,8 +7,8 @@
 #include "base/ordered.h"
 #include "recorder/arena/patch_plan.h"
 #include "tools/command/tool.h"
+#include "tools/record/modules/record_place.h"
 #include "tools/record/values/record_hands.h"
-#include "tools/record/values/record_place.h"
 #include "tools/record/values/said_hands.h"
 #include "tools/record/values/said_names.h"
 

@@ -12,7 +12,7 @@
 
 #include "program/binary/patch_file.h"
 #include "program/symbols/symbols.h"
-#include "tools/record/record_rules.h"
+#include "tools/record/rules/record_rules.h"
 
 struct tool_record_hand;         /* what a person says of functions */
 struct tool_record_known_values; /* of one function */

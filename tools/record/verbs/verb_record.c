@@ -5,7 +5,7 @@
 
 #include "tools/command/options.h"
 #include "tools/command/tool.h"
-#include "tools/record/output_pattern.h"
+#include "tools/record/output/output_pattern.h"
 #include "tools/record/session/record_session.h"
 
 /* Its options are a recording's. */

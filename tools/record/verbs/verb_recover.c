@@ -16,7 +16,7 @@
 #include "tools/command/tool.h"
 #include "tools/io/debug_files.h"
 #include "tools/io/target.h"
-#include "tools/record/record_rules.h"
+#include "tools/record/rules/record_rules.h"
 
 struct options {
     const char *output;

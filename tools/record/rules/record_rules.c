@@ -1,7 +1,7 @@
 /* Patterns against names. A site is kept when it matches one of the patterns of each kind that was
  * given, and none of the patterns that exclude. */
 #define _GNU_SOURCE /* memmem */
-#include "tools/record/record_rules.h"
+#include "tools/record/rules/record_rules.h"
 
 #include <stdlib.h>
 #include <string.h>

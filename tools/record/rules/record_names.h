@@ -9,7 +9,7 @@
 #include <tracetape/types.h>
 
 #include "program/symbols/symbols.h"
-#include "tools/record/engines/record_copies.h"
+#include "tools/record/modules/record_copies.h"
 
 struct tool_expected; /* a name that was looked up before it was asked for */
 

@@ -1,6 +1,6 @@
 /* What was expected is kept until the next lot comes. The recorder asks in the same order, so that
  * looking goes on where it stopped. */
-#include "tools/record/record_names.h"
+#include "tools/record/rules/record_names.h"
 #include "tools/io/debug_files.h"
 
 #include <inttypes.h>
@@ -10,8 +10,8 @@
 #include "program/elf/elf_head.h"
 #include "program/symbols/name_advice.h"
 #include "tools/command/tool.h"
-#include "tools/record/engines/record_image.h"
-#include "tools/record/engines/record_modules.h"
+#include "tools/record/modules/record_image.h"
+#include "tools/record/modules/record_modules.h"
 
 #define PATH_SHOWN 1024u
 

@@ -1,4 +1,4 @@
-#include "tools/record/values/record_place.h"
+#include "tools/record/modules/record_place.h"
 
 #include <string.h>
 

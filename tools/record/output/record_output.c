@@ -9,7 +9,7 @@
 
 #include "tools/command/tool.h"
 #include "tools/io/target.h"
-#include "tools/record/record_output.h"
+#include "tools/record/output/record_output.h"
 
 char *tool_record_find_command(const char *name)
 {

@@ -1,12 +1,12 @@
 #define _GNU_SOURCE /* asprintf */
-#include "tools/record/engines/record_copies.h"
+#include "tools/record/modules/record_copies.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/command/tool.h"
-#include "tools/record/values/record_place.h"
+#include "tools/record/modules/record_place.h"
 
 struct tool_record_copy {
     struct tool_record_place place;

@@ -4,7 +4,7 @@
  *     libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f...)
  *     /lib64/ld-linux-x86-64.so.2 (0x00007f...) */
 #define _GNU_SOURCE /* pipe2 */
-#include "tools/record/engines/record_modules.h"
+#include "tools/record/modules/record_modules.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,12 +1,12 @@
 #define _GNU_SOURCE /* realpath */
-#include "tools/record/engines/record_image.h"
+#include "tools/record/modules/record_image.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/record/record_output.h"
+#include "tools/record/output/record_output.h"
 
 #define LINE_BYTES  256u /* that the kernel looks at, of a script */
 #define SCRIPTS_MAX 4    /* that interpret one another */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "tools/command/tool.h"
-#include "tools/record/output_pattern.h"
+#include "tools/record/output/output_pattern.h"
 
 #define WORD_BYTES 256
 

@@ -9,7 +9,7 @@
 
 #include <tracetape/recording.h>
 
-#include "tools/record/record_names.h"
+#include "tools/record/rules/record_names.h"
 
 /* Regular expressions of one option, given any number of times. */
 struct tool_patterns {
