@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "format/base/sized.h"
 #include "libtrace/copy/copy_definitions.h"
 #include "libtrace/copy/copy_models.h"
 #include "libtrace/copy/copy_overviews.h"
@@ -24,9 +25,9 @@
 struct ttape_copier {
     ttape_writer *writer;
     const ttape_reader *reader;
-    struct ttp_lease lease;     /* during a call it has a decoder */
-    ttape_site_callback rename; /* or NULL */
-    void *rename_context;
+    struct ttp_lease lease;      /* during a call it has a decoder */
+    bool is_apart;               /* each of the reader's scopes is a new one */
+    ttape_reduction reduction;   /* what is left out, or said anew */
     struct ttp_growing scopes;   /* struct ttp_scope *, by the reader's scope number */
     struct ttp_growing segments; /* struct ttp_index_segment */
     struct ttp_growing values;   /* ttape_value */
@@ -100,15 +101,24 @@ static bool events_overlap(const ttape_copier *c, const struct ttp_scope *to, ui
 static ttape_status rename_site(const ttape_copier *c, uint32_t scope, uint32_t id,
                                 struct ttp_copied_row *row, ttape_error *err)
 {
+    if (c->reduction.rename == NULL)
+        return TTAPE_OK;
     ttape_site site = {0};
     uint32_t number = ttp_scope_site(c->reader, scope, id);
     (void)ttape_reader_get_site(c->reader, number, &site);
-    TTP_TRY(c->rename(c->rename_context, number, &site, err));
+    TTP_TRY(c->reduction.rename(c->reduction.context, number, &site, err));
     row->site.symbol = site.symbol;
     row->site.file = site.file;
     row->site.line = site.line;
     ttp_copied_hash_site(row);
     return TTAPE_OK;
+}
+
+static void rename_module(const ttape_copier *c, struct ttp_copied_row *row)
+{
+    ttape_module module = row->module;
+    c->reduction.rename_module(c->reduction.context, &module);
+    row->module.path = module.path;
 }
 
 static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint32_t scope,
@@ -120,13 +130,16 @@ static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint3
         for (uint32_t id = (uint32_t)to->definition_hashes[kind].count; id < count; id++) {
             struct ttp_copied_row row;
             ttp_copied_definition(c->reader, scope, kind, id, &row);
-            if (kind == TTP_COPIED_SITES && c->rename != NULL)
+            if (kind == TTP_COPIED_SITES)
                 TTP_TRY(rename_site(c, scope, id, &row, err));
+            else if (kind == TTP_COPIED_MODULES && c->reduction.rename_module != NULL)
+                rename_module(c, &row);
             TTP_TRY(ttp_copied_add(c->writer, to, kind, &row, err));
         }
     }
     TTP_TRY(ttp_copied_link_sites(c->writer, c->reader, to, scope, first_site, err));
-    TTP_TRY(ttp_copied_name_values(c->writer, c->reader, to, scope, err));
+    if (!c->reduction.without_values)
+        TTP_TRY(ttp_copied_name_values(c->writer, c->reader, to, scope, err));
     uint32_t streams = ttp_copied_count(c->reader, scope, TTP_COPIED_STREAMS);
     for (uint32_t id = 0; id < streams; id++) {
         struct ttp_claim claim;
@@ -174,7 +187,8 @@ static ttape_status add_metadata(ttape_copier *c, struct ttp_scope *to, uint32_t
         bool own = entry.key.size_bytes == sizeof own_key - 1 &&
                    memcmp(entry.key.data, own_key, sizeof own_key - 1) == 0;
         bool is_known = false;
-        if (entry.scope != scope || entry.type == TTAPE_METADATA_OTHER || own)
+        if (entry.scope != scope || entry.type == TTAPE_METADATA_OTHER || own ||
+            (c->reduction.keeps != NULL && !c->reduction.keeps(c->reduction.context, &entry)))
             continue;
         TTP_TRY(is_known_pair(c, to, &entry, &is_known, err));
         if (is_known)
@@ -193,7 +207,7 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
     ttape_writer *w = c->writer;
     const uint8_t *trace_id = ttp_scope_trace_id(c->reader, scope);
     struct ttp_scope **known = w->scopes.data, *to = NULL;
-    size_t shareable = c->rename == NULL ? w->scopes.count : 0;
+    size_t shareable = c->is_apart ? 0 : w->scopes.count;
     for (size_t i = 1; i < shareable && to == NULL; i++) /* 0 is the writer's own */
         if (known[i]->copier != w->copier_count &&
             memcmp(known[i]->trace_id, trace_id, TTP_TRACE_ID_BYTES) == 0 &&
@@ -204,7 +218,7 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
     to->copier = w->copier_count;
     TTP_TRY(add_metadata(c, to, scope, err));
     TTP_TRY(add_definitions(c, to, scope, err));
-    if (c->rename != NULL) /* scopes are numbered as they are introduced: in the reader's order */
+    if (c->is_apart) /* scopes are numbered as they are introduced: in the reader's order */
         TTP_TRY(ttp_writer_introduce(w, to, err));
     struct ttp_scope **slot = ttp_push(&w->allocator, &c->scopes, sizeof(struct ttp_scope *), err);
     if (slot == NULL)
@@ -213,15 +227,8 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
     return TTAPE_OK;
 }
 
-ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer, ttape_reader *reader,
-                               ttape_error *err)
-{
-    return ttape_copier_open_renamed(out, writer, reader, NULL, NULL, err);
-}
-
-ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
-                                       ttape_reader *reader, ttape_site_callback rename,
-                                       void *context, ttape_error *err)
+static ttape_status open_copier(ttape_copier **out, ttape_writer *writer, ttape_reader *reader,
+                                bool is_apart, const ttape_reduction *reduction, ttape_error *err)
 {
     *out = NULL;
     TTP_TRY(ttp_writer_check(writer, err));
@@ -233,8 +240,8 @@ ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
     c->reader = reader;
     c->lease = ttp_lease_of(reader);
     c->frames.memory = &c->lease.memory;
-    c->rename = rename;
-    c->rename_context = context;
+    c->is_apart = is_apart;
+    c->reduction = *reduction;
     c->number = ++writer->copier_count;
     uint32_t count = ttp_scope_count(reader);
     ttape_status status = TTAPE_OK;
@@ -246,6 +253,34 @@ ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
     }
     *out = c;
     return TTAPE_OK;
+}
+
+ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer, ttape_reader *reader,
+                               ttape_error *err)
+{
+    return open_copier(out, writer, reader, false, &(ttape_reduction){0}, err);
+}
+
+ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
+                                       ttape_reader *reader, ttape_site_callback rename,
+                                       void *context, ttape_error *err)
+{
+    const ttape_reduction reduction = {.rename = rename, .context = context};
+    return open_copier(out, writer, reader, rename != NULL, &reduction, err);
+}
+
+ttape_status ttape_copier_open_reduced(ttape_copier **out, ttape_writer *writer,
+                                       ttape_reader *reader, const ttape_reduction *reduction,
+                                       ttape_error *err)
+{
+    ttape_reduction taken = {.size = sizeof taken};
+    *out = NULL;
+    if (reduction != NULL)
+        TTP_TRY(ttp_take_sized(&taken, sizeof taken, reduction, "a reduction", err));
+    if (taken.reserved != 0 || taken.without_values > 1)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "a reduction has a word that is not known");
+    return open_copier(out, writer, reader, true, &taken, err);
 }
 
 void ttape_copier_close(ttape_copier *c)
@@ -325,6 +360,9 @@ static ttape_status copy_partition_whole(ttape_copier *c, uint32_t partition, tt
                         "there is no partition %u", partition);
     /* Of a partition whose light sections are damaged, or are not what the index says, segments
      * and counts are not known: it is not copied. */
+    if (c->reduction.without_values && info.bytes.values != 0)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", info.offset,
+                        "partition %u has values that are left out", partition);
     TTP_TRY(ttp_loaded_get(c->lease.decoder, partition, TTP_STAGE_LIGHT, &loaded, err));
     struct ttp_partition_head head = loaded->head;
     uint32_t model = head.model;
@@ -379,7 +417,7 @@ static ttape_status append_batch(ttape_copier *c, struct ttp_scope *to, uint32_t
         if (c->events[i].site != TTAPE_NONE)
             c->events[i].site = ttp_local_site(c->reader, c->events[i].site, &scope);
     }
-    if (!loaded->has_values)
+    if (!loaded->has_values || c->reduction.without_values)
         return ttp_append(c->writer, to, stream, c->events, count, err);
     for (uint32_t i = 0; i < count; i++) {
         TTP_TRY(ttp_append(c->writer, to, stream, &c->events[i], 1, err));

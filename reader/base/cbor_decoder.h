@@ -1,5 +1,4 @@
-/* Metadata: one CBOR map with text keys, taken apart into entries. The reader's only door to
- * libcbor. */
+/* Metadata: one CBOR map with text keys, taken apart into entries. */
 #ifndef TTP_READER_CBOR_DECODER_H
 #define TTP_READER_CBOR_DECODER_H
 

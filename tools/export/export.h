@@ -25,6 +25,7 @@ struct tool_export_stream {
 };
 
 struct tool_export;
+struct html_options;
 
 /* Writes what a format keeps for a site. */
 typedef void (*tool_site_writer)(const struct tool_export *export, struct tool_buffer *buffer,
@@ -42,7 +43,8 @@ struct tool_export {
     uint64_t from_ns, to_ns; /* absolute, half-open */
     uint64_t min_ns;         /* shorter frames and all points are left out; 0: nothing is */
     const char *picture;     /* which one; NULL: not said */
-    const char *function;    /* a regular expression: of a histogram */
+    const char *function;    /* a regular expression: of a histogram, of lines */
+    const struct html_options *html;
     uint32_t jobs;
     struct tool_export_stream *streams;
     uint32_t stream_count;
@@ -66,7 +68,8 @@ struct tool_export_format {
 
 extern const struct tool_export_format tool_export_chrome, tool_export_perfetto,
     tool_export_callgrind, tool_export_folded, tool_export_speedscope, tool_export_ctf,
-    tool_export_csv, tool_export_sqlite, tool_export_svg, tool_export_png, tool_export_pprof;
+    tool_export_csv, tool_export_sqlite, tool_export_svg, tool_export_png, tool_export_pprof,
+    tool_export_html;
 
 /* Whether --picture knows that name; NULL: none was given, so timeline. */
 bool tool_picture_is_name(const char *name);

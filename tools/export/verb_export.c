@@ -11,6 +11,7 @@
 #include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/export/export.h"
+#include "tools/html/html.h"
 #include "tools/io/target.h"
 
 static const struct tool_export_format *const formats[] = {
@@ -26,7 +27,7 @@ static const struct tool_export_format *const formats[] = {
 #ifdef TOOL_WITH_SQLITE
     &tool_export_sqlite,
 #endif
-    &tool_export_svg,        &tool_export_png,
+    &tool_export_svg,        &tool_export_png,    &tool_export_html,
 };
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 
@@ -36,9 +37,9 @@ static bool parse_length(const char *text, void *into)
 }
 
 struct options {
-    const char *format, *output, *picture, *function;
+    const char *format, *output, *picture, *function, *sources;
     const struct tool_export_format *chosen;
-    bool force;
+    bool force, with_values, with_source, is_empty;
     enum tool_name_style names;
     struct tool_choice choice;
     uint64_t min_ns;
@@ -52,7 +53,16 @@ static const struct tool_option table[] = {
      NULL, TOOL_AT(output)},
     {"picture", 0, "WHAT", "of svg, png: timeline (default), flame, tree, histogram", NULL,
      TOOL_AT(picture)},
-    {"function", 'F', "REGEX", "whose durations a histogram shows", NULL, TOOL_AT(function)},
+    {"function", 'F', "REGEX", "whose durations a histogram shows; of html, whose lines", NULL,
+     TOOL_AT(function)},
+    {"with-values", 0, NULL, "of html: arguments, results, command line and host, too", NULL,
+     TOOL_AT(with_values)},
+    {"with-source", 0, NULL, "of html: source files, paths and lines of functions, too", NULL,
+     TOOL_AT(with_source)},
+    {"sources", 0, "DIR", "of html: look for source files below this folder, too", NULL,
+     TOOL_AT(sources)},
+    {"empty", 0, NULL, "of html: no trace; the page takes a file that is dropped on it", NULL,
+     TOOL_AT(is_empty)},
     TOOL_NAMES_OPTION,
     {"force", 'f', NULL, "replace OUT where it exists", NULL, TOOL_AT(force)},
     TOOL_TIME_OPTION,
@@ -79,20 +89,28 @@ static const struct tool_command command = {
              "  ctf         a folder in the Common Trace Format, for babeltrace2\n"
              "  csv         a table of events, for anything\n"
              "  sqlite      a database of calls and events, for SQL\n"
-             "  svg, png    a picture of at most 5,000 shapes, for anybody",
+             "  svg, png    a picture of at most 5,000 shapes, for anybody\n"
+             "  html        one file with the page of 'view' and the trace, for any browser",
     .options = table,
     .examples = "  tracetape export --format chrome run.ttape --time +1s..+1.2s -o part.json\n"
                 "  tracetape export --format folded run.ttape | flamegraph.pl > run.svg\n"
                 "  tracetape export --format perfetto run.ttape --min-time 10us -o run.pftrace\n"
                 "  tracetape export --format svg run.ttape --time +1s..+2s -o run.svg\n"
-                "  tracetape export --format svg --picture flame run.ttape -o flame.svg\n",
+                "  tracetape export --format svg --picture flame run.ttape -o flame.svg\n"
+                "  tracetape export --format html run.ttape --time +1s..+2s -o run.html\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
                 "  3  done, but the file is damaged or its clock steps back: a message says how\n"
                 "  4  not done\n",
-    .operands_min = 1,
+    .operands_min = 0,
     .operands_max = 1,
 };
+
+static enum tool_name_style name_style(const struct options *options)
+{
+    bool is_for_people = options->chosen->is_picture || options->chosen == &tool_export_html;
+    return tool_name_style(options->names, !is_for_people);
+}
 
 static int prepare(const struct options *options, struct tool_export *export)
 {
@@ -113,8 +131,7 @@ static int prepare(const struct options *options, struct tool_export *export)
     tool_selection_close(&selection);
     if (!export->has_times && export->min_ns > 0)
         return tool_fail("'%s' has no times: --min-time cannot be used", export->input->name);
-    tool_site_names_open_as(&export->names, export->reader,
-                            tool_name_style(options->names, !options->chosen->is_picture));
+    tool_site_names_open_as(&export->names, export->reader, name_style(options));
     return TOOL_OK;
 }
 
@@ -183,12 +200,20 @@ static int run_format(struct tool_export *export, const struct tool_export_forma
 static int export_all(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
+    const struct html_options html = {.choice = &options->choice,
+                                      .with_values = options->with_values,
+                                      .with_source = options->with_source,
+                                      .function = options->function,
+                                      .sources = options->sources,
+                                      .names = name_style(options),
+                                      .memory_bytes = options->memory_bytes};
     struct tool_export export = {.input = input,
                                  .reader = input->reader,
                                  .path = options->output != NULL ? options->output : "-",
                                  .force = options->force,
                                  .picture = options->picture,
                                  .function = options->function,
+                                 .html = &html,
                                  .jobs = options->jobs};
     int status = prepare(options, &export);
     if (status == TOOL_OK) {
@@ -224,6 +249,53 @@ static int fail_format(const char *name)
     return tool_usage("export", "unknown format '%s'", name);
 }
 
+/* The page alone. */
+static int export_empty(const struct options *options)
+{
+    struct tool_target target = {.fd = -1};
+    struct tool_export export = {.path = options->output != NULL ? options->output : "-",
+                                 .force = options->force};
+    int status = html_check_build();
+    if (status == TOOL_OK)
+        status = open_stream(&export, &target, false);
+    if (status == TOOL_OK)
+        status = html_write_empty(&export.out);
+    status = close_stream(&export, &target, status);
+    tool_target_close(&target);
+    return status;
+}
+
+/* What belongs to some formats only. A tool_exit. */
+static int check_options(const struct options *options, int operand_count)
+{
+    const struct tool_export_format *format = options->chosen;
+    bool is_html = format == &tool_export_html;
+    if (format->shape >= TOOL_EXPORT_FILE &&
+        (options->output == NULL || strcmp(options->output, "-") == 0))
+        return tool_usage("export", "format '%s' needs -o OUT", format->name);
+    if (!is_html && (options->with_values || options->with_source || options->sources != NULL ||
+                     options->is_empty))
+        return tool_usage("export", "--with-values, --with-source, --sources and --empty are for "
+                                    "--format html");
+    if (options->is_empty != (operand_count == 0))
+        return tool_usage("export",
+                          options->is_empty ? "with --empty there is no FILE" : "FILE is missing");
+    if (is_html && options->min_ns > 0)
+        return tool_usage("export", "--min-time is not for --format html");
+    if (options->picture != NULL && !format->is_picture)
+        return tool_usage("export", "--picture is for --format svg and png");
+    if (!tool_picture_is_name(options->picture))
+        return tool_usage("export", "unknown picture '%s'", options->picture);
+    bool is_histogram = options->picture != NULL && strcmp(options->picture, "histogram") == 0;
+    if (is_html && options->function != NULL)
+        return options->with_source
+                   ? TOOL_OK
+                   : tool_usage("export", "--function is with --with-source for --format html");
+    if (is_histogram != (options->function != NULL))
+        return tool_usage("export", "--picture histogram and --function REGEX go together");
+    return TOOL_OK;
+}
+
 int tool_verb_export(int argc, char **argv)
 {
     int count, status;
@@ -232,19 +304,14 @@ int tool_verb_export(int argc, char **argv)
         return status;
     if (options.format == NULL)
         return tool_usage("export", "--format FORMAT is missing");
-    const struct tool_export_format *format = options.chosen = find_format(options.format);
-    if (format == NULL)
+    options.chosen = find_format(options.format);
+    if (options.chosen == NULL)
         return fail_format(options.format);
-    if (format->shape >= TOOL_EXPORT_FILE &&
-        (options.output == NULL || strcmp(options.output, "-") == 0))
-        return tool_usage("export", "format '%s' needs -o OUT", format->name);
-    if ((options.picture != NULL || options.function != NULL) && !format->is_picture)
-        return tool_usage("export", "--picture and --function are for --format svg and png");
-    if (!tool_picture_is_name(options.picture))
-        return tool_usage("export", "unknown picture '%s'", options.picture);
-    bool is_histogram = options.picture != NULL && strcmp(options.picture, "histogram") == 0;
-    if (is_histogram != (options.function != NULL))
-        return tool_usage("export", "--picture histogram and --function REGEX go together");
+    status = check_options(&options, count);
+    if (status != TOOL_OK)
+        return status;
+    if (options.is_empty)
+        return export_empty(&options);
     if (options.jobs == 0)
         options.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
     tool_memory_bound(options.memory_bytes);

@@ -1,12 +1,9 @@
 /* tracetape cut: whole partitions are copied as they are, those that the cut goes through are
  * encoded anew. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <tracetape/copy.h>
 
+#include "tools/calls/cut_streams.h"
 #include "tools/calls/losses.h"
-#include "tools/calls/stream_choice.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/progress.h"
@@ -52,89 +49,27 @@ static const struct tool_command command = {
     .operands_max = 1,
 };
 
-/* A cut: events [from, to) of each stream. */
 struct cutting {
     const struct options *options;
     const struct tool_input *input;
     ttape_reader *reader;
     ttape_info info;
-    struct tool_selection selection;
-    uint64_t *from, *to;
+    struct tool_cut streams;
     struct tool_target target;
     ttape_writer *writer;
     ttape_copier *copier;
     ttape_error err;
 };
 
-/* The number of a stream's first event at or after a time. */
-static ttape_status number_at(struct cutting *cut, uint32_t stream, uint64_t time_ns,
-                              uint64_t *number)
-{
-    ttape_cursor *cursor;
-    ttape_edge edge;
-    ttape_status status = ttape_cursor_open(&cursor, cut->reader, stream, &cut->err);
-    if (status != TTAPE_OK)
-        return status;
-    status = ttape_cursor_seek_time(cursor, time_ns, &cut->err);
-    if (status == TTAPE_OK || status == TTAPE_END)
-        status = ttape_cursor_get_open_frames(cursor, &edge, &cut->err);
-    if (status == TTAPE_OK)
-        *number = edge.event_number;
-    ttape_cursor_close(cursor);
-    return status;
-}
-
-static ttape_status select_stream(struct cutting *cut, uint32_t stream)
-{
-    const struct options *options = cut->options;
-    ttape_status status = TTAPE_OK;
-    uint64_t *from = &cut->from[stream], *to = &cut->to[stream];
-    if (!tool_selects(&cut->selection, stream))
-        return status; /* both are 0: nothing of it */
-    *to = UINT64_MAX;
-    const struct tool_span *time = &options->choice.time;
-    if (time->from.given)
-        status = number_at(cut, stream, cut->selection.from_ns, from);
-    if (time->to.given && status == TTAPE_OK)
-        status = number_at(cut, stream, cut->selection.to_ns, to);
-    if (options->events.given) {
-        *from = *from > options->events.from ? *from : options->events.from;
-        *to = *to < options->events.to ? *to : options->events.to;
-    }
-    return status;
-}
-
-/* How much of a partition lies in the cut. */
-enum coverage { COVER_NONE, COVER_PART, COVER_WHOLE };
-
-static ttape_status cover(struct cutting *cut, uint32_t partition, enum coverage *result)
-{
-    ttape_partition_info info;
-    ttape_status status = ttape_reader_get_partition(cut->reader, partition, &info);
-    uint32_t inside = 0, outside = 0;
-    /* A damaged partition has no segments that are known: asking for one says what is wrong. */
-    for (uint32_t i = 0; status == TTAPE_OK && (i == 0 || i < info.segment_count); i++) {
-        ttape_segment_info segment;
-        status = ttape_reader_get_segment(cut->reader, partition, i, &segment, &cut->err);
-        if (status == TTAPE_OK && segment.stream < cut->info.stream_count) {
-            uint64_t first = segment.start.event_number, end = first + segment.event_count;
-            uint64_t from = cut->from[segment.stream], to = cut->to[segment.stream];
-            inside += first < to && end > from;
-            outside += first < from || end > to;
-        }
-    }
-    *result = inside == 0 ? COVER_NONE : outside == 0 ? COVER_WHOLE : COVER_PART;
-    return status;
-}
-
 static ttape_status copy_partition(struct cutting *cut, uint32_t partition)
 {
-    enum coverage how = COVER_NONE;
-    ttape_status status = cover(cut, partition, &how);
-    if (status == TTAPE_OK && how == COVER_WHOLE)
+    enum tool_cover how = TOOL_COVER_NONE;
+    ttape_status status = tool_cut_cover(&cut->streams, partition, &how, &cut->err);
+    if (status == TTAPE_OK && how == TOOL_COVER_WHOLE)
         status = ttape_copier_partition(cut->copier, partition, &cut->err);
-    else if (status == TTAPE_OK && how == COVER_PART)
-        status = ttape_copier_part(cut->copier, partition, cut->from, cut->to, &cut->err);
+    else if (status == TTAPE_OK && how == TOOL_COVER_PART)
+        status = ttape_copier_part(cut->copier, partition, cut->streams.from, cut->streams.to,
+                                   &cut->err);
     return status;
 }
 
@@ -170,16 +105,16 @@ static int open_output(struct cutting *cut)
 
 static int select_all(struct cutting *cut)
 {
-    uint32_t count = cut->info.stream_count;
-    int status = tool_select(&cut->selection, cut->input, &cut->options->choice);
-    if (status != TOOL_OK)
-        return status;
-    cut->from = tool_allocate(count, sizeof(uint64_t));
-    cut->to = tool_allocate(count, sizeof(uint64_t));
-    for (uint32_t i = 0; i < count; i++)
-        if (select_stream(cut, i) != TTAPE_OK)
-            return tool_fail_error(cut->input->name, &cut->err);
-    return TOOL_OK;
+    const struct tool_range *events = &cut->options->events;
+    int status = tool_cut_open(&cut->streams, cut->input, &cut->options->choice);
+    for (uint32_t i = 0; status == TOOL_OK && events->given && i < cut->info.stream_count; i++) {
+        uint64_t *from = &cut->streams.from[i], *to = &cut->streams.to[i];
+        if (*to == 0)
+            continue; /* nothing of it */
+        *from = *from > events->from ? *from : events->from;
+        *to = *to < events->to ? *to : events->to;
+    }
+    return status;
 }
 
 static int run(void *context, const struct tool_input *input)
@@ -200,9 +135,7 @@ static int run(void *context, const struct tool_input *input)
     ttape_copier_close(cut.copier);
     ttape_writer_close(cut.writer);
     tool_target_close(&cut.target);
-    tool_selection_close(&cut.selection);
-    free(cut.from);
-    free(cut.to);
+    tool_cut_close(&cut.streams);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include <tracetape/view.h>
 
 #include "tools/calls/site_name.h"
+#include "tools/html/page_files.h"
 #include "tools/io/input.h"
 
 #define VIEW_KEY_BYTES 32u /* digits of the key that every question must bring */
@@ -34,33 +35,6 @@ void view_workers_close(struct view_workers *workers);
 char *view_workers_answer(struct view_workers *workers, const char *request, size_t request_bytes,
                           bool (*stops)(void *context), void *context, size_t *response_bytes,
                           ttape_error *err);
-
-/* ---- view_text.c ---- */
-
-/* The text of a source file, for the caller to free. `sources`: a folder to look in first, or
- * NULL. Nothing is followed upwards or by a link. */
-ttape_status view_read_source(const char *sources, ttape_string file, char **text,
-                              size_t *size_bytes, ttape_error *err);
-
-/* ---- view_lines.c ---- */
-
-/* What `tracetape lines --json` says of a call, by its name, or (NULL) of all calls of functions of
- * this name; for the caller to free. `stops` is asked whether nobody waits any more. */
-ttape_status view_count_lines(const struct tool_input *input, const char *call, ttape_string name,
-                              bool (*stops)(void *context), void *context, char **json,
-                              size_t *size_bytes, ttape_error *err);
-
-/* ---- view_page.c: files of the page, which are inside the command ---- */
-
-struct view_file {
-    const char *path, *type;
-    const unsigned char *bytes;
-    size_t size_bytes;
-};
-
-bool view_has_page(void);
-/* Without bytes: there is no such file. */
-struct view_file view_find_file(const char *path);
 
 /* ---- view_rules.c: who may ask; pure ---- */
 

@@ -29,6 +29,25 @@ typedef ttape_status (*ttape_site_callback)(void *context, uint32_t number, ttap
 TTAPE_API ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
                                                  ttape_reader *reader, ttape_site_callback rename,
                                                  void *context, ttape_error *err);
+/* What a copy leaves out, or says anew, for people who must not see all of it. Zero: nothing. */
+typedef struct ttape_reduction {
+    size_t size;                /* sizeof(ttape_reduction) */
+    uint32_t without_values;    /* 1: events have none, and nothing says what they were called */
+    uint32_t reserved;          /* 0 */
+    ttape_site_callback rename; /* NULL: as they are */
+    /* Says anew what module->path is; what it does to the rest is ignored. NULL: as it is. */
+    void (*rename_module)(void *context, ttape_module *module);
+    /* Whether an entry of the metadata is copied. NULL: all are. */
+    bool (*keeps)(void *context, const ttape_metadata_entry *entry);
+    void *context;
+} ttape_reduction;
+
+/* The same as ttape_copier_open_renamed, with less. A partition that has values which are left out
+ * is encoded anew by ttape_copier_part; ttape_copier_partition refuses it (TTAPE_E_ARGUMENT). */
+TTAPE_API ttape_status ttape_copier_open_reduced(ttape_copier **out, ttape_writer *writer,
+                                                 ttape_reader *reader,
+                                                 const ttape_reduction *reduction,
+                                                 ttape_error *err);
 TTAPE_API void ttape_copier_close(ttape_copier *copier);
 /* Copies one partition's payload byte for byte (with the model chunk that it names, once) under a
  * new chunk header. */

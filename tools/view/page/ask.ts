@@ -1,5 +1,8 @@
-// Questions to the command on this machine. Those that are asked in one turn go in one request, at
-// most so many; pictures go apart from what may take longer.
+// Questions to the command on this machine, or to the reader in a page that stands alone. Those
+// that are asked in one turn go in one request, at most so many; pictures go apart from what may
+// take longer.
+
+import { askAlone, isAlone } from "./alone";
 
 export type Answer = Record<string, any>;
 
@@ -38,16 +41,21 @@ export function setKey(given: string): void {
   key = given;
 }
 
-async function send(waiting: Waiting[], signal?: AbortSignal): Promise<void> {
+async function askServer(request: string, signal?: AbortSignal): Promise<string> {
+  const response = await fetch("/ask", {
+    method: "POST",
+    headers: { "X-Tracetape-Key": key, "Content-Type": "text/plain" },
+    body: request,
+    signal,
+  });
+  if (!response.ok) throw new Error((await response.text()).trim());
+  return response.text();
+}
+
+async function send(waiting: Waiting[], isPicture: boolean, signal?: AbortSignal): Promise<void> {
   try {
-    const response = await fetch("/ask", {
-      method: "POST",
-      headers: { "X-Tracetape-Key": key, "Content-Type": "text/plain" },
-      body: waiting.map((w) => w.line).join("\n"),
-      signal,
-    });
-    if (!response.ok) throw new Error((await response.text()).trim());
-    const text = await response.text();
+    const request = waiting.map((w) => w.line).join("\n");
+    const text = await (isAlone() ? askAlone(request, isPicture, signal) : askServer(request, signal));
     const start = performance.now();
     const answers: Answer[] = JSON.parse(text);
     work.spent += performance.now() - start;
@@ -65,15 +73,15 @@ async function send(waiting: Waiting[], signal?: AbortSignal): Promise<void> {
 function flush(): void {
   isPlanned = false;
   const some = queue.filter((w) => !w.signal);
-  for (const w of queue) if (w.signal) void send([w], w.signal); // what may be given up, by itself
+  for (const w of queue) if (w.signal) void send([w], false, w.signal); // what may be given up, by itself
   queue = [];
-  for (let i = 0; i < some.length; i += LINES_MOST) void send(some.slice(i, i + LINES_MOST));
+  for (let i = 0; i < some.length; i += LINES_MOST) void send(some.slice(i, i + LINES_MOST), false);
   const bySignal = new Map<AbortSignal | undefined, Waiting[]>();
   for (const w of pictures) bySignal.set(w.signal, [...(bySignal.get(w.signal) ?? []), w]);
   pictures = [];
   for (const [signal, list] of bySignal)
     for (let i = 0; i < list.length; i += LINES_MOST)
-      void send(list.slice(i, i + LINES_MOST), signal);
+      void send(list.slice(i, i + LINES_MOST), true, signal);
 }
 
 type Fields = Record<string, string | number | bigint | boolean | undefined>;

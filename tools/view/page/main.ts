@@ -1,4 +1,5 @@
 // The page: what it is made of, its commands and keys, and the state that its link says.
+import { isAlone, openAlone } from "./alone";
 import { Answer, ask, setKey, takeKey } from "./ask";
 import { CallersPane } from "./callers";
 import { CallsPane } from "./calls";
@@ -416,7 +417,8 @@ async function showEvent(found: Answer): Promise<void> {
 
 async function start(): Promise<void> {
   document.body.append(message);
-  setKey(takeKey());
+  if (isAlone()) await openAlone();
+  else setKey(takeKey());
   await load();
   timeline = new Timeline();
   const table = new FunctionTable();

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "tools/command/tool.h"
-#include "tools/view/view_server.h"
+#include "tools/html/page_files.h"
 
 #define ANSWER_BYTES_MOST (4u << 20)
 #define WORD_BYTES        4096u

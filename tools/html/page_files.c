@@ -1,7 +1,7 @@
 /* The page's files, as the build made them (tools/view/page/). */
 #include <string.h>
 
-#include "tools/view/view_server.h"
+#include "tools/html/page_files.h"
 
 #ifdef TOOL_VIEW_PAGE
 
@@ -18,6 +18,12 @@ INCLUDE(view_page_html, TOOL_VIEW_PAGE "/page.html");
 INCLUDE(view_page_script, TOOL_VIEW_PAGE "/page.js");
 INCLUDE(view_page_style, TOOL_VIEW_PAGE "/page.css");
 INCLUDE(view_page_icon, TOOL_VIEW_PAGE "/icon.svg");
+#ifdef TOOL_ENGINE
+INCLUDE(html_worker, TOOL_VIEW_PAGE "/worker.js");
+INCLUDE(html_engine, TOOL_ENGINE);
+INCLUDE(html_script_hash, TOOL_VIEW_PAGE "/page.js.sha256");
+INCLUDE(html_style_hash, TOOL_VIEW_PAGE "/page.css.sha256");
+#endif
 
 bool view_has_page(void) { return true; }
 
@@ -46,6 +52,34 @@ bool view_has_page(void) { return false; }
 struct view_file view_find_file(const char *path)
 {
     (void)path;
+    return (struct view_file){0};
+}
+
+#endif
+
+#if defined TOOL_VIEW_PAGE && defined TOOL_ENGINE
+
+struct view_file html_find_part(enum html_part part)
+{
+    const struct {
+        const unsigned char *bytes, *end;
+    } parts[] = {
+        [HTML_PART_SCRIPT] = {view_page_script, view_page_script_end},
+        [HTML_PART_STYLE] = {view_page_style, view_page_style_end},
+        [HTML_PART_WORKER] = {html_worker, html_worker_end},
+        [HTML_PART_ENGINE] = {html_engine, html_engine_end},
+        [HTML_PART_SCRIPT_HASH] = {html_script_hash, html_script_hash_end},
+        [HTML_PART_STYLE_HASH] = {html_style_hash, html_style_hash_end},
+    };
+    return (struct view_file){.bytes = parts[part].bytes,
+                              .size_bytes = (size_t)(parts[part].end - parts[part].bytes)};
+}
+
+#else
+
+struct view_file html_find_part(enum html_part part)
+{
+    (void)part;
     return (struct view_file){0};
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tools/command/tool.h"
-#include "tools/view/view_server.h"
+#include "tools/html/page_files.h"
 
 #define SOURCE_BYTES_MOST (8u << 20)
 #define PATH_BYTES        4096u

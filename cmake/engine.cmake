@@ -1,0 +1,108 @@
+# The reader as WebAssembly, for `tracetape export --format html`: Debian's clang and lld with
+# wasi-libc, and zstd's decompressor from its source (scripts/fetch-zstd). Where one of them is
+# missing, TTAPE_ENGINE stays empty.
+if(POLICY CMP0116)
+    cmake_policy(SET CMP0116 NEW) # lists of dependencies, by Ninja
+endif()
+set(TTAPE_ZSTD_SOURCE "/usr/local/src/zstd" CACHE PATH "zstd's source, for export --format html")
+set(TTAPE_ENGINE "")
+find_program(TTAPE_WASM_CLANG NAMES clang clang-14)
+find_program(TTAPE_WASM_LD NAMES wasm-ld wasm-ld-14)
+mark_as_advanced(TTAPE_WASM_CLANG TTAPE_WASM_LD)
+
+set(wasm_libc "/usr/lib/wasm32-wasi/libc.a")
+set(wasm_printing "/usr/lib/wasm32-wasi/libc-printscan-no-floating-point.a")
+if(TTAPE_WASM_CLANG)
+    execute_process(COMMAND "${TTAPE_WASM_CLANG}" --print-resource-dir
+                    OUTPUT_VARIABLE wasm_resources OUTPUT_STRIP_TRAILING_WHITESPACE)
+    set(wasm_builtins "${wasm_resources}/lib/wasi/libclang_rt.builtins-wasm32.a")
+endif()
+set(needs)
+if(TTAPE_SANITIZE)
+    list(APPEND needs "no sanitizers")
+endif()
+if(NOT TTAPE_ESBUILD AND NOT TTAPE_PAGE)
+    list(APPEND needs esbuild)
+endif()
+if(NOT TTAPE_WASM_CLANG)
+    list(APPEND needs clang)
+endif()
+if(NOT TTAPE_WASM_LD)
+    list(APPEND needs lld)
+endif()
+if(NOT EXISTS "${wasm_libc}" OR NOT EXISTS "${wasm_printing}")
+    list(APPEND needs wasi-libc)
+endif()
+if(NOT TTAPE_WASM_CLANG OR NOT EXISTS "${wasm_builtins}")
+    list(APPEND needs libclang-rt-14-dev-wasm32)
+endif()
+if(NOT EXISTS "${TTAPE_ZSTD_SOURCE}/lib/decompress/zstd_decompress.c")
+    list(APPEND needs "zstd's source (scripts/fetch-zstd)")
+endif()
+ttape_part(HTML "traces as one HTML file" "${needs}")
+list(JOIN needs ", " TTAPE_ENGINE_MISSING)
+if(NOT TTAPE_HAS_HTML)
+    if(NOT needs)
+        set(TTAPE_ENGINE_MISSING "-DTTAPE_HTML=ON")
+    endif()
+    return()
+endif()
+
+# Of what reads, all but libcbor's door; of the page's own, what is in engine/.
+set(zstd "${TTAPE_ZSTD_SOURCE}/lib")
+set(wasm_folder "${PROJECT_BINARY_DIR}/engine")
+set(TTAPE_ENGINE "${wasm_folder}/engine.wasm")
+set(wasm_sources)
+foreach(folder IN ITEMS base format reader answers libtrace/names tools/html/engine)
+    file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.c")
+    list(APPEND wasm_sources ${found})
+endforeach()
+list(FILTER wasm_sources EXCLUDE REGEX "/cbor_library\\.c$")
+foreach(name IN ITEMS entropy_common error_private fse_decompress xxhash zstd_common)
+    list(APPEND wasm_sources "${zstd}/common/${name}.c")
+endforeach()
+foreach(name IN ITEMS huf_decompress zstd_ddict zstd_decompress zstd_decompress_block)
+    list(APPEND wasm_sources "${zstd}/decompress/${name}.c")
+endforeach()
+
+# The module has to be small: a page carries it as text, a third larger.
+set(wasm_flags --target=wasm32-wasi -Oz -std=gnu11 -DNDEBUG -ffunction-sections -fdata-sections
+    -ftls-model=local-exec -mbulk-memory -mnontrapping-fptoint -msign-ext
+    -DTTP_NO_THREADS -DTTP_NO_LIBCBOR -D_FILE_OFFSET_BITS=64
+    "-DTTP_PROJECT_VERSION=\"${PROJECT_VERSION}\""
+    "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${TTAPE_ZSTD_SOURCE}=zstd"
+    "-I${PROJECT_SOURCE_DIR}" "-I${PROJECT_SOURCE_DIR}/libtrace/include" "-I${zstd}")
+set(wasm_strict -Wall -Wextra)
+if(TTAPE_WERROR)
+    list(APPEND wasm_strict -Werror)
+endif()
+set(zstd_flags -w -DHUF_FORCE_DECOMPRESS_X1 -DZSTD_FORCE_DECOMPRESS_SEQUENCES_SHORT -DZSTD_NO_INLINE
+    -DZSTD_STRIP_ERROR_STRINGS -DDYNAMIC_BMI2=0)
+
+set(wasm_objects)
+foreach(source IN LISTS wasm_sources)
+    string(REPLACE "${PROJECT_SOURCE_DIR}/" "" name "${source}")
+    string(REPLACE "${zstd}/" "zstd/" name "${name}")
+    set(object "${wasm_folder}/${name}.o")
+    get_filename_component(folder "${object}" DIRECTORY)
+    file(MAKE_DIRECTORY "${folder}")
+    set(more ${wasm_strict})
+    if(name MATCHES "^zstd/")
+        set(more ${zstd_flags})
+    endif()
+    add_custom_command(OUTPUT "${object}"
+        COMMAND ${CMAKE_C_COMPILER_LAUNCHER} "${TTAPE_WASM_CLANG}" ${wasm_flags} ${more}
+                -MD -MF "${object}.d" -MT "${object}" -c "${source}" -o "${object}"
+        DEPENDS "${source}" DEPFILE "${object}.d" COMMENT "Building ${name} for WebAssembly"
+        VERBATIM)
+    list(APPEND wasm_objects "${object}")
+endforeach()
+string(REPLACE ";" "\n" wasm_list "${wasm_objects}")
+file(WRITE "${wasm_folder}/objects.txt" "${wasm_list}\n")
+# A stack that overflows runs into nothing; memory ends where two of them are below 300 MiB.
+add_custom_command(OUTPUT "${TTAPE_ENGINE}"
+    COMMAND "${TTAPE_WASM_LD}" --no-entry --gc-sections --strip-all -O2 --stack-first
+            -z stack-size=524288 --max-memory=150994944 "@${wasm_folder}/objects.txt"
+            "${wasm_printing}" "${wasm_libc}" "${wasm_builtins}" -o "${TTAPE_ENGINE}"
+    DEPENDS ${wasm_objects} COMMENT "Linking the reader as WebAssembly" VERBATIM)
+add_custom_target(ttape_engine DEPENDS "${TTAPE_ENGINE}")

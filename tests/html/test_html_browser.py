@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""A file of `tracetape export --format html` in a real Chromium, opened from a disk: it shows the
+trace, asks nobody for anything, and says nothing in its console; so does the page that takes a
+trace that is dropped on it, whole or damaged."""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "view"))
+from view_client import COMMAND, skip  # noqa: E402
+from view_page import Page, check, make_trace, problems  # noqa: E402
+
+REQUESTS = "return performance.getEntriesByType('resource').map((e) => e.name)"
+
+
+def export(*words):
+    done = subprocess.run([COMMAND, "export", "--format", "html", *map(str, words)],
+                          capture_output=True)
+    if b"not in this build" in done.stderr:
+        skip(done.stderr.decode().strip())
+    check(f"export {words}", done.returncode, 0)
+
+
+def open_file(page, path, place=""):
+    page.driver.get("about:blank")
+    page.driver.get(f"file://{path}{place}")
+
+
+def wait(page):
+    page.until("page", "return !!window.view && !view.isWaiting()")
+
+
+def check_quiet(page):
+    check("requests", page.run(REQUESTS), [])
+    page.console()
+
+
+def check_page(page, folder, trace):
+    path = Path(folder, "run.html")
+    export(trace, "-o", path)
+    open_file(page, path)
+    wait(page)
+    check("colours", page.colours() > 3)
+    check("events", "20,0" in page.text("header"))
+    page.until("table", "return [...document.querySelectorAll('.rows tbody .name')]"
+               ".some((c) => c.textContent.includes('<img src=x onerror='))")
+    check("title", page.run("return document.title").endswith("tracetape view"))
+    check("elements of names", page.run("return document.querySelectorAll('img').length"), 0)
+    page.run("view.showAll(); document.getElementById('tab-source').click();")
+    page.run("location.hash = 'f=work&v=source'; dispatchEvent(new PopStateEvent('popstate'));")
+    page.until("no source", "return document.querySelector('#pane-source').textContent"
+               ".includes('--with-source')")
+    check_quiet(page)
+
+
+def check_source(page, folder, trace):
+    path = Path(folder, "source.html")
+    export("--with-source", trace, "-o", path)
+    open_file(page, path, "#n=s0e3&v=source")
+    wait(page)
+    check("selected", page.run("return view.state.node?.id"), "s0e3")
+    page.until("source", "return document.querySelector('#pane-source').textContent"
+               ".includes('return ++calls; // <b>')")
+    check_quiet(page)
+
+
+def check_dropped(page, folder, trace):
+    path, cut = Path(folder, "empty.html"), Path(folder, "damaged.ttape")
+    export("--empty", "-o", path)
+    bytes_ = trace.read_bytes()
+    cut.write_bytes(bytes_[:len(bytes_) * 2 // 3])
+    for file, words in ((trace, "events were lost"), (cut, "the file ends too early")):
+        open_file(page, path)
+        page.until("place to drop", "return !!document.querySelector('#trace-file')")
+        page.driver.find_element("id", "trace-file").send_keys(str(file))
+        wait(page)
+        check(f"what {file.name} lost", words in page.text("header"))
+        check_quiet(page)
+    open_file(page, path)
+    page.until("place to drop", "return !!document.querySelector('#trace-file')")
+    page.driver.find_element("id", "trace-file").send_keys(__file__)
+    page.until("no trace", "return document.querySelector('.message')?.textContent.length > 5")
+    check_quiet(page)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        trace = make_trace(folder)
+        page = Page()
+        try:
+            check_page(page, folder, trace)
+            check_source(page, folder, trace)
+            check_dropped(page, folder, trace)
+        finally:
+            page.driver.quit()
+    for line in problems:
+        print(line)
+    print(f"html browser: {'FAILED' if problems else 'ok'}")
+    return 1 if problems else 0
+
+
+sys.exit(main())
