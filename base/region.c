@@ -119,7 +119,7 @@ bool ttp_region_grow_slow(struct ttp_region *region, void *array, size_t *capaci
                           size_t item_bytes)
 {
     struct ttp_region_block *block; /* by memcpy, for pointers to different types may differ */
-    size_t size_bytes, wanted = ttp_next_capacity(*capacity, needed);
+    size_t size_bytes, wanted = (size_t)ttp_next_capacity(*capacity, needed);
     memcpy(&block, array, sizeof block);
     block = block_size(wanted, item_bytes, &size_bytes)
                 ? grow(region, block != NULL ? block - 1 : NULL, size_bytes)

@@ -28,11 +28,11 @@ static bool read_sections(struct tool_elf_sections *sections)
     const uint8_t *names = sections->heads + (size_t)names_at * HEAD_BYTES;
     sections->names_bytes = tool_le64(names + 32);
     if (sections->names_bytes == 0 || sections->names_bytes > NAMES_BYTES_MAX ||
-        (sections->names = malloc(sections->names_bytes)) == NULL)
+        (sections->names = malloc((size_t)sections->names_bytes)) == NULL)
         return false;
     sections->names[sections->names_bytes - 1] = '\0';
     return tool_elf_read_exactly(fd, tool_le64(names + 24), sections->names,
-                                 sections->names_bytes - 1);
+                                 (size_t)sections->names_bytes - 1);
 }
 
 bool tool_elf_sections_open(struct tool_elf_sections *sections, const char *path)
@@ -73,7 +73,8 @@ size_t tool_elf_section_read(const struct tool_elf_sections *sections, const cha
     const uint8_t *head = tool_elf_section_find(sections, name);
     uint64_t bytes = head == NULL ? 0 : tool_le64(head + 32);
     bytes = bytes < room ? bytes : room;
-    return bytes != 0 && tool_elf_read_exactly(sections->fd, tool_le64(head + 24), into, bytes)
+    return bytes != 0 &&
+                   tool_elf_read_exactly(sections->fd, tool_le64(head + 24), into, (size_t)bytes)
                ? (size_t)bytes
                : 0;
 }

@@ -127,7 +127,7 @@ void tool_child_grow(void **array, size_t *capacity, size_t needed, size_t size_
 {
     if (needed <= *capacity)
         return;
-    size_t wanted = ttp_next_capacity(*capacity, needed);
+    size_t wanted = (size_t)ttp_next_capacity(*capacity, needed);
     void *grown = reallocarray(*array, wanted, size_bytes);
     if (grown == NULL)
         tool_child_give_up();

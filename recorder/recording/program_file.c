@@ -50,7 +50,8 @@ static ssize_t read_from(int fd, void *bytes, size_t size, uint64_t offset)
 
 static bool read_at(int fd, void *bytes, size_t size, uint64_t offset)
 {
-    return offset <= INT64_MAX - size && read_from(fd, bytes, size, offset) == (ssize_t)size;
+    return offset <= (uint64_t)INT64_MAX - size &&
+           read_from(fd, bytes, size, offset) == (ssize_t)size;
 }
 
 /* Nothing but a regular file is opened: others may wait, or do something. */
@@ -162,7 +163,7 @@ static void look_into_head(const struct elf *elf, const Elf64_Phdr *head,
 {
     uint8_t bytes[TTP_NOTES_BYTES + 1] = {0};
     size_t most = head->p_type == PT_INTERP ? TTP_LOADER_PATH_BYTES : TTP_NOTES_BYTES;
-    size_t size = head->p_filesz < most ? head->p_filesz : most;
+    size_t size = head->p_filesz < most ? (size_t)head->p_filesz : most;
     if (!read_at(elf->fd, bytes, size, head->p_offset))
         return;
     if (head->p_type == PT_INTERP)

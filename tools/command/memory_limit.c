@@ -148,7 +148,7 @@ void tool_grow(void **array, size_t *capacity, size_t needed, size_t size_bytes)
 {
     if (needed <= *capacity)
         return;
-    size_t wanted = ttp_next_capacity(*capacity, needed);
+    size_t wanted = (size_t)ttp_next_capacity(*capacity, needed);
     *array = tool_reallocate(*array, wanted, size_bytes);
     *capacity = wanted;
 }

@@ -12,7 +12,7 @@ static inline uint32_t *tool_map_at(struct ttp_key_map *map, uint64_t key, uint3
 {
     if (ttp_key_map_is_full(map))
         free(ttp_key_map_move(
-            map, tool_allocate(ttp_key_map_next_count(map), sizeof(struct ttp_key_slot))));
+            map, tool_allocate((size_t)ttp_key_map_next_count(map), sizeof(struct ttp_key_slot))));
     return ttp_key_map_at(map, key, missing);
 }
 

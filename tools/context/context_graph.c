@@ -82,7 +82,7 @@ static void search_all(struct tool_contexts *contexts, const struct tool_edges *
                                                 .ends = ends,
                                                 .prefixes_most = share(memory, PREFIX_SHARE),
                                                 .nodes_most = share(memory, NODE_SHARE),
-                                                .deep_bytes = memory / 8 * DEEP_EIGHTHS,
+                                                .deep_bytes = (size_t)(memory / 8) * DEEP_EIGHTHS,
                                                 .memory_bytes = tool_memory_left()};
     struct tool_search search;
     struct looking looking = {.edges = edges, .is_xor = graph->how.operation == TTAPE_CONTEXT_XOR};

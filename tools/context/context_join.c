@@ -52,7 +52,7 @@ static uint64_t behind_taken(const struct join *join, uint64_t at)
 
 static uint64_t next_line(const struct join *join, uint64_t at)
 {
-    const char *end = memchr(join->log + at, '\n', join->bytes - at);
+    const char *end = memchr(join->log + at, '\n', (size_t)(join->bytes - at));
     return end == NULL ? join->bytes : (uint64_t)(end - join->log) + 1;
 }
 

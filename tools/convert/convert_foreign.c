@@ -127,7 +127,7 @@ static bool is_perfetto(const uint8_t *head, size_t size)
         } while (head[at++] & 0x80u);
         if (length == 0 || length > size - at)
             return packets >= 2;
-        at += length;
+        at += (size_t)length;
     }
     return packets == 3;
 }

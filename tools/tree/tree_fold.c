@@ -150,7 +150,7 @@ void tool_items_fold(struct tool_item *items, size_t *count)
 static uint32_t *find_equal(const struct tool_item *items, uint32_t *table, size_t mask,
                             const struct tool_item *item)
 {
-    size_t at = item->shape & mask;
+    size_t at = (size_t)item->shape & mask;
     while (table[at] != 0 && !similar(&items[table[at] - 1], item))
         at = (at + 1) & mask;
     return &table[at];

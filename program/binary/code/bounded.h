@@ -21,7 +21,7 @@ static inline bool tool_bounded_grow(struct tool_bounded *memory, void **array, 
 {
     if (needed <= *capacity)
         return true;
-    size_t wanted = ttp_next_capacity(*capacity, needed);
+    size_t wanted = (size_t)ttp_next_capacity(*capacity, needed);
     size_t more_bytes;
     void *grown = NULL;
     if (!memory->is_short && !__builtin_mul_overflow(wanted - *capacity, size_bytes, &more_bytes) &&

@@ -70,7 +70,7 @@ static bool read_pieces(struct tool_core *core, uint64_t address, uint8_t *buffe
         if (size > bytes)
             size = bytes;
         if (size == 0 || offset > INT64_MAX - size ||
-            !tool_elf_read_exactly(fd, offset, buffer, size))
+            !tool_elf_read_exactly(fd, offset, buffer, (size_t)size))
             return false;
         address += size;
         buffer += size;
@@ -183,8 +183,8 @@ static void add_notes(struct tool_core *core, const Elf64_Phdr *segment)
     core->is_cut |= bytes < segment->p_filesz;
     if (core->notes != NULL || bytes == 0 || bytes > NOTES_MOST)
         return;
-    core->notes = tool_allocate(bytes, 1);
-    if (tool_elf_read_exactly(core->fd, segment->p_offset, core->notes, bytes))
+    core->notes = tool_allocate((size_t)bytes, 1);
+    if (tool_elf_read_exactly(core->fd, segment->p_offset, core->notes, (size_t)bytes))
         core->notes_bytes = bytes;
 }
 
@@ -215,7 +215,7 @@ static const char *read_segments(struct tool_core *core)
     if (head.e_phentsize != sizeof(Elf64_Phdr) || count == 0 ||
         count > core->file_bytes / sizeof(Elf64_Phdr))
         return "it has no list of segments that can be read";
-    core->loads = tool_allocate(count, sizeof *core->loads);
+    core->loads = tool_allocate((size_t)count, sizeof *core->loads);
     for (uint64_t i = 0; i < count; i++) {
         Elf64_Phdr segment;
         uint64_t at = i * sizeof segment;

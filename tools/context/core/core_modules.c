@@ -114,7 +114,7 @@ void tool_core_list_modules(struct tool_core *core, const struct tool_core_note 
         count = (files->bytes - 16) / 24;
     const char *path = (const char *)files->data + 16 + count * 24;
     const char *end = (const char *)files->data + files->bytes;
-    core->mappings = tool_allocate(count + 1, sizeof *core->mappings);
+    core->mappings = tool_allocate((size_t)count + 1, sizeof *core->mappings);
     for (uint64_t i = 0; i < count; i++) {
         const uint8_t *at = files->data + 16 + i * 24;
         size_t size = strnlen(path, (size_t)(end - path));

@@ -100,7 +100,7 @@ static void scan(struct tool_core_state *state, bool is_of_files, uint8_t *chunk
         budget -= load->file_bytes;
         for (uint64_t at = 0; at < load->file_bytes; at += CHUNK) {
             uint64_t size = load->file_bytes - at < CHUNK ? load->file_bytes - at : CHUNK;
-            if (tool_elf_read_exactly(core->fd, load->offset + at, chunk, size))
+            if (tool_elf_read_exactly(core->fd, load->offset + at, chunk, (size_t)size))
                 scan_chunk(state, chunk, size, load->start + at);
         }
     }

@@ -99,7 +99,7 @@ static const char *file_of(Dwarf_Die *die, uint64_t number)
     if (dwarf_diecu(die, &unit, NULL, NULL) == NULL ||
         dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count)
         return NULL;
-    return dwarf_filesrc(files, number, NULL, NULL);
+    return dwarf_filesrc(files, (size_t)number, NULL, NULL);
 }
 
 void tool_core_scopes_line(const struct tool_core_scopes *scopes, const struct tool_core_at *at,

@@ -183,7 +183,7 @@ static const char *read_frames(struct state *state, const struct bounds *bounds,
     if (count == 0)
         return NULL;
     state->all->frames_left -= count;
-    uint8_t *frames = tool_allocate(count, layout->frame_bytes);
+    uint8_t *frames = tool_allocate((size_t)count, layout->frame_bytes);
     const char *why = "its calls are not in the dump";
     if (tool_core_read(state->core, bounds->base + layout->frame_bytes, frames,
                        count * layout->frame_bytes)) {
@@ -191,7 +191,7 @@ static const char *read_frames(struct state *state, const struct bounds *bounds,
         while (stack->is_running && count != 0 &&
                is_gone(state, layout, frames + (count - 1) * layout->frame_bytes))
             count--;
-        take_all(state, bounds, frames, count, stack);
+        take_all(state, bounds, frames, (size_t)count, stack);
     }
     free(frames);
     return why;

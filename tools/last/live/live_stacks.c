@@ -131,7 +131,8 @@ static void read_futex(struct reading *r, pid_t tid, struct tool_live_record *re
     (void)fclose(file);
     if (count != 3 || number != SYS_futex || (operation & FUTEX_MASK) != 0)
         return;
-    struct iovec to = {&owner, sizeof owner}, from = {(void *)(word + OWNER_OFFSET), sizeof owner};
+    struct iovec to = {&owner, sizeof owner},
+                 from = {(void *)(uintptr_t)(word + OWNER_OFFSET), sizeof owner};
     record->address = word;
     if (process_vm_readv(r->pid, &to, 1, &from, 1, 0) == (ssize_t)sizeof owner && owner > 0)
         record->owner = (uint64_t)owner;
