@@ -125,7 +125,8 @@ export class CallsPane {
   }
 
   private drawHistogram(buckets: { least: string; most: string; count: string }[]): void {
-    const [width, height, each] = [Math.max(buckets.length * 26, 120), 96, 26];
+    const each = Math.max(12, Math.min(26, Math.floor(480 / buckets.length))); // beside the figures
+    const [width, height] = [Math.max(buckets.length * each, 120), 96];
     const most = Math.max(...buckets.map((b) => Number(b.count)), 1);
     const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img" });
     const title = svg("title", {});
