@@ -282,19 +282,34 @@ def rows_of(trace, *options):
     return found, said
 
 
-def by_name(sums):
-    whole = {}
-    for (_, name), one in sums.items():
-        whole.setdefault(("", name[:NAME_BYTES]), Sums()).add(one)
+def files_of(trace):
+    """{address: file and offset} of functions without names: one file that is executed, or loaded,
+    several times lies at several places, and its functions are the same."""
+    words, found = [setting.COMMAND, "dump", "--format", "ndjson", "--places", "--", trace], {}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          errors="surrogateescape", env=setting.environment()) as dump:
+        for line in dump.stdout:
+            event = json.loads(line)
+            if event.get("symbol") == "" and "module" in event:
+                found[event["address"]] = f"{event['module']}+{event['offset']}"
+    return found
+
+
+def by_name(sums, trace):
+    is_bare = any(address == name for address, name in sums)
+    whole, files = {}, files_of(trace) if is_bare else {}
+    for (address, name), one in sums.items():
+        name = files.get(address, name) if address == name else name[:NAME_BYTES]
+        whole.setdefault(("", name), Sums()).add(one)
     return whole
 
 
-def differences(counted, said, head, label, has_times=True):
+def differences(counted, said, head, label, trace, has_times=True):
     """What report says otherwise than it was counted: by place and name, or by name where it takes
     places of several runs, or names that are cut, for one."""
     problems, names = [], ("calls", "ended", "unknown_ends")
     if set(counted) != set(said):
-        counted, said = by_name(counted), by_name(said)
+        counted, said = by_name(counted, trace), by_name(said, trace)
     for key in sorted(set(counted) | set(said), key=str):
         mine, theirs = counted.get(key, Sums()).row(), said.get(key, Sums()).row()
         other = {name: (mine[name], theirs[name]) for name in (mine if has_times else names)
@@ -321,7 +336,7 @@ def compare(trace, streams=None, each=8):
     problems = []
     for options in ((), ("--exact",)):
         said, head = rows_of(trace, *options)
-        problems += differences(whole, said, head, " ".join(("report", *options)),
+        problems += differences(whole, said, head, " ".join(("report", *options)), trace,
                                 has_times)
         strays = sum(stream.strays for stream in streams.values())
         if head.get("unseen_exits", strays) != strays:  # summaries do not know them
@@ -330,5 +345,6 @@ def compare(trace, streams=None, each=8):
     if 1 < len(streams) <= each:
         for number, stream in streams.items():
             said, head = rows_of(trace, "--stream", str(number))
-            problems += differences(stream.sums, said, head, f"report --stream {number}", has_times)
+            problems += differences(stream.sums, said, head, f"report --stream {number}", trace,
+                                    has_times)
     return problems
