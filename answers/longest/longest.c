@@ -140,7 +140,8 @@ static ttape_status walk(void *context, uint32_t number, struct ttp_trace_decode
     const struct ttp_segment_entry *segments =
         &d->reader->segments[d->reader->partitions[p->partition].first_segment];
     struct ttp_cpu_times cpu = {0};
-    struct ttp_long_walk w = {.plan = plan,
+    struct ttp_long_walk w = {.reader = work->l->reader,
+                              .plan = plan,
                               .heap = &worker->heap,
                               .known = &work->l->heap,
                               .omitted = &worker->omitted,
@@ -317,7 +318,8 @@ static ttape_status find_with(ttape_longest **out, ttape_reader *r,
     ttape_longest *l = ttp_memory_take(&memory, 1, sizeof *l, err);
     if (l == NULL)
         return memory.status;
-    *l = (ttape_longest){.memory = memory, .decoder = &r->pool.first, .options = *taken};
+    *l = (ttape_longest){
+        .memory = memory, .reader = r, .decoder = &r->pool.first, .options = *taken};
     ttape_status status = ttp_decoder_take_watched(&r->pool, &l->decoder, taken->watch, err);
     if (status == TTAPE_OK) {
         status = find(l, capacity, err);

@@ -290,6 +290,13 @@ ttape_status ttp_longest_bounds(struct ttape_longest *l, ttape_error *err)
 
 /* ---- open at the end ---- */
 
+static uint32_t stream_of(const struct ttape_longest *l, const struct ttp_loaded *p,
+                          uint32_t segment)
+{
+    uint32_t first = l->decoder->reader->partitions[p->partition].first_segment;
+    return l->decoder->reader->segments[first + segment].stream;
+}
+
 static void add_frame(struct ttape_longest *l, struct ttp_long_heap *heap,
                       const struct ttp_loaded *p, uint32_t segment, const struct ttp_frame *f,
                       uint32_t height)
@@ -317,7 +324,10 @@ static void add_frame(struct ttape_longest *l, struct ttp_long_heap *heap,
     if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
         return;
     call.rank_ns = ttp_long_rank(plan, call.enter_ns, call.end_ns, call.self_ns, 0);
-    ttp_long_heap_add(heap, &call);
+    if (ttp_long_heap_wants(heap, call.rank_ns, p->partition) &&
+        !(f->event_class == TTP_CLASS_OPEN &&
+          ttp_long_is_inherited(&l->fork, l->reader, stream_of(l, p, segment), call.enter_ns)))
+        ttp_long_heap_add(heap, &call);
 }
 
 static const struct ttp_frame *end_frame(const struct ttp_loaded *p, const struct ttp_segment *g,

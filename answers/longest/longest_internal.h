@@ -5,6 +5,7 @@
  *   summaries -> longest_bounds.c -> how long a call of each partition may be
  *   partitions, the likeliest first -> longest_walk.c -> the longest calls, as ends
  *   callers of long calls -> longest_callers.c -> left out, where that is asked for
+ *   frames that a fork inherited -> longest_inherited.c -> left out
  *   ends -> longest_enter.c, longest_off.c -> enters, paths, values, time off the CPU */
 #ifndef TTP_READER_LONGEST_INTERNAL_H
 #define TTP_READER_LONGEST_INTERNAL_H
@@ -70,8 +71,17 @@ struct ttp_long_plan {
     uint64_t start_ns; /* of the trace */
 };
 
+/* Until when a stream's first frames are calls of the process that forked this one. */
+struct ttp_long_fork {
+    uint32_t stream; /* of is_known */
+    bool is_known, has_frames;
+    uint64_t until_ns;
+};
+
 struct ttape_longest {
     struct ttp_memory memory;
+    ttape_reader *reader;
+    struct ttp_long_fork fork; /* of the stream at hand */
     struct ttp_trace_decoder *decoder;
     ttape_longest_options options;
     ttape_longest_info info;
@@ -173,6 +183,7 @@ ttape_status ttp_longest_leave_out(struct ttape_longest *l, ttape_error *err);
 /* The stacks of one partition's segments, one after the other. */
 struct ttp_long_walk {
     const struct ttp_loaded *p;
+    ttape_reader *reader;             /* NULL: with no plan */
     const struct ttp_long_plan *plan; /* NULL: nothing is selected */
     struct ttp_long_heap *heap;
     const struct ttp_long_heap *known; /* that is to be beaten, too */
@@ -189,6 +200,7 @@ struct ttp_long_walk {
     const int64_t *start_off_ns; /* of start frames; NULL: nothing is known of what they did */
     struct ttp_switch_walk switches;
     int64_t tick, step; /* step: of the last interval */
+    struct ttp_long_fork fork;
 };
 
 ttape_status ttp_long_walk_open(struct ttp_long_walk *w, struct ttp_memory *memory,
@@ -213,6 +225,12 @@ void ttp_long_paths_keep(struct ttp_long_paths *paths, const struct ttp_loaded *
 void ttp_long_paths_close(struct ttp_long_paths *paths, struct ttp_memory *memory);
 /* NULL: there is no room. */
 struct ttp_long_path *ttp_long_path_make(struct ttp_memory *memory, uint32_t count);
+
+/* ---- longest_inherited.c ---- */
+/* Whether a frame of class open, of that time, is one that its process was forked in. `fork`, zero
+ * at first, keeps what was found of the stream. */
+bool ttp_long_is_inherited(struct ttp_long_fork *fork, ttape_reader *r, uint32_t stream,
+                           uint64_t enter_ns);
 
 /* ---- longest_enter.c ---- */
 /* The path lives as long as the answer; NULL: there is no room. */

@@ -59,6 +59,18 @@ static bool is_in_range(const struct ttp_long_plan *plan, uint64_t end_ns)
     return !plan->has_range || (end_ns >= plan->from_ns && end_ns < plan->to_ns);
 }
 
+/* Only what is open to the end is asked for: that which ends is_partial() leaves out. */
+static bool is_inherited(struct ttp_long_walk *w, const struct ttp_stack_frame *f,
+                         const struct ttp_long_call *call)
+{
+    if (call->end != TTAPE_CALL_LEFT)
+        return false;
+    uint32_t first = w->reader->partitions[w->p->partition].first_segment;
+    uint32_t stream = w->reader->segments[first + w->segment].stream;
+    return w->p->views[2 * f->symbol].event_class == TTP_CLASS_OPEN &&
+           ttp_long_is_inherited(&w->fork, w->reader, stream, call->enter_ns);
+}
+
 /* A frame that is long enough, as it seems. */
 static void add(struct ttp_long_walk *w, struct ttp_long_heap *heap,
                 const struct ttp_stack_frame *f, int64_t rank_ns, uint32_t site, uint32_t event,
@@ -79,7 +91,7 @@ static void add(struct ttp_long_walk *w, struct ttp_long_heap *heap,
         .enter_ns = ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
         .end_ns = ttp_time_of(w->tick, head->origin_ns, head->resolution_ns),
         .self_ns = (int64_t)((uint64_t)f->self_ticks * head->resolution_ns)};
-    if (!is_in_range(plan, call.end_ns))
+    if (!is_in_range(plan, call.end_ns) || is_inherited(w, f, &call))
         return;
     if (w->paths != NULL && heap == w->heap && call.enter_event != TTP_LONGEST_NO_EVENT)
         ttp_long_paths_add(w, &call);

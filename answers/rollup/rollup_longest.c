@@ -35,8 +35,8 @@ static void set_events(struct longest *l, const ttape_reader *reader, uint32_t s
 static bool counts(const struct longest *l, const ttape_call *call)
 {
     return (call->end == TTAPE_CALL_RETURNED || call->end == TTAPE_CALL_UNWOUND) &&
-           call->enter_number != TTAPE_CALL_NO_NUMBER && call->site != TTAPE_NONE &&
-           call->end_number >= l->first && call->end_number < l->end;
+           call->enter_number != TTAPE_CALL_NO_NUMBER && call->kind != TTAPE_EVENT_OPEN &&
+           call->site != TTAPE_NONE && call->end_number >= l->first && call->end_number < l->end;
 }
 
 static bool add_calls(struct longest *l, const ttape_reader *reader, const ttape_call *calls,

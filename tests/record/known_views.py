@@ -93,8 +93,7 @@ def check_slow(trace, streams, function):
     """All calls of a function: their times, ends, and what led to them."""
     wanted = Counter()
     for _, stream, frame in numbered(streams):
-        is_told = not frame.is_inherited or frame.fate == "open"  # else no call of this thread
-        if frame.key and frame.name == function and is_told:
+        if frame.key and frame.name == function and not frame.is_inherited:
             known = SLOW_ENDS.get(frame.fate, frame.fate)
             wanted[f"s{stream.number}e{frame.event}", end_of(stream, frame) - frame.start, known,
                    tuple(path_of(stream, frame))] += 1
@@ -102,7 +101,12 @@ def check_slow(trace, streams, function):
     for call in answer("slow", trace, "--limit", "1000000", more=[function])["calls"]:
         found[call["id"], call["duration_ns"], call["end"], tuple(map(named, call["path"]))] += 1
     more, less = list((found - wanted))[:2], list((wanted - found))[:2]
-    return [f"slow {function}: {more} instead of {less}"] if more or less else []
+    problems = [f"slow {function}: {more} instead of {less}"] if more or less else []
+    ids = {key[0] for key in wanted}  # on the CPU: of those of which it is known
+    for call in answer("slow", trace, "--on-cpu", "--limit", "1000000", more=[function])["calls"]:
+        if call["id"] not in ids:
+            problems.append(f"slow --on-cpu {function}: {call['id']} is no call of its thread")
+    return problems
 
 
 # ---- last ----

@@ -8,7 +8,8 @@
  * upper bound only, and more partitions may have to be decoded; so by own time where partitions
  * do not say the largest one. A partition without a summary is decoded always.
  *
- * Calls are counted where they end. A call that is open where its stream ends counts up to there.
+ * Calls are counted where they end. A call that is open where its stream ends counts up to there;
+ * what a forked process was born in is no call of its own.
  * Calls whose end is not in the trace because events are missing do not count, nor do handlers of
  * signals. Equally long calls come in the order in which their ends stand in the file.
  *
