@@ -61,6 +61,8 @@ void ttp_account_rows_close(struct ttp_account_rows *rows);
 /* The row of (caller, key), made if need be; 0 and rows->memory->status on failure. */
 uint32_t ttp_account_find(struct ttp_account_rows *rows, uint32_t caller, uint32_t key,
                           ttape_error *err);
+/* The same, or 0 where there is none. */
+uint32_t ttp_account_look_up(const struct ttp_account_rows *rows, uint32_t caller, uint32_t key);
 /* Adds all of `from`, which loses its durations. */
 ttape_status ttp_account_merge(struct ttp_account_rows *to, struct ttp_account_rows *from,
                                ttape_error *err);

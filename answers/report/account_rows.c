@@ -80,13 +80,21 @@ void ttp_account_rows_close(struct ttp_account_rows *rows)
     *rows = (struct ttp_account_rows){0};
 }
 
-uint32_t ttp_account_find(struct ttp_account_rows *rows, uint32_t caller, uint32_t key,
-                          ttape_error *err)
+uint32_t ttp_account_look_up(const struct ttp_account_rows *rows, uint32_t caller, uint32_t key)
 {
     uint32_t mask = (1u << rows->slot_bits) - 1, at = first_slot(rows, caller, key);
     for (uint32_t row; (row = rows->slots[at]) != 0; at = (at + 1) & mask)
         if (rows->rows[row].key == key && rows->rows[row].caller == caller)
             return row;
+    return 0;
+}
+
+uint32_t ttp_account_find(struct ttp_account_rows *rows, uint32_t caller, uint32_t key,
+                          ttape_error *err)
+{
+    uint32_t found = ttp_account_look_up(rows, caller, key);
+    if (found != 0)
+        return found;
     if (rows->row_count >= 1u << (rows->slot_bits - 1) &&
         !take_slots(rows, rows->slot_bits + 1, err))
         return 0;

@@ -378,10 +378,11 @@ static ttape_status show_all(ttape_report *report, ttape_error *err)
 
 /* ---- the handle ---- */
 
-static ttape_status make(ttape_report *report, ttape_error *err)
+static ttape_status make(ttape_report *report, ttape_reader *reader, ttape_error *err)
 {
     TTP_TRY(make_plan(report, err));
     TTP_TRY(ttp_report_work(report, err));
+    TTP_TRY(ttp_report_take_off_waits(report, reader, err));
     return show_all(report, err);
 }
 
@@ -405,7 +406,7 @@ ttape_status ttape_report_make(ttape_report **out, ttape_reader *reader,
     ttape_status status =
         ttp_decoder_take_watched(&reader->pool, &report->decoder, full.watch, err);
     if (status == TTAPE_OK) {
-        status = make(report, err);
+        status = make(report, reader, err);
         ttp_decoder_give(report->decoder);
     }
 

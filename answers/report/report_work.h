@@ -48,6 +48,10 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
 uint32_t ttp_report_uncovered(const ttape_reader *r, const struct ttp_report_covered *covered,
                               const uint32_t *partitions, uint32_t count, uint32_t *out);
 
+/* Takes what threads waited for the recorder off the waiting of functions around. */
+ttape_status ttp_report_take_off_waits(ttape_report *report, ttape_reader *reader,
+                                       ttape_error *err);
+
 /* Where a histogram tells percentiles. */
 ttape_status ttp_report_estimate(const ttape_report *report, const struct ttp_account_row *row,
                                  uint64_t rank, int64_t *duration_ns);
