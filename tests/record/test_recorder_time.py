@@ -40,6 +40,19 @@ def nodes_of(trace):
     return found
 
 
+def check_idle(checks, trace):
+    """What `main` waited for is what the program's own calls did: not the recorder's waiting."""
+    for options in ((), ("--exact",), ("--by", "call")):
+        rows = json.loads(setting.tracetape("report", "--json", *options, trace).out)["rows"]
+        if any(row["blocked_ns"] is None for row in rows):
+            continue  # nobody knows when threads ran
+        idle = {row["name"]: row["idle_ns"] for row in rows if row["name"] in ("main", "dlopen")}
+        own = sum(row["blocked_ns"] for row in rows if row["name"] != traces.RECORDER)
+        waits = sum(row["blocked_ns"] for row in rows if row["name"] == traces.RECORDER)
+        checks.equal(idle["main"], own, f"report {options}: main's idle time, of {waits} ns more")
+        checks.that(idle["dlopen"] <= own, f"report {options}: dlopen's idle time: {idle}")
+
+
 def main():
     setting.need_verb("record", "tree", "report")
     setting.need_command("gcc")
@@ -57,6 +70,7 @@ def main():
         checks.that("outer" in {name for name, _, _ in nodes}, "the library was patched")
         said = setting.tracetape("report", trace).out.decode()
         checks.that(", the recorder " in said.splitlines()[0], f"the head: {said}")
+        check_idle(checks, trace)
         rest = setting.tracetape("report", "--json", "--function", "^main$", trace)
         checks.that(json.loads(rest.out)["recorder_ns"] >= LEAST_NS, f"in JSON: {rest.out}")
     checks.verdict()
