@@ -104,6 +104,24 @@ def check_link(page, server, place, wanted):
     check("its window", page.run("return String(view.state.from)"), "5000000")
 
 
+def check_window(page, server):
+    """The calls that end in what the timeline shows, and the command that prints them."""
+    rows = "return document.querySelectorAll('#pane-calls tbody tr').length"
+    page.keys("2")
+    page.until("all calls", f"{rows} === 20")
+    page.run("view.setWindow(5000000n, 3000)")
+    page.run("document.querySelector('#calls-in-window').click()")
+    page.until("calls of the window", f"{rows} === 3")
+    found = page.run("return [...document.querySelectorAll('#pane-calls tbody tr')]"
+                     ".map((row) => row.title)")
+    wanted = server.ask("longest?from=5000000&to=5003000")[0]["calls"]
+    check("times of these", found, [f"{int(call['time']):,} ns" for call in wanted])
+    check("their command", "--time +5000000ns..+5003000ns" in page.text("#pane-calls code"))
+    check("what a window means", "end there" in page.text("#pane-calls .tools"))
+    page.run("document.querySelector('#calls-in-window').click()")
+    page.until("all calls again", f"{rows} === 20")
+
+
 def check_progress(page):
     """What takes long says how far it is, and can be stopped."""
     page.run("""
@@ -207,6 +225,7 @@ def main():
                 place, wanted = check_selection(page, server)
                 check_panes(page)
                 check_link(page, server, place, wanted)
+                check_window(page, server)
                 check_progress(page)
                 requests = page.run("return performance.getEntriesByType('resource')"
                                     ".filter((e) => !e.name.startsWith(location.origin)).length")

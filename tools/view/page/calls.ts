@@ -2,8 +2,8 @@
 import { ask, Answer, isAbort } from "./ask";
 import { arrowKeys, make, svg } from "./dom";
 import { nameOf, onNames } from "./names";
-import { commandText, SameLine } from "./same";
-import { onChange, selectNode, showRange, state, threadName, threadOf } from "./state";
+import { commandText, SameLine, timeWords, windowRange } from "./same";
+import { onChange, selectNode, showRange, state, threadName, threadOf, trace } from "./state";
 import { count, END_WORDS, failureWords, moment, shortTime } from "./words";
 
 const LOOK_MS = 250;
@@ -25,6 +25,10 @@ export class CallsPane {
   private stop = make("button", { hidden: true, click: () => this.running?.abort() }, "Stop");
   private running: AbortController | null = null;
   private same = new SameLine();
+  private isWindow: HTMLInputElement;
+  private hint = make("span", { class: "faint", hidden: true }, "calls that end there; figures are cut to it");
+  private range: { from: bigint; to: bigint } | null = null;
+  private timer = 0;
 
   constructor() {
     const choice = make("select", { "aria-label": "Order of calls",
@@ -35,6 +39,7 @@ export class CallsPane {
       make("option", { value: "duration" }, "longest first"),
       make("option", { value: "self" }, "most time of their own first"),
       make("option", { value: "start" }, "first ones"));
+    this.isWindow = make("input", { type: "checkbox", id: "calls-in-window", change: () => this.later() });
     this.more = make("button", { click: () => {
       this.amount = this.amount === 20 ? 100 : 1000;
       void this.load();
@@ -46,20 +51,29 @@ export class CallsPane {
         make("th", { scope: "col" }, "End"))),
       this.body);
     arrowKeys(table, "tbody tr");
-    this.element.append(make("div", { class: "tools" }, this.head, choice, this.more,
+    this.element.append(make("div", { class: "tools" }, this.head, choice,
+      make("label", { for: "calls-in-window" }, this.isWindow, " only what the timeline shows"), this.hint, this.more,
                                                  this.progress, this.stop, this.note),
       make("div", { class: "scroll" }, make("div", { class: "spread" }, this.figures, this.picture),
            table), this.same.element);
     onChange((what) => {
       if (what.has("selection") || what.has("pane")) void this.load(true);
+      else if (what.has("window") && this.isWindow.checked) this.later();
       else if (what.has("clock")) this.show();
     });
     onNames(() => this.show());
   }
 
+  private later(): void {
+    window.clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.load(true), 140);
+  }
+
   private async load(isOnChange = false): Promise<void> {
     if (state.pane !== "calls") return;
-    const key = `${state.site}/${this.by}/${this.amount}`;
+    this.range = this.isWindow.checked && trace.hasTimes ? windowRange() : null;
+    this.hint.hidden = !this.range;
+    const key = `${state.site}/${this.by}/${this.amount}/${this.range?.from}/${this.range?.to}`;
     if (isOnChange && key === this.shownFor) {
       this.show();
       return;
@@ -74,11 +88,11 @@ export class CallsPane {
     void this.watch(running);
     try {
       const [statistics, longest] = await Promise.all([
-        site !== undefined ? ask("function", { site }, running.signal) : Promise.resolve(null),
-        ask("longest", { site, by: this.by, count: this.amount }, running.signal)]);
+        site !== undefined ? ask("function", { site, ...this.range }, running.signal) : Promise.resolve(null),
+        ask("longest", { site, by: this.by, count: this.amount, ...this.range }, running.signal)]);
       if (turn !== this.turn) return;
       this.calls = longest.calls;
-      this.note.textContent = longest.calls.length < this.amount
+      this.note.textContent = longest.calls.length === 0 ? "no call" : longest.calls.length < this.amount
         ? `all ${longest.calls.length}` : `the first ${longest.calls.length}`;
       this.more.hidden = longest.calls.length < this.amount || this.amount === 1000;
       this.showStatistics(statistics);
@@ -157,7 +171,8 @@ export class CallsPane {
       state.site === null ? "All functions" : nameOf(state.site) || "…"));
     const order = this.by === "self" ? ["--self"] : this.by === "start" ? ["--first"] : [];
     this.same.show(commandText("slow", ...(state.site === null ? [] : [nameOf(state.site)]),
-                               "--limit", String(this.amount), ...order));
+                               "--limit", String(this.amount), ...order,
+                               ...(this.range ? timeWords(this.range.from, this.range.to) : [])));
     this.body.replaceChildren(...this.calls.map((call, i) => this.row(call, i)));
   }
 

@@ -22,6 +22,7 @@ export class FunctionTable {
   private body = make("tbody");
   private note = make("p", { class: "note", role: "status" });
   private isWindow: HTMLInputElement;
+  private hint = make("span", { class: "faint", hidden: true }, "calls are cut to it");
   private sort = "total";
   private isReverse = false;
   private turn = 0;
@@ -45,7 +46,7 @@ export class FunctionTable {
     arrowKeys(table, "tbody tr");
     this.element = make("div", { class: "pane" },
       make("div", { class: "tools" }, this.filter,
-           make("label", { for: "in-window" }, this.isWindow, " only what the timeline shows"),
+           make("label", { for: "in-window" }, this.isWindow, " only what the timeline shows"), this.hint,
            this.note),
       this.advice, make("div", { class: "scroll" }, table), this.same.element);
     onChange((what) => {
@@ -71,6 +72,7 @@ export class FunctionTable {
     if (state.pane !== "functions") return;
     const range = this.isWindow.checked && trace.hasTimes
       ? windowRange() : null;
+    this.hint.hidden = !range;
     const fields = { ...(range ?? {}), sort: this.sort, reverse: this.isReverse, count: ROWS,
                      text: this.filter.value || undefined,
                      hide: state.hidden.length ? state.hidden.join(",") : undefined };
