@@ -5,6 +5,7 @@ decoded from the files alone. The programs are the examples of the document on c
 traces."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -161,6 +162,9 @@ def check_values(label, paths):
     answers = {one["value"]: one for one in json.loads(done.stdout)}
     for value, stack in right.items():
         found = [">".join(one["functions"]) for one in answers[value]["stacks"]]
+        leaves = [one["no_reentry"] for one in answers[value]["stacks"]]
+        if leaves != [stack.split(">")[-1] in ("main", "B")]:  # these call through pointers
+            note(label, f"{stack}: no re-entry {leaves}")
         if found != [stack] or answers[value]["certainty"] != "likely":
             note(label, f"{value} {stack}: {answers[value]['certainty']}, {found}")
     if len(right) < 15:
@@ -181,7 +185,9 @@ def check_recursion(label, paths, graph):
         done = subprocess.run([setting.COMMAND, "context", "--operation", "xor", *words,
                                f"{value:016x}"], capture_output=True, text=True, timeout=120)
         if done.stdout.count(f"    main\n    recurse × {parity}, up to {most}\n") != 1 or \
-                (parity == "even" and "graph\n    main\n  graph" not in done.stdout):
+                (parity == "even" and
+                 not re.search("graph\n    main\n    NO RE-ENTRY: main calls .*\n  graph",
+                               done.stdout)) or "NO RE-ENTRY: recurse" in done.stdout:
             note(label, f"{parity} recursion: {done.stdout[:400]}")
 
 

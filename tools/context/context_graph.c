@@ -36,6 +36,8 @@ static void take_stack(void *context, const struct tool_search_found *stack)
     if (answer == NULL || answer->is_searched)
         return;
     answer->is_searched = true;
+    answer->may_leave =
+        stack->depth != 0 && functions[stack->functions[stack->depth - 1]].makes_pointer_calls;
     answer->is_xor = looking->is_xor;
     if (answer->cost == 0 || stack->cost < answer->cost) {
         answer->news = stack->news;

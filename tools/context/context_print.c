@@ -67,6 +67,11 @@ static void print_answer(const struct tool_context_answer *answer, struct tool_o
     tool_output_text(out, "\n");
     tool_context_put_stack(answer, "    ", "\n", out);
     tool_output_text(out, answer->depth != 0 ? "\n" : "");
+    if (answer->may_leave)
+        tool_output_printf(out,
+                           "    NO RE-ENTRY: %s calls through pointers; what has no hooks there is "
+                           "in no value\n",
+                           name_of(answer, answer->depth - 1));
 }
 
 /* What the text says. */
@@ -129,6 +134,7 @@ static void json_answer(struct tool_json *json, const struct tool_context_answer
     tool_json_bool(json, "in_dictionary", answer->is_in_dictionary);
     tool_json_bool(json, "in_recording", answer->is_in_recording);
     tool_json_bool(json, "searched", answer->is_searched);
+    tool_json_bool(json, "no_reentry", answer->may_leave);
     if (answer->is_in_recording) {
         tool_json_number(json, "entered", answer->entered);
         tool_json_text(json, "first_call",

@@ -22,12 +22,15 @@
 #include "tools/kernel/kernel_flags.h"
 #include "tools/kernel/kernel_words.h"
 
-#define NO_FILE         UINT32_MAX
-#define PARENTS         64u /* processes that a descriptor may come from */
-#define ERROR_FIRST     (-4095)
-#define LEAST_FILE      20u /* columns */
-#define FILE_BYTES_MOST 27u
-#define ERROR_BYTES     256u
+#define NO_FILE           UINT32_MAX
+#define PARENTS           64u /* processes that a descriptor may come from */
+#define ERROR_FIRST       (-4095)
+#define NARROW_COLUMNS    100u /* of a terminal */
+#define LEAST_FILE        16u  /* columns */
+#define LEAST_CALLERS     18u
+#define FILE_BYTES_MOST   27u /* of a path's end on a terminal, */
+#define FILE_BYTES_NARROW 17u /* and on a narrow one */
+#define ERROR_BYTES       256u
 
 struct row {
     uint32_t file, site, node, first_error;
@@ -304,8 +307,10 @@ static void put_file(const struct tool_sys_files *files, uint32_t file, struct t
 {
     const char *name = files->names[file];
     size_t size = strlen(name), at = 0;
-    if (tool_terminal_columns() > 0 && size > FILE_BYTES_MOST)
-        at = size - FILE_BYTES_MOST;
+    unsigned columns = tool_terminal_columns();
+    size_t most = columns < NARROW_COLUMNS ? FILE_BYTES_NARROW : FILE_BYTES_MOST;
+    if (columns > 0 && size > most + strlen("..."))
+        at = size - most;
     while ((name[at] & 0xC0) == 0x80) /* in the middle of a character */
         at++;
     text->size_bytes = 0;
@@ -350,7 +355,7 @@ void tool_sys_files_table(struct tool_sys *view, uint64_t limit, struct tool_out
         tool_table_bytes(&table, TOOL_FAINT, text.data, text.size_bytes);
     }
     unsigned width = tool_table_width(&table, view->names.is_shortened);
-    table.least = table.keeps_all ? table.least : LEAST_FILE;
+    table.least = table.keeps_all ? table.least : LEAST_CALLERS;
     tool_table_print(&table, out, width, tool_terminal_colours());
     tool_table_close(&table);
     if (shown < files->row_count)
