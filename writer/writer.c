@@ -36,7 +36,7 @@ ttape_status ttp_writer_check(ttape_writer *w, ttape_error *err)
 }
 
 /* What an inner call returned; its error is in w->failure. Any failure is permanent. */
-static ttape_status keep(ttape_writer *w, ttape_status status, ttape_error *err)
+static ttape_status keep_status(ttape_writer *w, ttape_status status, ttape_error *err)
 {
     if (status != TTAPE_OK) {
         w->failed = status;
@@ -227,7 +227,7 @@ ttape_status ttape_writer_set_text(ttape_writer *w, const char *key, ttape_strin
     uint8_t head[TTP_CBOR_HEAD_BYTES];
     size_t head_bytes = ttp_cbor_text(value.size_bytes, head);
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, add_pair(w, key, head, head_bytes, value, &w->failure), err);
+    return keep_status(w, add_pair(w, key, head, head_bytes, value, &w->failure), err);
 }
 
 ttape_status ttape_writer_set_number(ttape_writer *w, const char *key, uint64_t value,
@@ -236,56 +236,57 @@ ttape_status ttape_writer_set_number(ttape_writer *w, const char *key, uint64_t 
     uint8_t head[TTP_CBOR_HEAD_BYTES];
     size_t head_bytes = ttp_cbor_number(value, head);
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, add_pair(w, key, head, head_bytes, (ttape_string){NULL, 0}, &w->failure), err);
+    return keep_status(w, add_pair(w, key, head, head_bytes, (ttape_string){NULL, 0}, &w->failure),
+                       err);
 }
 
 ttape_status ttape_writer_add_module(ttape_writer *w, const ttape_module *module, uint32_t *id,
                                      ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_scope_add_module(w, own_scope(w), module, id, &w->failure), err);
+    return keep_status(w, ttp_scope_add_module(w, own_scope(w), module, id, &w->failure), err);
 }
 
 ttape_status ttape_writer_add_process(ttape_writer *w, const ttape_process *process, uint32_t *id,
                                       ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_scope_add_process(w, own_scope(w), process, id, &w->failure), err);
+    return keep_status(w, ttp_scope_add_process(w, own_scope(w), process, id, &w->failure), err);
 }
 
 ttape_status ttape_writer_add_stream(ttape_writer *w, const ttape_stream *stream, uint32_t *id,
                                      ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_scope_add_stream(w, own_scope(w), stream, id, &w->failure), err);
+    return keep_status(w, ttp_scope_add_stream(w, own_scope(w), stream, id, &w->failure), err);
 }
 
 ttape_status ttape_writer_add_site(ttape_writer *w, const ttape_site *site, uint32_t *id,
                                    ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_scope_add_site(w, own_scope(w), site, id, &w->failure), err);
+    return keep_status(w, ttp_scope_add_site(w, own_scope(w), site, id, &w->failure), err);
 }
 
 ttape_status ttape_writer_add_path(ttape_writer *w, const ttape_path *path, uint32_t *id,
                                    ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_scope_add_path(w, own_scope(w), path, id, &w->failure), err);
+    return keep_status(w, ttp_scope_add_path(w, own_scope(w), path, id, &w->failure), err);
 }
 
 ttape_status ttape_writer_name_values(ttape_writer *w, uint32_t site,
                                       const ttape_site_values *values, ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_scope_name_values(w, own_scope(w), site, values, &w->failure), err);
+    return keep_status(w, ttp_scope_name_values(w, own_scope(w), site, values, &w->failure), err);
 }
 
 ttape_status ttape_writer_append(ttape_writer *w, uint32_t stream, const ttape_event *events,
                                  size_t count, ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_append(w, own_scope(w), stream, events, count, &w->failure), err);
+    return keep_status(w, ttp_append(w, own_scope(w), stream, events, count, &w->failure), err);
 }
 
 ttape_status ttape_writer_append_calls(ttape_writer *w, uint32_t stream,
@@ -295,37 +296,37 @@ ttape_status ttape_writer_append_calls(ttape_writer *w, uint32_t stream,
     TTP_TRY(ttp_writer_check(w, err));
     if (count == 0 && calls == NULL) /* whose shape could not be told */
         return TTAPE_OK;
-    return keep(w,
-                ttp_append_from(w, own_scope(w), stream, (struct ttp_events){NULL, calls}, count,
-                                &w->failure),
-                err);
+    return keep_status(w,
+                       ttp_append_from(w, own_scope(w), stream, (struct ttp_events){NULL, calls},
+                                       count, &w->failure),
+                       err);
 }
 
 ttape_status ttape_writer_attach(ttape_writer *w, uint32_t stream, const ttape_value *values,
                                  size_t count, ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_attach(w, own_scope(w), stream, values, count, &w->failure), err);
+    return keep_status(w, ttp_attach(w, own_scope(w), stream, values, count, &w->failure), err);
 }
 
 ttape_status ttape_writer_add_off(ttape_writer *w, uint32_t stream, const ttape_off_span *spans,
                                   size_t count, ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_add_off(w, own_scope(w), stream, spans, count, &w->failure), err);
+    return keep_status(w, ttp_add_off(w, own_scope(w), stream, spans, count, &w->failure), err);
 }
 
 ttape_status ttape_writer_resume(ttape_writer *w, uint32_t stream, const ttape_edge *edge,
                                  ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_resume(w, own_scope(w), stream, edge, &w->failure), err);
+    return keep_status(w, ttp_resume(w, own_scope(w), stream, edge, &w->failure), err);
 }
 
 ttape_status ttape_writer_seal(ttape_writer *w, ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, ttp_seal(w, &w->failure), err);
+    return keep_status(w, ttp_seal(w, &w->failure), err);
 }
 
 ttape_status ttape_writer_set_level(ttape_writer *w, int32_t level, ttape_error *err)
@@ -348,7 +349,7 @@ static ttape_status flush(ttape_writer *w, bool sync, ttape_error *err)
 ttape_status ttape_writer_flush(ttape_writer *w, bool sync, ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, flush(w, sync, &w->failure), err);
+    return keep_status(w, flush(w, sync, &w->failure), err);
 }
 
 static ttape_status finish(ttape_writer *w, ttape_error *err)
@@ -366,7 +367,7 @@ static ttape_status finish(ttape_writer *w, ttape_error *err)
 ttape_status ttape_writer_finish(ttape_writer *w, ttape_error *err)
 {
     TTP_TRY(ttp_writer_check(w, err));
-    return keep(w, finish(w, &w->failure), err);
+    return keep_status(w, finish(w, &w->failure), err);
 }
 
 void ttape_writer_get_progress(const ttape_writer *w, ttape_writer_progress *progress)

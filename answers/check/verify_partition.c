@@ -25,8 +25,8 @@ struct verifying {
     void *context;
 };
 
-static ttape_status say(const struct verifying *v, const char *rule, uint16_t section,
-                        const char *what, uint32_t number)
+static ttape_status report_number(const struct verifying *v, const char *rule, uint16_t section,
+                                  const char *what, uint32_t number)
 {
     ttape_error problem;
     const struct ttp_section *s = ttp_partition_section(&v->p->head, section);
@@ -103,12 +103,15 @@ static ttape_status verify_segment(struct verifying *v, uint32_t segment, ttape_
     struct ttp_walker end;
     TTP_TRY(ttp_measuring_segment(&v->m, segment, err));
     if (s->min_depth != min_depth(p, segment, &end))
-        TTP_TRY(say(v, "F-EDG-05", TTP_SECTION_EDGES, "wrong least depth of segment", segment));
+        TTP_TRY(report_number(v, "F-EDG-05", TTP_SECTION_EDGES, "wrong least depth of segment",
+                              segment));
     if (p->delta != NULL && s->end_tick != v->m.tick)
-        TTP_TRY(say(v, "F-EDG-05", TTP_SECTION_EDGES, "wrong end tick of segment", segment));
+        TTP_TRY(
+            report_number(v, "F-EDG-05", TTP_SECTION_EDGES, "wrong end tick of segment", segment));
     if (s->end.stack != v->m.stacks.current_number || s->end.unknown_depth != end.unknown ||
         s->end.depth_offset != end.offset || !same_frames(v, s))
-        TTP_TRY(say(v, "F-EDG-05", TTP_SECTION_EDGES, "wrong end edge of segment", segment));
+        TTP_TRY(
+            report_number(v, "F-EDG-05", TTP_SECTION_EDGES, "wrong end edge of segment", segment));
     return TTAPE_OK;
 }
 
@@ -147,12 +150,14 @@ static ttape_status compare_rows(const struct verifying *v, const struct said *s
         const struct ttp_measure *right = b <= a ? &v->m.rows[k++] : &zero;
         uint32_t site = (uint32_t)(a < b ? a : b);
         if (!same_row(left, right, said->timed))
-            return say(v, "F-SUM-05", TTP_SECTION_SUMMARY, "wrong measures of site", site);
+            return report_number(v, "F-SUM-05", TTP_SECTION_SUMMARY, "wrong measures of site",
+                                 site);
         if (said->cpu.rows != NULL && !same_cpu(v, said, left, right))
-            return say(v, "F-CPU-01", TTP_SECTION_CPU_TIMES, "wrong CPU times of site", site);
+            return report_number(v, "F-CPU-01", TTP_SECTION_CPU_TIMES, "wrong CPU times of site",
+                                 site);
         if (said->own_times && left->max_self_ticks != right->max_self_ticks)
-            return say(v, "F-OWN-01", TTP_SECTION_OWN_TIMES, "wrong largest own time of site",
-                       site);
+            return report_number(v, "F-OWN-01", TTP_SECTION_OWN_TIMES,
+                                 "wrong largest own time of site", site);
     }
     return TTAPE_OK;
 }
@@ -195,8 +200,8 @@ static ttape_status load_said(struct verifying *v, ttape_error *err)
         return TTAPE_OK;
     for (uint32_t s = 0; s < switches->segment_count; s++)
         if (switches->is_known[s] == 0)
-            TTP_TRY(say(v, "F-CPU-03", TTP_SECTION_CPU_TIMES,
-                        "CPU times, and nothing is known of the switches of segment", s));
+            TTP_TRY(report_number(v, "F-CPU-03", TTP_SECTION_CPU_TIMES,
+                                  "CPU times, and nothing is known of the switches of segment", s));
     return ttp_measuring_cpu_open(&v->m.cpu, &v->decoder->memory, v->p, &v->m.stacks,
                                   v->m.row_count, v->said.cpu.start_off_ns, err);
 }
@@ -208,8 +213,8 @@ static ttape_status verify_summary(struct verifying *v)
         return TTAPE_OK;
     if (said->cpu.rows != NULL &&
         memcmp(said->cpu.all_ns, v->m.cpu.all_ns, sizeof said->cpu.all_ns) != 0)
-        TTP_TRY(say(v, "F-CPU-01", TTP_SECTION_CPU_TIMES, "wrong CPU times of partition",
-                    v->p->partition));
+        TTP_TRY(report_number(v, "F-CPU-01", TTP_SECTION_CPU_TIMES, "wrong CPU times of partition",
+                              v->p->partition));
     return compare_rows(v, said);
 }
 
@@ -222,8 +227,8 @@ static ttape_status verify_gaps(const struct verifying *v)
         for (uint32_t k = 0; k < count; k++)
             if (values->values[values->value_start[i] + k].type == TTP_VALUE_GAP_COUNT &&
                 (!gap || count != 1))
-                return say(v, "F-VAL-08", TTP_SECTION_VALUES,
-                           "a count of lost events stands at event", values->event[i]);
+                return report_number(v, "F-VAL-08", TTP_SECTION_VALUES,
+                                     "a count of lost events stands at event", values->event[i]);
     }
     return TTAPE_OK;
 }
@@ -234,9 +239,9 @@ static ttape_status verify_instants(const struct verifying *v, ttape_error *err)
     uint32_t segment;
     ttape_status status = ttp_verify_instants(v->decoder, v->p, &segment, &problem);
     if (status == TTAPE_OK)
-        return segment == UINT32_MAX
-                   ? TTAPE_OK
-                   : say(v, "F-INS-02", TTP_SECTION_INSTANTS, "wrong instants of segment", segment);
+        return segment == UINT32_MAX ? TTAPE_OK
+                                     : report_number(v, "F-INS-02", TTP_SECTION_INSTANTS,
+                                                     "wrong instants of segment", segment);
     if (status != TTAPE_E_MEMORY && status != TTAPE_E_IO)
         return v->callback(v->context, &problem) ? TTAPE_OK : TTAPE_END;
     if (err != NULL)
@@ -252,7 +257,8 @@ static ttape_status verify_all(struct verifying *v, ttape_error *err)
         TTP_TRY(verify_segment(v, s, err));
     if (v->p->delta != NULL && (head->first_tick != v->m.least_tick ||
                                 (uint64_t)head->end_tick != (uint64_t)v->m.most_tick + 1))
-        TTP_TRY(say(v, "F-PAR-12", 0, "wrong first or end tick of partition", v->p->partition));
+        TTP_TRY(report_number(v, "F-PAR-12", 0, "wrong first or end tick of partition",
+                              v->p->partition));
     TTP_TRY(verify_gaps(v));
     TTP_TRY(verify_instants(v, err));
     return verify_summary(v);

@@ -13,7 +13,8 @@ struct ttp_long_block {
     uint64_t size_bytes;
 };
 
-static void *keep(struct ttape_longest *l, uint64_t count, size_t item_bytes, ttape_error *err)
+static void *keep_items(struct ttape_longest *l, uint64_t count, size_t item_bytes,
+                        ttape_error *err)
 {
     uint64_t size = sizeof(struct ttp_long_block) + count * item_bytes;
     struct ttp_long_block *block = ttp_memory_take(&l->memory, size, 1, err);
@@ -46,7 +47,7 @@ struct ttp_long_path *ttp_longest_new_path(struct ttape_longest *l, uint32_t fra
 {
     uint64_t size = sizeof(struct ttp_long_path) + frame_count * sizeof(ttape_open_frame);
     struct ttp_long_path *path =
-        l->path_bytes + size <= l->memory.limit_bytes / 4 ? keep(l, size, 1, NULL) : NULL;
+        l->path_bytes + size <= l->memory.limit_bytes / 4 ? keep_items(l, size, 1, NULL) : NULL;
     if (path == NULL)
         return NULL;
     *path = (struct ttp_long_path){.size_bytes = size, .frame_count = frame_count};
@@ -132,7 +133,7 @@ static ttape_status copy_values(struct ttape_longest *l, const ttape_event_item 
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < item->value_count; i++)
         bytes += item->values[i].bytes.size_bytes;
-    ttape_value *values = keep(l, item->value_count * sizeof(ttape_value) + bytes, 1, err);
+    ttape_value *values = keep_items(l, item->value_count * sizeof(ttape_value) + bytes, 1, err);
     if (values == NULL)
         return l->memory.status;
     char *text = (char *)(values + item->value_count);
@@ -159,7 +160,7 @@ static ttape_status copy_path(struct ttape_longest *l, const ttape_edge *edge, u
         first = count == 0 ? i : first;
         count++;
     }
-    ttape_open_frame *path = keep(l, count, sizeof *path, err);
+    ttape_open_frame *path = keep_items(l, count, sizeof *path, err);
     if (path == NULL)
         return l->memory.status;
     if (count > 0)
@@ -232,8 +233,8 @@ static void tell_end(const struct ttp_segment_entry *seg, const struct ttp_long_
         out->enter_number = seg->first_event + (call->enter_event - start);
 }
 
-static ttape_status tell(struct ttape_longest *l, const struct ttp_long_call *call,
-                         ttape_longest_call *out, ttape_error *err)
+static ttape_status find_frames(struct ttape_longest *l, const struct ttp_long_call *call,
+                                ttape_longest_call *out, ttape_error *err)
 {
     struct ttp_trace_decoder *d = l->decoder;
     const struct ttp_segment_entry *seg =
@@ -265,11 +266,11 @@ static ttape_status tell(struct ttape_longest *l, const struct ttp_long_call *ca
 
 ttape_status ttp_longest_tell(struct ttape_longest *l, ttape_error *err)
 {
-    l->calls = keep(l, l->heap.count, sizeof *l->calls, err);
+    l->calls = keep_items(l, l->heap.count, sizeof *l->calls, err);
     if (l->calls == NULL)
         return l->memory.status;
     for (uint32_t i = 0; i < l->heap.count; i++)
-        TTP_TRY(tell(l, &l->heap.calls[i], &l->calls[i], err));
+        TTP_TRY(find_frames(l, &l->heap.calls[i], &l->calls[i], err));
     l->info.call_count = l->heap.count;
     return TTAPE_OK;
 }

@@ -317,7 +317,7 @@ static void read_together(struct team *team, uint32_t worker_count)
 }
 
 /* What was read is kept up to the first piece that failed: asking again goes on with that one. */
-static ttape_status keep(struct ttape_view *view, struct team *team, ttape_error *err)
+static ttape_status keep_pieces(struct ttape_view *view, struct team *team, ttape_error *err)
 {
     ttape_status status = TTAPE_OK;
     for (uint32_t i = 0; i < team->count; i++) {
@@ -360,7 +360,7 @@ static ttape_status go_on(struct ttape_view *view, ttape_error *err)
                                            .memory_bytes = view->options.memory_bytes / most};
         }
         read_together(team, workers);
-        status = keep(view, team, err);
+        status = keep_pieces(view, team, err);
         if (status == TTAPE_E_LIMIT && view->butterfly != NULL)
             b->most_at_once = most > 1 ? most / 2 : 1;
         if (status == TTAPE_E_LIMIT && view->butterfly != NULL && b->done_count > done)

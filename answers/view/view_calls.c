@@ -204,7 +204,7 @@ static ttape_status look_in(struct looking *look, ttape_cursor *cursor, uint32_t
     return TTAPE_OK;
 }
 
-static ttape_status look(struct looking *look, ttape_error *err)
+static ttape_status look_everywhere(struct looking *look, ttape_error *err)
 {
     ttape_cursor *cursor;
     uint64_t count = look->view->info.partition_count;
@@ -266,7 +266,7 @@ ttape_status ttp_view_next(struct ttape_view *view, const struct ttp_view_questi
     bool *sites;
     TTP_TRY(ttp_view_find_sites(view, site, &sites, err));
     looking.sites = sites;
-    ttape_status status = look(&looking, err);
+    ttape_status status = look_everywhere(&looking, err);
     ttp_view_give_sites(view, sites);
     TTP_TRY(status);
     ttp_view_bool(view, "complete", !looking.has_stopped);

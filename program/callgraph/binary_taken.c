@@ -13,7 +13,7 @@ struct taking {
     uint32_t module;
 };
 
-static void hold(void *context, uint64_t place, uint64_t address)
+static void hold_address(void *context, uint64_t place, uint64_t address)
 {
     const struct taking *taking = context;
     (void)place;
@@ -79,5 +79,5 @@ void tool_binary_pointers(const struct tool_image *image, tool_binary_take_point
 void tool_binary_taken(struct tool_binary_graph *graph, uint32_t module)
 {
     struct taking taking = {graph, module};
-    tool_binary_pointers(&graph->modules[module]->image, hold, &taking);
+    tool_binary_pointers(&graph->modules[module]->image, hold_address, &taking);
 }

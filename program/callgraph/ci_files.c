@@ -48,8 +48,8 @@ static void take_call(void *context, ttape_string from_title, ttape_string to_ti
         tool_binary_called(graph, from, to, TOOL_EDGE_COMPILER);
 }
 
-static enum tool_binary_result tell(const struct tool_binary_graph *graph,
-                                    const struct tool_binary_trouble trouble)
+static enum tool_binary_result tell_failure(const struct tool_binary_graph *graph,
+                                            const struct tool_binary_trouble trouble)
 {
     if (graph->tell != NULL)
         graph->tell(&trouble);
@@ -61,11 +61,13 @@ static enum tool_binary_result read_file(struct tool_binary_graph *graph, const 
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failed = 0;
     if (fd < 0)
-        return tell(graph, (struct tool_binary_trouble){TOOL_BINARY_NOT_OPENED, path, errno, 0});
+        return tell_failure(graph,
+                            (struct tool_binary_trouble){TOOL_BINARY_NOT_OPENED, path, errno, 0});
     if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
         (uint64_t)status.st_size > FILE_MOST) {
         close(fd);
-        return tell(graph, (struct tool_binary_trouble){TOOL_BINARY_NO_FILE_OF_CALLS, path, 0, 0});
+        return tell_failure(graph,
+                            (struct tool_binary_trouble){TOOL_BINARY_NO_FILE_OF_CALLS, path, 0, 0});
     }
     size_t size = (size_t)status.st_size, done = 0;
     char *text = ttp_region_take(&graph->edges->region, size + 1, 1);
@@ -81,10 +83,11 @@ static enum tool_binary_result read_file(struct tool_binary_graph *graph, const 
     size_t line = failed == 0 && text != NULL ? tool_ci_parse(text, done, take_call, graph) : 0;
     ttp_region_give(&graph->edges->region, text);
     if (failed != 0)
-        return tell(graph, (struct tool_binary_trouble){TOOL_BINARY_NOT_READ, path, failed, 0});
+        return tell_failure(graph,
+                            (struct tool_binary_trouble){TOOL_BINARY_NOT_READ, path, failed, 0});
     if (line == 0)
         return TOOL_BINARY_FINE;
-    return tell(graph, (struct tool_binary_trouble){TOOL_BINARY_NO_GRAPH, path, 0, line});
+    return tell_failure(graph, (struct tool_binary_trouble){TOOL_BINARY_NO_GRAPH, path, 0, line});
 }
 
 static bool ends_with_ci(const char *name)
@@ -108,8 +111,8 @@ static enum tool_binary_result read_folder(struct tool_binary_graph *graph, cons
     size_t base_bytes = base != NULL ? strlen(base) : 0;
     if (folder == NULL)
         return base != NULL ? TOOL_BINARY_FINE
-                            : tell(graph, (struct tool_binary_trouble){TOOL_BINARY_NOT_OPENED, path,
-                                                                       errno, 0});
+                            : tell_failure(graph, (struct tool_binary_trouble){
+                                                      TOOL_BINARY_NOT_OPENED, path, errno, 0});
     for (const struct dirent *entry;
          (entry = readdir(folder)) != NULL && status != TOOL_BINARY_CANNOT;) {
         struct stat found;

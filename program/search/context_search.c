@@ -147,7 +147,7 @@ static void list(struct tool_search *search, uint32_t number, uint32_t cost)
 }
 
 /* Looks whether a prefix has the rest of a node's suffix. */
-static void look(struct running *running, const struct tool_search_node *node)
+static void look_up(struct running *running, const struct tool_search_node *node)
 {
     struct tool_search *search = running->search;
     const struct tool_search_prefix *prefix;
@@ -164,7 +164,7 @@ static void look(struct running *running, const struct tool_search_node *node)
 static void look_behind(struct running *running, size_t nodes)
 {
     while (running->looked + nodes < running->search->node_count)
-        look(running, &running->search->nodes[running->looked++]);
+        look_up(running, &running->search->nodes[running->looked++]);
 }
 
 static const struct tool_search_node *inner_of(const struct tool_search *search,

@@ -63,7 +63,7 @@ static void check(struct rounds *rounds, size_t at)
 }
 
 /* Looks a suffix's rest up, when its line is there. */
-static void look(struct rounds *rounds, uint32_t count)
+static void look_up(struct rounds *rounds, uint32_t count)
 {
     const struct frame *frame = &rounds->frames[count];
     if (rounds->target != NULL) {
@@ -123,7 +123,7 @@ static bool enter(struct rounds *rounds, uint32_t count, const struct tool_row_n
         .left = left};
     uint32_t costs = cost + deep->looks[state];
     if (costs > rounds->least && costs <= rounds->most)
-        look(rounds, count + 1);
+        look_up(rounds, count + 1);
     return true;
 }
 

@@ -84,7 +84,7 @@ struct asking {
     uint64_t told_ms;
 };
 
-static void tell(struct asking *asking, uint64_t what, long done, long total)
+static void tell_progress(struct asking *asking, uint64_t what, long done, long total)
 {
     const struct telling telling = {.what = what,
                                     .done_bytes = done > 0 ? (uint64_t)done : 0,
@@ -101,7 +101,7 @@ static int take_progress(struct debuginfod_client *of, long done, long total)
     *(void **)&get_user = dlsym(RTLD_DEFAULT, "debuginfod_get_user_data");
     struct asking *asking = get_user == NULL ? NULL : get_user(of);
     if (asking != NULL && tool_child_now_ms() >= asking->told_ms + TOLD_EACH_MS)
-        tell(asking, MORE, done, total);
+        tell_progress(asking, MORE, done, total);
     return 0;
 }
 
@@ -125,19 +125,19 @@ static void fetch(int fd, const void *context)
     struct asking asking = {.fd = fd};
     (void)unsetenv("DEBUGINFOD_PROGRESS"); /* it is ours to tell */
     if (!load(&asking.library)) {
-        tell(&asking, NO_LIBRARY, 0, 0);
+        tell_progress(&asking, NO_LIBRARY, 0, 0);
         return;
     }
     struct debuginfod_client *of = asking.library.begin();
     if (of == NULL) {
-        tell(&asking, FAILED, 0, 0);
+        tell_progress(&asking, FAILED, 0, 0);
         return;
     }
     asking.library.set_user(of, &asking);
     asking.library.set_progress(of, take_progress);
     int found = asking.library.find(of, wanted->build_id, (int)wanted->build_id_bytes, NULL);
     asking.library.end(of);
-    tell(&asking, found >= 0 ? DONE : found == -ENOENT ? NOT_THERE : FAILED, 0, 0);
+    tell_progress(&asking, found >= 0 ? DONE : found == -ENOENT ? NOT_THERE : FAILED, 0, 0);
 }
 
 /* -- who waits for it -- */

@@ -246,7 +246,7 @@ static bool ends_with_deleted(const struct tool_symbols_module *module)
 }
 
 /* Reads the head of the module's file and compares build ids. */
-static void look(const struct tool_symbols *symbols, struct tool_symbols_module *module)
+static void look_at_file(const struct tool_symbols *symbols, struct tool_symbols_module *module)
 {
     struct tool_elf_head head;
     if (strlen(module->path) != module->path_bytes || module->path_bytes == 0 ||
@@ -335,7 +335,7 @@ struct tool_symbols_module *tool_symbols_module_open(struct tool_symbols *symbol
         set_reason(module, TOOL_SYMBOLS_MISMATCH, "no file has a build id as long as its");
         return module;
     }
-    look(symbols, module);
+    look_at_file(symbols, module);
     if (module->state == TOOL_SYMBOLS_READY || module->build_id_bytes > 0)
         open_whole(symbols, module); /* a debug file can stand in for the file */
     return module;

@@ -308,7 +308,7 @@ struct saying {
     bool is_full;
 };
 
-static void say(struct saying *saying, const char *text)
+static void say_text(struct saying *saying, const char *text)
 {
     size_t size = strlen(text) + 1;
     if (saying->is_full || size > TOOL_WIRE_NAME_MAX - saying->used) {
@@ -323,17 +323,17 @@ static void say_number(struct saying *saying, int64_t number)
 {
     char text[24];
     (void)snprintf(text, sizeof(text), "%" PRId64, number);
-    say(saying, text);
+    say_text(saying, text);
 }
 
 static void say_value(struct saying *saying, const struct tool_elf_value *value)
 {
-    say(saying, value->name);
-    say(saying, value->type);
+    say_text(saying, value->name);
+    say_text(saying, value->type);
     say_number(saying, value->constant_count);
     for (uint32_t i = 0; i < value->constant_count; i++) {
         say_number(saying, value->constants[i].value);
-        say(saying, value->constants[i].name);
+        say_text(saying, value->constants[i].name);
     }
 }
 

@@ -250,8 +250,8 @@ static ttape_status add_streams(struct ttp_definition_tables *d, uint32_t scope,
     return TTAPE_OK;
 }
 
-static ttape_status keep(struct ttp_definition_tables *d, uint8_t *content, size_t size_bytes,
-                         ttape_error *err)
+static ttape_status keep_content(struct ttp_definition_tables *d, uint8_t *content,
+                                 size_t size_bytes, ttape_error *err)
 {
     struct ttp_kept *kept = ttp_memory_take(d->memory, 1, sizeof *kept, err);
     if (kept == NULL) {
@@ -269,7 +269,7 @@ ttape_status ttp_definitions_add(struct ttp_definition_tables *d, uint64_t offse
 {
     struct ttp_reader_cursor c = ttp_reader_cursor_init(content, size_bytes);
     d->chunk_offset = offset;
-    TTP_TRY(keep(d, content, size_bytes, err));
+    TTP_TRY(keep_content(d, content, size_bytes, err));
     if (chunk->kind == TTP_CHUNK_METADATA)
         return ttp_metadata_add(d, chunk, content, size_bytes, err);
     if (chunk->scope >= d->scope_count)

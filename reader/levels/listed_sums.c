@@ -39,8 +39,8 @@ static uint64_t path_of(const struct ttp_listed_ending *e, uint64_t key)
     return path;
 }
 
-static void tell(const struct ttp_listed_sums *s, const struct ttp_memory *memory,
-                 const struct ttp_listed_ending *e, struct ttp_listed_sum *sum)
+static void add_call(const struct ttp_listed_sums *s, const struct ttp_memory *memory,
+                     const struct ttp_listed_ending *e, struct ttp_listed_sum *sum)
 {
     const struct ttp_segment *g = &e->p->segments.segments[e->segment];
     const struct ttp_stack_frame *f = &e->stacks->frames[e->stacks->current->top];
@@ -133,7 +133,7 @@ void ttp_listed_sums_add(struct ttp_listed_sums *s, struct ttp_memory *memory, u
         at--;
     if (at == TTP_LISTED_MOST)
         return;
-    tell(s, memory, e, &sum);
+    add_call(s, memory, e, &sum);
     s->is_too_much = !insert(s, memory, list, &sum, at);
     if (s->is_too_much)
         give_all(s, memory); /* others need it */

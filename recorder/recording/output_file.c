@@ -127,7 +127,7 @@ static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, tt
 }
 
 /* A lock shows readers that follow the file that a recorder still writes it. */
-static void hold(int fd)
+static void hold_file(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     (void)fcntl(fd, F_OFD_SETLK, &lock); /* not every file system can: no failure */
@@ -189,7 +189,7 @@ static ttape_status open_writer(struct ttp_encode *e, struct ttp_output *o, ttap
     if (o->fd < 0)
         return ttp_directory_fail(err, "creating", o->path);
     if (e->options.live)
-        hold(o->fd);
+        hold_file(o->fd);
     ttape_sink sink = {o, append, sync_file};
     TTP_TRY(ttape_writer_open(&o->writer, &sink, &options, err));
     if (e->options.separate_files)

@@ -89,7 +89,8 @@ struct search {
 };
 
 /* Looks at those that were not there before; false: there are none. */
-static bool look(struct search *s, const struct ttp_growing *now, const struct ttp_growing *before)
+static bool look_for_users(struct search *s, const struct ttp_growing *now,
+                           const struct ttp_growing *before)
 {
     const uint32_t *processes = now->data;
     bool is_any = false;
@@ -116,7 +117,7 @@ static bool search(struct search *s)
     bool is_done = false, is_known = true;
     for (int i = 0; i < LISTS_MAX && is_known && !is_done && s->users == 0; i++) {
         is_known = list(&plain, &lists[i % 2]);
-        is_done = is_known && !look(s, &lists[i % 2], &lists[1 - i % 2]);
+        is_done = is_known && !look_for_users(s, &lists[i % 2], &lists[1 - i % 2]);
     }
     ttp_grown_free(&plain, &lists[0]);
     ttp_grown_free(&plain, &lists[1]);

@@ -216,7 +216,7 @@ static void give_memory_back(const struct left *l)
     (void)futimens(l->fd, times);
 }
 
-static void tell(const struct left *l, const char *folder, const char *what)
+static void tell_folder(const struct left *l, const char *folder, const char *what)
 {
     char *line = NULL;
     if (l->found == NULL ||
@@ -233,7 +233,7 @@ static void clear(const struct left *l)
     char *folder = find_folder(l, &may_go);
     if (folder != NULL) {
         may_go = move(l, folder);
-        tell(l, folder, may_go ? "is moved into the folder of" : "cannot be moved into");
+        tell_folder(l, folder, may_go ? "is moved into the folder of" : "cannot be moved into");
     }
     if (!may_go)
         give_memory_back(l);

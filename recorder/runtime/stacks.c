@@ -24,7 +24,7 @@ static struct registered {
 static uint32_t registered_count;
 static uint64_t generations;
 
-static bool hold(struct registered *slot)
+static bool hold_slot(struct registered *slot)
 {
     uint64_t version = __atomic_load_n(&slot->version, __ATOMIC_RELAXED);
     return (version & 1) == 0 &&
@@ -63,7 +63,7 @@ static struct registered *clear_range(uintptr_t low, uintptr_t high)
     for (uint32_t i = 0; i < count; i++) {
         struct registered *slot = &registered[i];
         bool is_free = slot->high == 0, overlaps = slot->low < high && slot->high > low;
-        if ((!overlaps && !(is_free && found == NULL)) || !hold(slot))
+        if ((!overlaps && !(is_free && found == NULL)) || !hold_slot(slot))
             continue;
         if (overlaps)
             slot->high = 0;
@@ -88,7 +88,7 @@ void ttp_stack_register(uintptr_t low, uintptr_t high)
         uint32_t index = slot_count();
         if (index < REGISTERED_MAX)
             index = __atomic_fetch_add(&registered_count, 1, __ATOMIC_ACQ_REL);
-        if (index >= REGISTERED_MAX || !hold(&registered[index]))
+        if (index >= REGISTERED_MAX || !hold_slot(&registered[index]))
             return;
         slot = &registered[index];
     }

@@ -56,7 +56,7 @@ static int show(struct tool_binary *binary, bool as_json)
 }
 
 /* What is found, and how large a plan of it is. */
-static const char *look(struct tool_binary *binary, const struct tool_plan_input *input)
+static const char *look_at_input(struct tool_binary *binary, const struct tool_plan_input *input)
 {
     static const uint8_t no_content[TTP_PLAN_CONTENT_BYTES];
     uint8_t *plan = NULL;
@@ -169,7 +169,7 @@ int tool_verb_binary(int argc, char **argv)
                                             .inlined = options.inlined || options.all}};
     const char *reason = tool_plan_input_open(&input, argv[0]);
     if (reason == NULL)
-        reason = look(binary, &input);
+        reason = look_at_input(binary, &input);
     status = reason != NULL ? tool_fail("'%s': %s", argv[0], reason) : TOOL_OK;
     if (status == TOOL_OK && !tool_decode_is_there())
         tool_message("built without Zydis: system calls and calls are not found");

@@ -103,7 +103,7 @@ uint64_t tool_memory_left(void)
 
 /* Before `more` bytes are taken. The system's own count sees the library's memory and that of
  * others, too; it is asked for once a megabyte. */
-static void look(size_t more)
+static void look_at_limit(size_t more)
 {
     if (limit_bytes == 0 || (atomic_fetch_add(&allocated, more) + more < LOOK_BYTES))
         return;
@@ -117,7 +117,7 @@ void *tool_allocate(size_t count, size_t size_bytes)
     size_t total;
     if (__builtin_mul_overflow(count, size_bytes, &total))
         tool_out_of_memory();
-    look(total);
+    look_at_limit(total);
     void *memory = calloc(total > 0 ? total : 1, 1);
     if (memory == NULL)
         tool_out_of_memory();
@@ -129,7 +129,7 @@ void *tool_reallocate(void *memory, size_t count, size_t size_bytes)
     size_t total, before = memory != NULL ? malloc_usable_size(memory) : 0;
     if (__builtin_mul_overflow(count, size_bytes, &total))
         tool_out_of_memory();
-    look(total > before ? total - before : 0);
+    look_at_limit(total > before ? total - before : 0);
     void *bigger = realloc(memory, total > 0 ? total : 1);
     if (bigger == NULL)
         tool_out_of_memory();

@@ -14,7 +14,7 @@
 
 #define MESSAGE_BYTES 4096u
 
-static void say(const char *format, va_list arguments) TOOL_PRINTF(1, 0);
+static void say_line(const char *format, va_list arguments) TOOL_PRINTF(1, 0);
 
 static void write_all(const char *data, size_t size_bytes)
 {
@@ -29,7 +29,7 @@ static void write_all(const char *data, size_t size_bytes)
     }
 }
 
-static void say(const char *format, va_list arguments)
+static void say_line(const char *format, va_list arguments)
 {
     static const char prefix[] = "tracetape: ";
     char text[MESSAGE_BYTES];
@@ -50,7 +50,7 @@ void tool_message(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    say_line(format, arguments);
     va_end(arguments);
 }
 
@@ -58,7 +58,7 @@ int tool_fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say(format, arguments);
+    say_line(format, arguments);
     va_end(arguments);
     return TOOL_CANNOT;
 }

@@ -36,7 +36,7 @@ static unsigned ask_columns(void)
     return columns < COLUMNS_LEAST ? COLUMNS_LEAST : columns;
 }
 
-static void look(void)
+static void look_at_child(void)
 {
     if (!terminal.known) {
         terminal.known = true;
@@ -47,13 +47,13 @@ static void look(void)
 
 bool tool_terminal_there(void)
 {
-    look();
+    look_at_child();
     return terminal.there;
 }
 
 unsigned tool_terminal_columns(void)
 {
-    look();
+    look_at_child();
     return terminal.columns;
 }
 

@@ -68,7 +68,8 @@ static uint32_t list_functions(struct walk *walk, const ttape_call *call, uint32
     return count;
 }
 
-static void tell(struct walk *walk, struct tool_context_wanted *wanted, const ttape_call *call)
+static void tell_answer(struct walk *walk, struct tool_context_wanted *wanted,
+                        const ttape_call *call)
 {
     uint32_t *sites = tool_allocate(call->height + 1u, sizeof *sites);
     uint32_t count = list_functions(walk, call, sites);
@@ -111,7 +112,7 @@ static void enter(void *context, ttape_call *call)
     struct tool_context_wanted *wanted =
         is_function ? tool_context_find(walk->contexts, call->user[VALUE]) : NULL;
     if (wanted != NULL)
-        tell(walk, wanted, call);
+        tell_answer(walk, wanted, call);
 }
 
 static int walk_all(void *context, const struct tool_input *input)

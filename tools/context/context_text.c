@@ -71,7 +71,7 @@ struct list {
     size_t count, capacity;
 };
 
-static void keep(void *context, const struct tool_printed *printed)
+static void keep_printed(void *context, const struct tool_printed *printed)
 {
     struct list *list = context;
     tool_grow((void **)&list->all, &list->capacity, list->count + 1, sizeof *list->all);
@@ -125,7 +125,7 @@ int tool_context_print_printers(struct tool_contexts *contexts, const char *text
     struct list list = {0};
     tool_printers_look(printers, text, strlen(text));
     for (int how = TOOL_TEXT_WHOLE; list.count == 0 && how <= TOOL_TEXT_CUT; how++)
-        tool_printers_each(printers, (enum tool_text_how)how, keep, &list);
+        tool_printers_each(printers, (enum tool_text_how)how, keep_printed, &list);
     if (list.count > 1)
         qsort(list.all, list.count, sizeof *list.all, compare_kept);
     if (json)

@@ -26,7 +26,7 @@ static struct tool_stack *stack_of(struct tool_walk *walk, uint32_t number)
 
 /* ---- values of frames that wait ---- */
 
-static struct tool_kept_values *keep(const ttape_value *values, uint32_t count)
+static struct tool_kept_values *keep_values(const ttape_value *values, uint32_t count)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -104,7 +104,7 @@ static inline void enter(struct tool_walk *walk, uint32_t kind, uint32_t site, u
         tool_walk_stack(walk)->shown++;
         walk->calls->begin(walk->context, walk, frame, now);
     } else if (now->value_count > 0) {
-        frame->kept = keep(now->values, now->value_count);
+        frame->kept = keep_values(now->values, now->value_count);
     }
 }
 

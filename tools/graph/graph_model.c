@@ -18,7 +18,7 @@ static bool is_below(void *context, uint32_t site)
 }
 
 /* What the reader takes beside the graph counts, too. */
-static bool look(void *context, uint64_t event_count)
+static bool look_at_memory(void *context, uint64_t event_count)
 {
     (void)context;
     (void)event_count;
@@ -47,7 +47,7 @@ int tool_graph_make(struct tool_graph *graph, const struct tool_input *input,
                                      .min_calls = limits->min_calls,
                                      .top = limits->top,
                                      .damage = note_damage,
-                                     .goes_on = look,
+                                     .goes_on = look_at_memory,
                                      .below = shape->below != NULL ? is_below : NULL,
                                      .context = graph};
     ttape_error err = {0};

@@ -60,8 +60,8 @@ static int pattern_bytes(const char *name)
     return (int)strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
 }
 
-static void say(const struct tool_record_patch *patch, const char *path, int64_t part,
-                int64_t whole)
+static void say_elsewhere(const struct tool_record_patch *patch, const char *path, int64_t part,
+                          int64_t whole)
 {
     const char *library = ttp_base_name(path), *command = ttp_base_name(patch->only);
     tool_message("%d %% of the time was in %s, of which only what '%s' calls was recorded: record "
@@ -78,7 +78,7 @@ static bool is_recorded(const struct tool_record_patch *patch, const char *path)
            (patch->only_called && (strcmp(path, patch->only) == 0 || tool_elf_has_hooks(path)));
 }
 
-static void look(const struct tool_record_patch *patch, ttape_reader *reader)
+static void look_elsewhere(const struct tool_record_patch *patch, ttape_reader *reader)
 {
     ttape_info info;
     ttape_module module;
@@ -92,7 +92,7 @@ static void look(const struct tool_record_patch *patch, ttape_reader *reader)
             continue;
         char *path = tool_copy_text(module.path.data, module.path.size_bytes);
         if (!is_basic(ttp_base_name(path)) && !is_recorded(patch, path))
-            say(patch, path, sums.by_module[i], sums.whole);
+            say_elsewhere(patch, path, sums.by_module[i], sums.whole);
         free(path);
     }
     free(sums.by_module);
@@ -105,7 +105,7 @@ void tool_record_say_elsewhere(const struct tool_record_patch *patch, const char
     if (patch->only == NULL || ttape_source_file_open(&source, output, NULL) != TTAPE_OK)
         return; /* or it is several files, with names of their own */
     if (ttape_reader_open(&reader, &source, NULL, NULL) == TTAPE_OK)
-        look(patch, reader);
+        look_elsewhere(patch, reader);
     ttape_reader_close(reader);
     ttape_source_file_close(&source);
 }

@@ -18,7 +18,7 @@ static void put_start(struct tool_sys *view, const ttape_call_step *step, const 
 }
 
 /* What comes of the call is printed with its arguments, which may say what it means. */
-static uint64_t keep(struct tool_sys *view, const ttape_call_step *step, uint32_t node)
+static uint64_t keep_values(struct tool_sys *view, const ttape_call_step *step, uint32_t node)
 {
     size_t i = 0, size = 1;
     while (i < view->kept_count && view->kept[i].values != NULL)
@@ -71,7 +71,7 @@ uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step,
                                            .arguments = step->values,
                                            .argument_count = step->value_count};
     if (view->asked.failed || view->files != NULL)
-        return keep(view, step, node);
+        return keep_values(view, step, node);
     put_start(view, step, "enter");
     tool_output_text(out, tool_site_name(&view->names, call->site));
     tool_kernel_put_arguments(out, &words);
@@ -80,7 +80,7 @@ uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step,
         tool_sys_put_path(view, out, node, " > ");
     }
     tool_output_text(out, "\n");
-    return keep(view, step, node);
+    return keep_values(view, step, node);
 }
 
 void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call,

@@ -84,8 +84,8 @@ static bool find_path(ttape_writer *w, struct ttp_group_listed *g, const struct 
 
 /* ---- calls ---- */
 
-static void tell(ttape_writer *w, struct ttp_group_listed *g, const struct ttp_listed_end *end,
-                 struct ttp_listed_call *call)
+static void describe_call(ttape_writer *w, struct ttp_group_listed *g,
+                          const struct ttp_listed_end *end, struct ttp_listed_call *call)
 {
     const struct ttp_open *f = &end->stack->frames[end->stack->count];
     const struct ttp_edge_state *start = &end->segment->start;
@@ -152,7 +152,7 @@ void ttp_listed_note(ttape_writer *w, struct ttp_scope *scope, const struct ttp_
         }
         g->call_count += !is_full;
         struct ttp_listed_call *calls = list->data;
-        tell(w, g, end, &call);
+        describe_call(w, g, end, &call);
         memmove(calls + at + 1, calls + at, (list->count - 1 - at) * sizeof call);
         calls[at] = call;
         is_full = list->count == TTP_LISTED_MOST || g->call_count == TTP_LISTED_CALLS;

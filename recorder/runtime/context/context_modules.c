@@ -57,7 +57,7 @@ static bool find_known(uintptr_t function, struct module *found)
 }
 
 /* Into a place that is nobody's any more, or a new one; where there is none, it is not kept. */
-static void keep(const struct module *found)
+static void keep_module(const struct module *found)
 {
     uint32_t i = 0, count = __atomic_load_n(&module_count, __ATOMIC_ACQUIRE);
     struct module copy;
@@ -132,7 +132,7 @@ static uint64_t seed_of(const struct ttp_module_seen *module, const char *path)
 }
 
 /* The module's own program headers are mapped with it, where its first page is. */
-static bool look(uintptr_t function, struct module *found)
+static bool look_up_module(uintptr_t function, struct module *found)
 {
     struct dl_find_object object;
     struct ttp_module_seen seen;
@@ -160,14 +160,14 @@ static bool look(uintptr_t function, struct module *found)
                              .changes = changes_now(),
                              .turn = ttp_context_settings.turn};
     found->number = ttp_dictionary_module(found->seed, &seen, path);
-    keep(found);
+    keep_module(found);
     return true;
 }
 void ttp_context_name_program(void) { ask_path(); }
 #else
 void ttp_context_name_program(void) {}
 
-static bool look(uintptr_t function, struct module *found)
+static bool look_up_module(uintptr_t function, struct module *found)
 {
     (void)function;
     (void)found;
@@ -178,7 +178,7 @@ static bool look(uintptr_t function, struct module *found)
 struct ttp_context_place ttp_context_find(uintptr_t function)
 {
     struct module module;
-    if (!find_known(function, &module) && !look(function, &module))
+    if (!find_known(function, &module) && !look_up_module(function, &module))
         module = (struct module){0};
     uint64_t offset = function - module.low;
     bool is_stable = ttp_context_settings.ids == TTAPE_CONTEXT_IDS_STABLE;

@@ -249,7 +249,7 @@ void ttp_context_end(void)
 
 /* Takes the cache for the frame at `sp`. False: this is a handler that has interrupted the holder.
  * A holder that was left by a jump is told by its stack: `sp` lies further out than its frame. */
-static bool hold(struct ttp_context_cache *cache, uintptr_t sp)
+static bool hold_cache(struct ttp_context_cache *cache, uintptr_t sp)
 {
     uintptr_t busy = cache->busy_sp;
     bool is_left = busy != 0 && busy < sp && !is_on_alternate(sp) && !is_on_alternate(busy) &&
@@ -283,7 +283,7 @@ ttape_context_value ttp_context_at(uintptr_t sp)
     if (!find_open(&open, sp))
         return (ttape_context_value){.flags = TTAPE_CONTEXT_UNKNOWN};
     struct ttp_context_cache *cache = find_cache();
-    if (cache != NULL && hold(cache, sp)) {
+    if (cache != NULL && hold_cache(cache, sp)) {
         context = from_cache(&open, cache);
         let_go(cache);
     } else {

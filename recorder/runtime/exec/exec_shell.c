@@ -48,7 +48,7 @@ static struct kept *take_bytes(size_t bytes)
     return (struct kept *)memory;
 }
 
-static void keep(struct kept *copy)
+static void keep_copy(struct kept *copy)
 {
     for (uint32_t i = 0; i < KEPT_MAX; i++) {
         struct kept *none = NULL;
@@ -79,7 +79,7 @@ static void change_back(struct kept *copy, char **before)
     char **changed = (char **)((uint8_t *)copy + HEAD_BYTES);
     if (__atomic_compare_exchange_n(&environ, &changed, before, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_RELAXED))
-        keep(copy); /* else the program has set something, and goes on with it */
+        keep_copy(copy); /* else the program has set something, and goes on with it */
 }
 
 TTP_EXPORT int system(const char *command)

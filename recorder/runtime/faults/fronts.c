@@ -101,7 +101,7 @@ static bool can_show(const uint64_t *frame)
     return shadow == 0 && ttp_is_signal_return(*frame);
 }
 
-static void keep(uint64_t *frame, uint32_t word)
+static void keep_word(uint64_t *frame, uint32_t word)
 {
     frame[word] = frame[WORD_RIP];
     frame[word + 1] = frame[WORD_RSP];
@@ -135,10 +135,10 @@ uintptr_t ttp_fault_begin(uint32_t front, uint64_t *frame)
 {
     if (can_show(frame)) {
         const struct ttp_area *area = ttp_area_of(frame[WORD_RIP]);
-        keep(frame, WORD_WAS);
+        keep_word(frame, WORD_WAS);
         if (area != NULL)
             show(area, frame);
-        keep(frame, WORD_SHOWN);
+        keep_word(frame, WORD_SHOWN);
         *frame = (uintptr_t)ttp_fault_return;
     }
     return __atomic_load_n(&handlers[front], __ATOMIC_ACQUIRE);

@@ -342,7 +342,7 @@ bool ttp_library_tell(uint64_t address, const char *name)
     return ttp_message(TTP_MESSAGE_SITE, fields, 4);
 }
 
-static void tell(const struct library_calls *calls)
+static void tell_counts(const struct library_calls *calls)
 {
     for (uint32_t i = 0; i < calls->count; i++)
         if (!ttp_library_tell(calls->list[i].address, calls->list[i].name))
@@ -391,7 +391,7 @@ void ttp_library_calls_begin(void)
         ttp_prototype_find(&calls.list[i]);
     visit(see, &calls);
     if (ttp_has_state())
-        tell(&calls);
+        tell_counts(&calls);
     ttp_plain_begin();
     if ((ttp_arena.head.patch_flags & TTP_PATCH_ARGUMENTS) != 0)
         ttp_process.library = (struct ttp_library_functions){calls.list, calls.count};

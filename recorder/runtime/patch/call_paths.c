@@ -128,7 +128,8 @@ static bool holds(const struct known_walk *known, uint32_t number, uint64_t afte
     return true;
 }
 
-static void keep(struct known_walk *known, const struct ttp_walk *walk, struct ttp_path_site *site)
+static void keep_walk(struct known_walk *known, const struct ttp_walk *walk,
+                      struct ttp_path_site *site)
 {
     known->site = NULL;
     known->gone_count = site != NULL ? site->gone_count : 0;
@@ -183,7 +184,7 @@ struct ttp_path_site *ttp_path_of(uint32_t number, uint64_t after, uintptr_t sp,
     if (!holds(known, number, after, sp, rbp)) {
         ttp_walk_stack(&cache->walk, after, sp, rbp);
         site = find_site(number, &cache->walk);
-        keep(known, &cache->walk, site);
+        keep_walk(known, &cache->walk, site);
         known->after = after;
         known->sp = sp;
         known->rbp = rbp;

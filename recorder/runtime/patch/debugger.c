@@ -83,7 +83,7 @@ void ttp_debugger_prepare(const struct ttp_area *area)
         file->names[i] = names[i];
 }
 
-static void tell(struct jit_code_entry *entry, uint32_t action)
+static void tell_debugger(struct jit_code_entry *entry, uint32_t action)
 {
     __jit_debug_descriptor.action = action;
     __jit_debug_descriptor.relevant = entry;
@@ -100,7 +100,7 @@ void ttp_debugger_add(uint32_t number, const struct ttp_area *area)
     if (next != NULL)
         next->before = entry;
     __jit_debug_descriptor.first = entry;
-    tell(entry, REGISTERED);
+    tell_debugger(entry, REGISTERED);
 }
 
 void ttp_debugger_drop(uint32_t number)
@@ -112,5 +112,5 @@ void ttp_debugger_drop(uint32_t number)
         __jit_debug_descriptor.first = entry->next;
     if (entry->next != NULL)
         entry->next->before = entry->before;
-    tell(entry, UNREGISTERED);
+    tell_debugger(entry, UNREGISTERED);
 }

@@ -371,7 +371,7 @@ static bool is_wanted_here(void)
            ttp_unwinders_ask();
 }
 
-static void look(struct visit *visit)
+static void look_at_modules(struct visit *visit)
 {
     uint64_t before;
     if (!is_wanted_here() || !ttp_patching_begin(&before))
@@ -402,7 +402,7 @@ void ttp_calls_begin(void)
     struct visit visit = {.is_start = true};
     if (is_wanted_here() && ttp_status_read(&status) && status.threads == 1) {
         ttp_mapped_files_hold();
-        look(&visit);
+        look_at_modules(&visit);
         ttp_mapped_files_let();
     } else if (records_calls() && !ttp_unwinders_ask())
         ttp_count_more(&ttp_arena.head.unseen_modules, 1); /* as none of them can be changed */
@@ -432,7 +432,7 @@ static void look_timed(struct visit *visit)
 {
     uint64_t least = ttp_arena.head.stall_ticks / TOLD_PART;
     uint64_t from = least != 0 ? ttp_process.clock() : 0;
-    look(visit);
+    look_at_modules(visit);
     uint64_t until = least != 0 ? ttp_process.clock() : 0;
     if (until - from < least || least == 0 || !ttp_has_state() || ttp_is_dropping())
         return;

@@ -154,8 +154,8 @@ static bool wait_for_answer(struct wish *wish)
 }
 
 /* What is there belongs to the file as it is mapped: what is not known of that is not there. */
-static bool look(struct ttp_module_file *of,
-                 bool (*is_there)(void *context, const uint8_t *content), void *context)
+static bool look_for_plan(struct ttp_module_file *of,
+                          bool (*is_there)(void *context, const uint8_t *content), void *context)
 {
     return ttp_module_file_known(of) && is_there(context, of->content);
 }
@@ -166,12 +166,12 @@ bool ttp_plan_wait(struct ttp_module_file *of, const char *path, uint32_t flags,
     struct wish wish = {.path = path, .flags = flags};
     if (ttp_failed(of->file))
         return false;
-    if (look(of, is_there, context))
+    if (look_for_plan(of, is_there, context))
         return true;
     if (path[0] != '/')
         return false;
     if (wait_for_answer(&wish))
-        return look(of, is_there, context);
+        return look_for_plan(of, is_there, context);
     ttp_count_more(&ttp_arena.head.late_plans, 1);
     return false;
 }

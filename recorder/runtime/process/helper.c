@@ -41,7 +41,7 @@ static struct {
     char message[MESSAGE_MAX];
 } helper;
 
-static void say(const char *what, const char *path, const char *why)
+static void say_failure(const char *what, const char *path, const char *why)
 {
     char page[MESSAGE_MAX];
     int size = snprintf(page, sizeof(page), "tracetape: %s '%s': %s\n", what, path, why);
@@ -169,7 +169,7 @@ int ttape_rt_start(const char *path, const ttape_rt_options *options)
         ttp_process_follow();
         return 0;
     }
-    say("cannot record into", path, why);
+    say_failure("cannot record into", path, why);
     __atomic_store_n(&ttp_process.state, TTP_PROCESS_NEVER, __ATOMIC_RELEASE);
     return -1;
 }
@@ -198,7 +198,7 @@ int ttape_rt_stop(void)
 {
     int result = end_recording(0);
     if (helper.message[0] != '\0')
-        say("recording failed", "of this process", helper.message);
+        say_failure("recording failed", "of this process", helper.message);
     helper.message[0] = '\0';
     return result;
 }

@@ -17,7 +17,7 @@ static uint32_t kept_count; /* of modules, as MODULES_END has it */
 static uint32_t next_end;   /* of one that is being made */
 
 /* In memory that a forked child has anew: a thread that held it there is not in the child. */
-static bool hold(void)
+static bool hold_list(void)
 {
     return __atomic_exchange_n(&ttp_process.page->keeping, 1, __ATOMIC_ACQUIRE) == 0;
 }
@@ -28,7 +28,7 @@ bool ttp_kept_begin(void)
 {
     if (ttp_process.state != TTP_PROCESS_ON || ttp_arena.head.mode == TTP_MODE_STOPPED)
         return false;
-    for (uint32_t i = 0; !hold(); i++) {
+    for (uint32_t i = 0; !hold_list(); i++) {
         if (i == TRIES_MAX)
             return false;
         ttp_wait_spin();
@@ -71,7 +71,7 @@ void ttp_kept_end(uint32_t count)
 
 void ttp_kept_forget(void)
 {
-    if (__atomic_load_n(&kept_end, __ATOMIC_RELAXED) == 0 || !hold())
+    if (__atomic_load_n(&kept_end, __ATOMIC_RELAXED) == 0 || !hold_list())
         return;
     __atomic_store_n(&kept_end, 0, __ATOMIC_RELAXED);
     let_go();
@@ -91,7 +91,7 @@ static bool write_next(void)
 /* What was written stays so: a small buffer may never have room for all of it at once. */
 bool ttp_kept_write(void)
 {
-    if (__atomic_load_n(&kept_end, __ATOMIC_ACQUIRE) == 0 || !hold())
+    if (__atomic_load_n(&kept_end, __ATOMIC_ACQUIRE) == 0 || !hold_list())
         return true; /* another thread is at it */
     bool is_written = true;
     const struct ttp_message_field count = {&kept_count, sizeof kept_count};

@@ -17,7 +17,7 @@ static struct late {
     struct ttp_thread_page *page; /* in it */
 } late[LATE_MAX];
 
-static bool hold(struct late *one, uint32_t from)
+static bool hold_one(struct late *one, uint32_t from)
 {
     return __atomic_load_n(&one->slot, __ATOMIC_RELAXED) == from &&
            __atomic_compare_exchange_n(&one->slot, &from, SLOT_HELD, false, __ATOMIC_ACQUIRE,
@@ -41,7 +41,7 @@ static bool is_gone(const struct late *one, uint32_t process_id, uint32_t thread
 bool ttp_late_begin(void *memory, uint32_t thread_id)
 {
     for (uint32_t i = 0; i < LATE_MAX; i++) {
-        if (!hold(&late[i], SLOT_FREE))
+        if (!hold_one(&late[i], SLOT_FREE))
             continue;
         late[i].thread_id = thread_id;
         late[i].memory = late[i].page = memory;
@@ -63,7 +63,7 @@ void ttp_late_forked(const void *memory, struct ttp_thread_page *page, uint32_t 
 void *ttp_late_reuse(uint32_t process_id, uint32_t thread_id)
 {
     for (uint32_t i = 0; i < LATE_MAX; i++) {
-        if (!hold(&late[i], SLOT_USED))
+        if (!hold_one(&late[i], SLOT_USED))
             continue;
         struct ttp_thread_page *page = late[i].page;
         if (page != ttp_thread.page && is_gone(&late[i], process_id, thread_id)) {

@@ -164,7 +164,7 @@ static struct held {
 } held[HELD_MAX];
 static uint32_t held_count;
 
-static void hold(uint64_t low, uint64_t high, const struct ttp_mapped_file *file)
+static void hold_range(uint64_t low, uint64_t high, const struct ttp_mapped_file *file)
 {
     struct held *last = held_count != 0 ? &held[held_count - 1] : NULL;
     if (last != NULL && last->file.device == file->device && last->file.inode == file->inode)
@@ -185,7 +185,7 @@ void ttp_mapped_files_hold(void)
     in.large = buffer;
     in.room = sizeof(buffer);
     while (next_mapping(&in, &low, &high) && read_file(&in, &file.device, &file.inode))
-        hold(low, high, &file);
+        hold_range(low, high, &file);
     close_maps(&in);
 }
 

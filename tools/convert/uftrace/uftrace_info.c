@@ -20,7 +20,7 @@
 #define LITTLE_ENDIAN_MARK 1u
 #define CLASS_64           2u
 
-static void keep(char **place, const char *text)
+static void keep_text(char **place, const char *text)
 {
     free(*place);
     *place = tool_copy_text(text, strlen(text));
@@ -41,7 +41,7 @@ static void take_line(struct tool_uft_info *info, const char *text)
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
         const char *value = tool_after(text, wanted[i].key);
         if (value != NULL && tool_after(value, "lines=") == NULL)
-            keep(wanted[i].place, value);
+            keep_text(wanted[i].place, value);
     }
 }
 

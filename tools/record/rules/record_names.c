@@ -109,7 +109,7 @@ static void forget(struct tool_record_names *names)
     names->expected_count = names->next = 0;
 }
 
-static ttape_string keep(ttape_string text)
+static ttape_string keep_text(ttape_string text)
 {
     return (ttape_string){tool_copy_text(text.data, text.size_bytes), text.size_bytes};
 }
@@ -119,8 +119,8 @@ static void keep_found(void *context, size_t number, const struct tool_symbol *f
     struct tool_record_names *names = context;
     struct tool_symbol *kept = &names->expected[number].found;
     *kept = *found;
-    kept->name = keep(found->name);
-    kept->file = keep(found->file);
+    kept->name = keep_text(found->name);
+    kept->file = keep_text(found->file);
     names->expected_count = number + 1;
 }
 

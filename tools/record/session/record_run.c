@@ -18,7 +18,7 @@
 
 #define LARGE_BYTES (1 << 20)
 
-static void say(const struct tool_record_session *session, const ttape_recording *recording)
+static void say_result(const struct tool_record_session *session, const ttape_recording *recording)
 {
     ttape_recording_status s;
     const struct tool_record_outcome outcome = {.tried = tool_record_patch_tries(&session->patch),
@@ -48,7 +48,7 @@ static void say_all(struct tool_record_session *session, const ttape_recording *
         tool_message("somebody truncated the memory that is shared with the command: recording "
                      "ended there");
     if (!session->quiet || !has_events) /* without a file, the reason */
-        say(session, recording);
+        say_result(session, recording);
     if (session->quiet || !has_events)
         return;
     tool_record_names_say(&session->rules.names);
