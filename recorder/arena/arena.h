@@ -246,8 +246,8 @@ struct ttp_note {
     uint32_t kind, pid, flags;
     uint64_t image; /* of PATCHED: functions and, from bit 32 on, exits */
     uint32_t turn;
-    uint32_t left; /* of PATCHED: chosen functions that were not */
-    char path[TTP_NOTE_PATH_BYTES];
+    uint32_t left;                  /* of PATCHED: chosen functions that were not */
+    char path[TTP_NOTE_PATH_BYTES]; /* of PATCHED: names of such functions behind it */
 };
 
 /* Blocks that have memory and are below block_ready may be taken. */

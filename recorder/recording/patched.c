@@ -1,4 +1,5 @@
 /* What was patched: sums that the arena's head has, and by module, from the notes of processes. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,9 +8,23 @@
 #define MODULES_MAX 4096u /* more are in the sums only */
 
 struct module {
-    char *path;
+    char *path, *left_names;
     ttape_patch_counts counts;
 };
+
+/* Names of functions, behind the path. A program may have written anything. */
+static char *take_names(const struct ttp_note *note)
+{
+    char copy[TTP_NOTE_PATH_BYTES];
+    memcpy(copy, note->path, sizeof copy);
+    copy[sizeof copy - 1] = '\0';
+    size_t at = strlen(copy) + 1;
+    const char *names = at < sizeof copy ? copy + at : "";
+    for (const char *c = names; *c != '\0'; c++)
+        if (!isalnum((unsigned char)*c) && strchr("_$.@, ", *c) == NULL)
+            return NULL;
+    return names[0] != '\0' ? strdup(names) : NULL;
+}
 
 static struct module *find(struct ttp_growing *patched, const ttape_allocator *a, const char *path)
 {
@@ -36,13 +51,22 @@ void ttp_patched_take(struct ttp_growing *patched, const ttape_allocator *a,
     module->counts.exits += note->image >> 32;
     module->counts.functions_left += note->left;
     module->counts.times++;
+    if (module->left_names == NULL && note->left != 0)
+        module->left_names = take_names(note);
+    module->counts.left_names = module->left_names;
+}
+
+static void free_module(struct module *module)
+{
+    free(module->path);
+    free(module->left_names);
 }
 
 void ttp_patched_close(struct ttp_growing *patched, const ttape_allocator *a)
 {
     struct module *modules = patched->data;
     for (size_t i = 0; i < patched->count; i++)
-        free(modules[i].path);
+        free_module(&modules[i]);
     ttp_grown_free(a, patched);
 }
 

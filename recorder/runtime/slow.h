@@ -424,7 +424,9 @@ void ttp_note_came(void); /* this program has the arena */
  * note has room now. */
 const struct ttp_note *ttp_note_plan(const char *path, uint32_t flags, uint32_t *state);
 /* So many of that file's functions, with so many exits; so many chosen ones were left. */
-void ttp_note_patched(const char *path, uint32_t functions, uint32_t exits, uint32_t left);
+/* left_names: of functions that are left, or NULL. */
+void ttp_note_patched(const char *path, uint32_t functions, uint32_t exits, uint32_t left,
+                      const char *left_names);
 void ttp_note_image(void); /* and its number */
 struct ttp_exec;           /* exec/exec.h */
 void ttp_note_exec(struct ttp_noted *noted, const char *path, const struct ttp_exec *exec);

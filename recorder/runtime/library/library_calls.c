@@ -71,9 +71,13 @@ static void sort(struct library_calls *calls)
         calls->list[0] = last;
         sift(calls->list, 0, i - 1);
     }
-    for (uint32_t i = 0; i < calls->count; i++)
-        if (kept == 0 || calls->list[kept - 1].address != calls->list[i].address)
+    for (uint32_t i = 0; i < calls->count; i++) {
+        struct ttp_library_function *last = kept == 0 ? NULL : &calls->list[kept - 1];
+        if (last == NULL || last->address != calls->list[i].address)
             calls->list[kept++] = calls->list[i];
+        else if (last->also == NULL && strcmp(last->name, calls->list[i].name) != 0)
+            last->also = calls->list[i].name;
+    }
     calls->count = kept;
 }
 
@@ -125,22 +129,46 @@ static void add_chosen_later(struct library_calls *calls, const struct ttp_libra
 
 /* -- modules -- */
 
+static bool has_window(const struct ttp_patch_head *plan, const struct ttp_patch_function *function)
+{
+    const struct ttp_patch_probe *probes = ttp_plan_at(plan, plan->probes_at);
+    return probes[function->first_probe].reason == TTP_PATCH_CAN;
+}
+
 /* False: it has no window, and is seen otherwise. */
 static bool is_seen(const struct ttp_patch_head *plan, const struct ttp_patch_function *function,
                     uint64_t address)
 {
-    const struct ttp_patch_probe *probes = ttp_plan_at(plan, plan->probes_at);
     if (!ttp_plain_has(address))
         return true;
-    if (probes[function->first_probe].reason != TTP_PATCH_CAN)
+    if (!has_window(plan, function))
         return false;
     ttp_plain_is_seen(address);
     return true;
 }
 
+/* Names of functions that have no window, as far as there is room. */
+struct left_names {
+    char text[NAME_MAX_SAID];
+    uint32_t used;
+};
+
+static void add_left(struct left_names *left, const char *name)
+{
+    uint32_t size = name == NULL ? 0 : (uint32_t)strnlen(name, NAME_MAX_SAID);
+    if (size == 0 || left->used + size + sizeof ", " > sizeof left->text)
+        return;
+    if (left->used != 0) {
+        left->text[left->used++] = ',';
+        left->text[left->used++] = ' ';
+    }
+    memcpy(left->text + left->used, name, size);
+    left->used += size;
+}
+
 /* Bits of the plan's functions that are called; both are sorted by address. */
 static uint32_t choose(const struct library_calls *calls, const struct ttp_patch_head *plan,
-                       uint64_t bias, uint64_t *bits)
+                       uint64_t bias, uint64_t *bits, struct left_names *left)
 {
     const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
     uint32_t chosen = 0, at = 0;
@@ -154,6 +182,10 @@ static uint32_t choose(const struct library_calls *calls, const struct ttp_patch
             is_seen(plan, &functions[i], start)) {
             bits[i / 64] |= (uint64_t)1 << i % 64;
             chosen++;
+            if (!has_window(plan, &functions[i])) {
+                add_left(left, calls->list[at].name);
+                add_left(left, calls->list[at].also);
+            }
         }
     }
     return chosen;
@@ -226,14 +258,18 @@ static bool patch_chosen(const struct library_calls *calls, struct ttp_probe_wis
                          struct ttp_chosen_head *chosen)
 {
     uint64_t *bits = (uint64_t *)(chosen + 1);
-    uint32_t count = choose(calls, wish->plan, wish->info->dlpi_addr, bits);
+    struct left_names left = {.used = 0};
+    uint32_t count = choose(calls, wish->plan, wish->info->dlpi_addr, bits, &left);
+    wish->left_names = left.text;
     if (ttp_process.calls_exports)
         count += choose_exports(wish->info, wish->plan, bits);
     for (uint32_t i = 0; count != 0 && i < JUMPS_MAX; i++)
         if (choose_jumped_to(wish->plan, bits) == 0)
             break;
     wish->chosen = chosen;
-    return count != 0 && ttp_probes_patch(wish);
+    bool is_any = count != 0 && ttp_probes_patch(wish);
+    wish->left_names = NULL;
+    return is_any;
 }
 
 static bool patch(const struct library_calls *calls, struct ttp_probe_wish *wish)

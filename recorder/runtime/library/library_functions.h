@@ -9,6 +9,7 @@
 struct ttp_library_function {
     uint64_t address;
     const char *name;    /* in the memory of who calls it */
+    const char *also;    /* another one of its names; or NULL */
     const char *letters; /* recorder/arena/prototypes.h; NULL: not known */
     uint32_t place;      /* among what was looked for */
     bool is_given_wanted, is_returned_wanted;

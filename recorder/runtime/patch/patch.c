@@ -416,7 +416,7 @@ static void note_late(const struct dl_phdr_info *info, const struct ttp_module_s
 {
     char path[PATH_MAX];
     if (ttp_module_path(info, module, path))
-        ttp_note_patched(path, 0, 0, 0);
+        ttp_note_patched(path, 0, 0, 0, NULL);
 }
 
 /* Another namespace (dlmopen) is in no list that we get, so nobody would know its names. */

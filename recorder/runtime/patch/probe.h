@@ -89,8 +89,9 @@ struct ttp_probe_wish {
     const struct ttp_module_seen *module;
     const struct ttp_patch_head *plan;
     const struct ttp_chosen_head *chosen;
-    const char *path; /* of the module */
-    bool is_library;  /* its functions are recorded where the executable calls them */
+    const char *path;       /* of the module */
+    const char *left_names; /* of chosen functions that have no window; or NULL */
+    bool is_library;        /* its functions are recorded where the executable calls them */
     const struct ttp_patch_head *inlined; /* or NULL */
     const struct ttp_values_head *values; /* or NULL; kept while the module's stubs are there */
     const struct ttp_plan_head *calls;    /* of system calls that were patched before; or NULL */

@@ -126,7 +126,7 @@ static bool patch_inlined(const struct probing *functions)
     return p.decision.entries != 0;
 }
 
-static void count_patched(const struct ttp_probe_decision *d, const char *path)
+static void count_patched(const struct ttp_probe_decision *d, const struct ttp_probe_wish *wish)
 {
     ttp_count_more(&ttp_arena.head.patched_functions, d->entries);
     ttp_count_more(&ttp_arena.head.patched_exits, d->exits);
@@ -134,7 +134,8 @@ static void count_patched(const struct ttp_probe_decision *d, const char *path)
     ttp_count_more(&ttp_arena.head.unpatched_exits, d->exits_left);
     ttp_count_more(&ttp_arena.head.hooked_functions, d->hooked);
     if (d->chosen_count != 0)
-        ttp_note_patched(path, d->entries, d->exits, d->chosen_count - d->entries);
+        ttp_note_patched(wish->path, d->entries, d->exits, d->chosen_count - d->entries,
+                         wish->left_names);
 }
 
 bool ttp_probes_patch(const struct ttp_probe_wish *wish)
@@ -159,6 +160,6 @@ bool ttp_probes_patch(const struct ttp_probe_wish *wish)
         ttp_values_unmap(wish->values);
     if (d->taken != NULL)
         ttp_room_unmap(d->taken, taken_bytes);
-    count_patched(d, wish->path);
+    count_patched(d, wish);
     return d->entries != 0 || has_inlined;
 }

@@ -35,10 +35,19 @@ static struct ttp_note *take_note(const struct ttp_note *content)
     return NULL;
 }
 
-static struct ttp_note *put(const struct ttp_note *content, const char *path)
+static uint32_t put_text(struct ttp_note *note, uint32_t at, const char *text)
+{
+    for (; text != NULL && at < TTP_NOTE_PATH_BYTES - 1 && *text != '\0'; text++)
+        note->path[at++] = *text;
+    note->path[at] = '\0';
+    return at;
+}
+
+/* `names` stand behind the path, which may have no room for them. */
+static struct ttp_note *put_named(const struct ttp_note *content, const char *path,
+                                  const char *names)
 {
     struct ttp_note *note = ttp_process.notes == NULL ? NULL : take_note(content);
-    uint32_t size = 0;
     if (note == NULL)
         return NULL;
     note->kind = content->kind;
@@ -47,12 +56,17 @@ static struct ttp_note *put(const struct ttp_note *content, const char *path)
     note->image = content->image;
     note->turn = content->turn;
     note->left = content->left;
-    for (; path != NULL && size < TTP_NOTE_PATH_BYTES - 1 && path[size] != '\0'; size++)
-        note->path[size] = path[size];
-    note->path[size] = '\0';
+    uint32_t size = put_text(note, 0, path);
+    if (size < TTP_NOTE_PATH_BYTES - 1)
+        (void)put_text(note, size + 1, names);
     __atomic_store_n(&note->state, word(content->turn, TTP_NOTE_THERE), __ATOMIC_RELEASE);
     __atomic_add_fetch(&ttp_arena.head.note_count, 1, __ATOMIC_RELEASE);
     return note;
+}
+
+static struct ttp_note *put(const struct ttp_note *content, const char *path)
+{
+    return put_named(content, path, NULL);
 }
 
 void ttp_note_came(void)
@@ -83,14 +97,15 @@ const struct ttp_note *ttp_note_plan(const char *path, uint32_t flags, uint32_t 
     return put(&note, path);
 }
 
-void ttp_note_patched(const char *path, uint32_t functions, uint32_t exits, uint32_t left)
+void ttp_note_patched(const char *path, uint32_t functions, uint32_t exits, uint32_t left,
+                      const char *left_names)
 {
     struct ttp_note note = {.kind = TTP_NOTE_PATCHED,
                             .pid = ttp_process.page->process_id,
                             .image = functions | (uint64_t)exits << 32,
                             .turn = ttp_note_turn(),
                             .left = left};
-    put(&note, path);
+    put_named(&note, path, left_names);
 }
 
 void ttp_note_image(void)

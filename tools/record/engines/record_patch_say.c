@@ -10,6 +10,7 @@
 #include "tools/record/engines/record_patch.h"
 
 #define SAID_BYTES    96u
+#define CALLED_BYTES  192u
 #define KEPT_BYTES    256u
 #define NAME_ROOM     128u /* of one library */
 #define REASONS_BYTES 1024u
@@ -251,18 +252,28 @@ static void put_left(struct tool_record_patch *patch, char *text, size_t room)
     (void)snprintf(text, room, " (not %s%s: --patch . --plan says why)", judged.left, more);
 }
 
-/* Functions of libraries that it calls. */
+/* Functions of libraries that it calls, and ` (names of some)`. */
 static uint64_t count_called_left(const struct tool_record_patch *patch,
-                                  const ttape_recording *recording)
+                                  const ttape_recording *recording, char names[CALLED_BYTES])
 {
     const char *path;
     ttape_patch_counts counts;
     uint64_t count = 0;
+    size_t used = 0;
+    names[0] = '\0';
     for (size_t i = 0; (path = ttape_recording_get_patched_module(recording, i, &counts)) != NULL;
-         i++)
-        if (strcmp(path, patch->only) != 0 && !tool_record_patch_owns(patch, path) &&
-            counts.times != 0)
-            count += counts.functions_left / counts.times;
+         i++) {
+        if (strcmp(path, patch->only) == 0 || tool_record_patch_owns(patch, path) ||
+            counts.times == 0)
+            continue;
+        count += counts.functions_left / counts.times;
+        const char *more = counts.functions_left != 0 ? counts.left_names : NULL;
+        if (more != NULL && used + strlen(more) + MORE_BYTES < CALLED_BYTES)
+            used += (size_t)snprintf(names + used, CALLED_BYTES - used, "%s%s",
+                                     used != 0 ? ", " : " (", more);
+    }
+    if (used != 0)
+        (void)snprintf(names + used, CALLED_BYTES - used, ")");
     return count;
 }
 
@@ -292,13 +303,15 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
     const char *name = ttp_base_name(patch->only);
     const char *hint = language_hint(patch->only, name, counts->functions != 0);
     list_own(patch, recording, own);
-    char left[SAID_BYTES + 80], exits[64] = "", called[48] = "";
-    uint64_t left_count = count_called_left(patch, recording);
+    char left[SAID_BYTES + 80], exits[64] = "", called[CALLED_BYTES + 48] = "";
+    char names[CALLED_BYTES];
+    uint64_t left_count = count_called_left(patch, recording, names);
     if (patch->only_exits_left != 0)
         (void)snprintf(exits, sizeof exits, "; %" PRIu32 " exits of its own are not seen",
                        patch->only_exits_left);
     if (left_count != 0)
-        (void)snprintf(called, sizeof called, ", but for %" PRIu64 " that cannot be", left_count);
+        (void)snprintf(called, sizeof called, ", but for %" PRIu64 " that cannot be%s", left_count,
+                       names);
     put_left(patch, left, sizeof left);
     if (patch->only_patchable == 0 || counts->functions == 0)
         say_none_by_itself(patch, counts, name, hint);
@@ -312,11 +325,12 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
 /* What a command with hooks has patched beside its own functions. */
 static void say_called(const struct tool_record_patch *patch, const ttape_recording *recording)
 {
-    uint64_t left_count = count_called_left(patch, recording);
+    char names[CALLED_BYTES];
+    uint64_t left_count = count_called_left(patch, recording, names);
     if (left_count != 0)
         tool_message("'%s' has hooks: %" PRIu64 " functions of libraries that it calls cannot be "
-                     "seen (--no-patch: hooks only)",
-                     ttp_base_name(patch->only), left_count);
+                     "seen%s (--no-patch: hooks only)",
+                     ttp_base_name(patch->only), left_count, names);
 }
 
 struct counting {
