@@ -51,7 +51,7 @@ has err '1 process and 1 thread '
 has err '.-stacks and --data are of system calls'
 mkdir folder
 status 4 "$T" report folder
-has err "'folder' is a folder: 'tracetape recover'"
+has err "the folder 'folder' has no files .* is for 'tracetape recover'"
 status 2 "$T" diff a.ttape
 has err 'diff needs two files'
 verdict
