@@ -208,6 +208,16 @@ def test_arguments():
     assert [row[3] for row in listed(trace) if row[2] == "enter"] == [
         line.split(" = ")[0] for line in lines]
     assert [row[2:] for row in listed(trace, "--failed")] == [["exit", lines[2]]]
+    done = subprocess.run([TOOL, "syscalls", trace, "--list", "--path", "/nowhere"],
+                          capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "") and "no system calls of these" in done.stderr
+    within = convert("within", """module 0x1000 0x2000 /opt/program
+symbol 0x1010 main
+0 1 enter 0x1010
+5us 1 syscall-enter unlink "/etc/passwd-" 0 0 0 0 0
+6us 1 syscall-exit unlink -13
+""")
+    assert [row[2:] for row in listed(within, "--failed")] == [["exit", lines[2], "main"]]
     for choice, names in ((("--path", "/etc/passwd"), {"openat"}), (("--fd", "3"), {"read"}),
                           (("--path", "/etc"), {"openat", "unlink"}), (("--fd", "100"), set()),
                           (("--path", "/etc/"), {"openat", "unlink"}), (("--path", "/et"), set()),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every command of the guide runs, page by page, in an empty folder each; where a page shows what a
-command prints, the command prints lines of that shape."""
+command prints, the command prints lines of that shape. What sentences say of a verb is one, and its
+options are (those of how-to/build.md and of README.md: test_readme.py)."""
 import os
 import re
 import subprocess
@@ -12,7 +13,8 @@ from pathlib import Path
 import test_manual_examples as manual
 
 SOURCE, COMMAND = manual.SOURCE, manual.COMMAND
-STATUS = {"tracetape record ./staff": 139, "tracetape record -o wait.ttape": 142}
+STATUS = {"tracetape record ./staff": 139, "tracetape record -o killed.ttape": -9,
+          "tracetape record -o wait.ttape": 142}
 
 
 def blocks(text):
@@ -61,6 +63,33 @@ def run_page(folder, page):
     return count
 
 
+def check_sentences(pages):
+    """Options in sentences are options of the verb that is named there, or else of any."""
+    def helped(verb):
+        return subprocess.run([COMMAND, *verb, "--help"], capture_output=True, text=True,
+                              check=True).stdout
+    helps = {verb: helped([verb]) for verb in
+             re.findall(r"^  (\w+)  ", helped([]).split("Options:", maxsplit=1)[0], re.M)}
+    every = "".join(helps.values())
+    count = 0
+    for page in pages:
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.S | re.M)
+        for words in (code.split() for code in re.findall(r"`([^`\n]+)`", text)):
+            named = words[1:] if words[0] == "tracetape" else words
+            verb = named[0] if named and named[0] in helps else None
+            if words[0] == "tracetape" and len(words) > 1:
+                assert verb, f"{page.name}: {' '.join(words)}: no such verb"
+            options = [word for word in words if re.match("--[a-z]", word)]
+            if verb is None and not words[0].startswith("--"):
+                continue  # another tool's
+            for option in options:
+                name = re.escape(option.split("=")[0])
+                found = re.search(rf"(?<!\S){name}(?![-\w])", helps[verb] if verb else every)
+                assert found, f"{page.name}: {' '.join(words)}: no option {option}"
+                count += 1
+    assert count > 30, count
+
+
 def main():
     if os.environ.get("TTAPE_SANITIZE"):
         print("SKIPPED: a program is recorded by the release's runtime")
@@ -69,6 +98,7 @@ def main():
     linked = "".join(page.read_text(encoding="utf-8") for page in pages)
     for page in pages:
         assert page.name == "README.md" or f"{page.name})" in linked, f"nothing leads to {page}"
+    check_sentences([*pages, SOURCE / "README.md"])
     with tempfile.TemporaryDirectory(prefix="ttape-guide.") as folder:
         with ThreadPoolExecutor(2) as pool:
             counts = list(pool.map(lambda page: run_page(Path(folder) / page.stem, page), pages))

@@ -12,9 +12,18 @@ static void put_start(struct tool_sys *view, const ttape_call_step *step, const 
     ttape_stream_info stream = {0};
     struct tool_output *out = view->out;
     uint64_t since = step->time_ns - view->start_ns;
+    view->has_listed = true;
     (void)ttape_reader_get_stream(view->reader, step->stream, &stream);
     tool_output_printf(out, "+%" PRIu64 ".%09" PRIu64 "s\t%" PRIu64 "\t%s\t", since / 1000000000u,
                        since % 1000000000u, stream.stream.tid, what);
+}
+
+static void put_path(struct tool_sys *view, uint32_t node)
+{
+    if (node == TOOL_SYS_ROOT)
+        return;
+    tool_output_text(view->out, "\t");
+    tool_sys_put_path(view, view->out, node, " > ");
 }
 
 /* What comes of the call is printed with its arguments, which may say what it means. */
@@ -75,10 +84,7 @@ uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step,
     put_start(view, step, "enter");
     tool_output_text(out, tool_site_name(&view->names, call->site));
     tool_kernel_put_arguments(out, &words);
-    if (node != TOOL_SYS_ROOT) {
-        tool_output_text(out, "\t");
-        tool_sys_put_path(view, out, node, " > ");
-    }
+    put_path(view, node);
     tool_output_text(out, "\n");
     return keep_values(view, step, node);
 }
@@ -102,6 +108,8 @@ void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, cons
         tool_output_text(out, tool_site_name(&view->names, call->site));
         tool_kernel_put_arguments(out, &words);
         tool_kernel_put_result(out, &words);
+        if (view->asked.failed) /* its begin, which has the path else, is not shown */
+            put_path(view, kept->node);
         tool_output_text(out, "\n");
     }
     drop(kept);

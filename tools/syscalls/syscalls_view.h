@@ -127,6 +127,7 @@ struct tool_sys {
     struct tool_sys_kept *kept;
     size_t kept_count, kept_capacity;
     bool has_arguments; /* of some call that was asked */
+    bool has_listed;
 };
 
 /* ---- syscalls_add.c ---- */

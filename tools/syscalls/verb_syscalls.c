@@ -273,10 +273,12 @@ static int say_none(const struct options *options, const struct tool_sys *view,
                     const struct tool_selection *selection, int status)
 {
     bool is_filtered = selection->has_range || options->failed || options->path != NULL ||
-                       options->descriptor.given || options->is_of_command;
+                       options->descriptor.given;
     tool_message("'%s' has no system calls%s", view->input->name,
-                 options->calls.count > 0 ? " of these" : " (record --syscalls)");
-    return is_filtered ? status : TOOL_CANNOT;
+                 options->calls.count > 0 || is_filtered ? " of these"
+                 : options->is_of_command                ? ""
+                                                         : " (record --syscalls)");
+    return is_filtered || options->is_of_command ? status : TOOL_CANNOT;
 }
 
 static int read_and_print(const struct options *options, struct tool_sys *view,
@@ -298,6 +300,8 @@ static int read_and_print(const struct options *options, struct tool_sys *view,
     view->out = &out;
     status = tool_sys_read(view, selection);
     note_arguments(options, view);
+    if (status != TOOL_CANNOT && !view->has_listed)
+        status = say_none(options, view, selection, status);
     int closed = close_output(options, &out);
     return closed > status ? closed : status;
 }
