@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "view"))
-from view_client import COMMAND, skip  # noqa: E402
+from view_client import COMMAND, Server, skip  # noqa: E402
 from view_page import Page, check, make_trace, problems  # noqa: E402
 
 REQUESTS = "return performance.getEntriesByType('resource').map((e) => e.name)"
@@ -84,6 +84,27 @@ def check_dropped(page, folder, trace):
     check_quiet(page)
 
 
+def check_saved(page, folder, trace):
+    """Of the served page: what it saves is such a file, of the time that it showed."""
+    page.driver.execute_cdp_cmd("Browser.setDownloadBehavior",
+                                {"behavior": "allow", "downloadPath": folder})
+    with Server(trace) as server:
+        page.open(f"{server.address}&t=2000000..3000000")
+        page.keys("S")
+        page.until("dialog", "return document.querySelector('dialog.save').open")
+        page.run("document.querySelector('dialog.save button').click()")
+        page.until("saved", "return !document.querySelector('dialog.save').open")
+        check("nobody else's page", server.post_to("/save", "", key="0" * 32), 401)
+        check("no time", server.post_to("/save", "from=9&to=3"), 500)
+    path = Path(folder, "trace.html")
+    page.until_true("file", path.exists)
+    open_file(page, path)
+    wait(page)
+    check("time saved", page.run("return view.trace.info.events !== '20008' && "
+                                 "Number(view.trace.info.events) > 1900"))
+    check_quiet(page)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         trace = make_trace(folder)
@@ -92,6 +113,7 @@ def main():
             check_page(page, folder, trace)
             check_source(page, folder, trace)
             check_dropped(page, folder, trace)
+            check_saved(page, folder, trace)
         finally:
             page.driver.quit()
     for line in problems:

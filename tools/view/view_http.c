@@ -31,6 +31,7 @@ struct library {
     __typeof__(&MHD_get_connection_info) get_connection;
     __typeof__(&MHD_get_connection_values) get_values;
     __typeof__(&MHD_create_response_from_buffer) make_response;
+    __typeof__(&MHD_create_response_from_fd64) make_file_response;
     __typeof__(&MHD_add_response_header) add_header;
     __typeof__(&MHD_queue_response) queue;
     __typeof__(&MHD_destroy_response) destroy;
@@ -42,6 +43,7 @@ struct view_http {
     struct view_workers *workers;
     const char *key;
     atomic_bool was_asked;
+    atomic_flag is_saving; /* one file at a time: each takes room on the disk */
 };
 
 /* One request: its body so far. */
@@ -53,6 +55,21 @@ struct request {
 
 /* ---- responses ---- */
 
+static enum MHD_Result send_response(struct view_http *http, struct MHD_Connection *connection,
+                                     unsigned status, const char *type,
+                                     struct MHD_Response *response)
+{
+    const struct library *library = &http->library;
+    if (response == NULL)
+        return MHD_NO;
+    (void)library->add_header(response, "Content-Type", type);
+    for (const struct view_header *h = view_response_headers(); h->name != NULL; h++)
+        (void)library->add_header(response, h->name, h->value);
+    enum MHD_Result result = library->queue(connection, status, response);
+    library->destroy(response);
+    return result;
+}
+
 static enum MHD_Result send_bytes(struct view_http *http, struct MHD_Connection *connection,
                                   unsigned status, const char *type, const void *bytes,
                                   size_t size_bytes, bool is_ours)
@@ -61,17 +78,9 @@ static enum MHD_Result send_bytes(struct view_http *http, struct MHD_Connection 
     struct MHD_Response *response =
         library->make_response(size_bytes, (void *)(uintptr_t)bytes,
                                is_ours ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
-    if (response == NULL) {
-        if (is_ours)
-            free((void *)(uintptr_t)bytes);
-        return MHD_NO;
-    }
-    (void)library->add_header(response, "Content-Type", type);
-    for (const struct view_header *h = view_response_headers(); h->name != NULL; h++)
-        (void)library->add_header(response, h->name, h->value);
-    enum MHD_Result result = library->queue(connection, status, response);
-    library->destroy(response);
-    return result;
+    if (response == NULL && is_ours)
+        free((void *)(uintptr_t)bytes);
+    return send_response(http, connection, status, type, response);
 }
 
 static enum MHD_Result send_refusal(struct view_http *http, struct MHD_Connection *connection,
@@ -169,6 +178,28 @@ static enum MHD_Result answer(struct view_http *http, struct MHD_Connection *con
                       "text/plain; charset=utf-8", text, length, true);
 }
 
+/* A file, which is the response's own from then on. */
+static enum MHD_Result save(struct view_http *http, struct MHD_Connection *connection,
+                            const struct request *request)
+{
+    static const char busy[] = "another file is being made: try again when it is there\n";
+    static const char failed[] = "the file cannot be made: tracetape view says why where it runs\n";
+    uint64_t size_bytes = 0;
+    if (atomic_flag_test_and_set(&http->is_saving))
+        return send_bytes(http, connection, 503, "text/plain; charset=utf-8", busy, sizeof busy - 1,
+                          false);
+    int fd = view_save(view_workers_input(http->workers), view_workers_how(http->workers),
+                       request->body, request->size_bytes, &size_bytes);
+    atomic_flag_clear(&http->is_saving);
+    if (fd < 0)
+        return send_bytes(http, connection, 500, "text/plain; charset=utf-8", failed,
+                          sizeof failed - 1, false);
+    struct MHD_Response *response = http->library.make_file_response(size_bytes, fd);
+    if (response == NULL)
+        close(fd);
+    return send_response(http, connection, 200, "application/octet-stream", response);
+}
+
 static enum MHD_Result begin_request(struct view_http *http, struct MHD_Connection *connection,
                                      struct view_head *head, void **state)
 {
@@ -213,6 +244,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (request->is_too_long)
         return send_refusal(http, connection, 413);
     const struct view_file file = view_find_file(path);
+    if (strcmp(path, "/save") == 0)
+        return save(http, connection, request);
     return file.bytes != NULL
                ? send_bytes(http, connection, 200, file.type, file.bytes, file.size_bytes, false)
                : answer(http, connection, request);
@@ -252,6 +285,7 @@ static bool load(struct library *library)
            TAKE(library, get_connection, "MHD_get_connection_info") &&
            TAKE(library, get_values, "MHD_get_connection_values") &&
            TAKE(library, make_response, "MHD_create_response_from_buffer") &&
+           TAKE(library, make_file_response, "MHD_create_response_from_fd64") &&
            TAKE(library, add_header, "MHD_add_response_header") &&
            TAKE(library, queue, "MHD_queue_response") &&
            TAKE(library, destroy, "MHD_destroy_response");

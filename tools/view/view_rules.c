@@ -56,7 +56,7 @@ static bool is_from_here(const struct view_head *head)
 
 unsigned view_check_head(const struct view_head *head, const char *key)
 {
-    bool is_question = strcmp(head->path, "/ask") == 0;
+    bool is_question = strcmp(head->path, "/ask") == 0 || strcmp(head->path, "/save") == 0;
     if (head->host == NULL || head->is_odd || (head->length != NULL && head->encoding != NULL))
         return 400;
     if (!is_here(head->host))

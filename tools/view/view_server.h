@@ -36,6 +36,18 @@ char *view_workers_answer(struct view_workers *workers, const char *request, siz
                           bool (*stops)(void *context), void *context, size_t *response_bytes,
                           ttape_error *err);
 
+/* What it was opened with. */
+const struct tool_input *view_workers_input(const struct view_workers *workers);
+const struct view_how *view_workers_how(const struct view_workers *workers);
+
+/* ---- view_save.c ---- */
+
+/* Makes a file of HTML, as "from=NS&to=NS&values=1&source=1" says (all of it may be missing): its
+ * descriptor for the caller to close, and its size; -1: it could not be made, which the command has
+ * said on its standard error. */
+int view_save(const struct tool_input *input, const struct view_how *how, const char *request,
+              size_t request_bytes, uint64_t *size_bytes);
+
 /* ---- view_rules.c: who may ask; pure ---- */
 
 /* What of a request's head is looked at. NULL: not sent. */

@@ -242,3 +242,13 @@ char *view_workers_answer(struct view_workers *workers, const char *request, siz
     pthread_mutex_unlock(&worker->lock);
     return copy;
 }
+
+const struct tool_input *view_workers_input(const struct view_workers *workers)
+{
+    return workers->input;
+}
+
+const struct view_how *view_workers_how(const struct view_workers *workers)
+{
+    return &workers->how;
+}

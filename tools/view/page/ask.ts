@@ -41,6 +41,15 @@ export function setKey(given: string): void {
   key = given;
 }
 
+/** What the server makes as a file. */
+export async function askFile(request: string): Promise<Blob> {
+  const response = await fetch("/save", {
+    method: "POST", headers: { "X-Tracetape-Key": key, "Content-Type": "text/plain" }, body: request,
+  });
+  if (!response.ok) throw new Error((await response.text()).trim());
+  return response.blob();
+}
+
 async function askServer(request: string, signal?: AbortSignal): Promise<string> {
   const response = await fetch("/ask", {
     method: "POST",

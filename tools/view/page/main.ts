@@ -9,6 +9,7 @@ import { FunctionTable } from "./functions";
 import { hideModules, loadModules, modules, toggleSystem } from "./modules";
 import { fetchName, nameOf } from "./names";
 import { Command, keyList, Palette } from "./palette";
+import { saveDialog } from "./save";
 import { SourcePane } from "./source";
 import {
   changed, Link, link, onChange, pan, readLink, selectNode, selectPane, selectSite, setWindow, showAll,
@@ -434,12 +435,16 @@ async function start(): Promise<void> {
     openPane("calls");
   }, (found) => guard(() => showEvent(found)));
   keys = keyList(commands);
+  const saving = saveDialog(fail);
+  if (saving) commands.push(command("save", "Save as a file that any browser opens", ["S"],
+                                    () => saving.showModal()));
   const details = new Details((id) => commands.find((c) => c.id === id)!.run());
   document.body.prepend(header(commands), make("main", {}, timeline.map,
     timeline.canvas, make("div", { class: "lower" },
       tabs({ functions: table.element, calls: calls.element, tree: tree.element,
              callers: callers.element, source: source.element }),
-      details.element)), timeline.tip, timeline.spoken, palette.element, keys);
+      details.element)), timeline.tip, timeline.spoken, palette.element, keys,
+                        ...(saving ? [saving] : []));
   onTileFailure(fail);
   timeline.onCommand = (id) => commands.find((c) => c.id === id)!.run();
   listenKeys(commands);
