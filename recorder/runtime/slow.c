@@ -117,14 +117,16 @@ struct ttp_runtime_frame *ttp_slow_staying(const struct operation *op, uintptr_t
     return top;
 }
 
-/* The memory of a stack was given to another coroutine: what was open there never ends. */
+/* The memory of a stack was given to another coroutine: what was open there never ends. Where
+ * another thread went on with it nobody knows what has ended there: but for what it begins with. */
 static void drop_stale(struct operation *op)
 {
     struct ttp_runtime_stack *stack = ttp_stack_current();
-    if (!stack->is_stale)
+    if (!stack->is_stale && !stack->is_lent)
         return;
-    stack->is_stale = false;
-    ttp_slow_unwind(op, stack->base);
+    bool stays = !stack->is_stale && stack->has_start && !ttp_is_base(ttp_thread.top);
+    stack->is_stale = stack->is_lent = false;
+    ttp_slow_unwind(op, stack->base + stays);
 }
 
 /* Moves to the stack that sp is on. False: another task runs on a copy of this thread's pointer. */
@@ -245,6 +247,8 @@ static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
     ttp_adopt_page(op);
     if (is_far)
         ttp_far_know(ttp_thread.top, op->sp, call_site);
+    if (ttp_is_base(ttp_thread.top))
+        ttp_stack_current()->has_start = op->is_first;
     push_frame(op->sp, function, call_site);
     ttp_put_call(op, TTP_TAG_ENTER, function, 1);
 }

@@ -20,6 +20,7 @@ static struct registered {
     uint64_t version;
     uintptr_t low, high;
     uint64_t generation;
+    uintptr_t thread; /* pointer of the thread that last came to it: a fork's child has it, too */
 } registered[REGISTERED_MAX];
 static uint32_t registered_count;
 static uint64_t generations;
@@ -113,13 +114,17 @@ bool ttp_stack_is_other_within(uintptr_t low, uintptr_t high)
            ttp_loose_is_within(low, high);
 }
 
+/* found->thread: who came to it before this thread does. */
 static bool find_registered(uintptr_t sp, struct registered *found)
 {
     uint32_t count = slot_count();
     for (uint32_t i = 0; i < count; i++)
         if (sp < registered[i].high && sp >= registered[i].low &&
-            read_slot(&registered[i], found) && sp < found->high && sp >= found->low)
+            read_slot(&registered[i], found) && sp < found->high && sp >= found->low) {
+            found->thread =
+                __atomic_exchange_n(&registered[i].thread, ttp_thread_block(), __ATOMIC_RELAXED);
             return true;
+        }
     return false;
 }
 
@@ -237,6 +242,7 @@ static uint32_t enter_registered(const struct registered *range)
             continue;
         stack->high = range->high;
         stack->is_stale |= stack->generation != range->generation;
+        stack->is_lent |= range->thread != ttp_thread_block();
         stack->generation = range->generation;
         return i;
     }

@@ -112,6 +112,8 @@ struct ttp_runtime_stack {
     bool is_loose;                 /* they follow its frames (frames/loose_stacks.c) */
     uintptr_t lowest;              /* of a loose one: where frames were seen to be */
     bool is_stale;                 /* the memory is another coroutine's now */
+    bool is_lent;                  /* another thread went on with it meanwhile */
+    bool has_start;                /* nobody has called its outermost frame: it is there once */
     struct ttape_branch *branches; /* branch/branch_value.c: of each frame; NULL: none yet */
 };
 
