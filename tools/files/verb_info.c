@@ -224,6 +224,25 @@ static void print_losses(struct printing *print)
                            sandboxed);
 }
 
+static void print_defined(struct printing *print)
+{
+    const ttape_info *info = &print->info;
+    const struct {
+        uint32_t count;
+        const char *one, *more;
+    } kinds[] = {{info->site_count, "site", "sites"},
+                 {info->module_count, "module", "modules"},
+                 {info->process_count, "process", "processes"},
+                 {info->stream_count, "stream", "streams"},
+                 {info->scope_count, "scope", "scopes"},
+                 {ttape_reader_path_count(print->reader), "path", "paths"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (i < 5 || kinds[i].count != 0)
+            tool_output_printf(&print->out, "%s%" PRIu32 " %s", i == 0 ? "defined     " : ", ",
+                               kinds[i].count, kinds[i].count == 1 ? kinds[i].one : kinds[i].more);
+    tool_output_text(&print->out, "\n");
+}
+
 static void print_head(struct printing *print)
 {
     const ttape_info *info = &print->info;
@@ -245,15 +264,7 @@ static void print_head(struct printing *print)
         &print->out, "events      %" PRIu64 " in %" PRIu64 " partitions; %.3f bytes per event\n",
         info->event_count, info->partition_count, per_event(print, info->file_bytes));
     print_times(print);
-    tool_output_printf(&print->out,
-                       "defined     %" PRIu32 " sites, %" PRIu32 " modules, %" PRIu32
-                       " processes, %" PRIu32 " streams, %" PRIu32 " scopes",
-                       info->site_count, info->module_count, info->process_count,
-                       info->stream_count, info->scope_count);
-    uint32_t paths = ttape_reader_path_count(print->reader);
-    if (paths != 0)
-        tool_output_printf(&print->out, ", %" PRIu32 " paths", paths);
-    tool_output_text(&print->out, "\n");
+    print_defined(print);
     tool_output_printf(&print->out, "lost        %" PRIu64 " gaps, %" PRIu64 " events\n",
                        info->gap_count, info->lost_count);
     print_losses(print);

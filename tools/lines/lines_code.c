@@ -424,7 +424,8 @@ int tool_lines_open_code(struct tool_lines *view)
     }
     if (!has_blocks)
         return tool_fail("'%s' has no basic blocks: build the program with "
-                         "-fsanitize-coverage=trace-pc and `pkg-config --libs tracetape-blocks`",
+                         "-finstrument-functions -fsanitize-coverage=trace-pc and `pkg-config "
+                         "--libs tracetape-blocks`",
                          view->input->name);
     if (!is_any)
         return tool_fail("'%s': the code of its blocks is not there", view->input->name);
