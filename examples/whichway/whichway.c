@@ -4,7 +4,7 @@
  *   cc -g -finstrument-functions -fsanitize-coverage=trace-pc -o whichway whichway.c \
  *      $(pkg-config --libs tracetape-blocks)
  *   tracetape record -o run.ttape -- ./whichway
- *   tracetape slow --first run.ttape discount             # the calls, by their names: s0e33
+ *   tracetape slow run.ttape -F '^discount$' -1            # the calls, by their names: s0e33
  *   tracetape lines run.ttape --frame s0e33               # one of them
  *   tracetape lines run.ttape --frame s0e33 --with s0e51  # beside another one */
 #include <stdio.h>

@@ -114,6 +114,27 @@ def check_rollups(work):
     assert len(found["longest"]) == 9 and found["longest"][0]["duration_ns"] == 20, found
 
 
+def check_slow(work):
+    """The longest of all files, each with its file; as from one file where that has them all."""
+    shown = json.loads(run(work, "slow", "--json", "-n", "4", "d", "1.ttape", "nothing.ttape",
+                           status=LOSS).stdout)
+    calls = [(call["name"], call["duration_ns"]) for call in shown["calls"]]
+    assert calls == [("alpha", 50)] * 4 and shown["traces"] == 3, shown
+    beta = run(work, "slow", "--json", "-F", "^beta$", "-n", "99", "d", "1.ttape").stdout
+    beta = json.loads(beta)
+    assert len(beta["calls"]) == 12 and {call["name"] for call in beta["calls"]} == {"beta"}, beta
+    alone = json.loads(run(work, "slow", "--json", "-F", "^beta$", "1.ttape").stdout)["calls"]
+    both = [{k: v for k, v in call.items() if k != "trace"} for call in beta["calls"]
+            if call["trace"] == "1.ttape"]
+    assert both == alone, (both, alone)
+    assert "TRACE" in run(work, "slow", "d").stdout
+    done = run(work, "slow", "1.ttape", "beta")
+    assert "taken as a function" in done.stderr and "TRACE" not in done.stdout, done
+    run(work, "slow", "d", "-F", "nobody", status=CANNOT)
+    run(work, "slow", "1.ttape", "-F", "nobody", status=CANNOT)
+    run(work, "slow", "1.ttape", "-F", "(", status=USAGE)
+
+
 def check_ranks(work):
     if LAUNCHER is None or not RANKED.exists():
         print("no tracetape-mpi: ranks were not tried")
@@ -143,6 +164,7 @@ def main():
         check_left_out(work)
         check_builds(work)
         check_rollups(work)
+        check_slow(work)
         check_ranks(work)
     print("many files: ok")
 

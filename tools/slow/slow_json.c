@@ -13,7 +13,8 @@ static const char *const by_names[] = {[TTAPE_LONGEST_BY_DURATION] = "duration",
                                        [TTAPE_LONGEST_BY_ON_CPU] = "on_cpu"};
 
 struct printing {
-    struct tool_slow *view;
+    struct tool_slow *view;      /* of the call at hand, */
+    const struct tool_slow *all; /* and of all */
     struct tool_json json;
 };
 
@@ -49,6 +50,8 @@ static void put_call(struct printing *print, const ttape_longest_call *call)
     char id[TOOL_CALL_ID_BYTES];
     tool_json_begin(json, NULL, '{');
     put_name(print, "name", call->site);
+    if (print->all->rows != NULL)
+        tool_json_text(json, "trace", print->view->input->name);
     tool_json_number(json, "site", call->site);
     tool_json_string_if(json, "id", (ttape_string){id, strlen(tool_slow_id(call, id))});
     tool_json_number(json, "stream", call->stream);
@@ -56,7 +59,7 @@ static void put_call(struct printing *print, const ttape_longest_call *call)
     tool_json_number(json, "start_ns", call->enter_ns);
     tool_json_signed(json, "duration_ns", call->duration_ns);
     tool_json_signed(json, "self_ns", call->self_ns);
-    if (call->off_known || print->view->by == TTAPE_LONGEST_BY_ON_CPU)
+    if (call->off_known || print->all->by == TTAPE_LONGEST_BY_ON_CPU)
         tool_json_signed(json, "on_cpu_ns", call->on_cpu_ns);
     else
         tool_json_null(json, "on_cpu_ns");
@@ -77,20 +80,26 @@ static void put_call(struct printing *print, const ttape_longest_call *call)
 
 void tool_slow_json(struct tool_slow *view, struct tool_output *out)
 {
-    struct printing print = {.view = view};
+    struct printing print = {.view = view, .all = view};
     struct tool_json *json = &print.json;
     tool_json_open(json, out);
     tool_json_begin(json, NULL, '{');
     tool_json_text(json, "by", by_names[view->by]);
-    tool_json_number(json, "first_ns", view->start_ns);
+    if (view->rows != NULL)
+        tool_json_number(json, "traces", view->file_count);
+    else
+        tool_json_number(json, "first_ns", view->start_ns);
     tool_json_number(json, "partitions", view->info.partition_count);
     tool_json_number(json, "decoded", view->info.decoded_count);
     tool_json_number(json, "decoded_for_enters", view->info.enter_count);
     tool_json_number(json, "damaged", view->info.damaged_count);
-    tool_json_number(json, "lost_events", tool_lost_events(view->reader));
+    if (view->rows == NULL)
+        tool_json_number(json, "lost_events", tool_lost_events(view->reader));
     tool_json_begin(json, "calls", '[');
-    for (uint32_t i = 0; i < view->call_count; i++)
-        put_call(&print, &view->calls[i]);
+    for (uint32_t i = 0; i < view->call_count; i++) {
+        print.view = view->rows != NULL ? view->rows[i].of : view;
+        put_call(&print, view->rows != NULL ? view->rows[i].call : &view->calls[i]);
+    }
     tool_json_end(json, ']');
     tool_json_end(json, '}');
 }

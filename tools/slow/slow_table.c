@@ -3,17 +3,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/escape.h"
+#include "base/text.h"
 #include "tools/command/pager.h"
 #include "tools/io/table.h"
 #include "tools/slow/slow_view.h"
 #include "tools/values/value_words.h"
 
-#define LEAST_CALLED_BY   16u  /* columns, that it is always there */
-#define PLAIN_CALLED_BY   32u  /* the same in files and pipes */
-#define LEAST_FUNCTION    24u  /* of what was called */
+#define LEAST_CALLED_BY   16u /* columns, that it is always there */
+#define PLAIN_CALLED_BY   32u /* the same in files and pipes */
+#define LEAST_FUNCTION    24u /* of what was called */
+#define TRACE_BYTES_MOST  64u
 #define VALUES_BYTES_MOST 200u /* more of a call's values is cut off */
 
-enum column { DURATION, SELF, ON, OFF, START, TID, CALL, FUNCTION, PATH, COLUMN_COUNT };
+enum column { DURATION, SELF, ON, OFF, START, TID, CALL, TRACE, FUNCTION, PATH, COLUMN_COUNT };
 
 static const struct tool_column all_columns[COLUMN_COUNT] = {
     [DURATION] = {.title = "DURATION"},
@@ -22,13 +25,15 @@ static const struct tool_column all_columns[COLUMN_COUNT] = {
     [OFF] = {.title = "OFF CPU"},
     [START] = {.title = "START", .rank = 3},
     [TID] = {.title = "TID", .rank = 2},
+    [TRACE] = {.title = "TRACE", .is_text = true},
     [CALL] = {.title = "CALL", .is_text = true},
     [FUNCTION] = {.title = "FUNCTION", .is_text = true, .cut = LEAST_FUNCTION},
     [PATH] = {.title = "CALLED BY", .is_text = true, .gives_way = true},
 };
 
 struct printing {
-    struct tool_slow *view;
+    struct tool_slow *view;      /* of the call at hand, */
+    const struct tool_slow *all; /* and of the whole table */
     struct tool_table table;
     struct tool_output text; /* a cell in the making */
 };
@@ -94,13 +99,22 @@ static void put_off(struct printing *print, const ttape_longest_call *call)
                       !call->off_known || call->unknown_ns > 0 ? "?" : "");
 }
 
+static void put_trace(struct printing *print)
+{
+    char text[TRACE_BYTES_MOST * TTP_ESCAPE_MAX];
+    const char *name = ttp_base_name(print->view->input->name);
+    size_t size = strlen(name) < TRACE_BYTES_MOST ? strlen(name) : TRACE_BYTES_MOST;
+    tool_table_bytes(&print->table, TOOL_PLAIN, text,
+                     ttp_escape(text, TTP_ESCAPE_TERMINAL, name, size));
+}
+
 static void put_row(struct printing *print, const ttape_longest_call *call)
 {
     struct tool_table *table = &print->table;
     char id[TOOL_CALL_ID_BYTES];
-    bool self = print->view->by == TTAPE_LONGEST_BY_SELF;
-    bool on_cpu = print->view->by == TTAPE_LONGEST_BY_ON_CPU;
-    bool duration = print->view->by == TTAPE_LONGEST_BY_DURATION;
+    bool self = print->all->by == TTAPE_LONGEST_BY_SELF;
+    bool on_cpu = print->all->by == TTAPE_LONGEST_BY_ON_CPU;
+    bool duration = print->all->by == TTAPE_LONGEST_BY_DURATION;
     const char *mark = call->end == TTAPE_CALL_UNSEEN || call->end == TTAPE_CALL_LOST ? ">="
                        : call->end == TTAPE_CALL_LATE                                 ? "~"
                                                                                       : "";
@@ -108,31 +122,36 @@ static void put_row(struct printing *print, const ttape_longest_call *call)
     tool_table_time(table, self ? TOOL_HOT : TOOL_PLAIN, call->self_ns);
     if (on_cpu)
         tool_table_time(table, TOOL_HOT, call->on_cpu_ns);
-    if (print->view->has_off)
+    if (print->all->has_off)
         put_off(print, call);
     put_start(print, call);
     tool_table_printf(table, TOOL_PLAIN, "%" PRIu64, tool_slow_tid(print->view, call));
     tool_table_text(table, TOOL_PLAIN, tool_slow_id(call, id));
+    if (print->all->rows != NULL)
+        put_trace(print);
     put_function(print, call);
     put_path(print, call);
 }
 
 void tool_slow_table(struct tool_slow *view, struct tool_output *out)
 {
-    struct printing print = {.view = view};
+    struct printing print = {.view = view, .all = view};
     struct tool_column columns[COLUMN_COUNT];
     size_t count = 0;
     tool_output_open(&print.text, -1);
     for (size_t i = 0; i < COLUMN_COUNT; i++)
-        if ((i != OFF || view->has_off) && (i != ON || view->by == TTAPE_LONGEST_BY_ON_CPU)) {
+        if ((i != OFF || view->has_off) && (i != ON || view->by == TTAPE_LONGEST_BY_ON_CPU) &&
+            (i != TRACE || view->rows != NULL)) {
             columns[count] = all_columns[i];
             if (i == SELF && view->by == TTAPE_LONGEST_BY_SELF)
                 columns[count].rank = 0;
             count++;
         }
     tool_table_open(&print.table, columns, count);
-    for (uint32_t i = 0; i < view->call_count; i++)
-        put_row(&print, &view->calls[i]);
+    for (uint32_t i = 0; i < view->call_count; i++) {
+        print.view = view->rows != NULL ? view->rows[i].of : view;
+        put_row(&print, view->rows != NULL ? view->rows[i].call : &view->calls[i]);
+    }
     unsigned width = tool_table_width(&print.table, view->names.is_shortened);
     print.table.least = print.table.keeps_all ? PLAIN_CALLED_BY : LEAST_CALLED_BY;
     tool_table_print(&print.table, out, width, tool_terminal_colours());

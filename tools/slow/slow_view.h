@@ -8,6 +8,16 @@
 #include "tools/calls/stream_choice.h"
 #include "tools/command/output.h"
 #include "tools/io/input.h"
+#include "tools/io/operands/operands.h"
+
+struct tool_slow;
+struct tool_slow_file;
+
+/* A call of many files, and the file that it is of. */
+struct tool_slow_row {
+    const ttape_longest_call *call;
+    struct tool_slow *of;
+};
 
 struct tool_slow {
     const struct tool_input *input;
@@ -18,9 +28,35 @@ struct tool_slow {
     ttape_longest_info info;
     const ttape_longest_call *calls;
     uint32_t call_count;
-    bool has_off;      /* of a call it is known how long its thread did not run */
-    uint64_t start_ns; /* the trace's first event */
+    bool has_off;                     /* of a call it is known how long its thread did not run */
+    uint64_t start_ns;                /* the trace's first event */
+    const struct tool_slow_row *rows; /* of many files: call_count of them; NULL: `calls` */
+    size_t file_count;
+    struct tool_slow_file *file; /* of many files: the one that this is of */
 };
+
+/* What a file is asked, and what is held for its answer. */
+struct tool_slow_file {
+    struct tool_input input;
+    struct tool_slow view;
+    ttape_longest *longest;
+    uint32_t kept; /* of its calls, among the longest of all */
+};
+
+/* Fills file->view; the file's input is open. Returns a tool_exit. */
+typedef int tool_slow_ask(void *context, struct tool_slow_file *file);
+/* Asks one file after the other, and puts the longest calls of all into `all`, whose rows and files
+ * live until tool_slow_files_close. Files that cannot be read are left out. Returns a tool_exit. */
+struct tool_slow_files {
+    struct tool_slow_file **files;
+    size_t count, capacity;
+    struct tool_slow_row *rows;
+};
+int tool_slow_many(struct tool_slow_files *files, const struct tool_operands *operands,
+                   uint64_t memory_bytes, uint32_t limit, tool_slow_ask *ask, void *context,
+                   struct tool_slow *all);
+void tool_slow_file_close(struct tool_slow_file *file);
+void tool_slow_files_close(struct tool_slow_files *files);
 
 /* What tree and dump open; "" where the call's enter is not in the file. The buffer is of
  * TOOL_CALL_ID_BYTES. */

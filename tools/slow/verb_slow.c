@@ -1,6 +1,9 @@
 /* tracetape slow: the longest calls of a function, or of all. */
+#include <limits.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/calls/losses.h"
 #include "tools/calls/stream_choice.h"
@@ -15,7 +18,7 @@
 #define LIMIT_MOST  (1u << 20)
 
 struct options {
-    const char *function;
+    const char *function, *filter;
     struct tool_choice choice;
     uint32_t limit, jobs;
     enum tool_name_style names;
@@ -24,6 +27,7 @@ struct options {
 };
 
 static const struct tool_option table[] = {
+    {"function", 'F', "REGEX", "only calls of functions whose name matches", NULL, TOOL_AT(filter)},
     {"limit", 'n', "N", "at most N calls; default 10", tool_parse_u32, TOOL_AT(limit)},
     {"self", 0, NULL, "by the time that a call spent itself, not in what it called", NULL,
      TOOL_AT(self)},
@@ -45,22 +49,22 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "slow",
-    .usage = "[OPTION]... FILE|- [FUNCTION]",
+    .usage = "[OPTION]... FILE|-|FOLDER|@LIST...",
     .about =
-        "Shows the longest calls of a function, or of all: when, how long, in which thread,\n"
+        "Shows the longest calls of functions, or of all: when, how long, in which thread,\n"
         "from where, with which values. `tree --open` and `dump --open` take what stands under\n"
         "CALL.",
     .options = table,
     .examples = "  tracetape slow run.ttape\n"
-                "  tracetape slow run.ttape parse_line --limit 3\n"
+                "  tracetape slow run.ttape -F '^parse_line$' --limit 3\n"
                 "  tracetape slow run.ttape --self --time +1s..+2s\n"
                 "  tracetape tree run.ttape --open s0e2500\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
-                "  3  the file is truncated or damaged: what is there was searched\n"
+                "  3  a file is truncated or damaged: what is there was searched\n"
                 "  4  not done\n",
     .operands_min = 1,
-    .operands_max = 2,
+    .operands_max = INT_MAX,
 };
 
 /* What the callbacks look at. */
@@ -69,6 +73,7 @@ struct asking {
     bool *selected; /* by site; NULL: all */
     uint64_t damage_count;
     int status; /* damage that was met is a loss */
+    bool is_one_of_many;
 };
 
 static bool selects(void *context, uint32_t site)
@@ -109,13 +114,39 @@ uint64_t tool_slow_tid(const struct tool_slow *view, const ttape_longest_call *c
     return stream.stream.tid;
 }
 
-/* ask->selected is the caller's. */
-static int choose_function(struct asking *ask, struct tool_site_names *names, const char *function)
+/* Functions whose names match; false: none does. */
+static bool select_matching(struct asking *ask, struct tool_site_names *names, const regex_t *regex)
 {
-    if (function == NULL)
+    ttape_info info;
+    bool is_any = false;
+    ttape_reader_get_info(ask->input->reader, &info);
+    ask->selected = tool_allocate(info.site_count + 1ull, sizeof(bool));
+    for (uint32_t site = 0; site < info.site_count; site++) {
+        ask->selected[site] = tool_site_matches(names, site, regex);
+        is_any = is_any || ask->selected[site];
+    }
+    return is_any;
+}
+
+/* ask->selected is the caller's. Of many files one may have no such function. */
+static int choose_function(struct asking *ask, struct tool_site_names *names,
+                           const struct options *options)
+{
+    regex_t regex;
+    if (options->filter != NULL) {
+        if (regcomp(&regex, options->filter, REG_EXTENDED | REG_NOSUB) != 0)
+            return tool_usage("slow", "cannot use '%s' as a regular expression", options->filter);
+        bool is_any = select_matching(ask, names, &regex);
+        regfree(&regex);
+        return is_any || ask->is_one_of_many
+                   ? TOOL_OK
+                   : tool_fail("nothing that was called matches '%s'", options->filter);
+    }
+    if (options->function == NULL)
         return TOOL_OK;
-    ask->selected = tool_sites_called(names, function);
-    return ask->selected != NULL ? TOOL_OK : tool_no_function(names, ask->input->name, function);
+    ask->selected = tool_sites_called(names, options->function);
+    return ask->selected != NULL ? TOOL_OK
+                                 : tool_no_function(names, ask->input->name, options->function);
 }
 
 static int print(const struct options *options, struct tool_slow *view)
@@ -137,13 +168,13 @@ static void say_view(const struct options *options, const struct tool_slow *view
                       &(struct tool_place){.pane = "calls", .call = tool_slow_id(view->calls, id)});
 }
 
+/* view->calls are those of *longest, which is the caller's. */
 static int find(const struct options *options, struct tool_slow *view, struct asking *ask,
-                const struct tool_selection *selection)
+                const struct tool_selection *selection, ttape_longest **longest)
 {
     ttape_error err = {0};
-    ttape_longest *longest;
-    bool is_any =
-        options->function == NULL && !options->json && view->by == TTAPE_LONGEST_BY_DURATION;
+    bool is_any = options->function == NULL && options->filter == NULL && !options->json &&
+                  view->by == TTAPE_LONGEST_BY_DURATION;
     const ttape_longest_options how = {.size = sizeof(how),
                                        .by = view->by,
                                        .count = options->limit,
@@ -159,55 +190,103 @@ static int find(const struct options *options, struct tool_slow *view, struct as
                                        .without_callers = is_any,
                                        .damage = note_damage,
                                        .context = ask};
-    if (ttape_longest_find(&longest, view->input->reader, &how, &err) != TTAPE_OK)
+    if (ttape_longest_find(longest, view->input->reader, &how, &err) != TTAPE_OK)
         return tool_fail_error(view->input->name, &err);
-    ttape_longest_get_info(longest, &view->info);
-    view->calls = ttape_longest_get_calls(longest, &view->call_count);
+    ttape_longest_get_info(*longest, &view->info);
+    view->calls = ttape_longest_get_calls(*longest, &view->call_count);
     for (uint32_t i = 0; i < view->call_count; i++)
         view->has_off = view->has_off || view->calls[i].off_known;
-    int status = TOOL_OK;
     if (!view->info.has_times && view->info.partition_count > 0)
-        status = tool_fail("'%s' has no times", view->input->name);
-    else if (view->by == TTAPE_LONGEST_BY_ON_CPU && view->call_count == 0)
-        status = tool_fail("'%s' does not say of such a call when its thread ran; --self takes the "
-                           "time that calls spent themselves",
-                           view->input->name);
+        return tool_fail("'%s' has no times", view->input->name);
+    if (view->by == TTAPE_LONGEST_BY_ON_CPU && view->call_count == 0 && !ask->is_one_of_many)
+        return tool_fail("'%s' does not say of such a call when its thread ran; --self takes the "
+                         "time that calls spent themselves",
+                         view->input->name);
+    return TOOL_OK;
+}
+
+static ttape_longest_by by_of(const struct options *options)
+{
+    return options->self     ? TTAPE_LONGEST_BY_SELF
+           : options->on_cpu ? TTAPE_LONGEST_BY_ON_CPU
+           : options->first  ? TTAPE_LONGEST_BY_START
+                             : TTAPE_LONGEST_BY_DURATION;
+}
+
+/* The names stay open. */
+static int ask_file(const struct options *options, const struct tool_input *input,
+                    struct asking *ask, struct tool_slow *view, ttape_longest **longest)
+{
+    ttape_info info;
+    struct tool_selection selection = {0};
+    view->input = ask->input = input;
+    view->reader = input->reader;
+    view->function = options->function;
+    view->by = by_of(options);
+    ttape_reader_get_info(input->reader, &info);
+    view->start_ns = info.time_first_ns;
+    int status = tool_select(&selection, input, &options->choice);
     if (status == TOOL_OK)
-        status = print(options, view);
+        tool_losses_warn(input);
+    tool_site_names_open_as(&view->names, input->reader,
+                            tool_name_style(options->names, options->json));
     if (status == TOOL_OK)
-        say_view(options, view);
-    ttape_longest_close(longest);
-    return status == TOOL_OK ? ask->status : status;
+        status = choose_function(ask, &view->names, options);
+    if (status == TOOL_OK)
+        status = find(options, view, ask, &selection, longest);
+    tool_selection_close(&selection);
+    free(ask->selected);
+    ask->selected = NULL;
+    return status;
 }
 
 static int run(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
-    ttape_info info;
-    struct tool_selection selection = {0};
-    struct asking ask = {.input = input};
-    struct tool_slow view = {.input = input,
-                             .reader = input->reader,
-                             .function = options->function,
-                             .by = options->self     ? TTAPE_LONGEST_BY_SELF
-                                   : options->on_cpu ? TTAPE_LONGEST_BY_ON_CPU
-                                   : options->first  ? TTAPE_LONGEST_BY_START
-                                                     : TTAPE_LONGEST_BY_DURATION};
-    ttape_reader_get_info(input->reader, &info);
-    view.start_ns = info.time_first_ns;
-    int status = tool_select(&selection, input, &options->choice);
+    struct asking ask = {0};
+    struct tool_slow view = {0};
+    ttape_longest *longest = NULL;
+    int status = ask_file(options, input, &ask, &view, &longest);
     if (status == TOOL_OK)
-        tool_losses_warn(input);
-    tool_site_names_open_as(&view.names, input->reader,
-                            tool_name_style(options->names, options->json));
+        status = print(options, &view);
     if (status == TOOL_OK)
-        status = choose_function(&ask, &view.names, options->function);
-    if (status == TOOL_OK)
-        status = find(options, &view, &ask, &selection);
+        say_view(options, &view);
+    ttape_longest_close(longest);
     tool_site_names_close(&view.names);
-    tool_selection_close(&selection);
-    free(ask.selected);
+    return status == TOOL_OK ? ask.status : status;
+}
+
+/* ---- many files ---- */
+
+static int ask_one_of_many(void *context, struct tool_slow_file *file)
+{
+    struct asking ask = {.is_one_of_many = true};
+    int status = ask_file(context, &file->input, &ask, &file->view, &file->longest);
+    return status == TOOL_OK ? ask.status : status;
+}
+
+static int run_many(const struct options *options, const struct tool_operands *operands)
+{
+    struct tool_slow_files files;
+    struct tool_slow all = {.by = by_of(options)};
+    int status = tool_slow_many(&files, operands, options->memory_bytes, options->limit,
+                                ask_one_of_many, (void *)options, &all);
+    bool shows = status == TOOL_OK || status == TOOL_LOSS;
+    if (shows && options->filter != NULL && all.call_count == 0)
+        status = tool_fail("nothing that was called matches '%s'", options->filter);
+    else if (shows) {
+        int printed = print(options, &all);
+        status = printed != TOOL_OK ? printed : status;
+    }
+    tool_slow_files_close(&files);
     return status;
+}
+
+/* A lone second operand that is no file is a function, as it always was. */
+static bool is_function(int count, char **operands)
+{
+    bool is = count == 2 && operands[1][0] != '@' && access(operands[1], F_OK) != 0;
+    return is && operands[0][0] != '@';
 }
 
 int tool_verb_slow(int argc, char **argv)
@@ -220,9 +299,21 @@ int tool_verb_slow(int argc, char **argv)
         return tool_usage("slow", "--limit is at most %u", LIMIT_MOST);
     if (options.self + options.on_cpu + options.first > 1)
         return tool_usage("slow", "--self, --on-cpu and --first go one at a time");
-    options.function = count > 1 ? argv[1] : NULL;
+    if (is_function(count, argv)) {
+        if (options.filter != NULL)
+            return tool_usage("slow", "--function and the operand '%s' exclude each other",
+                              argv[1]);
+        tool_message("'%s' is no file, and taken as a function: better by --function", argv[1]);
+        options.function = argv[--count];
+    }
+    struct tool_operands operands;
     tool_memory_bound(options.memory_bytes);
-    status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
+    status = tool_operands_take(&operands, count, argv);
+    if (status == TOOL_OK && operands.are_many)
+        status = run_many(&options, &operands);
+    else if (status == TOOL_OK)
+        status = tool_input_run(operands.paths[0], 1, options.memory_bytes, run, &options);
+    tool_operands_close(&operands);
     tool_choice_close(&options.choice);
     return status;
 }
