@@ -11,16 +11,16 @@ from pathlib import Path
 import setting
 
 SOURCE = """
-#include <unistd.h>
+#include <poll.h>
 static volatile long sum;
 __attribute__((noinline)) void step(void) { sum++; }
 int main(void)
 {
-    char end;
+    struct pollfd end = {.fd = 0, .events = POLLIN};
     do
         for (int i = 0; i < 1000; i++)
             step();
-    while (usleep(5000) == 0 && read(0, &end, 1) < 0);
+    while (poll(&end, 1, 5) == 0);
     return 0;
 }
 """
@@ -43,7 +43,6 @@ def main():
         done = setting.tracetape("record", "-q", "-o", work / "d/whole.ttape", "--", work / "p")
         checks.equal(done.status, 0, "a whole recording")
         read_end, write_end = os.pipe()
-        os.set_blocking(read_end, False)
         with subprocess.Popen([setting.COMMAND, "record", "-q", "--live", "-o",
                                work / "d/live.ttape", "--", work / "p"], stdin=read_end) as live:
             found = None
