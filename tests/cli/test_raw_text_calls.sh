@@ -53,7 +53,7 @@ has out '^0,1,8,enter,1,0x0,read,\.\.\.;g$'
 has out '^0,1,9,enter,2,0x0,poll,$'
 
 status 0 "$T" info calls.ttape
-has out '^defined .* 1 scopes, 5 paths$'
+has out '^defined .* 1 scope, 5 paths$'
 status 0 "$T" info --json calls.ttape
 has out '"paths": ?5'
 
