@@ -3,7 +3,6 @@
  * At the start, when it is asked for each module, it is read once. */
 #include <fcntl.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 
 #include "recorder/runtime/slow.h"
 
@@ -124,6 +123,13 @@ size_t ttp_mapping_path(uintptr_t address, char *path, size_t room)
     return size != 0 && path[0] == '/' ? size : 0;
 }
 
+/* The number of a device as stat() has it. The C library's macro may be a call that others lack. */
+static uint64_t device_of(uint64_t major, uint64_t minor)
+{
+    return (major & 0xfffu) << 8 | (major & ~(uint64_t)0xfffu) << 32 | (minor & 0xffu) |
+           (minor & ~(uint64_t)0xffu) << 12;
+}
+
 /* From behind the range on to the line's end. False: there are no such numbers. */
 static bool read_file(struct maps_reader *in, uint64_t *device, uint64_t *inode)
 {
@@ -134,7 +140,7 @@ static bool read_file(struct maps_reader *in, uint64_t *device, uint64_t *inode)
         return false;
     if (read_number(in, 10, inode) != '\n')
         skip_to(in, '\n');
-    *device = makedev((uint32_t)major, (uint32_t)minor);
+    *device = device_of(major, minor);
     return true;
 }
 
