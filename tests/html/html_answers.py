@@ -55,6 +55,9 @@ def make_requests(info, streams):
         yield f"path?id=s{s}e5\npath?id=s{s}e7"
     for by in ("duration", "self", "start"):
         yield f"longest?by={by}&count=30"
+    for site in range(min(info["sites"], 4)):
+        yield f"butterfly?site={site}"
+        yield f"butterfly?site={site}&from={end // 3}&to={end // 2 + 1}&count=10"
     for site in range(min(info["sites"], 12)):
         yield (f"function?site={site}\nlongest?site={site}&count=5\n"
                f"next?site={site}&stream=0&time=0\nnext?site={site}&stream=0&event=9&back=1")
