@@ -48,7 +48,7 @@ command=$(echo /opt/tracetape-*/bin/tracetape)
 [ "$("$command" dump a.ttape | grep -c 'twice')" -ge 7 ]
 "$command" syscalls -- cat /etc/passwd >counts 2>&1
 grep -q ' read$' counts
-"$command" export -q -f --format sqlite -o a.sqlite a.ttape
+"$command" export -f --format sqlite -o a.sqlite a.ttape
 "$command" view --no-browser a.ttape >url &
 server=$!
 until [ -s url ]; do kill -0 "$server"; done
