@@ -137,7 +137,10 @@ static ttape_status resume(const struct ttp_reached *reached,
         TTP_TRY(ttp_stream_ready(e, thread, err));
         return put_gap(e, thread, row, row->number - begin, gaps, err);
     }
-    if (written >= row->number && row->number > thread->edge.event_number) {
+    if (written < row->number || row->number <= thread->edge.event_number)
+        return TTAPE_OK;
+    TTP_TRY(ttp_edges_resume(edges, e, thread->serial, err)); /* the last file lacks it */
+    if (row->number > thread->edge.event_number) {
         /* a gap brought it there */
         thread->edge.event_number = row->number;
         if (row->time_ns > thread->edge.time_ns)
