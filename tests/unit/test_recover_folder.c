@@ -527,10 +527,9 @@ static void expect_left(ttape_recording_options options, void (*play)(struct tte
     ttape_source source = ttape_source_memory(out.data, out.size_bytes);
     TTEST_DONE(ttape_reader_open(&reader, &source, NULL, &err));
     char *text = ttest_stream_text(reader, 0, false);
-    ck_assert_uint_ge(strlen(text), strlen("-2000 -1000"));
-    if (options.rotate_bytes != 0) /* of its last file alone */
-        ck_assert_str_eq(text, "-2000 -1000");
-    ck_assert_str_eq(text + strlen(text) - strlen("-2000 -1000"), "-2000 -1000");
+    const char *end = options.rotate_bytes != 0 ? text /* of its last file alone */
+                                                : strstr(text, "-2000 -1000");
+    ck_assert_str_eq(end != NULL ? end : text, "-2000 -1000");
     free(text);
     TTEST_DONE(ttape_report_make(&report, reader, &exact, &err));
     ttape_report_get_info(report, &info);
