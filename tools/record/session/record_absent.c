@@ -10,26 +10,17 @@ static int fail_absent(const char *verb)
                      verb);
 }
 
-int tool_verb_record(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    return fail_absent("record");
-}
+#define VERB_ABSENT(verb)                                                                          \
+    int tool_verb_##verb(int argc, char **argv)                                                    \
+    {                                                                                              \
+        (void)argc;                                                                                \
+        (void)argv;                                                                                \
+        return fail_absent(#verb);                                                                 \
+    }
 
-int tool_verb_control(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    return fail_absent("control");
-}
-
-int tool_verb_recover(int argc, char **argv)
-{
-    (void)argc;
-    (void)argv;
-    return fail_absent("recover");
-}
+VERB_ABSENT(record)
+VERB_ABSENT(control)
+VERB_ABSENT(recover)
 
 /* ---- what `syscalls` asks for, of a command ---- */
 
@@ -52,51 +43,19 @@ int tool_record_session_close(struct tool_record_session *session, int status)
     return status;
 }
 
-bool tool_parse_record_engine(const char *text, void *into)
-{
-    (void)text;
-    (void)into;
-    return true;
-}
+/* Options are read as if they were right: the run says what is missing. */
+#define PARSE_ABSENT(name)                                                                         \
+    bool name(const char *text, void *into)                                                        \
+    {                                                                                              \
+        (void)text;                                                                                \
+        (void)into;                                                                                \
+        return true;                                                                               \
+    }
 
-bool tool_parse_record_patch(const char *text, void *into)
-{
-    (void)text;
-    (void)into;
-    return true;
-}
-
-bool tool_parse_libcalls(const char *text, void *into)
-{
-    (void)text;
-    (void)into;
-    return true;
-}
-
-bool tool_parse_values(const char *text, void *into)
-{
-    (void)text;
-    (void)into;
-    return true;
-}
-
-bool tool_parse_data(const char *text, void *into)
-{
-    (void)text;
-    (void)into;
-    return true;
-}
-
-bool tool_parse_measure(const char *text, void *into)
-{
-    (void)text;
-    (void)into;
-    return true;
-}
-
-bool tool_parse_stack_rate(const char *text, void *into)
-{
-    (void)text;
-    (void)into;
-    return true;
-}
+PARSE_ABSENT(tool_parse_record_engine)
+PARSE_ABSENT(tool_parse_record_patch)
+PARSE_ABSENT(tool_parse_libcalls)
+PARSE_ABSENT(tool_parse_values)
+PARSE_ABSENT(tool_parse_data)
+PARSE_ABSENT(tool_parse_measure)
+PARSE_ABSENT(tool_parse_stack_rate)
