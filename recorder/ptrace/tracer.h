@@ -160,7 +160,7 @@ bool ttp_traced_gains(const struct ttp_traced *thread, const struct __ptrace_sys
 /* The thread is at the entry or the exit of a call; is_let_go is set where it may not be traced
  * further. */
 void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread);
-/* Puts the trap flag back into the register that it was taken out of. */
+/* Puts the clone's first argument back, as it was before a flag was taken out of it. */
 void ttp_traced_show_flag(struct ttp_traced *thread);
 /* It has executed a program, as the process's only thread from here on. */
 void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread);

@@ -4,7 +4,6 @@ than there may be open files. Nothing is killed, each process has its file, and 
 said."""
 import os
 import re
-import re
 import resource
 import shutil
 from pathlib import Path

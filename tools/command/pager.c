@@ -36,7 +36,7 @@ static unsigned ask_columns(void)
     return columns < COLUMNS_LEAST ? COLUMNS_LEAST : columns;
 }
 
-static void look_at_child(void)
+static void look_at_terminal(void)
 {
     if (!terminal.known) {
         terminal.known = true;
@@ -47,13 +47,13 @@ static void look_at_child(void)
 
 bool tool_terminal_there(void)
 {
-    look_at_child();
+    look_at_terminal();
     return terminal.there;
 }
 
 unsigned tool_terminal_columns(void)
 {
-    look_at_child();
+    look_at_terminal();
     return terminal.columns;
 }
 
