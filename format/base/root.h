@@ -18,7 +18,7 @@ static inline double ttp_above_root(double value)
     return value;
 }
 
-/* By Newton's method from above; of what is not above 0: 0. */
+/* The root, by Newton's method from above; what is not above 0 has 0. */
 static inline double ttp_root(long double value)
 {
     if (!(value > 0))

@@ -355,7 +355,7 @@ ttape_status ttp_snapshots_mark(struct ttp_drain *d, ttape_error *err)
     return TTAPE_OK;
 }
 
-/* When it was, and which one of all. */
+/* The copy says when the entry was that it was made at, and which one of all. */
 static ttape_status say_hit(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err)
 {
     const struct ttp_number said[] = {{"checkpoint_ns", "", mark->until_ns - 1},

@@ -109,10 +109,10 @@ bool ttp_snapshots_asked(struct ttp_drain *d, bool flush, bool snapshot, bool ev
 ttape_status ttp_snapshots_mark(struct ttp_drain *d, ttape_error *err);
 /* Of the encoding thread: serves a mark. ttp_snapshots_tell returns the failures of snapshots. */
 ttape_status ttp_mark_serve(ttape_recording *r, const struct ttp_mark *mark, ttape_error *err);
-/* Of the encoding thread: a function was entered that asks for a checkpoint. */
+/* The encoding thread says so: a function was entered that asks for a checkpoint. */
 void ttp_hit_put(struct ttp_hits *hits, uint64_t time_ns);
-/* Of the polling thread: whether a checkpoint is to be made now; then it counts as begun. Not where
- * somebody asks for a snapshot, which is of all that there is. */
+/* The polling thread asks whether a checkpoint is to be made now; then it counts as begun. Where
+ * somebody asks for a snapshot, that is made: of all that there is. */
 bool ttp_checkpoint_due(ttape_recording *r, uint64_t now_ms, bool is_asked);
 /* Waits for a snapshot that is under way. */
 void ttp_snapshots_end(ttape_recording *r);

@@ -100,11 +100,11 @@ void ttp_call_exit_put(uintptr_t key, const struct ttp_thread_page *page,
  * is, 0: not known. The second one: where it is not the innermost frame, or not known to be. */
 void ttp_tail_leave(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target);
 void ttp_tail_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp, uintptr_t target);
+/* tail_target.c: the registers that a probe's hook was called with, mixed. */
+uintptr_t ttp_tail_registers(uintptr_t sp);
 /* Whether this is what the innermost frame has jumped to, by the place, the return address and the
  * target, or by the registers, which are still those of the jump: it is not known where that
  * led, or there is nothing but a jump. */
-/* tail_target.c: of what a probe's hook was called with, mixed. */
-uintptr_t ttp_tail_registers(uintptr_t sp);
 bool ttp_tail_goes_on(const struct ttp_runtime_frame *top, uintptr_t function, uintptr_t call_site,
                       uintptr_t sp);
 /* Whether what is called from there may be another function each time. */
@@ -169,7 +169,7 @@ bool ttp_is_in_stubs(uintptr_t code); /* patch/areas.c */
  * signal, 0 where it is not known. */
 bool ttp_is_signal_return(uintptr_t call_site);
 uintptr_t ttp_signal_find(uintptr_t handler, uintptr_t call_site, uintptr_t sp, uint32_t *number);
-/* At such a location: whether that signal was a fault of the program's of which the handler is told
+/* Whether the signal at such a location was a fault of the program's of which the handler is told
  * where it was. */
 bool ttp_signal_fault(uintptr_t location, uintptr_t handler, uint32_t number, uint64_t *address);
 /* The address that the handler interrupted, by its mark's call site. */

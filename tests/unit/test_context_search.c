@@ -30,7 +30,7 @@ static void make_graph(struct tool_edges *edges, bool is_seen)
     ck_assert(!edges->region.is_short);
 }
 
-/* Of the stack that has every function up to `depth`, but the second. */
+/* The value of the stack that has every function up to `depth`, but the second. */
 static uint64_t value_of(const struct tool_edges *edges, uint32_t depth)
 {
     uint64_t value = ttape_context_first(TTAPE_CONTEXT_AFFINE);

@@ -30,7 +30,8 @@ int tool_binaries_ci_beside(struct tool_binary_graph *binaries, const char *path
 /* Joins them, and says where it is too much. Returns a tool_exit. */
 int tool_binaries_join(struct tool_binary_graph *binaries);
 
-/* Of a program with hooks: a function of a library, whose calls are in no context value. */
+/* Whether it is a library of a program with hooks: calls of its functions are in no context
+ * value. */
 bool tool_is_library_call(const ttape_reader *reader, const ttape_module *module);
 
 #endif

@@ -20,7 +20,7 @@ struct tool_below {
 int tool_below_open(struct tool_below *below, const char *verb, const char *expression,
                     const struct tool_site_names *names);
 bool tool_below_matches(struct tool_below *below, uint32_t site);
-/* Where nothing matched, says so and returns TOOL_CANNOT. */
+/* Says where nothing matched; then it returns TOOL_CANNOT. */
 int tool_below_close(struct tool_below *below);
 
 #endif

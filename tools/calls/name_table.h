@@ -9,7 +9,7 @@ struct tool_names {
     struct ttp_text_map table;
     struct ttp_region region;
 };
-/* As ttp_text_map_at. */
+/* Does what ttp_text_map_at does. */
 uint32_t *tool_names_find(struct tool_names *names, const void *key, size_t size_bytes,
                           bool *is_new);
 void tool_names_close(struct tool_names *names);

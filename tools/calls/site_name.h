@@ -77,7 +77,7 @@ const char *tool_site_place(const ttape_reader *reader, uint32_t site, char *buf
 
 /* ---- find_function.c: one function, by its name ---- */
 
-/* As ttape_names_find. */
+/* Does what ttape_names_find does. */
 uint32_t tool_find_sites(const struct tool_site_names *names, const char *name, uint32_t *sites,
                          uint32_t capacity);
 /* The same by site, for the caller to free; NULL: none is called so. */

@@ -244,7 +244,7 @@ static size_t find_ending(const struct tool_last *last)
     return 0;
 }
 
-/* Behind the first one come those that ran when the fault was. */
+/* Threads that ran when the fault was come behind the first one. */
 static size_t *order_of(const struct tool_last *last, size_t first)
 {
     size_t *order = tool_allocate(last->thread_count + 1u, sizeof *order), count = 0;

@@ -12,7 +12,7 @@
 /* The exit status of `record` where the command has exited, or a signal (not 0) has ended it; a
  * line on that for people, with what to type next. */
 int tool_record_exit(int exit_code, int signal_number);
-/* Of several files the first, where it is there: run.0001.ttape, or a process's, run.PID-0.ttape;
+/* The first of several files, where it is there: run.0001.ttape, or a process's, run.PID-0.ttape;
  * else what they are called. To be freed. */
 char *tool_record_first_file(const char *output, uint32_t pid, bool are_several);
 void tool_record_say_end(const char *output, int exit_code, int signal_number);

@@ -268,7 +268,7 @@ static int print_files(const struct options *options, struct tool_sys *view,
     return status;
 }
 
-/* Of a command that was run, and of what a filter left, none is an answer. */
+/* None is an answer where a command was run, or a filter left none. */
 static int say_none(const struct options *options, const struct tool_sys *view,
                     const struct tool_selection *selection, int status)
 {

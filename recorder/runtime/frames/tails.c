@@ -63,8 +63,8 @@ static bool is_only_callee(uintptr_t function, uintptr_t call_site)
     return call_site + (uintptr_t)(intptr_t)(int32_t)distance == function;
 }
 
-/* By a pointer any function may be called, this time that one, then another one. A call of one name
- * is direct, or through the word that the loader fills. */
+/* A pointer calls any function, this time that one, then another one. A call of one name is direct,
+ * or through the word that the loader fills. */
 bool ttp_tail_calls_any(uintptr_t call_site)
 {
     const uint8_t *code = (const uint8_t *)(call_site - CALL_BYTES);
@@ -85,7 +85,7 @@ bool ttp_tail_goes_on(const struct ttp_runtime_frame *top, uintptr_t function, u
         return is_target && at - sp < TTP_LARGE_FRAME;
     if (is_target || (is_last && page->jump_registers == ttp_tail_registers(sp)))
         return true;
-    /* By way of others, as it is no second call of the same function, as in a loop. */
+    /* Others came in between, if it is no second call of the same function, as in a loop. */
     uintptr_t first = ttp_function_of(find_first((struct ttp_runtime_frame *)(uintptr_t)top));
     return function != first && is_only_callee(first, call_site);
 }

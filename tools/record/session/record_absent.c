@@ -1,4 +1,5 @@
-/* In place of all else here, where the command was built without recording (TTAPE_RECORD=OFF). */
+/* This stands in place of all else here, where the command was built without recording
+ * (TTAPE_RECORD=OFF). */
 #include "tools/command/tool.h"
 #include "tools/record/session/record_session.h"
 #include "tools/record/values/record_values.h"

@@ -166,7 +166,7 @@ static void know(struct making *m, const struct tool_symbols_values *found, uint
     (void)pthread_mutex_unlock(&values->lock);
 }
 
-/* Of a function that a person said something of. */
+/* Puts the values of a function that a person said something of. */
 static void put_by_hand(struct making *m, uint32_t index, const struct tool_symbols_values *found)
 {
     struct tool_record_said said;
@@ -221,7 +221,7 @@ static void add_hands(struct making *m)
     }
 }
 
-/* Of what debug information does not know. */
+/* Takes what is said of functions that debug information does not know. */
 static void take_hands(struct making *m)
 {
     for (uint32_t i = 0; m->by_hand != NULL && i < m->given->head.function_count; i++)

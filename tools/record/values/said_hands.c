@@ -7,7 +7,7 @@
 
 #include "tools/command/tool.h"
 
-/* As tool_symbols_value_next reads them: name, type, number of constants. */
+/* These are as tool_symbols_value_next reads them: name, type, number of constants. */
 static const char nameless[] = "\0\0"
                                "0",
                   character[] = "\0char\0"
@@ -47,7 +47,7 @@ static void cut_texts(const struct tool_symbols_values *found, struct list *know
     }
 }
 
-/* Where debug information knows the value: its type, unless one was said. */
+/* A value has the type that debug information knows, unless one was said. */
 static void put_said(struct list *into, const struct tool_record_hand *hand, uint32_t number,
                      const struct list *known, uint32_t from, uint32_t end)
 {
