@@ -15,7 +15,7 @@
 
 #include "tools/command/tool.h"
 
-#define COUNTED_MOST 1024u /* a prime or a counter have fewer */
+#define COUNTED_MOST 64u /* a value of counters has 32 at most, one of primes 15 */
 #define NONE         UINT32_MAX
 #define STEPS_MOST   (1u << 22)
 
@@ -126,8 +126,9 @@ static bool add_pair(struct pairing *p)
     return false;
 }
 
-/* Marks what hangs together with the beginning; how many that are. */
-static uint32_t mark_together(struct pairing *p)
+/* Marks what can be come to from the beginning, by pairs or by all that may follow, and whether
+ * those are all. Pairs are as many to a place as from it, so what they lead to hangs together. */
+static bool mark_all(struct pairing *p, bool by_pairs)
 {
     uint32_t work_count = 0, marked = 0;
     memset(p->seen, 0, p->count + 1u);
@@ -136,13 +137,15 @@ static uint32_t mark_together(struct pairing *p)
     while (work_count != 0) {
         uint32_t from = p->work[--work_count];
         marked++;
-        for (uint32_t to = 1; to <= p->count; to++)
-            if (p->pairs[at(p, from, to)] != 0 && !p->seen[to]) {
-                p->seen[to] = true;
-                p->work[work_count++] = to;
-            }
+        for (uint32_t to = 1; to <= p->count; to++) {
+            size_t both = at(p, from, to);
+            if (p->seen[to] || !(by_pairs ? p->pairs[both] != 0 : p->may_follow[both]))
+                continue;
+            p->seen[to] = true;
+            p->work[work_count++] = to;
+        }
     }
-    return marked;
+    return marked == p->count + 1;
 }
 
 /* Two pairs, one of each part, cross: a to b and c to d become a to d and c to b. */
@@ -167,26 +170,7 @@ static bool cross(struct pairing *p)
     return false;
 }
 
-/* Whether each block that ran can be come to, by blocks that ran. */
-static bool can_all_be_reached(struct pairing *p)
-{
-    uint32_t work_count = 0, reached = 0;
-    memset(p->seen, 0, p->count + 1u);
-    p->seen[0] = true;
-    p->work[work_count++] = 0;
-    while (work_count != 0) {
-        uint32_t from = p->work[--work_count];
-        reached++;
-        for (uint32_t to = 1; to <= p->count; to++)
-            if (p->may_follow[at(p, from, to)] && !p->seen[to]) {
-                p->seen[to] = true;
-                p->work[work_count++] = to;
-            }
-    }
-    return reached == p->count + 1;
-}
-
-/* Where crossing does not help: one way after the other, as far as steps go. */
+/* Tries one way after the other, as far as steps go: crossing did not help. */
 static enum tool_branch_fit try_ways(const struct pairing *p)
 {
     uint32_t left = 0, depth = 0, steps = STEPS_MOST, all = p->count + 1;
@@ -230,7 +214,7 @@ static enum tool_branch_fit pair_all(struct pairing *p)
                graph->first[block + 1] - graph->first[block]);
         p->may_follow[at(p, i, 0)] = true;
     }
-    if (!can_all_be_reached(p))
+    if (!mark_all(p, false))
         return TOOL_BRANCH_FITS_NEVER;
     while (add_pair(p)) {
     }
@@ -238,7 +222,7 @@ static enum tool_branch_fit pair_all(struct pairing *p)
         if (p->demand[i] != 0)
             return TOOL_BRANCH_FITS_NEVER;
     for (uint32_t turn = 0; turn <= p->count; turn++) {
-        if (mark_together(p) == p->count + 1)
+        if (mark_all(p, true))
             return TOOL_BRANCH_FITS;
         if (!cross(p))
             break;

@@ -12,7 +12,7 @@ enum tool_branch_fit {
     TOOL_BRANCH_FITS_NEVER /* none has */
 };
 
-/* `times` by block; a way may end behind any of them. */
+/* `times` by block, what fits into a byte each; a way may end behind any of them. */
 enum tool_branch_fit tool_branch_counts_fit(const struct tool_branch_graph *graph,
                                             const uint32_t *times);
 
