@@ -143,6 +143,8 @@ def check_by_hand(checks, work, program):
                 "x@arg1,", "x@fparg1/s", "x@arg1/s8", "x@arg1/c32", "("):
         done = setting.tracetape("record", f"--args={bad}", "--", program)
         checks.equal(done.status, 2, f"--args={bad}: status")
+    done = setting.tracetape("record", *(f"--args=f{i}@arg1" for i in range(25)), "--", program)
+    checks.that(done.status == 2 and b"more than 24 times NAME@" in done.err, "25 by hand", done)
 
 
 def check_hooks(checks, work):

@@ -86,6 +86,10 @@ static int check_options(const struct tool_record_session *session, ttape_record
         return tool_usage(session->verb,
                           "--inlined goes with --patch, and with neither --no-symbols nor "
                           "--no-lines: debug information says where copies are");
+    if (session->patch.values.has_more_hands)
+        return tool_usage(session->verb,
+                          "more than %u times NAME@...: one REGEX may stand for several functions",
+                          TOOL_VALUES_HANDS_MOST);
     if ((count == 0) != (session->attach != 0))
         return tool_usage(session->verb, "%s needs a command, or --attach and a process id",
                           session->verb);

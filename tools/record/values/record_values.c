@@ -33,8 +33,13 @@ static void count_in(struct tool_record_values *values, const char *what, const 
 static bool take_hand(struct tool_record_values *values, const char *text)
 {
     struct tool_record_hand hand;
-    if (values->hand_count == TOOL_VALUES_HANDS_MOST || !tool_record_hand_parse(text, &hand))
+    if (!tool_record_hand_parse(text, &hand))
         return false;
+    if (values->hand_count == TOOL_VALUES_HANDS_MOST) {
+        values->has_more_hands = true;
+        tool_record_hand_close(&hand);
+        return true;
+    }
     tool_grow((void **)&values->hands, &values->hand_capacity, values->hand_count + 1,
               sizeof *values->hands);
     values->hands[values->hand_count++] = hand;

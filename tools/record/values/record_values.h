@@ -26,7 +26,8 @@ struct tool_record_values {
     struct tool_patterns excluded;   /* of these nothing */
     struct tool_record_hand *hands;
     size_t hand_count, hand_capacity;
-    uint64_t number; /* of all that was said, for the choice */
+    bool has_more_hands; /* than there may be */
+    uint64_t number;     /* of all that was said, for the choice */
     pthread_mutex_t lock;
     struct tool_record_known_values *known; /* sorted once they are looked for */
     size_t known_count, known_capacity;
