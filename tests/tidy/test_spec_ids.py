@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Spec-id gate: every id that code cites is a sentence of spec/, and every sentence is cited; every
-path that a comment or a page names is there, and no decision points to a paper outside of here.
+path that a comment or a page names is there; each decision has a number of its own, and none points
+to a paper outside of here.
 
 An id looks like F-IDX-04. It is defined where it opens a line of a spec/*.md page, behind list,
 quote, table or emphasis marks at most; anywhere else in spec/ it is a reference. Exceptions, each
@@ -81,10 +82,16 @@ def scan_paths():
 
 
 def scan_decisions():
-    return [f"{path}:{number}: '{named.group()}' is not in the repository: say the thing itself"
-            for path in tidy.files(".md", under=["spec/decisions"])
-            for number, line in enumerate(tidy.text(path).splitlines(), 1)
-            for named in OUTSIDE.finditer(line)]
+    taken, problems = {}, []
+    for path in tidy.files(".md", under=["spec/decisions"]):
+        number = path.name[:4]
+        if number in taken:
+            problems.append(f"{path}: {taken[number]} has this number, too")
+        taken[number] = path.name
+        problems += [f"{path}:{at}: '{named.group()}' is not in the repository: say the thing itself"
+                     for at, line in enumerate(tidy.text(path).splitlines(), 1)
+                     for named in OUTSIDE.finditer(line)]
+    return problems
 
 
 def main():
