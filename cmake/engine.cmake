@@ -48,7 +48,7 @@ if(NOT TTAPE_HAS_HTML)
     return()
 endif()
 
-# Of what reads, all but libcbor's door; of the page's own, what is in engine/.
+# The module is all that reads but libcbor's door, and the page's own side in tools/html/engine/.
 set(zstd "${TTAPE_ZSTD_SOURCE}/lib")
 set(wasm_folder "${PROJECT_BINARY_DIR}/engine")
 set(TTAPE_ENGINE "${wasm_folder}/engine.wasm")
@@ -98,11 +98,11 @@ foreach(source IN LISTS wasm_sources)
     list(APPEND wasm_objects "${object}")
 endforeach()
 string(REPLACE ";" "\n" wasm_list "${wasm_objects}")
-file(WRITE "${wasm_folder}/objects.txt" "${wasm_list}\n")
+file(GENERATE OUTPUT "${wasm_folder}/objects.txt" CONTENT "${wasm_list}\n") # written if new
 # A stack that overflows runs into nothing; memory ends where two of them are below 300 MiB.
 add_custom_command(OUTPUT "${TTAPE_ENGINE}"
     COMMAND "${TTAPE_WASM_LD}" --no-entry --gc-sections --strip-all -O2 --stack-first
             -z stack-size=524288 --max-memory=150994944 "@${wasm_folder}/objects.txt"
             "${wasm_printing}" "${wasm_libc}" "${wasm_builtins}" -o "${TTAPE_ENGINE}"
-    DEPENDS ${wasm_objects} COMMENT "Linking the reader as WebAssembly" VERBATIM)
+    DEPENDS ${wasm_objects} "${wasm_folder}/objects.txt" COMMENT "Linking the reader as WebAssembly" VERBATIM)
 add_custom_target(ttape_engine DEPENDS "${TTAPE_ENGINE}")
