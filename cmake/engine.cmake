@@ -104,5 +104,6 @@ add_custom_command(OUTPUT "${TTAPE_ENGINE}"
     COMMAND "${TTAPE_WASM_LD}" --no-entry --gc-sections --strip-all -O2 --stack-first
             -z stack-size=524288 --max-memory=150994944 "@${wasm_folder}/objects.txt"
             "${wasm_printing}" "${wasm_libc}" "${wasm_builtins}" -o "${TTAPE_ENGINE}"
-    DEPENDS ${wasm_objects} "${wasm_folder}/objects.txt" COMMENT "Linking the reader as WebAssembly" VERBATIM)
+    DEPENDS ${wasm_objects} "${wasm_folder}/objects.txt"
+    COMMENT "Linking the reader as WebAssembly" VERBATIM)
 add_custom_target(ttape_engine DEPENDS "${TTAPE_ENGINE}")

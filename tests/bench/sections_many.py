@@ -1,4 +1,5 @@
-"""Many files: reports of traces and of rollups, what a worker ships, decoding shared by workers."""
+"""Many files: reports of traces and of rollups, what a worker ships, decoding shared by workers,
+what each different function takes."""
 import json
 import shutil
 
@@ -8,6 +9,7 @@ from measure import MILLION, Row, median
 FILES, EVENTS = 7, 1001 * MILLION
 HOSTS, FUNCTIONS, BUILDS = 10_000, 2000, 8
 OF_TRACE = 64  # bytes of each
+DIFFERENT = 20_000, 60_000
 
 
 def make_traces(bench, events):
@@ -57,18 +59,44 @@ def shipped_rows(bench, folder):
                            f"{names} of names"])
 
 
-def hosts_rows(bench):
-    count = HOSTS // 10 if bench.quick else HOSTS
+def make_rollups(bench, count, functions, builds):
     folder = bench.work / "hosts"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    bench.run([bench.programs / "make_rollups", folder, count, FUNCTIONS, BUILDS])
+    bench.run([bench.programs / "make_rollups", folder, count, functions, builds])
+    return folder
+
+
+def hosts_rows(bench):
+    count = HOSTS // 10 if bench.quick else HOSTS
+    folder = make_rollups(bench, count, FUNCTIONS, BUILDS)
     runs = [bench.run([bench.command, "report", "--limit", 20, folder]) for _ in range(3)]
     wall, cpu, peak = measured(runs)
     value = cpu * HOSTS / count
     yield Row(f"report of {count} rollups of {FUNCTIONS} functions, {BUILDS} builds, s", "-",
               f"{value:.2f} s", value, 2, 1, details=[f"user + system; wall {wall:.2f} s"])
     yield Row("... peak memory, MiB", "-", f"{peak:.0f} MiB", peak, 256, 64)
+    one = (folder / "host00000.rollup").stat().st_size / 1e3
+    yield Row("... bytes of one, kB", "-", f"{one:.0f} kB", one, 150, 75)
+    path = bench.work / "shipped.rollup"
+    bench.run([bench.command, "report", folder, "--rollup", path, "--force"])
+    whole = path.stat().st_size / 1e6
+    yield Row("... bytes of all as one, MB", "-", f"{whole:.2f} MB", whole, 4, 2)
+    shutil.rmtree(folder)
+
+
+def different_rows(bench):
+    """Memory by how many functions there are, from the difference of two numbers of them."""
+    for what, options in (("added up", ["--rollup", bench.work / "shipped.rollup", "--force"]),
+                          ("in a report", [])):
+        peaks = []
+        for functions in DIFFERENT:
+            folder = make_rollups(bench, 2, functions, 1)
+            run = bench.run([bench.command, "report", "--limit", 1, folder, *options])
+            peaks.append(run["max_rss_kib"])
+        value = (peaks[1] - peaks[0]) / (DIFFERENT[1] - DIFFERENT[0])
+        yield Row(f"memory of a different function {what}, KiB", "-", f"{value:.1f} KiB", value,
+                  4, 2)
     shutil.rmtree(folder)
 
 
@@ -95,3 +123,4 @@ def many(bench):
     yield from decoding_rows(bench, folder, events)
     shutil.rmtree(folder)
     yield from hosts_rows(bench)
+    yield from different_rows(bench)

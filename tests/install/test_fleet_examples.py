@@ -90,6 +90,7 @@ def check_ci(work):
     assert json.loads((work / "diff.json").read_text(encoding="utf-8"))["functions"]["rows"]
     (work / "comment.md").unlink()
     run(work, "bash", compare, "./main", "./missing", status=127, RUNS="1")
+    run(work, "bash", compare, "./main", "false", status=2, RUNS="1")
     assert not (work / "comment.md").exists()
 
 

@@ -88,7 +88,7 @@ def scan_decisions():
         if number in taken:
             problems.append(f"{path}: {taken[number]} has this number, too")
         taken[number] = path.name
-        problems += [f"{path}:{at}: '{named.group()}' is not in the repository: say the thing itself"
+        problems += [f"{path}:{at}: '{named.group()}' is not in the repository: say it itself"
                      for at, line in enumerate(tidy.text(path).splitlines(), 1)
                      for named in OUTSIDE.finditer(line)]
     return problems
