@@ -119,6 +119,8 @@ static void go_on(struct ttp_tracer *tracer, struct ttp_traced *thread, int how,
         how = PTRACE_CONT;
     if (is_leaving)
         how = PTRACE_DETACH;
+    if (is_leaving && thread->hides_flag)
+        ttp_traced_show_flag(thread);
     thread->is_held = false;
     (void)ptrace((enum __ptrace_request)how, (pid_t)thread->tid, NULL, (void *)(intptr_t)signal);
     if (is_leaving) /* and it lives: the recorder says when that was */
@@ -270,16 +272,13 @@ static void take_status(struct ttp_tracer *tracer, uint32_t tid, int status)
         (void)ptrace(PTRACE_DETACH, (pid_t)tid, NULL, NULL); /* no memory: it runs on unseen */
 }
 
+/* One that is held is let go when what started it says so: a flag may have to be shown again. */
 static void begin_to_leave(struct ttp_tracer *tracer)
 {
     tracer->is_leaving = true;
-    for (size_t i = tracer->count; i-- > 0;) {
-        struct ttp_traced *thread = tracer->threads[i];
-        if (thread->is_held)
-            go_on(tracer, thread, PTRACE_DETACH, 0);
-        else
-            (void)ptrace(PTRACE_INTERRUPT, (pid_t)thread->tid, NULL, NULL);
-    }
+    for (size_t i = 0; i < tracer->count; i++)
+        if (!tracer->threads[i]->is_held)
+            (void)ptrace(PTRACE_INTERRUPT, (pid_t)tracer->threads[i]->tid, NULL, NULL);
 }
 
 /* Nothing is recorded any more: programs run on, and nobody stops them. */
