@@ -76,10 +76,13 @@ void ttp_diff_make_paths(struct ttape_diff *diff);
 /* Works out `sides`. */
 void ttp_diff_make_sides(const struct ttape_diff *diff, struct ttp_diff_rows *rows);
 void ttp_diff_judge(const struct ttape_diff *diff, struct ttp_diff_rows *rows);
+/* The time that is looked at, of a function in a run. */
+double ttp_diff_time(const ttape_diff_side *side, ttape_diff_sort sort);
+int ttp_diff_compare_numbers(const void *a, const void *b); /* doubles, for qsort */
 void ttp_diff_measure_noise(const struct ttape_diff *diff, struct ttp_diff_rows *rows,
                             ttape_diff_sort sort);
 bool ttp_diff_is_noise(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, size_t row);
-/* Of many runs a side: `numbers` has room for all rows. */
+/* Ranks tell of many runs a side; `numbers` has room for all rows. */
 void ttp_diff_measure_ranks(const struct ttape_diff *diff, struct ttp_diff_rows *rows,
                             double *numbers);
 bool ttp_diff_ranks_differ(const struct ttape_diff *diff, const struct ttp_diff_rows *rows,

@@ -35,12 +35,12 @@ static double root_of(double square)
     return root;
 }
 
-static double time_of(const ttape_diff_side *side, ttape_diff_sort sort)
+double ttp_diff_time(const ttape_diff_side *side, ttape_diff_sort sort)
 {
     return (double)(sort == TTAPE_DIFF_BY_TOTAL ? side->total_ns : side->self_ns);
 }
 
-static int compare_numbers(const void *a, const void *b)
+int ttp_diff_compare_numbers(const void *a, const void *b)
 {
     double left = *(const double *)a, right = *(const double *)b;
     return left < right ? -1 : left > right;
@@ -49,7 +49,7 @@ static int compare_numbers(const void *a, const void *b)
 /* The lower one of two in the middle: one of two functions that changed is no noise. */
 static double median(double *numbers, size_t count)
 {
-    qsort(numbers, count, sizeof(*numbers), compare_numbers);
+    qsort(numbers, count, sizeof(*numbers), ttp_diff_compare_numbers);
     return numbers[(count - 1) / 2];
 }
 
@@ -78,7 +78,7 @@ static size_t list_changes(const ttape_diff_noise *noise, const struct columns *
     for (size_t i = 0; i < columns->count; i++) {
         const ttape_diff_side *one = &columns->a[i * columns->stride];
         const ttape_diff_side *two = &columns->b[i * columns->stride];
-        double a = time_of(one, noise->sort), b = time_of(two, noise->sort);
+        double a = ttp_diff_time(one, noise->sort), b = ttp_diff_time(two, noise->sort);
         if (one->is_there && two->is_there && (a > b ? a : b) > 0 &&
             (a > b ? a : b) >= COUNTS_SHARE * noise->all_ns)
             changes[count++] = ratio_of(a, b);
@@ -192,13 +192,14 @@ static void measure_own(const struct ttape_diff *diff, const struct ttp_diff_row
         if (!has_next(diff, run))
             continue;
         const ttape_diff_side *a = &traces[run], *b = &traces[run + 1];
-        numbers[count++] = distance(ratio_of(time_of(a, noise->sort), time_of(b, noise->sort)),
-                                    noise->trace_shifts[run]) /
-                           pace_of(noise->trace_shifts[run]);
+        numbers[count++] =
+            distance(ratio_of(ttp_diff_time(a, noise->sort), ttp_diff_time(b, noise->sort)),
+                     noise->trace_shifts[run]) /
+            pace_of(noise->trace_shifts[run]);
         double calls = distance(ratio_of((double)a->calls, (double)b->calls), 0);
         most = calls > most ? calls : most;
     }
-    qsort(numbers, count, sizeof(*numbers), compare_numbers);
+    qsort(numbers, count, sizeof(*numbers), ttp_diff_compare_numbers);
     double many = MANY_SPREADS * scale_of(diff) * ROOT_OF_HALF;
     *spread = many * pace_of(noise->shift) * numbers[count / 2];
     *calls_spread = many * most;
@@ -250,7 +251,7 @@ bool ttp_diff_is_noise(const struct ttape_diff *diff, const struct ttp_diff_rows
         return false;
     if (rows->rank_bound >= 0)
         return !ttp_diff_ranks_differ(diff, rows, row);
-    double before = time_of(a, noise->sort), now = time_of(b, noise->sort);
+    double before = ttp_diff_time(a, noise->sort), now = ttp_diff_time(b, noise->sort);
     return distance(now, before) < noise->share * noise->all_ns ||
            distance(ratio_of(before, now), noise->shift) <= spread;
 }

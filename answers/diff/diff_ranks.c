@@ -2,8 +2,8 @@
  * each other (Mann and Whitney), which one disturbed run cannot turn. A run in which everything was
  * slower counts as if it had not been: each time is taken by the pace of its run.
  *
- * Of all functions that have a say, together, one is called changed by chance in one of twenty
- * comparisons at most. */
+ * Chance alone makes any of the functions that have a say look changed in one of twenty comparisons
+ * at most. */
 #include <stdlib.h>
 
 #include "answers/diff/diff_internal.h"
@@ -38,23 +38,12 @@ static int64_t find_bound(uint32_t a, uint32_t b, double errors, double *ways)
     return bound;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-    return left < right ? -1 : left > right;
-}
-
 static double middle_of(double *numbers, size_t count)
 {
     if (count == 0)
         return 0;
-    qsort(numbers, count, sizeof(*numbers), compare_numbers);
+    qsort(numbers, count, sizeof(*numbers), ttp_diff_compare_numbers);
     return count % 2 != 0 ? numbers[count / 2] : (numbers[count / 2 - 1] + numbers[count / 2]) / 2;
-}
-
-static double time_of(const ttape_diff_side *side, ttape_diff_sort sort)
-{
-    return (double)(sort == TTAPE_DIFF_BY_TOTAL ? side->total_ns : side->self_ns);
 }
 
 /* The time of a function in most runs of both sides. */
@@ -62,17 +51,18 @@ static double usual_of(const struct ttape_diff *diff, const struct ttp_diff_rows
 {
     double numbers[TTAPE_DIFF_TRACES_MAX];
     for (uint32_t run = 0; run < diff->trace_count; run++)
-        numbers[run] = time_of(&rows->traces[row * diff->trace_count + run], rows->noise.sort);
+        numbers[run] =
+            ttp_diff_time(&rows->traces[row * diff->trace_count + run], rows->noise.sort);
     return middle_of(numbers, diff->trace_count);
 }
 
-/* By how much slower than usual a run was: of most functions that have a say. */
+/* A run's pace is how much slower than usual most functions were in it, of those that have a say. */
 static double pace_of(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, uint32_t run,
                       const double *usual, double *numbers)
 {
     size_t count = 0;
     for (size_t row = 0; row < rows->count; row++) {
-        double time = time_of(&rows->traces[row * diff->trace_count + run], rows->noise.sort);
+        double time = ttp_diff_time(&rows->traces[row * diff->trace_count + run], rows->noise.sort);
         if (usual[row] >= rows->noise.share * rows->noise.all_ns && time > 0)
             numbers[count++] = time / usual[row];
     }
@@ -108,7 +98,7 @@ bool ttp_diff_ranks_differ(const struct ttape_diff *diff, const struct ttp_diff_
     uint32_t a = diff->a_count, b = diff->trace_count - a;
     int64_t halves = 0;
     for (uint32_t run = 0; run < diff->trace_count; run++)
-        times[run] = time_of(&traces[run], rows->noise.sort) / rows->paces[run];
+        times[run] = ttp_diff_time(&traces[run], rows->noise.sort) / rows->paces[run];
     for (uint32_t i = 0; i < a; i++)
         for (uint32_t k = a; k < diff->trace_count; k++)
             halves += times[i] < times[k] ? 2 : times[i] == times[k];
