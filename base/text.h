@@ -1,10 +1,17 @@
-/* Pieces of paths. */
+/* Texts: their order, and pieces of paths. */
 #ifndef TTP_BASE_TEXT_H
 #define TTP_BASE_TEXT_H
 
 #include <string.h>
 
 #include <tracetape/types.h>
+
+static inline int ttp_compare_strings(ttape_string a, ttape_string b)
+{
+    size_t size = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
+    int order = size != 0 ? memcmp(a.data, b.data, size) : 0;
+    return order != 0 ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
+}
 
 /* What stands behind a path's last slash. */
 static inline const char *ttp_base_name(const char *path)

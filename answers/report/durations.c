@@ -262,6 +262,27 @@ int64_t ttp_durations_at(const struct ttp_durations *d, uint64_t rank)
     return d->wide[rank - d->small_count];
 }
 
+uint64_t ttp_durations_rank(uint64_t count, double share)
+{
+    double wanted = share > 0 ? share < 1 ? share * (double)count : (double)count : 0;
+    uint64_t rank = wanted >= 0x1p64 ? count : (uint64_t)wanted;
+    rank -= rank > 0 && (double)rank >= wanted; /* it is rounded up, and counts from one */
+    return rank < count ? rank : count - 1;
+}
+
+int64_t ttp_durations_spread(struct ttp_duration_range range, struct ttp_duration_range extremes,
+                             uint64_t count, uint64_t rank)
+{
+    int64_t least = range.least_ns > extremes.least_ns ? range.least_ns : extremes.least_ns;
+    int64_t most = range.most_ns < extremes.most_ns ? range.most_ns : extremes.most_ns;
+    if (least > most || count == 0)
+        return most; /* of a clock that steps back, or hostile */
+    uint64_t width = (uint64_t)most - (uint64_t)least, share = rank + 1;
+    for (; count > UINT32_MAX; count >>= 1) /* products fit 64 bits */
+        share >>= 1;
+    return (int64_t)((uint64_t)least + width / count * share + width % count * share / count);
+}
+
 uint32_t ttp_durations_bucket(const struct ttp_durations *d, uint64_t rank, uint64_t *before)
 {
     uint32_t at = 0;

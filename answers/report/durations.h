@@ -55,6 +55,19 @@ uint32_t ttp_duration_classes(void);
 int64_t ttp_duration_class_least(uint32_t size_class);
 void ttp_durations_count(const struct ttp_durations *d, uint64_t *counts);
 
+/* The rank from 0 on, of so many durations (not 0), of the least one that `share` of them do not
+ * exceed. */
+uint64_t ttp_durations_rank(uint64_t count, double share);
+
+struct ttp_duration_range {
+    int64_t least_ns, most_ns;
+};
+
+/* The duration at a rank of `count` ones that lie in `range`, as if they were spread evenly over what
+ * of it lies between the extremes of all. */
+int64_t ttp_durations_spread(struct ttp_duration_range range, struct ttp_duration_range extremes,
+                             uint64_t count, uint64_t rank);
+
 /* Puts the lists in order: afterwards ttp_durations_at may be asked. `scratch` has room for
  * small_count numbers. */
 void ttp_durations_sort(struct ttp_durations *d, uint32_t *scratch);

@@ -26,8 +26,6 @@ static ttape_report_bucket bucket_of(const ttape_report *report, const struct tt
     return bucket;
 }
 
-/* As if the durations of a bucket were spread evenly over what of it lies between the least and the
- * largest of all. */
 ttape_status ttp_report_estimate(const ttape_report *report, const struct ttp_account_row *row,
                                  uint64_t rank, int64_t *duration_ns)
 {
@@ -36,16 +34,9 @@ ttape_status ttp_report_estimate(const ttape_report *report, const struct ttp_ac
         return TTAPE_E_NOT_FOUND;
     uint32_t number = ttp_durations_bucket(&row->durations, rank, &before);
     ttape_report_bucket b = bucket_of(report, row, number);
-    int64_t least = b.least_ns > row->min_ns ? b.least_ns : row->min_ns;
-    int64_t most = b.most_ns < row->max_ns ? b.most_ns : row->max_ns;
-    *duration_ns = most;
-    if (least > most || b.count == 0)
-        return TTAPE_OK; /* of a clock that steps back, or hostile */
-    uint64_t width = (uint64_t)most - (uint64_t)least, share = rank - before + 1;
-    for (; b.count > UINT32_MAX; b.count >>= 1) /* products fit 64 bits */
-        share >>= 1;
-    *duration_ns =
-        (int64_t)((uint64_t)least + width / b.count * share + width % b.count * share / b.count);
+    *duration_ns = ttp_durations_spread((struct ttp_duration_range){b.least_ns, b.most_ns},
+                                        (struct ttp_duration_range){row->min_ns, row->max_ns},
+                                        b.count, rank - before);
     return TTAPE_OK;
 }
 

@@ -88,7 +88,7 @@ static bool is_below(const ttape_report *report, uint32_t site)
     return report->below_sites == NULL || (site != TTAPE_NONE && report->below_sites[site] != 0);
 }
 
-/* Of each row around it, once. */
+/* Each row around a wait loses it once. */
 static void take_off_path(ttape_report *report, const ttape_longest_call *call, int64_t ns)
 {
     uint32_t stamp = ++report->rows.stamp, caller = TTP_NO_KEY;

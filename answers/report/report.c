@@ -170,38 +170,37 @@ static int64_t ended_ns(const struct ttp_account_row *row)
 
 /* Recursion is once in the total, and what other stacks did meanwhile not at all: both are in
  * durations. */
-static long double mean_of_ended(const struct ttp_account_row *row)
+static long double mean_of_ended(const struct ttp_report_reals *sums, const ttape_report_row *row)
 {
-    long double mean = (long double)ended_ns(row) / (long double)row->exit_count;
+    long double mean = sums->ended_ns / (long double)row->exit_count;
     mean = mean < (long double)row->min_ns ? (long double)row->min_ns : mean;
     return mean > (long double)row->max_ns ? (long double)row->max_ns : mean;
 }
 
 /* The mean is of calls that ended, as the least and the largest are; of a range, and where none
  * did, of all: what they have there. */
-static double mean_of(const struct ttp_account_row *row, bool has_range)
+static double mean_of(const struct ttp_report_reals *sums, const ttape_report_row *row,
+                      bool has_range)
 {
-    if (row->exit_count != 0 && !has_range && ended_ns(row) >= 0)
-        return (double)mean_of_ended(row);
+    if (row->exit_count != 0 && !has_range && sums->ended_ns >= 0)
+        return (double)mean_of_ended(sums, row);
     uint64_t count = row->call_count != 0 ? row->call_count : row->exit_count;
-    return count != 0 ? (double)((long double)row->total_ns / (long double)count) : 0;
+    return count != 0 ? (double)(sums->total_ns / (long double)count) : 0;
 }
 
-static void set_statistics(const struct ttp_account_row *row, bool decoded, bool has_range,
-                           ttape_report_row *out)
+void ttp_report_set_statistics(ttape_report_row *row, const struct ttp_report_reals *sums,
+                               bool has_range)
 {
-    long double squares =
-        (long double)row->squares.high * 18446744073709551616.0L + (long double)row->squares.low;
-    out->sum_of_squares = (double)squares;
-    out->mean_ns = mean_of(row, has_range);
+    row->sum_of_squares = (double)sums->squares;
+    row->mean_ns = mean_of(sums, row, has_range);
     if (row->exit_count == 0)
         return;
     long double count = (long double)row->exit_count;
-    long double mean = mean_of_ended(row);
-    out->deviation_ns = ttp_root(squares / count - mean * mean);
-    out->duration_mean_ns = decoded ? (double)((long double)row->duration_ns / count) : 0;
-    mean = (long double)row->duration_ns / count;
-    out->duration_deviation_ns = decoded ? ttp_root(squares / count - mean * mean) : 0;
+    long double mean = mean_of_ended(sums, row);
+    row->deviation_ns = ttp_root(sums->squares / count - mean * mean);
+    mean = sums->duration_ns / count;
+    row->duration_mean_ns = row->decoded ? (double)mean : 0;
+    row->duration_deviation_ns = row->decoded ? ttp_root(sums->squares / count - mean * mean) : 0;
 }
 
 /* What the row's number stands for. */
@@ -276,7 +275,13 @@ static ttape_report_row show(const ttape_report *report, const struct ttp_accoun
     }
     set_subject(report, row, &out);
     set_idle(report, row, &out);
-    set_statistics(row, report->all_decoded, report->plan.has_range, &out);
+    const struct ttp_report_reals sums = {.total_ns = (long double)row->total_ns,
+                                          .ended_ns = (long double)ended_ns(row),
+                                          .squares = (long double)row->squares.high *
+                                                         18446744073709551616.0L +
+                                                     (long double)row->squares.low,
+                                          .duration_ns = (long double)row->duration_ns};
+    ttp_report_set_statistics(&out, &sums, report->plan.has_range);
     return out;
 }
 
@@ -464,10 +469,7 @@ ttape_status ttape_report_get_percentile(const ttape_report *report, uint32_t ro
     const struct ttp_account_row *r = &report->rows.rows[report->order[row]];
     if (r->exit_count == 0)
         return TTAPE_E_NOT_FOUND;
-    double exact = share * (double)r->exit_count;
-    uint64_t rank = exact > 0 ? (uint64_t)exact : 0;
-    rank -= rank > 0 && (double)rank >= exact; /* the rank is rounded up, and counts from one */
-    rank = rank < r->exit_count ? rank : r->exit_count - 1;
+    uint64_t rank = ttp_durations_rank(r->exit_count, share);
     if (report->is_estimate)
         return ttp_report_estimate(report, r, rank, duration_ns);
     int64_t found = ttp_durations_at(&r->durations, rank);

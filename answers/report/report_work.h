@@ -52,6 +52,15 @@ uint32_t ttp_report_uncovered(const ttape_reader *r, const struct ttp_report_cov
 ttape_status ttp_report_take_off_waits(ttape_report *report, ttape_reader *reader,
                                        ttape_error *err);
 
+/* A row's sums as real numbers: those of many traces do not fit 64 bits. */
+struct ttp_report_reals {
+    long double total_ns, ended_ns, squares, duration_ns; /* ended: of calls whose ends are known */
+};
+
+/* Works out means and deviations of a row that has its counts, its extremes and `decoded`. */
+void ttp_report_set_statistics(ttape_report_row *row, const struct ttp_report_reals *sums,
+                               bool has_range);
+
 /* Where a histogram tells percentiles. */
 ttape_status ttp_report_estimate(const ttape_report *report, const struct ttp_account_row *row,
                                  uint64_t rank, int64_t *duration_ns);

@@ -184,8 +184,8 @@ static struct ttp_rollup_sums sums_of(const struct adding *a, const struct ttp_a
     return sums;
 }
 
-static bool add_durations(const struct adding *a, struct ttp_rollup_row *row,
-                          const struct ttp_durations *d)
+static ttape_status add_durations(const struct adding *a, struct ttp_rollup_row *row,
+                                  const struct ttp_durations *d, ttape_error *err)
 {
     const uint64_t *counts = d->counts;
     uint32_t count = TTP_OVERVIEW_BUCKETS;
@@ -195,35 +195,38 @@ static bool add_durations(const struct adding *a, struct ttp_rollup_row *row,
         count = ttp_duration_classes();
     }
     for (uint32_t i = 0; counts != NULL && i < count; i++)
-        if (counts[i] != 0 && !ttp_rollup_add_count(a->rollup, row, a->unit << 16 | i, counts[i]))
-            return false;
-    return true;
+        if (counts[i] != 0)
+            TTP_TRY(ttp_rollup_add_count(a->rollup, row, a->unit << 16 | i, counts[i], err));
+    return TTAPE_OK;
 }
 
-static ttape_status add_rows(const struct adding *a, struct ttp_rollup_number *self,
+/* The own time of all rows; so many of 64 bits fit 128. */
+static void add_self(struct ttp_rollup_sums *trace, const struct ttp_account_row *row)
+{
+    const struct ttp_rollup_number both[] = {ttp_rollup_signed(row->self_ns),
+                                             ttp_rollup_signed(row->known_self_ns)};
+    for (size_t i = 0; i < sizeof both / sizeof both[0]; i++)
+        (void)ttp_rollup_add_numbers(trace, ttp_rollup_trace_kinds, 1u << TTP_ROLLUP_T_SELF,
+                                     &both[i]);
+}
+
+static ttape_status add_rows(const struct adding *a, struct ttp_rollup_sums *trace,
                              ttape_error *err)
 {
     ttape_rollup *r = a->rollup;
-    struct ttp_rollup_sums all = {0};
     for (uint32_t i = 0; i < a->report->shown_count; i++) {
         const struct ttp_account_row *from = &a->report->rows.rows[a->report->order[i]];
         uint32_t number = take_row(a, from);
         if (number == TTAPE_NONE)
             return ttp_rollup_fail_short(r, err);
         struct ttp_rollup_row *row = &r->rows[number];
-        struct ttp_rollup_sums sums = sums_of(a, from), own = {0};
+        struct ttp_rollup_sums sums = sums_of(a, from);
         if (!ttp_rollup_add_sums(&row->sums, ttp_rollup_row_kinds, &sums))
             return ttp_rollup_fail_sum(r, err);
-        if (r->flags != 0 && !add_durations(a, row, &from->durations))
-            return ttp_rollup_fail_short(r, err);
-        set_time(&own, TTP_ROLLUP_SELF, from->self_ns);
-        set_time(&own, TTP_ROLLUP_TOTAL, from->known_self_ns);
-        (void)ttp_rollup_add_sums(&all, ttp_rollup_row_kinds, &own);
+        if (r->flags != 0)
+            TTP_TRY(add_durations(a, row, &from->durations, err));
+        add_self(trace, from);
     }
-    struct ttp_rollup_sums known = {0};
-    ttp_rollup_set(&known, TTP_ROLLUP_SELF, ttp_rollup_get(&all, TTP_ROLLUP_TOTAL));
-    (void)ttp_rollup_add_sums(&all, ttp_rollup_row_kinds, &known);
-    *self = ttp_rollup_get(&all, TTP_ROLLUP_SELF);
     r->is_settled = false;
     return TTAPE_OK;
 }
@@ -277,12 +280,10 @@ static ttape_status add_report(struct adding *a, ttape_reader *reader, bool is_g
         if (a->classes == NULL)
             return ttp_rollup_fail_short(r, err);
     }
-    struct ttp_rollup_number self = {{0, 0, 0}};
-    ttape_status status = add_rows(a, &self, err);
+    ttape_status status = add_rows(a, &trace->sums, err);
     ttp_region_give(&r->region, a->classes);
     TTP_TRY(status);
     set_trace(a, reader, is_growing, &trace->sums);
-    ttp_rollup_set(&trace->sums, TTP_ROLLUP_T_SELF, self);
     return ttp_rollup_add_trace(r, trace, number, err);
 }
 
@@ -324,6 +325,8 @@ static ttape_status add(ttape_rollup *r, ttape_reader *reader,
     TTP_TRY(ttape_report_make(&report, reader, &how, err));
     struct adding adding = {.rollup = r, .report = report};
     uint32_t number = 0;
+    r->is_begun = true;
+    r->is_partial = r->is_partial || is_cut(&how);
     ttape_status status = add_report(&adding, reader, selection->is_growing, trace, &number, err);
     ttape_report_close(report);
     if (status == TTAPE_OK && r->options.longest != 0)
@@ -355,7 +358,5 @@ ttape_status ttape_rollup_add_trace(ttape_rollup *rollup, ttape_reader *reader,
         .name = taken.name, .host = taken.host, .ranges = &range, .range_count = count != 0};
     memcpy(trace.id, info.trace_id, sizeof trace.id);
     TTP_TRY(ttp_rollup_check_trace(rollup, &trace, err));
-    rollup->is_begun = true;
-    rollup->is_partial = rollup->is_partial || is_cut(&taken.report);
     return add(rollup, reader, &taken, &trace, err);
 }

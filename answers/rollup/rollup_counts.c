@@ -4,7 +4,6 @@
 #include "answers/report/durations.h"
 #include "answers/rollup/rollup_internal.h"
 #include "base/ordered.h"
-#include "format/base/fail.h"
 
 static size_t index_of(const struct ttp_rollup_row *row, uint32_t key)
 {
@@ -14,108 +13,87 @@ static size_t index_of(const struct ttp_rollup_row *row, uint32_t key)
     return s.first;
 }
 
-bool ttp_rollup_add_count(ttape_rollup *r, struct ttp_rollup_row *row, uint32_t key, uint64_t count)
+ttape_status ttp_rollup_add_count(ttape_rollup *r, struct ttp_rollup_row *row, uint32_t key,
+                                  uint64_t count, ttape_error *err)
 {
     size_t at = index_of(row, key);
     if (at < row->count_count && row->counts[at].key == key)
-        return !__builtin_add_overflow(row->counts[at].count, count, &row->counts[at].count);
+        return __builtin_add_overflow(row->counts[at].count, count, &row->counts[at].count)
+                   ? ttp_rollup_fail_sum(r, err)
+                   : TTAPE_OK;
     if (!ttp_region_grow(&r->region, &row->counts, &row->count_capacity, row->count_count + 1,
                          sizeof *row->counts))
-        return false;
+        return ttp_rollup_fail_short(r, err);
     memmove(&row->counts[at + 1], &row->counts[at], (row->count_count - at) * sizeof *row->counts);
     row->counts[at] = (struct ttp_rollup_count){key, count};
     row->count_count++;
-    return true;
-}
-
-bool ttp_rollup_merge_counts(ttape_rollup *r, struct ttp_rollup_row *row,
-                             const struct ttp_rollup_count *counts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!ttp_rollup_add_count(r, row, counts[i].key, counts[i].count))
-            return false;
-    return true;
+    return TTAPE_OK;
 }
 
 /* ---- percentiles ---- */
 
-/* The numbers of `unit`'s classes, in [least, most]. */
-static void bounds_of(const ttape_rollup *r, uint32_t key, int64_t *least, int64_t *most)
+/* The durations of a class; of counts by size they stand at its least one. */
+static struct ttp_duration_range range_of(const ttape_rollup *r, uint32_t key, int64_t min_ns)
 {
     uint64_t unit = r->units[key >> 16];
     uint32_t class = key & 0xffff;
     if (unit == 0) {
-        *least = *most = ttp_duration_class_least(class);
-        return;
+        int64_t least = ttp_duration_class_least(class);
+        return (struct ttp_duration_range){least, least};
     }
-    *least = 0;
-    *most = 0;
+    struct ttp_duration_range range = {0, 0};
     if (class == 0)
-        return;
-    if (__builtin_mul_overflow(1ull << (class - 1), unit, least))
-        *least = INT64_MAX;
-    if (class + 1 >= TTP_ROLLUP_BUCKETS || __builtin_mul_overflow((1ull << class) - 1, unit, most))
-        *most = INT64_MAX;
+        range.least_ns = min_ns < 0 ? min_ns : 0;
+    else if (__builtin_mul_overflow(1ull << (class - 1), unit, &range.least_ns))
+        range.least_ns = INT64_MAX;
+    if (class + 1 >= TTP_ROLLUP_BUCKETS ||
+        __builtin_mul_overflow((1ull << class) - 1, unit, &range.most_ns))
+        range.most_ns = INT64_MAX;
+    return range;
 }
 
 struct sizes {
-    int64_t least, most;
+    struct ttp_duration_range range;
     uint64_t count;
 };
 
 static int compare_sizes(const void *a, const void *b)
 {
-    const struct sizes *one = a, *two = b;
-    if (one->least != two->least)
-        return one->least < two->least ? -1 : 1;
-    return one->most < two->most ? -1 : one->most > two->most;
-}
-
-/* As if the durations of a bucket were spread evenly over what of it lies between the least and the
- * largest of all; those of a class are its least. */
-static int64_t duration_at(const struct sizes *size, uint64_t rank, int64_t min, int64_t max)
-{
-    int64_t least = size->least > min ? size->least : min;
-    int64_t most = size->most < max ? size->most : max;
-    if (size->least == size->most)
-        return size->least;
-    if (least > most)
-        return most;
-    uint64_t width = (uint64_t)most - (uint64_t)least, share = rank + 1, count = size->count;
-    for (; count > UINT32_MAX; count >>= 1)
-        share >>= 1;
-    return (int64_t)((uint64_t)least + width / count * share + width % count * share / count);
+    const struct ttp_duration_range *one = a, *two = b; /* they come first */
+    if (one->least_ns != two->least_ns)
+        return one->least_ns < two->least_ns ? -1 : 1;
+    return one->most_ns < two->most_ns ? -1 : one->most_ns > two->most_ns;
 }
 
 ttape_status ttape_rollup_get_percentile(const ttape_rollup *r, uint32_t row, double share,
                                          int64_t *duration_ns)
 {
     *duration_ns = 0;
-    if (r == NULL || !r->is_settled || row >= r->row_count ||
-        r->rows[r->row_order[row]].count_count == 0)
+    if (r == NULL || !r->is_settled || row >= r->row_count)
         return TTAPE_E_NOT_FOUND;
     const struct ttp_rollup_row *of = &r->rows[r->row_order[row]];
+    if (of->count_count == 0 || ttp_rollup_get_count(&of->sums, TTP_ROLLUP_EXITS) == 0)
+        return TTAPE_E_NOT_FOUND;
     struct sizes *sizes = malloc(of->count_count * sizeof *sizes);
     if (sizes == NULL)
         return TTAPE_E_MEMORY;
+    const struct ttp_duration_range extremes = {
+        (int64_t)ttp_rollup_get(&of->sums, TTP_ROLLUP_MIN).words[0],
+        (int64_t)ttp_rollup_get(&of->sums, TTP_ROLLUP_MAX).words[0]};
     uint64_t all = 0, before = 0;
     for (size_t i = 0; i < of->count_count; i++) {
-        bounds_of(r, of->counts[i].key, &sizes[i].least, &sizes[i].most);
+        sizes[i].range = range_of(r, of->counts[i].key, extremes.least_ns);
         sizes[i].count = of->counts[i].count;
         all += sizes[i].count;
     }
     qsort(sizes, of->count_count, sizeof *sizes, compare_sizes);
-    share = share > 0 ? share < 1 ? share : 1 : 0;
-    double wanted = share * (double)all;
-    uint64_t rank = wanted >= 0x1p63 ? all : (uint64_t)wanted;
-    rank -= rank > 0 && (double)rank == wanted; /* the smallest that `share` do not exceed */
-    rank = rank < all ? rank : all - 1;
+    uint64_t rank = ttp_durations_rank(all, share);
     size_t at = 0;
     while (at + 1 < of->count_count && before + sizes[at].count <= rank)
         before += sizes[at++].count;
-    *duration_ns = duration_at(&sizes[at], rank - before,
-                               (int64_t)ttp_rollup_get(&of->sums, TTP_ROLLUP_MIN).words[0],
-                               (int64_t)ttp_rollup_get(&of->sums, TTP_ROLLUP_MAX).words[0]);
+    int64_t found = ttp_durations_spread(sizes[at].range, extremes, sizes[at].count, rank - before);
+    found = found < extremes.least_ns ? extremes.least_ns : found;
+    *duration_ns = found > extremes.most_ns ? extremes.most_ns : found;
     free(sizes);
     return TTAPE_OK;
 }

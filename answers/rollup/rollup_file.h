@@ -25,6 +25,11 @@ struct ttp_rollup_file {
     size_t number_count;
 };
 
+/* rollup_read.c: what the bytes at the cursor break; and a file that is too large. */
+ttape_status ttp_rollup_corrupt(const struct ttp_rollup_file *f, const char *rule, const char *what,
+                                ttape_error *err);
+ttape_status ttp_rollup_no_room(ttape_error *err);
+
 ttape_status ttp_rollup_read_traces(ttape_rollup *r, struct ttp_rollup_file *f, ttape_error *err);
 /* Reads all measures; their numbers are kept for the next call. */
 ttape_status ttp_rollup_check_measures(ttape_rollup *r, struct ttp_rollup_file *f,

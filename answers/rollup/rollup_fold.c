@@ -15,7 +15,7 @@ struct folding {
     ttape_rollup_across across;
     uint32_t *order;     /* functions */
     uint8_t *with_files; /* by function: its module's files count */
-    uint32_t *stands;    /* by function: which one stands for it; by this then: its number there */
+    uint32_t *stands;    /* by function: which one stands for it */
 };
 
 /* ---- which are one ---- */
@@ -146,8 +146,8 @@ static ttape_status copy_row(struct folding *f, ttape_rollup *to, const struct t
     struct ttp_rollup_row *own = &to->rows[number];
     if (!ttp_rollup_add_sums(&own->sums, ttp_rollup_row_kinds, &row->sums))
         return ttp_rollup_fail_sum(to, err);
-    if (!ttp_rollup_merge_counts(to, own, row->counts, row->count_count))
-        return ttp_rollup_fail_short(to, err);
+    for (size_t i = 0; i < row->count_count; i++)
+        TTP_TRY(ttp_rollup_add_count(to, own, row->counts[i].key, row->counts[i].count, err));
     for (uint32_t i = 0; i < row->longest_count; i++)
         if (!ttp_rollup_add_call(to, own, &row->longest[i]))
             return ttp_rollup_fail_short(to, err);

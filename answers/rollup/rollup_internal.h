@@ -123,14 +123,11 @@ static inline ttape_string ttp_rollup_text(const ttape_rollup *r, uint32_t strin
 
 /* ---- rollup_counts.c ---- */
 
-/* False: no memory, or more than 64 bits. */
-bool ttp_rollup_add_count(ttape_rollup *r, struct ttp_rollup_row *row, uint32_t key,
-                          uint64_t count);
-bool ttp_rollup_merge_counts(ttape_rollup *r, struct ttp_rollup_row *row,
-                             const struct ttp_rollup_count *counts, size_t count);
+ttape_status ttp_rollup_add_count(ttape_rollup *r, struct ttp_rollup_row *row, uint32_t key,
+                                  uint64_t count, ttape_error *err);
+/* False: no memory. */
 bool ttp_rollup_add_call(ttape_rollup *r, struct ttp_rollup_row *row,
                          const ttape_rollup_call *call);
-void ttp_rollup_sort_calls(const ttape_rollup *r, struct ttp_rollup_row *row);
 
 /* ---- rollup_traces.c ---- */
 

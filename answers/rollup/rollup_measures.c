@@ -2,19 +2,6 @@
 #include "answers/rollup/rollup_file.h"
 #include "format/base/fail.h"
 
-static ttape_status corrupt(const struct ttp_rollup_file *f, const char *rule, const char *what,
-                            ttape_error *err)
-{
-    return ttp_fail(err, TTAPE_E_CORRUPT, rule,
-                    TTP_ROLLUP_HEADER_BYTES + ttp_reader_offset(&f->cursor), "%s", what);
-}
-
-static ttape_status no_room(ttape_error *err)
-{
-    return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
-                    "the rollup needs more than the memory that it may have");
-}
-
 /* ---- traces ---- */
 
 static bool read_text(struct ttp_reader_cursor *c, ttape_string *text)
@@ -32,15 +19,15 @@ static ttape_status read_ranges(struct ttp_rollup_file *f, struct ttp_rollup_tra
 {
     uint64_t count = ttp_read_varint(&f->cursor), end = 0;
     if (f->cursor.bad || count > ttp_reader_left(&f->cursor) / 2)
-        return corrupt(f, "R-TRC-02", "more ranges than bytes", err);
+        return ttp_rollup_corrupt(f, "R-TRC-02", "more ranges than bytes", err);
     t->ranges = ttp_region_take(&f->region, count, sizeof *t->ranges);
     if (t->ranges == NULL)
-        return no_room(err);
+        return ttp_rollup_no_room(err);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t gap = ttp_read_varint(&f->cursor), length = ttp_read_varint(&f->cursor);
         if (f->cursor.bad || gap > UINT32_MAX || length > UINT32_MAX || length == 0 ||
             (gap == 0 && i > 0) || end + gap + length > UINT32_MAX)
-            return corrupt(f, "R-TRC-02", "ranges of partitions are not in order", err);
+            return ttp_rollup_corrupt(f, "R-TRC-02", "ranges of partitions are not in order", err);
         t->ranges[i] = (ttape_rollup_range){(uint32_t)(end + gap), (uint32_t)length};
         end += gap + length;
     }
@@ -54,28 +41,30 @@ static ttape_status read_trace(struct ttp_rollup_file *f, uint32_t number, ttape
     struct ttp_rollup_trace *t = &f->traces[number];
     const uint8_t *id = ttp_read_bytes(&f->cursor, TTP_ROLLUP_ID_BYTES);
     if (id == NULL || !read_text(&f->cursor, &t->name) || !read_text(&f->cursor, &t->host))
-        return corrupt(f, "R-TRC-01", "a trace is not whole, or its name is too long", err);
+        return ttp_rollup_corrupt(f, "R-TRC-01", "a trace is not whole, or its name is too long",
+                                  err);
     memcpy(t->id, id, TTP_ROLLUP_ID_BYTES);
     if (number > 0 && memcmp(f->traces[number - 1].id, id, TTP_ROLLUP_ID_BYTES) >= 0)
-        return corrupt(f, "R-TRC-01", "traces are not in order", err);
+        return ttp_rollup_corrupt(f, "R-TRC-01", "traces are not in order", err);
     TTP_TRY(read_ranges(f, t, err));
     uint64_t mask = ttp_rollup_read_numbers(&f->cursor, numbers, ttp_rollup_trace_kinds);
     if (f->cursor.bad)
-        return corrupt(f, "R-SUM-01", "the sums of a trace are not as they are written", err);
+        return ttp_rollup_corrupt(f, "R-SUM-01", "the sums of a trace are not as they are written",
+                                  err);
     (void)ttp_rollup_add_numbers(&t->sums, ttp_rollup_trace_kinds, mask, numbers);
     if (ttp_rollup_get_count(&t->sums, TTP_ROLLUP_T_FLAGS) & ~(uint64_t)TTP_ROLLUP_TRACE_FLAGS)
-        return corrupt(f, "R-TRC-03", "flags of a trace have no meaning", err);
+        return ttp_rollup_corrupt(f, "R-TRC-03", "flags of a trace have no meaning", err);
     return TTAPE_OK;
 }
 
 ttape_status ttp_rollup_read_traces(ttape_rollup *r, struct ttp_rollup_file *f, ttape_error *err)
 {
     if (f->trace_count > ttp_reader_left(&f->cursor) / (TTP_ROLLUP_ID_BYTES + 4))
-        return corrupt(f, "R-TRC-01", "more traces than bytes", err);
+        return ttp_rollup_corrupt(f, "R-TRC-01", "more traces than bytes", err);
     f->traces = ttp_region_take(&f->region, f->trace_count, sizeof *f->traces);
     f->trace_numbers = ttp_region_take(&f->region, f->trace_count, sizeof *f->trace_numbers);
     if (f->traces == NULL || f->trace_numbers == NULL)
-        return no_room(err);
+        return ttp_rollup_no_room(err);
     for (uint32_t i = 0; i < f->trace_count; i++) {
         TTP_TRY(read_trace(f, i, err));
         TTP_TRY(ttp_rollup_check_trace(r, &f->traces[i], err));
@@ -93,16 +82,15 @@ static ttape_status read_unit(ttape_rollup *r, struct ttp_rollup_file *f,
     if (number == TTAPE_NONE)
         return ttp_rollup_fail_short(r, err);
     if (f->cursor.bad || count == 0 || count > TTP_ROLLUP_CLASSES_MAX)
-        return corrupt(f, "R-CNT-01", "counts are not whole", err);
+        return ttp_rollup_corrupt(f, "R-CNT-01", "counts are not whole", err);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t gap = ttp_read_varint(&f->cursor), durations = ttp_read_varint(&f->cursor);
         if (f->cursor.bad || durations == 0 || gap >= TTP_ROLLUP_CLASSES_MAX ||
             next + gap >= (unit == 0 ? TTP_ROLLUP_CLASSES : TTP_ROLLUP_BUCKETS))
-            return corrupt(f, "R-CNT-02", "a count is of no size", err);
+            return ttp_rollup_corrupt(f, "R-CNT-02", "a count is of no size", err);
         next += gap;
-        if (row != NULL && r->flags != 0 &&
-            !ttp_rollup_add_count(r, row, number << 16 | (uint32_t)next, durations))
-            return ttp_rollup_fail_short(r, err);
+        if (row != NULL && r->flags != 0)
+            TTP_TRY(ttp_rollup_add_count(r, row, number << 16 | (uint32_t)next, durations, err));
         next++;
     }
     return TTAPE_OK;
@@ -113,13 +101,13 @@ static ttape_status read_counts(ttape_rollup *r, struct ttp_rollup_file *f,
 {
     uint64_t units = ttp_read_varint(&f->cursor), before = 0;
     if (f->cursor.bad || units > TTP_ROLLUP_UNITS_MAX - 1)
-        return corrupt(f, "R-CNT-01", "counts are not whole", err);
+        return ttp_rollup_corrupt(f, "R-CNT-01", "counts are not whole", err);
     for (uint64_t i = 0; i < units; i++) {
         uint64_t unit = ttp_read_varint(&f->cursor);
         bool is_right = f->flags == TTP_ROLLUP_HAS_COUNTS ? unit == 0 && i == 0
                                                           : unit > before && unit <= INT64_MAX;
         if (f->cursor.bad || !is_right)
-            return corrupt(f, "R-CNT-03", "a unit of counts is not in order", err);
+            return ttp_rollup_corrupt(f, "R-CNT-03", "a unit of counts is not in order", err);
         before = unit;
         TTP_TRY(read_unit(r, f, row, unit, err));
     }
@@ -132,13 +120,13 @@ static ttape_status read_calls(ttape_rollup *r, struct ttp_rollup_file *f,
     uint64_t count = ttp_read_varint(&f->cursor);
     ttape_rollup_call before = {0};
     if (f->cursor.bad || count > f->longest)
-        return corrupt(f, "R-LNG-01", "more calls of a row than the header says", err);
+        return ttp_rollup_corrupt(f, "R-LNG-01", "more calls of a row than the header says", err);
     for (uint64_t i = 0; i < count; i++) {
         ttape_rollup_call call = {.duration_ns = ttp_read_svarint(&f->cursor)};
         uint64_t trace = ttp_read_varint(&f->cursor), stream = ttp_read_varint(&f->cursor);
         call.enter_number = ttp_read_varint(&f->cursor);
         if (f->cursor.bad || trace >= f->trace_count || stream > UINT32_MAX)
-            return corrupt(f, "R-LNG-01", "a call's trace is not there", err);
+            return ttp_rollup_corrupt(f, "R-LNG-01", "a call's trace is not there", err);
         call.trace = (uint32_t)trace; /* of the file, in the order of their ids */
         call.stream = (uint32_t)stream;
         bool is_behind = before.duration_ns != call.duration_ns
@@ -147,7 +135,7 @@ static ttape_status read_calls(ttape_rollup *r, struct ttp_rollup_file *f,
                          : before.stream != call.stream ? before.stream < call.stream
                                                         : before.enter_number < call.enter_number;
         if (i > 0 && !is_behind)
-            return corrupt(f, "R-LNG-02", "the calls of a row are not in order", err);
+            return ttp_rollup_corrupt(f, "R-LNG-02", "the calls of a row are not in order", err);
         before = call;
         call.trace = row != NULL ? f->trace_numbers[trace] : 0;
         if (row != NULL && r->options.longest != 0 && !ttp_rollup_add_call(r, row, &call))
@@ -158,7 +146,8 @@ static ttape_status read_calls(ttape_rollup *r, struct ttp_rollup_file *f,
 
 /* ---- sums ---- */
 
-/* Of masks, in which few are set: without the instruction a call costs more. */
+/* Few bits of a mask are set: this loop costs less than the call that a compiler makes without the
+ * instruction. */
 static unsigned count_bits(uint64_t mask)
 {
     unsigned count = 0;
@@ -171,19 +160,20 @@ ttape_status ttp_rollup_check_measures(ttape_rollup *r, struct ttp_rollup_file *
 {
     struct ttp_rollup_known *known = &r->known;
     if (f->row_count > ttp_reader_left(&f->cursor))
-        return corrupt(f, "R-SUM-01", "more rows than bytes", err);
+        return ttp_rollup_corrupt(f, "R-SUM-01", "more rows than bytes", err);
     if (!ttp_region_grow(&r->region, &known->masks, &known->mask_capacity, f->row_count + 1ull,
                          sizeof *known->masks))
-        return no_room(err);
+        return ttp_rollup_no_room(err);
     f->measures = f->cursor.at;
     for (uint32_t i = 0; i < f->row_count; i++) {
         if (!ttp_region_grow(&r->region, &known->numbers, &known->number_capacity,
                              f->number_count + TTP_ROLLUP_FIELDS, sizeof *known->numbers))
-            return no_room(err);
+            return ttp_rollup_no_room(err);
         known->masks[i] = ttp_rollup_read_numbers(&f->cursor, &known->numbers[f->number_count],
                                                   ttp_rollup_row_kinds);
         if (f->cursor.bad)
-            return corrupt(f, "R-SUM-01", "the sums of a row are not as they are written", err);
+            return ttp_rollup_corrupt(f, "R-SUM-01",
+                                      "the sums of a row are not as they are written", err);
         f->number_count += count_bits(known->masks[i]);
         if (f->flags != 0)
             TTP_TRY(read_counts(r, f, NULL, err));
@@ -192,7 +182,7 @@ ttape_status ttp_rollup_check_measures(ttape_rollup *r, struct ttp_rollup_file *
     }
     return ttp_reader_left(&f->cursor) == 0
                ? TTAPE_OK
-               : corrupt(f, "R-HDR-04", "there is more behind the last row", err);
+               : ttp_rollup_corrupt(f, "R-HDR-04", "there is more behind the last row", err);
 }
 
 /* Counts and calls lie between the sums, which are skipped. */

@@ -60,7 +60,7 @@ static ttape_status read_all(ttape_rollup *r, const ttape_source *source, ttape_
     TTP_TRY(
         source->read_at(source->context, 0, known->bytes, (size_t)source->size_bytes, &got, err));
     known->size = got;
-    if (got < TTP_ROLLUP_MAGIC_BYTES || !ttape_rollup_begins(known->bytes, got))
+    if (!ttape_rollup_begins(known->bytes, got))
         return ttp_fail(err, TTAPE_E_NOT_TRACE, "R-HDR-01", 0, "this is no rollup");
     if (known->bytes[TTP_ROLLUP_MAJOR_AT] != '0' + TTP_ROLLUP_MAJOR)
         return ttp_fail(err, TTAPE_E_VERSION, "R-HDR-03", TTP_ROLLUP_MAJOR_AT,
@@ -106,14 +106,14 @@ static ttape_status check_kind(ttape_rollup *r, ttape_error *err)
 
 /* ---- strings, functions, rows ---- */
 
-static ttape_status corrupt(const struct ttp_rollup_file *f, const char *rule, const char *what,
-                            ttape_error *err)
+ttape_status ttp_rollup_corrupt(const struct ttp_rollup_file *f, const char *rule, const char *what,
+                                ttape_error *err)
 {
     return ttp_fail(err, TTAPE_E_CORRUPT, rule,
                     TTP_ROLLUP_HEADER_BYTES + ttp_reader_offset(&f->cursor), "%s", what);
 }
 
-static ttape_status no_room(ttape_error *err)
+ttape_status ttp_rollup_no_room(ttape_error *err)
 {
     return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
                     "the rollup needs more than the memory that it may have");
@@ -124,10 +124,10 @@ static ttape_status read_strings(struct ttp_rollup_file *f, ttape_error *err)
 {
     ttape_string before = {"", 0};
     if (f->string_count > ttp_reader_left(&f->cursor) / 2)
-        return corrupt(f, "R-STR-01", "more strings than bytes", err);
+        return ttp_rollup_corrupt(f, "R-STR-01", "more strings than bytes", err);
     f->strings = ttp_region_take(&f->region, (uint64_t)f->string_count + 1, sizeof *f->strings);
     if (f->strings == NULL)
-        return no_room(err);
+        return ttp_rollup_no_room(err);
     f->strings[0] = before;
     for (uint32_t i = 1; i <= f->string_count; i++) {
         uint64_t shared = ttp_read_varint(&f->cursor), size = ttp_read_varint(&f->cursor);
@@ -135,12 +135,12 @@ static ttape_status read_strings(struct ttp_rollup_file *f, ttape_error *err)
             ttp_read_bytes(&f->cursor, size <= SIZE_MAX ? (size_t)size : SIZE_MAX);
         if (rest == NULL || shared > before.size_bytes || size == 0 ||
             size > TTP_ROLLUP_STRING_MAX - shared)
-            return corrupt(f, "R-STR-01", "a string is not whole, or too long", err);
+            return ttp_rollup_corrupt(f, "R-STR-01", "a string is not whole, or too long", err);
         if (shared < before.size_bytes && (uint8_t)before.data[shared] >= rest[0])
-            return corrupt(f, "R-STR-02", "strings are not in order", err);
+            return ttp_rollup_corrupt(f, "R-STR-02", "strings are not in order", err);
         char *text = ttp_region_take(&f->region, shared + size, 1);
         if (text == NULL)
-            return no_room(err);
+            return ttp_rollup_no_room(err);
         memcpy(text, before.data, (size_t)shared);
         memcpy(text + shared, rest, (size_t)size);
         before = f->strings[i] = (ttape_string){text, (size_t)(shared + size)};
@@ -162,10 +162,10 @@ static int compare(const struct ttp_rollup_function *a, const struct ttp_rollup_
 static ttape_status read_functions(struct ttp_rollup_file *f, ttape_error *err)
 {
     if (f->function_count > ttp_reader_left(&f->cursor) / 7)
-        return corrupt(f, "R-FUN-01", "more functions than bytes", err);
+        return ttp_rollup_corrupt(f, "R-FUN-01", "more functions than bytes", err);
     f->functions = ttp_region_take(&f->region, f->function_count, sizeof *f->functions);
     if (f->functions == NULL)
-        return no_room(err);
+        return ttp_rollup_no_room(err);
     uint64_t symbol = 0;
     for (uint32_t i = 0; i < f->function_count; i++) {
         struct ttp_rollup_function *to = &f->functions[i];
@@ -176,7 +176,7 @@ static ttape_status read_functions(struct ttp_rollup_file *f, ttape_error *err)
         if (f->cursor.bad || words[0] > f->string_count - symbol || words[1] > f->string_count ||
             words[2] > f->string_count || words[3] > f->string_count || words[4] > UINT32_MAX ||
             words[5] > TTAPE_SITE_FRAME)
-            return corrupt(f, "R-FUN-01", "a function's strings are not there", err);
+            return ttp_rollup_corrupt(f, "R-FUN-01", "a function's strings are not there", err);
         symbol += words[0];
         to->symbol = (uint32_t)symbol;
         to->build = (uint32_t)words[1];
@@ -185,9 +185,9 @@ static ttape_status read_functions(struct ttp_rollup_file *f, ttape_error *err)
         to->line = (uint32_t)words[4];
         to->kind = (uint32_t)words[5];
         if (f->strings[to->build].size_bytes > TTP_ROLLUP_BUILD_BYTES_MAX)
-            return corrupt(f, "R-FUN-02", "a build id is too long", err);
+            return ttp_rollup_corrupt(f, "R-FUN-02", "a build id is too long", err);
         if (i > 0 && compare(&f->functions[i - 1], to) >= 0)
-            return corrupt(f, "R-FUN-03", "functions are not in order", err);
+            return ttp_rollup_corrupt(f, "R-FUN-03", "functions are not in order", err);
     }
     return TTAPE_OK;
 }
@@ -196,18 +196,18 @@ static ttape_status read_rows(struct ttp_rollup_file *f, ttape_error *err)
 {
     uint64_t function = 0, caller_before = 0;
     if (f->row_count > ttp_reader_left(&f->cursor) / 2)
-        return corrupt(f, "R-ROW-01", "more rows than bytes", err);
+        return ttp_rollup_corrupt(f, "R-ROW-01", "more rows than bytes", err);
     f->rows = ttp_region_take(&f->region, f->row_count, sizeof *f->rows);
     if (f->rows == NULL)
-        return no_room(err);
+        return ttp_rollup_no_room(err);
     for (uint32_t i = 0; i < f->row_count; i++) {
         uint64_t more = ttp_read_varint(&f->cursor), caller = ttp_read_varint(&f->cursor);
         if (f->cursor.bad || more >= f->function_count || function + more >= f->function_count ||
             caller >= (uint64_t)f->function_count + TTP_ROLLUP_CALLER_FIRST ||
             (caller != 0 && f->by != TTAPE_REPORT_BY_CALL))
-            return corrupt(f, "R-ROW-01", "a row's function is not there", err);
+            return ttp_rollup_corrupt(f, "R-ROW-01", "a row's function is not there", err);
         if (i > 0 && more == 0 && caller <= caller_before)
-            return corrupt(f, "R-ROW-02", "rows are not in order", err);
+            return ttp_rollup_corrupt(f, "R-ROW-02", "rows are not in order", err);
         function += more;
         caller_before = caller;
         f->rows[i] = (struct ttp_rollup_pair){(uint32_t)function, (uint32_t)caller};

@@ -1,6 +1,6 @@
 /* Rows as reports have them, out of sums. */
+#include "answers/report/report_work.h"
 #include "answers/rollup/rollup_internal.h"
-#include "format/base/root.h"
 
 static int64_t narrow(const struct ttp_rollup_sums *sums, unsigned field)
 {
@@ -36,36 +36,14 @@ static long double squares_of(const struct ttp_rollup_sums *sums)
            (long double)n.words[0];
 }
 
-/* Recursion is once in the total: see answers/report/report.c. */
-static long double mean_of_ended(long double ended, const ttape_report_row *row)
-{
-    long double mean = ended / (long double)row->exit_count;
-    mean = mean < (long double)row->min_ns ? (long double)row->min_ns : mean;
-    return mean > (long double)row->max_ns ? (long double)row->max_ns : mean;
-}
-
-/* As a report works them out of its own sums. */
-static void set_statistics(const struct ttp_rollup_sums *sums, bool is_decoded, bool is_partial,
-                           ttape_report_row *out)
+static struct ttp_report_reals reals_of(const struct ttp_rollup_sums *sums)
 {
     long double total = real_of(sums, TTP_ROLLUP_TOTAL);
-    long double ended =
-        total - real_of(sums, TTP_ROLLUP_OPEN) - real_of(sums, TTP_ROLLUP_UNKNOWN_END_NS);
-    long double exits = (long double)out->exit_count, squares = squares_of(sums);
-    long double durations = real_of(sums, TTP_ROLLUP_DURATION);
-    bool is_of_ended = out->exit_count != 0 && !is_partial && ended >= 0;
-    uint64_t all = out->call_count != 0 ? out->call_count : out->exit_count;
-    out->sum_of_squares = (double)squares;
-    out->mean_ns = is_of_ended ? (double)mean_of_ended(ended, out)
-                   : all != 0  ? (double)(total / (long double)all)
-                               : 0;
-    if (out->exit_count == 0)
-        return;
-    long double mean = mean_of_ended(ended, out);
-    out->deviation_ns = ttp_root(squares / exits - mean * mean);
-    mean = durations / exits;
-    out->duration_mean_ns = is_decoded ? (double)mean : 0;
-    out->duration_deviation_ns = is_decoded ? ttp_root(squares / exits - mean * mean) : 0;
+    return (struct ttp_report_reals){.total_ns = total,
+                                     .ended_ns = total - real_of(sums, TTP_ROLLUP_OPEN) -
+                                                 real_of(sums, TTP_ROLLUP_UNKNOWN_END_NS),
+                                     .squares = squares_of(sums),
+                                     .duration_ns = real_of(sums, TTP_ROLLUP_DURATION)};
 }
 
 static void set_idle(const struct ttp_rollup_sums *sums, const ttape_report_info *all,
@@ -131,7 +109,8 @@ static ttape_rollup_row show(const ttape_rollup *r, const struct ttp_rollup_row 
         report->unseen_count = ttp_rollup_get_count(sums, TTP_ROLLUP_UNSEEN);
     }
     set_idle(sums, &all->report, is_decoded, all->report.unknown_ns == 0, report);
-    set_statistics(sums, is_decoded, r->is_partial, report);
+    const struct ttp_report_reals reals = reals_of(sums);
+    ttp_report_set_statistics(report, &reals, r->is_partial);
     return out;
 }
 
@@ -188,7 +167,7 @@ void ttape_rollup_get_info(const ttape_rollup *rollup, ttape_rollup_info *info)
     struct ttp_rollup_sums sums = {0};
     uint64_t streams = 0;
     for (size_t i = 0; i < rollup->trace_count; i++) {
-        /* no more than a wrong number of all: rows have been checked one by one */
+        /* what does not fit is shown as the nearest that does */
         (void)ttp_rollup_add_sums(&sums, ttp_rollup_trace_kinds, &rollup->traces[i].sums);
         streams += ttp_rollup_get_count(&rollup->traces[i].sums, TTP_ROLLUP_T_STREAMS);
     }

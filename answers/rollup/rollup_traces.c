@@ -1,6 +1,6 @@
 /* What is covered: of each trace the partitions, as ranges that neither meet nor touch. */
 #include "answers/rollup/rollup_internal.h"
-
+#include "base/ordered.h"
 #include "format/base/fail.h"
 
 static uint32_t *slot_of(ttape_rollup *r, const uint8_t *id)
@@ -27,15 +27,11 @@ static uint32_t find(const ttape_rollup *r, const uint8_t *id)
 /* The first range of `own` that ends behind `first`. */
 static size_t find_range(const struct ttp_rollup_trace *own, uint64_t first)
 {
-    size_t low = 0, high = own->range_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((uint64_t)own->ranges[middle].first + own->ranges[middle].count <= first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct ttp_bisect s = {.end = own->range_count};
+    while (ttp_bisect_next(&s))
+        ttp_bisect_turn(&s, (uint64_t)own->ranges[s.middle].first + own->ranges[s.middle].count <=
+                                first);
+    return s.first;
 }
 
 static ttape_status refuse(const struct ttp_rollup_trace *trace, uint64_t first, uint64_t end,
@@ -62,7 +58,7 @@ ttape_status ttp_rollup_check_trace(const ttape_rollup *r, const struct ttp_roll
     if (at == TTAPE_NONE)
         return TTAPE_OK;
     const struct ttp_rollup_trace *own = &r->traces[at];
-    if (trace->range_count == 0)
+    if (trace->range_count == 0 || own->range_count == 0)
         return refuse(trace, 0, 0, err);
     for (size_t i = 0; i < trace->range_count; i++) {
         uint64_t first = trace->ranges[i].first, end = first + trace->ranges[i].count;
@@ -107,7 +103,7 @@ static bool add_range(ttape_rollup *r, struct ttp_rollup_trace *own, ttape_rollu
     return true;
 }
 
-/* Of two that are said the one that comes first; "" is none. */
+/* The text that comes first by its bytes stands; "" is none. */
 static bool take_text(ttape_rollup *r, ttape_string *text, ttape_string other)
 {
     uint32_t a = ttp_rollup_take_string(r, *text), b = ttp_rollup_take_string(r, other);
@@ -121,15 +117,12 @@ static bool take_text(ttape_rollup *r, ttape_string *text, ttape_string other)
 ttape_status ttp_rollup_add_trace(ttape_rollup *r, const struct ttp_rollup_trace *trace,
                                   uint32_t *number, ttape_error *err)
 {
-    uint32_t *slot = slot_of(r, trace->id), at = slot != NULL ? *slot : TTAPE_NONE;
-    if (slot == NULL)
-        return ttp_rollup_fail_short(r, err);
-    while (at != TTAPE_NONE && memcmp(r->traces[at].id, trace->id, TTP_ROLLUP_ID_BYTES) != 0)
-        at = r->traces[at].next;
+    uint32_t at = find(r, trace->id);
     if (at == TTAPE_NONE) {
+        uint32_t *slot = slot_of(r, trace->id);
         struct ttp_rollup_trace *made = ttp_region_add(&r->region, &r->traces, &r->trace_count,
                                                        &r->trace_capacity, sizeof *made);
-        if (made == NULL)
+        if (slot == NULL || made == NULL)
             return ttp_rollup_fail_short(r, err);
         memcpy(made->id, trace->id, TTP_ROLLUP_ID_BYTES);
         made->next = *slot;

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* As that of traces: the digit is the major version. */
+/* The magic is like that of traces: its digit is the major version. */
 #define TTP_ROLLUP_MAGIC        "\x89TTROL1\n"
 #define TTP_ROLLUP_MAGIC_BYTES  8u
 #define TTP_ROLLUP_MAJOR_AT     6u

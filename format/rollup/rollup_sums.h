@@ -12,7 +12,7 @@
 
 #include "format/base/bytes.h"
 
-/* Of a row. The numbers are on disk: they are the bits of the mask. */
+/* The sums of a row. Their numbers are on disk: they are the bits of the mask. */
 enum ttp_rollup_field {
     TTP_ROLLUP_CALLS,
     TTP_ROLLUP_EXITS,
@@ -42,7 +42,7 @@ enum ttp_rollup_field {
     TTP_ROLLUP_FIELDS
 };
 
-/* Of a part of a trace. LARGEST ones are the same of all parts, or nearly so. */
+/* The sums of a part of a trace. LARGEST ones are the same of all parts, or nearly so. */
 enum ttp_rollup_trace_field {
     TTP_ROLLUP_T_EVENTS,
     TTP_ROLLUP_T_CALLS,
@@ -117,10 +117,11 @@ static inline struct ttp_rollup_number ttp_rollup_get(const struct ttp_rollup_su
     return sums->mask >> field & 1 ? sums->fields[field] : zero;
 }
 
-/* A count, as it is. */
+/* A count; a sum of counts that does not fit is the largest one that does. */
 static inline uint64_t ttp_rollup_get_count(const struct ttp_rollup_sums *sums, unsigned field)
 {
-    return ttp_rollup_get(sums, field).words[0];
+    struct ttp_rollup_number n = ttp_rollup_get(sums, field);
+    return (n.words[1] | n.words[2]) == 0 ? n.words[0] : UINT64_MAX;
 }
 
 /* Adds the numbers of a mask, which stand one behind the other. False: a sum does not fit its kind,
@@ -130,7 +131,7 @@ bool ttp_rollup_add_numbers(struct ttp_rollup_sums *to, const uint8_t *kinds, ui
 bool ttp_rollup_add_sums(struct ttp_rollup_sums *to, const uint8_t *kinds,
                          const struct ttp_rollup_sums *from);
 
-/* As bytes: fields that are 0 are left out, but for extremes where there are exits. */
+/* Writes bytes: fields that are 0 are left out, but for extremes where there are exits. */
 void ttp_rollup_write_sums(struct ttp_writer_cursor *c, const struct ttp_rollup_sums *sums,
                            const uint8_t *kinds);
 /* Reads a mask and its numbers, at most TTP_ROLLUP_FIELDS. The cursor is bad where they are not as
@@ -140,7 +141,7 @@ uint64_t ttp_rollup_read_numbers(struct ttp_reader_cursor *c, struct ttp_rollup_
 
 #define TTP_ROLLUP_SUMS_BYTES_MAX (5u + TTP_ROLLUP_FIELDS * 28u) /* of a mask and fields */
 
-/* To the nearest of 64 bits. */
+/* The nearest number of 64 bits. */
 static inline int64_t ttp_rollup_narrow(const struct ttp_rollup_number *n)
 {
     int64_t low = (int64_t)n->words[0];

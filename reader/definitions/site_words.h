@@ -5,14 +5,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "reader/definitions/definitions_reader.h"
-
-static inline int ttp_compare_strings(ttape_string a, ttape_string b)
-{
-    size_t size = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
-    int order = size != 0 ? memcmp(a.data, b.data, size) : 0;
-    return order != 0 ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
-}
 
 static inline int ttp_compare_numbers(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 

@@ -203,6 +203,45 @@ def check_overflow(work):
     result = run("report", paths[0], paths[0], "--rollup", text)
     assert result.returncode == 4 and b"partitions 0 to 2 of trace '000102" in result.stderr, result
     assert not text.exists()
+    for path, covered in zip(paths, ({0}, set()), strict=True):
+        one.traces = {b"z" * 16: ([b"", b""], covered, {})}
+        path.write_bytes(mini.write(one))
+    for order in (paths, paths[::-1]):
+        result = run("report", *order, "--rollup", text)
+        assert result.returncode == 4 and b"was added before [R-TRC-04]" in result.stderr, result
+
+
+def one_row(sums, counts=None, flags=0, traces=1, of_trace=None):
+    """A rollup of one function, and of so many traces that have the sums `of_trace`."""
+    rollup, name = mini.Rollup(0, flags), function(b"parse", kind=0)
+    rollup.paths[mini.key_of(name)] = b""
+    rollup.rows[mini.key_of(name), 0] = (sums, counts or {}, [])
+    rollup.traces = {bytes([5 + i]) * 16: ([b"", b""], {0}, of_trace or {})
+                     for i in range(traces)}
+    return mini.write(rollup)
+
+
+def check_counts(work):
+    """Percentiles lie between the extremes; counts that do not fit are named, or the nearest."""
+    path, other = work / "counts.rollup", work / "other.rollup"
+    for size_class, least, most, p50 in ((507, 1003, 1003, 1003), (507, 1000, 1003, 1000),
+                                         (0, -7, -7, -7), (0, -7, -3, -7)):
+        sums = {0: 4, 1: 4, 4: least, 5: most}
+        path.write_bytes(one_row(sums, {(0, size_class): 4}, flags=1))
+        row = json.loads(run("report", path, "--exact", "--json").stdout)["rows"][0]
+        assert row["p50_ns"] == p50, (size_class, least, most, row)
+    path.write_bytes(one_row({0: 4}, {(0, 5): 4}, flags=1))  # of calls of which none ended
+    row = json.loads(run("report", path, "--exact", "--json").stdout)["rows"][0]
+    assert "p50_ns" not in row, row
+    for number, target in enumerate((path, other)):
+        rollup = mini.read(one_row({0: 1}, {(0, 5): (1 << 64) - 1}, flags=1))
+        rollup.traces = {bytes([number]) * 16: ([b"", b""], {0}, {})}
+        target.write_bytes(mini.write(rollup))
+    result = run("report", path, other, "--exact", "--rollup", work / "counts.sum")
+    assert result.returncode == 4 and b"R-SUM-05" in result.stderr, result
+    path.write_bytes(one_row({0: 1}, traces=3, of_trace={0: (1 << 64) - 2, 1: 1}))
+    found = json.loads(run("info", path, "--json").stdout)
+    assert (found["events"], found["calls"]) == ((1 << 64) - 1, 3), found
 
 
 def texts(rng):
@@ -255,6 +294,7 @@ def main():
         check_broken(work)
         check_cuts(work)
         check_overflow(work)
+        check_counts(work)
         check_fresh(work)
     return 0
 

@@ -103,8 +103,8 @@ static void close_traces(struct traces *t)
     }
 }
 
-/* By partitions: each worker has every n-th one of all traces, in an order of its own; then workers
- * are added up as a list or as a tree. */
+/* Each worker has every n-th partition of all traces, in an order of its own; then workers are added
+ * up as a list or as a tree. */
 static ttape_memory_sink reduce(const struct traces *t, const struct kind *kind, uint32_t workers,
                                 bool is_tree)
 {
@@ -243,7 +243,7 @@ START_TEST(a_partition_is_added_once)
 }
 END_TEST
 
-/* In any memory: done, or said, and closed. */
+/* A rollup in any memory is done, or says that it is short, and closes. */
 START_TEST(little_memory_is_said)
 {
     struct traces t;

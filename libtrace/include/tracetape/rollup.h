@@ -149,13 +149,14 @@ TTAPE_API ttape_status ttape_rollup_fold(ttape_rollup **out, ttape_rollup *rollu
 /* What follows lives until something is added, or the close. */
 TTAPE_API void ttape_rollup_get_info(const ttape_rollup *rollup, ttape_rollup_info *info);
 TTAPE_API const ttape_rollup_trace *ttape_rollup_get_traces(ttape_rollup *rollup, uint32_t *count);
-/* In an order of their own, always the same one. NULL: there is no memory for it. */
+/* Functions have an order of their own, always the same one. NULL: there is no memory for it. */
 TTAPE_API const ttape_rollup_function *ttape_rollup_get_functions(ttape_rollup *rollup,
                                                                   uint32_t *count);
-/* By functions, then by callers. */
+/* Rows come by functions, then by callers. */
 TTAPE_API const ttape_rollup_row *ttape_rollup_get_rows(ttape_rollup *rollup, uint32_t *count);
-/* As of a report, by a row's number: of `counts` at most 1/128 too low, of `histograms` an
- * estimate. TTAPE_E_NOT_FOUND, and 0: no such row, no ended frames, or there are no counts. */
+/* A percentile is that of a report, by a row's number: of `counts` at most 1/128 too low, of
+ * `histograms` an estimate. TTAPE_E_NOT_FOUND, and 0: no such row, no ended frames, or there are no
+ * counts. */
 TTAPE_API ttape_status ttape_rollup_get_percentile(const ttape_rollup *rollup, uint32_t row,
                                                    double share, int64_t *duration_ns);
 /* The longest calls of a row, the longest first; traces are numbers of ttape_rollup_get_traces. */
