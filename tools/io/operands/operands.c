@@ -48,20 +48,24 @@ static bool is_ours(const FTSENT *entry)
                                         ends_with(entry->fts_name, TOOL_ROLLUP_SUFFIX));
 }
 
-/* FTS_PHYSICAL: links are entries of their own. */
+/* Links in a folder are entries of their own; the folder itself may be one. A file that is gone
+ * meanwhile is none. */
 static int add_folder(struct tool_operands *paths, char *folder)
 {
     char *folders[] = {folder, NULL};
     size_t before = paths->count;
     int status = TOOL_OK;
-    FTS *walk = fts_open(folders, FTS_PHYSICAL | FTS_NOCHDIR, compare_entries);
+    FTS *walk = fts_open(folders, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, compare_entries);
     if (walk == NULL)
         return tool_fail("cannot read the folder '%s': %s", folder, strerror(errno));
     for (FTSENT *entry; status == TOOL_OK && (entry = fts_read(walk)) != NULL;)
-        if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
+        if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+            (entry->fts_info == FTS_NS && entry->fts_errno != ENOENT))
             status = tool_fail("cannot read '%s': %s", entry->fts_path, strerror(entry->fts_errno));
         else if (is_ours(entry))
             add(paths, tool_copy_text(entry->fts_path, strlen(entry->fts_path)));
+    if (status == TOOL_OK && errno != 0) /* fts_read sets it, to 0 at the end */
+        status = tool_fail("cannot read the folder '%s': %s", folder, strerror(errno));
     (void)fts_close(walk);
     if (status == TOOL_OK && paths->count == before)
         return tool_fail("the folder '%s' has no files *%s or *%s; what a recorder left there is "
