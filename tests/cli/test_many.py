@@ -3,6 +3,7 @@
 named and left out; builds are joined or kept apart; ranks of MPI say the same, or nothing."""
 import json
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -54,6 +55,13 @@ def check_operands(work):
     assert "names no file" in run(work, "report", "@/dev/null", status=CANNOT).stderr
     assert "cannot open the list" in run(work, "report", "@none", status=CANNOT).stderr
     run(work, "report", "lists", status=CANNOT)
+    (work / "latest").symlink_to("d")  # the user names it: it is followed
+    assert rows(work, "latest")["alpha"]["calls"] == 9
+    if os.geteuid() != 0:  # whom no folder shuts out
+        (work / "d/deep").chmod(0o600)  # names can be read, files cannot be looked at
+        done = run(work, "report", "d", status=CANNOT)
+        (work / "d/deep").chmod(0o700)
+        assert "cannot read 'd/deep/3.ttape'" in done.stderr, done
     text = run(work, "info", "1.ttape", "d", "--json").stdout
     assert text.count('"trace_id"') == 3, text
 
@@ -85,6 +93,9 @@ def check_builds(work):
     assert sorted(row["build_id"] for row in alphas) == ["aa" * 8, "bb" * 8], alphas
     by_build = rows(work, *files, "--by", "build")
     assert sorted(by_build) == ["app " + "aa" * 8, "app " + "bb" * 8], by_build
+    subprocess.run([BIN, "convert", "-", "-o", work / "none.ttape"], text=True, check=True,
+                   input="10 7 enter work\n20 7 exit\n", capture_output=True)
+    assert list(rows(work, "none.ttape", "--by", "build")) == ["(no module)"]
     assert sorted(rows(work, *files, "--by", "trace")) == ["1.ttape", "bb.ttape"]
     make(work / "rust/1.ttape", symbol="_ZN3app4work17h0123456789abcdefE", first=5)
     make(work / "rust/2.ttape", symbol="_ZN3app4work17hfedcba9876543210E", first=6, build="cc")
@@ -114,6 +125,20 @@ def check_rollups(work):
     assert len(found["longest"]) == 9 and found["longest"][0]["duration_ns"] == 20, found
 
 
+def check_namesakes(work):
+    """So many functions of one name are refused, of many files as of one."""
+    lines = ["process 7 prog", "thread 7 70 main", "module 0x1000 0x90000 /opt/app"]
+    lines += [f"symbol {0x1000 + 16 * i:#x} same" for i in range(1025)]
+    for i in range(1025):
+        lines += [f"{10 * i} 70 enter {0x1000 + 16 * i:#x}", f"{10 * i + 5} 70 exit"]
+    done = subprocess.run([BIN, "convert", "-", "-o", work / "same.ttape"], text=True, check=False,
+                          input="\n".join(lines) + "\n", capture_output=True)
+    assert done.returncode == OK, done
+    for more in ((), ("--across", "none")):
+        done = run(work, "report", "same.ttape", "--callers", "same", *more, status=CANNOT)
+        assert "too many functions 'same'" in done.stderr, done
+
+
 def check_slow(work):
     """The longest of all files, each with its file; as from one file where that has them all."""
     shown = json.loads(run(work, "slow", "--json", "-n", "4", "d", "1.ttape", "nothing.ttape",
@@ -128,6 +153,12 @@ def check_slow(work):
             if call["trace"] == "1.ttape"]
     assert both == alone, (both, alone)
     assert "TRACE" in run(work, "slow", "d").stdout
+    kept = [shutil.copy(work / "1.ttape", work / f"kept{i}.ttape") for i in range(40)]
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (30, before[1]))  # files, of which all stay open
+    shown = json.loads(run(work, "slow", "--json", "-n", "999", *kept).stdout)
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert len(shown["calls"]) == 240, len(shown["calls"])
     done = run(work, "slow", "1.ttape", "beta")
     assert "taken as a function" in done.stderr and "TRACE" not in done.stdout, done
     run(work, "slow", "d", "-F", "nobody", status=CANNOT)
@@ -164,6 +195,7 @@ def main():
         check_left_out(work)
         check_builds(work)
         check_rollups(work)
+        check_namesakes(work)
         check_slow(work)
         check_ranks(work)
     print("many files: ok")

@@ -64,7 +64,7 @@ bool tool_report_names_idle(const struct options *options)
     return options->no_idle || options->idle.count > 0;
 }
 
-/* Where they are not summed up, very long traces are not decoded for them. */
+/* Very long traces are not decoded for switches that are not summed up. */
 static bool decodes_for_switches(const struct tool_report *view, const struct options *options)
 {
     ttape_info info;
@@ -171,18 +171,26 @@ static void repeat_recursion(struct tool_report *view, struct asking *ask)
     }
 }
 
-static int add_neighbours(struct tool_report *view, struct asking *ask, const char *name,
-                          bool callers, bool callees)
+int tool_report_find_focus(struct tool_report *view, struct asking *ask, const char *name)
 {
     ask->site_count = tool_find_sites(&view->names, name, ask->sites, TOOL_REPORT_SITES_MOST);
     if (ask->site_count == 0)
         return tool_no_function(&view->names, view->input->name, name);
     if (ask->site_count > TOOL_REPORT_SITES_MOST)
         return tool_fail("'%s' has too many functions '%s'", view->input->name, name);
+    return TOOL_OK;
+}
+
+static int add_neighbours(struct tool_report *view, struct asking *ask, const char *name,
+                          bool callers, bool callees)
+{
+    int status = tool_report_find_focus(view, ask, name);
+    if (status != TOOL_OK)
+        return status;
     view->by = TTAPE_REPORT_BY_CALL;
     ttape_report_options how = tool_report_how(view, ask);
     how.focus = has_focus;
-    int status = add_report(view, &how, NULL, TOOL_ROLE_NONE);
+    status = add_report(view, &how, NULL, TOOL_ROLE_NONE);
     if (status != TOOL_OK)
         return status;
     tool_report_set_roles(view, ask, callers, callees);

@@ -17,7 +17,7 @@ static void put_squares(struct tool_json *json, const uint64_t squares[3])
     tool_json_wide(json, "squares_ns2", false, squares);
 }
 
-/* Of many files there may be more than 64 bits. */
+/* Sums of many files may have more than 64 bits. */
 static void put_wide(struct tool_json *json, const char *key, int64_t value,
                      const ttape_wide_signed *wide)
 {
@@ -63,7 +63,7 @@ static void put_place(struct printing *print, const ttape_report_row *row)
     tool_json_number(&print->json, "site", row->site);
 }
 
-/* Of many files: there is no address, and no number of a site. */
+/* Functions of many files have no address, and no number of a site. */
 static void put_function(struct printing *print, const struct tool_report_row *row)
 {
     struct tool_json *json = &print->json;
@@ -274,9 +274,8 @@ static void put_head(struct printing *print)
         put_files(print);
     else
         tool_json_text(json, "file", view->input->name);
-    static const char *const others[] = {"", "trace", "host", "build"};
     tool_json_text(json, "by",
-                   view->many != TOOL_MANY_NONE ? others[view->many]
+                   view->many != TOOL_MANY_NONE ? tool_report_many_names[view->many]
                                                 : tool_report_by_names[view->by]);
     if (view->below != NULL)
         tool_json_text(json, "below", view->below);

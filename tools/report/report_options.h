@@ -54,6 +54,8 @@ bool tool_report_names_idle(const struct options *options);
 ttape_report_options tool_report_how(const struct tool_report *view, struct asking *ask);
 /* Makes the reports and appends their rows. Returns a tool_exit. */
 int tool_report_collect(struct tool_report *view, struct asking *ask);
+/* Finds the functions of a name: they are the focus then. Returns a tool_exit. */
+int tool_report_find_focus(struct tool_report *view, struct asking *ask, const char *name);
 /* Rows of calls: those of the focus are its callers', those by it its callees'. */
 void tool_report_set_roles(struct tool_report *view, struct asking *ask, bool callers,
                            bool callees);

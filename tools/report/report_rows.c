@@ -15,6 +15,7 @@ const char *const tool_percentile_names[TOOL_PERCENTILES] = {"p50", "p90", "p95"
 const char *const tool_role_names[] = {NULL, "caller", "function", "callee"};
 const char *const tool_report_by_names[TTAPE_REPORT_BY_COUNT] = {
     "function", "name", "module", "file", "thread", "process", "call", "group"};
+const char *const tool_report_many_names[TOOL_MANY_BUILD + 1] = {"", "trace", "host", "build"};
 
 static void add_histogram(struct tool_report *view, const ttape_report *report, uint32_t number,
                           struct tool_report_row *row)

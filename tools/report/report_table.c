@@ -271,7 +271,7 @@ static void put_id(struct printing *print, const ttape_report_row *row, enum col
                       id == TID ? stream.stream.tid : process.pid);
 }
 
-/* Of many files with the file that the call is in. */
+/* A call of many files has its file behind it. */
 static void put_call(struct tool_table *table, const struct tool_report_row *shown)
 {
     char text[TOOL_CALL_ID_BYTES + TOOL_REPORT_FILE_BYTES * TTP_ESCAPE_MAX + 2];
@@ -318,7 +318,7 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
 
 /* ---- heads ---- */
 
-/* How many files, of many. */
+/* The head of a report of many files says how many traces there are. */
 static void put_files(const struct printing *print)
 {
     ttape_rollup_info all;

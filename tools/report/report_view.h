@@ -105,5 +105,6 @@ extern const double tool_percentiles[TOOL_PERCENTILES];
 extern const char *const tool_percentile_names[TOOL_PERCENTILES]; /* "p50" ... */
 extern const char *const tool_role_names[];                       /* by tool_report_role */
 extern const char *const tool_report_by_names[TTAPE_REPORT_BY_COUNT];
+extern const char *const tool_report_many_names[TOOL_MANY_BUILD + 1];
 
 #endif

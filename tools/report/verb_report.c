@@ -162,12 +162,11 @@ static int run(void *context, const struct tool_input *input)
 
 static int parse_by(struct options *options)
 {
-    static const char *const others[] = {"", "trace", "host", "build"};
     options->row_kind = TTAPE_REPORT_BY_FUNCTION;
     if (options->by == NULL)
         return TOOL_OK;
     for (uint32_t i = TOOL_MANY_TRACE; i <= TOOL_MANY_BUILD; i++) {
-        if (strcmp(options->by, others[i]) == 0) {
+        if (strcmp(options->by, tool_report_many_names[i]) == 0) {
             options->many = (enum tool_report_many)i;
             return TOOL_OK;
         }

@@ -100,7 +100,6 @@ static int add_trace(struct tool_many *many, const struct tool_input *input, con
     many->end(many->context);
     if (status != TOOL_OK)
         return status;
-    many->growing += selection.is_growing;
     if (!is_first(many))
         return TOOL_OK;
     if (selection.is_growing)

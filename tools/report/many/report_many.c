@@ -93,12 +93,9 @@ static int show_many(struct tool_report *view, struct asking *ask)
     const char *function = options->callers != NULL ? options->callers : options->callees;
     int status = TOOL_OK;
     if (function != NULL) {
-        ask->site_count =
-            tool_find_sites(&view->names, function, ask->sites, TOOL_REPORT_SITES_MOST);
-        if (ask->site_count == 0)
-            return tool_no_function(&view->names, view->input->name, function);
-        ask->site_count =
-            ask->site_count < TOOL_REPORT_SITES_MOST ? ask->site_count : TOOL_REPORT_SITES_MOST;
+        status = tool_report_find_focus(view, ask, function);
+        if (status != TOOL_OK)
+            return status;
         tool_report_set_roles(view, ask, options->callers != NULL, options->callees != NULL);
     }
     if (options->filter != NULL)

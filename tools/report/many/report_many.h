@@ -25,7 +25,7 @@ struct tool_many {
     void *context;
     const struct tool_share *share; /* NULL: all of it is this process's */
     const char *needs;              /* why no rollup will do ("--time"), or NULL */
-    size_t left_out, growing;       /* files */
+    size_t left_out;                /* files */
     int status;                     /* TOOL_LOSS where something was left out */
 };
 

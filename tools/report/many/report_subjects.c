@@ -7,13 +7,15 @@
 
 #include <tracetape/writer.h>
 
+#include "base/text.h"
 #include "tools/command/tool.h"
 #include "tools/report/many/report_many.h"
 
 #define MODULE_BYTES (1ull << 32) /* of addresses each */
 #define MODULES_MOST 4096u
 #define SITE_BYTES   288u
-#define NAME_BYTES   4400u
+#define FILE_BYTES   255u /* of a file's name */
+#define NAME_BYTES   (FILE_BYTES + 45u)
 
 /* ---- definitions ---- */
 
@@ -135,6 +137,7 @@ static ttape_status open_names(struct tool_subjects *subjects, bool threads, tta
 
 struct group {
     ttape_string name;
+    uint32_t number; /* of the first trace in it */
     ttape_rollup_row row;
 };
 
@@ -155,12 +158,8 @@ static int64_t narrow(ttape_wide_signed wide)
 static int compare_groups(const void *a, const void *b)
 {
     const struct group *one = a, *two = b;
-    size_t size =
-        one->name.size_bytes < two->name.size_bytes ? one->name.size_bytes : two->name.size_bytes;
-    int order = size > 0 ? memcmp(one->name.data, two->name.data, size) : 0;
-    return order != 0 ? order
-                      : (one->name.size_bytes > two->name.size_bytes) -
-                            (one->name.size_bytes < two->name.size_bytes);
+    int order = ttp_compare_strings(one->name, two->name);
+    return order != 0 ? order : (one->number > two->number) - (one->number < two->number);
 }
 
 static ttape_string name_of(const ttape_rollup_trace *trace, enum tool_report_many by)
@@ -178,12 +177,12 @@ static uint32_t join_traces(struct group *groups, const ttape_rollup_trace *trac
         ttape_rollup_row row = {.self_ns = traces[i].self_ns, .span_ns = traces[i].span_ns};
         row.report.call_count = traces[i].call_count;
         row.report.event_count = traces[i].event_count;
-        groups[i] = (struct group){name_of(&traces[i], by), row};
+        groups[i] = (struct group){name_of(&traces[i], by), i, row};
     }
     qsort(groups, count, sizeof(*groups), compare_groups);
     for (uint32_t i = 0; i < count; i++) {
-        bool joins =
-            by == TOOL_MANY_HOST && kept > 0 && compare_groups(&groups[kept - 1], &groups[i]) == 0;
+        bool joins = by == TOOL_MANY_HOST && kept > 0 &&
+                     ttp_compare_strings(groups[kept - 1].name, groups[i].name) == 0;
         if (!joins) {
             groups[kept++] = groups[i];
             continue;
@@ -232,9 +231,11 @@ static int name_builds(struct tool_subjects *subjects)
         const ttape_rollup_function *from = &subjects->functions[i];
         char *name = subjects->names + (size_t)i * NAME_BYTES;
         ttape_string base = ttp_path_base(from->module_path);
+        if (base.size_bytes == 0)
+            base = (ttape_string){"(no module)", 11};
         int size =
-            snprintf(name, 4096, "%.*s", (int)(base.size_bytes < 4000 ? base.size_bytes : 4000),
-                     base.size_bytes > 0 ? base.data : "(no module)");
+            snprintf(name, FILE_BYTES + 1, "%.*s",
+                     (int)(base.size_bytes < FILE_BYTES ? base.size_bytes : FILE_BYTES), base.data);
         for (size_t k = 0; k < from->build_id.size_bytes && k < 20; k++)
             size += snprintf(name + size, 8, "%s%02x", k == 0 ? " " : "",
                              (unsigned char)from->build_id.data[k]);
