@@ -56,7 +56,7 @@ static double usual_of(const struct ttape_diff *diff, const struct ttp_diff_rows
     return middle_of(numbers, diff->trace_count);
 }
 
-/* A run's pace is how much slower than usual most functions were in it, of those that have a say. */
+/* A run's pace is how much slower than usual most functions that have a say were in it. */
 static double pace_of(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, uint32_t run,
                       const double *usual, double *numbers)
 {

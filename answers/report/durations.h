@@ -63,8 +63,8 @@ struct ttp_duration_range {
     int64_t least_ns, most_ns;
 };
 
-/* The duration at a rank of `count` ones that lie in `range`, as if they were spread evenly over what
- * of it lies between the extremes of all. */
+/* The duration at a rank of `count` ones that lie in `range`, as if they were spread evenly over
+ * what of it lies between the extremes of all. */
 int64_t ttp_durations_spread(struct ttp_duration_range range, struct ttp_duration_range extremes,
                              uint64_t count, uint64_t rank);
 

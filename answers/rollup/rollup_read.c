@@ -308,14 +308,8 @@ static ttape_status read_file(ttape_rollup *r, struct ttp_rollup_file *f, ttape_
     return ttp_rollup_take_measures(r, f, err);
 }
 
-ttape_status ttape_rollup_add_file(ttape_rollup *rollup, const ttape_source *source,
-                                   ttape_error *err)
+static ttape_status add(ttape_rollup *rollup, const ttape_source *source, ttape_error *err)
 {
-    if (rollup == NULL || source == NULL)
-        return ttp_refuse(err, "no rollup, or no source");
-    if (rollup->has_failed || rollup->is_folded)
-        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
-                        "nothing more can be added to this rollup");
     TTP_TRY(read_all(rollup, source, err));
     TTP_TRY(check_kind(rollup, err));
     const uint8_t *head = rollup->known.bytes;
@@ -332,5 +326,18 @@ ttape_status ttape_rollup_add_file(ttape_rollup *rollup, const ttape_source *sou
         .trace_count = ttp_load32(head + TTP_ROLLUP_TRACES_AT)};
     ttape_status status = read_file(rollup, &f, err);
     ttp_region_close(&f.region);
+    return status;
+}
+
+ttape_status ttape_rollup_add_file(ttape_rollup *rollup, const ttape_source *source,
+                                   ttape_error *err)
+{
+    if (rollup == NULL || source == NULL)
+        return ttp_refuse(err, "no rollup, or no source");
+    if (rollup->has_failed || rollup->is_folded)
+        return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                        "nothing more can be added to this rollup");
+    ttape_status status = add(rollup, source, err);
+    rollup->has_failed = rollup->has_failed || rollup->region.is_short;
     return status;
 }

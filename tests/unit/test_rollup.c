@@ -5,6 +5,7 @@
 
 #include <tracetape/rollup.h>
 
+#include "answers/rollup/rollup_internal.h"
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
 #include "format/container/layout.h"
@@ -103,8 +104,8 @@ static void close_traces(struct traces *t)
     }
 }
 
-/* Each worker has every n-th partition of all traces, in an order of its own; then workers are added
- * up as a list or as a tree. */
+/* Each worker has every n-th partition of all traces, in an order of its own; then workers are
+ * added up as a list or as a tree. */
 static ttape_memory_sink reduce(const struct traces *t, const struct kind *kind, uint32_t workers,
                                 bool is_tree)
 {
@@ -266,6 +267,36 @@ START_TEST(little_memory_is_said)
 }
 END_TEST
 
+/* A file that is too large for the rest of the memory: nothing more is done with the rollup where
+ * its own memory was short. */
+START_TEST(little_memory_for_a_file_is_said)
+{
+    struct traces t;
+    open_traces(&t);
+    ttape_rollup *whole = open_rollup(&kinds[1]);
+    for (uint32_t i = 0; i < TRACES; i++)
+        add(whole, t.readers[i], 0, 0);
+    ttape_memory_sink bytes = write_rollup(whole);
+    ttape_source source = ttape_source_memory(bytes.data, bytes.size_bytes);
+    bool is_done = false;
+    for (uint64_t most = 1024; !is_done; most += most / 50) {
+        const ttape_rollup_options options = {
+            .size = sizeof options, .counts = true, .memory_bytes = most};
+        ttape_rollup *rollup;
+        ttape_error err = {0};
+        if (ttape_rollup_open(&rollup, &options, &err) != TTAPE_OK)
+            continue;
+        is_done = ttape_rollup_add_file(rollup, &source, &err) == TTAPE_OK;
+        ck_assert(is_done || err.status == TTAPE_E_LIMIT);
+        ck_assert(ttape_rollup_has_failed(rollup) || !rollup->region.is_short);
+        ttape_rollup_close(rollup);
+    }
+    ttape_memory_sink_close(&bytes);
+    ttape_rollup_close(whole);
+    close_traces(&t);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("rollup");
@@ -275,6 +306,7 @@ int main(void)
     tcase_add_test(tests, rows_are_those_of_the_report);
     tcase_add_test(tests, a_partition_is_added_once);
     tcase_add_test(tests, little_memory_is_said);
+    tcase_add_test(tests, little_memory_for_a_file_is_said);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

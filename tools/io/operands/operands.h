@@ -1,6 +1,6 @@
 /* Operands that name many files: FILE, a folder (traces and rollups in it, and in folders of it; no
- * link in it is followed), or @LIST: a file with a path in each line, as seen from the list's own folder.
- * "@@name" is a file whose name begins with @. */
+ * link in it is followed), or @LIST: a file with a path in each line, as seen from the list's own
+ * folder. "@@name" is a file whose name begins with @. */
 #ifndef TOOL_OPERANDS_H
 #define TOOL_OPERANDS_H
 
