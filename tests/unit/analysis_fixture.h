@@ -161,15 +161,6 @@ static inline void ttest_model_close(struct ttest_model *m)
     free(m->frames);
 }
 
-static inline ttape_reader *ttest_open(const struct ttest_file *file)
-{
-    ttape_error err = {0};
-    ttape_reader *r;
-    ttape_source source = ttape_source_memory(file->data, file->size_bytes);
-    TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
-    return r;
-}
-
 /* Traces with everything in them, and one of each plainer kind. */
 static const struct ttest_plan ttest_plans[] = {
     {.streams = 1, .events = 1800, .partition_events = 60, .plain = true},

@@ -72,34 +72,16 @@ static struct ttest_file make(uint32_t trace)
     return ttest_take(&memory);
 }
 
-struct traces {
-    struct ttest_file files[2];
-    ttape_source sources[2];
-    ttape_reader *readers[2];
-};
-
-static void open_traces(struct traces *t)
+static void close_traces(struct ttest_trace t[2])
 {
-    ttape_error err = {0};
-    for (uint32_t i = 0; i < 2; i++) {
-        t->files[i] = make(i);
-        t->sources[i] = ttape_source_memory(t->files[i].data, t->files[i].size_bytes);
-        TTEST_OK(ttape_reader_open(&t->readers[i], &t->sources[i], NULL, &err));
-    }
+    for (uint32_t i = 0; i < 2; i++)
+        ttest_close_trace(&t[i]);
 }
 
-static void close_traces(struct traces *t)
-{
-    for (uint32_t i = 0; i < 2; i++) {
-        ttape_reader_close(t->readers[i]);
-        free(t->files[i].data);
-    }
-}
-
-static ttape_functions *join(const struct traces *t, uint32_t count, ttape_functions_by by)
+static ttape_functions *join(const struct ttest_trace *t, uint32_t count, ttape_functions_by by)
 {
     const ttape_functions_options how = {.size = sizeof how, .by = by};
-    const ttape_reader *readers[2] = {t->readers[0], t->readers[1]};
+    const ttape_reader *readers[2] = {t[0].reader, t[1].reader};
     ttape_functions *f;
     ttape_error err = {0};
     TTEST_OK(ttape_functions_make(&f, readers, count, &how, &err));
@@ -123,10 +105,9 @@ static const uint32_t wanted[TTAPE_FUNCTIONS_BY_COUNT][2][7] = {
 
 START_TEST(sites_are_joined_by_what_they_say)
 {
-    struct traces t;
+    struct ttest_trace t[2] = {ttest_open_trace(make(0)), ttest_open_trace(make(1))};
     uint32_t row_count, site_count, most = 0;
-    open_traces(&t);
-    ttape_functions *f = join(&t, 2, (ttape_functions_by)_i);
+    ttape_functions *f = join(t, 2, (ttape_functions_by)_i);
     const ttape_function *rows = ttape_functions_get_rows(f, &row_count);
     for (uint32_t r = 0; r < 2; r++) {
         const uint32_t *row_of = ttape_functions_get_sites(f, r, &site_count);
@@ -148,7 +129,7 @@ START_TEST(sites_are_joined_by_what_they_say)
     ck_assert_uint_eq(rows[most].site, TTAPE_NONE);
     ck_assert_uint_eq(rows[most].module, TTAPE_NONE);
     ttape_functions_close(f);
-    close_traces(&t);
+    close_traces(t);
 }
 END_TEST
 
@@ -156,12 +137,11 @@ END_TEST
 
 START_TEST(keys_are_the_same_in_other_files)
 {
-    struct traces t;
+    struct ttest_trace t[2] = {ttest_open_trace(make(0)), ttest_open_trace(make(1))};
     uint32_t count, other_count;
-    open_traces(&t);
-    ttape_functions *both = join(&t, 2, TTAPE_FUNCTIONS_BY_BUILD);
-    struct traces second = {.readers = {t.readers[1], NULL}};
-    ttape_functions *one = join(&second, 1, TTAPE_FUNCTIONS_BY_BUILD);
+    ttape_functions *both = join(t, 2, TTAPE_FUNCTIONS_BY_BUILD);
+    const struct ttest_trace second[2] = {{.reader = t[1].reader}};
+    ttape_functions *one = join(second, 1, TTAPE_FUNCTIONS_BY_BUILD);
     const ttape_function *rows = ttape_functions_get_rows(both, &count);
     const ttape_function *others = ttape_functions_get_rows(one, &other_count);
     for (uint32_t i = 0; i + 1 < other_count; i++) {
@@ -177,7 +157,7 @@ START_TEST(keys_are_the_same_in_other_files)
     ck_assert_uint_eq(rows[0].key, UINT64_C(14584213889886649298));
     ttape_functions_close(one);
     ttape_functions_close(both);
-    close_traces(&t);
+    close_traces(t);
 }
 END_TEST
 
@@ -185,12 +165,11 @@ END_TEST
 
 START_TEST(what_cannot_be_is_refused)
 {
-    struct traces t;
+    struct ttest_trace t[2] = {ttest_open_trace(make(0)), ttest_open_trace(make(1))};
     ttape_functions *f;
     ttape_error err = {0};
     uint32_t count;
-    open_traces(&t);
-    const ttape_reader *readers[2] = {t.readers[0], NULL};
+    const ttape_reader *readers[2] = {t[0].reader, NULL};
     ttape_functions_options how = {.size = sizeof how, .by = TTAPE_FUNCTIONS_BY_COUNT};
     ck_assert_int_eq(ttape_functions_make(&f, readers, 1, &how, &err), TTAPE_E_ARGUMENT);
     ck_assert_int_eq(ttape_functions_make(NULL, readers, 1, NULL, &err), TTAPE_E_ARGUMENT);
@@ -199,13 +178,9 @@ START_TEST(what_cannot_be_is_refused)
     ck_assert_int_eq(ttape_functions_make(&f, readers, 65537, NULL, &err), TTAPE_E_ARGUMENT);
     how.by = TTAPE_FUNCTIONS_BY_PATH;
     uint32_t refused = 0;
-    for (how.memory_bytes = 1;; how.memory_bytes += 40, refused++) {
-        ttape_status status = ttape_functions_make(&f, readers, 1, &how, &err);
-        if (status == TTAPE_OK)
-            break;
-        ck_assert_int_eq(status, TTAPE_E_LIMIT);
-        ck_assert_ptr_null(f);
-    }
+    for (how.memory_bytes = 1; ttest_is_short(ttape_functions_make(&f, readers, 1, &how, &err), &f);
+         refused++)
+        how.memory_bytes += 40;
     ck_assert_uint_gt(refused, 20);
     ck_assert_ptr_null(ttape_functions_get_sites(f, 1, &count));
     ttape_functions_close(f);
@@ -213,7 +188,7 @@ START_TEST(what_cannot_be_is_refused)
     ck_assert_ptr_null(ttape_functions_get_rows(NULL, &count));
     ck_assert_ptr_null(ttape_functions_get_sites(NULL, 0, &count));
     ck_assert_uint_eq(count, 0);
-    close_traces(&t);
+    close_traces(t);
 }
 END_TEST
 

@@ -77,26 +77,6 @@ static struct ttest_file make_small(void)
     return ttest_take(&memory);
 }
 
-struct opened {
-    struct ttest_file file;
-    ttape_source source;
-    ttape_reader *reader;
-};
-
-static void open_file(struct opened *o, struct ttest_file file)
-{
-    ttape_error err = {0};
-    o->file = file;
-    o->source = ttape_source_memory(file.data, file.size_bytes);
-    TTEST_OK(ttape_reader_open(&o->reader, &o->source, NULL, &err));
-}
-
-static void close_file(struct opened *o)
-{
-    ttape_reader_close(o->reader);
-    free(o->file.data);
-}
-
 static const ttape_graph_counts *edge_of(const struct shown *s, uint32_t from, uint32_t to)
 {
     for (uint32_t i = 0; i < s->info.edge_count; i++)
@@ -116,9 +96,8 @@ START_TEST(a_small_graph)
         int64_t total, self;
         uint32_t depth;
     } nodes[NODES] = {{0, 0, 0, 0, 0}, {1, 0, 100, 25, 1}, {2, 0, 25, 25, 1}, {2, 1, 70, 50, 2}};
-    struct opened o;
+    struct ttest_trace o = ttest_open_trace(make_small());
     uint32_t count;
-    open_file(&o, make_small());
     struct shown s = show(o.reader, (ttape_graph_options){.contexts = true});
     ck_assert_uint_eq(s.info.node_count, NODES);
     ck_assert_uint_eq(s.info.edge_count, 5);
@@ -146,16 +125,15 @@ START_TEST(a_small_graph)
     ck_assert_uint_eq(threads[0].event_count, 10);
     ck_assert_uint_eq(threads[0].parent, TTAPE_NONE);
     ttape_graph_close(s.graph);
-    close_file(&o);
+    ttest_close_trace(&o);
 }
 END_TEST
 
 /* The heaviest first; of leaf: by work 20, by main 5. */
 START_TEST(callers_and_callees)
 {
-    struct opened o;
+    struct ttest_trace o = ttest_open_trace(make_small());
     uint32_t count;
-    open_file(&o, make_small());
     struct shown s = show(o.reader, (ttape_graph_options){0});
     const uint32_t *edges = ttape_graph_get_callers(s.graph, N_LEAF, &count);
     ck_assert_uint_eq(count, 2);
@@ -174,15 +152,14 @@ START_TEST(callers_and_callees)
     ck_assert_int_eq(s.info.span_ns, 49);
     ck_assert_uint_eq(s.info.call_count, 3);
     ttape_graph_close(s.graph);
-    close_file(&o);
+    ttest_close_trace(&o);
 }
 END_TEST
 
 /* Without work, main calls leaf by way of it, and has its time. */
 START_TEST(what_is_pruned_is_passed_over)
 {
-    struct opened o;
-    open_file(&o, make_small());
+    struct ttest_trace o = ttest_open_trace(make_small());
     struct shown s = show(o.reader, (ttape_graph_options){.prunes = true, .min_ns = 80});
     ck_assert_uint_eq(s.info.pruned_node_count, 2);
     ck_assert_uint_eq(s.info.pruned_call_count, 4);
@@ -193,7 +170,7 @@ START_TEST(what_is_pruned_is_passed_over)
              (ttape_graph_options){.prunes = true, .by_self = true, .min_ns = 25, .top = 2});
     ck_assert(s.nodes[N_WORK].is_kept && s.nodes[N_LEAF].is_kept != s.nodes[N_MAIN].is_kept);
     ttape_graph_close(s.graph);
-    close_file(&o);
+    ttest_close_trace(&o);
 }
 END_TEST
 
@@ -250,11 +227,10 @@ static bool stop_later(void *context, uint64_t event_count)
 
 START_TEST(what_cannot_be_is_refused)
 {
-    struct opened o;
+    struct ttest_trace o = ttest_open_trace(make_small());
     ttape_graph *graph;
     ttape_error err = {0};
     uint32_t count, left = 0, refused = 0, stream = 7;
-    open_file(&o, make_small());
     ck_assert_int_eq(ttape_graph_make(&graph, NULL, NULL, &err), TTAPE_E_ARGUMENT);
     ck_assert_int_eq(ttape_graph_make(NULL, o.reader, NULL, &err), TTAPE_E_ARGUMENT);
     ttape_graph_options how = {.size = sizeof how, .streams = &stream, .stream_count = 1};
@@ -265,20 +241,16 @@ START_TEST(what_cannot_be_is_refused)
     ck_assert_int_eq(ttape_graph_make(&graph, o.reader, &how, &err), TTAPE_E_STATE);
     ck_assert_ptr_null(graph);
     how = (ttape_graph_options){.size = sizeof how, .prunes = true, .min_calls = 2};
-    for (how.memory_bytes = 1;; how.memory_bytes += 100, refused++) {
-        ttape_status status = ttape_graph_make(&graph, o.reader, &how, &err);
-        if (status == TTAPE_OK)
-            break;
-        ck_assert_int_eq(status, TTAPE_E_LIMIT);
-        ck_assert_ptr_null(graph);
-    }
+    for (how.memory_bytes = 1;
+         ttest_is_short(ttape_graph_make(&graph, o.reader, &how, &err), &graph); refused++)
+        how.memory_bytes += 100;
     ck_assert_uint_gt(refused, 100);
     ttape_graph_close(graph);
     ttape_graph_close(NULL);
     ck_assert_ptr_null(ttape_graph_get_nodes(NULL, &count));
     ck_assert_ptr_null(ttape_graph_get_callees(NULL, 0, &count));
     ck_assert_uint_eq(count, 0);
-    close_file(&o);
+    ttest_close_trace(&o);
 }
 END_TEST
 

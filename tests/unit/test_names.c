@@ -39,12 +39,6 @@ static const struct {
 };
 static const uint32_t counts[2] = {SITES, 3};
 
-struct traces {
-    struct ttest_file files[2];
-    ttape_source sources[2];
-    ttape_reader *readers[2];
-};
-
 static struct ttest_file make(uint32_t trace)
 {
     ttape_memory_sink memory = {0};
@@ -64,22 +58,10 @@ static struct ttest_file make(uint32_t trace)
     return ttest_take(&memory);
 }
 
-static void open_traces(struct traces *t)
+static void close_traces(struct ttest_trace t[2])
 {
-    ttape_error err = {0};
-    for (uint32_t i = 0; i < 2; i++) {
-        t->files[i] = make(i);
-        t->sources[i] = ttape_source_memory(t->files[i].data, t->files[i].size_bytes);
-        TTEST_OK(ttape_reader_open(&t->readers[i], &t->sources[i], NULL, &err));
-    }
-}
-
-static void close_traces(struct traces *t)
-{
-    for (uint32_t i = 0; i < 2; i++) {
-        ttape_reader_close(t->readers[i]);
-        free(t->files[i].data);
-    }
+    for (uint32_t i = 0; i < 2; i++)
+        ttest_close_trace(&t[i]);
 }
 
 static void demangle(void *context, const ttape_string *symbols, uint32_t count,
@@ -105,12 +87,11 @@ static ttape_names_options options_of(uint32_t *calls)
 
 START_TEST(names_are_told_apart_over_all_traces)
 {
-    struct traces t;
+    struct ttest_trace t[2] = {ttest_open_trace(make(0)), ttest_open_trace(make(1))};
     ttape_names *names;
     ttape_error err = {0};
     uint32_t count, calls = 0;
-    open_traces(&t);
-    const ttape_reader *readers[2] = {t.readers[0], t.readers[1]};
+    const ttape_reader *readers[2] = {t[0].reader, t[1].reader};
     const ttape_names_options how = options_of(&calls);
     TTEST_OK(ttape_names_make(&names, readers, 2, &how, &err));
     ck_assert_uint_eq(calls, 2);
@@ -126,7 +107,7 @@ START_TEST(names_are_told_apart_over_all_traces)
         }
     }
     ttape_names_close(names);
-    close_traces(&t);
+    close_traces(t);
 }
 END_TEST
 
@@ -147,12 +128,11 @@ START_TEST(functions_are_found_by_each_of_their_names)
                   {"std::vector<long>::at", 1, 7},
                   {"app", 0, 0},
                   {"", 0, 0}};
-    struct traces t;
+    struct ttest_trace t[2] = {ttest_open_trace(make(0)), ttest_open_trace(make(1))};
     ttape_names *names;
     ttape_error err = {0};
     uint32_t calls = 0, found[SITES];
-    open_traces(&t);
-    const ttape_reader *readers[2] = {t.readers[0], t.readers[1]};
+    const ttape_reader *readers[2] = {t[0].reader, t[1].reader};
     const ttape_names_options how = options_of(&calls);
     TTEST_OK(ttape_names_make(&names, readers, 2, &how, &err));
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -165,25 +145,24 @@ START_TEST(functions_are_found_by_each_of_their_names)
     ck_assert_uint_eq(ttape_names_find(names, 2, ttest_string("main"), found, SITES), 0);
     ck_assert_uint_eq(ttape_names_find(NULL, 0, ttest_string("main"), found, SITES), 0);
     ttape_names_close(names);
-    close_traces(&t);
+    close_traces(t);
 }
 END_TEST
 
 START_TEST(without_a_demangler_symbols_stay)
 {
-    struct traces t;
+    struct ttest_trace t[2] = {ttest_open_trace(make(0)), ttest_open_trace(make(1))};
     ttape_names *names;
     ttape_error err = {0};
     uint32_t count;
-    open_traces(&t);
-    const ttape_reader *readers[1] = {t.readers[1]};
+    const ttape_reader *readers[1] = {t[1].reader};
     TTEST_OK(ttape_names_make(&names, readers, 1, NULL, &err));
     const ttape_name *rows = ttape_names_get_rows(names, 0, &count);
     ck_assert_uint_eq(count, 3);
     for (uint32_t i = 0; i < count; i++)
         ck_assert(is_text(rows[i].full, sites[1][i].symbol));
     ttape_names_close(names);
-    close_traces(&t);
+    close_traces(t);
 }
 END_TEST
 
@@ -195,12 +174,11 @@ static bool stop(void *context, uint64_t done, uint64_t all)
 
 START_TEST(what_cannot_be_is_refused)
 {
-    struct traces t;
+    struct ttest_trace t[2] = {ttest_open_trace(make(0)), ttest_open_trace(make(1))};
     ttape_names *names;
     ttape_error err = {0};
     uint32_t count, calls = 0, left = 1, refused = 0, stopped = 0;
-    open_traces(&t);
-    const ttape_reader *readers[2] = {t.readers[0], NULL};
+    const ttape_reader *readers[2] = {t[0].reader, NULL};
     ttape_names_options how = options_of(&calls);
     ck_assert_int_eq(ttape_names_make(NULL, readers, 1, NULL, &err), TTAPE_E_ARGUMENT);
     ck_assert_int_eq(ttape_names_make(&names, readers, 0, NULL, &err), TTAPE_E_ARGUMENT);
@@ -219,20 +197,16 @@ START_TEST(what_cannot_be_is_refused)
     ck_assert_uint_ge(stopped, 3);
     ttape_names_close(names);
     how.watch = NULL;
-    for (how.memory_bytes = 1;; how.memory_bytes += 40, refused++) {
-        ttape_status status = ttape_names_make(&names, readers, 1, &how, &err);
-        if (status == TTAPE_OK)
-            break;
-        ck_assert_int_eq(status, TTAPE_E_LIMIT);
-        ck_assert_ptr_null(names);
-    }
+    for (how.memory_bytes = 1;
+         ttest_is_short(ttape_names_make(&names, readers, 1, &how, &err), &names); refused++)
+        how.memory_bytes += 40;
     ck_assert_uint_gt(refused, 20);
     ck_assert_ptr_null(ttape_names_get_rows(names, 1, &count));
     ttape_names_close(names);
     ttape_names_close(NULL);
     ck_assert_ptr_null(ttape_names_get_rows(NULL, 0, &count));
     ck_assert_uint_eq(count, 0);
-    close_traces(&t);
+    close_traces(t);
 }
 END_TEST
 

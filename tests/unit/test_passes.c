@@ -65,26 +65,6 @@ static ttape_passes_options options_of(void)
         .size = sizeof(ttape_passes_options), .sites = sites, .site_count = SITES};
 }
 
-struct trace {
-    struct ttest_file file;
-    ttape_source source;
-    ttape_reader *reader;
-};
-
-static void open_trace(struct trace *t)
-{
-    ttape_error err = {0};
-    t->file = make();
-    t->source = ttape_source_memory(t->file.data, t->file.size_bytes);
-    TTEST_OK(ttape_reader_open(&t->reader, &t->source, NULL, &err));
-}
-
-static void close_trace(struct trace *t)
-{
-    ttape_reader_close(t->reader);
-    free(t->file.data);
-}
-
 static uint64_t count_of(const ttape_passes_pair *pairs, uint32_t count, uint32_t from, uint32_t to,
                          uint64_t *jumped)
 {
@@ -106,13 +86,12 @@ START_TEST(passes_are_of_the_calls_that_made_them)
         uint32_t from, to;
         uint64_t count, jumped;
     } wanted[] = {{F, A, 1, 0}, {A, B, 2, 0}, {B, A, 2, 1}, {G, C, 2, 0}, {C, G, 1, 1}};
-    struct trace t;
+    struct ttest_trace t = ttest_open_trace(make());
     ttape_passes *passes;
     ttape_passes_info info;
     ttape_error err = {0};
     uint32_t count;
     uint64_t jumped = 0;
-    open_trace(&t);
     const ttape_passes_options how = options_of();
     TTEST_OK(ttape_passes_make(&passes, t.reader, &how, &err));
     ttape_passes_get_info(passes, &info);
@@ -136,19 +115,18 @@ START_TEST(passes_are_of_the_calls_that_made_them)
     ck_assert_uint_eq(calls[0].enter_number, FIRST);
     ck_assert_uint_eq(calls[0].enter_ns, 100 + FIRST);
     ttape_passes_close(passes);
-    close_trace(&t);
+    ttest_close_trace(&t);
 }
 END_TEST
 
 /* Chosen by function, as one call, and without what the code says. */
 START_TEST(only_chosen_calls_count)
 {
-    struct trace t;
+    struct ttest_trace t = ttest_open_trace(make());
     ttape_passes *passes;
     ttape_passes_info info;
     ttape_error err = {0};
     uint32_t count;
-    open_trace(&t);
     ttape_passes_options how = options_of();
     how.only_chosen = true;
     TTEST_OK(ttape_passes_make(&passes, t.reader, &how, &err));
@@ -171,7 +149,7 @@ START_TEST(only_chosen_calls_count)
     rows = ttape_passes_get_rows(passes, &count);
     ck_assert(info.call_count == 3 && rows[A] == 3 && rows[B] == 2 && rows[C] == 2);
     ttape_passes_close(passes);
-    close_trace(&t);
+    ttest_close_trace(&t);
 }
 END_TEST
 
@@ -184,12 +162,11 @@ static bool stop(void *context, uint64_t done, uint64_t all)
 
 START_TEST(what_cannot_be_is_refused)
 {
-    struct trace t;
+    struct ttest_trace t = ttest_open_trace(make());
     ttape_passes *passes;
     ttape_error err = {0};
     uint32_t count, left = 1, refused = 0;
     const uint32_t none = 1;
-    open_trace(&t);
     ttape_passes_options how = options_of();
     ck_assert_int_eq(ttape_passes_make(NULL, t.reader, NULL, &err), TTAPE_E_ARGUMENT);
     ck_assert_int_eq(ttape_passes_make(&passes, NULL, NULL, &err), TTAPE_E_ARGUMENT);
@@ -213,13 +190,9 @@ START_TEST(what_cannot_be_is_refused)
     ck_assert_int_eq(ttape_passes_make(&passes, t.reader, &how, &err), TTAPE_E_STATE);
     ck_assert_ptr_null(passes);
     how.watch = NULL;
-    for (how.memory_bytes = 1;; how.memory_bytes += 100, refused++) {
-        ttape_status status = ttape_passes_make(&passes, t.reader, &how, &err);
-        if (status == TTAPE_OK)
-            break;
-        ck_assert_int_eq(status, TTAPE_E_LIMIT);
-        ck_assert_ptr_null(passes);
-    }
+    for (how.memory_bytes = 1;
+         ttest_is_short(ttape_passes_make(&passes, t.reader, &how, &err), &passes); refused++)
+        how.memory_bytes += 100;
     ck_assert_uint_gt(refused, 20);
     ttape_passes_close(passes);
     ttape_passes_close(NULL);
@@ -228,7 +201,7 @@ START_TEST(what_cannot_be_is_refused)
     ck_assert_ptr_null(ttape_passes_get_left(NULL, &count));
     ck_assert_ptr_null(ttape_passes_get_calls(NULL, &count));
     ck_assert_uint_eq(count, 0);
-    close_trace(&t);
+    ttest_close_trace(&t);
 }
 END_TEST
 

@@ -149,6 +149,45 @@ static inline struct ttest_file ttest_take(ttape_memory_sink *memory)
     return file;
 }
 
+static inline ttape_reader *ttest_open(const struct ttest_file *file)
+{
+    ttape_error err = {0};
+    ttape_reader *r;
+    ttape_source source = ttape_source_memory(file->data, file->size_bytes);
+    TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
+    return r;
+}
+
+/* A file, and a reader of it. */
+struct ttest_trace {
+    struct ttest_file file;
+    ttape_reader *reader;
+};
+
+static inline struct ttest_trace ttest_open_trace(struct ttest_file file)
+{
+    return (struct ttest_trace){file, ttest_open(&file)};
+}
+
+static inline void ttest_close_trace(struct ttest_trace *t)
+{
+    ttape_reader_close(t->reader);
+    free(t->file.data);
+}
+
+/* True where an answer was refused for want of memory; then there is none at `answer`, which is
+ * where the pointer to it stands. */
+static inline bool ttest_is_short(ttape_status status, const void *answer)
+{
+    const void *made;
+    if (status == TTAPE_OK)
+        return false;
+    memcpy(&made, answer, sizeof made);
+    ck_assert_int_eq(status, TTAPE_E_LIMIT);
+    ck_assert_ptr_null(made);
+    return true;
+}
+
 /* When threads did not run before the event that comes: mostly nothing is told. */
 static inline void ttest_tell_off(ttape_writer *w, uint32_t stream, uint64_t *seed)
 {

@@ -41,26 +41,6 @@ static struct ttest_file make(bool has_times)
     return ttest_take(&memory);
 }
 
-struct trace {
-    struct ttest_file file;
-    ttape_source source;
-    ttape_reader *reader;
-};
-
-static void open_trace(struct trace *t, bool has_times)
-{
-    ttape_error err = {0};
-    t->file = make(has_times);
-    t->source = ttape_source_memory(t->file.data, t->file.size_bytes);
-    TTEST_OK(ttape_reader_open(&t->reader, &t->source, NULL, &err));
-}
-
-static void close_trace(struct trace *t)
-{
-    ttape_reader_close(t->reader);
-    free(t->file.data);
-}
-
 START_TEST(streams_are_those_that_are_named)
 {
     static const struct {
@@ -79,8 +59,7 @@ START_TEST(streams_are_those_that_are_named)
         {.tids = {1}, .tid_count = 1},
         {.tids = {8}, .pids = {200}, .tid_count = 1, .pid_count = 1},
     };
-    struct trace t;
-    open_trace(&t, true);
+    struct ttest_trace t = ttest_open_trace(make(true));
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         const ttape_selection_options how = {.size = sizeof how,
                                              .tids = wanted[i].tids,
@@ -111,7 +90,7 @@ START_TEST(streams_are_those_that_are_named)
             ck_assert_int_eq(ttape_selection_has(s, k), wanted[i].chosen >> k & 1);
         ttape_selection_close(s);
     }
-    close_trace(&t);
+    ttest_close_trace(&t);
 }
 END_TEST
 
@@ -147,8 +126,7 @@ START_TEST(ranges_are_of_the_clock_or_from_the_start)
          .to = {.is_given = true, .time_ns = 1},
          .status = TTAPE_E_ARGUMENT},
     };
-    struct trace t;
-    open_trace(&t, true);
+    struct ttest_trace t = ttest_open_trace(make(true));
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         const ttape_selection_options how = {
             .size = sizeof how, .from = wanted[i].from, .to = wanted[i].to};
@@ -165,18 +143,17 @@ START_TEST(ranges_are_of_the_clock_or_from_the_start)
         ck_assert_int_eq(info.is_outside, wanted[i].is_outside);
         ttape_selection_close(s);
     }
-    close_trace(&t);
+    ttest_close_trace(&t);
 }
 END_TEST
 
 START_TEST(what_cannot_be_is_refused)
 {
-    struct trace t;
+    struct ttest_trace t = ttest_open_trace(make(false));
     ttape_selection *s;
     ttape_error err = {0};
     uint32_t count, refused = 0;
     const uint64_t tid = 7;
-    open_trace(&t, false);
     ttape_selection_options how = {.size = sizeof how, .from = {.is_given = true}};
     ck_assert_int_eq(ttape_selection_make(NULL, t.reader, NULL, &err), TTAPE_E_ARGUMENT);
     ck_assert_int_eq(ttape_selection_make(&s, NULL, NULL, &err), TTAPE_E_ARGUMENT);
@@ -184,19 +161,15 @@ START_TEST(what_cannot_be_is_refused)
     how = (ttape_selection_options){.size = sizeof how, .tid_count = 1};
     ck_assert_int_eq(ttape_selection_make(&s, t.reader, &how, &err), TTAPE_E_ARGUMENT);
     how.tids = &tid;
-    for (how.memory_bytes = 1;; how.memory_bytes += 8, refused++) {
-        ttape_status status = ttape_selection_make(&s, t.reader, &how, &err);
-        if (status == TTAPE_OK)
-            break;
-        ck_assert_int_eq(status, TTAPE_E_LIMIT);
-        ck_assert_ptr_null(s);
-    }
+    for (how.memory_bytes = 1; ttest_is_short(ttape_selection_make(&s, t.reader, &how, &err), &s);
+         refused++)
+        how.memory_bytes += 8;
     ck_assert_uint_gt(refused, 10);
     ttape_selection_close(s);
     ttape_selection_close(NULL);
     ck_assert_ptr_null(ttape_selection_get_rows(NULL, &count));
     ck_assert_uint_eq(count, 0);
-    close_trace(&t);
+    ttest_close_trace(&t);
 }
 END_TEST
 

@@ -59,19 +59,9 @@ static struct ttest_file make(void)
 }
 
 struct asked {
-    struct ttest_file file;
-    ttape_source source;
-    ttape_reader *reader;
+    struct ttest_trace trace;
     ttape_view *view;
 };
-
-static void open_view(struct asked *a, const ttape_view_options *options)
-{
-    a->file = make();
-    a->source = ttape_source_memory(a->file.data, a->file.size_bytes);
-    ck_assert_int_eq(ttape_reader_open(&a->reader, &a->source, NULL, NULL), TTAPE_OK);
-    ck_assert_int_eq(ttape_view_open(&a->view, a->reader, options, NULL), TTAPE_OK);
-}
 
 /* main calls two functions of one name, which nothing says to be one, many times in turn. */
 static struct ttest_file make_long(void)
@@ -102,19 +92,26 @@ static struct ttest_file make_long(void)
     return ttest_take(&memory);
 }
 
+static void open_file(struct asked *a, struct ttest_file file, const ttape_view_options *options)
+{
+    a->trace = ttest_open_trace(file);
+    ck_assert_int_eq(ttape_view_open(&a->view, a->trace.reader, options, NULL), TTAPE_OK);
+}
+
+static void open_view(struct asked *a, const ttape_view_options *options)
+{
+    open_file(a, make(), options);
+}
+
 static void open_long(struct asked *a, const ttape_view_options *options)
 {
-    a->file = make_long();
-    a->source = ttape_source_memory(a->file.data, a->file.size_bytes);
-    ck_assert_int_eq(ttape_reader_open(&a->reader, &a->source, NULL, NULL), TTAPE_OK);
-    ck_assert_int_eq(ttape_view_open(&a->view, a->reader, options, NULL), TTAPE_OK);
+    open_file(a, make_long(), options);
 }
 
 static void close_view(struct asked *a)
 {
     ttape_view_close(a->view);
-    ttape_reader_close(a->reader);
-    free((void *)a->file.data);
+    ttest_close_trace(&a->trace);
 }
 
 /* The response, which has an end. */
@@ -448,10 +445,10 @@ START_TEST(misuse_is_refused)
     ttape_string response;
     const ttape_view_options odd = {.size = sizeof odd, .reserved_jobs = 1};
     open_view(&a, NULL);
-    ck_assert_int_eq(ttape_view_open(NULL, a.reader, NULL, NULL), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_view_open(NULL, a.trace.reader, NULL, NULL), TTAPE_E_ARGUMENT);
     ck_assert_int_eq(ttape_view_open(&view, NULL, NULL, NULL), TTAPE_E_ARGUMENT);
     ck_assert_ptr_null(view);
-    ck_assert_int_eq(ttape_view_open(&view, a.reader, &odd, NULL), TTAPE_E_ARGUMENT);
+    ck_assert_int_eq(ttape_view_open(&view, a.trace.reader, &odd, NULL), TTAPE_E_ARGUMENT);
     ck_assert_int_eq(ttape_view_answer(NULL, "trace", 5, &response, NULL), TTAPE_E_ARGUMENT);
     ck_assert_int_eq(ttape_view_answer(a.view, NULL, 5, &response, NULL), TTAPE_E_ARGUMENT);
     ck_assert_str_eq(ask(&a, ""), "[]");
