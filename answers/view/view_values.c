@@ -181,12 +181,15 @@ static ttape_status search_stream(struct ttape_view *view, struct wanted *wanted
 {
     ttape_event_item item;
     ttape_cursor *cursor;
+    uint64_t failures = 0;
     TTP_TRY(ttape_cursor_open(&cursor, view->reader, stream, err));
     ttape_status status = *next > 0 ? ttape_cursor_seek_event(cursor, *next, err) : TTAPE_OK;
     while (status == TTAPE_OK && wanted->left > 0 && wanted->found < wanted->most) {
         status = ttape_cursor_next(cursor, &item, err);
-        if (status >= TTAPE_E_TRUNCATED) { /* it goes on behind what is damaged, and does not end
-                                            * there: the next answer would begin before it again */
+        /* It goes on behind what is damaged, and does not end there: the next answer would begin
+         * before it again. Each partition fails once at most. */
+        if (status >= TTAPE_E_TRUNCATED && failures++ < view->info.partition_count &&
+            !ttp_view_stops(view)) {
             view->damage_count++;
             status = TTAPE_OK;
             continue;

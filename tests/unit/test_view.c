@@ -92,6 +92,27 @@ static struct ttest_file make_long(void)
     return ttest_take(&memory);
 }
 
+/* A hundred calls, each with its number as a value, in partitions of ten. */
+static struct ttest_file make_valued(void)
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    const ttape_writer_options how = {.size = sizeof how, .partition_events = 20};
+    ttape_writer *w;
+    ttape_error err = {0};
+    TTEST_OK(ttape_writer_open(&w, &sink, &how, &err));
+    ttest_define(w, 1);
+    for (uint64_t i = 0; i < 100; i++) {
+        const ttape_value value = {.type = TTAPE_VALUE_UNSIGNED, .number = 1000 + i / 10 % 2};
+        append(w, 0, 10 * i, TTAPE_EVENT_ENTER, 0);
+        TTEST_OK(ttape_writer_attach(w, 0, &value, 1, &err));
+        append(w, 0, 10 * i + 5, TTAPE_EVENT_EXIT, 0);
+    }
+    TTEST_OK(ttape_writer_finish(w, &err));
+    ttape_writer_close(w);
+    return ttest_take(&memory);
+}
+
 static void open_file(struct asked *a, struct ttest_file file, const ttape_view_options *options)
 {
     a->trace = ttest_open_trace(file);
@@ -131,7 +152,7 @@ static void has(struct asked *a, const char *request, const char *wanted)
 {
     const char *text = ask(a, request);
     if (strstr(text, wanted) == NULL)
-        ck_abort_msg("'%s': no '%s' in %s", request, wanted, text);
+        ck_abort_msg("'%s': no '%s' in %.3000s", request, wanted, text);
 }
 
 START_TEST(numbers_of_64_bits_are_exact)
@@ -438,6 +459,38 @@ START_TEST(long_answers_say_how_far_they_are)
 }
 END_TEST
 
+static uint32_t count_found(struct asked *a, const char *request)
+{
+    uint32_t count = 0;
+    for (const char *at = ask(a, request); (at = strstr(at, "\"event\":")) != NULL; at++)
+        count++;
+    return count - 1; /* the last one is where to go on */
+}
+
+/* Values behind a partition that cannot be read are found, in the same answer, which counts it. */
+START_TEST(values_are_found_behind_damage)
+{
+    struct asked a;
+    ttape_partition_info about;
+    struct ttest_file file = make_valued();
+    open_file(&a, file, NULL);
+    ck_assert_uint_eq(count_found(&a, "find?text=1000"), 50);
+    ck_assert(strstr(ask(&a, "find?text=1000"), "damaged") == NULL);
+    (void)ttape_reader_get_partition(a.trace.reader, 4, &about);
+    ttape_view_close(a.view);
+    ttape_reader_close(a.trace.reader);
+
+    file.data[about.offset + about.stored_bytes - 2] ^= 1;
+    open_file(&a, file, NULL);
+    ck_assert_uint_eq(count_found(&a, "find?text=1000"), 40);
+    has(&a, "find?text=1001", "\"event\":\"198\"");
+    has(&a, "find?text=1000", "\"complete\":true");
+    has(&a, "find?text=1000", "\"damaged\":\"1\"");
+    has(&a, "find?text=1000&event=80", "\"found\":[{\"stream\":0,\"event\":\"120\"");
+    close_view(&a);
+}
+END_TEST
+
 START_TEST(misuse_is_refused)
 {
     struct asked a;
@@ -472,6 +525,7 @@ int main(void)
     tcase_add_test(tests, a_butterfly_needs_little_memory);
     tcase_add_test(tests, rows_are_those_of_reports);
     tcase_add_test(tests, long_answers_say_how_far_they_are);
+    tcase_add_test(tests, values_are_found_behind_damage);
     tcase_add_test(tests, misuse_is_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
