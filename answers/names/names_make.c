@@ -7,15 +7,6 @@
 #include "reader/base/choice.h"
 #include "reader/reader_internal.h"
 
-#define MEMORY_BYTES_DEFAULT (256ull << 20)
-
-static ttape_status fail_memory(uint64_t memory_bytes, ttape_error *err)
-{
-    return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
-                    "names need more memory than their limit of %llu bytes",
-                    (unsigned long long)memory_bytes);
-}
-
 /* ---- what the caller makes readable ---- */
 
 struct demangling {
@@ -109,7 +100,7 @@ static ttape_status make(struct ttape_names *names, const ttape_names_options *o
     names->is_code = NULL;
     const ttape_reader **kept = ttp_region_take(&names->region, names->reader_count, sizeof *kept);
     if (names->region.is_short)
-        return fail_memory(options->memory_bytes, err);
+        return ttp_fail_region(err, "names", options->memory_bytes);
     memcpy(kept, names->readers, names->reader_count * sizeof *kept);
     names->readers = kept;
     return TTAPE_OK;
@@ -128,13 +119,11 @@ ttape_status ttape_names_make(ttape_names **out, const ttape_reader *const *read
     TTP_TRY(ttp_check_readers(readers, reader_count, err));
     if (options != NULL)
         TTP_TRY(ttp_take_sized(&taken, sizeof taken, options, "names", err));
-    if (taken.memory_bytes == 0)
-        taken.memory_bytes = MEMORY_BYTES_DEFAULT;
-    struct ttp_region region = ttp_region_of(taken.memory_bytes);
-    region.allocator = readers[0]->memory.allocator;
-    struct ttape_names *names = ttp_region_take(&region, 1, sizeof *names);
+    struct ttp_region region;
+    struct ttape_names *names =
+        ttp_open_region(&region, readers[0]->memory.allocator, &taken.memory_bytes, sizeof *names);
     if (names == NULL)
-        return fail_memory(taken.memory_bytes, err);
+        return ttp_fail_region(err, "names", taken.memory_bytes);
     *names =
         (struct ttape_names){.region = region, .readers = readers, .reader_count = reader_count};
     ttape_status status = make(names, &taken, err);
@@ -148,10 +137,8 @@ ttape_status ttape_names_make(ttape_names **out, const ttape_reader *const *read
 
 void ttape_names_close(ttape_names *names)
 {
-    if (names == NULL)
-        return;
-    struct ttp_region region = names->region; /* the answer is one of its blocks */
-    ttp_region_close(&region);
+    if (names != NULL)
+        ttp_close_region(&names->region);
 }
 
 const ttape_name *ttape_names_get_rows(const ttape_names *names, uint32_t reader,

@@ -2,12 +2,9 @@
 #include <stdlib.h>
 
 #include "answers/passes/passes_internal.h"
-#include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
 #include "reader/reader_internal.h"
-
-#define MEMORY_BYTES_DEFAULT (256ull << 20)
 
 ttape_passes_pair *ttp_passes_pair(struct ttape_passes *passes, struct ttp_passes_pairs *pairs,
                                    uint32_t from, uint32_t to)
@@ -96,13 +93,6 @@ static void join_next(struct ttape_passes *passes)
 
 /* ---- public ---- */
 
-static ttape_status fail_memory(uint64_t memory_bytes, ttape_error *err)
-{
-    return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
-                    "passes need more memory than their limit of %llu bytes",
-                    (unsigned long long)memory_bytes);
-}
-
 static ttape_status check(const ttape_passes_options *o, const ttape_info *info, ttape_error *err)
 {
     TTP_TRY(ttp_check_range(o->has_range, o->from_ns, o->to_ns, err));
@@ -129,7 +119,7 @@ static ttape_status make(struct ttape_passes *passes)
     ttp_region_give(&passes->region, (void *)passes->sites);
     passes->sites = NULL;
     if (passes->status == TTAPE_OK && passes->region.is_short)
-        return fail_memory(passes->options.memory_bytes, passes->err);
+        return ttp_fail_region(passes->err, "passes", passes->options.memory_bytes);
     return passes->status;
 }
 
@@ -147,13 +137,11 @@ ttape_status ttape_passes_make(ttape_passes **out, ttape_reader *reader,
         TTP_TRY(ttp_take_sized(&taken, sizeof taken, options, "passes", err));
     ttape_reader_get_info(reader, &info);
     TTP_TRY(check(&taken, &info, err));
-    if (taken.memory_bytes == 0)
-        taken.memory_bytes = MEMORY_BYTES_DEFAULT;
-    struct ttp_region region = ttp_region_of(taken.memory_bytes);
-    region.allocator = reader->memory.allocator;
-    struct ttape_passes *passes = ttp_region_take(&region, 1, sizeof *passes);
+    struct ttp_region region;
+    struct ttape_passes *passes =
+        ttp_open_region(&region, reader->memory.allocator, &taken.memory_bytes, sizeof *passes);
     if (passes == NULL)
-        return fail_memory(taken.memory_bytes, err);
+        return ttp_fail_region(err, "passes", taken.memory_bytes);
     *passes = (struct ttape_passes){.region = region,
                                     .reader = reader,
                                     .options = taken,
@@ -173,10 +161,8 @@ ttape_status ttape_passes_make(ttape_passes **out, ttape_reader *reader,
 
 void ttape_passes_close(ttape_passes *passes)
 {
-    if (passes == NULL)
-        return;
-    struct ttp_region region = passes->region; /* the answer is one of its blocks */
-    ttp_region_close(&region);
+    if (passes != NULL)
+        ttp_close_region(&passes->region);
 }
 
 void ttape_passes_get_info(const ttape_passes *passes, ttape_passes_info *info)

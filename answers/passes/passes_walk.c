@@ -282,8 +282,8 @@ static void take_first_block(struct walk *w, ttape_cursor *cursor)
         if (ttape_cursor_seek_event(cursor, --number, &err) != TTAPE_OK ||
             ttape_cursor_next(cursor, &item, &err) != TTAPE_OK)
             return;
-        if (item.event.kind == TTAPE_EVENT_LEAF && w->sites[item.event.site].is_block &&
-            w->sites[item.event.site].function != NONE)
+        if (item.event.kind == TTAPE_EVENT_LEAF && item.event.site < w->site_count &&
+            w->sites[item.event.site].is_block && w->sites[item.event.site].function != NONE)
             w->block = item.event.site;
         if (item.event.kind != TTAPE_EVENT_SIGNAL_BEGIN)
             return;

@@ -9,8 +9,6 @@
 #include "reader/base/choice.h"
 #include "reader/reader_internal.h"
 
-#define MEMORY_BYTES_DEFAULT (256ull << 20)
-
 struct ttape_selection {
     struct ttp_region region;
     ttape_selection_info info;
@@ -75,9 +73,7 @@ static ttape_status choose_streams(struct ttape_selection *selection, const ttap
     selection->streams =
         ttp_region_take(&selection->region, info->stream_count, sizeof *selection->streams);
     if (selection->streams == NULL)
-        return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
-                        "selection needs more memory than its limit of %llu bytes",
-                        (unsigned long long)options->memory_bytes);
+        return ttp_fail_region(err, "selections", options->memory_bytes);
     for (uint32_t i = 0; i < info->stream_count; i++) {
         ttape_stream_info stream;
         if (ttape_reader_get_stream(reader, i, &stream) == TTAPE_OK &&
@@ -110,15 +106,11 @@ ttape_status ttape_selection_make(ttape_selection **out, const ttape_reader *rea
         (taken.pid_count > 0 && taken.pids == NULL) ||
         (taken.named_stream_count > 0 && taken.streams == NULL))
         return ttp_refuse(err, "numbers are counted, but not given");
-    if (taken.memory_bytes == 0)
-        taken.memory_bytes = MEMORY_BYTES_DEFAULT;
-    struct ttp_region region = ttp_region_of(taken.memory_bytes);
-    region.allocator = reader->memory.allocator;
-    struct ttape_selection *selection = ttp_region_take(&region, 1, sizeof *selection);
+    struct ttp_region region;
+    struct ttape_selection *selection =
+        ttp_open_region(&region, reader->memory.allocator, &taken.memory_bytes, sizeof *selection);
     if (selection == NULL)
-        return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
-                        "selection needs more memory than its limit of %llu bytes",
-                        (unsigned long long)taken.memory_bytes);
+        return ttp_fail_region(err, "selections", taken.memory_bytes);
     selection->region = region;
     ttape_reader_get_info(reader, &info);
     ttape_status status = choose_range(&selection->info, &info, &taken, err);
@@ -135,10 +127,8 @@ ttape_status ttape_selection_make(ttape_selection **out, const ttape_reader *rea
 
 void ttape_selection_close(ttape_selection *selection)
 {
-    if (selection == NULL)
-        return;
-    struct ttp_region region = selection->region; /* the answer is one of its blocks */
-    ttp_region_close(&region);
+    if (selection != NULL)
+        ttp_close_region(&selection->region);
 }
 
 void ttape_selection_get_info(const ttape_selection *selection, ttape_selection_info *info)

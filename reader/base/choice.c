@@ -5,7 +5,8 @@
 
 #include "format/base/fail.h"
 
-#define READERS_MOST 65536u
+#define READERS_MOST       65536u
+#define REGION_BYTES_USUAL (256ull << 20)
 
 ttape_status ttp_refuse(ttape_error *err, const char *what)
 {
@@ -47,6 +48,28 @@ ttape_status ttp_check_readers(const ttape_reader *const *readers, uint32_t read
         if (readers[i] == NULL)
             return ttp_refuse(err, "no reader");
     return TTAPE_OK;
+}
+
+void *ttp_open_region(struct ttp_region *region, ttape_allocator allocator, uint64_t *memory_bytes,
+                      size_t answer_bytes)
+{
+    *memory_bytes = *memory_bytes != 0 ? *memory_bytes : REGION_BYTES_USUAL;
+    *region = ttp_region_of(*memory_bytes);
+    region->allocator = allocator;
+    return ttp_region_take(region, 1, answer_bytes);
+}
+
+void ttp_close_region(const struct ttp_region *region)
+{
+    struct ttp_region own = *region; /* it is in one of its blocks */
+    ttp_region_close(&own);
+}
+
+ttape_status ttp_fail_region(ttape_error *err, const char *answers, uint64_t memory_bytes)
+{
+    return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
+                    "%s need more memory than their limit of %llu bytes", answers,
+                    (unsigned long long)memory_bytes);
 }
 
 ttape_status ttp_no_stream(ttape_error *err, uint32_t stream)

@@ -1,4 +1,4 @@
-/* What callers of several answers choose: threads and a time range; and how it is refused. */
+/* What callers of several answers choose: threads, a time range, memory; and how it is refused. */
 #ifndef TTP_READER_CHOICE_H
 #define TTP_READER_CHOICE_H
 
@@ -7,6 +7,8 @@
 
 #include <tracetape/error.h>
 #include <tracetape/reader.h>
+
+#include "base/region.h"
 
 /* TTAPE_E_ARGUMENT. */
 ttape_status ttp_refuse(ttape_error *err, const char *what);
@@ -20,6 +22,14 @@ ttape_status ttp_find_streams(const uint32_t *streams, uint32_t stream_count, ui
 /* Refuses no readers, 65,537 and more, and those that are NULL. */
 ttape_status ttp_check_readers(const ttape_reader *const *readers, uint32_t reader_count,
                                ttape_error *err);
+/* The answer, of zeros, is the first block of *region, which may take *memory_bytes (0 becomes the
+ * usual) of an allocator's memory. NULL: it does not fit, see ttp_fail_region. */
+void *ttp_open_region(struct ttp_region *region, ttape_allocator allocator, uint64_t *memory_bytes,
+                      size_t answer_bytes);
+/* Gives back all of the answer's region, which is in the answer itself. */
+void ttp_close_region(const struct ttp_region *region);
+/* TTAPE_E_LIMIT. */
+ttape_status ttp_fail_region(ttape_error *err, const char *answers, uint64_t memory_bytes);
 /* TTAPE_E_NOT_FOUND. */
 ttape_status ttp_no_stream(ttape_error *err, uint32_t stream);
 
