@@ -290,24 +290,25 @@ static void take_first_block(struct walk *w, ttape_cursor *cursor)
     }
 }
 
-/* When the one call begins; false: there is no such call. */
-static bool find_call(struct walk *w, uint64_t *from_ns)
+/* When the one call begins. TTAPE_END: there is no such call. */
+static ttape_status find_call(struct walk *w, uint64_t *from_ns, ttape_error *err)
 {
     const ttape_passes_options *o = &w->passes->options;
     ttape_cursor *cursor;
     ttape_event_item item;
-    ttape_error err = {0};
-    if (ttape_cursor_open(&cursor, w->passes->reader, o->call_stream, &err) != TTAPE_OK)
-        return false;
-    bool is_there = ttape_cursor_seek_event(cursor, o->call_event, &err) == TTAPE_OK &&
-                    ttape_cursor_next(cursor, &item, &err) == TTAPE_OK &&
-                    item.number == o->call_event && item.event.kind == TTAPE_EVENT_ENTER;
-    if (is_there) {
+    TTP_TRY(ttape_cursor_open(&cursor, w->passes->reader, o->call_stream, err));
+    ttape_status status = ttape_cursor_seek_event(cursor, o->call_event, err);
+    if (status == TTAPE_OK)
+        status = ttape_cursor_next(cursor, &item, err);
+    if (status == TTAPE_OK &&
+        (item.number != o->call_event || item.event.kind != TTAPE_EVENT_ENTER))
+        status = TTAPE_END;
+    if (status == TTAPE_OK) {
         *from_ns = item.event.time_ns;
         take_first_block(w, cursor);
     }
     ttape_cursor_close(cursor);
-    return is_there;
+    return status;
 }
 
 static bool goes_on(struct walk *w)
@@ -390,8 +391,11 @@ static void walk_call(struct walk *w)
 {
     struct ttape_passes *passes = w->passes;
     uint64_t from_ns = 0;
-    if (find_call(w, &from_ns))
+    ttape_status status = find_call(w, &from_ns, passes->err);
+    if (status == TTAPE_OK)
         walk_stream(w, passes->options.call_stream, from_ns);
+    else if (status != TTAPE_END && status != TTAPE_E_NOT_FOUND)
+        passes->status = status;
     else
         passes->status =
             ttp_fail(passes->err, TTAPE_E_NOT_FOUND, "", TTAPE_ERROR_NO_OFFSET,

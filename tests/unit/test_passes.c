@@ -160,6 +160,27 @@ static bool stop(void *context, uint64_t done, uint64_t all)
     return --*(uint32_t *)context != 0;
 }
 
+/* What cannot be read is not said to be no call. */
+START_TEST(a_call_that_is_damaged_is_no_missing_one)
+{
+    struct ttest_file file = make();
+    struct ttest_trace t = ttest_open_trace(file);
+    ttape_passes *passes;
+    ttape_partition_info about;
+    ttape_error err = {0};
+    ttape_passes_options how = options_of();
+    how.has_call = true;
+    how.call_event = FIRST;
+    (void)ttape_reader_get_partition(t.reader, 0, &about);
+    ttape_reader_close(t.reader);
+    file.data[about.offset + about.stored_bytes - 2] ^= 1;
+    t = ttest_open_trace(file);
+    ck_assert_int_ge(ttape_passes_make(&passes, t.reader, &how, &err), TTAPE_E_TRUNCATED);
+    ck_assert_ptr_null(passes);
+    ttest_close_trace(&t);
+}
+END_TEST
+
 START_TEST(what_cannot_be_is_refused)
 {
     struct ttest_trace t = ttest_open_trace(make());
@@ -211,6 +232,7 @@ int main(void)
     TCase *tests = tcase_create("passes");
     tcase_add_test(tests, passes_are_of_the_calls_that_made_them);
     tcase_add_test(tests, only_chosen_calls_count);
+    tcase_add_test(tests, a_call_that_is_damaged_is_no_missing_one);
     tcase_add_test(tests, what_cannot_be_is_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
