@@ -348,6 +348,14 @@ static struct ttp_index_entry describe(const struct ttp_partition_head *head,
     return entry;
 }
 
+static bool has_values(const struct ttp_partition_head *head)
+{
+    for (uint32_t i = 0; i < head->section_count; i++)
+        if (head->sections[i].kind == TTP_SECTION_VALUES)
+            return true;
+    return false;
+}
+
 static ttape_status copy_partition_whole(ttape_copier *c, uint32_t partition, ttape_error *err)
 {
     ttape_partition_info info;
@@ -360,11 +368,11 @@ static ttape_status copy_partition_whole(ttape_copier *c, uint32_t partition, tt
                         "there is no partition %u", partition);
     /* Of a partition whose light sections are damaged, or are not what the index says, segments
      * and counts are not known: it is not copied. */
-    if (c->reduction.without_values && info.bytes.values != 0)
-        return ttp_fail(err, TTAPE_E_ARGUMENT, "", info.offset,
-                        "partition %u has values that are left out", partition);
     TTP_TRY(ttp_loaded_get(c->lease.decoder, partition, TTP_STAGE_LIGHT, &loaded, err));
     struct ttp_partition_head head = loaded->head;
+    if (c->reduction.without_values && has_values(&head)) /* the index may say something else */
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", info.offset,
+                        "partition %u has values that are left out", partition);
     uint32_t model = head.model;
     struct ttp_scope *to = scope_of(c, partition);
     if (head.segment_count > info.segment_count)

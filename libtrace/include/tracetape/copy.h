@@ -55,8 +55,7 @@ TTAPE_API ttape_status ttape_copier_partition(ttape_copier *copier, uint32_t par
                                               ttape_error *err);
 /* Re-encodes the events [from_number[s], to_number[s]) of every segment's stream s that lie in one
  * partition: for the partitions that a cut goes through, and at the writer's level for those that
- * stay whole. Arrays have the reader's stream_count entries; NULL
- * is no bound. */
+ * stay whole. Arrays have the reader's stream_count entries; NULL is no bound. */
 TTAPE_API ttape_status ttape_copier_part(ttape_copier *copier, uint32_t partition,
                                          const uint64_t *from_number, const uint64_t *to_number,
                                          ttape_error *err);

@@ -38,8 +38,8 @@ typedef struct ttape_passes_site {
 /* Zero means the default everywhere. */
 typedef struct ttape_passes_options {
     size_t size; /* sizeof(ttape_passes_options) */
-    const uint32_t
-        *streams; /* only these, each once; NULL: all. Borrowed for the call, as others */
+    /* Only these, each once; NULL: all. Arrays are borrowed for the call. */
+    const uint32_t *streams;
     uint32_t stream_count;
     bool has_range; /* only [from_ns, to_ns) */
     uint64_t from_ns, to_ns;
@@ -48,9 +48,9 @@ typedef struct ttape_passes_options {
     const ttape_passes_site *sites;
     uint32_t site_count;
     bool only_chosen;
-    bool
-        has_call; /* only this call: the one that event_number of the stream entered. Streams, range
-                    * and choice do not matter then */
+    /* Only the call that event call_event of call_stream entered: streams, range and choice do not
+     * matter then. */
+    bool has_call;
     uint32_t call_stream;
     uint64_t call_event;
     uint64_t memory_bytes;    /* of the answer; default 256 MiB */
