@@ -1,5 +1,6 @@
 /* "Save as a file": what `tracetape export --format html` writes, of the time that the page shows,
  * into a file without a name. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,8 +48,10 @@ static bool write_file(const struct html_options *options, const struct tool_inp
     struct tool_input own = *input; /* with a reader of its own */
     const ttape_reader_options how = {.size = sizeof how,
                                       .limits.memory_bytes = options->memory_bytes};
-    if (ttape_reader_open(&own.reader, &input->source, &how, &err) != TTAPE_OK)
+    if (ttape_reader_open(&own.reader, &input->source, &how, &err) != TTAPE_OK) {
+        (void)tool_fail_error(input->name, &err);
         return false;
+    }
     tool_output_open(&out, fd);
     int status = html_write(options, &own, "the page's file", &out);
     ttape_reader_close(own.reader);
@@ -66,14 +69,17 @@ int view_save(const struct tool_input *input, const struct view_how *how, const 
                                    .names = how->names,
                                    .memory_bytes = how->memory_bytes,
                                    .is_quiet = true};
-    if (request_bytes > REQUEST_BYTES)
+    size_t kept = request_bytes <= REQUEST_BYTES ? request_bytes : 0;
+    if (kept > 0)
+        memcpy(text, request, kept);
+    text[kept] = '\0';
+    if (kept < request_bytes || !take_options(text, &choice, &options)) {
+        (void)tool_fail("a file of no time was asked for");
         return -1;
-    if (request_bytes > 0)
-        memcpy(text, request, request_bytes);
-    text[request_bytes] = '\0';
-    if (!take_options(text, &choice, &options))
-        return -1;
+    }
     int fd = tool_open_unlinked();
+    if (fd < 0)
+        (void)tool_fail("cannot make a temporary file: %s", strerror(errno));
     if (fd >= 0 && (!write_file(&options, input, fd) || fstat(fd, &info) != 0)) {
         close(fd);
         fd = -1;
