@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "view"))
-from view_client import COMMAND, Server, skip  # noqa: E402
-from view_page import Page, check, make_trace, problems  # noqa: E402
+from view_client import COMMAND, Server, check, end, skip  # noqa: E402
+from view_page import Page, make_trace  # noqa: E402
 
 REQUESTS = "return performance.getEntriesByType('resource').map((e) => e.name)"
 
@@ -85,7 +85,7 @@ def check_dropped(page, folder, trace):
 
 
 def check_saved(page, folder, trace):
-    """Of the served page: what it saves is such a file, of the time that it showed."""
+    """What the served page saves is such a file, of the time that it showed."""
     page.driver.execute_cdp_cmd("Browser.setDownloadBehavior",
                                 {"behavior": "allow", "downloadPath": folder})
     with Server(trace) as server:
@@ -117,10 +117,7 @@ def main():
             check_saved(page, folder, trace)
         finally:
             page.driver.quit()
-    for line in problems:
-        print(line)
-    print(f"html browser: {'FAILED' if problems else 'ok'}")
-    return 1 if problems else 0
+    end("a file of HTML shows its trace, and asks nobody")
 
 
-sys.exit(main())
+main()

@@ -11,14 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "view"))
-from view_client import COMMAND, skip  # noqa: E402
-
-problems = []
-
-
-def check(what, found, wanted=True):
-    if found != wanted:
-        problems.append(f"{what}: {found!r} instead of {wanted!r}")
+from view_client import COMMAND, check, end, skip  # noqa: E402
 
 
 def run(*words):
@@ -121,6 +114,7 @@ def check_usage(trace):
             ((), "FILE is missing"),
             (("--picture", "flame", trace), "--picture is for"),
             (("--function", "x", trace), "--with-source"),
+            (("--function", "(", "--with-source", trace), "'(' as a regular expression"),
             (("--min-time", "1us", trace), "--min-time is not for"),
             (("--thread", "77", trace), "thread")):
         done = run("export", "--format", "html", *words)
@@ -139,10 +133,7 @@ def main():
         check_privacy(folder, trace)
         check_cut(folder, trace)
         check_usage(trace)
-    for line in problems:
-        print(line)
-    print(f"html file: {'FAILED' if problems else 'ok'}")
-    return 1 if problems else 0
+    end("a file of HTML has what was asked for, and no more")
 
 
-sys.exit(main())
+main()

@@ -76,7 +76,7 @@ bool tool_picture_is_name(const char *name);
 
 /* ---- export_select.c ---- */
 
-/* Fills streams; TOOL_CANNOT (reported) where the choice leaves none. */
+/* Fills streams. */
 void tool_export_select(struct tool_export *export, const struct tool_selection *selection);
 /* A number that no process or thread of the output has. */
 uint32_t tool_export_number(struct tool_export *export);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -131,7 +132,8 @@ static int prepare(const struct options *options, struct tool_export *export)
     tool_selection_close(&selection);
     if (!export->has_times && export->min_ns > 0)
         return tool_fail("'%s' has no times: --min-time cannot be used", export->input->name);
-    tool_site_names_open_as(&export->names, export->reader, name_style(options));
+    if (options->chosen != &tool_export_html) /* which has those of the cut */
+        tool_site_names_open_as(&export->names, export->reader, name_style(options));
     return TOOL_OK;
 }
 
@@ -265,7 +267,16 @@ static int export_empty(const struct options *options)
     return status;
 }
 
-/* What belongs to some formats only. A tool_exit. */
+static bool is_expression(const char *text)
+{
+    regex_t regex;
+    if (regcomp(&regex, text, REG_EXTENDED | REG_NOSUB) != 0)
+        return false;
+    regfree(&regex);
+    return true;
+}
+
+/* Refuses what belongs to other formats. A tool_exit. */
 static int check_options(const struct options *options, int operand_count)
 {
     const struct tool_export_format *format = options->chosen;
@@ -287,10 +298,13 @@ static int check_options(const struct options *options, int operand_count)
     if (!tool_picture_is_name(options->picture))
         return tool_usage("export", "unknown picture '%s'", options->picture);
     bool is_histogram = options->picture != NULL && strcmp(options->picture, "histogram") == 0;
+    if (is_html && options->function != NULL && !options->with_source)
+        return tool_usage("export", "--function is with --with-source for --format html");
     if (is_html && options->function != NULL)
-        return options->with_source
+        return is_expression(options->function)
                    ? TOOL_OK
-                   : tool_usage("export", "--function is with --with-source for --format html");
+                   : tool_usage("export", "cannot use '%s' as a regular expression",
+                                options->function);
     if (is_histogram != (options->function != NULL))
         return tool_usage("export", "--picture histogram and --function REGEX go together");
     return TOOL_OK;
