@@ -8,6 +8,7 @@
 
 #include <tracetape/copy.h>
 
+#include "base/text.h"
 #include "tools/calls/cut_streams.h"
 #include "tools/command/progress.h"
 #include "tools/html/html.h"
@@ -31,19 +32,11 @@ static bool keep_entry(void *context, const ttape_metadata_entry *entry)
     return options->with_values || entry->type == TTAPE_METADATA_NUMBER || is_harmless(entry->key);
 }
 
-static ttape_string last_part(ttape_string path)
-{
-    for (size_t i = path.size_bytes; i > 0; i--)
-        if (path.data[i - 1] == '/')
-            return (ttape_string){path.data + i, path.size_bytes - i};
-    return path;
-}
-
 static void shorten_module(void *context, ttape_module *module)
 {
     const struct html_options *options = context;
     if (!options->with_source)
-        module->path = last_part(module->path);
+        module->path = ttp_path_base(module->path);
 }
 
 static ttape_status shorten_file(void *context, uint32_t number, ttape_site *site, ttape_error *err)
@@ -52,7 +45,7 @@ static ttape_status shorten_file(void *context, uint32_t number, ttape_site *sit
     (void)number;
     (void)err;
     if (!options->with_source)
-        site->file = last_part(site->file);
+        site->file = ttp_path_base(site->file);
     return TTAPE_OK;
 }
 

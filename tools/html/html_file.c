@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "tools/html/html.h"
 #include "tools/html/page_files.h"
 #include "tools/io/scratch_file.h"
@@ -36,7 +37,7 @@ static const char body_begin[] =
     "</style>\n</head>\n<body>\n<noscript>This page is a trace of a program, and what reads it: it "
     "needs JavaScript. It loads nothing, and sends nothing.</noscript>\n";
 
-static int check_parts(void)
+int html_check_build(void)
 {
     for (int i = HTML_PART_SCRIPT; i <= HTML_PART_STYLE_HASH; i++)
         if (html_find_part((enum html_part)i).bytes == NULL)
@@ -45,8 +46,6 @@ static int check_parts(void)
                              TOOL_ENGINE_MISSING[0] != '\0' ? TOOL_ENGINE_MISSING : "its page");
     return TOOL_OK;
 }
-
-int html_check_build(void) { return check_parts(); }
 
 /* ---- base64 ---- */
 
@@ -201,12 +200,6 @@ static void say_inside(const struct html_options *options, const struct html_cut
                      options->with_source ? "" : "paths and source (see --with-source)");
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 static int write_all(const struct html_options *options, const struct html_cut *cut,
                      const struct tool_input *input, const char *output_name,
                      struct tool_output *out)
@@ -217,7 +210,7 @@ static int write_all(const struct html_options *options, const struct html_cut *
                          " MB: choose with --time or --thread, or make a page that takes the trace "
                          "as a file, with --empty",
                          output_name, cut->size_bytes / 1000000);
-    html_notes_make(&notes, options, &cut->input, last_part(input->name));
+    html_notes_make(&notes, options, &cut->input, ttp_base_name(input->name));
     if (!options->is_quiet)
         say_inside(options, cut, &notes, output_name);
     put_head(out);
@@ -232,7 +225,7 @@ int html_write(const struct html_options *options, const struct tool_input *inpu
                const char *output_name, struct tool_output *out)
 {
     struct html_cut cut;
-    int status = check_parts();
+    int status = html_check_build();
     if (status != TOOL_OK)
         return status;
     status = html_cut_open(&cut, options, input);
@@ -244,7 +237,7 @@ int html_write(const struct html_options *options, const struct tool_input *inpu
 
 int html_write_empty(struct tool_output *out)
 {
-    int status = check_parts();
+    int status = html_check_build();
     if (status != TOOL_OK)
         return status;
     put_head(out);

@@ -8,6 +8,7 @@
 
 #include <tracetape/report.h>
 
+#include "base/names/text_map.h"
 #include "tools/html/html.h"
 #include "tools/html/page_files.h"
 
@@ -49,23 +50,6 @@ static void put_names(struct html_notes *notes, const struct tool_site_names *na
 }
 
 /* ---- sources and lines: of functions that ran ---- */
-
-static bool is_equal(ttape_string a, ttape_string b)
-{
-    return a.size_bytes == b.size_bytes && memcmp(a.data, b.data, a.size_bytes) == 0;
-}
-
-/* Did one of the rows before have this file? */
-static bool was_before(const ttape_reader *reader, const ttape_report_row *rows, uint32_t row,
-                       ttape_string file)
-{
-    ttape_site site;
-    for (uint32_t i = 0; i < row; i++)
-        if (ttape_reader_get_site(reader, rows[i].site, &site) == TTAPE_OK &&
-            is_equal(site.file, file))
-            return true;
-    return false;
-}
 
 static void put_source(struct html_notes *notes, const struct html_options *options,
                        ttape_string file)
@@ -127,17 +111,22 @@ static void put_sources(struct html_notes *notes, const struct html_options *opt
         ttape_report_row *rows = tool_allocate(count, sizeof *rows);
         memcpy(rows, made, count * sizeof *rows);
         qsort(rows, count, sizeof *rows, by_self);
+        struct ttp_region region = ttp_region_of(UINT64_MAX);
+        struct ttp_text_map files = {0}; /* that were looked for */
         for (uint32_t i = 0; i < count; i++) {
             ttape_site site;
+            bool is_new;
             if (ttape_reader_get_site(cut->reader, rows[i].site, &site) != TTAPE_OK ||
                 site.file.size_bytes == 0)
                 continue;
-            if (!was_before(cut->reader, rows, i, site.file))
+            (void)ttp_text_map_at(&region, &files, site.file.data, site.file.size_bytes, &is_new);
+            if (is_new)
                 put_source(notes, options, site.file);
             if (notes->line_count < most &&
                 (!has_regex || tool_site_matches(names, rows[i].site, &wanted)))
                 put_lines(notes, cut, names, rows[i].site);
         }
+        ttp_region_close(&region);
         free(rows);
         ttape_report_close(report);
     }
