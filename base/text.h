@@ -1,7 +1,8 @@
-/* Texts: their order, and pieces of paths. */
+/* Texts: the same ones, their order, and pieces of paths. */
 #ifndef TTP_BASE_TEXT_H
 #define TTP_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include <tracetape/types.h>
@@ -11,6 +12,12 @@ static inline int ttp_compare_strings(ttape_string a, ttape_string b)
     size_t size = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
     int order = size != 0 ? memcmp(a.data, b.data, size) : 0;
     return order != 0 ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
+}
+
+static inline bool ttp_is_same_text(ttape_string a, ttape_string b)
+{
+    return a.size_bytes == b.size_bytes &&
+           (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
 }
 
 /* What stands behind a path's last slash. */

@@ -23,7 +23,7 @@ static void raise(struct ttp_long_fork *fork, uint64_t time_ns)
     fork->until_ns = time_ns > fork->until_ns ? time_ns : fork->until_ns;
 }
 
-/* Of a stream whose first events are not there any more, what is open where it begins. */
+/* A stream whose first events are not there any more begins with what was open then. */
 static void take_edge(struct ttp_long_fork *fork, const ttape_edge *edge)
 {
     for (uint32_t i = 0; i < edge->frame_count; i++)

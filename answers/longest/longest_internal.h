@@ -71,7 +71,7 @@ struct ttp_long_plan {
     uint64_t start_ns; /* of the trace */
 };
 
-/* Until when a stream's first frames are calls of the process that forked this one. */
+/* A stream's first frames are calls of the process that forked this one up to a time. */
 struct ttp_long_fork {
     uint32_t stream; /* of is_known */
     bool is_known, has_frames;
@@ -227,8 +227,8 @@ void ttp_long_paths_close(struct ttp_long_paths *paths, struct ttp_memory *memor
 struct ttp_long_path *ttp_long_path_make(struct ttp_memory *memory, uint32_t count);
 
 /* ---- longest_inherited.c ---- */
-/* Whether a frame of class open, of that time, is one that its process was forked in. `fork`, zero
- * at first, keeps what was found of the stream. */
+/* True where a frame of class open, of that time, is one that its process was forked in. `fork`,
+ * zero at first, keeps what was found of the stream. */
 bool ttp_long_is_inherited(struct ttp_long_fork *fork, ttape_reader *r, uint32_t stream,
                            uint64_t enter_ns);
 

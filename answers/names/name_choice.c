@@ -8,6 +8,7 @@
 #include "base/names/simple_name.h"
 #include "base/names/text_map.h"
 #include "base/secret.h"
+#include "base/text.h"
 #include "reader/base/choice.h"
 
 #define ELLIPSIS      "\xE2\x80\xA6"
@@ -33,12 +34,6 @@ struct choice {
     size_t text_capacity;
 };
 
-static bool is_same(ttape_string a, ttape_string b)
-{
-    return a.size_bytes == b.size_bytes &&
-           (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
-}
-
 /* The name with so much detail; the name itself where that is the same, or memory is short. */
 static ttape_string simplify(struct choice *work, ttape_string name, enum ttp_name_detail detail)
 {
@@ -46,7 +41,7 @@ static ttape_string simplify(struct choice *work, ttape_string name, enum ttp_na
                          TTP_SIMPLE_NAME_BYTES(name.size_bytes), 1))
         return name;
     size_t size = ttp_simple_name(work->text, name.data, name.size_bytes, detail);
-    if (is_same((ttape_string){work->text, size}, name))
+    if (ttp_is_same_text((ttape_string){work->text, size}, name))
         return name;
     const char *copy = ttp_region_copy(work->region, work->text, size);
     return copy != NULL ? (ttape_string){copy, size} : name;
@@ -86,7 +81,8 @@ static void add_to_group(struct choice *work, struct ttp_text_map *table, uint32
         return;
     }
     struct group *group = &work->groups[*number];
-    group->is_mixed = group->is_mixed || !is_same(row->full, work->rows[group->first].full);
+    group->is_mixed =
+        group->is_mixed || !ttp_is_same_text(row->full, work->rows[group->first].full);
     work->next[group->last] = i;
     group->last = i;
 }
@@ -104,7 +100,7 @@ static bool suffices(struct choice *work, const struct group *group, enum ttp_na
         if (is_new)
             *other = i;
         else
-            is_enough = is_enough && is_same(work->rows[*other].full, row->full);
+            is_enough = is_enough && ttp_is_same_text(work->rows[*other].full, row->full);
     }
     ttp_text_map_close(work->region, &table);
     return is_enough;

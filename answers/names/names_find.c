@@ -5,13 +5,9 @@
 #include <string.h>
 
 #include "answers/names/names_internal.h"
+#include "base/text.h"
 
 #define LABEL_BYTES 128u /* of what ttape_site_name writes of a site without a symbol */
-
-static bool is_text(ttape_string text, ttape_string name)
-{
-    return text.size_bytes == name.size_bytes && memcmp(text.data, name.data, name.size_bytes) == 0;
-}
 
 /* What gcc and clang put behind the names of copies and parts. */
 static size_t plain_size(ttape_string symbol)
@@ -30,7 +26,8 @@ static size_t plain_size(ttape_string symbol)
 static bool is_copy(const ttape_name *row, ttape_string name)
 {
     size_t size = plain_size(row->full);
-    return size < row->full.size_bytes && is_text((ttape_string){row->full.data, size}, name);
+    return size < row->full.size_bytes &&
+           ttp_is_same_text((ttape_string){row->full.data, size}, name);
 }
 
 /* Without a symbol its address or offset in the module is a site's name. */
@@ -41,16 +38,16 @@ static bool is_label(const ttape_reader *reader, uint32_t number, ttape_string n
     if (ttape_reader_get_site(reader, number, &site) != TTAPE_OK)
         return false;
     int size = snprintf(text, sizeof text, "0x%" PRIx64, site.address);
-    if (is_text((ttape_string){text, (size_t)size}, name))
+    if (ttp_is_same_text((ttape_string){text, (size_t)size}, name))
         return true;
     (void)ttape_site_name(reader, number, text, sizeof text);
-    return is_text((ttape_string){text, strlen(text)}, name);
+    return ttp_is_same_text((ttape_string){text, strlen(text)}, name);
 }
 
 static bool is_called(const ttape_name *row, ttape_string name)
 {
-    return is_text(row->full, name) || is_text(row->symbol, name) || is_text(row->simple, name) ||
-           is_text(row->brief, name);
+    return ttp_is_same_text(row->full, name) || ttp_is_same_text(row->symbol, name) ||
+           ttp_is_same_text(row->simple, name) || ttp_is_same_text(row->brief, name);
 }
 
 uint32_t ttape_names_find(const ttape_names *names, uint32_t reader, ttape_string name,

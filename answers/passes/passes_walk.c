@@ -290,7 +290,7 @@ static void take_first_block(struct walk *w, ttape_cursor *cursor)
     }
 }
 
-/* When the one call begins. TTAPE_END: there is no such call. */
+/* *from_ns is when the one call begins. TTAPE_END: there is no such call. */
 static ttape_status find_call(struct walk *w, uint64_t *from_ns, ttape_error *err)
 {
     const ttape_passes_options *o = &w->passes->options;

@@ -49,7 +49,7 @@ struct ttp_tile_overview {
     struct ttp_read_merged merged;
 };
 
-/* While it is found out how many instants can be had without more events. */
+/* A trial finds out how many instants can be had without more events. */
 struct ttp_tile_trial {
     uint32_t spacing; /* the most that a segment's instants need, up to one a bucket */
     bool goes_on, has_failed;

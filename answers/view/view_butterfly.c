@@ -322,14 +322,14 @@ static ttape_status keep_pieces(struct ttape_view *view, struct team *team, ttap
     ttape_status status = TTAPE_OK;
     for (uint32_t i = 0; i < team->count; i++) {
         struct work *work = &team->works[i];
-        view->damage_count += work->damage_count;
         if (status == TTAPE_OK && work->status != TTAPE_OK) {
             status = work->status;
             *err = work->err;
         } else if (status == TTAPE_OK) {
             status = merge(view, work->graph, err);
             view->butterfly->done_count += status == TTAPE_OK;
-            if (status != TTAPE_OK) /* some of it may be there, and some not */
+            view->damage_count += work->damage_count; /* others are read again, and tell again */
+            if (status != TTAPE_OK)                   /* some of it may be there, and some not */
                 ttp_view_forget_butterfly(view);
         }
         ttape_graph_close(work->graph);
@@ -337,7 +337,7 @@ static ttape_status keep_pieces(struct ttape_view *view, struct team *team, ttap
     return status;
 }
 
-/* At first one piece for each worker, so that there are rows at once. All of a question's pieces
+/* Each worker reads one piece at first, so that there are rows at once. All of a question's pieces
  * share the memory; where that does not suffice, there are fewer. */
 static ttape_status go_on(struct ttape_view *view, ttape_error *err)
 {

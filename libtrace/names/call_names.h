@@ -6,7 +6,7 @@
 
 #define TTP_CALL_NAME_BYTES 32u
 
-/* As the kernel's headers have it; syscall_N for one that is newer. */
+/* The name is the kernel headers'; one that is newer is syscall_N. */
 void ttp_call_name(uint32_t number, char name[TTP_CALL_NAME_BYTES]);
 
 #endif

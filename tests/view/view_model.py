@@ -163,7 +163,7 @@ def compare_events(c, server, start):
 
 
 def compare_lines(c, server):
-    """Of functions that have a row, where there are lines."""
+    """Functions that have a row have the same lines, where there are any."""
     for row in server.ask("functions?count=12")[0].get("rows", []):
         answer = server.ask(f"lines?site={row['site']}")[0]
         if "lines" not in answer:

@@ -30,7 +30,7 @@ struct html_options {
     bool is_quiet;         /* says nothing of what is inside */
 };
 
-/* Whether this build can make such files; reports what is missing. A tool_exit. */
+/* Reports what this build lacks to make such files. A tool_exit. */
 int html_check_build(void);
 /* Says how large the file will be and what is in it, then writes it. The trace stays as it is.
  * Returns a tool_exit. */

@@ -30,7 +30,7 @@ static void put_note(struct html_notes *notes, enum html_note_kind kind, uint32_
     tool_output_bytes(&notes->text, text.data, size_bytes);
 }
 
-/* Where the reader would make the same name, no note is needed. */
+/* No note is needed where the reader would make the same name. */
 static void put_name(struct html_notes *notes, const ttape_reader *reader, enum html_note_kind kind,
                      uint32_t site, ttape_string text)
 {

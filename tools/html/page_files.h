@@ -20,7 +20,7 @@ struct view_file {
 };
 
 bool view_has_page(void);
-/* Without bytes: there is no such file. */
+/* The result has no bytes where there is no such file. */
 struct view_file view_find_file(const char *path);
 
 /* What a server does not send: parts of files of HTML. */
@@ -33,7 +33,7 @@ enum html_part {
     HTML_PART_STYLE_HASH
 };
 
-/* Without bytes: this build has none. */
+/* The result has no bytes where this build has none. */
 struct view_file html_find_part(enum html_part part);
 
 /* ---- source_text.c ---- */

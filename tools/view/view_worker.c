@@ -93,7 +93,7 @@ static void note_progress(void *context, uint64_t done, uint64_t all)
     worker->all_steps = all;
 }
 
-/* That of the one whose answers take long. */
+/* The progress is that of the one whose answers take long. */
 static bool tell_progress(void *context, uint64_t *done, uint64_t *all)
 {
     const struct worker *worker = context;

@@ -58,8 +58,8 @@ TTAPE_API ttape_status ttape_names_make(ttape_names **out, const ttape_reader *c
                                         ttape_error *err);
 TTAPE_API void ttape_names_close(ttape_names *names);
 
-/* By site of that reader: *row_count of them, as there were when the answer was made. They live as
- * long as the answer. Of NULL, or of no such reader: none. */
+/* Rows are by site of that reader: *row_count of them, as there were when the answer was made. They
+ * live as long as the answer. Of NULL, or of no such reader: none. */
 TTAPE_API const ttape_name *ttape_names_get_rows(const ttape_names *names, uint32_t reader,
                                                  uint32_t *row_count);
 /* Functions and other sites that are called so, in one of the four forms; where there are none,

@@ -43,8 +43,8 @@ typedef struct ttape_passes_options {
     uint32_t stream_count;
     bool has_range; /* only [from_ns, to_ns) */
     uint64_t from_ns, to_ns;
-    /* By site; sites past site_count are in no known function and not chosen. NULL: blocks are the
-     * sites of that kind. */
+    /* They are by site; sites past site_count are in no known function and not chosen. NULL: blocks
+     * are the sites of that kind. */
     const ttape_passes_site *sites;
     uint32_t site_count;
     bool only_chosen;
@@ -95,7 +95,7 @@ TTAPE_API const ttape_passes_pair *ttape_passes_get_pairs(const ttape_passes *pa
 /* Blocks, and the calls in them that did not return: from, to a function's site. */
 TTAPE_API const ttape_passes_pair *ttape_passes_get_left(const ttape_passes *passes,
                                                          uint32_t *count);
-/* As they ended. */
+/* Calls come as they ended. */
 TTAPE_API const ttape_passes_call *ttape_passes_get_calls(const ttape_passes *passes,
                                                           uint32_t *count);
 

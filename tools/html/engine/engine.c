@@ -155,7 +155,7 @@ static ttape_status read_source(void *context, ttape_string path, ttape_string *
                 "this source is not in the file: export --with-source puts it there");
 }
 
-/* Those of a site, or of one that is called the same in full. */
+/* The lines are those of a site, or of one that is called the same in full. */
 static bool find_lines(uint32_t wanted, struct note *found)
 {
     uint8_t kind;

@@ -18,8 +18,11 @@ class Line {
 
   private start(): void {
     const worker = this.worker = new Worker(this.url);
-    worker.onmessage = (e) => this.take(e.data);
-    worker.onerror = (e) => this.take(e.message || "the reader does not start");
+    const take = (said: Uint8Array | string) => {
+      if (worker === this.worker) this.take(said); // one that was ended may have answered before
+    };
+    worker.onmessage = (e) => take(e.data);
+    worker.onerror = (e) => take(e.message || "the reader does not start");
     worker.postMessage(this.begin);
   }
 

@@ -1,5 +1,6 @@
-// From moments to places of the timeline. Stretches in which no thread that is shown does anything may
-// be folded: each is so wide, however long it is, and what is left has the rest of the room.
+// An axis leads from moments to places of the timeline. Stretches in which no thread that is shown
+// does anything may be folded: each is so wide, however long it is, and what is left has the rest of
+// the room.
 
 export const FOLD = 56;
 const LEAST = 2 * FOLD; // pixels: a shorter stretch is not worth a fold

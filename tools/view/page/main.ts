@@ -137,8 +137,8 @@ function say(text: string): void {
   timeline.spoken.textContent = text;
 }
 
-/** Of a link that is another trace's, or half of one, what can be had is shown; then it says what is
- * wrong with the rest. */
+/** A link that is another trace's, or half of one, shows what can be had; then it says what is wrong
+ * with the rest. */
 async function followLink(): Promise<void> {
   const place = readLink(location.hash);
   let problem: unknown = null;

@@ -64,7 +64,7 @@ const HUES = [212, 28, 168, 340, 48, 262, 130, 8, 190, 300, 78, 232];
 
 const colours = [new Map<number, number>(), new Map<number, number>()]; // for light, for dark
 
-/** As a pixel of an image has it: blue, green, red from the third byte down, no opacity. */
+/** Gives a pixel of an image: blue, green, red from the third byte down, no opacity. */
 export function colourOf(site: number, isDark: boolean): number {
   const kept = colours[Number(isDark)];
   let found = kept.get(site);

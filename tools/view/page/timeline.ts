@@ -189,7 +189,7 @@ export class Timeline {
     return findStretches(busy, (pixel) => flat.timeAt(NAME_WIDTH + pixel));
   }
 
-  /** Where the innermost call of a thread does not wait; and where nothing is known yet. */
+  /** Marks where the innermost call of a thread does not wait; and where nothing is known yet. */
   private markBusy(busy: Uint8Array, thread: Thread, flat: Axis): void {
     const level = levelOf(thread, flat.nsPerPixel);
     const end = state.from + BigInt(Math.ceil(state.span));
@@ -358,8 +358,8 @@ export class Timeline {
     context.fillRect(0, y + row.height - 3, this.canvas.clientWidth, 1);
   }
 
-  /** When threads of a group without rows of their own began and ended, as long as these are the
-   * same: there may be thousands. */
+  /** Keeps when threads of a group without rows of their own began and ended, as long as these are
+   * the same: there may be thousands. */
   private othersOf(group: Group): Spans {
     const turn = `${this.list.turn}/${this.mapTurn}`;
     const kept = this.others.get(group);
