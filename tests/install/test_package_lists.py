@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each file that an installation has is in one of Debian's packages, by debian/*.install, or belongs
-to a part that debian/rules leaves out. Building the packages is test_package_slow.sh."""
+"""Each file that an installation has is in one of Debian's packages, by debian/*.install, or
+belongs to a part that debian/rules leaves out. Building the packages is test_package_slow.sh."""
 import fnmatch
 import os
 import subprocess
