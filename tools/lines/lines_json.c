@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tools/io/json.h"
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 static void put_line(const struct tool_lines *view, struct tool_json *json,
                      const struct tool_line *line)

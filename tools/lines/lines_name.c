@@ -8,7 +8,7 @@
 
 #include "tools/calls/stream_choice.h"
 #include "tools/command/options.h"
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 #define SAME_TIME_MAX 4096 /* events that are looked at where a call may begin */
 

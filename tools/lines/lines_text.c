@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "tools/command/pager.h"
 #include "tools/io/table.h"
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 #define NEAR_LINES 8u    /* between lines of code that are shown with what is between them */
 #define TEXT_BYTES 4096u /* of a source line; the rest is left out */

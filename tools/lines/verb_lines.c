@@ -9,7 +9,7 @@
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 /* A regular expression. */
 struct function {

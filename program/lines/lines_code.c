@@ -8,7 +8,7 @@
 
 #include "base/ordered.h"
 #include "program/elf/elf_head.h"
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 #define TABLE_ENTRIES_MAX 65536u /* of a function's tables of places */
 #define FIRST_BLOCKS_MAX  8      /* before one that tells, at a function's begin */

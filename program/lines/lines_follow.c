@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/ordered.h"
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 #define WAYS_MAX  512u /* from one block, that are told apart */
 #define STEPS_MAX 32u  /* blocks of one such way */

@@ -1,7 +1,7 @@
 /* From rows of instructions to one row for each line. */
 #include <stdlib.h>
 
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 static int compare(uint32_t one, uint32_t other) { return one < other ? -1 : one > other; }
 

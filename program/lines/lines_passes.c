@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "tools/command/memory_limit.h"
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 static ttape_passes_site *describe_sites(const struct tool_lines *view)
 {

@@ -5,7 +5,7 @@
 
 #include "base/ordered.h"
 #include "program/symbols/symbols.h"
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 #define COPIES_MAX 4000000u /* of a module; of more the rest has no name */
 

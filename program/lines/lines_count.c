@@ -6,7 +6,7 @@
 #include "base/ordered.h"
 #include "program/symbols/symbols.h"
 #include "tools/io/debug_files.h"
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 #define HOOK_INSTRUCTIONS 4u /* that give a hook its arguments */
 #define ROUNDS_MAX        16 /* of blocks that are known by others that are */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/ordered.h"
-#include "tools/lines/lines_view.h"
+#include "program/lines/lines_inside.h"
 
 #define SILENT_MAX 64u /* blocks that do not tell, behind one that does, which are looked at */
 
