@@ -39,7 +39,7 @@ static const char *read_code(struct tool_lines_module *module, const ttape_modul
     return reason;
 }
 
-static struct tool_lines_module *module_of(struct tool_lines *view, uint32_t number)
+static struct tool_lines_module *module_of(struct tool_source_lines *view, uint32_t number)
 {
     for (size_t i = 0; i < view->module_count; i++)
         if (view->modules[i].number == number)
@@ -47,25 +47,29 @@ static struct tool_lines_module *module_of(struct tool_lines *view, uint32_t num
     return NULL;
 }
 
-static bool add_module(struct tool_lines *view, uint32_t number)
+static bool add_module(struct tool_source_lines *view, uint32_t number)
 {
     ttape_module from;
+    struct ttp_region *region = &view->region;
     if (ttape_reader_get_module(view->reader, number, &from) != TTAPE_OK)
         return false;
-    tool_grow((void **)&view->modules, &view->module_capacity, view->module_count + 1,
-              sizeof *view->modules);
-    struct tool_lines_module *module = &view->modules[view->module_count++];
-    *module = (struct tool_lines_module){
-        .number = number, .path = tool_copy_text(from.path.data, from.path.size_bytes)};
+    struct tool_lines_module *module = ttp_region_add(
+        region, &view->modules, &view->module_count, &view->module_capacity, sizeof *view->modules);
+    char *path = ttp_region_copy(region, from.path.data, from.path.size_bytes);
+    if (module == NULL || path == NULL)
+        return false;
+    module->number = number;
+    module->path = path;
     const char *reason = read_code(module, &from);
     if (reason != NULL) {
-        tool_message("'%s': %s: its lines are not known", module->path, reason);
+        if (view->options.trouble != NULL)
+            view->options.trouble(view->options.context, path, reason, true);
         return false;
     }
     size_t count = module->file.code.function_count;
-    module->functions = tool_allocate(count + 1, sizeof *module->functions);
-    module->pieces = tool_allocate(count + 1, sizeof *module->pieces);
-    for (size_t i = 0; i < count; i++) {
+    module->functions = ttp_region_take(region, count + 1, sizeof *module->functions);
+    module->pieces = ttp_region_take(region, count + 1, sizeof *module->pieces);
+    for (size_t i = 0; !region->is_short && i < count; i++) {
         module->functions[i] = TOOL_LINES_NONE;
         if (module->file.code.functions[i].parent != i)
             module->pieces[module->piece_count++] = (uint32_t)i;
@@ -118,13 +122,14 @@ static const struct tool_instruction *instruction_at(const struct tool_code *cod
     return s.first < end && at->address <= address ? at : NULL;
 }
 
-static void add_block(struct tool_lines *view, const struct tool_code *code, size_t first,
+static void add_block(struct tool_source_lines *view, const struct tool_code *code, size_t first,
                       size_t last, const struct tellers *tellers)
 {
-    tool_grow((void **)&view->blocks, &view->block_capacity, view->block_count + 1,
-              sizeof *view->blocks);
     const struct tool_instruction *end = &code->instructions[last - 1];
-    struct tool_code_block *block = &view->blocks[view->block_count++];
+    struct tool_code_block *block = ttp_region_add(&view->region, &view->blocks, &view->block_count,
+                                                   &view->block_capacity, sizeof *view->blocks);
+    if (block == NULL)
+        return;
     *block = (struct tool_code_block){.start = code->instructions[first].address,
                                       .end = end->address + end->length,
                                       .site = TOOL_LINES_NONE,
@@ -139,7 +144,7 @@ static void add_block(struct tool_lines *view, const struct tool_code *code, siz
 }
 
 /* Where something leads, or behind a jump; and each callback has a block of its own. */
-static void cut_piece(struct tool_lines *view, const struct tool_code *code,
+static void cut_piece(struct tool_source_lines *view, const struct tool_code *code,
                       const struct tool_function *piece, const struct tellers *tellers)
 {
     size_t first = piece->first, end = piece->first + piece->count;
@@ -161,8 +166,8 @@ static void cut_piece(struct tool_lines *view, const struct tool_code *code,
         add_block(view, code, first, end, tellers);
 }
 
-static uint32_t block_at(const struct tool_lines *view, const struct tool_lines_function *function,
-                         uint32_t address)
+static uint32_t block_at(const struct tool_source_lines *view,
+                         const struct tool_lines_function *function, uint32_t address)
 {
     struct ttp_bisect s = {.first = function->first, .end = function->last};
     while (ttp_bisect_next(&s))
@@ -171,7 +176,7 @@ static uint32_t block_at(const struct tool_lines *view, const struct tool_lines_
     return is_in ? (uint32_t)s.first : TOOL_LINES_NONE;
 }
 
-static void link_blocks(struct tool_lines *view, const struct tool_lines_function *function)
+static void link_blocks(struct tool_source_lines *view, const struct tool_lines_function *function)
 {
     const struct tool_code *code = &view->modules[function->module].file.code;
     for (size_t i = function->first; i < function->last; i++) {
@@ -195,7 +200,7 @@ static void link_blocks(struct tool_lines *view, const struct tool_lines_functio
 
 /* A function's blocks, while its tables are read. */
 struct tables {
-    struct tool_lines *view;
+    struct tool_source_lines *view;
     const struct tool_lines_function *function;
     const struct tool_code *code;
     uint32_t entries_left;
@@ -204,16 +209,17 @@ struct tables {
 /* A place in the function, by a table; false: it is outside. */
 static bool add_target(const struct tables *t, uint64_t target)
 {
-    struct tool_lines *view = t->view;
+    struct tool_source_lines *view = t->view;
     uint32_t block =
         target <= UINT32_MAX ? block_at(view, t->function, (uint32_t)target) : TOOL_LINES_NONE;
     if (block == TOOL_LINES_NONE)
         return false;
     view->blocks[block].is_odd = true;
-    tool_grow((void **)&view->targets, &view->target_capacity, view->target_count + 1,
-              sizeof *view->targets);
-    view->targets[view->target_count++] = block;
-    return true;
+    uint32_t *added = ttp_region_add(&view->region, &view->targets, &view->target_count,
+                                     &view->target_capacity, sizeof *view->targets);
+    if (added != NULL)
+        *added = block;
+    return added != NULL;
 }
 
 /* Distances from the table itself, or addresses, until something lies outside of the function or
@@ -242,7 +248,7 @@ static int compare_targets(const void *a, const void *b)
 }
 
 /* Targets from `first` on, each once. */
-static void end_targets(struct tool_lines *view, size_t first, struct tool_code_block *block)
+static void end_targets(struct tool_source_lines *view, size_t first, struct tool_code_block *block)
 {
     size_t kept = first;
     if (view->target_count > first)
@@ -258,7 +264,7 @@ static void end_targets(struct tool_lines *view, size_t first, struct tool_code_
 
 /* A block that ends with a jump to a chosen place has its table before it, or else may lead to
  * whatever in the function has its address somewhere. */
-static void read_tables(struct tool_lines *view, const struct tool_lines_function *function)
+static void read_tables(struct tool_source_lines *view, const struct tool_lines_function *function)
 {
     struct tables t = {view, function, &view->modules[function->module].file.code,
                        TABLE_ENTRIES_MAX};
@@ -288,7 +294,7 @@ static void read_tables(struct tool_lines *view, const struct tool_lines_functio
 }
 
 /* Blocks that tell before any other: what leads to them from the function's begin does not tell. */
-static void mark_firsts(struct tool_lines *view, const struct tool_lines_function *function)
+static void mark_firsts(struct tool_source_lines *view, const struct tool_lines_function *function)
 {
     uint32_t at = block_at(
         view, function, view->modules[function->module].file.code.functions[function->code].start);
@@ -309,7 +315,7 @@ static size_t count_calls(const struct tool_code *code, const struct tool_code_b
 }
 
 /* A return with no call after the exit hook: the hook was the function's last call. */
-static void mark_tails(struct tool_lines *view, const struct tool_lines_function *function)
+static void mark_tails(struct tool_source_lines *view, const struct tool_lines_function *function)
 {
     const struct tool_code *code = &view->modules[function->module].file.code;
     for (size_t i = function->first; i < function->last; i++) {
@@ -332,16 +338,18 @@ static int compare_blocks(const void *a, const void *b)
     return one->start < other->start ? -1 : one->start > other->start;
 }
 
-static uint32_t add_function(struct tool_lines *view, struct tool_lines_module *module,
+static uint32_t add_function(struct tool_source_lines *view, struct tool_lines_module *module,
                              uint32_t number, const struct tellers *tellers)
 {
     const struct tool_code *code = &module->file.code;
     uint32_t parent = code->functions[number].parent;
     if (module->functions[parent] != TOOL_LINES_NONE)
         return module->functions[parent];
-    tool_grow((void **)&view->functions, &view->function_capacity, view->function_count + 1,
-              sizeof *view->functions);
-    struct tool_lines_function *function = &view->functions[view->function_count];
+    struct tool_lines_function *function =
+        ttp_region_add(&view->region, &view->functions, &view->function_count,
+                       &view->function_capacity, sizeof *view->functions);
+    if (function == NULL)
+        return TOOL_LINES_NONE;
     *function = (struct tool_lines_function){.module = (uint32_t)(module - view->modules),
                                              .code = parent,
                                              .first = view->block_count,
@@ -351,20 +359,22 @@ static uint32_t add_function(struct tool_lines *view, struct tool_lines_module *
         if (code->functions[module->pieces[i]].parent == parent)
             cut_piece(view, code, &code->functions[module->pieces[i]], tellers);
     function->last = view->block_count;
-    qsort(view->blocks + function->first, function->last - function->first, sizeof *view->blocks,
-          compare_blocks);
+    if (view->region.is_short) /* some blocks are not there */
+        return TOOL_LINES_NONE;
+    if (function->last > function->first)
+        qsort(view->blocks + function->first, function->last - function->first,
+              sizeof *view->blocks, compare_blocks);
     link_blocks(view, function);
     mark_tails(view, function);
     read_tables(view, function);
     mark_firsts(view, function);
-    module->functions[parent] = (uint32_t)view->function_count;
-    return (uint32_t)view->function_count++;
+    return module->functions[parent] = (uint32_t)(function - view->functions);
 }
 
 /* -- sites -- */
 
 /* The site's address in its module's file; NULL: its module is not open. */
-static struct tool_lines_module *find_site(struct tool_lines *view, const ttape_site *site,
+static struct tool_lines_module *find_site(struct tool_source_lines *view, const ttape_site *site,
                                            uint32_t *address)
 {
     struct tool_lines_module *module =
@@ -374,7 +384,8 @@ static struct tool_lines_module *find_site(struct tool_lines *view, const ttape_
     return module != NULL && module->functions != NULL && at <= UINT32_MAX ? module : NULL;
 }
 
-static void learn_teller(struct tool_lines *view, const ttape_site *site, struct tellers *tellers)
+static void learn_teller(struct tool_source_lines *view, const ttape_site *site,
+                         struct tellers *tellers)
 {
     uint32_t address;
     const struct tool_lines_module *module = find_site(view, site, &address);
@@ -385,7 +396,7 @@ static void learn_teller(struct tool_lines *view, const ttape_site *site, struct
         tellers->places[tellers->count++] = place_of(at);
 }
 
-static void place_site(struct tool_lines *view, uint32_t number, const ttape_site *site,
+static void place_site(struct tool_source_lines *view, uint32_t number, const ttape_site *site,
                        const struct tellers *tellers)
 {
     uint32_t address;
@@ -397,6 +408,8 @@ static void place_site(struct tool_lines *view, uint32_t number, const ttape_sit
         return;
     struct tool_lines_place *place = &view->places[number];
     place->function = add_function(view, module, (uint32_t)function, tellers);
+    if (place->function == TOOL_LINES_NONE)
+        return;
     if (site->kind != TTAPE_SITE_BLOCK) {
         struct tool_lines_function *of = &view->functions[place->function];
         if (address == module->file.code.functions[of->code].start)
@@ -408,12 +421,30 @@ static void place_site(struct tool_lines *view, uint32_t number, const ttape_sit
         view->blocks[place->block].site = number;
 }
 
-int tool_lines_open_code(struct tool_lines *view)
+/* Where the sites of one module lie. */
+static void place_sites(struct tool_source_lines *view, const struct tool_lines_module *module)
+{
+    ttape_site site;
+    struct tellers tellers = {.count = 0}; /* each module has callbacks of its own */
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; !view->region.is_short && i < view->info.site_count; i++) {
+            bool is_here = ttape_reader_get_site(view->reader, i, &site) == TTAPE_OK &&
+                           site.module == module->number;
+            if (is_here && pass == 0 && site.kind == TTAPE_SITE_BLOCK)
+                learn_teller(view, &site, &tellers);
+            else if (is_here && pass == 1 &&
+                     (site.kind == TTAPE_SITE_BLOCK || site.kind == TTAPE_SITE_FUNCTION))
+                place_site(view, i, &site, &tellers);
+        }
+}
+
+ttape_status tool_lines_open_code(struct tool_source_lines *view)
 {
     ttape_site site;
     bool has_blocks = false, is_any = false;
-    view->places = tool_allocate((size_t)view->info.site_count + 1, sizeof *view->places);
-    for (uint32_t i = 0; i < view->info.site_count; i++) {
+    view->places =
+        ttp_region_take(&view->region, (uint64_t)view->info.site_count + 1, sizeof *view->places);
+    for (uint32_t i = 0; !view->region.is_short && i < view->info.site_count; i++) {
         view->places[i] = (struct tool_lines_place){TOOL_LINES_NONE, TOOL_LINES_NONE, false};
         if (ttape_reader_get_site(view->reader, i, &site) != TTAPE_OK ||
             site.kind != TTAPE_SITE_BLOCK)
@@ -422,41 +453,23 @@ int tool_lines_open_code(struct tool_lines *view)
         if (site.module != TTAPE_NONE && module_of(view, site.module) == NULL)
             is_any = add_module(view, site.module) || is_any;
     }
+    if (view->region.is_short)
+        return TTAPE_E_LIMIT;
     if (!has_blocks)
-        return tool_fail("'%s' has no basic blocks: build the program with "
-                         "-finstrument-functions -fsanitize-coverage=trace-pc and `pkg-config "
-                         "--libs tracetape-blocks`",
-                         view->input->name);
+        return tool_lines_fail(
+            view, TTAPE_E_NOT_FOUND,
+            "there are no basic blocks: build the program with "
+            "-finstrument-functions -fsanitize-coverage=trace-pc and `pkg-config "
+            "--libs tracetape-blocks`");
     if (!is_any)
-        return tool_fail("'%s': the code of its blocks is not there", view->input->name);
-    for (size_t m = 0; m < view->module_count; m++) { /* each has callbacks of its own */
-        struct tellers tellers = {.count = 0};
-        for (int pass = 0; pass < 2; pass++)
-            for (uint32_t i = 0; i < view->info.site_count; i++) {
-                (void)ttape_reader_get_site(view->reader, i, &site);
-                bool is_here = site.module == view->modules[m].number;
-                if (is_here && pass == 0 && site.kind == TTAPE_SITE_BLOCK)
-                    learn_teller(view, &site, &tellers);
-                else if (is_here && pass == 1 &&
-                         (site.kind == TTAPE_SITE_BLOCK || site.kind == TTAPE_SITE_FUNCTION))
-                    place_site(view, i, &site, &tellers);
-            }
-    }
-    return TOOL_OK;
+        return tool_lines_fail(view, TTAPE_E_NOT_FOUND, "the code of its blocks is not there");
+    for (size_t m = 0; m < view->module_count; m++)
+        place_sites(view, &view->modules[m]);
+    return view->region.is_short ? TTAPE_E_LIMIT : TTAPE_OK;
 }
 
-void tool_lines_close_code(struct tool_lines *view)
+void tool_lines_close_code(struct tool_source_lines *view)
 {
-    tool_lines_copies_close(view);
-    for (size_t i = 0; i < view->module_count; i++) {
+    for (size_t i = 0; i < view->module_count; i++)
         tool_plan_code_close(&view->modules[i].file);
-        free(view->modules[i].functions);
-        free(view->modules[i].pieces);
-        free(view->modules[i].path);
-    }
-    free(view->modules);
-    free(view->functions);
-    free(view->blocks);
-    free(view->targets);
-    free(view->places);
 }

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/ordered.h"
-#include "program/symbols/symbols.h"
 #include "program/lines/lines_inside.h"
+#include "program/symbols/symbols.h"
 
 #define COPIES_MAX 4000000u /* of a module; of more the rest has no name */
 
 struct listing {
-    struct tool_lines *view;
+    struct tool_source_lines *view;
     struct tool_lines_module *module;
 };
 
@@ -20,14 +20,16 @@ static void take_copy(void *context, const struct tool_symbols_inlined *found)
     struct tool_lines_module *module = l->module;
     if (module->copy_count >= COPIES_MAX || found->start >= found->end)
         return;
-    tool_grow((void **)&module->copies, &module->copy_capacity, module->copy_count + 1,
-              sizeof *module->copies);
-    module->copies[module->copy_count++] =
-        (struct tool_lines_copy){.start = found->start,
-                                 .end = found->end,
-                                 .entry = found->entry,
-                                 .around = TOOL_LINES_NONE,
-                                 .name = tool_lines_number(&l->view->copied, found->name)};
+    struct tool_lines_copy *copy =
+        ttp_region_add(&l->view->region, &module->copies, &module->copy_count,
+                       &module->copy_capacity, sizeof *module->copies);
+    if (copy != NULL)
+        *copy = (struct tool_lines_copy){
+            .start = found->start,
+            .end = found->end,
+            .entry = found->entry,
+            .around = TOOL_LINES_NONE,
+            .name = tool_lines_number(l->view, &l->view->copied, found->name)};
 }
 
 static int compare_copies(const void *a, const void *b)
@@ -38,14 +40,14 @@ static int compare_copies(const void *a, const void *b)
     return one->end > other->end ? -1 : one->end < other->end;
 }
 
-void tool_lines_list_copies(struct tool_lines *view, struct tool_lines_module *module,
-                            struct tool_symbols *symbols, struct tool_symbols_module *asked)
+void tool_lines_list_copies(struct tool_source_lines *view, struct tool_lines_module *module,
+                            struct tool_symbols_module *asked)
 {
     struct listing l = {view, module};
     if (module->has_copies)
         return;
     module->has_copies = true;
-    (void)tool_symbols_inlined_list(symbols, asked, take_copy, &l);
+    (void)tool_symbols_inlined_list(view->options.symbols, asked, take_copy, &l);
     if (module->copy_count > 0)
         qsort(module->copies, module->copy_count, sizeof *module->copies, compare_copies);
     uint32_t open = TOOL_LINES_NONE;
@@ -70,11 +72,4 @@ const struct tool_lines_copy *tool_lines_copy_at(const struct tool_lines_module 
         at = module->copies[at].around;
     }
     return NULL;
-}
-
-void tool_lines_copies_close(struct tool_lines *view)
-{
-    for (size_t i = 0; i < view->module_count; i++)
-        free(view->modules[i].copies);
-    tool_lines_texts_close(&view->copied);
 }

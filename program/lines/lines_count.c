@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "base/ordered.h"
-#include "program/symbols/symbols.h"
-#include "tools/io/debug_files.h"
 #include "program/lines/lines_inside.h"
+#include "program/symbols/symbols.h"
 
 #define HOOK_INSTRUCTIONS 4u /* that give a hook its arguments */
 #define ROUNDS_MAX        16 /* of blocks that are known by others that are */
@@ -20,7 +19,7 @@ struct ran {
 
 /* One function, while its lines are counted. */
 struct counting {
-    struct tool_lines *view;
+    struct tool_source_lines *view;
     const struct tool_lines_function *function;
     const struct tool_code *code;
     struct ran *blocks;       /* of the function, from its first on */
@@ -45,7 +44,7 @@ static struct ran *ran_at(const struct counting *c, uint32_t block)
 
 static void count_told(const struct counting *c)
 {
-    const struct tool_lines *view = c->view;
+    const struct tool_source_lines *view = c->view;
     for (size_t i = c->function->first; i < c->function->last; i++) {
         const struct tool_code_block *block = &view->blocks[i];
         struct ran *ran = &c->blocks[i - c->function->first];
@@ -66,14 +65,17 @@ static void add_ran(struct ran *to, const struct ran *from)
 }
 
 /* Which blocks lead to each. */
-static void list_before(struct counting *c)
+static bool list_before(struct counting *c)
 {
+    struct ttp_region *region = &c->view->region;
     const struct tool_lines_function *function = c->function;
     size_t count = function->last - function->first;
     const struct tool_code_block *blocks = c->view->blocks + function->first;
     c->before.function = function;
-    c->before.first = tool_allocate(count + 2, sizeof *c->before.first);
-    c->before.list = tool_allocate(2 * count + 1, sizeof *c->before.list);
+    c->before.first = ttp_region_take(region, count + 2, sizeof *c->before.first);
+    c->before.list = ttp_region_take(region, 2 * count + 1, sizeof *c->before.list);
+    if (region->is_short)
+        return false;
     for (int pass = 0; pass < 2; pass++) { /* how many there are, two places further; which */
         for (size_t i = 0; i < 2 * count; i++) {
             uint32_t next = blocks[i / 2].next[i % 2];
@@ -88,6 +90,7 @@ static void list_before(struct counting *c)
         for (size_t i = 1; pass == 0 && i <= count; i++)
             c->before.first[i + 1] += c->before.first[i];
     }
+    return true;
 }
 
 static size_t count_before(const struct counting *c, uint32_t block)
@@ -140,9 +143,11 @@ static struct ran edge_passes(const struct counting *c, uint32_t from, uint32_t 
  * other calls it says only that they ran there where all are chosen. */
 static void take_followed(const struct counting *c)
 {
-    const struct tool_lines *view = c->view;
+    struct tool_source_lines *view = c->view;
     size_t size = c->function->last - c->function->first;
-    struct tool_lines_pass *passes = tool_allocate(size + 1, sizeof *passes);
+    struct tool_lines_pass *passes = ttp_region_take(&view->region, size + 1, sizeof *passes);
+    if (passes == NULL)
+        return;
     for (size_t i = 0; i < size; i++)
         c->blocks[i].is_known = true;
     for (size_t k = 0; k < 1 + (size_t)view->has_second; k++) {
@@ -169,7 +174,7 @@ static void take_followed(const struct counting *c)
         if (!view->blocks[c->function->first + i].tells)
             c->blocks[i].is_known =
                 c->blocks[i].is_known && (view->is_all || c->blocks[i].ran_elsewhere);
-    free(passes);
+    ttp_region_give(&view->region, passes);
 }
 
 /* All ways that lead to a block, added up. */
@@ -233,25 +238,22 @@ static void infer(const struct counting *c)
 
 /* -- lines -- */
 
-uint32_t tool_lines_number(struct tool_lines_texts *texts, ttape_string text)
+uint32_t tool_lines_number(struct tool_source_lines *view, struct tool_lines_texts *texts,
+                           ttape_string text)
 {
     bool is_new;
-    uint32_t *number = tool_names_find(&texts->numbers, text.data, text.size_bytes, &is_new);
+    uint32_t *number =
+        ttp_text_map_at(&view->region, &texts->numbers, text.data, text.size_bytes, &is_new);
     if (is_new) {
-        tool_grow((void **)&texts->list, &texts->capacity, texts->count + 1, sizeof *texts->list);
-        texts->list[texts->count] = tool_copy_text(text.data, text.size_bytes);
-        *number = (uint32_t)texts->count++;
+        char *copy = ttp_region_copy(&view->region, text.data, text.size_bytes);
+        char **added = ttp_region_add(&view->region, &texts->list, &texts->count, &texts->capacity,
+                                      sizeof *texts->list);
+        if (copy == NULL || added == NULL)
+            return 0;
+        *added = copy;
+        *number = (uint32_t)(texts->count - 1);
     }
     return *number;
-}
-
-void tool_lines_texts_close(struct tool_lines_texts *texts)
-{
-    for (size_t i = 0; i < texts->count; i++)
-        free(texts->list[i]);
-    free(texts->list);
-    tool_names_close(&texts->numbers);
-    *texts = (struct tool_lines_texts){0};
 }
 
 static void take_at(void *context, size_t number, const struct tool_symbol *found)
@@ -259,7 +261,7 @@ static void take_at(void *context, size_t number, const struct tool_symbol *foun
     struct counting *c = context;
     bool is_known = found->file.size_bytes > 0 && found->line > 0;
     c->at[number].file =
-        is_known ? tool_lines_number(&c->view->files, found->file) : TOOL_LINES_NONE;
+        is_known ? tool_lines_number(c->view, &c->view->files, found->file) : TOOL_LINES_NONE;
     c->at[number].line = found->line;
     c->at[number].begins = found->begins;
 }
@@ -279,13 +281,16 @@ static void take_target(void *context, size_t number, const struct tool_symbol *
 }
 
 /* Whom the calls call. */
-static void ask_targets(struct counting *c, struct tool_symbols *symbols,
-                        struct tool_symbols_module *asked)
+static void ask_targets(struct counting *c, struct tool_symbols_module *asked)
 {
+    struct ttp_region *region = &c->view->region;
     size_t count = 0, query = 0;
-    struct tool_symbols_query *queries = tool_allocate(c->query_count + 1, sizeof *queries);
-    c->called = tool_allocate(c->query_count + 1, sizeof *c->called);
-    c->is_hook = tool_allocate(c->query_count + 1, sizeof *c->is_hook);
+    struct tool_symbols_query *queries =
+        ttp_region_take(region, c->query_count + 1, sizeof *queries);
+    c->called = ttp_region_take(region, c->query_count + 1, sizeof *c->called);
+    c->is_hook = ttp_region_take(region, c->query_count + 1, sizeof *c->is_hook);
+    if (region->is_short)
+        return;
     for (size_t i = c->function->first; i < c->function->last; i++)
         for (size_t k = c->view->blocks[i].first; k < c->view->blocks[i].last; k++, query++) {
             if (c->code->instructions[k].kind != TOOL_CODE_CALL)
@@ -294,21 +299,32 @@ static void ask_targets(struct counting *c, struct tool_symbols *symbols,
             c->called[count++] = query;
         }
     c->targets = queries;
-    (void)tool_symbols_find_all(symbols, asked, queries, count, take_target, c);
-    free(queries);
-    free(c->called);
+    (void)tool_symbols_find_all(c->view->options.symbols, asked, queries, count, take_target, c);
+    ttp_region_give(region, queries);
+    ttp_region_give(region, c->called);
+}
+
+static void tell_trouble(const struct tool_source_lines *view, struct tool_symbols_module *module)
+{
+    const char *path, *reason = tool_symbols_module_trouble(module, &path);
+    if (reason != NULL && view->options.trouble != NULL)
+        view->options.trouble(view->options.context, path, reason, false);
 }
 
 /* Instructions of all blocks, in their order. */
-static void ask(struct counting *c, struct tool_symbols *symbols)
+static void ask(struct counting *c)
 {
+    struct ttp_region *region = &c->view->region;
+    struct tool_symbols *symbols = c->view->options.symbols;
     struct tool_lines_module *module = &c->view->modules[c->function->module];
     const struct tool_image *image = module->file.image;
     size_t count = 0;
     for (size_t i = c->function->first; i < c->function->last; i++)
         count += c->view->blocks[i].last - c->view->blocks[i].first;
-    c->queries = tool_allocate(count + 1, sizeof *c->queries);
-    c->at = tool_allocate(count + 1, sizeof *c->at);
+    c->queries = ttp_region_take(region, count + 1, sizeof *c->queries);
+    c->at = ttp_region_take(region, count + 1, sizeof *c->at);
+    if (region->is_short)
+        return;
     for (size_t i = c->function->first; i < c->function->last; i++)
         for (size_t k = c->view->blocks[i].first; k < c->view->blocks[i].last; k++) {
             c->at[c->query_count].file = TOOL_LINES_NONE;
@@ -319,9 +335,9 @@ static void ask(struct counting *c, struct tool_symbols *symbols)
         symbols, (ttape_string){module->path, strlen(module->path)},
         (ttape_string){(const char *)image->build_id, image->build_id_bytes});
     (void)tool_symbols_find_all(symbols, asked, c->queries, c->query_count, take_at, c);
-    tool_lines_list_copies(c->view, module, symbols, asked);
-    ask_targets(c, symbols, asked);
-    (void)tool_symbols_warn(asked);
+    tool_lines_list_copies(c->view, module, asked);
+    ask_targets(c, asked);
+    tell_trouble(c->view, asked);
 }
 
 /* A callback that is told its place (trace-pc-guard) gets the address right before its call; up to
@@ -356,13 +372,6 @@ static bool is_ours(const struct counting *c, const struct tool_code_block *bloc
     }
     return is_guard(c, block, k) ||
            (tells && (block->last - block->first > 1 || !c->at[query].begins));
-}
-
-static void add_line(struct tool_lines *view, const struct tool_line *line)
-{
-    tool_grow((void **)&view->lines, &view->line_capacity, view->line_count + 1,
-              sizeof *view->lines);
-    view->lines[view->line_count++] = *line;
 }
 
 /* Of a path, whole parts. */
@@ -411,7 +420,7 @@ static bool is_cleanup(const struct counting *c, const struct tool_code_block *b
 static bool count_block(const struct counting *c, uint32_t number, size_t first_query,
                         bool has_line)
 {
-    struct tool_lines *view = c->view;
+    struct tool_source_lines *view = c->view;
     const struct tool_code_block *block = &view->blocks[number];
     const struct ran *ran = ran_at(c, number);
     bool is_first = block->site != TOOL_LINES_NONE;
@@ -429,67 +438,79 @@ static bool count_block(const struct counting *c, uint32_t number, size_t first_
             view->begins[block->site] = *at;
         is_first = false;
         if (view->line_sites != NULL) { /* that is what is looked for */
-            if (block->site != TOOL_LINES_NONE && at->line == view->wanted.line &&
-                ends_with(view->files.list[at->file], view->wanted.file))
+            if (block->site != TOOL_LINES_NONE && at->line == view->options.line &&
+                ends_with(view->files.list[at->file], view->options.file))
                 view->line_sites[block->site] = true;
             continue;
         }
         bool is_jump = (at->begins || is_same) && c->code->instructions[k].kind == TOOL_CODE_JUMP;
         const struct tool_lines_copy *copy = tool_lines_copy_at(&view->modules[c->function->module],
                                                                 c->code->instructions[k].address);
-        struct tool_line line = {.file = at->file,
-                                 .line = at->line,
-                                 .function = (uint32_t)(c->function - view->functions),
-                                 .copy = copy != NULL ? copy->entry : 0,
-                                 .inlined = copy != NULL ? view->copied.list[copy->name] : NULL,
-                                 .jump = is_jump ? c->code->instructions[k].target : 0,
-                                 .ran_elsewhere = ran->ran_elsewhere,
-                                 .is_known = ran->is_known,
-                                 .is_sure = {ran->is_sure[0], ran->is_sure[1]}};
+        struct tool_lines_row *row = ttp_region_add(&view->region, &view->rows, &view->row_count,
+                                                    &view->row_capacity, sizeof *view->rows);
+        if (row == NULL)
+            return false;
+        *row = (struct tool_lines_row){
+            .line = {.file = at->file,
+                     .line = at->line,
+                     .inlined = copy != NULL ? view->copied.list[copy->name] : NULL,
+                     .is_known = ran->is_known,
+                     .is_sure = {ran->is_sure[0], ran->is_sure[1]}},
+            .function = (uint32_t)(c->function - view->functions),
+            .copy = copy != NULL ? copy->entry : 0,
+            .jump = is_jump ? c->code->instructions[k].target : 0,
+            .ran_elsewhere = ran->ran_elsewhere};
         for (size_t i = 0; i < 1 + (size_t)view->has_second; i++) {
             uint64_t left = tool_lines_left_before(&c->leaves, number, k, i);
-            line.count[i] = ran->count[i] - (left < ran->count[i] ? left : ran->count[i]);
+            row->line.count[i] = ran->count[i] - (left < ran->count[i] ? left : ran->count[i]);
         }
-        add_line(view, &line);
     }
     return has_line;
 }
 
-static void count_function(struct tool_lines *view, uint32_t number, struct tool_symbols *symbols)
+static void count_blocks(struct counting *c)
 {
-    const struct tool_lines_function *function = &view->functions[number];
-    struct counting c = {
-        .view = view,
-        .function = function,
-        .code = &view->modules[function->module].file.code,
-        .blocks = tool_allocate(function->last - function->first + 1, sizeof(struct ran))};
-    ask(&c, symbols);
-    list_before(&c);
+    struct tool_source_lines *view = c->view;
+    const struct tool_lines_function *function = c->function;
     if (view->line_sites == NULL) {
-        count_told(&c);
-        tool_lines_find_leaves(view, function, &c.hooks, &c.leaves);
-        take_followed(&c);
+        count_told(c);
+        tool_lines_find_leaves(view, function, &c->hooks, &c->leaves);
+        take_followed(c);
         if (view->is_all || !function->has_guests)
-            infer(&c);
+            infer(c);
     }
     size_t query = 0;
     bool has_line = false;
-    for (size_t i = function->first; i < function->last; i++) {
-        has_line = count_block(&c, (uint32_t)i, query, has_line);
+    for (size_t i = function->first; !view->region.is_short && i < function->last; i++) {
+        has_line = count_block(c, (uint32_t)i, query, has_line);
         query += view->blocks[i].last - view->blocks[i].first;
     }
-    free(c.blocks);
-    free(c.queries);
-    free(c.at);
-    free(c.is_hook);
-    free(c.leaves.list);
-    free(c.before.list);
-    free(c.before.first);
+}
+
+static void count_function(struct tool_source_lines *view, uint32_t number)
+{
+    struct ttp_region *region = &view->region;
+    const struct tool_lines_function *function = &view->functions[number];
+    struct counting c = {.view = view,
+                         .function = function,
+                         .code = &view->modules[function->module].file.code,
+                         .blocks = ttp_region_take(region, function->last - function->first + 1,
+                                                   sizeof(struct ran))};
+    ask(&c);
+    if (list_before(&c))
+        count_blocks(&c);
+    ttp_region_give(region, c.blocks);
+    ttp_region_give(region, c.queries);
+    ttp_region_give(region, c.at);
+    ttp_region_give(region, c.is_hook);
+    ttp_region_give(region, c.leaves.list);
+    ttp_region_give(region, c.before.list);
+    ttp_region_give(region, c.before.first);
 }
 
 /* Functions in which a chosen call was, and those in which something was counted: code that was
  * inlined into others counts there. */
-static void want_functions(struct tool_lines *view)
+static void want_functions(struct tool_source_lines *view)
 {
     for (uint32_t i = 0; i < view->info.site_count; i++) {
         bool is_any = view->line_sites != NULL;
@@ -500,40 +521,46 @@ static void want_functions(struct tool_lines *view)
     }
 }
 
-void tool_lines_count(struct tool_lines *view)
+/* Blocks alone: begins and ends of calls are none. */
+static void list_edges(struct tool_source_lines *view)
 {
-    const struct tool_symbols_options options = {0};
-    struct tool_symbols *symbols = tool_symbols_make(&options);
-    view->begins = tool_allocate((size_t)view->info.site_count + 1, sizeof *view->begins);
+    const struct tool_lines_pairs *pairs = &view->counts[0].edges;
+    for (size_t i = 0; i < pairs->count; i++) {
+        const ttape_passes_pair *pair = &pairs->list[i];
+        if (!view->places[pair->from].is_block || !view->places[pair->to].is_block)
+            continue;
+        struct tool_lines_edge *edge = ttp_region_add(
+            &view->region, &view->edges, &view->edge_count, &view->edge_capacity, sizeof *edge);
+        if (edge == NULL)
+            return;
+        *edge = (struct tool_lines_edge){pair->from, pair->to, view->begins[pair->from],
+                                         view->begins[pair->to], pair->count};
+    }
+}
+
+ttape_status tool_lines_count(struct tool_source_lines *view)
+{
+    const ttape_watch *watch = view->options.watch;
+    view->begins =
+        ttp_region_take(&view->region, (uint64_t)view->info.site_count + 1, sizeof *view->begins);
+    if (view->begins == NULL)
+        return TTAPE_E_LIMIT;
     for (uint32_t i = 0; i < view->info.site_count; i++)
         view->begins[i].file = TOOL_LINES_NONE;
     want_functions(view);
     tool_lines_find_guests(view);
-    for (uint32_t i = 0; i < view->function_count; i++)
+    for (uint32_t i = 0; !view->region.is_short && i < view->function_count; i++) {
+        if (watch != NULL && !watch->goes_on(watch->context, i, view->function_count))
+            return tool_lines_fail(view, TTAPE_E_STATE,
+                                   "stopped: the caller does not want to go on");
         if (view->functions[i].is_wanted)
-            count_function(view, i, symbols);
-    tool_lines_join(view);
-    tool_symbols_close(symbols);
-}
-
-bool tool_lines_find_line(struct tool_lines *view)
-{
-    bool is_there = false;
-    size_t site_count = view->info.site_count;
-    view->line_sites = tool_allocate(site_count + 1, sizeof *view->line_sites);
-    tool_lines_count(view);
-    tool_lines_count_close(view);
-    for (size_t i = 0; i < site_count; i++)
-        is_there = is_there || view->line_sites[i];
-    return is_there;
-}
-
-void tool_lines_count_close(struct tool_lines *view)
-{
-    tool_lines_texts_close(&view->files);
-    free(view->lines);
-    free(view->begins);
-    view->lines = NULL;
+            count_function(view, i);
+    }
+    if (view->line_sites == NULL)
+        tool_lines_join(view);
+    if (view->line_sites == NULL && view->options.wants_edges)
+        list_edges(view);
+    ttp_region_give(&view->region, view->begins);
     view->begins = NULL;
-    view->line_count = view->line_capacity = 0;
+    return view->region.is_short ? TTAPE_E_LIMIT : TTAPE_OK;
 }

@@ -30,7 +30,7 @@ struct part {
 };
 
 struct following {
-    const struct tool_lines *view;
+    const struct tool_source_lines *view;
     const struct tool_lines_function *function;
     const struct tool_lines_counts *counts;
     const struct tool_lines_leaves *leaves;
@@ -46,11 +46,6 @@ struct following {
     uint32_t *stack;             /* of such a walk */
     uint64_t work;
 };
-
-bool tool_lines_is_edge(const struct tool_lines *view, const ttape_passes_pair *pair)
-{
-    return view->places[pair->from].is_block && view->places[pair->to].is_block;
-}
 
 static const struct tool_code_block *block_of(const struct following *f, uint32_t block)
 {
@@ -81,7 +76,8 @@ static void add_way(struct following *f, const uint32_t *steps, uint32_t count, 
     memcpy(way->steps, steps, count * sizeof *steps);
 }
 
-bool tool_lines_leads(const struct tool_lines *view, uint32_t block, size_t turn, uint32_t *next)
+bool tool_lines_leads(const struct tool_source_lines *view, uint32_t block, size_t turn,
+                      uint32_t *next)
 {
     const struct tool_code_block *at = &view->blocks[block];
     if (turn < 2) {
@@ -312,7 +308,7 @@ static void follow_begin(struct following *f)
         doubt_all(f);
 }
 
-void tool_lines_find_guests(struct tool_lines *view)
+void tool_lines_find_guests(struct tool_source_lines *view)
 {
     for (size_t k = 0; k < 1 + (size_t)view->has_second; k++)
         for (size_t i = 0; i < view->counts[k].edges.count; i++) {
@@ -326,7 +322,7 @@ void tool_lines_find_guests(struct tool_lines *view)
         }
 }
 
-void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_before *before,
+void tool_lines_follow(struct tool_source_lines *view, const struct tool_lines_before *before,
                        const struct tool_lines_leaves *leaves, size_t choice,
                        struct tool_lines_pass *passes)
 {
@@ -339,7 +335,10 @@ void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_be
     }
     if (!has_silent)
         return;
-    struct following *f = tool_allocate(1, sizeof *f);
+    struct ttp_region *region = &view->region;
+    struct following *f = ttp_region_take(region, 1, sizeof *f);
+    if (f == NULL)
+        return;
     *f = (struct following){.view = view,
                             .function = function,
                             .counts = &view->counts[choice],
@@ -348,17 +347,19 @@ void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_be
                             .passes = passes,
                             .before = before->list,
                             .before_first = before->first,
-                            .is_marked = tool_allocate(size + 1, sizeof *f->is_marked),
-                            .stack = tool_allocate(size + 1, sizeof *f->stack)};
-    follow_begin(f);
-    for (size_t i = function->first; i < function->last && f->work < WORK_MAX; i++) {
+                            .is_marked = ttp_region_take(region, size + 1, sizeof *f->is_marked),
+                            .stack = ttp_region_take(region, size + 1, sizeof *f->stack)};
+    if (!region->is_short)
+        follow_begin(f);
+    for (size_t i = function->first; !region->is_short && i < function->last && f->work < WORK_MAX;
+         i++) {
         const struct tool_code_block *block = &view->blocks[i];
         if (block->tells && block->site != TOOL_LINES_NONE)
             follow_from(f, (uint32_t)i, block->site, passes[i - function->first].count);
     }
     if (f->work >= WORK_MAX || function->has_guests)
         doubt_all(f);
-    free(f->is_marked);
-    free(f->stack);
-    free(f);
+    ttp_region_give(region, f->is_marked);
+    ttp_region_give(region, f->stack);
+    ttp_region_give(region, f);
 }

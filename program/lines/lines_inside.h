@@ -1,39 +1,18 @@
-/* Lines of source code that ran, in one call or in several, by the basic blocks of a recording.
- *
- *   verb_lines.c -> lines_code.c (modules: blocks of code, and which site each block has)
- *                -> lines_name.c (calls as trees name them)
- *                -> lines_passes.c (passes of blocks in the chosen calls, and which one came next:
- *                   tracetape/passes.h)
- *                -> lines_leave.c (calls that did not return)
- *                -> lines_follow.c (passes of blocks that do not tell, by what told around them)
- *                -> lines_count.c (blocks of the chosen functions -> lines, with counts)
- *                -> lines_copies.c (inlined functions)
- *                -> lines_join.c (one row for each line)
- *                -> lines_text.c, lines_json.c, lines_lcov.c
- *
- * A line ran as often as its block that ran most; all functions that have code of it, and all
- * copies of an inlined one, are added up.
- * Where a call within a block did not return (an exception, a jump, the end), what is behind it in
- * that block did not run that time. */
-#ifndef TOOL_LINES_VIEW_H
-#define TOOL_LINES_VIEW_H
+/* What files of this room share: lines_answer.h says what comes from where. All memory is the answer's
+ * region; what does not fit leaves region.is_short, and the answer is thrown away. */
+#ifndef TOOL_LINES_INSIDE_H
+#define TOOL_LINES_INSIDE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tracetape/passes.h>
-#include <tracetape/reader.h>
-#include <tracetape/tree.h>
-
+#include "base/names/text_map.h"
+#include "base/region.h"
 #include "program/binary/plan_code.h"
-#include "tools/calls/name_table.h"
-#include "tools/calls/site_name.h"
-#include "tools/calls/stream_choice.h"
-#include "tools/command/output.h"
-#include "tools/io/input.h"
+#include "program/lines/lines_answer.h"
 
-#define TOOL_LINES_NONE UINT32_MAX
+#define TOOL_LINES_NONE TTAPE_NONE
 
 /* A basic block of a module's code: [start, end). */
 struct tool_code_block {
@@ -99,8 +78,7 @@ struct tool_lines_pairs {
 struct tool_lines_counts {
     ttape_passes *made;
     const uint64_t *by_site;
-    uint64_t calls;                /* that were chosen */
-    bool is_partial;               /* events are missing: what was not seen may have run */
+    ttape_passes_info info;
     struct tool_lines_pairs left;  /* a block, and the call in it that did not return; in order */
     struct tool_lines_pairs edges; /* what followed what; in order */
 };
@@ -111,49 +89,30 @@ struct tool_lines_pass {
     bool is_sure;   /* and no more */
 };
 
-struct tool_lines_at {
-    uint32_t file, line;
-    bool begins; /* a row of the line table starts there */
-};
-
-/* A line that ran (or did not) in calls of the first choice, and of the second. */
-struct tool_line {
-    uint32_t file, line; /* file: in `files` */
-    uint32_t function;   /* in `functions`; until they are joined */
-    uint32_t jump;       /* it is a jump there and nothing else; 0: it is more; the same */
-    uint64_t copy;       /* the entry of the copy of an inlined function; 0: none; the same */
-    const char *inlined; /* that function's name; NULL */
-    uint64_t count[2];
+/* What an instruction says of a line; until they are joined. */
+struct tool_lines_row {
+    struct tool_source_line line;
+    uint32_t function; /* in `functions` */
+    uint32_t jump;     /* it is a jump there and nothing else; 0: it is more */
+    uint64_t copy;     /* the entry of the copy of an inlined function; 0: none */
     bool ran_elsewhere;
-    bool is_known;   /* of all blocks of it whether they ran */
-    bool is_sure[2]; /* and in the choice how often; else it may be more */
-};
-
-/* Calls in which a line ran, of a file whose path ends so. */
-struct tool_lines_wanted {
-    char *file; /* NULL: no line is wanted */
-    uint32_t line;
 };
 
 /* Texts, each once, and their numbers. */
 struct tool_lines_texts {
     char **list;
     size_t count, capacity;
-    struct tool_names numbers;
+    struct ttp_text_map numbers;
 };
 
-struct tool_lines {
-    const struct tool_input *input;
+struct tool_source_lines {
+    struct ttp_region region; /* the answer itself is its first block */
+    struct tool_lines_options options;
     ttape_reader *reader;
-    const struct tool_selection *selection;
-    struct tool_site_names names;
+    ttape_error *err; /* of the make */
     ttape_info info;
-    bool *chosen; /* by site: of functions that were asked for; NULL: all */
-    bool wants_edges;
-    bool is_all; /* all calls are counted: nothing ran elsewhere */
-    struct tool_lines_wanted wanted;
-    bool *line_sites;    /* by site: which these are; NULL: no line is wanted */
-    const char *sources; /* a folder to look for source files in, too; or NULL */
+    bool is_all;      /* all calls are counted: nothing ran elsewhere */
+    bool *line_sites; /* by site: which have the wanted line; NULL: no line is wanted */
     struct tool_lines_module *modules;
     size_t module_count, module_capacity;
     struct tool_lines_function *functions;
@@ -168,37 +127,29 @@ struct tool_lines {
     struct tool_lines_texts files;
     struct tool_lines_texts copied; /* names of inlined functions */
     struct tool_lines_at *begins; /* by site: where a block begins; file TOOL_LINES_NONE: unknown */
-    struct tool_line *lines;      /* by file and line */
+    struct tool_lines_row *rows;
+    size_t row_count, row_capacity;
+    struct tool_source_line *lines; /* by file and line */
     size_t line_count, line_capacity;
+    struct tool_lines_edge *edges;
+    size_t edge_count, edge_capacity;
     ttape_passes_call *calls; /* in which the wanted line ran */
     size_t call_count, call_capacity;
-    uint64_t damage_count;
-    int status; /* TOOL_OK, or the worst that happened */
 };
 
-/* A call as the command line names it: by its enter, or as trees name one that goes from one
- * partition to the next. */
-struct tool_lines_name {
-    struct tool_call_id call; /* `given` either way */
-    const char *text;
-    ttape_node_id node;
-    bool is_node;
-};
-/* lines_name.c: tool_lines_name, of an option. */
-bool tool_lines_parse_call(const char *text, void *into);
-/* Which call that is; TOOL_CANNOT, and says why: there is none, or it began before the file. */
-int tool_lines_find_call(const struct tool_lines *view, const struct tool_lines_name *name,
-                         struct tool_call_id *call);
+/* lines_answer.c: fails with what is written there; the answer's error and status. */
+ttape_status tool_lines_fail(const struct tool_source_lines *view, ttape_status status,
+                             const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* lines_code.c: opens the modules of block sites; TOOL_CANNOT, and says why: there are no blocks,
- * or the code is not there. */
-int tool_lines_open_code(struct tool_lines *view);
-void tool_lines_close_code(struct tool_lines *view);
+/* lines_code.c: opens the modules of block sites; TTAPE_E_NOT_FOUND where there are no blocks, or
+ * the code is not there. */
+ttape_status tool_lines_open_code(struct tool_source_lines *view);
+void tool_lines_close_code(struct tool_source_lines *view);
 
 /* lines_passes.c: counts the blocks of the chosen calls (of `call` alone, where it is given). */
-int tool_lines_walk(struct tool_lines *view, const struct tool_call_id *call,
-                    struct tool_lines_counts *counts);
-void tool_lines_counts_close(struct tool_lines_counts *counts);
+ttape_status tool_lines_count_passes(struct tool_source_lines *view,
+                                     const struct tool_lines_call *call,
+                                     struct tool_lines_counts *counts);
 
 /* Which blocks of a function lead to its n-th: [first[n], first[n + 1]) of the list. */
 struct tool_lines_before {
@@ -226,7 +177,7 @@ struct tool_lines_leaves {
 };
 
 /* lines_leave.c: all of a function. */
-void tool_lines_find_leaves(const struct tool_lines *view,
+void tool_lines_find_leaves(struct tool_source_lines *view,
                             const struct tool_lines_function *function,
                             const struct tool_lines_hooks *hooks, struct tool_lines_leaves *leaves);
 /* Passes of a block that ended in a call of it before this instruction. */
@@ -236,47 +187,30 @@ uint64_t tool_lines_left_before(const struct tool_lines_leaves *leaves, uint32_t
 /* lines_follow.c: the turn-th place that a block leads to: a block, perhaps of another function,
  * or TOOL_LINES_NONE out of the function, or TOOL_LINES_SAME for none. False: no more. */
 #define TOOL_LINES_SAME (UINT32_MAX - 1)
-bool tool_lines_leads(const struct tool_lines *view, uint32_t block, size_t turn, uint32_t *next);
+bool tool_lines_leads(const struct tool_source_lines *view, uint32_t block, size_t turn,
+                      uint32_t *next);
 /* Passes of a function's blocks that do not tell. `passes`: by block, from the function's first on;
  * of those that tell what came to the end goes in, the others come out. */
-void tool_lines_follow(const struct tool_lines *view, const struct tool_lines_before *before,
+void tool_lines_follow(struct tool_source_lines *view, const struct tool_lines_before *before,
                        const struct tool_lines_leaves *leaves, size_t choice,
                        struct tool_lines_pass *passes);
 /* Marks functions whose blocks are not all of their own calls: has_guests. */
-void tool_lines_find_guests(struct tool_lines *view);
-/* Is a pair two blocks, one after the other? */
-bool tool_lines_is_edge(const struct tool_lines *view, const ttape_passes_pair *pair);
+void tool_lines_find_guests(struct tool_source_lines *view);
 
-/* lines_count.c: a text's number, which is added where it is new. */
-uint32_t tool_lines_number(struct tool_lines_texts *texts, ttape_string text);
-void tool_lines_texts_close(struct tool_lines_texts *texts);
+/* lines_count.c: a text's number, which is added where it is new; without memory 0. */
+uint32_t tool_lines_number(struct tool_source_lines *view, struct tool_lines_texts *texts,
+                           ttape_string text);
 
-/* lines_count.c: lines of the functions in which something was counted. */
-void tool_lines_count(struct tool_lines *view);
+/* lines_count.c: lines of the functions in which something was counted, and what came behind what;
+ * where a line is wanted, which block sites have it. TTAPE_E_STATE: nobody waits any more. */
+ttape_status tool_lines_count(struct tool_source_lines *view);
 /* lines_copies.c: lists a module's, once. */
-struct tool_symbols;
-struct tool_symbols_module;
-void tool_lines_list_copies(struct tool_lines *view, struct tool_lines_module *module,
-                            struct tool_symbols *symbols, struct tool_symbols_module *asked);
+void tool_lines_list_copies(struct tool_source_lines *view, struct tool_lines_module *module,
+                            struct tool_symbols_module *asked);
 /* The innermost one around an address of the file; NULL. */
 const struct tool_lines_copy *tool_lines_copy_at(const struct tool_lines_module *module,
                                                  uint64_t address);
-void tool_lines_copies_close(struct tool_lines *view);
 /* lines_join.c: one row for each line. */
-void tool_lines_join(struct tool_lines *view);
-/* lines_count.c: which block sites have the wanted line. False: no block has it. */
-bool tool_lines_find_line(struct tool_lines *view);
-void tool_lines_count_close(struct tool_lines *view);
-
-enum tool_lines_state { TOOL_LINE_RAN, TOOL_LINE_ELSEWHERE, TOOL_LINE_NEVER, TOOL_LINE_UNSEEN };
-/* Of a line, in one of the two choices. */
-enum tool_lines_state tool_lines_state(const struct tool_lines *view, const struct tool_line *line,
-                                       size_t choice);
-/* "ran", "elsewhere", "never", "unseen". */
-const char *tool_lines_word(enum tool_lines_state state);
-
-void tool_lines_text(struct tool_lines *view, struct tool_output *out);
-void tool_lines_json(struct tool_lines *view, struct tool_output *out);
-void tool_lines_lcov(struct tool_lines *view, struct tool_output *out);
+void tool_lines_join(struct tool_source_lines *view);
 
 #endif

@@ -11,7 +11,7 @@
 enum fit { FIT_NOT, FIT_OTHER, FIT_DIRECT };
 
 struct leaving {
-    const struct tool_lines *view;
+    const struct tool_source_lines *view;
     const struct tool_lines_function *function;
     const struct tool_lines_hooks *hooks;
     const struct tool_code *code;
@@ -111,7 +111,7 @@ static int compare_leaves(const void *a, const void *b)
     return one->at < other->at ? -1 : one->at > other->at;
 }
 
-void tool_lines_find_leaves(const struct tool_lines *view,
+void tool_lines_find_leaves(struct tool_source_lines *view,
                             const struct tool_lines_function *function,
                             const struct tool_lines_hooks *hooks, struct tool_lines_leaves *leaves)
 {
@@ -130,9 +130,11 @@ void tool_lines_find_leaves(const struct tool_lines *view,
                 l.called = left->list[s.first].to;
                 struct tool_lines_leave leave = leave_of(&l, (uint32_t)i);
                 leave.count[k] = left->list[s.first].count;
-                tool_grow((void **)&leaves->list, &leaves->capacity, leaves->count + 1,
-                          sizeof *leaves->list);
-                leaves->list[leaves->count++] = leave;
+                struct tool_lines_leave *added =
+                    ttp_region_add(&view->region, &leaves->list, &leaves->count, &leaves->capacity,
+                                   sizeof *leaves->list);
+                if (added != NULL)
+                    *added = leave;
             }
         }
     if (leaves->count > 0)

@@ -49,9 +49,9 @@ struct ttp_plan_stamp {
 };
 
 /* STAMP.file, where STAMP is that, byte by byte: the file whose stamp was this has that content. */
-#define TTP_FILE_MAGIC   0x656c696670747474ull /* "tttpfile" */
-#define TTP_FILE_VERSION 1u
-#define TTP_FILE_SUFFIX  ".file"
+#define TTP_PLAN_FILE_MAGIC 0x656c696670747474ull /* "tttpfile" */
+#define TTP_FILE_VERSION    1u
+#define TTP_FILE_SUFFIX     ".file"
 struct ttp_plan_file {
     uint64_t magic;
     uint32_t version, head_bytes; /* head_bytes: of this struct */

@@ -68,20 +68,14 @@ static void put_source(struct html_notes *notes, const struct html_options *opti
     free(text);
 }
 
-static bool never_stops(void *context)
-{
-    (void)context;
-    return false;
-}
-
 static void put_lines(struct html_notes *notes, const struct tool_input *cut,
-                      const struct tool_site_names *names, uint32_t site)
+                      struct tool_site_names *names, uint32_t site)
 {
+    struct view_asking asking = {.reader = cut->reader, .names = names};
     ttape_error err = {0};
     char *json = NULL;
     size_t size_bytes = 0;
-    if (view_count_lines(cut, NULL, tool_site_full(names, site), never_stops, NULL, &json,
-                         &size_bytes, &err) != TTAPE_OK)
+    if (view_count_lines(&asking, NULL, site, &json, &size_bytes, &err) != TTAPE_OK)
         return;
     put_note(notes, HTML_NOTE_LINES, site, (ttape_string){json, size_bytes});
     notes->line_count++;

@@ -9,7 +9,7 @@
 #include <tracetape/error.h>
 #include <tracetape/types.h>
 
-#include "tools/io/input.h"
+#include "tools/calls/site_name.h"
 
 /* ---- page_files.c ---- */
 
@@ -45,10 +45,16 @@ ttape_status view_read_source(const char *sources, ttape_string file, char **tex
 
 /* ---- source_lines.c ---- */
 
-/* What `tracetape lines --json` says of a call, by its name, or (NULL) of all calls of functions of
- * this name; for the caller to free. `stops` is asked whether nobody waits any more. */
-ttape_status view_count_lines(const struct tool_input *input, const char *call, ttape_string name,
-                              bool (*stops)(void *context), void *context, char **json,
-                              size_t *size_bytes, ttape_error *err);
+struct view_asking {
+    ttape_reader *reader;
+    struct tool_site_names *names;
+    bool (*stops)(void *context); /* whether nobody waits any more; NULL: somebody does */
+    void *context;
+};
+
+/* What `tracetape lines --json` says of a call, by its name, or (NULL) of all calls of functions
+ * that are called as the site is; for the caller to free. */
+ttape_status view_count_lines(struct view_asking *asking, const char *call, uint32_t site,
+                              char **json, size_t *size_bytes, ttape_error *err);
 
 #endif

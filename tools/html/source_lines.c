@@ -1,37 +1,23 @@
-/* Lines that ran: `tracetape lines --json`, in a process of its own. It reads debug information,
- * which may be anybody's, and may take seconds: it can be stopped, and what it dies of ends nothing
- * else. Its numbers are the command's, as it is the command. */
-#define _GNU_SOURCE /* pipe2 */
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
+/* Lines that ran, as `tracetape lines --json` prints them: the same answer, the same printer. Debug
+ * information, which may be anybody's, is read in a process of its own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "tools/command/tool.h"
+#include "tools/calls/call_name.h"
 #include "tools/html/page_files.h"
+#include "tools/lines/lines_print.h"
 
 #define ANSWER_BYTES_MOST (4u << 20)
-#define WORD_BYTES        4096u
-#define LOOK_MS           100 /* between two looks whether somebody still waits */
+#define LINE_BYTES_LEAST  60u /* of the answer */
 
-extern char **environ;
-
-struct output {
-    char *bytes;
-    size_t count, capacity;
-};
-
-struct running {
-    pid_t pid;
-    int fds[2]; /* what it says, and what it complains of */
-    struct output outputs[2];
-};
+static bool goes_on(void *context, uint64_t done, uint64_t all)
+{
+    const struct view_asking *asking = context;
+    (void)done;
+    (void)all;
+    return asking->stops == NULL || !asking->stops(asking->context);
+}
 
 static ttape_status fail(ttape_error *err, ttape_status status, const char *what)
 {
@@ -40,169 +26,68 @@ static ttape_status fail(ttape_error *err, ttape_status status, const char *what
     return status;
 }
 
-/* All of the name, and nothing in it is special. */
-static bool put_pattern(char *pattern, ttape_string name)
+/* Functions that are called so in full; for the caller to free. */
+static bool *choose_functions(const struct tool_site_names *names, ttape_string name)
 {
-    size_t at = 0;
-    pattern[at++] = '^';
-    for (size_t i = 0; i < name.size_bytes; i++) {
-        if (at + 4 > WORD_BYTES || name.data[i] == '\0')
-            return false;
-        if (strchr(".[\\()*+?{|^$", name.data[i]) != NULL)
-            pattern[at++] = '\\';
-        pattern[at++] = name.data[i];
+    ttape_site site;
+    bool *chosen = tool_allocate((size_t)names->site_count + 1, sizeof *chosen);
+    for (uint32_t i = 0; i < names->site_count; i++)
+        chosen[i] = ttape_reader_get_site(names->reader, i, &site) == TTAPE_OK &&
+                    site.kind == TTAPE_SITE_FUNCTION &&
+                    ttp_is_same_text(tool_site_full(names, i), name);
+    return chosen;
+}
+
+static ttape_status put_lines(const struct tool_lines_print *print, char **json, size_t *size_bytes,
+                              ttape_error *err)
+{
+    size_t count;
+    struct tool_output out;
+    (void)tool_source_lines_get_rows(print->lines, &count);
+    if (count <= ANSWER_BYTES_MOST / LINE_BYTES_LEAST) {
+        tool_output_open(&out, -1);
+        tool_lines_json(print, &out);
+        *json = out.data;
+        *size_bytes = out.size_bytes;
     }
-    memcpy(pattern + at, "$", 2);
-    return true;
+    if (*json != NULL && *size_bytes <= ANSWER_BYTES_MOST)
+        return TTAPE_OK;
+    free(*json);
+    *json = NULL;
+    return fail(err, TTAPE_E_LIMIT, "these are too many lines: 4 MiB at most");
 }
 
-/* ---- the process ---- */
-
-static bool start(struct running *running, const char *const *words)
+ttape_status view_count_lines(struct view_asking *asking, const char *call, uint32_t site,
+                              char **json, size_t *size_bytes, ttape_error *err)
 {
-    int out[2] = {-1, -1}, errors[2] = {-1, -1};
-    posix_spawn_file_actions_t actions;
-    if (pipe2(out, O_CLOEXEC) != 0)
-        return false;
-    bool is_started = pipe2(errors, O_CLOEXEC) == 0;
-    if (is_started && posix_spawn_file_actions_init(&actions) == 0) {
-        sigset_t none;
-        posix_spawnattr_t how;
-        sigemptyset(&none);
-        (void)posix_spawnattr_init(&how);
-        (void)posix_spawnattr_setsigmask(&how, &none);
-        (void)posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-        is_started = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0) == 0 &&
-                     posix_spawn_file_actions_adddup2(&actions, out[1], 1) == 0 &&
-                     posix_spawn_file_actions_adddup2(&actions, errors[1], 2) == 0 &&
-                     posix_spawn(&running->pid, "/proc/self/exe", &actions, &how,
-                                 (char *const *)(uintptr_t)words, environ) == 0;
-        (void)posix_spawnattr_destroy(&how);
-        posix_spawn_file_actions_destroy(&actions);
-    }
-    close(out[1]);
-    if (errors[1] >= 0)
-        close(errors[1]);
-    running->fds[0] = out[0];
-    running->fds[1] = errors[0];
-    return is_started;
-}
-
-/* What is there of one of its outputs; what is too much is read, and forgotten. */
-static void take_answer(struct running *running, size_t which)
-{
-    char piece[65536];
-    struct output *output = &running->outputs[which];
-    ssize_t got = read(running->fds[which], piece, sizeof piece);
-    if (got < 0 && errno == EINTR)
-        return;
-    if (got <= 0) {
-        close(running->fds[which]);
-        running->fds[which] = -1;
-        return;
-    }
-    size_t size = (size_t)got, left = ANSWER_BYTES_MOST + 1 - output->count;
-    size = size < left ? size : left;
-    if (output->capacity - output->count < size) {
-        output->capacity = (output->count + size) * 2;
-        output->bytes = tool_reallocate(output->bytes, output->capacity, 1);
-    }
-    memcpy(output->bytes + output->count, piece, size);
-    output->count += size;
-}
-
-/* False: nobody waits any more. */
-static bool listen_to(struct running *running, bool (*stops)(void *context), void *context)
-{
-    while (running->fds[0] >= 0 || running->fds[1] >= 0) {
-        struct pollfd waiting[] = {{running->fds[0], POLLIN, 0}, {running->fds[1], POLLIN, 0}};
-        int ready = poll(waiting, 2, LOOK_MS);
-        for (size_t i = 0; ready > 0 && i < 2; i++)
-            if (waiting[i].revents != 0)
-                take_answer(running, i);
-        if (stops(context))
-            return false;
-    }
-    return true;
-}
-
-/* The last line of what it complained of, without the command's name. */
-static const char *last_line(struct output *output)
-{
-    static const char name[] = "tracetape: ";
-    output->bytes = tool_reallocate(output->bytes, output->count + 1, 1);
-    while (output->count > 0 && output->bytes[output->count - 1] == '\n')
-        output->count--;
-    output->bytes[output->count] = '\0';
-    const char *line = strrchr(output->bytes, '\n');
-    line = line != NULL ? line + 1 : output->bytes;
-    return strncmp(line, name, strlen(name)) == 0 ? line + strlen(name) : line;
-}
-
-static ttape_status run(const char *const *words, bool (*stops)(void *context), void *context,
-                        char **json, size_t *size_bytes, ttape_error *err)
-{
-    struct running running = {.fds = {-1, -1}};
-    int status = -1;
-    bool is_started = start(&running, words);
-    bool is_through = is_started && listen_to(&running, stops, context);
-    if (is_started && !is_through)
-        kill(running.pid, SIGKILL);
-    while (is_started && waitpid(running.pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    for (size_t i = 0; i < 2; i++)
-        if (running.fds[i] >= 0)
-            close(running.fds[i]);
-    ttape_status result = TTAPE_OK;
-    struct output *said = &running.outputs[0], *complaint = &running.outputs[1];
-    bool is_done =
-        WIFEXITED(status) && (WEXITSTATUS(status) == TOOL_OK || WEXITSTATUS(status) == TOOL_LOSS);
-    if (!is_started)
-        result = fail(err, TTAPE_E_MEMORY, "the command cannot be started");
-    else if (!is_through)
-        result = fail(err, TTAPE_E_STATE, "stopped: nobody waits for it");
-    else if (!is_done || said->count == 0)
-        result = fail(err, TTAPE_E_NOT_FOUND, last_line(complaint));
-    else if (said->count > ANSWER_BYTES_MOST)
-        result = fail(err, TTAPE_E_LIMIT, "these are too many lines: 4 MiB at most");
-    if (result != TTAPE_OK)
-        free(said->bytes);
-    *json = result == TTAPE_OK ? said->bytes : NULL;
-    *size_bytes = said->count;
-    free(complaint->bytes);
-    return result;
-}
-
-/* ---- what is asked ---- */
-
-/* The trace as another process opens it: standard input is a file without a name. */
-static char *path_of(const struct tool_input *input)
-{
-    char *path = NULL;
-    int length = input->fd >= 0
-                     ? asprintf(&path, "/proc/%d/fd/%d", (int)getpid(), input->fd)
-                     : asprintf(&path, "%s%s", input->name[0] == '-' ? "./" : "", input->name);
-    if (length < 0)
-        tool_out_of_memory();
-    return path;
-}
-
-ttape_status view_count_lines(const struct tool_input *input, const char *call, ttape_string name,
-                              bool (*stops)(void *context), void *context, char **json,
-                              size_t *size_bytes, ttape_error *err)
-{
-    char pattern[WORD_BYTES], *path = path_of(input);
-    const char *words[] = {"tracetape", "lines", "--json", "--frame", call, path, NULL};
+    ttape_reader *reader = asking->reader;
+    const ttape_watch watch = {goes_on, asking};
+    const struct tool_symbols_options usual = {0};
+    struct tool_lines_call found;
+    struct tool_lines_options how = {.watch = &watch};
+    struct tool_call_name name = {0};
+    struct tool_source_lines *lines = NULL;
+    bool *chosen = NULL;
     ttape_status status = TTAPE_OK;
     *json = NULL;
     if (call == NULL) {
-        words[3] = "--function";
-        words[4] = pattern;
-        if (!put_pattern(pattern, name))
-            status = fail(err, TTAPE_E_ARGUMENT, "the name is too long, or no text");
+        how.chosen = chosen = choose_functions(asking->names, tool_site_full(asking->names, site));
+    } else if (!tool_parse_call_name(call, &name)) {
+        status = fail(err, TTAPE_E_ARGUMENT, "this is no call");
+    } else {
+        status = tool_find_call(reader, &name, &found, err);
+        how.call = &found;
     }
+    if (status == TTAPE_OK && (how.symbols = tool_symbols_open(&usual)) == NULL)
+        status = fail(err, TTAPE_E_MEMORY, "no memory is left");
     if (status == TTAPE_OK)
-        status = run(words, stops, context, json, size_bytes, err);
-    free(path);
+        status = tool_source_lines_make(&lines, reader, &how, err);
+    tool_symbols_close(how.symbols);
+    if (status == TTAPE_OK) {
+        const struct tool_lines_print print = {lines, reader, asking->names, NULL, false};
+        status = put_lines(&print, json, size_bytes, err);
+    }
+    tool_source_lines_close(lines);
+    free(chosen);
     return status;
 }

@@ -2,123 +2,130 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/calls/stream_choice.h"
 #include "tools/io/json.h"
-#include "program/lines/lines_inside.h"
+#include "tools/lines/lines_print.h"
 
-static void put_line(const struct tool_lines *view, struct tool_json *json,
-                     const struct tool_line *line)
+const char *tool_lines_word(enum tool_lines_state state)
 {
+    static const char *const words[] = {"ran", "elsewhere", "never", "unseen"};
+    return words[state];
+}
+
+static void put_line(struct tool_json *json, const struct tool_source_line *line, bool has_second)
+{
+    static const char *const keys[2][3] = {{"state", "times", "or_more"},
+                                           {"second_state", "second_times", "second_or_more"}};
     tool_json_begin(json, NULL, '{');
     tool_json_number(json, "line", line->line);
-    tool_json_text(json, "state", tool_lines_word(tool_lines_state(view, line, 0)));
-    tool_json_number(json, "times", line->count[0]);
-    if (line->inlined != NULL)
-        tool_json_text(json, "inlined", line->inlined);
-    if (!line->is_sure[0])
-        tool_json_bool(json, "or_more", true);
-    if (view->has_second) {
-        tool_json_text(json, "second_state", tool_lines_word(tool_lines_state(view, line, 1)));
-        tool_json_number(json, "second_times", line->count[1]);
-        if (!line->is_sure[1])
-            tool_json_bool(json, "second_or_more", true);
+    for (size_t k = 0; k < 1 + (size_t)has_second; k++) {
+        tool_json_text(json, keys[k][0], tool_lines_word(line->state[k]));
+        tool_json_number(json, keys[k][1], line->count[k]);
+        if (k == 0 && line->inlined != NULL)
+            tool_json_text(json, "inlined", line->inlined);
+        if (!line->is_sure[k])
+            tool_json_bool(json, keys[k][2], true);
     }
     tool_json_end(json, '}');
 }
 
-static void put_files(const struct tool_lines *view, struct tool_json *json)
+static void put_files(const struct tool_lines_print *print, struct tool_json *json, bool has_second)
 {
+    size_t count;
+    const struct tool_source_line *lines = tool_source_lines_get_rows(print->lines, &count);
     tool_json_begin(json, "files", '[');
-    for (size_t i = 0; i < view->line_count;) {
-        uint32_t file = view->lines[i].file;
+    for (size_t i = 0; i < count;) {
+        uint32_t file = lines[i].file;
         tool_json_begin(json, NULL, '{');
-        tool_json_text(json, "file", view->files.list[file]);
+        tool_json_text(json, "file", tool_source_lines_file(print->lines, file));
         tool_json_begin(json, "lines", '[');
-        for (; i < view->line_count && view->lines[i].file == file; i++)
-            put_line(view, json, &view->lines[i]);
+        for (; i < count && lines[i].file == file; i++)
+            put_line(json, &lines[i], has_second);
         tool_json_end(json, ']');
         tool_json_end(json, '}');
     }
     tool_json_end(json, ']');
 }
 
-static void put_place(const struct tool_lines *view, struct tool_json *json, const char *key,
-                      uint32_t site)
+static void put_place(const struct tool_lines_print *print, struct tool_json *json, const char *key,
+                      uint32_t site, const struct tool_lines_at *at)
 {
-    const struct tool_lines_at *at = &view->begins[site];
-    bool is_known = at->file != TOOL_LINES_NONE;
     ttape_site info;
-    (void)ttape_reader_get_site(view->reader, site, &info);
+    const char *file = tool_source_lines_file(print->lines, at->file);
+    (void)ttape_reader_get_site(print->reader, site, &info);
     tool_json_begin(json, key, '{');
     tool_json_number(json, "address", info.address);
-    tool_json_string_if(
-        json, "file",
-        is_known ? (ttape_string){view->files.list[at->file], strlen(view->files.list[at->file])}
-                 : (ttape_string){"", 0});
-    tool_json_number_if(json, "line", is_known, at->line);
+    tool_json_string_if(json, "file", (ttape_string){file, strlen(file)});
+    tool_json_number_if(json, "line", at->file != TTAPE_NONE, at->line);
     tool_json_end(json, '}');
 }
 
-static void put_edges(const struct tool_lines *view, struct tool_json *json)
+static void put_edges(const struct tool_lines_print *print, struct tool_json *json)
 {
+    size_t count;
+    const struct tool_lines_edge *edges = tool_source_lines_get_edges(print->lines, &count);
     tool_json_begin(json, "edges", '[');
-    for (size_t i = 0; i < view->counts[0].edges.count; i++) {
-        const ttape_passes_pair *edge = &view->counts[0].edges.list[i];
-        if (!tool_lines_is_edge(view, edge))
-            continue;
+    for (size_t i = 0; i < count; i++) {
         tool_json_begin(json, NULL, '{');
-        put_place(view, json, "from", edge->from);
-        put_place(view, json, "to", edge->to);
-        tool_json_number(json, "times", edge->count);
+        put_place(print, json, "from", edges[i].from, &edges[i].from_at);
+        put_place(print, json, "to", edges[i].to, &edges[i].to_at);
+        tool_json_number(json, "times", edges[i].count);
         tool_json_end(json, '}');
     }
     tool_json_end(json, ']');
 }
 
-static void put_calls(struct tool_lines *view, struct tool_json *json)
+static void put_calls(const struct tool_lines_print *print, struct tool_json *json)
 {
+    size_t count;
     char id[TOOL_CALL_ID_BYTES];
+    const ttape_passes_call *calls = tool_source_lines_get_calls(print->lines, &count);
     tool_json_begin(json, "calls", '[');
-    for (size_t i = 0; i < view->call_count; i++) {
-        const ttape_passes_call *call = &view->calls[i];
+    for (size_t i = 0; i < count; i++) {
+        const ttape_passes_call *call = &calls[i];
         tool_json_begin(json, NULL, '{');
         tool_json_text(json, "id", tool_put_call(id, call->stream, call->enter_number));
         tool_json_number(json, "start_ns", call->enter_ns);
         tool_json_number(json, "times", call->count);
-        tool_json_string(json, "function", tool_site_text(&view->names, call->site));
+        tool_json_string(json, "function", tool_site_text(print->names, call->site));
         tool_json_end(json, '}');
     }
     tool_json_end(json, ']');
 }
 
-void tool_lines_json(struct tool_lines *view, struct tool_output *out)
+void tool_lines_json(const struct tool_lines_print *print, struct tool_output *out)
 {
     struct tool_json json;
+    struct tool_lines_info info;
+    tool_source_lines_get_info(print->lines, &info);
     tool_json_open(&json, out);
     tool_json_begin(&json, NULL, '{');
-    tool_json_number(&json, "calls_chosen", view->counts[0].calls);
-    tool_json_bool(&json, "complete", !view->counts[0].is_partial);
-    if (view->has_second)
-        tool_json_bool(&json, "second_complete", !view->counts[1].is_partial);
-    if (view->line_sites != NULL) {
-        put_calls(view, &json);
+    tool_json_number(&json, "calls_chosen", info.call_count[0]);
+    tool_json_bool(&json, "complete", !info.is_partial[0]);
+    if (info.has_second)
+        tool_json_bool(&json, "second_complete", !info.is_partial[1]);
+    if (info.lists_calls) {
+        put_calls(print, &json);
     } else {
-        put_files(view, &json);
-        if (view->wants_edges)
-            put_edges(view, &json);
+        put_files(print, &json, info.has_second);
+        if (print->wants_edges)
+            put_edges(print, &json);
     }
     tool_json_end(&json, '}');
     tool_output_text(out, "\n");
 }
 
-void tool_lines_lcov(struct tool_lines *view, struct tool_output *out)
+void tool_lines_lcov(const struct tool_source_lines *lines, struct tool_output *out)
 {
+    size_t count;
+    const struct tool_source_line *rows = tool_source_lines_get_rows(lines, &count);
     tool_output_text(out, "TN:\n");
-    for (size_t i = 0; i < view->line_count;) {
-        uint32_t file = view->lines[i].file;
+    for (size_t i = 0; i < count;) {
+        uint32_t file = rows[i].file;
         uint64_t found = 0, hit = 0;
-        tool_output_printf(out, "SF:%s\n", view->files.list[file]);
-        for (; i < view->line_count && view->lines[i].file == file; i++) {
-            const struct tool_line *line = &view->lines[i];
+        tool_output_printf(out, "SF:%s\n", tool_source_lines_file(lines, file));
+        for (; i < count && rows[i].file == file; i++) {
+            const struct tool_source_line *line = &rows[i];
             if (!line->is_known && line->count[0] == 0)
                 continue;
             found++;

@@ -7,28 +7,13 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "tools/calls/stream_choice.h"
 #include "tools/command/pager.h"
 #include "tools/io/table.h"
-#include "program/lines/lines_inside.h"
+#include "tools/lines/lines_print.h"
 
 #define NEAR_LINES 8u    /* between lines of code that are shown with what is between them */
 #define TEXT_BYTES 4096u /* of a source line; the rest is left out */
-
-enum tool_lines_state tool_lines_state(const struct tool_lines *view, const struct tool_line *line,
-                                       size_t choice)
-{
-    if (line->count[choice] > 0)
-        return TOOL_LINE_RAN;
-    if (view->counts[choice].is_partial || !line->is_known)
-        return TOOL_LINE_UNSEEN;
-    return line->ran_elsewhere ? TOOL_LINE_ELSEWHERE : TOOL_LINE_NEVER;
-}
-
-const char *tool_lines_word(enum tool_lines_state state)
-{
-    static const char *const words[] = {"ran", "elsewhere", "never", "unseen"};
-    return words[state];
-}
 
 /* -- source files -- */
 
@@ -41,16 +26,16 @@ struct source {
 
 /* As it was compiled; else below the folder that was given, by as many parts of its path as
  * possible. */
-static FILE *open_source(const struct tool_lines *view, const char *path)
+static FILE *open_source(const char *sources, const char *path)
 {
     FILE *file = NULL;
     const char *rest = path;
-    if (view->sources == NULL)
+    if (sources == NULL)
         return fopen(path, "re");
     for (; rest != NULL && file == NULL; rest = strchr(rest, '/')) {
         char *full = NULL;
         rest += rest[0] == '/';
-        if (asprintf(&full, "%s/%s", view->sources, rest) < 0)
+        if (asprintf(&full, "%s/%s", sources, rest) < 0)
             tool_out_of_memory();
         file = fopen(full, "re");
         free(full);
@@ -78,13 +63,13 @@ static bool read_line(struct source *source, uint32_t line)
 
 static const char *const tones[] = {"\033[32m", "\033[33m", "\033[31m", "\033[35m"};
 
-static void put_state(const struct tool_lines *view, struct tool_output *out,
-                      const struct tool_line *line, size_t choice, bool colours)
+static void put_state(struct tool_output *out, const struct tool_source_line *line, size_t choice,
+                      bool colours)
 {
     static const char *const words[] = {"", "elsewhere", "never", "not seen"};
     char text[40] = "";
     if (line != NULL) {
-        enum tool_lines_state state = tool_lines_state(view, line, choice);
+        enum tool_lines_state state = line->state[choice];
         if (state == TOOL_LINE_RAN)
             (void)snprintf(text + tool_put_count(text, line->count[choice]), 2, "%s",
                            line->is_sure[choice] ? "" : "+");
@@ -98,14 +83,20 @@ static void put_state(const struct tool_lines *view, struct tool_output *out,
         tool_output_text(out, "\033[0m");
 }
 
-static void put_line(const struct tool_lines *view, struct tool_output *out,
-                     const struct tool_line *line, uint32_t number, struct source *source)
+/* What is being printed: a table of lines with one or two choices. */
+struct printing {
+    struct tool_output *out;
+    struct tool_lines_info info;
+    bool colours;
+};
+
+static void put_line(const struct printing *p, const struct tool_source_line *line, uint32_t number,
+                     struct source *source)
 {
-    const char *inlined = line != NULL && line->inlined != NULL ? line->inlined : "";
-    bool colours = tool_terminal_colours(), has_text = read_line(source, number);
-    put_state(view, out, line, 0, colours);
-    if (view->has_second)
-        put_state(view, out, line, 1, colours);
+    struct tool_output *out = p->out;
+    bool has_text = read_line(source, number);
+    for (size_t k = 0; k < 1 + (size_t)p->info.has_second; k++)
+        put_state(out, line, k, p->colours);
     tool_output_printf(out, "  %6" PRIu32, number);
     if (has_text && source->text[0] != '\0') {
         tool_output_text(out, "  ");
@@ -119,96 +110,103 @@ static void put_line(const struct tool_lines *view, struct tool_output *out,
             }
         }
     }
-    if (inlined[0] != '\0') {
+    if (line != NULL && line->inlined != NULL && line->inlined[0] != '\0') {
         tool_output_text(out, "  [inlined: ");
-        tool_output_escaped(out, TTP_ESCAPE_TERMINAL, (ttape_string){inlined, strlen(inlined)});
+        tool_output_escaped(out, TTP_ESCAPE_TERMINAL,
+                            (ttape_string){line->inlined, strlen(line->inlined)});
         tool_output_text(out, "]");
     }
     tool_output_text(out, "\n");
 }
 
-/* Lines of one file, with what is between them where that is little. */
-static size_t put_file(const struct tool_lines *view, struct tool_output *out, size_t first)
+/* Lines of one file, with what is between them where that is little; returns how many. */
+static size_t put_file(const struct printing *p, const char *path, const char *sources,
+                       const struct tool_source_line *lines, size_t count)
 {
-    const struct tool_line *lines = view->lines;
-    struct source source = {.file = NULL};
-    const char *path = view->files.list[lines[first].file];
-    source.file = open_source(view, path);
-    size_t i = first;
-    tool_output_escaped(out, TTP_ESCAPE_TERMINAL, (ttape_string){path, strlen(path)});
-    tool_output_text(out, source.file != NULL ? "\n" : ": not there (see --sources)\n");
-    for (; i < view->line_count && lines[i].file == lines[first].file; i++) {
-        bool is_near = i > first && lines[i].line - lines[i - 1].line <= NEAR_LINES;
-        if (i > first && !is_near)
-            tool_output_text(out, "\n");
+    struct source source = {.file = open_source(sources, path)};
+    size_t i = 0;
+    tool_output_escaped(p->out, TTP_ESCAPE_TERMINAL, (ttape_string){path, strlen(path)});
+    tool_output_text(p->out, source.file != NULL ? "\n" : ": not there (see --sources)\n");
+    for (; i < count && lines[i].file == lines[0].file; i++) {
+        bool is_near = i > 0 && lines[i].line - lines[i - 1].line <= NEAR_LINES;
+        if (i > 0 && !is_near)
+            tool_output_text(p->out, "\n");
         for (uint32_t n = is_near && source.file != NULL ? lines[i - 1].line + 1 : lines[i].line;
              n < lines[i].line; n++)
-            put_line(view, out, NULL, n, &source);
-        put_line(view, out, &lines[i], lines[i].line, &source);
+            put_line(p, NULL, n, &source);
+        put_line(p, &lines[i], lines[i].line, &source);
     }
     if (source.file != NULL)
         (void)fclose(source.file);
     return i;
 }
 
-static void put_edges(const struct tool_lines *view, struct tool_output *out)
+static void put_edges(const struct tool_lines_print *print, struct tool_output *out)
 {
+    size_t edge_count;
+    const struct tool_lines_edge *edges = tool_source_lines_get_edges(print->lines, &edge_count);
     tool_output_text(out, "\n       TIMES  FROM, TO\n");
-    for (size_t i = 0; i < view->counts[0].edges.count; i++) {
-        const ttape_passes_pair *edge = &view->counts[0].edges.list[i];
-        const struct tool_lines_at *from = &view->begins[edge->from], *to = &view->begins[edge->to];
+    for (size_t i = 0; i < edge_count; i++) {
+        const struct tool_lines_at *from = &edges[i].from_at, *to = &edges[i].to_at;
         char count[40];
-        if (!tool_lines_is_edge(view, edge) || from->file == TOOL_LINES_NONE ||
-            to->file == TOOL_LINES_NONE)
+        if (from->file == TTAPE_NONE || to->file == TTAPE_NONE)
             continue;
-        count[tool_put_count(count, edge->count)] = '\0';
+        count[tool_put_count(count, edges[i].count)] = '\0';
         tool_output_printf(out, "%12s  ", count);
-        const char *name = strrchr(view->files.list[from->file], '/');
-        name = name != NULL ? name + 1 : view->files.list[from->file];
+        const char *name = ttp_base_name(tool_source_lines_file(print->lines, from->file));
         tool_output_escaped(out, TTP_ESCAPE_TERMINAL, (ttape_string){name, strlen(name)});
         tool_output_printf(out, ":%" PRIu32 " -> %" PRIu32 "\n", from->line, to->line);
     }
 }
 
-static void put_calls(struct tool_lines *view, struct tool_output *out)
+static void put_calls(const struct tool_lines_print *print, struct tool_output *out)
 {
     static const struct tool_column columns[] = {
         {.title = "CALL", .is_text = true},
         {.title = "START"},
         {.title = "TIMES"},
         {.title = "FUNCTION", .is_text = true, .gives_way = true}};
+    size_t count;
+    ttape_info info;
     struct tool_table table;
     char id[TOOL_CALL_ID_BYTES];
+    const ttape_passes_call *calls = tool_source_lines_get_calls(print->lines, &count);
+    ttape_reader_get_info(print->reader, &info);
     tool_table_open(&table, columns, 4);
-    for (size_t i = 0; i < view->call_count; i++) {
-        const ttape_passes_call *call = &view->calls[i];
-        uint64_t start = call->enter_ns - view->info.time_first_ns;
+    for (size_t i = 0; i < count; i++) {
+        const ttape_passes_call *call = &calls[i];
+        uint64_t start = call->enter_ns - info.time_first_ns;
         tool_table_text(&table, TOOL_PLAIN, tool_put_call(id, call->stream, call->enter_number));
         tool_table_printf(&table, TOOL_FAINT, "+%" PRIu64 ".%09" PRIu64 "s", start / 1000000000u,
                           start % 1000000000u);
         tool_table_count(&table, TOOL_PLAIN, call->count);
-        tool_table_text(&table, TOOL_PLAIN, tool_site_name(&view->names, call->site));
+        tool_table_text(&table, TOOL_PLAIN, tool_site_name(print->names, call->site));
     }
-    tool_table_print(&table, out, tool_table_width(&table, view->names.is_shortened),
+    tool_table_print(&table, out, tool_table_width(&table, print->names->is_shortened),
                      tool_terminal_colours());
     tool_table_close(&table);
 }
 
-void tool_lines_text(struct tool_lines *view, struct tool_output *out)
+void tool_lines_text(const struct tool_lines_print *print, struct tool_output *out)
 {
-    if (view->line_sites != NULL) {
-        put_calls(view, out);
+    size_t count;
+    struct printing p = {.out = out, .colours = tool_terminal_colours()};
+    const struct tool_source_line *lines = tool_source_lines_get_rows(print->lines, &count);
+    tool_source_lines_get_info(print->lines, &p.info);
+    if (p.info.lists_calls) {
+        put_calls(print, out);
         return;
     }
-    tool_output_printf(out, "%12s", view->has_second ? "FIRST" : "TIMES");
-    if (view->has_second)
+    tool_output_printf(out, "%12s", p.info.has_second ? "FIRST" : "TIMES");
+    if (p.info.has_second)
         tool_output_printf(out, "%12s", "SECOND");
     tool_output_text(out, "    LINE  SOURCE\n");
-    for (size_t i = 0; i < view->line_count;) {
+    for (size_t i = 0; i < count;) {
+        const char *path = tool_source_lines_file(print->lines, lines[i].file);
         if (i > 0)
             tool_output_text(out, "\n");
-        i = put_file(view, out, i);
+        i += put_file(&p, path, print->sources, lines + i, count - i);
     }
-    if (view->wants_edges)
-        put_edges(view, out);
+    if (print->wants_edges)
+        put_edges(print, out);
 }

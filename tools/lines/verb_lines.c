@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/calls/call_name.h"
 #include "tools/calls/losses.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
-#include "program/lines/lines_inside.h"
+#include "tools/io/debug_files.h"
+#include "tools/lines/lines_print.h"
 
 /* A regular expression. */
 struct function {
@@ -17,10 +19,16 @@ struct function {
     regex_t pattern;
 };
 
+/* Calls in which a line ran, of a file whose path ends so. */
+struct wanted {
+    char *file; /* NULL: no line is wanted */
+    uint32_t line;
+};
+
 struct options {
     struct tool_choice choice;
-    struct tool_lines_name call, with;
-    struct tool_lines_wanted wanted;
+    struct tool_call_name call, with;
+    struct wanted wanted;
     struct function function;
     const char *sources;
     enum tool_name_style names;
@@ -30,7 +38,7 @@ struct options {
 
 static bool parse_line(const char *text, void *into)
 {
-    struct tool_lines_wanted *wanted = into;
+    struct wanted *wanted = into;
     const char *colon = strrchr(text, ':');
     if (colon == NULL || colon == text || !tool_parse_u32(colon + 1, &wanted->line))
         return false;
@@ -50,8 +58,8 @@ static bool parse_function(const char *text, void *into)
 
 static const struct tool_option table[] = {
     {"frame", 0, "CALL", "this call only, as slow and tree name it: s0e2500, s0p3f1",
-     tool_lines_parse_call, TOOL_AT(call)},
-    {"with", 0, "CALL", "another call beside it: where it went another way", tool_lines_parse_call,
+     tool_parse_call_name, TOOL_AT(call)},
+    {"with", 0, "CALL", "another call beside it: where it went another way", tool_parse_call_name,
      TOOL_AT(with)},
     {"function", 'F', "REGEX", "all calls of functions whose name matches", parse_function,
      TOOL_AT(function)},
@@ -92,102 +100,146 @@ static const struct tool_command command = {
     .operands_max = 1,
 };
 
-static int print(const struct options *options, struct tool_lines *view)
+static int print(const struct options *options, const struct tool_lines_print *what)
 {
     struct tool_output out;
     tool_pager_open(&out, !options->json && !options->lcov && !options->no_pager);
     if (options->json)
-        tool_lines_json(view, &out);
+        tool_lines_json(what, &out);
     else if (options->lcov)
-        tool_lines_lcov(view, &out);
+        tool_lines_lcov(what->lines, &out);
     else
-        tool_lines_text(view, &out);
+        tool_lines_text(what, &out);
     return tool_pager_close(&out);
 }
 
-static int choose_functions(const struct options *options, struct tool_lines *view)
+/* The verb while it asks. */
+struct asking {
+    const struct tool_input *input;
+    struct tool_lines_options how;
+    struct tool_lines_call call, with;
+    uint64_t damage_count;
+    int status; /* TOOL_OK, or the worst that happened */
+};
+
+static void note_damage(void *context, uint32_t stream, const ttape_error *error)
+{
+    struct asking *asking = context;
+    (void)stream;
+    (void)tool_input_go_on(asking->input, error, &asking->damage_count, &asking->status);
+}
+
+static void warn_of_module(void *context, const char *path, const char *reason, bool is_code)
+{
+    (void)context;
+    if (is_code)
+        tool_message("'%s': %s: its lines are not known", path, reason);
+    else
+        tool_message("no symbols of '%s': %s", path, reason);
+}
+
+/* The functions that were asked for; for the caller to free. */
+static int choose_functions(const struct options *options, const struct tool_input *input,
+                            struct tool_site_names *names, bool **chosen)
 {
     ttape_site site;
     bool is_any = false;
-    view->chosen = tool_allocate((size_t)view->info.site_count + 1, sizeof *view->chosen);
-    for (uint32_t i = 0; i < view->info.site_count; i++) {
-        bool is_function = ttape_reader_get_site(view->reader, i, &site) == TTAPE_OK &&
+    *chosen = tool_allocate((size_t)names->site_count + 1, sizeof **chosen);
+    for (uint32_t i = 0; i < names->site_count; i++) {
+        bool is_function = ttape_reader_get_site(input->reader, i, &site) == TTAPE_OK &&
                            site.kind == TTAPE_SITE_FUNCTION;
-        view->chosen[i] =
-            is_function && tool_site_matches(&view->names, i, &options->function.pattern);
-        is_any = is_any || view->chosen[i];
+        (*chosen)[i] = is_function && tool_site_matches(names, i, &options->function.pattern);
+        is_any = is_any || (*chosen)[i];
     }
     return is_any ? TOOL_OK
-                  : tool_fail("'%s' has no function that matches '%s'", view->input->name,
+                  : tool_fail("'%s' has no function that matches '%s'", input->name,
                               options->function.text);
 }
 
-static int choose(const struct options *options, struct tool_lines *view)
+/* What names of calls mean. */
+static int find_calls(const struct options *options, struct asking *asking)
 {
-    int status = options->function.text != NULL ? choose_functions(options, view) : TOOL_OK;
-    if (status == TOOL_OK)
-        status = tool_lines_open_code(view);
-    if (status == TOOL_OK && view->wanted.file != NULL && !tool_lines_find_line(view))
-        status = tool_fail("'%s': no block of '%s:%u' ran: it never did, or is no line of code",
-                           view->input->name, view->wanted.file, view->wanted.line);
-    return status;
+    ttape_error err = {0};
+    ttape_status status = TTAPE_OK;
+    if (options->call.text != NULL) {
+        status = tool_find_call(asking->input->reader, &options->call, &asking->call, &err);
+        asking->how.call = &asking->call;
+    }
+    if (status == TTAPE_OK && options->with.text != NULL) {
+        status = tool_find_call(asking->input->reader, &options->with, &asking->with, &err);
+        asking->how.with = &asking->with;
+    }
+    return status == TTAPE_OK ? TOOL_OK : tool_fail_error(asking->input->name, &err);
 }
 
-static int count(const struct options *options, struct tool_lines *view)
+static int ask(struct asking *asking, struct tool_source_lines **lines)
 {
-    const struct tool_selection *s = view->selection;
-    struct tool_call_id call, with;
-    view->is_all = view->chosen == NULL && !options->call.call.given && !s->has_range &&
-                   s->streams == NULL && !view->has_second;
-    int status = tool_lines_find_call(view, &options->call, &call);
-    if (status == TOOL_OK && view->has_second)
-        status = tool_lines_find_call(view, &options->with, &with);
+    const struct tool_symbols_options usual = {0};
+    struct tool_symbols *symbols = tool_symbols_make(&usual);
+    ttape_error err = {0};
+    asking->how.symbols = symbols;
+    asking->how.memory_bytes = tool_memory_left() | 1;
+    ttape_status status = tool_source_lines_make(lines, asking->input->reader, &asking->how, &err);
+    tool_symbols_close(symbols);
+    if (status == TTAPE_E_LIMIT)
+        tool_memory_short();
+    return status == TTAPE_OK ? asking->status == TOOL_CANNOT ? TOOL_CANNOT : TOOL_OK
+                              : tool_fail_error(asking->input->name, &err);
+}
+
+static int count(const struct options *options, struct asking *asking,
+                 struct tool_site_names *names)
+{
+    struct tool_source_lines *lines = NULL;
+    struct tool_lines_info info;
+    int status = find_calls(options, asking);
     if (status == TOOL_OK)
-        status = tool_lines_walk(view, &call, &view->counts[0]);
-    if (status == TOOL_OK && view->has_second)
-        status = tool_lines_walk(view, &with, &view->counts[1]);
-    if (status == TOOL_OK && view->line_sites == NULL)
-        tool_lines_count(view);
-    if (status == TOOL_OK && view->counts[0].is_partial)
-        tool_message("'%s': events are missing, or began before: a line that was not seen may have "
-                     "run",
-                     view->input->name);
-    return status;
+        status = ask(asking, &lines);
+    if (status == TOOL_OK) {
+        const struct tool_lines_print what = {lines, asking->input->reader, names, options->sources,
+                                              options->edges};
+        tool_source_lines_get_info(lines, &info);
+        if (info.is_partial[0])
+            tool_message("'%s': events are missing, or began before: a line that was not seen may "
+                         "have run",
+                         asking->input->name);
+        status = print(options, &what);
+    }
+    tool_source_lines_close(lines);
+    return status == TOOL_OK ? asking->status : status;
 }
 
 static int run(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
+    bool *chosen = NULL;
+    struct tool_site_names names;
     struct tool_selection selection = {0};
-    struct tool_lines view = {.input = input,
-                              .reader = input->reader,
-                              .selection = &selection,
-                              .wanted = options->wanted,
-                              .wants_edges = options->edges,
-                              .sources = options->sources,
-                              .has_second = options->with.call.given};
-    ttape_reader_get_info(input->reader, &view.info);
     int status = tool_select(&selection, input, &options->choice);
     if (status == TOOL_OK)
         tool_losses_warn(input);
-    tool_site_names_open_as(&view.names, input->reader,
-                            tool_name_style(options->names, options->json));
+    tool_site_names_open_as(&names, input->reader, tool_name_style(options->names, options->json));
+    if (status == TOOL_OK && options->function.text != NULL)
+        status = choose_functions(options, input, &names, &chosen);
+    struct asking asking = {.input = input,
+                            .how = {.streams = selection.streams,
+                                    .stream_count = selection.stream_count,
+                                    .has_range = selection.has_range,
+                                    .from_ns = selection.from_ns,
+                                    .to_ns = selection.to_ns,
+                                    .chosen = chosen,
+                                    .file = options->wanted.file,
+                                    .line = options->wanted.line,
+                                    .wants_edges = options->edges,
+                                    .damage = note_damage,
+                                    .trouble = warn_of_module}};
+    asking.how.context = &asking;
     if (status == TOOL_OK)
-        status = choose(options, &view);
-    if (status == TOOL_OK)
-        status = count(options, &view);
-    if (status == TOOL_OK)
-        status = print(options, &view);
-    tool_lines_count_close(&view);
-    tool_lines_counts_close(&view.counts[0]);
-    tool_lines_counts_close(&view.counts[1]);
-    tool_lines_close_code(&view);
-    tool_site_names_close(&view.names);
+        status = count(options, &asking, &names);
+    tool_site_names_close(&names);
     tool_selection_close(&selection);
-    free(view.chosen);
-    free(view.line_sites);
-    free(view.calls);
-    return status == TOOL_OK ? view.status : status;
+    free(chosen);
+    return status;
 }
 
 int tool_verb_lines(int argc, char **argv)
@@ -196,9 +248,9 @@ int tool_verb_lines(int argc, char **argv)
     struct options options = {0};
     if (tool_options_parse(&command, argc, argv, &options, &operands, &status) != TOOL_PARSED_GO)
         return status;
-    if (options.with.call.given && !options.call.call.given)
+    if (options.with.text != NULL && options.call.text == NULL)
         status = tool_usage("lines", "--with is a second call beside --frame");
-    else if (options.call.call.given && options.function.text != NULL)
+    else if (options.call.text != NULL && options.function.text != NULL)
         status = tool_usage("lines", "--frame and --function go one at a time");
     else if (options.wanted.file != NULL && options.lcov)
         status = tool_usage("lines", "--line lists calls, which --lcov cannot say: use --json");

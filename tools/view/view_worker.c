@@ -123,11 +123,8 @@ static ttape_status count_lines(void *context, const char *call, uint32_t site, 
     size_t size_bytes = 0;
     free(worker->text);
     worker->text = NULL;
-    ttape_string name = {"", 0};
-    if (call == NULL)
-        name = tool_site_full(&worker->names, site);
-    ttape_status status = view_count_lines(worker->all->input, call, name, stops, worker,
-                                           &worker->text, &size_bytes, err);
+    struct view_asking asking = {worker->reader, &worker->names, stops, worker};
+    ttape_status status = view_count_lines(&asking, call, site, &worker->text, &size_bytes, err);
     *json = (ttape_string){worker->text, size_bytes};
     return status;
 }

@@ -121,8 +121,9 @@ bool tool_plan_module_find(struct tool_plan_module *module, const struct tool_pl
     struct ttp_plan_file file;
     name_stamp(name, &module->stamp);
     if (module->is_known || cache == NULL || cache->fd < 0 ||
-        !tool_plan_head_read(cache, name, &file, sizeof file) || file.magic != TTP_FILE_MAGIC ||
-        file.version != TTP_FILE_VERSION || file.head_bytes != sizeof file ||
+        !tool_plan_head_read(cache, name, &file, sizeof file) ||
+        file.magic != TTP_PLAN_FILE_MAGIC || file.version != TTP_FILE_VERSION ||
+        file.head_bytes != sizeof file ||
         memcmp(&file.stamp, &module->stamp, sizeof file.stamp) != 0)
         return module->is_known;
     memcpy(module->content, file.content, sizeof module->content);
@@ -150,7 +151,7 @@ static void wait_for_step(const struct ttp_plan_stamp *stamp)
 static void keep_content(const struct tool_plan_module *module, struct tool_plan_cache *cache)
 {
     char name[STAMP_NAME];
-    struct ttp_plan_file file = {.magic = TTP_FILE_MAGIC,
+    struct ttp_plan_file file = {.magic = TTP_PLAN_FILE_MAGIC,
                                  .version = TTP_FILE_VERSION,
                                  .head_bytes = sizeof file,
                                  .stamp = module->stamp};

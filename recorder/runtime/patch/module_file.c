@@ -74,7 +74,7 @@ bool ttp_module_file_known(struct ttp_module_file *of)
     if (known == NULL)
         return false;
     bool is_it =
-        size_bytes == sizeof(*known) && known->magic == TTP_FILE_MAGIC &&
+        size_bytes == sizeof(*known) && known->magic == TTP_PLAN_FILE_MAGIC &&
         known->version == TTP_FILE_VERSION && known->head_bytes == sizeof(*known) &&
         ttp_is_same((const uint8_t *)&known->stamp, (const uint8_t *)&of->stamp, sizeof(of->stamp));
     if (is_it)
