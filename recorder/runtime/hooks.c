@@ -408,12 +408,13 @@ void ttp_probe_inlined(uintptr_t function, uintptr_t unused, uintptr_t sp)
     ttp_probe_exit(function, function, sp - sizeof(uintptr_t));
 }
 
-/* -- functions of libraries: only where the executable calls them, or another module, by the return
- * address, which is there at both ends -- */
+/* -- functions of libraries: only where the program's own code calls them, or another module, by
+ * the return address, which is there at both ends -- */
 
 static inline bool is_called(uintptr_t call_site, uintptr_t sp)
 {
     return call_site - ttp_process.caller_low < ttp_process.caller_bytes ||
+           (ttp_process.caller_count != 0 && ttp_library_is_by_callers(call_site)) ||
            (ttp_process.calls_nested && ttp_library_is_other(call_site, sp));
 }
 

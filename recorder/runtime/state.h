@@ -316,6 +316,12 @@ struct ttp_process_page {
     uint32_t reserved;
 };
 
+/* Modules whose functions are patched, and whose calls into libraries are recorded, too. */
+#define TTP_CALLERS_MAX 64u
+struct ttp_caller {
+    uintptr_t low, bytes;
+};
+
 #define TTP_OWN_PATH_BYTES    1024u
 #define TTP_ARENA_ENTRY_BYTES 1664u
 
@@ -336,6 +342,8 @@ struct ttp_runtime_process {
     uint64_t (*clock)(void);
     struct ttp_library_functions library; /* library_functions.h: with arguments */
     uintptr_t caller_low, caller_bytes;   /* the executable, where its library calls are recorded */
+    uint32_t caller_count;                /* of libraries whose calls are, by address */
+    struct ttp_caller callers[TTP_CALLERS_MAX];
     uint64_t stack_changes;               /* how often memory was announced as a stack */
     uintptr_t vfork_function;             /* the C library's */
     uintptr_t fronted_low, fronted_bytes; /* the C library, where it is called through fronts */

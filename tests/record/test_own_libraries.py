@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """`record COMMAND` of a launcher: functions of libraries that are its own are patched with its own
-ones (in a folder that it names, beside it, or with its name); of others with most of the time the
+ones (in a folder that it names, beside it, or with its name), and their calls into others are its
+calls: who calls malloc is told on the first screen. Of others with most of the time the
 closing line says what to type. Libraries of more than 20,000 functions are left to that line."""
+import json
 import os
 import re
 import subprocess
@@ -12,14 +14,25 @@ import setting
 import traces
 
 LIBRARY = """
+#include <pthread.h>
+#include <stdlib.h>
 __attribute__((noinline)) static unsigned %(p)s_work(unsigned n)
 {
     for (unsigned i = 0; i < 40000; i++) n = n * 1664525u + 1013904223u;
     return n;
 }
+__attribute__((noinline)) static void *%(p)s_node(void *size)
+{
+    char *volatile node = malloc((size_t)size);
+    free(node);
+    return NULL;
+}
 unsigned %(p)s_run(unsigned n)
 {
     unsigned sum = 0;
+    pthread_t thread;
+    for (size_t i = 0; i < 3; i++) %(p)s_node((void *)(i + 1));
+    if (pthread_create(&thread, NULL, %(p)s_node, (void *)9) == 0) pthread_join(thread, NULL);
     for (unsigned i = 0; i < 50; i++) sum += %(p)s_work(n + i);
     return sum;
 }
@@ -92,6 +105,20 @@ def worked(trace):
     return traces.call_counts(trace)["enter"].get("parts_work", 0)
 
 
+def called(trace):
+    """Who calls malloc, how often."""
+    done = setting.tracetape("report", trace, "--callers", "malloc", "--json")
+    rows = json.loads(done.out)["rows"] if done.status == 0 else []
+    return {row["caller"]: row["calls"] for row in rows if row["role"] == "caller"}
+
+
+def check_calls(checks, trace, case, is_own):
+    """malloc by its own library, also in a thread that this one starts."""
+    checks.equal(called(trace), {"parts_node": 4} if is_own else {}, f"{case}: who calls malloc")
+    begun = traces.call_counts(trace)["enter"].get("pthread_create", 0)
+    checks.equal(begun, int(is_own), f"{case}: pthread_create")
+
+
 def check_case(checks, work, case):
     _, name, _, is_own = CASES[case]
     program, environment = build(work, case)
@@ -101,6 +128,10 @@ def check_case(checks, work, case):
     checks.equal(worked(trace), 50 if is_own else 0, f"{case}: calls; {said}")
     checks.equal(bool(re.search(rf"functions were patched, \d+ of {re.escape(name)}, and", said)),
                  is_own, f"{case}: what was patched; {said}")
+    check_calls(checks, trace, case, is_own)
+    trace, done = record(work, program, environment, "--libcalls=^malloc$")
+    checks.equal((called(trace), worked(trace)), ({"parts_node": 4}, 50) if is_own else ({}, 0),
+                 f"{case}: malloc alone, and its own functions; {done.err}")
     where = re.search(rf"(\d+) % of the time was in {re.escape(name)}, of which only what "
                       rf"'launcher2.5' calls was recorded: record --module '(\S+)' shows", said)
     checks.equal(bool(where), not is_own, f"{case}: where the time was; {said}")

@@ -1,12 +1,14 @@
 /* As library_enter and library_exit of hooks.c, for what no probe stands at. */
 #include "recorder/runtime/library/front_calls.h"
 
+#include "recorder/runtime/library/library_values.h"
 #include "recorder/runtime/patch/probe.h"
 #include "recorder/runtime/slow.h"
 
 static bool is_called(uintptr_t caller)
 {
-    if (caller - ttp_process.caller_low < ttp_process.caller_bytes)
+    if (caller - ttp_process.caller_low < ttp_process.caller_bytes ||
+        (ttp_process.caller_count != 0 && ttp_library_is_by_callers(caller)))
         return true;
     return ttp_process.calls_nested && caller - ttp_process.own_low >= ttp_process.own_bytes &&
            caller - ttp_process.fronted_low >= ttp_process.fronted_bytes;

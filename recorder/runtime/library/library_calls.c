@@ -1,9 +1,10 @@
-/* Calls of the executable that lead into libraries: the functions that its relocations name,
- * patched where they lie, and recorded where the return address is the executable's. So calls
+/* Calls of the program's own code that lead into libraries: the functions that its relocations
+ * name, patched where they lie, and recorded where the return address is the program's. So calls
  * through PLT and GOT and through pointers are all seen, at both ends, whatever linked them when;
- * and what a library calls itself is not.
+ * and what a library calls itself is not. Own code is the executable, and libraries whose functions
+ * are patched.
  *
- *     relocations of the executable -> names -> dlsym -> functions of plans -> probes
+ *     relocations of own code -> names -> dlsym -> functions of plans -> probes
  *
  * Where the loader chooses among several functions by the processor, dlsym says which one.
  *
@@ -307,6 +308,19 @@ static bool is_own(const struct ttp_module_seen *module)
     return (uintptr_t)&ttp_library_calls_begin - module->start < module->end - module->start;
 }
 
+/* By address. Of what does not fit only the functions themselves are recorded. */
+static void add_caller(const struct ttp_module_seen *module)
+{
+    uint32_t at = ttp_process.caller_count;
+    if (at == TTP_CALLERS_MAX)
+        return;
+    for (; at > 0 && ttp_process.callers[at - 1].low > module->start; at--)
+        ttp_process.callers[at] = ttp_process.callers[at - 1];
+    ttp_process.callers[at] =
+        (struct ttp_caller){.low = module->start, .bytes = module->end - module->start};
+    ttp_process.caller_count++;
+}
+
 /* The executable is the first of all. */
 static int see_names(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -325,9 +339,12 @@ static int see_names(struct dl_phdr_info *info, size_t size, void *data)
         ttp_process.own_bytes = module.end - module.start;
         return 0;
     }
+    bool is_caller = is_program || ttp_area_with(module.start, NULL) != NULL;
+    if (is_caller && !is_program)
+        add_caller(&module);
     if (!ttp_library_tables_find(info, &tables))
         return 0;
-    if (is_program || ttp_process.calls_nested)
+    if (is_caller || ttp_process.calls_nested)
         add_asked(calls, &tables, info);
     if (!is_program && ttp_process.calls_exports)
         add_chosen_later(calls, &tables);

@@ -7,6 +7,8 @@
 
 #include "recorder/runtime/library/library_functions.h"
 
+/* Whether a library whose calls are recorded, as the executable's are, has that call site. */
+bool ttp_library_is_by_callers(uintptr_t call_site);
 /* Whether a function is called from outside of its module, and not by us; sp is where its return
  * address lies. */
 bool ttp_library_is_other(uintptr_t call_site, uintptr_t sp);

@@ -317,9 +317,9 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
         say_none_by_itself(patch, counts, name, hint);
     else
         tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
-                     " functions were patched%s%s, and those of libraries that it calls%s%s%s",
-                     name, patch->only_patchable, patch->only_functions, left, own, called, exits,
-                     hint);
+                     " functions were patched%s%s, and those of libraries that %s%s%s%s",
+                     name, patch->only_patchable, patch->only_functions, left, own,
+                     own[0] != '\0' ? "they call" : "it calls", called, exits, hint);
 }
 
 /* What a command with hooks has patched beside its own functions. */

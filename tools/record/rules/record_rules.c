@@ -130,12 +130,26 @@ static bool passes(struct tool_record_rules *rules, const struct tool_patterns *
            !matches(rules, unwanted, string);
 }
 
-/* Of a library, by its name. */
+/* Of a library nothing but calls from elsewhere is recorded: it has no hooks, nor is it patched. */
+static bool is_called_only(struct tool_record_rules *rules, ttape_string path)
+{
+    if (memmem(path.data, path.size_bytes, ".so", 3) == NULL)
+        return false;
+    char *text = tool_copy_text(path.data, path.size_bytes);
+    if (rules->looked_at == NULL || strcmp(rules->looked_at, text) != 0) {
+        free(rules->looked_at);
+        rules->looked_at = tool_copy_text(text, path.size_bytes);
+        rules->has_own = (rules->patches != NULL && rules->patches(rules->patch, text)) ||
+                         (!tool_is_system_module(path) && tool_elf_has_hooks(text));
+    }
+    free(text);
+    return !rules->has_own;
+}
+
 static bool is_call_wanted(struct tool_record_rules *rules, const ttape_site *site,
                            ttape_string path)
 {
-    return rules->called == NULL || rules->called->count == 0 ||
-           memmem(path.data, path.size_bytes, ".so", 3) == NULL ||
+    return rules->called == NULL || rules->called->count == 0 || !is_called_only(rules, path) ||
            tool_record_matches_name(rules, rules->called, site->symbol);
 }
 
@@ -143,17 +157,8 @@ static bool is_call_wanted(struct tool_record_rules *rules, const ttape_site *si
  * are all there is, but for what has hooks. */
 static bool is_library_call(struct tool_record_rules *rules, ttape_string path)
 {
-    if (!rules->has_calls_of_all || memmem(path.data, path.size_bytes, ".so", 3) == NULL ||
-        matches(rules, &rules->no_module, path))
-        return false;
-    char *text = tool_copy_text(path.data, path.size_bytes);
-    if (rules->looked_at == NULL || strcmp(rules->looked_at, text) != 0) {
-        free(rules->looked_at);
-        rules->looked_at = tool_copy_text(text, path.size_bytes);
-        rules->has_hooks = !tool_is_system_module(path) && tool_elf_has_hooks(text);
-    }
-    free(text);
-    return !rules->has_hooks;
+    return rules->has_calls_of_all && !matches(rules, &rules->no_module, path) &&
+           is_called_only(rules, path);
 }
 
 static uint32_t select_site(void *context, const ttape_site *site, const ttape_module *module)

@@ -26,9 +26,12 @@ struct tool_record_rules {
     size_t text_capacity;
     char *mangled;         /* the last mangled name that was asked about, and */
     ttape_string readable; /* what people call it; no data: so, too */
+    /* Whether functions of that module are patched, whoever calls them; NULL: of none. */
+    bool (*patches)(const void *patch, const char *path);
+    const void *patch;
     /* Library calls are wanted of all modules, whatever `module` says; the module that was looked
-     * at last, and whether it has hooks. */
-    bool has_calls_of_all, has_hooks;
+     * at last, and whether its functions are recorded where nobody of ours calls them, too. */
+    bool has_calls_of_all, has_own;
     char *looked_at;
     struct tool_record_names names;
 };

@@ -249,6 +249,11 @@ int tool_record_session_plan(struct tool_record_session *session, int count, cha
                : tool_fail("%s", tool_record_no_plans(&session->plans));
 }
 
+static bool patches(const void *patch, const char *path)
+{
+    return tool_record_patch_covers(patch, path);
+}
+
 void tool_record_session_open(struct tool_record_session *session, const char *verb)
 {
     *session = (struct tool_record_session){.verb = verb,
@@ -260,6 +265,8 @@ void tool_record_session_open(struct tool_record_session *session, const char *v
     session->patch.cache = session->calls.cache = &session->plans;
     session->patch.debug = &session->debug;
     session->rules.called = &session->patch.called;
+    session->rules.patches = patches;
+    session->rules.patch = &session->patch;
 }
 
 int tool_record_session_close(struct tool_record_session *session, int status)
