@@ -1,5 +1,5 @@
-# The reader as WebAssembly, for `tracetape export --format html`: Debian's clang and lld with
-# wasi-libc, and zstd's decompressor from its source (scripts/fetch-zstd). Where one of them is
+# The reader as WebAssembly, for `tracetape export --format html`: Debian's clang, lld and binaryen
+# with wasi-libc, and zstd's decompressor from its source (scripts/fetch-zstd). Where one of them is
 # missing, TTAPE_ENGINE stays empty.
 if(POLICY CMP0116)
     cmake_policy(SET CMP0116 NEW) # lists of dependencies, by Ninja
@@ -8,7 +8,8 @@ set(TTAPE_ZSTD_SOURCE "/usr/local/src/zstd" CACHE PATH "zstd's source, for expor
 set(TTAPE_ENGINE "")
 find_program(TTAPE_WASM_CLANG NAMES clang clang-14)
 find_program(TTAPE_WASM_LD NAMES wasm-ld wasm-ld-14)
-mark_as_advanced(TTAPE_WASM_CLANG TTAPE_WASM_LD)
+find_program(TTAPE_WASM_OPT NAMES wasm-opt)
+mark_as_advanced(TTAPE_WASM_CLANG TTAPE_WASM_LD TTAPE_WASM_OPT)
 
 set(wasm_libc "/usr/lib/wasm32-wasi/libc.a")
 set(wasm_printing "/usr/lib/wasm32-wasi/libc-printscan-no-floating-point.a")
@@ -29,6 +30,9 @@ if(NOT TTAPE_WASM_CLANG)
 endif()
 if(NOT TTAPE_WASM_LD)
     list(APPEND needs lld)
+endif()
+if(NOT TTAPE_WASM_OPT)
+    list(APPEND needs binaryen)
 endif()
 if(NOT EXISTS "${wasm_libc}" OR NOT EXISTS "${wasm_printing}")
     list(APPEND needs wasi-libc)
@@ -58,6 +62,11 @@ foreach(folder IN ITEMS base format reader answers libtrace/names tools/html/eng
     list(APPEND wasm_sources ${found})
 endforeach()
 list(FILTER wasm_sources EXCLUDE REGEX "/cbor_library\\.c$")
+foreach(name IN ITEMS command/float_text command/output_text io/dump_values
+        kernel/kernel_calls kernel/kernel_errors kernel/kernel_flags kernel/kernel_words
+        values/parameter_names values/value_words) # values as the command says them
+    list(APPEND wasm_sources "${PROJECT_SOURCE_DIR}/tools/${name}.c")
+endforeach()
 foreach(name IN ITEMS entropy_common error_private fse_decompress xxhash zstd_common)
     list(APPEND wasm_sources "${zstd}/common/${name}.c")
 endforeach()
@@ -103,7 +112,10 @@ file(GENERATE OUTPUT "${wasm_folder}/objects.txt" CONTENT "${wasm_list}\n") # wr
 add_custom_command(OUTPUT "${TTAPE_ENGINE}"
     COMMAND "${TTAPE_WASM_LD}" --no-entry --gc-sections --strip-all -O2 --stack-first
             -z stack-size=524288 --max-memory=150994944 "@${wasm_folder}/objects.txt"
-            "${wasm_printing}" "${wasm_libc}" "${wasm_builtins}" -o "${TTAPE_ENGINE}"
+            "${wasm_printing}" "${wasm_libc}" "${wasm_builtins}" -o "${wasm_folder}/linked.wasm"
+    COMMAND "${TTAPE_WASM_OPT}" -Oz --enable-bulk-memory --enable-nontrapping-float-to-int
+            --enable-sign-ext --enable-mutable-globals "${wasm_folder}/linked.wasm"
+            -o "${TTAPE_ENGINE}"
     DEPENDS ${wasm_objects} "${wasm_folder}/objects.txt"
     COMMENT "Linking the reader as WebAssembly" VERBATIM)
 add_custom_target(ttape_engine DEPENDS "${TTAPE_ENGINE}")

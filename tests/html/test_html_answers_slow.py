@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The reader in a page answers what the server does, byte for byte: of all vectors, and of all
-recordings of the corpus where there are any."""
+"""The reader in a page answers what the server does, byte for byte: of all vectors, of values of
+all kinds, and of all recordings of the corpus where there are any."""
 import os
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from html_answers import COMMAND, SOURCE, compare, tell
+from html_answers import COMMAND, SOURCE, compare, make_words, tell
 
 CORPUS = Path(os.environ.get("TTAPE_CORPUS", SOURCE / ".." / "shared" / "corpus"))
 
@@ -16,6 +16,7 @@ CORPUS = Path(os.environ.get("TTAPE_CORPUS", SOURCE / ".." / "shared" / "corpus"
 def main():
     traces = sorted((SOURCE / "spec" / "vectors").glob("*.ttape"))
     with tempfile.TemporaryDirectory() as folder:
+        traces.append(make_words(folder))
         for archive in sorted(CORPUS.glob("*.tar.xz")):
             place, trace = Path(folder, archive.name), Path(folder, f"{archive.name}.ttape")
             with tarfile.open(archive) as packed:

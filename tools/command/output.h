@@ -56,6 +56,9 @@ void tool_output_escaped(struct tool_output *out, enum ttp_escape_style style, t
  * at most. */
 char *tool_put_decimal(char *at, uint64_t value);
 char *tool_put_hex(char *at, uint64_t value);
+/* The bits of a double as "%.6g" writes it where that reads back as the same number, otherwise as
+ * "%.17g"; "nan" without a sign. At most 30 bytes. */
+char *tool_put_float(char *at, uint64_t bits);
 
 static inline char *tool_put_bytes(char *at, const void *data, size_t size_bytes)
 {

@@ -4,7 +4,7 @@
 
 #include "tools/dump/dump.h"
 #include "tools/io/dump_values.h"
-#include "tools/values/value_words.h"
+#include "tools/values/value_json.h"
 
 struct json_state {
     struct tool_dump *dump;

@@ -1,26 +1,7 @@
 /* Values as text. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tools/io/dump_values.h"
 
 #define NUMBER_BYTES 40u
-
-static char *put_float(char *at, uint64_t bits)
-{
-    double number;
-    memcpy(&number, &bits, sizeof(number));
-    if (isnan(number))
-        return tool_put_bytes(at, "nan", 3);
-    for (int digits = 6; digits <= 17; digits += 11) {
-        int length = snprintf(at, NUMBER_BYTES, "%.*g", digits, number);
-        double back = strtod(at, NULL);
-        if (digits == 17 || memcmp(&back, &number, sizeof(number)) == 0)
-            return at + length;
-    }
-    return at;
-}
 
 char *tool_put_number(char *at, const ttape_value *value)
 {
@@ -32,7 +13,7 @@ char *tool_put_number(char *at, const ttape_value *value)
         }
         return tool_put_decimal(at, value->number);
     case TTAPE_VALUE_POINTER: return tool_put_hex(tool_put_bytes(at, "0x", 2), value->number);
-    case TTAPE_VALUE_FLOAT: return put_float(at, value->number);
+    case TTAPE_VALUE_FLOAT: return tool_put_float(at, value->number);
     default: return tool_put_decimal(at, value->number);
     }
 }

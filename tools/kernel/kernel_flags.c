@@ -1,35 +1,9 @@
-/* The kernel's fcntl.h instead of the C library's: that one has no O_LARGEFILE. */
-#define _GNU_SOURCE
+/* Flags and codes in words, for each letter of kernel_calls.h. Numbers are those of Linux
+ * on x86-64, whatever machine this is; words stand in the order that users of strace expect. */
 #include "tools/kernel/kernel_flags.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <linux/fadvise.h>
-#include <linux/falloc.h>
-#include <linux/fcntl.h>
-#include <linux/sched.h>
-#include <linux/stat.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/ioctl.h>
-#include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "tools/kernel/kernel_numbers.h"
-
-struct word {
-    uint64_t bits;
-    const char *name;
-};
 
 enum kind {
     FLAGS, /* bits; what has no word is a number behind them */
@@ -40,273 +14,179 @@ enum kind {
 struct words {
     char letter;
     enum kind kind;
-    uint64_t mask;
+    uint32_t mask;
     const char *unknown; /* "O_???" */
-    const struct word *words;
-    size_t count;
+    const char *words;   /* "O_RDONLY=0 O_WRONLY=1 ...", in hexadecimal */
 };
 
-#define W(name)                                                                                    \
-    {                                                                                              \
-        (uint64_t)(uint32_t)(name), #name                                                          \
-    }
+struct word {
+    ttape_string name;
+    uint64_t bits;
+};
 
-static const struct word open_words[] = {
-    W(O_RDONLY),  W(O_WRONLY),  W(O_RDWR),   W(O_CREAT),     W(O_EXCL),
-    W(O_NOCTTY),  W(O_TRUNC),   W(O_APPEND), W(O_NONBLOCK),  W(O_SYNC),
-    W(O_DSYNC),   W(FASYNC),    W(O_DIRECT), W(O_LARGEFILE), W(O_NOFOLLOW),
-    W(O_NOATIME), W(O_CLOEXEC), W(O_PATH),   W(O_TMPFILE),   W(O_DIRECTORY)};
-static const struct word descriptor_words[] = {W(O_NONBLOCK), W(O_DIRECT), W(O_CLOEXEC)};
-static const struct word protection_words[] = {W(PROT_NONE), W(PROT_READ),      W(PROT_WRITE),
-                                               W(PROT_EXEC), W(PROT_GROWSDOWN), W(PROT_GROWSUP)};
-static const struct word mapping_words[] = {
-    W(MAP_SHARED),         W(MAP_PRIVATE),      W(MAP_SHARED_VALIDATE), W(MAP_FIXED),
-    W(MAP_ANONYMOUS),      {0x40, "MAP_32BIT"}, W(MAP_NORESERVE),       W(MAP_POPULATE),
-    W(MAP_NONBLOCK),       W(MAP_GROWSDOWN),    W(MAP_DENYWRITE),       W(MAP_EXECUTABLE),
-    W(MAP_LOCKED),         W(MAP_STACK),        W(MAP_HUGETLB),         W(MAP_SYNC),
-    W(MAP_FIXED_NOREPLACE)};
-static const struct word remap_words[] = {W(MREMAP_MAYMOVE), W(MREMAP_FIXED), W(MREMAP_DONTUNMAP)};
-static const struct word sync_words[] = {W(MS_SYNC), W(MS_ASYNC), W(MS_INVALIDATE)};
-static const struct word advice_words[] = {
-    W(MADV_NORMAL),        W(MADV_RANDOM),     W(MADV_SEQUENTIAL),  W(MADV_WILLNEED),
-    W(MADV_DONTNEED),      W(MADV_FREE),       W(MADV_REMOVE),      W(MADV_DONTFORK),
-    W(MADV_DOFORK),        W(MADV_HUGEPAGE),   W(MADV_NOHUGEPAGE),  W(MADV_DONTDUMP),
-    W(MADV_DODUMP),        W(MADV_WIPEONFORK), W(MADV_KEEPONFORK),  W(MADV_COLD),
-    W(MADV_PAGEOUT),       W(MADV_MERGEABLE),  W(MADV_UNMERGEABLE), W(MADV_POPULATE_READ),
-    W(MADV_POPULATE_WRITE)};
-static const struct word signal_words[] = {
-    W(SIGHUP),  W(SIGINT),    W(SIGQUIT), W(SIGILL),  W(SIGTRAP),   W(SIGABRT), W(SIGBUS),
-    W(SIGFPE),  W(SIGKILL),   W(SIGUSR1), W(SIGSEGV), W(SIGUSR2),   W(SIGPIPE), W(SIGALRM),
-    W(SIGTERM), W(SIGSTKFLT), W(SIGCHLD), W(SIGCONT), W(SIGSTOP),   W(SIGTSTP), W(SIGTTIN),
-    W(SIGTTOU), W(SIGURG),    W(SIGXCPU), W(SIGXFSZ), W(SIGVTALRM), W(SIGPROF), W(SIGWINCH),
-    W(SIGIO),   W(SIGPWR),    W(SIGSYS)};
-static const struct word mask_words[] = {W(SIG_BLOCK), W(SIG_UNBLOCK), W(SIG_SETMASK)};
-static const struct word access_words[] = {W(F_OK), W(R_OK), W(W_OK), W(X_OK)};
-static const struct word wait_words[] = {W(WNOHANG), W(WUNTRACED), W(WEXITED), W(WCONTINUED),
-                                         W(WNOWAIT)};
-static const struct word wait_id_words[] = {W(P_ALL), W(P_PID), W(P_PGID)};
-static const struct word clock_words[] = {W(CLOCK_REALTIME),
-                                          W(CLOCK_MONOTONIC),
-                                          W(CLOCK_PROCESS_CPUTIME_ID),
-                                          W(CLOCK_THREAD_CPUTIME_ID),
-                                          W(CLOCK_MONOTONIC_RAW),
-                                          W(CLOCK_REALTIME_COARSE),
-                                          W(CLOCK_MONOTONIC_COARSE),
-                                          W(CLOCK_BOOTTIME),
-                                          W(CLOCK_REALTIME_ALARM),
-                                          W(CLOCK_BOOTTIME_ALARM),
-                                          W(CLOCK_TAI)};
-static const struct word timer_words[] = {W(TIMER_ABSTIME)};
-static const struct word interval_words[] = {W(ITIMER_REAL), W(ITIMER_VIRTUAL), W(ITIMER_PROF)};
-static const struct word seek_words[] = {W(SEEK_SET), W(SEEK_CUR), W(SEEK_END), W(SEEK_DATA),
-                                         W(SEEK_HOLE)};
-static const struct word family_words[] = {W(AF_UNSPEC),  W(AF_UNIX),   W(AF_INET), W(AF_INET6),
-                                           W(AF_NETLINK), W(AF_PACKET), W(AF_ALG),  W(AF_VSOCK)};
-#define SOCKET_TYPES 0xFu
-static const struct word socket_words[] = {W(SOCK_STREAM), W(SOCK_DGRAM),     W(SOCK_RAW),
-                                           W(SOCK_RDM),    W(SOCK_SEQPACKET), W(SOCK_DCCP),
-                                           W(SOCK_PACKET), W(SOCK_CLOEXEC),   W(SOCK_NONBLOCK)};
-static const struct word protocol_words[] = {W(IPPROTO_IP),  W(IPPROTO_ICMP), W(IPPROTO_TCP),
-                                             W(IPPROTO_UDP), W(IPPROTO_IPV6), W(IPPROTO_RAW)};
-static const struct word message_words[] = {
-    W(MSG_OOB),        W(MSG_PEEK),     W(MSG_DONTROUTE), W(MSG_CTRUNC),      W(MSG_TRUNC),
-    W(MSG_DONTWAIT),   W(MSG_EOR),      W(MSG_WAITALL),   W(MSG_NOSIGNAL),    W(MSG_MORE),
-    W(MSG_WAITFORONE), W(MSG_ERRQUEUE), W(MSG_FASTOPEN),  W(MSG_CMSG_CLOEXEC)};
-static const struct word level_words[] = {W(SOL_IP),   W(SOL_SOCKET), W(SOL_TCP),
-                                          W(SOL_IPV6), W(SOL_RAW),    W(SOL_NETLINK)};
-static const struct word socket_option_words[] = {
-    W(SO_DEBUG),       W(SO_REUSEADDR), W(SO_TYPE),       W(SO_ERROR),       W(SO_DONTROUTE),
-    W(SO_BROADCAST),   W(SO_SNDBUF),    W(SO_RCVBUF),     W(SO_KEEPALIVE),   W(SO_OOBINLINE),
-    W(SO_PRIORITY),    W(SO_LINGER),    W(SO_REUSEPORT),  W(SO_PASSCRED),    W(SO_PEERCRED),
-    W(SO_RCVLOWAT),    W(SO_SNDLOWAT),  W(SO_ACCEPTCONN), W(SO_PEERSEC),     W(SO_SNDBUFFORCE),
-    W(SO_RCVBUFFORCE), W(SO_PROTOCOL),  W(SO_DOMAIN),     W(SO_BINDTODEVICE)};
-static const struct word tcp_option_words[] = {
-    W(TCP_NODELAY),  W(TCP_MAXSEG),     W(TCP_CORK),         W(TCP_KEEPIDLE), W(TCP_KEEPINTVL),
-    W(TCP_KEEPCNT),  W(TCP_SYNCNT),     W(TCP_LINGER2),      W(TCP_INFO),     W(TCP_DEFER_ACCEPT),
-    W(TCP_QUICKACK), W(TCP_CONGESTION), W(TCP_USER_TIMEOUT), W(TCP_FASTOPEN)};
-static const struct word shut_words[] = {W(SHUT_RD), W(SHUT_WR), W(SHUT_RDWR)};
-static const struct word at_words[] = {W(AT_SYMLINK_NOFOLLOW), W(AT_SYMLINK_FOLLOW),
-                                       W(AT_NO_AUTOMOUNT), W(AT_EMPTY_PATH)};
-static const struct word access_at_words[] = {W(AT_SYMLINK_NOFOLLOW), W(AT_EACCESS),
-                                              W(AT_EMPTY_PATH)};
-static const struct word unlink_words[] = {W(AT_REMOVEDIR)};
-static const struct word rename_words[] = {
-    {1, "RENAME_NOREPLACE"}, {2, "RENAME_EXCHANGE"}, {4, "RENAME_WHITEOUT"}};
-static const struct word statx_words[] = {W(AT_STATX_SYNC_AS_STAT), W(AT_STATX_FORCE_SYNC),
-                                          W(AT_STATX_DONT_SYNC),    W(AT_SYMLINK_NOFOLLOW),
-                                          W(AT_NO_AUTOMOUNT),       W(AT_EMPTY_PATH)};
-static const struct word statx_mask_words[] = {
-    W(STATX_ALL), W(STATX_BASIC_STATS), W(STATX_TYPE),   W(STATX_MODE),  W(STATX_NLINK),
-    W(STATX_UID), W(STATX_GID),         W(STATX_ATIME),  W(STATX_MTIME), W(STATX_CTIME),
-    W(STATX_INO), W(STATX_SIZE),        W(STATX_BLOCKS), W(STATX_BTIME), W(STATX_MNT_ID)};
-static const struct word fcntl_words[] = {
-    W(F_DUPFD),         W(F_GETFD),      W(F_SETFD),      W(F_GETFL),     W(F_SETFL),
-    W(F_GETLK),         W(F_SETLK),      W(F_SETLKW),     W(F_SETOWN),    W(F_GETOWN),
-    W(F_SETSIG),        W(F_GETSIG),     W(F_SETOWN_EX),  W(F_GETOWN_EX), W(F_OFD_GETLK),
-    W(F_OFD_SETLK),     W(F_OFD_SETLKW), W(F_SETLEASE),   W(F_GETLEASE),  W(F_NOTIFY),
-    W(F_DUPFD_CLOEXEC), W(F_SETPIPE_SZ), W(F_GETPIPE_SZ), W(F_ADD_SEALS), W(F_GET_SEALS)};
-static const struct word close_exec_words[] = {W(FD_CLOEXEC)};
-static const struct word lock_words[] = {W(LOCK_SH), W(LOCK_EX), W(LOCK_NB), W(LOCK_UN)};
-static const struct word ioctl_words[] = {
-    W(TCGETS),           W(TCSETS),      W(TCSETSW),      W(TCSETSF),     W(TCSBRK),
-    W(TCXONC),           W(TCFLSH),      W(TIOCEXCL),     W(TIOCNXCL),    W(TIOCSCTTY),
-    W(TIOCGPGRP),        W(TIOCSPGRP),   W(TIOCOUTQ),     W(TIOCSTI),     W(TIOCGWINSZ),
-    W(TIOCSWINSZ),       W(FIONREAD),    W(TIOCNOTTY),    W(TIOCGSID),    W(TIOCGPTN),
-    W(TIOCSPTLCK),       W(TIOCGPTPEER), W(FIONBIO),      W(FIOASYNC),    W(FIOCLEX),
-    W(FIONCLEX),         W(SIOCGIFCONF), W(SIOCGIFFLAGS), W(SIOCGIFADDR), {0x40049409, "FICLONE"},
-    {0x5460, "FIGETBSZ"}};
-static const struct word futex_words[] = {W(FUTEX_WAIT),
-                                          W(FUTEX_WAKE),
-                                          W(FUTEX_REQUEUE),
-                                          W(FUTEX_CMP_REQUEUE),
-                                          W(FUTEX_WAKE_OP),
-                                          W(FUTEX_LOCK_PI),
-                                          W(FUTEX_UNLOCK_PI),
-                                          W(FUTEX_TRYLOCK_PI),
-                                          W(FUTEX_WAIT_BITSET),
-                                          W(FUTEX_WAKE_BITSET),
-                                          W(FUTEX_WAIT_REQUEUE_PI),
-                                          W(FUTEX_CMP_REQUEUE_PI),
-                                          W(FUTEX_LOCK_PI2),
-                                          W(FUTEX_WAIT_PRIVATE),
-                                          W(FUTEX_WAKE_PRIVATE),
-                                          W(FUTEX_REQUEUE_PRIVATE),
-                                          W(FUTEX_CMP_REQUEUE_PRIVATE),
-                                          W(FUTEX_WAKE_OP_PRIVATE),
-                                          W(FUTEX_LOCK_PI_PRIVATE),
-                                          W(FUTEX_UNLOCK_PI_PRIVATE),
-                                          W(FUTEX_TRYLOCK_PI_PRIVATE),
-                                          W(FUTEX_WAIT_BITSET_PRIVATE),
-                                          W(FUTEX_WAKE_BITSET_PRIVATE),
-                                          W(FUTEX_WAIT_REQUEUE_PI_PRIVATE),
-                                          W(FUTEX_CMP_REQUEUE_PI_PRIVATE),
-                                          W(FUTEX_LOCK_PI2_PRIVATE),
-                                          W(FUTEX_CLOCK_REALTIME)};
-static const struct word clone_words[] = {W(CLONE_VM),
-                                          W(CLONE_FS),
-                                          W(CLONE_FILES),
-                                          W(CLONE_SIGHAND),
-                                          W(CLONE_PIDFD),
-                                          W(CLONE_PTRACE),
-                                          W(CLONE_VFORK),
-                                          W(CLONE_PARENT),
-                                          W(CLONE_THREAD),
-                                          W(CLONE_NEWNS),
-                                          W(CLONE_SYSVSEM),
-                                          W(CLONE_SETTLS),
-                                          W(CLONE_PARENT_SETTID),
-                                          W(CLONE_CHILD_CLEARTID),
-                                          W(CLONE_DETACHED),
-                                          W(CLONE_UNTRACED),
-                                          W(CLONE_CHILD_SETTID),
-                                          W(CLONE_NEWCGROUP),
-                                          W(CLONE_NEWUTS),
-                                          W(CLONE_NEWIPC),
-                                          W(CLONE_NEWUSER),
-                                          W(CLONE_NEWPID),
-                                          W(CLONE_NEWNET),
-                                          W(CLONE_IO)};
-static const struct word arch_words[] = {{0x1001, "ARCH_SET_GS"},
-                                         {0x1002, "ARCH_SET_FS"},
-                                         {0x1003, "ARCH_GET_FS"},
-                                         {0x1004, "ARCH_GET_GS"},
-                                         {0x3001, "ARCH_CET_STATUS"}};
-static const struct word prctl_words[] = {W(PR_SET_PDEATHSIG),
-                                          W(PR_GET_PDEATHSIG),
-                                          W(PR_GET_DUMPABLE),
-                                          W(PR_SET_DUMPABLE),
-                                          W(PR_GET_KEEPCAPS),
-                                          W(PR_SET_KEEPCAPS),
-                                          W(PR_SET_NAME),
-                                          W(PR_GET_NAME),
-                                          W(PR_GET_SECCOMP),
-                                          W(PR_SET_SECCOMP),
-                                          W(PR_CAPBSET_READ),
-                                          W(PR_CAPBSET_DROP),
-                                          W(PR_SET_TIMERSLACK),
-                                          W(PR_GET_TIMERSLACK),
-                                          W(PR_SET_MM),
-                                          W(PR_SET_CHILD_SUBREAPER),
-                                          W(PR_GET_CHILD_SUBREAPER),
-                                          W(PR_SET_NO_NEW_PRIVS),
-                                          W(PR_GET_NO_NEW_PRIVS),
-                                          W(PR_CAP_AMBIENT),
-                                          W(PR_SET_PTRACER),
-                                          W(PR_SET_VMA)};
-static const struct word limit_words[] = {
-    W(RLIMIT_CPU),      W(RLIMIT_FSIZE), W(RLIMIT_DATA),   W(RLIMIT_STACK),
-    W(RLIMIT_CORE),     W(RLIMIT_RSS),   W(RLIMIT_NPROC),  W(RLIMIT_NOFILE),
-    W(RLIMIT_MEMLOCK),  W(RLIMIT_AS),    W(RLIMIT_LOCKS),  W(RLIMIT_SIGPENDING),
-    W(RLIMIT_MSGQUEUE), W(RLIMIT_NICE),  W(RLIMIT_RTPRIO), W(RLIMIT_RTTIME)};
-static const struct word usage_words[] = {W(RUSAGE_SELF), W(RUSAGE_CHILDREN), W(RUSAGE_THREAD)};
-static const struct word epoll_words[] = {W(EPOLL_CTL_ADD), W(EPOLL_CTL_DEL), W(EPOLL_CTL_MOD)};
-static const struct word epoll_flag_words[] = {W(EPOLL_CLOEXEC)};
-static const struct word eventfd_words[] = {W(EFD_SEMAPHORE), W(EFD_CLOEXEC), W(EFD_NONBLOCK)};
-static const struct word random_words[] = {W(GRND_NONBLOCK), W(GRND_RANDOM)};
-static const struct word fadvise_words[] = {W(POSIX_FADV_NORMAL),     W(POSIX_FADV_RANDOM),
-                                            W(POSIX_FADV_SEQUENTIAL), W(POSIX_FADV_WILLNEED),
-                                            W(POSIX_FADV_DONTNEED),   W(POSIX_FADV_NOREUSE)};
-static const struct word allocate_words[] = {W(FALLOC_FL_KEEP_SIZE), W(FALLOC_FL_PUNCH_HOLE),
-                                             W(FALLOC_FL_COLLAPSE_RANGE), W(FALLOC_FL_ZERO_RANGE),
-                                             W(FALLOC_FL_INSERT_RANGE)};
-static const struct word priority_words[] = {W(PRIO_PROCESS), W(PRIO_PGRP), W(PRIO_USER)};
-static const struct word memfd_words[] = {W(MFD_CLOEXEC), W(MFD_ALLOW_SEALING), W(MFD_HUGETLB)};
-
-#define SET(letter, kind, mask, unknown, words)                                                    \
-    {                                                                                              \
-        letter, kind, mask, unknown, words, sizeof(words) / sizeof(*(words))                       \
-    }
-
+/* clang-format off */
 static const struct words sets[] = {
-    SET('o', CODED, O_ACCMODE, "O_???", open_words),
-    SET('y', FLAGS, 0, "O_???", descriptor_words),
-    SET('P', FLAGS, 0, "PROT_???", protection_words),
-    SET('M', CODED, MAP_TYPE, "MAP_???", mapping_words),
-    SET('z', FLAGS, 0, "MREMAP_???", remap_words),
-    SET('Z', FLAGS, 0, "MS_???", sync_words),
-    SET('D', CODES, 0, "MADV_???", advice_words),
-    SET('g', CODES, 0, NULL, signal_words),
-    SET('H', CODES, 0, "SIG_???", mask_words),
-    SET('A', FLAGS, 0, "?_OK", access_words),
-    SET('w', FLAGS, 0, "W???", wait_words),
-    SET('J', CODES, 0, "P_???", wait_id_words),
-    SET('c', CODES, 0, "CLOCK_???", clock_words),
-    SET('t', FLAGS, 0, "TIMER_???", timer_words),
-    SET('i', CODES, 0, "ITIMER_???", interval_words),
-    SET('W', CODES, 0, "SEEK_???", seek_words),
-    SET('N', CODES, 0, "AF_???", family_words),
-    SET('K', CODED, SOCKET_TYPES, "SOCK_???", socket_words),
-    SET('V', CODES, 0, "IPPROTO_???", protocol_words),
-    SET('G', FLAGS, 0, "MSG_???", message_words),
-    SET('L', CODES, 0, "SOL_???", level_words),
-    SET('O', CODES, 0, "SO_???", socket_option_words),
-    SET('Y', CODES, 0, "TCP_???", tcp_option_words),
-    SET('h', CODES, 0, "SHUT_???", shut_words),
-    SET('@', FLAGS, 0, "AT_???", at_words),
-    SET('Q', FLAGS, 0, "AT_???", access_at_words),
-    SET('U', FLAGS, 0, "AT_???", unlink_words),
-    SET('R', FLAGS, 0, "RENAME_???", rename_words),
-    SET('T', CODED, AT_STATX_SYNC_TYPE, "AT_???", statx_words),
-    SET('X', FLAGS, 0, "STATX_???", statx_mask_words),
-    SET('F', CODES, 0, "F_???", fcntl_words),
-    SET('e', FLAGS, 0, "FD_???", close_exec_words),
-    SET('k', FLAGS, 0, "LOCK_???", lock_words),
-    SET('I', CODES, 0, NULL, ioctl_words),
-    SET('j', CODED, ~(uint64_t)FUTEX_CLOCK_REALTIME, "FUTEX_???", futex_words),
-    SET('C', FLAGS, 0, "CLONE_???", clone_words),
-    SET('q', CODES, 0, "ARCH_???", arch_words),
-    SET('r', CODES, 0, "PR_???", prctl_words),
-    SET('l', CODES, 0, "RLIMIT_???", limit_words),
-    SET('v', CODES, 0, "RUSAGE_???", usage_words),
-    SET('E', CODES, 0, "EPOLL_CTL_???", epoll_words),
-    SET('B', FLAGS, 0, "EPOLL_???", epoll_flag_words),
-    SET('%', FLAGS, 0, "EFD_???", eventfd_words),
-    SET('n', FLAGS, 0, "GRND_???", random_words),
-    SET('&', CODES, 0, "POSIX_FADV_???", fadvise_words),
-    SET('$', FLAGS, 0, "FALLOC_FL_???", allocate_words),
-    SET('!', CODES, 0, "PRIO_???", priority_words),
-    SET('#', FLAGS, 0, "MFD_???", memfd_words),
+    {'o', CODED, 0x3, "O_???",
+     "O_RDONLY=0 O_WRONLY=1 O_RDWR=2 O_CREAT=40 O_EXCL=80 O_NOCTTY=100 O_TRUNC=200 "
+     "O_APPEND=400 O_NONBLOCK=800 O_SYNC=101000 O_DSYNC=1000 FASYNC=2000 O_DIRECT=4000 "
+     "O_LARGEFILE=8000 O_NOFOLLOW=20000 O_NOATIME=40000 O_CLOEXEC=80000 O_PATH=200000 "
+     "O_TMPFILE=410000 O_DIRECTORY=10000"},
+    {'y', FLAGS, 0, "O_???",
+     "O_NONBLOCK=800 O_DIRECT=4000 O_CLOEXEC=80000"},
+    {'P', FLAGS, 0, "PROT_???",
+     "PROT_NONE=0 PROT_READ=1 PROT_WRITE=2 PROT_EXEC=4 PROT_GROWSDOWN=1000000 "
+     "PROT_GROWSUP=2000000"},
+    {'M', CODED, 0xf, "MAP_???",
+     "MAP_SHARED=1 MAP_PRIVATE=2 MAP_SHARED_VALIDATE=3 MAP_FIXED=10 MAP_ANONYMOUS=20 "
+     "MAP_32BIT=40 MAP_NORESERVE=4000 MAP_POPULATE=8000 MAP_NONBLOCK=10000 "
+     "MAP_GROWSDOWN=100 MAP_DENYWRITE=800 MAP_EXECUTABLE=1000 MAP_LOCKED=2000 "
+     "MAP_STACK=20000 MAP_HUGETLB=40000 MAP_SYNC=80000 MAP_FIXED_NOREPLACE=100000"},
+    {'z', FLAGS, 0, "MREMAP_???",
+     "MREMAP_MAYMOVE=1 MREMAP_FIXED=2 MREMAP_DONTUNMAP=4"},
+    {'Z', FLAGS, 0, "MS_???",
+     "MS_SYNC=4 MS_ASYNC=1 MS_INVALIDATE=2"},
+    {'D', CODES, 0, "MADV_???",
+     "MADV_NORMAL=0 MADV_RANDOM=1 MADV_SEQUENTIAL=2 MADV_WILLNEED=3 MADV_DONTNEED=4 "
+     "MADV_FREE=8 MADV_REMOVE=9 MADV_DONTFORK=a MADV_DOFORK=b MADV_HUGEPAGE=e "
+     "MADV_NOHUGEPAGE=f MADV_DONTDUMP=10 MADV_DODUMP=11 MADV_WIPEONFORK=12 "
+     "MADV_KEEPONFORK=13 MADV_COLD=14 MADV_PAGEOUT=15 MADV_MERGEABLE=c MADV_UNMERGEABLE=d "
+     "MADV_POPULATE_READ=16 MADV_POPULATE_WRITE=17"},
+    {'g', CODES, 0, NULL,
+     "SIGHUP=1 SIGINT=2 SIGQUIT=3 SIGILL=4 SIGTRAP=5 SIGABRT=6 SIGBUS=7 SIGFPE=8 SIGKILL=9 "
+     "SIGUSR1=a SIGSEGV=b SIGUSR2=c SIGPIPE=d SIGALRM=e SIGTERM=f SIGSTKFLT=10 SIGCHLD=11 "
+     "SIGCONT=12 SIGSTOP=13 SIGTSTP=14 SIGTTIN=15 SIGTTOU=16 SIGURG=17 SIGXCPU=18 "
+     "SIGXFSZ=19 SIGVTALRM=1a SIGPROF=1b SIGWINCH=1c SIGIO=1d SIGPWR=1e SIGSYS=1f"},
+    {'H', CODES, 0, "SIG_???",
+     "SIG_BLOCK=0 SIG_UNBLOCK=1 SIG_SETMASK=2"},
+    {'A', FLAGS, 0, "?_OK",
+     "F_OK=0 R_OK=4 W_OK=2 X_OK=1"},
+    {'w', FLAGS, 0, "W???",
+     "WNOHANG=1 WUNTRACED=2 WEXITED=4 WCONTINUED=8 WNOWAIT=1000000"},
+    {'J', CODES, 0, "P_???",
+     "P_ALL=0 P_PID=1 P_PGID=2"},
+    {'c', CODES, 0, "CLOCK_???",
+     "CLOCK_REALTIME=0 CLOCK_MONOTONIC=1 CLOCK_PROCESS_CPUTIME_ID=2 "
+     "CLOCK_THREAD_CPUTIME_ID=3 CLOCK_MONOTONIC_RAW=4 CLOCK_REALTIME_COARSE=5 "
+     "CLOCK_MONOTONIC_COARSE=6 CLOCK_BOOTTIME=7 CLOCK_REALTIME_ALARM=8 "
+     "CLOCK_BOOTTIME_ALARM=9 CLOCK_TAI=b"},
+    {'t', FLAGS, 0, "TIMER_???",
+     "TIMER_ABSTIME=1"},
+    {'i', CODES, 0, "ITIMER_???",
+     "ITIMER_REAL=0 ITIMER_VIRTUAL=1 ITIMER_PROF=2"},
+    {'W', CODES, 0, "SEEK_???",
+     "SEEK_SET=0 SEEK_CUR=1 SEEK_END=2 SEEK_DATA=3 SEEK_HOLE=4"},
+    {'N', CODES, 0, "AF_???",
+     "AF_UNSPEC=0 AF_UNIX=1 AF_INET=2 AF_INET6=a AF_NETLINK=10 AF_PACKET=11 AF_ALG=26 "
+     "AF_VSOCK=28"},
+    {'K', CODED, 0xf, "SOCK_???",
+     "SOCK_STREAM=1 SOCK_DGRAM=2 SOCK_RAW=3 SOCK_RDM=4 SOCK_SEQPACKET=5 SOCK_DCCP=6 "
+     "SOCK_PACKET=a SOCK_CLOEXEC=80000 SOCK_NONBLOCK=800"},
+    {'V', CODES, 0, "IPPROTO_???",
+     "IPPROTO_IP=0 IPPROTO_ICMP=1 IPPROTO_TCP=6 IPPROTO_UDP=11 IPPROTO_IPV6=29 "
+     "IPPROTO_RAW=ff"},
+    {'G', FLAGS, 0, "MSG_???",
+     "MSG_OOB=1 MSG_PEEK=2 MSG_DONTROUTE=4 MSG_CTRUNC=8 MSG_TRUNC=20 MSG_DONTWAIT=40 "
+     "MSG_EOR=80 MSG_WAITALL=100 MSG_NOSIGNAL=4000 MSG_MORE=8000 MSG_WAITFORONE=10000 "
+     "MSG_ERRQUEUE=2000 MSG_FASTOPEN=20000000 MSG_CMSG_CLOEXEC=40000000"},
+    {'L', CODES, 0, "SOL_???",
+     "SOL_IP=0 SOL_SOCKET=1 SOL_TCP=6 SOL_IPV6=29 SOL_RAW=ff SOL_NETLINK=10e"},
+    {'O', CODES, 0, "SO_???",
+     "SO_DEBUG=1 SO_REUSEADDR=2 SO_TYPE=3 SO_ERROR=4 SO_DONTROUTE=5 SO_BROADCAST=6 "
+     "SO_SNDBUF=7 SO_RCVBUF=8 SO_KEEPALIVE=9 SO_OOBINLINE=a SO_PRIORITY=c SO_LINGER=d "
+     "SO_REUSEPORT=f SO_PASSCRED=10 SO_PEERCRED=11 SO_RCVLOWAT=12 SO_SNDLOWAT=13 "
+     "SO_ACCEPTCONN=1e SO_PEERSEC=1f SO_SNDBUFFORCE=20 SO_RCVBUFFORCE=21 SO_PROTOCOL=26 "
+     "SO_DOMAIN=27 SO_BINDTODEVICE=19"},
+    {'Y', CODES, 0, "TCP_???",
+     "TCP_NODELAY=1 TCP_MAXSEG=2 TCP_CORK=3 TCP_KEEPIDLE=4 TCP_KEEPINTVL=5 TCP_KEEPCNT=6 "
+     "TCP_SYNCNT=7 TCP_LINGER2=8 TCP_INFO=b TCP_DEFER_ACCEPT=9 TCP_QUICKACK=c "
+     "TCP_CONGESTION=d TCP_USER_TIMEOUT=12 TCP_FASTOPEN=17"},
+    {'h', CODES, 0, "SHUT_???",
+     "SHUT_RD=0 SHUT_WR=1 SHUT_RDWR=2"},
+    {'@', FLAGS, 0, "AT_???",
+     "AT_SYMLINK_NOFOLLOW=100 AT_SYMLINK_FOLLOW=400 AT_NO_AUTOMOUNT=800 AT_EMPTY_PATH=1000"},
+    {'Q', FLAGS, 0, "AT_???",
+     "AT_SYMLINK_NOFOLLOW=100 AT_EACCESS=200 AT_EMPTY_PATH=1000"},
+    {'U', FLAGS, 0, "AT_???",
+     "AT_REMOVEDIR=200"},
+    {'R', FLAGS, 0, "RENAME_???",
+     "RENAME_NOREPLACE=1 RENAME_EXCHANGE=2 RENAME_WHITEOUT=4"},
+    {'T', CODED, 0x6000, "AT_???",
+     "AT_STATX_SYNC_AS_STAT=0 AT_STATX_FORCE_SYNC=2000 AT_STATX_DONT_SYNC=4000 "
+     "AT_SYMLINK_NOFOLLOW=100 AT_NO_AUTOMOUNT=800 AT_EMPTY_PATH=1000"},
+    {'X', FLAGS, 0, "STATX_???",
+     "STATX_ALL=fff STATX_BASIC_STATS=7ff STATX_TYPE=1 STATX_MODE=2 STATX_NLINK=4 "
+     "STATX_UID=8 STATX_GID=10 STATX_ATIME=20 STATX_MTIME=40 STATX_CTIME=80 STATX_INO=100 "
+     "STATX_SIZE=200 STATX_BLOCKS=400 STATX_BTIME=800 STATX_MNT_ID=1000"},
+    {'F', CODES, 0, "F_???",
+     "F_DUPFD=0 F_GETFD=1 F_SETFD=2 F_GETFL=3 F_SETFL=4 F_GETLK=5 F_SETLK=6 F_SETLKW=7 "
+     "F_SETOWN=8 F_GETOWN=9 F_SETSIG=a F_GETSIG=b F_SETOWN_EX=f F_GETOWN_EX=10 "
+     "F_OFD_GETLK=24 F_OFD_SETLK=25 F_OFD_SETLKW=26 F_SETLEASE=400 F_GETLEASE=401 "
+     "F_NOTIFY=402 F_DUPFD_CLOEXEC=406 F_SETPIPE_SZ=407 F_GETPIPE_SZ=408 F_ADD_SEALS=409 "
+     "F_GET_SEALS=40a"},
+    {'e', FLAGS, 0, "FD_???",
+     "FD_CLOEXEC=1"},
+    {'k', FLAGS, 0, "LOCK_???",
+     "LOCK_SH=1 LOCK_EX=2 LOCK_NB=4 LOCK_UN=8"},
+    {'I', CODES, 0, NULL,
+     "TCGETS=5401 TCSETS=5402 TCSETSW=5403 TCSETSF=5404 TCSBRK=5409 TCXONC=540a "
+     "TCFLSH=540b TIOCEXCL=540c TIOCNXCL=540d TIOCSCTTY=540e TIOCGPGRP=540f TIOCSPGRP=5410 "
+     "TIOCOUTQ=5411 TIOCSTI=5412 TIOCGWINSZ=5413 TIOCSWINSZ=5414 FIONREAD=541b "
+     "TIOCNOTTY=5422 TIOCGSID=5429 TIOCGPTN=80045430 TIOCSPTLCK=40045431 TIOCGPTPEER=5441 "
+     "FIONBIO=5421 FIOASYNC=5452 FIOCLEX=5451 FIONCLEX=5450 SIOCGIFCONF=8912 "
+     "SIOCGIFFLAGS=8913 SIOCGIFADDR=8915 FICLONE=40049409 FIGETBSZ=2 FIOQSIZE=5460"},
+    {'j', CODED, 0xfffffeff, "FUTEX_???",
+     "FUTEX_WAIT=0 FUTEX_WAKE=1 FUTEX_REQUEUE=3 FUTEX_CMP_REQUEUE=4 FUTEX_WAKE_OP=5 "
+     "FUTEX_LOCK_PI=6 FUTEX_UNLOCK_PI=7 FUTEX_TRYLOCK_PI=8 FUTEX_WAIT_BITSET=9 "
+     "FUTEX_WAKE_BITSET=a FUTEX_WAIT_REQUEUE_PI=b FUTEX_CMP_REQUEUE_PI=c FUTEX_LOCK_PI2=d "
+     "FUTEX_WAIT_PRIVATE=80 FUTEX_WAKE_PRIVATE=81 FUTEX_REQUEUE_PRIVATE=83 "
+     "FUTEX_CMP_REQUEUE_PRIVATE=84 FUTEX_WAKE_OP_PRIVATE=85 FUTEX_LOCK_PI_PRIVATE=86 "
+     "FUTEX_UNLOCK_PI_PRIVATE=87 FUTEX_TRYLOCK_PI_PRIVATE=88 FUTEX_WAIT_BITSET_PRIVATE=89 "
+     "FUTEX_WAKE_BITSET_PRIVATE=8a FUTEX_WAIT_REQUEUE_PI_PRIVATE=8b "
+     "FUTEX_CMP_REQUEUE_PI_PRIVATE=8c FUTEX_LOCK_PI2_PRIVATE=8d FUTEX_CLOCK_REALTIME=100"},
+    {'C', FLAGS, 0, "CLONE_???",
+     "CLONE_VM=100 CLONE_FS=200 CLONE_FILES=400 CLONE_SIGHAND=800 CLONE_PIDFD=1000 "
+     "CLONE_PTRACE=2000 CLONE_VFORK=4000 CLONE_PARENT=8000 CLONE_THREAD=10000 "
+     "CLONE_NEWNS=20000 CLONE_SYSVSEM=40000 CLONE_SETTLS=80000 CLONE_PARENT_SETTID=100000 "
+     "CLONE_CHILD_CLEARTID=200000 CLONE_DETACHED=400000 CLONE_UNTRACED=800000 "
+     "CLONE_CHILD_SETTID=1000000 CLONE_NEWCGROUP=2000000 CLONE_NEWUTS=4000000 "
+     "CLONE_NEWIPC=8000000 CLONE_NEWUSER=10000000 CLONE_NEWPID=20000000 "
+     "CLONE_NEWNET=40000000 CLONE_IO=80000000"},
+    {'q', CODES, 0, "ARCH_???",
+     "ARCH_SET_GS=1001 ARCH_SET_FS=1002 ARCH_GET_FS=1003 ARCH_GET_GS=1004 "
+     "ARCH_CET_STATUS=3001"},
+    {'r', CODES, 0, "PR_???",
+     "PR_SET_PDEATHSIG=1 PR_GET_PDEATHSIG=2 PR_GET_DUMPABLE=3 PR_SET_DUMPABLE=4 "
+     "PR_GET_KEEPCAPS=7 PR_SET_KEEPCAPS=8 PR_SET_NAME=f PR_GET_NAME=10 PR_GET_SECCOMP=15 "
+     "PR_SET_SECCOMP=16 PR_CAPBSET_READ=17 PR_CAPBSET_DROP=18 PR_SET_TIMERSLACK=1d "
+     "PR_GET_TIMERSLACK=1e PR_SET_MM=23 PR_SET_CHILD_SUBREAPER=24 "
+     "PR_GET_CHILD_SUBREAPER=25 PR_SET_NO_NEW_PRIVS=26 PR_GET_NO_NEW_PRIVS=27 "
+     "PR_CAP_AMBIENT=2f PR_SET_PTRACER=59616d61 PR_SET_VMA=53564d41"},
+    {'l', CODES, 0, "RLIMIT_???",
+     "RLIMIT_CPU=0 RLIMIT_FSIZE=1 RLIMIT_DATA=2 RLIMIT_STACK=3 RLIMIT_CORE=4 RLIMIT_RSS=5 "
+     "RLIMIT_NPROC=6 RLIMIT_NOFILE=7 RLIMIT_MEMLOCK=8 RLIMIT_AS=9 RLIMIT_LOCKS=a "
+     "RLIMIT_SIGPENDING=b RLIMIT_MSGQUEUE=c RLIMIT_NICE=d RLIMIT_RTPRIO=e RLIMIT_RTTIME=f"},
+    {'v', CODES, 0, "RUSAGE_???",
+     "RUSAGE_SELF=0 RUSAGE_CHILDREN=ffffffff RUSAGE_THREAD=1"},
+    {'E', CODES, 0, "EPOLL_CTL_???",
+     "EPOLL_CTL_ADD=1 EPOLL_CTL_DEL=2 EPOLL_CTL_MOD=3"},
+    {'B', FLAGS, 0, "EPOLL_???",
+     "EPOLL_CLOEXEC=80000"},
+    {'%', FLAGS, 0, "EFD_???",
+     "EFD_SEMAPHORE=1 EFD_CLOEXEC=80000 EFD_NONBLOCK=800"},
+    {'n', FLAGS, 0, "GRND_???",
+     "GRND_NONBLOCK=1 GRND_RANDOM=2"},
+    {'&', CODES, 0, "POSIX_FADV_???",
+     "POSIX_FADV_NORMAL=0 POSIX_FADV_RANDOM=1 POSIX_FADV_SEQUENTIAL=2 "
+     "POSIX_FADV_WILLNEED=3 POSIX_FADV_DONTNEED=4 POSIX_FADV_NOREUSE=5"},
+    {'$', FLAGS, 0, "FALLOC_FL_???",
+     "FALLOC_FL_KEEP_SIZE=1 FALLOC_FL_PUNCH_HOLE=2 FALLOC_FL_COLLAPSE_RANGE=8 "
+     "FALLOC_FL_ZERO_RANGE=10 FALLOC_FL_INSERT_RANGE=20"},
+    {'!', CODES, 0, "PRIO_???",
+     "PRIO_PROCESS=0 PRIO_PGRP=1 PRIO_USER=2"},
+    {'#', FLAGS, 0, "MFD_???",
+     "MFD_CLOEXEC=1 MFD_ALLOW_SEALING=2 MFD_HUGETLB=4"},
 };
+/* clang-format on */
 
 static const struct words *words_of(char letter)
 {
@@ -316,12 +196,35 @@ static const struct words *words_of(char letter)
     return NULL;
 }
 
-static const char *code_name(const struct words *set, uint64_t value)
+static unsigned digit_of(char c) { return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10); }
+
+/* Goes through them; false: there are no more. */
+static bool next_word(const char **at, struct word *word)
 {
-    for (size_t i = 0; i < set->count; i++)
-        if (set->words[i].bits == value)
-            return set->words[i].name;
-    return NULL;
+    if (**at == '\0')
+        return false;
+    word->name = (ttape_string){*at, strcspn(*at, "=")};
+    *at += word->name.size_bytes + 1;
+    for (word->bits = 0; **at != ' ' && **at != '\0'; ++*at)
+        word->bits = word->bits << 4 | digit_of(**at);
+    *at += **at == ' ';
+    return true;
+}
+
+static bool find_code(const struct words *set, uint64_t value, ttape_string *name)
+{
+    struct word word;
+    for (const char *at = set->words; next_word(&at, &word);)
+        if (word.bits == value) {
+            *name = word.name;
+            return true;
+        }
+    return false;
+}
+
+static void put_name(struct tool_output *out, ttape_string name)
+{
+    tool_output_bytes(out, name.data, name.size_bytes);
 }
 
 static void put_unknown(struct tool_output *out, const struct words *set, uint64_t value)
@@ -337,9 +240,9 @@ static void put_code(struct tool_output *out, const struct words *set, uint64_t 
 {
     static const char *const directions[] = {"_IOC_NONE", "_IOC_WRITE", "_IOC_READ",
                                              "_IOC_READ|_IOC_WRITE"};
-    const char *name = code_name(set, value);
-    if (name != NULL)
-        tool_output_text(out, name);
+    ttape_string name;
+    if (find_code(set, value, &name))
+        put_name(out, name);
     else if (set->letter == 'g' && value == 32)
         tool_output_text(out, "SIGRTMIN");
     else if (set->letter == 'g' && value > 32 && value <= 64)
@@ -357,14 +260,16 @@ static void put_code(struct tool_output *out, const struct words *set, uint64_t 
 /* Words of the bits; "0", or the word for none, where there are none. */
 static void put_bits(struct tool_output *out, const struct words *set, uint64_t value, bool is_more)
 {
-    const char *none = value == 0 ? code_name(set, 0) : NULL;
-    for (size_t i = 0; i < set->count && value != 0; i++) {
-        uint64_t bits = set->words[i].bits;
-        if (bits == 0 || (bits & set->mask) != 0 || (value & bits) != bits)
+    ttape_string none = {"0", 1};
+    struct word word;
+    if (value == 0)
+        (void)find_code(set, 0, &none);
+    for (const char *at = set->words; value != 0 && next_word(&at, &word);) {
+        if (word.bits == 0 || (word.bits & set->mask) != 0 || (value & word.bits) != word.bits)
             continue;
         tool_output_text(out, is_more ? "|" : "");
-        tool_output_text(out, set->words[i].name);
-        value &= ~bits;
+        put_name(out, word.name);
+        value &= ~word.bits;
         is_more = true;
     }
     if (value != 0 && is_more)
@@ -372,12 +277,13 @@ static void put_bits(struct tool_output *out, const struct words *set, uint64_t 
     else if (value != 0)
         put_unknown(out, set, value);
     else if (!is_more)
-        tool_output_text(out, none != NULL ? none : "0");
+        put_name(out, none);
 }
 
 bool tool_kernel_put_flags(struct tool_output *out, char letter, uint64_t value)
 {
     const struct words *set = words_of(letter);
+    ttape_string name;
     if (set == NULL)
         return false;
     value &= UINT32_MAX; /* all of these are int */
@@ -386,46 +292,10 @@ bool tool_kernel_put_flags(struct tool_output *out, char letter, uint64_t value)
         return true;
     }
     uint64_t code = set->kind == CODED ? value & set->mask : value;
-    bool has_code = value == code || code_name(set, code) != NULL;
+    bool has_code = value == code || find_code(set, code, &name);
     if (has_code)
         put_code(out, set, code);
     if (value != code)
         put_bits(out, set, has_code ? value & ~code : value, has_code);
     return true;
-}
-
-static const struct word error_words[] = {
-    W(EPERM),         W(ENOENT),          W(ESRCH),           W(EINTR),
-    W(EIO),           W(ENXIO),           W(E2BIG),           W(ENOEXEC),
-    W(EBADF),         W(ECHILD),          W(EAGAIN),          W(ENOMEM),
-    W(EACCES),        W(EFAULT),          W(ENOTBLK),         W(EBUSY),
-    W(EEXIST),        W(EXDEV),           W(ENODEV),          W(ENOTDIR),
-    W(EISDIR),        W(EINVAL),          W(ENFILE),          W(EMFILE),
-    W(ENOTTY),        W(ETXTBSY),         W(EFBIG),           W(ENOSPC),
-    W(ESPIPE),        W(EROFS),           W(EMLINK),          W(EPIPE),
-    W(EDOM),          W(ERANGE),          W(EDEADLK),         W(ENAMETOOLONG),
-    W(ENOLCK),        W(ENOSYS),          W(ENOTEMPTY),       W(ELOOP),
-    W(ENOMSG),        W(EIDRM),           W(ENOSTR),          W(ENODATA),
-    W(ETIME),         W(ENOSR),           W(ENONET),          W(ENOPKG),
-    W(EREMOTE),       W(ENOLINK),         W(ECOMM),           W(EPROTO),
-    W(EMULTIHOP),     W(EBADMSG),         W(EOVERFLOW),       W(ENOTUNIQ),
-    W(EBADFD),        W(EREMCHG),         W(EILSEQ),          W(ERESTART),
-    W(EUSERS),        W(ENOTSOCK),        W(EDESTADDRREQ),    W(EMSGSIZE),
-    W(EPROTOTYPE),    W(ENOPROTOOPT),     W(EPROTONOSUPPORT), W(ESOCKTNOSUPPORT),
-    W(EOPNOTSUPP),    W(EPFNOSUPPORT),    W(EAFNOSUPPORT),    W(EADDRINUSE),
-    W(EADDRNOTAVAIL), W(ENETDOWN),        W(ENETUNREACH),     W(ENETRESET),
-    W(ECONNABORTED),  W(ECONNRESET),      W(ENOBUFS),         W(EISCONN),
-    W(ENOTCONN),      W(ESHUTDOWN),       W(ETOOMANYREFS),    W(ETIMEDOUT),
-    W(ECONNREFUSED),  W(EHOSTDOWN),       W(EHOSTUNREACH),    W(EALREADY),
-    W(EINPROGRESS),   W(ESTALE),          W(EUCLEAN),         W(EREMOTEIO),
-    W(EDQUOT),        W(ENOMEDIUM),       W(EMEDIUMTYPE),     W(ECANCELED),
-    W(ENOKEY),        W(EKEYEXPIRED),     W(EKEYREVOKED),     W(EKEYREJECTED),
-    W(EOWNERDEAD),    W(ENOTRECOVERABLE), W(ERFKILL),         W(EHWPOISON)};
-
-const char *tool_kernel_error_name(uint64_t number)
-{
-    for (size_t i = 0; i < sizeof(error_words) / sizeof(*error_words); i++)
-        if (error_words[i].bits == number)
-            return error_words[i].name;
-    return NULL;
 }

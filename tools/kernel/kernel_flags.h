@@ -1,5 +1,4 @@
-/* Flags and codes of system calls in words, by the system's own headers: which numbers have which
- * names is asked of the compiler, their order is what users of strace expect. */
+/* Flags, codes and errors of system calls in words. */
 #ifndef TOOL_KERNEL_FLAGS_H
 #define TOOL_KERNEL_FLAGS_H
 
@@ -10,7 +9,13 @@
 
 /* False: the letter (kernel_calls.h) has no words, and nothing was written. */
 bool tool_kernel_put_flags(struct tool_output *out, char letter, uint64_t value);
-/* "ENOENT"; NULL: none is known. */
-const char *tool_kernel_error_name(uint64_t number);
+
+struct tool_kernel_error {
+    char name[24];    /* "ENOENT" */
+    const char *text; /* "No such file or directory" */
+};
+
+/* False: none is known. */
+bool tool_kernel_find_error(uint64_t number, struct tool_kernel_error *error);
 
 #endif

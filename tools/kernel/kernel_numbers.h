@@ -1,28 +1,60 @@
-/* The kernel's numbers that older headers lack: Debian 11's have those of Linux 5.10. */
+/* The numbers of Linux on x86-64 that say which arguments a system call has: headers of this
+ * machine may be another system's, or older. */
 #ifndef TOOL_KERNEL_NUMBERS_H
 #define TOOL_KERNEL_NUMBERS_H
 
-#include <linux/futex.h>
-#include <linux/prctl.h>
-#include <sys/mman.h>
+enum tool_kernel_number {
+    KERNEL_O_CREAT = 0x40,
+    KERNEL_O_TMPFILE = 0x400000,
+    KERNEL_AT_FDCWD = -100,
+    KERNEL_F_DUPFD = 0,
+    KERNEL_F_GETFD = 1,
+    KERNEL_F_SETFD = 2,
+    KERNEL_F_GETFL = 3,
+    KERNEL_F_SETFL = 4,
+    KERNEL_F_SETOWN = 8,
+    KERNEL_F_GETOWN = 9,
+    KERNEL_F_SETSIG = 10,
+    KERNEL_F_GETSIG = 11,
+    KERNEL_F_GETLEASE = 0x401,
+    KERNEL_F_DUPFD_CLOEXEC = 0x406,
+    KERNEL_F_SETPIPE_SZ = 0x407,
+    KERNEL_F_GETPIPE_SZ = 0x408,
+    KERNEL_F_GET_SEALS = 0x40a,
+    KERNEL_FUTEX_WAIT = 0,
+    KERNEL_FUTEX_WAKE = 1,
+    KERNEL_FUTEX_REQUEUE = 3,
+    KERNEL_FUTEX_CMP_REQUEUE = 4,
+    KERNEL_FUTEX_LOCK_PI = 6,
+    KERNEL_FUTEX_UNLOCK_PI = 7,
+    KERNEL_FUTEX_TRYLOCK_PI = 8,
+    KERNEL_FUTEX_WAIT_BITSET = 9,
+    KERNEL_FUTEX_WAKE_BITSET = 10,
+    KERNEL_FUTEX_LOCK_PI2 = 13,
+    KERNEL_FUTEX_CMD_MASK = -0x181,
+    KERNEL_PR_SET_PDEATHSIG = 1,
+    KERNEL_PR_GET_PDEATHSIG = 2,
+    KERNEL_PR_GET_DUMPABLE = 3,
+    KERNEL_PR_SET_DUMPABLE = 4,
+    KERNEL_PR_GET_KEEPCAPS = 7,
+    KERNEL_PR_SET_KEEPCAPS = 8,
+    KERNEL_PR_SET_NAME = 15,
+    KERNEL_PR_GET_NAME = 16,
+    KERNEL_PR_GET_SECCOMP = 21,
+    KERNEL_PR_CAPBSET_READ = 23,
+    KERNEL_PR_GET_TIMERSLACK = 30,
+    KERNEL_SOL_SOCKET = 1,
+    KERNEL_IPPROTO_TCP = 6,
+    KERNEL_AF_INET = 2,
+    KERNEL_AF_INET6 = 10,
+    KERNEL_CLONE_PIDFD = 0x1000,
+    KERNEL_CLONE_SETTLS = 0x80000,
+    KERNEL_CLONE_PARENT_SETTID = 0x100000,
+    KERNEL_CLONE_CHILD_CLEARTID = 0x200000,
+    KERNEL_CLONE_CHILD_SETTID = 0x1000000,
+    KERNEL_CSIGNAL = 0xff
+};
 
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4
-#endif
-#ifndef MADV_POPULATE_READ
-#define MADV_POPULATE_READ 22
-#endif
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-#ifndef FUTEX_LOCK_PI2
-#define FUTEX_LOCK_PI2 13
-#endif
-#ifndef FUTEX_LOCK_PI2_PRIVATE
-#define FUTEX_LOCK_PI2_PRIVATE (FUTEX_LOCK_PI2 | FUTEX_PRIVATE_FLAG)
-#endif
-#ifndef PR_SET_VMA
-#define PR_SET_VMA 0x53564d41
-#endif
+#define KERNEL_FUTEX_BITSET_MATCH_ANY UINT32_MAX
 
 #endif

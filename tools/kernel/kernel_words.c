@@ -3,11 +3,7 @@
 #include "tools/kernel/kernel_words.h"
 
 #include <inttypes.h>
-#include <linux/fcntl.h>
-#include <linux/sched.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_flags.h"
@@ -72,7 +68,7 @@ static void put_address(struct tool_output *out, uint64_t value)
 
 static void put_number(struct tool_output *out, char letter, uint64_t value)
 {
-    if (letter == 'a' && (int32_t)value == AT_FDCWD)
+    if (letter == 'a' && (int32_t)value == KERNEL_AT_FDCWD)
         tool_output_text(out, "AT_FDCWD");
     else if (letter == 'd' || letter == 'f' || letter == 'a')
         tool_output_printf(out, "%" PRId32, (int32_t)value);
@@ -82,7 +78,7 @@ static void put_number(struct tool_output *out, char letter, uint64_t value)
         tool_output_printf(out, "%" PRIu32, (uint32_t)value);
     else if (letter == '+')
         tool_output_printf(out, "%" PRId64, (int64_t)value);
-    else if (letter == '*' && (uint32_t)value == FUTEX_BITSET_MATCH_ANY)
+    else if (letter == '*' && (uint32_t)value == KERNEL_FUTEX_BITSET_MATCH_ANY)
         tool_output_text(out, "FUTEX_BITSET_MATCH_ANY");
     else if (letter == 'u')
         tool_output_printf(out, "%" PRIu64, value);
@@ -167,37 +163,37 @@ static void put_letters(struct tool_output *out, const struct tool_call_values *
 static const char *fcntl_letters(uint64_t what)
 {
     switch ((uint32_t)what) {
-    case F_GETFD:
-    case F_GETFL:
-    case F_GETOWN:
-    case F_GETSIG:
-    case F_GETLEASE:
-    case F_GETPIPE_SZ:
-    case F_GET_SEALS: return "fF";
-    case F_SETFD: return "fFe";
-    case F_SETFL: return "fFo";
-    case F_SETSIG: return "fFg";
-    case F_DUPFD:
-    case F_DUPFD_CLOEXEC:
-    case F_SETOWN:
-    case F_SETPIPE_SZ: return "fFd";
+    case KERNEL_F_GETFD:
+    case KERNEL_F_GETFL:
+    case KERNEL_F_GETOWN:
+    case KERNEL_F_GETSIG:
+    case KERNEL_F_GETLEASE:
+    case KERNEL_F_GETPIPE_SZ:
+    case KERNEL_F_GET_SEALS: return "fF";
+    case KERNEL_F_SETFD: return "fFe";
+    case KERNEL_F_SETFL: return "fFo";
+    case KERNEL_F_SETSIG: return "fFg";
+    case KERNEL_F_DUPFD:
+    case KERNEL_F_DUPFD_CLOEXEC:
+    case KERNEL_F_SETOWN:
+    case KERNEL_F_SETPIPE_SZ: return "fFd";
     default: return "fFp";
     }
 }
 
 static const char *futex_letters(uint64_t what)
 {
-    switch (what & FUTEX_CMD_MASK) {
-    case FUTEX_WAIT: return "pj4p";
-    case FUTEX_WAKE: return "pjd";
-    case FUTEX_LOCK_PI:
-    case FUTEX_LOCK_PI2: return "pj p";
-    case FUTEX_UNLOCK_PI:
-    case FUTEX_TRYLOCK_PI: return "pj";
-    case FUTEX_WAIT_BITSET: return "pj4p *";
-    case FUTEX_WAKE_BITSET: return "pjd  *";
-    case FUTEX_REQUEUE: return "pjddp";
-    case FUTEX_CMP_REQUEUE: return "pjddp4";
+    switch (what & KERNEL_FUTEX_CMD_MASK) {
+    case KERNEL_FUTEX_WAIT: return "pj4p";
+    case KERNEL_FUTEX_WAKE: return "pjd";
+    case KERNEL_FUTEX_LOCK_PI:
+    case KERNEL_FUTEX_LOCK_PI2: return "pj p";
+    case KERNEL_FUTEX_UNLOCK_PI:
+    case KERNEL_FUTEX_TRYLOCK_PI: return "pj";
+    case KERNEL_FUTEX_WAIT_BITSET: return "pj4p *";
+    case KERNEL_FUTEX_WAKE_BITSET: return "pjd  *";
+    case KERNEL_FUTEX_REQUEUE: return "pjddp";
+    case KERNEL_FUTEX_CMP_REQUEUE: return "pjddp4";
     default: return "pj4pp=";
     }
 }
@@ -205,26 +201,26 @@ static const char *futex_letters(uint64_t what)
 static const char *prctl_letters(uint64_t what)
 {
     switch ((uint32_t)what) {
-    case PR_GET_DUMPABLE:
-    case PR_GET_KEEPCAPS:
-    case PR_GET_SECCOMP:
-    case PR_GET_TIMERSLACK: return "r";
-    case PR_SET_NAME:
-    case PR_GET_NAME:
-    case PR_GET_PDEATHSIG: return "rp";
-    case PR_SET_PDEATHSIG: return "rg";
-    case PR_SET_DUMPABLE:
-    case PR_SET_KEEPCAPS:
-    case PR_CAPBSET_READ: return "ru";
+    case KERNEL_PR_GET_DUMPABLE:
+    case KERNEL_PR_GET_KEEPCAPS:
+    case KERNEL_PR_GET_SECCOMP:
+    case KERNEL_PR_GET_TIMERSLACK: return "r";
+    case KERNEL_PR_SET_NAME:
+    case KERNEL_PR_GET_NAME:
+    case KERNEL_PR_GET_PDEATHSIG: return "rp";
+    case KERNEL_PR_SET_PDEATHSIG: return "rg";
+    case KERNEL_PR_SET_DUMPABLE:
+    case KERNEL_PR_SET_KEEPCAPS:
+    case KERNEL_PR_CAPBSET_READ: return "ru";
     default: return "rxxxx";
     }
 }
 
 static const char *socket_option_letters(uint64_t level, bool is_set)
 {
-    if ((uint32_t)level == SOL_SOCKET)
+    if ((uint32_t)level == KERNEL_SOL_SOCKET)
         return is_set ? "fLOpd" : "fLOpp";
-    if ((uint32_t)level == IPPROTO_TCP)
+    if ((uint32_t)level == KERNEL_IPPROTO_TCP)
         return is_set ? "fLYpd" : "fLYpp";
     return is_set ? "fLdpd" : "fLdpp";
 }
@@ -236,23 +232,26 @@ static void put_clone(struct tool_output *out, const struct tool_call_values *ca
     tool_output_text(out, "child_stack=");
     put_address(out, number_at(call, 1));
     tool_output_text(out, ", flags=");
-    if ((flags & ~(uint64_t)CSIGNAL) != 0)
-        (void)tool_kernel_put_flags(out, 'C', flags & ~(uint64_t)CSIGNAL);
-    if ((flags & CSIGNAL) != 0) {
-        tool_output_text(out, (flags & ~(uint64_t)CSIGNAL) != 0 ? "|" : "");
-        (void)tool_kernel_put_flags(out, 'g', flags & CSIGNAL);
+    if ((flags & ~(uint64_t)KERNEL_CSIGNAL) != 0)
+        (void)tool_kernel_put_flags(out, 'C', flags & ~(uint64_t)KERNEL_CSIGNAL);
+    if ((flags & KERNEL_CSIGNAL) != 0) {
+        tool_output_text(out, (flags & ~(uint64_t)KERNEL_CSIGNAL) != 0 ? "|" : "");
+        (void)tool_kernel_put_flags(out, 'g', flags & KERNEL_CSIGNAL);
     } else if (flags == 0) {
         tool_output_text(out, "0");
     }
-    if ((flags & (CLONE_PARENT_SETTID | CLONE_PIDFD)) != 0)
+    if ((flags & (KERNEL_CLONE_PARENT_SETTID | KERNEL_CLONE_PIDFD)) != 0)
         tool_output_printf(out, ", parent_tid=%#" PRIx64, number_at(call, 2));
-    if ((flags & CLONE_SETTLS) != 0)
+    if ((flags & KERNEL_CLONE_SETTLS) != 0)
         tool_output_printf(out, ", tls=%#" PRIx64, number_at(call, 4));
-    if ((flags & (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID)) != 0)
+    if ((flags & (KERNEL_CLONE_CHILD_SETTID | KERNEL_CLONE_CHILD_CLEARTID)) != 0)
         tool_output_printf(out, ", child_tidptr=%#" PRIx64, number_at(call, 3));
 }
 
-static bool creates(uint64_t flags) { return (flags & O_CREAT) != 0 || (flags & __O_TMPFILE) != 0; }
+static bool creates(uint64_t flags)
+{
+    return (flags & KERNEL_O_CREAT) != 0 || (flags & KERNEL_O_TMPFILE) != 0;
+}
 
 const char *tool_kernel_letters(const struct tool_call_values *call)
 {
@@ -268,7 +267,8 @@ const char *tool_kernel_letters(const struct tool_call_values *call)
     case CALL_GETSOCKOPT: return socket_option_letters(number_at(call, 1), false);
     case CALL_SOCKET:
     case CALL_SOCKETPAIR:
-        if ((uint32_t)number_at(call, 0) == AF_INET || (uint32_t)number_at(call, 0) == AF_INET6)
+        if ((uint32_t)number_at(call, 0) == KERNEL_AF_INET ||
+            (uint32_t)number_at(call, 0) == KERNEL_AF_INET6)
             return call->number == CALL_SOCKET ? "NKV" : "NKVp";
         break;
     case CALL_MREMAP:
@@ -349,11 +349,11 @@ static void put_flags_result(struct tool_output *out, char letter, uint64_t valu
 
 static void put_error(struct tool_output *out, int64_t result)
 {
-    const char *name = tool_kernel_error_name((uint64_t)-result);
-    if (name == NULL)
+    struct tool_kernel_error error;
+    if (!tool_kernel_find_error((uint64_t)-result, &error))
         tool_output_printf(out, "-1 (errno %" PRId64 ")", -result);
     else
-        tool_output_printf(out, "-1 %s (%s)", name, strerror((int)-result));
+        tool_output_printf(out, "-1 %s (%s)", error.name, error.text);
 }
 
 void tool_kernel_put_result(struct tool_output *out, const struct tool_call_values *call)
@@ -369,9 +369,9 @@ void tool_kernel_put_result(struct tool_output *out, const struct tool_call_valu
         tool_output_printf(out, "%#" PRIx64, (uint64_t)result);
     else if (call->number == CALL_UMASK)
         tool_output_printf(out, "%#03" PRIo64, (uint64_t)result);
-    else if (is_fcntl && number_at(call, 1) == F_GETFL)
+    else if (is_fcntl && number_at(call, 1) == KERNEL_F_GETFL)
         put_flags_result(out, 'o', (uint64_t)result);
-    else if (is_fcntl && number_at(call, 1) == F_GETFD)
+    else if (is_fcntl && number_at(call, 1) == KERNEL_F_GETFD)
         put_flags_result(out, 'e', (uint64_t)result);
     else
         tool_output_printf(out, "%" PRId64 "%s", result,

@@ -5,7 +5,7 @@
 #include "tools/calls/losses.h"
 #include "tools/io/json.h"
 #include "tools/slow/slow_view.h"
-#include "tools/values/value_words.h"
+#include "tools/values/value_json.h"
 
 static const char *const by_names[] = {[TTAPE_LONGEST_BY_DURATION] = "duration",
                                        [TTAPE_LONGEST_BY_SELF] = "self",

@@ -279,10 +279,10 @@ static void put_errors(const struct tool_sys_files *files, const struct row *row
     text[0] = '\0';
     for (uint32_t at = row->first_error; at != 0; at = files->errors[at - 1].next) {
         const struct error *error = &files->errors[at - 1];
-        const char *name = tool_kernel_error_name(error->number);
-        int size = name != NULL
+        struct tool_kernel_error known;
+        int size = tool_kernel_find_error(error->number, &known)
                        ? snprintf(text + used, ERROR_BYTES - used, "%s%" PRIu64 " %s",
-                                  used > 0 ? ", " : "", error->count, name)
+                                  used > 0 ? ", " : "", error->count, known.name)
                        : snprintf(text + used, ERROR_BYTES - used, "%s%" PRIu64 " errno %" PRIu32,
                                   used > 0 ? ", " : "", error->count, error->number);
         if (size < 0 || (size_t)size >= ERROR_BYTES - used)
@@ -383,8 +383,9 @@ static void put_json_row(struct tool_sys *view, struct tool_json *json, const st
     tool_json_signed(json, "longest_ns", row->sum.longest_ns);
     tool_json_begin(json, "errors", '{');
     for (uint32_t at = row->first_error; at != 0; at = files->errors[at - 1].next) {
-        const char *name = tool_kernel_error_name(files->errors[at - 1].number);
-        tool_json_number(json, name != NULL ? name : "unknown", files->errors[at - 1].count);
+        struct tool_kernel_error known;
+        bool is_known = tool_kernel_find_error(files->errors[at - 1].number, &known);
+        tool_json_number(json, is_known ? known.name : "unknown", files->errors[at - 1].count);
     }
     tool_json_end(json, '}');
     tool_json_end(json, '}');

@@ -3,6 +3,7 @@
 
 #include "tools/command/tool.h"
 #include "tools/io/table.h"
+#include "tools/values/value_json.h"
 #include "tools/values/value_search.h"
 #include "tools/values/value_words.h"
 

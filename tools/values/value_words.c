@@ -2,13 +2,13 @@
 #define _GNU_SOURCE /* memmem */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tools/io/dump_values.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_words.h"
 #include "tools/values/parameter_names.h"
+#include "tools/values/value_parts.h"
 #include "tools/values/value_words.h"
 
 /* ---- names ---- */
@@ -88,8 +88,7 @@ struct tool_value_names tool_find_value_names(const ttape_reader *reader, uint32
     return found;
 }
 
-/* The next name; index: which value's it is. */
-static ttape_string next_name(struct tool_value_names *names, uint32_t index)
+ttape_string tool_next_value_name(struct tool_value_names *names, uint32_t index)
 {
     ttape_string name = {"", 0};
     if (names->names != NULL && *names->words == '\0')
@@ -100,7 +99,7 @@ static ttape_string next_name(struct tool_value_names *names, uint32_t index)
     return name;
 }
 
-static const ttape_value_name *type_of(const struct tool_value_names *names, uint32_t index)
+const ttape_value_name *tool_value_type(const struct tool_value_names *names, uint32_t index)
 {
     return names->names != NULL && index < names->count ? &names->names[index] : NULL;
 }
@@ -157,8 +156,8 @@ static bool put_flags(struct tool_output *out, const ttape_value_name *name, uin
     return true;
 }
 
-static bool put_enumeration(struct tool_output *out, const ttape_value *value,
-                            const ttape_value_name *name)
+bool tool_put_enumeration(struct tool_output *out, const ttape_value *value,
+                          const ttape_value_name *name)
 {
     const ttape_value_constant *constant = find_constant(name, (int64_t)value->number);
     if (value->type == TTAPE_VALUE_UNSIGNED && value->number > INT64_MAX)
@@ -189,7 +188,7 @@ void tool_put_value(struct tool_output *out, const ttape_value *value, const tta
         return;
     }
     ttape_string type = plain_type(name->type);
-    if (name->constant_count > 0 && put_enumeration(out, value, name))
+    if (name->constant_count > 0 && tool_put_enumeration(out, value, name))
         return;
     bool is_bool = is_word(type, "bool") || is_word(type, "_Bool");
     if (is_bool && value->number <= 1)
@@ -205,12 +204,12 @@ void tool_put_value(struct tool_output *out, const ttape_value *value, const tta
 static void put_named(struct tool_output *out, struct tool_value_names *names,
                       const ttape_value *value, uint32_t index, bool shows_name)
 {
-    ttape_string name = next_name(names, index);
+    ttape_string name = tool_next_value_name(names, index);
     if (shows_name && name.size_bytes > 0) {
         put_text(out, name);
         tool_output_text(out, "=");
     }
-    tool_put_value(out, value, type_of(names, index));
+    tool_put_value(out, value, tool_value_type(names, index));
 }
 
 /* False: the site is no system call, or nothing was recorded of it. */
@@ -275,111 +274,4 @@ void tool_put_results(struct tool_output *out, const ttape_reader *reader, uint3
         tool_output_text(out, i > 0 ? ", " : " = ");
         put_named(out, &names, &values[i], i, i > 0);
     }
-}
-
-/* ---- JSON ---- */
-
-enum part { NAMES, TYPES, CONSTANTS };
-
-/* What is known of a value: "" for nothing. `words` is room for constants. */
-static ttape_string part_of(enum part part, struct tool_value_names *names,
-                            const ttape_value *value, uint32_t index, struct tool_output *words)
-{
-    const ttape_value_name *type = type_of(names, index);
-    bool is_integer = value->type == TTAPE_VALUE_UNSIGNED || value->type == TTAPE_VALUE_SIGNED;
-    if (part == NAMES)
-        return next_name(names, index);
-    if (type == NULL)
-        return (ttape_string){"", 0};
-    if (part == TYPES)
-        return type->type;
-    words->size_bytes = 0;
-    if (type->constant_count == 0 || !is_integer || !put_enumeration(words, value, type))
-        return (ttape_string){"", 0};
-    return (ttape_string){words->data, words->size_bytes};
-}
-
-/* Where the arrays go: into an object of a writer, or behind what stands in a line. */
-struct target {
-    struct tool_json *json; /* or NULL */
-    struct tool_output *out;
-};
-
-static void put_item(const struct target *to, uint32_t index, ttape_string text)
-{
-    if (to->json != NULL) {
-        if (text.size_bytes > 0)
-            tool_json_string(to->json, NULL, text);
-        else
-            tool_json_null(to->json, NULL);
-        return;
-    }
-    tool_output_text(to->out, index > 0 ? "," : "");
-    tool_output_text(to->out, text.size_bytes > 0 ? "\"" : "null");
-    tool_output_escaped(to->out, TTP_ESCAPE_JSON, text);
-    tool_output_text(to->out, text.size_bytes > 0 ? "\"" : "");
-}
-
-static void put_part(const struct target *to, const char *key, enum part part,
-                     struct tool_value_names names, const ttape_value *values, uint32_t count,
-                     struct tool_output *words)
-{
-    struct tool_value_names again = names;
-    bool is_known = false;
-    for (uint32_t i = 0; i < count && !is_known; i++)
-        is_known = part_of(part, &again, &values[i], i, words).size_bytes > 0;
-    if (!is_known)
-        return;
-    if (to->json != NULL)
-        tool_json_begin(to->json, key, '[');
-    else
-        tool_output_printf(to->out, ",\"%s\":[", key);
-    for (uint32_t i = 0; i < count; i++)
-        put_item(to, i, part_of(part, &names, &values[i], i, words));
-    if (to->json != NULL)
-        tool_json_end(to->json, ']');
-    else
-        tool_output_text(to->out, "]");
-}
-
-static void put_parts(const struct target *to, const char *key, struct tool_value_names names,
-                      const ttape_value *values, uint32_t count)
-{
-    static const char *const ends[] = {"_names", "_types", "_constants"};
-    struct tool_output words;
-    char text[32];
-    if (count == 0 || (names.names == NULL && names.words[0] == '\0'))
-        return;
-    tool_output_open(&words, -1);
-    for (enum part part = NAMES; part <= CONSTANTS; part++) {
-        (void)snprintf(text, sizeof(text), "%s%s", key, ends[part]);
-        put_part(to, text, part, names, values, count, &words);
-    }
-    free(words.data);
-}
-
-void tool_json_values(struct tool_json *json, const char *key, const ttape_reader *reader,
-                      uint32_t site, bool is_exit, const ttape_value *values, uint32_t count)
-{
-    struct tool_output words;
-    char text[32];
-    (void)snprintf(text, sizeof(text), "%ss", key);
-    tool_output_open(&words, -1);
-    tool_json_begin(json, text, '[');
-    for (uint32_t i = 0; i < count; i++) {
-        words.size_bytes = 0;
-        tool_dump_value(&words, &values[i]);
-        tool_json_string(json, NULL, (ttape_string){words.data, words.size_bytes});
-    }
-    tool_json_end(json, ']');
-    free(words.data);
-    put_parts(&(struct target){.json = json}, key,
-              tool_find_value_names(reader, site, is_exit, count), values, count);
-}
-
-void tool_line_value_names(struct tool_output *out, const ttape_reader *reader, uint32_t site,
-                           bool is_exit, const ttape_value *values, uint32_t count)
-{
-    put_parts(&(struct target){.out = out}, "value",
-              tool_find_value_names(reader, site, is_exit, count), values, count);
 }

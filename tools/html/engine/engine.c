@@ -13,8 +13,8 @@
 
 #include <tracetape/view.h>
 
-#include "tools/html/engine/engine_values.h"
 #include "tools/html/html_notes.h"
+#include "tools/values/value_words.h"
 
 #define NAME_BYTES   2048u
 #define EXPORT(name) __attribute__((export_name(#name))) name
@@ -92,14 +92,19 @@ static bool list_names(void)
     return true;
 }
 
+static size_t put_text(ttape_string text, char *buffer, size_t size_bytes)
+{
+    size_t kept = text.size_bytes < size_bytes ? text.size_bytes : size_bytes - 1;
+    memcpy(buffer, text.data, kept);
+    buffer[kept] = '\0';
+    return text.size_bytes;
+}
+
 static size_t put_note(const struct note *note, uint32_t site, char *buffer, size_t size_bytes)
 {
     if (note->size_bytes == 0)
         return ttape_site_name(engine.reader, site, buffer, size_bytes);
-    size_t kept = note->size_bytes < size_bytes ? note->size_bytes : size_bytes - 1;
-    memcpy(buffer, note->text, kept);
-    buffer[kept] = '\0';
-    return note->size_bytes;
+    return put_text((ttape_string){(const char *)note->text, note->size_bytes}, buffer, size_bytes);
 }
 
 static size_t name_site(void *context, uint32_t site, char *buffer, size_t size_bytes)
@@ -116,11 +121,18 @@ static size_t name_in_full(void *context, uint32_t site, char *buffer, size_t si
                     buffer, size_bytes);
 }
 
-static size_t put_values(void *context, uint32_t site, bool is_exit, const ttape_value *values,
+/* As the command says them. */
+static size_t say_values(void *context, uint32_t site, bool is_exit, const ttape_value *values,
                          uint32_t value_count, char *buffer, size_t size_bytes)
 {
+    struct tool_output text;
     (void)context;
-    return engine_put_values(engine.reader, site, is_exit, values, value_count, buffer, size_bytes);
+    tool_output_open(&text, -1);
+    if (is_exit)
+        tool_put_results(&text, engine.reader, site, values, value_count);
+    else
+        tool_put_arguments(&text, engine.reader, site, values, value_count);
+    return put_text((ttape_string){text.data, text.size_bytes}, buffer, size_bytes);
 }
 
 static const char *name_trace(void *context)
@@ -236,7 +248,7 @@ int EXPORT(engine_open)(double size_bytes, uint32_t memory_mib, int is_for_pictu
                                         .full_name = name_in_full,
                                         .source = read_source,
                                         .lines = count_lines,
-                                        .values = put_values,
+                                        .values = say_values,
                                         .trace_name = name_trace};
     ttape_info info;
     engine.source = (ttape_source){.read_at = read_at, .size_bytes = (uint64_t)size_bytes};
