@@ -2,14 +2,18 @@
 
   view_measured.py COMMAND TRACE SECONDS
 
-prints JSON: `paint_ms`, `paint_bytes`, `frames_ms`, `late_tasks`, `sharp_ms`, `server_mib`,
-`heap_mib` and `heap_before_mib` (before and after SECONDS of a random walk), `load`. Run by
-Debian's python, whose selenium it uses."""
+prints JSON: `paint_ms`, `paint_bytes`, `frames_ms`, `script_ms`, `late_tasks`, `sharp_ms`,
+`server_mib`, `heap_mib` and `heap_before_mib` (before and after SECONDS of a random walk), `load`.
+`frames_ms` is processor time of the page's main thread, from one frame to the next: script, style,
+layout, painting, collection of garbage; what other programs take does not count. Run by Debian's
+python, whose selenium it uses."""
+import bisect
 import json
 import os
 import random
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 from selenium import webdriver
@@ -19,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "view"))
 os.environ["TTAPE_BIN"] = sys.argv[1]
 from view_client import Server  # noqa: E402, it looks at TTAPE_BIN
 
+TRACED = "devtools.timeline,disabled-by-default-devtools.timeline"
 PAINTS, PLACES, MOVING_SECONDS, WAIT = 5, 60, 10, 60
 
 # Looks after each frame whether the picture is there: bars of several colours in the timeline, and
@@ -97,6 +102,8 @@ def browser():
         options.add_argument(word)
     if os.geteuid() == 0:
         options.add_argument("--no-sandbox")
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
+    options.add_experimental_option("perfLoggingPrefs", {"traceCategories": TRACED})
     return webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
 
 
@@ -129,6 +136,25 @@ def heap_mib(driver):
     return driver.execute_cdp_cmd("Runtime.getHeapUsage", {})["usedSize"] / 2**20
 
 
+def frame_work(driver):
+    """Of each frame of the main thread that made most of them, in ms: all its tasks since the last
+    one, up to and with the one that hands the frame over."""
+    driver.get("about:blank")  # what was traced is handed over
+    messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
+    events = [m["params"] for m in messages if m["method"] == "Tracing.dataCollected"]
+    frames = [e for e in events if e["name"] == "Commit" and e["ph"] == "X"]
+    main_thread = Counter((e["pid"], e["tid"]) for e in frames).most_common(1)[0][0]
+    ends = sorted(e["ts"] for e in frames if (e["pid"], e["tid"]) == main_thread)
+    work = [0.0] * len(ends)
+    for e in events:
+        if e["name"] != "RunTask" or (e["pid"], e["tid"]) != main_thread:
+            continue
+        frame = bisect.bisect_left(ends, e["ts"])
+        if frame < len(work):
+            work[frame] += e.get("tdur", 0) / 1000
+    return work
+
+
 def paint(driver, server):
     driver.get("about:blank")
     driver.get(server.address)
@@ -150,10 +176,13 @@ def main():
         found["paint_ms"], found["paint_bytes"] = zip(*paints)
         with Server(trace) as server:
             paint(driver, server)
+            driver.get_log("performance")  # what was before is no frame of these
             driver.execute_script(MOVE, MOVING_SECONDS)
             until(driver, "return window.moved")
-            found["frames_ms"] = driver.execute_script("return view.timeline.frameTimes")
+            found["script_ms"] = driver.execute_script("return view.timeline.frameTimes")
             found["late_tasks"] = driver.execute_script("return window.late")
+            found["frames_ms"] = frame_work(driver)
+            paint(driver, server)
             draw, sharp = random.Random(41), []
             for _ in range(PLACES):
                 driver.execute_script(REST, draw.uniform(0, 7), draw.uniform(0, 0.95))

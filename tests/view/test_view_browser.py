@@ -27,6 +27,15 @@ def check_painting(page, server):
     check("elements out of names", page.run("return document.querySelectorAll('img').length"), 0)
 
 
+def check_names(page):
+    """Names that come in, of functions that it does not show, leave the table as it is."""
+    before = page.run("window.row = document.querySelector('.rows tbody tr');"
+                      "const before = view.timeline.frameTimes.length;"
+                      "view.nameOf(4000000); return before")
+    page.until("names", f"return view.timeline.frameTimes.length > {before}")
+    check("the same rows", page.run("return window.row.isConnected"))
+
+
 def check_zoom(page):
     span = "return view.state.span"
     before = page.run(span)
@@ -221,6 +230,7 @@ def main():
         try:
             with Server(trace) as server:
                 check_painting(page, server)
+                check_names(page)
                 check_zoom(page)
                 place, wanted = check_selection(page, server)
                 check_panes(page)

@@ -2,7 +2,7 @@
 // shows. All of it is read for that, piece by piece: rows are there after the first piece.
 import { ask, Answer } from "./ask";
 import { arrowKeys, make } from "./dom";
-import { nameOf, onNames } from "./names";
+import { nameOf, withNames } from "./names";
 import { commandText, SameLine, timeWords, windowRange } from "./same";
 import { onChange, selectSite, state, trace } from "./state";
 import { count, countOf, failureWords, shortTime } from "./words";
@@ -25,6 +25,7 @@ export class CallersPane {
   private shownFor = "";
   private answer: Answer | null = null;
   private fields: Record<string, bigint | number> = {};
+  private readonly show = withNames(() => this.draw());
 
   constructor() {
     this.isWindow = make("input", { type: "checkbox", id: "callers-in-window",
@@ -36,7 +37,6 @@ export class CallersPane {
     onChange((what) => {
       if (what.has("selection") || what.has("pane")) void this.load();
     });
-    onNames(() => this.show());
   }
 
   private async load(): Promise<void> {
@@ -85,7 +85,7 @@ export class CallersPane {
       : `${this.isStopped ? "stopped: " : ""}at least; ${percent} % of the time is read`;
   }
 
-  private show(): void {
+  private draw(): void {
     const answer = this.answer;
     if (!answer || state.pane !== "callers") return;
     const name = nameOf(answer.site);

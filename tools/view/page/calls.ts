@@ -1,7 +1,7 @@
 // One function (or all): its statistics, how its durations are spread, and its longest calls.
 import { ask, Answer, isAbort } from "./ask";
 import { arrowKeys, make, svg } from "./dom";
-import { nameOf, onNames } from "./names";
+import { nameOf, withNames } from "./names";
 import { commandText, SameLine, timeWords, windowRange } from "./same";
 import { onChange, selectNode, showRange, state, threadName, threadOf, trace } from "./state";
 import { count, END_WORDS, failureWords, moment, shortTime } from "./words";
@@ -29,6 +29,7 @@ export class CallsPane {
   private hint = make("span", { class: "faint", hidden: true }, "calls that end there; figures are cut to it");
   private range: { from: bigint; to: bigint } | null = null;
   private timer = 0;
+  private readonly show = withNames(() => this.draw());
 
   constructor() {
     const choice = make("select", { "aria-label": "Order of calls",
@@ -61,7 +62,6 @@ export class CallsPane {
       else if (what.has("window") && this.isWindow.checked) this.later();
       else if (what.has("clock")) this.show();
     });
-    onNames(() => this.show());
   }
 
   private later(): void {
@@ -165,7 +165,7 @@ export class CallsPane {
     this.picture.append(picture);
   }
 
-  private show(): void {
+  private draw(): void {
     if (state.pane !== "calls") return;
     this.head.replaceChildren(make("strong", {},
       state.site === null ? "All functions" : nameOf(state.site) || "…"));

@@ -1,7 +1,7 @@
 // What is known of the selected call.
 import { ask, Answer } from "./ask";
 import { make } from "./dom";
-import { fetchName, nameOf, onNames } from "./names";
+import { fetchName, nameOf, withNames } from "./names";
 import { commandText, SameLine } from "./same";
 import { onChange, selectNode, showRange, state, threadName, threadOf, trace, TreeNode } from "./state";
 import { count, END_WORDS, exactTime, moment, shortTime } from "./words";
@@ -13,10 +13,10 @@ export class Details {
   private values: Answer | null = null;
   private shownFor = "";
   private problem = "";
+  private readonly show = withNames(() => this.draw());
 
   constructor(private readonly run: (command: string) => void) {
     onChange((what) => { if (what.has("selection")) void this.load(); else if (what.has("clock")) this.show(); });
-    onNames(() => this.show());
     this.show();
   }
 
@@ -43,7 +43,7 @@ export class Details {
     this.show();
   }
 
-  private show(): void {
+  private draw(): void {
     const { node, site } = state;
     const parts: (Node | null)[] = [];
     if (site === null && !node) {

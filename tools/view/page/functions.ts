@@ -2,7 +2,7 @@
 import { ask, Answer } from "./ask";
 import { arrowKeys, make } from "./dom";
 import { nameAdvice } from "./modules";
-import { fetchName, nameOf, onNames } from "./names";
+import { fetchName, nameOf, withNames } from "./names";
 import { commandText, SameLine, timeWords, windowRange } from "./same";
 import { onChange, selectPane, selectSite, state, trace } from "./state";
 import { about, count, countOf, failureWords, shortTime } from "./words";
@@ -31,6 +31,7 @@ export class FunctionTable {
   private answer: Answer | null = null;
   private same = new SameLine();
   private advice = make("p", { class: "advice", hidden: true });
+  private readonly show = withNames(() => this.draw());
 
   constructor() {
     this.filter = make("input", { type: "search", placeholder: "Filter by name",
@@ -52,9 +53,8 @@ export class FunctionTable {
     onChange((what) => {
       if (what.has("window") && this.isWindow.checked) this.later();
       if (what.has("pane") || what.has("hidden")) this.later();
-      if (what.has("selection")) this.show();
+      if (what.has("selection")) this.markSelected();
     });
-    onNames(() => this.show());
   }
 
   private sortBy(key: string): void {
@@ -101,7 +101,12 @@ export class FunctionTable {
     }
   }
 
-  private show(): void {
+  private markSelected(): void {
+    for (const row of this.body.children as HTMLCollectionOf<HTMLElement>)
+      row.setAttribute("aria-selected", String(row.dataset.site === String(state.site)));
+  }
+
+  private draw(): void {
     const answer = this.answer;
     if (!answer) return;
     const shown = answer.rows.length;

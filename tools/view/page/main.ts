@@ -137,6 +137,12 @@ function say(text: string): void {
   timeline.spoken.textContent = text;
 }
 
+/** Without one, or without times: the whole run. */
+function showNode(node: TreeNode | null): void {
+  if (node && trace.hasTimes) showRange(BigInt(node.start), BigInt(node.end));
+  else showAll();
+}
+
 /** A link that is another trace's, or half of one, shows what can be had; then it says what is wrong
  * with the rest. */
 async function followLink(): Promise<void> {
@@ -164,9 +170,7 @@ async function followLink(): Promise<void> {
   });
   if (place.from !== undefined && place.to !== undefined && place.to > place.from)
     setWindow(place.from, Number(place.to - place.from));
-  else if (state.node && trace.hasTimes)
-    showRange(BigInt(state.node.start), BigInt(state.node.end));
-  else showAll();
+  else showNode(state.node);
   changed("selection", false);
   changed("pane");
   if (problem) throw problem;

@@ -5,10 +5,25 @@ const names = new Map<number, string>();
 const idle = new Set<number>(); // of those that have a name here
 const asked = new Set<number>();
 let wanted: number[] = [];
-const listeners: (() => void)[] = [];
+const listeners: ((sites: number[]) => void)[] = [];
+let missing: Set<number> | null = null; // what is being shown had to do without these
 
-export function onNames(listener: () => void): void {
+export function onNames(listener: (sites: number[]) => void): void {
   listeners.push(listener);
+}
+
+/** Shows something that has names in it: again as soon as one comes that was not here, and not for
+ * others. */
+export function withNames(show: () => void): () => void {
+  let lacks = new Set<number>();
+  const run = () => {
+    const before = missing;
+    missing = lacks = new Set();
+    show();
+    missing = before;
+  };
+  onNames((sites) => { if (sites.some((site) => lacks.has(site))) run(); });
+  return run;
 }
 
 async function fetchNames(): Promise<void> {
@@ -25,13 +40,14 @@ async function fetchNames(): Promise<void> {
       for (const site of sites.slice(i, i + 500)) asked.delete(site);
     }
   }
-  for (const listener of listeners) listener();
+  for (const listener of listeners) listener(sites);
 }
 
 /** The name, or "" until it is here. */
 export function nameOf(site: number): string {
   const name = names.get(site);
   if (name !== undefined) return name;
+  missing?.add(site);
   if (!asked.has(site)) {
     asked.add(site);
     if (wanted.push(site) === 1) queueMicrotask(() => void fetchNames());

@@ -6,8 +6,8 @@ import { isHidden } from "./modules";
 import { isIdle, nameOf, onNames } from "./names";
 import { endOf, Group, Row, ROW, Rows, startOf } from "./rows";
 import {
-  changed, onChange, pan, selectNode, setWindow, showRange, SPAN_LEAST, state, Thread, threadName,
-  trace, TreeNode, zoom,
+  changed, onChange, pan, selectNode, setWindow, showRange, SPAN_LEAST, state, Thread, trace, TreeNode,
+  zoom,
 } from "./state";
 import {
   BAR, BUCKETS, bucketNs, endFrame, findCoarser, findTile, forgetPictures, indexAt, levelOf, onTiles,
@@ -34,7 +34,7 @@ export function fit(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
     canvas.width = width;
     canvas.height = height;
   }
-  const context = canvas.getContext("2d")!;
+  const context = canvas.getContext("2d", { alpha: false })!;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   return context;
 }
@@ -60,6 +60,7 @@ export class Timeline {
   onCommand: (id: string) => void = () => undefined;
   private mapTurn = 0;
   private mapKept: { key: string; picture: HTMLCanvasElement } | null = null;
+  private mapLacks = false; // tiles of the map are still to come
   private mapOrder: Thread[] = [];
   frameTimes: number[] = [];
   private scroll = 0;
@@ -89,7 +90,10 @@ export class Timeline {
     this.listen();
     onChange((what) => {
       if (what.has("selection")) this.speak();
-      if (what.has("hidden")) forgetPictures();
+      if (what.has("hidden")) {
+        forgetPictures();
+        this.mapKept = null;
+      }
       this.plan();
     });
     onTiles(() => this.plan());
@@ -595,8 +599,7 @@ export class Timeline {
       this.drawMapThread(into, thread, 2 + i * each, Math.max(each - (each > 3 ? 1 : 0), 1),
                          nsPerPixel, isBrief);
     });
-    if (isBrief) context.drawImage(this.keptMap(drawAll), 0, 0, this.map.clientWidth, height);
-    else drawAll(context);
+    context.drawImage(this.keptMap(drawAll), 0, 0, this.map.clientWidth, height);
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
     context.fillStyle = this.look.faint;
@@ -616,11 +619,12 @@ export class Timeline {
                                 Math.max(left, NAME_WIDTH) - 1.5, 2), height - 1.5);
   }
 
-  /** Thousands of threads are drawn once, not in each frame. */
+  /** Threads are drawn once, not in each frame; again while some of the picture is to come. */
   private keptMap(draw: (context: CanvasRenderingContext2D) => void): HTMLCanvasElement {
     const { width, height } = this.map;
     const key = `${width}/${height}/${this.look.isDark}/${this.look.faint}/${this.mapTurn}`;
-    if (this.mapKept?.key === key) return this.mapKept.picture;
+    if (this.mapKept?.key === key && !this.mapLacks) return this.mapKept.picture;
+    this.mapLacks = false;
     const picture = document.createElement("canvas");
     picture.width = width;
     picture.height = height;
@@ -647,8 +651,10 @@ export class Timeline {
     for (let index = indexAt(thread, level, startOf(thread));
       index <= indexAt(thread, level, endOf(thread)); index++) {
       const tile = findTile(thread, level, index);
-      if (!tile) wantTile(thread, level, index, 50);
-      else if (tile.depths > 0) there.push({ tile, x: xOf(tileStart(thread, level, index)) });
+      if (!tile) {
+        this.mapLacks = true;
+        wantTile(thread, level, index, 50);
+      } else if (tile.depths > 0) there.push({ tile, x: xOf(tileStart(thread, level, index)) });
     }
     const room = Math.min(Math.max(1, Math.floor(height / 1.5)), 8);
     const depths = Math.min(Math.max(...there.map(({ tile }) => tile.depths)), room);

@@ -2,7 +2,7 @@
 // what it is, and takes one row.
 import { ask } from "./ask";
 import { make } from "./dom";
-import { nameOf, onNames } from "./names";
+import { nameOf, withNames } from "./names";
 import { commandText, SameLine } from "./same";
 import { onChange, selectNode, showRange, state, threadName, threadOf, trace, TreeNode } from "./state";
 import { about, count, END_WORDS, prunedWords, shortTime } from "./words";
@@ -28,6 +28,7 @@ export class TreePane {
   private focusId = "";
   private same = new SameLine();
   private note = make("p", { class: "note", role: "status" });
+  private readonly show = withNames(() => this.draw());
 
   constructor() {
     this.element = make("div", { class: "pane" }, make("div", { class: "tools" }, this.crumbs, this.note),
@@ -37,7 +38,6 @@ export class TreePane {
       if (what.has("pane") && state.pane === "tree" && this.roots.length === 0) void this.setRoot(null);
       if (what.has("selection")) this.show();
     });
-    onNames(() => this.show());
   }
 
   /** Shows one call alone, with what it calls; null: the threads. */
@@ -141,7 +141,7 @@ export class TreePane {
     if (node.kind !== "call" && !item.isOpen) void this.toggle(item);
   }
 
-  private show(): void {
+  private draw(): void {
     if (state.pane !== "tree") return;
     const hadFocus = this.grid.contains(document.activeElement);
     const rows: HTMLElement[] = [this.headRow()];

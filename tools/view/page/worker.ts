@@ -14,6 +14,10 @@ interface Engine {
 
 export interface Begin { module: WebAssembly.Module; notes: Uint8Array; trace: Blob; isForPictures: boolean }
 
+// the part of a worker's library that is used here: it cannot stand beside the page's own
+interface FileReaderSync { readAsArrayBuffer(blob: Blob): ArrayBuffer }
+declare const FileReaderSync: new () => FileReaderSync;
+
 const MEMORY_MIB = 96; // of two workers each, at most 144 with what C's own takes
 const reader = new FileReaderSync();
 let begin: Begin;
