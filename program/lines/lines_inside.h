@@ -1,5 +1,5 @@
-/* What files of this room share: lines_answer.h says what comes from where. All memory is the answer's
- * region; what does not fit leaves region.is_short, and the answer is thrown away. */
+/* What files of this room share: lines_answer.h says what comes from where. All memory is the
+ * answer's region; what does not fit leaves region.is_short, and the answer is thrown away. */
 #ifndef TOOL_LINES_INSIDE_H
 #define TOOL_LINES_INSIDE_H
 

@@ -167,4 +167,13 @@ frames 65536 >deep.txt
 echo '2 1 enter f' >>deep.txt
 status 3 "$T" convert deep.txt -o deep.ttape --force
 status 0 "$T" verify deep.ttape
+
+# Two runs that begin alike are two traces; one file is one, each time.
+run() { seq 0 2 19998 | awk '{ printf "%d 1 enter f\n%d 1 exit\n", $1, $1 + 1 }'; }
+id() { status 0 "$T" convert "$1" -o "$1.ttape" --force; xxd -s 16 -l 16 -p "$1.ttape"; }
+run >one.txt
+cp one.txt same.txt
+sed '$s/19999/20000/' one.txt >other.txt
+[ "$(id one.txt)" = "$(id same.txt)" ] || fail "one text has two trace ids"
+[ "$(id one.txt)" != "$(id other.txt)" ] || fail "two texts have one trace id"
 verdict

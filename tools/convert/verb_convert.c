@@ -14,6 +14,8 @@
 #include "tools/convert/convert.h"
 
 #define WARNINGS_SHOWN 20u
+#define PIECES         64u
+#define PIECE_BYTES    4096u
 
 static const struct tool_converter *const converters[] = {&tool_converter_trace,
                                                           &tool_converter_uftrace,
@@ -114,16 +116,39 @@ static const struct tool_command command = {
     .operands_max = 1,
 };
 
+/* Runs of one program begin alike: of a file that is longer than its head, pieces all over it count
+ * for the id. */
+static void hash_pieces(const struct tool_conversion *conversion, struct ttp_hash *content)
+{
+    uint8_t piece[PIECE_BYTES];
+    struct stat file;
+    if (fstat(conversion->fd, &file) != 0 || !S_ISREG(file.st_mode) ||
+        file.st_size <= (off_t)conversion->head_bytes)
+        return;
+    uint64_t size_bytes = (uint64_t)file.st_size;
+    ttp_hash_word(content, size_bytes);
+    for (uint32_t i = 1; i <= PIECES; i++) {
+        uint64_t end = i == PIECES ? size_bytes : size_bytes / PIECES * i;
+        uint64_t at = end < sizeof piece ? 0 : end - sizeof piece;
+        ssize_t got = pread(conversion->fd, piece, sizeof piece, (off_t)at);
+        if (got > 0)
+            ttp_hash_bytes(content, piece, (size_t)got);
+    }
+}
+
 int tool_conversion_begin(struct tool_conversion *conversion, const struct ttp_hash *content)
 {
+    struct ttp_hash all = *content;
     ttape_error err = {0};
     if (tool_target_is_input(conversion->output, conversion->input))
         return tool_fail("cannot convert '%s' in place: it is the output too", conversion->input);
     int status = tool_target_open(&conversion->target, conversion->output, conversion->force);
     if (status != TOOL_OK)
         return status;
-    if (!conversion->has_id)
-        ttp_hash_id(content, conversion->options.trace_id);
+    if (!conversion->has_id) {
+        hash_pieces(conversion, &all);
+        ttp_hash_id(&all, conversion->options.trace_id);
+    }
     conversion->options.has_trace_id = true;
     if (ttape_writer_open(&conversion->writer, &conversion->target.sink, &conversion->options,
                           &err) != TTAPE_OK)
