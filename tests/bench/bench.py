@@ -18,6 +18,7 @@ import sections_contexts
 import sections_export
 import sections_file
 import sections_hook
+import sections_html
 import sections_many
 import sections_instructions
 import sections_patch
@@ -60,6 +61,7 @@ SECTIONS = {  # name: generator of rows
     "patch": sections_patch.patch,
     "instructions": sections_instructions.instructions,
     "view": sections_view.view,
+    "html": sections_html.html,
     "soak": sections_record.soak,
 }
 SHORT, BROKEN = 1, 4

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "view"))
-from view_client import COMMAND, check, end, skip  # noqa: E402
+from view_client import COMMAND, check, end, problems, skip  # noqa: E402
 
 
 def run(*words):
@@ -127,7 +127,14 @@ def check_usage(trace):
 def main():
     probe = run("export", "--format", "html", "--empty")
     if probe.returncode == 4 and b"not in this build" in probe.stderr:
-        skip(probe.stderr.decode().strip())
+        said = probe.stderr.decode().strip()
+        check("nothing is written", probe.stdout, b"")
+        check("what is missing, and what to do", bool(re.fullmatch(
+            r"tracetape: format 'html' is not in this build for want of \S.*: scripts/setup .*",
+            said)))
+        if problems:
+            end("")
+        skip(said)
     with tempfile.TemporaryDirectory() as folder:
         trace = make_trace(folder)
         check_privacy(folder, trace)

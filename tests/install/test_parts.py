@@ -39,6 +39,9 @@ def main():
         expect(folder, ["-DTTAPE_THREADS=OFF", "-DTTAPE_RECORD=ON"], 1,
                "TTAPE_RECORD=ON, and missing is: -DTTAPE_THREADS=ON")
         expect(folder, ["-DTTAPE_RECORD=AUTO"], 0)
+        expect(folder, ["-DTTAPE_RECORD=AUTO", "-DTTAPE_THREADS=ON", "-DTTAPE_HTML=AUTO",
+                        "-DTTAPE_WASM_CLANG=", "-DTTAPE_WASM_LD=", "-DTTAPE_WASM_OPT="], 0,
+               "traces as one HTML file no would be with: clang, lld, binaryen, libclang-rt")
     print("parts: ok")
 
 

@@ -42,7 +42,8 @@ int html_check_build(void)
     for (int i = HTML_PART_SCRIPT; i <= HTML_PART_STYLE_HASH; i++)
         if (html_find_part((enum html_part)i).bytes == NULL)
             return tool_fail("format 'html' is not in this build for want of %s: scripts/setup "
-                             "brings what it takes; then build it again",
+                             "(of Debian packages scripts/package) brings what it takes; then "
+                             "build it again",
                              TOOL_ENGINE_MISSING[0] != '\0' ? TOOL_ENGINE_MISSING : "its page");
     return TOOL_OK;
 }
