@@ -11,6 +11,7 @@
 #include <elfutils/libdwelf.h>
 
 #include "base/ordered.h"
+#include "program/binary/dies.h"
 #include "program/binary/elf_symbols.h"
 #include "program/process/child.h"
 
@@ -21,6 +22,7 @@ struct unit_range {
     uint64_t start, end;
     Dwarf_Off die;
     bool counted; /* its lines are among those that are kept */
+    enum { UNASKED, PLAIN, OPTIMIZED } code;
 };
 
 struct tool_elf_lines {
@@ -262,4 +264,59 @@ bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool en
             return true;
         }
     return false;
+}
+
+/* -- optimised code -- */
+
+/* The last of its levels, as gcc writes them into its own name; 0: it says none. */
+static char level_of(const char *producer)
+{
+    char level = 0;
+    for (const char *at = producer; (at = strstr(at, " -O")) != NULL; at += 3)
+        level = at[3] == ' ' || at[3] == '\0' ? '1' : at[3];
+    return level;
+}
+
+/* A function all of whose calls are described: clang does so when it optimises, and does not say
+ * what it was told. */
+static bool describes_calls(Dwarf_Die *die)
+{
+    return dwarf_tag(die) == DW_TAG_subprogram && (dwarf_hasattr(die, DW_AT_call_all_calls) != 0 ||
+                                                   dwarf_hasattr(die, DW_AT_GNU_all_call_sites));
+}
+
+static bool has_described_calls(Dwarf_Die *around, uint32_t level)
+{
+    Dwarf_Die die;
+    int more = dwarf_child(around, &die);
+    for (; more == 0; more = dwarf_siblingof(&die, &die))
+        if (describes_calls(&die) || (dwarf_tag(&die) == DW_TAG_namespace &&
+                                      level < TOOL_DIES_DEPTH_MAX &&
+                                      has_described_calls(&die, level + 1)))
+            return true;
+    return more < 0 && !failed();
+}
+
+static bool is_optimized(Dwarf_Die *unit)
+{
+    Dwarf_Attribute attribute;
+    const char *producer = dwarf_formstring(dwarf_attr(unit, DW_AT_producer, &attribute));
+    char level = producer != NULL ? level_of(producer) : 0;
+    if (level != 0 || (producer != NULL && strncmp(producer, "GNU ", 4) == 0))
+        return level != 0 && level != '0' && level != 'g';
+    return has_described_calls(unit, 0);
+}
+
+bool tool_elf_lines_optimized(struct tool_elf_lines *lines, uint64_t address)
+{
+    struct unit_range *range = find_range(lines, address);
+    Dwarf_Die unit;
+    if (range == NULL || lines->dwarf == NULL)
+        return false;
+    if (range->code == UNASKED) {
+        if (dwarf_offdie(lines->dwarf, range->die, &unit) == NULL && failed())
+            return false;
+        range->code = is_optimized(&unit) ? OPTIMIZED : PLAIN;
+    }
+    return range->code == OPTIMIZED;
 }

@@ -105,6 +105,9 @@ struct tool_elf_lines *tool_elf_lines_open(const struct tool_elf_where *where,
  * otherwise the last; whether it begins there. `*file` lives until the next call. */
 bool tool_elf_lines_find(struct tool_elf_lines *lines, uint64_t address, bool entry,
                          const char **file, uint32_t *line, bool *begins);
+/* Whether an optimizer has had the code there, which joins lines and moves them: not with -O0, -Og.
+ */
+bool tool_elf_lines_optimized(struct tool_elf_lines *lines, uint64_t address);
 void tool_elf_lines_close(struct tool_elf_lines *lines);
 struct Dwarf *tool_elf_lines_dwarf(struct tool_elf_lines *lines);
 /* The rows of the unit that has the address. They live until the next call of any of these. */

@@ -104,7 +104,8 @@ void tool_source_lines_close(struct tool_source_lines *lines)
 void tool_source_lines_get_info(const struct tool_source_lines *lines, struct tool_lines_info *info)
 {
     *info = (struct tool_lines_info){.has_second = lines->has_second,
-                                     .lists_calls = lines->line_sites != NULL};
+                                     .lists_calls = lines->line_sites != NULL,
+                                     .is_joined = lines->is_joined};
     for (size_t k = 0; k < 2; k++) {
         info->call_count[k] = lines->counts[k].info.call_count;
         info->is_partial[k] = lines->counts[k].info.is_partial;

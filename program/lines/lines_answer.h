@@ -70,11 +70,13 @@ struct tool_source_line {
     uint64_t count[2];
     bool is_sure[2]; /* of the count; else it may be more */
     bool is_known;   /* of all blocks of it whether they ran */
+    bool is_joined;  /* some of its code is optimised: counts may be those of lines beside it */
 };
 
 struct tool_lines_at {
     uint32_t file, line; /* file: TTAPE_NONE where it is not known */
     bool begins;         /* a row of the line table starts there */
+    bool is_joined;      /* an optimizer has had the code */
 };
 
 /* A block, then another one in the same call. */
@@ -89,6 +91,7 @@ struct tool_lines_info {
     bool is_partial[2]; /* events are missing, or began before: what was not seen may have run */
     bool has_second;
     bool lists_calls; /* in which a line ran; else there are lines */
+    bool is_joined;   /* some of the code is optimised */
 };
 
 /* *out is NULL on failure: TTAPE_E_NOT_FOUND where the trace has no blocks, no such call or line,

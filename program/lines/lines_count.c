@@ -264,6 +264,7 @@ static void take_at(void *context, size_t number, const struct tool_symbol *foun
         is_known ? tool_lines_number(c->view, &c->view->files, found->file) : TOOL_LINES_NONE;
     c->at[number].line = found->line;
     c->at[number].begins = found->begins;
+    c->at[number].is_joined = found->is_optimized;
 }
 
 static void take_target(void *context, size_t number, const struct tool_symbol *found)
@@ -437,9 +438,12 @@ static bool count_block(const struct counting *c, uint32_t number, size_t first_
         if (is_first)
             view->begins[block->site] = *at;
         is_first = false;
+        bool is_wanted = view->line_sites == NULL ||
+                         (at->line == view->options.line &&
+                          ends_with(view->files.list[at->file], view->options.file));
+        view->is_joined = view->is_joined || (is_wanted && at->is_joined);
         if (view->line_sites != NULL) { /* that is what is looked for */
-            if (block->site != TOOL_LINES_NONE && at->line == view->options.line &&
-                ends_with(view->files.list[at->file], view->options.file))
+            if (block->site != TOOL_LINES_NONE && is_wanted)
                 view->line_sites[block->site] = true;
             continue;
         }
@@ -455,6 +459,7 @@ static bool count_block(const struct counting *c, uint32_t number, size_t first_
                      .line = at->line,
                      .inlined = copy != NULL ? view->copied.list[copy->name] : NULL,
                      .is_known = ran->is_known,
+                     .is_joined = at->is_joined,
                      .is_sure = {ran->is_sure[0], ran->is_sure[1]}},
             .function = (uint32_t)(c->function - view->functions),
             .copy = copy != NULL ? copy->entry : 0,

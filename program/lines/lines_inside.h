@@ -112,6 +112,7 @@ struct tool_source_lines {
     ttape_error *err; /* of the make */
     ttape_info info;
     bool is_all;      /* all calls are counted: nothing ran elsewhere */
+    bool is_joined;   /* some code of the lines is optimised */
     bool *line_sites; /* by site: which have the wanted line; NULL: no line is wanted */
     struct tool_lines_module *modules;
     size_t module_count, module_capacity;

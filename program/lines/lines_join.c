@@ -32,6 +32,7 @@ static void join_rows(struct tool_lines_row *to, const struct tool_lines_row *ro
     to->line.inlined = to->line.inlined != NULL ? to->line.inlined : row->line.inlined;
     to->ran_elsewhere = to->ran_elsewhere || row->ran_elsewhere;
     to->line.is_known = to->line.is_known && row->line.is_known;
+    to->line.is_joined = to->line.is_joined || row->line.is_joined;
 }
 
 /* Rows of one line in one function, or in one copy of an inlined one (but where the line is the

@@ -115,6 +115,7 @@ struct tool_symbol {
     ttape_string file; /* "": no line is known */
     uint32_t line, last_line; /* last: of a section */
     bool begins;              /* the line table has a row that starts at the address */
+    bool is_optimized;        /* an optimizer has had the code there; not known of entries */
     uint64_t start;           /* ELF address where the symbol starts */
 };
 

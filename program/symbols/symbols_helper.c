@@ -216,6 +216,8 @@ static void find_one(struct helping *help, const struct tool_elf_module *module,
                              &found.line, &begins))
         file = NULL;
     found.begins = begins;
+    if (!is_copy && module->lines != NULL && query->entry == 0)
+        found.is_optimized = tool_elf_lines_optimized(module->lines, address - module->lines_move);
     size_t file_bytes = file != NULL ? strnlen(file, TOOL_WIRE_FILE_MAX + 1) : 0;
     if (file_bytes > TOOL_WIRE_FILE_MAX)
         file_bytes = 0;

@@ -51,7 +51,8 @@ struct tool_wire_opened {
 /* Answer to each query of FIND; name and file follow. */
 struct tool_wire_found {
     uint32_t name_bytes, file_bytes, line, last_line;
-    uint64_t start, begins;
+    uint64_t start;
+    uint32_t begins, is_optimized;
 };
 
 /* Answers to INLINED, until one has no end; name and file follow each. Answers to CALLS are the

@@ -284,6 +284,54 @@ def check_arcs(checks, work):
     checks.equal(wrong, {}, "arcs beside gcov's")
 
 
+JOINED = """
+volatile int v;
+__attribute__((noinline)) static int classify(int x)
+{
+    if (x % 10 == 0)
+        return 1;
+    if (x > 1000)
+        return 3;
+    return 2;
+}
+int main(void)
+{
+    int s = 0;
+    for (int i = 0; i < 100; i++) {
+        int c = classify(i);
+        if (c == 1)
+            s += 2;
+        else
+            s += c;
+    }
+    v = s;
+    return 0;
+}
+"""
+
+
+def check_optimised(checks, compiler, work):
+    """Counts of what an optimizer has had are marked: it moves and joins lines. With -O0 and gcc's
+    -Og they are exact, and bare."""
+    source, program = work / "joined.c", work / "joined"
+    source.write_text(JOINED, encoding="utf-8")
+    for level, exact in {"-O0": True, "-Og": compiler == "gcc", "-O1": False, "-O2": False}.items():
+        build(compiler, [source], program, ["-g", level, "-finstrument-functions",
+                                            "-fsanitize-coverage=trace-pc"])
+        trace, label = work / "joined.ttape", f"{compiler} {level}"
+        setting.tracetape("record", "-q", "-f", "-o", trace, "--", program)
+        lines = lines_of(ask(trace), "joined.c")
+        checks.equal({line.get("about", False) for line in lines.values()}, {not exact}, label)
+        told = setting.tracetape("lines", trace)
+        checks.equal((b"~ " in told.out, b"-O0 or -Og for exact ones" in told.err),
+                     (not exact, not exact), f"{label}: {told}")
+        told = setting.tracetape("lines", "--line", "joined.c:15", trace)
+        checks.equal(b"optimised" in told.err, not exact, f"{label}: {told}")
+        if exact:
+            checks.equal([lines[number]["times"] for number in (5, 6, 7, 14, 17, 19)],
+                         [100, 10, 90, 101, 10, 90], label)
+
+
 def main():
     setting.need_verb("record", "lines")
     if not STUB.is_file():
@@ -302,6 +350,9 @@ def main():
                 check_partitions(checks, work, trace)
                 check_union(checks, trace)
                 check_arcs(checks, work)
+        for compiler in ("gcc", "clang"):
+            if shutil.which(compiler) is not None:
+                check_optimised(checks, compiler, work)
         check_example(checks, work)
         check_gcov(checks, work)
         check_llvm(checks, work)

@@ -23,6 +23,8 @@ static void put_line(struct tool_json *json, const struct tool_source_line *line
         tool_json_number(json, keys[k][1], line->count[k]);
         if (k == 0 && line->inlined != NULL)
             tool_json_text(json, "inlined", line->inlined);
+        if (k == 0 && line->is_joined)
+            tool_json_bool(json, "about", true);
         if (!line->is_sure[k])
             tool_json_bool(json, keys[k][2], true);
     }

@@ -72,7 +72,9 @@ static void put_state(struct tool_output *out, const struct tool_source_line *li
         enum tool_lines_state state = line->state[choice];
         if (state == TOOL_LINE_RAN)
             (void)snprintf(text + tool_put_count(text, line->count[choice]), 2, "%s",
-                           line->is_sure[choice] ? "" : "+");
+                           line->is_joined         ? "~"
+                           : line->is_sure[choice] ? ""
+                                                   : "+");
         else
             (void)snprintf(text, sizeof text, "%s", words[state]);
         if (colours)
