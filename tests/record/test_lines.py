@@ -325,8 +325,9 @@ def check_optimised(checks, compiler, work):
         told = setting.tracetape("lines", trace)
         checks.equal((b"~ " in told.out, b"-O0 or -Og for exact ones" in told.err),
                      (not exact, not exact), f"{label}: {told}")
-        told = setting.tracetape("lines", "--line", "joined.c:15", trace)
-        checks.equal(b"optimised" in told.err, not exact, f"{label}: {told}")
+        told = setting.tracetape("lines", "--line", "joined.c:17", trace)
+        if compiler == "gcc":  # the other one leaves no code of it with -O2
+            checks.equal(b"optimised" in told.err, not exact, f"{label}: {told}")
         if exact:
             checks.equal([lines[number]["times"] for number in (5, 6, 7, 14, 17, 19)],
                          [100, 10, 90, 101, 10, 90], label)
