@@ -14,7 +14,7 @@
 #include "format/base/checksum.h"
 #include "fuzz_trace.h"
 #include "recorder/arena/record.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 
 #define BLOCKS_OFFSET 98304u
 #define PIECES_MAX    128u

@@ -5,7 +5,7 @@
 #include <tracetape/recover.h>
 
 #include "fuzz_folder.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 /* A packed folder (fuzz_folder.h), of which these are made up; what holds no piece is taken as it
  * is, and so are all others (trace.0, snapshot ...):

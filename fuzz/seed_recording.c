@@ -6,7 +6,7 @@
 #include "fuzz_recording.h"
 #include "fuzz_seeds.h"
 #include "recorder/arena/record.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 
 #define BASE 0x400000u
 

@@ -31,9 +31,9 @@
 #include "base/task.h"
 #include "format/container/chunk.h"
 #include "format/container/partition.h"
+#include "reader/base/source.h"
 #include "reader/base/zstd_decoder.h"
 #include "reader/definitions/definitions_reader.h"
-#include "reader/file/source.h"
 
 struct ttp_loaded;
 struct ttp_prefetch;

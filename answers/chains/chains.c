@@ -6,7 +6,7 @@
 #include "format/base/fail.h"
 #include "format/chain/chain_model.h"
 #include "reader/base/choice.h"
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/partition_decoder.h"
 
 struct listing {

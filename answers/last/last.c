@@ -8,8 +8,8 @@
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
-#include "reader/cache/decoder_pool.h"
 #include "reader/cursor/cursor.h"
+#include "reader/decoder_pool.h"
 #include "reader/reader_internal.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)

@@ -8,8 +8,8 @@
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
-#include "reader/cache/decoder_pool.h"
 #include "reader/cache/partition_jobs.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/summary_reader.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)

@@ -9,7 +9,7 @@
 #include "format/base/root.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)
 

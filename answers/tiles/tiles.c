@@ -7,7 +7,7 @@
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 #include "reader/levels/instants_reader.h"
 
 #define MEMORY_BYTES_DEFAULT (256ull << 20)

@@ -13,7 +13,7 @@
 
 #include <tracetape/tree.h>
 
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 

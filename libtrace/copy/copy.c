@@ -15,7 +15,7 @@
 #include "libtrace/copy/copy_definitions.h"
 #include "libtrace/copy/copy_models.h"
 #include "libtrace/copy/copy_overviews.h"
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 #include "writer/events/copy_writer.h"

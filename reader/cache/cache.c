@@ -4,8 +4,8 @@
 #include "reader/base/choice.h"
 
 #include "format/base/fail.h"
-#include "reader/cache/decoder_pool.h"
 #include "reader/cache/prefetch.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/partition_decoder.h"
 
 static void unlink_loaded(struct ttp_cache *cache, struct ttp_loaded *p)

@@ -1,5 +1,5 @@
 /* Decoders are pushed in front of a list, and stay there: so it is walked without a lock. */
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 
 #include "format/base/fail.h"
 #include "reader/cache/cache.h"

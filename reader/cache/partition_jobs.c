@@ -9,7 +9,7 @@
 #include "base/task.h"
 #include "format/base/fail.h"
 #include "reader/base/choice.h"
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/partition/summary_reader.h"

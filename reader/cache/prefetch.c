@@ -7,7 +7,7 @@
 
 #include "base/task.h"
 #include "reader/cache/cache.h"
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/codecs.h"
 #include "reader/partition/model_reader.h"
 #include "reader/partition/partition_decoder.h"

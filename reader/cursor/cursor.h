@@ -3,7 +3,7 @@
 #ifndef TTP_READER_CURSOR_H
 #define TTP_READER_CURSOR_H
 
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "reader/file/source.h"
+#include "reader/base/source.h"
 
 uint64_t ttp_descriptor_hole_end(int fd, uint64_t offset, uint64_t size_bytes)
 {

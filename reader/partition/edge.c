@@ -5,7 +5,7 @@
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "format/times/times.h"
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/frame_stacks.h"
 #include "reader/partition/partition_decoder.h"
 #include "reader/partition/times_reader.h"

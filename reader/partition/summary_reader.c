@@ -2,7 +2,7 @@
  * resolution. */
 #include "reader/partition/summary_reader.h"
 
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 
 #include "format/base/fail.h"
 

@@ -2,7 +2,7 @@
  * the filter; its exit waits for the message with the result, which is the thread's next record.
  * What is not known any more (a handler interrupts the call, a checkpoint comes) does not leave a
  * call out. */
-#include "recorder/decode/waiting_calls.h"
+#include "recorder/state/waiting_calls.h"
 
 #include "format/base/bytes.h"
 #include "format/base/fail.h"

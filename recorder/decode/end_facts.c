@@ -4,7 +4,7 @@
 
 #include "format/base/bytes.h"
 #include "recorder/arena/record.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 #include "writer/events/stream_edge.h"
 
 #define SITE_BYTES  18u /* of a message about a site, before its name */

@@ -11,7 +11,7 @@
 #include "recorder/arena/record.h"
 #include "recorder/decode/layouts.h"
 #include "recorder/decode/thread_names.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 
 #define PROCESS_BYTES 32u
 #define MODULE_BYTES  20u

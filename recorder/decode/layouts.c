@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/decode/proc_maps.h"
+#include "recorder/state/proc_maps.h"
 
 #define SCAN_PAUSE_MS    50u
 #define MODULES_TOLD_MAX 8192u /* in one list: a program that never ends one costs no more */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "recorder/arena/record.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 /* A new one with one user; with separate files, pid names its file. */
 ttape_status ttp_layout_new(struct ttp_encode *e, uint32_t pid, uint32_t *index, ttape_error *err);

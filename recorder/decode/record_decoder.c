@@ -9,7 +9,7 @@
 #include "recorder/arena/record.h"
 #include "recorder/decode/layouts.h"
 #include "recorder/decode/thread_names.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 #include "writer/events/stream_edge.h"
 
 #define MESSAGE_MAX  (TTP_BLOCK_RECORDS * TTP_DATA_BYTES)

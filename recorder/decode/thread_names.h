@@ -2,7 +2,7 @@
 #ifndef TTP_DECODE_THREAD_NAMES_H
 #define TTP_DECODE_THREAD_NAMES_H
 
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 /* A name of a thread of which nothing has come yet. */
 struct ttp_thread_name {

@@ -8,7 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 #define MEMORY_SHARE 4u /* of free memory and of a control group's */
 #define ROOM_SHARE   2u /* of the file system's */

@@ -16,7 +16,7 @@
 
 #include "recorder/arena/prototypes.h"
 #include "recorder/arena/verdicts.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 #define FEWEST_BLOCKS  4u
 #define OWN_LINK_BYTES 32

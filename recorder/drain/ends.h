@@ -2,7 +2,7 @@
 #ifndef TTP_WRITER_RECORDING_DRAIN_ENDS_H
 #define TTP_WRITER_RECORDING_DRAIN_ENDS_H
 
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 /* What is to be said behind the block's records; false: nothing. */
 bool ttp_end_find(struct ttp_drain *d, const struct ttp_candidate *c, bool is_over, bool at_end,

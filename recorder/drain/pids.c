@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "recorder/arena/record.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 #define STAT_BYTES 1024u
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/checksum.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 #define CHECKED_FROM 16u /* of the slot's head: behind magic and checksum */
 

@@ -92,7 +92,7 @@ static uint64_t monotonic_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* As the runtime waits (recorder/runtime/wait.c): the thread is stopped meanwhile. */
+/* As the runtime waits (recorder/runtime/hooks/wait.c): the thread is stopped meanwhile. */
 static uint64_t share_clock(const struct ttp_outside *outside)
 {
     return outside->head->stall_ticks != 0 ? ttp_outside_clock(outside)

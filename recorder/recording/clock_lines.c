@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "recorder/recording/clock_lines.h"
+#include "recorder/state/clock_lines.h"
 
 #define TOLERANCE_NS 100u     /* beside the line: then it is corrected */
 #define BRIDGE_NS    1000000u /* how long the old line and the new one take to meet */

@@ -21,8 +21,8 @@
 
 #include <tracetape/recording.h>
 
-#include "recorder/decode/proc_maps.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/proc_maps.h"
+#include "recorder/state/recording_internal.h"
 #include "writer/os_status.h"
 
 #define PAUSE_NS     2000000

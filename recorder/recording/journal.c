@@ -12,7 +12,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 #include "writer/events/stream_edge.h"
 
 static ttape_status add(struct ttp_encode *e, uint32_t kind, const uint8_t *bytes,

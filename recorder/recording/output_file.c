@@ -10,7 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 #include "writer/events/stream_edge.h"
 
 #define SLACK_EVENTS 8192u /* that a slot and what the filter held back may add to a partition */

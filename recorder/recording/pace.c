@@ -3,9 +3,9 @@
  * full, they would wait. The fast level needs a quarter of the time, for files up to twice as
  * large. So it is taken late, and left soon, and what waits when programs have ended is of the
  * usual level: nobody waits for it but who wants the file. */
-#include "recorder/recording/pace.h"
+#include "recorder/state/pace.h"
 
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 #define BEHIND_SLOTS   2048u /* 8 million events: less is taken up by a burst and a pause */
 #define BEHIND_SHARE   4u    /* or this part of the spill file, where that is less */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 #define MODULES_MAX 4096u /* more are in the sums only */
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "recorder/arena/loader_words.h"
-#include "recorder/recording/unrecorded.h"
+#include "recorder/state/unrecorded.h"
 
 #define SCRIPTS_MAX  4u   /* interpreters that are scripts themselves */
 #define SCRIPT_BYTES 256u /* of a script's first line */

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "recorder/arena/record.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 
 #define START_TRIES      50
 #define SAMPLE_TRIES     3

@@ -14,7 +14,7 @@
 
 #include "format/base/sized.h"
 #include "recorder/arena/record.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 
 #define DEFAULT_THREAD    (896u << 10)
 #define DEFAULT_SPILL     (4ull << 30)

@@ -13,7 +13,7 @@
 
 #include "format/container/layout.h"
 #include "recorder/arena/arena.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 #define SUFFIX ".recording"
 

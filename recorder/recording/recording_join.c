@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "format/base/fail.h"
-#include "recorder/recording/snapshot.h"
+#include "recorder/state/snapshot.h"
 #include "writer/events/copy_writer.h"
 #include "writer/os_status.h"
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 #include "writer/events/stream_edge.h"
 #include "writer/output/sync_file.h"
 

@@ -14,7 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 #include "writer/output/sync_file.h"
 #include "writer/writer_threads.h"
 

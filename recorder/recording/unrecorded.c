@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 #define PATHS_MAX     256u /* folders of PATH that are looked into */
 #define STATUS_ABSENT 127  /* of what a loader could not start */

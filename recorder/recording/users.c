@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/decode/proc_maps.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/proc_maps.h"
+#include "recorder/state/recording_internal.h"
 
 #define LISTS_MAX 20 /* after so many the next round goes on */
 

@@ -14,12 +14,12 @@
 
 #include "format/base/fail.h"
 #include "reader/partition/partition_reader.h"
-#include "recorder/recording/journal.h"
 #include "recorder/recover/recover_files.h"
 #include "recorder/recover/recover_reached.h"
 #include "recorder/recover/recover_salvaged.h"
 #include "recorder/recover/recover_state.h"
 #include "recorder/recover/recover_tell.h"
+#include "recorder/state/journal.h"
 #include "writer/events/copy_writer.h"
 
 /* A recovery under way. */

@@ -7,7 +7,7 @@
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 
 /* What no recorder writes is not believed. */
 static bool can_be(const uint8_t *bytes, size_t size)

@@ -15,8 +15,8 @@
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
-#include "recorder/decode/word_map.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
+#include "recorder/state/word_map.h"
 
 #define JOURNAL_MAX  (1u << 30)
 #define HEARTBEAT_NS 60000000

@@ -6,9 +6,9 @@
 
 #include <tracetape/recover.h>
 
-#include "recorder/recording/recording_internal.h"
 #include "recorder/recover/recover_arena.h"
 #include "recorder/recover/recover_tell.h"
+#include "recorder/state/recording_internal.h"
 
 /* A trace file, and how many of its partitions the journal says are complete. */
 struct ttp_recovered_file {

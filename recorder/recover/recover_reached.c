@@ -8,7 +8,7 @@
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 #include "writer/events/stream_edge.h"
 
 /* In one file behind the other a thread has the same stream. */

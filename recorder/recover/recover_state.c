@@ -11,7 +11,7 @@
 #include "format/base/secret_hash.h"
 #include "recorder/arena/record.h"
 #include "recorder/decode/layouts.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 
 static ttape_status no_memory(ttape_error *err)
 {

@@ -23,7 +23,7 @@
 #include "recorder/arena/stack_sample.h"
 #include "recorder/arena/verdicts.h"
 #include "recorder/runtime/arch.h"
-#include "recorder/runtime/library/library_functions.h"
+#include "recorder/runtime/library_functions.h"
 
 /* What a hook does, by its thread's page. Zero is what a fresh thread and a forked child see. */
 enum ttp_gate {

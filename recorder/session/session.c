@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "format/base/sized.h"
-#include "recorder/recording/chosen_calls.h"
 #include "recorder/session/session_internal.h"
+#include "recorder/state/chosen_calls.h"
 
 #define LINE_BYTES 4096u /* of a command line */
 

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/recording/unrecorded.h"
 #include "recorder/session/session_internal.h"
+#include "recorder/state/unrecorded.h"
 
 #define TTP_ENV_ARENA "TRACETAPE_ARENA"
 #define ENV_PRELOAD   "LD_PRELOAD"

@@ -7,7 +7,7 @@
  * or out, that it ended, and how many records found no room. For ordinary users it must leave out
  * the kernel's own code, of which it tells nothing in any case. */
 #define _GNU_SOURCE /* syscall */
-#include "recorder/switches/switch_rings.h"
+#include "recorder/state/switch_rings.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -4,7 +4,7 @@
  * needed of it is there.
  *
  *   records -> spans and holes -> the interval of each, by binary search -> ttape_off_span */
-#include "recorder/switches/switch_threads.h"
+#include "recorder/state/switch_threads.h"
 #include "writer/writer_threads.h"
 
 #include <signal.h>

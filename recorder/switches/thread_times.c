@@ -1,6 +1,6 @@
 /* /proc/PID/task/TID/schedstat: ns on the CPU, ns of waiting for one, turns. A number that is given
  * to another thread counts on: what its first owner had stays. */
-#include "recorder/switches/thread_times.h"
+#include "recorder/state/thread_times.h"
 
 #include <dirent.h>
 #include <inttypes.h>

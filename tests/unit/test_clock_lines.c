@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "recorder/recording/clock_lines.h"
+#include "recorder/state/clock_lines.h"
 #include "tests/asserts.h"
 
 #define TICKS_PER_NS 2.9

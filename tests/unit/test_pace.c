@@ -1,5 +1,5 @@
 /* When the encoding thread counts as behind, and when no longer: spec/recording.md, 2.8. */
-#include "recorder/recording/pace.h"
+#include "recorder/state/pace.h"
 #include "tests/asserts.h"
 
 enum { LARGE = 130000, SMALL = 100 };

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "arena_player.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 #define FIRST_BLOCKS  128u
 #define STEP_BLOCKS   256u /* added in one round */

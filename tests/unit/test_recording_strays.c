@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "arena_player.h"
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 static struct ttest_player player;
 

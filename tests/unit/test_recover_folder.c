@@ -8,7 +8,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 #include "recover_left.h"
 
 #define CALLS  10u

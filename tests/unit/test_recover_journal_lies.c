@@ -6,7 +6,7 @@
 #include "format/base/bytes.h"
 #include "format/base/checksum.h"
 #include "format/base/limits.h"
-#include "recorder/recording/journal.h"
+#include "recorder/state/journal.h"
 
 #define NUMBER_AT 8u /* in a REACHED, behind its serial */
 #define TIME_AT   16u

@@ -12,7 +12,7 @@
 #include "base/active.h"
 #include "base/secret.h"
 #include "format/chain/chain_stacks.h"
-#include "recorder/decode/word_map.h"
+#include "recorder/state/word_map.h"
 #include "tests/asserts.h"
 #include "tools/command/tool_map.h"
 #include "tools/export/export_stacks.h"

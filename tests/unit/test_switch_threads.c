@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorder/switches/switch_threads.h"
+#include "recorder/state/switch_threads.h"
 #include "tests/asserts.h"
 
 enum { EVENTS = 400, RECORDS = 2 * EVENTS, RINGS = 3, TID = 77 };

@@ -8,7 +8,7 @@
 
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
-#include "writer/events/frames.h"
+#include "writer/frames.h"
 
 #define NODES_MOST 65535u /* of TTP_LISTED_NODES: with their group they have 32 bits */
 

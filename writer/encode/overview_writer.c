@@ -9,7 +9,7 @@
 #include "format/base/wide.h"
 #include "writer/encode/merged_writer.h"
 #include "writer/encode/outline_writer.h"
-#include "writer/events/frames.h"
+#include "writer/frames.h"
 
 #define GROUP_LEAST 4u /* a group that ends early is worth a chunk from this part of a whole on */
 #define ROW_BYTES   64u

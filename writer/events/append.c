@@ -12,8 +12,8 @@
 #include "format/container/partition.h"
 #include "writer/encode/overview_writer.h"
 #include "writer/events/append_fast.h"
-#include "writer/events/frames.h"
 #include "writer/events/off_times.h"
+#include "writer/frames.h"
 #include "writer/writer_internal.h"
 
 struct ttp_pending *ttp_writer_pending(ttape_writer *w) { return &w->jobs[w->next_job].pending; }

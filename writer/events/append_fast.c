@@ -3,8 +3,8 @@
 #include "writer/events/append_fast.h"
 
 #include "format/container/partition.h"
-#include "writer/events/frames.h"
 #include "writer/events/off_times.h"
+#include "writer/frames.h"
 
 /* From here on 2^24 differences of less than 2^32 do not get to INT64_MAX, which no tick may be. */
 #define LAST_TICK (INT64_MAX - ((int64_t)1 << 57))

@@ -2,8 +2,8 @@
  * its current stack: that is the total of the site. */
 #include <string.h>
 
-#include "writer/events/frames.h"
 #include "writer/events/off_times.h"
+#include "writer/frames.h"
 
 static void add_kinds(uint64_t sums[TTP_OFF_KINDS], const uint64_t kinds[TTP_OFF_KINDS])
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "writer/events/frames.h"
+#include "writer/frames.h"
 
 /* Every site that is on a stack has room, so that ends of frames need none. */
 static ttape_status make_room(ttape_writer *w, struct ttp_scope *scope, ttape_error *err)

@@ -5,9 +5,9 @@
 
 #include "format/base/fail.h"
 #include "writer/encode/overview_writer.h"
-#include "writer/events/frames.h"
 #include "writer/events/off_times.h"
 #include "writer/events/stream_edge.h"
+#include "writer/frames.h"
 #include "writer/writer_internal.h"
 
 /* Frames still open give what they have spent so far to their sites; the rest belongs to later

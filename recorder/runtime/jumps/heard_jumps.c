@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
-#include "recorder/runtime/jumps/in_front_of.h"
+#include "recorder/runtime/in_front_of.h"
 #include "recorder/runtime/library/front_calls.h"
 #include "recorder/runtime/loader/lookup.h"
 #include "recorder/runtime/slow.h"

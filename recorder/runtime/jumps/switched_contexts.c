@@ -2,7 +2,7 @@
  * that no window sees the end of their calls. These are over when that begins. */
 #include <stdlib.h>
 
-#include "recorder/runtime/jumps/in_front_of.h"
+#include "recorder/runtime/in_front_of.h"
 #include "recorder/runtime/library/front_calls.h"
 #include "recorder/runtime/loader/lookup.h"
 #include "recorder/runtime/slow.h"

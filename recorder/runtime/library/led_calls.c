@@ -15,9 +15,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "recorder/runtime/jumps/in_front_of.h"
+#include "recorder/runtime/in_front_of.h"
 #include "recorder/runtime/library/front_calls.h"
-#include "recorder/runtime/library/library_names.h"
+#include "recorder/runtime/loader/library_names.h"
 #include "recorder/runtime/patch/probe.h"
 #include "recorder/runtime/slow.h"
 

@@ -19,9 +19,9 @@
 
 #include "recorder/runtime/library/front_calls.h"
 #include "recorder/runtime/library/led_calls.h"
-#include "recorder/runtime/library/library_functions.h"
-#include "recorder/runtime/library/library_names.h"
 #include "recorder/runtime/library/library_values.h"
+#include "recorder/runtime/library_functions.h"
+#include "recorder/runtime/loader/library_names.h"
 #include "recorder/runtime/loader/lookup.h"
 #include "recorder/runtime/patch/probe.h"
 

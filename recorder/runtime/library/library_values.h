@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recorder/runtime/library/library_functions.h"
+#include "recorder/runtime/library_functions.h"
 
 /* Whether a library whose calls are recorded, as the executable's are, has that call site. */
 bool ttp_library_is_by_callers(uintptr_t call_site);

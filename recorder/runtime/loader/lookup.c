@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "recorder/runtime/library/library_names.h"
+#include "recorder/runtime/loader/library_names.h"
 
 #define HIDDEN_VERSION 0x8000u
 

@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "recorder/runtime/breakpoints/slots.h"
 #include "recorder/runtime/patch/probe.h"
+#include "recorder/runtime/patch/slots.h"
 
 #define PAGE 4096u
 

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 
 #include "recorder/arena/loader_words.h"
-#include "recorder/runtime/library/library_names.h"
+#include "recorder/runtime/loader/library_names.h"
 #include "recorder/runtime/loader/lookup.h"
 #include "recorder/runtime/slow.h"
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "recorder/runtime/faults/faults.h"
-#include "recorder/runtime/jumps/in_front_of.h"
+#include "recorder/runtime/in_front_of.h"
 #include "recorder/runtime/library/front_calls.h"
 #include "recorder/runtime/loader/lookup.h"
 #include "recorder/runtime/slow.h"

@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "recorder/runtime/jumps/in_front_of.h"
+#include "recorder/runtime/in_front_of.h"
 #include "recorder/runtime/loader/lookup.h"
 #include "recorder/runtime/patch/patch.h"
 #include "recorder/runtime/slow.h"

@@ -7,7 +7,7 @@
 #include <tracetape/recording.h>
 
 #include "recorder/arena/arena.h"
-#include "recorder/decode/word_map.h"
+#include "recorder/state/word_map.h"
 #include "writer/growing.h"
 
 struct ttp_encode;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/model_reader.h"
 #include "reader/reader_internal.h"
 

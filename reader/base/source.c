@@ -1,6 +1,6 @@
 /* Sources: a regular file by pread, and memory. Never mmap: a file that shrinks while it is read is
  * then an error that a caller can handle, not a SIGBUS. */
-#include "reader/file/source.h"
+#include "reader/base/source.h"
 
 #include <errno.h>
 #include <fcntl.h>

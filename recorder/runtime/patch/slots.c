@@ -1,5 +1,5 @@
 /* Slots: where jumps lead to whose distance a breakpoint must not change. */
-#include "recorder/runtime/breakpoints/slots.h"
+#include "recorder/runtime/patch/slots.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>

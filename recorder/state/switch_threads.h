@@ -9,8 +9,8 @@
 
 #include <tracetape/types.h>
 
-#include "recorder/decode/word_map.h"
-#include "recorder/switches/switch_rings.h"
+#include "recorder/state/switch_rings.h"
+#include "recorder/state/word_map.h"
 #include "writer/event_batch.h"
 #include "writer/growing.h"
 

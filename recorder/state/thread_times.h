@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "recorder/decode/word_map.h"
+#include "recorder/state/word_map.h"
 #include "writer/growing.h"
 
 struct ttp_thread_times {

@@ -1,4 +1,4 @@
-#include "recorder/decode/proc_maps.h"
+#include "recorder/state/proc_maps.h"
 
 #include <errno.h>
 #include <inttypes.h>

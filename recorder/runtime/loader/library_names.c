@@ -1,5 +1,5 @@
 /* Names in a module's tables, as the loader has them: what it asks for, and what it exports. */
-#include "recorder/runtime/library/library_names.h"
+#include "recorder/runtime/loader/library_names.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef TTP_RECORDING_JOURNAL_H
 #define TTP_RECORDING_JOURNAL_H
 
-#include "recorder/recording/recording_internal.h"
+#include "recorder/state/recording_internal.h"
 
 #define TTP_JOURNAL_HEAD_BYTES    16u
 #define TTP_JOURNAL_START_BYTES   84u

@@ -6,7 +6,7 @@
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "format/base/sized.h"
-#include "reader/cache/decoder_pool.h"
+#include "reader/decoder_pool.h"
 #include "reader/reader_internal.h"
 
 #define DEFAULT_MEMORY_BYTES (256ull << 20)

@@ -1,5 +1,5 @@
 /* Growing and setting of word maps; finding is inline. */
-#include "recorder/decode/word_map.h"
+#include "recorder/state/word_map.h"
 
 #include "base/secret.h"
 #include "format/base/fail.h"
