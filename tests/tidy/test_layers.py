@@ -96,20 +96,14 @@ def room(name):
 
 
 def room_circles(arrows):
-    """What is wrong with the folders: circles, but for arrows up that have a reason."""
-    rooms, problems = {}, []
+    """Folders that include each other in a circle."""
+    rooms = {}
     for name, targets in arrows.items():
         rooms.setdefault(room(name), set()).update(room(t) for t in targets)
     for folder, targets in rooms.items():
         targets.discard(folder)
-    upward = {words for words, _ in tidy.exceptions("circle_exceptions.txt")}
-    kept = {a: {b for b in targets if (a, b) not in upward} for a, targets in rooms.items()}
-    problems += [f"these folders include each other in a circle: {', '.join(c)}"
-                 for c in circles(kept)]
-    reach = reached(kept)
-    problems += [f"circle_exceptions.txt: '{a} {b}' is not needed" for a, b in sorted(upward)
-                 if b not in rooms.get(a, ()) or a not in reach.get(b, ())]
-    return problems
+    return [f"these folders include each other in a circle: {', '.join(c)}"
+            for c in circles(rooms)]
 
 
 def main():
