@@ -26,7 +26,8 @@ static const char *const questions[] = {
     "pruned",
     "stack?stream=0&time=77&depth=1\npath?id=s0e5\npath?id=s0p0f0\npath?id=s0p1b0",
     "functions?from=-7&to=99&streams=0&sort=mean&reverse=1&text=o&first=1&count=2\nfunction?site=1",
-    "longest?site=1&by=self&count=3&from=5&to=700\nlongest?by=start\nnext?site=1&stream=0&event=9&"
+    "longest?site=1&by=self&count=3&from=5&to=700\nlongest?by=start&least=3&most=90\nlongest?"
+    "callers=0\nnext?site=1&stream=0&event=9&"
     "back=1",
 };
 

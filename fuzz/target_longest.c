@@ -38,6 +38,8 @@ static uint64_t hash_of(ttape_reader *reader, ttape_longest_options how, uint32_
         FUZZ_REQUIRE(i == 0 || rank_of(how.by, &calls[i - 1]) >= rank_of(how.by, c));
         FUZZ_REQUIRE(c->is_found == (c->enter_number == TTAPE_CALL_NO_NUMBER));
         FUZZ_REQUIRE(how.streams == NULL || c->stream == how.streams[0]);
+        FUZZ_REQUIRE(!how.has_durations || ((uint64_t)c->duration_ns >= how.least_ns &&
+                                            (uint64_t)c->duration_ns <= how.most_ns));
         FUZZ_REQUIRE(!how.has_range || (c->end_ns >= how.from_ns && c->end_ns < how.to_ns));
         const uint64_t fields[] = {c->stream,    c->site,       c->stack,
                                    c->depth,     c->end,        c->enter_number,
@@ -58,6 +60,9 @@ static void ask(ttape_reader *reader, struct fuzz_input *in)
                                        .has_range = kind / 3 % 4 == 1,
                                        .from_ns = from,
                                        .to_ns = from + length,
+                                       .has_durations = kind / 24 % 2 != 0,
+                                       .least_ns = from,
+                                       .most_ns = (uint64_t)from + length,
                                        .streams = stream < 4 ? &stream : NULL,
                                        .stream_count = stream < 4,
                                        .selects = selects,

@@ -36,6 +36,10 @@ static ttape_status take_options(ttape_longest_options *out, const ttape_longest
         return ttp_refuse(err, "more calls than 2^20");
     if (out->without_callers && out->by != TTAPE_LONGEST_BY_DURATION)
         return ttp_refuse(err, "callers are left out by duration only");
+    if (out->has_durations && out->least_ns > out->most_ns)
+        return ttp_refuse(err, "the least duration is above the largest one");
+    if (out->has_durations && out->without_callers)
+        return ttp_refuse(err, "callers are left out of all durations only");
     TTP_TRY(ttp_check_range(out->has_range, out->from_ns, out->to_ns, err));
     return ttp_check_streams(out->streams, out->stream_count, err);
 }
@@ -70,6 +74,8 @@ static uint32_t omitted_capacity(uint32_t capacity)
     return capacity < OMITTED_MOST / OMITTED_TIMES ? OMITTED_TIMES * capacity : OMITTED_MOST;
 }
 
+static int64_t clamp(uint64_t ns) { return ns < INT64_MAX ? (int64_t)ns : INT64_MAX; }
+
 static ttape_status make_plan(struct ttape_longest *l, uint32_t capacity, ttape_error *err)
 {
     const ttape_longest_options *o = &l->options;
@@ -102,6 +108,9 @@ static ttape_status make_plan(struct ttape_longest *l, uint32_t capacity, ttape_
                                      .names_only = o->names_only,
                                      .ended_only = o->ended_only,
                                      .without_callers = o->without_callers,
+                                     .has_durations = o->has_durations,
+                                     .least_ns = clamp(o->least_ns),
+                                     .most_ns = clamp(o->most_ns),
                                      .start_ns = info.time_first_ns};
     return mark_streams(l, err);
 }
@@ -255,8 +264,8 @@ static ttape_status decode(struct ttape_longest *l, const uint32_t *partitions, 
 /* A bound of INT64_MAX is none, one of own time or start an upper one. */
 static bool is_exact(const struct ttape_longest *l, uint32_t partition)
 {
-    return l->plan.streams == NULL && !l->plan.has_range && l->bounds[partition] != INT64_MAX &&
-           l->plan.by == TTAPE_LONGEST_BY_DURATION;
+    return l->plan.streams == NULL && !l->plan.has_range && !l->plan.has_durations &&
+           l->bounds[partition] != INT64_MAX && l->plan.by == TTAPE_LONGEST_BY_DURATION;
 }
 
 /* As many as are decoded at the same time: the longest calls may be in fewer partitions than there

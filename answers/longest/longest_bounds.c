@@ -75,9 +75,14 @@ static bool has_own_times(const struct ttp_loaded *p)
     return ttp_partition_section(&p->head, TTP_SECTION_OWN_TIMES) != NULL;
 }
 
+static int64_t at_most(const struct ttape_longest *l, int64_t duration_ns)
+{
+    return l->plan.has_durations && l->plan.most_ns < duration_ns ? l->plan.most_ns : duration_ns;
+}
+
 /* The largest rank that a call can have which was entered in the partition:
  *
- *     by duration   max_ticks
+ *     by duration   max_ticks, or the longest duration that is asked for
  *     by own time   max_self_ticks where the partition has it, else the smaller one of all own time
  *                   that the function had here and of max_ticks
  *     by start      that of a call at the first event */
@@ -90,7 +95,7 @@ static int64_t bound_entered(const struct ttape_longest *l, const struct ttp_loa
     switch (l->plan.by) {
     case TTAPE_LONGEST_BY_SELF: return scale(own, p->head.resolution_ns);
     case TTAPE_LONGEST_BY_START: return rank_of_start(l, p, p->head.first_tick);
-    default: return scale(m->max_ticks, p->head.resolution_ns);
+    default: return at_most(l, scale(m->max_ticks, p->head.resolution_ns));
     }
 }
 
@@ -120,7 +125,9 @@ static const struct ttp_measure *find_row(const struct ttp_measure *measures, ui
 static bool ends_here(const struct ttape_longest *l, const ttape_reader *r,
                       const struct ttp_loaded *p, const struct ttp_measure *m)
 {
-    return m != NULL && m->exit_count > 0 && l->plan.sites[site_of(r, p, m->site)] != 0;
+    return m != NULL && m->exit_count > 0 && l->plan.sites[site_of(r, p, m->site)] != 0 &&
+           ttp_long_may_last(&l->plan, scale(m->min_ticks, p->head.resolution_ns),
+                             scale(m->max_ticks, p->head.resolution_ns));
 }
 
 /* What is open where a stream ends is found when the partition is decoded. */
@@ -322,6 +329,8 @@ static void add_frame(struct ttape_longest *l, struct ttp_long_heap *heap,
     if (site == TTAPE_NONE || plan->sites[site] == 0)
         return;
     if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
+        return;
+    if (!ttp_long_lasts(plan, (int64_t)(call.end_ns - call.enter_ns)))
         return;
     call.rank_ns = ttp_long_rank(plan, call.enter_ns, call.end_ns, call.self_ns, 0);
     if (ttp_long_heap_wants(heap, call.rank_ns, p->partition) &&

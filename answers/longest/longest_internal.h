@@ -68,7 +68,9 @@ struct ttp_long_plan {
     bool names_only; /* of paths */
     bool ended_only; /* calls of which a duration is known */
     bool without_callers;
-    uint64_t start_ns; /* of the trace */
+    bool has_durations;
+    int64_t least_ns, most_ns; /* of it */
+    uint64_t start_ns;         /* of the trace */
 };
 
 /* A stream's first frames are calls of the process that forked this one up to a time. */
@@ -133,6 +135,18 @@ static inline int64_t ttp_long_rank(const struct ttp_long_plan *plan, uint64_t e
 static inline bool ttp_long_is_most(int64_t callee, int64_t call)
 {
     return callee <= call && callee >= call - call / 10;
+}
+
+/* Whether calls that took from `shortest` to `longest` may be among those asked for. */
+static inline bool ttp_long_may_last(const struct ttp_long_plan *plan, int64_t shortest_ns,
+                                     int64_t longest_ns)
+{
+    return !plan->has_durations || (longest_ns >= plan->least_ns && shortest_ns <= plan->most_ns);
+}
+
+static inline bool ttp_long_lasts(const struct ttp_long_plan *plan, int64_t duration_ns)
+{
+    return ttp_long_may_last(plan, duration_ns, duration_ns);
 }
 
 /* No call. */

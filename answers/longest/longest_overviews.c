@@ -126,11 +126,33 @@ static bool take_call(const struct overview *v, const struct ttp_listed_call *fr
 static void add_call(const struct overview *v, const struct ttp_listed_call *call, uint32_t site,
                      bool can_tell)
 {
+    if (!ttp_long_lasts(&v->l->plan, nanoseconds(v, call->duration_ticks)))
+        return;
     enum ttp_long_omitted omitted =
         v->omitted != NULL ? v->omitted[call - v->listed->calls] : TTP_LONG_ALONE;
     if (omitted == TTP_LONG_UNCERTAIN || !can_tell || !call->is_known ||
         !take_call(v, call, site, omitted))
         raise_bound(v, call->partition, nanoseconds(v, call->duration_ticks));
+}
+
+/* Its histogram has calls that may have taken so long. */
+static bool has_so_long(const struct overview *v, uint32_t row)
+{
+    const struct ttp_long_plan *plan = &v->l->plan;
+    int64_t step = (int64_t)v->o->head.resolution_ns;
+    if (!plan->has_durations)
+        return true;
+    for (uint32_t b = ttp_overview_bucket(plan->least_ns / step);
+         b <= ttp_overview_bucket(plan->most_ns / step); b++)
+        if (v->o->calls[row].counts[b] != 0)
+            return true;
+    return false;
+}
+
+static int64_t at_most(const struct overview *v, int64_t duration_ns)
+{
+    const struct ttp_long_plan *plan = &v->l->plan;
+    return plan->has_durations && plan->most_ns < duration_ns ? plan->most_ns : duration_ns;
 }
 
 /* Calls that are not listed are behind the last one that is. */
@@ -143,11 +165,14 @@ static void add_row(const struct overview *v, uint32_t row, const struct ttp_lis
                     o->head.ends_mask == 0 && /* else some of them are none */
                     (v->omitted != NULL || !v->l->plan.without_callers);
     int64_t most = last != NULL ? last->duration_ticks : o->rows[row].max_ticks;
+    if (!has_so_long(v, row))
+        return;
     for (uint32_t i = 0; i < count; i++)
         add_call(v, &calls[i], site, can_tell);
     for (uint32_t i = 0; count != o->rows[row].exit_count && i < o->head.partition_count; i++)
         if ((o->calls[row].mask >> i & 1) != 0)
-            raise_bound(v, i, nanoseconds(v, most - (last != NULL && i < last->partition)));
+            raise_bound(v, i,
+                        at_most(v, nanoseconds(v, most - (last != NULL && i < last->partition))));
 }
 
 static void add(const struct overview *v)

@@ -113,9 +113,10 @@ static inline void end_frame(struct ttp_long_walk *w, uint32_t event, ttape_call
 {
     const struct ttp_stack_frame *f = &w->stacks.frames[w->stacks.current->top];
     const struct ttp_code_view *opened = &w->p->views[2 * f->symbol];
-    bool counts = w->plan != NULL && opened->site != TTAPE_NONE &&
-                  w->plan->sites[opened->site] != 0 && !is_partial(w->plan, opened, end);
     int64_t ticks = (int64_t)((uint64_t)w->tick - (uint64_t)f->enter_tick);
+    bool counts = w->plan != NULL && opened->site != TTAPE_NONE &&
+                  w->plan->sites[opened->site] != 0 && !is_partial(w->plan, opened, end) &&
+                  ttp_long_lasts(w->plan, (int64_t)((uint64_t)ticks * w->p->head.resolution_ns));
     if (counts) {
         const struct ttp_partition_head *head = &w->p->head;
         bool is_omitted = w->plan->without_callers &&

@@ -92,6 +92,7 @@ ttape_status ttp_view_longest(struct ttape_view *view, const struct ttp_view_que
     struct ttp_view_choice choice;
     struct wanted wanted = {.view = view};
     uint32_t count = CALLS_USUAL, site = TTAPE_NONE;
+    uint64_t least_ns = 0, most_ns = UINT64_MAX;
     ttape_longest_by by = TTAPE_LONGEST_BY_DURATION;
     TTP_TRY(ttp_view_take_choice(view, question, &choice, err));
     TTP_TRY(ttp_view_take_number(question, "count", CALLS_MOST, &count, err));
@@ -103,6 +104,8 @@ ttape_status ttp_view_longest(struct ttape_view *view, const struct ttp_view_que
         by = TTAPE_LONGEST_BY_START;
     else if (ttp_view_has(question, "by") && !ttp_view_is(question, "by", "duration"))
         return ttp_view_refuse(err, "by", "is duration, self or start");
+    TTP_TRY(ttp_view_take_wide(question, "least", &least_ns, err));
+    TTP_TRY(ttp_view_take_wide(question, "most", &most_ns, err));
     if (site != TTAPE_NONE)
         TTP_TRY(ttp_view_find_sites(view, site, &wanted.sites, err));
     const ttape_longest_options how = {
@@ -118,6 +121,10 @@ ttape_status ttp_view_longest(struct ttape_view *view, const struct ttp_view_que
         .memory_bytes = view->options.memory_bytes,
         .selects = selects,
         .names_only = true,
+        .has_durations = ttp_view_has(question, "least") || ttp_view_has(question, "most"),
+        .least_ns = least_ns,
+        .most_ns = most_ns,
+        .without_callers = ttp_view_is(question, "callers", "0"),
         .damage = note_damage,
         .context = &wanted,
         .watch = &view->watch,

@@ -44,12 +44,19 @@ static int compare_lengths(const void *a, const void *b)
     return one < two ? 1 : one > two ? -1 : 0;
 }
 
+static bool is_between(const ttape_longest_options *o, int64_t duration_ns)
+{
+    return duration_ns >= 0 && (uint64_t)duration_ns >= o->least_ns &&
+           (uint64_t)duration_ns <= o->most_ns;
+}
+
 static bool is_asked(const struct asked *a, const struct ttest_frame *f)
 {
     const ttape_longest_options *o = &a->options;
     return f->site != TTAPE_NONE && (a->site == TTAPE_NONE || f->site == a->site) &&
            !(f->ended && f->kind == TTAPE_EVENT_OPEN) && (!o->ended_only || f->is_known) &&
            (o->streams == NULL || f->stream == o->streams[0]) &&
+           (!o->has_durations || is_between(o, (int64_t)(f->end_ns - f->enter_ns))) &&
            (!o->has_range || (f->end_ns >= o->from_ns && f->end_ns < o->to_ns));
 }
 
@@ -146,6 +153,7 @@ static uint64_t check_asked(const struct ttest_opened *o, struct asked a, bool o
         ttest_mix(&sum, &calls[i].enter_number, sizeof calls[i].enter_number);
     }
     if (a.options.streams == NULL && !a.options.has_range && !a.options.without_callers &&
+        !a.options.has_durations &&
         (a.options.by == TTAPE_LONGEST_BY_DURATION ||
          (a.options.by == TTAPE_LONGEST_BY_SELF && own_times)))
         ck_assert_uint_le(info.decoded_count, most);
@@ -179,6 +187,32 @@ static void check_plan(int plan, bool own_times)
     }
     close_plan(&o);
 }
+
+/* From no time at all up to longer than any call; often the same one twice. */
+START_TEST(durations_are_those_asked_for)
+{
+    struct ttest_opened o = open_plan_with(_i, true);
+    static const uint32_t counts[] = {0, 1, 3, 100, 100000};
+    uint64_t seed = 7;
+    for (uint32_t i = 0; i < 42; i += ttest_every(5)) {
+        struct asked a = {.options = {.by = (ttape_longest_by)(i % 3),
+                                      .count = counts[i % 5],
+                                      .has_durations = true},
+                          .site = i < 6 ? TTAPE_NONE : ttest_random(&seed, o.info.site_count)};
+        uint32_t one = ttest_random(&seed, (uint32_t)o.model.frame_count);
+        int64_t some = (int64_t)(o.model.frames[one].end_ns - o.model.frames[one].enter_ns);
+        a.options.most_ns = i % 8 == 7 ? UINT64_MAX : some < 0 ? 0 : (uint64_t)some;
+        a.options.least_ns = i % 4 == 1   ? 0
+                             : i % 4 == 2 ? a.options.most_ns
+                                          : a.options.most_ns / 2;
+        a.options.names_only = i % 2 == 0; /* overviews tell of calls */
+        uint64_t hash = check_asked(&o, a, true);
+        a.options.jobs = 3;
+        ck_assert_uint_eq(check_asked(&o, a, true), hash);
+    }
+    close_plan(&o);
+}
+END_TEST
 
 START_TEST(calls_are_those_of_the_model)
 {
@@ -419,7 +453,9 @@ START_TEST(what_cannot_be_is_refused)
         {.size = sizeof bad[0], .count = (1u << 20) + 1},
         {.size = sizeof bad[0], .has_range = true, .from_ns = 2, .to_ns = 1},
         {.size = sizeof bad[0], .stream_count = 1},
-        {.size = sizeof bad[0], .by = TTAPE_LONGEST_BY_SELF, .without_callers = true}};
+        {.size = sizeof bad[0], .by = TTAPE_LONGEST_BY_SELF, .without_callers = true},
+        {.size = sizeof bad[0], .has_durations = true, .without_callers = true, .most_ns = 1},
+        {.size = sizeof bad[0], .has_durations = true, .least_ns = 2, .most_ns = 1}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         ck_assert_int_eq(ttape_longest_find(&longest, o.reader, &bad[i], &err), TTAPE_E_ARGUMENT);
         ck_assert_ptr_null(longest);
@@ -444,6 +480,7 @@ int main(void)
     tcase_set_timeout(tests, 240);
     tcase_add_loop_test(tests, callers_are_left_out_for_their_callees, 0, TTEST_PLANS);
     tcase_add_loop_test(tests, calls_are_those_of_the_model, 0, TTEST_PLANS);
+    tcase_add_loop_test(tests, durations_are_those_asked_for, 0, TTEST_PLANS);
     tcase_add_loop_test(tests, calls_on_the_cpu_are_those_that_were_there, 0, 5);
     tcase_add_loop_test(tests, time_off_the_cpu_is_that_of_the_stack, 0, 20);
     tcase_add_loop_test(tests, time_off_the_cpu_over_many_partitions, 0, 20);

@@ -212,6 +212,9 @@ START_TEST(what_is_wrong_stands_in_its_line)
         "tiles?level=1&streams=0,,1",
         "longest?by=luck",
         "longest?count=-1",
+        "longest?least=2&most=1",
+        "longest?most=soon",
+        "longest?least=1&callers=0",
         "next?site=1&stream=0",
         "next?stream=0&event=1",
     };

@@ -131,6 +131,35 @@ def check_window(page, server):
     page.until("all calls again", f"{rows} === 20")
 
 
+def check_durations(page, server):
+    """A column of the histogram shows its calls, as its command does; the link says so."""
+    rows = ("return [...document.querySelectorAll('#pane-calls tbody tr')]"
+            ".map((row) => row.title)")
+    page.palette("wor")
+    page.until("found",
+               "return document.querySelector('.palette li .name')?.textContent === 'work'")
+    page.keys(Keys.ENTER)
+    page.until("histogram", "return document.querySelectorAll('.histogram .hit').length > 0")
+    site = page.run("return view.state.site")
+    buckets = server.ask(f"function?site={site}")[0]["histogram"]
+    bucket = buckets[0]
+    page.run("document.querySelector('.histogram .hit').dispatchEvent(new MouseEvent('click'))")
+    page.until("in the link", "return location.hash.includes('&d=')")
+    wanted = server.ask(f"longest?site={site}&by=start&count=1000&least={bucket['least']}"
+                        f"&most={bucket['most']}")[0]["calls"]
+    check("as many as the column says", len(wanted), min(int(bucket["count"]), 1000))
+    titles = [f"{int(call['time']):,} ns" for call in wanted[:20]]
+    page.until_true("calls of the column", lambda: page.run(rows) == titles)
+    command = page.text("#pane-calls code")
+    check("its command", f"--first --min-time {bucket['least']}ns --max-time {bucket['most']}ns"
+          in command)
+    page.run("document.querySelector('.histogram .hit').focus()")
+    page.keys(Keys.ENTER)
+    page.until("the column has the keys still",
+               "return document.activeElement?.matches('.hit[aria-pressed=false]')")
+    page.until("all calls again", "return !location.hash.includes('&d=')")
+
+
 def check_progress(page):
     """What takes long says how far it is, and can be stopped."""
     page.run("""
@@ -236,6 +265,7 @@ def main():
                 check_panes(page)
                 check_link(page, server, place, wanted)
                 check_window(page, server)
+                check_durations(page, server)
                 check_progress(page)
                 requests = page.run("return performance.getEntriesByType('resource')"
                                     ".filter((e) => !e.name.startsWith(location.origin)).length")

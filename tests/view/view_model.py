@@ -108,6 +108,29 @@ def compare_longest(c, server, start):
             c.same(f"longest by {by}", found, wanted)
 
 
+def compare_durations(c, server, start):
+    """A column of a function's histogram has so many calls, and they are those of `slow`."""
+    rows = server.ask("functions?count=1&sort=calls")[0].get("rows", [])
+    if not rows or rows[0]["site"] == 2**32 - 1:
+        return
+    answer = server.ask(f"function?site={rows[0]['site']}")[0]
+    name = server.ask(f"sites?sites={rows[0]['site']}")[0]["sites"][0]["name"]
+    for bucket in [b for b in answer.get("histogram", []) if int(b["count"]) > 0][:4]:
+        least, most = max(int(bucket["least"]), 0), int(bucket["most"])
+        calls = server.ask(f"longest?site={rows[0]['site']}&by=start&count=1000&least={least}"
+                           f"&most={most}")[0].get("calls", [])
+        whole = [call for call in calls if call["end_is"] in ("returned", "unwound")]
+        if least > 0 and len(calls) < 1000:
+            c.same(f"calls of {least}..{most} ns", len(whole), int(bucket["count"]))
+        slow = say("slow", "--json", "--limit", 1000, "--first", "--min-time", f"{least}ns",
+                   "--max-time", f"{most}ns", "--function",
+                   "^" + re.sub(r"[.\[\\()*+?{|^$]", r"\\\g<0>", name) + "$", c.trace)
+        sites = {call["site"] for call in calls}  # others may have the same name
+        if slow is not None and len(slow["calls"]) < 1000:
+            c.same(f"calls of {least}..{most} ns", [int(call["enter"]) + start for call in calls],
+                   [call["start_ns"] for call in slow["calls"] if call["site"] in sites])
+
+
 def read_events(trace):
     """The first events of each stream, by stream and number."""
     done = subprocess.run([COMMAND, "dump", "--format", "ndjson", "--events", f"0..{EVENTS}",
@@ -223,6 +246,7 @@ def compare(trace):
             compare_tree(c, server, start, "pruned", "--partitions")
             compare_tree(c, server, start, "full", "--full")
             compare_longest(c, server, start)
+            compare_durations(c, server, start)
             compare_events(c, server, start)
             compare_lines(c, server)
             if not about["paths"]:  # whose frames a graph counts as callers, and a report does not

@@ -23,6 +23,7 @@ struct options {
     uint32_t limit, jobs;
     enum tool_name_style names;
     bool self, on_cpu, first, json, no_pager;
+    struct tool_time min_time, max_time;
     uint64_t memory_bytes;
 };
 
@@ -35,6 +36,10 @@ static const struct tool_option table[] = {
      TOOL_AT(on_cpu)},
     {"first", '1', NULL, "the first calls instead of the longest, in the order of their starts",
      NULL, TOOL_AT(first)},
+    {"min-time", 'm', "TIME", "only calls that took so long or longer", tool_parse_time,
+     TOOL_AT(min_time)},
+    {"max-time", 0, "TIME", "only calls that took so long or shorter", tool_parse_time,
+     TOOL_AT(max_time)},
     TOOL_NAMES_OPTION,
     TOOL_TIME_OPTION,
     TOOL_THREAD_OPTION,
@@ -173,23 +178,28 @@ static int find(const struct options *options, struct tool_slow *view, struct as
                 const struct tool_selection *selection, ttape_longest **longest)
 {
     ttape_error err = {0};
+    bool has_durations = options->min_time.given || options->max_time.given;
     bool is_any = options->function == NULL && options->filter == NULL && !options->json &&
-                  view->by == TTAPE_LONGEST_BY_DURATION;
-    const ttape_longest_options how = {.size = sizeof(how),
-                                       .by = view->by,
-                                       .count = options->limit,
-                                       .has_range = selection->has_range,
-                                       .from_ns = selection->from_ns,
-                                       .to_ns = selection->to_ns,
-                                       .streams = selection->streams,
-                                       .stream_count = selection->stream_count,
-                                       .jobs = tool_jobs(options->jobs),
-                                       .memory_bytes = options->memory_bytes,
-                                       .selects = selects,
-                                       .names_only = true,
-                                       .without_callers = is_any,
-                                       .damage = note_damage,
-                                       .context = ask};
+                  view->by == TTAPE_LONGEST_BY_DURATION && !has_durations;
+    const ttape_longest_options how = {
+        .size = sizeof(how),
+        .by = view->by,
+        .count = options->limit,
+        .has_range = selection->has_range,
+        .from_ns = selection->from_ns,
+        .to_ns = selection->to_ns,
+        .streams = selection->streams,
+        .stream_count = selection->stream_count,
+        .jobs = tool_jobs(options->jobs),
+        .memory_bytes = options->memory_bytes,
+        .selects = selects,
+        .names_only = true,
+        .without_callers = is_any,
+        .has_durations = has_durations,
+        .least_ns = options->min_time.value_ns,
+        .most_ns = options->max_time.given ? options->max_time.value_ns : UINT64_MAX,
+        .damage = note_damage,
+        .context = ask};
     if (ttape_longest_find(longest, view->input->reader, &how, &err) != TTAPE_OK)
         return tool_fail_error(view->input->name, &err);
     ttape_longest_get_info(*longest, &view->info);
@@ -299,6 +309,11 @@ int tool_verb_slow(int argc, char **argv)
         return tool_usage("slow", "--limit is at most %u", LIMIT_MOST);
     if (options.self + options.on_cpu + options.first > 1)
         return tool_usage("slow", "--self, --on-cpu and --first go one at a time");
+    if (options.min_time.relative || options.max_time.relative)
+        return tool_usage("slow", "--min-time and --max-time take a length of time");
+    if (options.min_time.given && options.max_time.given &&
+        options.min_time.value_ns > options.max_time.value_ns)
+        return tool_usage("slow", "--min-time is above --max-time");
     if (is_function(count, argv)) {
         if (options.filter != NULL)
             return tool_usage("slow", "--function and the operand '%s' exclude each other",

@@ -4,9 +4,10 @@
  * function, those of many events how long the one is that had the most for itself, and those that
  * know when threads ran which was on the CPU for longest. So only
  * those partitions are decoded that hold one of the calls asked for: at most as many as calls,
- * however long the trace is. By start, with streams, or with a time range the summaries tell an
- * upper bound only, and more partitions may have to be decoded; so by own time where partitions
- * do not say the largest one. A partition without a summary is decoded always.
+ * however long the trace is. By start, with streams, with a time range, or with a largest duration
+ * the summaries tell an upper bound only, and more partitions may have to be decoded; so by own
+ * time where partitions do not say the largest one. A partition without a summary is decoded
+ * always.
  *
  * Calls are counted where they end. A call that is open where its stream ends counts up to there;
  * what a forked process was born in is no call of its own.
@@ -64,6 +65,9 @@ typedef struct ttape_longest_options {
     /* By duration: no call of which one callee that is selected, too, has nine tenths or more: that
      * one says more. Of a call over several partitions the callee has to be among the longest. */
     bool without_callers;
+    /* Only calls that took so long, both included; not together with without_callers. */
+    bool has_durations;
+    uint64_t least_ns, most_ns;
 } ttape_longest_options;
 
 typedef struct ttape_longest_call {

@@ -4,7 +4,7 @@ import { ask, Answer } from "./ask";
 import { arrowKeys, make } from "./dom";
 import { nameOf, withNames } from "./names";
 import { commandText, SameLine, timeWords, windowRange } from "./same";
-import { onChange, selectSite, state, trace } from "./state";
+import { choose, onChange, selectSite, state, trace } from "./state";
 import { count, countOf, failureWords, shortTime } from "./words";
 
 export class CallersPane {
@@ -29,13 +29,13 @@ export class CallersPane {
 
   constructor() {
     this.isWindow = make("input", { type: "checkbox", id: "callers-in-window",
-                                    change: () => void this.load() });
+                                    change: () => choose({ isInWindow: this.isWindow.checked }) });
     arrowKeys(this.body, "tbody tr");
     this.element.append(make("div", { class: "tools" }, this.title,
       make("label", { for: "callers-in-window" }, this.isWindow, " only what the timeline shows"),
       this.progress, this.stop, this.note), this.body, this.same.element);
     onChange((what) => {
-      if (what.has("selection") || what.has("pane")) void this.load();
+      if (what.has("selection") || what.has("pane") || what.has("choice")) void this.load();
     });
   }
 
@@ -45,7 +45,8 @@ export class CallersPane {
       this.shownFor = "";
       return;
     }
-    const range = this.isWindow.checked && trace.hasTimes ? windowRange() : null;
+    this.isWindow.checked = state.isInWindow;
+    const range = state.isInWindow && trace.hasTimes ? windowRange() : null;
     const key = `${state.site}/${range?.from}/${range?.to}`;
     if (key === this.shownFor) return;
     this.shownFor = key;

@@ -3,8 +3,8 @@ import { ask, Answer } from "./ask";
 import { arrowKeys, make } from "./dom";
 import { nameAdvice } from "./modules";
 import { fetchName, nameOf, withNames } from "./names";
-import { commandText, SameLine, timeWords, windowRange } from "./same";
-import { onChange, selectPane, selectSite, state, trace } from "./state";
+import { anywhere, commandText, SameLine, timeWords, windowRange } from "./same";
+import { choose, onChange, selectPane, selectSite, state, trace } from "./state";
 import { about, count, countOf, failureWords, shortTime } from "./words";
 
 const ROWS = 200;
@@ -23,8 +23,6 @@ export class FunctionTable {
   private note = make("p", { class: "note", role: "status" });
   private isWindow: HTMLInputElement;
   private hint = make("span", { class: "faint", hidden: true }, "calls are cut to it");
-  private sort = "total";
-  private isReverse = false;
   private turn = 0;
   private timer = 0;
   private asked = "";
@@ -36,8 +34,9 @@ export class FunctionTable {
   constructor() {
     this.filter = make("input", { type: "search", placeholder: "Filter by name",
                                   "aria-label": "Filter functions by name",
-                                  input: () => this.later() });
-    this.isWindow = make("input", { type: "checkbox", id: "in-window", change: () => this.later() });
+                                  input: () => choose({ text: this.filter.value }) });
+    this.isWindow = make("input", { type: "checkbox", id: "in-window",
+                                    change: () => choose({ isInWindow: this.isWindow.checked }) });
     const heads = COLUMNS.map(([key, title, what]) =>
       make("th", { scope: "col", class: "number" },
            make("button", { title: what, click: () => this.sortBy(key), "data-key": key }, title)));
@@ -51,16 +50,22 @@ export class FunctionTable {
            this.note),
       this.advice, make("div", { class: "scroll" }, table), this.same.element);
     onChange((what) => {
-      if (what.has("window") && this.isWindow.checked) this.later();
-      if (what.has("pane") || what.has("hidden")) this.later();
+      if (what.has("window") && state.isInWindow) this.later();
+      if (what.has("pane") || what.has("hidden") || what.has("choice")) this.later();
       if (what.has("selection")) this.markSelected();
     });
   }
 
   private sortBy(key: string): void {
-    this.isReverse = this.sort === key && !this.isReverse;
-    this.sort = key;
-    void this.load();
+    choose({ sort: state.sort === key ? `-${key}` : key });
+  }
+
+  private get sort(): string {
+    return state.sort.replace(/^-/, "");
+  }
+
+  private get isReverse(): boolean {
+    return state.sort.startsWith("-");
   }
 
   later(): void {
@@ -70,11 +75,12 @@ export class FunctionTable {
 
   async load(): Promise<void> {
     if (state.pane !== "functions") return;
-    const range = this.isWindow.checked && trace.hasTimes
-      ? windowRange() : null;
+    this.isWindow.checked = state.isInWindow;
+    if (this.filter.value !== state.text) this.filter.value = state.text;
+    const range = state.isInWindow && trace.hasTimes ? windowRange() : null;
     this.hint.hidden = !range;
     const fields = { ...(range ?? {}), sort: this.sort, reverse: this.isReverse, count: ROWS,
-                     text: this.filter.value || undefined,
+                     text: state.text || undefined,
                      hide: state.hidden.length ? state.hidden.join(",") : undefined };
     const text = JSON.stringify(fields, (_, value) => String(value) && typeof value === "bigint"
       ? String(value) : value);
@@ -83,7 +89,7 @@ export class FunctionTable {
     this.same.element.hidden = state.hidden.length > 0; // a report hides no modules
     this.same.show(commandText("report", ...(this.sort === "total" ? [] : ["--sort", this.sort]),
       ...(this.isReverse ? ["--reverse"] : []),
-      ...(this.filter.value ? ["--function", this.filter.value] : []),
+      ...(state.text ? ["--function", anywhere(state.text)] : []),
       ...(range ? timeWords(range.from, range.to) : [])));
     const turn = ++this.turn;
     this.note.textContent = "…";

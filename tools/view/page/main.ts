@@ -160,6 +160,11 @@ async function followLink(): Promise<void> {
     await attempt(() => hideModules(place.hidden ?? []));
   if ((place.isWall ?? false) !== state.isWall) await attempt(() => showWall(place.isWall ?? false));
   state.isFolded = place.isFolded ?? false;
+  state.isInWindow = place.isInWindow ?? false;
+  state.sort = place.sort ?? "total";
+  state.text = place.text ?? "";
+  state.order = place.order ?? "duration";
+  state.durations = place.durations ?? null;
   state.pane = place.pane ?? state.pane;
   state.site = state.node = null;
   await attempt(async () => { state.site = await siteOf(place); });
@@ -172,6 +177,7 @@ async function followLink(): Promise<void> {
     setWindow(place.from, Number(place.to - place.from));
   else showNode(state.node);
   changed("selection", false);
+  changed("choice", false);
   changed("pane");
   if (problem) throw problem;
 }
@@ -205,11 +211,15 @@ async function sibling(node: TreeNode, isBack: boolean): Promise<TreeNode | unde
   return at < 0 ? undefined : calls[isBack ? at - 1 : at + 1];
 }
 
-/** Rows of the pane take the keys as soon as they are there. */
-function focusPane(turns = 60): void {
-  const row = document.querySelector<HTMLElement>(`#pane-${state.pane} [tabindex="0"]:not(button):not(input)`);
+/** Rows of the pane take the keys as soon as they are there, unless something else has them then. */
+function focusPane(before = document.activeElement, turns = 400): void {
+  const now = document.activeElement;
+  if (now !== before && now !== document.body) return;
+  const row = document.querySelector<HTMLElement>(
+    `#pane-${state.pane} :is(tr, li, [role="row"])[tabindex="0"]`);
   row?.focus();
-  if (document.activeElement !== row && turns > 0) window.setTimeout(() => focusPane(turns - 1), 25);
+  if ((!row || document.activeElement !== row) && turns > 0)
+    window.setTimeout(() => focusPane(before, turns - 1), 25);
 }
 
 /** From the event that the call's name says, or, where it has another name, from its start. */

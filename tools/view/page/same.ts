@@ -27,6 +27,12 @@ export function exactly(name: string): string {
   return `^${name.replace(/[.[\\()*+?{|^$]/g, "\\$&")}$`;
 }
 
+/** A text as a regular expression that finds it, in letters of any size. */
+export function anywhere(text: string): string {
+  return text.replace(/[.[\\()*+?{|^$]/g, "\\$&")
+    .replace(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
+}
+
 /** A line at the foot of a pane: the command, and a button that copies it. */
 export class SameLine {
   private readonly code = make("code");

@@ -53,18 +53,33 @@ export interface State {
   hidden: number[]; // modules
   isWall: boolean; // times of day
   isFolded: boolean; // stretches in which nobody does anything take little room
+  isInWindow: boolean; // panes: only what the timeline shows
+  sort: string; // of functions; "-": the least first
+  text: string; // that names of functions have
+  order: string; // of calls
+  durations: Durations | null; // only calls that took so long
+}
+
+/** ns, both included. */
+export interface Durations {
+  least: bigint;
+  most: bigint;
 }
 
 export const PANES = ["functions", "calls", "tree", "callers", "source"];
+export const ORDERS = ["duration", "self", "start"];
+export const SORTS = ["total", "self", "calls", "mean", "max"];
 export const SPAN_LEAST = 20;
 
 export const state: State = { from: 0n, span: 1, node: null, site: null, pane: "functions",
-                               mark: null, hidden: [], isWall: false, isFolded: false };
+                               mark: null, hidden: [], isWall: false, isFolded: false,
+                               isInWindow: false, sort: "total", text: "", order: "duration",
+                               durations: null };
 export const trace = {
   end: 1n, hasTimes: true, threads: [] as Thread[], info: {} as Record<string, any>,
 };
 
-type Change = "window" | "selection" | "pane" | "hidden" | "clock";
+type Change = "window" | "selection" | "pane" | "hidden" | "clock" | "choice";
 type Listener = (what: Set<Change>) => void;
 const listeners: Listener[] = [];
 let changes = new Set<Change>();
@@ -90,6 +105,11 @@ export function link(): string {
   if (state.hidden.length) fields.push(`h=${state.hidden.join(",")}`);
   if (state.isWall) fields.push("w=1");
   if (state.isFolded) fields.push("i=1");
+  if (state.isInWindow) fields.push("r=1");
+  if (state.sort !== "total") fields.push(`s=${state.sort}`);
+  if (state.text) fields.push(`q=${placeOf(state.text)}`);
+  if (state.order !== "duration") fields.push(`o=${state.order}`);
+  if (state.durations) fields.push(`d=${state.durations.least}..${state.durations.most}`);
   return "#" + fields.join("&");
 }
 
@@ -104,17 +124,26 @@ export interface Link {
   hidden?: number[];
   isWall?: boolean;
   isFolded?: boolean;
+  isInWindow?: boolean;
+  sort?: string;
+  text?: string;
+  order?: string;
+  durations?: Durations;
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return "";
+  }
 }
 
 function readFunction(value: string, found: Link): void {
   const [, name, number] = /^(.*?)@?(\d{0,10})$/.exec(value) ?? [];
   const isNumber = number && (value === number || value === `${name}@${number}`);
   if (isNumber) found.site = Number(number);
-  try {
-    found.siteName = decodeURIComponent(isNumber ? name : value);
-  } catch {
-    found.siteName = "";
-  }
+  found.siteName = decoded(isNumber ? name : value);
 }
 
 export function readLink(hash: string): Link {
@@ -131,6 +160,12 @@ export function readLink(hash: string): Link {
     else if (name === "i") found.isFolded = value === "1";
     else if (name === "n" && /^s\d+([ep]\d+([bf]\d+)?)?$/.test(value)) found.node = value;
     else if (name === "f") readFunction(value, found);
+    else if (name === "r") found.isInWindow = value === "1";
+    else if (name === "s" && SORTS.includes(value.replace(/^-/, ""))) found.sort = value;
+    else if (name === "q") found.text = decoded(value);
+    else if (name === "o" && ORDERS.includes(value)) found.order = value;
+    else if (name === "d" && range && BigInt(range[1]) >= 0n && BigInt(range[2]) >= BigInt(range[1]))
+      found.durations = { least: BigInt(range[1]), most: BigInt(range[2]) };
     else if (name === "v" && PANES.includes(value)) found.pane = value;
   }
   return found;
@@ -190,15 +225,27 @@ export function showRange(from: bigint, to: bigint): void {
   setWindow(from - BigInt(Math.round(length * 0.2)), length * 1.4);
 }
 
+/** Durations are chosen of one function's. */
+function setSite(site: number | null): void {
+  if (site !== state.site) state.durations = null;
+  state.site = site;
+}
+
 export function selectNode(node: TreeNode | null, isStep = true): void {
   state.node = node;
-  if (node?.site !== undefined) state.site = node.site;
+  if (node?.site !== undefined) setSite(node.site);
   changed("selection", isStep);
 }
 
 export function selectSite(site: number | null, isStep = true): void {
-  state.site = site;
+  setSite(site);
   changed("selection", isStep);
+}
+
+/** What panes show of it all. */
+export function choose(what: Partial<State>): void {
+  Object.assign(state, what);
+  changed("choice", false);
 }
 
 export function selectPane(pane: string): void {
