@@ -218,8 +218,8 @@ static void read_again(struct ttape_graph *graph)
 static ttape_status find_functions(struct ttape_graph *graph, ttape_error *err)
 {
     const ttape_reader *reader = graph->reader;
-    const ttape_functions_options how = {.size = sizeof how,
-                                         .memory_bytes = graph->memory.limit_bytes};
+    const ttape_functions_options how = {
+        .size = sizeof how, .by = graph->options.by, .memory_bytes = graph->memory.limit_bytes};
     TTP_TRY(ttape_functions_make(&graph->functions, &reader, 1, &how, err));
     graph->rows = ttape_functions_get_rows(graph->functions, &graph->row_count);
     graph->row_of = ttape_functions_get_sites(graph->functions, 0, &graph->site_count);

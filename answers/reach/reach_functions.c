@@ -19,8 +19,10 @@ static void give_numbers(struct ttape_reach *reach, uint32_t *numbers)
 static ttape_status by_path(struct ttape_reach *reach, ttape_error *err)
 {
     const ttape_reader *reader = reach->reader;
-    const ttape_functions_options how = {
-        .size = sizeof how, .memory_bytes = reach->memory.limit_bytes - reach->memory.used_bytes};
+    const ttape_functions_options how = {.size = sizeof how,
+                                         .by = reach->options.by,
+                                         .memory_bytes =
+                                             reach->memory.limit_bytes - reach->memory.used_bytes};
     ttape_functions *functions;
     uint32_t count;
     TTP_TRY(ttape_functions_make(&functions, &reader, 1, &how, err));

@@ -5,6 +5,7 @@
 #include <tracetape/writer.h>
 
 #include "answers/view/view_internal.h"
+#include "base/text.h"
 #include "format/base/fail.h"
 
 #define METADATA_MOST 256u
@@ -28,6 +29,33 @@ static void put_metadata(struct ttape_view *view)
         ttp_view_end(view, ']');
     }
     ttp_view_end(view, ']');
+}
+
+/* The scope's host, of many scopes, and how far its clock may be beside that of the first. */
+struct host {
+    uint32_t scope;
+    ttape_string host;
+    uint64_t error_ns;
+    bool has_error;
+};
+
+static void find_host(const struct ttape_view *view, uint32_t scope, struct host *place)
+{
+    static const ttape_string host = {"host", 4}, error = {"axis_error_ns", 13};
+    ttape_metadata_entry entry;
+    if (place->scope == scope)
+        return;
+    *place = (struct host){.scope = scope};
+    for (uint32_t i = 0; ttape_reader_get_metadata(view->reader, i, &entry) == TTAPE_OK; i++) {
+        if (entry.scope == scope && entry.type == TTAPE_METADATA_TEXT &&
+            ttp_is_same_text(entry.key, host))
+            place->host = entry.text;
+        if (entry.scope != scope || entry.type != TTAPE_METADATA_NUMBER ||
+            !ttp_is_same_text(entry.key, error))
+            continue;
+        place->error_ns = entry.number;
+        place->has_error = true;
+    }
 }
 
 ttape_status ttp_view_trace(struct ttape_view *view, const struct ttp_view_question *question,
@@ -86,7 +114,8 @@ static ttape_status put_axis(struct ttape_view *view, uint32_t stream, ttape_err
     return TTAPE_OK;
 }
 
-static ttape_status put_thread(struct ttape_view *view, uint32_t stream, ttape_error *err)
+static ttape_status put_thread(struct ttape_view *view, uint32_t stream, struct host *place,
+                               ttape_error *err)
 {
     ttape_stream_info found;
     ttape_process process;
@@ -101,6 +130,12 @@ static ttape_status put_thread(struct ttape_view *view, uint32_t stream, ttape_e
     ttp_view_wide(view, "events", found.event_count);
     if (found.missing_count > 0)
         ttp_view_wide(view, "missing", found.missing_count);
+    if (view->info.scope_count > 1)
+        find_host(view, found.scope, place);
+    if (place->host.size_bytes > 0)
+        ttp_view_string(view, "host", place->host);
+    if (place->has_error)
+        ttp_view_wide(view, "clock_error", place->error_ns);
     ttape_status status = put_axis(view, stream, err);
     ttp_view_end(view, '}');
     return status;
@@ -110,11 +145,12 @@ ttape_status ttp_view_threads(struct ttape_view *view, const struct ttp_view_que
                               ttape_error *err)
 {
     uint32_t first = 0, count = THREADS_MOST;
+    struct host place = {.scope = TTAPE_NONE};
     TTP_TRY(ttp_view_take_number(question, "first", TTAPE_NONE, &first, err));
     TTP_TRY(ttp_view_take_number(question, "count", THREADS_MOST, &count, err));
     ttp_view_begin(view, "threads", '[');
     for (uint32_t i = 0; i < count && first < view->info.stream_count; i++, first++)
-        TTP_TRY(put_thread(view, first, err));
+        TTP_TRY(put_thread(view, first, &place, err));
     ttp_view_end(view, ']');
     ttp_view_bool(view, "more", first < view->info.stream_count);
     return TTAPE_OK;

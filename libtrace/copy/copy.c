@@ -13,6 +13,7 @@
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "libtrace/copy/copy_definitions.h"
+#include "libtrace/copy/copy_metadata.h"
 #include "libtrace/copy/copy_models.h"
 #include "libtrace/copy/copy_overviews.h"
 #include "reader/decoder_pool.h"
@@ -25,20 +26,27 @@
 struct ttape_copier {
     ttape_writer *writer;
     const ttape_reader *reader;
-    struct ttp_lease lease;      /* during a call it has a decoder */
-    bool is_apart;               /* each of the reader's scopes is a new one */
-    ttape_reduction reduction;   /* what is left out, or said anew */
-    struct ttp_growing scopes;   /* struct ttp_scope *, by the reader's scope number */
-    struct ttp_growing segments; /* struct ttp_index_segment */
-    struct ttp_growing values;   /* ttape_value */
-    struct ttp_growing spans;    /* ttape_off_span */
-    struct ttp_growing models;   /* struct ttp_copied_model */
+    struct ttp_lease lease;          /* during a call it has a decoder */
+    bool is_apart;                   /* each of the reader's scopes is a new one */
+    ttape_reduction reduction;       /* what is left out, or said anew */
+    const ttape_clock_shift *shifts; /* by the reader's scope; NULL: times stay as they are */
+    struct ttp_growing scopes;       /* struct ttp_scope *, by the reader's scope number */
+    struct ttp_growing segments;     /* struct ttp_index_segment */
+    struct ttp_growing values;       /* ttape_value */
+    struct ttp_growing spans;        /* ttape_off_span */
+    struct ttp_growing models;       /* struct ttp_copied_model */
     struct ttp_edge_frames frames;
     uint32_t number;   /* among the writer's */
     uint64_t begin_ns; /* of streams; 0: when they do */
     uint64_t late_ns;  /* by how much the part at hand begins later than what it is a part of */
     ttape_event events[BATCH_EVENTS];
 };
+
+/* What is added to the times of a scope. */
+static uint64_t shift_of(const ttape_copier *c, uint32_t scope)
+{
+    return c->shifts != NULL ? c->shifts[scope].shift_ns : 0;
+}
 
 /* Same definitions as far as both go? */
 static bool definitions_agree(const ttape_copier *c, const struct ttp_scope *to, uint32_t scope)
@@ -134,6 +142,7 @@ static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint3
                 TTP_TRY(rename_site(c, scope, id, &row, err));
             else if (kind == TTP_COPIED_MODULES && c->reduction.rename_module != NULL)
                 rename_module(c, &row);
+            ttp_copied_move(&row, shift_of(c, scope));
             TTP_TRY(ttp_copied_add(c->writer, to, kind, &row, err));
         }
     }
@@ -154,52 +163,6 @@ static ttape_status add_definitions(ttape_copier *c, struct ttp_scope *to, uint3
     return TTAPE_OK;
 }
 
-/* Whether the scope has this pair already. Of pieces of one trace, what the last one says stands.
- */
-static ttape_status is_known_pair(const ttape_copier *c, struct ttp_scope *to,
-                                  const ttape_metadata_entry *entry, bool *is_known,
-                                  ttape_error *err)
-{
-    uint64_t key = ttp_copied_hash_string(0, entry->key);
-    uint64_t value = entry->type == TTAPE_METADATA_TEXT ? ttp_copied_hash_string(1, entry->text)
-                                                        : ttp_copied_hash_number(2, entry->number);
-    struct ttp_pair_hash *known = to->metadata_hashes.data;
-    for (size_t i = 0; i < to->metadata_hashes.count; i++)
-        if (known[i].key == key) {
-            *is_known = known[i].value == value;
-            known[i].value = value;
-            return TTAPE_OK;
-        }
-    known = ttp_push(&c->writer->allocator, &to->metadata_hashes, sizeof *known, err);
-    if (known == NULL)
-        return TTAPE_E_MEMORY;
-    *known = (struct ttp_pair_hash){key, value};
-    *is_known = false;
-    return TTAPE_OK;
-}
-
-static ttape_status add_metadata(ttape_copier *c, struct ttp_scope *to, uint32_t scope,
-                                 ttape_error *err)
-{
-    static const char own_key[] = "trace_id"; /* written with the scope itself */
-    ttape_metadata_entry entry;
-    for (uint32_t i = 0; ttape_reader_get_metadata(c->reader, i, &entry) == TTAPE_OK; i++) {
-        bool own = entry.key.size_bytes == sizeof own_key - 1 &&
-                   memcmp(entry.key.data, own_key, sizeof own_key - 1) == 0;
-        bool is_known = false;
-        if (entry.scope != scope || entry.type == TTAPE_METADATA_OTHER || own ||
-            (c->reduction.keeps != NULL && !c->reduction.keeps(c->reduction.context, &entry)))
-            continue;
-        TTP_TRY(is_known_pair(c, to, &entry, &is_known, err));
-        if (is_known)
-            continue;
-        TTP_TRY(ttp_writer_scope_metadata(c->writer, to, entry.key,
-                                          entry.type == TTAPE_METADATA_TEXT, entry.text,
-                                          entry.number, err));
-    }
-    return TTAPE_OK;
-}
-
 /* Scopes of one file are never joined with each other, whatever their trace ids: where the file has
  * the later one's events first, a stream of both would step back. */
 static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
@@ -216,7 +179,8 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
     if (to == NULL)
         TTP_TRY(ttp_writer_new_scope(w, trace_id, &to, err));
     to->copier = w->copier_count;
-    TTP_TRY(add_metadata(c, to, scope, err));
+    TTP_TRY(ttp_copied_metadata(w, c->reader, to, scope, &c->reduction,
+                                c->shifts != NULL ? &c->shifts[scope] : NULL, err));
     TTP_TRY(add_definitions(c, to, scope, err));
     if (c->is_apart) /* scopes are numbered as they are introduced: in the reader's order */
         TTP_TRY(ttp_writer_introduce(w, to, err));
@@ -228,7 +192,8 @@ static ttape_status map_scope(ttape_copier *c, uint32_t scope, ttape_error *err)
 }
 
 static ttape_status open_copier(ttape_copier **out, ttape_writer *writer, ttape_reader *reader,
-                                bool is_apart, const ttape_reduction *reduction, ttape_error *err)
+                                bool is_apart, const ttape_reduction *reduction,
+                                const ttape_clock_shift *shifts, ttape_error *err)
 {
     *out = NULL;
     TTP_TRY(ttp_writer_check(writer, err));
@@ -242,6 +207,7 @@ static ttape_status open_copier(ttape_copier **out, ttape_writer *writer, ttape_
     c->frames.memory = &c->lease.memory;
     c->is_apart = is_apart;
     c->reduction = *reduction;
+    c->shifts = shifts;
     c->number = ++writer->copier_count;
     uint32_t count = ttp_scope_count(reader);
     ttape_status status = TTAPE_OK;
@@ -258,7 +224,14 @@ static ttape_status open_copier(ttape_copier **out, ttape_writer *writer, ttape_
 ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer, ttape_reader *reader,
                                ttape_error *err)
 {
-    return open_copier(out, writer, reader, false, &(ttape_reduction){0}, err);
+    return open_copier(out, writer, reader, false, &(ttape_reduction){0}, NULL, err);
+}
+
+ttape_status ttape_copier_open_shifted(ttape_copier **out, ttape_writer *writer,
+                                       ttape_reader *reader, const ttape_clock_shift *shifts,
+                                       ttape_error *err)
+{
+    return open_copier(out, writer, reader, false, &(ttape_reduction){0}, shifts, err);
 }
 
 ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
@@ -266,7 +239,7 @@ ttape_status ttape_copier_open_renamed(ttape_copier **out, ttape_writer *writer,
                                        void *context, ttape_error *err)
 {
     const ttape_reduction reduction = {.rename = rename, .context = context};
-    return open_copier(out, writer, reader, rename != NULL, &reduction, err);
+    return open_copier(out, writer, reader, rename != NULL, &reduction, NULL, err);
 }
 
 ttape_status ttape_copier_open_reduced(ttape_copier **out, ttape_writer *writer,
@@ -280,7 +253,7 @@ ttape_status ttape_copier_open_reduced(ttape_copier **out, ttape_writer *writer,
     if (taken.reserved != 0 || taken.without_values > 1)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
                         "a reduction has a word that is not known");
-    return open_copier(out, writer, reader, true, &taken, err);
+    return open_copier(out, writer, reader, true, &taken, NULL, err);
 }
 
 void ttape_copier_close(ttape_copier *c)
@@ -383,7 +356,9 @@ static ttape_status copy_partition_whole(ttape_copier *c, uint32_t partition, tt
         TTP_TRY(ttp_copied_model(c->writer, c->lease.decoder, to, partition, &c->models,
                                  &head.model, err));
     TTP_TRY(ttp_payload_read(c->lease.decoder, partition, &chunk, &payload, err));
-    if (head.model != model)
+    uint64_t shift_ns = head.resolution_ns != 0 ? shift_of(c, info.scope) : 0;
+    head.origin_ns += shift_ns;
+    if (head.model != model || shift_ns != 0)
         ttp_partition_head_write(&head, payload);
     struct ttp_index_entry entry = describe(&head, &info, chunk.stored_bytes);
     ttape_status status =
@@ -544,8 +519,8 @@ static ttape_status copy_piece(ttape_copier *c, uint32_t partition, const uint64
                         "there is no partition %u", partition);
     struct ttp_scope *to = scope_of(c, partition);
     TTP_TRY(ttp_loaded_get(c->lease.decoder, partition, TTP_STAGE_LIGHT, &loaded, err));
-    TTP_TRY(
-        ttp_writer_set_clock(c->writer, loaded->head.resolution_ns, loaded->head.origin_ns, err));
+    TTP_TRY(ttp_writer_set_clock(c->writer, loaded->head.resolution_ns,
+                                 loaded->head.origin_ns + shift_of(c, info.scope), err));
     ttape_status status = TTAPE_OK;
     ttp_writer_take_ticks(c->writer, true);
     for (uint32_t i = 0; i < info.segment_count && status == TTAPE_OK; i++) {

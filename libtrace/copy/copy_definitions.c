@@ -98,6 +98,14 @@ uint32_t ttp_copied_count(const ttape_reader *r, uint32_t scope, int kind)
     return by_kind[kind];
 }
 
+void ttp_copied_move(struct ttp_copied_row *row, uint64_t shift_ns)
+{
+    if (row->process.start_time_ns != 0)
+        row->process.start_time_ns += shift_ns;
+    if (row->stream.start_time_ns != 0)
+        row->stream.start_time_ns += shift_ns;
+}
+
 ttape_status ttp_copied_add(ttape_writer *w, struct ttp_scope *to, int kind,
                             const struct ttp_copied_row *row, ttape_error *err)
 {

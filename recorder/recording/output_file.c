@@ -117,9 +117,7 @@ static ttape_status set_metadata(const struct ttp_encode *e, ttape_writer *w, tt
     TTP_TRY(ttp_output_set_calls(w, &e->options, err));
     if (e->options.patch.choice != 0)
         TTP_TRY(set_text(w, "patch_filter", e->options.patch.filter, err));
-    if (e->options.clock != TTAPE_CLOCK_NONE)
-        TTP_TRY(ttape_writer_set_number(w, "realtime_offset_ns", e->shared->realtimes[0].offset_ns,
-                                        err));
+    TTP_TRY(ttp_clock_describe(e, w, err));
     if (uname(&system) != 0)
         return TTAPE_OK;
     TTP_TRY(set_text(w, "host", system.nodename, err));

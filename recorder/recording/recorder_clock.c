@@ -1,4 +1,5 @@
-/* The clock of records: which one, and how its ticks become nanoseconds of CLOCK_MONOTONIC.
+/* The clock of records: which one, how its ticks become nanoseconds of CLOCK_MONOTONIC, and how
+ * that stands to UTC.
  *
  * The time stamp counter is taken where the kernel itself keeps time by it: then it is constant and
  * the same on all cores to within what the kernel checks (tens of nanoseconds). The kernel goes on
@@ -7,10 +8,14 @@
  * is the closest of a few. (clock_lines.c makes lines of them.)
  *
  * CLOCK_REALTIME is looked at in each round: how far it is ahead of CLOCK_MONOTONIC changes only
- * when somebody sets it, with a leap second, and while the machine sleeps. */
+ * when somebody sets it, with a leap second, and while the machine sleeps. How far that may be from
+ * UTC the kernel says itself (adjtimex), and is asked once in a second. */
+#define _GNU_SOURCE /* adjtimex */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/timex.h>
 #include <time.h>
 
 #include "recorder/arena/record.h"
@@ -21,6 +26,11 @@
 #define CALIBRATION_NS   2000000    /* the program waits for it; what it is off is corrected soon */
 #define SLOT_TICKS       (1u << 18) /* slots within so short a time do with one pair */
 #define REALTIME_SAME_NS 1000u      /* two readings one after the other are not one */
+#define UTC_LOOK_MS      1000u
+#define UNKNOWN_NS       UINT64_MAX
+#define FIRST_NAMESPACE  4026531834u /* of times: the kernel's own, which is no container's */
+#define BOOT_ID_FILE     "/proc/sys/kernel/random/boot_id"
+#define BOOT_ID_BYTES    36u
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -138,12 +148,39 @@ static void look_at_realtime(struct ttp_drain *d)
     uint32_t count = s->realtime_count;
     if (count != 0 && (off < back ? off : back) <= REALTIME_SAME_NS + width_ns)
         return;
+    if (width_ns / 2 + REALTIME_SAME_NS > s->realtime_error_ns)
+        s->realtime_error_ns = width_ns / 2 + REALTIME_SAME_NS; /* smaller steps are not seen */
     if (count < TTP_REALTIMES_MAX) {
         s->realtimes[count].from_ns = at_ns;
         s->realtimes[count].offset_ns = offset_ns;
     }
     d->realtime_offset_ns = offset_ns;
     s->realtime_count = count + 1;
+}
+
+static uint64_t read_utc_error(void)
+{
+    struct timex kernel = {.modes = 0};
+    if (adjtimex(&kernel) < 0 || (kernel.status & (STA_UNSYNC | STA_CLOCKERR)) != 0 ||
+        kernel.maxerror < 0)
+        return UNKNOWN_NS;
+    return (uint64_t)kernel.maxerror * 1000u;
+}
+
+static void look_at_utc(struct ttp_drain *d)
+{
+    struct ttp_shared *s = d->shared;
+    uint64_t now_ms = ttp_now_ms();
+    bool is_first = d->utc_looked_ms == 0;
+    if (!is_first && now_ms - d->utc_looked_ms < UTC_LOOK_MS)
+        return;
+    uint64_t error_ns = read_utc_error();
+    d->utc_looked_ms = now_ms | 1;
+    if (is_first)
+        s->utc_error_ns = error_ns;
+    if (is_first || error_ns > s->utc_error_most_ns)
+        s->utc_error_most_ns = error_ns;
+    s->utc_error_end_ns = error_ns;
 }
 
 static ttape_status follow(struct ttp_drain *d, ttape_error *err)
@@ -163,8 +200,10 @@ static ttape_status follow(struct ttp_drain *d, ttape_error *err)
 
 ttape_status ttp_clock_sample(struct ttp_drain *d, bool before_slot, ttape_error *err)
 {
-    if (d->clock != TTAPE_CLOCK_NONE && !before_slot)
+    if (d->clock != TTAPE_CLOCK_NONE && !before_slot) {
         look_at_realtime(d);
+        look_at_utc(d);
+    }
     if (d->clock != TTAPE_CLOCK_TSC)
         return TTAPE_OK;
     uint64_t now = counter();
@@ -217,6 +256,54 @@ uint64_t ttp_clock_error_ns(const struct ttp_encode *e)
     return e->options.clock == TTAPE_CLOCK_TSC ? e->shared->clock_error_ns : (uint64_t)step.tv_nsec;
 }
 
+/* The machine since it was started; false: not known. */
+static bool read_boot_id(char id[BOOT_ID_BYTES + 1])
+{
+    FILE *file = fopen(BOOT_ID_FILE, "re");
+    if (file == NULL)
+        return false;
+    bool is_read = fread(id, 1, BOOT_ID_BYTES, file) == BOOT_ID_BYTES;
+    (void)fclose(file);
+    id[BOOT_ID_BYTES] = '\0';
+    return is_read;
+}
+
+/* Which one counts times here, where it is not the machine's own; 0: it is, or there are none. */
+static uint64_t find_time_namespace(void)
+{
+    struct stat is;
+    bool is_own = stat("/proc/self/ns/time", &is) == 0 && is.st_ino != FIRST_NAMESPACE;
+    return is_own ? (uint64_t)is.st_ino : 0;
+}
+
+ttape_status ttp_clock_describe(const struct ttp_encode *e, ttape_writer *w, ttape_error *err)
+{
+    const struct ttp_shared *s = e->shared;
+    char boot[BOOT_ID_BYTES + 1];
+    uint64_t namespace = find_time_namespace();
+    if (e->options.clock == TTAPE_CLOCK_NONE)
+        return TTAPE_OK;
+    TTP_TRY(ttape_writer_set_number(w, "realtime_offset_ns", s->realtimes[0].offset_ns, err));
+    TTP_TRY(ttape_writer_set_number(w, "realtime_error_ns", s->realtime_error_ns, err));
+    if (s->utc_error_ns != UNKNOWN_NS)
+        TTP_TRY(ttape_writer_set_number(w, "utc_error_ns", s->utc_error_ns, err));
+    if (namespace != 0)
+        TTP_TRY(ttape_writer_set_number(w, "time_namespace", namespace, err));
+    return read_boot_id(boot)
+               ? ttape_writer_set_text(w, "boot_id", (ttape_string){boot, BOOT_ID_BYTES}, err)
+               : TTAPE_OK;
+}
+
+/* The error was known all the time, or it is not told at all. */
+static ttape_status add_utc_errors(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err)
+{
+    const struct ttp_shared *s = e->shared;
+    if (s->utc_error_most_ns == UNKNOWN_NS)
+        return TTAPE_OK;
+    TTP_TRY(ttp_number_add(e, list, "utc_error_end_ns", s->utc_error_end_ns, err));
+    return ttp_number_add(e, list, "utc_error_most_ns", s->utc_error_most_ns, err);
+}
+
 ttape_status ttp_clock_numbers(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err)
 {
     const struct ttp_shared *s = e->shared;
@@ -227,5 +314,6 @@ ttape_status ttp_clock_numbers(struct ttp_encode *e, struct ttp_growing *list, t
         TTP_TRY(ttp_number_add(e, list, "clock_drift_ppb", s->clock_drift_ppb, err));
     if (s->clock_jumps != 0)
         TTP_TRY(ttp_number_add(e, list, "clock_jumps", s->clock_jumps, err));
+    TTP_TRY(add_utc_errors(e, list, err));
     return add_steps(e, list, err);
 }

@@ -268,6 +268,8 @@ struct ttp_shared {
     _Atomic uint64_t clock_error_ns, clock_drift_ppb;
     _Atomic uint32_t clock_jumps, realtime_count;
     struct ttp_realtime realtimes[TTP_REALTIMES_MAX];
+    /* by how much these may be wrong; against UTC at first, last, at most; UINT64_MAX: not known */
+    _Atomic uint64_t realtime_error_ns, utc_error_ns, utc_error_end_ns, utc_error_most_ns;
     _Atomic uint64_t unrecorded[TTAPE_UNRECORDED_COUNT]; /* processes, by reason */
     _Atomic uint64_t unseen[TTP_UNSEEN_COUNT];           /* what was patched, and not */
     _Atomic bool is_arena_cut; /* its file was: zeros stand for what it had */
@@ -298,6 +300,7 @@ struct ttp_drain {
     struct ttp_clock_tracker tracker; /* of the time stamp counter */
     uint64_t sampled_ticks;           /* when a pair was read last */
     uint64_t realtime_offset_ns;      /* as it was seen last */
+    uint64_t utc_looked_ms;           /* when the kernel was asked for its error; 0: never */
     bool may_rest;                    /* blocks of ended threads, for a round */
     uint64_t round, polled_ms;
     uint64_t processes_checked_ms, threads_checked_ms, partial_ms; /* when each was last done */
@@ -464,6 +467,7 @@ ttape_status ttp_clock_sample(struct ttp_drain *d, bool before_slot, ttape_error
 ttape_status ttp_clock_take(struct ttp_encode *e, ttape_error *err);
 /* What the metadata says of the clock: adds struct ttp_number. */
 ttape_status ttp_clock_numbers(struct ttp_encode *e, struct ttp_growing *list, ttape_error *err);
+ttape_status ttp_clock_describe(const struct ttp_encode *e, ttape_writer *w, ttape_error *err);
 
 /* The most by which times were seen to differ from CLOCK_MONOTONIC. */
 uint64_t ttp_clock_error_ns(const struct ttp_encode *e);

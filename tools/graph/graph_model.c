@@ -49,7 +49,8 @@ int tool_graph_make(struct tool_graph *graph, const struct tool_input *input,
                                      .damage = note_damage,
                                      .goes_on = look_at_memory,
                                      .below = shape->below != NULL ? is_below : NULL,
-                                     .context = graph};
+                                     .context = graph,
+                                     .by = shape->by};
     ttape_error err = {0};
     uint32_t count;
     *graph = (struct tool_graph){.input = input, .selection = selection, .below = shape->below};

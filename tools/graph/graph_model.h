@@ -36,6 +36,7 @@ struct tool_graph_limits {
 struct tool_graph_shape {
     bool split_levels, contexts;
     struct tool_below *below; /* whose functions it is of; NULL: of all that ran */
+    ttape_functions_by by;    /* which functions are one */
 };
 
 /* Returns a tool_exit; TOOL_LOSS: complete but for what could not be read. */

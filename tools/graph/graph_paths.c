@@ -20,7 +20,8 @@ static void note_damage(void *context, uint32_t stream, const ttape_error *error
     (void)tool_input_go_on(paths->input, error, &paths->error_count, &paths->status);
 }
 
-static int find_paths(struct tool_paths *paths, const struct tool_selection *selection)
+static int find_paths(struct tool_paths *paths, const struct tool_selection *selection,
+                      ttape_functions_by by)
 {
     const ttape_reach_options how = {.size = sizeof(how),
                                      .streams = selection->streams,
@@ -31,7 +32,8 @@ static int find_paths(struct tool_paths *paths, const struct tool_selection *sel
                                      .memory_bytes = UINT64_MAX,
                                      .selects = selects,
                                      .damage = note_damage,
-                                     .context = paths};
+                                     .context = paths,
+                                     .by = by};
     ttape_error err = {0};
     ttape_reach_info info;
     if (ttape_reach_find(&paths->reach, paths->input->reader, &how, &err) != TTAPE_OK)
@@ -45,17 +47,17 @@ static int find_paths(struct tool_paths *paths, const struct tool_selection *sel
 }
 
 int tool_paths_make(struct tool_paths *paths, const struct tool_input *input,
-                    const struct tool_selection *selection, const char *name,
+                    const struct tool_selection *selection, const char *name, ttape_functions_by by,
                     enum tool_name_style style)
 {
     *paths = (struct tool_paths){.input = input, .name = name};
     tool_site_names_open_as(&paths->names, input->reader, style);
     if (name == NULL)
-        return find_paths(paths, selection);
+        return find_paths(paths, selection, by);
     paths->is_reached = tool_sites_called(&paths->names, name);
     if (paths->is_reached == NULL)
         return tool_no_function(&paths->names, input->name, name);
-    return find_paths(paths, selection);
+    return find_paths(paths, selection, by);
 }
 
 void tool_paths_close(struct tool_paths *paths)

@@ -38,7 +38,7 @@ struct tool_paths {
 /* Reads the selection; NULL: paths to all functions. Returns a tool_exit; TOOL_CANNOT: there is no
  * such function. */
 int tool_paths_make(struct tool_paths *paths, const struct tool_input *input,
-                    const struct tool_selection *selection, const char *name,
+                    const struct tool_selection *selection, const char *name, ttape_functions_by by,
                     enum tool_name_style style);
 void tool_paths_close(struct tool_paths *paths);
 /* Decides which are shown. */

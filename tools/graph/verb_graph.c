@@ -1,8 +1,10 @@
 /* tracetape graph: which graph to make of a trace, and how to show it. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/calls/losses.h"
+#include "tools/calls/merge/joined.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
@@ -18,7 +20,8 @@ struct share_option {
 };
 
 struct options {
-    const char *context, *weight, *format, *reach, *below;
+    const char *context, *weight, *format, *reach, *below, *across;
+    ttape_functions_by by; /* which functions are one */
     struct share_option min_share;
     struct tool_time min_time;
     struct tool_id min_calls, limit;
@@ -64,6 +67,8 @@ static const struct tool_option table[] = {
      TOOL_AT(reach)},
     {"below", 'B', "REGEX", "only calls of matching functions and what they call", NULL,
      TOOL_AT(below)},
+    {"across", 0, "WHAT", "of many: builds (default): one function of a name; none: of each build",
+     NULL, TOOL_AT(across)},
     TOOL_NAMES_OPTION,
     {"min-share", 0, "SHARE", "prune what has less of the run: 1%, 0.01 (0.5% but with --json)",
      parse_share, TOOL_AT(min_share)},
@@ -87,24 +92,26 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "graph",
-    .usage = "[OPTION]... FILE|-",
+    .usage = "[OPTION]... FILE|-|FOLDER|@LIST...",
     .about =
         "Says who called whom: the call graph of all threads and processes in one, with calls,\n"
         "times and shares of the run, recursion, and who started which thread. What is below a\n"
-        "limit is pruned; what it called hangs below its closest callers that are kept.",
+        "limit is pruned; what it called hangs below its closest callers that are kept. Several\n"
+        "traces are one graph.",
     .options = table,
     .examples = "  tracetape graph run.ttape\n"
                 "  tracetape graph run.ttape --summary\n"
                 "  tracetape graph run.ttape --format svg --min-share 1% > run.svg\n"
                 "  tracetape graph run.ttape --below '^parse_line$'\n"
                 "  tracetape graph run.ttape --context 'main->run'\n"
-                "  tracetape graph run.ttape --reach parse_line\n",
+                "  tracetape graph run.ttape --reach parse_line\n"
+                "  tracetape graph run.ttape server.ttape\n",
     .statuses = "  0  done\n"
                 "  2  the command line is wrong\n"
-                "  3  the file is truncated or damaged: the graph is of what is there\n"
+                "  3  a file is truncated or damaged: the graph is of what is there\n"
                 "  4  not done\n",
     .operands_min = 1,
-    .operands_max = 1,
+    .operands_max = INT_MAX,
 };
 
 static struct tool_graph_limits limits_of(const struct options *options)
@@ -165,7 +172,7 @@ static int reach(const struct options *options, const struct tool_input *input,
 {
     struct tool_paths paths;
     struct tool_graph_limits limits = limits_of(options);
-    int status = tool_paths_make(&paths, input, selection, options->reach,
+    int status = tool_paths_make(&paths, input, selection, options->reach, options->by,
                                  tool_name_style(options->names, options->json));
     if (status != TOOL_CANNOT) {
         tool_paths_order(&paths, &limits);
@@ -189,7 +196,7 @@ static int show(const struct options *options, struct tool_graph *graph)
         view.paths = &paths;
         view.ways = &ways;
         tool_graph_ways_open(&ways, graph, options->memory_bytes);
-        status = tool_paths_make(&paths, graph->input, graph->selection, NULL,
+        status = tool_paths_make(&paths, graph->input, graph->selection, NULL, options->by,
                                  tool_name_style(options->names, options->json));
         status = status == TOOL_LOSS ? TOOL_OK : status;
     }
@@ -217,7 +224,8 @@ static int run(void *context, const struct tool_input *input)
     struct tool_site_names names;
     const struct tool_graph_shape shape = {.split_levels = options->split_levels,
                                            .contexts = options->context != NULL,
-                                           .below = options->below != NULL ? &below : NULL};
+                                           .below = options->below != NULL ? &below : NULL,
+                                           .by = options->by};
     struct tool_graph_limits limits = limits_of(options);
     int status = tool_select(&selection, input, &options->choice);
     tool_site_names_open_as(&names, input->reader, tool_name_style(options->names, options->json));
@@ -256,6 +264,9 @@ static int check_options(struct options *options)
     if (is_picture + options->json + options->list + (options->summary ? 1 : 0) > 1 &&
         !(options->json && options->summary && !is_picture && !options->list))
         return tool_usage("graph", "only one of dot, svg, --json, --list, --summary is possible");
+    if (options->across != NULL && strcmp(options->across, "builds") != 0 &&
+        strcmp(options->across, "none") != 0)
+        return tool_usage("graph", "--across is builds or none, not '%s'", options->across);
     if (options->reach != NULL && (options->list || options->summary || options->context != NULL ||
                                    options->split_levels || options->below != NULL))
         return tool_usage("graph",
@@ -278,7 +289,16 @@ int tool_verb_graph(int argc, char **argv)
     if (status != TOOL_OK)
         return status;
     tool_memory_bound(options.memory_bytes);
-    status = tool_input_run(argv[0], options.jobs, options.memory_bytes, run, &options);
+    struct tool_operands paths;
+    status = tool_operands_take(&paths, count, argv);
+    if (options.across != NULL && strcmp(options.across, "none") == 0)
+        options.by = TTAPE_FUNCTIONS_BY_BUILD;
+    else if (paths.are_many || options.across != NULL)
+        options.by = TTAPE_FUNCTIONS_BY_NAME;
+    if (status == TOOL_OK)
+        status =
+            tool_joined_run(&paths, "graph", options.jobs, options.memory_bytes, run, &options);
+    tool_operands_close(&paths);
     tool_choice_close(&options.choice);
     return status;
 }

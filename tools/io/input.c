@@ -117,7 +117,7 @@ int tool_input_open(struct tool_input *input, const char *path)
     return TOOL_OK;
 }
 
-static int open_reader(struct tool_input *input, uint32_t jobs, uint64_t memory_bytes)
+int tool_input_begin(struct tool_input *input, uint32_t jobs, uint64_t memory_bytes)
 {
     ttape_error err = {0};
     ttape_reader_options options = {
@@ -131,7 +131,15 @@ int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs,
                     uint64_t memory_bytes)
 {
     int status = tool_input_open(input, path);
-    return status == TOOL_OK ? open_reader(input, jobs, memory_bytes) : status;
+    return status == TOOL_OK ? tool_input_begin(input, jobs, memory_bytes) : status;
+}
+
+void tool_input_take(struct tool_input *input, int fd, const char *name)
+{
+    struct stat info = {0};
+    (void)fstat(fd, &info);
+    *input = (struct tool_input){.name = name, .fd = fd};
+    input->source = (ttape_source){input, read_spooled, (uint64_t)info.st_size};
 }
 
 bool tool_input_is_rollup(const struct tool_input *input)
@@ -205,6 +213,6 @@ int tool_input_run_begun(const void *head, size_t head_bytes,
     struct tool_input input = {.fd = -1};
     int status = spool(&input, head, head_bytes);
     if (status == TOOL_OK)
-        status = open_reader(&input, 1, 0);
+        status = tool_input_begin(&input, 1, 0);
     return run(&input, status, work, context);
 }

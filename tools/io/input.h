@@ -22,6 +22,10 @@ int tool_input_open(struct tool_input *input, const char *path);
 /* Opens source and reader; memory_bytes: as of --memory. */
 int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs,
                     uint64_t memory_bytes);
+/* The second half of that: a reader of the source, which is open. */
+int tool_input_begin(struct tool_input *input, uint32_t jobs, uint64_t memory_bytes);
+/* Opens the source of a file of ours, which is the input's from now on. */
+void tool_input_take(struct tool_input *input, int fd, const char *name);
 void tool_input_close(struct tool_input *input);
 /* Whether it is a rollup (tracetape/rollup.h), by its first bytes. */
 bool tool_input_is_rollup(const struct tool_input *input);

@@ -1,5 +1,6 @@
 /* tracetape view: shows a trace in a browser of this machine. */
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "tools/calls/losses.h"
+#include "tools/calls/merge/joined.h"
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/command/output.h"
@@ -40,17 +42,18 @@ static const struct tool_option table[] = {
 
 static const struct tool_command command = {
     .verb = "view",
-    .usage = "[OPTION]... FILE",
+    .usage = "[OPTION]... FILE|FOLDER|@LIST...",
     .about = "Shows a trace in the browser: all threads over the whole run, down to single calls.\n"
              "Prints an address of this machine, and answers there until Ctrl-C. Nobody else can\n"
-             "ask: the address has a key in it.",
+             "ask: the address has a key in it. Several traces are shown on one axis of times.",
     .options = table,
     .examples = "  tracetape view run.ttape\n"
+                "  tracetape view client.ttape server.ttape\n"
                 "  tracetape view run.ttape --no-browser\n"
                 "  tracetape view run.ttape --at 'n=s0e2500'\n",
     .statuses = NULL,
     .operands_min = 1,
-    .operands_max = 1,
+    .operands_max = INT_MAX,
 };
 
 /* A place ends up in an address, and that in a file of HTML. */
@@ -163,7 +166,8 @@ int tool_verb_view(int argc, char **argv)
 {
     int count, status;
     struct options options = {0};
-    struct tool_input input;
+    struct tool_operands paths;
+    struct tool_joined joined = {.input = {.fd = -1}};
     if (tool_options_parse(&command, argc, argv, &options, &count, &status) != TOOL_PARSED_GO)
         return status;
     if (options.at != NULL && !is_place(options.at))
@@ -172,10 +176,13 @@ int tool_verb_view(int argc, char **argv)
         return tool_fail("this tracetape was built without its page: install esbuild (Debian, "
                          "Ubuntu: apt-get install esbuild), and build it again");
     options.names = tool_name_style(options.names, false);
-    status = tool_input_open(&input, argv[0]);
-    if (status != TOOL_OK)
-        return status;
-    status = show(&options, &input);
-    tool_input_close(&input);
+    status = tool_operands_take(&paths, count, argv);
+    if (status == TOOL_OK)
+        status = tool_joined_open(&joined, &paths, "view", options.memory_bytes);
+    if (status == TOOL_OK)
+        status = show(&options, &joined.input);
+    status = status == TOOL_OK ? joined.status : status;
+    tool_joined_close(&joined);
+    tool_operands_close(&paths);
     return status;
 }

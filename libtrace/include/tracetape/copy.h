@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include <tracetape/clocks.h>
 #include <tracetape/reader.h>
 #include <tracetape/writer.h>
 
@@ -20,6 +21,11 @@ typedef struct ttape_copier ttape_copier;
  * unwritten) if nothing is appended to it. Reader and writer must outlive the copier. */
 TTAPE_API ttape_status ttape_copier_open(ttape_copier **out, ttape_writer *writer,
                                          ttape_reader *reader, ttape_error *err);
+/* The same, with all times of the reader's scope s later by shifts[s].shift_ns; the metadata say so
+ * (spec/clocks.md). `shifts` are borrowed for the copier's life. */
+TTAPE_API ttape_status ttape_copier_open_shifted(ttape_copier **out, ttape_writer *writer,
+                                                 ttape_reader *reader,
+                                                 const ttape_clock_shift *shifts, ttape_error *err);
 /* Says anew what the reader's site `number` is called: what it leaves in site->symbol, file and
  * line is copied (strings borrowed until the next call), what it does to the rest is ignored. */
 typedef ttape_status (*ttape_site_callback)(void *context, uint32_t number, ttape_site *site,

@@ -61,6 +61,7 @@ typedef struct ttape_graph_options {
     /* Only calls of such functions, and what they call on their stacks: these calls hang below the
      * start, and the run's time is theirs. NULL: everything. */
     bool (*below)(void *context, uint32_t site);
+    ttape_functions_by by; /* which functions of scopes are one */
 } ttape_graph_options;
 
 typedef struct ttape_graph_counts {
@@ -140,7 +141,7 @@ typedef struct ttape_graph_info {
     int64_t idle_ns, blocked_ns;
     int64_t unknown_ns; /* where nothing is known of switches; has_switches only */
     uint64_t pruned_node_count, pruned_edge_count, pruned_call_count; /* calls: of pruned nodes */
-    uint64_t damaged_count; /* places that were left out */
+    uint64_t damaged_count; /* shifts that were left out */
     uint64_t reserved[4];
 } ttape_graph_info;
 

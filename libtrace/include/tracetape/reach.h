@@ -7,7 +7,7 @@
  * own. Streams and stacks with the same path are one.
  *
  * Sites are one function where symbol, file and path of the module are equal (of frames of paths,
- * whatever the file is; without symbol or file, their places in the module as well), or as the
+ * whatever the file is; without symbol or file, their shifts in the module as well), or as the
  * caller groups them. Times are in nanoseconds, by the conventions of tracetape/calls.h: only what
  * is read counts, of the range, and not where events are missing. Sums wrap around at 64 bits.
  *
@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 #include <tracetape/error.h>
+#include <tracetape/functions.h>
 #include <tracetape/reader.h>
 #include <tracetape/types.h>
 
@@ -47,6 +48,7 @@ typedef struct ttape_reach_options {
     void (*damage)(void *context, uint32_t stream, const ttape_error *error);
     void *context;            /* of all three, which are called from the calling thread */
     const ttape_watch *watch; /* NULL: nobody */
+    ttape_functions_by by;    /* which functions of scopes are one, where `group` is NULL */
 } ttape_reach_options;
 
 typedef struct ttape_reach_path {

@@ -1,12 +1,13 @@
 /* Everything but <tracetape/runtime.h>, which is for traced programs: the types, the writer,
  * the reader, calls, the longest and the last ones, chains, functions and their names, what is
- * selected, passes of blocks, the call graph, comparisons, paths to functions, reports, rollups,
- * tiles, the tree, copying, recording, sessions, recovering. */
+ * selected, passes of blocks, the call graph, comparisons, paths to functions, clocks, reports,
+ * rollups, tiles, the tree, copying, recording, sessions, recovering. */
 #ifndef TRACETAPE_TRACETAPE_H
 #define TRACETAPE_TRACETAPE_H
 
 #include <tracetape/calls.h>
 #include <tracetape/chains.h>
+#include <tracetape/clocks.h>
 #include <tracetape/copy.h>
 #include <tracetape/diff.h>
 #include <tracetape/error.h>

@@ -40,6 +40,7 @@ function threadFrom(answer: any): Thread {
   return {
     stream: answer.stream, tid: answer.tid, pid: answer.pid, name: answer.name,
     process: answer.process, events: answer.events, missing: answer.missing,
+    host: answer.host, clockError: answer.clock_error,
     hasTimes: answer.origin !== undefined, origin: BigInt(answer.origin ?? 0),
     resolution: BigInt(answer.resolution ?? 1), first: BigInt(answer.first_tick ?? 0),
     last: BigInt(answer.last_tick ?? 0),
@@ -57,6 +58,7 @@ async function load(): Promise<void> {
     trace.threads.push(...answer.threads.map(threadFrom));
     more = answer.more;
   }
+  trace.hasHosts = new Set(trace.threads.map((thread) => thread.host)).size > 1;
 }
 
 /** When each thread began and ended, to the nanosecond: behind the first picture. */
@@ -368,6 +370,15 @@ function listenKeys(commands: Command[]): void {
 
 // ---- the page ----
 
+/** How well the clocks of several hosts are known to agree. */
+function clockWords(): string {
+  if (!trace.hasHosts) return "";
+  const errors = trace.threads.map((thread) => thread.clockError);
+  return errors.includes(undefined) ? "nobody knows how far the hosts' clocks are apart"
+    : `clocks of hosts within ${shortTime(errors.reduce((most, error) =>
+      BigInt(error!) > most ? BigInt(error!) : most, 0n))}`;
+}
+
 function header(commands: Command[]): HTMLElement {
   const info = trace.info;
   const process = trace.threads[0]?.process || "trace";
@@ -383,7 +394,7 @@ function header(commands: Command[]): HTMLElement {
   document.title = `${process} – tracetape view`;
   return make("header", {}, make("h1", {}, process),
     make("span", { class: "faint" }, `${count(info.events)} events, ${shortTime(trace.end)}`),
-    losses, make("span", { class: "space" }), range,
+    make("span", { class: "faint" }, clockWords()), losses, make("span", { class: "space" }), range,
     make("button", { click: run("all") }, "Whole run"),
     make("button", { click: run("find") }, "Find… ", make("kbd", {}, "Ctrl-K")),
     make("button", { click: run("keys"), "aria-label": "Keys" }, "?"));

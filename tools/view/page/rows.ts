@@ -1,7 +1,7 @@
 // Which rows the timeline has: threads, some of them open. Of many threads with one name the first
 // few are there, and one row that stands for the others; of deep stacks what fits, and a line that
 // says how much deeper they are.
-import { Thread, trace } from "./state";
+import { Thread, threadLabel, trace } from "./state";
 
 export const ROW = 17;
 const CLOSED = 18;
@@ -58,7 +58,7 @@ export class Rows {
   sort(by: "events" | "start" | "name"): void {
     this.turn++;
     this.order.sort(by === "events" ? byEvents : by === "start" ? byStart
-      : (a, b) => (a.name || a.process).localeCompare(b.name || b.process) || byStart(a, b));
+      : (a, b) => threadLabel(a).localeCompare(threadLabel(b)) || byStart(a, b));
     this.regroup();
   }
 
@@ -68,7 +68,7 @@ export class Rows {
     for (const thread of this.order) {
       const key = this.keyOf(thread);
       const group = this.groups.get(key) ??
-        { name: thread.name || thread.process || "thread", threads: [],
+        { name: threadLabel(thread), threads: [],
           isWhole: before.get(key)?.isWhole ?? false };
       this.groups.set(key, group);
       group.threads.push(thread);
@@ -76,7 +76,7 @@ export class Rows {
   }
 
   private keyOf(thread: Thread): string {
-    return thread.name || thread.process;
+    return threadLabel(thread);
   }
 
   isOpen(stream: number): boolean {

@@ -11,6 +11,8 @@ export interface Thread {
   process: string;
   events: string;
   missing?: string;
+  host?: string; // where there are several
+  clockError?: string; // ns, against the first host's
   origin: bigint;
   resolution: bigint;
   first: bigint; // ticks; all its events lie in between
@@ -76,7 +78,7 @@ export const state: State = { from: 0n, span: 1, node: null, site: null, pane: "
                                isInWindow: false, sort: "total", text: "", order: "duration",
                                durations: null };
 export const trace = {
-  end: 1n, hasTimes: true, threads: [] as Thread[], info: {} as Record<string, any>,
+  end: 1n, hasTimes: true, hasHosts: false, threads: [] as Thread[], info: {} as Record<string, any>,
 };
 
 type Change = "window" | "selection" | "pane" | "hidden" | "clock" | "choice";
@@ -253,9 +255,14 @@ export function selectPane(pane: string): void {
   changed("pane");
 }
 
-export function threadName(thread: Thread): string {
+/** With its host, where there are several. */
+export function threadLabel(thread: Thread): string {
   const name = thread.name || thread.process || "thread";
-  return `${name} ${thread.tid}`;
+  return trace.hasHosts && thread.host ? `${thread.host}: ${name}` : name;
+}
+
+export function threadName(thread: Thread): string {
+  return `${threadLabel(thread)} ${thread.tid}`;
 }
 
 export function threadOf(stream: number): Thread | undefined {

@@ -6,8 +6,8 @@ import { isHidden } from "./modules";
 import { isIdle, nameOf, onNames } from "./names";
 import { endOf, Group, Row, ROW, Rows, startOf } from "./rows";
 import {
-  changed, onChange, pan, selectNode, setWindow, showRange, SPAN_LEAST, state, Thread, trace, TreeNode,
-  zoom,
+  changed, onChange, pan, selectNode, setWindow, showRange, SPAN_LEAST, state, Thread, threadLabel,
+  trace, TreeNode, zoom,
 } from "./state";
 import {
   BAR, BUCKETS, bucketNs, endFrame, findCoarser, findTile, forgetPictures, indexAt, levelOf, onTiles,
@@ -519,7 +519,7 @@ export class Timeline {
     context.fillStyle = this.look.text;
     const number = ` ${thread.tid}`;
     const room = NAME_WIDTH - 34 - context.measureText(number).width;
-    const name = cutText(context, thread.name || thread.process || "thread", room);
+    const name = cutText(context, threadLabel(thread), room);
     context.fillText(name + number, 22, y + 10);
     if (row.isOpen && row.height > 34) {
       context.fillStyle = this.look.faint;
