@@ -290,9 +290,9 @@ static bool has_described_calls(Dwarf_Die *around, uint32_t level)
     Dwarf_Die die;
     int more = dwarf_child(around, &die);
     for (; more == 0; more = dwarf_siblingof(&die, &die))
-        if (describes_calls(&die) || (dwarf_tag(&die) == DW_TAG_namespace &&
-                                      level < TOOL_DIES_DEPTH_MAX &&
-                                      has_described_calls(&die, level + 1)))
+        if (describes_calls(&die) ||
+            (dwarf_tag(&die) == DW_TAG_namespace && level < TOOL_DIES_DEPTH_MAX &&
+             has_described_calls(&die, level + 1)))
             return true;
     return more < 0 && !failed();
 }

@@ -438,9 +438,9 @@ static bool count_block(const struct counting *c, uint32_t number, size_t first_
         if (is_first)
             view->begins[block->site] = *at;
         is_first = false;
-        bool is_wanted = view->line_sites == NULL ||
-                         (at->line == view->options.line &&
-                          ends_with(view->files.list[at->file], view->options.file));
+        bool is_wanted =
+            view->line_sites == NULL || (at->line == view->options.line &&
+                                         ends_with(view->files.list[at->file], view->options.file));
         view->is_joined = view->is_joined || (is_wanted && at->is_joined);
         if (view->line_sites != NULL) { /* that is what is looked for */
             if (block->site != TOOL_LINES_NONE && is_wanted)

@@ -205,9 +205,10 @@ static int count(const struct options *options, struct asking *asking,
                          asking->input->name);
         status = print(options, &what);
         if (info.is_joined)
-            tool_message("counts%s are of optimised code, whose lines the compiler joins and moves: "
-                         "-O0 or -Og for exact ones",
-                         options->json || options->lcov || info.lists_calls ? "" : " with ~");
+            tool_message(
+                "counts%s are of optimised code, whose lines the compiler joins and moves: "
+                "-O0 or -Og for exact ones",
+                options->json || options->lcov || info.lists_calls ? "" : " with ~");
     }
     tool_source_lines_close(lines);
     return status == TOOL_OK ? asking->status : status;
