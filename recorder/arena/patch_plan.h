@@ -15,6 +15,8 @@
 #ifndef TTP_WRITER_PATCH_PLAN_H
 #define TTP_WRITER_PATCH_PLAN_H
 
+#include <stddef.h>
+
 #include "recorder/arena/plan.h"
 
 #define TTP_PATCH_MAGIC         0x6863746170747461ull /* "attptach"; not a plan's */
@@ -164,24 +166,36 @@ enum ttp_patch_probe_flags {
                              * too: it is of whose frame is open there */
 };
 
-/* Which functions of a module are patched: CONTENT-CHOICE.chosen, where CHOICE is 16 hexadecimal
- * digits: ttp_chosen_number of the arena's patch_choice and the module's path, as names and the
- * choice of modules go by that. Behind the head a bit for each function of the plan, in words of 64
- * bits. Where none is chosen there are none, and the plan need not be there. */
-#define TTP_CHOSEN_MAGIC  0x6e65736f68637474ull /* "ttchosen" */
-#define TTP_CHOSEN_SUFFIX ".chosen"
-#define TTP_CHOSEN_NONE   1u /* none of its functions: function_count and plan_bytes are 0 */
-#define TTP_CHOSEN_LEFT   2u /* with it: the module is not one of those that are chosen */
-/* Copies of inlined functions, too: CONTENT-CHOICE.inlined is there. */
-#define TTP_CHOSEN_INLINED 4u
-#define TTP_CHOSEN_VALUES  8u /* with what they are given and return: CONTENT-CHOICE.values */
+/* What is patched of a module: CONTENT-CHOICE.chosen, where CHOICE is 16 hexadecimal digits:
+ * ttp_chosen_number of the arena's patch_choice and the module's path, as names and the choice of
+ * modules go by that. One file, which is there whole or not at all:
+ *
+ *     head | a bit for each function of the plan | section: copies | section: values
+ *
+ * Where none is chosen there are no bits and no sections, and the plan need not be there. The words
+ * of bits have 64 each. Sections begin at multiples of 8; the last one ends where the file does. */
+#define TTP_CHOSEN_MAGIC     0x6563696f68637474ull /* "ttchoice" */
+#define TTP_CHOSEN_SUFFIX    ".chosen"
+#define TTP_CHOSEN_NONE      1u /* none of its functions: function_count and plan_bytes are 0 */
+#define TTP_CHOSEN_LEFT      2u /* with it: the module is not one of those that are chosen */
+#define TTP_CHOSEN_BYTES_MAX (1u << 30)
+struct ttp_chosen_section {
+    uint64_t at, bytes; /* 0: there is none */
+};
 struct ttp_chosen_head {
     uint64_t magic, choice;
     uint32_t patch_version, function_count; /* of the plan */
     uint64_t plan_bytes;                    /* its total_bytes */
+    uint64_t total_bytes;                   /* of this file */
     uint32_t flags, reserved;
-    uint8_t content[TTP_PLAN_CONTENT_BYTES]; /* as the plan's */
+    uint8_t content[TTP_PLAN_CONTENT_BYTES];   /* as the plan's */
+    struct ttp_chosen_section inlined, values; /* ttp_patch_head; ttp_values_head */
 };
+
+static inline uint64_t ttp_chosen_bits_bytes(uint32_t function_count)
+{
+    return ((uint64_t)function_count + 63) / 64 * 8;
+}
 
 /* FNV-1a, gone on with. */
 static inline uint64_t ttp_chosen_number(uint64_t choice, const char *path)
@@ -191,32 +205,23 @@ static inline uint64_t ttp_chosen_number(uint64_t choice, const char *path)
     return choice;
 }
 
-/* Which copies of inlined functions are patched: CONTENT-CHOICE.inlined, where the choice says
- * that it is there. A patch plan, but for its magic: each of its functions is a copy, and has one
- * probe, whose stub is as an entry's. Its window is where debug information says that the copy is
- * entered; that may be where a function starts, too, so `start`, which stands for the copy in a
- * trace, is 1 above.
+/* Which copies of inlined functions are patched: a section of the choice. A patch plan, but for its
+ * magic: each of its functions is a copy, and has one probe, whose stub is as an entry's. Its
+ * window is where debug information says that the copy is entered; that may be where a function
+ * starts, too, so `start`, which stands for the copy in a trace, is 1 above.
  *
  *     inlined:      jmp stub                    stub: inlined;  moved;  jmp window + window_bytes
  *
  * Where the hook is called rsp is anywhere in the frame of the function that the copy is in, and
  * flags are in use. */
-#define TTP_INLINED_SUFFIX ".inlined"
-#define TTP_INLINED_ABOVE  1u
+#define TTP_INLINED_ABOVE 1u
 
-/* What chosen functions are given and return: CONTENT-CHOICE.values, where the choice says that it
- * is there. Behind the head a row for each function of the plan that has any, by its start; behind
- * them the places of all rows. */
-#define TTP_VALUES_MAGIC     0x7365756c61767474ull /* "ttvalues" */
-#define TTP_VALUES_SUFFIX    ".values"
-#define TTP_VALUES_MAX       12u /* of a call, and of a return */
-#define TTP_VALUES_BYTES_MAX (1u << 28)
+/* What chosen functions are given and return: a section of the choice. Behind the head a row for
+ * each function of the plan that has any, by its start; behind them the places of all rows. */
+#define TTP_VALUES_MAX 12u /* of a call, and of a return */
 struct ttp_values_head {
-    uint64_t magic, choice;
-    uint32_t patch_version, row_count;
-    uint64_t plan_bytes; /* its total_bytes */
-    uint32_t place_count, reserved;
-    uint8_t content[TTP_PLAN_CONTENT_BYTES]; /* as the plan's */
+    uint64_t at; /* of this section in its file */
+    uint32_t row_count, place_count;
 };
 struct ttp_values_row {
     uint32_t start; /* of the function */
@@ -240,11 +245,29 @@ struct ttp_value_place {
     uint8_t at, then; /* the second one's, of bytes only */
 };
 
+/* The sections of a choice; NULL: it has none. And the choice that a section of values is of. */
+static inline const struct ttp_patch_head *ttp_chosen_inlined(const struct ttp_chosen_head *chosen)
+{
+    const char *file = (const char *)chosen;
+    return chosen->inlined.bytes == 0 ? NULL
+                                      : (const struct ttp_patch_head *)(file + chosen->inlined.at);
+}
+static inline const struct ttp_values_head *ttp_chosen_values(const struct ttp_chosen_head *chosen)
+{
+    const char *file = (const char *)chosen;
+    return chosen->values.bytes == 0 ? NULL
+                                     : (const struct ttp_values_head *)(file + chosen->values.at);
+}
+static inline const struct ttp_chosen_head *ttp_values_chosen(const struct ttp_values_head *values)
+{
+    return (const struct ttp_chosen_head *)((const char *)values - values->at);
+}
+
 _Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_function) == 16, "no hidden padding");
 _Static_assert(sizeof(struct ttp_patch_probe) == 32, "no hidden padding");
-_Static_assert(sizeof(struct ttp_chosen_head) == 56, "no hidden padding");
-_Static_assert(sizeof(struct ttp_values_head) == 56, "no hidden padding");
+_Static_assert(sizeof(struct ttp_chosen_head) == 96, "no hidden padding");
+_Static_assert(sizeof(struct ttp_values_head) == 16, "no hidden padding");
 _Static_assert(sizeof(struct ttp_values_row) == 12, "no hidden padding");
 _Static_assert(sizeof(struct ttp_value_place) == 4, "no hidden padding");
 

@@ -169,6 +169,12 @@ uint64_t ttp_slot_jump_bytes(const struct ttp_slot_image *images, const struct t
  * function_count: there is none. */
 uint32_t ttp_patch_function_around(const struct ttp_patch_head *plan, uint64_t address);
 uint32_t ttp_patch_function_at(const struct ttp_patch_head *plan, uint64_t start);
+/* plan_check.c: whether these bytes are a plan of functions (or of copies, by its magic), or a
+ * choice with all its sections. */
+bool ttp_patch_check(const struct ttp_patch_head *head, uint64_t size, uint64_t magic,
+                     const uint8_t *content);
+bool ttp_chosen_check(const struct ttp_chosen_head *head, uint64_t size, uint64_t choice,
+                      const uint8_t *content);
 /* Of the function that starts there; NULL: it has none. */
 const struct ttp_values_row *ttp_values_row_of(const struct ttp_values_head *values,
                                                uint32_t start);

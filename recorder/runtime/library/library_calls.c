@@ -283,7 +283,7 @@ static bool patch(const struct library_calls *calls, struct ttp_probe_wish *wish
         return false;
     }
     size_t bytes =
-        sizeof(struct ttp_chosen_head) + ((size_t)wish->plan->function_count + 63) / 64 * 8;
+        sizeof(struct ttp_chosen_head) + ttp_chosen_bits_bytes(wish->plan->function_count);
     long memory = ttp_room_map(bytes);
     wish->file = file.file;
     if (!ttp_failed(memory)) {

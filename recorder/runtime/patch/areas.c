@@ -119,7 +119,7 @@ void ttp_probe_areas_gone(uintptr_t start, size_t bytes)
         if (ttp_process.avoids_system_calls) /* it stays */
             continue;
         if (area.slot_distance == 0 && data->values != NULL)
-            ttp_values_unmap(data->values);
+            ttp_chosen_unmap(ttp_values_chosen(data->values));
         ttp_syscall(SYS_munmap, (long)memory, (long)(area.end - memory), 0, 0, 0, 0);
     }
 }

@@ -152,8 +152,6 @@ struct plans {
     const struct ttp_plan_head *calls;
     const struct ttp_patch_head *patch;
     const struct ttp_chosen_head *chosen;
-    const struct ttp_patch_head *inlined;
-    const struct ttp_values_head *values;
 };
 
 static bool is_chosen(const struct plans *plans)
@@ -174,12 +172,6 @@ static bool map_plans(void *context, const uint8_t *content)
         ttp_chosen_unmap(plans->chosen);
         plans->chosen = NULL;
     }
-    if (plans->patch != NULL && plans->chosen != NULL && plans->inlined == NULL &&
-        (plans->chosen->flags & TTP_CHOSEN_INLINED) != 0)
-        plans->inlined = ttp_inlined_plan_map(content, plans->path);
-    if (plans->patch != NULL && plans->chosen != NULL && plans->values == NULL &&
-        (plans->chosen->flags & TTP_CHOSEN_VALUES) != 0)
-        plans->values = ttp_values_map(content, plans->path, plans->patch);
     return (!plans->wants_calls || plans->calls != NULL) &&
            (!plans->wants_probes ||
             (plans->chosen != NULL && (plans->patch != NULL || !is_chosen(plans))));
@@ -208,26 +200,22 @@ static void see_calls(struct patching *p, bool is_start, bool is_again)
 static bool see_functions(const struct patching *p, const struct plans *plans)
 {
     bool is_any = false;
-    const struct ttp_probe_wish wish = {.info = p->info,
-                                        .module = &p->module,
-                                        .plan = plans->patch,
-                                        .chosen = plans->chosen,
-                                        .path = plans->path,
-                                        .inlined = plans->inlined,
-                                        .values = plans->values,
-                                        .calls = p->plan,
-                                        .file = p->file};
+    struct ttp_probe_wish wish = {.info = p->info,
+                                  .module = &p->module,
+                                  .plan = plans->patch,
+                                  .chosen = plans->chosen,
+                                  .path = plans->path,
+                                  .calls = p->plan,
+                                  .file = p->file};
     if (plans->chosen == NULL ||
         (is_chosen(plans) && (plans->patch == NULL || ttp_failed(p->file)))) {
         ttp_count_more(&ttp_arena.head.unpatched_modules, 1);
-        if (plans->values != NULL)
-            ttp_values_unmap(plans->values);
     } else if (is_chosen(plans)) {
+        wish.inlined = ttp_chosen_inlined(plans->chosen);
+        wish.values = ttp_chosen_values(plans->chosen);
         is_any = ttp_probes_patch(&wish);
     }
-    if (plans->inlined != NULL)
-        ttp_patch_plan_unmap(plans->inlined);
-    if (plans->chosen != NULL)
+    if (plans->chosen != NULL && !wish.keeps_chosen)
         ttp_chosen_unmap(plans->chosen);
     if (plans->patch != NULL)
         ttp_patch_plan_unmap(plans->patch);

@@ -70,17 +70,11 @@ bool ttp_library_calls_loaded(uintptr_t start);
 
 /* probe_plan.c: NULL: there is none that can be used. */
 const struct ttp_patch_head *ttp_patch_plan_map(const uint8_t *content);
-/* Of copies of inlined functions that are chosen. */
-const struct ttp_patch_head *ttp_inlined_plan_map(const uint8_t *content, const char *path);
 void ttp_patch_plan_unmap(const struct ttp_patch_head *plan);
-/* Behind its head a bit for each function, unless none is chosen. `path`: of the module. */
+/* With its sections. `path`: of the module. */
 const struct ttp_chosen_head *ttp_chosen_map(const uint8_t *content, const char *path);
 bool ttp_chosen_is_of(const struct ttp_chosen_head *chosen, const struct ttp_patch_head *plan);
 void ttp_chosen_unmap(const struct ttp_chosen_head *chosen);
-/* What chosen functions of the plan are given and return. */
-const struct ttp_values_head *ttp_values_map(const uint8_t *content, const char *path,
-                                             const struct ttp_patch_head *plan);
-void ttp_values_unmap(const struct ttp_values_head *values);
 
 /* probes.c: of one module, while no thread can be in its code and no signal is taken.
  * Whether any function was patched. */
@@ -93,10 +87,11 @@ struct ttp_probe_wish {
     const char *left_names; /* of chosen functions that have no window; or NULL */
     bool is_library;        /* its functions are recorded where the executable calls them */
     const struct ttp_patch_head *inlined; /* or NULL */
-    const struct ttp_values_head *values; /* or NULL; kept while the module's stubs are there */
+    const struct ttp_values_head *values; /* or NULL */
     const struct ttp_plan_head *calls;    /* of system calls that were patched before; or NULL */
     long file;                            /* of the module */
+    bool keeps_chosen; /* says the patching: stubs read the choice's values while they are there */
 };
-bool ttp_probes_patch(const struct ttp_probe_wish *wish);
+bool ttp_probes_patch(struct ttp_probe_wish *wish);
 
 #endif

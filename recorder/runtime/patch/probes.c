@@ -138,7 +138,7 @@ static void count_patched(const struct ttp_probe_decision *d, const struct ttp_p
                          wish->left_names);
 }
 
-bool ttp_probes_patch(const struct ttp_probe_wish *wish)
+bool ttp_probes_patch(struct ttp_probe_wish *wish)
 {
     const struct ttp_patch_head *plan = wish->plan;
     struct probing p = {.wish = wish,
@@ -156,8 +156,7 @@ bool ttp_probes_patch(const struct ttp_probe_wish *wish)
         ttp_decide_take_calls(d);
     patch(&p);
     bool has_inlined = patch_inlined(&p);
-    if (wish->values != NULL && d->entries == 0)
-        ttp_values_unmap(wish->values);
+    wish->keeps_chosen = wish->values != NULL && d->entries != 0;
     if (d->taken != NULL)
         ttp_room_unmap(d->taken, taken_bytes);
     count_patched(d, wish);

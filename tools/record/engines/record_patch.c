@@ -248,13 +248,52 @@ static void name_beside(char name[TOOL_PLAN_NAME_BYTES], const uint8_t *content,
     tool_plan_name(name, content, ending);
 }
 
-/* Puts what belongs to the choice beside the plan. */
-static void put(struct tool_record_patch *patch, const uint8_t *content, const char *module_path,
-                const char *suffix, const void *bytes, size_t size_bytes)
+/* What is chosen of a module, and what is known of it. */
+struct choice {
+    struct ttp_chosen_head head;
+    uint64_t *words;                 /* a bit for each function; NULL: none is chosen */
+    struct tool_patch_given inlined; /* without bytes: no copies */
+    struct ttp_values_head *values;  /* NULL: none */
+    size_t values_bytes;
+};
+
+/* The section's place behind what ends at *end. */
+static void place(struct ttp_chosen_section *section, uint64_t *end, size_t size_bytes)
+{
+    if (size_bytes == 0)
+        return;
+    *section = (struct ttp_chosen_section){(*end + 7) / 8 * 8, size_bytes};
+    *end = section->at + size_bytes;
+}
+
+/* Puts the choice beside the plan: one file, whole or not at all. */
+static void put_choice(struct tool_record_patch *patch, const uint8_t *content,
+                       const char *module_path, struct choice *choice)
 {
     char name[TOOL_PLAN_NAME_BYTES];
-    name_beside(name, content, ttp_chosen_number(patch->choice, module_path), suffix);
-    (void)tool_plan_write(patch->cache, name, bytes, size_bytes);
+    struct ttp_chosen_head *head = &choice->head;
+    size_t bits_bytes = ttp_chosen_bits_bytes(head->function_count);
+    uint64_t end = sizeof *head + bits_bytes;
+    head->magic = TTP_CHOSEN_MAGIC;
+    head->patch_version = TTP_PATCH_VERSION;
+    head->choice = ttp_chosen_number(patch->choice, module_path);
+    memcpy(head->content, content, sizeof head->content);
+    place(&head->inlined, &end, choice->inlined.size_bytes);
+    place(&head->values, &end, choice->values_bytes);
+    head->total_bytes = end;
+    uint8_t *file = tool_allocate(end, 1);
+    memcpy(file, head, sizeof *head);
+    if (bits_bytes != 0)
+        memcpy(file + sizeof *head, choice->words, bits_bytes);
+    if (head->inlined.bytes != 0)
+        memcpy(file + head->inlined.at, choice->inlined.bytes, choice->inlined.size_bytes);
+    if (head->values.bytes != 0) {
+        choice->values->at = head->values.at;
+        memcpy(file + head->values.at, choice->values, choice->values_bytes);
+    }
+    name_beside(name, content, head->choice, TTP_CHOSEN_SUFFIX);
+    (void)tool_plan_write(patch->cache, name, file, end);
+    free(file);
     /* names of copies and of values are not kept */
     if (patch->leaves_unnamed || patch->inlined || patch->values.given) {
         tool_grow((void **)&patch->passing, &patch->passing_capacity, patch->passing_count + 1,
@@ -263,58 +302,35 @@ static void put(struct tool_record_patch *patch, const uint8_t *content, const c
     }
 }
 
-static void put_chosen(struct tool_record_patch *patch, const uint8_t *content,
-                       const char *module_path, struct ttp_chosen_head *chosen)
-{
-    size_t words = ((size_t)chosen->function_count + 63) / 64;
-    chosen->magic = TTP_CHOSEN_MAGIC;
-    chosen->patch_version = TTP_PATCH_VERSION;
-    chosen->choice = ttp_chosen_number(patch->choice, module_path);
-    memcpy(chosen->content, content, sizeof chosen->content);
-    put(patch, content, module_path, TTP_CHOSEN_SUFFIX, chosen, sizeof *chosen + 8 * words);
-}
-
-/* It is there before the choice is, which the runtime waits for. Whether any is chosen. */
-static bool make_inlined(struct tool_record_patch *patch, const struct tool_patch_given *given,
-                         const char *path, const uint64_t *chosen)
+/* Whether any copy is chosen. */
+static bool find_copies(struct tool_record_patch *patch, const struct tool_patch_given *given,
+                        const char *path, struct choice *choice)
 {
     const struct tool_plan_wish wish = {.path = path, .cache = patch->cache};
-    struct tool_patch_given inlined = {0};
     struct tool_patch_copy *copies;
     size_t count = tool_record_patch_copies(patch, given, path, &copies);
-    bool is_made = count != 0 && tool_patch_inlined_give(&wish, &given->head, chosen, copies, count,
-                                                         &inlined) == NULL;
-    if (is_made)
-        put(patch, given->head.content, path, TTP_INLINED_SUFFIX, inlined.bytes,
-            inlined.size_bytes);
-    tool_patch_given_close(&inlined);
+    bool is_made = count != 0 && tool_patch_inlined_give(&wish, &given->head, choice->words, copies,
+                                                         count, &choice->inlined) == NULL;
     free(copies);
     return is_made;
 }
 
-/* As the copies are. */
-static bool make_values(struct tool_record_patch *patch, const struct tool_patch_given *given,
-                        const char *path, const uint32_t *wanted)
+static void find_values(struct tool_record_patch *patch, const struct tool_patch_given *given,
+                        const char *path, const uint32_t *wanted, struct choice *choice)
 {
-    size_t size_bytes;
     struct tool_symbols_module *module = open_module(patch, given, path);
-    struct ttp_values_head *values =
-        tool_record_values_make(&patch->values, given, wanted, patch->symbols, module, &size_bytes);
+    choice->values = tool_record_values_make(&patch->values, given, wanted, patch->symbols, module,
+                                             &choice->values_bytes);
     tool_symbols_module_release(patch->symbols, module);
-    if (values == NULL)
-        return false;
-    values->choice = ttp_chosen_number(patch->choice, path);
-    memcpy(values->content, given->head.content, sizeof values->content);
-    put(patch, given->head.content, path, TTP_VALUES_SUFFIX, values, size_bytes);
-    free(values);
-    return true;
+    if (choice->values == NULL)
+        choice->values_bytes = 0;
 }
 
 static void put_none(struct tool_record_patch *patch, const uint8_t *content,
                      const char *module_path, uint32_t flags)
 {
-    struct ttp_chosen_head none = {.flags = TTP_CHOSEN_NONE | flags};
-    put_chosen(patch, content, module_path, &none);
+    struct choice none = {.head.flags = TTP_CHOSEN_NONE | flags};
+    put_choice(patch, content, module_path, &none);
 }
 
 /* Whether the library calls of such a program are recorded, of which no function is patched. */
@@ -345,6 +361,38 @@ static void note_only(struct tool_record_patch *patch, const struct ttp_patch_he
         patch->only_exits_left += i != TTP_PATCH_CAN ? head->exit_reasons[i] : 0;
 }
 
+static void choose_functions(struct tool_record_patch *patch, const struct tool_patch_given *given,
+                             const char *module_path)
+{
+    uint32_t count = given->head.function_count;
+    struct choice choice = {
+        .head = {.function_count = count, .plan_bytes = given->head.total_bytes},
+        .words = tool_allocate((size_t)count / 64 + 1, sizeof *choice.words)};
+    struct bits bits = {.words = choice.words};
+    if (patch->values.given) {
+        bits.values = &patch->values;
+        bits.wanted = tool_allocate((size_t)count + 1, sizeof *bits.wanted);
+    }
+    if (patch->only != NULL && bits.wanted == NULL) /* whatever they are called */
+        choose_all(patch, count, &bits);
+    else
+        tool_record_patch_each(patch, given, module_path, choose, &bits);
+    if (patch->only != NULL && strcmp(patch->only, module_path) == 0)
+        note_only(patch, &given->head);
+    if (bits.wanted != NULL)
+        find_values(patch, given, module_path, bits.wanted, &choice);
+    if (patch->inlined && find_copies(patch, given, module_path, &choice))
+        bits.is_any = true;
+    if (bits.is_any)
+        put_choice(patch, given->head.content, module_path, &choice);
+    else
+        put_none(patch, given->head.content, module_path, 0);
+    tool_patch_given_close(&choice.inlined);
+    free(choice.values);
+    free(choice.words);
+    free(bits.wanted);
+}
+
 /* A program whose plan is not there says so itself. */
 static void make_plan(void *context, const char *module_path)
 {
@@ -356,36 +404,8 @@ static void make_plan(void *context, const char *module_path)
         leave_module(patch, module_path);
     if (!is_covered && !patch->library_calls)
         return;
-    if (tool_patch_give(&wish, &given) == NULL && is_covered) {
-        uint32_t count = given.head.function_count;
-        struct ttp_chosen_head *chosen =
-            tool_allocate(sizeof *chosen + ((size_t)count + 63) / 64 * 8, 1);
-        struct bits bits = {.words = (uint64_t *)(chosen + 1)};
-        chosen->function_count = count;
-        chosen->plan_bytes = given.head.total_bytes;
-        if (patch->values.given) {
-            bits.values = &patch->values;
-            bits.wanted = tool_allocate((size_t)count + 1, sizeof *bits.wanted);
-        }
-        if (patch->only != NULL && bits.wanted == NULL) /* whatever they are called */
-            choose_all(patch, count, &bits);
-        else
-            tool_record_patch_each(patch, &given, module_path, choose, &bits);
-        if (patch->only != NULL && strcmp(patch->only, module_path) == 0)
-            note_only(patch, &given.head);
-        if (bits.wanted != NULL && make_values(patch, &given, module_path, bits.wanted))
-            chosen->flags |= TTP_CHOSEN_VALUES;
-        free(bits.wanted);
-        if (patch->inlined && make_inlined(patch, &given, module_path, bits.words)) {
-            chosen->flags |= TTP_CHOSEN_INLINED;
-            bits.is_any = true;
-        }
-        if (bits.is_any)
-            put_chosen(patch, given.head.content, module_path, chosen);
-        else
-            put_none(patch, given.head.content, module_path, 0);
-        free(chosen);
-    }
+    if (tool_patch_give(&wish, &given) == NULL && is_covered)
+        choose_functions(patch, &given, module_path);
     tool_patch_given_close(&given);
 }
 

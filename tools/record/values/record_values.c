@@ -12,6 +12,8 @@
 #include "tools/record/values/said_hands.h"
 #include "tools/record/values/said_names.h"
 
+#define VALUES_BYTES_MAX (1u << 28) /* of a module */
+
 struct tool_record_known_values {
     struct tool_record_place place;
     struct tool_symbols_values values; /* its texts are ours */
@@ -265,13 +267,9 @@ tool_record_values_make(struct tool_record_values *values, const struct tool_pat
     size_t row_bytes = row_count * sizeof *m.rows, place_bytes = m.count * sizeof *m.places;
     struct ttp_values_head *head = NULL;
     *size_bytes = sizeof *head + row_bytes + place_bytes;
-    if (m.count != 0 && *size_bytes <= TTP_VALUES_BYTES_MAX) {
+    if (m.count != 0 && *size_bytes <= VALUES_BYTES_MAX) {
         head = tool_allocate(*size_bytes, 1);
-        *head = (struct ttp_values_head){.magic = TTP_VALUES_MAGIC,
-                                         .patch_version = TTP_PATCH_VERSION,
-                                         .row_count = row_count,
-                                         .plan_bytes = given->head.total_bytes,
-                                         .place_count = (uint32_t)m.count};
+        *head = (struct ttp_values_head){.row_count = row_count, .place_count = (uint32_t)m.count};
         memcpy(head + 1, m.rows, row_bytes);
         memcpy((uint8_t *)(head + 1) + row_bytes, m.places, place_bytes);
     }

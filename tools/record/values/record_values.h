@@ -54,7 +54,7 @@ void tool_record_values_close(struct tool_record_values *values);
 uint32_t tool_record_values_wanted(const struct tool_record_values *values, ttape_string name);
 
 /* Of a plan's functions, `wanted` each; what stands behind a ttp_values_head, which is filled in
- * but for the choice. NULL: nothing is known of any. To be freed. */
+ * but for its place. NULL: nothing is known of any. To be freed. */
 struct ttp_values_head *
 tool_record_values_make(struct tool_record_values *values, const struct tool_patch_given *given,
                         const uint32_t *wanted, struct tool_symbols *symbols,
