@@ -343,8 +343,12 @@ def check_hostile():
                  "back\\slash\\n", "<b>html</b>", "gr\u00fc\u00df \u51fd\u6570", "\\N\\G\\l"):
         assert name in texts, (name, texts)
     assert not list(svg.iter("{http://www.w3.org/2000/svg}script"))
-    nodes = [e for e in svg.iter() if e.get("class") == "node"]
+    nodes = [e for e in svg.iter() if e.get("class", "").split()[:1] == ["node"]]
     check(len(nodes), len(NAMES) + 1)
+    check([e.tag.split("}")[1] for e in svg][0], "style")
+    assert svg[0].text.count("prefers-color-scheme:dark") == 1 and "hostile.ttape" in texts
+    classes = {e.get("class").split()[1] for e in nodes}
+    assert len(classes) > 5 and classes <= {f"c{i}" for i in range(36)} | {"m"}, classes
 
 
 def check_shades():

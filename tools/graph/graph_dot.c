@@ -1,16 +1,16 @@
-/* A graph as a picture: DOT, and SVG through Graphviz's `dot`, which gets it as its standard input.
+/* A graph as a picture in Graphviz's language; graph_svg.c makes SVG of it. Classes are for that:
+ * which function it is, and how much of all time it has.
  *
  * Names go into double-quoted strings: controls are escaped as everywhere, then backslashes, quotes
  * and ampersands as DOT has them (a label's "&lt;" is an entity to Graphviz). */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/calls/losses.h"
+#include "tools/calls/picture_style.h"
 #include "tools/graph/graph_view.h"
-#include "tools/io/filter.h"
 #include "tools/io/table.h"
 
 #define DARK_SHARE   0.20
@@ -79,6 +79,13 @@ static const char *shade(double share)
                                   : "";
 }
 
+void tool_graph_dot_class(struct tool_output *out, uint32_t site, const char *more)
+{
+    char room[8];
+    int64_t fill = site != TTAPE_NONE ? (int64_t)site : TOOL_PICTURE_MIXED;
+    tool_output_printf(out, ", class=\"%s%s\"", tool_picture_class(fill, room), more);
+}
+
 static void put_node(struct tool_graph_view *view, struct tool_output *out, uint32_t index)
 {
     const struct tool_graph *graph = view->graph;
@@ -93,6 +100,10 @@ static void put_node(struct tool_graph_view *view, struct tool_output *out, uint
     put_contexts(view, out, tool_graph_node_contexts(view, index));
     tool_output_text(out, "\"");
     tool_output_text(out, index == TTAPE_GRAPH_START ? ", shape=box" : shade(share));
+    tool_graph_dot_class(out, index == TTAPE_GRAPH_START ? TTAPE_NONE : node->site,
+                         share >= DARK_SHARE    ? " dark"
+                         : share >= LIGHT_SHARE ? " light"
+                                                : "");
     tool_output_text(out, "];\n");
 }
 
@@ -104,14 +115,14 @@ static const char *style(const ttape_graph_edge *edge)
     if (edge->sum.start_count > 0 && edge->from != TTAPE_GRAPH_START)
         return ", style=dashed";
     return edge->sum.through_count > 0 && edge->sum.through_count == edge->sum.call_count
-               ? ", color=\"#909090\", arrowhead=empty"
+               ? ", color=\"#909090\", arrowhead=empty, class=\"through\""
                : "";
 }
 
 static void put_edge(struct tool_graph_view *view, struct tool_output *out, uint32_t index)
 {
     const ttape_graph_edge *edge = &view->graph->edges[index];
-    tool_output_printf(out, "  n%" PRIu32 " -> n%" PRIu32 " [label=\"", edge->from, edge->to);
+    tool_output_printf(out, "  n%" PRIu32 " -> n%" PRIu32 " [label=\" ", edge->from, edge->to);
     if (tool_graph_is_recursion(edge))
         tool_output_printf(out, "rc=%" PRIu64, edge->sum.call_count);
     else
@@ -120,25 +131,30 @@ static void put_edge(struct tool_graph_view *view, struct tool_output *out, uint
     tool_output_printf(out, "\"%s];\n", style(edge));
 }
 
-void tool_graph_dot_begin(struct tool_output *out, const ttape_reader *reader)
+void tool_graph_dot_begin(struct tool_output *out, const struct tool_input *input)
 {
+    struct tool_output name;
+    uint64_t lost = tool_lost_events(input->reader);
+    const char *title = ttp_base_name(input->name);
     tool_output_text(out, "digraph calls {\n"
                           "  charset=\"UTF-8\";\n"
                           "  node [shape=ellipse, style=filled, fillcolor=\"white\","
-                          " fontname=\"sans-serif\", fontsize=11];\n"
-                          "  edge [fontname=\"sans-serif\", fontsize=9];\n");
-    uint64_t lost = tool_lost_events(reader);
+                          " fontname=\"monospace\", fontsize=11];\n"
+                          "  edge [fontname=\"monospace\", fontsize=9];\n"
+                          "  graph [labelloc=t, labeljust=l, fontname=\"sans-serif\", label=\"");
+    tool_output_open(&name, -1);
+    tool_output_escaped(&name, TTP_ESCAPE_TERMINAL, (ttape_string){title, strlen(title)});
+    put_text(out, name.data, name.size_bytes);
+    free(name.data);
     if (lost != 0)
-        tool_output_printf(out,
-                           "  graph [label=\"%" PRIu64 " events were lost\", labelloc=t,"
-                           " fontname=\"sans-serif\", fontcolor=\"red\"];\n",
-                           lost);
+        tool_output_printf(out, "\\l%" PRIu64 " events were lost", lost);
+    tool_output_printf(out, "\\l\"%s];\n", lost != 0 ? ", fontcolor=\"red\", class=\"lost\"" : "");
 }
 
 void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out)
 {
     const struct tool_graph *graph = view->graph;
-    tool_graph_dot_begin(out, graph->input->reader);
+    tool_graph_dot_begin(out, graph->input);
     for (uint32_t i = 0; i < graph->info.node_count && out->failed_errno == 0; i++)
         if (graph->nodes[i].is_kept)
             put_node(view, out, i);
@@ -146,23 +162,4 @@ void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out)
         if (graph->edges[i].is_kept)
             put_edge(view, out, i);
     tool_output_text(out, "}\n");
-}
-
-/* ---- SVG ---- */
-
-int tool_graph_draw(void (*put)(void *context, struct tool_output *out), void *context)
-{
-    struct tool_output out;
-    FILE *file = tmpfile();
-    if (file == NULL)
-        return tool_fail("cannot make a temporary file: %s", strerror(errno));
-    tool_output_open(&out, fileno(file));
-    put(context, &out);
-    int status = tool_output_close(&out);
-    if (status == TOOL_OK)
-        status = tool_filter_run(
-            (char *[]){(char *)"dot", (char *)"-Tsvg", NULL}, fileno(file), -1,
-            "cannot draw: Graphviz's 'dot' is not installed (--format dot needs none)");
-    fclose(file);
-    return status;
 }

@@ -222,7 +222,7 @@ void tool_reach_dot(struct tool_paths *paths, struct tool_output *out)
 {
     struct weight *weights = weigh(paths);
     char buffer[40];
-    tool_graph_dot_begin(out, paths->input->reader);
+    tool_graph_dot_begin(out, paths->input);
     for (uint32_t i = 0; i < paths->count && out->failed_errno == 0; i++) {
         const ttape_reach_path *path = &paths->paths[i];
         if (weights[i].calls == 0 && weights[i].total_ns == 0)
@@ -231,7 +231,10 @@ void tool_reach_dot(struct tool_paths *paths, struct tool_output *out)
         tool_graph_dot_name(out, name_of(paths, path, buffer));
         tool_output_text(out, "\\n");
         put_vector(paths, out, &weights[i]);
-        tool_output_printf(out, "\"%s];\n", path->is_end ? ", fillcolor=\"#d3d3d3\"" : "");
+        tool_output_printf(out, "\"%s", path->is_end ? ", fillcolor=\"#d3d3d3\"" : "");
+        tool_graph_dot_class(out, path->is_signal ? TTAPE_NONE : path->site,
+                             path->is_end ? " dark" : "");
+        tool_output_text(out, "];\n");
         if (path->before != TTAPE_NONE)
             tool_output_printf(out, "  n%" PRIu32 " -> n%" PRIu32 ";\n", path->before, i);
     }

@@ -73,8 +73,10 @@ void tool_graph_print_contexts(struct tool_graph_view *view, struct tool_output 
 void tool_graph_json(struct tool_graph_view *view, struct tool_output *out);
 void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out);
 /* What begins any picture; a node's name in a label. */
-void tool_graph_dot_begin(struct tool_output *out, const ttape_reader *reader);
+void tool_graph_dot_begin(struct tool_output *out, const struct tool_input *input);
 void tool_graph_dot_name(struct tool_output *out, const char *label);
+/* What SVG looks like; site: TTAPE_NONE, if it is no function. `more`: " dark". */
+void tool_graph_dot_class(struct tool_output *out, uint32_t site, const char *more);
 /* The picture that `put` describes on standard output, by Graphviz. Returns a tool_exit. */
 int tool_graph_draw(void (*put)(void *context, struct tool_output *out), void *context);
 

@@ -181,7 +181,7 @@ static void say_inside(const struct html_options *options, const struct html_cut
                        const struct html_notes *notes, const char *output_name)
 {
     ttape_info info;
-    uint64_t size = estimate(cut, notes);
+    uint64_t size = estimate(cut, notes) + 50000; /* rounded */
     ttape_reader_get_info(cut->input.reader, &info);
     tool_message("'%s' will have %" PRIu64 ".%" PRIu64 " MB: %" PRIu64 " events of %" PRIu32
                  " thread%s, with names of %" PRIu32
@@ -191,8 +191,11 @@ static void say_inside(const struct html_options *options, const struct html_cut
     if (options->with_values)
         tool_message("with values of arguments and results, the command line and the host");
     if (options->with_source)
-        tool_message("with paths, %" PRIu32 " source files and the lines of %" PRIu32 " functions",
-                     notes->source_count, notes->line_count);
+        tool_message("with paths, %" PRIu32 " source files and the lines of %" PRIu32
+                     " functions%s",
+                     notes->source_count, notes->line_count,
+                     notes->source_count == 0 ? "; to look for sources elsewhere: --sources DIR"
+                                              : "");
     if (!options->with_values || !options->with_source)
         tool_message("left out: %s%s%s",
                      options->with_values ? ""

@@ -6,20 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/calls/picture_style.h"
 #include "tools/export/export.h"
 
 #define TOOL_PICTURE_WIDTH  1200
 #define TOOL_PICTURE_MARGIN 12
 #define TOOL_PICTURE_ROW    16 /* height of a bar and its line */
 #define TOOL_PICTURE_SHAPES 5000u
-
-/* Fills of what is no function. */
-enum {
-    TOOL_PICTURE_MIXED = -1,  /* calls that are too short to be drawn */
-    TOOL_PICTURE_LOST = -2,   /* events are missing */
-    TOOL_PICTURE_SIGNAL = -3, /* a handler of a signal */
-    TOOL_PICTURE_AMOUNT = -4  /* a bar of a chart */
-};
 
 struct tool_picture_bar {
     double x, y, width; /* pixels */
