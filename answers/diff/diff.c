@@ -74,6 +74,17 @@ static void take_damage(void *context, uint32_t partition, const ttape_error *er
     (void)ttp_diff_pass_over(reporting->diff, reporting->run, error);
 }
 
+/* How long the shortest call of a function took that calls nothing itself. Of what calls others it
+ * says nothing of the function's own. */
+static void add_shortest(ttape_diff_side *at, const ttape_report_row *row)
+{
+    bool is_known = row->exit_count != 0 && row->self_ns == row->total_ns && row->min_ns > 0;
+    if (!is_known)
+        at->shortest_ns = 0;
+    else if (!at->is_there || (at->shortest_ns != 0 && row->min_ns < at->shortest_ns))
+        at->shortest_ns = row->min_ns;
+}
+
 static void add_report(struct ttape_diff *diff, uint32_t run, const ttape_report *report,
                        uint32_t *row_of)
 {
@@ -87,6 +98,7 @@ static void add_report(struct ttape_diff *diff, uint32_t run, const ttape_report
         if (row_of[key] == TTAPE_NONE)
             return;
         ttape_diff_side *at = ttp_diff_measures(&diff->rows, row_of[key], run);
+        add_shortest(at, &found[i]);
         at->calls += found[i].call_count;
         ttp_sum_ns(&at->self_ns, ttp_change_ns(found[i].preempted_ns, found[i].self_ns));
         ttp_sum_ns(&at->preempted_ns, found[i].preempted_ns);

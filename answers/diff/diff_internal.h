@@ -23,9 +23,9 @@ struct ttp_diff_rows {
     size_t order_count;
     uint64_t state_counts[TTAPE_DIFF_STATES];
     ttape_diff_noise noise;
-    int64_t rank_bound; /* diff_ranks.c; -1: there are too few runs for it */
-    double paces[TTAPE_DIFF_TRACES_MAX];
-    ttape_diff_rows shown; /* the same, as it is given out */
+    int64_t rank_bound;                     /* diff_ranks.c; -1: there are too few runs for it */
+    double paces[2][TTAPE_DIFF_TRACES_MAX]; /* of times, of shortest calls */
+    ttape_diff_rows shown;                  /* the same, as it is given out */
 };
 
 struct ttape_diff {

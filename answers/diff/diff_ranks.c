@@ -2,13 +2,20 @@
  * each other (Mann and Whitney), which one disturbed run cannot turn. A run in which everything was
  * slower counts as if it had not been: each time is taken by the pace of its run.
  *
+ * The same is asked of the shortest calls, where functions call nothing: what disturbs a run makes
+ * calls longer and none shorter, so that of many calls the shortest one tells what the code takes.
+ * The times have to agree in direction and, by a third, in size: a function's shortest call may be
+ * a way through it that hardly ever counts.
+ *
  * Chance alone makes any of the functions that have a say look changed in one of twenty comparisons
- * at most. */
+ * at most, by both questions together. */
 #include <stdlib.h>
 
 #include "answers/diff/diff_internal.h"
 
 #define PACE_LEAST  5u   /* functions that have a say: fewer have no middle but themselves */
+#define CERTAIN     4    /* of what shortest calls tell, so much less is shown, */
+#define AGREE       3    /* where times say as much, or so much less */
 #define ERRORS_MOST 0.05 /* of a whole comparison of runs that are alike */
 
 /* How many pairs of a run of A and one of B may be in order, the rarer way round, where that is no
@@ -46,25 +53,51 @@ static double middle_of(double *numbers, size_t count)
     return count % 2 != 0 ? numbers[count / 2] : (numbers[count / 2 - 1] + numbers[count / 2]) / 2;
 }
 
-/* The time of a function in most runs of both sides. */
-static double usual_of(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, size_t row)
+enum question { BY_TIME, BY_SHORTEST };
+
+static double measure_of(const struct ttape_diff *diff, const struct ttp_diff_rows *rows,
+                         size_t row, uint32_t run, enum question by)
+{
+    const ttape_diff_side *side = &rows->traces[row * diff->trace_count + run];
+    return by == BY_TIME ? ttp_diff_time(side, rows->noise.sort) : (double)side->shortest_ns;
+}
+
+/* The measure of a function in most runs of both sides. */
+static double usual_of(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, size_t row,
+                       enum question by)
 {
     double numbers[TTAPE_DIFF_TRACES_MAX];
     for (uint32_t run = 0; run < diff->trace_count; run++)
-        numbers[run] =
-            ttp_diff_time(&rows->traces[row * diff->trace_count + run], rows->noise.sort);
+        numbers[run] = measure_of(diff, rows, row, run, by);
     return middle_of(numbers, diff->trace_count);
+}
+
+static bool has_say(const struct ttp_diff_rows *rows, double usual)
+{
+    return usual >= rows->noise.share * rows->noise.all_ns;
+}
+
+/* What the function's shortest calls are known of, in all runs. */
+static bool is_known(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, size_t row)
+{
+    for (uint32_t run = 0; run < diff->trace_count; run++)
+        if (rows->traces[row * diff->trace_count + run].shortest_ns <= 0)
+            return false;
+    return true;
 }
 
 /* A run's pace is how much slower than usual most functions that have a say were in it. */
 static double pace_of(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, uint32_t run,
-                      const double *usual, double *numbers)
+                      enum question by, const double *usual, double *numbers)
 {
     size_t count = 0;
     for (size_t row = 0; row < rows->count; row++) {
-        double time = ttp_diff_time(&rows->traces[row * diff->trace_count + run], rows->noise.sort);
-        if (usual[row] >= rows->noise.share * rows->noise.all_ns && time > 0)
-            numbers[count++] = time / usual[row];
+        if (!has_say(rows, usual[row]))
+            continue;
+        double measure = measure_of(diff, rows, row, run, by);
+        double middle = by == BY_TIME ? usual[row] : usual_of(diff, rows, row, by);
+        if (measure > 0 && middle > 0)
+            numbers[count++] = measure / middle;
     }
     return count >= PACE_LEAST ? middle_of(numbers, count) : 1;
 }
@@ -75,35 +108,56 @@ void ttp_diff_measure_ranks(const struct ttape_diff *diff, struct ttp_diff_rows 
     uint32_t a = diff->a_count, b = diff->trace_count - a;
     double *usual = ttp_region_take(rows->region, rows->count + 1, sizeof(double));
     double *ways = ttp_region_take(rows->region, (size_t)a * b + 1, sizeof(double));
-    size_t judged = 0;
+    size_t judged = 0, asked = 0;
     rows->rank_bound = -1;
     if (usual == NULL || ways == NULL)
         return;
     for (size_t row = 0; row < rows->count; row++) {
-        usual[row] = usual_of(diff, rows, row);
-        judged += usual[row] >= rows->noise.share * rows->noise.all_ns;
+        usual[row] = usual_of(diff, rows, row, BY_TIME);
+        judged += has_say(rows, usual[row]);
+        asked += has_say(rows, usual[row]) && is_known(diff, rows, row);
     }
-    rows->rank_bound = find_bound(a, b, ERRORS_MOST / (double)(judged > 0 ? judged : 1), ways);
-    for (uint32_t run = 0; run < diff->trace_count; run++)
-        rows->paces[run] = pace_of(diff, rows, run, usual, numbers);
+    size_t questions = judged + asked > 0 ? judged + asked : 1;
+    rows->rank_bound = find_bound(a, b, ERRORS_MOST / (double)questions, ways);
+    for (enum question by = BY_TIME; by <= BY_SHORTEST; by++)
+        for (uint32_t run = 0; run < diff->trace_count; run++)
+            rows->paces[by][run] = pace_of(diff, rows, run, by, usual, numbers);
     ttp_region_give(rows->region, usual);
     ttp_region_give(rows->region, ways);
 }
 
-bool ttp_diff_ranks_differ(const struct ttape_diff *diff, const struct ttp_diff_rows *rows,
-                           size_t row)
+/* Whether the runs differ by their ranks; then *before and *now are the middles of both sides. */
+static bool differ_by(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, size_t row,
+                      enum question by, double *before, double *now)
 {
     double times[TTAPE_DIFF_TRACES_MAX];
-    const ttape_diff_side *traces = &rows->traces[row * diff->trace_count];
     uint32_t a = diff->a_count, b = diff->trace_count - a;
     int64_t halves = 0;
     for (uint32_t run = 0; run < diff->trace_count; run++)
-        times[run] = ttp_diff_time(&traces[run], rows->noise.sort) / rows->paces[run];
+        times[run] = measure_of(diff, rows, row, run, by) / rows->paces[by][run];
     for (uint32_t i = 0; i < a; i++)
         for (uint32_t k = a; k < diff->trace_count; k++)
             halves += times[i] < times[k] ? 2 : times[i] == times[k];
     int64_t other = 2 * (int64_t)a * b - halves;
-    double change = middle_of(times + a, b) - middle_of(times, a);
-    return (halves < other ? halves : other) <= rows->rank_bound &&
-           (change < 0 ? -change : change) >= rows->noise.share * rows->noise.all_ns;
+    *before = middle_of(times, a);
+    *now = middle_of(times + a, b);
+    return (halves < other ? halves : other) <= rows->rank_bound;
+}
+
+static double size_of(double change) { return change < 0 ? -change : change; }
+
+bool ttp_diff_ranks_differ(const struct ttape_diff *diff, const struct ttp_diff_rows *rows,
+                           size_t row)
+{
+    double before, now, shortest_before, shortest_now;
+    double least = rows->noise.share * rows->noise.all_ns;
+    bool differs = differ_by(diff, rows, row, BY_TIME, &before, &now);
+    if (differs && size_of(now - before) >= least)
+        return true;
+    if (rows->noise.sort != TTAPE_DIFF_BY_SELF || !is_known(diff, rows, row) ||
+        !differ_by(diff, rows, row, BY_SHORTEST, &shortest_before, &shortest_now))
+        return false;
+    double change = (shortest_now / shortest_before - 1) * before;
+    return (change < 0) == (now < before) && size_of(change) >= least / CERTAIN &&
+           size_of(now - before) >= size_of(change) / AGREE;
 }

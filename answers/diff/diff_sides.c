@@ -7,7 +7,7 @@
 struct measures {
     uint64_t calls[TTAPE_DIFF_TRACES_MAX];
     int64_t self_ns[TTAPE_DIFF_TRACES_MAX], total_ns[TTAPE_DIFF_TRACES_MAX];
-    int64_t preempted_ns[TTAPE_DIFF_TRACES_MAX];
+    int64_t preempted_ns[TTAPE_DIFF_TRACES_MAX], shortest_ns[TTAPE_DIFF_TRACES_MAX];
 };
 
 static int compare_counts(const void *a, const void *b)
@@ -46,6 +46,7 @@ static ttape_diff_side side_of(const ttape_diff_side *traces, uint32_t from, uin
         scratch->self_ns[run - from] = traces[run].self_ns;
         scratch->total_ns[run - from] = traces[run].total_ns;
         scratch->preempted_ns[run - from] = traces[run].preempted_ns;
+        scratch->shortest_ns[run - from] = traces[run].shortest_ns;
         side.is_there |= traces[run].is_there;
         side.is_partial |= !traces[run].is_there;
     }
@@ -54,6 +55,7 @@ static ttape_diff_side side_of(const ttape_diff_side *traces, uint32_t from, uin
     side.self_ns = median_time(scratch->self_ns, to - from);
     side.total_ns = median_time(scratch->total_ns, to - from);
     side.preempted_ns = median_time(scratch->preempted_ns, to - from);
+    side.shortest_ns = median_time(scratch->shortest_ns, to - from);
     return side;
 }
 

@@ -128,6 +128,36 @@ def check_several(seed):
     assert {row["name"]: row["state"] for row in several(new, ones)["rows"]}["odd"] == "gone"
 
 
+def make_disturbed(name, seed, factors, fast=1.0):
+    """A run of ten functions, each call of which takes the same, and longer where the machine was
+    busy. f9 has a way through it that hardly ever counts, and takes `fast`."""
+    rng = random.Random(seed)
+    now, lines = 1000, ["0 1 enter main"]
+    for turn in range(30):
+        for number in range(10):
+            takes = 10_000 * (1 + number / 10) * factors.get(f"f{number}", 1)
+            takes = 2000 * fast if number == 9 and turn % 10 == 0 else takes
+            lines.append(f"{now} 1 enter f{number}")
+            now += round(takes * (1 + (rng.expovariate(3) if rng.random() < 0.3 else 0)))
+            lines.append(f"{now} 1 exit")
+    source, path = WORK / f"{name}.txt", WORK / f"{name}.ttape"
+    source.write_text("\n".join([*lines, f"{now + 10} 1 exit"]) + "\n", encoding="utf-8")
+    run("convert", source, "-o", path, "--force")
+    return path
+
+
+def check_shortest():
+    """Of ten disturbed runs a side the shortest calls tell what 5 % are; times alone do not. A way
+    that hardly ever counts does not make a function another one."""
+    def ten(side, factors, **options):
+        return [make_disturbed(f"{side}{i}", f"{side}{i}", factors, **options) for i in range(10)]
+    ones, twos = ten("u", {}), ten("v", {})
+    assert names(several(ones, twos)) == [], names(several(ones, twos))
+    assert names(several(ones, ten("s", {"f3": 1.05}))) == ["f3"]
+    assert "f3" in names(several(ones, ten("q", {"f3": 0.95})))
+    assert names(several(ones, ten("w", {}, fast=1.2))) == []
+
+
 def check_words(one, two):
     def fails(*words):
         done = subprocess.run([COMMAND, "diff", *words], capture_output=True, text=True)
@@ -166,6 +196,7 @@ def main():
         check_several(10)
         check_words(make("one", 1), make("two", 2))
         check_few()
+        check_shortest()
     finally:
         shutil.rmtree(WORK)
     print("ok: three programs, at three paces")

@@ -75,6 +75,7 @@ typedef struct ttape_diff_side {
     uint64_t calls;
     int64_t self_ns, total_ns;
     int64_t preempted_ns; /* is no part of self_ns */
+    int64_t shortest_ns;  /* of its calls that ended, where these call nothing; 0: not known */
     bool is_there;        /* in any of its runs */
     bool is_partial;      /* but not in all */
 } ttape_diff_side;
