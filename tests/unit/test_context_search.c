@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/search/context_search.h"
+#include "program/context/context_search.h"
 #include "tests/asserts.h"
 
 #define DEPTH 24u

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "program/callgraph/binary_strings.h"
-#include "program/search/context_search.h"
+#include "program/context/context_search.h"
 #include "tools/callgraph/edges_seen.h"
 #include "tools/command/memory_limit.h"
 #include "tools/context/context_view.h"

@@ -1,5 +1,5 @@
 /* Rows of calls: their counts, and what they say of the next one. */
-#include "program/search/context_rows.h"
+#include "program/context/context_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

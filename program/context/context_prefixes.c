@@ -2,7 +2,7 @@
  * half of the room; then the likeliest that go on from those. */
 #include <string.h>
 
-#include "program/search/context_search.h"
+#include "program/context/context_search.h"
 
 #define EQUAL_MOST   64u /* prefixes of one value that are kept (operations other than affine) */
 #define DEPTH_MOST   UINT16_MAX

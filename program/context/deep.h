@@ -10,7 +10,7 @@
 #ifndef TOOL_DEEP_H
 #define TOOL_DEEP_H
 
-#include "program/search/way_order.h"
+#include "program/context/way_order.h"
 
 struct tool_deep {
     struct ttp_region *region;

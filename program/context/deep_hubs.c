@@ -1,7 +1,7 @@
 /* Hubs: functions without which no recursion is left. */
 #include <string.h>
 
-#include "program/search/deep.h"
+#include "program/context/deep.h"
 
 /* Calls within what is left. */
 struct trimming {

@@ -1,7 +1,7 @@
 /* Suffixes: the cheapest is followed first. Each cost is a list, so the next one is at hand. */
 #include <string.h>
 
-#include "program/search/context_search.h"
+#include "program/context/context_search.h"
 
 #define NONE          UINT32_MAX
 #define WINDOW        TOOL_SEARCH_COST_BIT

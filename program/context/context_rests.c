@@ -1,6 +1,6 @@
 /* Where no trace says what is likely: suffixes whose rest leads cheaply to the outermost function,
  * at the depth that is left, come first. */
-#include "program/search/context_search.h"
+#include "program/context/context_search.h"
 
 #define REST_DEPTHS 64u
 #define REST_CELLS  (8u << 20)

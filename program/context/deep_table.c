@@ -1,5 +1,5 @@
 /* The table of likely prefixes that end in a hub. */
-#include "program/search/deep.h"
+#include "program/context/deep.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -11,7 +11,7 @@
 #ifndef TOOL_CONTEXT_SEARCH_H
 #define TOOL_CONTEXT_SEARCH_H
 
-#include "program/search/deep.h"
+#include "program/context/deep.h"
 
 #define TOOL_SEARCH_NEWS_MAX 3u
 #define TOOL_SEARCH_TURN_MAX 16u   /* functions of a recursion's turn */

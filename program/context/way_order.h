@@ -4,7 +4,7 @@
 #ifndef TOOL_WAY_ORDER_H
 #define TOOL_WAY_ORDER_H
 
-#include "program/search/context_rows.h"
+#include "program/context/context_rows.h"
 
 struct tool_way_order {
     const struct tool_rows *rows;

@@ -1,4 +1,4 @@
-#include "program/search/way_order.h"
+#include "program/context/way_order.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Suffixes in rounds: each goes on where a look may cost a little more than in the one before. */
 #include <string.h>
 
-#include "program/search/deep.h"
+#include "program/context/deep.h"
 
 #define ROUND     (TOOL_SEARCH_COST_BIT * 3 / 2) /* what a round may cost more */
 #define RING      32u
