@@ -79,7 +79,7 @@ static ttape_status grow(struct table *t)
     return TTAPE_OK;
 }
 
-static void add(struct table *t, uint64_t key, uint64_t times)
+static void add_times(struct table *t, uint64_t key, uint64_t times)
 {
     if (t->status == TTAPE_OK && 2 * (t->used + 1ull) > t->slots)
         t->status = grow(t);
@@ -116,7 +116,7 @@ static void take_call(void *context, uint32_t caller, uint32_t symbol, uint64_t 
     struct entry *recent = &l->recent[place];
     if (recent->key != key) {
         if (recent->count != 0)
-            add(&l->table, recent->key, recent->count);
+            add_times(&l->table, recent->key, recent->count);
         *recent = (struct entry){.key = key};
     }
     recent->count += times;
@@ -126,7 +126,7 @@ static void settle_recent(struct local *l)
 {
     for (uint32_t i = 0; i < 1u << RECENT_BITS; i++)
         if (l->recent[i].count != 0)
-            add(&l->table, l->recent[i].key, l->recent[i].count);
+            add_times(&l->table, l->recent[i].key, l->recent[i].count);
     memset(l->recent, 0, sizeof l->recent);
 }
 
@@ -205,7 +205,7 @@ static void add_partition(const struct ttp_loaded *p, const struct table *local,
         if (e->count == 0)
             continue;
         uint32_t caller = caller_of(p, (uint32_t)(e->key >> 32));
-        add(all, (uint64_t)caller << 32 | p->views[2ull * (uint32_t)e->key].site, e->count);
+        add_times(all, (uint64_t)caller << 32 | p->views[2ull * (uint32_t)e->key].site, e->count);
     }
 }
 

@@ -57,7 +57,7 @@ static void count_pairs(ttape_clocks *c)
         }
 }
 
-static ttape_status find(ttape_clocks *c, ttape_error *err)
+static ttape_status find_clocks(ttape_clocks *c, ttape_error *err)
 {
     ttp_clocks_scopes(c);
     if (c->clock_count > 1)
@@ -93,7 +93,7 @@ ttape_status ttape_clocks_find(ttape_clocks **out, ttape_reader *const *readers,
     c->readers = readers;
     c->reader_count = reader_count;
     c->watch = taken.watch;
-    ttape_status status = find(c, err);
+    ttape_status status = find_clocks(c, err);
     if (status != TTAPE_OK)
         ttape_clocks_close(c);
     else

@@ -160,7 +160,7 @@ static ttape_status add_stream(struct ttape_last *l, struct ttp_last_reading *r,
     return TTAPE_OK;
 }
 
-static ttape_status find(struct ttape_last *l, ttape_error *err)
+static ttape_status find_last(struct ttape_last *l, ttape_error *err)
 {
     ttape_info info;
     ttape_reader_get_info(l->decoder->reader, &info);
@@ -203,7 +203,7 @@ ttape_status ttape_last_find(ttape_last **out, ttape_reader *reader,
     *l = (ttape_last){.memory = memory, .decoder = &reader->pool.first, .options = taken};
     ttape_status status = ttp_decoder_take_watched(&reader->pool, &l->decoder, taken.watch, err);
     if (status == TTAPE_OK) {
-        status = find(l, err);
+        status = find_last(l, err);
         ttp_decoder_give(l->decoder);
     }
 

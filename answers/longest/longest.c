@@ -301,7 +301,7 @@ static ttape_status search(struct ttape_longest *l, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status find(struct ttape_longest *l, uint32_t capacity, ttape_error *err)
+static ttape_status find_longest(struct ttape_longest *l, uint32_t capacity, ttape_error *err)
 {
     TTP_TRY(make_plan(l, capacity, err));
     TTP_TRY(ttp_longest_bounds(l, err));
@@ -331,7 +331,7 @@ static ttape_status find_with(ttape_longest **out, ttape_reader *r,
         .memory = memory, .reader = r, .decoder = &r->pool.first, .options = *taken};
     ttape_status status = ttp_decoder_take_watched(&r->pool, &l->decoder, taken->watch, err);
     if (status == TTAPE_OK) {
-        status = find(l, capacity, err);
+        status = find_longest(l, capacity, err);
         ttp_decoder_give(l->decoder);
     }
 

@@ -175,7 +175,7 @@ static void add_row(const struct overview *v, uint32_t row, const struct ttp_lis
                         at_most(v, nanoseconds(v, most - (last != NULL && i < last->partition))));
 }
 
-static void add(const struct overview *v)
+static void add_overview(const struct overview *v)
 {
     const struct ttp_read_overview *o = v->o;
     const struct ttp_listed_call *calls = v->listed != NULL ? v->listed->calls : NULL;
@@ -206,7 +206,7 @@ static ttape_status add_with_list(struct overview *v, ttape_error *err)
     if (status == TTAPE_OK && v->l->plan.without_callers)
         omitted = ttp_longest_omitted(v->l, &listed);
     v->omitted = omitted;
-    add(v);
+    add_overview(v);
     if (omitted != NULL)
         ttp_memory_give(&v->l->memory, omitted, listed.call_count, 1);
     if (status == TTAPE_OK)

@@ -72,9 +72,9 @@ static bool is_inherited(struct ttp_long_walk *w, const struct ttp_stack_frame *
 }
 
 /* A frame that is long enough, as it seems. */
-static void add(struct ttp_long_walk *w, struct ttp_long_heap *heap,
-                const struct ttp_stack_frame *f, int64_t rank_ns, uint32_t site, uint32_t event,
-                ttape_call_end end)
+static void add_call(struct ttp_long_walk *w, struct ttp_long_heap *heap,
+                     const struct ttp_stack_frame *f, int64_t rank_ns, uint32_t site,
+                     uint32_t event, ttape_call_end end)
 {
     const struct ttp_partition_head *head = &w->p->head;
     const struct ttp_long_plan *plan = w->plan;
@@ -130,7 +130,7 @@ static inline void end_frame(struct ttp_long_walk *w, uint32_t event, ttape_call
         if (ttp_long_heap_wants(heap, rank_ns, w->p->partition) &&
             (is_omitted || w->known == NULL ||
              ttp_long_heap_wants(w->known, rank_ns, w->p->partition)))
-            add(w, heap, f, rank_ns, opened->site, event, end);
+            add_call(w, heap, f, rank_ns, opened->site, event, end);
     }
     ttp_stacks_pop(&w->stacks);
     if (counts && w->plan->without_callers &&

@@ -20,7 +20,7 @@ static ttape_status take_options(ttape_reach_options *out, const ttape_reach_opt
     return ttp_check_streams(out->streams, out->stream_count, err);
 }
 
-static ttape_status find(struct ttape_reach *reach, ttape_error *err)
+static ttape_status find_ways(struct ttape_reach *reach, ttape_error *err)
 {
     const ttape_reach_options *o = &reach->options;
     ttape_info info;
@@ -53,7 +53,7 @@ ttape_status ttape_reach_find(ttape_reach **out, ttape_reader *reader,
     if (reach == NULL)
         return memory.status;
     *reach = (struct ttape_reach){.memory = memory, .reader = reader, .options = taken};
-    ttape_status status = find(reach, err);
+    ttape_status status = find_ways(reach, err);
     reach->options.streams = NULL;
     if (status != TTAPE_OK) {
         ttape_reach_close(reach);

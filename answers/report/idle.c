@@ -133,7 +133,7 @@ static int compare(ttape_string symbol, const char *name)
     return order != 0 ? order : (symbol.size_bytes > length) - (symbol.size_bytes < length);
 }
 
-static bool find(ttape_string symbol)
+static bool find_idle(ttape_string symbol)
 {
     size_t low = 0, high = NAME_COUNT;
     while (low < high) {
@@ -177,7 +177,7 @@ bool ttape_is_idle_name(ttape_string symbol)
         symbol.size_bytes = (size_t)(version - symbol.data);
     drop_end(&symbol, "_nocancel");
     drop_end(&symbol, "_cancel");
-    if (find(symbol))
+    if (find_idle(symbol))
         return true;
     static const char *const starts[] = {"__",       "_",          "GI_", "libc_",
                                          "x64_sys_", "arm64_sys_", "sys_"};
@@ -186,5 +186,5 @@ bool ttape_is_idle_name(ttape_string symbol)
         for (size_t i = 0; i < sizeof starts / sizeof starts[0] && !again; i++)
             again = drop_start(&symbol, starts[i]);
     }
-    return find(symbol);
+    return find_idle(symbol);
 }

@@ -25,9 +25,9 @@ static bool has_histograms(const ttape_report *report, const struct ttp_read_ove
            (o->calls != NULL && o->head.resolution_ns == report->unit_ns);
 }
 
-static ttape_status add(const ttape_report *report, uint32_t scope,
-                        const struct ttp_read_overview *o, bool cpu_times,
-                        struct ttp_account_rows *rows, ttape_error *err)
+static ttape_status add_overview(const ttape_report *report, uint32_t scope,
+                                 const struct ttp_read_overview *o, bool cpu_times,
+                                 struct ttp_account_rows *rows, ttape_error *err)
 {
     const struct ttp_account_plan *plan = &report->plan;
     const struct ttp_cpu_measure *cpu = cpu_times ? o->cpu.rows : NULL;
@@ -88,7 +88,7 @@ ttape_status ttp_report_overviews(const ttape_report *report, struct ttp_account
             continue;
         if (o.head.ends_mask == 0 && ttp_overview_tells(d->reader, scope, &o, covered->marks) &&
             has_histograms(report, &o) && is_wanted(report, &o)) {
-            status = add(report, scope, &o, cpu_times, rows, err);
+            status = add_overview(report, scope, &o, cpu_times, rows, err);
             for (uint32_t k = 0; k < o.head.partition_count; k++)
                 covered->marks[o.partitions[k]] = 1;
             covered->partition_count += o.head.partition_count;

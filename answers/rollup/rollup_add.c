@@ -310,9 +310,9 @@ static bool is_cut(const ttape_report_options *o)
            o->is_idle != NULL;
 }
 
-static ttape_status add(ttape_rollup *r, ttape_reader *reader,
-                        const ttape_rollup_selection *selection, struct ttp_rollup_trace *trace,
-                        ttape_error *err)
+static ttape_status add_trace(ttape_rollup *r, ttape_reader *reader,
+                              const ttape_rollup_selection *selection,
+                              struct ttp_rollup_trace *trace, ttape_error *err)
 {
     ttape_report_options how = selection->report;
     ttape_report *report;
@@ -358,5 +358,5 @@ ttape_status ttape_rollup_add_trace(ttape_rollup *rollup, ttape_reader *reader,
         .name = taken.name, .host = taken.host, .ranges = &range, .range_count = count != 0};
     memcpy(trace.id, info.trace_id, sizeof trace.id);
     TTP_TRY(ttp_rollup_check_trace(rollup, &trace, err));
-    return add(rollup, reader, &taken, &trace, err);
+    return add_trace(rollup, reader, &taken, &trace, err);
 }

@@ -308,7 +308,7 @@ static ttape_status read_file(ttape_rollup *r, struct ttp_rollup_file *f, ttape_
     return ttp_rollup_take_measures(r, f, err);
 }
 
-static ttape_status add(ttape_rollup *rollup, const ttape_source *source, ttape_error *err)
+static ttape_status add_source(ttape_rollup *rollup, const ttape_source *source, ttape_error *err)
 {
     TTP_TRY(read_all(rollup, source, err));
     TTP_TRY(check_kind(rollup, err));
@@ -337,7 +337,7 @@ ttape_status ttape_rollup_add_file(ttape_rollup *rollup, const ttape_source *sou
     if (rollup->has_failed || rollup->is_folded)
         return ttp_fail(err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
                         "nothing more can be added to this rollup");
-    ttape_status status = add(rollup, source, err);
+    ttape_status status = add_source(rollup, source, err);
     rollup->has_failed = rollup->has_failed || rollup->region.is_short;
     return status;
 }

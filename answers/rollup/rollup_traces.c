@@ -12,7 +12,7 @@ static uint32_t *slot_of(ttape_rollup *r, const uint8_t *id)
     return ttp_key_map_at(&r->trace_map, hash.low ^ hash.high, TTAPE_NONE);
 }
 
-static uint32_t find(const ttape_rollup *r, const uint8_t *id)
+static uint32_t find_trace(const ttape_rollup *r, const uint8_t *id)
 {
     struct ttp_hash hash = {.low = r->trace_map.secret, .high = ~r->trace_map.secret};
     ttp_hash_bytes(&hash, id, TTP_ROLLUP_ID_BYTES);
@@ -54,7 +54,7 @@ static ttape_status refuse(const struct ttp_rollup_trace *trace, uint64_t first,
 ttape_status ttp_rollup_check_trace(const ttape_rollup *r, const struct ttp_rollup_trace *trace,
                                     ttape_error *err)
 {
-    uint32_t at = find(r, trace->id);
+    uint32_t at = find_trace(r, trace->id);
     if (at == TTAPE_NONE)
         return TTAPE_OK;
     const struct ttp_rollup_trace *own = &r->traces[at];
@@ -117,7 +117,7 @@ static bool take_text(ttape_rollup *r, ttape_string *text, ttape_string other)
 ttape_status ttp_rollup_add_trace(ttape_rollup *r, const struct ttp_rollup_trace *trace,
                                   uint32_t *number, ttape_error *err)
 {
-    uint32_t at = find(r, trace->id);
+    uint32_t at = find_trace(r, trace->id);
     if (at == TTAPE_NONE) {
         uint32_t *slot = slot_of(r, trace->id);
         struct ttp_rollup_trace *made = ttp_region_add(&r->region, &r->traces, &r->trace_count,

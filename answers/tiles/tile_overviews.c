@@ -50,7 +50,7 @@ static ttape_status load(struct ttape_tile *t, uint32_t number, ttape_error *err
 
 /* The first one of the scope behind a partition; another one may cover it, too, but has nothing
  * else to say. */
-static bool find(const ttape_reader *r, uint32_t partition, uint32_t *number)
+static bool find_overview(const ttape_reader *r, uint32_t partition, uint32_t *number)
 {
     uint32_t low = ttp_overview_behind(r, partition);
     for (; low < r->overview_count && r->overviews[low].end - partition <= TTP_OVERVIEW_SPREAD;
@@ -121,7 +121,8 @@ ttape_status ttp_tile_from_overview(struct ttape_tile *t, uint32_t ordinal, uint
     uint32_t number, ref = 0;
     *count = 0;
     if ((t->options.sources & TTAPE_TILE_FROM_OVERVIEWS) == 0 ||
-        is_too_fine(t, &d->reader->partitions[partition]) || !find(d->reader, partition, &number))
+        is_too_fine(t, &d->reader->partitions[partition]) ||
+        !find_overview(d->reader, partition, &number))
         return TTAPE_OK;
     if (t->overview.number_plus_one != number + 1) {
         ttape_error problem = {0};

@@ -92,8 +92,8 @@ static ttape_status add_bar(struct making *m, uint32_t depth, const struct ttp_t
 }
 
 /* The path has `first` at this depth, and no other node if it is the `only` one (F-TIL-06). */
-static ttape_status put(struct making *m, uint32_t depth, uint32_t first, bool only,
-                        uint32_t instants, ttape_error *err)
+static ttape_status put_path(struct making *m, uint32_t depth, uint32_t first, bool only,
+                             uint32_t instants, ttape_error *err)
 {
     struct ttape_tile *t = m->t;
     const struct ttp_tile_node *node = &t->nodes[first];
@@ -168,7 +168,7 @@ static ttape_status choose_path(struct making *m, struct stack *stacks, uint32_t
                 at != TTP_NODE_NONE && same_node_name(&m->t->nodes[at], &m->t->nodes[node]);
             only = only && (!stacks[s].is_chosen || at == node);
         }
-        TTP_TRY(put(m, depth + i, node, only, most, err));
+        TTP_TRY(put_path(m, depth + i, node, only, most, err));
         for (uint32_t s = 0; s < count; s++)
             if (stacks[s].is_chosen)
                 count_call(m, depth + i, node_of(m, &stacks[s], i));
@@ -185,7 +185,7 @@ static ttape_status put_common(struct making *m, uint32_t common, uint32_t insta
     TTP_TRY(list_stack(m, common, 0, &used, &stack, err));
     for (uint32_t i = 0; i < stack.count; i++) {
         uint32_t node = m->path[i];
-        TTP_TRY(put(m, i, node, true, instants, err));
+        TTP_TRY(put_path(m, i, node, true, instants, err));
         count_call(m, i, node);
     }
     return TTAPE_OK;

@@ -160,7 +160,7 @@ struct path {
     size_t capacity, height, count; /* height: of the stack; count: found so far */
 };
 
-static void put(struct path *path, const ttape_node_id *id)
+static void put_node(struct path *path, const ttape_node_id *id)
 {
     size_t at = path->height - ++path->count;
     if (at < path->capacity)
@@ -206,12 +206,12 @@ static ttape_status find_path(ttape_tree *tree, uint32_t stream, uint32_t ordina
                         .partition = seg->partition};
     while (path->count < path->height && (found = ttp_scan_back(&back, p)) != TTAPE_NONE) {
         id.place = seg->first_event + (found - p->segment_start[segment]);
-        put(path, &id);
+        put_node(path, &id);
     }
     while (path->count < path->height) {
         uint32_t level = (uint32_t)(path->height - path->count) - 1;
         TTP_TRY(find_birth(tree, stream, ordinal, stack, level, &id, err));
-        put(path, &id);
+        put_node(path, &id);
     }
     return TTAPE_OK;
 }

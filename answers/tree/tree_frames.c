@@ -37,8 +37,8 @@ static uint32_t first_of(const struct ttp_outline *o, const struct ttp_tree_segm
     return low;
 }
 
-static uint32_t find(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
-                     frame_at at, uint32_t count, uint32_t stack, uint32_t level)
+static uint32_t find_frame(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
+                           frame_at at, uint32_t count, uint32_t stack, uint32_t level)
 {
     if (segment->one_stack)
         return stack == 0 && level < count ? level : TTAPE_NONE;
@@ -51,13 +51,13 @@ static uint32_t find(const struct ttp_outline *o, const struct ttp_tree_segment 
 uint32_t ttp_tree_start_at(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                            uint32_t stack, uint32_t level)
 {
-    return find(o, segment, ttp_tree_start_frame, segment->start_count, stack, level);
+    return find_frame(o, segment, ttp_tree_start_frame, segment->start_count, stack, level);
 }
 
 uint32_t ttp_tree_end_at(const struct ttp_outline *o, const struct ttp_tree_segment *segment,
                          uint32_t stack, uint32_t level)
 {
-    return find(o, segment, ttp_tree_end_frame, segment->end_count, stack, level);
+    return find_frame(o, segment, ttp_tree_end_frame, segment->end_count, stack, level);
 }
 
 uint32_t ttp_tree_level(const struct ttp_outline *o, const struct ttp_tree_segment *segment,

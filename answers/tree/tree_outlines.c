@@ -53,7 +53,7 @@ static void link_newest(struct ttape_tree *tree, struct ttp_outline *o)
     tree->bare_bytes += o->has_frames ? 0 : o->size_bytes;
 }
 
-static void put(struct ttape_tree *tree, struct ttp_outline *o)
+static void put_outline(struct ttape_tree *tree, struct ttp_outline *o)
 {
     tree->outlines[o->partition] = o;
     tree->used_bytes += o->size_bytes + frame_bytes(o);
@@ -295,7 +295,7 @@ static ttape_status make_outline(struct making *m, struct ttp_trace_decoder *d,
     if (status == TTAPE_OK) {
         if (tree->outlines[p->partition] != NULL)
             drop(tree, tree->outlines[p->partition]);
-        put(tree, o);
+        put_outline(tree, o);
         tree->made_count++;
         m->made_bytes += o->size_bytes + frame_bytes(o);
         trim(tree, 0, m->wanted);
@@ -359,7 +359,7 @@ static ttape_status take_damage(void *context, uint32_t partition, const ttape_e
     o->damaged = true;
     if (tree->outlines[partition] != NULL)
         drop(tree, tree->outlines[partition]);
-    put(tree, o);
+    put_outline(tree, o);
     return TTAPE_OK;
 }
 

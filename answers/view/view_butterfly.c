@@ -68,8 +68,8 @@ void ttp_view_forget_butterfly(struct ttape_view *view)
 
 static uint64_t key_of_ends(uint32_t from, uint32_t to) { return (uint64_t)from << 32 | to; }
 
-static ttape_status add(struct ttape_view *view, uint32_t from, uint32_t to,
-                        const ttape_graph_counts *more, ttape_error *err)
+static ttape_status add_edge(struct ttape_view *view, uint32_t from, uint32_t to,
+                             const ttape_graph_counts *more, ttape_error *err)
 {
     struct ttp_view_butterfly *b = view->butterfly;
     if (ttp_key_map_is_full(&b->numbers))
@@ -106,10 +106,10 @@ static ttape_status merge(struct ttape_view *view, const ttape_graph *graph, tta
     const ttape_graph_node *nodes = ttape_graph_get_nodes(graph, &node_count);
     const ttape_graph_edge *edges = ttape_graph_get_edges(graph, &edge_count);
     for (uint32_t i = 0; i < node_count; i++)
-        TTP_TRY(add(view, key_of(&nodes[i]), KEY_START, &nodes[i].sum, err));
+        TTP_TRY(add_edge(view, key_of(&nodes[i]), KEY_START, &nodes[i].sum, err));
     for (uint32_t i = 0; i < edge_count; i++)
-        TTP_TRY(add(view, key_of(&nodes[edges[i].from]), key_of(&nodes[edges[i].to]), &edges[i].sum,
-                    err));
+        TTP_TRY(add_edge(view, key_of(&nodes[edges[i].from]), key_of(&nodes[edges[i].to]),
+                         &edges[i].sum, err));
     return TTAPE_OK;
 }
 

@@ -116,7 +116,7 @@ static bool start_segment(struct ttp_chain_decoder *d, uint32_t s)
     return true;
 }
 
-static inline void put(struct ttp_chain_decoder *d, uint32_t code)
+static inline void put_code(struct ttp_chain_decoder *d, uint32_t code)
 {
     if (d->counter == NULL)
         d->out->codes[d->at] = code;
@@ -156,7 +156,7 @@ static void take_symbol(struct ttp_chain_decoder *d, const struct ttp_chain_choi
 {
     struct ttp_chain_context *x = &d->levels[0].context;
     struct ttp_symbol s = d->out->symbols[t->value - 1];
-    put(d, (t->value - 1) << 1);
+    put_code(d, (t->value - 1) << 1);
     if (d->counter != NULL)
         ttp_chain_count_call(d, x->frame, t->value - 1, 1);
     settle(d, x, &t->lesson, t->token, t->value);
@@ -187,7 +187,7 @@ static void take_symbol(struct ttp_chain_decoder *d, const struct ttp_chain_choi
 
 static void take_close(struct ttp_chain_decoder *d, const struct ttp_chain_choice *t)
 {
-    put(d, (d->levels[0].context.frame - 1) << 1 | 1);
+    put_code(d, (d->levels[0].context.frame - 1) << 1 | 1);
     settle(d, &d->levels[0].context, &t->lesson, TTP_CHAIN_CLOSE, 0);
     stand_on(d, d->nodes[d->top].below);
 }
@@ -317,7 +317,7 @@ static struct ttp_chain_level *take_new(struct ttp_chain_decoder *d, struct ttp_
                                         const struct ttp_chain_choice *t)
 {
     uint32_t start = d->at;
-    put(d, (t->value - 1) << 1);
+    put_code(d, (t->value - 1) << 1);
     if (!ttp_class_pushes(d->out->symbols[t->value - 1].event_class)) {
         add_chain(d, level, &t->lesson, NULL, t->value, start);
         return level;
@@ -338,7 +338,7 @@ static struct ttp_chain_level *take_end(struct ttp_chain_decoder *d, struct ttp_
                                         const struct ttp_chain_choice *t)
 {
     uint32_t value = level->context.frame;
-    put(d, (value - 1) << 1 | 1);
+    put_code(d, (value - 1) << 1 | 1);
     ttp_chain_learn_token(&d->coder, &t->lesson, TTP_CHAIN_END, 0);
     add_chain(d, level - 1, &level[-1].lesson, level, value, level->start);
     return level - 1;

@@ -171,7 +171,7 @@ static ttape_status block_bytes(const uint8_t *data, size_t size_bytes, uint32_t
 }
 
 /* Puts one difference where it belongs; false where there is no room for a wide one. */
-static inline bool put(struct ttp_times *out, uint32_t event, int64_t delta)
+static inline bool put_delta(struct ttp_times *out, uint32_t event, int64_t delta)
 {
     if (delta >= 0 && delta < (int64_t)TTP_DELTA_WIDE) {
         out->delta[event] = (uint32_t)delta;
@@ -276,7 +276,7 @@ static ttape_status take_run(struct ttp_reader_cursor *from, uint32_t first, uin
             return ttp_fail(err, TTAPE_E_CORRUPT, "T-RAW-04", ttp_reader_offset(from),
                             "bad or missing difference in block '%u' of the times",
                             first / TTP_TIME_BLOCK_EVENTS);
-        if (!put(out, i, delta))
+        if (!put_delta(out, i, delta))
             return ttp_fail(err, TTAPE_E_LIMIT, "T-RAW-05", ttp_reader_offset(from),
                             "too many wide differences in the times data");
         *time += (uint64_t)delta;

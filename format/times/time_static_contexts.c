@@ -84,7 +84,7 @@ void ttp_sta_contexts_init(struct ttp_sta_contexts *c, uint32_t event_count, uin
 
 /* The child of node `at` by `code`, or 0 and *slot where it belongs. The table is at most half
  * full. */
-static uint32_t find(struct ttp_sta_contexts *c, uint32_t at, uint32_t code, uint32_t *slot)
+static uint32_t find_slot(struct ttp_sta_contexts *c, uint32_t at, uint32_t code, uint32_t *slot)
 {
     uint32_t mask = (1u << c->hash_bits) - 1;
     uint32_t h = ((code * 0x9E3779B1u) ^ (at * 0x85EBCA6Bu)) >> (32 - c->hash_bits);
@@ -101,7 +101,7 @@ static uint32_t find(struct ttp_sta_contexts *c, uint32_t at, uint32_t code, uin
 static uint16_t add_node(struct ttp_sta_contexts *c, uint32_t at, uint32_t code, uint32_t suffix)
 {
     uint32_t slot, node = c->node_count++;
-    find(c, at, code, &slot);
+    find_slot(c, at, code, &slot);
     c->hash[slot] = (uint16_t)node;
     c->code[node] = code;
     c->parent[node] = (uint16_t)at;
@@ -119,7 +119,7 @@ static __attribute__((noinline)) uint32_t step(struct ttp_sta_contexts *c, uint3
 {
     uint32_t missing[TTP_STA_ORDER_MAX + 1], count = 0, slot, found;
     for (;;) {
-        found = find(c, at, code, &slot);
+        found = find_slot(c, at, code, &slot);
         if (found != 0)
             break;
         missing[count++] = at;

@@ -42,7 +42,7 @@ static void flush(struct line_starts *s)
     s->used = 0;
 }
 
-static void put(struct line_starts *s, uint64_t address, uint32_t line, const char *file)
+static void put_line(struct line_starts *s, uint64_t address, uint32_t line, const char *file)
 {
     size_t size = strnlen(file, FILE_MOST - 1);
     bool is_same = memcmp(s->file, file, size) == 0 && s->file[size] == '\0';
@@ -68,7 +68,7 @@ static void put_lines(struct line_starts *s, Dwarf_Lines *lines, size_t count)
             !begins || ends || number <= 0)
             continue;
         const char *file = dwarf_linesrc(line, NULL, NULL);
-        put(s, address, (uint32_t)number, file != NULL && file[0] != '\0' ? file : "?");
+        put_line(s, address, (uint32_t)number, file != NULL && file[0] != '\0' ? file : "?");
     }
     s->kept += count;
 }

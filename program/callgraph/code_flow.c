@@ -471,7 +471,7 @@ static bool pass(struct tool_flow *flow, uint32_t function, struct tool_flow_sta
     }
 }
 
-static void run(struct tool_flow *flow, uint32_t function, struct tool_flow_state state)
+static void follow_state(struct tool_flow *flow, uint32_t function, struct tool_flow_state state)
 {
     const struct tool_code *code = flow->code;
     size_t at = instruction_at(code, state.address);
@@ -496,7 +496,7 @@ static void run_all(struct tool_flow *flow, uint32_t function)
         struct tool_flow_state *state = &flow->states[flow->waiting - 1];
         flow->waiting = state->next_waiting;
         state->is_waiting = false;
-        run(flow, function, *state);
+        follow_state(flow, function, *state);
     }
 }
 

@@ -20,22 +20,22 @@ uint64_t tool_module_seed(const ttape_module *module)
     return ttape_context_seed(name, 5 + size);
 }
 
-static void *add(struct tool_edges *edges, void *array, size_t *count, size_t *capacity,
-                 size_t item_bytes)
+static void *add_item(struct tool_edges *edges, void *array, size_t *count, size_t *capacity,
+                      size_t item_bytes)
 {
     return ttp_region_add(&edges->region, array, count, capacity, item_bytes);
 }
 
 static struct tool_edge_function *add_function(struct tool_edges *edges)
 {
-    return add(edges, &edges->functions, &edges->function_count, &edges->function_capacity,
-               sizeof *edges->functions);
+    return add_item(edges, &edges->functions, &edges->function_count, &edges->function_capacity,
+                    sizeof *edges->functions);
 }
 
 static struct tool_edge_context *add_context(struct tool_edges *edges)
 {
-    return add(edges, &edges->contexts, &edges->context_count, &edges->context_capacity,
-               sizeof *edges->contexts);
+    return add_item(edges, &edges->contexts, &edges->context_count, &edges->context_capacity,
+                    sizeof *edges->contexts);
 }
 
 bool tool_edges_open(struct tool_edges *edges, size_t contexts_most, uint64_t memory_bytes)
@@ -73,7 +73,7 @@ struct tool_edge *tool_edges_edge(struct tool_edges *edges, uint32_t from, uint3
     if (*number != TTAPE_NONE)
         return &edges->edges[*number];
     struct tool_edge *edge =
-        add(edges, &edges->edges, &edges->edge_count, &edges->edge_capacity, sizeof *edge);
+        add_item(edges, &edges->edges, &edges->edge_count, &edges->edge_capacity, sizeof *edge);
     if (edge == NULL)
         return &edges->lost;
     *number = (uint32_t)edges->edge_count - 1;

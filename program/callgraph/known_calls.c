@@ -46,7 +46,7 @@ void tool_known_calls_read(struct tool_known_calls *known, struct tool_symbols *
         qsort(known->calls, known->count, sizeof *known->calls, compare);
 }
 
-static const struct tool_known_call *find(const struct tool_known_calls *known, uint64_t place)
+static const struct tool_known_call *find_call(const struct tool_known_calls *known, uint64_t place)
 {
     struct ttp_bisect s = {.end = known->count};
     while (ttp_bisect_next(&s))
@@ -58,6 +58,6 @@ static const struct tool_known_call *find(const struct tool_known_calls *known, 
 const struct tool_known_call *tool_known_call_at(const struct tool_known_calls *known,
                                                  uint32_t start, uint32_t end)
 {
-    const struct tool_known_call *found = find(known, (uint64_t)end * 2 + 1);
-    return found != NULL ? found : find(known, (uint64_t)start * 2);
+    const struct tool_known_call *found = find_call(known, (uint64_t)end * 2 + 1);
+    return found != NULL ? found : find_call(known, (uint64_t)start * 2);
 }

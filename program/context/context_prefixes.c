@@ -30,7 +30,7 @@ const struct tool_search_prefix *tool_search_prefix_at(const struct tool_search 
 }
 
 /* The number of the new prefix; NONE: it is there, or there is no room. */
-static uint32_t add(struct tool_search *search, const struct tool_search_prefix *prefix)
+static uint32_t add_prefix(struct tool_search *search, const struct tool_search_prefix *prefix)
 {
     const struct tool_search_prefix *other;
     size_t at = 0, equal = 0;
@@ -77,7 +77,7 @@ static uint32_t extend(struct making *making, uint32_t number, const struct tool
         .news = (uint8_t)(around->news + next->is_new)};
     if (around->depth == DEPTH_MOST || prefix.news > search->options.news_most)
         return NONE;
-    return begin(making, add(search, &prefix), next->row);
+    return begin(making, add_prefix(search, &prefix), next->row);
 }
 
 /* Contexts come behind those around them. */
@@ -180,7 +180,8 @@ void tool_search_make_prefixes(struct tool_search *search)
     struct tool_search_prefix first = {.value = ttape_context_first(search->options.operation),
                                        .around = NONE,
                                        .function = TOOL_EDGES_OUTSIDE};
-    (void)begin(&making, add(search, &first), search->inwards.of_function[TOOL_EDGES_OUTSIDE]);
+    (void)begin(&making, add_prefix(search, &first),
+                search->inwards.of_function[TOOL_EDGES_OUTSIDE]);
     add_seen(&making);
     add_levels(&making);
     add_likely(&making);

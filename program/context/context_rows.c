@@ -63,8 +63,8 @@ static uint32_t new_row(struct tool_rows *rows, uint32_t length, uint32_t functi
 
 /* Counts a function behind a row. Returns the row that has it too; of one that is as long as rows
  * are, TOOL_ROW_NONE. */
-static uint32_t add(struct tool_rows *rows, uint32_t row, uint32_t function, uint64_t weight,
-                    uint32_t most)
+static uint32_t add_weight(struct tool_rows *rows, uint32_t row, uint32_t function, uint64_t weight,
+                           uint32_t most)
 {
     if (rows->rows[row].length > 1 && rows->entry_count >= ENTRIES_MOST)
         return TOOL_ROW_NONE;
@@ -90,7 +90,7 @@ static void add_outwards(struct tool_rows *rows, const struct tool_edges *edges)
         uint32_t at = (uint32_t)i, row = 0;
         for (uint32_t k = 0; k <= TOOL_ROW_CALLS_OUT && at != TTAPE_NONE && row != TOOL_ROW_NONE;
              k++) {
-            row = add(rows, row, edges->contexts[at].function, 1, TOOL_ROW_CALLS_OUT);
+            row = add_weight(rows, row, edges->contexts[at].function, 1, TOOL_ROW_CALLS_OUT);
             at = edges->contexts[at].around;
         }
     }
@@ -114,7 +114,7 @@ static void add_inwards(struct tool_rows *rows, const struct tool_edges *edges)
             uint32_t row = around != NULL ? around[k] : k == 0 ? 0 : TOOL_ROW_NONE;
             if (row == TOOL_ROW_NONE)
                 continue;
-            uint32_t longer = add(rows, row, context->function, context->weight + 1, calls);
+            uint32_t longer = add_weight(rows, row, context->function, context->weight + 1, calls);
             if (k + 1 < each)
                 of[i * each + k + 1] = longer;
         }
@@ -167,7 +167,7 @@ struct mixing {
     uint32_t *place;       /* by function, plus 1: its call in the row that is made */
 };
 
-static void put(struct mixing *mixing, struct tool_row *row, const struct tool_row_call *call)
+static void put_call(struct mixing *mixing, struct tool_row *row, const struct tool_row_call *call)
 {
     struct tool_rows *rows = mixing->rows;
     uint32_t *place = &mixing->place[call->function];
@@ -207,14 +207,14 @@ static void mix(struct mixing *mixing, uint32_t number)
     for (uint32_t i = 0; i < shorter->count; i++) {
         struct tool_row_call call = rows->calls[shorter->first + i];
         call.chance = (float)(call.chance * rest);
-        put(mixing, row, &call);
+        put_call(mixing, row, &call);
     }
     for (uint32_t i = first; i < end; i++) {
         const struct tool_row_entry *entry = &rows->entries[i];
         const struct tool_row_call call = {entry->function, entry->next,
                                            (float)((double)entry->weight / whole), 0};
         if (call.function != TOOL_EDGES_OUTSIDE)
-            put(mixing, row, &call);
+            put_call(mixing, row, &call);
     }
     for (uint32_t i = 0; i < row->count; i++) {
         struct tool_row_call *call = &rows->calls[row->first + i];

@@ -38,7 +38,7 @@ struct rounds {
 static void walk(struct rounds *rounds);
 
 /* The suffix of a rest that the table has, by walking the round again. */
-static void find(struct rounds *rounds, uint64_t value, uint32_t left)
+static void find_values(struct rounds *rounds, uint64_t value, uint32_t left)
 {
     struct rounds again = {.deep = rounds->deep,
                            .costs = rounds->costs,
@@ -59,7 +59,7 @@ static void find(struct rounds *rounds, uint64_t value, uint32_t left)
 static void check(struct rounds *rounds, size_t at)
 {
     if (tool_deep_has(rounds->deep, rounds->ring[at % RING]))
-        find(rounds, rounds->ring[at % RING], rounds->ring_left[at % RING]);
+        find_values(rounds, rounds->ring[at % RING], rounds->ring_left[at % RING]);
 }
 
 /* Looks a suffix's rest up, when its line is there. */

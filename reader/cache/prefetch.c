@@ -154,7 +154,7 @@ static void give_up(struct ttp_prefetch *a, struct slot *slot)
     ttp_memory_give(&a->decoder->memory, p, 1, sizeof *p);
 }
 
-static struct slot *find(struct ttp_prefetch *a, uint32_t partition)
+static struct slot *find_partition(struct ttp_prefetch *a, uint32_t partition)
 {
     for (uint32_t i = 0; i < a->depth; i++)
         if (a->slots[i].state != FREE && a->slots[i].partition == partition)
@@ -305,7 +305,7 @@ void ttp_prefetch_want(struct ttp_trace_decoder *d, uint32_t current, const uint
             give_up(a, slot);
     }
     for (uint32_t k = 0; k < count; k++)
-        if (ttp_cache_find(d, next[k]) == NULL && find(a, next[k]) == NULL)
+        if (ttp_cache_find(d, next[k]) == NULL && find_partition(a, next[k]) == NULL)
             start(a, next[k], stage);
     ttp_mutex_unlock(&a->mutex);
 }
@@ -317,7 +317,7 @@ struct ttp_loaded *ttp_prefetch_take(struct ttp_trace_decoder *d, uint32_t parti
     if (a == NULL)
         return NULL;
     ttp_mutex_lock(&a->mutex);
-    struct slot *slot = find(a, partition);
+    struct slot *slot = find_partition(a, partition);
     if (slot != NULL) { /* a slot that still waits is given up: the caller decodes sooner */
         while (slot->state == RUNNING)
             ttp_cond_wait(&a->done, &a->mutex);

@@ -242,8 +242,8 @@ static void take_thread(const struct ttp_image *image, const struct ttp_thread *
         word->end.how = thread->has_said ? TTAPE_THREAD_END_CALLED : TTAPE_THREAD_END_PROCESS;
 }
 
-static ttape_status put(struct ttp_encode *e, struct ttp_thread *thread,
-                        const struct ttp_end_word *word, uint64_t ns, ttape_error *err)
+static ttape_status put_end(struct ttp_encode *e, struct ttp_thread *thread,
+                            const struct ttp_end_word *word, uint64_t ns, ttape_error *err)
 {
     bool goes_on = !word->is_process && word->end.how == TTAPE_THREAD_END_RECORDING;
     const struct ttp_stop stop = {
@@ -286,5 +286,5 @@ ttape_status ttp_end_put(struct ttp_encode *e, struct ttp_thread *thread, uint64
     if (thread->stream == TTAPE_NONE || !has_events(e, thread))
         return TTAPE_OK;
     image->is_end_told |= word.is_process && word.end.how <= TTAPE_PROCESS_END_SIGNAL;
-    return put(e, thread, &word, ns, err);
+    return put_end(e, thread, &word, ns, err);
 }

@@ -58,7 +58,7 @@ static uint64_t time_of(struct decoding *d, uint64_t low_bits)
     return ns;
 }
 
-static ttape_status put(struct decoding *d, const ttape_event *event, uint32_t site)
+static ttape_status put_event(struct decoding *d, const ttape_event *event, uint32_t site)
 {
     struct ttp_encode *e = d->e;
     ttape_event copy = *event;
@@ -81,7 +81,7 @@ static ttape_status put_fact(struct decoding *d, uint32_t kind, uint32_t argumen
                          .lost_count = count,
                          .depth = TTAPE_DEPTH_AUTO};
     TTP_TRY(ttp_stream_ready(d->e, d->thread, d->err));
-    return put(d, &event, TTAPE_NONE);
+    return put_event(d, &event, TTAPE_NONE);
 }
 
 /* count 0: some, but their number is not known. */
@@ -105,7 +105,7 @@ static ttape_status put_call(struct decoding *d, uint64_t record, uint32_t kind)
                          .kind = kind,
                          .site = ttp_site_at(d->e, d->thread, site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
-    return put(d, &event, site);
+    return put_event(d, &event, site);
 }
 
 /* It has the time of what came before, unless it came by the hook's slow side. */
@@ -122,7 +122,7 @@ static ttape_status put_block(struct decoding *d, uint64_t record)
                          .kind = TTAPE_EVENT_LEAF,
                          .site = ttp_site_at(d->e, d->thread, site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
-    return put(d, &event, site);
+    return put_event(d, &event, site);
 }
 
 /* What is open on the thread's current stack: as the filter counts, or the writer. */
@@ -336,7 +336,7 @@ static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *byt
                          .kind = TTAPE_EVENT_LEAF,
                          .site = ttp_site_at(d->e, d->thread, site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
-    TTP_TRY(put(d, &event, site));
+    TTP_TRY(put_event(d, &event, site));
     return attach(d, bytes + 8, bytes + size);
 }
 
@@ -405,10 +405,10 @@ static ttape_status put_wait(struct decoding *d, uint64_t last_ns, const uint8_t
                          .kind = TTAPE_EVENT_ENTER,
                          .site = ttp_site_at(d->e, d->thread, site)->id,
                          .depth = TTAPE_DEPTH_AUTO};
-    TTP_TRY(put(d, &event, site));
+    TTP_TRY(put_event(d, &event, site));
     event.kind = TTAPE_EVENT_EXIT;
     event.time_ns = until;
-    TTP_TRY(put(d, &event, site));
+    TTP_TRY(put_event(d, &event, site));
     d->thread->may_attach = false;
     return TTAPE_OK;
 }

@@ -143,7 +143,8 @@ static void begin_block(struct ttp_outside *outside, struct ttp_outside_thread *
     thread->at = TTP_BLOCK_HEAD_BYTES;
 }
 
-static void put(struct ttp_outside *outside, struct ttp_outside_thread *thread, uint64_t record)
+static void put_record(struct ttp_outside *outside, struct ttp_outside_thread *thread,
+                       uint64_t record)
 {
     uint64_t *place = (uint64_t *)block_at(outside, thread->block) + thread->at / 8;
     __atomic_store_n(place, record, __ATOMIC_RELEASE);
@@ -153,7 +154,7 @@ static void put(struct ttp_outside *outside, struct ttp_outside_thread *thread, 
 static void end_block(struct ttp_outside *outside, struct ttp_outside_thread *thread)
 {
     while (thread->at != 0 && thread->at < TTP_BLOCK_BYTES)
-        put(outside, thread, ttp_record_extension(TTP_EXT_NOTHING, 0, 0));
+        put_record(outside, thread, ttp_record_extension(TTP_EXT_NOTHING, 0, 0));
     leave_block(outside, thread, TTP_BLOCK_FULL);
 }
 
@@ -201,13 +202,13 @@ static bool begin_record(struct ttp_outside *outside, struct ttp_outside_thread 
     }
     if (thread->epoch != epoch) {
         thread->epoch = epoch;
-        put(outside, thread, ttp_record_epoch(epoch));
+        put_record(outside, thread, ttp_record_epoch(epoch));
     }
     if (thread->dropped > 0)
-        put(outside, thread,
-            ttp_record_extension(TTP_EXT_GAP, *now,
-                                 thread->dropped << TTP_GAP_REASON_BITS |
-                                     TTAPE_GAP_REASON_OVERFLOW));
+        put_record(outside, thread,
+                   ttp_record_extension(TTP_EXT_GAP, *now,
+                                        thread->dropped << TTP_GAP_REASON_BITS |
+                                            TTAPE_GAP_REASON_OVERFLOW));
     thread->dropped = 0;
     return true;
 }
@@ -218,7 +219,7 @@ bool ttp_outside_call(struct ttp_outside *outside, struct ttp_outside_thread *th
     uint64_t now;
     if (!begin_record(outside, thread, 1, &now))
         return false;
-    put(outside, thread, ttp_record_call(tag, now, address));
+    put_record(outside, thread, ttp_record_call(tag, now, address));
     return true;
 }
 
@@ -228,7 +229,7 @@ bool ttp_outside_extension(struct ttp_outside *outside, struct ttp_outside_threa
     uint64_t now;
     if (!begin_record(outside, thread, 1, &now))
         return false;
-    put(outside, thread, ttp_record_extension(type, now, payload));
+    put_record(outside, thread, ttp_record_extension(type, now, payload));
     return true;
 }
 
@@ -239,8 +240,9 @@ void ttp_outside_stopped(struct ttp_outside *outside, struct ttp_outside_thread 
     if (!begin_record(outside, thread, 2, &now))
         return;
     uint64_t ago = off != 0 && now > off ? (now - off) / TTP_AGO_TICKS : 0;
-    put(outside, thread, ttp_record_extension(TTP_EXT_AGO, now, ago));
-    put(outside, thread,
+    put_record(outside, thread, ttp_record_extension(TTP_EXT_AGO, now, ago));
+    put_record(
+        outside, thread,
         ttp_record_extension(TTP_EXT_GAP, now,
                              ttp_stop_payload(TTAPE_GAP_REASON_STOPPED, TTP_STOP_SEEN, events)));
 }
@@ -256,7 +258,7 @@ static void pack(struct ttp_outside *outside, struct ttp_outside_thread *thread,
     for (size_t i = 0; i < size_bytes; i++) {
         packing->word |= (uint64_t)bytes[i] << (8 * packing->count);
         if (++packing->count == TTP_DATA_BYTES) {
-            put(outside, thread, ttp_record_data(packing->word));
+            put_record(outside, thread, ttp_record_data(packing->word));
             *packing = (struct packing){0};
         }
     }
@@ -273,11 +275,12 @@ bool ttp_outside_message(struct ttp_outside *outside, struct ttp_outside_thread 
     uint32_t records = 1 + (uint32_t)((size + TTP_DATA_BYTES - 1) / TTP_DATA_BYTES);
     if (records + 2 > TTP_BLOCK_RECORDS || !begin_record(outside, thread, records, &now))
         return false;
-    put(outside, thread, ttp_record_extension(TTP_EXT_MESSAGE, now, (uint64_t)kind << 24 | size));
+    put_record(outside, thread,
+               ttp_record_extension(TTP_EXT_MESSAGE, now, (uint64_t)kind << 24 | size));
     for (uint32_t i = 0; i < count; i++)
         pack(outside, thread, &packing, fields[i].data, fields[i].size_bytes);
     if (packing.count > 0)
-        put(outside, thread, ttp_record_data(packing.word));
+        put_record(outside, thread, ttp_record_data(packing.word));
     return true;
 }
 

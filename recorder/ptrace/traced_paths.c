@@ -56,7 +56,7 @@ static bool is_same(const struct ttp_traced_path *path, const struct ttp_traced_
            memcmp(path->frames, frames, path->count * sizeof(*frames)) == 0;
 }
 
-static struct ttp_traced_path *find(struct ttp_tracer *tracer, uint64_t image, uint32_t number)
+static struct ttp_traced_path *find_path(struct ttp_tracer *tracer, uint64_t image, uint32_t number)
 {
     struct ttp_traced_paths *paths = &tracer->paths;
     const struct ttp_traced_stack *stack = tracer->stack;
@@ -201,7 +201,7 @@ uint64_t ttp_traced_key(struct ttp_tracer *tracer, struct ttp_traced *thread, ui
     thread->space_version = space->version;
     ttp_stack_walk(tracer->stack, &space->modules, thread->tid, registers.rip, registers.rsp,
                    registers.rbp);
-    const struct ttp_traced_path *path = find(tracer, thread->out.image, number);
+    const struct ttp_traced_path *path = find_path(tracer, thread->out.image, number);
     if (path == NULL)
         return 0;
     if (was_said(thread, path->key))

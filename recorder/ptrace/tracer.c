@@ -50,13 +50,13 @@ static size_t place_of(const struct ttp_tracer *tracer, uint32_t tid)
     return low;
 }
 
-static struct ttp_traced *find(struct ttp_tracer *tracer, uint32_t tid)
+static struct ttp_traced *find_thread(struct ttp_tracer *tracer, uint32_t tid)
 {
     size_t at = place_of(tracer, tid);
     return at < tracer->count && tracer->threads[at]->tid == tid ? tracer->threads[at] : NULL;
 }
 
-static struct ttp_traced *add(struct ttp_tracer *tracer, uint32_t tid, uint32_t pid)
+static struct ttp_traced *add_thread(struct ttp_tracer *tracer, uint32_t tid, uint32_t pid)
 {
     void *grown = ttp_traced_grow(tracer->threads, tracer->count, &tracer->capacity,
                                   sizeof(*tracer->threads));
@@ -169,9 +169,9 @@ static void take_start(struct ttp_tracer *tracer, struct ttp_traced *parent, boo
     bool is_sign = ttp_runtime_starts(parent);
     if (ptrace(PTRACE_GETEVENTMSG, (pid_t)parent->tid, NULL, &tid) != 0)
         return;
-    struct ttp_traced *thread = find(tracer, (uint32_t)tid);
+    struct ttp_traced *thread = find_thread(tracer, (uint32_t)tid);
     if (thread == NULL)
-        thread = add(tracer, (uint32_t)tid, process_of((uint32_t)tid));
+        thread = add_thread(tracer, (uint32_t)tid, process_of((uint32_t)tid));
     if (thread != NULL) {
         thread->hides_flag = hid_flag;
         thread->hidden = parent->hidden;
@@ -252,7 +252,7 @@ static void take_stop(struct ttp_tracer *tracer, struct ttp_traced *thread, int 
 
 static void take_status(struct ttp_tracer *tracer, uint32_t tid, int status)
 {
-    struct ttp_traced *thread = find(tracer, tid);
+    struct ttp_traced *thread = find_thread(tracer, tid);
     if (!WIFSTOPPED(status)) {
         if (thread != NULL) {
             ttp_outside_end(&tracer->outside, &thread->out);
@@ -265,7 +265,7 @@ static void take_status(struct ttp_tracer *tracer, uint32_t tid, int status)
         take_stop(tracer, thread, status);
         return;
     }
-    thread = add(tracer, tid, process_of(tid));
+    thread = add_thread(tracer, tid, process_of(tid));
     if (thread != NULL)
         thread->is_held = true;
     else
@@ -288,7 +288,7 @@ static bool is_over(const struct ttp_tracer *tracer)
            __atomic_load_n(&tracer->outside.head->mode, __ATOMIC_RELAXED) == TTP_MODE_STOPPED;
 }
 
-static void run(struct ttp_tracer *tracer)
+static void trace_threads(struct ttp_tracer *tracer)
 {
     while (tracer->count > 0) {
         int status;
@@ -366,10 +366,10 @@ static ttape_status seize_all(struct ttp_tracer *tracer, uint32_t pid, ttape_err
             break;
         for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
             uint32_t tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-            if (tid == 0 || find(tracer, tid) != NULL ||
+            if (tid == 0 || find_thread(tracer, tid) != NULL ||
                 ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, (void *)(intptr_t)OPTIONS) != 0)
                 continue;
-            struct ttp_traced *thread = add(tracer, tid, pid);
+            struct ttp_traced *thread = add_thread(tracer, tid, pid);
             found = thread != NULL;
             if (thread != NULL && tracer->options->is_running) {
                 thread->is_seen = true;
@@ -443,7 +443,7 @@ ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_c
             (void)ptrace(PTRACE_INTERRUPT, (pid_t)options->pid, NULL, NULL);
         if (options->ready != NULL)
             options->ready(options->context);
-        run(&tracer);
+        trace_threads(&tracer);
         waits_for = 0;
     }
     counts->lost = tracer.outside.lost;

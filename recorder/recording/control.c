@@ -195,7 +195,7 @@ static ttape_status try_candidate(ttape_control *c, const struct candidate *foun
     return status;
 }
 
-static ttape_status find(ttape_control *c, FILE *maps, ttape_error *err)
+static ttape_status find_arena(ttape_control *c, FILE *maps, ttape_error *err)
 {
     char *line = NULL;
     size_t capacity = 0;
@@ -247,7 +247,7 @@ static ttape_status open_of(ttape_control **out, uint32_t pid, ttape_error *err)
         return ttp_fail_memory(err);
     }
     c->pid = pid;
-    ttape_status status = find(c, maps, err);
+    ttape_status status = find_arena(c, maps, err);
     (void)fclose(maps);
     if (status != TTAPE_OK) {
         ttape_control_close(c);

@@ -15,8 +15,8 @@
 #include "recorder/state/journal.h"
 #include "writer/events/stream_edge.h"
 
-static ttape_status add(struct ttp_encode *e, uint32_t kind, const uint8_t *bytes,
-                        size_t size_bytes, ttape_error *err)
+static ttape_status add_entry(struct ttp_encode *e, uint32_t kind, const uint8_t *bytes,
+                              size_t size_bytes, ttape_error *err)
 {
     if (e->is_replaying)
         return TTAPE_OK;
@@ -82,7 +82,7 @@ static ttape_status add_start(struct ttp_encode *e, ttape_error *err)
     ttp_store32(bytes + 72, call_flags(&e->options.syscalls));
     ttp_store32(bytes + 76, e->options.syscalls.stack_every);
     ttp_store32(bytes + 80, e->options.syscalls.stack_rate);
-    return add(e, TTP_JOURNAL_START, bytes, sizeof bytes, err);
+    return add_entry(e, TTP_JOURNAL_START, bytes, sizeof bytes, err);
 }
 
 ttape_status ttp_journal_open(struct ttp_encode *e, const char *arena_path, ttape_error *err)
@@ -91,12 +91,12 @@ ttape_status ttp_journal_open(struct ttp_encode *e, const char *arena_path, ttap
     if (e->journal_fd < 0)
         return ttp_directory_fail(err, "creating the journal in", e->directory->path);
     TTP_TRY(add_start(e, err));
-    TTP_TRY(add(e, TTP_JOURNAL_ARENA, (const uint8_t *)arena_path, strlen(arena_path), err));
+    TTP_TRY(add_entry(e, TTP_JOURNAL_ARENA, (const uint8_t *)arena_path, strlen(arena_path), err));
     if (e->options.command != NULL)
-        TTP_TRY(add(e, TTP_JOURNAL_COMMAND, (const uint8_t *)e->options.command,
-                    strlen(e->options.command), err));
+        TTP_TRY(add_entry(e, TTP_JOURNAL_COMMAND, (const uint8_t *)e->options.command,
+                          strlen(e->options.command), err));
     uint8_t none[TTP_JOURNAL_FILE_BYTES] = {0};
-    TTP_TRY(add(e, TTP_JOURNAL_CHECKPOINT, none, sizeof none, err));
+    TTP_TRY(add_entry(e, TTP_JOURNAL_CHECKPOINT, none, sizeof none, err));
     TTP_TRY(ttp_journal_write(e, &e->journal, err));
     e->journal.count = 0;
     return TTAPE_OK;
@@ -114,7 +114,7 @@ ttape_status ttp_journal_message(struct ttp_encode *e, const struct ttp_thread *
     memcpy(copy + 12, bytes, size_bytes);
     ttape_status status = ttp_journal_thread(e, thread, err);
     if (status == TTAPE_OK)
-        status = add(e, TTP_JOURNAL_MESSAGE, copy, size_bytes + 12, err);
+        status = add_entry(e, TTP_JOURNAL_MESSAGE, copy, size_bytes + 12, err);
     free(copy);
     return status;
 }
@@ -136,7 +136,7 @@ ttape_status ttp_journal_thread(struct ttp_encode *e, const struct ttp_thread *t
     ttp_store32(bytes + 60, image->pid);
     ttp_store32(bytes + 64, image->process);
     memcpy(bytes + 68, thread->name, sizeof thread->name);
-    return add(e, TTP_JOURNAL_THREAD, bytes, sizeof bytes, err);
+    return add_entry(e, TTP_JOURNAL_THREAD, bytes, sizeof bytes, err);
 }
 
 ttape_status ttp_journal_ended(struct ttp_encode *e, const struct ttp_thread *thread,
@@ -144,7 +144,7 @@ ttape_status ttp_journal_ended(struct ttp_encode *e, const struct ttp_thread *th
 {
     uint8_t bytes[sizeof thread->serial];
     ttp_store64(bytes, thread->serial);
-    return add(e, TTP_JOURNAL_ENDED, bytes, sizeof bytes, err);
+    return add_entry(e, TTP_JOURNAL_ENDED, bytes, sizeof bytes, err);
 }
 
 ttape_status ttp_journal_line(struct ttp_encode *e, const struct ttp_tick_rate *line,
@@ -154,7 +154,7 @@ ttape_status ttp_journal_line(struct ttp_encode *e, const struct ttp_tick_rate *
     ttp_store64(bytes, line->base);
     ttp_store64(bytes + 8, line->base_ns);
     ttp_store64(bytes + 16, line->scale);
-    return add(e, TTP_JOURNAL_LINE, bytes, sizeof bytes, err);
+    return add_entry(e, TTP_JOURNAL_LINE, bytes, sizeof bytes, err);
 }
 
 /* Partitions of a damaged file cannot be counted; numbers of events tell which of them count, and
@@ -175,7 +175,7 @@ ttape_status ttp_journal_reached(struct ttp_encode *e, const struct ttp_thread *
     ttp_store64(bytes + 16, thread->last_ns);
     ttp_store32(bytes + 24, o->number);
     ttp_store32(bytes + 28, thread->stream);
-    return add(e, TTP_JOURNAL_REACHED, bytes, sizeof bytes, err);
+    return add_entry(e, TTP_JOURNAL_REACHED, bytes, sizeof bytes, err);
 }
 
 ttape_status ttp_journal_file(struct ttp_encode *e, struct ttp_growing *files, uint32_t number,
@@ -192,8 +192,8 @@ ttape_status ttp_journal_checkpoint(struct ttp_encode *e, const struct ttp_growi
                                     ttape_error *err)
 {
     static const uint8_t nothing[1];
-    return add(e, TTP_JOURNAL_CHECKPOINT, files->count != 0 ? files->data : nothing, files->count,
-               err);
+    return add_entry(e, TTP_JOURNAL_CHECKPOINT, files->count != 0 ? files->data : nothing,
+                     files->count, err);
 }
 
 /* Sites by their addresses: ids are those of a file. */
@@ -232,7 +232,7 @@ ttape_status ttp_journal_edge(struct ttp_encode *e, const struct ttp_thread *thr
     for (size_t i = 0; i < count; i++)
         store_frame(e, (const ttape_open_frame *)thread->frames.data + i,
                     bytes + TTP_JOURNAL_EDGE_BYTES + i * TTP_JOURNAL_FRAME_BYTES);
-    ttape_status status = add(e, TTP_JOURNAL_EDGE, bytes, size, err);
+    ttape_status status = add_entry(e, TTP_JOURNAL_EDGE, bytes, size, err);
     free(bytes);
     return status;
 }

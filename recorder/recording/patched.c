@@ -26,7 +26,8 @@ static char *take_names(const struct ttp_note *note)
     return names[0] != '\0' ? strdup(names) : NULL;
 }
 
-static struct module *find(struct ttp_growing *patched, const ttape_allocator *a, const char *path)
+static struct module *find_module(struct ttp_growing *patched, const ttape_allocator *a,
+                                  const char *path)
 {
     struct module *modules = patched->data;
     for (size_t i = 0; i < patched->count; i++)
@@ -44,7 +45,7 @@ static struct module *find(struct ttp_growing *patched, const ttape_allocator *a
 void ttp_patched_take(struct ttp_growing *patched, const ttape_allocator *a,
                       const struct ttp_note *note)
 {
-    struct module *module = find(patched, a, note->path);
+    struct module *module = find_module(patched, a, note->path);
     if (module == NULL)
         return;
     module->counts.functions += (uint32_t)note->image;

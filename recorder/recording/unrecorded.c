@@ -82,7 +82,8 @@ static void set(struct ttp_unrecorded *u, struct program *program, uint32_t reas
 }
 
 /* NULL: there is no memory, and the process is not counted. */
-static struct process *find(struct ttp_unrecorded *u, const ttape_allocator *a, uint32_t pid)
+static struct process *find_process(struct ttp_unrecorded *u, const ttape_allocator *a,
+                                    uint32_t pid)
 {
     uint32_t at = ttp_map_find(&u->by_pid, pid);
     if (at != TTAPE_NONE)
@@ -215,7 +216,7 @@ static void take_note(struct ttp_unrecorded *u, const ttape_allocator *a,
 {
     if (note->pid == 0 || (u->only_first && u->first_pid != 0 && u->first_pid != note->pid))
         return;
-    struct process *process = find(u, a, note->pid);
+    struct process *process = find_process(u, a, note->pid);
     if (process == NULL)
         return;
     switch (note->kind) {

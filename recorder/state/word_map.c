@@ -6,7 +6,7 @@
 
 #define FIRST_CAPACITY 64u
 
-static void put(struct ttp_word_map *map, uint64_t key, uint32_t value)
+static void put_word(struct ttp_word_map *map, uint64_t key, uint32_t value)
 {
     uint32_t at = ttp_map_place(map, key);
     while (map->slots[at].key != 0 && map->slots[at].key != key)
@@ -30,7 +30,7 @@ static ttape_status grow(const ttape_allocator *a, struct ttp_word_map *map, tta
         bigger.slots[i] = (struct ttp_map_slot){0, TTAPE_NONE}; /* what 0 finds */
     for (uint32_t i = 0; i < map->capacity; i++)
         if (map->slots[i].key != 0)
-            put(&bigger, map->slots[i].key, map->slots[i].value);
+            put_word(&bigger, map->slots[i].key, map->slots[i].value);
     ttp_map_free(a, map);
     *map = bigger;
     return TTAPE_OK;
@@ -43,7 +43,7 @@ ttape_status ttp_map_set(const ttape_allocator *a, struct ttp_word_map *map, uin
         return TTAPE_OK;
     if (map->count * 2 >= map->capacity)
         TTP_TRY(grow(a, map, err));
-    put(map, key, value);
+    put_word(map, key, value);
     return TTAPE_OK;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Shape gate: 100 columns, 70 lines a function, 600 lines a file, every .c and .h name once;
-of the product: 24 source files a folder, 8 parameters a function.
+of the product: 24 source files a folder, 8 parameters a function; a name of one word (run, find)
+for functions of 18 files at most.
 
 Exceptions, each with its reason: shape_exceptions.txt."""
 import re
@@ -9,6 +10,7 @@ from collections import Counter
 import tidy
 
 COLUMNS, FUNCTION_LINES, FILE_LINES, FOLDER_FILES, PARAMETERS = 100, 70, 600, 24, 8
+WORD_FILES = 18
 EXCEPTIONS = "shape_exceptions.txt"
 SIGNATURE = re.compile(r"^(?!typedef\b|struct\b[^()]*$|enum\b[^()]*$)[A-Za-z_][^;=]*\)")
 
@@ -48,7 +50,7 @@ def functions(code):
 
 def measure():
     """Every finding as (what, path, function or None, text)."""
-    longest, names = [], {}
+    longest, names, words = [], {}, {}
     folders = Counter(path.parent for path in tidy.files(".c", ".h", under=tidy.PRODUCT))
     for folder, count in sorted(folders.items()):
         if count > FOLDER_FILES:
@@ -68,10 +70,16 @@ def measure():
         names.setdefault(path.name, path)
         for name, first, count, taken in functions(code):
             longest.append((count, f"{path}:{first}: {name}"))
+            if path.parts[0] in tidy.PRODUCT and "_" not in name:
+                words.setdefault(name, set()).add(path)
             if taken > PARAMETERS and path.parts[0] in tidy.PRODUCT:
                 yield "parameters", path, name, f"{path}:{first}: '{name}' has {taken} parameters"
             if count > FUNCTION_LINES:
                 yield "function", path, name, f"{path}:{first}: '{name}' has {count} lines"
+    for name, paths in sorted(words.items()):
+        if len(paths) > WORD_FILES:
+            yield "word", min(paths), name, (f"{len(paths)} files have a function '{name}', as "
+                                             f"{min(paths)}: say what of (verb and noun)")
     for count, place in sorted(longest, reverse=True)[:5]:
         print(f"  {count:4} lines  {place}")
 

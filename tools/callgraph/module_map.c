@@ -32,8 +32,8 @@ static bool take_byte(const char **at, const char *end, char byte)
     return is_there;
 }
 
-static struct tool_mapped *add(struct tool_module_map *map, uint64_t start, const char *path,
-                               const char *end)
+static struct tool_mapped *add_mapping(struct tool_module_map *map, uint64_t start,
+                                       const char *path, const char *end)
 {
     if (map->count == MODULES_MOST)
         return NULL;
@@ -53,7 +53,7 @@ static void take_mapping(struct tool_module_map *map, const char *at, const char
     at += 6;
     const char *path = memchr(at, '/', (size_t)(end - at));
     if (take_hex(&at, end, &offset) && offset == 0 && path != NULL)
-        (void)add(map, start, path, end);
+        (void)add_mapping(map, start, path, end);
 }
 
 static void take_module(struct tool_module_map *map, const char *at, const char *end)
@@ -67,7 +67,8 @@ static void take_module(struct tool_module_map *map, const char *at, const char 
                 (uint8_t)(tool_hex_digit(at[0]) << 4 | tool_hex_digit(at[1]));
     if (found.build_id_bytes == 0 && !take_byte(&at, end, '-'))
         return;
-    struct tool_mapped *kept = take_byte(&at, end, ' ') ? add(map, found.start, at, end) : NULL;
+    struct tool_mapped *kept =
+        take_byte(&at, end, ' ') ? add_mapping(map, found.start, at, end) : NULL;
     if (kept != NULL) {
         kept->build_id_bytes = found.build_id_bytes;
         memcpy(kept->build_id, found.build_id, found.build_id_bytes);

@@ -12,7 +12,10 @@
 #define TIME_BYTES   40u
 #define WAIT_SAID_NS 10000000u /* as record says it */
 
-static uint64_t add(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
+static uint64_t add_counts(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
 
 static bool is_key(const ttape_metadata_entry *entry, const char *key)
 {
@@ -25,7 +28,7 @@ static uint64_t sum_of(const ttape_reader *reader, const char *key)
     ttape_metadata_entry entry;
     for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
         if (is_key(&entry, key))
-            sum = add(sum, entry.number);
+            sum = add_counts(sum, entry.number);
     return sum;
 }
 
@@ -38,7 +41,7 @@ uint64_t tool_lost_silenced(const ttape_reader *reader)
 
 uint64_t tool_lost_sandboxed(const ttape_reader *reader)
 {
-    return add(sum_of(reader, "sandboxed_events"), tool_lost_silenced(reader));
+    return add_counts(sum_of(reader, "sandboxed_events"), tool_lost_silenced(reader));
 }
 
 uint64_t tool_lost_events(const ttape_reader *reader)
@@ -46,9 +49,9 @@ uint64_t tool_lost_events(const ttape_reader *reader)
     ttape_info info;
     uint64_t culled = sum_of(reader, "culled_calls");
     ttape_reader_get_info(reader, &info);
-    culled = add(culled, culled);
-    uint64_t uncounted = add(tool_lost_nowhere(reader), tool_lost_silenced(reader));
-    return add(info.lost_count > culled ? info.lost_count - culled : 0, uncounted);
+    culled = add_counts(culled, culled);
+    uint64_t uncounted = add_counts(tool_lost_nowhere(reader), tool_lost_silenced(reader));
+    return add_counts(info.lost_count > culled ? info.lost_count - culled : 0, uncounted);
 }
 
 bool tool_stacks_are_sampled(const ttape_reader *reader)
@@ -67,8 +70,8 @@ void tool_stacks_warn(const struct tool_input *input)
                      input->name);
 }
 
-static const ttape_metadata_entry *find(const ttape_reader *reader, const char *key,
-                                        ttape_metadata_entry *entry)
+static const ttape_metadata_entry *find_entry(const ttape_reader *reader, const char *key,
+                                              ttape_metadata_entry *entry)
 {
     for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, entry) == TTAPE_OK; i++)
         if (tool_text_is(entry->key, key))
@@ -87,9 +90,9 @@ static void warn_of_stop(const struct tool_input *input)
                  {"recorder", TTAPE_STOP_ENDED}, {"failure", TTAPE_STOP_FAILED}};
     ttape_metadata_entry entry;
     uint64_t reason = TTAPE_STOP_UNKNOWN;
-    bool is_attached =
-        find(input->reader, "syscalls_from", &entry) != NULL && tool_text_is(entry.text, "attach");
-    if (is_attached || find(input->reader, "stopped_by", &entry) == NULL)
+    bool is_attached = find_entry(input->reader, "syscalls_from", &entry) != NULL &&
+                       tool_text_is(entry.text, "attach");
+    if (is_attached || find_entry(input->reader, "stopped_by", &entry) == NULL)
         return;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (tool_text_is(entry.text, words[i].word))

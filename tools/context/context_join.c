@@ -87,7 +87,7 @@ static void take_place(const struct join *join, struct tool_context_write *write
     }
 }
 
-static bool find(struct join *join, struct tool_context_write *write)
+static bool find_contexts(struct join *join, struct tool_context_write *write)
 {
     uint64_t at = join->from;
     for (uint32_t line = 0; line < LINES_AHEAD && at < join->bytes && join->looks != 0; line++) {
@@ -128,7 +128,7 @@ int tool_context_join_writes(struct tool_context_writes *writes, int fd)
     join.log = log;
     join.bytes = (uint64_t)got;
     for (size_t i = 0; i < writes->count; i++)
-        writes->found += find(&join, &writes->all[i]);
+        writes->found += find_contexts(&join, &writes->all[i]);
     free(log);
     if (writes->count != 0)
         qsort(writes->all, writes->count, sizeof *writes->all, compare_places);

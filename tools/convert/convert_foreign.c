@@ -230,7 +230,7 @@ static const struct foreign *find_json(const struct tool_conversion *conversion)
     return NULL;
 }
 
-static const struct foreign *find(const struct tool_conversion *conversion)
+static const struct foreign *find_kind(const struct tool_conversion *conversion)
 {
     const uint8_t *head = conversion->head;
     size_t size = conversion->head_bytes;
@@ -248,7 +248,7 @@ static const struct foreign *find(const struct tool_conversion *conversion)
 
 int tool_conversion_refuse(const struct tool_conversion *conversion)
 {
-    const struct foreign *found = conversion->is_directory ? NULL : find(conversion);
+    const struct foreign *found = conversion->is_directory ? NULL : find_kind(conversion);
     if (found == NULL)
         return TOOL_OK;
     bool is_pipe = strcmp(conversion->input, "standard input") == 0;

@@ -139,7 +139,7 @@ static void close_text(struct tool_text *text)
     free(text);
 }
 
-static int run(struct tool_conversion *conversion)
+static int convert_text(struct tool_conversion *conversion)
 {
     if (conversion->is_directory)
         return tool_fail("'%s' is a directory", conversion->input);
@@ -163,5 +163,7 @@ static int run(struct tool_conversion *conversion)
     return status;
 }
 
-const struct tool_converter tool_converter_text = {
-    .name = "text", .summary = "tracetape's plain text raw form", .probe = probe, .run = run};
+const struct tool_converter tool_converter_text = {.name = "text",
+                                                   .summary = "tracetape's plain text raw form",
+                                                   .probe = probe,
+                                                   .run = convert_text};

@@ -77,7 +77,7 @@ static int work(void *context, const struct tool_input *input)
     return conversion->warning_count > 0 ? TOOL_LOSS : TOOL_OK;
 }
 
-static int run(struct tool_conversion *conversion)
+static int convert_trace(struct tool_conversion *conversion)
 {
     if (conversion->is_directory)
         return tool_fail("'%s' is a directory", conversion->input);
@@ -92,4 +92,4 @@ static int run(struct tool_conversion *conversion)
 }
 
 const struct tool_converter tool_converter_trace = {
-    .name = "trace", .summary = "tracetape's own files", .probe = probe, .run = run};
+    .name = "trace", .summary = "tracetape's own files", .probe = probe, .run = convert_trace};

@@ -279,7 +279,7 @@ static int open_inputs(struct tool_diff *diff, const struct tool_operands sides[
     return status;
 }
 
-static int run(const struct options *options, struct tool_diff *diff)
+static int compare_runs(const struct options *options, struct tool_diff *diff)
 {
     const ttape_reader *readers[TTAPE_DIFF_TRACES_MAX];
     struct tool_site_names *names[TTAPE_DIFF_TRACES_MAX];
@@ -318,7 +318,7 @@ int tool_verb_diff(int argc, char **argv)
     if (status == TOOL_OK)
         status = open_inputs(&diff, sides);
     if (status == TOOL_OK)
-        status = run(&options, &diff);
+        status = compare_runs(&options, &diff);
     for (uint32_t i = 0; i < diff.run_count; i++)
         tool_input_close(&diff.runs[i].input);
     tool_operands_close(&sides[0]);

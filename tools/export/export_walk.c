@@ -195,7 +195,7 @@ static void arrive(struct tool_walk *walk, const ttape_call_step *step)
 }
 
 /* They begin when they are shown. */
-static void find(struct tool_walk *walk, const ttape_call_step *step)
+static void find_thread(struct tool_walk *walk, const ttape_call_step *step)
 {
     arrive(walk, step);
     walk->stack = step->stack;
@@ -302,7 +302,7 @@ void tool_walk_step(struct tool_walk *walk, const ttape_call_step *step)
 {
     switch (step->kind) {
     case TTAPE_STEP_EVENT: take_step(walk, step); break;
-    case TTAPE_STEP_FOUND: find(walk, step); break;
+    case TTAPE_STEP_FOUND: find_thread(walk, step); break;
     case TTAPE_STEP_START: start(walk, step); break;
     case TTAPE_STEP_MISSING: miss(walk, step); break;
     case TTAPE_STEP_LOST: drop(walk, step, TOOL_ENDING_LOST); break;

@@ -117,7 +117,7 @@ static int select_all(struct cutting *cut)
     return status;
 }
 
-static int run(void *context, const struct tool_input *input)
+static int cut_input(void *context, const struct tool_input *input)
 {
     struct cutting cut = {
         .options = context, .input = input, .reader = input->reader, .target = {.fd = -1}};
@@ -153,7 +153,7 @@ int tool_verb_cut(int argc, char **argv)
         return tool_usage("cut", "nothing says what to cut out: --time, --events, --thread, "
                                  "--process, --stream or --partition");
     }
-    status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
+    status = tool_input_run(argv[0], 1, options.memory_bytes, cut_input, &options);
     tool_choice_close(&options.choice);
     return status;
 }

@@ -52,7 +52,7 @@ static int write_trace(const struct options *options, struct tool_merge *merge)
     return status;
 }
 
-static int run(const struct options *options, size_t count, char **paths, bool is_kept)
+static int join_files(const struct options *options, size_t count, char **paths, bool is_kept)
 {
     struct tool_merge merge = {.memory_bytes = options->memory_bytes, .is_kept = is_kept};
     int status = tool_merge_open(&merge, paths, count);
@@ -70,11 +70,11 @@ int tool_verb_merge(int argc, char **argv)
         return status;
     if (options.output == NULL)
         return tool_usage("merge", "-o FILE is missing");
-    return run(&options, (size_t)count, argv, false);
+    return join_files(&options, (size_t)count, argv, false);
 }
 
 int tool_merge_kept(const char *output, bool force, char **pieces, size_t count)
 {
     const struct options options = {.output = output, .force = force};
-    return run(&options, count, pieces, true);
+    return join_files(&options, count, pieces, true);
 }

@@ -215,7 +215,7 @@ static int show(const struct options *options, struct tool_graph *graph)
     return status;
 }
 
-static int run(void *context, const struct tool_input *input)
+static int graph_input(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
     struct tool_selection selection = {0};
@@ -296,8 +296,8 @@ int tool_verb_graph(int argc, char **argv)
     else if (paths.are_many || options.across != NULL)
         options.by = TTAPE_FUNCTIONS_BY_NAME;
     if (status == TOOL_OK)
-        status =
-            tool_joined_run(&paths, "graph", options.jobs, options.memory_bytes, run, &options);
+        status = tool_joined_run(&paths, "graph", options.jobs, options.memory_bytes, graph_input,
+                                 &options);
     tool_operands_close(&paths);
     tool_choice_close(&options.choice);
     return status;

@@ -188,8 +188,8 @@ bool tool_input_go_on(const struct tool_input *input, const ttape_error *err, ui
     return true;
 }
 
-static int run(struct tool_input *input, int status,
-               int (*work)(void *context, const struct tool_input *input), void *context)
+static int read_input(struct tool_input *input, int status,
+                      int (*work)(void *context, const struct tool_input *input), void *context)
 {
     if (status == TOOL_OK) {
         status = work(context, input);
@@ -204,7 +204,7 @@ int tool_input_run(const char *path, uint32_t jobs, uint64_t memory_bytes,
                    int (*work)(void *context, const struct tool_input *input), void *context)
 {
     struct tool_input input;
-    return run(&input, tool_input_read(&input, path, jobs, memory_bytes), work, context);
+    return read_input(&input, tool_input_read(&input, path, jobs, memory_bytes), work, context);
 }
 
 int tool_input_run_begun(const void *head, size_t head_bytes,
@@ -214,5 +214,5 @@ int tool_input_run_begun(const void *head, size_t head_bytes,
     int status = spool(&input, head, head_bytes);
     if (status == TOOL_OK)
         status = tool_input_begin(&input, 1, 0);
-    return run(&input, status, work, context);
+    return read_input(&input, status, work, context);
 }

@@ -75,8 +75,8 @@ static void tell_damage(void *context, uint32_t stream, const ttape_error *error
 }
 
 /* What failed has been reported. */
-static int find(struct tool_last *last, const struct options *options,
-                const struct tool_selection *selection)
+static int find_last(struct tool_last *last, const struct options *options,
+                     const struct tool_selection *selection)
 {
     ttape_info info;
     ttape_error err = {0};
@@ -145,7 +145,7 @@ static int show(const struct options *options, const struct tool_input *input)
         status = read_core(&last, options->core);
     if (status == TOOL_OK) {
         tool_losses_warn(input);
-        status = find(&last, options, &selection);
+        status = find_last(&last, options, &selection);
     }
     if (last.answer == NULL) {
         tool_selection_close(&selection);

@@ -214,7 +214,7 @@ static int count(const struct options *options, struct asking *asking,
     return status == TOOL_OK ? asking->status : status;
 }
 
-static int run(void *context, const struct tool_input *input)
+static int count_input(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
     bool *chosen = NULL;
@@ -263,7 +263,7 @@ int tool_verb_lines(int argc, char **argv)
         status = tool_usage("lines", "--json and --lcov go one at a time");
     else {
         tool_memory_bound(options.memory_bytes);
-        status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
+        status = tool_input_run(argv[0], 1, options.memory_bytes, count_input, &options);
     }
     tool_choice_close(&options.choice);
     free(options.wanted.file);

@@ -92,7 +92,7 @@ static int check_size(uint32_t size)
         said);
 }
 
-static int run(int argc, char **argv)
+static int join_ranks(int argc, char **argv)
 {
     int rank, size;
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 {
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS)
         return TOOL_CANNOT;
-    int status = run(argc, argv);
+    int status = join_ranks(argc, argv);
     (void)fflush(NULL);
     if (status == TOOL_USAGE || status == TOOL_CANNOT)
         (void)MPI_Abort(MPI_COMM_WORLD, status);

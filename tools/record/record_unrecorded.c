@@ -26,7 +26,8 @@ static const char *words_of(uint32_t reason, const char *tried, const char *exam
 }
 
 /* `text` is consumed; NULL: no memory, or none was there. */
-static char *add(char *text, bool is_first, uint64_t count, const char *words, const char *example)
+static char *add_words(char *text, bool is_first, uint64_t count, const char *words,
+                       const char *example)
 {
     char *more = NULL;
     if (text == NULL)
@@ -120,7 +121,7 @@ static char *list(const ttape_recording *recording, const char *tried)
         uint64_t count = ttape_recording_get_unrecorded(recording, (ttape_unrecorded)i, &example);
         if (count == 0)
             continue;
-        text = add(text, is_first, count, words_of(i, tried, example), example);
+        text = add_words(text, is_first, count, words_of(i, tried, example), example);
         is_first = false;
     }
     return text;

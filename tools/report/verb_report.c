@@ -125,7 +125,7 @@ static int show(struct tool_report *view, struct asking *ask)
     return status == TOOL_OK ? ask->status : status;
 }
 
-static int run(void *context, const struct tool_input *input)
+static int report_input(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
     struct tool_selection selection = {0};
@@ -237,7 +237,7 @@ int tool_report_shared(int argc, char **argv, const struct tool_share *share)
     bool is_one = !paths.are_many && options.rollup == NULL && options.across == NULL &&
                   options.many == TOOL_MANY_NONE && share == NULL;
     if (status == TOOL_OK && is_one && !tool_is_rollup(paths.paths[0]))
-        status = tool_input_run(paths.paths[0], 1, options.memory_bytes, run, &options);
+        status = tool_input_run(paths.paths[0], 1, options.memory_bytes, report_input, &options);
     else if (status == TOOL_OK)
         status = tool_report_many(&options, &paths, share);
     tool_operands_close(&paths);

@@ -174,8 +174,8 @@ static void say_view(const struct options *options, const struct tool_slow *view
 }
 
 /* view->calls are those of *longest, which is the caller's. */
-static int find(const struct options *options, struct tool_slow *view, struct asking *ask,
-                const struct tool_selection *selection, ttape_longest **longest)
+static int find_calls(const struct options *options, struct tool_slow *view, struct asking *ask,
+                      const struct tool_selection *selection, ttape_longest **longest)
 {
     ttape_error err = {0};
     bool has_durations = options->min_time.given || options->max_time.given;
@@ -243,14 +243,14 @@ static int ask_file(const struct options *options, const struct tool_input *inpu
     if (status == TOOL_OK)
         status = choose_function(ask, &view->names, options);
     if (status == TOOL_OK)
-        status = find(options, view, ask, &selection, longest);
+        status = find_calls(options, view, ask, &selection, longest);
     tool_selection_close(&selection);
     free(ask->selected);
     ask->selected = NULL;
     return status;
 }
 
-static int run(void *context, const struct tool_input *input)
+static int list_input(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
     struct asking ask = {0};
@@ -327,7 +327,7 @@ int tool_verb_slow(int argc, char **argv)
     if (status == TOOL_OK && operands.are_many)
         status = run_many(&options, &operands);
     else if (status == TOOL_OK)
-        status = tool_input_run(operands.paths[0], 1, options.memory_bytes, run, &options);
+        status = tool_input_run(operands.paths[0], 1, options.memory_bytes, list_input, &options);
     tool_operands_close(&operands);
     tool_choice_close(&options.choice);
     return status;

@@ -131,7 +131,7 @@ static int check_folders(const struct options *options)
     return status == TOOL_OK ? tool_debug_files_check(&options->debug, "symbolize") : status;
 }
 
-static int run(void *context, const struct tool_input *input)
+static int symbolize_input(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
     struct tool_symbolize_options wanted = {.symbols = {.root = options->root,
@@ -166,5 +166,5 @@ int tool_verb_symbolize(int argc, char **argv)
     status = check_folders(&options);
     if (status != TOOL_OK)
         return status;
-    return tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
+    return tool_input_run(argv[0], 1, options.memory_bytes, symbolize_input, &options);
 }

@@ -356,7 +356,7 @@ static bool asks_for_stacks(const struct options *options)
     return options->through != NULL || (options->by != NULL && options->by[0] != 'c');
 }
 
-static int run(void *context, const struct tool_input *input)
+static int list_input(void *context, const struct tool_input *input)
 {
     struct options *options = context;
     struct asking asking;
@@ -488,7 +488,7 @@ static int check_options(struct options *options)
 static int read_trace(struct options *options, const char *path)
 {
     tool_memory_bound(options->memory_bytes);
-    return tool_input_run(path, 1, options->memory_bytes, run, options);
+    return tool_input_run(path, 1, options->memory_bytes, list_input, options);
 }
 
 /* Says before the command runs that its report cannot be written. */

@@ -22,7 +22,7 @@ static void begin(struct tool_tree *view)
 }
 
 /* Own time; where there is none, calls. Callers that are shown say themselves what they took. */
-static void add(struct tool_tree *view, const ttape_tree_share *share, uint64_t *all)
+static void add_share(struct tool_tree *view, const ttape_tree_share *share, uint64_t *all)
 {
     struct tool_tree_mostly *m = &view->mostly;
     if (share->site >= view->names.site_count)
@@ -81,7 +81,7 @@ void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool i
     if (all > INT64_MAX - m->all) /* a hostile file */
         return;
     for (uint32_t i = 0; i < count; i++)
-        add(view, &shares[i], &all);
+        add_share(view, &shares[i], &all);
     m->all += all;
     (void)ttape_reader_get_partition(view->reader, partition, &info);
     struct tool_tree_largest *largest = largest_of(m, item);

@@ -197,7 +197,7 @@ static int show(const struct options *options, struct tool_tree *view)
     return status;
 }
 
-static int run(void *context, const struct tool_input *input)
+static int show_input(void *context, const struct tool_input *input)
 {
     const struct options *options = context;
     ttape_error err = {0};
@@ -236,7 +236,7 @@ int tool_verb_tree(int argc, char **argv)
     if (options.full && options.partitions)
         return tool_usage("tree", "--full and --partitions exclude each other");
     tool_memory_bound(options.memory_bytes);
-    status = tool_input_run(argv[0], 1, options.memory_bytes, run, &options);
+    status = tool_input_run(argv[0], 1, options.memory_bytes, show_input, &options);
     tool_choice_close(&options.choice);
     return status;
 }

@@ -16,7 +16,7 @@ struct pair {
     size_t key_start, key_bytes;
 };
 
-static struct pair *find(const struct ttp_definitions *d, uint64_t hash, ttape_string key)
+static struct pair *find_pair(const struct ttp_definitions *d, uint64_t hash, ttape_string key)
 {
     struct pair *pairs = d->pairs.data;
     for (size_t i = 0; i < d->pairs.count; i++)
@@ -57,7 +57,7 @@ ttape_status ttp_metadata_set(ttape_writer *w, struct ttp_scope *scope, ttape_st
     TTP_TRY(ttp_push_bytes(a, &d->metadata, head, head_bytes, err));
     TTP_TRY(ttp_push_bytes(a, &d->metadata, text.data, text.size_bytes, err));
     pair.bytes = d->metadata.count - pair.start;
-    struct pair *place = find(d, pair.key_hash, key);
+    struct pair *place = find_pair(d, pair.key_hash, key);
     if (place == NULL) {
         if (d->pairs.count == TTP_MAX_METADATA)
             return ttp_fail(err, TTAPE_E_LIMIT, "F-MET-01", TTAPE_ERROR_NO_OFFSET,

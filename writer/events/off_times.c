@@ -40,7 +40,7 @@ static int64_t ns_between(const ttape_writer *w, int64_t from, int64_t to)
     return (int64_t)(((uint64_t)to - (uint64_t)from) * w->head_resolution_ns);
 }
 
-static void add(int64_t *sum, int64_t ns) { *sum = (int64_t)((uint64_t)*sum + (uint64_t)ns); }
+static void add_ns(int64_t *sum, int64_t ns) { *sum = (int64_t)((uint64_t)*sum + (uint64_t)ns); }
 
 /* The entry of the top frame; the stack has one. */
 static ttape_status top_entry(ttape_writer *w, struct ttp_stack *stack, struct ttp_off_entry **out,
@@ -64,7 +64,7 @@ static ttape_status add_away(ttape_writer *w, struct ttp_stack *stack, int64_t t
     if (stack->count == 0)
         return TTAPE_OK;
     TTP_TRY(top_entry(w, stack, &entry, err));
-    add(&entry->off_ns, ns_between(w, stack->left_tick, tick));
+    add_ns(&entry->off_ns, ns_between(w, stack->left_tick, tick));
     stack->left_tick = tick;
     return TTAPE_OK;
 }
@@ -134,7 +134,7 @@ ttape_status ttp_off_take(ttape_writer *w, struct ttp_scope *scope, struct ttp_s
     TTP_TRY(top_entry(w, stack, &entry, err));
     uint32_t site = stack->frames[stack->count - 1].site;
     for (int i = 0; i < TTP_OFF_KINDS; i++) {
-        add(&entry->off_ns, (int64_t)kinds[i]);
+        add_ns(&entry->off_ns, (int64_t)kinds[i]);
         entry->kinds_ns[i] += kinds[i];
         if (site != TTAPE_NONE)
             ttp_site_off_at(w, scope, site)->self_ns[i] += kinds[i];
@@ -184,7 +184,7 @@ void ttp_off_end_frame(const ttape_writer *w, const struct ttp_scope *scope,
         stack->offs.count++;
         return;
     }
-    add(&entry[-1].off_ns, entry->off_ns);
+    add_ns(&entry[-1].off_ns, entry->off_ns);
     for (int i = 0; i < TTP_OFF_KINDS; i++)
         entry[-1].kinds_ns[i] += entry->kinds_ns[i];
 }

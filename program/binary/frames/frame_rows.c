@@ -131,7 +131,7 @@ struct program {
     bool is_full;
 };
 
-static void put(struct program *program, const void *bytes, size_t size_bytes)
+static void put_bytes(struct program *program, const void *bytes, size_t size_bytes)
 {
     if (size_bytes > TOOL_FRAMES_RULE_MAX - program->size_bytes) {
         program->is_full = true;
@@ -144,7 +144,7 @@ static void put(struct program *program, const void *bytes, size_t size_bytes)
 static void put_byte(struct program *program, unsigned value)
 {
     uint8_t byte = (uint8_t)value;
-    put(program, &byte, 1);
+    put_bytes(program, &byte, 1);
 }
 
 static void put_uleb(struct program *program, uint64_t value)
@@ -166,7 +166,7 @@ static void put_sleb(struct program *program, int64_t value)
 static void put_expression(struct program *program, const uint8_t *bytes, size_t size_bytes)
 {
     put_uleb(program, size_bytes);
-    put(program, bytes, size_bytes);
+    put_bytes(program, bytes, size_bytes);
 }
 
 static void put_rule(struct program *program, unsigned column, const struct tool_rule *rule)

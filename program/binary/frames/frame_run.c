@@ -210,8 +210,8 @@ static bool is_advance(struct machine *machine, uint8_t what, uint64_t *to)
     return true;
 }
 
-static bool run(struct machine *machine, const uint8_t *from, const uint8_t *end, uint64_t address,
-                tool_frames_take take, void *context)
+static bool run_program(struct machine *machine, const uint8_t *from, const uint8_t *end,
+                        uint64_t address, tool_frames_take take, void *context)
 {
     struct tool_cursor *code = &machine->code;
     uint64_t to = 0;
@@ -250,11 +250,11 @@ bool tool_frame_run(const struct tool_frame *frame, tool_frames_take take, void 
     machine.has_changed = true;
     machine.now = (struct tool_rules){.cfa_register = UINT8_MAX};
     machine.first = machine.now;
-    if (!run(&machine, frame->common, frame->common_end, 0, take, context))
+    if (!run_program(&machine, frame->common, frame->common_end, 0, take, context))
         return false;
     machine.first = machine.now;
     machine.is_own = true;
-    if (!run(&machine, frame->own, frame->own_end, frame->address, take, context))
+    if (!run_program(&machine, frame->own, frame->own_end, frame->address, take, context))
         return false;
     return !machine.has_changed || machine.place >= frame->end ||
            take(context, (uint32_t)machine.place, &machine.now);

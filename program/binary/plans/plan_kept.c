@@ -181,7 +181,7 @@ struct kept_list {
     uint64_t bytes;
 };
 
-static bool add(struct kept_list *kept, const char *name, const struct stat *status)
+static bool add_file(struct kept_list *kept, const char *name, const struct stat *status)
 {
     if (kept->count == kept->capacity) {
         size_t capacity = kept->capacity == 0 ? 256 : 2 * kept->capacity;
@@ -219,7 +219,7 @@ static void list_kept(const struct tool_plan_cache *cache, DIR *folder, struct k
             continue;
         if (name[0] == '.' && now - status.st_mtim.tv_sec > UNFINISHED_S)
             (void)unlinkat(cache->fd, name, 0);
-        else if (name[0] != '.' && !add(kept, name, &status))
+        else if (name[0] != '.' && !add_file(kept, name, &status))
             break;
     }
 }

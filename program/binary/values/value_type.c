@@ -63,7 +63,7 @@ static void put_name(Dwarf_Die *type, char name[TOOL_VALUE_TEXT_MAX])
 }
 
 /* Behind a star there is no space. */
-static void add(char name[TOOL_VALUE_TEXT_MAX], const char *more)
+static void add_word(char name[TOOL_VALUE_TEXT_MAX], const char *more)
 {
     size_t length = strlen(name);
     bool is_near = length > 0 && (name[length - 1] == '*' || name[length - 1] == '&');
@@ -91,7 +91,7 @@ static void put_qualified(Dwarf_Die *type, const char *word, char name[TOOL_VALU
     size_t length = strlen(inner);
     if (length > 0 && (inner[length - 1] == '*' || inner[length - 1] == '&')) {
         memcpy(name, inner, length + 1);
-        add(name, word);
+        add_word(name, word);
     } else {
         (void)snprintf(name, TOOL_VALUE_TEXT_MAX, "%s %.*s", word, (int)TOOL_VALUE_TEXT_MAX - 16,
                        inner);
@@ -118,19 +118,19 @@ static void put_type(Dwarf_Die *type, char name[TOOL_VALUE_TEXT_MAX], uint32_t d
             break;
         }
         put_inner(type, name, depth);
-        add(name, "*");
+        add_word(name, "*");
         break;
     case DW_TAG_reference_type:
         put_inner(type, name, depth);
-        add(name, "&");
+        add_word(name, "&");
         break;
     case DW_TAG_rvalue_reference_type:
         put_inner(type, name, depth);
-        add(name, "&&");
+        add_word(name, "&&");
         break;
     case DW_TAG_array_type:
         put_inner(type, name, depth);
-        add(name, "[]");
+        add_word(name, "[]");
         break;
     default: put_name(type, name); break;
     }

@@ -39,7 +39,7 @@ static bool hash_pieces(uint64_t pieces, uint64_t count, uint32_t left, uintptr_
     return left == 0;
 }
 
-static void add(struct ttp_call_values *values, uint64_t number, uint8_t type)
+static void add_value(struct ttp_call_values *values, uint64_t number, uint8_t type)
 {
     values->types[values->count] = type;
     values->numbers[values->count++] = number;
@@ -60,10 +60,10 @@ bool ttp_call_line_ended(struct ttp_call_values *values, const struct ttp_call_r
     ttape_context_value context = ttp_context_at(sp);
     values->has_types = true;
     values->types[0] = TTAPE_VALUE_SIGNED;
-    add(values, hash, TTAPE_VALUE_POINTER);
+    add_value(values, hash, TTAPE_VALUE_POINTER);
     if ((context.flags & TTAPE_CONTEXT_UNKNOWN) == 0) {
-        add(values, context.value, TTAPE_VALUE_POINTER);
-        add(values, context.depth, TTAPE_VALUE_UNSIGNED);
+        add_value(values, context.value, TTAPE_VALUE_POINTER);
+        add_value(values, context.depth, TTAPE_VALUE_UNSIGNED);
     }
     return true;
 }

@@ -18,7 +18,7 @@ struct line {
     char text[LINE_BYTES], path[PATH_BYTES + 1];
 };
 
-static void put(struct line *line, char byte)
+static void put_byte(struct line *line, char byte)
 {
     if (line->size == LINE_BYTES - END_BYTES)
         line->is_full = true;
@@ -29,13 +29,13 @@ static void put(struct line *line, char byte)
 static void put_text(struct line *line, const char *text)
 {
     for (; *text != '\0'; text++)
-        put(line, (unsigned char)*text < ' ' || *text == '\x7f' ? '?' : *text);
+        put_byte(line, (unsigned char)*text < ' ' || *text == '\x7f' ? '?' : *text);
 }
 
 static void put_hex(struct line *line, uint64_t number, uint32_t digits)
 {
     while (digits-- > 0)
-        put(line, "0123456789abcdef"[number >> (4 * digits) & 15]);
+        put_byte(line, "0123456789abcdef"[number >> (4 * digits) & 15]);
 }
 
 static int put_module(struct dl_phdr_info *info, size_t size, void *data)
@@ -50,14 +50,14 @@ static int put_module(struct dl_phdr_info *info, size_t size, void *data)
         line->path[ttp_mapping_path((uintptr_t)module.start, line->path, PATH_BYTES)] = '\0';
         path = line->path[0] != '\0' || path == NULL ? line->path : path;
     }
-    put(line, '\t');
+    put_byte(line, '\t');
     put_hex(line, module.start, DIGITS);
-    put(line, ' ');
+    put_byte(line, ' ');
     for (uint32_t i = 0; i < module.build_id_size; i++)
         put_hex(line, module.build_id[i], 2);
     if (module.build_id_size == 0)
-        put(line, '-');
-    put(line, ' ');
+        put_byte(line, '-');
+    put_byte(line, ' ');
     put_text(line, path);
     if (!line->is_full)
         line->whole = line->size;

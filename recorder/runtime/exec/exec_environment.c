@@ -237,7 +237,7 @@ void *ttp_exec_map(struct ttp_exec *exec)
     return (void *)memory;
 }
 
-static char *put(char *at, const char *text)
+static char *put_text(char *at, const char *text)
 {
     while (*text != '\0')
         *at++ = *text++;
@@ -247,9 +247,9 @@ static char *put(char *at, const char *text)
 /* Ours in front: where the program's own stands in front of the same functions, ours lead to it. */
 static void put_with(char *at, const struct ttp_exec *exec)
 {
-    at = put(put(at, ENTRY), ttp_process.own_path);
+    at = put_text(put_text(at, ENTRY), ttp_process.own_path);
     if (exec->preload != NULL && *exec->preload != '\0')
-        at = put(put(at, ":"), exec->preload);
+        at = put_text(put_text(at, ":"), exec->preload);
     *at = '\0';
 }
 
@@ -257,7 +257,7 @@ static void put_with(char *at, const struct ttp_exec *exec)
 static bool put_without(char *at, const struct ttp_exec *exec)
 {
     const char *ours = find_ours(exec->preload), *rest = ours + strlen(ttp_process.own_path);
-    at = put(at, ENTRY);
+    at = put_text(at, ENTRY);
     char *first = at;
     for (const char *from = exec->preload; from < ours; from++)
         *at++ = *from;
@@ -265,7 +265,7 @@ static bool put_without(char *at, const struct ttp_exec *exec)
         rest++;
     else if (at != first)
         at--; /* what was between the two */
-    *put(at, rest) = '\0';
+    *put_text(at, rest) = '\0';
     return *first != '\0';
 }
 

@@ -55,7 +55,8 @@ static int fail(int error)
 
 /* Where a copy of the environment is needed, it lies on the stack. What is too large with it is
  * executed without anything of ours. */
-static int run(const struct call *call, execute by, uint32_t flags, char *const *environment)
+static int execute_call(const struct call *call, execute by, uint32_t flags,
+                        char *const *environment)
 {
     struct ttp_exec exec;
     struct ttp_noted noted;
@@ -140,28 +141,28 @@ static int exec_ve(const char *path, char *const *arguments, char *const *enviro
 {
     struct call call = {
         .path = path, .shown = path, .file = TTP_EXEC_NO_FILE, .arguments = arguments};
-    return run(&call, do_execve, 0, environment);
+    return execute_call(&call, do_execve, 0, environment);
 }
 
 static int exec_v(const char *path, char *const *arguments)
 {
     struct call call = {
         .path = path, .shown = path, .file = TTP_EXEC_NO_FILE, .arguments = arguments};
-    return run(&call, do_execv, 0, environ);
+    return execute_call(&call, do_execv, 0, environ);
 }
 
 static int exec_vp(const char *name, char *const *arguments)
 {
     struct call call = {
         .path = name, .shown = name, .file = TTP_EXEC_NO_FILE, .arguments = arguments};
-    return run(&call, do_execvp, TTP_NOTE_SEARCHED, environ);
+    return execute_call(&call, do_execvp, TTP_NOTE_SEARCHED, environ);
 }
 
 int ttp_exec_by_system_call(const char *path, char *const *arguments, char *const *environment)
 {
     struct call call = {
         .path = path, .shown = path, .file = TTP_EXEC_NO_FILE, .arguments = arguments};
-    return run(&call, do_system_call, 0, environment);
+    return execute_call(&call, do_system_call, 0, environment);
 }
 
 /* It has failed; hooks leave errno alone. */
@@ -176,7 +177,7 @@ TTP_EXPORT int execvpe(const char *name, char *const *arguments, char *const *en
     struct ttp_front front = TTP_FRONT_HERE(real_execvpe);
     struct call call = {
         .path = name, .shown = name, .file = TTP_EXEC_NO_FILE, .arguments = arguments};
-    return end(&front, run(&call, do_execvpe, TTP_NOTE_SEARCHED, environment));
+    return end(&front, execute_call(&call, do_execvpe, TTP_NOTE_SEARCHED, environment));
 }
 
 /* What the file is called, as long as it is not gone. */
@@ -196,7 +197,7 @@ TTP_EXPORT int fexecve(int file, char *const *arguments, char *const *environmen
     char path[TTP_NOTE_PATH_BYTES];
     struct ttp_front front = TTP_FRONT_HERE(real_fexecve);
     struct call call = {.shown = name_of(file, path), .file = file, .arguments = arguments};
-    return end(&front, run(&call, do_fexecve, 0, environment));
+    return end(&front, execute_call(&call, do_fexecve, 0, environment));
 }
 
 /* A path in a folder that is open is known to nobody else; it is told where it can be named. */
@@ -212,11 +213,11 @@ TTP_EXPORT int execveat(int folder, const char *path, char *const *arguments,
                         .flags = flags,
                         .arguments = arguments};
     if (ttp_exec_is_whole_path(folder, path))
-        return end(&front, run(&call, do_execveat, 0, environment));
+        return end(&front, execute_call(&call, do_execveat, 0, environment));
     call.file = (flags & AT_EMPTY_PATH) != 0 ? folder : TTP_EXEC_UNKNOWN;
     if (call.file >= 0)
         call.shown = name_of(folder, shown);
-    return end(&front, run(&call, do_execveat, 0, environment));
+    return end(&front, execute_call(&call, do_execveat, 0, environment));
 }
 
 TTP_EXPORT int execve(const char *path, char *const *arguments, char *const *environment)

@@ -157,7 +157,7 @@ static uint32_t find_near(uintptr_t sp)
 /* Where several may be meant (one within an array of another's; one that was given up, and its
  * memory is another's), the one with the nearest frame. The current one goes on where what calls
  * looks more like its function. */
-static uint32_t find(uintptr_t sp, uintptr_t call_site)
+static uint32_t find_stack(uintptr_t sp, uintptr_t call_site)
 {
     const struct ttp_stacks *stacks = ttp_thread.stacks;
     uint32_t found = find_near(sp), current = stacks->current;
@@ -188,7 +188,7 @@ static bool is_start(uintptr_t call_site, uintptr_t sp)
         return false;
     for (uint32_t i = 1; stacks->has_loose && i < stacks->count; i++)
         if (stacks->list[i].is_loose && stacks->list[i].base[1].call_site == call_site)
-            return find(sp, call_site) != stacks->current;
+            return find_stack(sp, call_site) != stacks->current;
     return false;
 }
 
@@ -290,8 +290,8 @@ static uint32_t begin_first(uintptr_t sp)
 
 uint32_t ttp_loose_find(uintptr_t sp, const struct operation *op)
 {
-    uint32_t found =
-        op == NULL || !op->is_first ? find(sp, op != NULL ? op->call_site : 0) : begin_first(sp);
+    uint32_t found = op == NULL || !op->is_first ? find_stack(sp, op != NULL ? op->call_site : 0)
+                                                 : begin_first(sp);
     keep_near(sp, found);
     return found;
 }

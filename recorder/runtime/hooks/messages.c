@@ -19,7 +19,7 @@ bool ttp_message_begin(struct ttp_message_out *out, size_t size_bytes)
     return true;
 }
 
-static void put(const struct ttp_message_out *out, uint64_t *place, uint64_t record)
+static void put_record(const struct ttp_message_out *out, uint64_t *place, uint64_t record)
 {
     if (!ttp_is_child_of(out->process))
         ttp_store(place, record);
@@ -30,7 +30,7 @@ static void put_byte(struct ttp_message_out *out, uint8_t byte)
     out->word |= (uint64_t)byte << (8 * out->count);
     if (++out->count < TTP_DATA_BYTES)
         return;
-    put(out, out->place++, ttp_record_data(out->word));
+    put_record(out, out->place++, ttp_record_data(out->word));
     out->word = 0;
     out->count = 0;
 }
@@ -44,9 +44,10 @@ void ttp_message_bytes(struct ttp_message_out *out, const void *data, size_t siz
 void ttp_message_end(struct ttp_message_out *out, uint32_t kind)
 {
     if (out->count != 0)
-        put(out, out->place, ttp_record_data(out->word));
+        put_record(out, out->place, ttp_record_data(out->word));
     TTP_SIGNAL_FENCE();
-    put(out, out->head,
+    put_record(
+        out, out->head,
         ttp_record_extension(TTP_EXT_MESSAGE, out->now, (uint64_t)kind << 24 | out->size_bytes));
 }
 

@@ -197,7 +197,7 @@ static long protect(uintptr_t page, int protection)
     return ttp_syscall(SYS_mprotect, (long)page, PAGE, protection, 0, 0, 0);
 }
 
-static bool put(const struct slot *slot)
+static bool put_slot(const struct slot *slot)
 {
     uintptr_t page = (uintptr_t)slot->word & ~(uintptr_t)(PAGE - 1);
     if (slot->is_read_only && protect(page, PROT_READ | PROT_WRITE) != 0)
@@ -215,7 +215,7 @@ void ttp_plain_begin(void)
         return;
     for (uint32_t i = 0; i < slot_count; i++)
         if (!plains[slots[i].plain].is_seen)
-            plains[slots[i].plain].is_used |= put(&slots[i]);
+            plains[slots[i].plain].is_used |= put_slot(&slots[i]);
     for (uint32_t i = 0; i < plain_count; i++)
         if (plains[i].is_used && ttp_has_state())
             (void)ttp_library_tell(plains[i].shown, plains[i].name);

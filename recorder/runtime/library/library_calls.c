@@ -83,7 +83,7 @@ static void sort(struct library_calls *calls)
 }
 
 /* Libraries ask for the same ones again and again. */
-static uintptr_t add(struct library_calls *calls, const char *name)
+static uintptr_t add_name(struct library_calls *calls, const char *name)
 {
     bool is_fronted = ttp_library_is_fronted(name);
     const void *found =
@@ -108,7 +108,7 @@ static void add_asked(struct library_calls *calls, const struct ttp_library_tabl
                              : t->relocations[table].bytes / sizeof(ElfW(Rela));
         for (uint64_t i = 0; i < count; i++) {
             const char *name = ttp_library_asked(t, table, i);
-            uintptr_t found = name != NULL ? add(calls, name) : 0;
+            uintptr_t found = name != NULL ? add_name(calls, name) : 0;
             uint64_t *slot = found != 0 ? ttp_library_slot(t, table, i, info->dlpi_addr) : NULL;
             if (slot != NULL && ttp_plain_is(name))
                 ttp_plain_add(name, found, slot, info);
@@ -124,7 +124,7 @@ static void add_chosen_later(struct library_calls *calls, const struct ttp_libra
         bool is_chosen_later;
         const char *name = ttp_library_exported(t, i, &value, &is_chosen_later);
         if (name != NULL && is_chosen_later)
-            add(calls, name);
+            add_name(calls, name);
     }
 }
 

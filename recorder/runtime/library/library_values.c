@@ -30,7 +30,7 @@ bool ttp_library_is_by_callers(uintptr_t call_site)
     return false;
 }
 
-static const struct ttp_library_function *find(uintptr_t function)
+static const struct ttp_library_function *find_function(uintptr_t function)
 {
     const struct ttp_library_functions *known = &ttp_process.library;
     uint32_t from = 0, end = known->count;
@@ -62,7 +62,7 @@ void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t
 {
     static const uint8_t places[TTP_CALL_ARGUMENTS] = {TTP_SAVED_RDI, TTP_SAVED_RSI, TTP_SAVED_RDX,
                                                        TTP_SAVED_RCX, TTP_SAVED_R8,  TTP_SAVED_R9};
-    const struct ttp_library_function *known = find(function);
+    const struct ttp_library_function *known = find_function(function);
     const char *letters = known != NULL && known->is_given_wanted ? known->letters : NULL;
     struct ttp_call_values values = {.has_types = true};
     struct ttp_call_wish wish = {0};
@@ -78,7 +78,7 @@ void ttp_library_enter_valued(uintptr_t function, uintptr_t call_site, uintptr_t
 
 void ttp_library_exit_valued(uintptr_t function, uintptr_t call_site, uintptr_t sp)
 {
-    const struct ttp_library_function *known = find(function);
+    const struct ttp_library_function *known = find_function(function);
     const char *letters = known != NULL && known->is_returned_wanted ? known->letters : NULL;
     struct ttp_call_values values = {.has_types = true};
     struct ttp_call_wish wish = {0};

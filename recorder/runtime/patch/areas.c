@@ -19,7 +19,7 @@ static struct slot {
 } slots[TTP_AREAS];
 static uint32_t slot_count;
 
-static void put(struct slot *slot, const struct ttp_area *area)
+static void put_area(struct slot *slot, const struct ttp_area *area)
 {
     __atomic_store_n(&slot->turn, slot->turn + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -32,7 +32,7 @@ struct ttp_area *ttp_area_add(const struct ttp_area *area)
     for (uint32_t i = 0; i < TTP_AREAS; i++) {
         if (i < slot_count && slots[i].area.start != slots[i].area.end)
             continue;
-        put(&slots[i], area);
+        put_area(&slots[i], area);
         if (i == slot_count)
             __atomic_store_n(&slot_count, i + 1, __ATOMIC_RELEASE);
         ttp_debugger_add(i, area);
@@ -46,7 +46,7 @@ void ttp_area_drop(struct ttp_area *area)
     const struct ttp_area none = {0};
     struct slot *slot = (struct slot *)((char *)area - offsetof(struct slot, area));
     ttp_debugger_drop((uint32_t)(slot - slots));
-    put(slot, &none);
+    put_area(slot, &none);
 }
 
 static bool holds(struct slot *slot, uintptr_t code)

@@ -74,7 +74,7 @@ static uint32_t length_of(const uint8_t *text, uint32_t count)
     return length;
 }
 
-static void add(struct ttp_call_texts *texts, uint32_t i, uint32_t type, uint32_t size)
+static void add_text(struct ttp_call_texts *texts, uint32_t i, uint32_t type, uint32_t size)
 {
     texts->types[i] = type;
     texts->at[i] = texts->used;
@@ -94,7 +94,7 @@ static void read_string(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
         length = length_of(into, got);
     }
     if (length < got || got == TTP_CALL_STRING_MAX)
-        add(texts, i, TTAPE_VALUE_STRING, length);
+        add_text(texts, i, TTAPE_VALUE_STRING, length);
 }
 
 static void read_data(struct ttp_call_texts *texts, uint32_t i, uint64_t from, uint64_t size)
@@ -106,7 +106,7 @@ static void read_data(struct ttp_call_texts *texts, uint32_t i, uint64_t from, u
         return;
     uint32_t got = wanted > 0 ? read_bytes(texts->bytes + texts->used, from, wanted) : 0;
     if (got == wanted)
-        add(texts, i, TTAPE_VALUE_BYTES, got);
+        add_text(texts, i, TTAPE_VALUE_BYTES, got);
 }
 
 /* Strings with their zeros, one behind the other; without room for all, the last has none.
@@ -122,7 +122,7 @@ static void read_list(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
         uint32_t count = read_bytes((uint8_t *)words, from, sizeof(words)) / sizeof(*words);
         for (uint32_t k = 0; k < count; k++) {
             if (words[k] == 0) {
-                add(texts, i, TTAPE_VALUE_BYTES, used);
+                add_text(texts, i, TTAPE_VALUE_BYTES, used);
                 return;
             }
             uint32_t room = TTP_CALL_DATA_MAX - used;
@@ -131,7 +131,7 @@ static void read_list(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
             if (length == got && got < room)
                 return;
             if (length + 1 >= room) {
-                add(texts, i, TTAPE_VALUE_BYTES, used + length);
+                add_text(texts, i, TTAPE_VALUE_BYTES, used + length);
                 return;
             }
             used += length + 1;
@@ -170,7 +170,7 @@ static void keep_bytes(struct ttp_call_texts *texts, uint32_t i, const uint64_t 
         return;
     for (uint32_t k = 0; k < size; k++)
         texts->bytes[texts->used + k] = (uint8_t)(words[k / 8] >> k % 8 * 8);
-    add(texts, i, TTAPE_VALUE_BYTES, size);
+    add_text(texts, i, TTAPE_VALUE_BYTES, size);
 }
 
 void ttp_call_texts_wished(struct ttp_call_values *values, const struct ttp_call_wish *wish,

@@ -64,7 +64,7 @@ static struct ttp_note *put_named(const struct ttp_note *content, const char *pa
     return note;
 }
 
-static struct ttp_note *put(const struct ttp_note *content, const char *path)
+static struct ttp_note *put_note(const struct ttp_note *content, const char *path)
 {
     return put_named(content, path, NULL);
 }
@@ -77,14 +77,14 @@ void ttp_note_came(void)
                             .pid = ttp_process.page->process_id,
                             .flags = ttp_process.avoids_system_calls != 0 ? TTP_NOTE_SANDBOX : 0,
                             .turn = ttp_note_turn()};
-    put(&note, path);
+    put_note(&note, path);
 }
 
 void ttp_note_aside(void)
 {
     struct ttp_note note = {
         .kind = TTP_NOTE_ASIDE, .pid = ttp_process.page->process_id, .turn = ttp_note_turn()};
-    put(&note, NULL);
+    put_note(&note, NULL);
 }
 
 const struct ttp_note *ttp_note_plan(const char *path, uint32_t flags, uint32_t *state)
@@ -94,7 +94,7 @@ const struct ttp_note *ttp_note_plan(const char *path, uint32_t flags, uint32_t 
                             .flags = flags,
                             .turn = ttp_note_turn()};
     *state = word(note.turn, TTP_NOTE_THERE);
-    return put(&note, path);
+    return put_note(&note, path);
 }
 
 void ttp_note_patched(const char *path, uint32_t functions, uint32_t exits, uint32_t left,
@@ -114,7 +114,7 @@ void ttp_note_image(void)
                             .pid = ttp_thread.process_id,
                             .image = ttp_process.page->image,
                             .turn = ttp_note_turn()};
-    put(&note, NULL);
+    put_note(&note, NULL);
 }
 
 void ttp_note_exec(struct ttp_noted *noted, const char *path, const struct ttp_exec *exec)
@@ -131,7 +131,7 @@ void ttp_note_exec(struct ttp_noted *noted, const char *path, const struct ttp_e
     noted->turn = ttp_note_turn();
     struct ttp_note note = {
         .kind = TTP_NOTE_EXEC, .pid = noted->pid, .flags = flags, .turn = noted->turn};
-    noted->note = put(&note, path);
+    noted->note = put_note(&note, path);
 }
 
 void ttp_note_failed(const struct ttp_noted *noted)
@@ -143,7 +143,7 @@ void ttp_note_failed(const struct ttp_noted *noted)
     if (!__atomic_compare_exchange_n(&noted->note->state, &expected,
                                      word(noted->turn, TTP_NOTE_FREE), false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED))
-        put(&failed, NULL);
+        put_note(&failed, NULL);
 }
 
 void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, const struct ttp_exec *exec)
@@ -151,5 +151,5 @@ void ttp_note_spawned(uint32_t pid, uint32_t turn, const char *path, const struc
     if (!exec->is_known || ttp_process.is_elsewhere) /* the kernel's number is not the recorder's */
         return;
     struct ttp_note note = {.kind = TTP_NOTE_EXEC, .pid = pid, .flags = exec->flags, .turn = turn};
-    put(&note, path);
+    put_note(&note, path);
 }

@@ -166,7 +166,7 @@ static void count_blocks(struct answer *answer, ttape_branch_operation operation
 }
 
 /* One way of a known number of blocks, all of which were looked at, has no rival. */
-static void find(struct answer *answer)
+static void find_branches(struct answer *answer)
 {
     static const struct tool_branch_bounds bounds = {BLOCKS_MOST, STATES_MOST, STEPS_MOST};
     const struct tool_branch_function *function = answer->function;
@@ -333,7 +333,7 @@ int tool_branch_print(const struct tool_branch_function *function,
     }
     for (size_t i = 0; i < count; i++) {
         struct answer answer = {.function = function, .wanted = &wanted[i]};
-        find(&answer);
+        find_branches(&answer);
         if (answer.found.ways != 1)
             status = TOOL_FINDING;
         if (is_json)

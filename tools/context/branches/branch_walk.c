@@ -33,7 +33,7 @@ struct walk {
 
 /* -- the arithmetic -- */
 
-static uint64_t put(const struct walk *w, uint64_t value, uint32_t block)
+static uint64_t put_value(const struct walk *w, uint64_t value, uint32_t block)
 {
     uint64_t id = w->graph->ids[block];
     switch (w->graph->operation) {
@@ -93,7 +93,7 @@ static void go_forwards(struct walk *w, uint32_t blocks_most)
 {
     const struct tool_branch_graph *graph = w->graph;
     for (uint32_t i = 0; i < graph->start_count && blocks_most != 0; i++)
-        reach(w, graph->starts[i], put(w, w->first_value, graph->starts[i]), 1);
+        reach(w, graph->starts[i], put_value(w, w->first_value, graph->starts[i]), 1);
     size_t from = 0;
     for (uint32_t level = 1; from < w->count && level <= blocks_most && !w->is_short; level++) {
         size_t end = w->count;
@@ -102,7 +102,7 @@ static void go_forwards(struct walk *w, uint32_t blocks_most)
             struct state state = w->states[i];
             for (uint32_t k = graph->first[state.block];
                  k < graph->first[state.block + 1] && !w->is_short; k++)
-                reach(w, graph->next[k], put(w, state.value, graph->next[k]), level + 1);
+                reach(w, graph->next[k], put_value(w, state.value, graph->next[k]), level + 1);
         }
         from = end;
     }

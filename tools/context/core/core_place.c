@@ -48,7 +48,8 @@ static uint64_t value_of(struct machine *machine, uint64_t number)
     return 0;
 }
 
-static bool run(struct machine *machine, const Dwarf_Op *operations, size_t count, bool is_base);
+static bool run_operations(struct machine *machine, const Dwarf_Op *operations, size_t count,
+                           bool is_base);
 
 static uint64_t frame_base(struct machine *machine)
 {
@@ -59,7 +60,7 @@ static uint64_t frame_base(struct machine *machine)
     struct machine inner = {.at = at};
     if (dwarf_attr_integrate(&at->function, DW_AT_frame_base, &attribute) == NULL ||
         dwarf_getlocation_addr(&attribute, at->pc - at->bias, &operations, &count, 1) != 1 ||
-        !run(&inner, operations, count, true))
+        !run_operations(&inner, operations, count, true))
         fail(machine, inner.why != NULL ? inner.why : "where its frame begins is not known");
     return inner.used == 0 ? 0 : inner.stack[inner.used - 1];
 }
@@ -158,7 +159,8 @@ static void run_one(struct machine *machine, const Dwarf_Op *operation, bool is_
     }
 }
 
-static bool run(struct machine *machine, const Dwarf_Op *operations, size_t count, bool is_base)
+static bool run_operations(struct machine *machine, const Dwarf_Op *operations, size_t count,
+                           bool is_base)
 {
     for (size_t i = 0; i < count && machine->why == NULL; i++)
         run_one(machine, &operations[i], is_base);
@@ -190,7 +192,7 @@ struct tool_core_place tool_core_find_place(struct tool_core_at *at, Dwarf_Die *
         return (struct tool_core_place){.why = "its list of places cannot be read"};
     if (found == 0 || count == 0)
         return (struct tool_core_place){.why = "the compiler did not keep it here"};
-    if (!run(&machine, operations, count, false))
+    if (!run_operations(&machine, operations, count, false))
         return (struct tool_core_place){.why = machine.why};
     return (struct tool_core_place){machine.is_value ? TOOL_CORE_AS_VALUE : TOOL_CORE_IN_MEMORY,
                                     machine.stack[machine.used - 1], NULL};

@@ -67,7 +67,7 @@ static void read_settings(struct tool_core *core, struct tool_core_runtime *runt
                                                         TTAPE_BRANCH_THREAD, &runtime->why);
 }
 
-static void add(struct tool_core_state *state, uint64_t address)
+static void add_address(struct tool_core_state *state, uint64_t address)
 {
     struct tool_core_runtime *runtime = &state->runtimes[state->runtime_count];
     *runtime = (struct tool_core_runtime){.address = address};
@@ -84,7 +84,7 @@ static void scan_chunk(struct tool_core_state *state, const uint8_t *bytes, uint
     for (uint64_t at = 0; at + TTP_LAYOUT_MAGIC_BYTES <= size; at += ALIGNMENT)
         if (bytes[at] == 't' && state->runtime_count < TOOL_CORE_RUNTIMES &&
             memcmp(bytes + at, TTP_LAYOUT_MAGIC, TTP_LAYOUT_MAGIC_BYTES) == 0)
-            add(state, address + at);
+            add_address(state, address + at);
 }
 
 /* A dump's segments do not share bytes of its file: of more than it has, some are forged. */

@@ -226,7 +226,7 @@ static int compare_items(const void *a, const void *b)
     return order != 0 ? order : compare_numbers(one->sequence, two->sequence);
 }
 
-static int run(struct tool_conversion *conversion)
+static int convert_events(struct tool_conversion *conversion)
 {
     tool_chrome_use_memory();
     if (conversion->is_directory)
@@ -275,4 +275,4 @@ static bool probe(const struct tool_conversion *conversion)
 }
 
 const struct tool_converter tool_converter_chrome = {
-    .name = "chrome", .summary = "Chrome trace JSON", .probe = probe, .run = run};
+    .name = "chrome", .summary = "Chrome trace JSON", .probe = probe, .run = convert_events};

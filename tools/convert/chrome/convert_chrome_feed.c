@@ -149,7 +149,7 @@ static void enter(struct chrome_feed *feed, const struct tool_chrome_item *item)
 
 /* ---- groups: what begins in one thread at one time ---- */
 
-static void add(struct item_list *list, const struct tool_chrome_item *item)
+static void add_item(struct item_list *list, const struct tool_chrome_item *item)
 {
     tool_grow((void **)&list->items, &list->capacity, list->count + 1, sizeof(*item));
     list->items[list->count++] = *item;
@@ -256,7 +256,7 @@ static void take_group(struct chrome_feed *feed)
             if (next_of(&feed->pairs) == NULL) {
                 take_late(feed);
             } else if (item->kind == TOOL_CHROME_X) {
-                add(&feed->late, item);
+                add_item(&feed->late, item);
                 continue;
             }
         }
@@ -276,9 +276,9 @@ static bool has_length(const struct tool_chrome_item *item) { return item->end >
 static void add_to_group(struct chrome_feed *feed, const struct tool_chrome_item *item)
 {
     if (!has_length(item))
-        add(&feed->others, item);
+        add_item(&feed->others, item);
     else
-        add(item->kind == TOOL_CHROME_X ? &feed->calls_x : &feed->pairs, item);
+        add_item(item->kind == TOOL_CHROME_X ? &feed->calls_x : &feed->pairs, item);
 }
 
 /* Ends what has ended elsewhere meanwhile, so that events come about in the order of time. */

@@ -23,7 +23,7 @@ struct mending {
     bool has_key;     /* a colon does */
 };
 
-static void put(struct mending *m, const char *text, size_t size_bytes)
+static void put_mended(struct mending *m, const char *text, size_t size_bytes)
 {
     tool_grow((void **)m->into, m->capacity, m->size + size_bytes + 1, 1);
     memcpy(*m->into + m->size, text, size_bytes);
@@ -32,7 +32,7 @@ static void put(struct mending *m, const char *text, size_t size_bytes)
 
 static void put_lost(struct mending *m)
 {
-    put(m, "\xEF\xBF\xBD", 3);
+    put_mended(m, "\xEF\xBF\xBD", 3);
     m->counts[TOOL_CHROME_ODD_BYTES]++;
 }
 
@@ -66,21 +66,21 @@ static void mend_escape(struct mending *m)
 {
     int unit = escaped_unit(m->at, m->end);
     if (unit > 0 && (unit < 0xD800 || unit > 0xDFFF)) {
-        put(m, m->at, 6);
+        put_mended(m, m->at, 6);
         m->at += 6;
     } else if (unit >= 0) {
         int low = unit >= 0xD800 && unit < 0xDC00 ? escaped_unit(m->at + 6, m->end) : -1;
         bool is_pair = low >= 0xDC00 && low < 0xE000;
         if (is_pair)
-            put(m, m->at, 12);
+            put_mended(m, m->at, 12);
         else
             put_lost(m);
         m->at += is_pair ? 12 : 6;
     } else if (m->end - m->at > 1 && m->at[1] != '\0' && strchr("\"\\/bfnrt", m->at[1]) != NULL) {
-        put(m, m->at, 2);
+        put_mended(m, m->at, 2);
         m->at += 2;
     } else { /* a path of Windows, say */
-        put(m, "\\\\", 2);
+        put_mended(m, "\\\\", 2);
         m->counts[TOOL_CHROME_ODD_CHARACTER]++;
         m->at++;
     }
@@ -117,7 +117,7 @@ static void put_control(struct mending *m, unsigned char c)
 {
     static const char digits[] = "0123456789abcdef";
     const char escape[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15u]};
-    put(m, escape, sizeof(escape));
+    put_mended(m, escape, sizeof(escape));
     m->counts[TOOL_CHROME_ODD_CHARACTER]++;
 }
 
@@ -135,7 +135,7 @@ static void mend_character(struct mending *m)
         put_control(m, c);
         m->at++;
     } else {
-        put(m, m->at, bytes);
+        put_mended(m, m->at, bytes);
         m->at += bytes;
     }
 }
@@ -143,10 +143,10 @@ static void mend_character(struct mending *m)
 /* Behind an opening quote. */
 static void mend_text(struct mending *m)
 {
-    put(m, "\"", 1);
+    put_mended(m, "\"", 1);
     while (m->at < m->end && *m->at != '"')
         mend_character(m);
-    put(m, "\"", 1);
+    put_mended(m, "\"", 1);
     m->at += m->at < m->end;
 }
 
@@ -206,16 +206,16 @@ static void mend_word(struct mending *m)
     size_t size = (size_t)(stop - start);
     if (is_number(start, stop) || is_word(start, size, "true") || is_word(start, size, "false") ||
         is_word(start, size, "null")) {
-        put(m, start, size);
+        put_mended(m, start, size);
         return;
     }
     struct mending word = *m;
     word.at = start;
     word.end = stop;
-    put(&word, "\"", 1);
+    put_mended(&word, "\"", 1);
     while (word.at < word.end)
         mend_character(&word);
-    put(&word, "\"", 1);
+    put_mended(&word, "\"", 1);
     m->size = word.size;
     /* a number of many digits loses nothing as a text */
     m->counts[TOOL_CHROME_ODD_VALUE] += strspn(start, "0123456789+-.eE") < size;
@@ -237,14 +237,14 @@ static void skip_inside(struct mending *m)
             m->at += *m->at == '\\' && m->end - m->at > 1 ? 2 : 1;
         m->at += m->at < m->end;
     } while (depth > 0 && m->at < m->end);
-    put(m, "null", 4);
+    put_mended(m, "null", 4);
     m->counts[TOOL_CHROME_ODD_SIZE]++;
 }
 
 static void begin_value(struct mending *m)
 {
     if (m->needs_comma && !m->has_key)
-        put(m, ",", 1);
+        put_mended(m, ",", 1);
     m->needs_comma = true;
     m->has_key = false;
 }
@@ -253,7 +253,7 @@ static void begin_value(struct mending *m)
 static void put_missing(struct mending *m)
 {
     if (m->has_key) {
-        put(m, "null", 4);
+        put_mended(m, "null", 4);
         m->counts[TOOL_CHROME_ODD_VALUE]++;
     }
     m->has_key = false;
@@ -267,11 +267,11 @@ static void mend_next(struct mending *m)
     if (is_blank(c) || c == ',') {
         m->at++;
     } else if (c == ':') {
-        put(m, ":", 1);
+        put_mended(m, ":", 1);
         m->has_key = true;
         m->at++;
     } else if (c == '}' || c == ']') {
-        put(m, m->at++, 1);
+        put_mended(m, m->at++, 1);
         m->depth -= m->depth > 0;
         m->needs_comma = true;
     } else {
@@ -282,7 +282,7 @@ static void mend_next(struct mending *m)
         } else if ((c == '{' || c == '[') && m->depth == DEPTH_MAX) {
             skip_inside(m);
         } else if (c == '{' || c == '[') {
-            put(m, m->at++, 1);
+            put_mended(m, m->at++, 1);
             m->depth++;
             m->needs_comma = false;
         } else {

@@ -235,7 +235,7 @@ static int convert(struct tool_ctf *ctf, char *const *folders, size_t count)
     return status == TOOL_OK && conversion->warning_count > 0 ? TOOL_LOSS : status;
 }
 
-static int run(struct tool_conversion *conversion)
+static int convert_ctf(struct tool_conversion *conversion)
 {
     struct tool_ctf ctf = {.conversion = conversion, .events = {.fd = -1}};
     char **folders = NULL;
@@ -260,5 +260,7 @@ static bool probe(const struct tool_conversion *conversion)
     return conversion->is_directory && tool_ctf_is_any(conversion->fd);
 }
 
-const struct tool_converter tool_converter_ctf = {
-    .name = "ctf", .summary = "a CTF trace of lttng-ust-cyg-profile", .probe = probe, .run = run};
+const struct tool_converter tool_converter_ctf = {.name = "ctf",
+                                                  .summary = "a CTF trace of lttng-ust-cyg-profile",
+                                                  .probe = probe,
+                                                  .run = convert_ctf};

@@ -158,7 +158,7 @@ static void close_recording(struct tool_uft_recording *recording)
     free(recording->tasks);
 }
 
-static int run(struct tool_conversion *conversion)
+static int convert_uftrace(struct tool_conversion *conversion)
 {
     if (!conversion->is_directory)
         return tool_fail("'%s' is no directory: uftrace recordings are", conversion->input);
@@ -178,5 +178,8 @@ static int run(struct tool_conversion *conversion)
     return status == TOOL_OK && conversion->warning_count > 0 ? TOOL_LOSS : status;
 }
 
-const struct tool_converter tool_converter_uftrace = {
-    .name = "uftrace", .summary = "a directory that uftrace recorded", .probe = probe, .run = run};
+const struct tool_converter tool_converter_uftrace = {.name = "uftrace",
+                                                      .summary =
+                                                          "a directory that uftrace recorded",
+                                                      .probe = probe,
+                                                      .run = convert_uftrace};

@@ -285,7 +285,8 @@ static void switch_session(struct feeding *feed, struct tool_uft_task *task, uin
 
 /* Records of one task with times before limit_ns. Afterwards task->head_ns is the next record's
  * time. */
-static enum run_result run(struct feeding *feed, struct tool_uft_task *task, uint64_t limit_ns)
+static enum run_result feed_task(struct feeding *feed, struct tool_uft_task *task,
+                                 uint64_t limit_ns)
 {
     struct tool_uft_buffer *buffer = tool_uft_files_get(&feed->files, task);
     if (buffer == NULL) {
@@ -388,7 +389,7 @@ int tool_uft_feed(struct tool_uft_recording *recording)
     enum run_result result = RUN_YIELD;
     while (feed->heap.count > 0 && result != RUN_FAILED) {
         struct tool_uft_task *task = &recording->tasks[feed->numbers[0]];
-        result = run(feed, task, limit_of(feed));
+        result = feed_task(feed, task, limit_of(feed));
         if (result == RUN_ENDED) {
             tool_uft_files_release(&feed->files, task);
             ttp_heap_drop(&feed->heap);

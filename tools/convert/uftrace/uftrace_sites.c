@@ -46,7 +46,7 @@ static void insert(struct tool_uft_sites *sites, struct tool_uft_slot slot)
     sites->count++;
 }
 
-static void add(struct tool_uft_sites *sites, struct tool_uft_slot slot)
+static void add_slot(struct tool_uft_sites *sites, struct tool_uft_slot slot)
 {
     if (sites->capacity <= 2 || (sites->count + 1) * 2 > sites->capacity) {
         size_t capacity = sites->capacity > 2 ? sites->capacity * 2 : FIRST_CAPACITY;
@@ -166,7 +166,7 @@ ttape_status tool_uft_get_site(struct tool_uft_recording *recording,
     } else {
         status = add_site(recording, session, place.map, address, &site->number, err);
         if (status == TTAPE_OK)
-            add(&session->sites, (struct tool_uft_slot){address, site->number, place.map});
+            add_slot(&session->sites, (struct tool_uft_slot){address, site->number, place.map});
     }
     site->map = place.map;
     return status;
@@ -241,7 +241,7 @@ ttape_status tool_uft_add_event(struct tool_uft_recording *recording, uint64_t e
     ttape_status status =
         ttape_writer_add_site(recording->conversion->writer, &site, &slot.site, err);
     if (status == TTAPE_OK) {
-        add(&recording->events, slot);
+        add_slot(&recording->events, slot);
         recording->site_count++;
     }
     return status;

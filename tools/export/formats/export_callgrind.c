@@ -319,7 +319,7 @@ static void put_body(struct callgrind *grind)
     }
 }
 
-static int run(struct tool_export *export)
+static int write_callgrind(struct tool_export *export)
 {
     static const struct tool_export_calls calls = {.stream = take_stream,
                                                    .begin = take_begin,
@@ -358,4 +358,4 @@ static int run(struct tool_export *export)
 const struct tool_export_format tool_export_callgrind = {.name = "callgrind",
                                                          .summary = "for callgrind_annotate",
                                                          .shape = TOOL_EXPORT_TEXT,
-                                                         .run = run};
+                                                         .run = write_callgrind};

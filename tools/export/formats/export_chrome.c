@@ -345,7 +345,7 @@ static void put_paths(struct chrome *json)
     }
 }
 
-static int run(struct tool_export *export)
+static int write_chrome(struct tool_export *export)
 {
     static const struct tool_export_calls calls = {.stream = take_stream,
                                                    .begin = take_begin,
@@ -366,5 +366,7 @@ static int run(struct tool_export *export)
     return export->status;
 }
 
-const struct tool_export_format tool_export_chrome = {
-    .name = "chrome", .summary = "Chrome trace JSON", .shape = TOOL_EXPORT_TEXT, .run = run};
+const struct tool_export_format tool_export_chrome = {.name = "chrome",
+                                                      .summary = "Chrome trace JSON",
+                                                      .shape = TOOL_EXPORT_TEXT,
+                                                      .run = write_chrome};

@@ -175,7 +175,7 @@ static void take_stream(void *context, struct tool_walk *walk)
     csv->prefix_bytes = length > 0 ? (size_t)length : 0;
 }
 
-static int run(struct tool_export *export)
+static int write_csv(struct tool_export *export)
 {
     static const struct tool_export_calls calls = {.stream = take_stream,
                                                    .begin = take_begin,
@@ -191,4 +191,4 @@ static int run(struct tool_export *export)
 }
 
 const struct tool_export_format tool_export_csv = {
-    .name = "csv", .summary = "a table of events", .shape = TOOL_EXPORT_TEXT, .run = run};
+    .name = "csv", .summary = "a table of events", .shape = TOOL_EXPORT_TEXT, .run = write_csv};

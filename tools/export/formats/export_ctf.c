@@ -537,7 +537,7 @@ static int write_apart(struct tool_export *export, const char *folder)
     return wait_for(child, export);
 }
 
-static int run(struct tool_export *export)
+static int write_ctf(struct tool_export *export)
 {
     struct tool_folder folder;
     if (!export->has_times)
@@ -557,4 +557,4 @@ static int run(struct tool_export *export)
 const struct tool_export_format tool_export_ctf = {.name = "ctf",
                                                    .summary = "a folder in the Common Trace Format",
                                                    .shape = TOOL_EXPORT_DIRECTORY,
-                                                   .run = run};
+                                                   .run = write_ctf};

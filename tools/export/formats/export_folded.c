@@ -207,7 +207,7 @@ int tool_export_fold(struct tool_export *export, tool_stacks_visitor visit, void
     return export->status;
 }
 
-static int run(struct tool_export *export)
+static int write_folded(struct tool_export *export)
 {
     struct lines lines = {.export = export};
     export->write_site = write_site;
@@ -220,4 +220,4 @@ static int run(struct tool_export *export)
 const struct tool_export_format tool_export_folded = {.name = "folded",
                                                       .summary = "stacks with their own time",
                                                       .shape = TOOL_EXPORT_TEXT,
-                                                      .run = run};
+                                                      .run = write_folded};

@@ -2,7 +2,7 @@
 #include "tools/export/export.h"
 #include "tools/html/html.h"
 
-static int run(struct tool_export *export)
+static int write_html(struct tool_export *export)
 {
     return html_write(export->html, export->input, export->path, &export->out);
 }
@@ -10,4 +10,4 @@ static int run(struct tool_export *export)
 const struct tool_export_format tool_export_html = {.name = "html",
                                                     .summary = "a page that anybody opens",
                                                     .shape = TOOL_EXPORT_BINARY,
-                                                    .run = run};
+                                                    .run = write_html};

@@ -465,7 +465,7 @@ static void put_lost_nowhere(struct perfetto *out)
     put_event(out, &make);
 }
 
-static int run(struct tool_export *export)
+static int write_perfetto(struct tool_export *export)
 {
     static const struct tool_export_calls calls = {.stream = take_stream,
                                                    .begin = take_begin,
@@ -496,5 +496,7 @@ static int run(struct tool_export *export)
     return export->status;
 }
 
-const struct tool_export_format tool_export_perfetto = {
-    .name = "perfetto", .summary = "Perfetto's protobuf", .shape = TOOL_EXPORT_BINARY, .run = run};
+const struct tool_export_format tool_export_perfetto = {.name = "perfetto",
+                                                        .summary = "Perfetto's protobuf",
+                                                        .shape = TOOL_EXPORT_BINARY,
+                                                        .run = write_perfetto};

@@ -191,7 +191,7 @@ static void put_head(struct pprof *out)
     }
 }
 
-static int run(struct tool_export *export)
+static int write_pprof(struct tool_export *export)
 {
     struct pprof out = {.export = export,
                         .has_site = tool_allocate(export->info.site_count, sizeof(bool)),
@@ -208,5 +208,7 @@ static int run(struct tool_export *export)
     return status;
 }
 
-const struct tool_export_format tool_export_pprof = {
-    .name = "pprof", .summary = "a profile for pprof", .shape = TOOL_EXPORT_BINARY, .run = run};
+const struct tool_export_format tool_export_pprof = {.name = "pprof",
+                                                     .summary = "a profile for pprof",
+                                                     .shape = TOOL_EXPORT_BINARY,
+                                                     .run = write_pprof};

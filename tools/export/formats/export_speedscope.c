@@ -205,7 +205,7 @@ static void put_frames(struct speedscope *scope)
     tool_output_text(out, "\n]}}\n");
 }
 
-static int run(struct tool_export *export)
+static int write_speedscope(struct tool_export *export)
 {
     static const struct tool_export_calls calls = {.stream = take_stream,
                                                    .begin = take_begin,
@@ -229,4 +229,4 @@ static int run(struct tool_export *export)
 const struct tool_export_format tool_export_speedscope = {.name = "speedscope",
                                                           .summary = "JSON for speedscope.app",
                                                           .shape = TOOL_EXPORT_TEXT,
-                                                          .run = run};
+                                                          .run = write_speedscope};

@@ -380,7 +380,7 @@ static void fill(struct database *base)
         (void)execute(base, indexes);
 }
 
-static int run(struct tool_export *export)
+static int write_sqlite(struct tool_export *export)
 {
     struct database base = {.export = export};
     struct tool_target target;
@@ -401,5 +401,7 @@ static int run(struct tool_export *export)
     return status;
 }
 
-const struct tool_export_format tool_export_sqlite = {
-    .name = "sqlite", .summary = "a database for SQL", .shape = TOOL_EXPORT_FILE, .run = run};
+const struct tool_export_format tool_export_sqlite = {.name = "sqlite",
+                                                      .summary = "a database for SQL",
+                                                      .shape = TOOL_EXPORT_FILE,
+                                                      .run = write_sqlite};

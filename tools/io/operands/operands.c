@@ -15,7 +15,7 @@
 
 #define MAGIC_BYTES 8
 
-static void add(struct tool_operands *paths, char *path)
+static void add_path(struct tool_operands *paths, char *path)
 {
     tool_grow((void **)&paths->paths, &paths->capacity, paths->count + 1, sizeof(char *));
     paths->paths[paths->count++] = path;
@@ -63,7 +63,7 @@ static int add_folder(struct tool_operands *paths, char *folder)
             (entry->fts_info == FTS_NS && entry->fts_errno != ENOENT))
             status = tool_fail("cannot read '%s': %s", entry->fts_path, strerror(entry->fts_errno));
         else if (is_ours(entry))
-            add(paths, tool_copy_text(entry->fts_path, strlen(entry->fts_path)));
+            add_path(paths, tool_copy_text(entry->fts_path, strlen(entry->fts_path)));
     if (status == TOOL_OK && errno != 0) /* fts_read sets it, to 0 at the end */
         status = tool_fail("cannot read the folder '%s': %s", folder, strerror(errno));
     (void)fts_close(walk);
@@ -81,7 +81,7 @@ static int add_file_or_folder(struct tool_operands *paths, char *path)
         paths->are_many = true;
         return add_folder(paths, path);
     }
-    add(paths, tool_copy_text(path, strlen(path)));
+    add_path(paths, tool_copy_text(path, strlen(path)));
     return TOOL_OK;
 }
 

@@ -29,7 +29,8 @@ static void hide(const struct finding *f, const struct ttp_patch_probe *probe)
     }
 }
 
-static void add(struct tool_record_lines *lines, uint64_t address, const char *file, uint32_t line)
+static void add_line(struct tool_record_lines *lines, uint64_t address, const char *file,
+                     uint32_t line)
 {
     tool_grow((void **)&lines->all, &lines->capacity, lines->count + 1, sizeof *lines->all);
     lines->all[lines->count++] = (struct tool_record_line){
@@ -40,7 +41,7 @@ static void take_line(void *context, uint64_t address, const char *file, uint32_
 {
     const struct finding *f = context;
     if (is_hidden(f, address))
-        add(f->lines, address, file, line);
+        add_line(f->lines, address, file, line);
 }
 
 static int compare_lines(const void *a, const void *b)

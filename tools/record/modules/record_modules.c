@@ -25,7 +25,7 @@ struct modules {
     size_t count, capacity;
 };
 
-static void add(struct modules *modules, const char *path, size_t size)
+static void add_module(struct modules *modules, const char *path, size_t size)
 {
     tool_grow((void **)&modules->paths, &modules->capacity, modules->count + 2,
               sizeof *modules->paths);
@@ -39,7 +39,7 @@ static void take_line(struct modules *modules, const char *line)
     path += strspn(path, " \t");
     const char *end = strstr(path, " (0x");
     if (path[0] == '/' && end != NULL)
-        add(modules, path, (size_t)(end - path));
+        add_module(modules, path, (size_t)(end - path));
 }
 
 /* Its output; -1: it does not start. */
@@ -69,7 +69,7 @@ char **tool_record_modules(const char *program)
     char *line = NULL;
     size_t room = 0;
     pid_t pid = -1;
-    add(&modules, program, strlen(program));
+    add_module(&modules, program, strlen(program));
     int fd = start_loader(program, &pid);
     FILE *said = fd >= 0 ? fdopen(fd, "r") : NULL;
     while (said != NULL && getline(&line, &room, said) > 0)

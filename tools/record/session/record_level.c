@@ -85,7 +85,7 @@ static int wait_for(pid_t child, const sigset_t *signals)
     return got == child ? status : -1;
 }
 
-static int run(const char *from, const char *to, int32_t level)
+static int convert_level(const char *from, const char *to, int32_t level)
 {
     sigset_t signals, before;
     sigemptyset(&signals);
@@ -108,7 +108,7 @@ void tool_record_then_level(const char *from, const char *shown, int32_t level, 
     size_t bytes = strlen(from) + sizeof SMALLER_NAME;
     char *to = tool_allocate(bytes, 1);
     (void)snprintf(to, bytes, SMALLER_NAME, from);
-    int status = run(from, to, level);
+    int status = convert_level(from, to, level);
     bool is_done = status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == TOOL_OK;
     /* what convert wrote to may have been there before it, and be no file */
     is_done =

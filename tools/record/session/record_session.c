@@ -192,7 +192,8 @@ static int choose_and_run(struct tool_record_session *session, char **argv,
 }
 
 /* `argv` begins with the command's words, and ends with NULL. */
-static int run(struct tool_record_session *session, char **argv, ttape_recording_options *options)
+static int run_session(struct tool_record_session *session, char **argv,
+                       ttape_recording_options *options)
 {
     struct tool_record_stdout standard = {.fd = -1};
     bool to_stdout = session->output != NULL && strcmp(session->output, "-") == 0;
@@ -222,7 +223,7 @@ int tool_record_session_run(struct tool_record_session *session, int count, char
     if (session->attach == 0)
         argv[count] = NULL;
     tool_record_bare_prepare(&session->bare, session->attach == 0 ? argv : NULL);
-    status = run(session, argv, &options);
+    status = run_session(session, argv, &options);
     if (attached != NULL)
         free(attached[0]);
     free(attached);

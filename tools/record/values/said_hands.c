@@ -20,7 +20,7 @@ struct list {
     uint32_t count;
 };
 
-static void put(struct list *list, const struct ttp_value_place *place, ttape_string text)
+static void put_place(struct list *list, const struct ttp_value_place *place, ttape_string text)
 {
     if (list->count == TOOL_SYMBOLS_VALUES)
         return;
@@ -39,9 +39,9 @@ static void cut_texts(const struct tool_symbols_values *found, struct list *know
         bool is_read = tool_symbols_value_next(&rest, &value);
         for (uint32_t k = 0; is_read && k < value.constant_count; k++)
             is_read = tool_symbols_constant_next(&rest, &number, &name);
-        put(known, &found->places[i],
-            is_read ? (ttape_string){start, (size_t)(rest.data - start)}
-                    : (ttape_string){nameless, sizeof nameless});
+        put_place(known, &found->places[i],
+                  is_read ? (ttape_string){start, (size_t)(rest.data - start)}
+                          : (ttape_string){nameless, sizeof nameless});
         if (!is_read)
             rest.size_bytes = 0;
     }
@@ -56,9 +56,9 @@ static void put_said(struct list *into, const struct tool_record_hand *hand, uin
     for (uint32_t i = from; i < end && (hand->untyped >> number & 1) != 0; i++)
         if (known->places[i].at == place.at && known->places[i].type != TTAPE_VALUE_BYTES)
             place = known->places[i];
-    put(into, &place,
-        is_character ? (ttape_string){character, sizeof character}
-                     : (ttape_string){nameless, sizeof nameless});
+    put_place(into, &place,
+              is_character ? (ttape_string){character, sizeof character}
+                           : (ttape_string){nameless, sizeof nameless});
 }
 
 static void put_given(struct list *into, const struct tool_record_hand *hand,
@@ -68,7 +68,7 @@ static void put_given(struct list *into, const struct tool_record_hand *hand,
     for (uint32_t i = 0; i < given && is_all; i++) {
         uint32_t number = tool_record_hand_find(hand, &known->places[i]);
         bool is_typed = number < hand->given && (hand->untyped >> number & 1) == 0;
-        put(into, is_typed ? &hand->places[number] : &known->places[i], known->texts[i]);
+        put_place(into, is_typed ? &hand->places[number] : &known->places[i], known->texts[i]);
         if (number < hand->given)
             is_said[number] = true;
     }
@@ -109,7 +109,7 @@ void tool_record_said_make(struct tool_record_said *said, const struct tool_reco
     if (hand->returned != 0 && !(is_all && (hand->untyped >> hand->given & 1) != 0))
         put_said(&list, hand, hand->given, &known, given, known.count);
     else if (is_all)
-        put(&list, &known.places[given], known.texts[given]);
+        put_place(&list, &known.places[given], known.texts[given]);
     said->values.returned = list.count - said->values.given;
     memcpy(said->values.places, list.places, sizeof list.places);
     join_texts(said, &list);

@@ -244,8 +244,8 @@ static bool is_from_elsewhere(const struct tool_fact *fact)
 
 /* The sum of a place or number and a number times a factor. Of two words from elsewhere nothing is
  * known: a module's address, say, and a symbol's value. */
-static struct tool_fact add(const struct tool_fact *one, const struct tool_fact *other,
-                            unsigned shift)
+static struct tool_fact add_facts(const struct tool_fact *one, const struct tool_fact *other,
+                                  unsigned shift)
 {
     bool is_elsewhere = is_from_elsewhere(one) && is_from_elsewhere(other) && shift == 0;
     struct tool_fact sum = tool_fact_new(is_elsewhere ? TOOL_FACT_UNKNOWN : TOOL_FACT_ANYTHING);
@@ -281,15 +281,15 @@ struct tool_fact tool_facts_address(const struct tool_facts *facts,
     if (memory->base != TOOL_STEP_NOTHING && memory->displacement != 0) {
         struct tool_fact more = new_place((uint32_t)memory->displacement);
         more.is_narrow = memory->displacement > 0;
-        sum = add(&more, &sum, 0);
+        sum = add_facts(&more, &sum, 0);
     }
     if (memory->index == TOOL_STEP_NOTHING)
         return sum;
     const struct tool_fact *index = &facts->of[memory->index];
     unsigned shift = shift_of(memory->scale);
     if (sum.kind != TOOL_FACT_PLACE && index->kind == TOOL_FACT_PLACE && shift == 0)
-        return add(index, &sum, 0);
-    return add(&sum, index, shift);
+        return add_facts(index, &sum, 0);
+    return add_facts(&sum, index, shift);
 }
 
 /* Which entries of which table an operand may read. Of base and index each may be the table. */
@@ -369,13 +369,13 @@ static struct tool_fact change(const struct tool_facts *facts, const struct tool
     uint64_t constant = (uint64_t)step->constant;
     switch (step->kind) {
     case TOOL_STEP_ADD:
-        fact = old.kind == TOOL_FACT_PLACE ? add(&old, from, 0) : add(from, &old, 0);
+        fact = old.kind == TOOL_FACT_PLACE ? add_facts(&old, from, 0) : add_facts(from, &old, 0);
         break;
     case TOOL_STEP_ADD_CONSTANT:
         if (old.kind == TOOL_FACT_PLACE ||
             (old.kind == TOOL_FACT_ENTRY && constant <= UINT32_MAX)) {
             struct tool_fact more = new_place((uint32_t)constant);
-            fact = add(&more, &old, 0);
+            fact = add_facts(&more, &old, 0);
         }
         break;
     case TOOL_STEP_MASK:

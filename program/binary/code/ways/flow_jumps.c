@@ -246,8 +246,8 @@ static bool pass(struct tool_jumps *jumps, const struct tool_instruction *at,
     }
 }
 
-static bool run(struct tool_jumps *jumps, const struct tool_instruction *at,
-                struct tool_facts facts)
+static bool step_over(struct tool_jumps *jumps, const struct tool_instruction *at,
+                      struct tool_facts facts)
 {
     const struct tool_code *code = jumps->code;
     size_t number = tool_code_function_at(code, at->address);
@@ -302,7 +302,7 @@ static bool run_all(struct tool_jumps *jumps)
         struct tool_jumps_state *state = &jumps->all[jumps->waiting - 1];
         jumps->waiting = state->next_waiting;
         state->is_waiting = false;
-        if (!run(jumps, state->at, state->facts))
+        if (!step_over(jumps, state->at, state->facts))
             return false;
     }
     return true;
