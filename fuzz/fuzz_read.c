@@ -108,6 +108,25 @@ static void hash_summary(struct fuzz_sum *sum, ttape_reader *reader, uint32_t pa
     }
 }
 
+static void hash_off(struct fuzz_sum *sum, ttape_reader *reader, uint32_t partition,
+                     uint32_t segment)
+{
+    const ttape_off_span *spans;
+    uint32_t count;
+    bool is_known;
+    if (ttape_reader_get_off(reader, partition, segment, &spans, &count, &is_known, NULL) !=
+        TTAPE_OK) {
+        sum->errors++;
+        return;
+    }
+    FUZZ_REQUIRE(is_known || count == 0);
+    for (uint32_t i = 0; i < count; i++) {
+        FUZZ_REQUIRE(i == 0 || spans[i].event >= spans[i - 1].event);
+        HASH_NUMBERS(sum, spans[i].event, (uint64_t)spans[i].start_ns, spans[i].length_ns,
+                     spans[i].kind);
+    }
+}
+
 struct fuzz_sum fuzz_read_partitions(ttape_reader *reader)
 {
     struct fuzz_sum sum = {0};
@@ -124,6 +143,7 @@ struct fuzz_sum fuzz_read_partitions(ttape_reader *reader)
             HASH_NUMBERS(&sum, segment.stream, segment.event_count, segment.min_depth);
             hash_edge(&sum, &segment.start);
             hash_edge(&sum, &segment.end);
+            hash_off(&sum, reader, p, s);
         }
         sum.errors += status != TTAPE_OK;
         hash_summary(&sum, reader, p);

@@ -115,13 +115,14 @@ struct ttp_trace_decoder {
     atomic_bool busy;
 };
 
-/* What ttape_reader_get_segment and ttape_reader_get_summary give a thread. */
+/* What ttape_reader_get_segment, _get_summary and _get_off give a thread. */
 struct ttp_thread_results {
     ttp_thread thread; /* whose */
     struct ttp_memory memory;
     struct ttp_edge_frames frames;
     ttape_summary_row *rows;
-    uint32_t row_capacity;
+    ttape_off_span *spans;
+    uint32_t row_capacity, span_capacity;
     struct ttp_thread_results *next;
 };
 

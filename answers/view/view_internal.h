@@ -154,6 +154,10 @@ ttape_status ttp_view_report_fitting(struct ttape_view *view, ttape_report **out
 /* A report of one function: that of this site. */
 ttape_status ttp_view_report_one(struct ttape_view *view, ttape_report **out, uint32_t site,
                                  const ttape_report_options *all, ttape_error *err);
+/* Writes `off`: when a tile's thread did not run for long, in buckets. */
+struct ttape_tile_options;
+ttape_status ttp_view_put_off(struct ttape_view *view, const struct ttape_tile_options *tile,
+                              ttape_error *err);
 void ttp_view_forget_butterfly(struct ttape_view *view);
 
 /* ---- answers: each writes the fields of one object ---- */

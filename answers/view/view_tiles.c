@@ -45,7 +45,8 @@ static void put_buckets(struct ttape_view *view, const char *key, const ttape_ti
     ttp_view_end(view, ']');
 }
 
-static void put_tile(struct ttape_view *view, const ttape_tile *tile)
+static ttape_status put_tile(struct ttape_view *view, const ttape_tile *tile,
+                             const ttape_tile_options *how, bool wants_off, ttape_error *err)
 {
     ttape_tile_info info;
     ttape_tile_get_info(tile, &info);
@@ -61,13 +62,16 @@ static void put_tile(struct ttape_view *view, const ttape_tile *tile)
     put_bars(view, tile);
     put_buckets(view, "known", tile, false);
     put_buckets(view, "gaps", tile, true);
+    ttape_status status = wants_off ? ttp_view_put_off(view, how, err) : TTAPE_OK;
     ttp_view_end(view, '}');
+    return status;
 }
 
 /* Tiles of all threads are made together: their events of one time are in the same partitions.
  * Where half of the limit is full, the rest is left out, and said to be. */
 static ttape_status put_tiles(struct ttape_view *view, ttape_tile_options *how,
-                              const struct ttp_view_list *streams, bool *is_full, ttape_error *err)
+                              const struct ttp_view_list *streams, bool wants_off, bool *is_full,
+                              ttape_error *err)
 {
     ttape_tile *tile;
     for (uint32_t i = 0; i < streams->count; i++) {
@@ -77,8 +81,9 @@ static ttape_status put_tiles(struct ttape_view *view, ttape_tile_options *how,
             return TTAPE_OK;
         }
         TTP_TRY(ttape_tile_make(&tile, view->reader, how, err));
-        put_tile(view, tile);
+        ttape_status status = put_tile(view, tile, how, wants_off, err);
         ttape_tile_close(tile);
+        TTP_TRY(status);
     }
     return TTAPE_OK;
 }
@@ -96,7 +101,7 @@ ttape_status ttp_view_tiles(struct ttape_view *view, const struct ttp_view_quest
                               .watch = &view->watch};
     struct ttp_view_list streams;
     uint32_t count = 1;
-    bool is_full = false;
+    bool is_full = false, wants_off = ttp_view_is(question, "off", "1");
     TTP_TRY(ttp_view_take_number(question, "level", TTAPE_TILE_LEVELS - 1, &how.level, err));
     TTP_TRY(ttp_view_take_signed(question, "index", &how.index, err));
     TTP_TRY(ttp_view_take_number(question, "count", TILES_MOST, &count, err));
@@ -109,7 +114,7 @@ ttape_status ttp_view_tiles(struct ttape_view *view, const struct ttp_view_quest
     for (uint32_t i = 0; i < count && !is_full; i++) {
         if (__builtin_add_overflow(first, (int64_t)i, &how.index))
             break;
-        TTP_TRY(put_tiles(view, &how, &streams, &is_full, err));
+        TTP_TRY(put_tiles(view, &how, &streams, wants_off, &is_full, err));
     }
     ttp_view_end(view, ']');
     ttp_view_bool(view, "complete", !is_full);

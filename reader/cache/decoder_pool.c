@@ -173,6 +173,7 @@ static void close_results(struct ttp_thread_results *results)
     ttp_memory_give(m, results->frames.items, results->frames.capacity,
                     sizeof *results->frames.items);
     ttp_memory_give(m, results->rows, results->row_capacity, sizeof *results->rows);
+    ttp_memory_give(m, results->spans, results->span_capacity, sizeof *results->spans);
 }
 
 /* ---- memory ---- */

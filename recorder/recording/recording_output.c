@@ -484,13 +484,6 @@ ttape_status ttp_output_due(struct ttp_encode *e, bool now, ttape_error *err)
     return TTAPE_OK;
 }
 
-/* The rest may be half a gigabyte. */
-ttape_status ttp_output_rest_slot(struct ttp_encode *e, const struct ttp_slot *s, ttape_error *err)
-{
-    TTP_TRY(ttp_decode_slot(e, s, err));
-    return rotation_bytes(e) != 0 ? ttp_output_due(e, false, err) : TTAPE_OK;
-}
-
 ttape_status ttp_outputs_flush(struct ttp_encode *e, ttape_error *err)
 {
     struct ttp_output **outputs = e->outputs.data;

@@ -50,3 +50,14 @@ ttape_status ttest_make_graph(struct ttest_run *run, ttape_reader *reader)
     ttape_graph_close(graph);
     return TTAPE_OK;
 }
+
+ttape_status ttest_read_off(struct ttest_run *run, ttape_reader *reader, uint32_t partition)
+{
+    const ttape_off_span *spans;
+    uint32_t count;
+    bool is_known;
+    TTP_TRY(ttape_reader_get_off(reader, partition, 0, &spans, &count, &is_known, &run->err));
+    for (uint32_t i = 0; i < count; i++)
+        ttest_api_mix(run, &spans[i].length_ns, sizeof spans[i].length_ns);
+    return TTAPE_OK;
+}

@@ -309,6 +309,7 @@ static ttape_status read_all(struct ttest_run *run, ttape_reader *reader)
         TTP_TRY(ttape_reader_get_summary(reader, p, &rows, &count, &run->err));
         for (uint32_t i = 0; i < count; i++)
             ttest_api_mix(run, &rows[i].total_ns, sizeof rows[i].total_ns);
+        TTP_TRY(ttest_read_off(run, reader, p));
     }
     return TTAPE_OK;
 }

@@ -48,6 +48,7 @@ ttape_status ttest_api_with_file(struct ttest_run *run,
 ttape_status ttest_find_longest(struct ttest_run *run, ttape_reader *reader);
 ttape_status ttest_find_paths(struct ttest_run *run, ttape_reader *reader);
 ttape_status ttest_make_graph(struct ttest_run *run, ttape_reader *reader);
+ttape_status ttest_read_off(struct ttest_run *run, ttape_reader *reader, uint32_t partition);
 /* recording_runs.c: a killed recorder's folder is recovered, or removed. */
 ttape_status ttest_recover_left(struct ttest_run *run);
 ttape_status ttest_remove_left(struct ttest_run *run);

@@ -72,7 +72,9 @@ START_TEST(r19_numbers_past_the_end)
     ttape_event_item item;
     ttape_edge edge;
     const ttape_summary_row *rows;
+    const ttape_off_span *spans;
     uint32_t count;
+    bool is_known;
     TTEST_OK(ttape_reader_open(&r, &source, NULL, &err));
     for (uint64_t n = 1000; n <= UINT32_MAX; n = n * 60 + 1) {
         uint32_t past = (uint32_t)n;
@@ -85,6 +87,10 @@ START_TEST(r19_numbers_past_the_end)
         ck_assert_int_eq(ttape_reader_get_segment(r, past, 0, &segment, &err), TTAPE_E_NOT_FOUND);
         ck_assert_int_eq(ttape_reader_get_segment(r, 0, past, &segment, &err), TTAPE_E_NOT_FOUND);
         ck_assert_int_eq(ttape_reader_get_summary(r, past, &rows, &count, &err), TTAPE_E_NOT_FOUND);
+        ck_assert_int_eq(ttape_reader_get_off(r, past, 0, &spans, &count, &is_known, &err),
+                         TTAPE_E_NOT_FOUND);
+        ck_assert_int_eq(ttape_reader_get_off(r, 0, past, &spans, &count, &is_known, &err),
+                         TTAPE_E_NOT_FOUND);
         ck_assert_int_eq(ttape_cursor_open(&c, r, past, &err), TTAPE_E_NOT_FOUND);
         ck_assert(c == NULL);
     }

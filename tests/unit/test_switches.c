@@ -119,6 +119,30 @@ static void check_segment(const ttape_reader *r, const struct ttp_loaded *p, uin
     ck_assert_uint_eq(at, in->span_start[s + 1]);
 }
 
+/* As who reads no events is told of them; before they are decoded, and then. */
+static void check_off(ttape_reader *r, uint32_t partition, uint32_t s)
+{
+    const struct ttp_segment_entry *entry = ttp_partition_segment(r, partition, s);
+    const ttape_off_span *spans;
+    uint32_t all, at = 0;
+    bool is_known;
+    ttape_error err;
+    ck_assert_int_eq(ttape_reader_get_off(r, partition, s, &spans, &all, &is_known, &err),
+                     TTAPE_OK);
+    ck_assert_int_eq(is_known, entry->stream != 2);
+    for (uint32_t i = 0; is_known && i < entry->event_count; i++) {
+        ttape_off_span told[SPANS_MAX];
+        uint32_t count = spans_of(entry->stream, entry->first_event + i, told);
+        for (uint32_t k = 0; k < count; k++, at++) {
+            ck_assert_uint_lt(at, all);
+            ck_assert(spans[at].event == told[k].event && spans[at].kind == told[k].kind &&
+                      spans[at].start_ns == told[k].start_ns &&
+                      spans[at].length_ns == told[k].length_ns);
+        }
+    }
+    ck_assert_uint_eq(at, all);
+}
+
 static void check_trace(const ttape_memory_sink *memory)
 {
     ttape_reader *r;
@@ -128,9 +152,13 @@ static void check_trace(const ttape_memory_sink *memory)
     ck_assert_int_eq(ttape_reader_open(&r, &source, NULL, &err), TTAPE_OK);
     for (uint32_t i = 0; i < r->partition_count; i++) {
         struct ttp_loaded *p;
+        for (uint32_t s = 0; s < r->partitions[i].segment_count; s++)
+            check_off(r, i, s);
         ck_assert_int_eq(ttp_loaded_get(&r->pool.first, i, TTP_STAGE_EVENTS, &p, &err), TTAPE_OK);
-        for (uint32_t s = 0; s < p->segments.segment_count; s++)
+        for (uint32_t s = 0; s < p->segments.segment_count; s++) {
             check_segment(r, p, s, seen);
+            check_off(r, i, s);
+        }
     }
     for (uint32_t i = 0; i < STREAMS; i++)
         ck_assert_uint_eq(seen[i], EVENTS);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tracetape/tiles.h>
 #include <tracetape/view.h>
 #include <tracetape/writer.h>
 
@@ -108,6 +109,30 @@ static struct ttest_file make_valued(void)
         TTEST_OK(ttape_writer_attach(w, 0, &value, 1, &err));
         append(w, 0, 10 * i + 5, TTAPE_EVENT_EXIT, 0);
     }
+    TTEST_OK(ttape_writer_finish(w, &err));
+    ttape_writer_close(w);
+    return ttest_take(&memory);
+}
+
+/* A call in which its thread waits twice: 300 ns from 100 on, and 20 ns, of a thousand. */
+static struct ttest_file make_waiting(void)
+{
+    ttape_memory_sink memory = {0};
+    ttape_sink sink = ttape_sink_memory(&memory);
+    const ttape_off_span spans[] = {
+        {.event = 1, .start_ns = 90, .length_ns = 300, .kind = TTAPE_OFF_BLOCKED},
+        {.event = 1, .start_ns = 600, .length_ns = 20, .kind = TTAPE_OFF_PREEMPTED},
+        {.event = 2, .start_ns = 0, .length_ns = 9000, .kind = TTAPE_OFF_PREEMPTED},
+        {.event = 3, .start_ns = 0, .length_ns = 900, .kind = TTAPE_OFF_BLOCKED_NEAR}};
+    ttape_writer *w;
+    ttape_error err = {0};
+    TTEST_OK(ttape_writer_open(&w, &sink, NULL, &err));
+    ttest_define(w, 1);
+    TTEST_OK(ttape_writer_add_off(w, 0, spans, sizeof spans / sizeof *spans, &err));
+    append(w, 0, 10, TTAPE_EVENT_ENTER, 0);
+    append(w, 0, 1000, TTAPE_EVENT_EXIT, 0);
+    append(w, 0, 1100, TTAPE_EVENT_ENTER, 0);
+    append(w, 0, 2100, TTAPE_EVENT_EXIT, 0);
     TTEST_OK(ttape_writer_finish(w, &err));
     ttape_writer_close(w);
     return ttest_take(&memory);
@@ -407,6 +432,35 @@ START_TEST(a_butterfly_needs_little_memory)
 }
 END_TEST
 
+/* Of the tile so many behind that in which the thread begins. */
+static void check_off(struct asked *a, uint32_t level, int64_t behind, const char *off)
+{
+    ttape_tile_axis axis;
+    ttape_error err = {0};
+    char request[160], wanted[80];
+    TTEST_OK(ttape_tile_get_axis(a->trace.reader, 0, &axis, &err));
+    snprintf(request, sizeof request, "tiles?level=%u&index=%lld&streams=0&off=1", level,
+             (long long)((axis.first_tick >> level >> 8) + behind));
+    snprintf(wanted, sizeof wanted, "\"off\":%s", off);
+    has(a, request, wanted);
+}
+
+/* No longer than their intervals, in whole buckets; a stretch of which nobody knows where it was,
+ * and short ones, are none. */
+START_TEST(tiles_say_when_threads_did_not_run)
+{
+    struct asked a;
+    open_file(&a, make_waiting(), NULL);
+    check_off(&a, 0, 0, "[100,156]");
+    check_off(&a, 0, 1, "[0,144]");
+    check_off(&a, 3, 0, "[13,37,125,12]");
+    check_off(&a, 4, 0, "[63,5]");
+    check_off(&a, 55, 0, "[]");
+    has(&a, "tiles?level=0&index=0&streams=0", "\"gaps\":[]}");
+    close_view(&a);
+}
+END_TEST
+
 /* What a report says in two rows is two functions to all questions. */
 START_TEST(rows_are_those_of_reports)
 {
@@ -527,6 +581,7 @@ int main(void)
     tcase_add_test(tests, a_butterfly_that_is_stopped_goes_on);
     tcase_add_test(tests, a_butterfly_needs_little_memory);
     tcase_add_test(tests, rows_are_those_of_reports);
+    tcase_add_test(tests, tiles_say_when_threads_did_not_run);
     tcase_add_test(tests, long_answers_say_how_far_they_are);
     tcase_add_test(tests, values_are_found_behind_damage);
     tcase_add_test(tests, misuse_is_refused);

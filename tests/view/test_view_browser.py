@@ -227,6 +227,41 @@ def check_fold(page, folder):
         page.driver.get("about:blank")
 
 
+def make_sleeper(folder):
+    """A function whose name does not say that it waits sleeps 60 ms, four times."""
+    source, program = Path(folder, "sleeper.c"), Path(folder, "sleeper")
+    source.write_text("""
+        #include <sys/syscall.h>
+        #include <time.h>
+        static volatile long sum;
+        __attribute__((noinline)) void spin(void) { for (long i = 0; i < 2000000; i++) sum += i; }
+        __attribute__((noinline)) void rests(void)
+        {
+            struct timespec t = {0, 60000000};
+            long r;
+            __asm__ volatile("syscall" : "=a"(r) : "0"(SYS_nanosleep), "D"(&t), "S"(0L)
+                             : "rcx", "r11", "memory");
+        }
+        int main(void) { for (int i = 0; i < 4; i++) { spin(); rests(); } spin(); }
+        """)
+    trace = Path(folder, "sleeper.ttape")
+    subprocess.run(["gcc", "-O1", source, "-o", program], check=True)
+    subprocess.run([COMMAND, "record", "--quiet", "-o", trace, program], check=True)
+    return trace
+
+
+def check_off(page, folder):
+    """So does time in which the thread did not run, as its switches say, whatever it was in."""
+    with Server(make_sleeper(folder)) as server:
+        if server.ask("longest?count=1")[0]["calls"][0].get("blocked", "0") == "0":
+            print("here nobody says when threads do not run: their folds were not tested")
+            return
+        page.open(f"{server.address}&i=1")
+        page.until("time off the CPU is folded", "return view.timeline.axis.folds.reduce("
+                   "(sum, f) => sum + Number(f.to - f.from), 0) > 200000000")
+        page.driver.get("about:blank")
+
+
 def check_truncated(page, trace, folder):
     short = Path(folder, "short.ttape")
     short.write_bytes(trace.read_bytes()[:trace.stat().st_size * 2 // 3])
@@ -272,6 +307,7 @@ def main():
                 check("requests that leave the origin", requests, 0)
                 page.driver.get("about:blank")
             check_fold(page, folder)
+            check_off(page, folder)
             check_truncated(page, trace, folder)
             check_damaged(page, trace, folder)
             page.console()

@@ -219,6 +219,14 @@ TTAPE_API ttape_status ttape_reader_get_summary(ttape_reader *reader, uint32_t p
                                                 const ttape_summary_row **rows, uint32_t *row_count,
                                                 ttape_error *err);
 
+/* When the thread of one segment of a partition did not run, in the intervals between its events:
+ * read without its event payload. A span's event is its number in the stream. *is_known is false
+ * where nothing is known of its switches. *spans lives until the calling thread asks the reader for
+ * the next ones. */
+TTAPE_API ttape_status ttape_reader_get_off(ttape_reader *reader, uint32_t partition,
+                                            uint32_t segment, const ttape_off_span **spans,
+                                            uint32_t *span_count, bool *is_known, ttape_error *err);
+
 /* A cursor over one stream, or over all streams merged by time. Merged order: by time, ties by
  * stream number, then by order in the stream; a stream whose clock steps backwards keeps its order
  * (its event waits for its turn as if it had the largest time seen in the stream before it). */

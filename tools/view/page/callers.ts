@@ -32,7 +32,7 @@ export class CallersPane {
                                     change: () => choose({ isInWindow: this.isWindow.checked }) });
     arrowKeys(this.body, "tbody tr");
     this.element.append(make("div", { class: "tools" }, this.title,
-      make("label", { for: "callers-in-window" }, this.isWindow, " only what the timeline shows"),
+      make("label", { for: "callers-in-window" }, this.isWindow, "only what the timeline shows"),
       this.progress, this.stop, this.note), this.body, this.same.element);
     onChange((what) => {
       if (what.has("selection") || what.has("pane") || what.has("choice")) void this.load();

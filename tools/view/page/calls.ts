@@ -7,6 +7,7 @@ import { choose, onChange, selectNode, showRange, state, threadName, threadOf, t
 import { count, countOf, END_WORDS, failureWords, moment, shortTime } from "./words";
 
 const LOOK_MS = 250;
+const LABEL_WIDTH = 46;
 
 interface Bucket { least: string; most: string; count: string }
 
@@ -55,7 +56,7 @@ export class CallsPane {
       this.body);
     arrowKeys(table, "tbody tr");
     this.element.append(make("div", { class: "tools" }, this.head, this.order,
-      make("label", { for: "calls-in-window" }, this.isWindow, " only what the timeline shows"), this.hint, this.every, this.more,
+      make("label", { for: "calls-in-window" }, this.isWindow, "only what the timeline shows"), this.hint, this.every, this.more,
                                                  this.progress, this.stop, this.note),
       make("div", { class: "scroll" }, make("div", { class: "spread" }, this.figures, this.picture),
            table), this.same.element);
@@ -89,7 +90,10 @@ export class CallsPane {
     const turn = ++this.turn;
     const site = state.site ?? undefined;
     this.note.textContent = "…";
-    if (this.calls.length === 0) this.show();
+    if (this.calls.length === 0) {
+      this.more.hidden = true;
+      this.show();
+    }
     this.running?.abort(); // nobody waits for the last ones
     const running = this.running = new AbortController();
     void this.watch(running);
@@ -169,7 +173,7 @@ export class CallsPane {
     const least = columns.find(([hit]) => hit.getAttribute("aria-pressed") === "true") ?? columns[0];
     least[0].setAttribute("tabindex", "0");
     buckets.forEach((bucket, i) => {
-      if (i % Math.ceil(buckets.length / 8) !== 0) return;
+      if (i % Math.ceil(LABEL_WIDTH / each) !== 0) return;
       const label = svg("text", { x: i * each + 2, y: 91, class: "label" });
       label.textContent = shortTime(bucket.least).replace(/\.\d+/, "");
       picture.append(label);

@@ -46,7 +46,7 @@ export class FunctionTable {
     arrowKeys(table, "tbody tr");
     this.element = make("div", { class: "pane" },
       make("div", { class: "tools" }, this.filter,
-           make("label", { for: "in-window" }, this.isWindow, " only what the timeline shows"), this.hint,
+           make("label", { for: "in-window" }, this.isWindow, "only what the timeline shows"), this.hint,
            this.note),
       this.advice, make("div", { class: "scroll" }, table), this.same.element);
     onChange((what) => {

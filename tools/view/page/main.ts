@@ -10,6 +10,7 @@ import { hideModules, loadModules, modules, toggleSystem } from "./modules";
 import { fetchName, nameOf } from "./names";
 import { Command, keyList, Palette } from "./palette";
 import { saveDialog } from "./save";
+import { windowRange } from "./same";
 import { SourcePane } from "./source";
 import {
   changed, Link, link, onChange, pan, readLink, selectNode, selectPane, selectSite, setWindow, showAll,
@@ -287,7 +288,7 @@ function makeCommands(palette: () => Palette, keys: () => HTMLDialogElement, pan
     command("mark-point", "Measure from here; then, to there", ["M"], markPoint),
     command("wall", "Show times of day, or from the start", ["T"],
             () => guard(() => showWall(!state.isWall))),
-    command("fold", "Fold time in which every shown thread waits, or show it", ["I"], () => {
+    command("fold", "Fold time in which every shown thread waits or is off the CPU, or show it", ["I"], () => {
       state.isFolded = !state.isFolded;
       changed("window");
     }),
@@ -379,6 +380,13 @@ function clockWords(): string {
       BigInt(error!) > most ? BigInt(error!) : most, 0n))}`;
 }
 
+/** What of the run the timeline shows: there is some room before it and behind it. */
+function shownRange(): string {
+  const { from, to } = windowRange();
+  const end = to < trace.end ? to : trace.end;
+  return `${moment(from)}  +${shortTime(end > from ? end - from : 0n)}`;
+}
+
 function header(commands: Command[]): HTMLElement {
   const info = trace.info;
   const process = trace.threads[0]?.process || "trace";
@@ -386,7 +394,7 @@ function header(commands: Command[]): HTMLElement {
   const range = make("span", { class: "range" });
   onChange((what) => {
     if (what.has("window") || what.has("clock"))
-      range.textContent = `${moment(state.from < 0n ? 0n : state.from)}  +${shortTime(state.span)}`;
+      range.textContent = shownRange();
   });
   const losses = make("span", { class: "losses" }, lossWords(info));
   onFileDamage(() => losses.append(losses.textContent ? "; " : "",

@@ -3,7 +3,7 @@
 import { ask, isAbort, work } from "./ask";
 import { isHidden } from "./modules";
 import { colourOf } from "./names";
-import { Thread } from "./state";
+import { state, Thread } from "./state";
 
 export const BUCKETS = 256;
 const KEPT_MOST = 3000;
@@ -20,6 +20,7 @@ export interface Tile {
   picture: HTMLCanvasElement | null;
   isDark: boolean;
   tops?: Float64Array; // timeline.ts: innermost calls
+  off: number[] | null; // starts and lengths: its thread did not run; null: was not asked
   used: number;
 }
 
@@ -100,7 +101,7 @@ function keep(level: number, answer: any): void {
   const tile: Tile = {
     bars: Int32Array.from(answer.bars), known: answer.known, gaps: answer.gaps,
     depths: answer.depths, instants: answer.instants, isDamaged: !!answer.damaged, picture: null,
-    isDark: false, used: turn,
+    isDark: false, used: turn, off: answer.off ?? null,
   };
   if (tile.isDamaged && !isDamageKnown) {
     isDamageKnown = true;
@@ -135,7 +136,8 @@ export function endFrame(): void {
     line.streams.push(thread.stream);
   }
   const asked = [...lines.values()].map(async ({ level, index, streams }) => {
-    const answer = await ask("tiles", { level, index, streams: streams.join(",") }, controller.signal);
+    const answer = await ask("tiles", { level, index, streams: streams.join(","),
+                                      off: state.isFolded || undefined }, controller.signal);
     const start = performance.now();
     for (const tile of answer.tiles) keep(level, tile);
     work.spent += performance.now() - start;

@@ -193,7 +193,7 @@ export class Timeline {
     return findStretches(busy, (pixel) => flat.timeAt(NAME_WIDTH + pixel));
   }
 
-  /** Marks where the innermost call of a thread does not wait; and where nothing is known yet. */
+  /** Marks where a thread runs, and its innermost call does not wait; and where nothing is known yet. */
   private markBusy(busy: Uint8Array, thread: Thread, flat: Axis): void {
     const level = levelOf(thread, flat.nsPerPixel);
     const end = state.from + BigInt(Math.ceil(state.span));
@@ -205,8 +205,8 @@ export class Timeline {
       const mark = (start: number, length: number) =>
         busy.fill(1, Math.max(Math.floor(left + start * width), 0),
                   Math.max(Math.ceil(left + (start + length) * width), 0));
+      if (!tile?.off) wantTile(thread, level, index, 0);
       if (!tile) {
-        wantTile(thread, level, index, 0);
         mark(0, BUCKETS);
         continue;
       }
@@ -811,12 +811,14 @@ export class Timeline {
   }
 }
 
-/** The site of the innermost call in each bucket; -1: none. */
+/** The site of the innermost call in each bucket; -1: none, or its thread does not run. */
 function topsOf(tile: Tile): Float64Array {
   if (tile.tops) return tile.tops;
   const tops = new Float64Array(BUCKETS).fill(-1); // depths come in order
   for (let i = 0; i < tile.bars.length; i += BAR)
     tops.fill(tile.bars[i + 3] >>> 0, tile.bars[i], tile.bars[i] + tile.bars[i + 1]);
+  const off = tile.off ?? [];
+  for (let i = 0; i < off.length; i += 2) tops.fill(-1, off[i], off[i] + off[i + 1]);
   return tile.tops = tops;
 }
 
