@@ -12,10 +12,10 @@ import setting
 COLUMNS, ROWS = 80, 40
 
 
-def look(*words, columns=COLUMNS, wanted=0):
+def look(*words, columns=COLUMNS, rows=ROWS, wanted=0):
     """The first screen of what a command prints on a terminal, as plain lines."""
     lead, follow = pty.openpty()
-    fcntl.ioctl(follow, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, columns, 0, 0))
+    fcntl.ioctl(follow, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     environment = dict(os.environ, TRACETAPE_PAGER="cat", TERM="xterm", NO_COLOR="1")
     environment.pop("COLUMNS", None)
     child = subprocess.Popen([setting.COMMAND, *map(str, words)], stdin=subprocess.DEVNULL,
@@ -37,7 +37,7 @@ def look(*words, columns=COLUMNS, wanted=0):
     lines = []
     for line in text.replace("\r\n", "\n").splitlines():
         lines += [line[i:i + columns] for i in range(0, max(len(line), 1), columns)]
-    return lines[:ROWS]
+    return lines[:rows]
 
 
 def has(lines, pattern):

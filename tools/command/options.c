@@ -5,7 +5,9 @@
 
 #include "tools/command/options.h"
 #include "tools/command/output.h"
+#include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/command/wrap.h"
 
 /* Its argument follows "=" or is not there. */
 static bool is_optional(const struct tool_option *option)
@@ -20,20 +22,39 @@ static const char usual_statuses[] = "  0  done\n"
                                      "  3  done, with a loss that a warning names\n"
                                      "  4  not done\n";
 
+#define USAGE_BLANKS 15u /* "       tracetape " and a step */
+#define HELP_BLANKS  31u /* in front of what is said of an option */
+
+static void put_usage(struct tool_output *out, const struct tool_command *command, unsigned columns)
+{
+    const char *lead = "Usage: ";
+    for (const char *line = command->usage; *line != '\0'; lead = "       ") {
+        size_t length = strcspn(line, "\n");
+        size_t at = strlen(lead) + strlen("tracetape ") + strlen(command->verb) + 1;
+        tool_output_printf(out, "%stracetape %s ", lead, command->verb);
+        tool_put_wrapped(out, line, length, at, USAGE_BLANKS, columns);
+        line += length + (line[length] == '\n');
+    }
+}
+
+static void put_option(struct tool_output *out, const char *name, const char *help,
+                       unsigned columns)
+{
+    size_t at = strlen(name) + 3;
+    tool_output_printf(out, "  %-28s ", name);
+    tool_put_wrapped(out, help, strlen(help), at > HELP_BLANKS ? at : HELP_BLANKS, HELP_BLANKS,
+                     columns);
+}
+
 static int print_help(const struct tool_command *command)
 {
     struct tool_output out;
+    unsigned columns = tool_terminal_columns();
     tool_output_open(&out, STDOUT_FILENO);
-    const char *lead = "Usage: ";
-    for (const char *line = command->usage; *line != '\0'; lead = "       ") {
-        const char *end = strchr(line, '\n');
-        size_t length = end != NULL ? (size_t)(end - line) : strlen(line);
-        tool_output_printf(&out, "%stracetape %s ", lead, command->verb);
-        tool_output_bytes(&out, line, length);
-        tool_output_text(&out, "\n");
-        line += length + (end != NULL);
-    }
-    tool_output_printf(&out, "\n%s\n\nOptions:\n", command->about);
+    put_usage(&out, command, columns);
+    tool_output_text(&out, "\n");
+    tool_put_paragraphs(&out, command->about, columns);
+    tool_output_text(&out, "\nOptions:\n");
     for (const struct tool_option *option = command->options; option->name != NULL; option++) {
         char name[64];
         if (option->name[0] == '\0') {
@@ -45,9 +66,9 @@ static int print_help(const struct tool_command *command)
                  option->letter != 0 ? option->letter : ' ', option->letter != 0 ? ", " : "  ",
                  option->name, is_apart ? " " : "",
                  option->argument != NULL ? option->argument : "");
-        tool_output_printf(&out, "  %-28s %s\n", name, option->help);
+        put_option(&out, name, option->help, columns);
     }
-    tool_output_printf(&out, "  %-28s %s\n", "-h, --help", "print this");
+    put_option(&out, "-h, --help", "print this", columns);
     tool_output_printf(&out, "\nExamples:\n%s\nExit status:\n%s", command->examples,
                        command->statuses != NULL ? command->statuses : usual_statuses);
     return tool_output_close(&out);

@@ -60,6 +60,15 @@ static void put_place(char *text, const struct tool_input *input, const struct t
     (void)snprintf(text + at, room - at, "v=%s", place->pane);
 }
 
+/* There is nothing to be seen then. */
+static bool is_outside(const struct tool_input *input, const struct tool_place *place)
+{
+    ttape_info info;
+    ttape_reader_get_info(input->reader, &info);
+    return place->has_range &&
+           (place->from_ns > info.time_last_ns || place->to_ns <= info.time_first_ns);
+}
+
 void tool_say_view(const struct tool_input *input, const struct tool_place *place)
 {
     char text[PLACE_BYTES + 4];
@@ -69,6 +78,8 @@ void tool_say_view(const struct tool_input *input, const struct tool_place *plac
         tool_message("in the browser: tracetape view '%s'", input->name);
         return;
     }
+    if (is_outside(input, place))
+        return;
     put_place(text, input, place);
     tool_message("in the browser: tracetape view '%s' --at '%s'", input->name, text);
 }
