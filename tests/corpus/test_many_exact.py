@@ -85,20 +85,20 @@ def check_merged(files, work):
         assert one[key] == many[key], key
 
 
-def check_ranks(files, work):
+def check_ranks(files, work, options=((), ("--exact",), ("--by", "call"))):
     if LAUNCHER is None or not RANKED.exists():
         print("no tracetape-mpi: ranks were not tried")
         return
-    for options in ((), ("--exact",), ("--by", "call")) if THOROUGH else ((),):
-        words = [*files, *options]
+    for chosen in options if THOROUGH else ((),):
+        words = [*files, *chosen]
         want = run(TOOL, "report", *words, "--across", "builds", "--json")
         run(TOOL, "report", *words, "--rollup", work / "one.rollup", "--force")
         for ranks in ("1", "2", "3", "4") if THOROUGH else ("3",):
             ranked = [LAUNCHER, "-n", ranks, RANKED, "report", *words]
-            assert run(*ranked, "--json") == want, (ranks, options)
+            assert run(*ranked, "--json") == want, (ranks, chosen)
             run(*ranked, "--rollup", work / "ranks.rollup", "--force")
             one, other = work / "one.rollup", work / "ranks.rollup"
-            assert one.read_bytes() == other.read_bytes(), (ranks, options)
+            assert one.read_bytes() == other.read_bytes(), (ranks, chosen)
 
 
 def main():

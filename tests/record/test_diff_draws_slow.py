@@ -78,11 +78,11 @@ def main():
         quiet = hits = right = 0
         for _ in range(DRAWS):
             drawn = rng.sample(same, 2 * SIDE)
-            names, status = found(drawn[:SIDE], drawn[SIDE:], "--fail-over", "3%")
+            names, status = found(drawn[:SIDE], drawn[SIDE:], "--fail-over", "1%")
             quiet += not names
             right += status == (1 if names else 0)
             names, status = found(rng.sample(same, SIDE), rng.sample(slower, SIDE), "--fail-over",
-                                  "3%")
+                                  "1%")
             hits += SLOWER in names
             right += status == (1 if SLOWER in names else 0)
         print(f"no change in {quiet} of {DRAWS} draws, +5 % found in {hits} of {DRAWS}")
