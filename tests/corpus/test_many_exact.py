@@ -73,6 +73,23 @@ def tree(files, workers, rng, work):
     return sums[0].read_bytes()
 
 
+def folded(rows):
+    """Rows as one: sums, the least and the greatest."""
+    columns = list(zip(*rows))
+    return (*map(sum, columns[:len(SUMS)]), min(columns[len(SUMS)]), max(columns[len(SUMS) + 1]))
+
+
+def check_rows(one, many):
+    """Functions without a module are told apart by their addresses in one trace, and by their names
+    in many: there their sums are equal, elsewhere all is."""
+    assert one.keys() == many.keys()
+    for key, rows in one.items():
+        if key[1] is None and len(rows) != len(many[key]):
+            assert folded(rows) == folded(many[key]), key
+        else:
+            assert rows == many[key], key
+
+
 def check_merged(files, work):
     """Functions of one program and one place are rows of both; whose clock is another one is not
     merged."""
@@ -80,7 +97,7 @@ def check_merged(files, work):
                       capture_output=True).returncode != 0:
         return
     one, many = report(work / "m.ttape"), report(*files, "--across", "none")
-    assert rows_of(one) == rows_of(many), "merged, and of many files"
+    check_rows(rows_of(one), rows_of(many))
     for key in ("events", "calls", "span_ns", "idle_ns", "open_frames"):
         assert one[key] == many[key], key
 
