@@ -143,6 +143,19 @@ static void seed_names(void)
         seed_bytes("simple_name", NULL, names[i], strlen(names[i]));
 }
 
+static void seed_filters(void)
+{
+    static const char *const filters[] = {
+        "parse_*; !below log_*, 'operator<'; time 1.5ms; depth 3; size 64",
+        "read(fd=3, count >= 0x10) = -1\nopen*(path=\"/etc/*\", flags & 0x40) = ENOENT",
+        "to /^json_(get|put)\\/x$/@libjson*.so.*; !free@/usr/lib/libc.so.6",
+        "std::vector<int, std::allocator<int> >::push_back(arg1 != -2.5) > 5us",
+        "below [!a-z]?*\\*(x==GREEN,y<=NULL); below = 3; depth; time(x=1)",
+    };
+    for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)
+        seed_bytes("filter", NULL, filters[i], strlen(filters[i]));
+}
+
 /* What target_rollup.c makes files of: "a" of module "b", in partitions 0 to 2 of a trace "n". */
 #define ROLLUP_NAMES                                                                               \
     "\0\1a\0\1b"                                                                                   \
@@ -261,6 +274,7 @@ void fuzz_seed_texts(void)
     seed_bytes("metadata", "giant", "\xba\xff\xff\xff\xff", 5);
     seed_bytes("canary", "near", "BUG?", 4);
     seed_names();
+    seed_filters();
     seed_texts_of_logs();
     seed_dictionary();
     seed_rollups();

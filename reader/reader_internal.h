@@ -172,9 +172,10 @@ struct ttape_reader {
     struct ttp_past past;
     bool by_index, complete, truncated;
     bool ignore_index;
-    bool owns_source; /* a file, opened by path */
-    bool is_forward;  /* models that were decoded stay: their bytes are gone */
-    uint32_t jobs;    /* of decoders, unless who takes one says more */
+    uint64_t start_ns; /* of the options */
+    bool owns_source;  /* a file, opened by path */
+    bool is_forward;   /* models that were decoded stay: their bytes are gone */
+    uint32_t jobs;     /* of decoders, unless who takes one says more */
     struct ttp_pool pool;
 };
 

@@ -64,6 +64,7 @@ void ttp_call_pass_off(ttape_call_cursor *c, uint64_t time_ns, uint64_t event_ns
     o->start_ns = time_ns == event_ns ? event_ns : o->start_ns;
     o->preempted_ns += off.preempted_ns;
     o->blocked_ns += off.blocked_ns;
+    o->unknown_ns += off.unknown_ns;
     s->current->off_clock += off.preempted_ns + off.blocked_ns;
     s->current->unknown_clock += off.unknown_ns;
 }
@@ -74,7 +75,8 @@ void ttp_call_settle_off(ttape_call_cursor *c)
     struct ttp_call_off *o = &c->s->off;
     c->step.preempted_ns = (int64_t)o->preempted_ns;
     c->step.blocked_ns = (int64_t)o->blocked_ns;
-    o->preempted_ns = o->blocked_ns = 0;
+    c->step.unknown_ns = (int64_t)o->unknown_ns;
+    o->preempted_ns = o->blocked_ns = o->unknown_ns = 0;
     for (uint32_t i = 0; i < c->step.began_count; i++) {
         c->step.began[i].off_ns = (int64_t)(0 - stack->off_clock);
         c->step.began[i].unknown_ns = (int64_t)(0 - stack->unknown_clock);

@@ -24,8 +24,8 @@ struct ttp_call_off {
     uint32_t capacity;
     struct ttp_switch_walk walk;
     uint64_t first_number, end_number;
-    uint64_t start_ns;                 /* of the interval of the event that is next */
-    uint64_t preempted_ns, blocked_ns; /* of the step */
+    uint64_t start_ns;                             /* of the interval of the event that is next */
+    uint64_t preempted_ns, blocked_ns, unknown_ns; /* of the step */
 };
 
 struct ttp_call_stream {

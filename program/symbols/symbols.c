@@ -408,7 +408,8 @@ static bool take_answer(struct tool_symbols *symbols, uint64_t deadline_ms,
                                   .last_line = wire.last_line,
                                   .begins = wire.begins != 0,
                                   .is_optimized = wire.is_optimized != 0,
-                                  .start = wire.start};
+                                  .start = wire.start,
+                                  .size_bytes = wire.size_bytes};
     return take_texts(symbols, wire.name_bytes, wire.file_bytes, deadline_ms);
 }
 

@@ -117,6 +117,7 @@ struct tool_symbol {
     bool begins;              /* the line table has a row that starts at the address */
     bool is_optimized;        /* an optimizer has had the code there; not known of entries */
     uint64_t start;           /* ELF address where the symbol starts */
+    uint64_t size_bytes;      /* of the symbol; 0: not known */
 };
 
 /* Looks up one address; false: nothing is known of it, or the module is not READY (any more). */

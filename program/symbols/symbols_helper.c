@@ -208,6 +208,7 @@ static void find_one(struct helping *help, const struct tool_elf_module *module,
     } else if (symbol != NULL) {
         name = shown_name(help, symbol, &name_bytes);
         found.start = symbol->start;
+        found.size_bytes = symbol->size_bytes;
         address = query->entry != 0 ? symbol->start : address;
     }
     bool begins = false;

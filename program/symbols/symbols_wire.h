@@ -51,7 +51,7 @@ struct tool_wire_opened {
 /* Answer to each query of FIND; name and file follow. */
 struct tool_wire_found {
     uint32_t name_bytes, file_bytes, line, last_line;
-    uint64_t start;
+    uint64_t start, size_bytes;
     uint32_t begins, is_optimized;
 };
 

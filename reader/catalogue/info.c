@@ -79,6 +79,8 @@ void ttape_reader_get_info(const ttape_reader *r, ttape_info *info)
         add_partition(&r->partitions[i], info);
     if (info->time_first_ns == UINT64_MAX && info->time_last_ns == 0)
         info->time_first_ns = 0;
+    else if (r->start_ns != 0 && r->start_ns < info->time_first_ns)
+        info->time_first_ns = r->start_ns;
     if (r->past.partition_count != 0)
         info->resolution_ns = r->past.resolution_ns;
     else if (r->partition_count != 0)

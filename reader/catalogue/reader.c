@@ -64,6 +64,7 @@ ttape_status ttp_reader_create(ttape_reader **out, const ttape_source *source,
                         .memory = memory,
                         .limits = full.limits,
                         .ignore_index = full.ignore_index,
+                        .start_ns = full.start_ns,
                         .jobs = full.jobs};
     r->memory.account = &r->account;
     atomic_init(&r->account.used_bytes, memory.used_bytes);

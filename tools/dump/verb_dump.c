@@ -10,6 +10,7 @@
 #include "tools/command/memory_limit.h"
 #include "tools/command/pager.h"
 #include "tools/dump/dump.h"
+#include "tools/filter/filtered_input.h"
 
 #define WAIT_NS        60000000000u
 #define SITE_BYTES_MAX (8u * 1024u * 1024u)
@@ -17,6 +18,7 @@
 struct options {
     const char *format;
     struct tool_choice choice;
+    struct tool_filter kept;
     struct tool_range events;
     struct tool_id limit;
     struct tool_call_id open;
@@ -44,6 +46,7 @@ static const struct tool_option table[] = {
      tool_parse_call, TOOL_AT(open)},
     {"function", 'F', "REGEX", "only calls of functions whose names match", NULL,
      TOOL_AT(wishes.function)},
+    TOOL_FILTER_OPTIONS,
     {"depth", 'd', "N", "only calls that have less than N others around them", tool_parse_id,
      TOOL_AT(wishes.depth)},
     {"min-time", 'm', "TIME", "only calls that took so long", tool_parse_time,
@@ -308,7 +311,8 @@ static int print_all(const struct options *options, struct tool_dump *dump, cons
             tool_dump_follow(dump, path, options->wait.given ? options->wait.value_ns : WAIT_NS);
     } else {
         tool_memory_bound(options->memory_bytes);
-        status = tool_input_run(path, options->jobs, options->memory_bytes, print_file, dump);
+        status = tool_filtered_run("dump", &options->kept, path, options->jobs,
+                                   options->memory_bytes, print_file, dump);
     }
     int closed = tool_pager_close(&dump->out);
     for (size_t i = 0; i < dump->site_count; i++)
@@ -344,6 +348,8 @@ static int check(const struct options *options, const struct tool_dump_format *f
         (options->follow || options->events.given || tool_choice_names(&options->choice)))
         return tool_usage("dump",
                           "--open goes without --events, --follow, threads, processes and streams");
+    if (options->follow && options->kept.count > 0)
+        return tool_usage("dump", "--filter, --below and --no-below go without --follow");
     if (options->follow && (options->wishes.last.given || options->wishes.min_time.given))
         return tool_usage("dump", "--last and --min-time go without --follow");
     return TOOL_OK;
@@ -359,6 +365,7 @@ int tool_verb_dump(int argc, char **argv)
         find_format(options.format == NULL ? "text" : options.format);
     status = check(&options, format);
     if (status != TOOL_OK) {
+        tool_filter_close(&options.kept);
         tool_choice_close(&options.choice);
         return status;
     }
@@ -383,6 +390,7 @@ int tool_verb_dump(int argc, char **argv)
     status = tool_dump_filter_open(&dump.filter, &options.wishes);
     if (status == TOOL_OK)
         status = print_all(&options, &dump, argv[0]);
+    tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     return status;
 }

@@ -12,6 +12,7 @@
 #include "tools/command/memory_limit.h"
 #include "tools/command/progress.h"
 #include "tools/export/export.h"
+#include "tools/filter/filtered_input.h"
 #include "tools/html/html.h"
 #include "tools/io/target.h"
 
@@ -43,6 +44,7 @@ struct options {
     bool force, with_values, with_source, is_empty;
     enum tool_name_style names;
     struct tool_choice choice;
+    struct tool_filter kept;
     uint64_t min_ns;
     uint32_t jobs;
     uint64_t memory_bytes;
@@ -70,6 +72,7 @@ static const struct tool_option table[] = {
     TOOL_THREAD_OPTION,
     TOOL_PROCESS_OPTION,
     TOOL_STREAM_OPTION,
+    TOOL_FILTER_OPTIONS,
     {"min-time", 'm', "TIME", "leave out frames that are shorter, and points", parse_length,
      TOOL_AT(min_ns)},
     {"jobs", 'j', "N", "threads that decode; default 2, or 1 where there is one core",
@@ -329,7 +332,9 @@ int tool_verb_export(int argc, char **argv)
     if (options.jobs == 0)
         options.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1;
     tool_memory_bound(options.memory_bytes);
-    status = tool_input_run(argv[0], options.jobs, options.memory_bytes, export_all, &options);
+    status = tool_filtered_run("export", &options.kept, argv[0], options.jobs, options.memory_bytes,
+                               export_all, &options);
+    tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "tools/calls/picture_style.h"
 #include "tools/graph/graph_view.h"
-#include "tools/io/filter.h"
+#include "tools/io/other_program.h"
 
 #define HEAD_BYTES 65536u /* the element that all are in begins within these */
 

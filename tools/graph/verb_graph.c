@@ -9,6 +9,7 @@
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/filter/filtered_input.h"
 #include "tools/graph/graph_paths.h"
 #include "tools/graph/graph_view.h"
 
@@ -26,6 +27,7 @@ struct options {
     struct tool_time min_time;
     struct tool_id min_calls, limit;
     struct tool_choice choice;
+    struct tool_filter kept;
     uint32_t jobs;
     enum tool_name_style names;
     bool all, json, list, summary, split_levels, no_pager;
@@ -67,6 +69,8 @@ static const struct tool_option table[] = {
      TOOL_AT(reach)},
     {"below", 'B', "REGEX", "only calls of matching functions and what they call", NULL,
      TOOL_AT(below)},
+    TOOL_FILTER_OPTION,
+    TOOL_NO_BELOW_OPTION,
     {"across", 0, "WHAT", "of many: builds (default) joins functions by name; none: not", NULL,
      TOOL_AT(across)},
     TOOL_NAMES_OPTION,
@@ -290,15 +294,21 @@ int tool_verb_graph(int argc, char **argv)
         return status;
     tool_memory_bound(options.memory_bytes);
     struct tool_operands paths;
-    status = tool_operands_take(&paths, count, argv);
+    struct tool_filtered filtered;
+    status = tool_filtered_begin(&filtered, "graph", &options.kept, options.jobs,
+                                 options.memory_bytes, graph_input, &options);
+    int taken = tool_operands_take(&paths, count, argv);
+    status = status == TOOL_OK ? taken : status;
     if (options.across != NULL && strcmp(options.across, "none") == 0)
         options.by = TTAPE_FUNCTIONS_BY_BUILD;
     else if (paths.are_many || options.across != NULL)
         options.by = TTAPE_FUNCTIONS_BY_NAME;
     if (status == TOOL_OK)
-        status = tool_joined_run(&paths, "graph", options.jobs, options.memory_bytes, graph_input,
-                                 &options);
+        status = tool_joined_run(&paths, "graph", options.jobs, options.memory_bytes,
+                                 tool_filtered_work, &filtered);
     tool_operands_close(&paths);
+    tool_filtered_end(&filtered);
+    tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     return status;
 }

@@ -34,7 +34,7 @@ static ttape_status read_spooled(void *context, uint64_t offset, void *buffer, s
     *err = (ttape_error){.status = TTAPE_E_IO,
                          .os_errno = errno,
                          .offset = offset,
-                         .message = "cannot read back standard input"};
+                         .message = "cannot read back a temporary file"};
     return TTAPE_E_IO;
 }
 
@@ -117,21 +117,29 @@ int tool_input_open(struct tool_input *input, const char *path)
     return TOOL_OK;
 }
 
-int tool_input_begin(struct tool_input *input, uint32_t jobs, uint64_t memory_bytes)
+static int open_reader(struct tool_input *input, uint32_t jobs, uint64_t memory_bytes,
+                       uint64_t start_ns)
 {
     ttape_error err = {0};
-    ttape_reader_options options = {
-        .size = sizeof(options), .limits = {.memory_bytes = memory_bytes}, .jobs = jobs};
+    ttape_reader_options options = {.size = sizeof(options),
+                                    .limits = {.memory_bytes = memory_bytes},
+                                    .jobs = jobs,
+                                    .start_ns = start_ns};
     if (ttape_reader_open(&input->reader, &input->source, &options, &err) != TTAPE_OK)
         return tool_fail_error(input->name, &err);
     return TOOL_OK;
+}
+
+int tool_input_begin(struct tool_input *input, uint32_t jobs, uint64_t memory_bytes)
+{
+    return open_reader(input, jobs, memory_bytes, 0);
 }
 
 int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs,
                     uint64_t memory_bytes)
 {
     int status = tool_input_open(input, path);
-    return status == TOOL_OK ? tool_input_begin(input, jobs, memory_bytes) : status;
+    return status == TOOL_OK ? open_reader(input, jobs, memory_bytes, 0) : status;
 }
 
 void tool_input_take(struct tool_input *input, int fd, const char *name)
@@ -140,6 +148,15 @@ void tool_input_take(struct tool_input *input, int fd, const char *name)
     (void)fstat(fd, &info);
     *input = (struct tool_input){.name = name, .fd = fd};
     input->source = (ttape_source){input, read_spooled, (uint64_t)info.st_size};
+}
+
+int tool_input_read_back(struct tool_input *input, const struct tool_input *of, int fd,
+                         uint32_t jobs, uint64_t memory_bytes)
+{
+    ttape_info info;
+    tool_input_take(input, fd, of->name);
+    ttape_reader_get_info(of->reader, &info);
+    return open_reader(input, jobs, memory_bytes, info.time_first_ns);
 }
 
 bool tool_input_is_rollup(const struct tool_input *input)
@@ -213,6 +230,6 @@ int tool_input_run_begun(const void *head, size_t head_bytes,
     struct tool_input input = {.fd = -1};
     int status = spool(&input, head, head_bytes);
     if (status == TOOL_OK)
-        status = tool_input_begin(&input, 1, 0);
+        status = open_reader(&input, 1, 0, 0);
     return read_input(&input, status, work, context);
 }

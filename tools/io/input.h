@@ -27,6 +27,10 @@ int tool_input_begin(struct tool_input *input, uint32_t jobs, uint64_t memory_by
 /* Opens the source of a file of ours, which is the input's from now on. */
 void tool_input_take(struct tool_input *input, int fd, const char *name);
 void tool_input_close(struct tool_input *input);
+/* The same of a part of a trace that was written to an unlinked file, which is the input's from now
+ * on: it has the name of that trace, and times count from its start. */
+int tool_input_read_back(struct tool_input *input, const struct tool_input *of, int fd,
+                         uint32_t jobs, uint64_t memory_bytes);
 /* Whether it is a rollup (tracetape/rollup.h), by its first bytes. */
 bool tool_input_is_rollup(const struct tool_input *input);
 

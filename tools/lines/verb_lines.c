@@ -10,6 +10,7 @@
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/filter/filtered_input.h"
 #include "tools/io/debug_files.h"
 #include "tools/lines/lines_print.h"
 
@@ -27,6 +28,7 @@ struct wanted {
 
 struct options {
     struct tool_choice choice;
+    struct tool_filter kept;
     struct tool_call_name call, with;
     struct wanted wanted;
     struct function function;
@@ -63,6 +65,7 @@ static const struct tool_option table[] = {
      TOOL_AT(with)},
     {"function", 'F', "REGEX", "all calls of functions whose name matches", parse_function,
      TOOL_AT(function)},
+    TOOL_FILTER_OPTIONS,
     {"line", 0, "FILE:LINE", "the calls in which this line ran, instead", parse_line,
      TOOL_AT(wanted)},
     {"edges", 0, NULL, "how often it went from one block to another, too", NULL, TOOL_AT(edges)},
@@ -263,8 +266,10 @@ int tool_verb_lines(int argc, char **argv)
         status = tool_usage("lines", "--json and --lcov go one at a time");
     else {
         tool_memory_bound(options.memory_bytes);
-        status = tool_input_run(argv[0], 1, options.memory_bytes, count_input, &options);
+        status = tool_filtered_run("lines", &options.kept, argv[0], 1, options.memory_bytes,
+                                   count_input, &options);
     }
+    tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     free(options.wanted.file);
     if (options.function.text != NULL)

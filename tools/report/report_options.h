@@ -7,6 +7,7 @@
 
 #include "tools/calls/below.h"
 #include "tools/command/options.h"
+#include "tools/filter/filtered_input.h"
 #include "tools/io/operands/operands.h"
 #include "tools/report/report_share.h"
 #include "tools/report/report_view.h"
@@ -22,6 +23,7 @@ struct options {
     const char *by, *callers, *callees, *butterfly, *below, *filter, *sort, *across, *rollup;
     struct word_list group, idle;
     struct tool_choice choice;
+    struct tool_filter kept;
     struct tool_id limit;
     uint32_t jobs, row_kind; /* of --by */
     enum tool_name_style names;

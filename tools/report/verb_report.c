@@ -40,6 +40,8 @@ static const struct tool_option table[] = {
      TOOL_AT(group)},
     {"below", 'B', "REGEX", "only time of matching functions and of what they call", NULL,
      TOOL_AT(below)},
+    TOOL_FILTER_OPTION,
+    TOOL_NO_BELOW_OPTION,
     {"function", 'F', "REGEX", "show only rows whose name matches", NULL, TOOL_AT(filter)},
     TOOL_NAMES_OPTION,
     TOOL_TIME_OPTION,
@@ -237,12 +239,14 @@ int tool_report_shared(int argc, char **argv, const struct tool_share *share)
     bool is_one = !paths.are_many && options.rollup == NULL && options.across == NULL &&
                   options.many == TOOL_MANY_NONE && share == NULL;
     if (status == TOOL_OK && is_one && !tool_is_rollup(paths.paths[0]))
-        status = tool_input_run(paths.paths[0], 1, options.memory_bytes, report_input, &options);
+        status = tool_filtered_run("report", &options.kept, paths.paths[0], 1, options.memory_bytes,
+                                   report_input, &options);
     else if (status == TOOL_OK)
         status = tool_report_many(&options, &paths, share);
     tool_operands_close(&paths);
     free(options.group.words);
     free(options.idle.words);
+    tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     return status;
 }

@@ -82,9 +82,27 @@ static void add_info(struct tool_slow *all, const struct tool_slow *view)
     all->file_count++;
 }
 
+/* Of what a filter leaves, only that stays open. */
+static int open_file(struct tool_slow_file *file, const char *path, struct tool_filter_made *filter,
+                     uint64_t memory_bytes)
+{
+    struct tool_input whole;
+    if (filter == NULL)
+        return tool_input_read(&file->input, path, 1, memory_bytes);
+    int status = tool_input_read(&whole, path, 1, memory_bytes);
+    if (status == TOOL_OK) {
+        status = tool_filtered_open(&file->input, filter, &whole, 1, memory_bytes);
+        int end = tool_input_check_end(&whole);
+        status = status == TOOL_OK ? end : status;
+    }
+    tool_input_close(&whole);
+    return status;
+}
+
 /* One file's answer; what cannot be read is TOOL_LOSS. */
-static int add_file(struct tool_slow_files *files, const char *path, uint64_t memory_bytes,
-                    uint32_t limit, tool_slow_ask *ask, void *context, struct tool_slow *all)
+static int add_file(struct tool_slow_files *files, const char *path,
+                    struct tool_filter_made *filter, uint64_t memory_bytes, uint32_t limit,
+                    tool_slow_ask *ask, void *context, struct tool_slow *all)
 {
     struct tool_slow_file *file = tool_allocate(1, sizeof(*file));
     *file = (struct tool_slow_file){.input = {.fd = -1}};
@@ -92,11 +110,11 @@ static int add_file(struct tool_slow_files *files, const char *path, uint64_t me
     int status =
         tool_is_rollup(path)
             ? tool_fail("'%s' is a rollup: its calls are in 'tracetape report --ids'", path)
-            : tool_input_read(&file->input, path, 1, memory_bytes);
-    if (status == TOOL_OK) {
-        status = ask(context, file);
+            : open_file(file, path, filter, memory_bytes);
+    if (status == TOOL_OK || status == TOOL_LOSS) {
+        int asked = ask(context, file);
         int end = tool_input_check_end(&file->input);
-        status = status == TOOL_OK ? end : status;
+        status = asked != TOOL_OK ? asked : status != TOOL_OK ? status : end;
     }
     if (status == TOOL_OK || status == TOOL_LOSS) {
         tool_grow((void **)&files->files, &files->capacity, files->count + 1,
@@ -124,14 +142,15 @@ static void allow_files(void)
 }
 
 int tool_slow_many(struct tool_slow_files *files, const struct tool_operands *operands,
-                   uint64_t memory_bytes, uint32_t limit, tool_slow_ask *ask, void *context,
-                   struct tool_slow *all)
+                   struct tool_filter_made *filter, uint64_t memory_bytes, uint32_t limit,
+                   tool_slow_ask *ask, void *context, struct tool_slow *all)
 {
     int status = TOOL_OK;
     allow_files();
     *files = (struct tool_slow_files){.rows = tool_allocate(limit + 1, sizeof(*files->rows))};
     for (size_t i = 0; i < operands->count && status != TOOL_USAGE; i++) {
-        int one = add_file(files, operands->paths[i], memory_bytes, limit, ask, context, all);
+        int one =
+            add_file(files, operands->paths[i], filter, memory_bytes, limit, ask, context, all);
         status = one != TOOL_OK ? one : status;
     }
     all->rows = files->rows;

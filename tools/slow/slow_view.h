@@ -7,6 +7,7 @@
 #include "tools/calls/site_name.h"
 #include "tools/calls/stream_choice.h"
 #include "tools/command/output.h"
+#include "tools/filter/filtered_input.h"
 #include "tools/io/input.h"
 #include "tools/io/operands/operands.h"
 
@@ -46,15 +47,16 @@ struct tool_slow_file {
 /* Fills file->view; the file's input is open. Returns a tool_exit. */
 typedef int tool_slow_ask(void *context, struct tool_slow_file *file);
 /* Asks one file after the other, and puts the longest calls of all into `all`, whose rows and files
- * live until tool_slow_files_close. Files that cannot be read are left out. Returns a tool_exit. */
+ * live until tool_slow_files_close. `filter` says what is left of each, or is NULL. Files that
+ * cannot be read are left out. Returns a tool_exit. */
 struct tool_slow_files {
     struct tool_slow_file **files;
     size_t count, capacity;
     struct tool_slow_row *rows;
 };
 int tool_slow_many(struct tool_slow_files *files, const struct tool_operands *operands,
-                   uint64_t memory_bytes, uint32_t limit, tool_slow_ask *ask, void *context,
-                   struct tool_slow *all);
+                   struct tool_filter_made *filter, uint64_t memory_bytes, uint32_t limit,
+                   tool_slow_ask *ask, void *context, struct tool_slow *all);
 void tool_slow_file_close(struct tool_slow_file *file);
 void tool_slow_files_close(struct tool_slow_files *files);
 

@@ -11,6 +11,7 @@
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/filter/filtered_input.h"
 #include "tools/io/view_line.h"
 #include "tools/slow/slow_view.h"
 
@@ -20,6 +21,7 @@
 struct options {
     const char *function, *filter;
     struct tool_choice choice;
+    struct tool_filter kept;
     uint32_t limit, jobs;
     enum tool_name_style names;
     bool self, on_cpu, first, json, no_pager;
@@ -29,6 +31,7 @@ struct options {
 
 static const struct tool_option table[] = {
     {"function", 'F', "REGEX", "only calls of functions whose name matches", NULL, TOOL_AT(filter)},
+    TOOL_FILTER_OPTIONS,
     {"limit", 'n', "N", "at most N calls; default 10", tool_parse_u32, TOOL_AT(limit)},
     {"self", 0, NULL, "by the time that a call spent itself, not in what it called", NULL,
      TOOL_AT(self)},
@@ -279,8 +282,16 @@ static int run_many(const struct options *options, const struct tool_operands *o
 {
     struct tool_slow_files files;
     struct tool_slow all = {.by = by_of(options)};
-    int status = tool_slow_many(&files, operands, options->memory_bytes, options->limit,
-                                ask_one_of_many, (void *)options, &all);
+    struct tool_filter_made filter = {0};
+    bool has_filter = options->kept.count > 0;
+    int status = has_filter ? tool_filter_make(&filter, "slow", &options->kept) : TOOL_OK;
+    if (status != TOOL_OK)
+        return status;
+    status = tool_slow_many(&files, operands, has_filter ? &filter : NULL, options->memory_bytes,
+                            options->limit, ask_one_of_many, (void *)options, &all);
+    int matched = status != TOOL_USAGE ? tool_filter_check(&filter) : TOOL_OK;
+    status = matched != TOOL_OK ? matched : status;
+    tool_filter_unmake(&filter);
     bool shows = status == TOOL_OK || status == TOOL_LOSS;
     if (shows && options->filter != NULL && all.call_count == 0)
         status = tool_fail("nothing that was called matches '%s'", options->filter);
@@ -327,7 +338,9 @@ int tool_verb_slow(int argc, char **argv)
     if (status == TOOL_OK && operands.are_many)
         status = run_many(&options, &operands);
     else if (status == TOOL_OK)
-        status = tool_input_run(operands.paths[0], 1, options.memory_bytes, list_input, &options);
+        status = tool_filtered_run("slow", &options.kept, operands.paths[0], 1,
+                                   options.memory_bytes, list_input, &options);
+    tool_filter_close(&options.kept);
     tool_operands_close(&operands);
     tool_choice_close(&options.choice);
     return status;

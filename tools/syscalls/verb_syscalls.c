@@ -11,6 +11,7 @@
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/filter/filtered_input.h"
 #include "tools/kernel/kernel_choice.h"
 #include "tools/syscalls/syscalls_command.h"
 #include "tools/syscalls/syscalls_files.h"
@@ -21,6 +22,7 @@ struct options {
     struct tool_sys_command recording; /* of a command, or of a process */
     struct tool_call_choice calls;
     struct tool_choice choice;
+    struct tool_filter kept;
     struct tool_id depth, limit, descriptor;
     struct tool_time interval;
     enum tool_name_style names;
@@ -97,6 +99,7 @@ static const struct tool_option table[] = {
     {"format", 0, "FORMAT", "text (default), json, folded (stacks), dot (Graphviz's language)",
      NULL, TOOL_AT(format)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
+    TOOL_FILTER_OPTIONS,
     TOOL_NAMES_OPTION,
     TOOL_TIME_OPTION,
     TOOL_THREAD_OPTION,
@@ -480,6 +483,8 @@ static int check_options(struct options *options)
         return tool_usage("syscalls", "--measure is for tables, JSON and folded stacks");
     if (options->summary && strcmp(by, "call") != 0)
         return tool_usage("syscalls", "--summary is of calls");
+    if (options->interval.given && options->kept.count > 0)
+        return tool_usage("syscalls", "--filter, --below and --no-below go without --interval");
     if (options->interval.given && options->list)
         return tool_usage("syscalls", "--interval is for tables; it does not go with --list");
     return TOOL_OK;
@@ -488,7 +493,8 @@ static int check_options(struct options *options)
 static int read_trace(struct options *options, const char *path)
 {
     tool_memory_bound(options->memory_bytes);
-    return tool_input_run(path, 1, options->memory_bytes, list_input, options);
+    return tool_filtered_run("syscalls", &options->kept, path, 1, options->memory_bytes, list_input,
+                             options);
 }
 
 /* Says before the command runs that its report cannot be written. */
@@ -565,6 +571,7 @@ int tool_verb_syscalls(int argc, char **argv)
         status = tool_usage("syscalls", "--interval does not go with --output");
     else if (status == TOOL_OK)
         status = is_recording ? run_command(&options, words) : read_trace(&options, argv[0]);
+    tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     tool_call_choice_close(&options.calls);
     return tool_sys_command_close(recording, status);

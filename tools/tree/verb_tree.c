@@ -9,6 +9,7 @@
 #include "tools/command/options.h"
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
+#include "tools/filter/filtered_input.h"
 #include "tools/tree/tree_view.h"
 
 #define OPEN_DEPTH_USUAL 2u
@@ -26,6 +27,7 @@ struct options {
     struct tool_id depth;
     struct tool_time min_time;
     struct tool_choice choice;
+    struct tool_filter kept;
     uint32_t jobs;
     enum tool_name_style names;
     struct tool_id limit;
@@ -44,6 +46,7 @@ static const struct tool_option table[] = {
      TOOL_AT(limit)},
     {"min-time", 'm', "TIME", "no --limit: only shorter calls are in brackets", tool_parse_time,
      TOOL_AT(min_time)},
+    TOOL_FILTER_OPTIONS,
     TOOL_NAMES_OPTION,
     TOOL_THREAD_OPTION,
     TOOL_PROCESS_OPTION,
@@ -236,7 +239,9 @@ int tool_verb_tree(int argc, char **argv)
     if (options.full && options.partitions)
         return tool_usage("tree", "--full and --partitions exclude each other");
     tool_memory_bound(options.memory_bytes);
-    status = tool_input_run(argv[0], 1, options.memory_bytes, show_input, &options);
+    status = tool_filtered_run("tree", &options.kept, argv[0], 1, options.memory_bytes, show_input,
+                               &options);
+    tool_filter_close(&options.kept);
     tool_choice_close(&options.choice);
     return status;
 }

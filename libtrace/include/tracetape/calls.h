@@ -139,6 +139,7 @@ typedef struct ttape_call_step {
                         * that are open still (ttape_call_cursor_stack) */
     /* With the option `switches`: parts of elapsed_ns, which belongs to what was on top before. */
     int64_t preempted_ns, blocked_ns;
+    int64_t unknown_ns; /* the same, of which nothing is known */
 } ttape_call_step;
 
 /* The next step, which lives (and its calls) until the next call on the cursor. TTAPE_END and

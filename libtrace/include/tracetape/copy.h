@@ -1,11 +1,12 @@
 /* Copying stored partitions from a reader into a writer: what cut and merge are made of, and
- * convert where it brings a trace to another level. */
+ * convert where it brings a trace to another level; and what a filter leaves of a trace. */
 #ifndef TRACETAPE_COPY_H
 #define TRACETAPE_COPY_H
 
 #include <stdbool.h>
 
 #include <tracetape/clocks.h>
+#include <tracetape/filter.h>
 #include <tracetape/reader.h>
 #include <tracetape/writer.h>
 
@@ -82,6 +83,44 @@ TTAPE_API ttape_status ttape_recode(ttape_writer *writer, ttape_reader *reader,
                                     bool (*goes_on)(void *context, uint32_t partition_count,
                                                     uint64_t event_count),
                                     void *context, ttape_error *err);
+
+/* How a filter is understood: the caller compares names, and reads what values are called. The
+ * callbacks come from the calling thread. */
+typedef struct ttape_filtering {
+    size_t size; /* sizeof(ttape_filtering) */
+    const ttape_filter *filter;
+    /* Whether the function and the path of that rule are this site's; of a rule with a size,
+     * whether the site's function has it. Called once for each rule that is of sites, and site. */
+    bool (*names)(void *context, uint32_t rule, uint32_t site);
+    /* Whether a text is what that condition of the rule says. */
+    bool (*text)(void *context, uint32_t rule, uint32_t condition, ttape_string text);
+    /* Which argument of a site that is by its name, of so many; TTAPE_NONE: there is none. */
+    uint32_t (*argument)(void *context, uint32_t site, ttape_string name, uint32_t count);
+    /* Of constants that the trace does not know: what they are in values of that site. NULL, or
+     * false: nobody knows. */
+    bool (*constant)(void *context, uint32_t site, ttape_string name, int64_t *value);
+    /* A partition that cannot be read and is left out; NULL: the call fails. */
+    void (*damage)(void *context, const ttape_error *error);
+    void *context;            /* of all five */
+    uint64_t memory_bytes;    /* of what is known of calls; default 1 GiB */
+    const ttape_watch *watch; /* NULL: nobody. Steps are events */
+} ttape_filtering;
+
+typedef struct ttape_filtered {
+    uint64_t event_count, kept_event_count;
+    uint64_t unknown_count; /* of calls that conditions were asked of: those without the value */
+    uint64_t asked_count;
+    uint64_t reserved[4];
+} ttape_filtered;
+
+/* Writes what a filter leaves of a trace, as if it had been recorded with it (spec/filters.md),
+ * into a writer that was opened with what ttape_recode_options says, and is finished by the caller.
+ * Sites, threads, processes and modules keep their numbers; events get new ones. Times are exact.
+ * The trace is read once, or twice where a rule is about what comes later: a time, a result, `to`.
+ * Limits: TTAPE_E_LIMIT past memory_bytes: half a byte for each call then. */
+TTAPE_API ttape_status ttape_copy_filtered(ttape_writer *writer, ttape_reader *reader,
+                                           const ttape_filtering *filtering, ttape_filtered *counts,
+                                           ttape_error *err);
 
 #ifdef __cplusplus
 }

@@ -74,6 +74,8 @@ typedef struct ttape_reader_options {
                            * times of a partition; 0 or 1: none. They call read_at and the
                            * allocator; results are the same for any number */
     const ttape_allocator *allocator;
+    uint64_t start_ns; /* of what the file is a part of: its time_first_ns is not behind that, so
+                        * that times count from there. 0: the file's first event */
 } ttape_reader_options;
 
 /* Opens by the index, or by a scan where there is none. A file that ends early opens with what is

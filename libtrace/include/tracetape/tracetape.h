@@ -11,6 +11,7 @@
 #include <tracetape/copy.h>
 #include <tracetape/diff.h>
 #include <tracetape/error.h>
+#include <tracetape/filter.h>
 #include <tracetape/functions.h>
 #include <tracetape/graph.h>
 #include <tracetape/last.h>

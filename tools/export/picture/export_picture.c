@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tools/export/picture/picture.h"
-#include "tools/io/filter.h"
+#include "tools/io/other_program.h"
 
 static const struct {
     const char *name;

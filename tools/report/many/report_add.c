@@ -109,6 +109,21 @@ static int add_trace(struct tool_many *many, const struct tool_input *input, con
     return TOOL_OK;
 }
 
+/* What the filter leaves of it. */
+static int add_filtered(struct tool_many *many, const struct tool_input *input, const char *path)
+{
+    struct tool_input left;
+    int status = tool_filtered_open(&left, many->filter, input, many->jobs, many->memory_bytes);
+    if (status == TOOL_LOSS)
+        many->status = TOOL_LOSS;
+    if (status == TOOL_OK || status == TOOL_LOSS)
+        status = add_trace(many, &left, path);
+    if (status == TOOL_OK && tool_input_check_end(input) != TOOL_OK)
+        many->status = TOOL_LOSS;
+    tool_input_close(&left);
+    return status;
+}
+
 static int add_rollup(struct tool_many *many, const struct tool_input *input)
 {
     ttape_error err = {0};
@@ -137,6 +152,8 @@ static int add_file(struct tool_many *many, const char *path)
         status = add_rollup(many, &input);
     else if (ttape_reader_open(&input.reader, &input.source, &options, &err) != TTAPE_OK)
         status = judge(many, input.name, &err);
+    else if (many->filter != NULL)
+        status = add_filtered(many, &input, path);
     else
         status = add_trace(many, &input, path);
     tool_input_close(&input);

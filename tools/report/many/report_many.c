@@ -17,6 +17,7 @@ static const char *needs_traces(const struct options *options)
     return options->choice.time.given            ? "--time"
            : tool_choice_names(&options->choice) ? "a choice of threads"
            : options->below != NULL              ? "--below"
+           : options->kept.count > 0             ? "--filter"
            : tool_report_names_idle(options)     ? "--idle"
                                                  : NULL;
 }
@@ -150,6 +151,13 @@ int tool_report_many(struct options *options, const struct tool_operands *paths,
                                       .longest = options->ids ? LONGEST_KEPT : 0,
                                       .memory_bytes = options->memory_bytes};
     ttape_error err = {0};
+    struct tool_filter_made filter;
+    bool has_filter = options->kept.count > 0;
+    int made = has_filter ? tool_filter_make(&filter, "report", &options->kept) : TOOL_OK;
+    if (made != TOOL_OK) {
+        free(ask);
+        return made;
+    }
     *ask =
         (struct asking){.options = options, .view = &view, .has_matched = options->below == NULL};
     struct tool_many many = {.paths = paths,
@@ -159,10 +167,15 @@ int tool_report_many(struct options *options, const struct tool_operands *paths,
                              .end = end_trace,
                              .context = ask,
                              .needs = needs_traces(options),
+                             .filter = has_filter ? &filter : NULL,
                              .share = share};
     int status = ttape_rollup_open(&many.rollup, &how, &err) == TTAPE_OK
                      ? tool_many_add(&many)
                      : tool_fail_error(name, &err);
+    if (status == TOOL_OK && has_filter)
+        status = tool_filter_check(&filter);
+    if (has_filter)
+        tool_filter_unmake(&filter);
     uint64_t left_out = many.left_out;
     many.status = many.status != TOOL_OK ? many.status : ask->status;
     if (status == TOOL_OK && share != NULL)

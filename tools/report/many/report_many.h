@@ -10,6 +10,7 @@
 
 #include <tracetape/rollup.h>
 
+#include "tools/filter/filtered_input.h"
 #include "tools/io/operands/operands.h"
 #include "tools/report/report_share.h"
 #include "tools/report/report_view.h"
@@ -23,10 +24,11 @@ struct tool_many {
     int (*begin)(void *context, const struct tool_input *input, ttape_report_options *how);
     void (*end)(void *context);
     void *context;
-    const struct tool_share *share; /* NULL: all of it is this process's */
-    const char *needs;              /* why no rollup will do ("--time"), or NULL */
-    size_t left_out;                /* files */
-    int status;                     /* TOOL_LOSS where something was left out */
+    const struct tool_share *share;  /* NULL: all of it is this process's */
+    struct tool_filter_made *filter; /* NULL: all of the traces */
+    const char *needs;               /* why no rollup will do ("--time"), or NULL */
+    size_t left_out;                 /* files */
+    int status;                      /* TOOL_LOSS where something was left out */
 };
 
 /* Adds all files. What is damaged or no trace is named and left out. Returns a tool_exit. */

@@ -1,4 +1,4 @@
-#include "tools/io/filter.h"
+#include "tools/io/other_program.h"
 
 #include <errno.h>
 #include <spawn.h>

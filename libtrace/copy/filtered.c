@@ -1,0 +1,384 @@
+/* A trace without the calls that a filter leaves out.
+ *
+ *   steps (calls.h) -> look    where something goes by what comes later: half a byte for each call
+ *   steps           -> keep    each call is kept or not as it begins; what is kept is written
+ *
+ * Both go through the same steps in the same order, so a call is known by its number. What a call
+ * is in stands in the call around it (`user`): no stack of our own is kept. */
+#include <tracetape/copy.h>
+
+#include <string.h>
+
+#include "format/base/fail.h"
+#include "format/base/sized.h"
+#include "libtrace/copy/filter_judge.h"
+#include "libtrace/copy/filtered_out.h"
+#include "reader/reader_internal.h"
+
+#define MEMORY_BYTES (1024ull << 20)
+#define ASK_EVERY    65536u /* events: whether it is still wanted */
+
+/* While looking: user[0] the call's number, [1] its rules, [2] whether it leads to what `to` names.
+ * While keeping: [0] bits, [1] the depth of what is kept up to it. */
+#define IS_KEPT 1u
+#define IS_IN   2u /* below what is wanted */
+#define IS_OUT  4u /* below what is not */
+
+struct filtering {
+    struct ttp_judge judge;
+    struct ttp_filtered_out out;
+    struct ttp_region region;
+    ttape_reader *reader;
+    uint8_t *said; /* two calls a byte */
+    size_t said_bytes;
+    uint64_t call_count;
+    ttape_error *err;
+};
+
+static ttape_call *top_of(const ttape_call_cursor *cursor)
+{
+    const ttape_call *calls;
+    uint32_t count;
+    ttape_call_cursor_stack(cursor, &calls, &count);
+    return count > 0 ? (ttape_call *)(uintptr_t)&calls[count - 1] : NULL;
+}
+
+/* ---- looking ---- */
+
+static ttape_status note_begun(struct filtering *f, ttape_call *call, const ttape_call_step *step)
+{
+    call->user[0] = f->call_count++;
+    call->user[1] = ttp_judge_begin(&f->judge, call->site, step->values, step->value_count);
+    call->user[2] = (call->user[1] & f->judge.late & f->judge.of_kind[TTAPE_FILTER_TO]) == 0 &&
+                    (call->user[1] & f->judge.of_kind[TTAPE_FILTER_TO]) != 0;
+    size_t before = f->said_bytes, bytes = (size_t)(f->call_count / 2 + 1);
+    bool has_room = ttp_region_grow(&f->region, &f->said, &f->said_bytes, bytes, 1);
+    if (has_room && f->said_bytes > before)
+        memset(f->said + before, 0, f->said_bytes - before);
+    if (!has_room)
+        return ttp_fail(f->err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
+                        "the calls of the trace take more memory than the limit: a filter without "
+                        "times, results and 'to' takes none");
+    return TTAPE_OK;
+}
+
+/* What a call has come to; the one around it is the one before it on its stack. */
+static void note_ended(struct filtering *f, ttape_call *call, ttape_call *around,
+                       const ttape_call_step *step)
+{
+    bool returned = call->end == TTAPE_CALL_RETURNED;
+    uint64_t rules =
+        ttp_judge_end(&f->judge, call->user[1], call->site, call->duration_ns,
+                      returned ? step->values : NULL, returned ? step->value_count : 0);
+    bool is_long = call->site == TTAPE_NONE || f->judge.min_ns == 0 ||
+                   call->duration_ns >= (int64_t)f->judge.min_ns;
+    unsigned said = ttp_judge_call(&f->judge, rules, call->site, is_long);
+    bool leads = call->user[2] != 0 || (said & TTP_CALL_LEADS) != 0;
+    said |= leads ? TTP_CALL_LEADS : 0;
+    if (leads && around != NULL)
+        around->user[2] = 1;
+    f->said[call->user[0] / 2] |= (uint8_t)(said << (call->user[0] % 2 * 4));
+}
+
+static ttape_status look(struct filtering *f, const ttape_call_cursor *cursor,
+                         const ttape_call_step *step)
+{
+    for (uint32_t i = 0; i < step->began_count; i++)
+        TTP_TRY(note_begun(f, &step->began[i], step));
+    for (uint32_t i = step->ended_count; i-- > 0;)
+        note_ended(f, &step->ended[i], i > 0 ? &step->ended[i - 1] : top_of(cursor), step);
+    bool is_leaf = step->kind == TTAPE_STEP_EVENT && (step->event->kind == TTAPE_EVENT_LEAF ||
+                                                      step->event->kind == TTAPE_EVENT_EXIT_UNSEEN);
+    ttape_call *top = is_leaf ? top_of(cursor) : NULL;
+    if (top != NULL && f->judge.of_kind[TTAPE_FILTER_TO] != 0 &&
+        (ttp_judge_begin(&f->judge, step->event->site, step->values, step->value_count) &
+         ~f->judge.late & f->judge.of_kind[TTAPE_FILTER_TO]) != 0)
+        top->user[2] = 1;
+    return TTAPE_OK;
+}
+
+/* ---- keeping ---- */
+
+static unsigned said_of(const struct filtering *f, uint64_t call)
+{
+    return call / 2 < f->said_bytes ? f->said[call / 2] >> (call % 2 * 4) & 15 : 0;
+}
+
+static bool is_in(const struct filtering *f, unsigned bits)
+{
+    return (f->judge.of_kind[TTAPE_FILTER_BELOW] == 0 || (bits & IS_IN) != 0) &&
+           (bits & IS_OUT) == 0;
+}
+
+static void decide(struct filtering *f, ttape_call *call, const ttape_call_step *step)
+{
+    const struct ttp_judge *judge = &f->judge;
+    const ttape_call *around = call->height > 0 ? call - 1 : NULL;
+    uint64_t number = f->call_count++, depth = around != NULL ? around->user[1] : 0;
+    unsigned bits = around != NULL ? (unsigned)around->user[0] & (IS_IN | IS_OUT) : 0;
+    unsigned said = judge->looks_ahead
+                        ? said_of(f, number)
+                        : ttp_judge_call(&f->judge,
+                                         ttp_judge_begin(&f->judge, call->site, step->values,
+                                                         step->value_count),
+                                         call->site, true);
+    bits |= ((said & TTP_CALL_BELOW) != 0 ? IS_IN : 0) |
+            ((said & TTP_CALL_NOT_BELOW) != 0 ? IS_OUT : 0);
+    bool is_wait = ttp_judge_waits(judge, call->site);
+    bool is_shallow =
+        call->site == TTAPE_NONE || judge->max_depth == 0 || is_wait || depth < judge->max_depth;
+    bool leads = judge->of_kind[TTAPE_FILTER_TO] == 0 || (said & TTP_CALL_LEADS) != 0;
+    bool is_kept = (said & TTP_CALL_FITS) != 0 &&
+                   (is_wait ? depth > 0 : is_in(f, bits) && leads && is_shallow);
+    call->user[0] = bits | (is_kept ? IS_KEPT : 0);
+    call->user[1] = depth + is_kept;
+}
+
+static bool is_kept(const ttape_call *call) { return (call->user[0] & IS_KEPT) != 0; }
+
+static ttape_status put(struct filtering *f, const ttape_call_step *step, ttape_event event)
+{
+    bool has_values = step->event != NULL && event.kind != TTAPE_EVENT_UNWIND;
+    f->judge.counts.kept_event_count++;
+    return ttp_filtered_put(&f->out, step->stream, &event, step->values,
+                            has_values ? step->value_count : 0, f->err);
+}
+
+/* Calls end; the outermost by its own exit, where there is one. */
+static ttape_status put_ends(struct filtering *f, const ttape_call_step *step, ttape_event event)
+{
+    bool unwinds = event.kind == TTAPE_EVENT_UNWIND || event.kind == TTAPE_EVENT_EXIT_ACROSS;
+    bool has_exit =
+        event.kind != TTAPE_EVENT_UNWIND && step->ended_count > (unwinds ? event.argument : 0u);
+    uint32_t left = 0;
+    for (uint32_t i = has_exit; i < step->ended_count; i++)
+        left += is_kept(&step->ended[i]);
+    bool exits = has_exit && is_kept(&step->ended[0]);
+    if (!exits && left == 0)
+        return TTAPE_OK;
+    if (!unwinds)
+        return put(f, step, event);
+    event.argument = left;
+    event.kind = !exits     ? TTAPE_EVENT_UNWIND
+                 : left > 0 ? TTAPE_EVENT_EXIT_ACROSS
+                            : TTAPE_EVENT_EXIT;
+    event.site = exits ? event.site : TTAPE_NONE;
+    event.lost_count = left > 0 ? event.lost_count : 0;
+    return put(f, step, event);
+}
+
+/* What has no length is kept where the call around it is, or there is none, if its name and its
+ * values are. */
+static ttape_status put_leaf(struct filtering *f, const ttape_call_cursor *cursor,
+                             const ttape_call_step *step)
+{
+    const struct ttp_judge *judge = &f->judge;
+    const ttape_call *around = top_of(cursor);
+    unsigned bits = around != NULL ? (unsigned)around->user[0] : 0;
+    uint64_t rules = ttp_judge_begin(&f->judge, step->event->site, step->values, step->value_count);
+    unsigned said = ttp_judge_call(judge, rules & ~judge->late, step->event->site, true);
+    bits |= ((said & TTP_CALL_BELOW) != 0 ? IS_IN : 0) |
+            ((said & TTP_CALL_NOT_BELOW) != 0 ? IS_OUT : 0);
+    bool is_long = judge->min_ns == 0 || around == NULL || is_kept(around);
+    bool leads = judge->of_kind[TTAPE_FILTER_TO] == 0 || (said & TTP_CALL_LEADS) != 0;
+    return (said & TTP_CALL_FITS) != 0 && is_in(f, bits) && leads && is_long
+               ? put(f, step, *step->event)
+               : TTAPE_OK;
+}
+
+static ttape_status keep_event(struct filtering *f, const ttape_call_cursor *cursor,
+                               const ttape_call_step *step)
+{
+    f->judge.counts.event_count++;
+    switch (step->event->kind) {
+    case TTAPE_EVENT_ENTER:
+    case TTAPE_EVENT_OPEN:
+    case TTAPE_EVENT_SIGNAL_BEGIN:
+        decide(f, step->began, step);
+        return is_kept(step->began) ? put(f, step, *step->event) : TTAPE_OK;
+    case TTAPE_EVENT_EXIT:
+    case TTAPE_EVENT_SIGNAL_END:
+    case TTAPE_EVENT_UNWIND:
+    case TTAPE_EVENT_EXIT_ACROSS: return put_ends(f, step, *step->event);
+    case TTAPE_EVENT_LEAF:
+    case TTAPE_EVENT_EXIT_UNSEEN: return put_leaf(f, cursor, step);
+    default: return put(f, step, *step->event);
+    }
+}
+
+static ttape_event switch_to(uint32_t stack, uint64_t time_ns)
+{
+    return (ttape_event){
+        .kind = TTAPE_EVENT_SWITCH, .site = TTAPE_NONE, .argument = stack, .time_ns = time_ns};
+}
+
+/* Behind events that are missing, calls are gone, and others are open. */
+static ttape_status keep_lost(struct filtering *f, const ttape_call_step *step)
+{
+    ttape_event event = {.kind = TTAPE_EVENT_UNWIND,
+                         .site = TTAPE_NONE,
+                         .time_ns = step->time_ns,
+                         .lost_count = TTAPE_UNWIND_LOST};
+    for (uint32_t i = 0; i < step->ended_count; i++)
+        event.argument += is_kept(&step->ended[i]);
+    if (event.argument == 0)
+        return TTAPE_OK;
+    TTP_TRY(put(f, step, switch_to(step->stack, step->time_ns)));
+    return put(f, step, event);
+}
+
+static ttape_status keep_found(struct filtering *f, const ttape_call_step *step)
+{
+    bool is_start = f->out.streams[step->stream].event_count == 0;
+    for (uint32_t i = 0; i < step->began_count; i++)
+        decide(f, &step->began[i], step);
+    for (uint32_t i = 0, shown = 0; i < step->began_count; i++) {
+        const ttape_call *call = &step->began[i];
+        ttape_event event = {
+            .kind = TTAPE_EVENT_OPEN, .site = call->site, .time_ns = step->time_ns};
+        if (!is_kept(call))
+            continue;
+        if (is_start) {
+            TTP_TRY(ttp_filtered_found(&f->out, call, f->err));
+            continue;
+        }
+        if (shown++ == 0)
+            TTP_TRY(put(f, step, switch_to(step->stack, step->time_ns)));
+        if (call->kind == TTAPE_EVENT_SIGNAL_BEGIN) {
+            event.kind = TTAPE_EVENT_SIGNAL_BEGIN;
+            event.argument = call->argument;
+        }
+        TTP_TRY(put(f, step, event));
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status keep(struct filtering *f, const ttape_call_cursor *cursor,
+                         const ttape_call_step *step)
+{
+    ttp_filtered_pass(&f->out, step);
+    switch (step->kind) {
+    case TTAPE_STEP_EVENT: return keep_event(f, cursor, step);
+    case TTAPE_STEP_FOUND: return keep_found(f, step);
+    case TTAPE_STEP_LOST: return keep_lost(f, step);
+    case TTAPE_STEP_MISSING: return put(f, step, *step->event);
+    case TTAPE_STEP_START:
+        if (f->out.streams[step->stream].event_count == 0)
+            ttp_filtered_start(&f->out, step);
+        else
+            return put(f, step, switch_to(step->stack, step->time_ns));
+        return TTAPE_OK;
+    default: return TTAPE_OK;
+    }
+}
+
+/* ---- all ---- */
+
+static bool goes_on(const struct filtering *f, uint64_t done, uint64_t all)
+{
+    const ttape_watch *watch = f->judge.asked.watch;
+    return watch == NULL || watch->goes_on(watch->context, done, all);
+}
+
+/* Damage is told once: while events are kept. */
+static ttape_status take_failure(const struct filtering *f, ttape_status status, bool is_looking)
+{
+    ttape_error none = {.status = status};
+    if (status < TTAPE_E_TRUNCATED || f->judge.asked.damage == NULL)
+        return status;
+    if (!is_looking)
+        f->judge.asked.damage(f->judge.asked.context, f->err != NULL ? f->err : &none);
+    return TTAPE_OK;
+}
+
+static ttape_status walk(struct filtering *f, const uint32_t *streams, uint32_t count,
+                         bool is_looking, uint64_t all)
+{
+    const ttape_call_options options = {.size = sizeof options,
+                                        .streams = streams,
+                                        .stream_count = count,
+                                        .values = true,
+                                        .switches = !is_looking};
+    ttape_call_cursor *cursor;
+    ttape_status status = ttape_call_cursor_open(&cursor, f->reader, &options, f->err);
+    for (uint64_t done = 0; status == TTAPE_OK; done++) {
+        const ttape_call_step *step;
+        status = ttape_call_cursor_step(cursor, &step, f->err);
+        if (status == TTAPE_OK)
+            status = is_looking ? look(f, cursor, step) : keep(f, cursor, step);
+        else if (status != TTAPE_END)
+            status = take_failure(f, status, is_looking);
+        if (status == TTAPE_OK && done % ASK_EVERY == 0 && !goes_on(f, done, all))
+            status = ttp_fail(f->err, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET,
+                              "the caller has ended it");
+    }
+    ttape_call_cursor_close(cursor);
+    return status == TTAPE_END ? TTAPE_OK : status;
+}
+
+/* Events of a scope stand in partitions of their own. */
+static ttape_status filter_scopes(struct filtering *f, bool is_looking)
+{
+    ttape_info info;
+    ttape_reader_get_info(f->reader, &info);
+    uint32_t *streams = ttp_region_take(&f->region, info.stream_count, sizeof *streams);
+    if (streams == NULL)
+        return ttp_fail(f->err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
+                        "threads of a filtered trace take more memory than the limit");
+    f->call_count = 0;
+    ttape_status status = TTAPE_OK;
+    for (uint32_t scope = 0; scope < info.scope_count && status == TTAPE_OK; scope++) {
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < info.stream_count; i++) {
+            ttape_stream_info stream;
+            if (ttape_reader_get_stream(f->reader, i, &stream) == TTAPE_OK && stream.scope == scope)
+                streams[count++] = i;
+        }
+        if (count > 0)
+            status = walk(f, streams, count, is_looking, info.event_count);
+        if (status == TTAPE_OK && !is_looking)
+            status = ttp_seal(f->out.writer, f->err);
+    }
+    ttp_region_give(&f->region, streams);
+    return status;
+}
+
+static ttape_status check(const ttape_writer *writer, const ttape_reader *reader,
+                          const ttape_filtering *filtering, ttape_filtering *taken,
+                          ttape_error *err)
+{
+    *taken = (ttape_filtering){.size = sizeof *taken};
+    if (filtering != NULL)
+        TTP_TRY(ttp_take_sized(taken, sizeof *taken, filtering, "filtering", err));
+    if (writer == NULL || reader == NULL || taken->names == NULL || taken->text == NULL ||
+        taken->argument == NULL)
+        return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET,
+                        "filtering takes a writer, a reader, and who knows names and values");
+    taken->memory_bytes = taken->memory_bytes != 0 ? taken->memory_bytes : MEMORY_BYTES;
+    return TTAPE_OK;
+}
+
+ttape_status ttape_copy_filtered(ttape_writer *writer, ttape_reader *reader,
+                                 const ttape_filtering *filtering, ttape_filtered *counts,
+                                 ttape_error *err)
+{
+    ttape_filtering taken;
+    ttape_error own = {0};
+    TTP_TRY(check(writer, reader, filtering, &taken, err));
+    TTP_TRY(ttp_writer_check(writer, err));
+    struct filtering f = {.reader = reader, .err = err != NULL ? err : &own};
+    f.region = ttp_region_of(taken.memory_bytes);
+    ttape_status status = ttp_judge_open(&f.judge, reader, &taken, &f.region, f.err);
+    if (status == TTAPE_OK)
+        status = ttp_filtered_open(&f.out, writer, reader, &f.region, f.err);
+    if (status == TTAPE_OK && f.judge.looks_ahead)
+        status = filter_scopes(&f, true);
+    if (status == TTAPE_OK)
+        status = filter_scopes(&f, false);
+    if (counts != NULL)
+        *counts = f.judge.counts;
+    if (f.out.writer != NULL)
+        ttp_filtered_close(&f.out);
+    ttp_region_close(&f.region);
+    return status;
+}

@@ -1,0 +1,102 @@
+/* Which calls are meant: one language for what is recorded and for what is read of a trace
+ * (spec/filters.md).
+ *
+ *   text -> ttape_filter_parse -> rules -> who compares names (expressions), who leaves out calls
+ *
+ *   ttape_filter *filter;
+ *   ttape_filter_parse(&filter, text, NULL, &err);           "parse_*; !below log_*; time 1ms"
+ *   ttape_filter_get_rules(filter, &count);                  three rules
+ *   ttape_copy_filtered(writer, reader, filter, ...);        copy.h: what they leave of a trace
+ *
+ * Parsing is pure: it opens nothing, prints nothing, and takes memory in proportion to the text,
+ * which is bounded. Functions, paths and texts become extended regular expressions, which the
+ * caller compiles, as the library has no engine for them; they need no more than POSIX says.
+ *
+ * Threads: a filter does not change: any thread may read it. */
+#ifndef TRACETAPE_FILTER_H
+#define TRACETAPE_FILTER_H
+
+#include <stdbool.h>
+
+#include <tracetape/error.h>
+#include <tracetape/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TTAPE_FILTER_MAX_BYTES      65536u /* of a text */
+#define TTAPE_FILTER_MAX_RULES      64u    /* each function of a list is one */
+#define TTAPE_FILTER_MAX_CONDITIONS 16u    /* of a rule, the result's included */
+#define TTAPE_FILTER_MAX_PATTERN    4096u  /* bytes as they are written */
+
+typedef struct ttape_filter ttape_filter;
+
+/* What a rule does. Numbers of a kind add up: a call that one of its rules chooses is chosen. */
+typedef enum ttape_filter_kind {
+    TTAPE_FILTER_ONLY = 0,      /* f: only these calls */
+    TTAPE_FILTER_WITHOUT = 1,   /* !f: these not, but what they call */
+    TTAPE_FILTER_BELOW = 2,     /* below f: only these and what they call */
+    TTAPE_FILTER_NOT_BELOW = 3, /* !below f: neither these nor what they call */
+    TTAPE_FILTER_TO = 4,        /* to f: only these and the calls that lead to them */
+    TTAPE_FILTER_DEPTH = 5,     /* depth n: at most so many calls that are kept in one another */
+    TTAPE_FILTER_TIME = 6,      /* time t: only calls that take so long */
+    TTAPE_FILTER_SIZE = 7,      /* size n: only functions of so many bytes */
+    TTAPE_FILTER_KIND_COUNT = 8
+} ttape_filter_kind;
+
+typedef enum ttape_filter_operator {
+    TTAPE_FILTER_EQUAL = 0,
+    TTAPE_FILTER_NOT_EQUAL = 1,
+    TTAPE_FILTER_LESS = 2,
+    TTAPE_FILTER_LESS_EQUAL = 3,
+    TTAPE_FILTER_GREATER = 4,
+    TTAPE_FILTER_GREATER_EQUAL = 5,
+    TTAPE_FILTER_BITS = 6 /* has all of these bits */
+} ttape_filter_operator;
+
+typedef enum ttape_filter_operand {
+    TTAPE_FILTER_NUMBER = 0,   /* `number` */
+    TTAPE_FILTER_NEGATIVE = 1, /* the same in two's complement, below zero */
+    TTAPE_FILTER_REAL = 2,     /* bits of a double in `number` */
+    TTAPE_FILTER_WORD = 3,     /* `text`: a constant, true, false, NULL */
+    TTAPE_FILTER_TEXT = 4,     /* `text`: an extended regular expression */
+    TTAPE_FILTER_SPAN = 5      /* `number`: nanoseconds; of the call's time, with no name */
+} ttape_filter_operand;
+
+/* What must hold of a value of a call. */
+typedef struct ttape_filter_condition {
+    ttape_string name; /* of an argument, or arg1, arg2 ...; "": what the call returned, its time */
+    ttape_filter_operator compare;
+    ttape_filter_operand operand;
+    uint64_t number;
+    ttape_string text;
+    uint64_t reserved[1];
+} ttape_filter_condition;
+
+typedef struct ttape_filter_rule {
+    ttape_filter_kind kind;
+    ttape_string function; /* expression of names; "" with depth, time and size */
+    ttape_string path;     /* expression of the path of the module, or of the source; "": any */
+    uint64_t number;       /* depth, nanoseconds, bytes */
+    const ttape_filter_condition *conditions; /* all must hold */
+    uint32_t condition_count;
+    uint32_t text_at, text_bytes; /* where the rule stands in the text */
+    uint64_t reserved[2];
+} ttape_filter_rule;
+
+/* *out is NULL on failure: TTAPE_E_ARGUMENT with the place in the text as err->offset, and what to
+ * write there; TTAPE_E_LIMIT past the bounds above. An empty text is a filter without rules.
+ * allocator: NULL is malloc. Nothing of the text is kept. */
+TTAPE_API ttape_status ttape_filter_parse(ttape_filter **out, ttape_string text,
+                                          const ttape_allocator *allocator, ttape_error *err);
+/* NULL is fine. */
+TTAPE_API void ttape_filter_close(ttape_filter *filter);
+/* They live as long as the filter, as all texts in them, which end with a zero. Of NULL: none. */
+TTAPE_API const ttape_filter_rule *ttape_filter_get_rules(const ttape_filter *filter,
+                                                          uint32_t *rule_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
