@@ -171,11 +171,13 @@ def check_ranks(work):
         print("no tracetape-mpi: ranks were not tried")
         return
     ranked = lambda n: (LAUNCHER, "-n", str(n), str(RANKED))  # noqa: E731
-    words = ["report", "d", "1.ttape", "foreign.ttape", "nothing.ttape", "--json"]
+    words = ["report", "d", "1.ttape", "foreign.ttape", "nothing.ttape", "/dev/null", "--json"]
     want = run(work, *words, status=LOSS).stdout
     for ranks in (1, 3):
         done = run(work, *words, tool=ranked(ranks), status=LOSS)
-        assert done.stdout == want and done.stderr.count("'nothing.ttape'") == 1, done
+        assert done.stdout == want, done
+        for name in ("nothing.ttape", "foreign.ttape", "/dev/null"):
+            assert done.stderr.count(f"'{name}'") == 1, done
     done = run(work, "report", "1.ttape", "1.ttape", tool=ranked(2), status=CANNOT)
     assert not done.stdout, done
     alone = subprocess.run([RANKED, "report", "1.ttape"], cwd=work, text=True, capture_output=True,

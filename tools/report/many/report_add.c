@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/calls/losses.h"
@@ -137,6 +138,13 @@ static int add_rollup(struct tool_many *many, const struct tool_input *input)
                : judge(many, input->name, &err);
 }
 
+/* What of a file that is none the first process says already. */
+static bool is_file(const char *path)
+{
+    struct stat is;
+    return access(path, R_OK) == 0 && stat(path, &is) == 0 && S_ISREG(is.st_mode);
+}
+
 static int add_file(struct tool_many *many, const char *path)
 {
     struct tool_input input = {.fd = -1};
@@ -144,8 +152,7 @@ static int add_file(struct tool_many *many, const char *path)
     const ttape_reader_options options = {.size = sizeof(options),
                                           .limits = {.memory_bytes = many->memory_bytes},
                                           .jobs = many->jobs};
-    int status =
-        is_first(many) || access(path, R_OK) == 0 ? tool_input_open(&input, path) : TOOL_CANNOT;
+    int status = is_first(many) || is_file(path) ? tool_input_open(&input, path) : TOOL_CANNOT;
     if (status != TOOL_OK)
         return leave_out(many) ? TOOL_OK : TOOL_CANNOT;
     if (tool_input_is_rollup(&input))
