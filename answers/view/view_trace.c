@@ -58,6 +58,18 @@ static void find_host(const struct ttape_view *view, uint32_t scope, struct host
     }
 }
 
+/* With gaps, and with none. */
+static uint64_t count_lost(const struct ttape_view *view)
+{
+    static const ttape_string dropped = {"dropped_events", 14};
+    uint64_t lost = view->info.lost_count;
+    ttape_metadata_entry entry;
+    for (uint32_t i = 0; ttape_reader_get_metadata(view->reader, i, &entry) == TTAPE_OK; i++)
+        if (entry.type == TTAPE_METADATA_NUMBER && ttp_is_same_text(entry.key, dropped))
+            lost = entry.number < UINT64_MAX - lost ? lost + entry.number : UINT64_MAX;
+    return lost;
+}
+
 ttape_status ttp_view_trace(struct ttape_view *view, const struct ttp_view_question *question,
                             ttape_error *err)
 {
@@ -74,7 +86,7 @@ ttape_status ttp_view_trace(struct ttape_view *view, const struct ttp_view_quest
     ttp_view_wide(view, "partitions", info->partition_count);
     ttp_view_wide(view, "file_bytes", info->file_bytes);
     ttp_view_wide(view, "gaps", info->gap_count);
-    ttp_view_wide(view, "lost", info->lost_count);
+    ttp_view_wide(view, "lost", count_lost(view));
     ttp_view_bool(view, "complete", info->complete);
     ttp_view_bool(view, "truncated", info->truncated);
     ttp_view_number(view, "streams", info->stream_count);

@@ -3,6 +3,7 @@
 asked for; its policy; and what the command says before it writes it."""
 import base64
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -108,6 +109,27 @@ def check_cut(folder, trace):
     check_policy(empty)
 
 
+def check_damage(folder, trace):
+    """A partition that cannot be read is left out, and said to be; the rest is in the page."""
+    info = json.loads(run("info", "--json", "--all", trace).stdout)
+    part = info["partition_list"][2]
+    bytes_ = bytearray(trace.read_bytes())
+    for i in range(part["bytes"] // 2, part["bytes"] // 2 + 40):
+        bytes_[part["offset"] + i] ^= 0x55
+    damaged, page_path = Path(folder, "damaged.ttape"), Path(folder, "damaged.html")
+    damaged.write_bytes(bytes_)
+    done = run("export", "--format", "html", damaged, "-o", page_path)
+    check("status of damage", done.returncode, 3)
+    check("what is damaged", (b"damaged.ttape': " in done.stderr, b" at byte " in done.stderr),
+          (True, True))
+    cut = cut_of(folder, page_path.read_bytes())
+    check("what is left verifies", run("verify", cut).returncode, 0)
+    left = json.loads(run("info", "--json", cut).stdout)
+    check("what is left", left["partitions"] >= info["partitions"] - 1 and
+          left["events"] >= info["events"] - part["events"])
+    check("it is said", left["dropped"] + left["events"], info["events"])
+
+
 def check_usage(trace):
     for words, message in (
             (("--empty", trace), "with --empty there is no FILE"),
@@ -139,6 +161,7 @@ def main():
         trace = make_trace(folder)
         check_privacy(folder, trace)
         check_cut(folder, trace)
+        check_damage(folder, trace)
         check_usage(trace)
     end("a file of HTML has what was asked for, and no more")
 

@@ -74,19 +74,36 @@ static ttape_status copy_partition(struct cutting *c, uint32_t number)
                : ttape_copier_part(c->copier, number, c->streams.from, c->streams.to, &c->err);
 }
 
-/* Partitions that cannot be read are left out: the page says what is missing. */
+/* What the trace had lost already stands in the writer's scope, which is the last one. */
+static ttape_status note_lost(struct cutting *c, uint64_t lost)
+{
+    ttape_metadata_entry entry;
+    uint64_t before = 0;
+    for (uint32_t i = 0; ttape_reader_get_metadata(c->input->reader, i, &entry) == TTAPE_OK; i++)
+        if (entry.scope + 1 == c->info.scope_count && entry.type == TTAPE_METADATA_NUMBER &&
+            tool_text_is(entry.key, "dropped_events"))
+            before = entry.number;
+    return lost > 0 ? ttape_writer_set_number(c->writer, "dropped_events", before + lost, &c->err)
+                    : TTAPE_OK;
+}
+
+/* Partitions that cannot be read are left out: the page says how many events these had. */
 static int copy_all(struct cutting *c)
 {
-    uint64_t damaged = 0;
+    uint64_t damaged = 0, lost = 0;
     int status = TOOL_OK;
     for (uint32_t i = 0; i < c->info.partition_count; i++) {
-        if (copy_partition(c, i) != TTAPE_OK &&
-            !tool_input_go_on(c->input, &c->err, &damaged, &status))
-            return status;
+        ttape_partition_info partition;
+        if (copy_partition(c, i) != TTAPE_OK) {
+            if (!tool_input_go_on(c->input, &c->err, &damaged, &status))
+                return status;
+            if (ttape_reader_get_partition(c->input->reader, i, &partition) == TTAPE_OK)
+                lost += partition.event_count;
+        }
         tool_progress_update(i + 1, c->info.partition_count, 0);
     }
     c->cut->status = status;
-    if (ttape_writer_finish(c->writer, &c->err) != TTAPE_OK)
+    if (note_lost(c, lost) != TTAPE_OK || ttape_writer_finish(c->writer, &c->err) != TTAPE_OK)
         return tool_fail_error("a file for the cut", &c->err);
     return TOOL_OK;
 }

@@ -80,7 +80,7 @@ async function loadSpans(): Promise<void> {
 
 function lossWords(info: any): string {
   const parts: string[] = [];
-  if (info.lost !== "0") parts.push(`${count(info.lost)} events were lost while recording`);
+  if (info.lost !== "0") parts.push(`${count(info.lost)} events were lost`);
   else if (info.gaps !== "0") parts.push(`events are missing in ${count(info.gaps)} stretches`);
   if (info.truncated) parts.push("the file ends too early: what is there is shown");
   else if (!info.complete) parts.push("the file has no index: it was read through");
