@@ -94,7 +94,7 @@ step();
 """
 
 
-def browser():
+def browser(is_traced=False):
     options = webdriver.ChromeOptions()
     options.binary_location = "/usr/bin/chromium"
     for word in ("--headless=new", "--disable-gpu", "--window-size=1440,1000",
@@ -102,8 +102,9 @@ def browser():
         options.add_argument(word)
     if os.geteuid() == 0:
         options.add_argument("--no-sandbox")
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
-    options.add_experimental_option("perfLoggingPrefs", {"traceCategories": TRACED})
+    if is_traced:
+        options.set_capability("goog:loggingPrefs", {"performance": "ALL"})
+        options.add_experimental_option("perfLoggingPrefs", {"traceCategories": TRACED})
     return webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
 
 
@@ -161,6 +162,38 @@ def paint(driver, server):
     return until(driver, "return window.paintedAt"), read_bytes(server)
 
 
+def move(found, trace):
+    """In a browser of its own: tracing costs, and what is traced has to be kept."""
+    driver = browser(is_traced=True)
+    try:
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
+        with Server(trace) as server:
+            paint(driver, server)
+            driver.get_log("performance")  # what was before is no frame of these
+            driver.execute_script(MOVE, MOVING_SECONDS)
+            until(driver, "return window.moved")
+            found["script_ms"] = driver.execute_script("return view.timeline.frameTimes")
+            found["late_tasks"] = driver.execute_script("return window.late")
+            found["frames_ms"] = frame_work(driver)
+    finally:
+        driver.quit()
+
+
+def rest_and_walk(found, driver, server, seconds):
+    paint(driver, server)
+    draw, sharp = random.Random(41), []
+    for _ in range(PLACES):
+        driver.execute_script(REST, draw.uniform(0, 7), draw.uniform(0, 0.95))
+        sharp.append(until(driver, "return window.sharpAfter"))
+    found["sharp_ms"] = sharp
+    found["heap_before_mib"] = heap_mib(driver)
+    driver.execute_script(WALK, seconds)
+    until(driver, "return window.walked", seconds + WAIT)
+    found["heap_mib"] = heap_mib(driver)
+    found["server_mib"] = peak_mib(server)
+    driver.get("about:blank")
+
+
 def main():
     trace, seconds = sys.argv[2], float(sys.argv[3])
     found = {"load": os.getloadavg()[0]}
@@ -175,29 +208,11 @@ def main():
                 paints.append(paint(driver, server))
         found["paint_ms"], found["paint_bytes"] = zip(*paints)
         with Server(trace) as server:
-            paint(driver, server)
-            driver.get_log("performance")  # what was before is no frame of these
-            driver.execute_script(MOVE, MOVING_SECONDS)
-            until(driver, "return window.moved")
-            found["script_ms"] = driver.execute_script("return view.timeline.frameTimes")
-            found["late_tasks"] = driver.execute_script("return window.late")
-            found["frames_ms"] = frame_work(driver)
-            paint(driver, server)
-            draw, sharp = random.Random(41), []
-            for _ in range(PLACES):
-                driver.execute_script(REST, draw.uniform(0, 7), draw.uniform(0, 0.95))
-                sharp.append(until(driver, "return window.sharpAfter"))
-            found["sharp_ms"] = sharp
-            found["heap_before_mib"] = heap_mib(driver)
-            driver.execute_script(WALK, seconds)
-            until(driver, "return window.walked", seconds + WAIT)
-            found["heap_mib"] = heap_mib(driver)
-            found["server_mib"] = peak_mib(server)
-            driver.get("about:blank")
+            rest_and_walk(found, driver, server, seconds)
     finally:
         driver.quit()
+    move(found, trace)
     print(json.dumps(found))
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -227,6 +227,20 @@ def check_fold(page, folder):
         page.driver.get("about:blank")
 
 
+def check_nameless(page, folder):
+    """A module without names of functions: the page says so, and what helps."""
+    text, trace = Path(folder, "bare.txt"), Path(folder, "bare.ttape")
+    text.write_text('process 1 "prog"\nthread 1 10 "first"\nmodule 0x1000 0x9000 /opt/bare\n' +
+                    "".join(f"{9 * i} 10 enter {0x1010 + 16 * i:#x}\n{9 * i + 5} 10 exit\n"
+                            for i in range(9)))
+    subprocess.run([COMMAND, "convert", text, "-o", trace], check=True, capture_output=True)
+    with Server(trace) as server:
+        page.open(server.address)
+        page.until("no names", "return document.querySelector('#pane-functions .advice')"
+                   ".textContent.startsWith('bare: no names of functions')")
+        page.driver.get("about:blank")
+
+
 def make_sleeper(folder):
     """A function whose name does not say that it waits sleeps 60 ms, four times."""
     source, program = Path(folder, "sleeper.c"), Path(folder, "sleeper")
@@ -308,6 +322,7 @@ def main():
                 page.driver.get("about:blank")
             check_fold(page, folder)
             check_off(page, folder)
+            check_nameless(page, folder)
             check_truncated(page, trace, folder)
             check_damaged(page, trace, folder)
             page.console()

@@ -29,7 +29,7 @@ export class FunctionTable {
   private answer: Answer | null = null;
   private same = new SameLine();
   private advice = make("p", { class: "advice", hidden: true });
-  private readonly show = withNames(() => this.draw());
+  readonly show = withNames(() => this.draw());
 
   constructor() {
     this.filter = make("input", { type: "search", placeholder: "Filter by name",

@@ -489,7 +489,7 @@ async function start(): Promise<void> {
   if (state.node) timeline.reveal(state.node.stream, state.node.level);
   onRest(() => {
     Promise.all([loadModules(), loadSpans()]).then(() => {
-      table.later();
+      table.show(); // whose functions have no names, and what helps
       for (const m of modules)
         commands.push(command(`module-${m.module}`, `Hide or show module ${m.path.split("/").pop()}`, [],
           () => guard(() => hideModules(state.hidden.includes(m.module)

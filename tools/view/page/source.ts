@@ -2,6 +2,7 @@
 // calls. What did not run there ran elsewhere, or never; marks say so, not colours alone.
 import { ask, Answer } from "./ask";
 import { arrowKeys, make } from "./dom";
+import { modules } from "./modules";
 import { nameOf, onNames } from "./names";
 import { commandText, exactly, SameLine } from "./same";
 import { onChange, state } from "./state";
@@ -98,8 +99,10 @@ export class SourcePane {
       files.find((f) => f.file.split("/").pop() === base) ?? files[0];
     const file = own?.file ?? site.file;
     if (!file) {
-      this.say("", "The recording does not know where it is written: compile it with -g, and " +
-        "record again.");
+      this.say("", "The recording does not know where it is written: " + (modules.some((m) =>
+        m.system && m.path === site.module) ? "install the module's debug symbols (Debian: the package " +
+        "with -dbgsym or -dbg; or set DEBUGINFOD_URLS), and run tracetape symbolize, or record again."
+        : "compile it with -g, and record again."));
       return;
     }
     const about = site.line || own?.lines[0]?.line || 1;
