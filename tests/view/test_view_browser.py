@@ -234,8 +234,15 @@ def check_nameless(page, folder):
                     "".join(f"{9 * i} 10 enter {0x1010 + 16 * i:#x}\n{9 * i + 5} 10 exit\n"
                             for i in range(9)))
     subprocess.run([COMMAND, "convert", text, "-o", trace], check=True, capture_output=True)
+    late = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        const usual = window.fetch; // modules are known when all names have long been there
+        window.fetch = async (path, how) => {
+          if (how?.body?.includes('modules')) await new Promise((done) => setTimeout(done, 700));
+          return usual(path, how);
+        };"""})
     with Server(trace) as server:
         page.open(server.address)
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", late)
         page.until("no names", "return document.querySelector('#pane-functions .advice')"
                    ".textContent.startsWith('bare: no names of functions')")
         page.driver.get("about:blank")

@@ -164,7 +164,7 @@ export class CallsPane {
 
   private drawHistogram(buckets: Bucket[]): void {
     const each = Math.max(12, Math.min(26, Math.floor(480 / buckets.length))); // beside the figures
-    const [width, height] = [Math.max(buckets.length * each, 120), 96];
+    const [width, height] = [Math.max((buckets.length - 1) * each + LABEL_WIDTH, 120), 96];
     const most = Math.max(...buckets.map((b) => Number(b.count)), 1);
     const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group",
                                  "aria-label": "How often calls took how long: a column shows its calls" });
