@@ -3,12 +3,14 @@ nanosecond."""
 import json
 import os
 import re
+import struct
 import subprocess
 from itertools import takewhile
 
 from view_client import COMMAND, Server
 
 CALLS, BUTTERFLIES, EVENTS, NODES = 20, 3, 1500, 120
+FLOAT = 3  # TTAPE_VALUE_FLOAT
 
 
 def say(*words):
@@ -153,6 +155,15 @@ def compare_call(c, node, event, events, start):
         c.same(f"{name}, time", int(node["time"]), last["time_ns"] - event["time_ns"])
 
 
+def number_of(value):
+    """A value as a text; a fraction that is a whole number as `dump` writes that."""
+    said = value.get("number", value.get("text", value.get("hex")))
+    if value["type"] != FLOAT:
+        return said
+    number = struct.unpack("<d", struct.pack("<Q", int(said)))[0]
+    return str(int(number)) if number.is_integer() else said
+
+
 def compare_events(c, server, start):
     """Calls, what they were given, and the next one of their function, as `dump` has them."""
     events = read_events(c.trace)
@@ -164,7 +175,7 @@ def compare_events(c, server, start):
             c.same(f"call {place}", say("tree", "--json", "--open", place, c.trace), None)
             continue
         compare_call(c, node["node"], event, events, start)
-        found = [v.get("number", v.get("text", v.get("hex"))) for v in values.get("arguments", [])]
+        found = [number_of(v) for v in values.get("arguments", [])]
         wanted = event.get("values", [])
         c.same(f"call {place}, how many values", len(found), len(wanted))
         whole = [(mine, str(theirs)) for mine, theirs in zip(found, wanted)
