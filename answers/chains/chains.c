@@ -63,8 +63,8 @@ static ttape_order_form form_of(const struct ttp_loaded *p)
                                                                                : TTAPE_ORDER_RAW;
 }
 
-static ttape_status make(ttape_chains *c, struct ttp_trace_decoder *d, uint32_t partition,
-                         ttape_error *err)
+static ttape_status decode_chains(ttape_chains *c, struct ttp_trace_decoder *d, uint32_t partition,
+                                  ttape_error *err)
 {
     struct ttp_loaded *p;
     TTP_TRY(ttp_loaded_get(d, partition, TTP_STAGE_LIGHT, &p, err));
@@ -98,7 +98,7 @@ ttape_status ttape_chains_make(ttape_chains **out, ttape_reader *r, uint32_t par
     c->memory = &c->own;
     ttape_status status = ttp_decoder_take(&r->pool, &d, err);
     if (status == TTAPE_OK) {
-        status = make(c, d, partition, err);
+        status = decode_chains(c, d, partition, err);
         ttp_decoder_give(d);
     }
     if (status != TTAPE_OK)

@@ -161,7 +161,7 @@ static void give_out(struct ttp_diff_rows *rows)
     memcpy(rows->shown.state_counts, rows->state_counts, sizeof rows->state_counts);
 }
 
-static ttape_status make(struct ttape_diff *diff, ttape_error *err)
+static ttape_status make_diff(struct ttape_diff *diff, ttape_error *err)
 {
     const ttape_functions_options how = {.size = sizeof(how),
                                          .by = TTAPE_FUNCTIONS_BY_NAME,
@@ -237,7 +237,7 @@ ttape_status ttape_diff_make(ttape_diff **out, ttape_reader *const *readers, uin
                                 .err = err};
     diff->region.allocator = diff->paths_region.allocator = *allocator;
     diff->rows.region = diff->paths.region = &diff->region;
-    ttape_status status = make(diff, err);
+    ttape_status status = make_diff(diff, err);
     diff->readers = NULL;
     diff->err = NULL;
     if (status != TTAPE_OK) {

@@ -40,7 +40,7 @@ static uint32_t find_path(struct climbing *c, uint32_t parent, uint32_t key, uin
 }
 
 /* A signal's handler is an outermost call: which function it interrupts is chance. */
-static void enter(struct climbing *c, ttape_call *call)
+static void enter_call(struct climbing *c, ttape_call *call)
 {
     bool is_signal = call->kind == TTAPE_EVENT_SIGNAL_BEGIN;
     uint32_t parent = call->height > 0 ? node_of(&call[-1]) : TTAPE_NONE;
@@ -103,7 +103,7 @@ static void take_step(struct climbing *c, ttape_call_cursor *cursor, const ttape
     if (__builtin_expect(step->preempted_ns != 0, 0) && has_time)
         pass_time(c, cursor, step);
     for (uint32_t i = 0; i < step->began_count; i++)
-        enter(c, &step->began[i]);
+        enter_call(c, &step->began[i]);
     for (uint32_t i = step->ended_count; i-- > 0;)
         leave(c, &step->ended[i]);
 }

@@ -248,7 +248,7 @@ static ttape_status number_sites(struct ttape_functions *f, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status make(struct ttape_functions *f, ttape_error *err)
+static ttape_status make_functions(struct ttape_functions *f, ttape_error *err)
 {
     TTP_TRY(number_sites(f, err));
     TTP_TRY(join_sites(f, err));
@@ -284,7 +284,7 @@ ttape_status ttape_functions_make(ttape_functions **out, const ttape_reader *con
                                   .reader_count = reader_count,
                                   .a_count = taken.a_count,
                                   .by = taken.by};
-    ttape_status status = make(f, err);
+    ttape_status status = make_functions(f, err);
     f->readers = NULL;
     if (status != TTAPE_OK) {
         ttape_functions_close(f);

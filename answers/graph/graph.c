@@ -227,7 +227,7 @@ static ttape_status find_functions(struct ttape_graph *graph, ttape_error *err)
 }
 
 /* What is looked up after a failure is there, too: one node, and room for an edge. */
-static void begin(struct ttape_graph *graph)
+static void begin_graph(struct ttape_graph *graph)
 {
     graph->is_idle = ttp_graph_take(graph, graph->row_count, sizeof *graph->is_idle);
     graph->plain = ttp_graph_take(graph, graph->row_count, sizeof *graph->plain);
@@ -249,7 +249,7 @@ static void begin(struct ttape_graph *graph)
                              KEY_START);
 }
 
-static ttape_status make(struct ttape_graph *graph, ttape_error *err)
+static ttape_status make_graph(struct ttape_graph *graph, ttape_error *err)
 {
     const ttape_graph_options *o = &graph->options;
     ttape_info info;
@@ -259,7 +259,7 @@ static ttape_status make(struct ttape_graph *graph, ttape_error *err)
     graph->asks_switches = info.event_count <= SWITCHES_EVENTS;
     graph->has_paths = ttape_reader_path_count(graph->reader) != 0;
     TTP_TRY(find_functions(graph, err));
-    begin(graph);
+    begin_graph(graph);
     if (graph->status == TTAPE_OK)
         add_threads(graph, &info);
     if (graph->status == TTAPE_OK)
@@ -311,7 +311,7 @@ ttape_status ttape_graph_make(ttape_graph **out, ttape_reader *reader,
     if (graph == NULL)
         return memory.status;
     *graph = (struct ttape_graph){.memory = memory, .reader = reader, .options = taken};
-    ttape_status status = make(graph, err);
+    ttape_status status = make_graph(graph, err);
     graph->options.streams = NULL;
     if (status != TTAPE_OK) {
         ttape_graph_close(graph);

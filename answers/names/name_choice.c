@@ -186,7 +186,7 @@ static bool goes_on(const struct choice *work, const ttape_watch *watch, uint32_
     return *status == TTAPE_OK && !work->region->is_short;
 }
 
-static ttape_status choose(struct choice *work, const ttape_watch *watch, ttape_error *err)
+static ttape_status choose_names(struct choice *work, const ttape_watch *watch, ttape_error *err)
 {
     ttape_status status = TTAPE_OK;
     bool is_any = false;
@@ -218,7 +218,7 @@ ttape_status ttp_choose_names(struct ttape_names *names, const ttape_watch *watc
                           .is_code = names->is_code,
                           .count = names->first[names->reader_count],
                           .secret = ttp_secret_key()};
-    ttape_status status = choose(&work, watch, err);
+    ttape_status status = choose_names(&work, watch, err);
     ttp_region_give(work.region, work.groups);
     ttp_region_give(work.region, work.next);
     ttp_region_give(work.region, work.text);

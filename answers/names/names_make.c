@@ -83,8 +83,8 @@ static void settle(struct ttape_names *names, uint32_t reader)
     }
 }
 
-static ttape_status make(struct ttape_names *names, const ttape_names_options *options,
-                         ttape_error *err)
+static ttape_status make_names(struct ttape_names *names, const ttape_names_options *options,
+                               ttape_error *err)
 {
     TTP_TRY(number_sites(names, err));
     for (uint32_t i = 0; i < names->reader_count && !names->region.is_short; i++) {
@@ -126,7 +126,7 @@ ttape_status ttape_names_make(ttape_names **out, const ttape_reader *const *read
         return ttp_fail_region(err, "names", taken.memory_bytes);
     *names =
         (struct ttape_names){.region = region, .readers = readers, .reader_count = reader_count};
-    ttape_status status = make(names, &taken, err);
+    ttape_status status = make_names(names, &taken, err);
     if (status != TTAPE_OK) {
         ttape_names_close(names);
         return status;

@@ -104,7 +104,7 @@ static ttape_status check(const ttape_passes_options *o, const ttape_info *info,
     return ttp_find_streams(o->streams, o->stream_count, info->stream_count, NULL, err);
 }
 
-static ttape_status make(struct ttape_passes *passes)
+static ttape_status make_passes(struct ttape_passes *passes)
 {
     uint32_t count = passes->info.site_count;
     list_sites(passes);
@@ -147,7 +147,7 @@ ttape_status ttape_passes_make(ttape_passes **out, ttape_reader *reader,
                                     .options = taken,
                                     .info = {.site_count = info.site_count},
                                     .err = err};
-    ttape_status status = make(passes);
+    ttape_status status = make_passes(passes);
     passes->reader = NULL;
     passes->err = NULL;
     passes->options = (ttape_passes_options){0};

@@ -159,7 +159,7 @@ static bool is_chosen(const struct walk *w, const ttape_call *call)
            (!o->only_chosen || w->sites[call->site].is_chosen);
 }
 
-static void begin(struct walk *w, const ttape_call *call)
+static void begin_call(struct walk *w, const ttape_call *call)
 {
     struct frames *stack = stack_of(w, call->stack);
     if (!ttp_region_grow(&w->passes->region, &stack->list, &stack->capacity,
@@ -249,7 +249,7 @@ static void take_calls(struct walk *w, const ttape_call_step *step)
     for (uint32_t i = step->ended_count; i-- > 0;)
         end(w, &step->ended[i]);
     for (uint32_t i = 0; i < step->began_count; i++)
-        begin(w, &step->began[i]);
+        begin_call(w, &step->began[i]);
     if (is_entered && !w->passes->region.is_short) {
         struct frames *stack = stack_of(w, last->stack);
         give(w, &stack->list[stack->count - 1], entered_by);

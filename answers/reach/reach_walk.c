@@ -134,7 +134,7 @@ static inline bool is_counted(const ttape_call *call)
     return call->kind != TTAPE_EVENT_OPEN && !call->is_found;
 }
 
-static inline ttape_status enter(struct ttape_reach *reach, ttape_call *call, ttape_error *err)
+static inline ttape_status enter_call(struct ttape_reach *reach, ttape_call *call, ttape_error *err)
 {
     reach->info.call_count += is_counted(call) && call->site != TTAPE_NONE;
     return is_reached(reach, call) ? find_path(reach, call, err) : TTAPE_OK;
@@ -161,7 +161,7 @@ static inline ttape_status take_step(struct ttape_reach *reach, const ttape_call
     for (uint32_t i = step->ended_count; i-- > 0;)
         leave(reach, &step->ended[i]);
     for (uint32_t i = 0; i < step->began_count; i++)
-        TTP_TRY(enter(reach, &step->began[i], err));
+        TTP_TRY(enter_call(reach, &step->began[i], err));
     return TTAPE_OK;
 }
 

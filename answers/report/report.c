@@ -249,7 +249,7 @@ static void set_idle(const ttape_report *report, const struct ttp_account_row *r
         out->idle_ns = 0;
 }
 
-static ttape_report_row show(const ttape_report *report, const struct ttp_account_row *row)
+static ttape_report_row show_row(const ttape_report *report, const struct ttp_account_row *row)
 {
     bool switches = report->info.idle_source == TTAPE_IDLE_SWITCHES;
     ttape_report_row out = {.call_count = row->call_count,
@@ -372,7 +372,7 @@ static ttape_status show_all(ttape_report *report, ttape_error *err)
     if (report->shown == NULL)
         return report->memory.status;
     for (uint32_t i = 0; i < report->shown_count; i++)
-        report->shown[i] = show(report, &report->rows.rows[report->order[i]]);
+        report->shown[i] = show_row(report, &report->rows.rows[report->order[i]]);
     report->info.row_count = report->shown_count;
     report->info.span_ns = report->rows.span_ns;
     report->info.call_count = report->rows.call_count;
@@ -383,7 +383,7 @@ static ttape_status show_all(ttape_report *report, ttape_error *err)
 
 /* ---- the handle ---- */
 
-static ttape_status make(ttape_report *report, ttape_reader *reader, ttape_error *err)
+static ttape_status make_report(ttape_report *report, ttape_reader *reader, ttape_error *err)
 {
     TTP_TRY(make_plan(report, err));
     TTP_TRY(ttp_report_work(report, err));
@@ -411,7 +411,7 @@ ttape_status ttape_report_make(ttape_report **out, ttape_reader *reader,
     ttape_status status =
         ttp_decoder_take_watched(&reader->pool, &report->decoder, full.watch, err);
     if (status == TTAPE_OK) {
-        status = make(report, reader, err);
+        status = make_report(report, reader, err);
         ttp_decoder_give(report->decoder);
     }
 

@@ -79,8 +79,8 @@ bool ttp_report_takes(const ttape_report *report, uint32_t partition)
 }
 
 /* Numbers of the partitions to look at, in file order: *count of them in `out`. */
-static ttape_status choose(const ttape_report *report, uint32_t *out, uint32_t *count,
-                           ttape_error *err)
+static ttape_status choose_partitions(const ttape_report *report, uint32_t *out, uint32_t *count,
+                                      ttape_error *err)
 {
     struct ttp_trace_decoder *d = report->decoder;
     uint8_t *marks = ttp_memory_take(&d->memory, d->reader->partition_count, 1, err);
@@ -466,7 +466,7 @@ ttape_status ttp_report_work(ttape_report *report, ttape_error *err)
         ttp_memory_take(&d->memory, d->reader->partition_count, sizeof *partitions, err);
     if (partitions == NULL)
         return d->memory.status;
-    ttape_status status = choose(report, partitions, &count, err);
+    ttape_status status = choose_partitions(report, partitions, &count, err);
     if (status == TTAPE_OK)
         status = work_on(report, partitions, count, err);
     ttp_memory_give(&d->memory, partitions, d->reader->partition_count, sizeof *partitions);

@@ -61,8 +61,8 @@ static void set_idle(const struct ttp_rollup_sums *sums, const ttape_report_info
     out->idle_ns = !out->idle_known ? 0 : blocks ? out->total_ns : narrow(sums, TTP_ROLLUP_IDLE);
 }
 
-static ttape_rollup_row show(const ttape_rollup *r, const struct ttp_rollup_row *row,
-                             const ttape_rollup_info *all)
+static ttape_rollup_row show_row(const ttape_rollup *r, const struct ttp_rollup_row *row,
+                                 const ttape_rollup_info *all)
 {
     const struct ttp_rollup_sums *sums = &row->sums;
     struct ttp_rollup_number self = sum_of(sums, TTP_ROLLUP_SELF, TTP_ROLLUP_KNOWN_SELF);
@@ -125,7 +125,7 @@ const ttape_rollup_row *ttape_rollup_get_rows(ttape_rollup *rollup, uint32_t *co
         rollup->shown_rows =
             ttp_region_take(&rollup->region, rollup->row_count, sizeof *rollup->shown_rows);
         for (size_t i = 0; rollup->shown_rows != NULL && i < rollup->row_count; i++)
-            rollup->shown_rows[i] = show(rollup, &rollup->rows[rollup->row_order[i]], &info);
+            rollup->shown_rows[i] = show_row(rollup, &rollup->rows[rollup->row_order[i]], &info);
     }
     *count = rollup->shown_rows != NULL ? (uint32_t)rollup->row_count : 0;
     return rollup->shown_rows;

@@ -136,8 +136,8 @@ static uint32_t node_of(const struct making *m, const struct stack *stack, uint3
 
 /* The name that most chosen stacks have there (F-TIL-05): the first stack that has it, and how
  * many. */
-static uint32_t choose(const struct making *m, const struct stack *stacks, uint32_t count,
-                       uint32_t i, uint32_t *chosen)
+static uint32_t choose_frame(const struct making *m, const struct stack *stacks, uint32_t count,
+                             uint32_t i, uint32_t *chosen)
 {
     const struct ttp_tile_node *nodes = m->t->nodes;
     uint32_t most = 0;
@@ -160,7 +160,7 @@ static ttape_status choose_path(struct making *m, struct stack *stacks, uint32_t
 {
     uint32_t node = TTP_NODE_NONE, most;
     uint32_t i = 0;
-    for (; (most = choose(m, stacks, count, i, &node)) != 0; i++) {
+    for (; (most = choose_frame(m, stacks, count, i, &node)) != 0; i++) {
         bool only = true;
         for (uint32_t s = 0; s < count; s++) {
             uint32_t at = node_of(m, &stacks[s], i);

@@ -394,7 +394,7 @@ static ttape_status adapt(struct ttape_tile *t, bool *done, ttape_error *err)
 
 /* ---- public ---- */
 
-static ttape_status make(struct ttape_tile *t, ttape_error *err)
+static ttape_status make_tile(struct ttape_tile *t, ttape_error *err)
 {
     bool done = false;
     plan(t);
@@ -428,7 +428,7 @@ ttape_status ttape_tile_make(ttape_tile **out, ttape_reader *r, const ttape_tile
     *t = (ttape_tile){.memory = memory, .decoder = &r->pool.first, .options = taken};
     ttape_status status = ttp_decoder_take_watched(&r->pool, &t->decoder, taken.watch, err);
     if (status == TTAPE_OK) {
-        status = make(t, err);
+        status = make_tile(t, err);
         ttp_tile_drop_overview(t);
         ttp_decoder_give(t->decoder);
     }

@@ -157,7 +157,7 @@ static void pass_time(struct ttp_scan *s, uint64_t step)
     *to = (int64_t)((uint64_t)*to + step);
 }
 
-static void enter(struct ttp_scan *s, uint32_t symbol, bool is_call)
+static void enter_frame(struct ttp_scan *s, uint32_t symbol, bool is_call)
 {
     s->node.call_count += is_call;
     if (s->depth++ == 0)
@@ -238,7 +238,7 @@ static bool take_event(struct ttp_scan *s, const struct ttp_loaded *p, uint32_t 
                      v->event_class == TTP_CLASS_EXIT_ACROSS);
     }
     if (v->after != 0)
-        enter(s, code >> 1, v->event_class == TTP_CLASS_ENTER);
+        enter_frame(s, code >> 1, v->event_class == TTP_CLASS_ENTER);
     return false;
 }
 

@@ -223,8 +223,8 @@ static uint32_t stride_of(uint32_t count)
     }
 }
 
-static ttape_status begin(struct ttape_view *view, const struct ttp_view_choice *choice,
-                          ttape_error *err)
+static ttape_status begin_graph(struct ttape_view *view, const struct ttp_view_choice *choice,
+                                ttape_error *err)
 {
     struct ttp_view_butterfly *b = view->butterfly;
     if (b != NULL && ttp_view_same_choice(&b->choice, choice))
@@ -459,7 +459,7 @@ ttape_status ttp_view_get_butterfly(struct ttape_view *view,
     TTP_TRY(ttp_view_take_choice(view, question, &choice, err));
     TTP_TRY(ttp_view_take_site(view, question, &site, err));
     TTP_TRY(ttp_view_take_number(question, "count", ROWS_MOST, &count, err));
-    TTP_TRY(begin(view, &choice, err));
+    TTP_TRY(begin_graph(view, &choice, err));
     if (view->butterfly->done_count < view->butterfly->piece_count &&
         !ttp_view_is(question, "wait", "0"))
         TTP_TRY(go_on(view, err));

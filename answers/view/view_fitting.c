@@ -61,7 +61,7 @@ static ttape_status rank_groups(struct fitting *f, const ttape_report_options *h
 
 /* Functions of the groups with most time, as many whole groups as there is room for: a row goes by
  * the first of its sites, and has the number that this one got. */
-static void choose(struct fitting *f)
+static void choose_rows(struct fitting *f)
 {
     uint32_t sizes[GROUPS] = {0}, kept = 0, count = 0;
     const uint32_t *row_of = f->view->row_of;
@@ -80,8 +80,8 @@ static void choose(struct fitting *f)
     }
 }
 
-static ttape_status make(struct fitting *f, ttape_report **out, const ttape_report_options *all,
-                         ttape_error *err)
+static ttape_status make_report(struct fitting *f, ttape_report **out,
+                                const ttape_report_options *all, ttape_error *err)
 {
     struct ttape_view *view = f->view;
     ttape_report_options how = *all, rough;
@@ -97,7 +97,7 @@ static ttape_status make(struct fitting *f, ttape_report **out, const ttape_repo
         return view->memory.status;
     ttape_status status = rank_groups(f, &rough, err);
     if (status == TTAPE_OK) {
-        choose(f);
+        choose_rows(f);
         status = ttape_report_make(out, view->reader, &how, err);
     }
     ttp_memory_give(&view->memory, f->group_of, view->info.site_count, sizeof *f->group_of);
@@ -113,7 +113,7 @@ ttape_status ttp_view_report_fitting(struct ttape_view *view, ttape_report **out
         return view->memory.status;
     memset(f, 0, sizeof *f);
     f->view = view;
-    ttape_status status = make(f, out, all, err);
+    ttape_status status = make_report(f, out, all, err);
     ttp_memory_give(&view->memory, f, 1, sizeof *f);
     return status;
 }

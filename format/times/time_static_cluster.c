@@ -157,8 +157,8 @@ static void slot_costs(const struct ttp_sta_clusters *k, uint32_t slot, uint32_t
 }
 
 /* The cheapest table for a slot; `near`: the table that the map's coder expects there. */
-static uint8_t choose(const struct ttp_sta_clusters *k, uint32_t slot, uint32_t near,
-                      bool map_costs)
+static uint8_t choose_cluster(const struct ttp_sta_clusters *k, uint32_t slot, uint32_t near,
+                              bool map_costs)
 {
     uint16_t sum[WINDOW];
     uint32_t best = 0, events = slot_events(k, slot), now = k->map[slot];
@@ -186,7 +186,7 @@ static void choose_row(struct ttp_sta_clusters *k, uint32_t x, bool map_costs)
         if (like != first)
             near = k->map[like + s];
         if (slot_events(k, first + s) != 0) {
-            k->map[first + s] = choose(k, first + s, near, map_costs);
+            k->map[first + s] = choose_cluster(k, first + s, near, map_costs);
         } else if (near == TTP_STA_TABLES_MAX) {
             leading++;
             continue;

@@ -52,7 +52,7 @@ static bool failed(void)
     return true;
 }
 
-static Dwarf *begin(const struct tool_elf_file *file)
+static Dwarf *open_lines(const struct tool_elf_file *file)
 {
     Dwarf *dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
     if (dwarf == NULL)
@@ -130,7 +130,7 @@ static bool open_shared(struct tool_elf_lines *lines, const struct tool_elf_wher
         return false;
     }
     if (lines->shared == NULL)
-        lines->shared = begin(&lines->shared_file);
+        lines->shared = open_lines(&lines->shared_file);
     if (lines->shared != NULL)
         dwarf_setalt(lines->dwarf, lines->shared);
     return lines->shared != NULL;
@@ -142,7 +142,7 @@ struct tool_elf_lines *tool_elf_lines_open(const struct tool_elf_where *where,
 {
     struct tool_elf_lines *lines = tool_child_allocate(1, sizeof(struct tool_elf_lines));
     lines->file = file;
-    lines->dwarf = begin(file);
+    lines->dwarf = open_lines(file);
     if (lines->dwarf != NULL && open_shared(lines, where, missing))
         list_units(lines);
     if (lines->count == 0) {
@@ -190,7 +190,7 @@ struct Dwarf *tool_elf_lines_dwarf(struct tool_elf_lines *lines) { return lines-
 static void drop_kept(struct tool_elf_lines *lines)
 {
     (void)dwarf_end(lines->dwarf);
-    lines->dwarf = begin(lines->file);
+    lines->dwarf = open_lines(lines->file);
     if (lines->dwarf != NULL && lines->shared != NULL)
         dwarf_setalt(lines->dwarf, lines->shared);
     lines->lines_kept = 0;

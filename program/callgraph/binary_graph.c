@@ -128,7 +128,7 @@ static void step(struct reach *reach, uint32_t machine)
     }
 }
 
-static void begin(struct reach *reach)
+static void begin_search(struct reach *reach)
 {
     reach->graph->stamp++;
     reach->queue_count = reach->hooked_count = 0;
@@ -162,7 +162,7 @@ static void join_relation(struct joining *joining, uint32_t from,
     struct tool_binary_graph *graph = joining->graph;
     struct reach *reach = &joining->reach;
     uint32_t to = relation->to;
-    begin(reach);
+    begin_search(reach);
     if (relation->kind == TOOL_RELATION_ENTERS)
         put_hooked(reach, graph->hooked[relation->to].function);
     else if (relation->kind == TOOL_RELATION_POINTER)
@@ -208,7 +208,7 @@ static void join_entries(struct joining *joining)
         const struct tool_binary_module *module = graph->modules[i];
         uint32_t machine =
             module->is_open ? tool_binary_machine_at(graph, i, module->image.entry) : TTAPE_NONE;
-        begin(&joining->reach);
+        begin_search(&joining->reach);
         if (machine != TTAPE_NONE)
             meet(&joining->reach, machine);
         go_on(&joining->reach);
@@ -248,7 +248,7 @@ bool tool_binary_graph_join(struct tool_binary_graph *graph)
     for (size_t i = 0; i < graph->module_count; i++)
         graph->all_functions &= !graph->modules[i]->has_hooks;
     see_machines(graph);
-    begin(&joining.taken);
+    begin_search(&joining.taken);
     for (uint32_t i = 0; i < graph->machine_count; i++)
         if (graph->machines[i].is_taken)
             meet(&joining.taken, i);

@@ -146,7 +146,7 @@ static uint32_t hooked_at(const struct reading *reading, uint32_t address)
                       reading->graph->hooked);
 }
 
-static void enter(void *context, uint32_t in, uint32_t address)
+static void enter_function(void *context, uint32_t in, uint32_t address)
 {
     struct reading *reading = context;
     relate(reading, in, TOOL_RELATION_ENTERS, hooked_at(reading, address),
@@ -283,7 +283,7 @@ static void export(struct tool_binary_graph *graph, uint32_t module)
 
 static void read_code(struct tool_binary_graph *graph, uint32_t module)
 {
-    static const struct tool_flow_handler handler = {enter, call, take_address, refer};
+    static const struct tool_flow_handler handler = {enter_function, call, take_address, refer};
     struct tool_binary_module *of = graph->modules[module];
     struct reading reading = {.graph = graph, .module = module};
     struct tool_flow flow;

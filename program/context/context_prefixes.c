@@ -54,7 +54,7 @@ struct making {
     struct tool_row_place *places; /* by prefix */
 };
 
-static uint32_t begin(struct making *making, uint32_t number, uint32_t row)
+static uint32_t begin_prefixes(struct making *making, uint32_t number, uint32_t row)
 {
     if (number != NONE)
         making->places[number] = (struct tool_row_place){
@@ -77,7 +77,7 @@ static uint32_t extend(struct making *making, uint32_t number, const struct tool
         .news = (uint8_t)(around->news + next->is_new)};
     if (around->depth == DEPTH_MOST || prefix.news > search->options.news_most)
         return NONE;
-    return begin(making, add_prefix(search, &prefix), next->row);
+    return begin_prefixes(making, add_prefix(search, &prefix), next->row);
 }
 
 /* Contexts come behind those around them. */
@@ -180,8 +180,8 @@ void tool_search_make_prefixes(struct tool_search *search)
     struct tool_search_prefix first = {.value = ttape_context_first(search->options.operation),
                                        .around = NONE,
                                        .function = TOOL_EDGES_OUTSIDE};
-    (void)begin(&making, add_prefix(search, &first),
-                search->inwards.of_function[TOOL_EDGES_OUTSIDE]);
+    (void)begin_prefixes(&making, add_prefix(search, &first),
+                         search->inwards.of_function[TOOL_EDGES_OUTSIDE]);
     add_seen(&making);
     add_levels(&making);
     add_likely(&making);

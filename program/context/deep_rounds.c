@@ -102,7 +102,7 @@ static bool next_around(const struct tool_deep *deep, struct frame *frame,
 }
 
 /* Goes on from a suffix of `count` functions; false: that one is not likely enough. */
-static bool enter(struct rounds *rounds, uint32_t count, const struct tool_row_next *next)
+static bool enter_rows(struct rounds *rounds, uint32_t count, const struct tool_row_next *next)
 {
     const struct tool_deep *deep = rounds->deep;
     const struct frame *inner = &rounds->frames[count];
@@ -140,7 +140,7 @@ static void walk_from(struct rounds *rounds, uint32_t function)
     const struct tool_row_next first = {function, deep->outwards->of_function[function],
                                         rounds->costs[function], false};
     uint32_t count = 1;
-    if (!enter(rounds, 0, &first))
+    if (!enter_rows(rounds, 0, &first))
         return;
     while (count > 0 && !rounds->is_over) {
         struct frame *frame = &rounds->frames[count];
@@ -150,7 +150,7 @@ static void walk_from(struct rounds *rounds, uint32_t function)
         } else if (frame->cost + next.cost > rounds->most) {
             rounds->is_cut = true;
             count--;
-        } else if (enter(rounds, count, &next)) {
+        } else if (enter_rows(rounds, count, &next)) {
             count++;
         } else if (is_ordered(deep, frame)) { /* nor are those behind it */
             count--;

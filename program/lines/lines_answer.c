@@ -42,7 +42,7 @@ static ttape_status find_line(struct tool_source_lines *view)
     return status;
 }
 
-static ttape_status make(struct tool_source_lines *view)
+static ttape_status make_lines(struct tool_source_lines *view)
 {
     const struct tool_lines_options *o = &view->options;
     ttape_status status = tool_lines_open_code(view);
@@ -82,7 +82,7 @@ ttape_status tool_source_lines_make(struct tool_source_lines **out, ttape_reader
     view->is_all = options->chosen == NULL && options->call == NULL && !options->has_range &&
                    options->streams == NULL && !view->has_second;
     ttape_reader_get_info(reader, &view->info);
-    ttape_status status = make(view);
+    ttape_status status = make_lines(view);
     if (status != TTAPE_OK)
         tool_source_lines_close(view);
     else

@@ -115,7 +115,8 @@ static ttape_status take_break(struct decoder *d, ttape_error *err)
     return TTAPE_OK;
 }
 
-static ttape_status enter(struct decoder *d, const struct ttp_cbor_item *item, ttape_error *err)
+static ttape_status enter_item(struct decoder *d, const struct ttp_cbor_item *item,
+                               ttape_error *err)
 {
     uint64_t left = item->number;
     if (d->depth == TTP_MAX_CBOR_DEPTH)
@@ -150,7 +151,7 @@ static ttape_status take_item(struct decoder *d, struct ttp_cbor_item *item, tta
     else if (d->depth == 1)
         TTP_TRY(take_value(d, item, err));
     if (container)
-        return enter(d, item, err);
+        return enter_item(d, item, err);
     leave_full(d);
     return TTAPE_OK;
 }

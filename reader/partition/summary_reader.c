@@ -121,7 +121,8 @@ static int64_t to_ns(int64_t ticks, uint64_t resolution_ns)
     return (int64_t)((uint64_t)ticks * resolution_ns);
 }
 
-static ttape_summary_row show(const struct ttp_measure *m, uint32_t site, uint64_t resolution_ns)
+static ttape_summary_row show_measure(const struct ttp_measure *m, uint32_t site,
+                                      uint64_t resolution_ns)
 {
     double squares = (double)m->squares.high * 18446744073709551616.0 + (double)m->squares.low;
     double step = (double)resolution_ns;
@@ -151,7 +152,7 @@ static ttape_status show_rows(const ttape_reader *r, const struct ttp_loaded *p,
         if (site == TTAPE_NONE)
             return ttp_fail(err, TTAPE_E_CORRUPT, "F-SUM-03", p->payload_offset,
                             "summary names site '%u', which is not defined", measures[i].site);
-        out->rows[i] = show(&measures[i], site, p->head.resolution_ns);
+        out->rows[i] = show_measure(&measures[i], site, p->head.resolution_ns);
     }
     return TTAPE_OK;
 }

@@ -165,9 +165,9 @@ static void count_culled(struct ttp_encode *e, struct ttp_thread *thread,
     e->culled++;
 }
 
-static ttape_status enter(struct ttp_encode *e, struct ttp_thread *thread,
-                          struct ttp_call_stack *stack, const ttape_event *event, uint32_t index,
-                          ttape_error *err)
+static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
+                               struct ttp_call_stack *stack, const ttape_event *event,
+                               uint32_t index, ttape_error *err)
 {
     const ttape_site_rules *rules = &e->options.rules;
     struct ttp_site_seen *site = ttp_site_at(e, thread, index);
@@ -354,7 +354,7 @@ ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, t
     TTP_TRY(stack_of(e, thread, &stack, err));
     switch (event->kind) {
     case TTAPE_EVENT_ENTER:
-    case TTAPE_EVENT_OPEN: return enter(e, thread, stack, event, index, err);
+    case TTAPE_EVENT_OPEN: return enter_call(e, thread, stack, event, index, err);
     case TTAPE_EVENT_EXIT: return leave_call(e, thread, stack, event, index, err);
     case TTAPE_EVENT_UNWIND:
         return leave(e, thread, stack,

@@ -163,8 +163,8 @@ static void go_on_waiting(struct ttp_traced *thread, uint32_t *number, const uin
     thread->was_in_call = false;
 }
 
-static void enter(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number,
-                  const struct __ptrace_syscall_info *info, const uint64_t *arguments)
+static void enter_call(struct ttp_tracer *tracer, struct ttp_traced *thread, uint32_t number,
+                       const struct __ptrace_syscall_info *info, const uint64_t *arguments)
 {
     uint64_t sp = info->stack_pointer;
     go_on_waiting(thread, &number, &arguments);
@@ -300,8 +300,8 @@ void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
     if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
         for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++)
             arguments[i] = info.entry.args[i];
-        enter(tracer, thread, is_other ? TTP_CALL_OF_32_BITS : (uint32_t)info.entry.nr, &info,
-              arguments);
+        enter_call(tracer, thread, is_other ? TTP_CALL_OF_32_BITS : (uint32_t)info.entry.nr, &info,
+                   arguments);
         let_go(tracer, thread, &info);
         follow_child(thread, &info);
     } else if (info.op == PTRACE_SYSCALL_INFO_EXIT) {

@@ -104,7 +104,7 @@ static ttape_status check_output(const struct ttp_directory *d, ttape_error *err
                           d->keeps_old && S_ISREG(info.st_mode) ? ", and is no trace" : "");
 }
 
-static ttape_status make(struct ttp_directory *d, ttape_error *err)
+static ttape_status make_directory(struct ttp_directory *d, ttape_error *err)
 {
     const char *base = ttp_directory_base(d->path);
     if (mkdirat(d->parent_fd, base, 0700) != 0) {
@@ -132,7 +132,7 @@ ttape_status ttp_directory_make(struct ttp_directory *d, const char *output, tta
         return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "'%s' is not the name of a file", output);
     TTP_TRY(open_parent(d, err));
     TTP_TRY(check_output(d, err));
-    return make(d, err);
+    return make_directory(d, err);
 }
 
 ttape_status ttp_directory_link(const struct ttp_directory *d, const char *name, const char *target,

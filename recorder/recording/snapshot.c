@@ -155,7 +155,7 @@ static ttape_status write_file(const ttape_recording *r, const struct ttp_copy *
     return TTAPE_OK;
 }
 
-static ttape_status make(ttape_recording *r, const struct ttp_copy *copy, ttape_error *err)
+static ttape_status make_snapshot(ttape_recording *r, const struct ttp_copy *copy, ttape_error *err)
 {
     int fd = ttp_directory_create(&r->directory, MADE, O_WRONLY);
     if (fd < 0)
@@ -197,7 +197,7 @@ static void *copy_all(void *context)
     r->snapshots.name_bytes = 0;
     const struct ttp_copy *copies = r->snapshots.copies.data;
     for (size_t i = 0; i < r->snapshots.copies.count; i++) {
-        ttape_status status = make(r, &copies[i], &r->snapshots.error);
+        ttape_status status = make_snapshot(r, &copies[i], &r->snapshots.error);
         worst = status != TTAPE_OK ? status : worst;
     }
     __atomic_store_n(&head->snapshot_names_bytes, (uint32_t)r->snapshots.name_bytes,

@@ -44,7 +44,7 @@ static const struct tool_command command = {
     .operands_max = 1,
 };
 
-static int show(struct tool_binary *binary, bool as_json)
+static int show_binary(struct tool_binary *binary, bool as_json)
 {
     struct tool_output out;
     tool_output_open(&out, STDOUT_FILENO);
@@ -176,7 +176,7 @@ int tool_verb_binary(int argc, char **argv)
     if (status == TOOL_OK)
         ask_helper(binary, &options.debug);
     if (status == TOOL_OK)
-        status = show(binary, options.json);
+        status = show_binary(binary, options.json);
     for (size_t i = 0; i < binary->inlined_count; i++) {
         free(binary->inlined[i].name);
         free(binary->inlined[i].file);

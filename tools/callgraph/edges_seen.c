@@ -72,7 +72,7 @@ static uint32_t function_of(struct seeing *seeing, uint32_t site)
     return seeing->functions[site] == TTAPE_NONE ? TTAPE_NONE : seeing->functions[site] - 1;
 }
 
-static void enter(void *context, ttape_call *call)
+static void enter_call(void *context, ttape_call *call)
 {
     struct seeing *seeing = context;
     const ttape_call *around = tool_call_around(call);
@@ -102,7 +102,7 @@ static int see(void *context, const struct tool_input *input)
     seeing->site_count = info.site_count;
     seeing->functions = tool_allocate((size_t)info.site_count + 1, sizeof *seeing->functions);
     tool_site_names_open_as(&seeing->names, input->reader, seeing->seen->names);
-    int status = tool_calls_walk(input, enter, seeing);
+    int status = tool_calls_walk(input, enter_call, seeing);
     tool_site_names_close(&seeing->names);
     free(seeing->functions);
     return status;

@@ -54,8 +54,8 @@ static void demangle(void *context, const ttape_string *symbols, uint32_t count,
     free(places);
 }
 
-static void begin(struct tool_site_names *names, const ttape_reader *reader, ttape_names *made,
-                  uint32_t number, enum tool_name_style style)
+static void begin_names(struct tool_site_names *names, const ttape_reader *reader,
+                        ttape_names *made, uint32_t number, enum tool_name_style style)
 {
     *names = (struct tool_site_names){
         .reader = reader, .style = style, .made = made, .number = number, .is_owner = number == 0};
@@ -77,7 +77,7 @@ void tool_site_names_open_all(struct tool_site_names *const *names,
     if (status != TTAPE_OK)
         tool_memory_short();
     for (size_t i = 0; i < count; i++)
-        begin(names[i], readers[i], made, (uint32_t)i, style);
+        begin_names(names[i], readers[i], made, (uint32_t)i, style);
 }
 
 void tool_site_names_open_as(struct tool_site_names *names, const ttape_reader *reader,

@@ -152,8 +152,8 @@ static int fail(ttape_status status, const char *trace, const struct tool_choice
                                                  : "process");
 }
 
-static ttape_status make(struct tool_selection *selection, const ttape_reader *reader,
-                         const struct tool_choice *choice)
+static ttape_status make_selection(struct tool_selection *selection, const ttape_reader *reader,
+                                   const struct tool_choice *choice)
 {
     const ttape_selection_options options = {.size = sizeof(options),
                                              .tids = choice->tids.numbers,
@@ -181,7 +181,7 @@ static int select_all(struct tool_selection *selection, const ttape_reader *read
 {
     ttape_info info;
     ttape_selection_info chosen;
-    ttape_status status = make(selection, reader, choice);
+    ttape_status status = make_selection(selection, reader, choice);
     if (status != TTAPE_OK)
         return fail(status, trace, choice);
     ttape_selection_get_info(selection->made, &chosen);
@@ -212,7 +212,7 @@ int tool_select_streams(struct tool_selection *selection, const ttape_reader *re
 {
     struct tool_choice streams = *choice;
     streams.time = (struct tool_span){0};
-    ttape_status status = make(selection, reader, &streams);
+    ttape_status status = make_selection(selection, reader, &streams);
     bool is_fine = status == TTAPE_OK || (status == TTAPE_E_NOT_FOUND && may_be_none);
     return is_fine ? TOOL_OK : fail(status, trace, choice);
 }

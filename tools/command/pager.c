@@ -65,7 +65,7 @@ bool tool_terminal_colours(void)
 }
 
 /* NULL: none is wanted, or there is none. */
-static const char *choose(void)
+static const char *choose_pager(void)
 {
     const char *pager = getenv("TRACETAPE_PAGER");
     pager = pager != NULL ? pager : getenv("PAGER");
@@ -100,7 +100,7 @@ static void start_pager(void)
     int ends[2];
     if (terminal.child != 0 || !tool_terminal_there())
         return;
-    const char *pager = choose();
+    const char *pager = choose_pager();
     if (pager == NULL || pipe(ends) != 0)
         return;
     setenv("LESS", "FRX", 0);

@@ -97,7 +97,7 @@ static void tell_answer(struct walk *walk, struct tool_context_wanted *wanted,
     free(sites);
 }
 
-static void enter(void *context, ttape_call *call)
+static void enter_call(void *context, ttape_call *call)
 {
     struct walk *walk = context;
     const ttape_call *around = tool_call_around(call);
@@ -126,7 +126,7 @@ static int walk_all(void *context, const struct tool_input *input)
     walk->site_count = info.site_count;
     walk->sites = tool_allocate((size_t)info.site_count + 1, sizeof *walk->sites);
     tool_site_names_open_as(&walk->names, input->reader, walk->recording->names);
-    int status = tool_calls_walk(input, enter, walk);
+    int status = tool_calls_walk(input, enter_call, walk);
     tool_site_names_close(&walk->names);
     free(walk->sites);
     free(walk->ids);

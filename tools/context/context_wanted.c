@@ -57,7 +57,7 @@ struct tool_context_wanted *tool_context_find(struct tool_contexts *contexts, ui
     return last == 0 ? NULL : &contexts->wanted[last - 1];
 }
 
-static struct tool_context_answer make(const uint64_t *ids, uint32_t depth)
+static struct tool_context_answer make_tree(const uint64_t *ids, uint32_t depth)
 {
     struct tool_context_answer answer = {.ids = tool_allocate((size_t)depth + 1, sizeof *ids),
                                          .names =
@@ -90,7 +90,7 @@ struct tool_context_answer *tool_context_answer(struct tool_context_wanted *want
     tool_grow((void **)&wanted->answers, &wanted->answer_capacity, wanted->answer_count + 1,
               sizeof *wanted->answers);
     struct tool_context_answer *answer = &wanted->answers[wanted->answer_count++];
-    *answer = make(ids, depth);
+    *answer = make_tree(ids, depth);
     return answer;
 }
 
@@ -111,7 +111,7 @@ struct tool_context_answer *tool_context_answer_any_times(struct tool_context_wa
     }
     if (answer != NULL) { /* in the new one a recursion shows */
         struct tool_context_answer kept = *answer;
-        *answer = make(ids, depth);
+        *answer = make_tree(ids, depth);
         answer->cost = kept.cost;
         answer->news = kept.news;
         answer->unknown = kept.unknown;

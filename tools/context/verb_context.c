@@ -196,7 +196,7 @@ static int find_writes(const struct options *options, struct tool_context_writes
     return status;
 }
 
-static int show(const struct options *options, struct tool_contexts *contexts, int log)
+static int show_contexts(const struct options *options, struct tool_contexts *contexts, int log)
 {
     struct tool_output out;
     struct tool_context_writes writes = {0};
@@ -337,7 +337,7 @@ int tool_verb_context(int argc, char **argv)
     if (status == TOOL_OK && log >= 0)
         status = tool_context_scan_log(&contexts, log);
     if (status == TOOL_OK)
-        status = show(&options, &contexts, log);
+        status = show_contexts(&options, &contexts, log);
     if (log > STDIN_FILENO)
         close(log);
     tool_contexts_close(&contexts);

@@ -239,7 +239,7 @@ static int select_streams(struct tool_dump *dump)
 }
 
 /* What stays the same, however much is added to the file. */
-static int choose(struct tool_dump *dump)
+static int choose_events(struct tool_dump *dump)
 {
     dump->has_times = dump->info.resolution_ns != TTAPE_TIME_NONE;
     const char *name = dump->input->name;
@@ -265,7 +265,7 @@ static int choose(struct tool_dump *dump)
 int tool_dump_prepare(struct tool_dump *dump)
 {
     ttape_reader_get_info(dump->reader, &dump->info);
-    int status = dump->is_prepared ? TOOL_OK : choose(dump);
+    int status = dump->is_prepared ? TOOL_OK : choose_events(dump);
     if (dump->names.site_count < dump->info.site_count || dump->names.reader != dump->reader) {
         tool_site_names_close(&dump->names);
         tool_site_names_open_as(&dump->names, dump->reader, dump->name_style);

@@ -95,8 +95,8 @@ static inline struct tool_frame *push(struct tool_walk *walk, uint32_t kind, uin
     return frame;
 }
 
-static inline void enter(struct tool_walk *walk, uint32_t kind, uint32_t site, uint32_t signal,
-                         const struct tool_moment *now)
+static inline void enter_site(struct tool_walk *walk, uint32_t kind, uint32_t site, uint32_t signal,
+                              const struct tool_moment *now)
 {
     struct tool_frame *frame = push(walk, kind, site, now->time_ns);
     frame->signal = signal;
@@ -270,7 +270,7 @@ static inline void take_step(struct tool_walk *walk, const ttape_call_step *step
     if (export->min_ns > 0)
         tool_walk_show(walk, time_ns);
     if (step->began_count > 0) {
-        enter(walk, event->kind, step->began->site, step->began->argument, &now);
+        enter_site(walk, event->kind, step->began->site, step->began->argument, &now);
         return;
     }
     for (uint32_t i = step->ended_count; i-- > 0;)

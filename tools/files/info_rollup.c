@@ -106,7 +106,7 @@ static void put_text(struct showing *show)
         put_trace(out, &show->traces[i]);
 }
 
-static int show(const struct tool_input *input, ttape_rollup *rollup, bool json)
+static int show_rollup(const struct tool_input *input, ttape_rollup *rollup, bool json)
 {
     struct showing show = {.input = input};
     ttape_rollup_get_info(rollup, &show.info);
@@ -133,7 +133,7 @@ int tool_info_print_rollup(const char *path, bool json, uint64_t memory_bytes)
                               ttape_rollup_add_file(rollup, &input.source, &err) != TTAPE_OK))
         status = tool_fail_error(input.name, &err);
     if (status == TOOL_OK)
-        status = show(&input, rollup, json);
+        status = show_rollup(&input, rollup, json);
     ttape_rollup_close(rollup);
     tool_input_close(&input);
     return status;

@@ -187,7 +187,7 @@ static int reach(const struct options *options, const struct tool_input *input,
     return status;
 }
 
-static int show(const struct options *options, struct tool_graph *graph)
+static int show_graph(const struct options *options, struct tool_graph *graph)
 {
     struct tool_graph_view view;
     struct tool_paths paths = {0};
@@ -245,7 +245,7 @@ static int graph_input(void *context, const struct tool_input *input)
         int matched = tool_below_close(&below);
         status = matched > status ? matched : status;
         if (status != TOOL_CANNOT) {
-            int shown = show(options, &graph);
+            int shown = show_graph(options, &graph);
             status = shown > status ? shown : status;
         }
         tool_graph_close(&graph);

@@ -135,7 +135,7 @@ static int read_core(struct tool_last *last, const char *path)
     return TOOL_OK;
 }
 
-static int show(const struct options *options, const struct tool_input *input)
+static int show_last(const struct options *options, const struct tool_input *input)
 {
     struct tool_last last = {.input = input, .reader = input->reader};
     struct tool_output out;
@@ -232,7 +232,7 @@ int tool_verb_last(int argc, char **argv)
     status = is_folder ? recover(argv[0], &options, &input)
                        : tool_input_read(&input, argv[0], 1, options.memory_bytes);
     if (status == TOOL_OK || status == TOOL_LOSS) {
-        int shown = show(&options, &input);
+        int shown = show_last(&options, &input);
         int end = shown == TOOL_OK ? tool_input_check_end(&input) : shown;
         status = end != TOOL_OK ? end : status;
     }

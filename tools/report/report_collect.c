@@ -97,8 +97,8 @@ ttape_report_options tool_report_how(const struct tool_report *view, struct aski
 }
 
 /* *report is the caller's. */
-static int make(const struct tool_report *view, const ttape_report_options *how,
-                ttape_report **report)
+static int make_report(const struct tool_report *view, const ttape_report_options *how,
+                       ttape_report **report)
 {
     ttape_error err = {0};
     if (ttape_report_make(report, view->reader, how, &err) != TTAPE_OK)
@@ -110,7 +110,7 @@ static int add_report(struct tool_report *view, const ttape_report_options *how,
                       enum tool_report_role role)
 {
     ttape_report *report;
-    int status = make(view, how, &report);
+    int status = make_report(view, how, &report);
     if (status == TOOL_OK) {
         tool_report_add(view, report, group, role);
         ttape_report_close(report);

@@ -106,7 +106,7 @@ static void say_view(const struct options *options, const struct tool_report *vi
         tool_say_view(view->input, is_whole ? NULL : &place);
 }
 
-static int show(struct tool_report *view, struct asking *ask)
+static int show_report(struct tool_report *view, struct asking *ask)
 {
     int status = tool_below_open(&ask->below, "report", ask->options->below, &view->names);
     if (status == TOOL_OK)
@@ -151,7 +151,7 @@ static int report_input(void *context, const struct tool_input *input)
     ask->input = input;
     ask->names = &view.names;
     if (status == TOOL_OK)
-        status = show(&view, ask);
+        status = show_report(&view, ask);
     tool_site_names_close(&view.names);
     tool_selection_close(&selection);
     free(view.rows);

@@ -93,7 +93,7 @@ static void end_watch(const struct watcher *watcher)
 }
 
 /* What a table of system calls needs of a recording. */
-static bool choose(struct tool_sys_command *command)
+static bool choose_command(struct tool_sys_command *command)
 {
     struct tool_record_session *session = &command->session;
     bool has_calls = command->api == NULL || command->choice->count > 0;
@@ -118,7 +118,7 @@ static int record(struct tool_sys_command *command, char **argv)
     int count = 0;
     struct sigaction kept[NSIG];
     struct watcher watcher;
-    if (!choose(command))
+    if (!choose_command(command))
         return tool_usage("syscalls", "'%s' is no regular expression", command->api);
     int status = command->is_watched ? start_watch(command, &watcher) : TOOL_OK;
     if (status != TOOL_OK)

@@ -43,7 +43,7 @@ static bool has_arguments(struct tool_sys *view, const ttape_call_step *step,
 }
 
 /* `below` is the call that it was made in; NULL: none. */
-static void begin(struct walking *walk, const ttape_call *below, ttape_call *call)
+static void begin_call(struct walking *walk, const ttape_call *below, ttape_call *call)
 {
     struct tool_sys *view = walk->view;
     ttape_site site = {0};
@@ -126,7 +126,7 @@ static void take_step(struct walking *walk, ttape_call_cursor *cursor)
     ttape_call_cursor_stack(cursor, &stack, &count);
     uint32_t below = count - step->began_count;
     for (uint32_t i = 0; i < step->began_count; i++, below++)
-        begin(walk, below == 0 ? NULL : &stack[below - 1], &step->began[i]);
+        begin_call(walk, below == 0 ? NULL : &stack[below - 1], &step->began[i]);
 }
 
 /* After a failed call. False: the stream is not worth going on with. */

@@ -278,7 +278,7 @@ void tool_tree_fold(const struct tool_tree *view, struct tool_item *parent)
 }
 
 /* Returns the time below which nothing is kept for its time. */
-static int64_t choose(struct tool_tree *view, struct tool_item *parent, size_t *kept)
+static int64_t choose_children(struct tool_tree *view, struct tool_item *parent, size_t *kept)
 {
     struct choosing c = {.view = view};
     if (view->waiting == NULL)
@@ -298,7 +298,7 @@ size_t tool_tree_trim(struct tool_tree *view, struct tool_item *parent)
 {
     size_t kept;
     tool_tree_fold(view, parent);
-    (void)choose(view, parent, &kept);
+    (void)choose_children(view, parent, &kept);
     return kept;
 }
 
@@ -314,7 +314,7 @@ void tool_tree_choose(struct tool_tree *view)
             drop_short(view, &view->items[i], 1);
         return;
     }
-    int64_t least = choose(view, &all, &kept);
+    int64_t least = choose_children(view, &all, &kept);
     view->min_ns = least > 0 ? least : 0;
     view->items = all.children;
     view->item_count = all.child_count;

@@ -8,7 +8,7 @@
 
 #define ROWS_MOST (UINT64_C(1) << 26) /* of shares, over all brackets: a second or two */
 
-static void begin(struct tool_tree *view)
+static void begin_shares(struct tool_tree *view)
 {
     struct tool_tree_mostly *m = &view->mostly;
     if (m->weights == NULL) {
@@ -71,7 +71,7 @@ void tool_tree_add_mostly(struct tool_tree *view, struct tool_item *item, bool i
     if (m->row_count > ROWS_MOST)
         return;
     if (is_new)
-        begin(view);
+        begin_shares(view);
     if (ttape_tree_get_shares(view->tree, partition, &shares, &count, &all, &err) != TTAPE_OK) {
         if (err.status <
             TTAPE_E_TRUNCATED) /* the walk tells of damage, and may not read this again */

@@ -160,7 +160,7 @@ static void build_streams(const struct options *options, struct tool_tree *view)
     tool_tree_build_streams(view);
 }
 
-static int show(const struct options *options, struct tool_tree *view)
+static int show_tree(const struct options *options, struct tool_tree *view)
 {
     int status = TOOL_OK;
     set_up(options, view);
@@ -213,7 +213,7 @@ static int show_input(void *context, const struct tool_input *input)
     if (status == TOOL_OK && ttape_tree_open(&view.tree, input->reader, &how, &err) != TTAPE_OK)
         status = tool_fail_error(input->name, &err);
     if (status == TOOL_OK)
-        status = show(options, &view);
+        status = show_tree(options, &view);
     ttape_tree_close(view.tree);
     tool_selection_close(&selection);
     return status;

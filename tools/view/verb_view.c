@@ -139,7 +139,7 @@ static void block_ends(sigset_t *ends)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static int show(const struct options *options, const struct tool_input *input)
+static int show_trace(const struct options *options, const struct tool_input *input)
 {
     struct view_workers *workers;
     char key[VIEW_KEY_BYTES + 1];
@@ -180,7 +180,7 @@ int tool_verb_view(int argc, char **argv)
     if (status == TOOL_OK)
         status = tool_joined_open(&joined, &paths, "view", options.memory_bytes);
     if (status == TOOL_OK)
-        status = show(&options, &joined.input);
+        status = show_trace(&options, &joined.input);
     status = status == TOOL_OK ? joined.status : status;
     tool_joined_close(&joined);
     tool_operands_close(&paths);

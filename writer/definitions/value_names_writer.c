@@ -72,8 +72,8 @@ static ttape_status set_named(ttape_writer *w, struct ttp_scope *scope, uint32_t
 }
 
 /* Makes room for `bytes` more bytes behind what is there. */
-static ttape_status begin(ttape_writer *w, struct ttp_growing *to, size_t bytes,
-                          struct ttp_writer_cursor *c, ttape_error *err)
+static ttape_status begin_record(ttape_writer *w, struct ttp_growing *to, size_t bytes,
+                                 struct ttp_writer_cursor *c, ttape_error *err)
 {
     TTP_TRY(ttp_grow(&w->allocator, to, 1, to->count + bytes, err));
     *c = ttp_writer_cursor_init((uint8_t *)to->data + to->count, bytes);
@@ -92,7 +92,7 @@ static ttape_status encode_enumeration(ttape_writer *w, struct ttp_fresh_names *
     size_t bound = TTP_NAMED_BOUND + of->enumeration.size_bytes;
     for (uint32_t i = 0; i < of->constant_count; i++)
         bound += TTP_NAMED_BOUND + of->constants[i].name.size_bytes;
-    TTP_TRY(begin(w, to, bound, &c, err));
+    TTP_TRY(begin_record(w, to, bound, &c, err));
     ttp_enumeration_write(&c, &(struct ttp_enumeration){of->enumeration, of->constant_count});
     for (uint32_t i = 0; i < of->constant_count; i++) {
         ttp_constant_write(&c, &of->constants[i], before);
@@ -169,8 +169,9 @@ static ttape_status encode_values(ttape_writer *w, struct ttp_fresh_names *names
         struct ttp_named_value value = {values[i].name, values[i].type, 0};
         struct ttp_writer_cursor c;
         TTP_TRY(number_enumeration(w, names, &values[i], &value.enumeration_plus_one, err));
-        TTP_TRY(begin(w, &names->rows,
-                      TTP_NAMED_BOUND + value.name.size_bytes + value.type.size_bytes, &c, err));
+        TTP_TRY(begin_record(w, &names->rows,
+                             TTP_NAMED_BOUND + value.name.size_bytes + value.type.size_bytes, &c,
+                             err));
         ttp_named_value_write(&c, &value);
         names->rows.count += ttp_written(&c);
     }
@@ -223,7 +224,7 @@ ttape_status ttp_scope_collect_value_names(ttape_writer *w, struct ttp_scope *sc
            bound = TTP_NAMED_BOUND * (count + 1) + names->enumerations.count + names->rows.count;
     struct ttp_writer_cursor c;
     uint32_t next_site = 0;
-    TTP_TRY(begin(w, out, bound, &c, err));
+    TTP_TRY(begin_record(w, out, bound, &c, err));
     qsort(sites, count, sizeof *sites, by_site);
     ttp_write_varint(&c, names->places.count);
     ttp_write_bytes(&c, names->enumerations.data, names->enumerations.count);

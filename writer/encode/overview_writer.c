@@ -262,8 +262,8 @@ static void fill_columns(const struct ttp_scope *scope, struct group_columns *c)
 }
 
 /* The content of the group's chunk: nothing where only some of its partitions know of switches. */
-static ttape_status make(ttape_writer *w, struct ttp_scope *scope, struct ttp_overview_content *out,
-                         ttape_error *err)
+static ttape_status make_overview(ttape_writer *w, struct ttp_scope *scope,
+                                  struct ttp_overview_content *out, ttape_error *err)
 {
     struct ttp_group *group = &scope->group;
     size_t count = group->rows.count;
@@ -329,7 +329,7 @@ ttape_status ttp_group_add(ttape_writer *w, struct ttp_pending *p, ttape_error *
         return TTAPE_OK;
     p->overview.is_due = true;
     p->overview.unknown_ends = group->unknown_ends;
-    TTP_TRY(make(w, scope, &p->overview, err));
+    TTP_TRY(make_overview(w, scope, &p->overview, err));
     forget(scope);
     return TTAPE_OK;
 }
@@ -453,7 +453,7 @@ ttape_status ttp_group_end(ttape_writer *w, struct ttp_scope *scope, ttape_error
         return TTAPE_OK;
     if (group->partition_count > 1 &&
         group->partition_count >= w->options.overview_period / GROUP_LEAST)
-        status = make(w, scope, &content, err);
+        status = make_overview(w, scope, &content, err);
     content.unknown_ends = group->unknown_ends;
     forget(scope);
     if (status == TTAPE_OK)

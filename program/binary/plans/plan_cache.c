@@ -99,7 +99,7 @@ static int open_home(char name[USER_BYTES])
 }
 
 /* Takes that folder, where it can be used; `name` is what people call it. */
-static bool choose(struct tool_plan_cache *cache, int folder, const char *name)
+static bool choose_folder(struct tool_plan_cache *cache, int folder, const char *name)
 {
     cache->fd = folder;
     if (folder >= 0 && tool_plan_can_write(cache))
@@ -130,7 +130,7 @@ static bool choose_temporary(struct tool_plan_cache *cache, const char *among)
     int length = snprintf(path, sizeof path, "%s/tracetape-%ju", among, (uintmax_t)geteuid());
     if (length < 0 || (size_t)length >= sizeof path)
         return false;
-    if (choose(cache, open_below(open_named(path)), path))
+    if (choose_folder(cache, open_below(open_named(path)), path))
         return true;
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) { /* where nothing is in it */
         (void)snprintf(empty, sizeof empty, "%s%s", path, made[i]);
@@ -148,7 +148,7 @@ static bool choose_passing(struct tool_plan_cache *cache, const char *among)
         mkdtemp(path) == NULL)
         return false;
     cache->is_passing =
-        choose(cache, open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), path);
+        choose_folder(cache, open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), path);
     if (!cache->is_passing)
         (void)rmdir(path);
     return cache->is_passing;
@@ -158,12 +158,13 @@ static bool choose_any(struct tool_plan_cache *cache)
 {
     char home[USER_BYTES];
     const char *named = getenv("XDG_CACHE_HOME"), *temporary = getenv("TMPDIR");
-    if (named != NULL && named[0] == '/' && choose(cache, open_below(open_named(named)), named))
+    if (named != NULL && named[0] == '/' &&
+        choose_folder(cache, open_below(open_named(named)), named))
         return true;
     int folder = open_home(home);
     bool is_named = temporary != NULL && temporary[0] == '/';
     return (folder >= 0 && /* some users have none */
-            choose(cache, open_below(step(folder, ".cache", S_IWOTH | S_IWGRP)), home)) ||
+            choose_folder(cache, open_below(step(folder, ".cache", S_IWOTH | S_IWGRP)), home)) ||
            choose_temporary(cache, is_named ? temporary : "/tmp") ||
            (is_named && choose_passing(cache, temporary)) || choose_passing(cache, "/tmp") ||
            choose_passing(cache, "/dev/shm") || choose_passing(cache, "/var/tmp");

@@ -190,7 +190,7 @@ static struct context go_on(const struct open *open, const struct ttp_runtime_fr
     return context;
 }
 
-static struct context begin(void)
+static struct context begin_change(void)
 {
     return (struct context){.value = ttape_context_first(ttp_context_settings.operation)};
 }
@@ -265,7 +265,7 @@ static bool hold_cache(struct ttp_context_cache *cache, uintptr_t sp)
         cache->turn = ttp_context_settings.turn;
         cache->module_changes = changes;
         cache->count = 0;
-        cache->frames[0].context = begin();
+        cache->frames[0].context = begin_change();
     }
     return true;
 }
@@ -287,7 +287,7 @@ ttape_context_value ttp_context_at(uintptr_t sp)
         context = from_cache(&open, cache);
         let_go(cache);
     } else {
-        context = go_on(&open, open.base + 1, begin(), NULL);
+        context = go_on(&open, open.base + 1, begin_change(), NULL);
     }
     return (ttape_context_value){.value = context.value,
                                  .depth = context.depth,

@@ -176,7 +176,7 @@ static bool is_in_reach(void)
             ttp_exec_can_read(ttp_process.arena_entry + sizeof(TTP_ENV_ARENA "=") - 1));
 }
 
-static void choose(struct ttp_exec *exec, enum ttp_exec_fit fit, bool records_itself)
+static void choose_words(struct ttp_exec *exec, enum ttp_exec_fit fit, bool records_itself)
 {
     bool is_others =
         has_arena(exec) && strcmp(entry_at(exec, exec->arena_at), ttp_process.arena_entry) != 0;
@@ -206,7 +206,7 @@ void ttp_exec_look(struct ttp_exec *exec, const char *path, int file, uint32_t f
     exec->is_known = true;
     exec->has_ours = exec->preload != NULL && find_ours(exec->preload) != NULL;
     enum ttp_exec_fit fit = ttp_exec_fit_of(path, (flags & TTP_NOTE_SEARCHED) != 0, file);
-    choose(exec, fit, records_itself);
+    choose_words(exec, fit, records_itself);
 }
 
 bool ttp_exec_less(struct ttp_exec *exec)

@@ -108,7 +108,7 @@ static void keep_word(uint64_t *frame, uint32_t word)
     frame[word + 2] = frame[WORD_RDI];
 }
 
-static void show(const struct ttp_area *area, uint64_t *frame)
+static void show_place(const struct ttp_area *area, uint64_t *frame)
 {
     if (area->plan != NULL) {
         frame[WORD_RIP] = ttp_stub_origin(area, frame[WORD_RIP]);
@@ -137,7 +137,7 @@ uintptr_t ttp_fault_begin(uint32_t front, uint64_t *frame)
         const struct ttp_area *area = ttp_area_of(frame[WORD_RIP]);
         keep_word(frame, WORD_WAS);
         if (area != NULL)
-            show(area, frame);
+            show_place(area, frame);
         keep_word(frame, WORD_SHOWN);
         *frame = (uintptr_t)ttp_fault_return;
     }

@@ -244,8 +244,8 @@ static bool put_ends(const struct ttp_thread_page *page, uint32_t count)
     return count == 0 && is_still(page);
 }
 
-static bool enter(const struct ttp_thread_page *page, uintptr_t function, uintptr_t call_site,
-                  uintptr_t sp, uintptr_t bits)
+static bool enter_frame(const struct ttp_thread_page *page, uintptr_t function, uintptr_t call_site,
+                        uintptr_t sp, uintptr_t bits)
 {
     struct ttp_runtime_frame *top = ttp_thread.top;
     uint64_t place;
@@ -273,13 +273,13 @@ bool ttp_tail_enter(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         return false;
     if (ttp_tail_goes_on(top, function, call_site, sp))
         return put_ends(page, count_ending(top, function)) &&
-               enter(page, function, call_site, sp,
-                     ttp_awaits(ttp_thread.top) ? TTP_FRAME_CHAINED : 0);
+               enter_frame(page, function, call_site, sp,
+                           ttp_awaits(ttp_thread.top) ? TTP_FRAME_CHAINED : 0);
     if (!is_beside(top, sp) || ttp_is_signal_return(call_site))
         return false;
     long count = settle(top);
     put_extension(page, TTP_EXT_JUMPED, ttp_unwind_payload(TTP_UNWIND_COUNT, (uint64_t)count),
                   -count);
     return is_still(page) && ttp_thread.top->sp - sp - 1 < TTP_LARGE_FRAME - 1 &&
-           enter(page, function, call_site, sp, 0);
+           enter_frame(page, function, call_site, sp, 0);
 }

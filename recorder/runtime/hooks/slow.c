@@ -207,7 +207,7 @@ static void leave_doubted(struct operation *op, uintptr_t call_site)
         ttp_slow_unwind(op, caller);
 }
 
-static void enter(struct operation *op, uintptr_t function, uintptr_t call_site)
+static void enter_function(struct operation *op, uintptr_t function, uintptr_t call_site)
 {
     const struct ttp_runtime_frame *top = ttp_thread.top;
     if (ttp_tail_goes_on(top, function, call_site, op->sp) && !is_full(1)) {
@@ -258,7 +258,7 @@ void ttp_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
     if (ttp_tail_enter(function, call_site, sp) || !ttp_ready(sp))
         return;
     struct operation op = ttp_slow_begin(sp);
-    enter(&op, function, call_site);
+    enter_function(&op, function, call_site);
     ttp_slow_end(&op);
 }
 
@@ -268,7 +268,7 @@ void ttp_part_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp)
         return;
     struct operation op = ttp_slow_begin(sp);
     op.is_part = true;
-    enter(&op, function, call_site);
+    enter_function(&op, function, call_site);
     ttp_slow_end(&op);
 }
 
@@ -280,7 +280,7 @@ void ttp_probe_enter_slow(uintptr_t function, uintptr_t call_site, uintptr_t sp,
     struct operation op = ttp_slow_begin(sp);
     op.values = values;
     op.is_whole = true;
-    enter(&op, function, call_site);
+    enter_function(&op, function, call_site);
     ttp_slow_end(&op);
 }
 
@@ -541,7 +541,7 @@ void ttp_call_enter_slow(uintptr_t key, uintptr_t call_site, uintptr_t sp,
     while (!is_alternate && is_left(ttp_thread.top, sp))
         ttp_slow_unwind(&op, ttp_thread.top - 1);
     op.values = values;
-    enter(&op, key, call_site);
+    enter_function(&op, key, call_site);
     ttp_slow_end(&op);
 }
 

@@ -18,7 +18,7 @@ void ttp_contexts_begin(void)
         reals[i] = ttp_next_function(names[i]);
 }
 
-static void *begin(enum real_name name, uintptr_t return_address, uintptr_t sp)
+static void *begin_switch(enum real_name name, uintptr_t return_address, uintptr_t sp)
 {
     if (reals[name] == NULL)
         reals[name] = ttp_next_function(names[name]);
@@ -36,7 +36,7 @@ static void *begin(enum real_name name, uintptr_t return_address, uintptr_t sp)
     {                                                                                              \
         (void)first;                                                                               \
         (void)second;                                                                              \
-        return begin(number, return_address, sp);                                                  \
+        return begin_switch(number, return_address, sp);                                           \
     }                                                                                              \
     IN_FRONT_OF(name, ttp_before_##name)
 

@@ -168,8 +168,9 @@ static void add_left(struct left_names *left, const char *name)
 }
 
 /* Bits of the plan's functions that are called; both are sorted by address. */
-static uint32_t choose(const struct library_calls *calls, const struct ttp_patch_head *plan,
-                       uint64_t bias, uint64_t *bits, struct left_names *left)
+static uint32_t choose_functions(const struct library_calls *calls,
+                                 const struct ttp_patch_head *plan, uint64_t bias, uint64_t *bits,
+                                 struct left_names *left)
 {
     const struct ttp_patch_function *functions = ttp_plan_at(plan, plan->functions_at);
     uint32_t chosen = 0, at = 0;
@@ -260,7 +261,7 @@ static bool patch_chosen(const struct library_calls *calls, struct ttp_probe_wis
 {
     uint64_t *bits = (uint64_t *)(chosen + 1);
     struct left_names left = {.used = 0};
-    uint32_t count = choose(calls, wish->plan, wish->info->dlpi_addr, bits, &left);
+    uint32_t count = choose_functions(calls, wish->plan, wish->info->dlpi_addr, bits, &left);
     wish->left_names = left.text;
     if (ttp_process.calls_exports)
         count += choose_exports(wish->info, wish->plan, bits);

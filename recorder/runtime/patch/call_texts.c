@@ -31,7 +31,7 @@ void ttp_call_texts_end(void)
         ttp_room_unmap(texts, sizeof(*texts));
 }
 
-static struct ttp_call_texts *begin(uintptr_t sp)
+static struct ttp_call_texts *begin_texts(uintptr_t sp)
 {
     if (ttp_process.avoids_system_calls || !ttp_has_state())
         return NULL;
@@ -148,7 +148,7 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
     uint32_t given = has_data ? contents->given : 0;
     if (contents->strings == 0 && given == 0 && (!has_data || contents->filled == 0))
         return;
-    struct ttp_call_texts *texts = begin(sp);
+    struct ttp_call_texts *texts = begin_texts(sp);
     if (texts == NULL)
         return;
     for (uint32_t i = 0; contents->strings >> i != 0; i++)
@@ -176,7 +176,7 @@ static void keep_bytes(struct ttp_call_texts *texts, uint32_t i, const uint64_t 
 void ttp_call_texts_wished(struct ttp_call_values *values, const struct ttp_call_wish *wish,
                            uintptr_t sp)
 {
-    struct ttp_call_texts *texts = (wish->strings | wish->bytes) == 0 ? NULL : begin(sp);
+    struct ttp_call_texts *texts = (wish->strings | wish->bytes) == 0 ? NULL : begin_texts(sp);
     if (texts == NULL)
         return;
     texts->call_sp = 0; /* of no system call */
@@ -205,7 +205,7 @@ void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call
     if (last == NULL || last->call_sp != sp || (int64_t)values->numbers[0] < 0)
         return;
     uint32_t filled = ttp_call_contents[last->call_number].filled;
-    struct ttp_call_texts *texts = filled != 0 ? begin(sp) : NULL;
+    struct ttp_call_texts *texts = filled != 0 ? begin_texts(sp) : NULL;
     if (texts == NULL)
         return;
     read_data(texts, 1, arguments[filled - 1], values->numbers[0]);
@@ -215,7 +215,7 @@ void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call
 
 bool ttp_call_bytes_hash(uint64_t from, uint32_t bytes, uintptr_t sp, uint64_t *hash)
 {
-    struct ttp_call_texts *texts = begin(sp);
+    struct ttp_call_texts *texts = begin_texts(sp);
     if (texts == NULL)
         return false;
     bool is_read = read_bytes(texts->bytes, from, bytes) == bytes;

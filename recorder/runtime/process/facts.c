@@ -25,7 +25,7 @@ static const uint32_t second_types[] = {[TTP_FACT_THREAD_CREATE] = TTAPE_VALUE_P
                                         [TTP_FACT_PROCESS_CREATE] = TTAPE_VALUE_POINTER,
                                         [TTP_FACT_FAULT] = TTAPE_VALUE_POINTER};
 
-static void make(ttape_value *values, enum ttp_fact fact, uint64_t first, uint64_t second)
+static void make_fact(ttape_value *values, enum ttp_fact fact, uint64_t first, uint64_t second)
 {
     values[0] = (ttape_value){.type = TTAPE_VALUE_UNSIGNED, .number = first};
     values[1] = (ttape_value){.type = second_types[fact], .number = second};
@@ -40,7 +40,7 @@ void ttp_fact_pass(enum ttp_fact fact, uint64_t first, uint64_t second, uintptr_
     ttape_value values[VALUES];
     if (ttp_arena.head.mode != TTP_MODE_ON || !is_in_call())
         return;
-    make(values, fact, first, second);
+    make_fact(values, fact, first, second);
     ttp_marker_pass(&sites[fact], values, VALUES, sp);
 }
 
@@ -56,7 +56,7 @@ void ttp_fact_name(uint32_t thread_id, const char *name, uint32_t size_bytes, ui
 static void write_now(enum ttp_fact fact, uint64_t first, uint64_t second)
 {
     ttape_value values[VALUES];
-    make(values, fact, first, second);
+    make_fact(values, fact, first, second);
     if (!ttp_marker_write(&sites[fact], values, VALUES) && ttp_has_state())
         ttp_add_here(&ttp_thread.page->dropped, 1);
 }

@@ -121,7 +121,7 @@ static struct start start_of(struct start *place)
 }
 
 /* The last call is a jump: what the routine sees of its stack is what it always sees. */
-static void *begin(void *place)
+static void *begin_child(void *place)
 {
     struct start own = start_of(place);
     return own.routine(own.argument);
@@ -176,7 +176,7 @@ TTP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
     uint64_t number = start != NULL ? start->number : 0;
     if (start != NULL)
         start->routine = routine;
-    int result = start != NULL ? real_pthread_create(thread, attributes, begin, start)
+    int result = start != NULL ? real_pthread_create(thread, attributes, begin_child, start)
                                : real_pthread_create(thread, attributes, routine, argument);
     if (result != 0 && start != NULL)
         fail(start, number, (uint64_t)result, sp);

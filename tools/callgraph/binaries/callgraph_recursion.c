@@ -28,7 +28,7 @@ static void list_callees(struct circles *circles)
     memcpy(circles->next, circles->first, count * sizeof *circles->next);
 }
 
-static void begin(struct circles *circles, uint32_t function)
+static void begin_function(struct circles *circles, uint32_t function)
 {
     circles->number[function] = circles->low[function] = ++circles->count;
     circles->open[circles->open_count++] = function;
@@ -58,7 +58,7 @@ static void end(struct circles *circles, bool *recursive)
 
 static void follow(struct circles *circles, uint32_t function, bool *recursive)
 {
-    begin(circles, function);
+    begin_function(circles, function);
     while (circles->path_count > 0) {
         uint32_t at = circles->path[circles->path_count - 1];
         if (circles->next[at] == circles->first[at + 1]) {
@@ -67,7 +67,7 @@ static void follow(struct circles *circles, uint32_t function, bool *recursive)
         }
         uint32_t callee = circles->callees[circles->next[at]++];
         if (circles->number[callee] == 0)
-            begin(circles, callee);
+            begin_function(circles, callee);
         else if (circles->is_open[callee] && circles->number[callee] < circles->low[at])
             circles->low[at] = circles->number[callee];
     }

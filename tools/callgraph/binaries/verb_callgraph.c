@@ -97,7 +97,7 @@ static int read_all(struct tool_callgraph *graph, const struct options *options,
     return status;
 }
 
-static int show(struct tool_callgraph *graph, uint32_t format)
+static int show_graph(struct tool_callgraph *graph, uint32_t format)
 {
     struct tool_output out;
     tool_output_open(&out, STDOUT_FILENO);
@@ -129,7 +129,7 @@ int tool_verb_callgraph(int argc, char **argv)
     tool_binaries_begin(&graph.binaries, &graph.edges, TTAPE_CONTEXT_IDS_STABLE, NULL);
     status = read_all(&graph, &options, argv, count);
     if (status != TOOL_CANNOT) {
-        int shown = show(&graph, options.json ? JSON : options.format);
+        int shown = show_graph(&graph, options.json ? JSON : options.format);
         status = shown > status ? shown : status;
     }
     free(graph.recursive);

@@ -12,7 +12,7 @@
 
 /* Of the pieces' next partitions that wait for nothing the one with the least first time;
  * piece_count: none. */
-static size_t choose(const struct tool_merge *merge)
+static size_t choose_files(const struct tool_merge *merge)
 {
     size_t best = merge->piece_count;
     uint64_t best_ns = 0;
@@ -51,7 +51,7 @@ static int copy_all(struct tool_merge *merge)
     for (size_t i = 0; i < merge->piece_count; i++)
         ttape_copier_begin_at(merge->pieces[i].copier, begin_ns);
     for (uint64_t done = 0; done < total; done++) {
-        size_t best = choose(merge);
+        size_t best = choose_files(merge);
         if (best == merge->piece_count)
             return tool_fail("the pieces cannot be ordered: their partitions cross");
         struct tool_merge_piece *piece = &merge->pieces[best];

@@ -55,8 +55,8 @@ static void take_text(void *context, const char *name, const char *text)
 
 /* -- a frame -- */
 
-static void show(struct walk *walk, struct tool_core_at *at, const struct tool_core_scopes *scopes,
-                 uint32_t frame, uint32_t *from)
+static void show_frame(struct walk *walk, struct tool_core_at *at,
+                       const struct tool_core_scopes *scopes, uint32_t frame, uint32_t *from)
 {
     const struct tool_core_frame *call = &walk->state->calls[walk->calls].stacks[0].frames[frame];
     Dwfl_Module *module = dwfl_addrmodule(walk->dwfl, call->function);
@@ -87,7 +87,7 @@ static void show_all(struct walk *walk, struct tool_core_at *at, size_t low, siz
         if (walk->state->calls[walk->calls].stacks[0].frames[i].kind != TOOL_CORE_CALL)
             continue;
         if (is_known)
-            show(walk, at, &scopes, (uint32_t)i, &from);
+            show_frame(walk, at, &scopes, (uint32_t)i, &from);
         else
             send_line(walk, (uint32_t)i, false, "", why);
         walk->shown++;

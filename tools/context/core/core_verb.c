@@ -63,7 +63,7 @@ static int say_binaries(const struct tool_core *core)
     return status;
 }
 
-static int show(struct tool_core_state *state, bool json)
+static int show_core(struct tool_core_state *state, bool json)
 {
     struct tool_core_locals locals = {0};
     struct tool_symbols_options options = {0};
@@ -104,7 +104,7 @@ int tool_core_show(const struct tool_core_options *options)
         } else {
             find_files(&core);
             tool_core_read_calls(&state);
-            status = show(&state, options->json);
+            status = show_core(&state, options->json);
         }
     }
     if (status == TOOL_OK && state.call_count == 0) {

@@ -120,7 +120,7 @@ static void end_siblings(struct chrome_feed *feed, const struct tool_chrome_item
     }
 }
 
-static void enter(struct chrome_feed *feed, const struct tool_chrome_item *item)
+static void enter_item(struct chrome_feed *feed, const struct tool_chrome_item *item)
 {
     struct chrome_stack *stack = &feed->stacks[feed->thread];
     struct chrome_frame frame = {.begin = item->begin,
@@ -200,7 +200,7 @@ static void enter_around(struct chrome_feed *feed, const struct tool_chrome_item
     while ((x = next_of(&feed->calls_x)) != NULL &&
            (pair == NULL || x->end > pair->end ||
             (x->end == pair->end && x->sequence < pair->sequence))) {
-        enter(feed, x);
+        enter_item(feed, x);
         feed->calls_x.used++;
     }
 }
@@ -212,7 +212,7 @@ static void enter_long(struct chrome_feed *feed, uint64_t order)
     end_due(feed, feed->thread, feed->now);
     while ((pair = next_of(&feed->pairs)) != NULL && pair->order < order) {
         enter_around(feed, pair);
-        enter(feed, pair);
+        enter_item(feed, pair);
         feed->pairs.used++;
     }
     enter_around(feed, next_of(&feed->pairs));
@@ -221,7 +221,7 @@ static void enter_long(struct chrome_feed *feed, uint64_t order)
 static void take_other(struct chrome_feed *feed, const struct tool_chrome_item *item)
 {
     if (item->kind == TOOL_CHROME_PAIR || item->kind == TOOL_CHROME_X) {
-        enter(feed, item);
+        enter_item(feed, item);
         if (item->kind == TOOL_CHROME_X)
             end_frame(feed, feed->thread, item->end);
         return;

@@ -112,7 +112,7 @@ bool tool_parse_stack_rate(const char *text, void *into)
 }
 
 /* Where nothing was chosen all are. The last one stands for all numbers beyond. */
-static void choose(const struct tool_call_choice *choice, ttape_syscall_options *into)
+static void choose_calls(const struct tool_call_choice *choice, ttape_syscall_options *into)
 {
     for (uint32_t i = 0; i < TTAPE_SYSCALL_NUMBERS; i++) {
         char unnamed[sizeof "syscall_0x" + 8];
@@ -176,7 +176,7 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_opt
         return tool_fail("--log-fd needs a program that the runtime can be loaded into") != 0 &&
                false;
     if (!calls->only_lines)
-        choose(&calls->choice, into);
+        choose_calls(&calls->choice, into);
     if (calls->lines != 0)
         choose_writes(into);
     options->line_descriptors = calls->lines;

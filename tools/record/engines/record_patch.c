@@ -222,7 +222,7 @@ size_t tool_record_patch_copies(struct tool_record_patch *patch,
     return c.count;
 }
 
-static void choose(void *context, uint32_t index, ttape_string name, bool is_chosen)
+static void choose_function(void *context, uint32_t index, ttape_string name, bool is_chosen)
 {
     struct bits *bits = context;
     if (bits->wanted != NULL && is_chosen)
@@ -236,7 +236,7 @@ static void choose_all(struct tool_record_patch *patch, uint32_t count, struct b
 {
     patch->leaves_unnamed = false;
     for (uint32_t i = 0; i < count; i++)
-        choose(bits, i, (ttape_string){"", 0}, true);
+        choose_function(bits, i, (ttape_string){"", 0}, true);
 }
 
 /* CONTENT-CHOICE and a suffix. */
@@ -376,7 +376,7 @@ static void choose_functions(struct tool_record_patch *patch, const struct tool_
     if (patch->only != NULL && bits.wanted == NULL) /* whatever they are called */
         choose_all(patch, count, &bits);
     else
-        tool_record_patch_each(patch, given, module_path, choose, &bits);
+        tool_record_patch_each(patch, given, module_path, choose_function, &bits);
     if (patch->only != NULL && strcmp(patch->only, module_path) == 0)
         note_only(patch, &given->head);
     if (bits.wanted != NULL)

@@ -271,7 +271,7 @@ static bool step_over(struct tool_jumps *jumps, const struct tool_instruction *a
 
 /* Where the group is entered: functions with what they are given; other places that something else
  * than a branch of the group leads to, with who knows what. */
-static bool enter(struct tool_jumps *jumps, uint32_t number)
+static bool enter_instruction(struct tool_jumps *jumps, uint32_t number)
 {
     const struct tool_code *code = jumps->code;
     const struct tool_function *function = &code->functions[number];
@@ -400,7 +400,7 @@ bool tool_jumps_follow(struct tool_jumps *jumps, uint32_t group)
     do {
         forget(jumps);
         for (uint32_t number = group; fits; number = jumps->groups->next[number]) {
-            fits = enter(jumps, number);
+            fits = enter_instruction(jumps, number);
             if (jumps->groups->next[number] == number)
                 break;
         }

@@ -68,7 +68,7 @@ struct hiding {
     bool fits;
 };
 
-static void enter(struct hiding *hiding, uint64_t address)
+static void enter_address(struct hiding *hiding, uint64_t address)
 {
     if (!tool_code_holds(hiding->code, address) ||
         tool_code_is_entered(hiding->code, (uint32_t)address))
@@ -82,7 +82,7 @@ static void go_by(struct hiding *hiding, const struct tool_instruction *found)
 {
     if (found->kind == TOOL_CODE_CALL || found->kind == TOOL_CODE_JUMP ||
         found->kind == TOOL_CODE_BRANCH || found->kind == TOOL_CODE_LOOP)
-        enter(hiding, found->target);
+        enter_address(hiding, found->target);
 }
 
 /* What may be addresses in a file at fixed places. */
@@ -90,9 +90,9 @@ static void enter_constants(struct hiding *hiding, const struct tool_instruction
 {
     if (!hiding->code->image->is_fixed)
         return;
-    enter(hiding, found->constant);
+    enter_address(hiding, found->constant);
     if (!found->has_place)
-        enter(hiding, found->target);
+        enter_address(hiding, found->target);
 }
 
 static bool ends_flow(const struct tool_instruction *found)
