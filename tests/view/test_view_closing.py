@@ -40,6 +40,8 @@ trace = str(TRACE)
 check("report", place_of(say("report", "--no-pager", trace)), [trace])
 check("report of a time", place_of(say("report", "--no-pager", "--time", "+1ns..+5ns", trace)),
       [trace, "--at", "t=1..5&v=functions"])
+check("report of a time without anything",
+      place_of(say("report", "--no-pager", "--time", "+9s..+10s", trace)), None)
 found = place_of(say("report", "--no-pager", "--butterfly", name, trace))
 check("butterfly", found and found[-1].startswith("f=") and found[-1].endswith("&v=callers"))
 check("slow", place_of(say("slow", "--no-pager", trace)), [trace, "--at", f"n={slowest}&v=calls"])

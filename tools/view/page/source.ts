@@ -11,7 +11,9 @@ import { count, countOf } from "./words";
 const BEFORE = 300; // lines above the function's first one
 const SHOWN = 1500;
 
-interface Line { line: number; state: string; times: number; or_more?: boolean; inlined?: string }
+interface Line {
+  line: number; state: string; times: number; or_more?: boolean; about?: boolean; inlined?: string;
+}
 
 const MARKS: Record<string, [string, string]> = {
   ran: ["●", "ran"], elsewhere: ["◐", "ran in other calls only"], never: ["○", "never ran"],
@@ -147,13 +149,15 @@ export class SourcePane {
   private row(number: number, line: Line | undefined, text: string, isAt: boolean,
               hasStates: boolean): HTMLElement {
     const [mark, words] = line ? MARKS[line.state] : ["", ""];
-    const times = line?.state === "ran" ? `${count(line.times)}${line.or_more ? "+" : ""}` : "";
+    const more = line?.about ? "~" : line?.or_more ? "+" : "";
+    const times = line?.state === "ran" ? `${count(line.times)}${more}` : "";
     const row = make("li", { class: `${line ? `line-${line.state}` : ""}${isAt ? " at" : ""}`,
                              tabindex: -1 });
     if (hasStates)
       row.append(make("span", { class: "mark", title: words }, mark),
                  make("span", { class: "spoken-word" }, words),
-                 make("span", { class: "times" }, times));
+                 make("span", { class: "times", title: line?.about ? "of optimised code" : "" },
+                      times));
     row.append(make("span", { class: "line-number" }, String(number)), make("span", { class: "text" }, text));
     if (line?.inlined) row.append(make("span", { class: "faint" }, `  inlined: ${line.inlined}`));
     return row;
