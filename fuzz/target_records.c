@@ -7,7 +7,7 @@
 static uint32_t choose(void *context, const ttape_site *site, const ttape_module *module)
 {
     (void)context, (void)module;
-    return (uint32_t)(site->address >> 4) % 5; /* three of them mean something */
+    return (uint32_t)(site->address >> 4) % 16; /* bits TTAPE_SELECT_* */
 }
 
 /* Whatever is told to those who choose can be read. */
@@ -58,6 +58,8 @@ static void set_options(struct ttp_encode *e, struct fuzz_input *p)
     e->options.writer.partition_events = (flags & 56) == 56 ? 16 : 0;
     e->options.rules = (ttape_site_rules){.select = rules & 1 ? choose : NULL,
                                           .has_below = (rules & 2) != 0,
+                                          .has_to = (flags & 64) != 0,
+                                          .of_calls = (flags & 128) != 0,
                                           .cull_hot = (rules & 4) != 0,
                                           .max_depth = (rules >> 3) % 4,
                                           .min_ns = fuzz_number(p, 2) % 512};

@@ -1,10 +1,10 @@
-/* What is kept of the calls: chosen sites, a depth, what is below chosen sites, calls of some
- * length.
+/* What is kept of the calls: chosen sites, a depth, what is below chosen sites or leads to them,
+ * calls of some length (spec/filters.md).
  *
  * The filter keeps the frames itself: a call that is left out takes nothing with it, and its exit
- * is left out with it, so that no frame is broken. A call whose length decides waits (pending)
- * until it ends or something below it is kept. What culling leaves out is counted, in a gap per
- * thread and checkpoint, and per function in the metadata. */
+ * is left out with it, so that no frame is broken. A call whose length decides, or what it leads
+ * to, waits (pending) until it ends or something below it is kept. What culling leaves out is
+ * counted, in a gap per thread and checkpoint, and per function in the metadata. */
 #include <string.h>
 
 #include "format/base/fail.h"
@@ -94,9 +94,14 @@ static ttape_status emit_enter(struct ttp_encode *e, struct ttp_thread *thread,
                                struct ttp_call *call, ttape_error *err)
 {
     ttape_event event = {.time_ns = call->time_ns,
-                         .kind = call->was_open ? TTAPE_EVENT_OPEN : TTAPE_EVENT_ENTER,
-                         .site = ttp_site_at(e, thread, call->site)->id,
+                         .kind = TTAPE_EVENT_SIGNAL_BEGIN,
+                         .site = TTAPE_NONE,
+                         .argument = call->signal,
                          .depth = TTAPE_DEPTH_AUTO};
+    if (call->site != TTAPE_NONE) {
+        event.kind = call->was_open ? TTAPE_EVENT_OPEN : TTAPE_EVENT_ENTER;
+        event.site = ttp_site_at(e, thread, call->site)->id;
+    }
     TTP_TRY(emit(e, thread, &event, err));
     const uint8_t *values = call->values.data;
     ttape_status status =
@@ -125,8 +130,8 @@ static void judge_pending(struct ttp_encode *e, const struct ttp_thread *thread,
 }
 
 /* What waits is kept: something below it is, or it is long enough. */
-static ttape_status keep_pending(struct ttp_encode *e, struct ttp_thread *thread,
-                                 struct ttp_call_stack *stack, ttape_error *err)
+static ttape_status keep_waiting(struct ttp_encode *e, struct ttp_thread *thread,
+                                 struct ttp_call_stack *stack, bool only_leading, ttape_error *err)
 {
     struct ttp_call *calls = stack->calls.data;
     size_t first = stack->calls.count;
@@ -135,7 +140,7 @@ static ttape_status keep_pending(struct ttp_encode *e, struct ttp_thread *thread
         left -= calls[--first].state == CALL_PENDING;
     judge_pending(e, thread, stack, first);
     for (size_t i = first; stack->pending > 0 && i < stack->calls.count; i++)
-        if (calls[i].state == CALL_PENDING) {
+        if (calls[i].state == CALL_PENDING && (calls[i].leads || !only_leading)) {
             calls[i].state = CALL_KEPT;
             stack->pending--;
             TTP_TRY(emit_enter(e, thread, &calls[i], err));
@@ -143,7 +148,30 @@ static ttape_status keep_pending(struct ttp_encode *e, struct ttp_thread *thread
     return TTAPE_OK;
 }
 
+static ttape_status keep_pending(struct ttp_encode *e, struct ttp_thread *thread,
+                                 struct ttp_call_stack *stack, ttape_error *err)
+{
+    return keep_waiting(e, thread, stack, false, err);
+}
+
 static bool waits(const ttape_site_rules *rules) { return rules->min_ns != 0 || rules->cull_hot; }
+
+/* What the calls lead to is here. */
+static ttape_status note_lead(struct ttp_encode *e, struct ttp_thread *thread,
+                              struct ttp_call_stack *stack, ttape_error *err)
+{
+    struct ttp_call *calls = stack->calls.data;
+    for (size_t i = stack->calls.count; i > 0 && !calls[i - 1].leads; i--)
+        calls[i - 1].leads = true;
+    return waits(&e->options.rules) ? TTAPE_OK : keep_pending(e, thread, stack, err);
+}
+
+static bool is_outside(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
+                       uint32_t select)
+{
+    return (rules->has_below && stack->below == 0 && (select & TTAPE_SELECT_BELOW) == 0) ||
+           stack->without != 0 || (select & TTAPE_SELECT_NOT_BELOW) != 0;
+}
 
 /* What waits for the recorder is kept where it is in something that is. */
 static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
@@ -152,7 +180,7 @@ static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stac
     if (ttp_site_is_wait(site))
         return stack->kept == 0;
     return (site->select & TTAPE_SELECT_DROP) != 0 || site->is_culled ||
-           (rules->has_below && stack->below == 0 && (site->select & TTAPE_SELECT_BELOW) == 0) ||
+           is_outside(rules, stack, site->select) ||
            (rules->max_depth != 0 && stack->kept >= rules->max_depth);
 }
 
@@ -174,7 +202,10 @@ static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
     const struct ttp_call *parent =
         stack->calls.count == 0 ? NULL
                                 : (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
-    bool dropped = is_dropped(rules, stack, site);
+    bool dropped = is_dropped(rules, stack, site),
+         is_wanted = (site->select & TTAPE_SELECT_TO) != 0;
+    if (is_wanted)
+        TTP_TRY(note_lead(e, thread, stack, err));
     if (parent != NULL && parent->site != TTAPE_NONE)
         ttp_site_at(e, thread, parent->site)->has_callees = true;
     struct ttp_call *call = ttp_push(&e->allocator, &stack->calls, sizeof *call, err);
@@ -186,19 +217,24 @@ static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
     *call = (struct ttp_call){.site = index,
                               .time_ns = event->time_ns,
                               .opens_below = (site->select & TTAPE_SELECT_BELOW) != 0,
+                              .opens_without = (site->select & TTAPE_SELECT_NOT_BELOW) != 0,
+                              .leads = !rules->has_to || is_wanted,
                               .was_open = event->kind == TTAPE_EVENT_OPEN,
                               .is_judged = e->options.keep_call != NULL && ttp_site_is_call(site)};
-    call->state = dropped                           ? CALL_DROPPED
-                  : waits(rules) || call->is_judged ? CALL_PENDING
-                                                    : CALL_KEPT;
+    call->state = dropped                                           ? CALL_DROPPED
+                  : waits(rules) || call->is_judged || !call->leads ? CALL_PENDING
+                                                                    : CALL_KEPT;
     thread->waiting.has_entered = call->state == CALL_PENDING;
     stack->below += call->opens_below;
+    stack->without += call->opens_without;
     stack->kept += !dropped;
     stack->pending += call->state == CALL_PENDING;
     if (site->is_culled)
         count_culled(e, thread, site);
     if (call->state != CALL_KEPT)
         return TTAPE_OK;
+    if (stack->pending != 0)
+        TTP_TRY(keep_pending(e, thread, stack, err));
     return emit(e, thread, event, err);
 }
 
@@ -208,6 +244,7 @@ static struct ttp_call pop(struct ttp_encode *e, struct ttp_call_stack *stack)
     struct ttp_call call = ((struct ttp_call *)stack->calls.data)[--stack->calls.count];
     ttp_grown_free(&e->allocator, &call.values);
     stack->below -= call.opens_below;
+    stack->without -= call.opens_without;
     stack->kept -= call.state != CALL_DROPPED;
     stack->pending -= call.state == CALL_PENDING;
     return call;
@@ -233,8 +270,8 @@ static ttape_status keep_long(struct ttp_encode *e, struct ttp_thread *thread,
                               struct ttp_call_stack *stack, uint64_t ns, ttape_error *err)
 {
     const struct ttp_call *top = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
-    bool is_long = top->state == CALL_PENDING && !top->is_judged && top->site != TTAPE_NONE &&
-                   ns - top->time_ns >= e->options.rules.min_ns;
+    bool is_long = top->state == CALL_PENDING && !top->is_judged && top->leads &&
+                   top->site != TTAPE_NONE && ns - top->time_ns >= e->options.rules.min_ns;
     return is_long ? keep_pending(e, thread, stack, err) : TTAPE_OK;
 }
 
@@ -289,10 +326,12 @@ static ttape_status leave_call(struct ttp_encode *e, struct ttp_thread *thread,
         return TTAPE_OK;
     }
     if (call->state == CALL_PENDING) {
+        bool leads = call->leads;
         judge_hot(rules, site, ns);
-        if (ns < rules->min_ns) {
+        if (!leads || ns < rules->min_ns) {
             (void)pop(e, stack);
-            count_culled(e, thread, site);
+            if (leads)
+                count_culled(e, thread, site);
             return TTAPE_OK;
         }
         TTP_TRY(keep_pending(e, thread, stack, err));
@@ -304,13 +343,22 @@ static ttape_status begin_signal(struct ttp_encode *e, struct ttp_thread *thread
                                  struct ttp_call_stack *stack, const ttape_event *event,
                                  ttape_error *err)
 {
-    TTP_TRY(keep_pending(e, thread, stack, err));
+    bool is_left = is_outside(&e->options.rules, stack, 0);
+    bool is_waiting = !is_left && e->options.rules.has_to;
+    if (!is_left && !is_waiting)
+        TTP_TRY(keep_pending(e, thread, stack, err));
     struct ttp_call *call = ttp_push(&e->allocator, &stack->calls, sizeof *call, err);
     if (call == NULL)
         return TTAPE_E_MEMORY;
-    *call = (struct ttp_call){.site = TTAPE_NONE, .state = CALL_KEPT, .time_ns = event->argument};
-    stack->kept++;
-    return emit(e, thread, event, err);
+    *call = (struct ttp_call){.site = TTAPE_NONE,
+                              .state = is_left      ? CALL_DROPPED
+                                       : is_waiting ? CALL_PENDING
+                                                    : CALL_KEPT,
+                              .signal = event->argument,
+                              .time_ns = event->time_ns};
+    stack->kept += !is_left;
+    stack->pending += is_waiting;
+    return call->state == CALL_KEPT ? emit(e, thread, event, err) : TTAPE_OK;
 }
 
 static ttape_status end_signal(struct ttp_encode *e, struct ttp_thread *thread,
@@ -321,16 +369,20 @@ static ttape_status end_signal(struct ttp_encode *e, struct ttp_thread *thread,
         return TTAPE_OK;
     if (above != 0)
         TTP_TRY(leave(e, thread, stack, &(struct leaving){above, event->time_ns, 0}, err));
-    event->argument = (uint32_t)pop(e, stack).time_ns;
-    return emit(e, thread, event, err);
+    const struct ttp_call *top = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
+    if (top->state == CALL_PENDING && top->leads)
+        TTP_TRY(keep_pending(e, thread, stack, err));
+    struct ttp_call call = pop(e, stack);
+    event->argument = call.signal;
+    return call.state == CALL_KEPT ? emit(e, thread, event, err) : TTAPE_OK;
 }
 
 static bool is_chosen(const struct ttp_encode *e, const struct ttp_call_stack *stack,
                       const struct ttp_site_seen *site)
 {
-    return (site->select & TTAPE_SELECT_DROP) == 0 &&
-           (!e->options.rules.has_below || stack->below != 0 ||
-            (site->select & TTAPE_SELECT_BELOW) != 0);
+    const ttape_site_rules *rules = &e->options.rules;
+    return (site->select & TTAPE_SELECT_DROP) == 0 && !is_outside(rules, stack, site->select) &&
+           (!rules->has_to || (site->select & TTAPE_SELECT_TO) != 0);
 }
 
 ttape_status ttp_filter_judged(struct ttp_encode *e, struct ttp_thread *thread, bool is_kept,
@@ -367,6 +419,8 @@ ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, t
         return emit(e, thread, event, err);
     case TTAPE_EVENT_EXIT_UNSEEN:
     case TTAPE_EVENT_LEAF:
+        if ((ttp_site_at(e, thread, index)->select & TTAPE_SELECT_TO) != 0)
+            TTP_TRY(note_lead(e, thread, stack, err));
         if (!is_chosen(e, stack, ttp_site_at(e, thread, index)))
             return TTAPE_OK;
         break;
@@ -376,7 +430,7 @@ ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, t
     return emit(e, thread, event, err);
 }
 
-/* Before a checkpoint: nothing waits, and what was culled is said. */
+/* Before a checkpoint: nothing waits but for what it may lead to, and what was culled is said. */
 ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err)
 {
     struct ttp_call_stack *stack;
@@ -384,7 +438,7 @@ ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, 
         return TTAPE_OK;
     TTP_TRY(ttp_wait_settle(e, thread, err));
     TTP_TRY(stack_of(e, thread, &stack, err));
-    TTP_TRY(keep_pending(e, thread, stack, err));
+    TTP_TRY(keep_waiting(e, thread, stack, true, err));
     if (thread->culled != 0 && thread->stream != TTAPE_NONE) {
         ttape_event event = {.time_ns = thread->last_ns,
                              .kind = TTAPE_EVENT_GAP,

@@ -78,11 +78,12 @@ static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *lay
         seen->file = file;
         seen->line = site->line;
     }
-    if (seen->kind == TTAPE_SITE_FRAME || ttp_site_is_call(seen) || ttp_site_is_wait(seen))
+    bool is_call = ttp_site_is_call(seen);
+    if (seen->kind == TTAPE_SITE_FRAME || ttp_site_is_wait(seen))
         return TTAPE_OK;
-    if (rules->select != NULL)
+    if (rules->select != NULL && (!is_call || rules->of_calls))
         seen->select = rules->select(rules->context, site, module);
-    if (e->options.is_checkpoint != NULL)
+    if (!is_call && e->options.is_checkpoint != NULL)
         seen->is_checkpoint = e->options.is_checkpoint(rules->context, site, module);
     return TTAPE_OK;
 }

@@ -16,10 +16,12 @@ struct ttp_thread;
 
 /* A frame. */
 struct ttp_call {
-    uint32_t site;  /* index in the layout, TTAPE_NONE for signals */
-    uint32_t state; /* enum in call_filter.c */
+    uint32_t site;   /* index in the layout, TTAPE_NONE for signals */
+    uint32_t state;  /* enum in call_filter.c */
+    uint32_t signal; /* of a handler: its number */
     uint64_t time_ns;
-    bool opens_below;
+    bool opens_below, opens_without;
+    bool leads;                /* to what is wanted, or is that: where nothing is, all do */
     bool was_open;             /* before the stream began: TTAPE_EVENT_OPEN */
     bool is_judged;            /* a system call that keep_call is to be asked of */
     struct ttp_growing values; /* bytes of a message VALUES, while it waits */
@@ -28,7 +30,7 @@ struct ttp_call {
 struct ttp_call_stack {
     uint32_t number; /* of the stack */
     struct ttp_growing calls;
-    uint32_t kept, below, pending; /* counts in calls */
+    uint32_t kept, below, without, pending; /* counts in calls */
 };
 
 /* Of a thread. */

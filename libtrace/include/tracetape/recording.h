@@ -38,15 +38,19 @@ typedef enum ttape_when_full {
     TTAPE_FULL_DROP = 2   /* drops events */
 } ttape_when_full;
 
-/* What select says of a site: DROP and BELOW may be said together. */
-#define TTAPE_SELECT_KEEP  0u
-#define TTAPE_SELECT_DROP  1u /* its calls are left out, those below it stay */
-#define TTAPE_SELECT_BELOW 2u /* keeps calls from here down (where any site says so) */
+/* What select says of a site: all but KEEP may be said together. */
+#define TTAPE_SELECT_KEEP      0u
+#define TTAPE_SELECT_DROP      1u /* its calls are left out, those below it stay */
+#define TTAPE_SELECT_BELOW     2u /* keeps calls from here down (where any site says so) */
+#define TTAPE_SELECT_NOT_BELOW 4u /* leaves out calls from here down */
+#define TTAPE_SELECT_TO        8u /* keeps it and the calls that led to it (the same) */
 
 /* Called once per site, from the encoding thread, before it is defined: `name` may fill in symbol,
  * file and line (strings valid until the next call); `select` says what becomes of its calls. */
 typedef struct ttape_site_rules {
     bool has_below;     /* select may say TTAPE_SELECT_BELOW */
+    bool has_to;        /* and TTAPE_SELECT_TO */
+    bool of_calls;      /* select is asked of system calls, too; else all that are chosen stay */
     bool cull_hot;      /* leave out calls of leaf functions that are many and short */
     uint32_t max_depth; /* calls that are kept, one in another; 0: any */
     uint64_t min_ns;    /* calls that take less, and hold none that takes more, are left out */

@@ -118,11 +118,17 @@ bool tool_record_patch_covers(const struct tool_record_patch *patch, const char 
 struct choosing {
     struct tool_record_patch *patch;
     const struct tool_patch_given *given;
-    const char *file;
+    const char *path, *file;
     uint64_t lowest; /* what unnamed functions are counted from, as in a trace */
     tool_record_take_function take;
     void *context;
 };
+
+static bool is_left(const struct choosing *c, ttape_string name)
+{
+    return c->patch->filter != NULL &&
+           tool_record_filter_leaves(c->patch->filter, &c->patch->rules, name, c->path);
+}
 
 static void judge(struct choosing *c, uint32_t index, ttape_string name)
 {
@@ -134,7 +140,8 @@ static void judge(struct choosing *c, uint32_t index, ttape_string name)
     }
     const struct tool_patterns *no = c->patch->no_function;
     bool is_chosen = tool_record_passes_name(&c->patch->rules, name) &&
-                     (no == NULL || !tool_record_matches_name(&c->patch->rules, no, name));
+                     (no == NULL || !tool_record_matches_name(&c->patch->rules, no, name)) &&
+                     !is_left(c, name);
     c->patch->leaves_unnamed |= name.data == unnamed && !is_chosen;
     c->take(c->context, index, name, is_chosen);
 }
@@ -158,6 +165,7 @@ void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_p
     uint32_t count = given->head.function_count;
     struct choosing c = {.patch = patch,
                          .given = given,
+                         .path = path,
                          .file = ttp_base_name(path),
                          .take = take,
                          .context = context};
@@ -230,6 +238,13 @@ static void choose_function(void *context, uint32_t index, ttape_string name, bo
     if (is_chosen)
         bits->words[index / 64] |= UINT64_C(1) << index % 64;
     bits->is_any |= is_chosen;
+}
+
+/* Whether it goes by their names which of a module's functions are patched by themselves. */
+static bool asks_names(const struct tool_record_patch *patch)
+{
+    return (patch->no_function != NULL && patch->no_function->count != 0) ||
+           (patch->filter != NULL && patch->filter->said.count != 0);
 }
 
 static void choose_all(struct tool_record_patch *patch, uint32_t count, struct bits *bits)
@@ -373,7 +388,7 @@ static void choose_functions(struct tool_record_patch *patch, const struct tool_
         bits.values = &patch->values;
         bits.wanted = tool_allocate((size_t)count + 1, sizeof *bits.wanted);
     }
-    if (patch->only != NULL && bits.wanted == NULL) /* whatever they are called */
+    if (patch->only != NULL && bits.wanted == NULL && !patch->by_name)
         choose_all(patch, count, &bits);
     else
         tool_record_patch_each(patch, given, module_path, choose_function, &bits);
@@ -480,6 +495,10 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
     patch->choice = go_on(go_on(patch->choice, patch->module), patch->no_module);
     if (patch->no_function != NULL)
         patch->choice = go_on(patch->choice, patch->no_function);
+    for (size_t i = 0; patch->filter != NULL && i < patch->filter->said.count; i++)
+        patch->choice = ttp_chosen_number(patch->choice, patch->filter->said.texts[i]);
+    patch->by_name = asks_names(patch);
+    patch->choice = ttp_chosen_number(patch->choice, patch->by_name ? "named" : "");
     patch->choice = ttp_chosen_number(patch->choice, patch->library_calls ? "called" : "");
     for (size_t i = 0; i < patch->debug->folder_count; i++)
         patch->choice = ttp_chosen_number(patch->choice, patch->debug->folders[i]);

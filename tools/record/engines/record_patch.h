@@ -17,6 +17,7 @@
 struct tool_record_patch {
     struct tool_record_rules rules;          /* its patterns `function`; none: nothing is patched */
     const struct tool_patterns *no_function; /* of these names none; NULL: all */
+    const struct tool_record_rules *filter;  /* what its filter leaves out is not patched */
     /* Of modules' paths. Without `module` it is the executable only. */
     const struct tool_patterns *module, *no_module;
     bool arguments;              /* with what functions of libraries are given, and return */
@@ -25,6 +26,7 @@ struct tool_record_patch {
     struct tool_patterns called; /* of these names; none: all */
     uint32_t only_functions, only_patchable, only_exits_left; /* what `only` has */
     bool has_hooks; /* the command, and nothing of it was asked for */
+    bool by_name;   /* of `only` those whose names the command line has not left out */
     char *only;     /* not asked for: all functions of this one module, the command's; or NULL */
     bool
         minds_lines; /* a log's lines are hashed: its writes are to be in the program's own calls */
@@ -52,6 +54,7 @@ static inline void tool_record_patch_rules(struct tool_record_patch *patch,
     patch->module = &rules->module;
     patch->no_module = &rules->no_module;
     patch->no_function = &rules->no_function;
+    patch->filter = rules;
 }
 
 bool tool_parse_record_patch(const char *text, void *into); /* tool_record_patch */

@@ -315,6 +315,10 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
     put_left(patch, left, sizeof left);
     if (patch->only_patchable == 0 || counts->functions == 0)
         say_none_by_itself(patch, counts, name, hint);
+    else if (patch->by_name)
+        tool_message("'%s' has no hooks: its functions that were chosen were patched%s, and those "
+                     "of libraries that %s%s%s",
+                     name, own, own[0] != '\0' ? "they call" : "it calls", called, hint);
     else
         tool_message("'%s' has no hooks: %" PRIu32 " of its %" PRIu32
                      " functions were patched%s%s, and those of libraries that %s%s%s%s",

@@ -100,6 +100,19 @@ bool tool_record_elf_address(struct tool_record_names *names, const ttape_site *
     return true;
 }
 
+uint64_t tool_record_size(struct tool_record_names *names, const ttape_site *site,
+                          const ttape_module *module)
+{
+    struct tool_symbol found = {0};
+    struct tool_symbols_query query = {.entry = true};
+    if (module == NULL || names->symbols == NULL || site->kind != TTAPE_SITE_FUNCTION)
+        return 0;
+    struct tool_symbols_module *opened = open_module(names, module);
+    bool is_known = to_query(opened, module, site->address, &query) &&
+                    tool_symbols_find(names->symbols, opened, &query, &found);
+    return is_known ? found.size_bytes : 0;
+}
+
 static void forget(struct tool_record_names *names)
 {
     for (size_t i = 0; i < names->expected_count; i++) {

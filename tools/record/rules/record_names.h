@@ -32,6 +32,9 @@ void tool_record_name(struct tool_record_names *names, ttape_site *site,
 /* The address of a site in its module's file; false: it is not known. */
 bool tool_record_elf_address(struct tool_record_names *names, const ttape_site *site,
                              const ttape_module *module, uint64_t *elf_address);
+/* How large a function is; 0: it is not known. */
+uint64_t tool_record_size(struct tool_record_names *names, const ttape_site *site,
+                          const ttape_module *module);
 void tool_record_expect(struct tool_record_names *names, const ttape_module *module,
                         const uint64_t *addresses, size_t count);
 /* Fetches the debug file of a command that is about to start, where that was asked for, and those

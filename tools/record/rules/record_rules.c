@@ -120,6 +120,10 @@ bool tool_record_is_mangled(const struct tool_record_rules *rules)
         if (all[i]->text != NULL &&
             (strstr(all[i]->text, "_Z") != NULL || strstr(all[i]->text, "_R") != NULL))
             return true;
+    for (size_t i = 0; i < rules->said.count; i++)
+        if (strstr(rules->said.texts[i], "_Z") != NULL ||
+            strstr(rules->said.texts[i], "_R") != NULL)
+            return true;
     return false;
 }
 
@@ -161,13 +165,20 @@ static bool is_library_call(struct tool_record_rules *rules, ttape_string path)
            is_called_only(rules, path);
 }
 
+static uint32_t select_below(struct tool_record_rules *rules, const ttape_site *site)
+{
+    return tool_record_matches_name(rules, &rules->below, site->symbol) ? TTAPE_SELECT_BELOW
+                                                                        : TTAPE_SELECT_KEEP;
+}
+
 static uint32_t select_site(void *context, const ttape_site *site, const ttape_module *module)
 {
     struct tool_record_rules *rules = context;
     ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
-    uint32_t below = tool_record_matches_name(rules, &rules->below, site->symbol)
-                         ? TTAPE_SELECT_BELOW
-                         : TTAPE_SELECT_KEEP;
+    uint32_t filtered = tool_record_filter_select(rules, site, module);
+    if (site->kind == TTAPE_SITE_SYSCALL) /* --syscalls chooses these */
+        return filtered;
+    uint32_t below = filtered | select_below(rules, site);
     if (tool_record_passes_name(rules, site->symbol) && is_call_wanted(rules, site, path) &&
         (passes(rules, &rules->module, &rules->no_module, path) || is_library_call(rules, path)) &&
         passes(rules, &rules->source, &rules->no_source, site->file))
@@ -220,6 +231,9 @@ void tool_record_rules_apply(struct tool_record_rules *rules, ttape_site_rules *
             into->select = select_site;
     if (rules->called != NULL && rules->called->count != 0)
         into->select = select_site;
+    if (rules->filter.rule_count != 0)
+        into->select = select_site;
+    tool_record_filter_apply(rules, into);
 }
 
 void tool_record_rules_close(struct tool_record_rules *rules)
@@ -233,6 +247,8 @@ void tool_record_rules_close(struct tool_record_rules *rules)
     tool_patterns_close(&rules->below);
     tool_patterns_close(&rules->checkpoint);
     tool_patterns_close(&rules->own);
+    tool_filter_unmake(&rules->filter);
+    tool_filter_close(&rules->said);
     free(rules->text);
     free(rules->mangled);
     free((void *)(uintptr_t)rules->readable.data);

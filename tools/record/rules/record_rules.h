@@ -9,6 +9,7 @@
 
 #include <tracetape/recording.h>
 
+#include "tools/filter/filter_option.h"
 #include "tools/record/rules/record_names.h"
 
 /* Regular expressions of one option, given any number of times. */
@@ -21,6 +22,8 @@ struct tool_patterns {
 struct tool_record_rules {
     struct tool_patterns function, no_function, module, no_module, source, no_source, below;
     struct tool_patterns checkpoint, own;
+    struct tool_filter said; /* --filter, --no-below */
+    struct tool_filter_made filter;
     const struct tool_patterns *called; /* functions of libraries; NULL, or none: all */
     char *text;                         /* of the last name, as a C string */
     size_t text_capacity;
@@ -58,6 +61,21 @@ bool tool_record_matches_name(struct tool_record_rules *rules, const struct tool
 /* Whether a pattern is of names as linkers know them: then those are to be matched, and kept; who
  * shows a trace reads them. */
 bool tool_record_is_mangled(const struct tool_record_rules *rules);
+
+/* record_filter.c: takes the filter that was said. Returns a tool_exit: what a recording cannot go
+ * by is refused. */
+int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, bool has_names);
+/* Puts what is no function's into the rules of a recording. */
+void tool_record_filter_apply(const struct tool_record_rules *rules, ttape_site_rules *into);
+/* What it says of a site: bits TTAPE_SELECT_*. */
+uint32_t tool_record_filter_select(struct tool_record_rules *rules, const ttape_site *site,
+                                   const ttape_module *module);
+/* Whether all calls of a function are left out, whatever is around them, as far as its name and its
+ * module tell: it need not be patched. `words`: whose memory of names is used, as this is asked in
+ * another thread. */
+bool tool_record_filter_leaves(const struct tool_record_rules *rules,
+                               struct tool_record_rules *words, ttape_string name,
+                               const char *path);
 
 /* For ttape_recording_options.is_checkpoint. */
 bool tool_record_is_checkpoint(void *context, const ttape_site *site, const ttape_module *module);

@@ -57,8 +57,7 @@ static void fill_options(const struct tool_record_session *session, ttape_record
 }
 
 /* What does not go together. */
-static int check_options(const struct tool_record_session *session, ttape_recording_options *o,
-                         int count)
+static int check_options(struct tool_record_session *session, ttape_recording_options *o, int count)
 {
     if (!take_clock(session->clock, &o->clock))
         return tool_usage(session->verb, "unknown clock '%s'", session->clock);
@@ -69,6 +68,9 @@ static int check_options(const struct tool_record_session *session, ttape_record
     if (session->rules.checkpoint.count != 0 && session->no_symbols)
         return tool_usage(session->verb,
                           "--checkpoint needs names: it does not go with --no-symbols");
+    int filtered = tool_record_filter_open(&session->rules, session->verb, !session->no_symbols);
+    if (filtered != TOOL_OK)
+        return filtered;
     if (session->then_level >= 0 && (session->rotate != 0 || session->files))
         return tool_usage(session->verb,
                           "--then-level is of one file: not of --rotate and --files");

@@ -1,0 +1,101 @@
+/* A filter while recording (spec/filters.md): names, modules, sources and sizes, once for each
+ * site; what goes by the calls around one, or by a length, the recorder does. */
+#include "tools/command/tool.h"
+#include "tools/record/rules/record_rules.h"
+
+static bool is_number(ttape_filter_kind kind) { return kind >= TTAPE_FILTER_DEPTH; }
+
+int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, bool has_names)
+{
+    if (rules->said.count == 0)
+        return TOOL_OK;
+    int status = tool_filter_make(&rules->filter, verb, &rules->said);
+    for (uint32_t i = 0; status == TOOL_OK && i < rules->filter.rule_count; i++) {
+        const ttape_filter_rule *rule = &rules->filter.rules[i];
+        if (rule->condition_count > 0)
+            status = tool_usage(verb,
+                                "--filter: a recording does not go by values and times of "
+                                "single calls: leave '%s' without them, and say them where "
+                                "the trace is read",
+                                rule->function.data);
+        else if (!has_names && (!is_number(rule->kind) || rule->kind == TTAPE_FILTER_SIZE))
+            status = tool_usage(verb, "--filter needs names: it does not go with --no-symbols");
+    }
+    return status;
+}
+
+void tool_record_filter_apply(const struct tool_record_rules *rules, ttape_site_rules *into)
+{
+    for (uint32_t i = 0; i < rules->filter.rule_count; i++) {
+        const ttape_filter_rule *rule = &rules->filter.rules[i];
+        into->has_below |= rule->kind == TTAPE_FILTER_BELOW;
+        into->has_to |= rule->kind == TTAPE_FILTER_TO;
+        into->of_calls |= !is_number(rule->kind) || rule->kind == TTAPE_FILTER_SIZE;
+        if (rule->kind == TTAPE_FILTER_TIME && rule->number > into->min_ns)
+            into->min_ns = rule->number;
+        if (rule->kind == TTAPE_FILTER_DEPTH && rule->number <= UINT32_MAX &&
+            (into->max_depth == 0 || rule->number < into->max_depth))
+            into->max_depth = (uint32_t)rule->number;
+    }
+}
+
+static bool is_called(struct tool_record_rules *words, const struct tool_filter_rule *made,
+                      ttape_string name)
+{
+    const struct tool_patterns one = {.items = (regex_t *)(uintptr_t)&made->function, .count = 1};
+    return made->has_function && tool_record_matches_name(words, &one, name);
+}
+
+static bool is_there(struct tool_record_rules *rules, const struct tool_filter_rule *made,
+                     const ttape_site *site, ttape_string path)
+{
+    return !made->has_path || tool_filter_matches(&rules->filter, &made->path, path) ||
+           (site->file.size_bytes != 0 &&
+            tool_filter_matches(&rules->filter, &made->path, site->file));
+}
+
+/* What rules of these kinds come to: bits TTAPE_SELECT_*. */
+static uint32_t join(const bool *any, const bool *chosen)
+{
+    return ((any[TTAPE_FILTER_ONLY] && !chosen[TTAPE_FILTER_ONLY]) || chosen[TTAPE_FILTER_WITHOUT]
+                ? TTAPE_SELECT_DROP
+                : 0) |
+           (chosen[TTAPE_FILTER_BELOW] ? TTAPE_SELECT_BELOW : 0) |
+           (chosen[TTAPE_FILTER_NOT_BELOW] ? TTAPE_SELECT_NOT_BELOW : 0) |
+           (chosen[TTAPE_FILTER_TO] ? TTAPE_SELECT_TO : 0);
+}
+
+uint32_t tool_record_filter_select(struct tool_record_rules *rules, const ttape_site *site,
+                                   const ttape_module *module)
+{
+    ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
+    bool any[TTAPE_FILTER_KIND_COUNT] = {false}, chosen[TTAPE_FILTER_KIND_COUNT] = {false};
+    bool is_small = false;
+    for (uint32_t i = 0; i < rules->filter.rule_count; i++) {
+        const ttape_filter_rule *rule = &rules->filter.rules[i];
+        const struct tool_filter_rule *made = &rules->filter.made[i];
+        any[rule->kind] = true;
+        if (rule->kind == TTAPE_FILTER_SIZE)
+            is_small |= tool_record_size(&rules->names, site, module) < rule->number;
+        else if (!chosen[rule->kind])
+            chosen[rule->kind] =
+                is_called(rules, made, site->symbol) && is_there(rules, made, site, path);
+    }
+    return join(any, chosen) | (is_small ? TTAPE_SELECT_DROP : 0);
+}
+
+bool tool_record_filter_leaves(const struct tool_record_rules *rules,
+                               struct tool_record_rules *words, ttape_string name, const char *path)
+{
+    bool any[TTAPE_FILTER_KIND_COUNT] = {false}, chosen[TTAPE_FILTER_KIND_COUNT] = {false};
+    for (uint32_t i = 0; i < rules->filter.rule_count; i++) {
+        const struct tool_filter_rule *made = &rules->filter.made[i];
+        ttape_filter_kind kind = rules->filter.rules[i].kind;
+        bool is_here = !made->has_path || regexec(&made->path, path, 0, NULL, 0) == 0;
+        /* Its source may be meant, which is not known yet. */
+        is_here |= kind != TTAPE_FILTER_WITHOUT;
+        any[kind] = true;
+        chosen[kind] |= is_here && is_called(words, made, name);
+    }
+    return join(any, chosen) == TTAPE_SELECT_DROP;
+}
