@@ -191,11 +191,10 @@ static void say_inside(const struct html_options *options, const struct html_cut
     if (options->with_values)
         tool_message("with values of arguments and results, the command line and the host");
     if (options->with_source)
-        tool_message("with paths, %" PRIu32 " source files and the lines of %" PRIu32
-                     " functions%s",
-                     notes->source_count, notes->line_count,
-                     notes->source_count == 0 ? "; to look for sources elsewhere: --sources DIR"
-                                              : "");
+        tool_message(
+            "with paths, %" PRIu32 " source files and the lines of %" PRIu32 " functions%s",
+            notes->source_count, notes->line_count,
+            notes->source_count == 0 ? "; to look for sources elsewhere: --sources DIR" : "");
     if (!options->with_values || !options->with_source)
         tool_message("left out: %s%s%s",
                      options->with_values ? ""
