@@ -248,19 +248,18 @@ struct ttp_value_place {
 /* The sections of a choice; NULL: it has none. And the choice that a section of values is of. */
 static inline const struct ttp_patch_head *ttp_chosen_inlined(const struct ttp_chosen_head *chosen)
 {
-    const char *file = (const char *)chosen;
-    return chosen->inlined.bytes == 0 ? NULL
-                                      : (const struct ttp_patch_head *)(file + chosen->inlined.at);
+    const void *at = (const char *)chosen + chosen->inlined.at;
+    return chosen->inlined.bytes == 0 ? NULL : at;
 }
 static inline const struct ttp_values_head *ttp_chosen_values(const struct ttp_chosen_head *chosen)
 {
-    const char *file = (const char *)chosen;
-    return chosen->values.bytes == 0 ? NULL
-                                     : (const struct ttp_values_head *)(file + chosen->values.at);
+    const void *at = (const char *)chosen + chosen->values.at;
+    return chosen->values.bytes == 0 ? NULL : at;
 }
 static inline const struct ttp_chosen_head *ttp_values_chosen(const struct ttp_values_head *values)
 {
-    return (const struct ttp_chosen_head *)((const char *)values - values->at);
+    const void *at = (const char *)values - values->at;
+    return at;
 }
 
 _Static_assert(sizeof(struct ttp_patch_head) == 288, "no hidden padding");
