@@ -19,7 +19,6 @@ gone '--time A..B' cut --to 50
 gone '--thread TID' dump --tid 1
 gone '--format FORMAT' export --to folded
 gone '--group REGEX' report --match f1
-gone '--function REGEX' report --filter f1
 gone '--format dot' graph --dot
 gone '--format svg' graph --svg
 gone '--limit N' graph --top 2

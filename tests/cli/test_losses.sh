@@ -52,7 +52,7 @@ for verb in report tree graph slow last; do
     number out lost_events 0
 done
 told graph --format dot
-has out 'label="77 events were lost"'
+has out 'label="lossy.ttape\\l77 events were lost\\l"'
 status 0 "$T" graph --format dot whole.ttape
 if grep -q 'events were lost' out; then fail 'a picture of a whole trace is marked'; fi
 

@@ -158,7 +158,6 @@ static const char *find_successor(const char *verb, const char *name, size_t len
         {NULL, "tid", "--thread TID"},
         {"cut", "partitions", "--partition A..B"},
         {"report", "match", "--group REGEX"},
-        {NULL, "filter", "--function REGEX"},
         {"graph", "dot", "--format dot"},
         {"graph", "svg", "--format svg"},
         {NULL, "top", "--limit N"},
