@@ -112,8 +112,8 @@ static void take_quoted(struct fuzz_scan *s)
         if (fuzz_scan_next_is(s, '&'))
             fuzz_scan_expect(s, "&amp;");
         else if (*s->at++ == '\\')
-            FUZZ_REQUIRE(fuzz_scan_take(s, "n") || fuzz_scan_take(s, "\"") ||
-                         fuzz_scan_take(s, "\\"));
+            FUZZ_REQUIRE(fuzz_scan_take(s, "n") || fuzz_scan_take(s, "l") ||
+                         fuzz_scan_take(s, "\"") || fuzz_scan_take(s, "\\"));
     }
 }
 
