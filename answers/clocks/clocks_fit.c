@@ -148,7 +148,8 @@ static bool is_alone(const struct fit *f, struct ttp_clock_bound *bound)
     return is;
 }
 
-/* Of two bounds that contradict each other that which contradicts others, too, where one does. */
+/* The bound of the two that contradicts others, too, is left out; where that is both or none, both
+ * are. */
 static void leave_out_one(ttape_clocks *c, const struct fit *f, const struct room *room)
 {
     bool is_least = is_alone(f, room->by_least), is_most = is_alone(f, room->by_most);

@@ -21,7 +21,7 @@ static enum marker marker_of(const ttape_site *site)
                                                       : MARKER_NONE;
 }
 
-/* By site; NULL: there are none, or no memory for them. */
+/* The result is by site; NULL: there are none, or no memory for them. */
 static uint8_t *find_markers(ttape_clocks *c, ttape_reader *reader, uint32_t site_count)
 {
     uint8_t *markers = NULL;
@@ -64,7 +64,7 @@ static bool goes_on(const ttape_clocks *c, uint64_t done)
     return c->watch == NULL || c->watch->goes_on(c->watch->context, done, 0);
 }
 
-/* Behind damage reading goes on: a pair less. */
+/* Reading goes on behind damage: a pair less. */
 static ttape_status read_stream(ttape_clocks *c, uint32_t reader, uint32_t stream,
                                 const uint8_t *markers, ttape_error *err)
 {
@@ -127,7 +127,7 @@ static int compare_messages(const void *left, const void *right)
     return order != 0 ? order : a->is_received - b->is_received;
 }
 
-/* By CLOCK_REALTIME, where the clock has an offset. */
+/* Times are those of CLOCK_REALTIME where the clock has an offset. */
 static int64_t time_of(const ttape_clocks *c, const struct ttp_clock_message *m)
 {
     const struct ttp_clock *clock = &c->clocks[m->clock];
@@ -162,7 +162,7 @@ static void add_pair(ttape_clocks *c, const struct ttp_clock_message *sent,
     c->info.pair_count++;
 }
 
-/* Of one id, count messages. */
+/* Messages have one id, and there are count of them. */
 static void match(ttape_clocks *c, const struct ttp_clock_message *same, size_t count)
 {
     bool is_pair = count == 2 && !same[0].is_received && same[1].is_received;

@@ -144,7 +144,7 @@ static bool is_better(const struct ttp_clock_scope *a, const struct ttp_clock_sc
     return one < ttp_clocks_sum(b->offset_error_ns, b->has_utc_error ? b->utc_error_ns : 0);
 }
 
-/* Of many recordings of a fleet each clock's first scope is looked at. */
+/* Each clock's first scope is looked at, of many recordings of a fleet. */
 static struct ttp_clock *find_clock(ttape_clocks *c, struct ttp_clock_scope *s)
 {
     for (size_t i = 0; i < c->clock_count; i++)

@@ -31,10 +31,10 @@ mmdebstrap --quiet --variant=apt --hook-dir=/usr/share/mmdebstrap/hooks/file-mir
 mount --bind /proc "$system/proc"
 trap 'umount "$system/proc"; rm -rf "$work"' EXIT
 cp "${TTAPE_SRC:?}/debian/tests/record" "$system/record"
-chroot "$system" sh -c 'mkdir -m 777 /tmp/work; useradd -m someone; chmod 755 /record
-    AUTOPKGTEST_TMP=/tmp/work setpriv --reuid someone --regid someone --clear-groups /record'
+chroot "$system" sh -c 'mkdir -m 777 /tmp/tried; useradd -m someone; chmod 755 /record
+    AUTOPKGTEST_TMP=/tmp/tried setpriv --reuid someone --regid someone --clear-groups /record'
 if [ -e /usr/local/src/zstd/lib/decompress/zstd_decompress.c ]; then # it was put in
-    [ -s "$system/tmp/work/sort.html" ]
+    [ -s "$system/tmp/tried/sort.html" ]
     dpkg-deb -f "$work"/one/source/build/package/tracetape_*.deb Description |
         grep -q 'one HTML file'
 fi
