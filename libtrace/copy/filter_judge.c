@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "format/base/fail.h"
 
 #define WAIT_ADDRESS    4u /* of calls that say that a thread waited for the recorder */
@@ -141,8 +142,7 @@ static bool find_constant(const struct ttp_judge *judge, uint32_t site, bool is_
     const ttape_value_name *name = is_exit ? &names.exit[place] : &names.enter[place];
     for (uint32_t i = 0; i < name->constant_count; i++) {
         const ttape_value_constant *constant = &name->constants[i];
-        if (constant->name.size_bytes == word.size_bytes &&
-            memcmp(constant->name.data, word.data, word.size_bytes) == 0) {
+        if (ttp_is_same_text(constant->name, word)) {
             *out = (struct number){.is_negative = constant->value < 0,
                                    .bits = (uint64_t)constant->value};
             return true;

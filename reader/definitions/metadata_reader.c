@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "base/text.h"
 #include "format/base/fail.h"
 #include "format/base/limits.h"
 #include "reader/base/cbor_decoder.h"
@@ -47,11 +48,8 @@ static ttape_status take_entry(void *context, const struct ttp_cbor_entry *entry
 
 static int compare_keys(const struct ttp_read_metadata *a, const struct ttp_read_metadata *b)
 {
-    size_t common = a->key.size_bytes < b->key.size_bytes ? a->key.size_bytes : b->key.size_bytes;
-    int order = common == 0 ? 0 : memcmp(a->key.data, b->key.data, common);
-    if (order == 0)
-        order = (a->key.size_bytes > b->key.size_bytes) - (a->key.size_bytes < b->key.size_bytes);
-    return a->scope != b->scope ? (a->scope > b->scope) - (a->scope < b->scope) : order;
+    return a->scope != b->scope ? (a->scope > b->scope) - (a->scope < b->scope)
+                                : ttp_compare_strings(a->key, b->key);
 }
 
 static bool entry_less(const void *context, uint32_t a, uint32_t b)

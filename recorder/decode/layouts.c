@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "recorder/state/proc_maps.h"
 
 #define SCAN_PAUSE_MS    50u
@@ -74,17 +75,11 @@ ttape_status ttp_modules_add(struct ttp_encode *e, struct ttp_growing *list,
                           module->build_id.size_bytes, err);
 }
 
-static bool same_string(ttape_string a, ttape_string b)
-{
-    return a.size_bytes == b.size_bytes &&
-           (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
-}
-
 static bool same_module(const struct ttp_module_seen *a, const struct ttp_module_seen *b)
 {
     return a->module.start == b->module.start && a->module.end == b->module.end &&
-           same_string(a->module.path, b->module.path) &&
-           same_string(a->module.build_id, b->module.build_id);
+           ttp_is_same_text(a->module.path, b->module.path) &&
+           ttp_is_same_text(a->module.build_id, b->module.build_id);
 }
 
 /* One that is gone is another when it comes back: both times are in the trace. */
@@ -282,7 +277,7 @@ static ttape_status take_mapping(struct ttp_encode *e, struct ttp_image *image, 
     struct ttp_module_seen *modules = image->incoming.data;
     struct ttp_module_seen *last =
         image->incoming.count == 0 ? NULL : &modules[image->incoming.count - 1];
-    if (last != NULL && m.offset != 0 && same_string(last->module.path, path)) {
+    if (last != NULL && m.offset != 0 && ttp_is_same_text(last->module.path, path)) {
         last->module.end = m.end;
         return TTAPE_OK;
     }

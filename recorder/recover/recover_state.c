@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/secret.h"
+#include "base/text.h"
 #include "format/base/bytes.h"
 #include "format/base/fail.h"
 #include "format/base/secret_hash.h"
@@ -155,12 +156,6 @@ ttape_status ttp_state_replay(struct ttp_encode *e, const struct ttp_recovered_f
 
 /* Ids */
 
-static bool same_path(ttape_string a, ttape_string b)
-{
-    return a.size_bytes == b.size_bytes &&
-           (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
-}
-
 /* The layout that holds the trace's module, which gets its id there; TTAPE_NONE: none does. */
 static uint32_t place_module(struct ttp_encode *e, const ttape_module *module, uint32_t id,
                              uint32_t *index)
@@ -170,7 +165,8 @@ static uint32_t place_module(struct ttp_encode *e, const ttape_module *module, u
         struct ttp_module_seen *seen = layout->modules.data;
         for (uint32_t k = layout->shared; k < layout->modules.count; k++) /* others: the root's */
             if (seen[k].id == TTAPE_NONE && seen[k].module.start == module->start &&
-                seen[k].module.end == module->end && same_path(seen[k].module.path, module->path)) {
+                seen[k].module.end == module->end &&
+                ttp_is_same_text(seen[k].module.path, module->path)) {
                 seen[k].id = id;
                 *index = k;
                 return i;
@@ -284,9 +280,7 @@ static bool is_same(const struct journaled_calls *calls, const struct journaled_
         if (!take_frame(calls->reader, &path, &address) || address != frames[i])
             return false;
     return seen->line == site->address && (path != 0) == seen->is_cut &&
-           !take_frame(calls->reader, &path, &address) &&
-           name.size_bytes == site->symbol.size_bytes &&
-           (name.size_bytes == 0 || memcmp(name.data, site->symbol.data, name.size_bytes) == 0);
+           !take_frame(calls->reader, &path, &address) && ttp_is_same_text(name, site->symbol);
 }
 
 static int by_hash(const void *a, const void *b)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/ranks.h"
+#include "base/text.h"
 #include "base/time_sum.h"
 #include "tools/command/tool.h"
 #include "tools/command/tool_map.h"
@@ -178,9 +179,7 @@ static uint32_t find_module(struct ttp_key_map *map, struct tool_graph_module *m
             modules[*count] = (struct tool_graph_module){.path = path};
             *place = (uint32_t)(*count)++;
         }
-        ttape_string other = modules[*place].path;
-        if (other.size_bytes == path.size_bytes &&
-            (path.size_bytes == 0 || memcmp(other.data, path.data, path.size_bytes) == 0))
+        if (ttp_is_same_text(modules[*place].path, path))
             return *place;
     }
 }

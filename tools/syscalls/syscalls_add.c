@@ -2,17 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/time_sum.h"
 #include "tools/command/tool.h"
 #include "tools/kernel/system_module.h"
 #include "tools/syscalls/syscalls_view.h"
 
 /* ---- whose a module is ---- */
-
-static bool is_equal(ttape_string a, ttape_string b)
-{
-    return a.size_bytes == b.size_bytes && memcmp(a.data, b.data, a.size_bytes) == 0;
-}
 
 static bool matches(const regex_t *regex, ttape_string text)
 {
@@ -27,7 +23,8 @@ static bool is_executable(const ttape_reader *reader, ttape_string path)
 {
     ttape_metadata_entry entry;
     for (uint32_t i = 0; ttape_reader_get_metadata(reader, i, &entry) == TTAPE_OK; i++)
-        if (is_equal(entry.key, (ttape_string){"executable", 10}) && is_equal(entry.text, path))
+        if (ttp_is_same_text(entry.key, (ttape_string){"executable", 10}) &&
+            ttp_is_same_text(entry.text, path))
             return true;
     return false;
 }
@@ -66,7 +63,7 @@ static void join_modules(struct tool_sys *view)
         uint32_t *place;
         uint64_t key = hash.low ^ hash.high;
         while (*(place = tool_map_at(&map, key, i)) != i &&
-               !is_equal(path, tool_module_path(view->reader, *place)))
+               !ttp_is_same_text(path, tool_module_path(view->reader, *place)))
             key++;
         view->module_of[i] = *place;
     }
@@ -284,7 +281,7 @@ static bool is_namesake(struct tool_sys *view, uint32_t step, uint32_t function)
         return false;
     ttape_string a = tool_site_text(&view->names, functions[step].site);
     ttape_string b = tool_site_text(&view->names, functions[function].site);
-    return a.size_bytes != 0 && is_equal(a, b);
+    return a.size_bytes != 0 && ttp_is_same_text(a, b);
 }
 
 /* The stack that led to a call within another one does not know that one: it has the library's
