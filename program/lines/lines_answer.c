@@ -54,7 +54,7 @@ static ttape_status make_lines(struct tool_source_lines *view)
         status = tool_lines_count_passes(view, o->with, &view->counts[1]);
     if (status == TTAPE_OK && view->line_sites == NULL)
         status = tool_lines_count(view);
-    if (view->region.is_short || (status == TTAPE_E_LIMIT && view->err == NULL))
+    if (view->region.is_short)
         return tool_lines_fail(view, TTAPE_E_LIMIT,
                                "lines need more memory than their limit of %llu bytes",
                                (unsigned long long)o->memory_bytes);

@@ -191,7 +191,7 @@ static bool find_before(const struct counting *c, uint32_t block, struct ran *su
     return count_before(c, block) > 0 && !c->view->blocks[block].is_odd;
 }
 
-/* Of what this block goes on with, where nothing else leads there. */
+/* Adds up what this block goes on with, where nothing else leads there. */
 static bool find_behind(const struct counting *c, uint32_t block, struct ran *sum)
 {
     const struct tool_code_block *from = &c->view->blocks[block];
@@ -375,7 +375,7 @@ static bool is_ours(const struct counting *c, const struct tool_code_block *bloc
            (tells && (block->last - block->first > 1 || !c->at[query].begins));
 }
 
-/* Of a path, whole parts. */
+/* Compares whole parts of a path. */
 static bool ends_with(const char *path, const char *end)
 {
     size_t size = strlen(path), end_size = strlen(end);

@@ -112,7 +112,7 @@ static uint64_t read_all(const struct ttp_chosen_head *head)
     return sum;
 }
 
-/* Of a copy that ends where the file does, so that a sanitizer sees a byte more. */
+/* The copy ends where the file does, so that a sanitizer sees a byte more. */
 static bool is_taken(const void *bytes, size_t size_bytes)
 {
     void *copy = malloc(size_bytes > 0 ? size_bytes : 1);
