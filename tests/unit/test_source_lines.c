@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "program/lines/lines_answer.h"
+#include "tests/unit/every.h"
 #include "tests/unit/test_reader_fixture.h"
 
 #if defined(__clang__)
@@ -205,6 +206,7 @@ START_TEST(what_cannot_be_answered_ends_nothing_else)
     struct tool_source_lines *lines;
     ttape_error err = {0};
     uint64_t left = 0, memory_bytes = 256, refused = 0;
+    const uint32_t shift = ttest_every(3);
     const ttape_watch watch = {wait_a_while, &left};
     open_asked(&a, "/nowhere/program");
     ck_assert_int_eq(tool_source_lines_make(&lines, a.trace.reader, &a.how, &err),
@@ -218,7 +220,7 @@ START_TEST(what_cannot_be_answered_ends_nothing_else)
         status = tool_source_lines_make(&lines, a.trace.reader, &a.how, &err);
         ck_assert(status == TTAPE_OK ||
                   (status == TTAPE_E_LIMIT && lines == NULL && err.status == TTAPE_E_LIMIT));
-        memory_bytes *= 2;
+        memory_bytes <<= shift;
     }
     ck_assert_uint_gt(refused, 4);
     tool_source_lines_close(lines);
