@@ -1,6 +1,5 @@
 /* Sites that a program tells of by messages: its own, of the API, and system calls. */
-#include <string.h>
-
+#include "base/text.h"
 #include "format/base/bytes.h"
 #include "libtrace/names/call_names.h"
 #include "recorder/arena/record.h"
@@ -8,12 +7,6 @@
 
 #define KIND_MAX   0xFFFFu /* that a trace can hold */
 #define SITE_BYTES 18u
-
-static bool is_text(const char *text, ttape_string string)
-{
-    return text != NULL && strlen(text) == string.size_bytes &&
-           memcmp(text, string.data, string.size_bytes) == 0;
-}
 
 /* A message about a site; the strings are in the message. */
 struct told_site {
@@ -39,6 +32,22 @@ static bool parse_site(struct told_site *told, const uint8_t *bytes, size_t size
     return told->address != 0;
 }
 
+static bool is_name_same(const struct ttp_site_seen *site, const struct told_site *told)
+{
+    return (told->kind == TTAPE_SITE_SYSCALL && told->symbol.size_bytes == 0) ||
+           (site->symbol != NULL && ttp_is_same_text(ttp_text_of(site->symbol), told->symbol));
+}
+
+/* A message that names no file or line says nothing else than symbols do, which may have been asked
+ * when a call was read before it; nor do symbols that know none. */
+static bool is_place_same(const struct ttp_site_seen *site, const struct told_site *told)
+{
+    ttape_string file = ttp_text_of(site->file);
+    return (site->line == 0 || told->line == 0 || site->line == told->line) &&
+           (file.size_bytes == 0 || told->file.size_bytes == 0 ||
+            ttp_is_same_text(file, told->file));
+}
+
 /* Every thread writes a message for each site that it passes. */
 static bool is_known(const struct ttp_layout *layout, const struct told_site *told)
 {
@@ -46,10 +55,7 @@ static bool is_known(const struct ttp_layout *layout, const struct told_site *to
     if (known == TTAPE_NONE)
         return false;
     const struct ttp_site_seen *site = (const struct ttp_site_seen *)layout->sites.data + known;
-    return site->kind == told->kind && site->line == told->line &&
-           ((told->kind == TTAPE_SITE_SYSCALL && told->symbol.size_bytes == 0) ||
-            is_text(site->symbol, told->symbol)) &&
-           is_text(site->file, told->file);
+    return site->kind == told->kind && is_name_same(site, told) && is_place_same(site, told);
 }
 
 static ttape_status take_site(struct ttp_encode *e, struct ttp_layout *layout,
