@@ -45,9 +45,9 @@ void ttp_copied_definition(const ttape_reader *r, uint32_t scope, int kind, uint
 uint32_t ttp_copied_count(const ttape_reader *r, uint32_t scope, int kind);
 /* Once names of its site were changed. */
 void ttp_copied_hash_site(struct ttp_copied_row *row);
-/* Adds it to a scope that has as many of the kind as come before it; a site without its path. */
 /* Its times become later. One of 0 is not known. */
 void ttp_copied_move(struct ttp_copied_row *row, uint64_t shift_ns);
+/* Adds it to a scope that has as many of the kind as come before it; a site without its path. */
 ttape_status ttp_copied_add(ttape_writer *w, struct ttp_scope *to, int kind,
                             const struct ttp_copied_row *row, ttape_error *err);
 /* Gives the sites from first_site on their paths. */
