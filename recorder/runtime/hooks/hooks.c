@@ -48,8 +48,8 @@ static __attribute__((noinline)) void enter_left_out(uintptr_t function, uintptr
         enter_other(function, call_site, sp, ttp_thread.page);
 }
 
-/* Of a function that is left out. What is inlined in the innermost frame has its stack pointer, and
- * is counted there, so that it is known which of the two ends. */
+/* Passes a function that is left out. What is inlined in the innermost frame has its stack pointer,
+ * and is counted there, so that it is known which of the two ends. */
 static inline __attribute__((always_inline)) void pass_enter(uintptr_t function,
                                                              uintptr_t call_site, uintptr_t sp,
                                                              const struct ttp_thread_page *page)
@@ -63,24 +63,20 @@ static inline __attribute__((always_inline)) void pass_enter(uintptr_t function,
         enter_left_out(function, call_site, sp, page);
 }
 
-static __attribute__((noinline)) void enter_looking(uintptr_t function, uintptr_t call_site,
-                                                    uintptr_t sp,
-                                                    const struct ttp_thread_page *page)
-{
-    if (ttp_is_left_out(ttp_process.enter_verdicts, page, function))
-        pass_enter(function, call_site, sp, page);
-    else
-        enter_other(function, call_site, sp, page);
-}
+/* Makes a function that passes what is left out, and jumps to another one with the rest: so each
+ * needs no stack. */
+#define TTP_HOOK_LOOKING(name, is_left_out, verdicts, pass, other)                                 \
+    static __attribute__((noinline)) void name(uintptr_t function, uintptr_t call_site,            \
+                                               uintptr_t sp, const struct ttp_thread_page *page)   \
+    {                                                                                              \
+        if (is_left_out(ttp_process.verdicts, page, function))                                     \
+            pass(function, call_site, sp, page);                                                   \
+        else                                                                                       \
+            other(function, call_site, sp, page);                                                  \
+    }
 
-static __attribute__((noinline)) void enter_beside(uintptr_t function, uintptr_t call_site,
-                                                   uintptr_t sp, const struct ttp_thread_page *page)
-{
-    if (ttp_is_left_out_first(ttp_process.enter_verdicts, page, function))
-        pass_enter(function, call_site, sp, page);
-    else
-        enter_looking(function, call_site, sp, page);
-}
+TTP_HOOK_LOOKING(enter_looking, ttp_is_left_out, enter_verdicts, pass_enter, enter_other)
+TTP_HOOK_LOOKING(enter_beside, ttp_is_left_out_first, enter_verdicts, pass_enter, enter_looking)
 
 static __attribute__((noinline)) void exit_other(uintptr_t function, uintptr_t call_site,
                                                  uintptr_t sp, const struct ttp_thread_page *page)
@@ -126,23 +122,8 @@ pass_exit(uintptr_t function, uintptr_t call_site, uintptr_t sp, const struct tt
         exit_other(function, call_site, sp, page);
 }
 
-static __attribute__((noinline)) void exit_looking(uintptr_t function, uintptr_t call_site,
-                                                   uintptr_t sp, const struct ttp_thread_page *page)
-{
-    if (ttp_is_left_out(ttp_process.verdicts, page, function))
-        pass_exit(function, call_site, sp, page);
-    else
-        exit_other(function, call_site, sp, page);
-}
-
-static __attribute__((noinline)) void exit_beside(uintptr_t function, uintptr_t call_site,
-                                                  uintptr_t sp, const struct ttp_thread_page *page)
-{
-    if (ttp_is_left_out_first(ttp_process.verdicts, page, function))
-        pass_exit(function, call_site, sp, page);
-    else
-        exit_looking(function, call_site, sp, page);
-}
+TTP_HOOK_LOOKING(exit_looking, ttp_is_left_out, verdicts, pass_exit, exit_other)
+TTP_HOOK_LOOKING(exit_beside, ttp_is_left_out_first, verdicts, pass_exit, exit_looking)
 
 /* Functions are left the same way, whoever called the hook. */
 static inline __attribute__((always_inline)) void leave(uintptr_t function, uintptr_t call_site,
