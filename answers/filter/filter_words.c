@@ -163,15 +163,9 @@ static ttape_status take_expression(struct ttp_filter_scan *s, const char *close
     return TTAPE_OK;
 }
 
-static ttape_status take_glob(struct ttp_filter_scan *s, bool is_path, struct made *made)
+static ttape_status take_glob(struct ttp_filter_scan *s, const char *end, bool is_quoted,
+                              bool is_path, struct made *made)
 {
-    char quote = ttp_filter_char(s);
-    bool is_quoted = quote == '"' || quote == '\'';
-    const char *end = is_quoted ? find_close(s) : NULL;
-    if (is_quoted && end == NULL)
-        return ttp_filter_fail(s, "the quote is not closed");
-    if (!is_quoted)
-        TTP_TRY(find_word_end(s, &end));
     s->at += is_quoted;
     put_text(made, is_path ? "(^|/)" : "^");
     TTP_TRY(put_glob(s, end, made));
@@ -183,23 +177,26 @@ static ttape_status take_glob(struct ttp_filter_scan *s, bool is_path, struct ma
 ttape_status ttp_filter_take_pattern(struct ttp_filter_scan *s, bool is_path, ttape_string *out)
 {
     const char *begin = s->at, *close = find_expression_end(s), *end = close;
-    char quote = ttp_filter_char(s);
-    if (end == NULL && (quote == '"' || quote == '\''))
+    bool is_quoted = ttp_filter_char(s) == '"' || ttp_filter_char(s) == '\'';
+    if (is_quoted)
         end = find_close(s);
-    else if (end == NULL)
+    else if (close == NULL)
         TTP_TRY(find_word_end(s, &end));
+    if (end == NULL)
+        return ttp_filter_fail(s, "the quote is not closed");
     if (end == begin)
         return ttp_filter_fail(s, is_path ? "a module or a source file is missing behind '@'"
                                           : "a function is missing: a name, a pattern such as "
                                             "parse_*, or /EXPRESSION/");
-    size_t size = end != NULL ? (size_t)(end - begin) : 0;
+    size_t size = (size_t)(end - begin);
     if (size > TTAPE_FILTER_MAX_PATTERN)
         return ttp_fail(s->err, TTAPE_E_LIMIT, "", (uint64_t)(begin - s->begin),
                         "a pattern has more than %u bytes", TTAPE_FILTER_MAX_PATTERN);
     struct made made = {.text = ttp_region_take(s->region, 2 * size + 16, 1)};
     if (made.text == NULL)
         return ttp_fail(s->err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-    TTP_TRY(close != NULL ? take_expression(s, close, &made) : take_glob(s, is_path, &made));
+    TTP_TRY(close != NULL ? take_expression(s, close, &made)
+                          : take_glob(s, end, is_quoted, is_path, &made));
     *out = (ttape_string){made.text, made.size_bytes};
     return TTAPE_OK;
 }
