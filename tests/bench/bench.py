@@ -59,6 +59,7 @@ SECTIONS = {  # name: generator of rows
     "search": sections_search.search,
     "syscalls": sections_syscalls.syscalls,
     "patch": sections_patch.patch,
+    "filters": sections_patch.filters,
     "instructions": sections_instructions.instructions,
     "view": sections_view.view,
     "html": sections_html.html,

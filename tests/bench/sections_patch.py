@@ -11,6 +11,8 @@ from sections_syscalls import start_ms
 FUNCTIONS = "^(leaf|inner|outer)$"
 COUNT = 3000
 CALLS = 40 * 4 * COUNT  # as the program has it
+BOUNDS = {"hook": (0.5, 0.3), "recorder": (1.5, 1.1)}  # of one recorded: floor, aim
+LONGER = 10 * COUNT  # hooks are told what is left out while the program runs
 
 
 def uftrace_calls(bench):
@@ -37,6 +39,39 @@ def ways(bench):
             *uftrace[:-1], bench.work / "uftrace-valued.data", "-A",
             f"{FUNCTIONS}@arg1/x64,arg2/i64", "-R", f"{FUNCTIONS}@retval/i64", plain, COUNT]
     return found
+
+
+def left_ways(bench, left):
+    """Of calls that are recorded, and of those that a filter leaves out: before they are patched,
+    in hooks, or in the recorder."""
+    plain, hooked = (bench.programs / name for name in ("patch_measured", "patch_hooked"))
+    record = [bench.command, "record", "-q", "--force", "--patch", FUNCTIONS, "-o"]
+    hooks = [*record[:4], "--no-patch", "-o"]
+    named = ["--filter", "!leaf, inner, outer", "--"]
+    return {"native": [plain, LONGER],
+            "patched": [*record, bench.work / "patched.ttape", "--", plain, LONGER],
+            "hooks": [*hooks, bench.work / "hooked.ttape", "--", hooked, LONGER],
+            "plan": [*record, left["plan"], *named, plain, LONGER],
+            "hook": [*hooks, left["hook"], *named, hooked, LONGER],
+            "recorder": [*record, left["recorder"], "--filter", "below nothing", "--", plain,
+                         LONGER]}
+
+
+def filters(bench):
+    """What a call costs more than without a recorder that a filter leaves out (spec/filters.md)."""
+    left = {way: bench.work / f"left_{way}.ttape" for way in ("plan", "hook", "recorder")}
+    for path in left.values():
+        path.unlink(missing_ok=True)
+    best = bench.best_ns(left_ways(bench, left), ["taskset", "-c", bench.cpu])
+    for path in left.values():
+        if path.is_file():  # where nothing is recorded, there is none
+            raise BenchError(f"{path.name} has calls")
+    added = {way: max(ns - best["native"], 0.01) for way, ns in best.items()}
+    yield Row("a call left out by plan, over native (ns)", f"{best['native']:.2f} native",
+              f"{best['plan']:.2f}", added["plan"], 0.5, 0.1)
+    for way, kept in (("hook", "hooks"), ("recorder", "patched")):
+        yield Row(f"a call left out by the {way}, of one recorded", f"{added[kept]:.1f} ns",
+                  f"{added[way]:.1f} ns", added[way] / added[kept], *BOUNDS[way])
 
 
 def plan_of_cc1(bench):
