@@ -75,11 +75,6 @@ static bool has_own_times(const struct ttp_loaded *p)
     return ttp_partition_section(&p->head, TTP_SECTION_OWN_TIMES) != NULL;
 }
 
-static int64_t at_most(const struct ttape_longest *l, int64_t duration_ns)
-{
-    return l->plan.has_durations && l->plan.most_ns < duration_ns ? l->plan.most_ns : duration_ns;
-}
-
 /* The largest rank that a call can have which was entered in the partition:
  *
  *     by duration   max_ticks, or the longest duration that is asked for
@@ -95,7 +90,7 @@ static int64_t bound_entered(const struct ttape_longest *l, const struct ttp_loa
     switch (l->plan.by) {
     case TTAPE_LONGEST_BY_SELF: return scale(own, p->head.resolution_ns);
     case TTAPE_LONGEST_BY_START: return rank_of_start(l, p, p->head.first_tick);
-    default: return at_most(l, scale(m->max_ticks, p->head.resolution_ns));
+    default: return ttp_long_at_most(&l->plan, scale(m->max_ticks, p->head.resolution_ns));
     }
 }
 
@@ -328,9 +323,8 @@ static void add_frame(struct ttape_longest *l, struct ttp_long_heap *heap,
                                  .self_ns = (int64_t)((uint64_t)f->self_ticks * step)};
     if (site == TTAPE_NONE || plan->sites[site] == 0)
         return;
-    if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
-        return;
-    if (!ttp_long_lasts(plan, (int64_t)(call.end_ns - call.enter_ns)))
+    if (!ttp_long_is_in_range(plan, call.end_ns) ||
+        !ttp_long_lasts(plan, (int64_t)(call.end_ns - call.enter_ns)))
         return;
     call.rank_ns = ttp_long_rank(plan, call.enter_ns, call.end_ns, call.self_ns, 0);
     if (ttp_long_heap_wants(heap, call.rank_ns, p->partition) &&

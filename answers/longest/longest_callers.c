@@ -59,23 +59,21 @@ static enum ttp_long_omitted by_self(const struct ttp_listed_call *call)
                                                                       : TTP_LONG_ALONE;
 }
 
-uint8_t *ttp_longest_omitted(struct ttape_longest *l, const struct ttp_listed *listed)
+bool ttp_longest_omit(struct ttape_longest *l, const struct ttp_listed *listed, uint8_t *omitted)
 {
     uint32_t all = listed->call_count, count = 0;
     uint32_t *order = ttp_memory_take(&l->memory, 2ull * all, sizeof *order, NULL);
-    uint8_t *omitted = order != NULL ? ttp_memory_take(&l->memory, all, 1, NULL) : NULL;
-    for (uint32_t i = 0; omitted != NULL && i < all; i++) {
-        omitted[i] = (uint8_t)by_self(&listed->calls[i]);
-        if (listed->calls[i].is_known)
+    if (order == NULL)
+        return false;
+    for (uint32_t i = 0; i < all; i++)
+        if (listed->calls[i].is_known && omitted[i] == TTP_LONG_ALONE) {
+            omitted[i] = (uint8_t)by_self(&listed->calls[i]);
             order[count++] = i;
-    }
-    if (omitted != NULL) {
-        ttp_sort(order, count, is_before, listed);
-        mark_omitted(listed, order, count, order + all, omitted);
-    }
-    if (order != NULL)
-        ttp_memory_give(&l->memory, order, 2ull * all, sizeof *order);
-    return omitted;
+        }
+    ttp_sort(order, count, is_before, listed);
+    mark_omitted(listed, order, count, order + all, omitted);
+    ttp_memory_give(&l->memory, order, 2ull * all, sizeof *order);
+    return true;
 }
 
 /* ---- the answer ---- */

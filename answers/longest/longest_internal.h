@@ -137,6 +137,11 @@ static inline bool ttp_long_is_most(int64_t callee, int64_t call)
     return callee <= call && callee >= call - call / 10;
 }
 
+static inline bool ttp_long_is_in_range(const struct ttp_long_plan *plan, uint64_t end_ns)
+{
+    return !plan->has_range || (end_ns >= plan->from_ns && end_ns < plan->to_ns);
+}
+
 /* Whether calls that took from `shortest` to `longest` may be among those asked for. */
 static inline bool ttp_long_may_last(const struct ttp_long_plan *plan, int64_t shortest_ns,
                                      int64_t longest_ns)
@@ -147,6 +152,12 @@ static inline bool ttp_long_may_last(const struct ttp_long_plan *plan, int64_t s
 static inline bool ttp_long_lasts(const struct ttp_long_plan *plan, int64_t duration_ns)
 {
     return ttp_long_may_last(plan, duration_ns, duration_ns);
+}
+
+/* Of calls up to so long those asked for are no longer than this. */
+static inline int64_t ttp_long_at_most(const struct ttp_long_plan *plan, int64_t duration_ns)
+{
+    return plan->has_durations && plan->most_ns < duration_ns ? plan->most_ns : duration_ns;
 }
 
 /* No call. */
@@ -183,12 +194,13 @@ ttape_status ttp_longest_rough(struct ttape_longest *l, ttape_error *err);
 
 /* ---- longest_callers.c ---- */
 enum ttp_long_omitted {
-    TTP_LONG_ALONE,    /* no callee of the call has nine tenths of its time */
-    TTP_LONG_OMITTED,  /* one that is listed, too, has */
-    TTP_LONG_UNCERTAIN /* one that is not listed may have */
+    TTP_LONG_ALONE,     /* no callee of the call has nine tenths of its time */
+    TTP_LONG_OMITTED,   /* one that is listed, too, has */
+    TTP_LONG_UNCERTAIN, /* one that is not listed may have */
+    TTP_LONG_UNASKED    /* the call is not asked for, and no caller is left out for it */
 };
-/* The result has one for each listed call, from the answer's memory; NULL: there is no room. */
-uint8_t *ttp_longest_omitted(struct ttape_longest *l, const struct ttp_listed *listed);
+/* Tells of each listed call that is ALONE so far what is true of it. False: there is no room. */
+bool ttp_longest_omit(struct ttape_longest *l, const struct ttp_listed *listed, uint8_t *omitted);
 /* Leaves out of the answer, which is in order, the callers of calls that are known, and what is too
  * much. */
 ttape_status ttp_longest_leave_out(struct ttape_longest *l, ttape_error *err);

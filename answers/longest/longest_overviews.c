@@ -76,6 +76,23 @@ static const struct ttp_long_path *path_of(const struct overview *v,
     return fill_path(v, from->path, path, from->stack) ? path : NULL;
 }
 
+static uint64_t end_of(const struct ttp_partition_entry *entry, const struct ttp_listed_call *call)
+{
+    uint64_t end = (uint64_t)call->enter_tick + (uint64_t)call->duration_ticks;
+    return ttp_time_of((int64_t)end, entry->origin_ns, entry->resolution_ns);
+}
+
+/* Whether a known call of a function that is selected is asked for. */
+static bool is_asked(const struct overview *v, const struct ttp_listed_call *call)
+{
+    const struct ttp_long_plan *plan = &v->l->plan;
+    const ttape_reader *r = v->l->decoder->reader;
+    const struct ttp_partition_entry *entry = &r->partitions[v->o->partitions[call->partition]];
+    return ttp_long_is_in_range(plan, end_of(entry, call)) &&
+           (plan->streams == NULL ||
+            plan->streams[r->segments[entry->first_segment + call->segment].stream] != 0);
+}
+
 /* False: it has to be looked for in its partition. */
 static bool take_call(const struct overview *v, const struct ttp_listed_call *from, uint32_t site,
                       enum ttp_long_omitted omitted)
@@ -84,7 +101,6 @@ static bool take_call(const struct overview *v, const struct ttp_listed_call *fr
     const ttape_reader *r = l->decoder->reader;
     uint32_t partition = v->o->partitions[from->partition];
     const struct ttp_partition_entry *entry = &r->partitions[partition];
-    int64_t end = (int64_t)((uint64_t)from->enter_tick + (uint64_t)from->duration_ticks);
     struct ttp_long_call call = {
         .partition = partition,
         .segment = from->segment,
@@ -94,16 +110,10 @@ static bool take_call(const struct overview *v, const struct ttp_listed_call *fr
         .stack = from->stack,
         .end = from->is_unwound ? TTAPE_CALL_UNWOUND : TTAPE_CALL_RETURNED,
         .enter_ns = ttp_time_of(from->enter_tick, entry->origin_ns, entry->resolution_ns),
-        .end_ns = ttp_time_of(end, entry->origin_ns, entry->resolution_ns),
+        .end_ns = end_of(entry, from),
         .self_ns = nanoseconds(v, from->self_ticks),
         .is_listed = true};
-    const struct ttp_long_plan *plan = &l->plan;
-    if (plan->has_range && (call.end_ns < plan->from_ns || call.end_ns >= plan->to_ns))
-        return true;
-    if (plan->streams != NULL &&
-        plan->streams[r->segments[entry->first_segment + from->segment].stream] == 0)
-        return true;
-    call.rank_ns = ttp_long_rank(plan, call.enter_ns, call.end_ns, call.self_ns, 0);
+    call.rank_ns = ttp_long_rank(&l->plan, call.enter_ns, call.end_ns, call.self_ns, 0);
     if (omitted == TTP_LONG_OMITTED) {
         call.height = height_of(v, from);
         ttp_long_heap_add(&l->omitted, &call);
@@ -126,7 +136,8 @@ static bool take_call(const struct overview *v, const struct ttp_listed_call *fr
 static void add_call(const struct overview *v, const struct ttp_listed_call *call, uint32_t site,
                      bool can_tell)
 {
-    if (!ttp_long_lasts(&v->l->plan, nanoseconds(v, call->duration_ticks)))
+    if (!ttp_long_lasts(&v->l->plan, nanoseconds(v, call->duration_ticks)) ||
+        (call->is_known && !is_asked(v, call)))
         return;
     enum ttp_long_omitted omitted =
         v->omitted != NULL ? v->omitted[call - v->listed->calls] : TTP_LONG_ALONE;
@@ -149,12 +160,6 @@ static bool has_so_long(const struct overview *v, uint32_t row)
     return false;
 }
 
-static int64_t at_most(const struct overview *v, int64_t duration_ns)
-{
-    const struct ttp_long_plan *plan = &v->l->plan;
-    return plan->has_durations && plan->most_ns < duration_ns ? plan->most_ns : duration_ns;
-}
-
 /* Calls that are not listed are behind the last one that is. */
 static void add_row(const struct overview *v, uint32_t row, const struct ttp_listed_call *calls,
                     uint32_t count, uint32_t site)
@@ -171,8 +176,10 @@ static void add_row(const struct overview *v, uint32_t row, const struct ttp_lis
         add_call(v, &calls[i], site, can_tell);
     for (uint32_t i = 0; count != o->rows[row].exit_count && i < o->head.partition_count; i++)
         if ((o->calls[row].mask >> i & 1) != 0)
-            raise_bound(v, i,
-                        at_most(v, nanoseconds(v, most - (last != NULL && i < last->partition))));
+            raise_bound(
+                v, i,
+                ttp_long_at_most(&v->l->plan,
+                                 nanoseconds(v, most - (last != NULL && i < last->partition))));
 }
 
 static void add_overview(const struct overview *v)
@@ -190,6 +197,26 @@ static void add_overview(const struct overview *v)
         v->l->rough[o->partitions[i]] = TTP_LONG_ROUGH;
 }
 
+/* The result has an enum ttp_long_omitted for each listed call; NULL: there is no room. */
+static uint8_t *find_omitted(const struct overview *v)
+{
+    struct ttp_memory *memory = &v->l->memory;
+    const struct ttp_listed_call *call = v->listed->calls;
+    uint8_t *omitted = ttp_memory_take(memory, v->listed->call_count, 1, NULL), *at = omitted;
+    if (omitted == NULL)
+        return NULL;
+    for (uint32_t row = 0; row < v->o->row_count; row++) {
+        bool is_selected = v->l->plan.sites[site_of(v, v->o->rows[row].site)] != 0;
+        for (uint32_t i = 0; i < v->listed->counts[row]; i++, call++)
+            *at++ = is_selected && (!call->is_known || is_asked(v, call)) ? TTP_LONG_ALONE
+                                                                          : TTP_LONG_UNASKED;
+    }
+    if (ttp_longest_omit(v->l, v->listed, omitted))
+        return omitted;
+    ttp_memory_give(memory, omitted, v->listed->call_count, 1);
+    return NULL;
+}
+
 /* Without a list, or with one that does not hold, there are bounds still. */
 static ttape_status add_with_list(struct overview *v, ttape_error *err)
 {
@@ -204,7 +231,7 @@ static ttape_status add_with_list(struct overview *v, ttape_error *err)
     v->listed = status == TTAPE_OK ? &listed : NULL;
     uint8_t *omitted = NULL;
     if (status == TTAPE_OK && v->l->plan.without_callers)
-        omitted = ttp_longest_omitted(v->l, &listed);
+        omitted = find_omitted(v);
     v->omitted = omitted;
     add_overview(v);
     if (omitted != NULL)

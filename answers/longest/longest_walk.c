@@ -54,11 +54,6 @@ static bool is_partial(const struct ttp_long_plan *plan, const struct ttp_code_v
            (opened->event_class == TTP_CLASS_OPEN && end != TTAPE_CALL_LEFT);
 }
 
-static bool is_in_range(const struct ttp_long_plan *plan, uint64_t end_ns)
-{
-    return !plan->has_range || (end_ns >= plan->from_ns && end_ns < plan->to_ns);
-}
-
 /* Only what is open to the end is asked for: that which ends is_partial() leaves out. */
 static bool is_inherited(struct ttp_long_walk *w, const struct ttp_stack_frame *f,
                          const struct ttp_long_call *call)
@@ -91,7 +86,7 @@ static void add_call(struct ttp_long_walk *w, struct ttp_long_heap *heap,
         .enter_ns = ttp_time_of(f->enter_tick, head->origin_ns, head->resolution_ns),
         .end_ns = ttp_time_of(w->tick, head->origin_ns, head->resolution_ns),
         .self_ns = (int64_t)((uint64_t)f->self_ticks * head->resolution_ns)};
-    if (!is_in_range(plan, call.end_ns) || is_inherited(w, f, &call))
+    if (!ttp_long_is_in_range(plan, call.end_ns) || is_inherited(w, f, &call))
         return;
     if (w->paths != NULL && heap == w->heap && call.enter_event != TTP_LONGEST_NO_EVENT)
         ttp_long_paths_add(w, &call);
@@ -134,7 +129,8 @@ static inline void end_frame(struct ttp_long_walk *w, uint32_t event, ttape_call
     }
     ttp_stacks_pop(&w->stacks);
     if (counts && w->plan->without_callers &&
-        is_in_range(w->plan, ttp_time_of(w->tick, w->p->head.origin_ns, w->p->head.resolution_ns)))
+        ttp_long_is_in_range(w->plan,
+                             ttp_time_of(w->tick, w->p->head.origin_ns, w->p->head.resolution_ns)))
         note_callee(w, ticks);
 }
 

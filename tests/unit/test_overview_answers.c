@@ -106,8 +106,9 @@ START_TEST(listed_calls_are_the_same)
 }
 END_TEST
 
-/* Calls of up to three, in two streams, nearly all within one partition. */
-static struct ttest_file short_calls(uint64_t period)
+/* Calls of up to three, in two streams, nearly all within one partition. in_leaves: nearly all time
+ * is that of calls that call nothing. */
+static struct ttest_file short_calls(uint64_t period, bool in_leaves)
 {
     ttape_error err = {0};
     ttape_memory_sink memory = {0};
@@ -116,13 +117,16 @@ static struct ttest_file short_calls(uint64_t period)
     ttape_writer *w;
     uint64_t seed = 11, time = 1000;
     uint32_t depth[2] = {0};
+    bool entered[2] = {false};
     TTEST_OK(ttape_writer_open(&w, &sink, &o, &err));
     ttest_define(w, 2);
     for (uint32_t i = 0; i < 3000; i++) {
         uint32_t stream = i / 9 % 2;
         bool enters = depth[stream] == 0 || (depth[stream] < 3 && ttest_random(&seed, 2) == 0);
         depth[stream] -= !enters;
-        time += 1 + ttest_random(&seed, 8) * ttest_random(&seed, 8);
+        time += in_leaves ? enters || !entered[stream] ? 1 : 100
+                          : 1 + ttest_random(&seed, 8) * ttest_random(&seed, 8);
+        entered[stream] = enters;
         ttape_event e = {.time_ns = time,
                          .kind = enters ? TTAPE_EVENT_ENTER : TTAPE_EVENT_EXIT,
                          .site = depth[stream],
@@ -156,7 +160,7 @@ static uint64_t decoded_for(const struct ttest_file *file, uint32_t count, uint3
 
 START_TEST(listed_calls_need_few_partitions)
 {
-    struct ttest_file with = short_calls(PERIOD), without = short_calls(UINT64_MAX);
+    struct ttest_file with = short_calls(PERIOD, false), without = short_calls(UINT64_MAX, false);
     for (uint32_t site = 0; site < 3; site++)
         for (uint32_t count = 1; count < 700; count = 2 * count + 1)
             (void)compare_longest(
@@ -165,6 +169,26 @@ START_TEST(listed_calls_need_few_partitions)
                 site);
     /* some were entered in the partition before */
     ck_assert_uint_lt(decoded_for(&with, 20, 2), decoded_for(&without, 20, 2) / 2);
+    free(with.data);
+    free(without.data);
+}
+END_TEST
+
+/* A callee for which its caller is left out is asked for itself: it ends in the range, and its
+ * function is selected. */
+START_TEST(callers_are_left_out_the_same)
+{
+    struct ttest_file with = short_calls(2, true), without = short_calls(UINT64_MAX, true);
+    ttape_longest_options options = {
+        .count = 4000, .names_only = true, .without_callers = true, .jobs = 1};
+    for (uint32_t site = 0; site < 4; site++)
+        (void)compare_longest(&with, &without, options, site < 3 ? site : TTAPE_NONE);
+    options.has_range = true;
+    for (uint64_t from_ns = 1090; from_ns < 1220; from_ns += ttest_every(3)) {
+        options.from_ns = from_ns;
+        options.to_ns = from_ns + 1000;
+        (void)compare_longest(&with, &without, options, TTAPE_NONE);
+    }
     free(with.data);
     free(without.data);
 }
@@ -259,6 +283,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, longest_calls_are_the_same, 0, PLANS);
     tcase_add_loop_test(t, listed_calls_are_the_same, 0, PLANS);
+    tcase_add_test(t, callers_are_left_out_the_same);
     tcase_add_test(t, listed_calls_need_few_partitions);
     tcase_add_loop_test(t, trees_are_the_same, 0, PLANS);
     suite_add_tcase(suite, t);
