@@ -8,6 +8,13 @@
 
 static const unsigned hues[HUES] = {212, 28, 168, 340, 48, 262, 130, 8, 190, 300, 78, 232};
 
+static void put_colours(struct tool_output *out, unsigned saturation, unsigned lightness)
+{
+    for (unsigned i = 0; i < HUES * TONES; i++)
+        tool_output_printf(out, ".c%u{fill:hsl(%u %u%% %u%%)}%s", i, hues[i / TONES], saturation,
+                           lightness + i % TONES * 5, i % 4 == 3 ? "\n" : "");
+}
+
 void tool_picture_put_style(struct tool_output *out, const char *light, const char *dark)
 {
     tool_output_text(out, "<style>\n"
@@ -16,18 +23,14 @@ void tool_picture_put_style(struct tool_output *out, const char *light, const ch
                           ".t{font:600 14px system-ui,sans-serif}.f{fill:#5b6470}.b{fill:#16181b}\n"
                           ".k{fill:#fff}.l{stroke:#d9dee4;stroke-width:1}.m{fill:#c3cad3}"
                           ".x{fill:#b3261e}.s{fill:#8a6d3b}.a{fill:#8fb0dd}\n");
-    for (unsigned i = 0; i < HUES * TONES; i++)
-        tool_output_printf(out, ".c%u{fill:hsl(%u 58%% %u%%)}%s", i, hues[i / TONES],
-                           74 + i % TONES * 5, i % 4 == 3 ? "\n" : "");
+    put_colours(out, 58, 74);
     tool_output_text(out, light);
     tool_output_text(out, "@media(prefers-color-scheme:dark){:root{background:#15181c}"
                           "text{fill:#e6e9ed}.f{fill:#9aa4b0}"
                           ".b{fill:#f3f5f7}.k{fill:#15181c}\n"
                           ".l{stroke:#343b44}.m{fill:#464f5a}.x{fill:#ff8a80}.s{fill:#b9975c}"
                           ".a{fill:#3f6498}\n");
-    for (unsigned i = 0; i < HUES * TONES; i++)
-        tool_output_printf(out, ".c%u{fill:hsl(%u 34%% %u%%)}%s", i, hues[i / TONES],
-                           34 + i % TONES * 5, i % 4 == 3 ? "\n" : "");
+    put_colours(out, 34, 34);
     tool_output_text(out, dark);
     tool_output_text(out, "}\n</style>\n");
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -157,6 +158,15 @@ int tool_input_read_back(struct tool_input *input, const struct tool_input *of, 
     tool_input_take(input, fd, of->name);
     ttape_reader_get_info(of->reader, &info);
     return open_reader(input, jobs, memory_bytes, info.time_first_ns);
+}
+
+void tool_inputs_allow(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
 }
 
 bool tool_input_is_rollup(const struct tool_input *input)

@@ -26,11 +26,13 @@ int tool_input_read(struct tool_input *input, const char *path, uint32_t jobs,
 int tool_input_begin(struct tool_input *input, uint32_t jobs, uint64_t memory_bytes);
 /* Opens the source of a file of ours, which is the input's from now on. */
 void tool_input_take(struct tool_input *input, int fd, const char *name);
-void tool_input_close(struct tool_input *input);
-/* The same of a part of a trace that was written to an unlinked file, which is the input's from now
- * on: it has the name of that trace, and times count from its start. */
+/* Takes a file of ours and opens a reader: it has a part of the trace `of`, whose name is shown,
+ * and from whose start times count. */
 int tool_input_read_back(struct tool_input *input, const struct tool_input *of, int fd,
                          uint32_t jobs, uint64_t memory_bytes);
+void tool_input_close(struct tool_input *input);
+/* Lets many files be open at once: the usual limit is lower than it has to be. */
+void tool_inputs_allow(void);
 /* Whether it is a rollup (tracetape/rollup.h), by its first bytes. */
 bool tool_input_is_rollup(const struct tool_input *input);
 

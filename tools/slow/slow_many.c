@@ -2,7 +2,6 @@
  * have one of them stay open. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "tools/command/tool.h"
 #include "tools/slow/slow_view.h"
@@ -82,7 +81,7 @@ static void add_info(struct tool_slow *all, const struct tool_slow *view)
     all->file_count++;
 }
 
-/* Of what a filter leaves, only that stays open. */
+/* A file that is filtered is closed: what is left of it stays open. */
 static int open_file(struct tool_slow_file *file, const char *path, struct tool_filter_made *filter,
                      uint64_t memory_bytes)
 {
@@ -130,23 +129,12 @@ static int add_file(struct tool_slow_files *files, const char *path,
     return status == TOOL_CANNOT ? TOOL_LOSS : status;
 }
 
-/* Files stay open while they have one of the longest calls: the usual limit is lower than it has to
- * be. */
-static void allow_files(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-        return;
-    files.rlim_cur = files.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &files);
-}
-
 int tool_slow_many(struct tool_slow_files *files, const struct tool_operands *operands,
                    struct tool_filter_made *filter, uint64_t memory_bytes, uint32_t limit,
                    tool_slow_ask *ask, void *context, struct tool_slow *all)
 {
     int status = TOOL_OK;
-    allow_files();
+    tool_inputs_allow(); /* they stay open while they have one of the longest calls */
     *files = (struct tool_slow_files){.rows = tool_allocate(limit + 1, sizeof(*files->rows))};
     for (size_t i = 0; i < operands->count && status != TOOL_USAGE; i++) {
         int one =

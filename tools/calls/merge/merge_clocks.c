@@ -30,7 +30,7 @@ static void say_contradictions(const struct tool_merge *merge)
         tool_message("%" PRIu32 " more such pairs are left out", count - NAMED_MOST);
 }
 
-/* 1.5 s, 20 us */
+/* The text of an error is rounded up: it holds still. */
 static const char *error_text(uint64_t ns, char *text, size_t size)
 {
     if (ns < 10000)
@@ -84,7 +84,7 @@ static void say_clocks(const struct tool_merge *merge)
                      info.repeated_count);
 }
 
-/* Without it all is as if there were one clock. */
+/* Where no clock is placed against the first, all is as if there were one. */
 static bool has_placed(const struct tool_merge *merge)
 {
     for (size_t i = 0; i < merge->piece_count; i++)

@@ -3,16 +3,15 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/hash.h"
 #include "tools/calls/losses.h"
 #include "tools/command/progress.h"
 #include "tools/command/tool.h"
 
-/* Of the pieces' next partitions that wait for nothing the one with the least first time;
- * piece_count: none. */
-static size_t choose_files(const struct tool_merge *merge)
+/* The next partition is the one with the least first time that waits for nothing. Returns its
+ * piece, or piece_count where there is none. */
+static size_t choose_piece(const struct tool_merge *merge)
 {
     size_t best = merge->piece_count;
     uint64_t best_ns = 0;
@@ -31,8 +30,8 @@ static size_t choose_files(const struct tool_merge *merge)
     return best;
 }
 
-/* Of a thread that waits since before that, what it did then is not weighed against a window that
- * it is not in. */
+/* The window begins with the first event. What a thread did that waits since before that is not
+ * weighed against it. */
 static uint64_t find_begin(const struct tool_merge *merge)
 {
     uint64_t begin_ns = 0;
@@ -51,7 +50,7 @@ static int copy_all(struct tool_merge *merge)
     for (size_t i = 0; i < merge->piece_count; i++)
         ttape_copier_begin_at(merge->pieces[i].copier, begin_ns);
     for (uint64_t done = 0; done < total; done++) {
-        size_t best = choose_files(merge);
+        size_t best = choose_piece(merge);
         if (best == merge->piece_count)
             return tool_fail("the pieces cannot be ordered: their partitions cross");
         struct tool_merge_piece *piece = &merge->pieces[best];
@@ -79,16 +78,6 @@ void tool_merge_choose_id(const struct tool_merge *merge, uint8_t id[16])
         ttp_hash_id(&hash, id);
 }
 
-/* Files stay open until all is copied: the usual limit is lower than it has to be. */
-static void allow_files(void)
-{
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-        return;
-    files.rlim_cur = files.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &files);
-}
-
 static int open_pieces(struct tool_merge *merge, char **paths, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -114,7 +103,7 @@ int tool_merge_open(struct tool_merge *merge, char **paths, size_t count)
     merge->pieces = tool_allocate(count, sizeof(struct tool_merge_piece));
     for (size_t i = 0; i < count; i++)
         merge->pieces[i].input.fd = -1;
-    allow_files();
+    tool_inputs_allow(); /* they stay open until all is copied */
     int status = open_pieces(merge, paths, count);
     status = status == TOOL_OK ? tool_merge_list_runs(merge) : status;
     status = status == TOOL_OK ? tool_merge_check_runs(merge) : status;

@@ -110,7 +110,7 @@ static int add_trace(struct tool_many *many, const struct tool_input *input, con
     return TOOL_OK;
 }
 
-/* What the filter leaves of it. */
+/* Adds what the filter leaves of a trace. */
 static int add_filtered(struct tool_many *many, const struct tool_input *input, const char *path)
 {
     struct tool_input left;
@@ -138,7 +138,7 @@ static int add_rollup(struct tool_many *many, const struct tool_input *input)
                : judge(many, input->name, &err);
 }
 
-/* What of a file that is none the first process says already. */
+/* Whether it can be read. What cannot, or is no file, the first process has named already. */
 static bool is_file(const char *path)
 {
     struct stat is;

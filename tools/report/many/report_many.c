@@ -133,6 +133,11 @@ int tool_report_many(struct options *options, const struct tool_operands *paths,
 {
     if (check_many(options, share) != TOOL_OK)
         return TOOL_USAGE;
+    struct tool_filter_made filter = {0};
+    bool has_filter = options->kept.count > 0;
+    int status = has_filter ? tool_filter_make(&filter, "report", &options->kept) : TOOL_OK;
+    if (status != TOOL_OK)
+        return status;
     bool by_call = options->callers != NULL || options->callees != NULL;
     char name[64];
     snprintf(name, sizeof(name), "%zu file%s", paths->count, paths->count == 1 ? "" : "s");
@@ -151,13 +156,6 @@ int tool_report_many(struct options *options, const struct tool_operands *paths,
                                       .longest = options->ids ? LONGEST_KEPT : 0,
                                       .memory_bytes = options->memory_bytes};
     ttape_error err = {0};
-    struct tool_filter_made filter;
-    bool has_filter = options->kept.count > 0;
-    int made = has_filter ? tool_filter_make(&filter, "report", &options->kept) : TOOL_OK;
-    if (made != TOOL_OK) {
-        free(ask);
-        return made;
-    }
     *ask =
         (struct asking){.options = options, .view = &view, .has_matched = options->below == NULL};
     struct tool_many many = {.paths = paths,
@@ -169,13 +167,11 @@ int tool_report_many(struct options *options, const struct tool_operands *paths,
                              .needs = needs_traces(options),
                              .filter = has_filter ? &filter : NULL,
                              .share = share};
-    int status = ttape_rollup_open(&many.rollup, &how, &err) == TTAPE_OK
-                     ? tool_many_add(&many)
-                     : tool_fail_error(name, &err);
-    if (status == TOOL_OK && has_filter)
+    status = ttape_rollup_open(&many.rollup, &how, &err) == TTAPE_OK ? tool_many_add(&many)
+                                                                     : tool_fail_error(name, &err);
+    if (status == TOOL_OK)
         status = tool_filter_check(&filter);
-    if (has_filter)
-        tool_filter_unmake(&filter);
+    tool_filter_unmake(&filter);
     uint64_t left_out = many.left_out;
     many.status = many.status != TOOL_OK ? many.status : ask->status;
     if (status == TOOL_OK && share != NULL)
