@@ -20,6 +20,11 @@ static inline bool ttp_is_same_text(ttape_string a, ttape_string b)
            (a.size_bytes == 0 || memcmp(a.data, b.data, a.size_bytes) == 0);
 }
 
+static inline bool ttp_text_is(ttape_string text, const char *word)
+{
+    return text.size_bytes == strlen(word) && memcmp(text.data, word, text.size_bytes) == 0;
+}
+
 /* What stands behind a path's last slash. */
 static inline const char *ttp_base_name(const char *path)
 {

@@ -4,8 +4,8 @@
 #include "answers/clocks/clocks_internal.h"
 #include "format/base/fail.h"
 #include "format/base/sized.h"
-
-#define MEMORY_BYTES_DEFAULT (256ull << 20)
+#include "reader/base/choice.h"
+#include "reader/reader_internal.h"
 
 void ttp_clocks_contradict(ttape_clocks *c, struct ttp_clock_bound *bound)
 {
@@ -57,7 +57,7 @@ static void count_pairs(ttape_clocks *c)
         }
 }
 
-static ttape_status find_clocks(ttape_clocks *c, ttape_error *err)
+static ttape_status find_clocks(ttape_clocks *c, uint64_t memory_bytes, ttape_error *err)
 {
     ttp_clocks_scopes(c);
     if (c->clock_count > 1)
@@ -67,8 +67,7 @@ static ttape_status find_clocks(ttape_clocks *c, ttape_error *err)
     if (!c->region.is_short)
         ttp_clocks_ways(c);
     if (c->region.is_short)
-        return ttp_fail(err, TTAPE_E_LIMIT, "", TTAPE_ERROR_NO_OFFSET,
-                        "the clocks of these traces take more memory than allowed");
+        return ttp_fail_region(err, "clocks", memory_bytes);
     shift(c);
     count_pairs(c);
     c->info.clock_count = (uint32_t)c->clock_count;
@@ -81,19 +80,20 @@ ttape_status ttape_clocks_find(ttape_clocks **out, ttape_reader *const *readers,
                                ttape_error *err)
 {
     ttape_clocks_options taken = {.size = sizeof taken};
+    if (out == NULL)
+        return ttp_refuse(err, "no place for an answer");
     *out = NULL;
+    TTP_TRY(ttp_check_readers((const ttape_reader *const *)readers, reader_count, err));
     if (options != NULL)
         TTP_TRY(ttp_take_sized(&taken, sizeof taken, options, "clocks", err));
-    struct ttp_region region =
-        ttp_region_of(taken.memory_bytes != 0 ? taken.memory_bytes : MEMORY_BYTES_DEFAULT);
-    ttape_clocks *c = ttp_region_take(&region, 1, sizeof *c);
+    struct ttp_region region;
+    ttape_clocks *c =
+        ttp_open_region(&region, readers[0]->memory.allocator, &taken.memory_bytes, sizeof *c);
     if (c == NULL)
-        return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
-    c->region = region;
-    c->readers = readers;
-    c->reader_count = reader_count;
-    c->watch = taken.watch;
-    ttape_status status = find_clocks(c, err);
+        return ttp_fail_region(err, "clocks", taken.memory_bytes);
+    *c = (ttape_clocks){
+        .region = region, .readers = readers, .reader_count = reader_count, .watch = taken.watch};
+    ttape_status status = find_clocks(c, taken.memory_bytes, err);
     if (status != TTAPE_OK)
         ttape_clocks_close(c);
     else
@@ -103,10 +103,8 @@ ttape_status ttape_clocks_find(ttape_clocks **out, ttape_reader *const *readers,
 
 void ttape_clocks_close(ttape_clocks *clocks)
 {
-    if (clocks == NULL)
-        return;
-    struct ttp_region region = clocks->region;
-    ttp_region_close(&region);
+    if (clocks != NULL)
+        ttp_close_region(&clocks->region);
 }
 
 void ttape_clocks_get_info(const ttape_clocks *clocks, ttape_clocks_info *info)

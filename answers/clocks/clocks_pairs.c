@@ -6,6 +6,7 @@
 #include "answers/clocks/clocks_internal.h"
 #include "base/text.h"
 #include "format/base/fail.h"
+#include "reader/base/choice.h"
 
 #define WATCH_EVENTS (1u << 16)
 
@@ -13,12 +14,11 @@ enum marker { MARKER_NONE, MARKER_SENT, MARKER_RECEIVED };
 
 static enum marker marker_of(const ttape_site *site)
 {
-    static const ttape_string sent = {"sent", 4}, received = {"received", 8};
     if (site->kind != TTAPE_SITE_MARKER)
         return MARKER_NONE;
-    return ttp_is_same_text(site->symbol, sent)       ? MARKER_SENT
-           : ttp_is_same_text(site->symbol, received) ? MARKER_RECEIVED
-                                                      : MARKER_NONE;
+    return ttp_text_is(site->symbol, "sent")       ? MARKER_SENT
+           : ttp_text_is(site->symbol, "received") ? MARKER_RECEIVED
+                                                   : MARKER_NONE;
 }
 
 /* The result is by site; NULL: there are none, or no memory for them. */
@@ -59,11 +59,6 @@ static void add_message(ttape_clocks *c, const ttape_event_item *item, uint32_t 
                                     .text = {text, is_text ? id->bytes.size_bytes : 0}};
 }
 
-static bool goes_on(const ttape_clocks *c, uint64_t done)
-{
-    return c->watch == NULL || c->watch->goes_on(c->watch->context, done, 0);
-}
-
 /* Reading goes on behind damage: a pair less. */
 static ttape_status read_stream(ttape_clocks *c, uint32_t reader, uint32_t stream,
                                 const uint8_t *markers, ttape_error *err)
@@ -71,7 +66,7 @@ static ttape_status read_stream(ttape_clocks *c, uint32_t reader, uint32_t strea
     ttape_cursor *cursor;
     ttape_event_item item;
     ttape_stream_info info = {0};
-    ttape_error damage = {0};
+    ttape_error problem = {0};
     uint64_t done = 0;
     ttape_status status = ttape_reader_get_stream(c->readers[reader], stream, &info);
     uint32_t clock = c->scopes[c->first_scopes[reader] + info.scope].clock;
@@ -79,25 +74,20 @@ static ttape_status read_stream(ttape_clocks *c, uint32_t reader, uint32_t strea
         status = ttape_cursor_open(&cursor, c->readers[reader], stream, err);
     if (status != TTAPE_OK)
         return status;
-    while (!c->region.is_short && status != TTAPE_END) {
-        status = ttape_cursor_next(cursor, &item, &damage);
-        if (status != TTAPE_OK && status != TTAPE_END && status < TTAPE_E_TRUNCATED)
-            break;
+    while (!c->region.is_short && (status == TTAPE_OK || status >= TTAPE_E_TRUNCATED)) {
+        status = ttape_cursor_next(cursor, &item, &problem);
         if (status == TTAPE_OK && item.event.kind == TTAPE_EVENT_LEAF && item.value_count != 0 &&
             markers[item.event.site] != MARKER_NONE)
             add_message(c, &item, reader, clock, (enum marker)markers[item.event.site]);
-        if (++done % WATCH_EVENTS == 0 && !goes_on(c, done)) {
-            status = ttp_fail(&damage, TTAPE_E_STATE, "", TTAPE_ERROR_NO_OFFSET, "stopped");
-            break;
-        }
+        if (status == TTAPE_OK && ++done % WATCH_EVENTS == 0)
+            status = ttp_ask_watch(c->watch, done, 0, &problem);
     }
     ttape_cursor_close(cursor);
-    if (status != TTAPE_OK && status != TTAPE_END && status < TTAPE_E_TRUNCATED) {
-        if (err != NULL)
-            *err = damage;
-        return status;
-    }
-    return TTAPE_OK;
+    if (status == TTAPE_OK || status == TTAPE_END || status >= TTAPE_E_TRUNCATED)
+        return TTAPE_OK;
+    if (err != NULL)
+        *err = problem;
+    return status;
 }
 
 static ttape_status read_messages(ttape_clocks *c, uint32_t reader, ttape_error *err)

@@ -11,11 +11,6 @@
 #define STEPS_MOST 16u         /* that metadata tell */
 #define SAME_NS    1000000000u /* offsets of one clock, where nothing else says that it is one */
 
-static bool is_text(ttape_string text, const char *word)
-{
-    return text.size_bytes == strlen(word) && memcmp(text.data, word, text.size_bytes) == 0;
-}
-
 static int64_t take_error(uint64_t error_ns)
 {
     return error_ns < (uint64_t)TTP_CLOCKS_FAR ? (int64_t)error_ns : TTP_CLOCKS_FAR;
@@ -36,7 +31,7 @@ static void take_offset(struct numbers *n, ttape_string key, uint64_t value)
         char name[40] = "realtime_offset_ns";
         if (i != 0)
             (void)snprintf(name, sizeof name, "realtime_offset_%u_ns", i);
-        if (is_text(key, name)) {
+        if (ttp_text_is(key, name)) {
             n->offsets[i] = value;
             n->has_offsets[i] = true;
         }
@@ -46,21 +41,21 @@ static void take_offset(struct numbers *n, ttape_string key, uint64_t value)
 static void take_number(struct ttp_clock_scope *s, struct numbers *n, ttape_string key,
                         uint64_t value)
 {
-    if (is_text(key, "utc_error_ns")) {
+    if (ttp_text_is(key, "utc_error_ns")) {
         n->utc_error = value;
         n->has_utc_error = true;
-    } else if (is_text(key, "utc_error_end_ns")) {
+    } else if (ttp_text_is(key, "utc_error_end_ns")) {
         n->utc_error_end = value;
         n->has_utc_error_end = true;
-    } else if (is_text(key, "utc_error_most_ns")) {
+    } else if (ttp_text_is(key, "utc_error_most_ns")) {
         n->utc_error_most = value;
-    } else if (is_text(key, "realtime_error_ns")) {
+    } else if (ttp_text_is(key, "realtime_error_ns")) {
         n->realtime_error = value;
-    } else if (is_text(key, "clock_error_ns")) {
+    } else if (ttp_text_is(key, "clock_error_ns")) {
         s->clock_error_ns = take_error(value);
-    } else if (is_text(key, "time_namespace")) {
+    } else if (ttp_text_is(key, "time_namespace")) {
         s->time_namespace = value;
-    } else if (is_text(key, "clock_shift_ns")) {
+    } else if (ttp_text_is(key, "clock_shift_ns")) {
         s->shifted_ns = value;
     } else {
         take_offset(n, key, value);
@@ -98,9 +93,9 @@ static void read_scope(ttape_clocks *c, struct ttp_clock_scope *s)
             continue;
         if (entry.type == TTAPE_METADATA_NUMBER)
             take_number(s, &numbers, entry.key, entry.number);
-        else if (entry.type == TTAPE_METADATA_TEXT && is_text(entry.key, "boot_id"))
+        else if (entry.type == TTAPE_METADATA_TEXT && ttp_text_is(entry.key, "boot_id"))
             s->boot_id = entry.text;
-        else if (entry.type == TTAPE_METADATA_TEXT && is_text(entry.key, "host"))
+        else if (entry.type == TTAPE_METADATA_TEXT && ttp_text_is(entry.key, "host"))
             s->host = entry.text;
     }
     conclude(s, &numbers);
