@@ -4,8 +4,6 @@
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
 
-#define MEMORY_BYTES_DEFAULT (256ull << 20)
-
 ttape_status ttp_rollup_fail_short(ttape_rollup *r, ttape_error *err)
 {
     r->has_failed = true;
@@ -33,7 +31,6 @@ static ttape_status take_options(ttape_rollup_options *out, const ttape_rollup_o
     if (out->longest > TTP_ROLLUP_LONGEST_MAX ||
         (out->longest != 0 && out->by != TTAPE_REPORT_BY_FUNCTION))
         return ttp_refuse(err, "at most 10 calls are kept, of functions");
-    out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
     return TTAPE_OK;
 }
 
@@ -45,8 +42,9 @@ ttape_status ttape_rollup_open(ttape_rollup **out, const ttape_rollup_options *o
         return ttp_refuse(err, "no place for a rollup");
     *out = NULL;
     TTP_TRY(take_options(&taken, options, err));
-    struct ttp_region region = ttp_region_of(taken.memory_bytes);
-    ttape_rollup *r = ttp_region_take(&region, 1, sizeof *r);
+    struct ttp_region region;
+    ttape_rollup *r =
+        ttp_open_region(&region, (ttape_allocator){0}, &taken.memory_bytes, sizeof *r);
     if (r == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "no memory for a rollup");
     r->region = region;
@@ -68,10 +66,8 @@ ttape_status ttape_rollup_open(ttape_rollup **out, const ttape_rollup_options *o
 
 void ttape_rollup_close(ttape_rollup *rollup)
 {
-    if (rollup == NULL)
-        return;
-    struct ttp_region region = rollup->region; /* the handle is a block of it */
-    ttp_region_close(&region);
+    if (rollup != NULL)
+        ttp_close_region(&rollup->region);
 }
 
 bool ttape_rollup_has_failed(const ttape_rollup *rollup) { return rollup->has_failed; }
