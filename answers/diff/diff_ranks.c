@@ -72,12 +72,7 @@ static double usual_of(const struct ttape_diff *diff, const struct ttp_diff_rows
     return middle_of(numbers, diff->trace_count);
 }
 
-static bool has_say(const struct ttp_diff_rows *rows, double usual)
-{
-    return usual >= rows->noise.share * rows->noise.all_ns;
-}
-
-/* What the function's shortest calls are known of, in all runs. */
+/* Whether the function's shortest calls are known in all runs. */
 static bool is_known(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, size_t row)
 {
     for (uint32_t run = 0; run < diff->trace_count; run++)
@@ -86,18 +81,16 @@ static bool is_known(const struct ttape_diff *diff, const struct ttp_diff_rows *
     return true;
 }
 
-/* A run's pace is how much slower than usual most functions that have a say were in it. */
+/* A run's pace is how much slower than usual most functions that have a say were in it; `usual` is
+ * 0 of others. */
 static double pace_of(const struct ttape_diff *diff, const struct ttp_diff_rows *rows, uint32_t run,
                       enum question by, const double *usual, double *numbers)
 {
     size_t count = 0;
     for (size_t row = 0; row < rows->count; row++) {
-        if (!has_say(rows, usual[row]))
-            continue;
         double measure = measure_of(diff, rows, row, run, by);
-        double middle = by == BY_TIME ? usual[row] : usual_of(diff, rows, row, by);
-        if (measure > 0 && middle > 0)
-            numbers[count++] = measure / middle;
+        if (measure > 0 && usual[row] > 0)
+            numbers[count++] = measure / usual[row];
     }
     return count >= PACE_LEAST ? middle_of(numbers, count) : 1;
 }
@@ -106,22 +99,28 @@ void ttp_diff_measure_ranks(const struct ttape_diff *diff, struct ttp_diff_rows 
                             double *numbers)
 {
     uint32_t a = diff->a_count, b = diff->trace_count - a;
-    double *usual = ttp_region_take(rows->region, rows->count + 1, sizeof(double));
+    double *usual = ttp_region_take(rows->region, 2 * rows->count + 1, sizeof(double));
     double *ways = ttp_region_take(rows->region, (size_t)a * b + 1, sizeof(double));
-    size_t judged = 0, asked = 0;
+    size_t questions = 0;
     rows->rank_bound = -1;
     if (usual == NULL || ways == NULL)
         return;
+    double *shortest = usual + rows->count;
     for (size_t row = 0; row < rows->count; row++) {
         usual[row] = usual_of(diff, rows, row, BY_TIME);
-        judged += has_say(rows, usual[row]);
-        asked += has_say(rows, usual[row]) && is_known(diff, rows, row);
+        if (usual[row] < rows->noise.share * rows->noise.all_ns) {
+            usual[row] = 0; /* it has no say */
+            continue;
+        }
+        shortest[row] = usual_of(diff, rows, row, BY_SHORTEST);
+        questions += is_known(diff, rows, row) ? 2 : 1;
     }
-    size_t questions = judged + asked > 0 ? judged + asked : 1;
-    rows->rank_bound = find_bound(a, b, ERRORS_MOST / (double)questions, ways);
-    for (enum question by = BY_TIME; by <= BY_SHORTEST; by++)
-        for (uint32_t run = 0; run < diff->trace_count; run++)
-            rows->paces[by][run] = pace_of(diff, rows, run, by, usual, numbers);
+    rows->rank_bound =
+        find_bound(a, b, ERRORS_MOST / (double)(questions > 0 ? questions : 1), ways);
+    for (uint32_t run = 0; run < diff->trace_count; run++) {
+        rows->paces[BY_TIME][run] = pace_of(diff, rows, run, BY_TIME, usual, numbers);
+        rows->paces[BY_SHORTEST][run] = pace_of(diff, rows, run, BY_SHORTEST, shortest, numbers);
+    }
     ttp_region_give(rows->region, usual);
     ttp_region_give(rows->region, ways);
 }
