@@ -154,7 +154,7 @@ static inline bool ttp_long_lasts(const struct ttp_long_plan *plan, int64_t dura
     return ttp_long_may_last(plan, duration_ns, duration_ns);
 }
 
-/* Of calls up to so long those asked for are no longer than this. */
+/* A call asked for is no longer than this, where none is longer than duration_ns. */
 static inline int64_t ttp_long_at_most(const struct ttp_long_plan *plan, int64_t duration_ns)
 {
     return plan->has_durations && plan->most_ns < duration_ns ? plan->most_ns : duration_ns;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "answers/view/view_internal.h"
+#include "base/text.h"
 #include "format/base/fail.h"
 
 /* Longest text of a number: a sign, 20 digits. */
@@ -43,17 +44,11 @@ ttape_status ttp_view_parse(struct ttp_view_question *question, ttape_string lin
     return TTAPE_OK;
 }
 
-static bool is_text(ttape_string text, const char *word)
-{
-    size_t length = strlen(word);
-    return text.size_bytes == length && memcmp(text.data, word, length) == 0;
-}
-
 /* NULL: not given. Of several the first counts. */
 static const ttape_string *find_field(const struct ttp_view_question *question, const char *key)
 {
     for (uint32_t i = 0; i < question->count; i++)
-        if (is_text(question->keys[i], key))
+        if (ttp_text_is(question->keys[i], key))
             return &question->values[i];
     return NULL;
 }
@@ -66,7 +61,7 @@ bool ttp_view_has(const struct ttp_view_question *question, const char *key)
 bool ttp_view_is(const struct ttp_view_question *question, const char *key, const char *word)
 {
     const ttape_string *value = find_field(question, key);
-    return value != NULL && is_text(*value, word);
+    return value != NULL && ttp_text_is(*value, word);
 }
 
 /* Decimal digits alone. False: none, others, or more than 64 bits. */

@@ -126,11 +126,6 @@ static bool holds(ttape_filter_operator compare, struct number value, struct num
     }
 }
 
-static bool is_word(ttape_string text, const char *word)
-{
-    return text.size_bytes == strlen(word) && memcmp(text.data, word, text.size_bytes) == 0;
-}
-
 /* Constants of the value's enumeration. */
 static bool find_constant(const struct ttp_judge *judge, uint32_t site, bool is_exit,
                           uint32_t place, ttape_string word, struct number *out)
@@ -155,8 +150,8 @@ static bool find_word(const struct ttp_judge *judge, uint32_t site, bool is_exit
                       ttape_string word, struct number *out)
 {
     int64_t value;
-    *out = (struct number){.bits = is_word(word, "true")};
-    if (out->bits != 0 || is_word(word, "false") || is_word(word, "NULL"))
+    *out = (struct number){.bits = ttp_text_is(word, "true")};
+    if (out->bits != 0 || ttp_text_is(word, "false") || ttp_text_is(word, "NULL"))
         return true;
     if (find_constant(judge, site, is_exit, place, word, out))
         return true;

@@ -18,11 +18,6 @@ struct taker {
     uint8_t trace_id[TTP_TRACE_ID_BYTES];
 };
 
-static bool key_is(ttape_string key, const char *name)
-{
-    return key.size_bytes == strlen(name) && memcmp(key.data, name, key.size_bytes) == 0;
-}
-
 static ttape_status take_entry(void *context, const struct ttp_cbor_entry *entry, ttape_error *err)
 {
     struct taker *taker = context;
@@ -34,7 +29,7 @@ static ttape_status take_entry(void *context, const struct ttp_cbor_entry *entry
         entry->text.size_bytes > d->limits->string_bytes)
         return ttp_fail(err, TTAPE_E_LIMIT, "F-MET-01", TTAPE_ERROR_NO_OFFSET,
                         "a metadata string is longer than %u bytes", d->limits->string_bytes);
-    if (key_is(entry->key, "trace_id") && entry->is_bytes &&
+    if (ttp_text_is(entry->key, "trace_id") && entry->is_bytes &&
         entry->text.size_bytes == TTP_TRACE_ID_BYTES) {
         taker->has_trace_id = true;
         memcpy(taker->trace_id, entry->text.data, TTP_TRACE_ID_BYTES);

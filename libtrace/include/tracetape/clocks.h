@@ -39,7 +39,7 @@ typedef struct ttape_clock_shift {
     uint64_t reserved[2];
 } ttape_clock_shift;
 
-/* Where an event is: a reader by its place among those that were passed. */
+/* An event's place; the reader by its own among those that were passed. */
 typedef struct ttape_clock_event {
     uint32_t reader, stream;
     uint64_t number, time_ns;
