@@ -13,18 +13,10 @@
 
 #define WAITS_MOST (1u << 16) /* the longest ones: others are not worth a word */
 
-static bool is_recorder(const struct ttp_read_site *site)
-{
-    static const char name[] = "(the recorder)";
-    return site->kind == TTAPE_SITE_FUNCTION && site->module_plus_one == 0 &&
-           site->symbol.size_bytes == sizeof name - 1 &&
-           memcmp(site->symbol.data, name, sizeof name - 1) == 0;
-}
-
 static bool selects(void *context, uint32_t site)
 {
     const ttape_report *report = context;
-    return is_recorder(&report->decoder->reader->definitions.sites[site]);
+    return ttp_read_site_is_recorder(&report->decoder->reader->definitions.sites[site]);
 }
 
 static void leave_out(void *context, uint32_t partition, const ttape_error *problem)
@@ -39,7 +31,7 @@ static bool has_waits(const ttape_report *report)
     const struct ttp_definition_tables *d = &report->decoder->reader->definitions;
     bool found = false;
     for (uint32_t site = 0; report->rows.has_switches && site < d->site_count && !found; site++)
-        found = is_recorder(&d->sites[site]);
+        found = ttp_read_site_is_recorder(&d->sites[site]);
     return found;
 }
 

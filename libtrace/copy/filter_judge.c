@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "format/base/fail.h"
+#include "reader/reader_internal.h"
 
-#define WAIT_ADDRESS    4u /* of calls that say that a thread waited for the recorder */
 #define ERRORS_MOST     4095
 #define ARGUMENT_PREFIX "arg"
 
@@ -34,20 +34,11 @@ static void take_rule(struct ttp_judge *judge, uint32_t number)
         judge->max_depth = rule->number;
 }
 
-static bool is_wait(const ttape_site *site)
-{
-    static const char name[] = "(the recorder)";
-    return site->kind == TTAPE_SITE_FUNCTION && site->module == TTAPE_NONE &&
-           site->address == WAIT_ADDRESS && site->symbol.size_bytes == sizeof name - 1 &&
-           memcmp(site->symbol.data, name, sizeof name - 1) == 0;
-}
-
 static void compare_names(struct ttp_judge *judge, uint32_t rule_count)
 {
     for (uint32_t number = 0; number < judge->site_count; number++) {
-        ttape_site site = {0};
-        (void)ttape_reader_get_site(judge->reader, number, &site);
-        judge->site_waits[number] = is_wait(&site);
+        judge->site_waits[number] =
+            ttp_read_site_is_recorder(&judge->reader->definitions.sites[number]);
         for (uint32_t rule = 0; rule < rule_count; rule++)
             if (judge->rules[rule].kind != TTAPE_FILTER_DEPTH &&
                 judge->rules[rule].kind != TTAPE_FILTER_TIME && !judge->site_waits[number] &&

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "format/container/chunk.h"
 
 struct ttp_id_block {
@@ -55,6 +56,14 @@ struct ttp_read_site {
     uint32_t scope;
     uint32_t path; /* file-wide number from 1, 0: none */
 };
+
+/* Calls of it say that a thread waited for the recorder (spec/recording.md, 2.5). */
+static inline bool ttp_read_site_is_recorder(const struct ttp_read_site *site)
+{
+    static const char name[] = "(the recorder)";
+    return site->kind == TTAPE_SITE_FUNCTION && site->module_plus_one == 0 &&
+           ttp_is_same_text(site->symbol, (ttape_string){name, sizeof name - 1});
+}
 
 /* Processes may be defined later than what names them: these references stay ids of the scope. */
 struct ttp_read_module {
