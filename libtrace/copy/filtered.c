@@ -104,6 +104,19 @@ static unsigned said_of(const struct filtering *f, uint64_t call)
     return call / 2 < f->said_bytes ? f->said[call / 2] >> (call % 2 * 4) & 15 : 0;
 }
 
+/* A call is in what the call around it is in, and in itself. */
+static unsigned bits_of(const ttape_call *around, unsigned said)
+{
+    unsigned bits = around != NULL ? (unsigned)around->user[0] & (IS_IN | IS_OUT) : 0;
+    return bits | ((said & TTP_CALL_BELOW) != 0 ? IS_IN : 0) |
+           ((said & TTP_CALL_NOT_BELOW) != 0 ? IS_OUT : 0);
+}
+
+static bool leads(const struct filtering *f, unsigned said)
+{
+    return f->judge.of_kind[TTAPE_FILTER_TO] == 0 || (said & TTP_CALL_LEADS) != 0;
+}
+
 static bool is_in(const struct filtering *f, unsigned bits)
 {
     return (f->judge.of_kind[TTAPE_FILTER_BELOW] == 0 || (bits & IS_IN) != 0) &&
@@ -115,21 +128,18 @@ static void decide(struct filtering *f, ttape_call *call, const ttape_call_step 
     const struct ttp_judge *judge = &f->judge;
     const ttape_call *around = call->height > 0 ? call - 1 : NULL;
     uint64_t number = f->call_count++, depth = around != NULL ? around->user[1] : 0;
-    unsigned bits = around != NULL ? (unsigned)around->user[0] & (IS_IN | IS_OUT) : 0;
     unsigned said = judge->looks_ahead
                         ? said_of(f, number)
                         : ttp_judge_call(&f->judge,
                                          ttp_judge_begin(&f->judge, call->site, step->values,
                                                          step->value_count),
                                          call->site, true);
-    bits |= ((said & TTP_CALL_BELOW) != 0 ? IS_IN : 0) |
-            ((said & TTP_CALL_NOT_BELOW) != 0 ? IS_OUT : 0);
+    unsigned bits = bits_of(around, said);
     bool is_wait = ttp_judge_waits(judge, call->site);
     bool is_shallow =
         call->site == TTAPE_NONE || judge->max_depth == 0 || is_wait || depth < judge->max_depth;
-    bool leads = judge->of_kind[TTAPE_FILTER_TO] == 0 || (said & TTP_CALL_LEADS) != 0;
     bool is_kept = (said & TTP_CALL_FITS) != 0 &&
-                   (is_wait ? depth > 0 : is_in(f, bits) && leads && is_shallow);
+                   (is_wait ? depth > 0 : is_in(f, bits) && leads(f, said) && is_shallow);
     call->user[0] = bits | (is_kept ? IS_KEPT : 0);
     call->user[1] = depth + is_kept;
 }
@@ -174,14 +184,11 @@ static ttape_status put_leaf(struct filtering *f, const ttape_call_cursor *curso
 {
     const struct ttp_judge *judge = &f->judge;
     const ttape_call *around = top_of(cursor);
-    unsigned bits = around != NULL ? (unsigned)around->user[0] : 0;
     uint64_t rules = ttp_judge_begin(&f->judge, step->event->site, step->values, step->value_count);
     unsigned said = ttp_judge_call(judge, rules & ~judge->late, step->event->site, true);
-    bits |= ((said & TTP_CALL_BELOW) != 0 ? IS_IN : 0) |
-            ((said & TTP_CALL_NOT_BELOW) != 0 ? IS_OUT : 0);
     bool is_long = judge->min_ns == 0 || around == NULL || is_kept(around);
-    bool leads = judge->of_kind[TTAPE_FILTER_TO] == 0 || (said & TTP_CALL_LEADS) != 0;
-    return (said & TTP_CALL_FITS) != 0 && is_in(f, bits) && leads && is_long
+    return (said & TTP_CALL_FITS) != 0 && is_in(f, bits_of(around, said)) && leads(f, said) &&
+                   is_long
                ? put(f, step, *step->event)
                : TTAPE_OK;
 }
