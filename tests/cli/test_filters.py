@@ -131,7 +131,7 @@ def exact_results(rules):
     """A leaf has no result, and no time: rules about these do not choose it. The model's calls of
     leaves have no results; their time is 0, of which rules of time would be true."""
     for rule in rules:
-        if any(mark in rule.text for mark in ("us",)):
+        if "us" in rule.text:
             holds = rule.holds
             rule.holds = lambda call, holds=holds: call.serial >= 0 and holds(call)
     return rules

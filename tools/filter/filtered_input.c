@@ -8,6 +8,7 @@
 
 #include <tracetape/copy.h>
 
+#include "base/text.h"
 #include "program/symbols/symbols.h"
 #include "tools/calls/site_name.h"
 #include "tools/command/tool.h"
@@ -118,12 +119,11 @@ static uint32_t find_argument(void *context, uint32_t site, ttape_string name, u
         tool_find_value_names(f->names.reader, site, false, count);
     uint32_t place = 0;
     for (uint32_t i = 0; names.names != NULL && i < names.count; i++)
-        if (names.names[i].name.size_bytes == name.size_bytes &&
-            memcmp(names.names[i].name.data, name.data, name.size_bytes) == 0)
+        if (ttp_is_same_text(names.names[i].name, name))
             return i;
     for (const char *word = words_of(f, site, &names); *word != '\0'; place++) {
         size_t size = strcspn(word, " ");
-        if (size == name.size_bytes && memcmp(word, name.data, size) == 0)
+        if (ttp_is_same_text((ttape_string){word, size}, name))
             return place;
         word += size + (word[size] == ' ');
     }
@@ -136,8 +136,7 @@ static bool find_constant(void *context, uint32_t site, ttape_string name, int64
     (void)context, (void)site;
     for (uint32_t number = 1; number <= ERRORS_MOST; number++) {
         struct tool_kernel_error error;
-        if (tool_kernel_find_error(number, &error) && strlen(error.name) == name.size_bytes &&
-            memcmp(error.name, name.data, name.size_bytes) == 0) {
+        if (tool_kernel_find_error(number, &error) && tool_text_is(name, error.name)) {
             *value = -(int64_t)number;
             return true;
         }
