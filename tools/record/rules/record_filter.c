@@ -3,7 +3,11 @@
 #include "tools/command/tool.h"
 #include "tools/record/rules/record_rules.h"
 
-static bool is_number(ttape_filter_kind kind) { return kind >= TTAPE_FILTER_DEPTH; }
+/* Other rules go by where a call is, or how long it takes. */
+static bool is_of_sites(ttape_filter_kind kind)
+{
+    return kind != TTAPE_FILTER_DEPTH && kind != TTAPE_FILTER_TIME;
+}
 
 int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, bool has_names)
 {
@@ -18,7 +22,7 @@ int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, b
                                 "single calls: leave '%s' without them, and say them where "
                                 "the trace is read",
                                 rule->function.data);
-        else if (!has_names && (!is_number(rule->kind) || rule->kind == TTAPE_FILTER_SIZE))
+        else if (!has_names && is_of_sites(rule->kind))
             status = tool_usage(verb, "--filter needs names: it does not go with --no-symbols");
     }
     return status;
@@ -30,7 +34,7 @@ void tool_record_filter_apply(const struct tool_record_rules *rules, ttape_site_
         const ttape_filter_rule *rule = &rules->filter.rules[i];
         into->has_below |= rule->kind == TTAPE_FILTER_BELOW;
         into->has_to |= rule->kind == TTAPE_FILTER_TO;
-        into->of_calls |= !is_number(rule->kind) || rule->kind == TTAPE_FILTER_SIZE;
+        into->of_calls |= is_of_sites(rule->kind);
         if (rule->kind == TTAPE_FILTER_TIME && rule->number > into->min_ns)
             into->min_ns = rule->number;
         if (rule->kind == TTAPE_FILTER_DEPTH && rule->number <= UINT32_MAX &&
