@@ -50,11 +50,10 @@ def skip(why):
 
 
 def known():
-    """(name, number): of flags, in hexadecimal, and of what says which arguments there are."""
+    """(name, number): of flags, and of what says which arguments there are."""
     flags = (FOLDER / "kernel_flags.c").read_text(encoding="utf-8")
-    table = flags[flags.index("sets[] = {"):flags.index("clang-format on")]
-    for name, number in re.findall(r"\b(\w+)=([0-9a-f]+)\b", table):
-        yield name, int(number, 16)
+    for name, number in re.findall(r"W\((\w+), (\d\w*)\)", flags):
+        yield name, int(number, 0)
     numbers = (FOLDER / "kernel_numbers.h").read_text(encoding="utf-8")
     for name, number in re.findall(r"KERNEL_(\w+) = (-?\w+)", numbers):
         yield "__O_TMPFILE" if name == "O_TMPFILE" else name, int(number, 0) & 0xFFFFFFFF

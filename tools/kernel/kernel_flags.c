@@ -3,7 +3,6 @@
 #include "tools/kernel/kernel_flags.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 enum kind {
     FLAGS, /* bits; what has no word is a number behind them */
@@ -11,220 +10,224 @@ enum kind {
     CODED  /* the first words are codes of `mask`, one of which is there; then flags */
 };
 
+struct word {
+    const char *name; /* NULL behind the last one */
+    uint32_t bits;
+};
+
 struct words {
-    char letter;
     enum kind kind;
     uint32_t mask;
     const char *unknown; /* "O_???" */
-    const char *words;   /* "O_RDONLY=0 O_WRONLY=1 ...", in hexadecimal */
-};
-
-struct word {
-    ttape_string name;
-    uint64_t bits;
+    const struct word *words;
 };
 
 /* clang-format off */
-static const struct words sets[] = {
-    {'o', CODED, 0x3, "O_???",
-     "O_RDONLY=0 O_WRONLY=1 O_RDWR=2 O_CREAT=40 O_EXCL=80 O_NOCTTY=100 O_TRUNC=200 "
-     "O_APPEND=400 O_NONBLOCK=800 O_SYNC=101000 O_DSYNC=1000 FASYNC=2000 O_DIRECT=4000 "
-     "O_LARGEFILE=8000 O_NOFOLLOW=20000 O_NOATIME=40000 O_CLOEXEC=80000 O_PATH=200000 "
-     "O_TMPFILE=410000 O_DIRECTORY=10000"},
-    {'y', FLAGS, 0, "O_???",
-     "O_NONBLOCK=800 O_DIRECT=4000 O_CLOEXEC=80000"},
-    {'P', FLAGS, 0, "PROT_???",
-     "PROT_NONE=0 PROT_READ=1 PROT_WRITE=2 PROT_EXEC=4 PROT_GROWSDOWN=1000000 "
-     "PROT_GROWSUP=2000000"},
-    {'M', CODED, 0xf, "MAP_???",
-     "MAP_SHARED=1 MAP_PRIVATE=2 MAP_SHARED_VALIDATE=3 MAP_FIXED=10 MAP_ANONYMOUS=20 "
-     "MAP_32BIT=40 MAP_NORESERVE=4000 MAP_POPULATE=8000 MAP_NONBLOCK=10000 "
-     "MAP_GROWSDOWN=100 MAP_DENYWRITE=800 MAP_EXECUTABLE=1000 MAP_LOCKED=2000 "
-     "MAP_STACK=20000 MAP_HUGETLB=40000 MAP_SYNC=80000 MAP_FIXED_NOREPLACE=100000"},
-    {'z', FLAGS, 0, "MREMAP_???",
-     "MREMAP_MAYMOVE=1 MREMAP_FIXED=2 MREMAP_DONTUNMAP=4"},
-    {'Z', FLAGS, 0, "MS_???",
-     "MS_SYNC=4 MS_ASYNC=1 MS_INVALIDATE=2"},
-    {'D', CODES, 0, "MADV_???",
-     "MADV_NORMAL=0 MADV_RANDOM=1 MADV_SEQUENTIAL=2 MADV_WILLNEED=3 MADV_DONTNEED=4 "
-     "MADV_FREE=8 MADV_REMOVE=9 MADV_DONTFORK=a MADV_DOFORK=b MADV_HUGEPAGE=e "
-     "MADV_NOHUGEPAGE=f MADV_DONTDUMP=10 MADV_DODUMP=11 MADV_WIPEONFORK=12 "
-     "MADV_KEEPONFORK=13 MADV_COLD=14 MADV_PAGEOUT=15 MADV_MERGEABLE=c MADV_UNMERGEABLE=d "
-     "MADV_POPULATE_READ=16 MADV_POPULATE_WRITE=17"},
-    {'g', CODES, 0, NULL,
-     "SIGHUP=1 SIGINT=2 SIGQUIT=3 SIGILL=4 SIGTRAP=5 SIGABRT=6 SIGBUS=7 SIGFPE=8 SIGKILL=9 "
-     "SIGUSR1=a SIGSEGV=b SIGUSR2=c SIGPIPE=d SIGALRM=e SIGTERM=f SIGSTKFLT=10 SIGCHLD=11 "
-     "SIGCONT=12 SIGSTOP=13 SIGTSTP=14 SIGTTIN=15 SIGTTOU=16 SIGURG=17 SIGXCPU=18 "
-     "SIGXFSZ=19 SIGVTALRM=1a SIGPROF=1b SIGWINCH=1c SIGIO=1d SIGPWR=1e SIGSYS=1f"},
-    {'H', CODES, 0, "SIG_???",
-     "SIG_BLOCK=0 SIG_UNBLOCK=1 SIG_SETMASK=2"},
-    {'A', FLAGS, 0, "?_OK",
-     "F_OK=0 R_OK=4 W_OK=2 X_OK=1"},
-    {'w', FLAGS, 0, "W???",
-     "WNOHANG=1 WUNTRACED=2 WEXITED=4 WCONTINUED=8 WNOWAIT=1000000"},
-    {'J', CODES, 0, "P_???",
-     "P_ALL=0 P_PID=1 P_PGID=2"},
-    {'c', CODES, 0, "CLOCK_???",
-     "CLOCK_REALTIME=0 CLOCK_MONOTONIC=1 CLOCK_PROCESS_CPUTIME_ID=2 "
-     "CLOCK_THREAD_CPUTIME_ID=3 CLOCK_MONOTONIC_RAW=4 CLOCK_REALTIME_COARSE=5 "
-     "CLOCK_MONOTONIC_COARSE=6 CLOCK_BOOTTIME=7 CLOCK_REALTIME_ALARM=8 "
-     "CLOCK_BOOTTIME_ALARM=9 CLOCK_TAI=b"},
-    {'t', FLAGS, 0, "TIMER_???",
-     "TIMER_ABSTIME=1"},
-    {'i', CODES, 0, "ITIMER_???",
-     "ITIMER_REAL=0 ITIMER_VIRTUAL=1 ITIMER_PROF=2"},
-    {'W', CODES, 0, "SEEK_???",
-     "SEEK_SET=0 SEEK_CUR=1 SEEK_END=2 SEEK_DATA=3 SEEK_HOLE=4"},
-    {'N', CODES, 0, "AF_???",
-     "AF_UNSPEC=0 AF_UNIX=1 AF_INET=2 AF_INET6=a AF_NETLINK=10 AF_PACKET=11 AF_ALG=26 "
-     "AF_VSOCK=28"},
-    {'K', CODED, 0xf, "SOCK_???",
-     "SOCK_STREAM=1 SOCK_DGRAM=2 SOCK_RAW=3 SOCK_RDM=4 SOCK_SEQPACKET=5 SOCK_DCCP=6 "
-     "SOCK_PACKET=a SOCK_CLOEXEC=80000 SOCK_NONBLOCK=800"},
-    {'V', CODES, 0, "IPPROTO_???",
-     "IPPROTO_IP=0 IPPROTO_ICMP=1 IPPROTO_TCP=6 IPPROTO_UDP=11 IPPROTO_IPV6=29 "
-     "IPPROTO_RAW=ff"},
-    {'G', FLAGS, 0, "MSG_???",
-     "MSG_OOB=1 MSG_PEEK=2 MSG_DONTROUTE=4 MSG_CTRUNC=8 MSG_TRUNC=20 MSG_DONTWAIT=40 "
-     "MSG_EOR=80 MSG_WAITALL=100 MSG_NOSIGNAL=4000 MSG_MORE=8000 MSG_WAITFORONE=10000 "
-     "MSG_ERRQUEUE=2000 MSG_FASTOPEN=20000000 MSG_CMSG_CLOEXEC=40000000"},
-    {'L', CODES, 0, "SOL_???",
-     "SOL_IP=0 SOL_SOCKET=1 SOL_TCP=6 SOL_IPV6=29 SOL_RAW=ff SOL_NETLINK=10e"},
-    {'O', CODES, 0, "SO_???",
-     "SO_DEBUG=1 SO_REUSEADDR=2 SO_TYPE=3 SO_ERROR=4 SO_DONTROUTE=5 SO_BROADCAST=6 "
-     "SO_SNDBUF=7 SO_RCVBUF=8 SO_KEEPALIVE=9 SO_OOBINLINE=a SO_PRIORITY=c SO_LINGER=d "
-     "SO_REUSEPORT=f SO_PASSCRED=10 SO_PEERCRED=11 SO_RCVLOWAT=12 SO_SNDLOWAT=13 "
-     "SO_ACCEPTCONN=1e SO_PEERSEC=1f SO_SNDBUFFORCE=20 SO_RCVBUFFORCE=21 SO_PROTOCOL=26 "
-     "SO_DOMAIN=27 SO_BINDTODEVICE=19"},
-    {'Y', CODES, 0, "TCP_???",
-     "TCP_NODELAY=1 TCP_MAXSEG=2 TCP_CORK=3 TCP_KEEPIDLE=4 TCP_KEEPINTVL=5 TCP_KEEPCNT=6 "
-     "TCP_SYNCNT=7 TCP_LINGER2=8 TCP_INFO=b TCP_DEFER_ACCEPT=9 TCP_QUICKACK=c "
-     "TCP_CONGESTION=d TCP_USER_TIMEOUT=12 TCP_FASTOPEN=17"},
-    {'h', CODES, 0, "SHUT_???",
-     "SHUT_RD=0 SHUT_WR=1 SHUT_RDWR=2"},
-    {'@', FLAGS, 0, "AT_???",
-     "AT_SYMLINK_NOFOLLOW=100 AT_SYMLINK_FOLLOW=400 AT_NO_AUTOMOUNT=800 AT_EMPTY_PATH=1000"},
-    {'Q', FLAGS, 0, "AT_???",
-     "AT_SYMLINK_NOFOLLOW=100 AT_EACCESS=200 AT_EMPTY_PATH=1000"},
-    {'U', FLAGS, 0, "AT_???",
-     "AT_REMOVEDIR=200"},
-    {'R', FLAGS, 0, "RENAME_???",
-     "RENAME_NOREPLACE=1 RENAME_EXCHANGE=2 RENAME_WHITEOUT=4"},
-    {'T', CODED, 0x6000, "AT_???",
-     "AT_STATX_SYNC_AS_STAT=0 AT_STATX_FORCE_SYNC=2000 AT_STATX_DONT_SYNC=4000 "
-     "AT_SYMLINK_NOFOLLOW=100 AT_NO_AUTOMOUNT=800 AT_EMPTY_PATH=1000"},
-    {'X', FLAGS, 0, "STATX_???",
-     "STATX_ALL=fff STATX_BASIC_STATS=7ff STATX_TYPE=1 STATX_MODE=2 STATX_NLINK=4 "
-     "STATX_UID=8 STATX_GID=10 STATX_ATIME=20 STATX_MTIME=40 STATX_CTIME=80 STATX_INO=100 "
-     "STATX_SIZE=200 STATX_BLOCKS=400 STATX_BTIME=800 STATX_MNT_ID=1000"},
-    {'F', CODES, 0, "F_???",
-     "F_DUPFD=0 F_GETFD=1 F_SETFD=2 F_GETFL=3 F_SETFL=4 F_GETLK=5 F_SETLK=6 F_SETLKW=7 "
-     "F_SETOWN=8 F_GETOWN=9 F_SETSIG=a F_GETSIG=b F_SETOWN_EX=f F_GETOWN_EX=10 "
-     "F_OFD_GETLK=24 F_OFD_SETLK=25 F_OFD_SETLKW=26 F_SETLEASE=400 F_GETLEASE=401 "
-     "F_NOTIFY=402 F_DUPFD_CLOEXEC=406 F_SETPIPE_SZ=407 F_GETPIPE_SZ=408 F_ADD_SEALS=409 "
-     "F_GET_SEALS=40a"},
-    {'e', FLAGS, 0, "FD_???",
-     "FD_CLOEXEC=1"},
-    {'k', FLAGS, 0, "LOCK_???",
-     "LOCK_SH=1 LOCK_EX=2 LOCK_NB=4 LOCK_UN=8"},
-    {'I', CODES, 0, NULL,
-     "TCGETS=5401 TCSETS=5402 TCSETSW=5403 TCSETSF=5404 TCSBRK=5409 TCXONC=540a "
-     "TCFLSH=540b TIOCEXCL=540c TIOCNXCL=540d TIOCSCTTY=540e TIOCGPGRP=540f TIOCSPGRP=5410 "
-     "TIOCOUTQ=5411 TIOCSTI=5412 TIOCGWINSZ=5413 TIOCSWINSZ=5414 FIONREAD=541b "
-     "TIOCNOTTY=5422 TIOCGSID=5429 TIOCGPTN=80045430 TIOCSPTLCK=40045431 TIOCGPTPEER=5441 "
-     "FIONBIO=5421 FIOASYNC=5452 FIOCLEX=5451 FIONCLEX=5450 SIOCGIFCONF=8912 "
-     "SIOCGIFFLAGS=8913 SIOCGIFADDR=8915 FICLONE=40049409 FIGETBSZ=2 FIOQSIZE=5460"},
-    {'j', CODED, 0xfffffeff, "FUTEX_???",
-     "FUTEX_WAIT=0 FUTEX_WAKE=1 FUTEX_REQUEUE=3 FUTEX_CMP_REQUEUE=4 FUTEX_WAKE_OP=5 "
-     "FUTEX_LOCK_PI=6 FUTEX_UNLOCK_PI=7 FUTEX_TRYLOCK_PI=8 FUTEX_WAIT_BITSET=9 "
-     "FUTEX_WAKE_BITSET=a FUTEX_WAIT_REQUEUE_PI=b FUTEX_CMP_REQUEUE_PI=c FUTEX_LOCK_PI2=d "
-     "FUTEX_WAIT_PRIVATE=80 FUTEX_WAKE_PRIVATE=81 FUTEX_REQUEUE_PRIVATE=83 "
-     "FUTEX_CMP_REQUEUE_PRIVATE=84 FUTEX_WAKE_OP_PRIVATE=85 FUTEX_LOCK_PI_PRIVATE=86 "
-     "FUTEX_UNLOCK_PI_PRIVATE=87 FUTEX_TRYLOCK_PI_PRIVATE=88 FUTEX_WAIT_BITSET_PRIVATE=89 "
-     "FUTEX_WAKE_BITSET_PRIVATE=8a FUTEX_WAIT_REQUEUE_PI_PRIVATE=8b "
-     "FUTEX_CMP_REQUEUE_PI_PRIVATE=8c FUTEX_LOCK_PI2_PRIVATE=8d FUTEX_CLOCK_REALTIME=100"},
-    {'C', FLAGS, 0, "CLONE_???",
-     "CLONE_VM=100 CLONE_FS=200 CLONE_FILES=400 CLONE_SIGHAND=800 CLONE_PIDFD=1000 "
-     "CLONE_PTRACE=2000 CLONE_VFORK=4000 CLONE_PARENT=8000 CLONE_THREAD=10000 "
-     "CLONE_NEWNS=20000 CLONE_SYSVSEM=40000 CLONE_SETTLS=80000 CLONE_PARENT_SETTID=100000 "
-     "CLONE_CHILD_CLEARTID=200000 CLONE_DETACHED=400000 CLONE_UNTRACED=800000 "
-     "CLONE_CHILD_SETTID=1000000 CLONE_NEWCGROUP=2000000 CLONE_NEWUTS=4000000 "
-     "CLONE_NEWIPC=8000000 CLONE_NEWUSER=10000000 CLONE_NEWPID=20000000 "
-     "CLONE_NEWNET=40000000 CLONE_IO=80000000"},
-    {'q', CODES, 0, "ARCH_???",
-     "ARCH_SET_GS=1001 ARCH_SET_FS=1002 ARCH_GET_FS=1003 ARCH_GET_GS=1004 "
-     "ARCH_CET_STATUS=3001"},
-    {'r', CODES, 0, "PR_???",
-     "PR_SET_PDEATHSIG=1 PR_GET_PDEATHSIG=2 PR_GET_DUMPABLE=3 PR_SET_DUMPABLE=4 "
-     "PR_GET_KEEPCAPS=7 PR_SET_KEEPCAPS=8 PR_SET_NAME=f PR_GET_NAME=10 PR_GET_SECCOMP=15 "
-     "PR_SET_SECCOMP=16 PR_CAPBSET_READ=17 PR_CAPBSET_DROP=18 PR_SET_TIMERSLACK=1d "
-     "PR_GET_TIMERSLACK=1e PR_SET_MM=23 PR_SET_CHILD_SUBREAPER=24 "
-     "PR_GET_CHILD_SUBREAPER=25 PR_SET_NO_NEW_PRIVS=26 PR_GET_NO_NEW_PRIVS=27 "
-     "PR_CAP_AMBIENT=2f PR_SET_PTRACER=59616d61 PR_SET_VMA=53564d41"},
-    {'l', CODES, 0, "RLIMIT_???",
-     "RLIMIT_CPU=0 RLIMIT_FSIZE=1 RLIMIT_DATA=2 RLIMIT_STACK=3 RLIMIT_CORE=4 RLIMIT_RSS=5 "
-     "RLIMIT_NPROC=6 RLIMIT_NOFILE=7 RLIMIT_MEMLOCK=8 RLIMIT_AS=9 RLIMIT_LOCKS=a "
-     "RLIMIT_SIGPENDING=b RLIMIT_MSGQUEUE=c RLIMIT_NICE=d RLIMIT_RTPRIO=e RLIMIT_RTTIME=f"},
-    {'v', CODES, 0, "RUSAGE_???",
-     "RUSAGE_SELF=0 RUSAGE_CHILDREN=ffffffff RUSAGE_THREAD=1"},
-    {'E', CODES, 0, "EPOLL_CTL_???",
-     "EPOLL_CTL_ADD=1 EPOLL_CTL_DEL=2 EPOLL_CTL_MOD=3"},
-    {'B', FLAGS, 0, "EPOLL_???",
-     "EPOLL_CLOEXEC=80000"},
-    {'%', FLAGS, 0, "EFD_???",
-     "EFD_SEMAPHORE=1 EFD_CLOEXEC=80000 EFD_NONBLOCK=800"},
-    {'n', FLAGS, 0, "GRND_???",
-     "GRND_NONBLOCK=1 GRND_RANDOM=2"},
-    {'&', CODES, 0, "POSIX_FADV_???",
-     "POSIX_FADV_NORMAL=0 POSIX_FADV_RANDOM=1 POSIX_FADV_SEQUENTIAL=2 "
-     "POSIX_FADV_WILLNEED=3 POSIX_FADV_DONTNEED=4 POSIX_FADV_NOREUSE=5"},
-    {'$', FLAGS, 0, "FALLOC_FL_???",
-     "FALLOC_FL_KEEP_SIZE=1 FALLOC_FL_PUNCH_HOLE=2 FALLOC_FL_COLLAPSE_RANGE=8 "
-     "FALLOC_FL_ZERO_RANGE=10 FALLOC_FL_INSERT_RANGE=20"},
-    {'!', CODES, 0, "PRIO_???",
-     "PRIO_PROCESS=0 PRIO_PGRP=1 PRIO_USER=2"},
-    {'#', FLAGS, 0, "MFD_???",
-     "MFD_CLOEXEC=1 MFD_ALLOW_SEALING=2 MFD_HUGETLB=4"},
+#define W(name, bits) {#name, bits}
+#define WORDS(...)    (const struct word[]){__VA_ARGS__, {NULL, 0}}
+
+static const struct words sets[128] = {
+    ['o'] = {CODED, 0x3, "O_???", WORDS(
+     W(O_RDONLY, 0), W(O_WRONLY, 1), W(O_RDWR, 2), W(O_CREAT, 0x40), W(O_EXCL, 0x80),
+     W(O_NOCTTY, 0x100), W(O_TRUNC, 0x200), W(O_APPEND, 0x400), W(O_NONBLOCK, 0x800),
+     W(O_SYNC, 0x101000), W(O_DSYNC, 0x1000), W(FASYNC, 0x2000), W(O_DIRECT, 0x4000),
+     W(O_LARGEFILE, 0x8000), W(O_NOFOLLOW, 0x20000), W(O_NOATIME, 0x40000),
+     W(O_CLOEXEC, 0x80000), W(O_PATH, 0x200000), W(O_TMPFILE, 0x410000),
+     W(O_DIRECTORY, 0x10000))},
+    ['y'] = {FLAGS, 0, "O_???", WORDS(
+     W(O_NONBLOCK, 0x800), W(O_DIRECT, 0x4000), W(O_CLOEXEC, 0x80000))},
+    ['P'] = {FLAGS, 0, "PROT_???", WORDS(
+     W(PROT_NONE, 0), W(PROT_READ, 1), W(PROT_WRITE, 2), W(PROT_EXEC, 4),
+     W(PROT_GROWSDOWN, 0x1000000), W(PROT_GROWSUP, 0x2000000))},
+    ['M'] = {CODED, 0xf, "MAP_???", WORDS(
+     W(MAP_SHARED, 1), W(MAP_PRIVATE, 2), W(MAP_SHARED_VALIDATE, 3), W(MAP_FIXED, 0x10),
+     W(MAP_ANONYMOUS, 0x20), W(MAP_32BIT, 0x40), W(MAP_NORESERVE, 0x4000),
+     W(MAP_POPULATE, 0x8000), W(MAP_NONBLOCK, 0x10000), W(MAP_GROWSDOWN, 0x100),
+     W(MAP_DENYWRITE, 0x800), W(MAP_EXECUTABLE, 0x1000), W(MAP_LOCKED, 0x2000),
+     W(MAP_STACK, 0x20000), W(MAP_HUGETLB, 0x40000), W(MAP_SYNC, 0x80000),
+     W(MAP_FIXED_NOREPLACE, 0x100000))},
+    ['z'] = {FLAGS, 0, "MREMAP_???", WORDS(
+     W(MREMAP_MAYMOVE, 1), W(MREMAP_FIXED, 2), W(MREMAP_DONTUNMAP, 4))},
+    ['Z'] = {FLAGS, 0, "MS_???", WORDS(
+     W(MS_SYNC, 4), W(MS_ASYNC, 1), W(MS_INVALIDATE, 2))},
+    ['D'] = {CODES, 0, "MADV_???", WORDS(
+     W(MADV_NORMAL, 0), W(MADV_RANDOM, 1), W(MADV_SEQUENTIAL, 2), W(MADV_WILLNEED, 3),
+     W(MADV_DONTNEED, 4), W(MADV_FREE, 8), W(MADV_REMOVE, 9), W(MADV_DONTFORK, 0xa),
+     W(MADV_DOFORK, 0xb), W(MADV_HUGEPAGE, 0xe), W(MADV_NOHUGEPAGE, 0xf),
+     W(MADV_DONTDUMP, 0x10), W(MADV_DODUMP, 0x11), W(MADV_WIPEONFORK, 0x12),
+     W(MADV_KEEPONFORK, 0x13), W(MADV_COLD, 0x14), W(MADV_PAGEOUT, 0x15),
+     W(MADV_MERGEABLE, 0xc), W(MADV_UNMERGEABLE, 0xd), W(MADV_POPULATE_READ, 0x16),
+     W(MADV_POPULATE_WRITE, 0x17))},
+    ['g'] = {CODES, 0, NULL, WORDS(
+     W(SIGHUP, 1), W(SIGINT, 2), W(SIGQUIT, 3), W(SIGILL, 4), W(SIGTRAP, 5), W(SIGABRT, 6),
+     W(SIGBUS, 7), W(SIGFPE, 8), W(SIGKILL, 9), W(SIGUSR1, 0xa), W(SIGSEGV, 0xb),
+     W(SIGUSR2, 0xc), W(SIGPIPE, 0xd), W(SIGALRM, 0xe), W(SIGTERM, 0xf),
+     W(SIGSTKFLT, 0x10), W(SIGCHLD, 0x11), W(SIGCONT, 0x12), W(SIGSTOP, 0x13),
+     W(SIGTSTP, 0x14), W(SIGTTIN, 0x15), W(SIGTTOU, 0x16), W(SIGURG, 0x17),
+     W(SIGXCPU, 0x18), W(SIGXFSZ, 0x19), W(SIGVTALRM, 0x1a), W(SIGPROF, 0x1b),
+     W(SIGWINCH, 0x1c), W(SIGIO, 0x1d), W(SIGPWR, 0x1e), W(SIGSYS, 0x1f))},
+    ['H'] = {CODES, 0, "SIG_???", WORDS(
+     W(SIG_BLOCK, 0), W(SIG_UNBLOCK, 1), W(SIG_SETMASK, 2))},
+    ['A'] = {FLAGS, 0, "?_OK", WORDS(
+     W(F_OK, 0), W(R_OK, 4), W(W_OK, 2), W(X_OK, 1))},
+    ['w'] = {FLAGS, 0, "W???", WORDS(
+     W(WNOHANG, 1), W(WUNTRACED, 2), W(WEXITED, 4), W(WCONTINUED, 8), W(WNOWAIT, 0x1000000))},
+    ['J'] = {CODES, 0, "P_???", WORDS(
+     W(P_ALL, 0), W(P_PID, 1), W(P_PGID, 2))},
+    ['c'] = {CODES, 0, "CLOCK_???", WORDS(
+     W(CLOCK_REALTIME, 0), W(CLOCK_MONOTONIC, 1), W(CLOCK_PROCESS_CPUTIME_ID, 2),
+     W(CLOCK_THREAD_CPUTIME_ID, 3), W(CLOCK_MONOTONIC_RAW, 4), W(CLOCK_REALTIME_COARSE, 5),
+     W(CLOCK_MONOTONIC_COARSE, 6), W(CLOCK_BOOTTIME, 7), W(CLOCK_REALTIME_ALARM, 8),
+     W(CLOCK_BOOTTIME_ALARM, 9), W(CLOCK_TAI, 0xb))},
+    ['t'] = {FLAGS, 0, "TIMER_???", WORDS(
+     W(TIMER_ABSTIME, 1))},
+    ['i'] = {CODES, 0, "ITIMER_???", WORDS(
+     W(ITIMER_REAL, 0), W(ITIMER_VIRTUAL, 1), W(ITIMER_PROF, 2))},
+    ['W'] = {CODES, 0, "SEEK_???", WORDS(
+     W(SEEK_SET, 0), W(SEEK_CUR, 1), W(SEEK_END, 2), W(SEEK_DATA, 3), W(SEEK_HOLE, 4))},
+    ['N'] = {CODES, 0, "AF_???", WORDS(
+     W(AF_UNSPEC, 0), W(AF_UNIX, 1), W(AF_INET, 2), W(AF_INET6, 0xa), W(AF_NETLINK, 0x10),
+     W(AF_PACKET, 0x11), W(AF_ALG, 0x26), W(AF_VSOCK, 0x28))},
+    ['K'] = {CODED, 0xf, "SOCK_???", WORDS(
+     W(SOCK_STREAM, 1), W(SOCK_DGRAM, 2), W(SOCK_RAW, 3), W(SOCK_RDM, 4),
+     W(SOCK_SEQPACKET, 5), W(SOCK_DCCP, 6), W(SOCK_PACKET, 0xa), W(SOCK_CLOEXEC, 0x80000),
+     W(SOCK_NONBLOCK, 0x800))},
+    ['V'] = {CODES, 0, "IPPROTO_???", WORDS(
+     W(IPPROTO_IP, 0), W(IPPROTO_ICMP, 1), W(IPPROTO_TCP, 6), W(IPPROTO_UDP, 0x11),
+     W(IPPROTO_IPV6, 0x29), W(IPPROTO_RAW, 0xff))},
+    ['G'] = {FLAGS, 0, "MSG_???", WORDS(
+     W(MSG_OOB, 1), W(MSG_PEEK, 2), W(MSG_DONTROUTE, 4), W(MSG_CTRUNC, 8),
+     W(MSG_TRUNC, 0x20), W(MSG_DONTWAIT, 0x40), W(MSG_EOR, 0x80), W(MSG_WAITALL, 0x100),
+     W(MSG_NOSIGNAL, 0x4000), W(MSG_MORE, 0x8000), W(MSG_WAITFORONE, 0x10000),
+     W(MSG_ERRQUEUE, 0x2000), W(MSG_FASTOPEN, 0x20000000), W(MSG_CMSG_CLOEXEC, 0x40000000))},
+    ['L'] = {CODES, 0, "SOL_???", WORDS(
+     W(SOL_IP, 0), W(SOL_SOCKET, 1), W(SOL_TCP, 6), W(SOL_IPV6, 0x29), W(SOL_RAW, 0xff),
+     W(SOL_NETLINK, 0x10e))},
+    ['O'] = {CODES, 0, "SO_???", WORDS(
+     W(SO_DEBUG, 1), W(SO_REUSEADDR, 2), W(SO_TYPE, 3), W(SO_ERROR, 4), W(SO_DONTROUTE, 5),
+     W(SO_BROADCAST, 6), W(SO_SNDBUF, 7), W(SO_RCVBUF, 8), W(SO_KEEPALIVE, 9),
+     W(SO_OOBINLINE, 0xa), W(SO_PRIORITY, 0xc), W(SO_LINGER, 0xd), W(SO_REUSEPORT, 0xf),
+     W(SO_PASSCRED, 0x10), W(SO_PEERCRED, 0x11), W(SO_RCVLOWAT, 0x12),
+     W(SO_SNDLOWAT, 0x13), W(SO_ACCEPTCONN, 0x1e), W(SO_PEERSEC, 0x1f),
+     W(SO_SNDBUFFORCE, 0x20), W(SO_RCVBUFFORCE, 0x21), W(SO_PROTOCOL, 0x26),
+     W(SO_DOMAIN, 0x27), W(SO_BINDTODEVICE, 0x19))},
+    ['Y'] = {CODES, 0, "TCP_???", WORDS(
+     W(TCP_NODELAY, 1), W(TCP_MAXSEG, 2), W(TCP_CORK, 3), W(TCP_KEEPIDLE, 4),
+     W(TCP_KEEPINTVL, 5), W(TCP_KEEPCNT, 6), W(TCP_SYNCNT, 7), W(TCP_LINGER2, 8),
+     W(TCP_INFO, 0xb), W(TCP_DEFER_ACCEPT, 9), W(TCP_QUICKACK, 0xc),
+     W(TCP_CONGESTION, 0xd), W(TCP_USER_TIMEOUT, 0x12), W(TCP_FASTOPEN, 0x17))},
+    ['h'] = {CODES, 0, "SHUT_???", WORDS(
+     W(SHUT_RD, 0), W(SHUT_WR, 1), W(SHUT_RDWR, 2))},
+    ['@'] = {FLAGS, 0, "AT_???", WORDS(
+     W(AT_SYMLINK_NOFOLLOW, 0x100), W(AT_SYMLINK_FOLLOW, 0x400), W(AT_NO_AUTOMOUNT, 0x800),
+     W(AT_EMPTY_PATH, 0x1000))},
+    ['Q'] = {FLAGS, 0, "AT_???", WORDS(
+     W(AT_SYMLINK_NOFOLLOW, 0x100), W(AT_EACCESS, 0x200), W(AT_EMPTY_PATH, 0x1000))},
+    ['U'] = {FLAGS, 0, "AT_???", WORDS(
+     W(AT_REMOVEDIR, 0x200))},
+    ['R'] = {FLAGS, 0, "RENAME_???", WORDS(
+     W(RENAME_NOREPLACE, 1), W(RENAME_EXCHANGE, 2), W(RENAME_WHITEOUT, 4))},
+    ['T'] = {CODED, 0x6000, "AT_???", WORDS(
+     W(AT_STATX_SYNC_AS_STAT, 0), W(AT_STATX_FORCE_SYNC, 0x2000),
+     W(AT_STATX_DONT_SYNC, 0x4000), W(AT_SYMLINK_NOFOLLOW, 0x100),
+     W(AT_NO_AUTOMOUNT, 0x800), W(AT_EMPTY_PATH, 0x1000))},
+    ['X'] = {FLAGS, 0, "STATX_???", WORDS(
+     W(STATX_ALL, 0xfff), W(STATX_BASIC_STATS, 0x7ff), W(STATX_TYPE, 1), W(STATX_MODE, 2),
+     W(STATX_NLINK, 4), W(STATX_UID, 8), W(STATX_GID, 0x10), W(STATX_ATIME, 0x20),
+     W(STATX_MTIME, 0x40), W(STATX_CTIME, 0x80), W(STATX_INO, 0x100), W(STATX_SIZE, 0x200),
+     W(STATX_BLOCKS, 0x400), W(STATX_BTIME, 0x800), W(STATX_MNT_ID, 0x1000))},
+    ['F'] = {CODES, 0, "F_???", WORDS(
+     W(F_DUPFD, 0), W(F_GETFD, 1), W(F_SETFD, 2), W(F_GETFL, 3), W(F_SETFL, 4),
+     W(F_GETLK, 5), W(F_SETLK, 6), W(F_SETLKW, 7), W(F_SETOWN, 8), W(F_GETOWN, 9),
+     W(F_SETSIG, 0xa), W(F_GETSIG, 0xb), W(F_SETOWN_EX, 0xf), W(F_GETOWN_EX, 0x10),
+     W(F_OFD_GETLK, 0x24), W(F_OFD_SETLK, 0x25), W(F_OFD_SETLKW, 0x26),
+     W(F_SETLEASE, 0x400), W(F_GETLEASE, 0x401), W(F_NOTIFY, 0x402),
+     W(F_DUPFD_CLOEXEC, 0x406), W(F_SETPIPE_SZ, 0x407), W(F_GETPIPE_SZ, 0x408),
+     W(F_ADD_SEALS, 0x409), W(F_GET_SEALS, 0x40a))},
+    ['e'] = {FLAGS, 0, "FD_???", WORDS(
+     W(FD_CLOEXEC, 1))},
+    ['k'] = {FLAGS, 0, "LOCK_???", WORDS(
+     W(LOCK_SH, 1), W(LOCK_EX, 2), W(LOCK_NB, 4), W(LOCK_UN, 8))},
+    ['I'] = {CODES, 0, NULL, WORDS(
+     W(TCGETS, 0x5401), W(TCSETS, 0x5402), W(TCSETSW, 0x5403), W(TCSETSF, 0x5404),
+     W(TCSBRK, 0x5409), W(TCXONC, 0x540a), W(TCFLSH, 0x540b), W(TIOCEXCL, 0x540c),
+     W(TIOCNXCL, 0x540d), W(TIOCSCTTY, 0x540e), W(TIOCGPGRP, 0x540f), W(TIOCSPGRP, 0x5410),
+     W(TIOCOUTQ, 0x5411), W(TIOCSTI, 0x5412), W(TIOCGWINSZ, 0x5413), W(TIOCSWINSZ, 0x5414),
+     W(FIONREAD, 0x541b), W(TIOCNOTTY, 0x5422), W(TIOCGSID, 0x5429),
+     W(TIOCGPTN, 0x80045430), W(TIOCSPTLCK, 0x40045431), W(TIOCGPTPEER, 0x5441),
+     W(FIONBIO, 0x5421), W(FIOASYNC, 0x5452), W(FIOCLEX, 0x5451), W(FIONCLEX, 0x5450),
+     W(SIOCGIFCONF, 0x8912), W(SIOCGIFFLAGS, 0x8913), W(SIOCGIFADDR, 0x8915),
+     W(FICLONE, 0x40049409), W(FIGETBSZ, 2), W(FIOQSIZE, 0x5460))},
+    ['j'] = {CODED, 0xfffffeff, "FUTEX_???", WORDS(
+     W(FUTEX_WAIT, 0), W(FUTEX_WAKE, 1), W(FUTEX_REQUEUE, 3), W(FUTEX_CMP_REQUEUE, 4),
+     W(FUTEX_WAKE_OP, 5), W(FUTEX_LOCK_PI, 6), W(FUTEX_UNLOCK_PI, 7),
+     W(FUTEX_TRYLOCK_PI, 8), W(FUTEX_WAIT_BITSET, 9), W(FUTEX_WAKE_BITSET, 0xa),
+     W(FUTEX_WAIT_REQUEUE_PI, 0xb), W(FUTEX_CMP_REQUEUE_PI, 0xc), W(FUTEX_LOCK_PI2, 0xd),
+     W(FUTEX_WAIT_PRIVATE, 0x80), W(FUTEX_WAKE_PRIVATE, 0x81),
+     W(FUTEX_REQUEUE_PRIVATE, 0x83), W(FUTEX_CMP_REQUEUE_PRIVATE, 0x84),
+     W(FUTEX_WAKE_OP_PRIVATE, 0x85), W(FUTEX_LOCK_PI_PRIVATE, 0x86),
+     W(FUTEX_UNLOCK_PI_PRIVATE, 0x87), W(FUTEX_TRYLOCK_PI_PRIVATE, 0x88),
+     W(FUTEX_WAIT_BITSET_PRIVATE, 0x89), W(FUTEX_WAKE_BITSET_PRIVATE, 0x8a),
+     W(FUTEX_WAIT_REQUEUE_PI_PRIVATE, 0x8b), W(FUTEX_CMP_REQUEUE_PI_PRIVATE, 0x8c),
+     W(FUTEX_LOCK_PI2_PRIVATE, 0x8d), W(FUTEX_CLOCK_REALTIME, 0x100))},
+    ['C'] = {FLAGS, 0, "CLONE_???", WORDS(
+     W(CLONE_VM, 0x100), W(CLONE_FS, 0x200), W(CLONE_FILES, 0x400),
+     W(CLONE_SIGHAND, 0x800), W(CLONE_PIDFD, 0x1000), W(CLONE_PTRACE, 0x2000),
+     W(CLONE_VFORK, 0x4000), W(CLONE_PARENT, 0x8000), W(CLONE_THREAD, 0x10000),
+     W(CLONE_NEWNS, 0x20000), W(CLONE_SYSVSEM, 0x40000), W(CLONE_SETTLS, 0x80000),
+     W(CLONE_PARENT_SETTID, 0x100000), W(CLONE_CHILD_CLEARTID, 0x200000),
+     W(CLONE_DETACHED, 0x400000), W(CLONE_UNTRACED, 0x800000),
+     W(CLONE_CHILD_SETTID, 0x1000000), W(CLONE_NEWCGROUP, 0x2000000),
+     W(CLONE_NEWUTS, 0x4000000), W(CLONE_NEWIPC, 0x8000000), W(CLONE_NEWUSER, 0x10000000),
+     W(CLONE_NEWPID, 0x20000000), W(CLONE_NEWNET, 0x40000000), W(CLONE_IO, 0x80000000))},
+    ['q'] = {CODES, 0, "ARCH_???", WORDS(
+     W(ARCH_SET_GS, 0x1001), W(ARCH_SET_FS, 0x1002), W(ARCH_GET_FS, 0x1003),
+     W(ARCH_GET_GS, 0x1004), W(ARCH_CET_STATUS, 0x3001))},
+    ['r'] = {CODES, 0, "PR_???", WORDS(
+     W(PR_SET_PDEATHSIG, 1), W(PR_GET_PDEATHSIG, 2), W(PR_GET_DUMPABLE, 3),
+     W(PR_SET_DUMPABLE, 4), W(PR_GET_KEEPCAPS, 7), W(PR_SET_KEEPCAPS, 8),
+     W(PR_SET_NAME, 0xf), W(PR_GET_NAME, 0x10), W(PR_GET_SECCOMP, 0x15),
+     W(PR_SET_SECCOMP, 0x16), W(PR_CAPBSET_READ, 0x17), W(PR_CAPBSET_DROP, 0x18),
+     W(PR_SET_TIMERSLACK, 0x1d), W(PR_GET_TIMERSLACK, 0x1e), W(PR_SET_MM, 0x23),
+     W(PR_SET_CHILD_SUBREAPER, 0x24), W(PR_GET_CHILD_SUBREAPER, 0x25),
+     W(PR_SET_NO_NEW_PRIVS, 0x26), W(PR_GET_NO_NEW_PRIVS, 0x27), W(PR_CAP_AMBIENT, 0x2f),
+     W(PR_SET_PTRACER, 0x59616d61), W(PR_SET_VMA, 0x53564d41))},
+    ['l'] = {CODES, 0, "RLIMIT_???", WORDS(
+     W(RLIMIT_CPU, 0), W(RLIMIT_FSIZE, 1), W(RLIMIT_DATA, 2), W(RLIMIT_STACK, 3),
+     W(RLIMIT_CORE, 4), W(RLIMIT_RSS, 5), W(RLIMIT_NPROC, 6), W(RLIMIT_NOFILE, 7),
+     W(RLIMIT_MEMLOCK, 8), W(RLIMIT_AS, 9), W(RLIMIT_LOCKS, 0xa),
+     W(RLIMIT_SIGPENDING, 0xb), W(RLIMIT_MSGQUEUE, 0xc), W(RLIMIT_NICE, 0xd),
+     W(RLIMIT_RTPRIO, 0xe), W(RLIMIT_RTTIME, 0xf))},
+    ['v'] = {CODES, 0, "RUSAGE_???", WORDS(
+     W(RUSAGE_SELF, 0), W(RUSAGE_CHILDREN, 0xffffffff), W(RUSAGE_THREAD, 1))},
+    ['E'] = {CODES, 0, "EPOLL_CTL_???", WORDS(
+     W(EPOLL_CTL_ADD, 1), W(EPOLL_CTL_DEL, 2), W(EPOLL_CTL_MOD, 3))},
+    ['B'] = {FLAGS, 0, "EPOLL_???", WORDS(
+     W(EPOLL_CLOEXEC, 0x80000))},
+    ['%'] = {FLAGS, 0, "EFD_???", WORDS(
+     W(EFD_SEMAPHORE, 1), W(EFD_CLOEXEC, 0x80000), W(EFD_NONBLOCK, 0x800))},
+    ['n'] = {FLAGS, 0, "GRND_???", WORDS(
+     W(GRND_NONBLOCK, 1), W(GRND_RANDOM, 2))},
+    ['&'] = {CODES, 0, "POSIX_FADV_???", WORDS(
+     W(POSIX_FADV_NORMAL, 0), W(POSIX_FADV_RANDOM, 1), W(POSIX_FADV_SEQUENTIAL, 2),
+     W(POSIX_FADV_WILLNEED, 3), W(POSIX_FADV_DONTNEED, 4), W(POSIX_FADV_NOREUSE, 5))},
+    ['$'] = {FLAGS, 0, "FALLOC_FL_???", WORDS(
+     W(FALLOC_FL_KEEP_SIZE, 1), W(FALLOC_FL_PUNCH_HOLE, 2), W(FALLOC_FL_COLLAPSE_RANGE, 8),
+     W(FALLOC_FL_ZERO_RANGE, 0x10), W(FALLOC_FL_INSERT_RANGE, 0x20))},
+    ['!'] = {CODES, 0, "PRIO_???", WORDS(
+     W(PRIO_PROCESS, 0), W(PRIO_PGRP, 1), W(PRIO_USER, 2))},
+    ['#'] = {FLAGS, 0, "MFD_???", WORDS(
+     W(MFD_CLOEXEC, 1), W(MFD_ALLOW_SEALING, 2), W(MFD_HUGETLB, 4))},
 };
 /* clang-format on */
 
-static const struct words *words_of(char letter)
+/* The word of a whole value; NULL: there is none. */
+static const char *find_code(const struct words *set, uint64_t value)
 {
-    for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)
-        if (sets[i].letter == letter)
-            return &sets[i];
+    for (const struct word *word = set->words; word->name != NULL; word++)
+        if (word->bits == value)
+            return word->name;
     return NULL;
-}
-
-static unsigned digit_of(char c) { return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10); }
-
-/* Goes through them; false: there are no more. */
-static bool next_word(const char **at, struct word *word)
-{
-    if (**at == '\0')
-        return false;
-    word->name = (ttape_string){*at, strcspn(*at, "=")};
-    *at += word->name.size_bytes + 1;
-    for (word->bits = 0; **at != ' ' && **at != '\0'; ++*at)
-        word->bits = word->bits << 4 | digit_of(**at);
-    *at += **at == ' ';
-    return true;
-}
-
-static bool find_code(const struct words *set, uint64_t value, ttape_string *name)
-{
-    struct word word;
-    for (const char *at = set->words; next_word(&at, &word);)
-        if (word.bits == value) {
-            *name = word.name;
-            return true;
-        }
-    return false;
-}
-
-static void put_name(struct tool_output *out, ttape_string name)
-{
-    tool_output_bytes(out, name.data, name.size_bytes);
 }
 
 static void put_unknown(struct tool_output *out, const struct words *set, uint64_t value)
@@ -240,16 +243,16 @@ static void put_code(struct tool_output *out, const struct words *set, uint64_t 
 {
     static const char *const directions[] = {"_IOC_NONE", "_IOC_WRITE", "_IOC_READ",
                                              "_IOC_READ|_IOC_WRITE"};
-    ttape_string name;
-    if (find_code(set, value, &name))
-        put_name(out, name);
-    else if (set->letter == 'g' && value == 32)
+    const char *name = find_code(set, value);
+    if (name != NULL)
+        tool_output_text(out, name);
+    else if (set == &sets['g'] && value == 32)
         tool_output_text(out, "SIGRTMIN");
-    else if (set->letter == 'g' && value > 32 && value <= 64)
+    else if (set == &sets['g'] && value > 32 && value <= 64)
         tool_output_printf(out, "SIGRT_%" PRIu64, value - 32);
-    else if (set->letter == 'g')
+    else if (set == &sets['g'])
         tool_output_printf(out, "%" PRId64, (int64_t)(int32_t)value);
-    else if (set->letter == 'I')
+    else if (set == &sets['I'])
         tool_output_printf(out, "_IOC(%s, %#x, %#x, %#x)", directions[value >> 30 & 3],
                            (unsigned)(value >> 8 & 0xFF), (unsigned)(value & 0xFF),
                            (unsigned)(value >> 16 & 0x3FFF));
@@ -260,16 +263,14 @@ static void put_code(struct tool_output *out, const struct words *set, uint64_t 
 /* Words of the bits; "0", or the word for none, where there are none. */
 static void put_bits(struct tool_output *out, const struct words *set, uint64_t value, bool is_more)
 {
-    ttape_string none = {"0", 1};
-    struct word word;
-    if (value == 0)
-        (void)find_code(set, 0, &none);
-    for (const char *at = set->words; value != 0 && next_word(&at, &word);) {
-        if (word.bits == 0 || (word.bits & set->mask) != 0 || (value & word.bits) != word.bits)
+    const char *none = value == 0 ? find_code(set, 0) : NULL;
+    for (const struct word *word = set->words; value != 0 && word->name != NULL; word++) {
+        uint64_t bits = word->bits;
+        if (bits == 0 || (bits & set->mask) != 0 || (value & bits) != bits)
             continue;
         tool_output_text(out, is_more ? "|" : "");
-        put_name(out, word.name);
-        value &= ~word.bits;
+        tool_output_text(out, word->name);
+        value &= ~bits;
         is_more = true;
     }
     if (value != 0 && is_more)
@@ -277,14 +278,13 @@ static void put_bits(struct tool_output *out, const struct words *set, uint64_t 
     else if (value != 0)
         put_unknown(out, set, value);
     else if (!is_more)
-        put_name(out, none);
+        tool_output_text(out, none != NULL ? none : "0");
 }
 
 bool tool_kernel_put_flags(struct tool_output *out, char letter, uint64_t value)
 {
-    const struct words *set = words_of(letter);
-    ttape_string name;
-    if (set == NULL)
+    const struct words *set = &sets[letter & 127];
+    if (set->words == NULL)
         return false;
     value &= UINT32_MAX; /* all of these are int */
     if (set->kind == FLAGS) {
@@ -292,7 +292,7 @@ bool tool_kernel_put_flags(struct tool_output *out, char letter, uint64_t value)
         return true;
     }
     uint64_t code = set->kind == CODED ? value & set->mask : value;
-    bool has_code = value == code || find_code(set, code, &name);
+    bool has_code = value == code || find_code(set, code) != NULL;
     if (has_code)
         put_code(out, set, code);
     if (value != code)
