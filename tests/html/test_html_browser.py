@@ -41,7 +41,7 @@ def check_page(page, folder, trace):
     export(trace, "-o", path)
     open_file(page, path)
     wait(page)
-    check("colours", page.colours() > 3)
+    page.paints("colours")
     check("events", "20,0" in page.text("header"))
     page.until("table", "return [...document.querySelectorAll('.rows tbody .name')]"
                ".some((c) => c.textContent.includes('<img src=x onerror='))")
@@ -62,6 +62,24 @@ def check_source(page, folder, trace):
     check("selected", page.run("return view.state.node?.id"), "s0e3")
     page.until("source", "return document.querySelector('#pane-source').textContent"
                ".includes('return ++calls; // <b>')")
+    check("no lines of this call", page.run("return document.querySelector("
+                                            "'#pane-source select').hidden"))
+    check_quiet(page)
+
+
+def check_syscall(page, folder):
+    """It has no source, and nothing is offered or advised that would bring one."""
+    text, trace, path = (Path(folder, f"syscall.{end}") for end in ("txt", "ttape", "html"))
+    text.write_text("process 1 prog\nthread 1 1 main\nsymbol 0x10 main\n0 1 enter 0x10\n"
+                    "10 1 syscall-enter read 3\n20 1 syscall-exit read 0\n30 1 exit\n")
+    check("conversion", subprocess.run([COMMAND, "convert", text, "-o", trace]).returncode, 0)
+    export(trace, "-o", path)
+    open_file(page, path, "#n=s0e1&v=source")
+    wait(page)
+    page.until("why there is none", "return document.querySelector('#pane-source .advice')"
+               ".textContent.startsWith('A system call has no source')")
+    check("what is offered", page.run("return ['select', '.same'].filter((what) =>"
+                                      "!document.querySelector(`#pane-source ${what}`).hidden)"), [])
     check_quiet(page)
 
 
@@ -113,6 +131,7 @@ def main():
         try:
             check_page(page, folder, trace)
             check_source(page, folder, trace)
+            check_syscall(page, folder)
             check_dropped(page, folder, trace)
             check_saved(page, folder, trace)
         finally:

@@ -1,5 +1,6 @@
 // Source code of the selected function, with the lines that ran: in the selected call, or in all
 // calls. What did not run there ran elsewhere, or never; marks say so, not colours alone.
+import { isAlone } from "./alone";
 import { ask, Answer } from "./ask";
 import { arrowKeys, make } from "./dom";
 import { modules } from "./modules";
@@ -47,7 +48,8 @@ export class SourcePane {
 
   private async load(): Promise<void> {
     if (state.pane !== "source") return;
-    const hasCall = state.node?.kind === "call" && state.node.site === state.site;
+    const hasCall = !isAlone() && // a file has lines of all calls of a function, if any
+      state.node?.kind === "call" && state.node.site === state.site;
     this.choice.hidden = !hasCall;
     const isCall = hasCall && this.choice.value === "call";
     const key = `${state.site}/${isCall ? state.node!.id : ""}`;
@@ -67,6 +69,11 @@ export class SourcePane {
       this.site = (await ask("sites", { sites: String(state.site), all: true })).sites[0];
       if (turn !== this.turn) return;
       this.showTitle();
+      if (this.site!.kind === "syscall") {
+        this.choice.hidden = this.same.element.hidden = true;
+        this.say("", "A system call has no source: choose the function that calls it.");
+        return;
+      }
       this.same.show(commandText("lines", ...(isCall ? ["--frame", state.node!.id]
         : ["--function", exactly(this.site!.full_name || this.site!.name)])));
       await this.loadText(turn, isCall ? { id: state.node!.id } : { site: state.site });
