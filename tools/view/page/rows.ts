@@ -66,17 +66,12 @@ export class Rows {
     const before = this.groups;
     this.groups = new Map();
     for (const thread of this.order) {
-      const key = this.keyOf(thread);
-      const group = this.groups.get(key) ??
-        { name: threadLabel(thread), threads: [],
-          isWhole: before.get(key)?.isWhole ?? false };
-      this.groups.set(key, group);
+      const name = threadLabel(thread);
+      const group = this.groups.get(name) ??
+        { name, threads: [], isWhole: before.get(name)?.isWhole ?? false };
+      this.groups.set(name, group);
       group.threads.push(thread);
     }
-  }
-
-  private keyOf(thread: Thread): string {
-    return threadLabel(thread);
   }
 
   isOpen(stream: number): boolean {
@@ -111,7 +106,7 @@ export class Rows {
     if (!thread) return;
     this.open.add(stream);
     if (level >= DEPTHS_LEAST) this.full.add(stream);
-    const group = this.groups.get(this.keyOf(thread))!;
+    const group = this.groups.get(threadLabel(thread))!;
     if (this.isCut(group) && group.threads.indexOf(thread) >= NAMESAKES) group.isWhole = true;
   }
 
@@ -125,7 +120,7 @@ export class Rows {
     const met = new Map<Group, number>();
     const wanted = new Map<number, number>();
     for (const thread of this.order) {
-      const group = this.groups.get(this.keyOf(thread))!;
+      const group = this.groups.get(threadLabel(thread))!;
       const count = met.get(group) ?? 0;
       met.set(group, count + 1);
       const isOpen = this.open.has(thread.stream);

@@ -22,15 +22,18 @@ export function windowRange(): { from: bigint; to: bigint } {
            to: state.from + BigInt(Math.round(state.span)) };
 }
 
+function literally(text: string): string {
+  return text.replace(/[.[\\()*+?{|^$]/g, "\\$&");
+}
+
 /** A name as a regular expression that nothing else matches. */
 export function exactly(name: string): string {
-  return `^${name.replace(/[.[\\()*+?{|^$]/g, "\\$&")}$`;
+  return `^${literally(name)}$`;
 }
 
 /** A text as a regular expression that finds it, in letters of any size. */
 export function anywhere(text: string): string {
-  return text.replace(/[.[\\()*+?{|^$]/g, "\\$&")
-    .replace(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
+  return literally(text).replace(/[a-z]/gi, (letter) => `[${letter.toLowerCase()}${letter.toUpperCase()}]`);
 }
 
 /** A line at the foot of a pane: the command, and a button that copies it. */
