@@ -26,15 +26,29 @@ static void append(ttape_writer *w, uint32_t stream, uint64_t time_ns, ttape_eve
     TTEST_OK(ttape_writer_append(w, stream, &e, 1, &err));
 }
 
+/* partition_events: 0 for the usual. */
+static ttape_writer *open_writer(ttape_memory_sink *memory, uint32_t partition_events)
+{
+    const ttape_sink sink = ttape_sink_memory(memory);
+    const ttape_writer_options how = {.size = sizeof how, .partition_events = partition_events};
+    ttape_writer *w;
+    ck_assert_int_eq(ttape_writer_open(&w, &sink, &how, NULL), TTAPE_OK);
+    return w;
+}
+
+static struct ttest_file close_writer(ttape_writer *w, ttape_memory_sink *memory)
+{
+    ck_assert_int_eq(ttape_writer_finish(w, NULL), TTAPE_OK);
+    ttape_writer_close(w);
+    return ttest_take(memory);
+}
+
 /* main calls work a hundred times; the hostile one lasts beyond 2^53 ns. */
 static struct ttest_file make(void)
 {
     ttape_memory_sink memory = {0};
-    ttape_sink sink = ttape_sink_memory(&memory);
-    const ttape_writer_options how = {.size = sizeof how, .partition_events = 50};
-    ttape_writer *w;
+    ttape_writer *w = open_writer(&memory, 50);
     uint32_t id;
-    ck_assert_int_eq(ttape_writer_open(&w, &sink, &how, NULL), TTAPE_OK);
     const ttape_process process = {.pid = 7, .parent = TTAPE_NONE, .name = {"prog", 4}};
     ck_assert_int_eq(ttape_writer_add_process(w, &process, &id, NULL), TTAPE_OK);
     const ttape_stream stream = {.process = id, .tid = UINT64_MAX};
@@ -54,9 +68,7 @@ static struct ttest_file make(void)
     append(w, 0, 2000, TTAPE_EVENT_ENTER, HOSTILE);
     append(w, 0, (UINT64_C(1) << 54) + 1, TTAPE_EVENT_EXIT, HOSTILE);
     append(w, 0, (UINT64_C(1) << 54) + 3, TTAPE_EVENT_EXIT, MAIN);
-    ck_assert_int_eq(ttape_writer_finish(w, NULL), TTAPE_OK);
-    ttape_writer_close(w);
-    return ttest_take(&memory);
+    return close_writer(w, &memory);
 }
 
 struct asked {
@@ -68,13 +80,10 @@ struct asked {
 static struct ttest_file make_long(void)
 {
     ttape_memory_sink memory = {0};
-    ttape_sink sink = ttape_sink_memory(&memory);
-    const ttape_writer_options how = {.size = sizeof how, .partition_events = 20000};
     const ttape_process process = {.pid = 7, .parent = TTAPE_NONE, .name = {"prog", 4}};
     const ttape_stream stream = {.tid = UINT64_MAX};
-    ttape_writer *w;
+    ttape_writer *w = open_writer(&memory, 20000);
     uint32_t id;
-    ck_assert_int_eq(ttape_writer_open(&w, &sink, &how, NULL), TTAPE_OK);
     ck_assert_int_eq(ttape_writer_add_process(w, &process, &id, NULL), TTAPE_OK);
     ck_assert_int_eq(ttape_writer_add_stream(w, &stream, &id, NULL), TTAPE_OK);
     for (uint32_t i = 0; i < 3; i++) {
@@ -88,20 +97,15 @@ static struct ttest_file make_long(void)
         append(w, 0, 10 * i + 4, TTAPE_EVENT_EXIT, 1 + (i % 4 == 0));
     }
     append(w, 0, 10 * LONG_CALLS, TTAPE_EVENT_EXIT, 0);
-    ck_assert_int_eq(ttape_writer_finish(w, NULL), TTAPE_OK);
-    ttape_writer_close(w);
-    return ttest_take(&memory);
+    return close_writer(w, &memory);
 }
 
 /* A hundred calls, each with its number as a value, in partitions of ten. */
 static struct ttest_file make_valued(void)
 {
     ttape_memory_sink memory = {0};
-    ttape_sink sink = ttape_sink_memory(&memory);
-    const ttape_writer_options how = {.size = sizeof how, .partition_events = 20};
-    ttape_writer *w;
+    ttape_writer *w = open_writer(&memory, 20);
     ttape_error err = {0};
-    TTEST_OK(ttape_writer_open(&w, &sink, &how, &err));
     ttest_define(w, 1);
     for (uint64_t i = 0; i < 100; i++) {
         const ttape_value value = {.type = TTAPE_VALUE_UNSIGNED, .number = 1000 + i / 10 % 2};
@@ -109,33 +113,27 @@ static struct ttest_file make_valued(void)
         TTEST_OK(ttape_writer_attach(w, 0, &value, 1, &err));
         append(w, 0, 10 * i + 5, TTAPE_EVENT_EXIT, 0);
     }
-    TTEST_OK(ttape_writer_finish(w, &err));
-    ttape_writer_close(w);
-    return ttest_take(&memory);
+    return close_writer(w, &memory);
 }
 
 /* A call in which its thread waits twice: 300 ns from 100 on, and 20 ns, of a thousand. */
 static struct ttest_file make_waiting(void)
 {
     ttape_memory_sink memory = {0};
-    ttape_sink sink = ttape_sink_memory(&memory);
     const ttape_off_span spans[] = {
         {.event = 1, .start_ns = 90, .length_ns = 300, .kind = TTAPE_OFF_BLOCKED},
         {.event = 1, .start_ns = 600, .length_ns = 20, .kind = TTAPE_OFF_PREEMPTED},
         {.event = 2, .start_ns = 0, .length_ns = 9000, .kind = TTAPE_OFF_PREEMPTED},
         {.event = 3, .start_ns = 0, .length_ns = 900, .kind = TTAPE_OFF_BLOCKED_NEAR}};
-    ttape_writer *w;
+    ttape_writer *w = open_writer(&memory, 0);
     ttape_error err = {0};
-    TTEST_OK(ttape_writer_open(&w, &sink, NULL, &err));
     ttest_define(w, 1);
     TTEST_OK(ttape_writer_add_off(w, 0, spans, sizeof spans / sizeof *spans, &err));
     append(w, 0, 10, TTAPE_EVENT_ENTER, 0);
     append(w, 0, 1000, TTAPE_EVENT_EXIT, 0);
     append(w, 0, 1100, TTAPE_EVENT_ENTER, 0);
     append(w, 0, 2100, TTAPE_EVENT_EXIT, 0);
-    TTEST_OK(ttape_writer_finish(w, &err));
-    ttape_writer_close(w);
-    return ttest_take(&memory);
+    return close_writer(w, &memory);
 }
 
 static void open_file(struct asked *a, struct ttest_file file, const ttape_view_options *options)
