@@ -58,16 +58,31 @@ static void find_host(const struct ttape_view *view, uint32_t scope, struct host
     }
 }
 
-/* With gaps, and with none. */
-static uint64_t count_lost(const struct ttape_view *view)
+static uint64_t add_counts(uint64_t a, uint64_t b)
 {
-    static const ttape_string dropped = {"dropped_events", 14};
-    uint64_t lost = view->info.lost_count;
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t sum_of(const struct ttape_view *view, ttape_string key)
+{
+    uint64_t sum = 0;
     ttape_metadata_entry entry;
     for (uint32_t i = 0; ttape_reader_get_metadata(view->reader, i, &entry) == TTAPE_OK; i++)
-        if (entry.type == TTAPE_METADATA_NUMBER && ttp_is_same_text(entry.key, dropped))
-            lost = entry.number < UINT64_MAX - lost ? lost + entry.number : UINT64_MAX;
-    return lost;
+        if (entry.type == TTAPE_METADATA_NUMBER && ttp_is_same_text(entry.key, key))
+            sum = add_counts(sum, entry.number);
+    return sum;
+}
+
+/* Events are lost with gaps and with none, as tools/calls/losses.c counts them: gaps also stand for
+ * calls that were left out on purpose, two events each. */
+static uint64_t count_lost(const struct ttape_view *view)
+{
+    static const ttape_string dropped = {"dropped_events", 14}, silenced = {"silenced_events", 15},
+                              culled_calls = {"culled_calls", 12};
+    uint64_t culled = sum_of(view, culled_calls), lost = view->info.lost_count;
+    culled = add_counts(culled, culled);
+    lost = lost > culled ? lost - culled : 0;
+    return add_counts(lost, add_counts(sum_of(view, dropped), sum_of(view, silenced)));
 }
 
 ttape_status ttp_view_trace(struct ttape_view *view, const struct ttp_view_question *question,
