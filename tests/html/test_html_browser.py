@@ -78,8 +78,9 @@ def check_syscall(page, folder):
     wait(page)
     page.until("why there is none", "return document.querySelector('#pane-source .advice')"
                ".textContent.startsWith('A system call has no source')")
-    check("what is offered", page.run("return ['select', '.same'].filter((what) =>"
-                                      "!document.querySelector(`#pane-source ${what}`).hidden)"), [])
+    offers = page.run("return ['select', '.same'].filter((what) =>"
+                      "!document.querySelector(`#pane-source ${what}`).hidden)")
+    check("what is offered", offers, [])
     check_quiet(page)
 
 
