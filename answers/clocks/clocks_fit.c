@@ -183,8 +183,8 @@ static void tell_drift(ttape_clocks *c, uint32_t clock, double low, double high)
         c->clocks[clock].drift_ppb = (int64_t)((low + high) / 2 / NANO);
 }
 
-/* The span is where both are recorded, on the clock of b: that of a is beside it by about what pairs
- * say. */
+/* The span is where both are recorded, on the clock of b: that of a is beside it by about what
+ * pairs say. */
 static void find_span(const ttape_clocks *c, struct fit *f, uint32_t a, uint32_t b)
 {
     const struct ttp_clock *one = &c->clocks[a], *two = &c->clocks[b];
