@@ -43,6 +43,8 @@ static bool is_name_same(const struct ttp_site_seen *site, const struct told_sit
 static bool is_place_same(const struct ttp_site_seen *site, const struct told_site *told)
 {
     ttape_string file = ttp_text_of(site->file);
+    if (told->kind == TTAPE_SITE_SYSCALL) /* the line is its number, and read's is 0 */
+        return site->line == told->line;
     return (site->line == 0 || told->line == 0 || site->line == told->line) &&
            (file.size_bytes == 0 || told->file.size_bytes == 0 ||
             ttp_is_same_text(file, told->file));

@@ -43,14 +43,25 @@ static void tell_plain(uint64_t address, const char *name)
     ttest_message(&teller, TTP_MESSAGE_SITE, bytes, 18u + size);
 }
 
+/* The line of a system call is its number; the recorder knows its name. */
+static void tell_call(uint64_t key, uint32_t number)
+{
+    uint8_t bytes[18] = {0};
+    uint32_t kind = TTAPE_SITE_SYSCALL;
+    memcpy(bytes, &key, 8);
+    memcpy(bytes + 8, &kind, 4);
+    memcpy(bytes + 12, &number, 4);
+    ttest_message(&teller, TTP_MESSAGE_SITE, bytes, sizeof bytes);
+}
+
 static void call(struct ttest_block *b, uint64_t address)
 {
     ttest_enter(b, address);
     ttest_exit(b, address);
 }
 
-/* Functions of the trace, in order: "NAME FILE:LINE; ...". */
-static void expect_functions(const char *wanted)
+/* Sites of the trace of a kind, in order: "NAME FILE:LINE; ...". */
+static void expect_sites(uint32_t kind, const char *wanted)
 {
     char text[512] = "";
     ttape_source source;
@@ -61,7 +72,7 @@ static void expect_functions(const char *wanted)
     (void)ttest_finish(&player);
     ttape_reader *reader = ttest_read(&player, player.output, &source);
     for (uint32_t i = 0; ttape_reader_get_site(reader, i, &site) == TTAPE_OK; i++)
-        if (site.kind == TTAPE_SITE_FUNCTION)
+        if (site.kind == kind)
             (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%.*s %.*s:%u; ",
                            (int)site.symbol.size_bytes, site.symbol.data, (int)site.file.size_bytes,
                            site.file.data, site.line);
@@ -76,7 +87,7 @@ START_TEST(a_name_alone_is_told_late)
     call(&caller, 0x1000);
     tell_plain(0x1000, "one");
     call(&teller, 0x1000);
-    expect_functions("one a.c:7; ");
+    expect_sites(TTAPE_SITE_FUNCTION, "one a.c:7; ");
 }
 END_TEST
 
@@ -86,7 +97,7 @@ START_TEST(a_file_is_told_late)
     call(&caller, 0x2000);
     ttest_site_message(&teller, 0x2000, TTAPE_SITE_FUNCTION, "one");
     call(&teller, 0x2000);
-    expect_functions("one :0; ");
+    expect_sites(TTAPE_SITE_FUNCTION, "one :0; ");
 }
 END_TEST
 
@@ -101,7 +112,20 @@ START_TEST(another_function_is_told)
     call(&teller, 0x1000);
     ttest_site_message(&teller, 0x1010, TTAPE_SITE_FUNCTION, "one");
     call(&teller, 0x1010);
-    expect_functions("one a.c:7; one a.c:7; two :0; one s.c:77; ");
+    expect_sites(TTAPE_SITE_FUNCTION, "one a.c:7; one a.c:7; two :0; one s.c:77; ");
+}
+END_TEST
+
+/* A key that is another call's by now, of the call whose number is 0, too. */
+START_TEST(another_system_call_is_told)
+{
+    tell_call(0x800, 56);
+    call(&teller, 0x800);
+    tell_call(0x800, 0);
+    call(&teller, 0x800);
+    tell_call(0x800, 0);
+    call(&teller, 0x800);
+    expect_sites(TTAPE_SITE_SYSCALL, "clone :56; read :0; ");
 }
 END_TEST
 
@@ -113,6 +137,7 @@ int main(void)
     tcase_add_test(tests, a_name_alone_is_told_late);
     tcase_add_test(tests, a_file_is_told_late);
     tcase_add_test(tests, another_function_is_told);
+    tcase_add_test(tests, another_system_call_is_told);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
