@@ -163,6 +163,9 @@ def test_as_strace():
             more = calls - found.get(name, (0, 0))[0]
             if 0 < more == errors - found.get(name, (0, 0))[1]:
                 expected[name] = found[name]
+        if found != expected:
+            for verb in ("info", "dump"):  # what is in it instead
+                subprocess.run([setting.COMMAND, verb, "loop.ttape"], check=False)
         assert found == expected, {name: (found.get(name), expected.get(name))
                                    for name in set(found) | set(expected)
                                    if found.get(name) != expected.get(name)}
