@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every command of the EXAMPLES of the verbs' manual pages and of their --help runs, on small
-recordings that are made once; where a page shows what a command prints, the command prints lines
-of that shape."""
+"""Every command of the manual pages' EXAMPLES, of ours in other sections and of the verbs' --help
+runs, on small recordings that are made once; where a page shows what a command prints, the command
+prints lines of that shape. libtracetape(3) has a program: test_examples.py."""
 import os
 import re
 import shutil
@@ -15,7 +15,8 @@ from pathlib import Path
 SOURCE = Path(os.environ["TTAPE_SRC"])
 COMMAND = Path(os.environ["TTAPE_BIN"])
 STATUS = {"tracetape diff --first": 1, "tracetape recover damaged.ttape": 3}
-MAYBE_MISSING = ("uftrace", "jq", "sqlite3", "dot") # scripts/setup installs them
+# scripts/setup installs them; the last is built where MPI is
+MAYBE_MISSING = ("uftrace", "jq", "sqlite3", "dot", "mpiexec.mpich", "tracetape-mpi")
 PICTURE = "--format svg" # drawn by dot
 
 PROGRAM = """
@@ -132,7 +133,7 @@ class Examples:
         self.bin.joinpath("flamegraph.pl").chmod(0o755)
         self.bin.joinpath("pkg-config").write_text(f"#!/bin/sh\necho {BLOCKS}\n", encoding="utf-8")
         self.bin.joinpath("pkg-config").chmod(0o755)
-        self.missing = [tool for tool in MAYBE_MISSING if shutil.which(tool) is None]
+        self.missing = [tool for tool in MAYBE_MISSING if shutil.which(tool, path=tools) is None]
 
     def shell(self, folder, line, status=0):
         """What the command prints, both streams. A view serves until it is interrupted."""
@@ -174,6 +175,9 @@ class Examples:
         for name in ("before", "one", "client", "live", "old1", "old2", "new1"):
             shutil.copy(here / "run.ttape", here / f"{name}.ttape")
         shutil.copy(here / "after.ttape", here / "new2.ttape")
+        here.joinpath("runs").mkdir()
+        for name in ("run", "server"):
+            shutil.copy(here / f"{name}.ttape", here / "runs")
         if "uftrace" not in self.missing:
             self.shell(here, "uftrace record --no-libcall -d run.uftrace ./program")
 
@@ -238,9 +242,13 @@ def compare(what, shown, printed):
 
 
 def blocks(page):
-    """Blocks of a page's EXAMPLES: commands, each with the lines that are shown below it."""
+    """Blocks of commands, each with the lines that are shown below it: all of EXAMPLES, and those
+    of other sections that begin with a command of ours."""
     text = re.search(r"^\.Sh EXAMPLES\n(.*?)^\.Sh ", page, re.S | re.M)
-    for block in re.findall(r"^\.Bd -literal\n(.*?)^\.Ed", text[1] if text else "", re.S | re.M):
+    examples = text[1] if text else ""
+    for block in re.findall(r"^\.Bd -literal\n(.*?)^\.Ed", page, re.S | re.M):
+        if block not in examples and not re.match(r"(\$ )?(tracetape|mpiexec)", block):
+            continue
         lines = block.replace("\\&", "").replace("\\e", "\\").splitlines()
         has_prompts = any(line.startswith("$ ") for line in lines)
         commands = []
@@ -264,17 +272,19 @@ def main():
     if os.environ.get("TTAPE_SANITIZE"):
         print("SKIPPED: a program is recorded by the release's runtime")
         sys.exit(77)
-    pages = sorted((SOURCE / "man").glob("*.1"))
+    pages = [page for page in sorted((SOURCE / "man").iterdir()) if page.suffix != ".3"]
     with tempfile.TemporaryDirectory(prefix="ttape-manual.") as folder:
         examples = Examples(Path(folder))
         examples.prepare()
         for page in pages:
             found = list(blocks(page.read_text(encoding="utf-8")))
+            for number, commands in enumerate(found):
+                examples.run_block(page.name, number, commands)
+            if page.suffix != ".1":
+                continue
             if not found:
                 print(f"FAILED: {page.name} has no examples")
                 sys.exit(1)
-            for number, commands in enumerate(found):
-                examples.run_block(page.name, number, commands)
             line = f"{page.stem.replace('-', ' ')} --help"
             found = of_help(examples.shell(examples.work, line))
             assert found, line

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Each verb that the command lists has a manual page, which begins with examples, is short, and
-names each option of its help; what verbs share is explained in tracetape(1) alone; and
-libtracetape(3) names each public function, under its header."""
+names each option of its help, and no other; options beside another verb's name are that verb's;
+what verbs share is explained in tracetape(1) alone; and libtracetape(3) names each public function,
+under its header."""
 import os
 import re
 import subprocess
@@ -15,6 +16,8 @@ WORDS_MOST = 1200
 # The verb with most options, a line each.
 LONGER = {"tracetape-record.1": 2300}
 SHARED = "time|thread|process|stream|names|memory|no-pager"
+# Words of a heading that mdoc takes for macros: \& before them.
+MACROS = {"An", "Ad", "At", "Do", "In", "It", "No", "Of", "So", "Us"}
 
 
 def say(*words):
@@ -47,8 +50,24 @@ def form_problems(page, text):
         yield f"{page.name} explains --{name}, as tracetape(1) does"
 
 
+def option_problems(page, text, options):
+    """Options that a page defines, or has in sentences behind a verb's name."""
+    verb = page.stem.removeprefix("tracetape-")
+    for line in re.findall(r"^\.It (Fl .*)", text, re.M) if verb in options else ():
+        for name in re.findall(r"(?<![\w-])-([a-z][a-z-]+)", re.sub(r"\bAr \S+", "", line)):
+            if name not in options[verb]:
+                yield f"{page.name} tells of --{name}, which {verb} does not have"
+    for named, rest in re.findall(r"\b(?:Ic|Nm) (?:tracetape )?(?:Cm )?(\w+)(.*)", text):
+        for name in re.findall(r"(?<![\w-])--?([a-z][a-z-]+)", rest) if named in options else ():
+            if name not in options[named]:
+                yield f"{page.name} says {named} --{name}, and there is no such option"
+    for title in re.findall(r"^\.S[hs] (.*)", text, re.M):
+        for word in MACROS & set(title.split()):
+            yield f"{page.name}: '{word}' in the heading '{title}' is a macro: \\&{word}"
+
+
 def main():
-    problems = []
+    problems, options = [], {}
     verbs = re.findall(r"^  ([a-z]+)  ", say("--help"), re.M)
     for verb in verbs:
         page = SOURCE / "man" / f"tracetape-{verb}.1"
@@ -60,8 +79,11 @@ def main():
         # `.Fl -name` or `-name` in a line of options
         told = set(re.findall(r"(?<![\w-])-([a-z][a-z-]+)", text))
         wanted = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", say(verb, "--help"), re.M)) - {"help"}
+        options[verb] = wanted
         problems += [f"{verb}: its page does not tell of --{name}" for name in
                      sorted(wanted - told)]
+    for page in sorted((SOURCE / "man").iterdir()):
+        problems += option_problems(page, page.read_text(encoding="utf-8"), options)
     problems += library_problems()
     for problem in problems:
         print(problem)
