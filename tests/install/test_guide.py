@@ -19,7 +19,9 @@ STATUS = {"tracetape record ./staff": 139, "tracetape record -o killed.ttape": -
 
 def blocks(text):
     """Blocks of a page: each a script, or commands with the lines that are shown below them."""
-    for block in re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.S | re.M):
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.S | re.M):
+        if language not in ("", "sh"):
+            continue
         if not block.startswith("$ "):
             yield [(block, [])]
             continue

@@ -57,7 +57,10 @@ int main(void)
 
 def commands(text):
     """Commands of blocks and of code in sentences, in their order; without comments."""
-    for block, inline in re.findall(r"^```(?:sh)?\n(.*?)^```|`([^`\n]+)`", text, re.S | re.M):
+    for language, block, inline in re.findall(r"^```(\w*)\n(.*?)^```$|`([^`\n]+)`", text,
+                                              re.S | re.M):
+        if language not in ("", "sh"):
+            continue
         lines = block.splitlines() if block else [inline]
         prompts = [line[2:] for line in lines if line.startswith("$ ")]
         for line in prompts or lines:
