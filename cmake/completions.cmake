@@ -1,5 +1,11 @@
 # Completions for three shells, from the --help of the command and of each verb, which is the option
-# tables' own text. Run as a script, with COMMAND (the command) and FOLDER (what to write into).
+# tables' own text. Run as a script, with COMMAND (the command), LIBRARIES (the folder of its own
+# one, which is on no path where packages are built) and FOLDER (what to write into).
+
+if(NOT "$ENV{LD_LIBRARY_PATH}" STREQUAL "")
+    string(APPEND LIBRARIES ":$ENV{LD_LIBRARY_PATH}")
+endif()
+set(ENV{LD_LIBRARY_PATH} "${LIBRARIES}")
 
 function(ask out)
     execute_process(COMMAND "${COMMAND}" ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE status)

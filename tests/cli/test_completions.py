@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Completions of three shells have every verb and every option of --help, and bash's does what a
-user who presses Tab expects. zsh and fish read theirs where they are installed."""
+user who presses Tab expects. zsh and fish read theirs where they are installed. Where they are made,
+the command finds its own library and those of the build's environment."""
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 COMMAND = os.environ["TTAPE_BIN"]
@@ -26,7 +28,22 @@ def press_tab(*words):
     return [word for word in done.stdout.split("\n") if word]
 
 
+def check_paths_of_libraries():
+    with tempfile.TemporaryDirectory() as folder:
+        command = Path(folder, "command")
+        command.write_text('#!/bin/sh\n[ "$LD_LIBRARY_PATH" = /own:/of/the/build ] || exit 1\n'
+                           f'LD_LIBRARY_PATH= exec "{COMMAND}" "$@"\n', encoding="utf-8")
+        command.chmod(0o755)
+        script = Path(os.environ["TTAPE_SRC"], "cmake", "completions.cmake")
+        subprocess.run(["cmake", f"-DCOMMAND={command}", "-DLIBRARIES=/own", f"-DFOLDER={folder}",
+                        "-P", script], check=True,
+                       env={**os.environ, "LD_LIBRARY_PATH": "/of/the/build"})
+        for path in FOLDER.iterdir():
+            assert path.read_bytes() == Path(folder, path.name).read_bytes(), path.name
+
+
 def main():
+    check_paths_of_libraries()
     files = [FOLDER / name for name in ("tracetape", "_tracetape", "tracetape.fish")]
     bash, zsh, fish = (path.read_text(encoding="utf-8") for path in files)
     verbs, count = re.findall(r"^  ([a-z]+)  ", say("--help"), re.M), 0
