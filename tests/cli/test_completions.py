@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Completions of three shells have every verb and every option of --help, and bash's does what a
-user who presses Tab expects. zsh and fish read theirs where they are installed. Where they are made,
-the command finds its own library and those of the build's environment."""
+user who presses Tab expects. zsh and fish read theirs where they are installed. The command that
+tells of its options finds its own library, and those of the build's environment."""
 import os
 import re
 import shutil
