@@ -26,6 +26,37 @@ static bool keep(void *context, uint32_t number, const ttape_value *arguments, u
     return sum % 3 != 0;
 }
 
+/* Conditions of all kinds, on sites by their addresses. */
+static const char CONDITIONS[] =
+    "a(arg1>3), b = 0; !c(arg2=\"x\"), d > 50ns; below e(arg1&1), f < 9ns; "
+    "!below g = -1, h(arg1=NO); to i != 2, j(n=1)";
+
+static uint64_t match(void *context, const ttape_site *site, const ttape_module *module)
+{
+    (void)context, (void)module;
+    return site->address >> 4;
+}
+
+static uint32_t find_argument(void *context, const ttape_site *site, ttape_string argument)
+{
+    (void)context, (void)argument;
+    return (uint32_t)(site->address >> 6) % 4;
+}
+
+static bool find_constant(void *context, const ttape_site *site, ttape_string constant,
+                          int64_t *value)
+{
+    (void)context, (void)constant;
+    *value = 1;
+    return site->address % 2 != 0;
+}
+
+static bool compare_text(void *context, uint32_t rule, uint32_t condition, ttape_string text)
+{
+    (void)context;
+    return (read_all(text.data, text.size_bytes) + rule + condition) % 2 != 0;
+}
+
 static bool is_application(void *context, const ttape_module *module, ttape_string executable)
 {
     uint64_t sum = read_all(executable.data, executable.size_bytes);
@@ -64,6 +95,13 @@ static void set_options(struct ttp_encode *e, struct fuzz_input *p)
                                           .max_depth = (rules >> 3) % 4,
                                           .min_ns = fuzz_number(p, 2) % 512};
     e->options.keep_call = rules & 64 ? keep : NULL;
+    if (rules & 32) {
+        ttape_filter *filter;
+        ttape_string text = {CONDITIONS, sizeof CONDITIONS - 1};
+        FUZZ_REQUIRE(ttape_filter_parse(&filter, text, &e->allocator, NULL) == TTAPE_OK);
+        e->options.conditions = (ttape_call_conditions){filter,        match,        find_argument,
+                                                        find_constant, compare_text, NULL};
+    }
     if (rules & 128) {
         e->options.rules.is_application = is_application;
         e->options.rules.expect = expect;
@@ -99,6 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ttape_source trace = ttape_source_memory(out.data, out.size_bytes);
     FUZZ_REQUIRE(fuzz_trace_verify(&trace, &with) == 0);
     ttape_memory_sink_close(&out);
+    ttape_filter_close((ttape_filter *)(uintptr_t)e->options.conditions.filter);
     ttp_state_close(e);
     fuzz_memory_close(&memory);
     return 0;

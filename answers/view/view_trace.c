@@ -94,6 +94,8 @@ ttape_status ttp_view_trace(struct ttape_view *view, const struct ttp_view_quest
     ttp_view_hex(view, "trace_id", info->trace_id, sizeof info->trace_id);
     if (view->options.trace_name != NULL)
         ttp_view_word(view, "file_name", view->options.trace_name(view->options.context));
+    if (view->options.filter != NULL)
+        ttp_view_word(view, "filter", view->options.filter);
     ttp_view_bool(view, "has_times", info->resolution_ns != TTAPE_TIME_NONE);
     ttp_view_wide(view, "start_ns", info->time_first_ns);
     ttp_view_time(view, "end", info->time_last_ns);

@@ -18,11 +18,16 @@
 
 enum call_state { CALL_DROPPED, CALL_PENDING, CALL_KEPT };
 
+/* A call's site, and what is said of this call: TTAPE_SELECT_*. */
+struct chosen {
+    uint32_t site, select;
+};
+
 bool ttp_filter_is_on(const struct ttp_encode *e)
 {
     const ttape_site_rules *rules = &e->options.rules;
     return rules->select != NULL || rules->max_depth != 0 || rules->min_ns != 0 ||
-           rules->cull_hot || e->options.keep_call != NULL;
+           rules->cull_hot || e->options.keep_call != NULL || e->options.conditions.filter != NULL;
 }
 
 /* Whether a function is hot goes by what it calls, left out or not. */
@@ -52,7 +57,7 @@ static void tell_verdict(const struct ttp_encode *e, const struct ttp_thread *th
 static bool is_always_dropped(const struct ttp_site_seen *site)
 {
     return site->select == TTAPE_SELECT_DROP && !site->is_checkpoint &&
-           site->kind == TTAPE_SITE_FUNCTION;
+           site->condition_count == 0 && site->kind == TTAPE_SITE_FUNCTION;
 }
 
 static ttape_status emit(struct ttp_encode *e, struct ttp_thread *thread, const ttape_event *event,
@@ -175,12 +180,12 @@ static bool is_outside(const ttape_site_rules *rules, const struct ttp_call_stac
 
 /* What waits for the recorder is kept where it is in something that is. */
 static bool is_dropped(const ttape_site_rules *rules, const struct ttp_call_stack *stack,
-                       const struct ttp_site_seen *site)
+                       const struct ttp_site_seen *site, uint32_t select)
 {
     if (ttp_site_is_wait(site))
         return stack->kept == 0;
-    return (site->select & TTAPE_SELECT_DROP) != 0 || site->is_culled ||
-           is_outside(rules, stack, site->select) ||
+    return (select & TTAPE_SELECT_DROP) != 0 || site->is_culled ||
+           is_outside(rules, stack, select) ||
            (rules->max_depth != 0 && stack->kept >= rules->max_depth);
 }
 
@@ -195,15 +200,16 @@ static void count_culled(struct ttp_encode *e, struct ttp_thread *thread,
 
 static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
                                struct ttp_call_stack *stack, const ttape_event *event,
-                               uint32_t index, ttape_error *err)
+                               const struct chosen *chosen, ttape_error *err)
 {
     const ttape_site_rules *rules = &e->options.rules;
+    uint32_t index = chosen->site, select = chosen->select;
     struct ttp_site_seen *site = ttp_site_at(e, thread, index);
     const struct ttp_call *parent =
         stack->calls.count == 0 ? NULL
                                 : (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
-    bool dropped = is_dropped(rules, stack, site),
-         is_wanted = (site->select & TTAPE_SELECT_TO) != 0;
+    bool dropped = is_dropped(rules, stack, site, select),
+         is_wanted = (select & TTAPE_SELECT_TO) != 0;
     if (is_wanted)
         TTP_TRY(note_lead(e, thread, stack, err));
     if (parent != NULL && parent->site != TTAPE_NONE)
@@ -216,8 +222,8 @@ static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
         tell_verdict(e, thread, site);
     *call = (struct ttp_call){.site = index,
                               .time_ns = event->time_ns,
-                              .opens_below = (site->select & TTAPE_SELECT_BELOW) != 0,
-                              .opens_without = (site->select & TTAPE_SELECT_NOT_BELOW) != 0,
+                              .opens_below = (select & TTAPE_SELECT_BELOW) != 0,
+                              .opens_without = (select & TTAPE_SELECT_NOT_BELOW) != 0,
                               .leads = !rules->has_to || is_wanted,
                               .was_open = event->kind == TTAPE_EVENT_OPEN,
                               .is_judged = e->options.keep_call != NULL && ttp_site_is_call(site)};
@@ -308,13 +314,15 @@ static size_t find_call(const struct ttp_call_stack *stack, uint32_t index)
 
 static ttape_status leave_call(struct ttp_encode *e, struct ttp_thread *thread,
                                struct ttp_call_stack *stack, const ttape_event *event,
-                               uint32_t index, ttape_error *err)
+                               const struct chosen *chosen, ttape_error *err)
 {
     const ttape_site_rules *rules = &e->options.rules;
+    uint32_t index = chosen->site;
     struct ttp_site_seen *site = ttp_site_at(e, thread, index);
     size_t above = find_call(stack, index);
     if (above == stack->calls.count) /* entered before all that is known: the writer decides */
-        return is_dropped(rules, stack, site) ? TTAPE_OK : emit(e, thread, event, err);
+        return is_dropped(rules, stack, site, chosen->select) ? TTAPE_OK
+                                                              : emit(e, thread, event, err);
     if (above != 0)
         TTP_TRY(leave(e, thread, stack, &(struct leaving){above, event->time_ns, 0}, err));
     const struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
@@ -378,11 +386,11 @@ static ttape_status end_signal(struct ttp_encode *e, struct ttp_thread *thread,
 }
 
 static bool is_chosen(const struct ttp_encode *e, const struct ttp_call_stack *stack,
-                      const struct ttp_site_seen *site)
+                      uint32_t select)
 {
     const ttape_site_rules *rules = &e->options.rules;
-    return (site->select & TTAPE_SELECT_DROP) == 0 && !is_outside(rules, stack, site->select) &&
-           (!rules->has_to || (site->select & TTAPE_SELECT_TO) != 0);
+    return (select & TTAPE_SELECT_DROP) == 0 && !is_outside(rules, stack, select) &&
+           (!rules->has_to || (select & TTAPE_SELECT_TO) != 0);
 }
 
 ttape_status ttp_filter_judged(struct ttp_encode *e, struct ttp_thread *thread, bool is_kept,
@@ -398,16 +406,17 @@ ttape_status ttp_filter_judged(struct ttp_encode *e, struct ttp_thread *thread, 
 }
 
 ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, ttape_event *event,
-                              uint32_t index, ttape_error *err)
+                              uint32_t index, uint32_t select, ttape_error *err)
 {
+    const struct chosen chosen = {index, select};
     struct ttp_call_stack *stack;
     TTP_TRY(ttp_wait_settle(e, thread, err));
     thread->waiting.has_entered = false;
     TTP_TRY(stack_of(e, thread, &stack, err));
     switch (event->kind) {
     case TTAPE_EVENT_ENTER:
-    case TTAPE_EVENT_OPEN: return enter_call(e, thread, stack, event, index, err);
-    case TTAPE_EVENT_EXIT: return leave_call(e, thread, stack, event, index, err);
+    case TTAPE_EVENT_OPEN: return enter_call(e, thread, stack, event, &chosen, err);
+    case TTAPE_EVENT_EXIT: return leave_call(e, thread, stack, event, &chosen, err);
     case TTAPE_EVENT_UNWIND:
         return leave(e, thread, stack,
                      &(struct leaving){event->argument, event->time_ns, event->lost_count}, err);
@@ -419,9 +428,9 @@ ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, t
         return emit(e, thread, event, err);
     case TTAPE_EVENT_EXIT_UNSEEN:
     case TTAPE_EVENT_LEAF:
-        if ((ttp_site_at(e, thread, index)->select & TTAPE_SELECT_TO) != 0)
+        if ((select & TTAPE_SELECT_TO) != 0)
             TTP_TRY(note_lead(e, thread, stack, err));
-        if (!is_chosen(e, stack, ttp_site_at(e, thread, index)))
+        if (!is_chosen(e, stack, select))
             return TTAPE_OK;
         break;
     default: break;
@@ -436,6 +445,7 @@ ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, 
     struct ttp_call_stack *stack;
     if (!ttp_filter_is_on(e))
         return TTAPE_OK;
+    TTP_TRY(ttp_held_settle(e, thread, err));
     TTP_TRY(ttp_wait_settle(e, thread, err));
     TTP_TRY(stack_of(e, thread, &stack, err));
     TTP_TRY(keep_waiting(e, thread, stack, true, err));
@@ -462,4 +472,5 @@ void ttp_filter_close(struct ttp_encode *e, struct ttp_thread *thread)
         ttp_grown_free(&e->allocator, &stacks[i].calls);
     }
     ttp_grown_free(&e->allocator, &thread->stacks);
+    ttp_held_close(e, thread);
 }

@@ -31,7 +31,9 @@ static ttape_status judge(struct ttp_encode *e, struct ttp_thread *thread, const
     const struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
     bool is_kept = ttp_wait_is_kept(e, thread, call, result);
     TTP_TRY(ttp_filter_judged(e, thread, is_kept, err));
-    return is_kept ? ttp_filter_event(e, thread, &thread->waiting.left, thread->waiting.site, err)
+    uint32_t site = thread->waiting.site;
+    return is_kept ? ttp_filter_event(e, thread, &thread->waiting.left, site,
+                                      ttp_site_at(e, thread, site)->select, err)
                    : TTAPE_OK;
 }
 

@@ -65,7 +65,7 @@ static ttape_status put_event(struct decoding *d, const ttape_event *event, uint
     d->thread->may_attach = !d->is_filtered && event->kind != TTAPE_EVENT_GAP;
     d->thread->has_jumped = false;
     if (d->is_filtered)
-        return ttp_filter_event(e, d->thread, &copy, site, d->err);
+        return ttp_held_event(e, d->thread, &copy, site, d->err);
     ttp_plain_as_events(e);
     e->events[e->event_count++] = copy;
     return e->event_count == TTP_BATCH_EVENTS ? ttp_decode_flush(e, d->thread, d->err) : TTAPE_OK;
@@ -136,8 +136,7 @@ static ttape_status find_open(struct decoding *d, struct open_frames *open)
 {
     *open = (struct open_frames){0};
     if (d->is_filtered) {
-        TTP_TRY(ttp_wait_settle(d->e, d->thread, d->err));
-        open->filtered = ttp_filter_stack(d->thread);
+        TTP_TRY(ttp_held_frames(d->e, d->thread, &open->filtered, d->err));
         open->count = open->filtered != NULL ? (uint32_t)open->filtered->calls.count : 0;
         return TTAPE_OK;
     }
@@ -321,9 +320,8 @@ ttape_status ttp_decode_attach(struct ttp_encode *e, struct ttp_thread *thread, 
 /* Where the event waits, so do they. */
 static ttape_status attach(struct decoding *d, const uint8_t *at, const uint8_t *end)
 {
-    if (d->is_filtered)
-        TTP_TRY(ttp_wait_values(d->e, d->thread, at, (uint32_t)(end - at), d->err));
-    return ttp_decode_attach(d->e, d->thread, at, end, d->err);
+    return d->is_filtered ? ttp_held_values(d->e, d->thread, at, (uint32_t)(end - at), d->err)
+                          : ttp_decode_attach(d->e, d->thread, at, end, d->err);
 }
 
 static ttape_status put_leaf(struct decoding *d, uint64_t ns, const uint8_t *bytes, uint32_t size)
@@ -358,8 +356,10 @@ static ttape_status end(struct decoding *d, uint64_t record)
     bool goes_on = (payload & 1) == 0 && ttp_end_how(payload) == TTAPE_THREAD_END_RECORDING;
     uint64_t ns = goes_on && d->e->is_full ? full_time(d) : time_of(d, ttp_record_time(record));
     TTP_TRY(ttp_decode_flush(d->e, thread, d->err));
-    if (d->is_filtered)
+    if (d->is_filtered) {
+        TTP_TRY(ttp_held_end(d->e, thread, last_ns, d->err));
         TTP_TRY(ttp_filter_settle(d->e, thread, d->err));
+    }
     if (d->e->switches != NULL && d->is_timed && !goes_on &&
         ttp_follower_find_exit(d->e->switches, thread->tid, last_ns, ns, &exit_ns))
         thread->last_ns = ns = exit_ns;
@@ -409,7 +409,7 @@ static ttape_status put_wait(struct decoding *d, uint64_t last_ns, const uint8_t
     event.kind = TTAPE_EVENT_EXIT;
     event.time_ns = until;
     TTP_TRY(put_event(d, &event, site));
-    d->thread->may_attach = false;
+    d->thread->may_attach = d->thread->held.takes_values = false;
     return TTAPE_OK;
 }
 

@@ -88,22 +88,56 @@ static ttape_status name_site(struct ttp_encode *e, const struct ttp_layout *lay
     return TTAPE_OK;
 }
 
+static bool find_values(const struct ttp_encode *e, const struct ttp_layout *layout,
+                        const struct ttp_site_seen *seen, ttape_site_values *values)
+{
+    ttape_site site;
+    const struct ttp_module_seen *modules = layout->modules.data;
+    if (e->options.name_values == NULL || seen->kind != TTAPE_SITE_FUNCTION ||
+        seen->module == TTAPE_NONE)
+        return false;
+    describe_site(layout, (uint32_t)(seen - (const struct ttp_site_seen *)layout->sites.data),
+                  &site);
+    return e->options.name_values(e->options.values_context, &site, &modules[seen->module].module,
+                                  values);
+}
+
 static ttape_status name_values(const struct ttp_encode *e, const struct ttp_layout *layout,
                                 const struct ttp_site_seen *seen, ttape_writer *writer, uint32_t id,
                                 ttape_error *err)
 {
+    ttape_site_values values = {.enter_count = 0};
+    return find_values(e, layout, seen, &values)
+               ? ttape_writer_name_values(writer, id, &values, err)
+               : TTAPE_OK;
+}
+
+/* What rules of a filter say of its calls; once, as name_site. */
+static ttape_status judge_site(struct ttp_encode *e, const struct ttp_layout *layout,
+                               struct ttp_site_seen *seen, ttape_error *err)
+{
     ttape_site site;
     ttape_site_values values = {.enter_count = 0};
     const struct ttp_module_seen *modules = layout->modules.data;
-    if (e->options.name_values == NULL || seen->kind != TTAPE_SITE_FUNCTION ||
-        seen->module == TTAPE_NONE)
+    if (e->options.conditions.filter == NULL)
         return TTAPE_OK;
     describe_site(layout, (uint32_t)(seen - (const struct ttp_site_seen *)layout->sites.data),
                   &site);
-    return e->options.name_values(e->options.values_context, &site, &modules[seen->module].module,
-                                  &values)
-               ? ttape_writer_name_values(writer, id, &values, err)
-               : TTAPE_OK;
+    bool has_values = find_values(e, layout, seen, &values);
+    return ttp_judging_take(e, seen, &site,
+                            seen->module == TTAPE_NONE ? NULL : &modules[seen->module].module,
+                            has_values ? &values : NULL, err);
+}
+
+/* Another one of the same function, of which this is known already. */
+static void share_choice(struct ttp_site_seen *seen, const struct ttp_site_seen *first)
+{
+    seen->id = first->id;
+    seen->select = first->select;
+    seen->rules = first->rules;
+    seen->first_condition = first->first_condition;
+    seen->condition_count = first->condition_count;
+    seen->is_checkpoint = first->is_checkpoint;
 }
 
 static uint64_t path_key(const struct ttp_site_seen *seen)
@@ -128,9 +162,7 @@ static bool share_call(const struct ttp_encode *e, struct ttp_site_seen *seen)
         (const struct ttp_site_seen *)ttp_layout_at(e, at->layout)->sites.data + at->index;
     if (!is_same_key && strcmp(first->symbol, seen->symbol) != 0)
         return false;
-    seen->id = first->id;
-    seen->select = first->select;
-    seen->is_checkpoint = first->is_checkpoint;
+    share_choice(seen, first);
     return true;
 }
 
@@ -162,13 +194,12 @@ static ttape_status define_one(struct ttp_encode *e, const struct ttp_thread *th
     struct ttp_layout *root = ttp_layout_root(e, layout, seen->module);
     const struct ttp_site_seen *first = root == NULL ? NULL : ttp_root_find(root, seen);
     if (first != NULL && first->id != TTAPE_NONE) {
-        seen->id = first->id;
-        seen->select = first->select;
-        seen->is_checkpoint = first->is_checkpoint;
+        share_choice(seen, first);
         return TTAPE_OK;
     }
     describe_site(layout, index, &site);
     TTP_TRY(name_site(e, layout, seen, &site, err));
+    TTP_TRY(judge_site(e, layout, seen, err));
     describe_site(layout, index, &site);
     TTP_TRY(ttape_writer_add_site(layout->output->writer, &site, &seen->id, err));
     TTP_TRY(name_values(e, layout, seen, layout->output->writer, seen->id, err));

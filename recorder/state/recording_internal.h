@@ -10,6 +10,7 @@
  *                           record_decoder.c  turns the records of slots into events
  *                           end_facts.c       what the trace says of ends
  *                           images.c          finds their processes, modules, sites and streams
+ *                           held_calls.c      holds what conditions on calls have to decide
  *                           call_filter.c     leaves out calls, by the filters
  *                           recording_output.c  writes trace files, makes checkpoints
  *                           output_file.c     one of them: its name, descriptor and writer
@@ -33,6 +34,7 @@
 #include "recorder/state/chosen_calls.h"
 #include "recorder/state/clock_lines.h"
 #include "recorder/state/ended.h"
+#include "recorder/state/held_calls.h"
 #include "recorder/state/pace.h"
 #include "recorder/state/plain_batch.h"
 #include "recorder/state/snapshot.h"
@@ -157,7 +159,9 @@ struct ttp_site_seen {
     char *symbol, *file; /* NULL: not asked for yet */
     uint32_t id;         /* in the current output, or TTAPE_NONE */
     uint32_t select;
-    uint64_t calls, culled, short_calls; /* for culling */
+    uint32_t first_condition, condition_count; /* of e->judging.conditions; none: no call differs */
+    uint64_t rules;                            /* of the filter that has them, as bits */
+    uint64_t calls, culled, short_calls;       /* for culling */
     bool has_callees, is_culled, is_checkpoint;
     bool has_path;        /* the program told it ... */
     bool is_cut;          /* ... and that there are more frames further out ... */
@@ -212,6 +216,7 @@ struct ttp_thread {
     char name[16];
     struct ttp_growing stacks; /* struct ttp_call_stack, where calls are filtered */
     struct ttp_waiting waiting;
+    struct ttp_held held; /* before that, where conditions choose them */
     uint32_t stack;
     /* after a rotation: the state in which the stream goes on in the next file */
     ttape_edge edge;
@@ -348,6 +353,7 @@ struct ttp_encode {
     bool has_peeked;                     /* at the modules that the rest of it names */
     uint64_t told_ns;                    /* time of the message that is being taken */
     struct ttp_growing values;           /* ttape_value of the event being decoded */
+    struct ttp_judging judging;
     /* trace files */
     struct ttp_growing outputs; /* struct ttp_output * */
     struct ttp_output *current; /* NULL with separate files */
@@ -557,18 +563,8 @@ ttape_status ttp_thread_touch(struct ttp_encode *e, struct ttp_thread *thread, t
 ttape_status ttp_images_define_again(struct ttp_encode *e, ttape_error *err);
 void ttp_images_close(struct ttp_encode *e);
 
-/* call_filter.c */
-/* Of functions that are left out anyway, for hooks. */
+/* call_filter.c: of functions that are left out anyway, for hooks. */
 bool ttp_verdicts_are_wanted(const ttape_recording_options *options);
-bool ttp_filter_is_on(const struct ttp_encode *e);
-ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, ttape_event *event,
-                              uint32_t site, ttape_error *err);
-/* The calls of the stack that the thread is on, those that are not kept included; NULL: none. */
-const struct ttp_call_stack *ttp_filter_stack(const struct ttp_thread *thread);
-/* Whether that one of them, from the outermost, is a signal's handler. */
-bool ttp_filter_is_signal(const struct ttp_call_stack *stack, uint32_t call);
-ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
-void ttp_filter_close(struct ttp_encode *e, struct ttp_thread *thread);
 
 /* output_file.c */
 /* Of many files, one that was flushed: neither memory for a partition nor a descriptor. */

@@ -21,9 +21,11 @@ struct ttp_call {
     uint32_t signal; /* of a handler: its number */
     uint64_t time_ns;
     bool opens_below, opens_without;
-    bool leads;                /* to what is wanted, or is that: where nothing is, all do */
-    bool was_open;             /* before the stream began: TTAPE_EVENT_OPEN */
-    bool is_judged;            /* a system call that keep_call is to be asked of */
+    bool leads;     /* to what is wanted, or is that: where nothing is, all do */
+    bool was_open;  /* before the stream began: TTAPE_EVENT_OPEN */
+    bool is_judged; /* a system call that keep_call is to be asked of; in held_calls.c
+                                * a call that conditions are about, whose event has this number: */
+    uint64_t held;
     struct ttp_growing values; /* bytes of a message VALUES, while it waits */
 };
 
@@ -50,7 +52,18 @@ ttape_status ttp_wait_settle(struct ttp_encode *e, struct ttp_thread *thread, tt
 bool ttp_wait_is_kept(struct ttp_encode *e, const struct ttp_thread *thread,
                       const struct ttp_call *call, const int64_t *result);
 
-/* call_filter.c: the innermost call is not left out by keep_call, or is. */
+/* call_filter.c: whether anything is left out by it. */
+bool ttp_filter_is_on(const struct ttp_encode *e);
+/* select: what becomes of this call; of a site whose calls do not differ that of the site. */
+ttape_status ttp_filter_event(struct ttp_encode *e, struct ttp_thread *thread, ttape_event *event,
+                              uint32_t site, uint32_t select, ttape_error *err);
+/* The calls of the stack that the thread is on, those that are not kept included; NULL: none. */
+const struct ttp_call_stack *ttp_filter_stack(const struct ttp_thread *thread);
+/* Whether that one of them, from the outermost, is a signal's handler. */
+bool ttp_filter_is_signal(const struct ttp_call_stack *stack, uint32_t call);
+ttape_status ttp_filter_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
+void ttp_filter_close(struct ttp_encode *e, struct ttp_thread *thread);
+/* The innermost call is not left out by keep_call, or is. */
 ttape_status ttp_filter_judged(struct ttp_encode *e, struct ttp_thread *thread, bool is_kept,
                                ttape_error *err);
 /* record_decoder.c */

@@ -86,6 +86,37 @@ def check_refusals():
         assert got[0] == 2 and "--filter" in got[2], got
 
 
+def check_diff():
+    """Two runs with a filter differ as two traces do that have what it leaves."""
+    def make(name, times, kept):
+        lines, now = [], 0
+        for step in range(40):
+            for call in ("a", "b", "c"):
+                took = times[call] + step % 3
+                if call in kept:
+                    lines += [f"{now} 1 enter {call} {step}", f"{now + took} 1 exit"]
+                now += took + 1
+        text = WORK / f"{name}.txt"
+        text.write_text("\n".join(lines) + "\n")
+        assert run("convert", text, "--force", "-o", WORK / name)[0] == 0
+        return WORK / name
+    before, after = {"a": 1000, "b": 5000, "c": 300}, {"a": 3000, "b": 5000, "c": 600}
+    whole = [make(f"all-{i}.ttape", times, "abc") for i, times in enumerate((before, after))]
+    for text, kept in (("a, b", "ab"), ("!a", "bc"), ("c(arg1>=0)", "c")):
+        part = [make(f"some-{i}.ttape", times, kept) for i, times in enumerate((before, after))]
+        for options in (("--json", "--all"), ("--first",)):
+            one, other = (run("diff", *traces, *options, *words)
+                          for traces, words in ((whole, ("--filter", text)), (part, ())))
+            said = [each[1].replace("all-", "").replace("some-", "") for each in (one, other)]
+            assert one[0] == other[0] and comparable(said[0]) == comparable(said[1]), (text, said)
+    got = run("diff", *whole, "--filter", "nothing")
+    assert got[0] == 4 and "nothing that was called matches" in got[2], got
+
+
+def comparable(text):
+    return plain(json.loads(text), INSIDE) if text.startswith("{") else text
+
+
 def main():
     checked = 0
     for path in vectors():
@@ -93,6 +124,7 @@ def main():
             check_same(path)
         checked += 1
     check_refusals()
+    check_diff()
     print(f"filtered verbs: ok, {checked} traces")
 
 

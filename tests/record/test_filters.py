@@ -81,6 +81,10 @@ FILTERS = ("leaf", "!leaf", "below other", "!below mid", "to other", "depth 2", 
            "below work; !below mid, other; depth 3", "below handle", "!below jump",
            "to fact; depth 3", "below handle, files; !leaf")
 BY_CHANCE = {"(the recorder)", "futex"} # whether a thread has to wait for another
+CONDITIONS = ("below other(n=3), fact(n=3)", "to leaf(n=4)", "mid(n>=198); depth 1",
+              "!below fact(n=3) = 6; !leaf(n>3)", "to other(n=6) != 0", "below mid > 0ns; !leaf",
+              "!below jump > 0ns, files; leaf < 100s", "leaf(other=1), fact(n>2) > 2")
+VALUES = ("read(count=8) = 8; depth 1", "!read, write, close = 0", "open*(flags=0), close = EBADF")
 SYSTEM = ("read, open*", "to read", "below files", "!below files; !exit*")
 
 
@@ -118,11 +122,14 @@ def without_handlers(events):
     return left
 
 
-def check(program, filters, *options):
+def check(program, filters, *options, handlers=True):
     everything = record("all", program, *options)
     for each in filters:
         filtered = record("filtered", program, *options, "--filter", each)
         one, other = calls(everything, "--filter", each), calls(filtered)
+        if not handlers: # what a handler calls is patched, the handler is not
+            one, other = ([[event for event in thread if "signal" not in event[0]]
+                           for thread in threads] for threads in (one, other))
         if one != other:
             print(f"{program.name} {each!r}:")
             for at, (left, right) in enumerate(zip(one, other)):
@@ -150,6 +157,16 @@ def check_plan(program):
         assert left == gone, (text, left, gone)
 
 
+def check_asked(program):
+    """Values that conditions ask for are recorded, of these functions alone."""
+    path = record("asked", program, "--filter", "fact(n=3) = 6, leaf(n=99)")
+    rows = csv.DictReader(io.StringIO(run(COMMAND, "dump", "--format", "csv", path)))
+    entered = [row["symbol"] for row in rows if row["kind"] == "enter"]
+    assert entered == ["fact", "fact"] or set(entered) == {"fact", "leaf"}, entered
+    said = run(COMMAND, "tree", path)
+    assert "fact(n=3)" in said and " = 6" in said and "leaf(n=98)" not in said, said
+
+
 def main():
     source = WORK / "p.c"
     source.write_text(PROGRAM)
@@ -159,12 +176,14 @@ def main():
     check(WORK / "hooks", FILTERS, "--no-patch")
     check(WORK / "plain", FILTERS[1::3])
     check(WORK / "plain", SYSTEM, "--syscalls")
+    check(WORK / "plain", CONDITIONS, "--args", handlers=False)
+    check(WORK / "plain", VALUES, "--args", "--syscalls", handlers=False)
+    check_asked(WORK / "plain")
     check_plan(WORK / "plain")
-    for text, words in (("leaf(n>3)", "values and times of single calls"),
-                        ("leaf > 5ms", "values and times of single calls"),
-                        ("leaf(", "an argument's name is missing")):
-        said = run(COMMAND, "record", "--filter", text, "-o", WORK / "none.ttape", WORK / "plain",
-                   status=2)
+    for text, words in ((("leaf(",), "an argument's name is missing"),
+                        (("leaf > 5ms", "--clock", "none"), "--clock none has none")):
+        said = run(COMMAND, "record", "--filter", *text, "-o", WORK / "none.ttape",
+                   WORK / "plain", status=2)
         assert words in said and not (WORK / "none.ttape").exists(), said
     said = run(COMMAND, "record", "--filter", "leaf", "--no-symbols", WORK / "plain", status=2)
     assert "needs names" in said, said

@@ -11,6 +11,7 @@
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/diff/diff_view.h"
+#include "tools/filter/filtered_input.h"
 #include "tools/io/operands/operands.h"
 
 #define LIMIT_SHOWN 20u /* rows of a table */
@@ -25,6 +26,7 @@ struct options {
     bool first, all, json, no_pager;
     int a_count; /* files before --against; -1: it was not said */
     uint64_t memory_bytes;
+    struct tool_filter kept;
 };
 
 /* "5%" or "0.05", of any size */
@@ -56,6 +58,7 @@ static const struct tool_option table[] = {
     {"limit", 'n', "N", "at most N rows of each kind (20; with --json: all)", tool_parse_id,
      TOOL_AT(limit)},
     {"depth", 'd', "N", "call paths of at most N functions (64)", tool_parse_u32, TOOL_AT(depth)},
+    TOOL_FILTER_OPTIONS,
     TOOL_NAMES_OPTION,
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"jobs", 'j', "N", "threads that read", tool_parse_u32, TOOL_AT(jobs)},
@@ -263,20 +266,43 @@ static int take_sides(const struct options *options, struct tool_operands sides[
                              : status;
 }
 
-static int open_inputs(struct tool_diff *diff, const struct tool_operands sides[2])
+/* The run is what a filter leaves of the trace. */
+static int open_filtered(struct tool_diff *diff, struct tool_diff_run *run, const char *path,
+                         struct tool_filter_made *made)
+{
+    struct tool_input whole;
+    int end = TOOL_OK, status = tool_input_read(&whole, path, diff->jobs, diff->memory_bytes);
+    if (status == TOOL_OK) {
+        end = tool_input_check_end(&whole);
+        status = tool_filtered_open(&run->input, made, &whole, diff->jobs, diff->memory_bytes);
+    }
+    tool_input_close(&whole);
+    if (status != TOOL_OK && status != TOOL_LOSS)
+        return status;
+    diff->status = end > diff->status ? end : diff->status;
+    diff->status = status > diff->status ? status : diff->status;
+    return TOOL_OK;
+}
+
+/* made: NULL: no filter was given. */
+static int open_inputs(struct tool_diff *diff, const struct tool_operands sides[2],
+                       struct tool_filter_made *made)
 {
     int status = TOOL_OK;
     diff->has_times = true;
     tool_memory_bound(diff->memory_bytes);
     for (uint32_t i = 0; i < diff->run_count && status == TOOL_OK; i++) {
         struct tool_diff_run *run = &diff->runs[i];
-        status = tool_input_read(&run->input, path_of(sides, i), diff->jobs, diff->memory_bytes);
+        const char *path = path_of(sides, i);
+        status = made != NULL
+                     ? open_filtered(diff, run, path, made)
+                     : tool_input_read(&run->input, path, diff->jobs, diff->memory_bytes);
         if (status != TOOL_OK)
             break;
         ttape_reader_get_info(run->input.reader, &run->info);
         diff->has_times = diff->has_times && run->info.resolution_ns != TTAPE_TIME_NONE;
     }
-    return status;
+    return status == TOOL_OK && made != NULL ? tool_filter_check(made) : status;
 }
 
 static int compare_runs(const struct options *options, struct tool_diff *diff)
@@ -315,13 +341,19 @@ int tool_verb_diff(int argc, char **argv)
     status = status == TOOL_OK ? split(&options, &diff, sides) : status;
     diff.memory_bytes = options.memory_bytes;
     diff.jobs = options.jobs > 0 ? options.jobs : 1;
+    struct tool_filter_made made = {0};
+    bool is_filtered = options.kept.count > 0;
+    if (status == TOOL_OK && is_filtered)
+        status = tool_filter_make(&made, "diff", &options.kept);
     if (status == TOOL_OK)
-        status = open_inputs(&diff, sides);
+        status = open_inputs(&diff, sides, is_filtered ? &made : NULL);
     if (status == TOOL_OK)
         status = compare_runs(&options, &diff);
     for (uint32_t i = 0; i < diff.run_count; i++)
         tool_input_close(&diff.runs[i].input);
     tool_operands_close(&sides[0]);
     tool_operands_close(&sides[1]);
+    tool_filter_unmake(&made);
+    tool_filter_close(&options.kept);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "tools/filter/filter_option.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,19 +76,14 @@ static int refuse(const char *verb, const char *text, const ttape_error *err)
                       text + err->offset, err->offset + 1);
 }
 
-static char *join(const struct tool_filter *filter)
+char *tool_filter_text(const struct tool_filter *filter)
 {
     size_t size = 1;
     for (size_t i = 0; i < filter->count; i++)
-        size += strlen(filter->texts[i]) + 1;
+        size += strlen(filter->texts[i]) + 2;
     char *joined = tool_allocate(size, 1), *at = joined;
-    for (size_t i = 0; i < filter->count; i++) {
-        size_t length = strlen(filter->texts[i]);
-        memcpy(at, filter->texts[i], length);
-        at += length;
-        *at++ = '\n';
-    }
-    *at = '\0';
+    for (size_t i = 0; i < filter->count; i++)
+        at += sprintf(at, "%s%s", i > 0 ? "; " : "", filter->texts[i]);
     return joined;
 }
 
@@ -102,7 +98,7 @@ static int parse(struct tool_filter_made *made, const char *verb, const struct t
             return refuse(verb, text, &err);
         ttape_filter_close(one);
     }
-    char *joined = join(filter);
+    char *joined = tool_filter_text(filter);
     ttape_status status =
         ttape_filter_parse(&made->parsed, (ttape_string){joined, strlen(joined)}, NULL, &err);
     int result = status == TTAPE_OK ? TOOL_OK : refuse(verb, joined, &err);

@@ -24,6 +24,8 @@ bool tool_parse_filter(const char *text, void *into);
 bool tool_parse_filter_below(const char *text, void *into);
 bool tool_parse_filter_not_below(const char *text, void *into);
 void tool_filter_close(struct tool_filter *filter);
+/* All of it as one text, to be freed. */
+char *tool_filter_text(const struct tool_filter *filter);
 
 #define TOOL_FILTER_OPTION                                                                         \
     {                                                                                              \

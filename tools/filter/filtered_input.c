@@ -18,8 +18,6 @@
 #include "tools/values/parameter_names.h"
 #include "tools/values/value_words.h"
 
-#define ERRORS_MOST 4095u
-
 /* What the callbacks look at. */
 struct filtering {
     struct tool_filter_made *made;
@@ -117,31 +115,17 @@ static uint32_t find_argument(void *context, uint32_t site, ttape_string name, u
     const struct filtering *f = context;
     const struct tool_value_names names =
         tool_find_value_names(f->names.reader, site, false, count);
-    uint32_t place = 0;
     for (uint32_t i = 0; names.names != NULL && i < names.count; i++)
         if (ttp_is_same_text(names.names[i].name, name))
             return i;
-    for (const char *word = words_of(f, site, &names); *word != '\0'; place++) {
-        size_t size = strcspn(word, " ");
-        if (ttp_is_same_text((ttape_string){word, size}, name))
-            return place;
-        word += size + (word[size] == ' ');
-    }
-    return TTAPE_NONE;
+    return tool_parameter_number(words_of(f, site, &names), name);
 }
 
 /* What a system call returns that has failed: ENOENT. */
 static bool find_constant(void *context, uint32_t site, ttape_string name, int64_t *value)
 {
     (void)context, (void)site;
-    for (uint32_t number = 1; number <= ERRORS_MOST; number++) {
-        struct tool_kernel_error error;
-        if (tool_kernel_find_error(number, &error) && tool_text_is(name, error.name)) {
-            *value = -(int64_t)number;
-            return true;
-        }
-    }
-    return false;
+    return tool_kernel_error_number(name, value);
 }
 
 static void note_damage(void *context, const ttape_error *error)

@@ -147,3 +147,15 @@ bool tool_kernel_find_error(uint64_t number, struct tool_kernel_error *error)
     memcpy(error->name, errors[number], length);
     return true;
 }
+
+bool tool_kernel_error_number(ttape_string name, int64_t *result)
+{
+    for (uint32_t number = 1; number < sizeof errors / sizeof *errors; number++) {
+        struct tool_kernel_error error;
+        if (tool_kernel_find_error(number, &error) && ttp_text_is(name, error.name)) {
+            *result = -(int64_t)number;
+            return true;
+        }
+    }
+    return false;
+}

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <tracetape/types.h>
+
 #include "tools/command/output.h"
 
 /* False: the letter (kernel_calls.h) has no words, and nothing was written. */
@@ -17,5 +19,7 @@ struct tool_kernel_error {
 
 /* False: none is known. */
 bool tool_kernel_find_error(uint64_t number, struct tool_kernel_error *error);
+/* What a system call returns that fails with the error of that name: a number below zero. */
+bool tool_kernel_error_number(ttape_string name, int64_t *result);
 
 #endif

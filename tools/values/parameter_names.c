@@ -1,6 +1,7 @@
 /* As in sections 2 and 3 of the manual. Functions without parameters are not here. */
 #include <string.h>
 
+#include "base/text.h"
 #include "tools/values/parameter_names.h"
 
 struct function {
@@ -182,4 +183,15 @@ const char *tool_parameter_names(ttape_string function)
             end = middle;
     }
     return NULL;
+}
+
+uint32_t tool_parameter_number(const char *names, ttape_string name)
+{
+    for (uint32_t place = 0; *names != '\0'; place++) {
+        size_t size = strcspn(names, " ");
+        if (ttp_is_same_text((ttape_string){names, size}, name))
+            return place;
+        names += size + (names[size] == ' ');
+    }
+    return TTAPE_NONE;
 }

@@ -7,5 +7,7 @@
 /* Of those parameters that are recorded (recorder/arena/prototypes.h), parted by blanks;
  * NULL: not one of these functions. */
 const char *tool_parameter_names(ttape_string function);
+/* Where a name stands among such names; TTAPE_NONE: it does not. */
+uint32_t tool_parameter_number(const char *names, ttape_string name);
 
 #endif

@@ -16,6 +16,7 @@
 #include "tools/command/options.h"
 #include "tools/command/output.h"
 #include "tools/command/tool.h"
+#include "tools/filter/filtered_input.h"
 #include "tools/view/view_server.h"
 
 #define ADDRESS_BYTES  4096u
@@ -29,6 +30,7 @@ struct options {
     const char *sources;
     bool no_browser;
     uint64_t memory_bytes;
+    struct tool_filter kept;
 };
 
 static const struct tool_option table[] = {
@@ -36,6 +38,7 @@ static const struct tool_option table[] = {
      TOOL_AT(at)},
     {"no-browser", 0, NULL, "open no browser, print the address only", NULL, TOOL_AT(no_browser)},
     {"sources", 0, "DIR", "look for source files below this folder, too", NULL, TOOL_AT(sources)},
+    TOOL_FILTER_OPTIONS,
     TOOL_NAMES_OPTION,
     TOOL_MEMORY_OPTION,
     {0}};
@@ -139,7 +142,9 @@ static void block_ends(sigset_t *ends)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static int show_trace(const struct options *options, const struct tool_input *input)
+/* filter: what has left the trace, or NULL. */
+static int show_trace(const struct options *options, const struct tool_input *input,
+                      const char *filter)
 {
     struct view_workers *workers;
     char key[VIEW_KEY_BYTES + 1];
@@ -154,11 +159,50 @@ static int show_trace(const struct options *options, const struct tool_input *in
         status = view_workers_open(&workers, input,
                                    &(struct view_how){.names = options->names,
                                                       .memory_bytes = options->memory_bytes,
-                                                      .sources = options->sources});
+                                                      .sources = options->sources,
+                                                      .filter = filter});
     if (status != TOOL_OK)
         return status;
     status = serve(options, workers, key, &ends);
     view_workers_close(workers);
+    return status;
+}
+
+/* What a filter leaves of the trace: `left`, which is the caller's to close in any case. */
+static int filter_trace(const struct options *options, const struct tool_input *input,
+                        struct tool_input *left)
+{
+    ttape_error err = {0};
+    struct tool_filter_made made;
+    struct tool_input own = *input; /* with a reader of its own */
+    const ttape_reader_options how = {.size = sizeof how,
+                                      .limits.memory_bytes = options->memory_bytes};
+    int status = tool_filter_make(&made, "view", &options->kept);
+    if (status != TOOL_OK)
+        return status;
+    if (ttape_reader_open(&own.reader, &input->source, &how, &err) == TTAPE_OK)
+        status = tool_filtered_open(left, &made, &own, tool_jobs(0), options->memory_bytes);
+    else
+        status = tool_fail_error(input->name, &err);
+    int matched = status == TOOL_CANNOT ? TOOL_OK : tool_filter_check(&made);
+    ttape_reader_close(own.reader);
+    tool_filter_unmake(&made);
+    return matched != TOOL_OK ? matched : status;
+}
+
+static int show(const struct options *options, const struct tool_input *input)
+{
+    struct tool_input left = {.fd = -1};
+    if (options->kept.count == 0)
+        return show_trace(options, input, NULL);
+    int status = filter_trace(options, input, &left);
+    if (status == TOOL_OK || status == TOOL_LOSS) {
+        char *filter = tool_filter_text(&options->kept);
+        int shown = show_trace(options, &left, filter);
+        free(filter);
+        status = shown != TOOL_OK ? shown : status;
+    }
+    tool_input_close(&left);
     return status;
 }
 
@@ -180,9 +224,10 @@ int tool_verb_view(int argc, char **argv)
     if (status == TOOL_OK)
         status = tool_joined_open(&joined, &paths, "view", options.memory_bytes);
     if (status == TOOL_OK)
-        status = show_trace(&options, &joined.input);
+        status = show(&options, &joined.input);
     status = status == TOOL_OK ? joined.status : status;
     tool_joined_close(&joined);
     tool_operands_close(&paths);
+    tool_filter_close(&options.kept);
     return status;
 }

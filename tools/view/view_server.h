@@ -23,6 +23,7 @@ struct view_how {
     enum tool_name_style names;
     uint64_t memory_bytes; /* 0: as usual */
     const char *sources;   /* a folder to look for source files in, or NULL */
+    const char *filter;    /* what has left the trace that is shown, or NULL */
 };
 
 /* *out is NULL on failure, which has been reported. Returns a tool_exit. */

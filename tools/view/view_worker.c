@@ -149,7 +149,8 @@ static ttape_status open_worker(struct view_workers *workers, struct worker *wor
                                         .values = say_values,
                                         .context = worker,
                                         .tells = note_progress,
-                                        .progress = tell_progress};
+                                        .progress = tell_progress,
+                                        .filter = workers->how.filter};
     if (!worker->has_names)
         tool_site_names_open_as(&worker->names, workers->reader, workers->how.names);
     worker->has_names = true;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 #include <tracetape/error.h>
+#include <tracetape/filter.h>
 #include <tracetape/types.h>
 #include <tracetape/writer.h>
 
@@ -120,6 +121,22 @@ typedef struct ttape_patch_options {
     uint32_t (*values_wanted)(void *context, const char *function);
 } ttape_patch_options;
 
+/* Rules of a filter that go by what single calls are given and return, and by how long they take.
+ * Where a site is a rule's that has such conditions, each of its calls is judged, by all of the
+ * filter's rules that are the site's: select says of it what else there is to say. Called from the
+ * thread that calls `select`. */
+typedef struct ttape_call_conditions {
+    const ttape_filter *filter; /* borrowed; NULL: there are no conditions */
+    /* Rules that are about a site, as bits; one with a size: it has that. Once for each site. */
+    uint64_t (*match)(void *context, const ttape_site *site, const ttape_module *module);
+    /* The others as of ttape_filtering (copy.h), by the site: for names that name_values does not
+     * know, once for each site; texts at each call. */
+    uint32_t (*argument)(void *context, const ttape_site *site, ttape_string name);
+    bool (*constant)(void *context, const ttape_site *site, ttape_string name, int64_t *value);
+    bool (*text)(void *context, uint32_t rule, uint32_t condition, ttape_string text);
+    void *context; /* of all */
+} ttape_call_conditions;
+
 typedef struct ttape_recording_options {
     size_t size;         /* sizeof(ttape_recording_options) */
     bool replace;        /* files that are there already are replaced */
@@ -172,6 +189,7 @@ typedef struct ttape_recording_options {
     /* With system calls that the program records itself: what write, writev and pwrite64 wrote to
      * these descriptors (0 to 63, bits) is there behind their result: a hash, the context value. */
     uint64_t line_descriptors;
+    ttape_call_conditions conditions;
 } ttape_recording_options;
 
 typedef struct ttape_recording_status {

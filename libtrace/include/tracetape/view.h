@@ -58,6 +58,9 @@ typedef struct ttape_view_options {
     /* What another view of the trace told last of the answer that it makes now: what the question
      * `progress` is answered with. False: it makes none. NULL: there is no other one. */
     bool (*progress)(void *context, uint64_t *done, uint64_t *all);
+    /* Where the reader's trace is what a filter (filter.h) has left of that one: its text, which
+     * lives as long as the view. NULL: it is all of it. */
+    const char *filter;
 } ttape_view_options;
 
 /* *out is NULL on failure. The reader must outlive the view. */

@@ -16,13 +16,7 @@ int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, b
     int status = tool_filter_make(&rules->filter, verb, &rules->said);
     for (uint32_t i = 0; status == TOOL_OK && i < rules->filter.rule_count; i++) {
         const ttape_filter_rule *rule = &rules->filter.rules[i];
-        if (rule->condition_count > 0)
-            status = tool_usage(verb,
-                                "--filter: a recording does not go by values and times of "
-                                "single calls: leave '%s' without them, and say them where "
-                                "the trace is read",
-                                rule->function.data);
-        else if (!has_names && is_of_sites(rule->kind))
+        if (!has_names && is_of_sites(rule->kind))
             status = tool_usage(verb, "--filter needs names: it does not go with --no-symbols");
     }
     return status;
@@ -69,21 +63,38 @@ static uint32_t join(const bool *any, const bool *chosen)
            (chosen[TTAPE_FILTER_TO] ? TTAPE_SELECT_TO : 0);
 }
 
+uint64_t tool_record_filter_match(struct tool_record_rules *rules, const ttape_site *site,
+                                  const ttape_module *module)
+{
+    ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
+    uint64_t matched = 0;
+    for (uint32_t i = 0; i < rules->filter.rule_count; i++) {
+        const ttape_filter_rule *rule = &rules->filter.rules[i];
+        const struct tool_filter_rule *made = &rules->filter.made[i];
+        bool is_its =
+            rule->kind == TTAPE_FILTER_SIZE
+                ? tool_record_size(&rules->names, site, module) >= rule->number
+                : is_called(rules, made, site->symbol) && is_there(rules, made, site, path);
+        matched |= (uint64_t)is_its << i;
+    }
+    return matched;
+}
+
+/* Where one of its rules has conditions, the recorder judges each call. */
 uint32_t tool_record_filter_select(struct tool_record_rules *rules, const ttape_site *site,
                                    const ttape_module *module)
 {
-    ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
+    uint64_t matched = tool_record_filter_match(rules, site, module);
     bool any[TTAPE_FILTER_KIND_COUNT] = {false}, chosen[TTAPE_FILTER_KIND_COUNT] = {false};
     bool is_small = false;
     for (uint32_t i = 0; i < rules->filter.rule_count; i++) {
         const ttape_filter_rule *rule = &rules->filter.rules[i];
-        const struct tool_filter_rule *made = &rules->filter.made[i];
+        bool is_its = (matched >> i & 1) != 0;
+        if (is_its && rule->condition_count != 0)
+            return TTAPE_SELECT_KEEP;
         any[rule->kind] = true;
-        if (rule->kind == TTAPE_FILTER_SIZE)
-            is_small |= tool_record_size(&rules->names, site, module) < rule->number;
-        else if (!chosen[rule->kind])
-            chosen[rule->kind] =
-                is_called(rules, made, site->symbol) && is_there(rules, made, site, path);
+        chosen[rule->kind] |= is_its;
+        is_small |= rule->kind == TTAPE_FILTER_SIZE && !is_its;
     }
     return join(any, chosen) | (is_small ? TTAPE_SELECT_DROP : 0);
 }
@@ -98,6 +109,8 @@ bool tool_record_filter_leaves(const struct tool_record_rules *rules,
         bool is_here = !made->has_path || regexec(&made->path, path, 0, NULL, 0) == 0;
         /* Its source may be meant, which is not known yet. */
         is_here |= kind != TTAPE_FILTER_WITHOUT;
+        /* Its calls differ then. */
+        is_here &= kind != TTAPE_FILTER_WITHOUT || rules->filter.rules[i].condition_count == 0;
         any[kind] = true;
         chosen[kind] |= is_here && is_called(words, made, name);
     }

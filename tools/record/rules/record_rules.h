@@ -67,6 +67,19 @@ bool tool_record_is_mangled(const struct tool_record_rules *rules);
 int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, bool has_names);
 /* Puts what is no function's into the rules of a recording. */
 void tool_record_filter_apply(const struct tool_record_rules *rules, ttape_site_rules *into);
+/* Which of its rules are about a site, as bits. */
+uint64_t tool_record_filter_match(struct tool_record_rules *rules, const ttape_site *site,
+                                  const ttape_module *module);
+/* record_conditions.c: what the rule of that number has to know of calls of its functions. */
+struct tool_record_wants {
+    const char *function; /* an expression of their names */
+    bool arguments, results, times;
+};
+struct tool_record_wants tool_record_filter_wants(const struct tool_record_rules *rules,
+                                                  uint32_t number);
+bool tool_record_filter_has_times(const struct tool_record_rules *rules);
+/* Fills in what judges single calls, where there are conditions. */
+void tool_record_filter_judge(struct tool_record_rules *rules, ttape_call_conditions *into);
 /* What it says of a site: bits TTAPE_SELECT_*. */
 uint32_t tool_record_filter_select(struct tool_record_rules *rules, const ttape_site *site,
                                    const ttape_module *module);

@@ -71,6 +71,8 @@ static int check_options(struct tool_record_session *session, ttape_recording_op
     int filtered = tool_record_filter_open(&session->rules, session->verb, !session->no_symbols);
     if (filtered != TOOL_OK)
         return filtered;
+    if (o->clock == TTAPE_CLOCK_NONE && tool_record_filter_has_times(&session->rules))
+        return tool_usage(session->verb, "--filter asks for times: --clock none has none");
     if (session->then_level >= 0 && (session->rotate != 0 || session->files))
         return tool_usage(session->verb,
                           "--then-level is of one file: not of --rotate and --files");
@@ -115,11 +117,26 @@ static int fail_plans(struct tool_record_session *session)
                : TOOL_CANNOT;
 }
 
+/* Conditions of a filter are on values that are recorded. */
+static void ask_values(struct tool_record_session *session)
+{
+    for (uint32_t i = 0; i < session->rules.filter.rule_count; i++) {
+        struct tool_record_wants wants = tool_record_filter_wants(&session->rules, i);
+        session->calls.arguments |= wants.arguments;
+        if (wants.arguments)
+            (void)tool_parse_values(wants.function, &session->patch.values);
+        else if (wants.results)
+            (void)tool_parse_results(wants.function, &session->patch.values);
+    }
+}
+
 /* Who sees what, and what that needs. */
 static int choose_engine(struct tool_record_session *session, ttape_recording_options *o,
                          const char *command_name)
 {
+    ask_values(session);
     tool_record_rules_apply(&session->rules, &o->rules);
+    tool_record_filter_judge(&session->rules, &o->conditions);
     if (session->calls.application)
         o->rules.is_application = tool_record_is_application;
     tool_record_calls_begin(&session->calls);

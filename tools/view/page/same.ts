@@ -9,7 +9,9 @@ function quote(word: string): string {
 
 export function commandText(verb: string, ...words: string[]): string {
   const file = String(trace.info.file_name || "FILE");
-  return ["tracetape", verb, file.startsWith("-") ? `./${file}` : file, ...words].map(quote).join(" ");
+  const kept = trace.info.filter ? ["--filter", String(trace.info.filter)] : [];
+  return ["tracetape", verb, file.startsWith("-") ? `./${file}` : file, ...kept, ...words]
+    .map(quote).join(" ");
 }
 
 /** --time of what the timeline shows: a command counts from the trace's start on, too. */

@@ -1,0 +1,102 @@
+/* Calls that conditions of a filter are about (spec/filters.md): what came of a thread waits, in
+ * order, behind the oldest call of which it is not known yet what the conditions say.
+ *
+ *   records -> frames, events in a queue -> the oldest is decided -> call_filter.c */
+#ifndef TTP_RECORDING_HELD_CALLS_H
+#define TTP_RECORDING_HELD_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tracetape/error.h>
+#include <tracetape/filter.h>
+#include <tracetape/types.h>
+
+#include "writer/growing.h"
+
+struct ttp_encode;
+struct ttp_thread;
+struct ttp_call_stack;
+struct ttp_site_seen;
+
+#define TTP_HELD_MAX_BYTES (UINT64_C(32) << 20) /* of all threads */
+
+/* One condition of a rule that is about a site. */
+struct ttp_condition_seen {
+    uint32_t rule, condition; /* numbers in the filter, and in the rule */
+    uint32_t place;           /* of the argument; TTAPE_NONE: the site has none of that name */
+    bool has_constant;
+    int64_t constant; /* what its word is, in values of this site */
+};
+
+/* Of the filter, worked out once. */
+struct ttp_judging {
+    const ttape_filter_rule *rules; /* NULL: it was not asked for yet */
+    uint64_t of_kind[TTAPE_FILTER_KIND_COUNT];
+    uint64_t conditional, late;    /* rules, as bits: with conditions, with some of ends */
+    struct ttp_growing conditions; /* struct ttp_condition_seen, by site */
+    uint64_t held_bytes;           /* of all threads */
+};
+
+struct ttp_held_event {
+    ttape_event event;
+    uint64_t rules; /* of a call: those that choose it, as far as is known */
+    uint32_t site, select;
+    uint32_t value_bytes; /* of the message; they follow those of the event before */
+    bool is_question;     /* it is not known what its rules say */
+    bool is_short;        /* it has no end of its own */
+};
+
+/* What the next record may say of the last event. */
+enum ttp_held_wait { TTP_HELD_NOTHING, TTP_HELD_BEGIN, TTP_HELD_END };
+
+/* Of a thread. */
+struct ttp_held {
+    struct ttp_growing stacks;        /* struct ttp_call_stack: frames as they were recorded */
+    struct ttp_growing events, bytes; /* struct ttp_held_event; their values */
+    uint64_t first;                   /* number of the oldest of `events` */
+    size_t done, done_bytes;          /* of them, that were given on */
+    uint32_t stack;
+    enum ttp_held_wait waits;
+    bool takes_values; /* the last event, which is held */
+    uint64_t ended;    /* TTP_HELD_END: number of the event of the call, ... */
+    int64_t ended_ns;  /* ... and how long that took */
+};
+
+/* Which rules are about a site, and what their conditions look at; names of its values, or NULL */
+ttape_status ttp_judging_take(struct ttp_encode *e, struct ttp_site_seen *seen,
+                              const ttape_site *site, const ttape_module *module,
+                              const ttape_site_values *names, ttape_error *err);
+/* Those of a site's rules that choose a call which is given these values; late ones stay. */
+uint64_t ttp_judging_begin(const struct ttp_encode *e, const struct ttp_site_seen *site,
+                           const ttape_value *values, uint32_t count);
+/* What of them stays when the call ends; result: NULL: it has none. */
+uint64_t ttp_judging_end(const struct ttp_encode *e, const struct ttp_site_seen *site,
+                         uint64_t rules, int64_t duration_ns, const ttape_value *result);
+/* The same of a call that has taken so long, and goes on; false: some are not known. */
+bool ttp_judging_knows(const struct ttp_encode *e, const struct ttp_site_seen *site,
+                       uint64_t *rules, int64_t elapsed_ns);
+/* Of a call of which no more will be known: rules that would leave it out do not. */
+uint64_t ttp_judging_unknown(const struct ttp_encode *e, uint64_t rules);
+/* TTAPE_SELECT_*: what rules come to. */
+uint32_t ttp_judging_select(const struct ttp_encode *e, uint64_t rules);
+/* Whether some of these rules wait for what a call returns. */
+bool ttp_judging_wants_result(const struct ttp_encode *e, const struct ttp_site_seen *site,
+                              uint64_t rules);
+
+/* An event of a filtered recording, and values of the last one: at once where nothing is held. */
+ttape_status ttp_held_event(struct ttp_encode *e, struct ttp_thread *thread,
+                            const ttape_event *event, uint32_t site, ttape_error *err);
+ttape_status ttp_held_values(struct ttp_encode *e, struct ttp_thread *thread, const uint8_t *bytes,
+                             uint32_t size_bytes, ttape_error *err);
+/* The frames of the stack that the thread is on; NULL: none. No more is known of its last event. */
+ttape_status ttp_held_frames(struct ttp_encode *e, struct ttp_thread *thread,
+                             const struct ttp_call_stack **out, ttape_error *err);
+/* Nothing waits any longer: calls that are open are kept. */
+ttape_status ttp_held_settle(struct ttp_encode *e, struct ttp_thread *thread, ttape_error *err);
+/* The thread has ended: what is open has no result, and took the time up to its last event. */
+ttape_status ttp_held_end(struct ttp_encode *e, struct ttp_thread *thread, uint64_t last_ns,
+                          ttape_error *err);
+void ttp_held_close(struct ttp_encode *e, struct ttp_thread *thread);
+
+#endif
