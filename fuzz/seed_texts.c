@@ -150,6 +150,8 @@ static void seed_filters(void)
         "read(fd=3, count >= 0x10) = -1\nopen*(path=\"/etc/*\", flags & 0x40) = ENOENT",
         "to /^json_(get|put)\\/x$/@libjson*.so.*; !free@/usr/lib/libc.so.6",
         "std::vector<int, std::allocator<int> >::push_back(arg1 != -2.5) > 5us",
+        "parse(n>3) > 5ms times 3 do checkpoint, finish; end f@lib*.so do off\nsignal USR1 do on; "
+        "after 1.5s do off",
         "below [!a-z]?*\\*(x==GREEN,y<=NULL); below = 3; depth; time(x=1)",
     };
     for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++)

@@ -50,6 +50,33 @@ static void check_rule(const ttape_filter_rule *rule, ttape_string text)
     ttape_filter_close(again);
 }
 
+static void check_trigger(const ttape_trigger *trigger, const ttape_filter_rule *rules,
+                          uint32_t rule_count, ttape_string text)
+{
+    bool has_calls = trigger->event <= TTAPE_TRIGGER_END;
+    FUZZ_REQUIRE(trigger->event <= TTAPE_TRIGGER_AFTER && trigger->times > 0);
+    FUZZ_REQUIRE(trigger->actions > 0 && trigger->actions < 2 * TTAPE_TRIGGER_FINISH);
+    FUZZ_REQUIRE(has_calls == (trigger->rule != TTAPE_NONE));
+    FUZZ_REQUIRE(!has_calls ||
+                 (trigger->rule < rule_count && rules[trigger->rule].kind == TTAPE_FILTER_CALLS));
+    FUZZ_REQUIRE(trigger->text_at + (uint64_t)trigger->text_bytes <= text.size_bytes);
+}
+
+static void check_triggers(ttape_string text, const ttape_allocator *allocator)
+{
+    uint32_t count, rule_count;
+    ttape_error err = {0};
+    ttape_filter *filter;
+    ttape_status status = ttape_filter_parse_triggers(&filter, text, allocator, &err);
+    const ttape_trigger *triggers = ttape_filter_get_triggers(filter, &count);
+    const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &rule_count);
+    FUZZ_REQUIRE((status == TTAPE_OK) == (filter != NULL));
+    FUZZ_REQUIRE(status == TTAPE_OK || (err.message[0] != '\0' && err.offset <= text.size_bytes));
+    for (uint32_t i = 0; i < count; i++)
+        check_trigger(&triggers[i], rules, rule_count, text);
+    ttape_filter_close(filter);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     ttape_error err = {0};
@@ -73,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             check_rule(&rules[i], text);
     }
     ttape_filter_close(filter);
+    check_triggers(text, &memory.allocator);
     fuzz_memory_close(&memory);
     fuzz_release_all();
     return 0;

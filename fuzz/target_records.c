@@ -31,6 +31,9 @@ static const char CONDITIONS[] =
     "a(arg1>3), b = 0; !c(arg2=\"x\"), d > 50ns; below e(arg1&1), f < 9ns; "
     "!below g = -1, h(arg1=NO); to i != 2, j(n=1)";
 
+static const char TRIGGERS[] = "a(arg1>3) do off; b = 0 do on; c > 50ns do off; end d do on; "
+                               "e times 3 do off, checkpoint; signal 10 do on; after 9ns do off";
+
 static uint64_t match(void *context, const ttape_site *site, const ttape_module *module)
 {
     (void)context, (void)module;
@@ -96,11 +99,18 @@ static void set_options(struct ttp_encode *e, struct fuzz_input *p)
                                           .min_ns = fuzz_number(p, 2) % 512};
     e->options.keep_call = rules & 64 ? keep : NULL;
     if (rules & 32) {
-        ttape_filter *filter;
-        ttape_string text = {CONDITIONS, sizeof CONDITIONS - 1};
+        ttape_filter *filter, *triggers;
+        const ttape_string text = {CONDITIONS, sizeof CONDITIONS - 1};
+        const ttape_string on = {TRIGGERS, sizeof TRIGGERS - 1};
         FUZZ_REQUIRE(ttape_filter_parse(&filter, text, &e->allocator, NULL) == TTAPE_OK);
-        e->options.conditions = (ttape_call_conditions){filter,        match,        find_argument,
-                                                        find_constant, compare_text, NULL};
+        FUZZ_REQUIRE(ttape_filter_parse_triggers(&triggers, on, &e->allocator, NULL) == TTAPE_OK);
+        e->options.conditions = (ttape_call_conditions){.filter = filter,
+                                                        .triggers = triggers,
+                                                        .match = match,
+                                                        .argument = find_argument,
+                                                        .constant = find_constant,
+                                                        .text = compare_text,
+                                                        .starts_off = (rules & 64) != 0};
     }
     if (rules & 128) {
         e->options.rules.is_application = is_application;
@@ -138,6 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_REQUIRE(fuzz_trace_verify(&trace, &with) == 0);
     ttape_memory_sink_close(&out);
     ttape_filter_close((ttape_filter *)(uintptr_t)e->options.conditions.filter);
+    ttape_filter_close((ttape_filter *)(uintptr_t)e->options.conditions.triggers);
     ttp_state_close(e);
     fuzz_memory_close(&memory);
     return 0;

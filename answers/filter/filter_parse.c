@@ -11,24 +11,13 @@
 
 #include <string.h>
 
-#include "answers/filter/filter_scan.h"
+#include "answers/filter/filter_parse.h"
 #include "format/base/fail.h"
 
 #define MEMORY_BYTES (4u << 20) /* more than the largest text takes */
 
-struct ttape_filter {
-    struct ttp_region region;
-    ttape_filter_rule rules[TTAPE_FILTER_MAX_RULES];
-    uint32_t rule_count;
-};
-
-struct parse {
-    struct ttp_filter_scan scan;
-    ttape_filter *filter;
-    ttape_filter_condition conditions[TTAPE_FILTER_MAX_CONDITIONS];
-};
-
-static ttape_status add_rule(struct parse *p, ttape_filter_kind kind, ttape_filter_rule **out)
+static ttape_status add_rule(struct ttp_filter_parse *p, ttape_filter_kind kind,
+                             ttape_filter_rule **out)
 {
     const struct ttp_filter_scan *s = &p->scan;
     if (p->filter->rule_count == TTAPE_FILTER_MAX_RULES)
@@ -41,7 +30,8 @@ static ttape_status add_rule(struct parse *p, ttape_filter_kind kind, ttape_filt
 
 /* ---- conditions ---- */
 
-static ttape_status next_condition(struct parse *p, uint32_t *count, ttape_filter_condition **out)
+static ttape_status next_condition(struct ttp_filter_parse *p, uint32_t *count,
+                                   ttape_filter_condition **out)
 {
     if (*count == TTAPE_FILTER_MAX_CONDITIONS)
         return ttp_fail(p->scan.err, TTAPE_E_LIMIT, "", (uint64_t)(p->scan.at - p->scan.begin),
@@ -65,7 +55,7 @@ static ttape_status check_operand(const struct ttp_filter_scan *s,
     return TTAPE_OK;
 }
 
-static ttape_status take_argument(struct parse *p, uint32_t *count)
+static ttape_status take_argument(struct ttp_filter_parse *p, uint32_t *count)
 {
     struct ttp_filter_scan *s = &p->scan;
     ttape_filter_condition *condition = NULL;
@@ -82,7 +72,7 @@ static ttape_status take_argument(struct parse *p, uint32_t *count)
     return check_operand(s, condition);
 }
 
-static ttape_status take_arguments(struct parse *p, uint32_t *count)
+static ttape_status take_arguments(struct ttp_filter_parse *p, uint32_t *count)
 {
     struct ttp_filter_scan *s = &p->scan;
     s->at++;
@@ -100,7 +90,7 @@ static ttape_status take_arguments(struct parse *p, uint32_t *count)
     return TTAPE_OK;
 }
 
-static ttape_status take_result(struct parse *p, uint32_t *count)
+static ttape_status take_result(struct ttp_filter_parse *p, uint32_t *count)
 {
     struct ttp_filter_scan *s = &p->scan;
     ttape_filter_condition *condition = NULL;
@@ -114,7 +104,8 @@ static ttape_status take_result(struct parse *p, uint32_t *count)
     return check_operand(s, condition);
 }
 
-static ttape_status keep_conditions(struct parse *p, ttape_filter_rule *rule, uint32_t count)
+static ttape_status keep_conditions(struct ttp_filter_parse *p, ttape_filter_rule *rule,
+                                    uint32_t count)
 {
     if (count == 0)
         return TTAPE_OK;
@@ -129,7 +120,7 @@ static ttape_status keep_conditions(struct parse *p, ttape_filter_rule *rule, ui
 
 /* ---- rules ---- */
 
-static ttape_status take_calls(struct parse *p, ttape_filter_kind kind)
+ttape_status ttp_filter_take_calls(struct ttp_filter_parse *p, ttape_filter_kind kind)
 {
     struct ttp_filter_scan *s = &p->scan;
     ttape_filter_rule *rule = NULL;
@@ -149,11 +140,11 @@ static ttape_status take_calls(struct parse *p, ttape_filter_kind kind)
     return keep_conditions(p, rule, count);
 }
 
-static ttape_status take_list(struct parse *p, ttape_filter_kind kind)
+static ttape_status take_list(struct ttp_filter_parse *p, ttape_filter_kind kind)
 {
     struct ttp_filter_scan *s = &p->scan;
     for (;;) {
-        TTP_TRY(take_calls(p, kind));
+        TTP_TRY(ttp_filter_take_calls(p, kind));
         if (ttp_filter_char(s) != ',')
             break;
         s->at++;
@@ -164,7 +155,7 @@ static ttape_status take_list(struct parse *p, ttape_filter_kind kind)
                : ttp_filter_fail(s, "this belongs to no rule: ';' parts rules, ',' functions");
 }
 
-static ttape_status take_number(struct parse *p, ttape_filter_kind kind)
+static ttape_status take_number(struct ttp_filter_parse *p, ttape_filter_kind kind)
 {
     struct ttp_filter_scan *s = &p->scan;
     ttape_filter_rule *rule = NULL;
@@ -177,9 +168,7 @@ static ttape_status take_number(struct parse *p, ttape_filter_kind kind)
                                 : ttp_filter_fail(s, "this belongs to no rule: ';' parts rules");
 }
 
-/* Takes a word of the language, where it is one: a blank and something else than a condition stand
- * behind it. */
-static bool take_word(struct ttp_filter_scan *s, const char *word)
+bool ttp_filter_take_word(struct ttp_filter_scan *s, const char *word)
 {
     size_t size = strlen(word);
     struct ttp_filter_scan behind = *s;
@@ -194,7 +183,7 @@ static bool take_word(struct ttp_filter_scan *s, const char *word)
     return true;
 }
 
-static ttape_status take_rule(struct parse *p)
+static ttape_status take_rule(struct ttp_filter_parse *p)
 {
     static const struct {
         const char *word;
@@ -205,29 +194,16 @@ static ttape_status take_rule(struct parse *p)
     bool is_not = ttp_filter_char(s) == '!';
     s->at += is_not;
     ttp_filter_skip(s);
-    if (take_word(s, "below"))
+    if (ttp_filter_take_word(s, "below"))
         return take_list(p, is_not ? TTAPE_FILTER_NOT_BELOW : TTAPE_FILTER_BELOW);
     if (is_not)
         return take_list(p, TTAPE_FILTER_WITHOUT);
-    if (take_word(s, "to"))
+    if (ttp_filter_take_word(s, "to"))
         return take_list(p, TTAPE_FILTER_TO);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (take_word(s, numbers[i].word))
+        if (ttp_filter_take_word(s, numbers[i].word))
             return take_number(p, numbers[i].kind);
     return take_list(p, TTAPE_FILTER_ONLY);
-}
-
-static ttape_status take_rules(struct parse *p)
-{
-    struct ttp_filter_scan *s = &p->scan;
-    for (;;) {
-        ttp_filter_skip(s);
-        if (!ttp_filter_at_end(s))
-            TTP_TRY(take_rule(p));
-        if (s->at == s->end)
-            return TTAPE_OK;
-        s->at++;
-    }
 }
 
 static ttape_status check_text(ttape_string text, ttape_error *err)
@@ -241,8 +217,24 @@ static ttape_status check_text(ttape_string text, ttape_error *err)
                                    "a filter has no zero in it");
 }
 
-ttape_status ttape_filter_parse(ttape_filter **out, ttape_string text,
-                                const ttape_allocator *allocator, ttape_error *err)
+static ttape_status take_parts(struct ttp_filter_parse *p,
+                               ttape_status (*take)(struct ttp_filter_parse *p))
+{
+    struct ttp_filter_scan *s = &p->scan;
+    for (;;) {
+        ttp_filter_skip(s);
+        if (!ttp_filter_at_end(s))
+            TTP_TRY(take(p));
+        if (s->at == s->end)
+            return TTAPE_OK;
+        s->at++;
+    }
+}
+
+ttape_status ttp_filter_take_text(ttape_filter **out, ttape_string text,
+                                  const ttape_allocator *allocator,
+                                  ttape_status (*take)(struct ttp_filter_parse *p),
+                                  ttape_error *err)
 {
     if (out == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no place for a filter");
@@ -256,9 +248,9 @@ ttape_status ttape_filter_parse(ttape_filter **out, ttape_string text,
     if (filter == NULL)
         return ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
     filter->region = region;
-    struct parse p = {.scan = {begin, begin, begin + text.size_bytes, &filter->region, err},
-                      .filter = filter};
-    ttape_status status = take_rules(&p);
+    struct ttp_filter_parse p = {
+        .scan = {begin, begin, begin + text.size_bytes, &filter->region, err}, .filter = filter};
+    ttape_status status = take_parts(&p, take);
     if (filter->region.is_short) /* what is missing then is no fault of the text */
         status = ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
     if (status != TTAPE_OK) {
@@ -267,6 +259,12 @@ ttape_status ttape_filter_parse(ttape_filter **out, ttape_string text,
     }
     *out = filter;
     return TTAPE_OK;
+}
+
+ttape_status ttape_filter_parse(ttape_filter **out, ttape_string text,
+                                const ttape_allocator *allocator, ttape_error *err)
+{
+    return ttp_filter_take_text(out, text, allocator, take_rule, err);
 }
 
 void ttape_filter_close(ttape_filter *filter)

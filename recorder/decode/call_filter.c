@@ -27,7 +27,8 @@ bool ttp_filter_is_on(const struct ttp_encode *e)
 {
     const ttape_site_rules *rules = &e->options.rules;
     return rules->select != NULL || rules->max_depth != 0 || rules->min_ns != 0 ||
-           rules->cull_hot || e->options.keep_call != NULL || e->options.conditions.filter != NULL;
+           rules->cull_hot || e->options.keep_call != NULL ||
+           ttp_judging_is_on(&e->options.conditions);
 }
 
 /* Whether a function is hot goes by what it calls, left out or not. */
@@ -54,10 +55,11 @@ static void tell_verdict(const struct ttp_encode *e, const struct ttp_thread *th
 }
 
 /* Not of those below which calls are kept, and not of what is to be seen: it makes a checkpoint. */
-static bool is_always_dropped(const struct ttp_site_seen *site)
+static bool is_always_dropped(const struct ttp_encode *e, const struct ttp_site_seen *site)
 {
     return site->select == TTAPE_SELECT_DROP && !site->is_checkpoint &&
-           site->condition_count == 0 && site->kind == TTAPE_SITE_FUNCTION;
+           site->condition_count == 0 && (site->rules & e->judging.triggers) == 0 &&
+           site->kind == TTAPE_SITE_FUNCTION;
 }
 
 static ttape_status emit(struct ttp_encode *e, struct ttp_thread *thread, const ttape_event *event,
@@ -218,7 +220,7 @@ static ttape_status enter_call(struct ttp_encode *e, struct ttp_thread *thread,
     if (call == NULL)
         return TTAPE_E_MEMORY;
     site->calls++;
-    if (e->verdicts != NULL && site->calls % TTP_VERDICT_EVERY == 0 && is_always_dropped(site))
+    if (e->verdicts != NULL && site->calls % TTP_VERDICT_EVERY == 0 && is_always_dropped(e, site))
         tell_verdict(e, thread, site);
     *call = (struct ttp_call){.site = index,
                               .time_ns = event->time_ns,

@@ -11,7 +11,7 @@
 #define SEARCH_MAX  1024u
 #define COMPACT_MIN 1024u
 
-static bool is_on(const struct ttp_encode *e) { return e->options.conditions.filter != NULL; }
+static bool is_on(const struct ttp_encode *e) { return ttp_judging_is_on(&e->options.conditions); }
 
 /* ---- the queue ---- */
 
@@ -40,7 +40,8 @@ static ttape_status give(struct ttp_encode *e, struct ttp_thread *thread,
 {
     ttape_event event = held->event;
     thread->may_attach = false;
-    TTP_TRY(ttp_filter_event(e, thread, &event, held->site, held->select, err));
+    uint32_t select = held->select | (held->is_off ? TTAPE_SELECT_DROP : 0);
+    TTP_TRY(ttp_filter_event(e, thread, &event, held->site, select, err));
     if (held->value_bytes == 0)
         return TTAPE_OK;
     TTP_TRY(ttp_wait_values(e, thread, values, held->value_bytes, err));
@@ -142,6 +143,34 @@ static void conclude(struct ttp_encode *e, struct ttp_thread *thread, uint64_t n
     decide(e, event, ttp_judging_end(e, site, event->rules, duration_ns, result));
 }
 
+/* The call is over: what waits for that is due. */
+static void end_call(struct ttp_encode *e, struct ttp_thread *thread,
+                     const struct ttp_ended_call *ended, const ttape_value *result)
+{
+    conclude(e, thread, ended->number, ended->took_ns, result);
+    if (ended->triggers != 0)
+        ttp_triggers_fire(e,
+                          ttp_judging_end(e, ttp_site_at(e, thread, ended->site), ended->triggers,
+                                          ended->took_ns, result),
+                          TTAPE_TRIGGER_END, ended->ns);
+}
+
+/* The call begins: `rules` choose it. What it switches on it is part of. */
+static void see_begin(struct ttp_encode *e, struct ttp_thread *thread, struct ttp_held_event *event,
+                      uint64_t rules)
+{
+    uint64_t triggers = rules & e->judging.triggers;
+    struct ttp_call_stack *stack = triggers != 0 ? find_stack(&thread->held) : NULL;
+    if (triggers == 0)
+        return;
+    if (event->event.kind != TTAPE_EVENT_OPEN && event->event.kind != TTAPE_EVENT_EXIT_UNSEEN)
+        ttp_triggers_fire(e, triggers & (event->is_short ? ~e->judging.late : UINT64_MAX),
+                          TTAPE_TRIGGER_BEGIN, event->event.time_ns);
+    event->is_off = event->is_off && e->judging.is_off;
+    if (!event->is_short && stack != NULL && stack->calls.count > 0)
+        ((struct ttp_call *)stack->calls.data)[stack->calls.count - 1].triggers = triggers;
+}
+
 /* Its values are known, or that there are none. */
 static void begin_last(struct ttp_encode *e, struct ttp_thread *thread, const ttape_value *values,
                        uint32_t count)
@@ -149,6 +178,8 @@ static void begin_last(struct ttp_encode *e, struct ttp_thread *thread, const tt
     struct ttp_held_event *event = held_at(&thread->held, thread->held.events.count - 1);
     uint64_t late = e->judging.late;
     event->rules = ttp_judging_begin(e, ttp_site_at(e, thread, event->site), values, count);
+    see_begin(e, thread, event, event->rules);
+    event->rules &= ~e->judging.triggers;
     if (event->is_short)
         event->rules &= ~late;
     if ((event->rules & late) == 0)
@@ -162,15 +193,19 @@ static void settle_last(struct ttp_encode *e, struct ttp_thread *thread, const t
     if (held->waits == TTP_HELD_BEGIN)
         begin_last(e, thread, values, count);
     else if (held->waits == TTP_HELD_END)
-        conclude(e, thread, held->ended, held->ended_ns, count > 0 ? &values[0] : NULL);
+        end_call(e, thread, &held->ended, count > 0 ? &values[0] : NULL);
     held->waits = TTP_HELD_NOTHING;
 }
 
 /* ---- frames ---- */
 
-static int64_t took(const struct ttp_call *call, uint64_t ns)
+static struct ttp_ended_call ended_at(const struct ttp_call *call, uint64_t ns)
 {
-    return (int64_t)(ns - call->time_ns);
+    return (struct ttp_ended_call){.number = call->held,
+                                   .ns = ns,
+                                   .took_ns = (int64_t)(ns - call->time_ns),
+                                   .triggers = call->triggers,
+                                   .site = call->site};
 }
 
 /* Calls that have left without a result. */
@@ -179,8 +214,9 @@ static void leave_frames(struct ttp_encode *e, struct ttp_thread *thread,
 {
     for (; count > 0 && stack->calls.count > 0; count--) {
         const struct ttp_call *call = (struct ttp_call *)stack->calls.data + --stack->calls.count;
-        if (call->is_judged)
-            conclude(e, thread, call->held, took(call, ns), NULL);
+        const struct ttp_ended_call ended = ended_at(call, ns);
+        if (call->is_judged || call->triggers != 0)
+            end_call(e, thread, &ended, NULL);
     }
 }
 
@@ -204,10 +240,9 @@ static bool leave_call(struct ttp_encode *e, struct ttp_thread *thread,
     leave_frames(e, thread, stack, above, ns);
     const struct ttp_call *call = (struct ttp_call *)stack->calls.data + stack->calls.count - 1;
     const struct ttp_held_event *event = call->is_judged ? find_held(held, call->held) : NULL;
-    held->ended = call->held;
-    held->ended_ns = took(call, ns);
-    bool waits = event != NULL && event->is_question &&
-                 ttp_judging_wants_result(e, ttp_site_at(e, thread, site), event->rules);
+    uint64_t rules = call->triggers | (event != NULL && event->is_question ? event->rules : 0);
+    bool waits = rules != 0 && ttp_judging_wants_result(e, ttp_site_at(e, thread, site), rules);
+    held->ended = ended_at(call, ns);
     if (waits)
         stack->calls.count--;
     else
@@ -243,10 +278,18 @@ static ttape_status follow(struct ttp_encode *e, struct ttp_thread *thread,
     case TTAPE_EVENT_ENTER:
     case TTAPE_EVENT_OPEN:
         held->is_question = has_conditions;
-        return enter_call(e, thread, stack, event, held->site, err);
+        TTP_TRY(enter_call(e, thread, stack, event, held->site, err));
+        if (!has_conditions)
+            see_begin(e, thread, held, ttp_site_at(e, thread, held->site)->rules);
+        break;
     case TTAPE_EVENT_SIGNAL_BEGIN: return enter_call(e, thread, stack, event, TTAPE_NONE, err);
     case TTAPE_EVENT_LEAF:
-    case TTAPE_EVENT_EXIT_UNSEEN: held->is_question = held->is_short = has_conditions; break;
+    case TTAPE_EVENT_EXIT_UNSEEN:
+        held->is_question = has_conditions;
+        held->is_short = true;
+        if (!has_conditions)
+            see_begin(e, thread, held, ttp_site_at(e, thread, held->site)->rules);
+        break;
     case TTAPE_EVENT_EXIT:
         if (leave_call(e, thread, stack, held->site, event->time_ns))
             thread->held.waits = TTP_HELD_END;
@@ -273,7 +316,11 @@ ttape_status ttp_held_event(struct ttp_encode *e, struct ttp_thread *thread,
         next.select = ttp_site_at(e, thread, site)->select;
     if (!is_on(e))
         return ttp_filter_event(e, thread, &next.event, site, next.select, err);
+    if (!e->judging.is_ready)
+        ttp_judging_begin_all(e);
     settle_last(e, thread, NULL, 0);
+    ttp_triggers_see(e, event);
+    next.is_off = e->judging.is_off && site != TTAPE_NONE;
     TTP_TRY(follow(e, thread, &next, err));
     if (is_empty(held) && !next.is_question)
         return give(e, thread, &next, NULL, err);
@@ -290,6 +337,10 @@ ttape_status ttp_held_values(struct ttp_encode *e, struct ttp_thread *thread, co
 {
     struct ttp_held *held = &thread->held;
     if (is_empty(held)) {
+        if (held->waits != TTP_HELD_NOTHING) {
+            uint32_t count = ttp_decode_values(e, bytes, bytes + size_bytes, err);
+            settle_last(e, thread, e->values.data, count);
+        }
         TTP_TRY(ttp_wait_values(e, thread, bytes, size_bytes, err));
         return ttp_decode_attach(e, thread, bytes, bytes + size_bytes, err);
     }

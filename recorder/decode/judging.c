@@ -7,18 +7,38 @@
 
 /* ---- sites ---- */
 
-static void begin(struct ttp_judging *judging, const ttape_filter *filter)
+static uint32_t add_rules(struct ttp_judging *judging, const ttape_filter *filter, uint32_t at)
 {
     uint32_t count;
-    judging->rules = ttape_filter_get_rules(filter, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        const ttape_filter_rule *rule = &judging->rules[i];
-        judging->of_kind[rule->kind] |= UINT64_C(1) << i;
-        for (uint32_t k = 0; k < rule->condition_count; k++) {
-            judging->conditional |= UINT64_C(1) << i;
-            if (ttp_condition_is_late(&rule->conditions[k]))
-                judging->late |= UINT64_C(1) << i;
+    const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &count);
+    for (uint32_t i = 0; i < count && at < TTAPE_FILTER_MAX_RULES; i++, at++) {
+        uint64_t bit = UINT64_C(1) << at;
+        judging->rules[at] = rules[i];
+        judging->of_kind[rules[i].kind] |= bit;
+        for (uint32_t k = 0; k < rules[i].condition_count; k++) {
+            judging->conditional |= bit;
+            if (ttp_condition_is_late(&rules[i].conditions[k]))
+                judging->late |= bit;
         }
+    }
+    return at;
+}
+
+void ttp_judging_begin_all(struct ttp_encode *e)
+{
+    struct ttp_judging *judging = &e->judging;
+    const ttape_call_conditions *asked = &e->options.conditions;
+    uint32_t trigger_count, first = add_rules(judging, asked->filter, 0);
+    const ttape_trigger *triggers = ttape_filter_get_triggers(asked->triggers, &trigger_count);
+    judging->is_ready = true;
+    judging->is_off = asked->starts_off;
+    (void)add_rules(judging, asked->triggers, first);
+    for (uint32_t i = 0; i < trigger_count; i++) {
+        uint32_t rule = first + triggers[i].rule;
+        if (triggers[i].rule == TTAPE_NONE || rule >= TTAPE_FILTER_MAX_RULES)
+            continue;
+        judging->of_rule[rule] = &triggers[i];
+        judging->triggers |= UINT64_C(1) << rule;
     }
 }
 
@@ -60,10 +80,10 @@ ttape_status ttp_judging_take(struct ttp_encode *e, struct ttp_site_seen *seen,
 {
     struct ttp_judging *judging = &e->judging;
     const ttape_call_conditions *asked = &e->options.conditions;
-    if (asked->filter == NULL || seen->kind == TTAPE_SITE_FRAME || ttp_site_is_wait(seen))
+    if (seen->kind == TTAPE_SITE_FRAME || ttp_site_is_wait(seen))
         return TTAPE_OK;
-    if (judging->rules == NULL)
-        begin(judging, asked->filter);
+    if (!judging->is_ready)
+        ttp_judging_begin_all(e);
     seen->rules = asked->match(asked->context, site, module);
     seen->first_condition = (uint32_t)judging->conditions.count;
     for (uint64_t left = seen->rules & judging->conditional; left != 0; left &= left - 1) {

@@ -119,7 +119,7 @@ static ttape_status judge_site(struct ttp_encode *e, const struct ttp_layout *la
     ttape_site site;
     ttape_site_values values = {.enter_count = 0};
     const struct ttp_module_seen *modules = layout->modules.data;
-    if (e->options.conditions.filter == NULL)
+    if (!ttp_judging_is_on(&e->options.conditions))
         return TTAPE_OK;
     describe_site(layout, (uint32_t)(seen - (const struct ttp_site_seen *)layout->sites.data),
                   &site);

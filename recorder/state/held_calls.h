@@ -10,6 +10,7 @@
 
 #include <tracetape/error.h>
 #include <tracetape/filter.h>
+#include <tracetape/recording.h>
 #include <tracetape/types.h>
 
 #include "writer/growing.h"
@@ -29,9 +30,16 @@ struct ttp_condition_seen {
     int64_t constant; /* what its word is, in values of this site */
 };
 
-/* Of the filter, worked out once. */
+/* Of the filter, worked out once, and how far triggers have come. */
 struct ttp_judging {
-    const ttape_filter_rule *rules; /* NULL: it was not asked for yet */
+    bool is_ready;
+    ttape_filter_rule rules[TTAPE_FILTER_MAX_RULES];      /* the filter's, then the triggers' */
+    const ttape_trigger *of_rule[TTAPE_FILTER_MAX_RULES]; /* by rule; NULL: it is a filter's */
+    uint64_t came[TTAPE_FILTER_MAX_RULES];                /* by trigger: how many calls */
+    uint64_t triggers;                                    /* rules, as bits */
+    uint64_t first_ns;           /* time of the first event; from then on: */
+    uint64_t passed_ns, next_ns; /* up to where times were seen; when the next one is due */
+    bool is_off;                 /* calls that begin are left out */
     uint64_t of_kind[TTAPE_FILTER_KIND_COUNT];
     uint64_t conditional, late;    /* rules, as bits: with conditions, with some of ends */
     struct ttp_growing conditions; /* struct ttp_condition_seen, by site */
@@ -45,6 +53,16 @@ struct ttp_held_event {
     uint32_t value_bytes; /* of the message; they follow those of the event before */
     bool is_question;     /* it is not known what its rules say */
     bool is_short;        /* it has no end of its own */
+    bool is_off;          /* it came while recording was switched off */
+};
+
+/* A call that has ended, whose result may come with the next record. */
+struct ttp_ended_call {
+    uint64_t number; /* of its event */
+    uint64_t ns;
+    int64_t took_ns;
+    uint64_t triggers; /* rules that wait for its end */
+    uint32_t site;
 };
 
 /* What the next record may say of the last event. */
@@ -58,11 +76,23 @@ struct ttp_held {
     size_t done, done_bytes;          /* of them, that were given on */
     uint32_t stack;
     enum ttp_held_wait waits;
-    bool takes_values; /* the last event, which is held */
-    uint64_t ended;    /* TTP_HELD_END: number of the event of the call, ... */
-    int64_t ended_ns;  /* ... and how long that took */
+    bool takes_values;           /* the last event, which is held */
+    struct ttp_ended_call ended; /* TTP_HELD_END */
 };
 
+/* Whether each call is looked at: by conditions, or for triggers. */
+static inline bool ttp_judging_is_on(const ttape_call_conditions *asked)
+{
+    return asked->filter != NULL || asked->triggers != NULL;
+}
+
+/* Before anything else. */
+void ttp_judging_begin_all(struct ttp_encode *e);
+/* triggers.c: those of these rules that are about an event of that kind are due at that time. */
+void ttp_triggers_fire(struct ttp_encode *e, uint64_t rules, ttape_trigger_event event,
+                       uint64_t ns);
+/* Those of signals and times: of any event. */
+void ttp_triggers_see(struct ttp_encode *e, const ttape_event *event);
 /* Which rules are about a site, and what their conditions look at; names of its values, or NULL */
 ttape_status ttp_judging_take(struct ttp_encode *e, struct ttp_site_seen *seen,
                               const ttape_site *site, const ttape_module *module,

@@ -26,6 +26,7 @@ struct ttp_call {
     bool is_judged; /* a system call that keep_call is to be asked of; in held_calls.c
                                 * a call that conditions are about, whose event has this number: */
     uint64_t held;
+    uint64_t triggers;         /* there: rules that wait for its end */
     struct ttp_growing values; /* bytes of a message VALUES, while it waits */
 };
 

@@ -307,6 +307,85 @@ START_TEST(memory_may_fail)
 }
 END_TEST
 
+/* ---- triggers ---- */
+
+START_TEST(triggers_have_events_and_actions)
+{
+    static const char text[] = "parse@lib*(n>3) do on; f = -1 do checkpoint, finish\nf > 5ms times "
+                               "10 do off; end g do finish;; signal USR1 do off; signal 34 do on;"
+                               "after 1.5s do checkpoint; do do off; end() do on";
+    static const struct {
+        ttape_trigger_event event;
+        uint32_t actions, rule;
+        uint64_t times, number;
+    } wanted[] = {{TTAPE_TRIGGER_BEGIN, TTAPE_TRIGGER_ON, 0, 1, 0},
+                  {TTAPE_TRIGGER_END, TTAPE_TRIGGER_CHECKPOINT | TTAPE_TRIGGER_FINISH, 1, 1, 0},
+                  {TTAPE_TRIGGER_END, TTAPE_TRIGGER_OFF, 2, 10, 0},
+                  {TTAPE_TRIGGER_END, TTAPE_TRIGGER_FINISH, 3, 1, 0},
+                  {TTAPE_TRIGGER_SIGNAL, TTAPE_TRIGGER_OFF, TTAPE_NONE, 1, 10},
+                  {TTAPE_TRIGGER_SIGNAL, TTAPE_TRIGGER_ON, TTAPE_NONE, 1, 34},
+                  {TTAPE_TRIGGER_AFTER, TTAPE_TRIGGER_CHECKPOINT, TTAPE_NONE, 1, 1500000000},
+                  {TTAPE_TRIGGER_BEGIN, TTAPE_TRIGGER_OFF, 4, 1, 0},
+                  {TTAPE_TRIGGER_BEGIN, TTAPE_TRIGGER_ON, 5, 1, 0}};
+    ttape_filter *filter;
+    ttape_error err = {0};
+    uint32_t count, rule_count;
+    ttape_status status = ttape_filter_parse_triggers(&filter, ttest_string(text), NULL, &err);
+    ck_assert_msg(status == TTAPE_OK, "%s at %" PRIu64, err.message, err.offset);
+    const ttape_trigger *triggers = ttape_filter_get_triggers(filter, &count);
+    const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &rule_count);
+    ck_assert_uint_eq(count, sizeof wanted / sizeof wanted[0]);
+    ck_assert_uint_eq(rule_count, 6);
+    for (uint32_t i = 0; i < count; i++) {
+        ck_assert_int_eq(triggers[i].event, wanted[i].event);
+        ck_assert_uint_eq(triggers[i].actions, wanted[i].actions);
+        ck_assert_uint_eq(triggers[i].rule, wanted[i].rule);
+        ck_assert_uint_eq(triggers[i].times, wanted[i].times);
+        ck_assert_uint_eq(triggers[i].number, wanted[i].number);
+    }
+    for (uint32_t i = 0; i < rule_count; i++)
+        ck_assert_int_eq(rules[i].kind, TTAPE_FILTER_CALLS);
+    ck_assert_str_eq(rules[4].function.data, "^do$");
+    ck_assert_int_eq(strncmp(text + triggers[3].text_at, "end g do finish", triggers[3].text_bytes),
+                     0);
+    ttape_filter_close(filter);
+    ck_assert_ptr_null(ttape_filter_get_triggers(NULL, &count));
+    ck_assert_uint_eq(count, 0);
+}
+END_TEST
+
+START_TEST(what_is_no_trigger_is_refused_at_its_place)
+{
+    static const struct {
+        const char *text;
+        uint64_t at;
+        const char *says;
+    } wanted[] = {
+        {"f", 1, "'do' and an action are missing"},
+        {"f do", 2, "'do' and an action are missing"},
+        {"f do  jump", 6, "no action"},
+        {"f do on off", 8, "belongs to no trigger"},
+        {"f do on, off", 12, "switches on, or off"},
+        {"f do on,", 8, "no action"},
+        {"f, g do on", 1, "'do' and an action are missing"},
+        {"signal NONE do on", 7, "no signal"},
+        {"signal 65 do on", 7, "no signal"},
+        {"after 5 do on", 7, "the time has no unit"},
+        {"f times 0 do on", 9, "once at least"},
+        {"f times x do on", 8, "a number is missing"},
+        {"f(n>) do on", 4, "a value is missing"},
+    };
+    ttape_error err = {0};
+    ttape_filter *filter;
+    const char *text = wanted[_i].text;
+    ck_assert_int_eq(ttape_filter_parse_triggers(&filter, ttest_string(text), NULL, &err),
+                     TTAPE_E_ARGUMENT);
+    ck_assert_ptr_null(filter);
+    ck_assert_msg(err.offset == wanted[_i].at && strstr(err.message, wanted[_i].says) != NULL,
+                  "%s: '%s' at %" PRIu64, text, err.message, err.offset);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("filter");
@@ -319,6 +398,8 @@ int main(void)
     tcase_add_test(tests, bounds_hold);
     tcase_add_test(tests, conditions_are_bounded);
     tcase_add_test(tests, memory_may_fail);
+    tcase_add_test(tests, triggers_have_events_and_actions);
+    tcase_add_loop_test(tests, what_is_no_trigger_is_refused_at_its_place, 0, 13);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,5 +1,5 @@
 /* Calls that a filter chooses by their values and times while they are recorded, played: what is
- * held until it is known, and what comes of it. */
+ * held until it is known, and what comes of it; and what triggers do. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,21 +10,27 @@
 #define G 0x2000u
 
 static struct ttest_player player;
-static ttape_filter *filter;
+static ttape_filter *filter, *triggers;
 static struct ttest_block block;
 
 /* Patterns of these tests are names. */
-static uint64_t match(void *context, const ttape_site *site, const ttape_module *module)
+static uint64_t match_rules(const ttape_filter *of, const ttape_site *site, uint32_t *count)
 {
-    uint32_t count;
     uint64_t matched = 0;
-    const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &count);
-    (void)context, (void)module;
-    for (uint32_t i = 0; i < count; i++)
+    const ttape_filter_rule *rules = ttape_filter_get_rules(of, count);
+    for (uint32_t i = 0; i < *count; i++)
         matched |= (uint64_t)(memchr(rules[i].function.data, site->symbol.data[0],
                                      rules[i].function.size_bytes) != NULL)
                    << i;
     return matched;
+}
+
+static uint64_t match(void *context, const ttape_site *site, const ttape_module *module)
+{
+    uint32_t count, more;
+    uint64_t matched = match_rules(filter, site, &count);
+    (void)context, (void)module;
+    return matched | match_rules(triggers, site, &more) << count;
 }
 
 static uint32_t select_site(void *context, const ttape_site *site, const ttape_module *module)
@@ -63,14 +69,16 @@ static bool compare_text(void *context, uint32_t rule, uint32_t condition, ttape
     return text.size_bytes == 1 && text.data[0] == 'a';
 }
 
-static void open_filter(const char *text)
+static void open_both(const char *text, const char *on, bool starts_off)
 {
     TTEST_DONE(ttape_filter_parse(&filter, (ttape_string){text, strlen(text)}, NULL, &err));
-    ttape_recording_options options = {
-        .size = sizeof options,
-        .clock = TTAPE_CLOCK_MONOTONIC,
-        .rules = {.select = select_site},
-        .conditions = {filter, match, find_argument, find_constant, compare_text, NULL}};
+    TTEST_DONE(ttape_filter_parse_triggers(&triggers, (ttape_string){on, strlen(on)}, NULL, &err));
+    ttape_recording_options options = {.size = sizeof options,
+                                       .clock = TTAPE_CLOCK_MONOTONIC,
+                                       .rules = {.select = select_site},
+                                       .conditions = {filter, triggers, match, find_argument,
+                                                      find_constant, compare_text, NULL,
+                                                      starts_off}};
     uint32_t count;
     const ttape_filter_rule *rules = ttape_filter_get_rules(filter, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -83,10 +91,13 @@ static void open_filter(const char *text)
     ttest_site_message(&block, G, TTAPE_SITE_FUNCTION, "g");
 }
 
+static void open_filter(const char *text) { open_both(text, "", false); }
+
 static void tear_down(void)
 {
     ttest_player_close(&player);
     ttape_filter_close(filter);
+    ttape_filter_close(triggers);
 }
 
 static void say(int64_t value)
@@ -309,6 +320,104 @@ START_TEST(calls_lead)
 }
 END_TEST
 
+/* ---- triggers ---- */
+
+START_TEST(calls_switch_on)
+{
+    open_both("", "g(n=1) do on", true);
+    call_f(10, 1, 1);
+    enter_call(30, F);
+    enter_call(31, G);
+    say(1);
+    call_g(32);
+    exit_call(35, G);
+    exit_call(36, F);
+    call_g(40);
+    expect("+g[1] +g -g -g +g -g");
+}
+END_TEST
+
+START_TEST(calls_switch_off)
+{
+    open_both("!g", "f(n=2) do off; end f(n=4) do on", false);
+    call_f(10, 1, 1);
+    call_f(30, 2, 2);
+    call_f(50, 3, 3);
+    call_f(70, 4, 4);
+    call_f(90, 5, 5);
+    expect("+f[1] -f[1] +f[2] -f[2] +f[5] -f[5]");
+}
+END_TEST
+
+START_TEST(ends_switch_off)
+{
+    open_both("", "f = 2 do off", false);
+    call_f(10, 1, 1);
+    call_f(30, 1, 2);
+    call_f(50, 1, 2);
+    expect("+f[1] +g -g -f[1] +f[1] +g -g -f[2]");
+}
+END_TEST
+
+START_TEST(times_switch_off)
+{
+    open_both("!g", "f > 100ns do off", false);
+    call_f(1000, 1, 1);
+    enter_call(2000, F);
+    enter_call(2001, F);
+    ttest_extension(&block, TTP_EXT_UNWIND, 1u << TTP_UNWIND_FORM_BITS | TTP_UNWIND_COUNT);
+    exit_call(2110, F);
+    call_f(3000, 1, 1);
+    expect("+f[1] -f[1] +f +f u1 -f");
+}
+END_TEST
+
+START_TEST(counts_switch_off)
+{
+    open_both("", "g times 3 do off; f do on", false);
+    for (uint64_t i = 1; i < 6; i++)
+        call_g(10 * i);
+    call_f(100, 1, 1);
+    expect("+g -g +g -g +g -g +f[1] +g -g -f[1]");
+}
+END_TEST
+
+START_TEST(signals_and_times_switch)
+{
+    open_both("", "signal SIGUSR1 do off; after 100ns do on", false);
+    call_g(1000);
+    ttest_extension(&block, TTP_EXT_SIGNAL_BEGIN, 10);
+    call_g(1010);
+    ttest_extension(&block, TTP_EXT_SIGNAL_END, 0);
+    call_g(1050);
+    call_g(1100);
+    call_g(1200);
+    expect("+g -g (10 )10 +g -g +g -g");
+}
+END_TEST
+
+/* Where the filter leaves out the call, its trigger is seen. */
+START_TEST(checkpoints_and_ends_are_asked_for)
+{
+    ttape_recording_status status;
+    open_both("g", "f(n>1) do checkpoint; f = 9 do finish", false);
+    call_f(10, 1, 1);
+    call_f(30, 2, 1);
+    call_f(50, 3, 1);
+    ttest_flush(&player);
+    ttape_recording_get_status(player.recording, &status);
+    ck_assert_uint_eq(status.hit_count, 2);
+    ck_assert(!status.stopped);
+    call_f(70, 1, 9);
+    ttest_flush(&player);
+    call_g(90);
+    ttest_poll(&player);
+    ttape_recording_get_status(player.recording, &status);
+    ck_assert(status.stopped);
+    ck_assert_uint_eq(ttest_finish(&player).hit_count, 2);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const all[] = {arguments_decide_at_once,
@@ -323,7 +432,14 @@ int main(void)
                                 threads_end,
                                 stacks_change,
                                 texts_are_compared,
-                                calls_lead};
+                                calls_lead,
+                                calls_switch_on,
+                                calls_switch_off,
+                                ends_switch_off,
+                                times_switch_off,
+                                counts_switch_off,
+                                signals_and_times_switch,
+                                checkpoints_and_ends_are_asked_for};
     Suite *suite = suite_create("recording conditions");
     TCase *tests = tcase_create("conditions");
     tcase_add_checked_fixture(tests, NULL, tear_down);

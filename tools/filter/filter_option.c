@@ -63,15 +63,15 @@ void tool_filter_close(struct tool_filter *filter)
 
 /* ---- what it means ---- */
 
-static int refuse(const char *verb, const char *text, const ttape_error *err)
+static int refuse(const char *verb, const char *what, const char *text, const ttape_error *err)
 {
     size_t size = strlen(text);
     if (err->status == TTAPE_E_MEMORY)
         return tool_fail("%s", err->message);
     if (err->offset >= size)
-        return tool_usage(verb, "filter '%.*s': %s, at its end", (int)SHOWN_BYTES * 4, text,
+        return tool_usage(verb, "%s '%.*s': %s, at its end", what, (int)SHOWN_BYTES * 4, text,
                           err->message);
-    return tool_usage(verb, "filter '%.*s': %s, at '%.*s' (character %" PRIu64 ")",
+    return tool_usage(verb, "%s '%.*s': %s, at '%.*s' (character %" PRIu64 ")", what,
                       (int)SHOWN_BYTES * 4, text, err->message, (int)SHOWN_BYTES,
                       text + err->offset, err->offset + 1);
 }
@@ -87,21 +87,25 @@ char *tool_filter_text(const struct tool_filter *filter)
     return joined;
 }
 
+typedef ttape_status (*parser)(ttape_filter **out, ttape_string text,
+                               const ttape_allocator *allocator, ttape_error *err);
+
 /* Each text alone, so that a place is one of what was typed; then all of them. */
-static int parse(struct tool_filter_made *made, const char *verb, const struct tool_filter *filter)
+static int parse(struct tool_filter_made *made, const char *verb, const struct tool_filter *filter,
+                 parser take)
 {
+    const char *what = take == ttape_filter_parse ? "filter" : "trigger";
     ttape_error err = {0};
     for (size_t i = 0; i < filter->count; i++) {
         const char *text = filter->texts[i];
         ttape_filter *one;
-        if (ttape_filter_parse(&one, (ttape_string){text, strlen(text)}, NULL, &err) != TTAPE_OK)
-            return refuse(verb, text, &err);
+        if (take(&one, (ttape_string){text, strlen(text)}, NULL, &err) != TTAPE_OK)
+            return refuse(verb, what, text, &err);
         ttape_filter_close(one);
     }
     char *joined = tool_filter_text(filter);
-    ttape_status status =
-        ttape_filter_parse(&made->parsed, (ttape_string){joined, strlen(joined)}, NULL, &err);
-    int result = status == TTAPE_OK ? TOOL_OK : refuse(verb, joined, &err);
+    ttape_status status = take(&made->parsed, (ttape_string){joined, strlen(joined)}, NULL, &err);
+    int result = status == TTAPE_OK ? TOOL_OK : refuse(verb, what, joined, &err);
     free(joined);
     return result;
 }
@@ -138,11 +142,11 @@ static int compile_texts(const char *verb, struct tool_filter_rule *made,
     return TOOL_OK;
 }
 
-int tool_filter_make(struct tool_filter_made *made, const char *verb,
-                     const struct tool_filter *filter)
+static int make(struct tool_filter_made *made, const char *verb, const struct tool_filter *filter,
+                parser take)
 {
     *made = (struct tool_filter_made){0};
-    int status = parse(made, verb, filter);
+    int status = parse(made, verb, filter, take);
     if (status != TOOL_OK)
         return status;
     made->rules = ttape_filter_get_rules(made->parsed, &made->rule_count);
@@ -158,6 +162,18 @@ int tool_filter_make(struct tool_filter_made *made, const char *verb,
     if (status != TOOL_OK)
         tool_filter_unmake(made);
     return status;
+}
+
+int tool_filter_make(struct tool_filter_made *made, const char *verb,
+                     const struct tool_filter *filter)
+{
+    return make(made, verb, filter, ttape_filter_parse);
+}
+
+int tool_triggers_make(struct tool_filter_made *made, const char *verb,
+                       const struct tool_filter *triggers)
+{
+    return make(made, verb, triggers, ttape_filter_parse_triggers);
 }
 
 void tool_filter_unmake(struct tool_filter_made *made)

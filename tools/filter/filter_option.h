@@ -65,6 +65,9 @@ struct tool_filter_made {
     size_t copy_capacity;
 };
 
+/* The same of triggers. */
+int tool_triggers_make(struct tool_filter_made *made, const char *verb,
+                       const struct tool_filter *triggers);
 /* Makes it. Returns a tool_exit: TOOL_USAGE where it is none, which has been said. */
 int tool_filter_make(struct tool_filter_made *made, const char *verb,
                      const struct tool_filter *filter);

@@ -42,7 +42,8 @@ typedef enum ttape_filter_kind {
     TTAPE_FILTER_DEPTH = 5,     /* depth n: at most so many calls that are kept in one another */
     TTAPE_FILTER_TIME = 6,      /* time t: only calls that take so long */
     TTAPE_FILTER_SIZE = 7,      /* size n: only functions of so many bytes */
-    TTAPE_FILTER_KIND_COUNT = 8
+    TTAPE_FILTER_CALLS = 8,     /* of a trigger: leaves nothing out */
+    TTAPE_FILTER_KIND_COUNT = 9
 } ttape_filter_kind;
 
 typedef enum ttape_filter_operator {
@@ -95,6 +96,39 @@ TTAPE_API void ttape_filter_close(ttape_filter *filter);
 /* They live as long as the filter, as all texts in them, which end with a zero. Of NULL: none. */
 TTAPE_API const ttape_filter_rule *ttape_filter_get_rules(const ttape_filter *filter,
                                                           uint32_t *rule_count);
+
+/* ---- triggers ---- */
+
+typedef enum ttape_trigger_event {
+    TTAPE_TRIGGER_BEGIN = 0,  /* a call begins */
+    TTAPE_TRIGGER_END = 1,    /* one ends */
+    TTAPE_TRIGGER_SIGNAL = 2, /* a handler of the signal `number` begins */
+    TTAPE_TRIGGER_AFTER = 3   /* `number` nanoseconds are over */
+} ttape_trigger_event;
+
+#define TTAPE_TRIGGER_ON         1u /* calls that begin are recorded; the trigger's own is */
+#define TTAPE_TRIGGER_OFF        2u /* they are not, behind the trigger's own */
+#define TTAPE_TRIGGER_CHECKPOINT 4u /* the trace so far is copied */
+#define TTAPE_TRIGGER_FINISH     8u /* recording ends */
+
+/* What is done while a program is recorded, and when: "parse > 5ms do checkpoint". */
+typedef struct ttape_trigger {
+    ttape_trigger_event event;
+    uint32_t actions; /* TTAPE_TRIGGER_* */
+    uint32_t rule;    /* of ttape_filter_get_rules: which calls; TTAPE_NONE: it is of none */
+    uint64_t times;   /* each so many of these calls */
+    uint64_t number;
+    uint32_t text_at, text_bytes; /* where it stands in the text */
+    uint64_t reserved[2];
+} ttape_trigger;
+
+/* As ttape_filter_parse, of triggers: their calls are rules of the kind TTAPE_FILTER_CALLS. */
+TTAPE_API ttape_status ttape_filter_parse_triggers(ttape_filter **out, ttape_string text,
+                                                   const ttape_allocator *allocator,
+                                                   ttape_error *err);
+/* They live as long as the filter. Of NULL, and of one that has rules only: none. */
+TTAPE_API const ttape_trigger *ttape_filter_get_triggers(const ttape_filter *filter,
+                                                         uint32_t *trigger_count);
 
 #ifdef __cplusplus
 }

@@ -121,12 +121,14 @@ typedef struct ttape_patch_options {
     uint32_t (*values_wanted)(void *context, const char *function);
 } ttape_patch_options;
 
-/* Rules of a filter that go by what single calls are given and return, and by how long they take.
- * Where a site is a rule's that has such conditions, each of its calls is judged, by all of the
+/* Rules of a filter that go by what single calls are given and return, and by how long they take,
+ * and triggers. Rules have the numbers that they have in the filter, those of triggers behind them:
+ * all together not more than TTAPE_FILTER_MAX_RULES. Where a site is a rule's that has such conditions, each of its calls is judged, by all of the
  * filter's rules that are the site's: select says of it what else there is to say. Called from the
  * thread that calls `select`. */
 typedef struct ttape_call_conditions {
-    const ttape_filter *filter; /* borrowed; NULL: there are no conditions */
+    const ttape_filter *filter;   /* borrowed; NULL: there are no conditions */
+    const ttape_filter *triggers; /* the same, of ttape_filter_parse_triggers; NULL: none */
     /* Rules that are about a site, as bits; one with a size: it has that. Once for each site. */
     uint64_t (*match)(void *context, const ttape_site *site, const ttape_module *module);
     /* The others as of ttape_filtering (copy.h), by the site: for names that name_values does not
@@ -134,7 +136,8 @@ typedef struct ttape_call_conditions {
     uint32_t (*argument)(void *context, const ttape_site *site, ttape_string name);
     bool (*constant)(void *context, const ttape_site *site, ttape_string name, int64_t *value);
     bool (*text)(void *context, uint32_t rule, uint32_t condition, ttape_string text);
-    void *context; /* of all */
+    void *context;   /* of all */
+    bool starts_off; /* until a trigger switches on, no calls are recorded */
 } ttape_call_conditions;
 
 typedef struct ttape_recording_options {

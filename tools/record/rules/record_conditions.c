@@ -1,5 +1,7 @@
 /* Conditions of a filter on what single calls are given and return, and on their times: the
  * recorder judges each call; here is what it asks for, and what has to be recorded for it. */
+#include <stdlib.h>
+
 #include "tools/command/tool.h"
 #include "tools/kernel/kernel_flags.h"
 #include "tools/record/rules/record_rules.h"
@@ -13,7 +15,9 @@ static bool is_of_time(const ttape_filter_condition *condition)
 struct tool_record_wants tool_record_filter_wants(const struct tool_record_rules *rules,
                                                   uint32_t number)
 {
-    const ttape_filter_rule *rule = &rules->filter.rules[number];
+    uint32_t first = rules->filter.rule_count;
+    const ttape_filter_rule *rule =
+        number < first ? &rules->filter.rules[number] : &rules->triggers.rules[number - first];
     struct tool_record_wants wants = {.function = rule->function.data};
     for (uint32_t i = 0; i < rule->condition_count; i++) {
         const ttape_filter_condition *condition = &rule->conditions[i];
@@ -27,8 +31,12 @@ struct tool_record_wants tool_record_filter_wants(const struct tool_record_rules
 bool tool_record_filter_has_times(const struct tool_record_rules *rules)
 {
     bool has_times = false;
-    for (uint32_t i = 0; i < rules->filter.rule_count; i++)
+    uint32_t count;
+    const ttape_trigger *triggers = ttape_filter_get_triggers(rules->triggers.parsed, &count);
+    for (uint32_t i = 0; i < tool_record_rule_count(rules); i++)
         has_times |= tool_record_filter_wants(rules, i).times;
+    for (uint32_t i = 0; i < count; i++)
+        has_times |= triggers[i].event == TTAPE_TRIGGER_AFTER;
     return has_times;
 }
 
@@ -56,17 +64,55 @@ static bool find_constant(void *context, const ttape_site *site, ttape_string na
 static bool compare_text(void *context, uint32_t rule, uint32_t condition, ttape_string text)
 {
     struct tool_record_rules *rules = context;
-    return tool_filter_matches(&rules->filter, &rules->filter.made[rule].texts[condition], text);
+    bool is_filter = rule < rules->filter.rule_count;
+    struct tool_filter_made *made = is_filter ? &rules->filter : &rules->triggers;
+    rule -= is_filter ? 0 : rules->filter.rule_count;
+    return tool_filter_matches(made, &made->made[rule].texts[condition], text);
 }
 
-void tool_record_filter_judge(struct tool_record_rules *rules, ttape_call_conditions *into)
+static bool has_conditions(const struct tool_filter_made *filter)
 {
-    for (uint32_t i = 0; i < rules->filter.rule_count; i++)
-        if (rules->filter.rules[i].condition_count != 0)
-            *into = (ttape_call_conditions){.filter = rules->filter.parsed,
-                                            .match = match,
-                                            .argument = find_argument,
-                                            .constant = find_constant,
-                                            .text = compare_text,
-                                            .context = rules};
+    for (uint32_t i = 0; i < filter->rule_count; i++)
+        if (filter->rules[i].condition_count != 0)
+            return true;
+    return false;
+}
+
+static bool switches_on(const ttape_filter *parsed)
+{
+    uint32_t count;
+    const ttape_trigger *triggers = ttape_filter_get_triggers(parsed, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if ((triggers[i].actions & TTAPE_TRIGGER_ON) != 0)
+            return true;
+    return false;
+}
+
+void tool_record_filter_judge(struct tool_record_rules *rules, ttape_call_conditions *into,
+                              bool *starts_off)
+{
+    if (!has_conditions(&rules->filter) && rules->triggers.parsed == NULL)
+        return;
+    *into =
+        (ttape_call_conditions){.filter = rules->filter.parsed,
+                                .triggers = rules->triggers.parsed,
+                                .match = match,
+                                .argument = find_argument,
+                                .constant = find_constant,
+                                .text = compare_text,
+                                .context = rules,
+                                .starts_off = *starts_off && switches_on(rules->triggers.parsed)};
+    *starts_off = *starts_off && !into->starts_off;
+}
+
+void tool_record_triggers_say(const struct tool_record_rules *rules)
+{
+    uint32_t count;
+    const ttape_trigger *triggers = ttape_filter_get_triggers(rules->triggers.parsed, &count);
+    char *text = count > 0 ? tool_filter_text(&rules->on) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (triggers[i].rule != TTAPE_NONE && !rules->triggers.matched[triggers[i].rule])
+            tool_message("'%.*s': no call of such a function was recorded",
+                         (int)triggers[i].text_bytes, text + triggers[i].text_at);
+    free(text);
 }

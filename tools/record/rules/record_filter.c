@@ -11,9 +11,16 @@ static bool is_of_sites(ttape_filter_kind kind)
 
 int tool_record_filter_open(struct tool_record_rules *rules, const char *verb, bool has_names)
 {
-    if (rules->said.count == 0)
-        return TOOL_OK;
-    int status = tool_filter_make(&rules->filter, verb, &rules->said);
+    int status = TOOL_OK;
+    if (rules->on.count != 0)
+        status = tool_triggers_make(&rules->triggers, verb, &rules->on);
+    if (status == TOOL_OK && rules->said.count != 0)
+        status = tool_filter_make(&rules->filter, verb, &rules->said);
+    if (status == TOOL_OK && tool_record_rule_count(rules) > TTAPE_FILTER_MAX_RULES)
+        status = tool_usage(verb, "--filter and --on have more than %u functions together",
+                            TTAPE_FILTER_MAX_RULES);
+    if (status == TOOL_OK && !has_names && rules->triggers.rule_count > 0)
+        status = tool_usage(verb, "--on needs names: it does not go with --no-symbols");
     for (uint32_t i = 0; status == TOOL_OK && i < rules->filter.rule_count; i++) {
         const ttape_filter_rule *rule = &rules->filter.rules[i];
         if (!has_names && is_of_sites(rule->kind))
@@ -77,6 +84,12 @@ uint64_t tool_record_filter_match(struct tool_record_rules *rules, const ttape_s
                 : is_called(rules, made, site->symbol) && is_there(rules, made, site, path);
         matched |= (uint64_t)is_its << i;
     }
+    for (uint32_t i = 0; i < rules->triggers.rule_count; i++) {
+        const struct tool_filter_rule *made = &rules->triggers.made[i];
+        bool is_its = is_called(rules, made, site->symbol) && is_there(rules, made, site, path);
+        rules->triggers.matched[i] |= is_its;
+        matched |= (uint64_t)is_its << (rules->filter.rule_count + i);
+    }
     return matched;
 }
 
@@ -103,6 +116,9 @@ bool tool_record_filter_leaves(const struct tool_record_rules *rules,
                                struct tool_record_rules *words, ttape_string name, const char *path)
 {
     bool any[TTAPE_FILTER_KIND_COUNT] = {false}, chosen[TTAPE_FILTER_KIND_COUNT] = {false};
+    for (uint32_t i = 0; i < rules->triggers.rule_count; i++)
+        if (is_called(words, &rules->triggers.made[i], name))
+            return false; /* it has to be seen */
     for (uint32_t i = 0; i < rules->filter.rule_count; i++) {
         const struct tool_filter_rule *made = &rules->filter.made[i];
         ttape_filter_kind kind = rules->filter.rules[i].kind;

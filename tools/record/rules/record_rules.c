@@ -249,6 +249,8 @@ void tool_record_rules_close(struct tool_record_rules *rules)
     tool_patterns_close(&rules->own);
     tool_filter_unmake(&rules->filter);
     tool_filter_close(&rules->said);
+    tool_filter_unmake(&rules->triggers);
+    tool_filter_close(&rules->on);
     free(rules->text);
     free(rules->mangled);
     free((void *)(uintptr_t)rules->readable.data);

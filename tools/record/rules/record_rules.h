@@ -24,6 +24,8 @@ struct tool_record_rules {
     struct tool_patterns checkpoint, own;
     struct tool_filter said; /* --filter, --no-below */
     struct tool_filter_made filter;
+    struct tool_filter on; /* --on */
+    struct tool_filter_made triggers;
     const struct tool_patterns *called; /* functions of libraries; NULL, or none: all */
     char *text;                         /* of the last name, as a C string */
     size_t text_capacity;
@@ -77,9 +79,18 @@ struct tool_record_wants {
 };
 struct tool_record_wants tool_record_filter_wants(const struct tool_record_rules *rules,
                                                   uint32_t number);
+/* Of both: those of triggers have numbers behind the filter's. */
+static inline uint32_t tool_record_rule_count(const struct tool_record_rules *rules)
+{
+    return rules->filter.rule_count + rules->triggers.rule_count;
+}
 bool tool_record_filter_has_times(const struct tool_record_rules *rules);
-/* Fills in what judges single calls, where there are conditions. */
-void tool_record_filter_judge(struct tool_record_rules *rules, ttape_call_conditions *into);
+/* Fills in what judges single calls, where there are conditions or triggers. *starts_off: recording
+ * begins switched off; false: a trigger is waited for, which has to see calls. */
+void tool_record_filter_judge(struct tool_record_rules *rules, ttape_call_conditions *into,
+                              bool *starts_off);
+/* At the end: triggers whose calls there were none of; a line each. */
+void tool_record_triggers_say(const struct tool_record_rules *rules);
 /* What it says of a site: bits TTAPE_SELECT_*. */
 uint32_t tool_record_filter_select(struct tool_record_rules *rules, const ttape_site *site,
                                    const ttape_module *module);

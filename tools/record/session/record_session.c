@@ -72,7 +72,7 @@ static int check_options(struct tool_record_session *session, ttape_recording_op
     if (filtered != TOOL_OK)
         return filtered;
     if (o->clock == TTAPE_CLOCK_NONE && tool_record_filter_has_times(&session->rules))
-        return tool_usage(session->verb, "--filter asks for times: --clock none has none");
+        return tool_usage(session->verb, "--filter or --on asks for times: --clock none has none");
     if (session->then_level >= 0 && (session->rotate != 0 || session->files))
         return tool_usage(session->verb,
                           "--then-level is of one file: not of --rotate and --files");
@@ -120,7 +120,7 @@ static int fail_plans(struct tool_record_session *session)
 /* Conditions of a filter are on values that are recorded. */
 static void ask_values(struct tool_record_session *session)
 {
-    for (uint32_t i = 0; i < session->rules.filter.rule_count; i++) {
+    for (uint32_t i = 0; i < tool_record_rule_count(&session->rules); i++) {
         struct tool_record_wants wants = tool_record_filter_wants(&session->rules, i);
         session->calls.arguments |= wants.arguments;
         if (wants.arguments)
@@ -136,7 +136,7 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
 {
     ask_values(session);
     tool_record_rules_apply(&session->rules, &o->rules);
-    tool_record_filter_judge(&session->rules, &o->conditions);
+    tool_record_filter_judge(&session->rules, &o->conditions, &o->start_off);
     if (session->calls.application)
         o->rules.is_application = tool_record_is_application;
     tool_record_calls_begin(&session->calls);

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Triggers of a recording: what is in the trace of a program with hooks, and of one that is patched,
+when its calls switch recording on and off, end it, or ask for copies; and what is refused."""
+import csv
+import io
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+COMMAND = os.environ["TTAPE_BIN"]
+WORK = Path(tempfile.mkdtemp())
+PROGRAM = r"""
+#include <signal.h>
+#include <unistd.h>
+static volatile int sum;
+__attribute__((noinline)) static int leaf(int n) { sum += n; return sum; }
+__attribute__((noinline)) static int mark(int n) { sum ^= n; return n * 2; }
+__attribute__((noinline)) static void handle(int number) { sum += leaf(number); }
+__attribute__((noinline)) static int slow(int ms) { usleep(1000 * ms); return sum += leaf(ms); }
+int main(void)
+{
+    signal(SIGUSR1, handle);
+    for (int i = 1; i <= 4; i++) {
+        leaf(i);
+        mark(i);
+    }
+    leaf(5);
+    slow(0);
+    slow(30);
+    raise(SIGUSR1);
+    leaf(6);
+    return 0;
+}
+"""
+
+
+def run(*arguments, status=0):
+    done = subprocess.run([str(each) for each in arguments], capture_output=True, text=True,
+                          check=False, stdin=subprocess.DEVNULL, timeout=120)
+    assert done.returncode == status, (arguments, done.returncode, done.stderr)
+    return done
+
+
+def record(program, *options, status=0):
+    path = WORK / "t.ttape"
+    for old in WORK.glob("t.ttape*"):
+        old.unlink()
+    said = run(COMMAND, "record", "--no-switches", *options, "-o", path, program, status=status)
+    return path, said.stderr
+
+
+def calls(path, kinds=("enter",)):
+    """What begins in the main thread, of the program's own functions."""
+    rows = csv.DictReader(io.StringIO(run(COMMAND, "dump", "--format", "csv", path).stdout))
+    return " ".join(row["symbol"] for row in rows if row["kind"] in kinds and
+                    row["symbol"] in ("main", "leaf", "mark", "slow", "handle"))
+
+
+def check(program, triggers, wanted, *options):
+    path, said = record(program, *(word for each in triggers for word in ("--on", each)), *options)
+    found = calls(path)
+    assert found == wanted, (program.name, triggers, found, wanted, said)
+    return path, said
+
+
+def check_switches(program):
+    check(program, ("mark times 2 do off",), "main leaf mark leaf mark")
+    check(program, ("mark times 2 do off; slow do on",), "main leaf mark leaf mark slow leaf slow "
+          "leaf handle leaf leaf")
+    check(program, ("mark do off", "end mark do on"), "main leaf mark leaf mark leaf mark leaf mark "
+          "leaf slow leaf slow leaf handle leaf leaf")
+    check(program, ("slow > 20ms do on",), "handle leaf leaf", "--off")
+    check(program, ("signal USR1 do on",), "handle leaf leaf", "--off")
+    check(program, ("leaf times 5 do on; slow do off",), "leaf slow", "--off", "--filter", "!mark")
+    check(program, ("slow > 100s do off; after 100s do off",), "main leaf mark leaf mark leaf mark "
+          "leaf mark leaf slow leaf slow leaf handle leaf leaf")
+
+
+def check_copies(program):
+    path, _ = record(program, "--on", "slow > 20ms do checkpoint")
+    copies = sorted(WORK.glob("t.ttape.snapshot-*"))
+    assert len(copies) == 1, copies
+    found = calls(copies[0], ("enter", "exit"))
+    assert found.endswith("slow leaf leaf slow slow leaf leaf slow"), found
+    assert len(calls(path)) > len(calls(copies[0]))
+    run(COMMAND, "verify", copies[0])
+
+
+def check_values(program):
+    """Conditions of triggers have their values recorded; the filter does not leave out calls that
+    triggers wait for."""
+    check(program, ("mark(n=3) do off",), "main leaf mark leaf mark leaf mark")
+    check(program, ("mark = 4 do off",), "main leaf mark leaf mark")
+    check(program, ("mark(n=2) = 4 do off",), "leaf leaf", "--filter", "leaf")
+
+
+def check_said(program):
+    _, said = record(program, "--on", "nowhere do off; mark times 1000 do finish")
+    assert "'nowhere do off': no call of such a function was recorded" in said, said
+    assert "mark times" not in said, said
+    for text, words in ((("mark",), "'do' and an action are missing"),
+                        (("mark do jump",), "no action"),
+                        (("after 1s do off", "--clock", "none"), "--clock none has none"),
+                        (("mark do off", "--no-symbols"), "needs names")):
+        _, said = record(program, "--on", *text, status=2)
+        assert words in said and not (WORK / "t.ttape").exists(), said
+
+
+def main():
+    source = WORK / "p.c"
+    source.write_text(PROGRAM)
+    for name, flags in (("hooks", ["-finstrument-functions"]), ("plain", [])):
+        run("cc", "-g", "-O1", "-fno-optimize-sibling-calls", *flags, "-o", WORK / name, source)
+    check_switches(WORK / "hooks")
+    check_values(WORK / "plain")
+    check_copies(WORK / "plain")
+    check_said(WORK / "hooks")
+    print("triggers: ok")
+
+
+main()
