@@ -217,8 +217,8 @@ static ttape_status check_text(ttape_string text, ttape_error *err)
                                    "a filter has no zero in it");
 }
 
-static ttape_status take_parts(struct ttp_filter_parse *p,
-                               ttape_status (*take)(struct ttp_filter_parse *p))
+static ttape_status take_all(struct ttp_filter_parse *p,
+                             ttape_status (*take)(struct ttp_filter_parse *p))
 {
     struct ttp_filter_scan *s = &p->scan;
     for (;;) {
@@ -250,7 +250,7 @@ ttape_status ttp_filter_take_text(ttape_filter **out, ttape_string text,
     filter->region = region;
     struct ttp_filter_parse p = {
         .scan = {begin, begin, begin + text.size_bytes, &filter->region, err}, .filter = filter};
-    ttape_status status = take_parts(&p, take);
+    ttape_status status = take_all(&p, take);
     if (filter->region.is_short) /* what is missing then is no fault of the text */
         status = ttp_fail(err, TTAPE_E_MEMORY, "", TTAPE_ERROR_NO_OFFSET, "out of memory");
     if (status != TTAPE_OK) {

@@ -294,9 +294,8 @@ static int open_inputs(struct tool_diff *diff, const struct tool_operands sides[
     for (uint32_t i = 0; i < diff->run_count && status == TOOL_OK; i++) {
         struct tool_diff_run *run = &diff->runs[i];
         const char *path = path_of(sides, i);
-        status = made != NULL
-                     ? open_filtered(diff, run, path, made)
-                     : tool_input_read(&run->input, path, diff->jobs, diff->memory_bytes);
+        status = made != NULL ? open_filtered(diff, run, path, made)
+                              : tool_input_read(&run->input, path, diff->jobs, diff->memory_bytes);
         if (status != TOOL_OK)
             break;
         ttape_reader_get_info(run->input.reader, &run->info);

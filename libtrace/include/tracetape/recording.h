@@ -123,9 +123,9 @@ typedef struct ttape_patch_options {
 
 /* Rules of a filter that go by what single calls are given and return, and by how long they take,
  * and triggers. Rules have the numbers that they have in the filter, those of triggers behind them:
- * all together not more than TTAPE_FILTER_MAX_RULES. Where a site is a rule's that has such conditions, each of its calls is judged, by all of the
- * filter's rules that are the site's: select says of it what else there is to say. Called from the
- * thread that calls `select`. */
+ * all together not more than TTAPE_FILTER_MAX_RULES. Where a site is a rule's that has such
+ * conditions, each of its calls is judged, by all of the filter's rules that are the site's: select
+ * says of it what else there is to say. Called from the thread that calls `select`. */
 typedef struct ttape_call_conditions {
     const ttape_filter *filter;   /* borrowed; NULL: there are no conditions */
     const ttape_filter *triggers; /* the same, of ttape_filter_parse_triggers; NULL: none */
