@@ -12,12 +12,13 @@ COMMAND = os.environ["TTAPE_BIN"]
 WORK = Path(tempfile.mkdtemp())
 PROGRAM = r"""
 #include <signal.h>
+#include <unistd.h>
 static volatile int sum;
 __attribute__((noinline)) static int leaf(int n) { sum += n; return sum; }
 __attribute__((noinline)) static int mark(int n) { sum ^= n; return n * 2; }
 __attribute__((noinline)) static void handle(int number) { sum += leaf(number); }
 __attribute__((noinline)) static int slow(int n) { return sum += leaf(n); }
-int main(void)
+int main(int count, char **arguments)
 {
     signal(SIGUSR1, handle);
     for (int i = 1; i <= 4; i++) {
@@ -27,6 +28,8 @@ int main(void)
     leaf(5);
     slow(0);
     slow(1);
+    for (int i = 0; i < 6000 && count > 1 && access(arguments[1], F_OK) != 0; i++)
+        usleep(10000);
     raise(SIGUSR1);
     leaf(6);
     return 0;
@@ -41,11 +44,12 @@ def run(*arguments, status=0):
     return done
 
 
-def record(program, *options, status=0):
+def record(program, *options, status=0, wait_for=()):
     path = WORK / "t.ttape"
     for old in WORK.glob("t.ttape*"):
         old.unlink()
-    said = run(COMMAND, "record", "--no-switches", *options, "-o", path, program, status=status)
+    said = run(COMMAND, "record", "--no-switches", *options, "-o", path, program, *wait_for,
+               status=status)
     return path, said.stderr
 
 
@@ -77,7 +81,8 @@ def check_switches(program):
 
 
 def check_copies(program):
-    path, _ = record(program, "--on", "end slow(n=1) do checkpoint")
+    path, _ = record(program, "--on", "end slow(n=1) do checkpoint",
+                     wait_for=[WORK / "t.ttape.snapshot-1"])
     copies = sorted(WORK.glob("t.ttape.snapshot-*"))
     assert len(copies) == 1, copies
     found = calls(copies[0], ("enter", "exit"))
