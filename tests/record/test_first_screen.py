@@ -29,6 +29,10 @@ def check_on_cpu(checks, folder):
     checks.that("work::works" in first, "who works comes first", lines)
     waits = screen.has(lines, "work::waits")
     checks.that(waits and float(waits.split()[6]) < 50, "SELF % is of the processor", waits)
+    for by in ("trace", "host"):  # whose rows do not say when threads ran: SELF % is of all time
+        lines = setting.tracetape("report", trace, "--by", by).out.decode().splitlines()
+        shown = lines[lines.index(screen.has(lines, "SELF %")) + 1]
+        checks.that(99 < float(shown.split()[2]) <= 100, f"one {by} has all of the time", shown)
 
 
 def check_system_calls(checks, folder):

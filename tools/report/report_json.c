@@ -185,7 +185,7 @@ static void put_times(struct printing *print, const ttape_report_row *row,
     struct tool_json *json = &print->json;
     bool ended = row->exit_count > 0;
     put_wide(json, "self_ns", row->self_ns, wide != NULL ? &wide->self_ns : NULL);
-    if (print->view->info.idle_source == TTAPE_IDLE_SWITCHES) {
+    if (tool_report_knows_cpu(print->view)) {
         tool_json_signed(json, "on_cpu_ns",
                          row->self_ns - row->preempted_ns - row->blocked_ns - row->unknown_ns);
         tool_json_signed(json, "preempted_ns", row->preempted_ns);

@@ -100,17 +100,22 @@ bool tool_report_is_hook(const struct tool_report *view, const ttape_report_row 
                                               row->self_ns - row->preempted_ns - row->blocked_ns);
 }
 
+bool tool_report_knows_cpu(const struct tool_report *view)
+{
+    return view->info.idle_source == TTAPE_IDLE_SWITCHES && view->many != TOOL_MANY_TRACE &&
+           view->many != TOOL_MANY_HOST;
+}
+
 int64_t tool_report_on_cpu(const struct tool_report *view, const ttape_report_row *row)
 {
-    bool is_known = view->info.idle_source == TTAPE_IDLE_SWITCHES;
-    return is_known ? row->self_ns - row->preempted_ns - row->blocked_ns : row->self_ns;
+    int64_t off_ns = tool_report_knows_cpu(view) ? row->preempted_ns + row->blocked_ns : 0;
+    return row->self_ns - off_ns;
 }
 
 int64_t tool_report_all_on_cpu(const struct tool_report *view)
 {
     const ttape_report_info *info = &view->info;
-    bool is_known = info->idle_source == TTAPE_IDLE_SWITCHES;
-    return is_known ? info->span_ns - info->preempted_ns - info->blocked_ns : info->span_ns;
+    return tool_report_knows_cpu(view) ? info->span_ns - info->preempted_ns - info->blocked_ns : info->span_ns;
 }
 
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row)
@@ -209,7 +214,12 @@ static int refuse_key(const char *text, size_t length)
 
 static void warn_of_switches(const struct tool_report *view, const char *key)
 {
-    if (strcmp(key, "on-cpu") == 0 && view->info.idle_source != TTAPE_IDLE_SWITCHES)
+    if (strcmp(key, "on-cpu") != 0 || tool_report_knows_cpu(view))
+        return;
+    if (view->many != TOOL_MANY_NONE)
+        tool_message("rows by %s do not say when threads ran: sorted by all of SELF",
+                     tool_report_many_names[view->many]);
+    else
         tool_message("'%s' does not say when threads ran: sorted by all of SELF",
                      view->input->name);
 }

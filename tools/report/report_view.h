@@ -87,6 +87,9 @@ int tool_report_find_ids(struct tool_report *view, uint64_t most, uint32_t jobs)
 /* Whether a function's own time is that of recording it, for the most part. */
 bool tool_report_is_hook(const struct tool_report *view, const ttape_report_row *row);
 
+/* Whether rows say when their threads ran: the sums of a trace or a host do not. */
+bool tool_report_knows_cpu(const struct tool_report *view);
+
 /* The part of its own time in which a row's threads ran, as far as it is known; where nothing is
  * known, and of what is not known, all of it. Of the whole report: of all threads. */
 int64_t tool_report_on_cpu(const struct tool_report *view, const ttape_report_row *row);
