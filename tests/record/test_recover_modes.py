@@ -147,6 +147,9 @@ def check(work, program, mode, ends, whole, checks):
     done = setting.tracetape("recover", remains, "-o", target)
     checks.that(done.status == 0, f"{label}: recover ended with {done.status}: "
                 f"{done.err.decode(errors='replace')}")
+    checks.that(b"events recovered" in done.err and (b"chunk" not in done.err or
+                                                     b"gap events" in done.err),
+                f"{label}: what was recovered, and no word of the file's inside", done.err)
     if target.is_file():
         problem = traces.verify(target)
         checks.that(problem is None, f"{label}: {problem}")

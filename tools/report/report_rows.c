@@ -115,7 +115,8 @@ int64_t tool_report_on_cpu(const struct tool_report *view, const ttape_report_ro
 int64_t tool_report_all_on_cpu(const struct tool_report *view)
 {
     const ttape_report_info *info = &view->info;
-    return tool_report_knows_cpu(view) ? info->span_ns - info->preempted_ns - info->blocked_ns : info->span_ns;
+    int64_t off_ns = tool_report_knows_cpu(view) ? info->preempted_ns + info->blocked_ns : 0;
+    return info->span_ns - off_ns;
 }
 
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row)

@@ -152,22 +152,19 @@ static bool is_sound(const ttape_recover_report *report)
            report->uncounted_losses == 0;
 }
 
-static void say_report(const struct options *options, const ttape_recover_report *report,
-                       bool is_directory)
+static void say_report(const struct options *options, const ttape_recover_report *report)
 {
     char uncounted[80] = "";
     if (options->quiet)
         return;
-    if (options->verbose || is_directory || !is_sound(report))
+    if (options->verbose || !is_sound(report))
         say_pieces(report);
     if (report->uncounted_losses != 0)
         (void)snprintf(uncounted, sizeof uncounted,
                        ", and those of %" PRIu64 " losses, which are not known",
                        report->uncounted_losses);
-    tool_message("'%s': %" PRIu64 " events in %" PRIu64 " partitions kept, %" PRIu64
-                 " events recovered, %" PRIu64 " lost%s",
-                 options->output, report->copied_events, report->partition_count,
-                 report->recovered_events, report->lost_events, uncounted);
+    tool_message("'%s': %" PRIu64 " events recovered, %" PRIu64 " lost%s", options->output,
+                 report->copied_events + report->recovered_events, report->lost_events, uncounted);
 }
 
 static ttape_status recover_into(const char *path, bool is_directory, const ttape_sink *sink,
@@ -208,7 +205,7 @@ static int recover(const char *path, bool is_directory, struct recovering *at)
     tool_target_close(&target);
     if (status != TOOL_OK)
         return status;
-    say_report(options, &report, is_directory);
+    say_report(options, &report);
     if (options->clean && ttape_recover_remove(path, &err) != TTAPE_OK)
         return tool_fail_error(path, &err);
     return report.loss_count != 0 ? TOOL_LOSS : TOOL_OK;
