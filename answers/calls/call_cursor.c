@@ -273,6 +273,11 @@ static bool left_step(ttape_call_cursor *c)
 
 static ttape_status find_start(ttape_call_cursor *c, ttape_cursor *cursor, ttape_error *err)
 {
+    if (c->options.has_stretch) {
+        TTP_TRY(ttape_cursor_seek_event(cursor, c->options.first_event, err));
+        cursor->sought_ordinal = UINT32_MAX; /* reading goes on from here */
+        return ttape_cursor_get_edge(cursor, &c->edge, err);
+    }
     if (c->options.has_range && c->options.from_ns > 0)
         TTP_TRY(ttape_cursor_seek_time(cursor, c->options.from_ns, err));
     return ttape_cursor_get_open_frames(cursor, &c->edge, err);
@@ -284,7 +289,8 @@ static ttape_status open_start(ttape_call_cursor *c, ttape_cursor *cursor, ttape
     struct ttp_call_stream *s = c->s;
     ttape_status status = find_start(c, cursor, err);
     if (status != TTAPE_OK) {
-        c->edge = (ttape_edge){.event_number = s->number};
+        c->edge = (ttape_edge){.event_number =
+                                   c->options.has_stretch ? c->options.first_event : s->number};
         c->damaged = true;
     }
     s->number = c->edge.event_number;
@@ -309,6 +315,31 @@ static void set_events(ttape_call_cursor *c, const ttape_event *events, size_t c
     c->end = events + count;
 }
 
+/* What is behind a stretch says whether its last calls go on; that it cannot be read is a failure
+ * of another one. */
+static void end_stretch(ttape_call_cursor *c)
+{
+    uint64_t number;
+    ttape_status status = ttp_cursor_position(c->cursor, &number, NULL);
+    for (uint32_t i = c->reader->damaged_count; status >= TTAPE_E_TRUNCATED && i > 0; i--)
+        status = ttp_cursor_position(c->cursor, &number, NULL);
+    if (status == TTAPE_END)
+        stop(c, false);
+    else if (status != TTAPE_OK || number == c->s->number)
+        c->phase = TTP_CALLS_DONE;
+    else if (ttape_cursor_get_open_frames(c->cursor, &c->edge, NULL) == TTAPE_OK)
+        settle(c, false);
+    else
+        ttp_cursor_skip_segment(c->cursor);
+}
+
+static size_t batch_capacity(const ttape_call_cursor *c)
+{
+    uint64_t left = c->options.end_event - c->s->number;
+    return c->options.has_stretch && left < TTP_CALL_BATCH_EVENTS ? (size_t)left
+                                                                  : TTP_CALL_BATCH_EVENTS;
+}
+
 /* More events, or what is missing before them. */
 static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
 {
@@ -317,6 +348,10 @@ static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
     c->next = c->end = NULL;
     if (c->damaged && ttape_cursor_get_open_frames(c->cursor, &c->edge, NULL) == TTAPE_OK) {
         settle(c, false);
+        return TTAPE_OK;
+    }
+    if (c->options.has_stretch && c->s->number >= c->options.end_event) {
+        end_stretch(c);
         return TTAPE_OK;
     }
     ttape_status status = ttp_cursor_position(c->cursor, &number, err);
@@ -337,8 +372,8 @@ static ttape_status read_batch(ttape_call_cursor *c, ttape_error *err)
         return TTAPE_OK;
     }
     if (status == TTAPE_OK)
-        status = ttp_cursor_next_batch(c->cursor, c->options.values, c->batch,
-                                       TTP_CALL_BATCH_EVENTS, &count, err);
+        status = ttp_cursor_next_batch(c->cursor, c->options.values, c->batch, batch_capacity(c),
+                                       &count, err);
     if (status == TTAPE_OK)
         set_events(c, c->batch, count);
     else if (status == TTAPE_END)

@@ -47,7 +47,7 @@ struct ttape_call_cursor {
     struct ttp_call_stream *streams;
     uint32_t stream_count;
     uint32_t stream_capacity, index_capacity;
-    uint32_t *index_of; /* by number: index + 1, 0: not chosen */
+    uint32_t *index_of; /* several: by number, index + 1, 0: not chosen */
 };
 
 #endif

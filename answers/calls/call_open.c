@@ -16,6 +16,10 @@ static ttape_status take_options(ttape_call_options *out, const ttape_call_optio
         TTP_TRY(ttp_take_sized(out, sizeof *out, options, "call cursor", err));
     out->memory_bytes = out->memory_bytes != 0 ? out->memory_bytes : MEMORY_BYTES_DEFAULT;
     TTP_TRY(ttp_check_range(out->has_range, out->from_ns, out->to_ns, err));
+    if (out->has_stretch && (out->stream_count != 1 || out->has_range))
+        return ttp_refuse(err, "a stretch is of one stream, and has no range of time");
+    if (out->has_stretch && out->first_event > out->end_event)
+        return ttp_refuse(err, "a stretch ends before it begins");
     return ttp_check_streams(out->streams, out->stream_count, err);
 }
 
@@ -25,7 +29,7 @@ static ttape_status choose_stream(ttape_call_cursor *c, uint32_t stream, ttape_e
     struct ttp_call_stream *s = &c->streams[c->stream_count];
     if (ttape_reader_get_stream(c->reader, stream, &info) != TTAPE_OK)
         return ttp_no_stream(err, stream);
-    if (c->index_of[stream] != 0)
+    if (c->index_of != NULL && c->index_of[stream] != 0)
         return ttp_refuse(err, "a stream is chosen twice");
     *s = (struct ttp_call_stream){.memory = &c->memory,
                                   .stream = stream,
@@ -33,7 +37,9 @@ static ttape_status choose_stream(ttape_call_cursor *c, uint32_t stream, ttape_e
                                   .number = info.first_event,
                                   .end_number =
                                       info.first_event + info.event_count + info.missing_count};
-    c->index_of[stream] = ++c->stream_count;
+    c->stream_count++;
+    if (c->index_of != NULL)
+        c->index_of[stream] = c->stream_count;
     return ttp_call_stream_open(s, err);
 }
 
@@ -42,14 +48,16 @@ static ttape_status choose_streams(ttape_call_cursor *c, ttape_error *err)
     const ttape_call_options *o = &c->options;
     uint32_t all = c->reader->definitions.stream_count;
     c->stream_capacity = o->streams != NULL ? o->stream_count : all;
-    c->index_capacity = all;
     c->streams = ttp_memory_take(&c->memory, c->stream_capacity, sizeof *c->streams, err);
     if (c->streams == NULL)
         return c->memory.status;
-    c->index_of = ttp_memory_take(&c->memory, all, sizeof *c->index_of, err);
-    if (c->index_of == NULL)
-        return c->memory.status;
-    memset(c->index_of, 0, all * sizeof *c->index_of);
+    if (c->stream_capacity > 1) { /* who reads one of many streams does not pay for all */
+        c->index_of = ttp_memory_take(&c->memory, all, sizeof *c->index_of, err);
+        if (c->index_of == NULL)
+            return c->memory.status;
+        c->index_capacity = all;
+        memset(c->index_of, 0, all * sizeof *c->index_of);
+    }
     for (uint32_t i = 0; i < c->stream_capacity; i++)
         TTP_TRY(choose_stream(c, o->streams != NULL ? o->streams[i] : i, err));
     c->options.streams = NULL;

@@ -181,6 +181,7 @@ ttape_status ttp_call_stack_find(struct ttp_call_stream *s, const ttape_edge *ed
         call->is_found = true;
         call->enter_number = TTAPE_CALL_NO_NUMBER;
         call->enter_ns = open->enter_time_ns;
+        call->self_ns = open->self_ns; /* 0 but in a stretch, which has whole calls */
     }
     *frame_count = count;
     return TTAPE_OK;

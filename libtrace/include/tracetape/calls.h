@@ -45,6 +45,14 @@ typedef struct ttape_call_options {
     /* Times are not wanted. Of one stream alone, without `switches`, they are not decoded then:
      * events have those of any event before, and of the range only from_ns counts */
     bool untimed;
+    /* Of one stream alone, and without a range: only calls that end with its events [first_event,
+     * end_event). Where events are missing behind these, calls that are lost there come too, and
+     * where the stream ends, those that are left open: so stretches that follow one another have
+     * each call once, and may be read at the same time. Calls that began before a stretch are
+     * found; enter_ns, duration_ns and self_ns are of the whole call, total_ns of what was read.
+     * Those that begin where segments do (ttape_segment_info) are read fast */
+    bool has_stretch;
+    uint64_t first_event, end_event;
 } ttape_call_options;
 
 /* How a call ended. */

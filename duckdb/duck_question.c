@@ -1,0 +1,179 @@
+/* From a statement's parameters to files that are there and times that are meant. */
+#include <glob.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "duckdb/duck_query.h"
+
+enum { PATHS_MOST = 1 << 20 };
+
+ttape_status duck_no_memory(ttape_error *err)
+{
+    *err = (ttape_error){.status = TTAPE_E_MEMORY, .offset = TTAPE_ERROR_NO_OFFSET};
+    (void)snprintf(err->message, sizeof err->message, "out of memory");
+    return TTAPE_E_MEMORY;
+}
+
+void duck_say_file(ttape_error *err, const char *path)
+{
+    char what[sizeof err->message];
+    memcpy(what, err->message, sizeof what);
+    (void)snprintf(err->message, sizeof err->message, "'%.100s': %.120s", path, what);
+}
+
+static bool refuse(ttape_error *err, const char *what, const char *subject)
+{
+    *err = (ttape_error){.status = TTAPE_E_ARGUMENT, .offset = TTAPE_ERROR_NO_OFFSET};
+    (void)snprintf(err->message, sizeof err->message, "%s '%.180s'", what, subject);
+    return false;
+}
+
+void duck_question_free(struct duck_question *question)
+{
+    for (uint32_t i = 0; i < question->path_count; i++)
+        free(question->paths[i]);
+    free(question->paths);
+    free(question->tids);
+    free(question->function);
+    *question = (struct duck_question){0};
+}
+
+/* ---- files ---- */
+
+static bool add_path(struct duck_question *question, const char *path, ttape_error *err)
+{
+    uint32_t count = question->path_count;
+    if (count >= PATHS_MOST)
+        return refuse(err, "too many files: no room for", path);
+    if ((count & (count - 1)) == 0) { /* full: it grows at powers of two */
+        char **grown = realloc(question->paths,
+                               (count == 0 ? 1 : 2 * (size_t)count) * sizeof *question->paths);
+        if (grown == NULL)
+            return duck_no_memory(err) == TTAPE_OK;
+        question->paths = grown;
+    }
+    question->paths[count] = strdup(path);
+    if (question->paths[count] == NULL)
+        return duck_no_memory(err) == TTAPE_OK;
+    question->path_count++;
+    return true;
+}
+
+bool duck_question_add(struct duck_question *question, const char *path, ttape_error *err)
+{
+    struct stat about;
+    glob_t found;
+    if (stat(path, &about) == 0 || strpbrk(path, "*?[") == NULL)
+        return add_path(question, path, err);
+    int failure = glob(path, GLOB_ERR, NULL, &found);
+    bool is_whole = failure == 0;
+    for (size_t i = 0; is_whole && i < found.gl_pathc; i++)
+        is_whole = add_path(question, found.gl_pathv[i], err);
+    if (failure == GLOB_NOSPACE)
+        (void)duck_no_memory(err);
+    else if (failure == GLOB_NOMATCH)
+        (void)refuse(err, "no file matches", path);
+    else if (failure != 0)
+        (void)refuse(err, "cannot read the folders of", path);
+    globfree(&found);
+    return is_whole;
+}
+
+/* ---- times ---- */
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* A number at *text, with fraction and unit; moves *text behind it. */
+static bool scan_time(const char **text, ttape_selection_time *out)
+{
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+    const char *at = *text;
+    uint64_t whole = 0, fraction = 0, scale = 1, unit = 1;
+    bool has_fraction = false;
+    out->is_relative = *at == '+';
+    at += out->is_relative;
+    if (!is_digit(*at))
+        return false;
+    for (; is_digit(*at); at++)
+        if (__builtin_mul_overflow(whole, 10, &whole) ||
+            __builtin_add_overflow(whole, (uint64_t)(*at - '0'), &whole))
+            return false;
+    if (at[0] == '.' && is_digit(at[1]))
+        for (at++, has_fraction = true; is_digit(*at); at++)
+            if (scale < 1000000000) {
+                fraction = 10 * fraction + (uint64_t)(*at - '0');
+                scale *= 10;
+            }
+    for (size_t i = 0; i < sizeof units / sizeof units[0] && !out->is_span; i++) {
+        size_t length = strlen(units[i].name);
+        if (strncmp(at, units[i].name, length) == 0) {
+            out->is_span = true;
+            unit = units[i].ns;
+            at += length;
+        }
+    }
+    out->is_given = true;
+    if ((has_fraction && !out->is_span) || __builtin_mul_overflow(whole, unit, &whole) ||
+        __builtin_add_overflow(whole, fraction * unit / scale, &out->time_ns))
+        return false;
+    *text = at;
+    return true;
+}
+
+bool duck_question_set_time(struct duck_question *question, const char *text)
+{
+    question->from = question->to = (ttape_selection_time){0};
+    if (strncmp(text, "..", 2) != 0 && !scan_time(&text, &question->from))
+        return false;
+    if (strncmp(text, "..", 2) != 0)
+        return false;
+    text += 2;
+    return *text == '\0' || (scan_time(&text, &question->to) && *text == '\0');
+}
+
+/* ---- looking into the files ---- */
+
+static uint32_t units_of(const struct duck_table *table, const ttape_info *info)
+{
+    uint64_t count = table->unit == DUCK_BY_PARTITION ? info->partition_count : 1;
+    return (uint32_t)count;
+}
+
+static bool check_function(const struct duck_question *question, ttape_error *err)
+{
+    regex_t pattern;
+    if (question->function == NULL)
+        return true;
+    if (regcomp(&pattern, question->function, REG_EXTENDED | REG_NOSUB) != 0)
+        return refuse(err, "no regular expression: function :=", question->function);
+    regfree(&pattern);
+    return true;
+}
+
+bool duck_question_check(struct duck_question *question, ttape_error *err)
+{
+    if (!check_function(question, err))
+        return false;
+    for (uint32_t i = 0; i < question->path_count; i++) {
+        ttape_reader_options how = {.size = sizeof how, .cache_bytes = 1};
+        ttape_reader *reader;
+        ttape_info info;
+        ttape_error failure = {0};
+        if (ttape_reader_open_path(&reader, question->paths[i], &how, &failure) != TTAPE_OK) {
+            *err = failure;
+            duck_say_file(err, question->paths[i]);
+            return false;
+        }
+        ttape_reader_get_info(reader, &info);
+        question->unit_count += units_of(question->table, &info) + info.stream_count;
+        question->estimated_rows += question->table->estimate(&info);
+        ttape_reader_close(reader);
+    }
+    return true;
+}

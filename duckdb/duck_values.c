@@ -1,0 +1,218 @@
+/* ttape_values: one row for each value that an event carries: arguments, results, payloads. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "duckdb/duck_query.h"
+
+enum column {
+    PARTITION = DUCK_FIRST_OWN,
+    STREAM,
+    TID,
+    NUMBER,
+    POSITION,
+    IS_RETURN,
+    SITE,
+    NAME,
+    VALUE_NAME,
+    TYPE,
+    INTEGER,
+    WORD,
+    REAL,
+    TEXT,
+    BYTES,
+    COLUMNS
+};
+
+static const char *const type_words[] = {"unsigned", "signed", "pointer", "float",
+                                         "bytes",    "text",   "null",    NULL};
+
+static const struct duck_column columns[] = {DUCK_FIRST_COLUMNS,
+                                             {"partition", DUCK_U32, NULL},
+                                             {"stream", DUCK_U32, NULL},
+                                             {"tid", DUCK_U64, NULL},
+                                             {"number", DUCK_U64, NULL},
+                                             {"position", DUCK_U32, NULL},
+                                             {"is_return", DUCK_BOOL, NULL},
+                                             {"site", DUCK_U32, NULL},
+                                             {"name", DUCK_TEXT, NULL},
+                                             {"value_name", DUCK_TEXT, NULL},
+                                             {"type", DUCK_WORD, type_words},
+                                             {"integer", DUCK_I64, NULL},
+                                             {"word", DUCK_U64, NULL},
+                                             {"real", DUCK_F64, NULL},
+                                             {"text", DUCK_TEXT, NULL},
+                                             {"bytes", DUCK_BYTES, NULL}};
+
+struct item {
+    uint64_t number, word;
+    uint32_t site, position;
+    bool is_return;
+    ttape_value_type type;
+    uint32_t bytes; /* of scan->texts, or TTAPE_NONE */
+};
+
+static ttape_status begin(struct duck_scan *scan, ttape_error *err)
+{
+    ttape_partition_info about;
+    (void)ttape_reader_get_partition(scan->file->reader, scan->partition, &about);
+    if (about.bytes.values == 0)
+        return TTAPE_END;
+    if (scan->room == NULL)
+        scan->room = malloc(DUCK_ROWS * sizeof(struct item));
+    return scan->room != NULL ? TTAPE_OK : duck_no_memory(err);
+}
+
+static bool begins(ttape_event_kind kind)
+{
+    return kind == TTAPE_EVENT_ENTER || kind == TTAPE_EVENT_LEAF || kind == TTAPE_EVENT_OPEN ||
+           kind == TTAPE_EVENT_SIGNAL_BEGIN;
+}
+
+static bool keep(struct duck_scan *scan, const ttape_event_item *event)
+{
+    for (uint32_t i = 0; i < event->value_count; i++) {
+        const ttape_value *value = &event->values[i];
+        struct item *item = (struct item *)scan->room + scan->count++;
+        *item = (struct item){.number = event->number,
+                              .word = value->number,
+                              .site = event->event.site,
+                              .position = i,
+                              .is_return = !begins(event->event.kind),
+                              .type = value->type,
+                              .bytes = TTAPE_NONE};
+        if (value->type != TTAPE_VALUE_BYTES && value->type != TTAPE_VALUE_STRING)
+            continue;
+        item->bytes = scan->text_count;
+        if (!duck_keep_text(scan, value->bytes))
+            return false;
+    }
+    return true;
+}
+
+static ttape_status next_segment(struct duck_scan *scan, ttape_error *err)
+{
+    ttape_segment_info segment;
+    ttape_status status = duck_next_segment(scan, &segment, err);
+    ttape_cursor_close(scan->events);
+    scan->events = NULL;
+    if (status == TTAPE_OK)
+        status = ttape_cursor_open(&scan->events, scan->file->reader, scan->stream, err);
+    return status == TTAPE_OK ? ttape_cursor_seek_event(scan->events, scan->number, err) : status;
+}
+
+static ttape_status next(struct duck_scan *scan, ttape_error *err)
+{
+    const struct duck_file *file = scan->file;
+    ttape_event_item event;
+    ttape_status status = TTAPE_OK;
+    duck_drop_texts(scan);
+    if (scan->left == 0)
+        status = next_segment(scan, err);
+    while (status == TTAPE_OK && scan->left > 0 &&
+           scan->count + TTAPE_EVENT_MAX_VALUES <= DUCK_ROWS) {
+        status = ttape_cursor_next(scan->events, &event, err);
+        scan->left -= status == TTAPE_OK ? 1 : scan->left; /* behind damage, the next segment */
+        if (status == TTAPE_OK && duck_has_site(file, event.event.site) &&
+            duck_has_time(file, event.event.time_ns) && !keep(scan, &event))
+            return duck_no_memory(err);
+        status = status == TTAPE_END ? TTAPE_OK : status;
+    }
+    return status;
+}
+
+/* ---- cells ---- */
+
+/* Whether the value is of this column. */
+static bool is_of(const struct item *item, unsigned column)
+{
+    switch (column) {
+    case INTEGER:
+        return item->type == TTAPE_VALUE_SIGNED ||
+               (item->type == TTAPE_VALUE_UNSIGNED && item->word <= INT64_MAX);
+    case WORD: return item->type == TTAPE_VALUE_UNSIGNED || item->type == TTAPE_VALUE_POINTER;
+    case REAL: return item->type == TTAPE_VALUE_FLOAT;
+    case TEXT: return item->type == TTAPE_VALUE_STRING;
+    default: return item->type == TTAPE_VALUE_BYTES;
+    }
+}
+
+static ttape_status put_value(const struct duck_scan *scan, struct duck_rows *rows, unsigned column,
+                              unsigned place, size_t row, ttape_error *err)
+{
+    const struct item *item = (const struct item *)scan->room + row;
+    double real;
+    if (!is_of(item, column)) {
+        duck_none(rows, place, row);
+        return TTAPE_OK;
+    }
+    if (column == INTEGER) {
+        duck_put_i64(rows, place, row, (int64_t)item->word);
+    } else if (column == WORD) {
+        duck_put_u64(rows, place, row, item->word);
+    } else if (column == REAL) {
+        memcpy(&real, &item->word, sizeof real);
+        duck_put_f64(rows, place, row, real);
+    } else {
+        ttape_string bytes = duck_kept_text(scan, item->bytes);
+        if (column == BYTES)
+            rows->copy(rows, place, row, bytes.size_bytes > 0 ? bytes.data : "", bytes.size_bytes);
+        else if (!duck_put_text(rows, place, row, bytes))
+            return duck_no_memory(err);
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status put_value_name(const struct duck_scan *scan, struct duck_rows *rows,
+                                   unsigned place, size_t row, ttape_error *err)
+{
+    const struct item *item = (const struct item *)scan->room + row;
+    ttape_site_values names;
+    (void)ttape_reader_get_site_values(scan->file->reader, item->site, &names);
+    uint32_t count = item->is_return ? names.exit_count : names.enter_count;
+    const ttape_value_name *name = item->is_return ? names.exit : names.enter;
+    if (item->position >= count || name[item->position].name.size_bytes == 0) {
+        duck_none(rows, place, row);
+        return TTAPE_OK;
+    }
+    return duck_put_text(rows, place, row, name[item->position].name) ? TTAPE_OK
+                                                                      : duck_no_memory(err);
+}
+
+static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned column,
+                        unsigned place, ttape_error *err)
+{
+    ttape_status status = TTAPE_OK;
+    for (size_t i = 0; i < scan->count && status == TTAPE_OK; i++) {
+        const struct item *item = (const struct item *)scan->room + i;
+        switch (column) {
+        case PARTITION: duck_put_u32(rows, place, i, scan->partition); break;
+        case STREAM: duck_put_u32(rows, place, i, scan->stream); break;
+        case TID: duck_put_u64(rows, place, i, scan->tid); break;
+        case NUMBER: duck_put_u64(rows, place, i, item->number); break;
+        case POSITION: duck_put_u32(rows, place, i, item->position); break;
+        case IS_RETURN: duck_put_byte(rows, place, i, item->is_return); break;
+        case SITE: duck_put_id(rows, place, i, item->site); break;
+        case NAME: duck_put_name(rows, place, i, scan->file, item->site); break;
+        case VALUE_NAME: status = put_value_name(scan, rows, place, i, err); break;
+        case TYPE: duck_put_byte(rows, place, i, (uint8_t)item->type); break;
+        default: status = put_value(scan, rows, column, place, i, err); break;
+        }
+    }
+    return status;
+}
+
+static uint64_t estimate(const ttape_info *info) { return info->event_count; }
+
+const struct duck_table duck_values = {.name = "ttape_values",
+                                       .columns = columns,
+                                       .column_count = COLUMNS,
+                                       .unit = DUCK_BY_PARTITION,
+                                       .name_columns = 1u << NAME,
+                                       .has_function = true,
+                                       .has_thread = true,
+                                       .has_time = true,
+                                       .has_damaged = true,
+                                       .begin = begin,
+                                       .next = next,
+                                       .put = put,
+                                       .estimate = estimate};

@@ -1,0 +1,131 @@
+"""A DuckDB that has the extension, in a process of Node.js; and what tables have to agree with."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TOOL = os.environ["TTAPE_BIN"]
+SOURCE = Path(os.environ["TTAPE_SRC"])
+EXTENSION = Path(os.environ["TTAPE_BUILD"]) / "ttape.duckdb_extension"
+DUCKDB = Path(os.environ.get("TTAPE_DUCKDB", "/usr/local/src/duckdb"))
+
+
+def skip(why):
+    print(f"SKIPPED: {why}")
+    sys.exit(77)
+
+
+def need_duckdb():
+    if not EXTENSION.exists():
+        skip("the extension was not built: DuckDB's headers are missing (scripts/fetch-duckdb)")
+    if os.environ.get("TTAPE_SANITIZE"):
+        skip("Node.js has no sanitizers")
+    if not (DUCKDB / "node_modules" / "@duckdb" / "node-api").exists():
+        skip("DuckDB for Node.js is missing (scripts/fetch-duckdb)")
+
+
+def run(*words, data=None, good=(0,)):
+    done = subprocess.run([TOOL, *map(str, words)], check=False, capture_output=True, input=data)
+    assert done.returncode in good, (words, done.returncode, done.stderr[:400])
+    return done.stdout
+
+
+class SqlError(Exception):
+    pass
+
+
+class Session:
+    def __init__(self, threads=2):
+        self.process = subprocess.Popen(
+            ["node", Path(__file__).with_name("query.mjs"), DUCKDB, EXTENSION, str(threads)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.seconds = 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+
+    def rows(self, sql):
+        """Tuples; numbers of 64 bits are texts."""
+        self.process.stdin.write(json.dumps({"sql": sql}) + "\n")
+        self.process.stdin.flush()
+        reply = json.loads(self.process.stdout.readline())
+        if "error" in reply:
+            raise SqlError(reply["error"])
+        self.seconds = reply.get("seconds", 0)
+        return [tuple(row) for row in reply["rows"]]
+
+    def numbers(self, sql):
+        return [tuple(int(cell) if isinstance(cell, str) and cell.lstrip("-").isdigit() else cell
+                      for cell in row) for row in self.rows(sql)]
+
+    def refused(self, sql):
+        try:
+            self.rows(sql)
+        except SqlError as error:
+            return str(error)
+        raise AssertionError(f"taken: {sql}")
+
+
+def quoted(*paths):
+    """A list of files as SQL."""
+    return "[" + ", ".join("'" + str(path).replace("'", "''") + "'" for path in paths) + "]"
+
+
+ENDED = "ending IN ('returned', 'unwound') AND NOT was_open"
+SUMS = f"""count(*) FILTER (WHERE NOT was_open), count(*) FILTER (WHERE {ENDED}),
+    sum(self_ns), min(duration_ns) FILTER (WHERE {ENDED}),
+    max(duration_ns) FILTER (WHERE {ENDED})"""
+
+
+NOTHING = (0, 0, 0, None, None)
+
+
+def report_of(trace):
+    """{name: (calls, ended, self, least, most)} as `tracetape report` says it."""
+    report = json.loads(run("report", "--exact", "--json", "--names", "mangled", trace))
+    sums = {}
+    for row in report["rows"]: # several functions may have one name
+        calls, ended, self_ns, least, most = sums.get(row["name"], NOTHING)
+        sums[row["name"]] = (
+            calls + row["calls"], ended + row["ended"], self_ns + row.get("self_ns", 0),
+            min((n for n in (least, row.get("min_ns")) if n is not None), default=None),
+            max((n for n in (most, row.get("max_ns")) if n is not None), default=None))
+    return sums
+
+
+def check_sums(session, traces):
+    """Calls in SQL are those of the reports, by both ways of reading, and so are summaries."""
+    files = quoted(*traces)
+    wanted = {str(trace): report_of(trace) for trace in traces}
+    for number in ("0", "count(call)"):  # with numbers of calls, streams are read whole
+        got = {str(trace): {} for trace in traces}
+        for filename, name, *sums, _ in session.numbers(
+                f"SELECT filename, name, {SUMS}, {number} FROM ttape_calls({files}) "
+                f"WHERE name IS NOT NULL GROUP BY filename, name"):
+            got[filename][name] = (*sums[:2], wrapped(sums[2]), *sums[3:])
+        compare(wanted, got)
+    got = {str(trace): {} for trace in traces}
+    for filename, name, calls, self_ns in session.numbers(
+            "SELECT filename, name, sum(calls)::BIGINT, sum(self_ns) "
+            f"FROM ttape_summary({files}) GROUP BY filename, name"):
+        got[filename][name] = (calls, wrapped(self_ns))
+    compare({file: {name: (row[0], row[2]) for name, row in sums.items()}
+             for file, sums in wanted.items() if "no-summary" not in file}, got)
+
+
+def wrapped(sum_ns):
+    """Reports add up in 64 bits; vectors have times at both ends of them."""
+    return ((sum_ns or 0) + 2 ** 63) % 2 ** 64 - 2 ** 63
+
+
+def compare(wanted, got):
+    """Rows of nothing may be there or not."""
+    for file, sums in wanted.items():
+        for name in {*sums, *got[file]}:
+            pair = [rows.get(name) for rows in (sums, got[file])]
+            assert pair[0] == pair[1] or all(not any(row or ()) for row in pair), (file, name, pair)

@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""The extension for DuckDB, in DuckDB: rows are the command's, whichever thread reads them; what is
+asked for by parameters is what WHERE would keep; damage is named, or left out."""
+import json
+import subprocess
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import duckdb_session
+from duckdb_session import ENDED, SOURCE, TOOL, Session, check_sums, quoted, run
+
+
+def make(place, rounds=2000, extra=()):
+    """Three threads in two processes, with system calls, values, unwinding, frames left open."""
+    text = ["process 7 one", "process 8 two", "thread 7 7 first", "thread 7 9 second",
+            "thread 8 8 third", "module 0x1000 0x9000 /usr/bin/prog",
+            "symbol 0x1800 leaf", "symbol 0x1100 main main.c:3", "symbol 0x1200 parse_a a.c:9",
+            "symbol 0x1300 parse_b"]
+    at = 10_000
+    for tid in (7, 9, 8):
+        text.append(f"{at} {tid} enter 0x1100")
+    for i in range(rounds):
+        for tid in (7, 9, 8):
+            at += 11 + i % 7
+            name = "0x1200" if (i + tid) % 3 else "0x1300"
+            text += [f"{at} {tid} enter {name} {i}", f"{at + 3} {tid} enter 0x1800"]
+            if i % 50 == 3:
+                text += [f"{at + 4} {tid} syscall-enter openat path=main;parse_x 3 \"/tmp/a b\"",
+                         f"{at + 6} {tid} syscall-exit openat -2"]
+            if i % 97 == 5:
+                text += [f"{at + 7} {tid} unwind 2"]
+            else:
+                text += [f"{at + 7 + i % 3} {tid} exit", f"{at + 10} {tid} exit"]
+    run("convert", "-", "-o", place, "--force", "--partition-events", "2500",
+        data="\n".join([*text, *extra, ""]).encode())
+    return place
+
+
+def good_vectors():
+    return [vector for vector in sorted((SOURCE / "spec" / "vectors").glob("*.ttape"))
+            if subprocess.run([TOOL, "verify", "-q", vector], check=False,
+                              capture_output=True).returncode == 0]
+
+
+def same_events(session, traces):
+    plain = ("enter", "open", "switch", "gap")  # others are said in more words
+    wanted, got = Counter(), Counter()
+    for trace in traces:
+        for line in run("dump", "--format", "ndjson", trace).splitlines():
+            row = json.loads(line)
+            wanted[str(trace), row["stream"], row["event"], (row.get("time_ns") or 0) % 2 ** 64,
+                   row["depth"], row["kind"] if row["kind"] in plain else ""] += 1
+    for file, stream, number, time, depth, kind in session.numbers(
+            f"SELECT filename, stream, number, time_ns, depth, kind "
+            f"FROM ttape_events({quoted(*traces)})"):
+        got[file, stream, number, (time or 0) % 2 ** 64, depth, kind if kind in plain else ""] += 1
+    assert got == wanted, ((got - wanted).most_common(2), (wanted - got).most_common(2))
+
+
+def both_ways(session, traces):
+    """Parts of streams have the rows that whole streams have, with partitions."""
+    files = quoted(*traces)
+    parts = "SELECT * EXCLUDE (call, parent, calls_below) FROM"
+    whole = f"SELECT * EXCLUDE (call, parent, calls_below, n) FROM " \
+            f"(SELECT *, call n FROM ttape_calls({files}))"
+    count, = session.numbers(f"SELECT count(*) FROM ttape_calls({files})")[0]
+    same, = session.numbers(f"SELECT count(*) FROM ({parts} ttape_calls({files}) "
+                            f"INTERSECT ALL {whole})")[0]
+    other, = session.numbers(f"SELECT count(*) FROM ({whole})")[0]
+    assert count == same == other > 0, (count, same, other)
+
+
+def parents(session, trace):
+    rows = session.numbers("SELECT stream, call, parent, depth, calls_below, start_ns, "
+                           f"duration_ns FROM ttape_calls('{trace}')")
+    known = {(row[0], row[1]): (row[5], row[5] + row[6]) for row in rows}
+    below = Counter()
+    for stream, call, parent, depth, _, start, length in rows:
+        assert (parent is None) == (depth == 0)
+        if parent is not None:
+            begin, end = known[stream, parent]
+            assert begin <= start and start + length <= end
+    children = {}
+    for stream, call, parent, *_ in rows:
+        children.setdefault((stream, parent), []).append(call)
+    for stream, call, *_ in sorted(rows, key=lambda row: -row[1]):  # children have higher numbers
+        below[stream, call] = sum(1 + below[stream, child]
+                                  for child in children.get((stream, call), ()))
+    assert all(row[4] == below[row[0], row[1]] for row in rows)
+
+
+def choices(session, traces):
+    """Named parameters keep what WHERE keeps."""
+    files = quoted(*traces)
+    first = 10_000
+    cases = (("calls", "function := '^parse_'", "regexp_matches(name, '^parse_')"),
+             ("calls", "function := '^main$'", "name = 'main'"),
+             ("events", "function := 'leaf|main'", "regexp_matches(name, 'leaf|main')"),
+             ("summary", "function := 'parse_b'", "name = 'parse_b'"),
+             ("calls", "thread := 9", "tid = 9"), ("events", "thread := [7, 8]", "tid IN (7, 8)"),
+             ("values", "thread := [8]", "tid = 8"),
+             ("events", "times := '+2us..+3.5us'",
+              f"time_ns >= {first + 2000} AND time_ns < {first + 3500}"),
+             ("calls", "times := '..15us'", "start_ns + duration_ns < 15000"),
+             ("values", f"times := '{first + 999}..'", f"event_time >= {first + 999}"),
+             ("syscalls", "times := '+1us..'", f"start_ns + duration_ns >= {first + 1000}"),
+             ("calls", "thread := 1234", "false"))
+    timed = f"(SELECT v.*, e.time_ns event_time FROM ttape_values({files}) v " \
+            f"JOIN ttape_events({files}) e USING (filename, stream, number))"
+    for table, parameter, where in cases:
+        source = f"(SELECT *, 0 event_time FROM ttape_{table}({files}))"
+        source = timed if "event_time" in where else source
+        wanted = session.numbers("SELECT count(*), sum(hash(COLUMNS(* EXCLUDE (event_time)))) "
+                                 f"FROM {source} WHERE {where}")
+        got = session.numbers(f"SELECT count(*), sum(hash(COLUMNS(*))) "
+                              f"FROM ttape_{table}({files}, {parameter})")
+        assert got == wanted and (where == "false" or got[0][0] > 0), (parameter, got, wanted)
+
+
+def values_and_calls(session, trace):
+    """Values go with their events; system calls have results, arguments and paths."""
+    rows = session.numbers(f"SELECT e.name, v.integer, v.position FROM ttape_values('{trace}') v "
+                           f"JOIN ttape_events('{trace}') e USING (stream, number) "
+                           "WHERE e.kind = 'enter' AND e.name LIKE 'parse%'")
+    assert Counter(integer for _, integer, _ in rows) == Counter({i: 3 for i in range(2000)})
+    rows = session.rows(f"SELECT name, result, error, arguments, stack, ending "
+                        f"FROM ttape_syscalls('{trace}')")
+    wanted = ("openat", "-2", 2, ["3", "/tmp/a b"], "main;parse_x", "returned")
+    assert len(rows) == 120 and all(row == wanted for row in rows), rows[:2]
+    texts = session.rows(f"SELECT DISTINCT text, is_return FROM ttape_values('{trace}') "
+                         "WHERE type = 'text'")
+    assert texts == [("/tmp/a b", False)], texts
+    assert session.numbers(f"SELECT sum(result)::BIGINT, count(DISTINCT number) FROM "
+                           f"ttape_syscalls('{trace}')") == [(-240, 1)]
+
+
+def definitions(session, trace):
+    sites = session.rows("SELECT name, symbol, module, file, line, kind FROM "
+                         f"ttape_sites('{trace}') WHERE name IN ('parse_a', 'leaf') ORDER BY name")
+    assert sites == [("leaf", "leaf", "/usr/bin/prog", None, None, "function"),
+                     ("parse_a", "parse_a", "/usr/bin/prog", "a.c", 9, "function")], sites
+    streams = session.numbers("SELECT tid, pid, process, name, events > 0 FROM "
+                              f"ttape_streams('{trace}') ORDER BY tid")
+    assert streams == [(7, 7, "one", "first", True), (8, 8, "two", "third", True),
+                       (9, 7, "one", "second", True)], streams
+    partitions = session.numbers(
+        f"SELECT sum(events)::BIGINT, count(*), count(damage) FROM ttape_partitions('{trace}')")
+    events = session.numbers(f"SELECT count(*) FROM ttape_events('{trace}')")
+    assert partitions[0][0] == events[0][0] and partitions[0][1] > 5 and partitions[0][2] == 0
+
+
+def many_files(session, trace):
+    copy = trace.with_name("again.ttape")
+    copy.write_bytes(trace.read_bytes())
+    one = session.numbers(f"SELECT count(*) FROM ttape_calls('{trace}')")[0][0]
+    pattern = f"'{trace.parent}/a*.ttape'"
+    for files in (quoted(trace, copy), pattern, f"[{pattern}]"):
+        rows = session.numbers(f"SELECT filename, count(*) FROM ttape_calls({files}) "
+                               "GROUP BY filename ORDER BY filename")
+        assert rows == [(str(trace), one), (str(copy), one)], rows
+    functions = session.numbers(f"SELECT count(DISTINCT function), count(*) FROM "
+                                f"ttape_sites({quoted(trace, copy)}) WHERE kind = 'function'")
+    assert 2 * functions[0][0] == functions[0][1]
+    assert session.numbers("SELECT count(*) FROM ttape_calls([]::VARCHAR[])") == [(0,)]
+    copy.unlink()
+
+
+def parquet(session, trace, folder):
+    """What the manual says to export with, read again: no column becomes an inexact one."""
+    place = folder / "calls.parquet"
+    session.rows(f"COPY (SELECT * FROM ttape_calls('{trace}')) TO '{place}' "
+                 "(FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd)")
+    types = dict(session.rows(f"SELECT column_name, column_type FROM "
+                              f"(DESCRIBE SELECT * FROM '{place}')"))
+    assert types["start_ns"] == types["self_ns"] == "BIGINT" and "DOUBLE" not in types.values()
+    for source in (f"'{place}'", f"ttape_calls('{trace}')"):
+        sums = session.numbers(f"SELECT count(*), sum(self_ns)::BIGINT, sum(call)::BIGINT, "
+                               f"min(name), count(*) FILTER (WHERE {ENDED}) FROM {source}")
+        wanted = sums if source.startswith("'") else wanted
+        assert sums == wanted
+
+
+def damage(session, trace):
+    data = bytearray(trace.read_bytes())
+    places = session.numbers(f"SELECT \"offset\", stored_bytes FROM ttape_partitions('{trace}') "
+                             "WHERE partition = 2")
+    data[places[0][0] + places[0][1] // 2] ^= 0x55
+    broken = trace.with_name("broken.ttape")
+    broken.write_bytes(data)
+    for table in ("events", "calls", "values", "syscalls"):
+        said = session.refused(f"SELECT sum(hash(t)) FROM ttape_{table}('{broken}') t")
+        assert str(broken) in said and "at byte" in said and "damaged :=" in said, said
+    assert "partition 2" in session.refused(f"SELECT sum(time_ns) FROM ttape_events('{broken}')")
+    assert session.numbers(f"SELECT partition FROM ttape_partitions('{broken}') "
+                           "WHERE damage IS NOT NULL") == [(2,)]
+    rows = session.numbers(f"SELECT partition, count(*) FROM ttape_events('{broken}', "
+                           "damaged := 'skip') GROUP BY partition ORDER BY partition")
+    whole = session.numbers(f"SELECT partition, count(*) FROM ttape_events('{trace}') "
+                            "GROUP BY partition ORDER BY partition")
+    assert rows == [row for row in whole if row[0] != 2], rows
+    # Of calls that end in the others, all is known: main lasts, and its time in the damaged one is
+    # in what it has behind it.
+    report = json.loads(run("report", "--exact", "--json", broken, good=(0, 3)))
+    wanted = {row["name"]: row["self_ns"] for row in report["rows"]}
+    got = dict(session.numbers(f"SELECT name, sum(self_ns)::BIGINT FROM ttape_calls('{broken}', "
+                               "damaged := 'skip') GROUP BY name"))
+    assert got.pop("main") > wanted.pop("main") and got == wanted, (got, wanted)
+    broken.unlink()
+
+
+def guide(session, trace, folder):
+    """What the guide's page shows runs."""
+    runs = folder / "runs"
+    runs.mkdir()
+    (runs / "one.ttape").write_bytes(trace.read_bytes())
+    page = (SOURCE / "doc" / "how-to" / "sql.md").read_text(encoding="utf-8")
+    counts = []
+    for block in page.split("```sql\n")[1:]:
+        for statement in block.split("```")[0].split(";\n"):
+            statement = statement.replace("'run.ttape'", f"'{trace}'") \
+                .replace("'runs/", f"'{runs}/").replace("'calls.parquet'", f"'{folder}/c.parquet'")
+            if statement.strip() and not statement.startswith("LOAD"):
+                counts.append(len(session.rows(statement)))
+    assert len(counts) == 6 and all(counts), counts
+    # A column that the page does not name is not there, nor the other way round.
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) > 3 and cells[1].startswith("`ttape_"):
+            columns = ["trace", "filename", *cells[3].strip("`").split()]
+            found = session.rows(f"SELECT column_name FROM (DESCRIBE FROM {cells[1].strip('`')}"
+                                 f"('{trace}'))")
+            assert [name for name, in found] == columns, (cells[1], found)
+
+
+def refusals(session, trace):
+    for parameters, said in (("'nowhere.ttape'", "nowhere.ttape"),
+                             ("'no*where.ttape'", "no file matches"),
+                             (f"'{SOURCE / 'README.md'}'", "README.md"),
+                             (f"'{trace}', times := 'soon'", "times := '1s..2s'"),
+                             (f"'{trace}', times := '2us..1us'", "range"),
+                             (f"'{trace}', function := '('", "regular expression"),
+                             (f"'{trace}', damaged := 'mend'", "'raise' or 'skip'"),
+                             (f"'{trace}', colour := 1", "colour")):
+        message = session.refused(f"SELECT * FROM ttape_calls({parameters})")
+        assert said in message, (parameters, message)
+    assert "function" in session.refused(f"SELECT * FROM ttape_streams('{trace}', function := 'a')")
+
+
+def main():
+    duckdb_session.need_duckdb()
+    vectors = good_vectors()
+    assert len(vectors) > 40, len(vectors)
+    with tempfile.TemporaryDirectory(prefix="ttape-duckdb.") as folder, Session() as session:
+        trace = make(Path(folder) / "a.ttape")
+        same_events(session, [trace, *vectors])
+        check_sums(session, [trace, *vectors])
+        both_ways(session, [trace, *vectors])
+        choices(session, [trace])
+        for check in (parents, values_and_calls, definitions, many_files, damage, refusals):
+            check(session, trace)
+        parquet(session, trace, Path(folder))
+        guide(session, trace, Path(folder))
+    print(f"ok: {len(vectors)} vectors, and traces of its own")
+
+
+if __name__ == "__main__":
+    main()
