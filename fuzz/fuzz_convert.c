@@ -23,13 +23,14 @@ void fuzz_convert(struct fuzz_input *parameters, const char *format, const char 
                           format,
                           "--level",
                           level,
-                          "--time",
+                          "--resolution",
                           times[flags % 4],
                           "--partition-events",
                           events,
                           flags & 8 ? "--strict" : NULL,
                           NULL};
     struct fuzz_outcome outcome = fuzz_verb_run(tool_verb_convert, argv);
+    FUZZ_REQUIRE(outcome.status != TOOL_USAGE); /* or nothing is tried */
     if (outcome.status == TOOL_OK || outcome.status == TOOL_LOSS) {
         ttape_source trace = ttape_source_memory(outcome.out.data, outcome.out.size);
         FUZZ_REQUIRE(fuzz_trace_verify(&trace, NULL) == 0);

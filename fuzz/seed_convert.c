@@ -146,8 +146,110 @@ static void seed_ctf(void)
     fuzz_seed("convert_ctf", "link", &link);
 }
 
+static void put_xray_head(struct fuzz_bytes *to, uint64_t version, uint64_t mode)
+{
+    fuzz_put_number(to, 0, 4); /* parameters */
+    fuzz_put_number(to, version | mode << 16 | UINT64_C(3) << 32, 8);
+    fuzz_put_number(to, 1000000000, 8);
+    fuzz_put_number(to, 4096, 8);
+    fuzz_put_number(to, 0, 8);
+}
+
+/* Kinds: 0 enter, 1 exit, 2 tail exit, 3 enter with an argument. */
+static void put_xray_basic(struct fuzz_bytes *to, uint64_t kind, uint64_t function, uint64_t time)
+{
+    fuzz_put_number(to, kind << 24 | function << 32, 8);
+    fuzz_put_number(to, time, 8);
+    fuzz_put_number(to, 11 | UINT64_C(10) << 32, 8);
+    fuzz_put_number(to, 0, 8);
+}
+
+static void put_xray_other(struct fuzz_bytes *to, uint64_t kind, uint64_t low, uint64_t high)
+{
+    fuzz_put_number(to, kind << 1 | 1, 1);
+    fuzz_put_number(to, low, 8);
+    fuzz_put_number(to, high, 7);
+}
+
+static void put_xray_buffer(struct fuzz_bytes *to, uint64_t thread, uint64_t seconds)
+{
+    struct fuzz_bytes in = {0};
+    put_xray_other(&in, 0, thread, 0);
+    put_xray_other(&in, 4, seconds, 7);
+    put_xray_other(&in, 9, 10, 0);
+    put_xray_other(&in, 2, 1 | 1000 << 16, 0);
+    fuzz_put_number(&in, 1 << 4, 8);
+    put_xray_other(&in, 5, 5 | UINT64_C(3) << 32, 0);
+    fuzz_put(&in, "hello", 5);
+    put_xray_other(&in, 8, 2 | UINT64_C(3) << 32, 9);
+    fuzz_put(&in, "ab", 2);
+    fuzz_put_number(&in, 2 << 4 | 3 << 1 | UINT64_C(5) << 32, 8);
+    put_xray_other(&in, 6, 77, 0);
+    fuzz_put_number(&in, 2 << 4 | 2 << 1 | UINT64_C(5) << 32, 8);
+    put_xray_other(&in, 3, 5000, 0);
+    fuzz_put_number(&in, 1 << 4 | 1 << 1 | UINT64_C(5) << 32, 8);
+    put_xray_other(to, 7, in.size, 0);
+    fuzz_put(to, in.data, in.size);
+}
+
+static void seed_xray(void)
+{
+    struct fuzz_bytes basic = {0}, flight = {0}, old = {0};
+    put_xray_head(&basic, 3, 0);
+    put_xray_basic(&basic, 0, 1, 1000);
+    put_xray_basic(&basic, 3, 2, 1001);
+    fuzz_put_number(&basic, 1 | UINT64_C(2) << 32, 8);
+    fuzz_put_number(&basic, 11 | UINT64_C(10) << 32, 8);
+    fuzz_put_number(&basic, 99, 8);
+    fuzz_put_number(&basic, 0, 8);
+    put_xray_basic(&basic, 2, 2, 1005);
+    put_xray_basic(&basic, 1, 1, 1009);
+    fuzz_seed("convert_xray", "basic", &basic);
+    put_xray_head(&flight, 5, 1);
+    put_xray_buffer(&flight, 11, 8);
+    fuzz_put_number(&flight, 0, 8);
+    put_xray_buffer(&flight, 12, 7);
+    put_xray_buffer(&flight, 11, 7);
+    fuzz_seed("convert_xray", "flight", &flight);
+    put_xray_head(&old, 3, 1);
+    put_xray_buffer(&old, 11, 8);
+    fuzz_seed("convert_xray", "flight3", &old);
+}
+
+static const char *const perf[] = {
+    "# words\n"
+    " my prog 42/43 [001] 100.000000010: 1 branches:uH:   tr strt      0 [unknown] ([unknown]) =>"
+    " 401004 main+0x4 (/bin/a (b))\n"
+    " my prog 42/43 [001] 100.000000020: 1 branches:uH:   call 401009 main+0x9 (/bin/a) =>"
+    " 402000 f<int, (x)>(a)+0x0 (/bin/a)\n"
+    " my prog 42/43 [001] 100.000000030: tr end  syscall 402009 f<int, (x)>(a)+0x9 (/bin/a) =>"
+    " 0 [unknown] ([unknown])\n"
+    " my prog 42/43 [001] 100.000000040: tr strt 0 [unknown] ([unknown]) => 402011 f<int,"
+    " (x)>(a)+0x11 (/bin/a)\n"
+    " my prog 42/43 [001] 100.000000050: jmp 402013 f<int, (x)>(a)+0x13 (/bin/a) => 403000 "
+    "tail+0x0 (/bin/a)\n"
+    " my prog 42/43 [001] 100.000000060: return 403009 tail+0x9 (/bin/a) => 40100e main+0xe "
+    "(/bin/a)\n"
+    " instruction trace error type 1 time 100.000000070 cpu 1 pid 42 tid 43 ip 0 code 8: Lost "
+    "trace data\n",
+    "prog 77 5.000001: call 401009 main => 402000 work\nprog 77 5.000003: return 402010 work => "
+    "40100e main\nprog 77 5.000004: hw int 1 => 2\nprog 78 4.000004: tr end 1 => 0\n"};
+
+static void seed_perf(void)
+{
+    for (size_t i = 0; i < sizeof perf / sizeof perf[0]; i++) {
+        struct fuzz_bytes seed = {0};
+        char name[] = {'p', 'e', 'r', 'f', (char)('0' + i), 0};
+        fuzz_put_number(&seed, i, 4);
+        fuzz_put(&seed, perf[i], strlen(perf[i]));
+        fuzz_seed("convert_perf", name, &seed);
+    }
+}
+
 void fuzz_seed_converters(void)
 {
+    seed_xray();
+    seed_perf();
     seed_chrome();
     seed_ctf();
 }

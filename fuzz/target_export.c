@@ -7,13 +7,14 @@
 #include "fuzz_verb.h"
 #include "tools/command/tool.h"
 
-enum { CHROME, SPEEDSCOPE, CSV, FOLDED, CALLGRIND, PERFETTO, FORMATS };
+enum { CHROME, SPEEDSCOPE, FIREFOX, CSV, FOLDED, CALLGRIND, PERFETTO, FORMATS };
 
 static void require(uint32_t format, const struct fuzz_bytes *out)
 {
     switch (format) {
     case CHROME:
-    case SPEEDSCOPE: fuzz_require_json(out, false); break;
+    case SPEEDSCOPE:
+    case FIREFOX: fuzz_require_json(out, false); break;
     case CSV: fuzz_require_csv(out, 14); break;
     case FOLDED: fuzz_require_folded(out); break;
     case CALLGRIND: fuzz_require_callgrind(out); break;
@@ -23,7 +24,7 @@ static void require(uint32_t format, const struct fuzz_bytes *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[FORMATS] = {"chrome", "speedscope", "csv",
+    static const char *const names[FORMATS] = {"chrome", "speedscope", "firefox", "csv",
                                                "folded", "callgrind",  "perfetto"};
     static const char *const cuts[] = {"--thread", "--process", "--min-time"};
     struct fuzz_input in = {data, size}, p = fuzz_part(&in, FUZZ_PARAMETER_BYTES);

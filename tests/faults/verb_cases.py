@@ -131,8 +131,8 @@ def answers():
 def formats(run):
     """Export formats that this build has."""
     said = run.tracetape("export", "--help").stdout.decode()
-    return [name for name in ("chrome", "perfetto", "speedscope", "folded", "callgrind", "ctf",
-                              "csv", "sqlite") if name in said]
+    return [name for name in ("chrome", "perfetto", "firefox", "speedscope", "folded",
+                              "callgrind", "ctf", "csv", "sqlite") if name in said]
 
 
 def files(run):

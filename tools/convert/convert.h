@@ -17,7 +17,8 @@
 
 /* One conversion. A converter reads the fields above the line, and calls the functions below. */
 struct tool_conversion {
-    const char *input; /* as given, for messages */
+    const char *input;   /* as given, for messages */
+    const char *program; /* that wrote it; NULL: nobody said */
     int fd;            /* a directory, a regular file, or a pipe */
     bool is_directory;
     bool verbose, strict;
@@ -45,6 +46,8 @@ struct tool_converter {
 extern const struct tool_converter tool_converter_uftrace;
 extern const struct tool_converter tool_converter_text;
 extern const struct tool_converter tool_converter_trace;
+extern const struct tool_converter tool_converter_xray;
+extern const struct tool_converter tool_converter_perf;
 extern const struct tool_converter tool_converter_chrome; /* with jansson */
 extern const struct tool_converter tool_converter_ctf;    /* with babeltrace2 */
 

@@ -9,8 +9,6 @@
 
 #define TEXT_LINES  16u /* of which the first that says something tells what a text is */
 #define LINE_BYTES  4096u
-#define HZ_MIN      UINT64_C(1000000)
-#define HZ_MAX      UINT64_C(100000000000)
 #define BYTES(text) text, sizeof(text) - 1
 
 /* What to do. {}: the file's name; | at the end: into `tracetape convert - -o OUT`. */
@@ -20,7 +18,6 @@
 #define PANELS   "it has samples, no calls; what DevTools' Performance panel saves has these"
 #define FOLDER   "convert the folder that it is in"
 #define SOURCE   "convert the recording that it was made of"
-#define XRAY     "llvm-xray convert --symbolize --instr_map=PROGRAM --output-format=trace_event "
 #define UTF16(e) "iconv -f UTF-16" e " -t UTF-8 {} |"
 
 struct foreign {
@@ -70,7 +67,7 @@ static const struct {
     {BYTES("\x75\xd1\x1d\x57"), 0, {"the metadata of a CTF trace", FOLDER}},
     {BYTES("/* CTF 1."), 0, {"the metadata of a CTF trace", FOLDER}},
     {BYTES("\x1e{"), 0, {"the metadata of a CTF trace", FOLDER}},
-    {BYTES("---\nheader:"), 0, {"XRay's YAML", XRAY "LOG |"}}};
+    {BYTES("---\nheader:"), 0, {"XRay's YAML", "convert the log that it was made of"}}};
 
 /* Keys that stand near the beginning of a file of JSON; both must. */
 static const struct {
@@ -85,7 +82,6 @@ static const struct {
             {"\"linux-perf-json-version\"", "", {"JSON of 'perf data convert'", SAMPLES}},
             {"\"kind\":\"enter\"", "\"time_ns\"", {"JSON of 'tracetape dump'", SOURCE}}};
 
-static const struct foreign xray = {"a log of XRay's", XRAY "{} |"};
 static const struct foreign perfetto = {"a trace of Perfetto's", "traceconv json {} |"};
 static const struct foreign perf_text = {"what 'perf script' wrote", SAMPLES};
 static const struct foreign strace_text = {
@@ -93,22 +89,6 @@ static const struct foreign strace_text = {
 static const struct foreign folded = {"folded stacks", SUMS};
 
 /* ---- bytes ---- */
-
-static uint64_t load(const uint8_t *at, size_t size_bytes)
-{
-    uint64_t value = 0;
-    for (size_t i = size_bytes; i-- > 0;)
-        value = value << 8 | at[i];
-    return value;
-}
-
-/* u16 version, u16 type, u32 flags, u64 frequency of the clock, 16 bytes more. */
-static bool is_xray(const uint8_t *head, size_t size)
-{
-    uint64_t frequency = size >= 32 ? load(head + 8, 8) : 0;
-    return size >= 32 && load(head, 2) >= 1 && load(head, 2) <= 5 && load(head + 2, 2) <= 1 &&
-           load(head + 4, 4) <= 0xFF && frequency >= HZ_MIN && frequency <= HZ_MAX;
-}
 
 /* Packets one behind the other: 0a, a varint with their bytes, these. */
 static bool is_perfetto(const uint8_t *head, size_t size)
@@ -205,7 +185,7 @@ static const struct foreign *find_text(const struct tool_conversion *conversion)
         if (*line == '#' || strspn(line, " \t\r") == kept)
             continue;
         if (is_perf_line(line))
-            return &perf_text;
+            return tool_converter_perf.probe(conversion) ? NULL : &perf_text;
         if (is_strace_line(line))
             return &strace_text;
         return is_folded_line(line) ? &folded : NULL;
@@ -238,8 +218,6 @@ static const struct foreign *find_kind(const struct tool_conversion *conversion)
         if (size >= magics[i].offset + magics[i].size_bytes &&
             memcmp(head + magics[i].offset, magics[i].bytes, magics[i].size_bytes) == 0)
             return &magics[i].is;
-    if (is_xray(head, size))
-        return &xray;
     if (!is_text(head, size))
         return is_perfetto(head, size) ? &perfetto : NULL;
     const struct foreign *found = find_json(conversion);

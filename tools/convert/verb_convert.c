@@ -19,6 +19,8 @@
 
 static const struct tool_converter *const converters[] = {&tool_converter_trace,
                                                           &tool_converter_uftrace,
+                                                          &tool_converter_xray,
+                                                          &tool_converter_perf,
 #ifdef TOOL_WITH_JSON
                                                           &tool_converter_chrome,
 #endif
@@ -68,7 +70,7 @@ static bool parse_trace_id(const char *text, void *into)
 }
 
 struct options {
-    const char *output, *format;
+    const char *output, *format, *program;
     uint64_t resolution_ns;
     uint32_t partition_events, jobs, threshold;
     int32_t level;
@@ -79,8 +81,10 @@ struct options {
 static const struct tool_option table[] = {
     {"output", 'o', "FILE", "write the trace to FILE; - is standard output", NULL, TOOL_AT(output)},
     {"force", 'f', NULL, "replace FILE where it exists", NULL, TOOL_AT(force)},
-    {"from-format", 0, "NAME", "uftrace, chrome, ctf, text or trace; found out without it", NULL,
+    {"from-format", 0, "NAME", "uftrace, chrome, ctf, xray, perf, text or trace; found out", NULL,
      TOOL_AT(format)},
+    {"program", 0, "FILE", "xray: the program that wrote the log, for names", NULL,
+     TOOL_AT(program)},
     {"resolution", 0, "HOW", "of times: exact (default), none, or a resolution such as 64ns, 1us",
      tool_parse_resolution, TOOL_AT(resolution_ns)},
     {"level", 'l', "N", "0 (literal form), 1 (fast) .. 9 (small); default 3", tool_parse_level,
@@ -102,14 +106,16 @@ static const struct tool_command command = {
     .usage = "[OPTION]... INPUT -o FILE",
     .about =
         "Turns a recording into a trace. INPUT is a directory that uftrace recorded, one in the\n"
-        "Common Trace Format with LTTng's function events, a Chrome trace in JSON, a file in\n"
-        "tracetape's plain text form (see spec/raw-text.md), a trace that is to be coded anew at\n"
-        "another --level, or - for all but directories on standard input.",
+        "Common Trace Format with LTTng's function events, a Chrome trace in JSON, a log of XRay's,\n"
+        "what 'perf script --itrace=cr' says of Intel PT, a file in tracetape's plain text form (see\n"
+        "spec/raw-text.md), a trace that is to be coded anew at another --level, or - for all but\n"
+        "directories on standard input.",
     .options = table,
     .examples = "  tracetape convert run.uftrace -o run.ttape\n"
                 "  tracetape convert run.uftrace -o small.ttape --resolution 64ns --level 9\n"
                 "  tracetape convert run.ttape -o small.ttape --level 9\n"
                 "  tracetape convert trace.json -o run.ttape\n"
+                "  tracetape convert xray-log.prog.x1y2z3 --program ./prog -o run.ttape\n"
                 "  printf '0 1 enter main\\n9 1 exit\\n' | tracetape convert - -o tiny.ttape\n"
                 "  tracetape convert run.uftrace -o - | tracetape verify -\n",
     .operands_min = 1,
@@ -276,9 +282,12 @@ static int convert(struct tool_conversion *conversion, const char *format, uint8
     const struct tool_converter *converter = find_converter(format, conversion);
     if (converter == NULL) {
         return tool_fail("cannot tell the format of '%s': neither a directory of uftrace or CTF "
-                         "nor Chrome trace JSON nor text nor a trace" NOT_HERE,
+                         "nor Chrome trace JSON nor a log of XRay nor text nor a trace" NOT_HERE,
                          conversion->input);
     }
+    if (conversion->program != NULL && converter != &tool_converter_xray)
+        return tool_fail("'%s' is read as %s: --program is for logs of XRay", conversion->input,
+                         converter->name);
     if (conversion->verbose)
         tool_message("reading '%s' as %s", conversion->input, converter->name);
     tool_progress_start("convert");
@@ -317,6 +326,7 @@ int tool_verb_convert(int argc, char **argv)
     }
     struct tool_conversion conversion = {
         .input = argv[0],
+        .program = options.program,
         .fd = -1,
         .verbose = options.verbose,
         .strict = options.strict,

@@ -19,9 +19,9 @@
 static const struct tool_export_format *const formats[] = {
     &tool_export_chrome,
 #ifdef TOOL_WITH_PROTOBUF
-    &tool_export_perfetto,   &tool_export_pprof,
+    &tool_export_perfetto, &tool_export_pprof,
 #endif
-    &tool_export_speedscope, &tool_export_folded, &tool_export_callgrind,
+    &tool_export_firefox,  &tool_export_speedscope, &tool_export_folded, &tool_export_callgrind,
 #ifdef TOOL_WITH_CTF
     &tool_export_ctf,
 #endif
@@ -29,7 +29,7 @@ static const struct tool_export_format *const formats[] = {
 #ifdef TOOL_WITH_SQLITE
     &tool_export_sqlite,
 #endif
-    &tool_export_svg,        &tool_export_png,    &tool_export_html,
+    &tool_export_svg,      &tool_export_png,        &tool_export_html,
 };
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 
@@ -87,6 +87,7 @@ static const struct tool_command command = {
              "  chrome      Chrome trace JSON, for chrome://tracing and ui.perfetto.dev\n"
              "  perfetto    Perfetto's protobuf, for ui.perfetto.dev and trace_processor\n"
              "  pprof       profile.proto: a sample for each stack, for pprof and its like\n"
+             "  firefox     a profile in JSON for profiler.firefox.com\n"
              "  speedscope  JSON for speedscope.app\n"
              "  folded      stacks with their own time, for flamegraph.pl\n"
              "  callgrind   for callgrind_annotate and KCachegrind\n"
