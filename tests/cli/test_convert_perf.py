@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Calls and returns as `perf script --itrace=cr` prints them of Intel PT, in the words of several
-versions and choices of -F: what is open, where tracing stops, what is lost. All text here was written
-by hand after perf's sources: no machine with Intel PT was at hand."""
+versions and choices of -F: what is open, where tracing stops, what is lost. All text here was
+written by hand after perf's sources: no machine with Intel PT was at hand."""
 import json
 import os
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Logs of LLVM's XRay become traces: both modes, arguments, tail calls, events, buffers in any order,
-names by the program; what is damaged costs what it is, with the byte where."""
+"""Logs of LLVM's XRay become traces: both modes, arguments, tail calls, events, buffers in any
+order, names by the program; what is damaged costs what it is, with the byte where."""
 import json
 import struct
 import sys
@@ -9,8 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 import xray_logs
-from xray_logs import (ENTER, ENTER_ARG, EXIT, TAIL, argument, basic, block, call, event, events, head,
-                       other, run)
+from xray_logs import (ENTER, ENTER_ARG, EXIT, TAIL, argument, basic, block, call, event, events,
+                       head, other, run)
 
 
 def convert(work, data, good=0, *options):
@@ -27,9 +27,9 @@ def got(work):
 
 def check_basic(work):
     data = head() + b"".join((
-        basic(ENTER, 1, 2000), basic(ENTER_ARG, 2, 2002), argument(2, 77), basic(ENTER, 3, 2004, 12),
-        basic(TAIL, 2, 2010), basic(ENTER, 4, 2011), basic(EXIT, 4, 2020), basic(EXIT, 1, 2021),
-        basic(EXIT, 3, 2006, 12)))
+        basic(ENTER, 1, 2000), basic(ENTER_ARG, 2, 2002), argument(2, 77),
+        basic(ENTER, 3, 2004, 12), basic(TAIL, 2, 2010), basic(ENTER, 4, 2011),
+        basic(EXIT, 4, 2020), basic(EXIT, 1, 2021), basic(EXIT, 3, 2006, 12)))
     said = convert(work, data)
     assert "--program" in said, said
     wanted = [(11, "enter", "function 1", 1000, []), (11, "enter", "function 2", 1001, [77]),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Firefox Profiler's profiles: their tables hold together, samples follow each other without a hole,
-and weights are those of folded stacks and of report, to the nanosecond."""
+"""Firefox Profiler's profiles: their tables hold together, samples follow each other without a
+hole, and weights are those of folded stacks and of report, to the nanosecond."""
 import json
 import os
 import subprocess

@@ -12,7 +12,6 @@ ENTER, EXIT, TAIL, ENTER_ARG = range(4)
 PROGRAM = """
 #include <pthread.h>
 #include <stdio.h>
-#include <unistd.h>
 #include <xray/xray_interface.h>
 #include <xray/xray_log_interface.h>
 #define KEEP extern "C" __attribute__((noinline, xray_always_instrument))
@@ -46,7 +45,6 @@ int main(int argc, char **) {
     if (argc > 1) {
         __xray_unpatch();
         __xray_log_finalize();
-        usleep(10000);
         __xray_log_flushLog();
     }
 }

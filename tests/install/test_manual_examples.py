@@ -62,6 +62,9 @@ int main(void)
 """
 # What `pkg-config --libs tracetape-blocks` says where it is installed.
 BLOCKS = f"-L{COMMAND.parent} -Wl,--whole-archive -ltracetape-blocks -Wl,--no-whole-archive"
+# Of a machine with Intel PT.
+CALLS_OF_PERF = ("prog 7/7 1.000000100: branches: call 401009 main+0x9 => 402000 parse_line+0x0\\n"
+                 "prog 7/7 1.000000200: branches: return 402003 parse_line+0x3 => 40100e main\\n")
 FLAMEGRAPH = """#!/usr/bin/env python3
 import re, sys
 sys.exit(not all(re.fullmatch(r"\\S.* \\d+", line.rstrip("\\n")) for line in sys.stdin))
@@ -120,6 +123,12 @@ def core_of(tid):
         struct.pack("<I4xQ16xQ16x", 4, 120, len(notes)) + notes
 
 
+def log_of_xray():
+    """Of basic mode: the program's first function is called."""
+    return struct.pack("<HHIQ16x", 3, 0, 3, 10**9) + b"".join(
+        struct.pack("<HBBiQII8x", 0, 0, kind, 1, at, 7, 7) for kind, at in ((0, 100), (1, 300)))
+
+
 class Examples:
     def __init__(self, work):
         self.work, self.fixtures, self.bin = work, work / "fixtures", work / "bin"
@@ -133,6 +142,9 @@ class Examples:
         self.bin.joinpath("flamegraph.pl").chmod(0o755)
         self.bin.joinpath("pkg-config").write_text(f"#!/bin/sh\necho {BLOCKS}\n", encoding="utf-8")
         self.bin.joinpath("pkg-config").chmod(0o755)
+        self.bin.joinpath("perf").write_text(f"#!/bin/sh\nprintf '{CALLS_OF_PERF}'\n",
+                                             encoding="utf-8")
+        self.bin.joinpath("perf").chmod(0o755)
         self.missing = [tool for tool in MAYBE_MISSING if shutil.which(tool, path=tools) is None]
 
     def shell(self, folder, line, status=0):
@@ -157,11 +169,13 @@ class Examples:
                            "calls.txt": SYSTEM_CALLS}.items():
             here.joinpath(name).write_text(text, encoding="utf-8")
         here.joinpath("core.4711").write_bytes(core_of(4711))
+        here.joinpath("xray-log.prog.a1b2c3").write_bytes(log_of_xray())
         build = "gcc -g -O2 -finstrument-functions -o"
         for line in (f"{build} program program.c && {build} server server.c",
                      "tracetape convert run.txt -o run.ttape",
                      f"{build} app app.c -I{SOURCE / 'libtrace' / 'include'} -L{COMMAND.parent} "
                      "-ltracetape-context && TRACETAPE_CONTEXT=app.ctx ./app >app.log",
+                     "clang -g -fxray-instrument -fxray-instruction-threshold=1 -o prog program.c",
                      "tracetape convert slower.txt -o after.ttape",
                      "tracetape convert other.txt -o other.ttape",
                      "sed s/471/571/g run.txt | tracetape convert - -o server.ttape",

@@ -19,7 +19,7 @@
 struct tool_conversion {
     const char *input;   /* as given, for messages */
     const char *program; /* that wrote it; NULL: nobody said */
-    int fd;            /* a directory, a regular file, or a pipe */
+    int fd;              /* a directory, a regular file, or a pipe */
     bool is_directory;
     bool verbose, strict;
     const uint8_t *head; /* of a file or pipe: its first bytes, read from fd already */

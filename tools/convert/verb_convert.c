@@ -17,17 +17,15 @@
 #define PIECES         64u
 #define PIECE_BYTES    4096u
 
-static const struct tool_converter *const converters[] = {&tool_converter_trace,
-                                                          &tool_converter_uftrace,
-                                                          &tool_converter_xray,
-                                                          &tool_converter_perf,
+static const struct tool_converter *const converters[] = {
+    &tool_converter_trace,  &tool_converter_uftrace, &tool_converter_xray, &tool_converter_perf,
 #ifdef TOOL_WITH_JSON
-                                                          &tool_converter_chrome,
+    &tool_converter_chrome,
 #endif
 #ifdef TOOL_WITH_CTF
-                                                          &tool_converter_ctf,
+    &tool_converter_ctf,
 #endif
-                                                          &tool_converter_text};
+    &tool_converter_text};
 #if !defined(TOOL_WITH_JSON) && !defined(TOOL_WITH_CTF)
 #define NOT_HERE " (Chrome trace JSON and CTF are not in this build)"
 #elif !defined(TOOL_WITH_JSON)
@@ -106,16 +104,16 @@ static const struct tool_command command = {
     .usage = "[OPTION]... INPUT -o FILE",
     .about =
         "Turns a recording into a trace. INPUT is a directory that uftrace recorded, one in the\n"
-        "Common Trace Format with LTTng's function events, a Chrome trace in JSON, a log of XRay's,\n"
-        "what 'perf script --itrace=cr' says of Intel PT, a file in tracetape's plain text form (see\n"
-        "spec/raw-text.md), a trace that is to be coded anew at another --level, or - for all but\n"
-        "directories on standard input.",
+        "Common Trace Format with LTTng's function events, a Chrome trace in JSON, a log of XRay,\n"
+        "what 'perf script --itrace=cr' says of Intel PT, a file in tracetape's plain text form\n"
+        "(see spec/raw-text.md), a trace that is to be coded anew at another --level, or - for\n"
+        "all but directories on standard input.",
     .options = table,
     .examples = "  tracetape convert run.uftrace -o run.ttape\n"
                 "  tracetape convert run.uftrace -o small.ttape --resolution 64ns --level 9\n"
                 "  tracetape convert run.ttape -o small.ttape --level 9\n"
                 "  tracetape convert trace.json -o run.ttape\n"
-                "  tracetape convert xray-log.prog.x1y2z3 --program ./prog -o run.ttape\n"
+                "  tracetape convert xray-log.prog.a1b2c3 --program ./prog -o run.ttape\n"
                 "  printf '0 1 enter main\\n9 1 exit\\n' | tracetape convert - -o tiny.ttape\n"
                 "  tracetape convert run.uftrace -o - | tracetape verify -\n",
     .operands_min = 1,

@@ -1,5 +1,5 @@
-/* The converter for what `perf script --itrace=cr` says of Intel PT: each line is a call or a return
- * of a thread, in the order of time.
+/* The converter for what `perf script --itrace=cr` says of Intel PT: each line is a call or a
+ * return of a thread, in the order of time.
  *
  * Tracing begins somewhere, and has holes: a thread's frames are what its lines imply. What a line
  * returns to, or goes on in, ends the frames inside of it. Where tracing ends for a while (a system
@@ -170,8 +170,8 @@ static void enter(struct perf *perf, uint32_t thread, const struct tool_perf_lin
 }
 
 /* Ends the innermost frames. */
-static void leave(struct perf *perf, uint32_t thread, const struct tool_perf_line *line,
-                  uint32_t count)
+static void leave_frames(struct perf *perf, uint32_t thread, const struct tool_perf_line *line,
+                         uint32_t count)
 {
     struct tool_open_frames *open = &perf->threads[thread].open;
     if (count > 1) {
@@ -200,12 +200,12 @@ static void go_on_in(struct perf *perf, uint32_t thread, const struct tool_perf_
         open->count -= least; /* a frame of that function which has ended is not the one */
         uint32_t more = site != TTAPE_NONE ? tool_frames_find(open, site, 0) : 0;
         open->count = kept;
-        leave(perf, thread, line, least + (more > 0 ? more - 1 : 0));
+        leave_frames(perf, thread, line, least + (more > 0 ? more - 1 : 0));
         return;
     }
     uint32_t inside = site != TTAPE_NONE ? tool_frames_find(open, site, 0) : 0;
     if (inside > 0)
-        leave(perf, thread, line, inside - 1);
+        leave_frames(perf, thread, line, inside - 1);
     else if (site != TTAPE_NONE)
         enter(perf, thread, line, site, open->count == 0);
 }
@@ -231,7 +231,7 @@ static void take_jump(struct perf *perf, uint32_t thread, const struct tool_perf
     if (from == to)
         return;
     if (open->count > 0 && open->frames[open->count - 1].site == from)
-        leave(perf, thread, line, 1);
+        leave_frames(perf, thread, line, 1);
     enter(perf, thread, line, to, false);
 }
 
@@ -253,7 +253,7 @@ static void take_branch(struct perf *perf, const struct tool_perf_line *line)
     if (line->begins) {
         bool was_away = count > 0 && is_away(perf, thread->open.frames[count - 1].site);
         if (was_away)
-            leave(perf, index, line, 1);
+            leave_frames(perf, index, line, 1);
         go_on_in(perf, index, line, &line->to, 0);
         return;
     }

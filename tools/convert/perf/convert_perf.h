@@ -1,4 +1,4 @@
-/* Between the parts of the converter for calls and returns as `perf script --itrace=cr` prints them:
+/* Between the parts of the converter for calls and returns as perf script --itrace=cr prints them:
  *
  *   perf_line.c      a line --> thread, time, kind, the places that it goes from and to
  *   convert_perf.c   lines --> open frames --> the writer */

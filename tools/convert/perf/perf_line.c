@@ -1,4 +1,4 @@
-/* A line of `perf script`, by the fields that are in it, whatever -F chose and whichever perf wrote:
+/* A line of `perf script`, by the fields that are in it, whatever -F chose, whichever perf wrote:
  *
  *   NAME PID[/TID] [[CPU]] SECONDS.FRACTION: [PERIOD] [EVENT:] FLAGS IP [SYMBOL[+OFF] [(FILE)]]
  *                                                              => ADDR [SYMBOL[+OFF] [(FILE)]]

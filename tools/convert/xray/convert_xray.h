@@ -3,7 +3,7 @@
  *   convert_xray.c   the head; records in the order of time --> the writer
  *   xray_bytes.c     the log as a file that can be read anywhere
  *   xray_basic.c     basic mode: records of 32 bytes --> records
- *   xray_flight.c    flight data recorder: buffers of threads, in the order of their times --> records
+ *   xray_flight.c    flight data recorder: buffers, in the order of their times --> records
  *   xray_program.c   a function's number --> its address and name, by the program's own table */
 #ifndef TOOL_CONVERT_XRAY_H
 #define TOOL_CONVERT_XRAY_H

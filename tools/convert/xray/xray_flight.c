@@ -3,8 +3,8 @@
  *   extents: how many bytes follow | thread | time of day | process | CPU and ticks | records ...
  *
  * A record's first bit tells calls (8 bytes: kind, function, ticks since the one before) from
- * others (16 bytes, and bytes of an event). Buffers are reused, so a thread's are in any order: they
- * are listed first, and read in the order of their times. */
+ * others (16 bytes, and bytes of an event). Buffers are reused, so a thread's are in any order:
+ * they are listed first, and read in the order of their times. */
 #include <inttypes.h>
 
 #include "tools/convert/xray/convert_xray.h"

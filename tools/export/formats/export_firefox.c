@@ -2,9 +2,9 @@
  * stand wherever its stack changed, each with the time until the next one as its weight.
  *
  *   walk -> samples of a thread (scratch file) and its tree of stacks (memory)
- *        -> at the thread's end, its tables: columns of equal length, which name each other by index
+ *        -> at the thread's end its tables: columns of equal length, which name each other
  *
- * Version 40 is the oldest that their loader takes without guessing: it upgrades from there. Later
+ * Version 40 is the oldest that their loader takes without guessing. It upgrades from there. Later
  * ones move tables out of the threads, which would have to stay in memory until the last thread. */
 #include <inttypes.h>
 #include <stdlib.h>
