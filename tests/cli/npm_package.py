@@ -1,0 +1,39 @@
+"""Packages of npm that read what we write, each of one version and with these bytes: they are
+fetched once, unpacked in the build, and none of their scripts runs."""
+import base64
+import hashlib
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+PACKAGES = {
+    "@firefox-devtools/profiler-cli": (
+        "0.10.0", "f9fqdHh7B6ddQIYrwrEs4FE5D8BMOsXSorYF4NRFfwPa"
+        "GikVBlhorBxHT7zrb6WMgJgKQYHC9kazkRjbItLx8Q=="),
+    "speedscope": ("1.25.0", "cpf9HWTZf1ijLXBJrk87Ve/54tnYx6rlf0gUThvn3ook"
+                   "6h63hLXVOQiMf44PT+XoV503cPfvfiT5gP5vojp6Ag=="),
+    "pprof-format": ("2.3.2", "fcMM+sgKMOveSurz7i0BMHfy1hHNnI9+VWjd4kdclqQj"
+                     "STuiHWaP69DGwvkw3zcLkM/F76LhVIKvPyrxmp6iiw=="),
+}
+
+
+def fetch(name):
+    """The folder of a package; ends the test as skipped where it cannot be had."""
+    version, wanted = PACKAGES[name]
+    plain = name.strip("@").replace("/", "-")
+    folder = Path(os.environ["TTAPE_BUILD"]) / "npm" / f"{plain}-{version}"
+    if not (folder / "package").is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(["npm", "pack", "--silent", f"{name}@{version}"], check=False,
+                              cwd=folder, capture_output=True, text=True)
+        if done.returncode != 0:
+            print(f"SKIPPED: npm does not give {name}: {done.stderr[-200:]}")
+            sys.exit(77)
+        archive = folder / f"{plain}-{version}.tgz"
+        found = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+        assert found == wanted, f"{archive} has other bytes: {found}"
+        with tarfile.open(archive) as packed:
+            packed.extractall(folder, filter="data")
+    return folder / "package"
