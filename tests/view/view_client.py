@@ -64,9 +64,10 @@ class Server:
         answer = self.connection.getresponse()
         return answer.status, answer.headers, answer.read()
 
-    def post_to(self, path, body, key=None):
+    def post_to(self, path, body, key=None, filter=None):
         """The status of a request to another path."""
-        self.connection.request("POST", path, body, {"X-Tracetape-Key": key or self.key})
+        kept = {} if filter is None else {"X-Tracetape-Filter": filter}
+        self.connection.request("POST", path, body, {"X-Tracetape-Key": key or self.key, **kept})
         answer = self.connection.getresponse()
         answer.read()
         return answer.status

@@ -204,7 +204,7 @@ bool tool_filter_matches(struct tool_filter_made *made, const regex_t *regex, tt
     return regexec(regex, made->copy, 0, NULL, 0) == 0;
 }
 
-int tool_filter_check(const struct tool_filter_made *made)
+const char *tool_filter_unmatched(const struct tool_filter_made *made)
 {
     static const ttape_filter_kind kinds[] = {TTAPE_FILTER_ONLY, TTAPE_FILTER_BELOW,
                                               TTAPE_FILTER_TO};
@@ -217,7 +217,14 @@ int tool_filter_check(const struct tool_filter_made *made)
                 is_matched = is_matched || made->matched[i];
             }
         if (first != NULL && !is_matched)
-            return tool_fail("nothing that was called matches '%s'", first->function.data);
+            return first->function.data;
     }
-    return TOOL_OK;
+    return NULL;
+}
+
+int tool_filter_check(const struct tool_filter_made *made)
+{
+    const char *unmatched = tool_filter_unmatched(made);
+    return unmatched == NULL ? TOOL_OK
+                             : tool_fail("nothing that was called matches '%s'", unmatched);
 }

@@ -75,6 +75,8 @@ void tool_filter_unmake(struct tool_filter_made *made);
 /* When all traces were asked: rules that choose what is kept, and of which none has anything to
  * choose. Returns a tool_exit. */
 int tool_filter_check(const struct tool_filter_made *made);
+/* The same, said by nobody: the expression of the first such rule, or NULL. */
+const char *tool_filter_unmatched(const struct tool_filter_made *made);
 bool tool_filter_matches(struct tool_filter_made *made, const regex_t *regex, ttape_string text);
 
 #endif

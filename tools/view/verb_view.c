@@ -106,12 +106,12 @@ static void wait_for_end(const sigset_t *ends, const struct view_http *http, cha
     view_browser_forget(file);
 }
 
-static int serve(const struct options *options, struct view_workers *workers, const char *key,
-                 const sigset_t *ends)
+static int serve(const struct options *options, struct view_workers *workers,
+                 struct view_filters *filters, const char *key, const sigset_t *ends)
 {
     struct view_http *http;
     char address[ADDRESS_BYTES], *file = NULL;
-    int status = view_http_open(&http, workers, key);
+    int status = view_http_open(&http, workers, filters, key);
     if (status != TOOL_OK)
         return status;
     unsigned port = view_http_port(http);
@@ -142,11 +142,15 @@ static void block_ends(sigset_t *ends)
     signal(SIGPIPE, SIG_IGN);
 }
 
-/* filter: what has left the trace, or NULL. */
+/* filter: what has left `input` of the trace `whole`, or NULL. */
 static int show_trace(const struct options *options, const struct tool_input *input,
-                      const char *filter)
+                      const struct tool_input *whole, const char *filter)
 {
     struct view_workers *workers;
+    struct view_how how = {.names = options->names,
+                           .memory_bytes = options->memory_bytes,
+                           .sources = options->sources,
+                           .filter = filter};
     char key[VIEW_KEY_BYTES + 1];
     sigset_t ends;
     block_ends(&ends);
@@ -156,14 +160,12 @@ static int show_trace(const struct options *options, const struct tool_input *in
 #endif
     int status = make_key(key);
     if (status == TOOL_OK)
-        status = view_workers_open(&workers, input,
-                                   &(struct view_how){.names = options->names,
-                                                      .memory_bytes = options->memory_bytes,
-                                                      .sources = options->sources,
-                                                      .filter = filter});
+        status = view_workers_open(&workers, input, &how);
     if (status != TOOL_OK)
         return status;
-    status = serve(options, workers, key, &ends);
+    struct view_filters *filters = view_filters_open(whole, &how);
+    status = serve(options, workers, filters, key, &ends);
+    view_filters_close(filters);
     view_workers_close(workers);
     return status;
 }
@@ -194,11 +196,11 @@ static int show(const struct options *options, const struct tool_input *input)
 {
     struct tool_input left = {.fd = -1};
     if (options->kept.count == 0)
-        return show_trace(options, input, NULL);
+        return show_trace(options, input, input, NULL);
     int status = filter_trace(options, input, &left);
     if (status == TOOL_OK || status == TOOL_LOSS) {
         char *filter = tool_filter_text(&options->kept);
-        int shown = show_trace(options, &left, filter);
+        int shown = show_trace(options, &left, input, filter);
         free(filter);
         status = shown != TOOL_OK ? shown : status;
     }

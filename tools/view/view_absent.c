@@ -2,8 +2,10 @@
 #include "tools/command/tool.h"
 #include "tools/view/view_server.h"
 
-int view_http_open(struct view_http **out, struct view_workers *workers, const char *key)
+int view_http_open(struct view_http **out, struct view_workers *workers,
+                   struct view_filters *filters, const char *key)
 {
+    (void)filters;
     (void)workers;
     (void)key;
     *out = NULL;

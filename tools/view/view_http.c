@@ -40,7 +40,8 @@ struct library {
 struct view_http {
     struct library library;
     struct MHD_Daemon *daemon;
-    struct view_workers *workers;
+    struct view_workers *workers; /* of pages that say no filter */
+    struct view_filters *filters;
     const char *key;
     atomic_bool was_asked;
     atomic_flag is_saving; /* one file at a time: each takes room on the disk */
@@ -49,6 +50,7 @@ struct view_http {
 /* One request: its body so far. */
 struct request {
     char *body;
+    char *filter; /* NULL: none */
     size_t size_bytes;
     bool is_too_long;
 };
@@ -119,6 +121,7 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
                   {"Sec-Fetch-Site", &head->site},
                   {"Sec-Fetch-Mode", &head->mode},
                   {"X-Tracetape-Key", &head->key},
+                  {"X-Tracetape-Filter", &head->filter},
                   {"Content-Length", &head->length},
                   {"Transfer-Encoding", &head->encoding}};
     (void)kind;
@@ -158,29 +161,35 @@ static bool is_gone(void *context)
     return poll(&waiting, 1, 0) > 0 && (waiting.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
+static enum MHD_Result send_error(struct view_http *http, struct MHD_Connection *connection,
+                                  const ttape_error *err)
+{
+    size_t length = strnlen(err->message, sizeof err->message);
+    char *text = malloc(length + 1);
+    if (text == NULL)
+        return MHD_NO;
+    memcpy(text, err->message, length);
+    return send_bytes(http, connection, err->status == TTAPE_E_ARGUMENT ? 400 : 500,
+                      "text/plain; charset=utf-8", text, length, true);
+}
+
 static enum MHD_Result answer(struct view_http *http, struct MHD_Connection *connection,
-                              const struct request *request)
+                              const struct request *request, struct view_workers *workers)
 {
     struct asking asking = {&http->library, connection};
     ttape_error err = {0};
     size_t size_bytes = 0;
     atomic_store(&http->was_asked, true);
-    char *response = view_workers_answer(http->workers, request->body, request->size_bytes, is_gone,
+    char *response = view_workers_answer(workers, request->body, request->size_bytes, is_gone,
                                          &asking, &size_bytes, &err);
-    if (response != NULL)
-        return send_bytes(http, connection, 200, "application/json", response, size_bytes, true);
-    size_t length = strnlen(err.message, sizeof err.message);
-    char *text = malloc(length + 1);
-    if (text == NULL)
-        return MHD_NO;
-    memcpy(text, err.message, length);
-    return send_bytes(http, connection, err.status == TTAPE_E_ARGUMENT ? 400 : 500,
-                      "text/plain; charset=utf-8", text, length, true);
+    return response != NULL
+               ? send_bytes(http, connection, 200, "application/json", response, size_bytes, true)
+               : send_error(http, connection, &err);
 }
 
 /* A file, which is the response's own from then on. */
 static enum MHD_Result save(struct view_http *http, struct MHD_Connection *connection,
-                            const struct request *request)
+                            const struct request *request, struct view_workers *workers)
 {
     static const char busy[] = "another file is being made: try again when it is there\n";
     static const char failed[] = "the file cannot be made: tracetape view says why where it runs\n";
@@ -188,8 +197,8 @@ static enum MHD_Result save(struct view_http *http, struct MHD_Connection *conne
     if (atomic_flag_test_and_set(&http->is_saving))
         return send_bytes(http, connection, 503, "text/plain; charset=utf-8", busy, sizeof busy - 1,
                           false);
-    int fd = view_save(view_workers_input(http->workers), view_workers_how(http->workers),
-                       request->body, request->size_bytes, &size_bytes);
+    int fd = view_save(view_workers_input(workers), view_workers_how(workers), request->body,
+                       request->size_bytes, &size_bytes);
     atomic_flag_clear(&http->is_saving);
     if (fd < 0)
         return send_bytes(http, connection, 500, "text/plain; charset=utf-8", failed,
@@ -198,6 +207,44 @@ static enum MHD_Result save(struct view_http *http, struct MHD_Connection *conne
     if (response == NULL)
         close(fd);
     return send_response(http, connection, 200, "application/octet-stream", response);
+}
+
+/* With the filter that it says, of the trace as that leaves it. */
+static enum MHD_Result answer_filtered(struct view_http *http, struct MHD_Connection *connection,
+                                       const char *path, const struct request *request)
+{
+    ttape_error err = {0};
+    struct view_workers *workers = request->filter == NULL
+                                       ? http->workers
+                                       : view_filters_take(http->filters, request->filter, &err);
+    if (workers == NULL)
+        return send_error(http, connection, &err);
+    enum MHD_Result result = strcmp(path, "/save") == 0
+                                 ? save(http, connection, request, workers)
+                                 : answer(http, connection, request, workers);
+    if (request->filter != NULL)
+        view_filters_give(http->filters, request->filter);
+    return result;
+}
+
+static int digit_of(char c)
+{
+    const char *digits = "0123456789abcdef", *found = strchr(digits, c | 0x20);
+    return c != '\0' && found != NULL ? (int)(found - digits) : -1;
+}
+
+/* As the page writes it: bytes that are no letters and digits as %2F. To be freed. */
+static char *decode_filter(const char *text)
+{
+    char *decoded = malloc(strlen(text) + 1), *at = decoded;
+    for (; decoded != NULL && *text != '\0'; text++) {
+        bool is_coded = *text == '%' && digit_of(text[1]) >= 0 && digit_of(text[2]) >= 0;
+        *at++ = is_coded ? (char)(16 * digit_of(text[1]) + digit_of(text[2])) : *text;
+        text += is_coded ? 2 : 0;
+    }
+    if (decoded != NULL)
+        *at = '\0';
+    return decoded;
 }
 
 static enum MHD_Result begin_request(struct view_http *http, struct MHD_Connection *connection,
@@ -210,6 +257,8 @@ static enum MHD_Result begin_request(struct view_http *http, struct MHD_Connecti
         return send_refusal(http, connection, status);
     struct request *request = calloc(1, sizeof *request);
     *state = request;
+    if (request != NULL && head->filter != NULL)
+        request->filter = decode_filter(head->filter);
     return request != NULL ? MHD_YES : MHD_NO;
 }
 
@@ -244,11 +293,9 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (request->is_too_long)
         return send_refusal(http, connection, 413);
     const struct view_file file = view_find_file(path);
-    if (strcmp(path, "/save") == 0)
-        return save(http, connection, request);
     return file.bytes != NULL
                ? send_bytes(http, connection, 200, file.type, file.bytes, file.size_bytes, false)
-               : answer(http, connection, request);
+               : answer_filtered(http, connection, path, request);
 }
 
 static void end_request(void *context, struct MHD_Connection *connection, void **state,
@@ -258,8 +305,10 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
     (void)context;
     (void)connection;
     (void)code;
-    if (request != NULL)
+    if (request != NULL) {
         free(request->body);
+        free(request->filter);
+    }
     free(request);
     *state = NULL;
 }
@@ -316,10 +365,11 @@ static struct MHD_Daemon *start(struct view_http *http)
                                MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
-int view_http_open(struct view_http **out, struct view_workers *workers, const char *key)
+int view_http_open(struct view_http **out, struct view_workers *workers,
+                   struct view_filters *filters, const char *key)
 {
     struct view_http *http = tool_allocate(1, sizeof *http);
-    *http = (struct view_http){.workers = workers, .key = key};
+    *http = (struct view_http){.workers = workers, .filters = filters, .key = key};
     *out = NULL;
     if (!load(&http->library)) {
         view_http_close(http);

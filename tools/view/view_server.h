@@ -41,6 +41,17 @@ char *view_workers_answer(struct view_workers *workers, const char *request, siz
 const struct tool_input *view_workers_input(const struct view_workers *workers);
 const struct view_how *view_workers_how(const struct view_workers *workers);
 
+/* ---- view_filters.c: the same of what filters leave ---- */
+
+struct view_filters;
+
+struct view_filters *view_filters_open(const struct tool_input *input, const struct view_how *how);
+void view_filters_close(struct view_filters *filters);
+/* To be given back, by its text, when it has answered; NULL, and why: there is none. */
+struct view_workers *view_filters_take(struct view_filters *filters, const char *text,
+                                       ttape_error *err);
+void view_filters_give(struct view_filters *filters, const char *text);
+
 /* ---- view_save.c ---- */
 
 /* Makes a file of HTML, as "from=NS&to=NS&values=1&source=1" says (all of it may be missing): its
@@ -53,7 +64,7 @@ int view_save(const struct tool_input *input, const struct view_how *how, const 
 
 /* What of a request's head is looked at. NULL: not sent. */
 struct view_head {
-    const char *method, *path, *host, *origin, *site, *mode, *key, *length, *encoding;
+    const char *method, *path, *host, *origin, *site, *mode, *key, *length, *encoding, *filter;
     bool is_odd; /* one of these is there twice */
     bool has_query;
 };
@@ -72,7 +83,8 @@ const struct view_header *view_response_headers(void);
 struct view_http;
 
 /* *out is NULL on failure, which has been reported. The server answers until its close. */
-int view_http_open(struct view_http **out, struct view_workers *workers, const char *key);
+int view_http_open(struct view_http **out, struct view_workers *workers,
+                   struct view_filters *filters, const char *key);
 void view_http_close(struct view_http *http);
 unsigned view_http_port(const struct view_http *http);
 /* Whether the page has asked something with its key. */

@@ -33,6 +33,7 @@ export function takeKey(): string {
 export const work = { spent: 0 };
 
 let key = "";
+let filter: string | undefined;
 let queue: Waiting[] = [];
 let pictures: Waiting[] = [];
 let isPlanned = false;
@@ -41,11 +42,20 @@ export function setKey(given: string): void {
   key = given;
 }
 
+/** What of the trace is meant; undefined: as the command was told. */
+export function setFilter(given: string | undefined): void {
+  filter = given;
+}
+
+function headers(): Record<string, string> {
+  const kept: Record<string, string> = filter === undefined ? {}
+    : { "X-Tracetape-Filter": encodeURIComponent(filter) };
+  return { "X-Tracetape-Key": key, "Content-Type": "text/plain", ...kept };
+}
+
 /** What the server makes as a file. */
 export async function askFile(request: string): Promise<Blob> {
-  const response = await fetch("/save", {
-    method: "POST", headers: { "X-Tracetape-Key": key, "Content-Type": "text/plain" }, body: request,
-  });
+  const response = await fetch("/save", { method: "POST", headers: headers(), body: request });
   if (!response.ok) throw new Error((await response.text()).trim());
   return response.blob();
 }
@@ -53,7 +63,7 @@ export async function askFile(request: string): Promise<Blob> {
 async function askServer(request: string, signal?: AbortSignal): Promise<string> {
   const response = await fetch("/ask", {
     method: "POST",
-    headers: { "X-Tracetape-Key": key, "Content-Type": "text/plain" },
+    headers: headers(),
     body: request,
     signal,
   });

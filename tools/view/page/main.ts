@@ -1,6 +1,6 @@
 // The page: what it is made of, its commands and keys, and the state that its link says.
 import { isAlone, openAlone } from "./alone";
-import { Answer, ask, setKey, takeKey } from "./ask";
+import { Answer, ask, setFilter, setKey, takeKey } from "./ask";
 import { CallersPane } from "./callers";
 import { CallsPane } from "./calls";
 import { Details } from "./details";
@@ -150,6 +150,10 @@ function showNode(node: TreeNode | null): void {
  * with the rest. */
 async function followLink(): Promise<void> {
   const place = readLink(location.hash);
+  if (!isAlone() && place.filter !== state.filter) {
+    location.reload(); // of another trace, so to say: nothing of this one holds
+    return;
+  }
   let problem: unknown = null;
   const attempt = async (work: () => Promise<void> | void) => {
     try {
@@ -387,6 +391,22 @@ function shownRange(): string {
   return `${moment(from)}  +${shortTime(end > from ? end - from : 0n)}`;
 }
 
+/** Which calls the trace is made of: as `--filter` takes it. */
+function filterBox(): HTMLElement {
+  const box = make("input", { type: "search", id: "calls-filter", "aria-label": "Filter of calls",
+    placeholder: "Filter: below parse; !malloc", title: "Only these calls, as --filter takes them "
+      + "(tracetape-filters(7)); Enter applies it, and an empty one shows all",
+    value: state.filter ?? String(trace.info.filter ?? ""), keydown: (e: KeyboardEvent) => {
+      if (e.key !== "Enter") return;
+      state.filter = box.value.trim();
+      state.node = state.site = state.mark = null;
+      state.hidden = [];
+      history.pushState(null, "", link());
+      location.reload();
+    } });
+  return box;
+}
+
 function header(commands: Command[]): HTMLElement {
   const info = trace.info;
   const process = trace.threads[0]?.process || "trace";
@@ -403,6 +423,7 @@ function header(commands: Command[]): HTMLElement {
   return make("header", {}, make("h1", {}, process),
     make("span", { class: "faint" }, `${count(info.events)} events, ${shortTime(trace.end)}`),
     make("span", { class: "faint" }, clockWords()), losses, make("span", { class: "space" }), range,
+    isAlone() ? null : filterBox(),
     make("button", { click: run("all") }, "Whole run"),
     make("button", { click: run("find") }, "Find… ", make("kbd", {}, "Ctrl-K")),
     make("button", { click: run("keys"), "aria-label": "Keys" }, "?"));
@@ -453,7 +474,14 @@ async function start(): Promise<void> {
   document.body.append(message);
   if (isAlone()) await openAlone();
   else setKey(takeKey());
-  await load();
+  state.filter = isAlone() ? undefined : readLink(location.hash).filter;
+  setFilter(state.filter);
+  try {
+    await load();
+  } catch (why) {
+    if (state.filter !== undefined) document.body.prepend(make("header", {}, filterBox()));
+    throw why;
+  }
   timeline = new Timeline();
   const table = new FunctionTable();
   const calls = new CallsPane();

@@ -60,6 +60,7 @@ export interface State {
   text: string; // that names of functions have
   order: string; // of calls
   durations: Durations | null; // only calls that took so long
+  filter: string | undefined; // which calls of the trace; undefined: as the command was told
 }
 
 /** ns, both included. */
@@ -76,7 +77,7 @@ export const SPAN_LEAST = 20;
 export const state: State = { from: 0n, span: 1, node: null, site: null, pane: "functions",
                                mark: null, hidden: [], isWall: false, isFolded: false,
                                isInWindow: false, sort: "total", text: "", order: "duration",
-                               durations: null };
+                               durations: null, filter: undefined };
 export const trace = {
   end: 1n, hasTimes: true, hasHosts: false, threads: [] as Thread[], info: {} as Record<string, any>,
 };
@@ -92,8 +93,8 @@ export function onChange(listener: Listener): void {
 }
 
 /** As a place may hold it, also on a command line. */
-function placeOf(name: string): string {
-  return encodeURIComponent(name.slice(0, 300))
+function placeOf(name: string, most = 300): string {
+  return encodeURIComponent(name.slice(0, most))
     .replace(/[!'()*~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
@@ -112,6 +113,7 @@ export function link(): string {
   if (state.text) fields.push(`q=${placeOf(state.text)}`);
   if (state.order !== "duration") fields.push(`o=${state.order}`);
   if (state.durations) fields.push(`d=${state.durations.least}..${state.durations.most}`);
+  if (state.filter !== undefined) fields.push(`filter=${placeOf(state.filter, 4000)}`);
   return "#" + fields.join("&");
 }
 
@@ -131,6 +133,7 @@ export interface Link {
   text?: string;
   order?: string;
   durations?: Durations;
+  filter?: string;
 }
 
 function decoded(value: string): string {
@@ -165,6 +168,7 @@ export function readLink(hash: string): Link {
     else if (name === "r") found.isInWindow = value === "1";
     else if (name === "s" && SORTS.includes(value.replace(/^-/, ""))) found.sort = value;
     else if (name === "q") found.text = decoded(value);
+    else if (name === "filter") found.filter = decoded(value);
     else if (name === "o" && ORDERS.includes(value)) found.order = value;
     else if (name === "d" && range && BigInt(range[1]) >= 0n && BigInt(range[2]) >= BigInt(range[1]))
       found.durations = { least: BigInt(range[1]), most: BigInt(range[2]) };
