@@ -7,7 +7,7 @@ from view_page import Keys, Page, make_trace
 from view_client import Server, check, end
 
 NAMES = ("return [...document.querySelectorAll('#pane-functions tbody tr')]"
-         ".map((row) => row.querySelector('td').textContent)")
+         ".map((row) => row.textContent)")
 KEPT = "return !!window.view && !view.isWaiting() && view.trace.info.filter === arguments[0]"
 ALL = "return !!window.view && !view.isWaiting() && view.trace.info.filter === undefined"
 

@@ -33,7 +33,7 @@ struct view_filters {
 static void fail(struct filtered *filtered, const char *why)
 {
     filtered->error.status = TTAPE_E_ARGUMENT;
-    (void)snprintf(filtered->error.message, sizeof filtered->error.message, "%s", why);
+    (void)snprintf(filtered->error.message, sizeof filtered->error.message, "%.231s", why);
 }
 
 static void forget(struct filtered *filtered)
@@ -77,9 +77,9 @@ static bool read_text(struct filtered *filtered, struct tool_filter_made *made)
     ttape_error err = {0};
     const ttape_string text = {filtered->text, strlen(filtered->text)};
     struct tool_filter said = {.texts = &filtered->text, .count = 1};
-    char why[sizeof err.message + 64];
+    char why[232];
     if (ttape_filter_parse(&parsed, text, NULL, &err) != TTAPE_OK) {
-        (void)snprintf(why, sizeof why, "%s, at '%.40s'", err.message,
+        (void)snprintf(why, sizeof why, "%.160s, at '%.40s'", err.message,
                        err.offset < text.size_bytes ? text.data + err.offset : "its end");
         fail(filtered, why);
         return false;
@@ -107,8 +107,8 @@ static void copy_left(const struct view_filters *filters, struct filtered *filte
         tool_filtered_open(&filtered->left, made, &own, tool_jobs(0), filters->how.memory_bytes);
     ttape_reader_close(own.reader);
     const char *unmatched = tool_filter_unmatched(made);
-    char why[256];
-    (void)snprintf(why, sizeof why, "nothing that was called matches '%.200s'",
+    char why[232];
+    (void)snprintf(why, sizeof why, "nothing that was called matches '%.190s'",
                    unmatched != NULL ? unmatched : "");
     how.filter = filtered->text;
     if (status != TOOL_OK && status != TOOL_LOSS)
