@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`view` with a filter, of its command line or of a page, shows what verbs with the same filter say,
-and tells the page what to write into the commands that it names."""
+"""`view` with a filter, of its command line or of a page, shows what verbs with the same filter
+say, and tells the page what to write into the commands that it names."""
 import http.client
 import json
 import os
