@@ -3,11 +3,22 @@
  *
  * A database has a target of its own (it costs a file), and CTF none: its writer is a process of
  * babeltrace2's, for each run. */
+#include <string.h>
+
 #include "fuzz_trace.h"
 #include "fuzz_verb.h"
 #include "tools/command/tool.h"
 
-enum { CHROME, SPEEDSCOPE, FIREFOX, CSV, FOLDED, CALLGRIND, PERFETTO, FORMATS };
+enum { CHROME, SPEEDSCOPE, FIREFOX, CSV, FOLDED, CALLGRIND, PERFETTO, ARROW, FORMATS };
+
+/* Arrow's stream has no checksum: whole is what has its end. */
+static void require_end(const struct fuzz_bytes *out)
+{
+    static const uint8_t end[] = {0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0};
+    FUZZ_REQUIRE(out->size > sizeof end && out->size % sizeof end == 0);
+    FUZZ_REQUIRE(memcmp(out->data, end, 4) == 0);
+    FUZZ_REQUIRE(memcmp(out->data + out->size - sizeof end, end, sizeof end) == 0);
+}
 
 static void require(uint32_t format, const struct fuzz_bytes *out)
 {
@@ -18,14 +29,15 @@ static void require(uint32_t format, const struct fuzz_bytes *out)
     case CSV: fuzz_require_csv(out, 14); break;
     case FOLDED: fuzz_require_folded(out); break;
     case CALLGRIND: fuzz_require_callgrind(out); break;
+    case ARROW: require_end(out); break;
     default: fuzz_require_perfetto(out);
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[FORMATS] = {"chrome", "speedscope", "firefox", "csv",
-                                               "folded", "callgrind",  "perfetto"};
+    static const char *const names[FORMATS] = {"chrome", "speedscope", "firefox",  "csv",
+                                               "folded", "callgrind",  "perfetto", "arrow"};
     static const char *const cuts[] = {"--thread", "--process", "--min-time"};
     struct fuzz_input in = {data, size}, p = fuzz_part(&in, FUZZ_PARAMETER_BYTES);
     /* Seeds have no parameters, but all sizes. */

@@ -14,6 +14,14 @@ PACKAGES = {
         "GikVBlhorBxHT7zrb6WMgJgKQYHC9kazkRjbItLx8Q=="),
     "speedscope": ("1.25.0", "cpf9HWTZf1ijLXBJrk87Ve/54tnYx6rlf0gUThvn3ook"
                    "6h63hLXVOQiMf44PT+XoV503cPfvfiT5gP5vojp6Ag=="),
+    "apache-arrow": ("21.2.0", "Hxe6Agq26gQOM954qpzYSllJBPJl+e16U5CkfuMUhLrN"
+                     "ba+5nKkttIVlflaovN6oaTratqMGAO8H5u/aNhmHWQ=="),
+    "flatbuffers": ("25.9.23", "MI1qs7Lo4Syw0EOzUl0xjs2lsoeqFku44KpngfIduHBY"
+                    "vzm8h2+7K8YMQh1JtVVVrUvhLpNwqVi4DERegUJhPQ=="),
+    "tslib": ("2.9.1", "a4Ux9VKuIMHsOS7ENbEq6hK2ZGYIT27Rtl0E4eD9KqwxhKiQ"
+              "eMZE/9xb3IdYwWaSOyIBQLExhQgXDTYoiCxnWA=="),
+    "json-with-bigint": ("3.5.12", "uwbF/wSSuOgC7qqlq27Xp5B6a2MHVug3t0idZdTqu0Jn"
+                         "lFvgJuH7ju+KAk/J06C7GfhoYy2gnb9wz2INqcne7w=="),
     "pprof-format": ("2.3.2", "fcMM+sgKMOveSurz7i0BMHfy1hHNnI9+VWjd4kdclqQj"
                      "STuiHWaP69DGwvkw3zcLkM/F76LhVIKvPyrxmp6iiw=="),
 }
@@ -24,7 +32,7 @@ def fetch(name):
     version, wanted = PACKAGES[name]
     plain = name.strip("@").replace("/", "-")
     folder = Path(os.environ["TTAPE_BUILD"]) / "npm" / f"{plain}-{version}"
-    if not (folder / "package").is_dir():
+    if not list(folder.glob("*/package.json")):
         folder.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(["npm", "pack", "--silent", f"{name}@{version}"], check=False,
                               cwd=folder, capture_output=True, text=True)
@@ -36,4 +44,14 @@ def fetch(name):
         assert found == wanted, f"{archive} has other bytes: {found}"
         with tarfile.open(archive) as packed:
             packed.extractall(folder, filter="data")
-    return folder / "package"
+    return folder / next(folder.glob("*/package.json")).parent.name
+
+
+def link(*names):
+    """So that packages find each other."""
+    modules = Path(os.environ["TTAPE_BUILD"]) / "npm" / "node_modules"
+    modules.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        folder = fetch(name)
+        if not (modules / name).is_symlink():
+            (modules / name).symlink_to(folder)

@@ -132,7 +132,8 @@ def formats(run):
     """Export formats that this build has."""
     said = run.tracetape("export", "--help").stdout.decode()
     return [name for name in ("chrome", "perfetto", "firefox", "speedscope", "folded",
-                              "callgrind", "ctf", "csv", "sqlite") if name in said]
+                              "callgrind", "ctf", "csv", "arrow", "sqlite")
+            if f"\n  {name} " in said]
 
 
 def files(run):

@@ -69,7 +69,7 @@ struct tool_export_format {
 extern const struct tool_export_format tool_export_chrome, tool_export_perfetto,
     tool_export_callgrind, tool_export_folded, tool_export_speedscope, tool_export_ctf,
     tool_export_csv, tool_export_sqlite, tool_export_svg, tool_export_png, tool_export_pprof,
-    tool_export_firefox, tool_export_html;
+    tool_export_firefox, tool_export_arrow, tool_export_html;
 
 /* Whether --picture knows that name; NULL: none was given, so timeline. */
 bool tool_picture_is_name(const char *name);

@@ -25,7 +25,7 @@ static const struct tool_export_format *const formats[] = {
 #ifdef TOOL_WITH_CTF
     &tool_export_ctf,
 #endif
-    &tool_export_csv,
+    &tool_export_csv,      &tool_export_arrow,
 #ifdef TOOL_WITH_SQLITE
     &tool_export_sqlite,
 #endif
@@ -93,6 +93,7 @@ static const struct tool_command command = {
              "  callgrind   for callgrind_annotate and KCachegrind\n"
              "  ctf         a folder in the Common Trace Format, for babeltrace2\n"
              "  csv         a table of events, for anything\n"
+             "  arrow       a table of calls in Arrow's IPC stream, for what reads columns\n"
              "  sqlite      a database of calls and events, for SQL\n"
              "  svg, png    a picture of at most 5,000 shapes, for anybody\n"
              "  html        one file with the page of 'view' and the trace, for any browser",
