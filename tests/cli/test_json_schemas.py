@@ -14,7 +14,7 @@ from pathlib import Path
 
 TOOL, SOURCE = os.environ["TTAPE_BIN"], Path(os.environ["TTAPE_SRC"])
 SCHEMAS = SOURCE / "spec/json"
-# Where a verb's JSON is made, when it is not in tools/VERB; and what others write of it.
+# Where a verb's JSON is made, when that is not the folder of its name in tools/.
 FOLDERS = {"info": ("tools/files/*info*",), "verify": ("tools/files/verb_verify.c",),
            "control": ("tools/record/verbs/verb_control.c",),
            "record": ("tools/record/engines/record_plan*",),
