@@ -138,9 +138,9 @@ def field_of(field):
     return (field.text(0), kinds[number.get(0, "i"), number.get(1, "B")], field.get(1, "B"), None)
 
 
-def read(data):
-    """Rows as dicts."""
-    fields, texts, rows = [], {}, []
+def batches(data):
+    """Columns of each batch: {name: values}."""
+    fields, texts = [], {}
     for kind, head, body in messages(data):
         if kind == 1:
             items, place = head.items(1, "I")
@@ -151,17 +151,22 @@ def read(data):
             texts[head.get(0, "q")] = texts_of(head.table(1), body)
         else:
             count, nodes, parts = buffers_of(head, body)
-            columns = []
+            columns = {}
             for i, (name, letter, nullable, dictionary) in enumerate(fields):
                 valid, values = parts[2 * i], struct.unpack(f"<{count}{letter}", parts[2 * i + 1])
                 assert nodes[i][0] == count and (nullable or not nodes[i][1])
                 there = [not valid or valid[k >> 3] >> (k & 7) & 1 for k in range(count)]
                 assert sum(not ok for ok in there) == nodes[i][1], name
-                columns.append([None if not ok else texts[dictionary][value]
-                                if dictionary is not None else value
-                                for ok, value in zip(there, values)])
-            rows += [dict(zip([f[0] for f in fields], row)) for row in zip(*columns)]
-    return rows
+                columns[name] = [None if not ok else texts[dictionary][value]
+                                 if dictionary is not None else value
+                                 for ok, value in zip(there, values)]
+            yield columns
+
+
+def read(data):
+    """Rows as dicts."""
+    return [dict(zip(columns, row)) for columns in batches(data)
+            for row in zip(*columns.values())]
 
 
 def sums(rows):
@@ -227,4 +232,5 @@ def main():
     print(f"ok: {count} vectors")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -168,4 +168,5 @@ def main():
     print(f"ok: {count} vectors")
 
 
-main()
+if __name__ == "__main__":
+    main()
