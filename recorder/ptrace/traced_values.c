@@ -7,7 +7,8 @@
 #include "recorder/ptrace/tracer.h"
 
 #define PAGE        4096u
-#define FIELD_COUNT (3u * TTP_TRACED_ARGUMENTS)
+#define VALUES      8u /* a result, six arguments and a counter */
+#define FIELD_COUNT (3u * VALUES)
 #define LIST_WORDS  16u /* of a list's addresses at once */
 
 /* Two pieces, as one is read whole or not at all. */
@@ -26,10 +27,10 @@ size_t ttp_traced_read(const struct ttp_traced *thread, void *into, uint64_t fro
 struct values {
     struct ttp_outside_field fields[FIELD_COUNT];
     uint32_t field_count, value_count;
-    uint8_t types[TTP_TRACED_ARGUMENTS];
-    uint64_t numbers[TTP_TRACED_ARGUMENTS];
-    uint32_t sizes[TTP_TRACED_ARGUMENTS];
-    uint8_t bytes[TTP_TRACED_ARGUMENTS][TTP_CALL_STRING_MAX];
+    uint8_t types[VALUES];
+    uint64_t numbers[VALUES];
+    uint32_t sizes[VALUES];
+    uint8_t bytes[VALUES][TTP_CALL_STRING_MAX];
 };
 
 static void add_field(struct values *values, const void *data, size_t size)
@@ -111,6 +112,24 @@ static bool add_list(struct values *values, const struct ttp_traced *thread, uin
     return false;
 }
 
+static uint32_t read_part(const void *context, uint8_t *into, uint64_t from, uint32_t count)
+{
+    return (uint32_t)ttp_traced_read(context, into, from, count);
+}
+
+/* False: there is none. */
+static bool add_part(struct values *values, const struct ttp_part_reading *reading, char letter,
+                     uint32_t i)
+{
+    uint32_t size = letter == 0 ? TTP_PART_NONE
+                                : ttp_part_read(reading, (uint8_t)letter, i,
+                                                values->bytes[values->value_count]);
+    if (size == TTP_PART_NONE)
+        return false;
+    add_bytes(values, TTAPE_VALUE_BYTES, size);
+    return true;
+}
+
 static void write_values(struct ttp_tracer *tracer, struct ttp_traced *thread,
                          const struct values *values)
 {
@@ -129,22 +148,67 @@ static struct ttp_call_contents contents_of(const struct ttp_tracer *tracer, uin
     return contents;
 }
 
+static struct ttp_part_reading reading_of(const struct ttp_tracer *tracer,
+                                          const struct ttp_traced *thread,
+                                          const struct ttp_traced_call *call)
+{
+    uint64_t most = tracer->options->data_bytes;
+    return (struct ttp_part_reading){.read = read_part,
+                                     .context = thread,
+                                     .arguments = call->arguments,
+                                     .number = call->number,
+                                     .data_bytes = most < TTP_CALL_DATA_MAX ? (uint32_t)most
+                                                                            : TTP_CALL_DATA_MAX};
+}
+
 void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
                           struct ttp_traced_call *call, const uint64_t *arguments)
 {
     struct values values;
     const struct ttp_call_contents contents = contents_of(tracer, call->number);
+    memcpy(call->arguments, arguments, sizeof(call->arguments));
+    const struct ttp_part_reading reading = reading_of(tracer, thread, call);
     values.field_count = values.value_count = 0;
     for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++) {
         bool is_string = (contents.strings >> i & 1) != 0, is_data = contents.given == i + 1;
         bool is_list = contents.list == i + 1;
         if (!(is_string && add_string(&values, thread, arguments[i])) &&
             !(is_list && add_list(&values, thread, arguments[i])) &&
-            !(is_data && add_data(&values, tracer, thread, arguments[i], arguments[i + 1])))
+            !(is_data && add_data(&values, tracer, thread, arguments[i], arguments[i + 1])) &&
+            !add_part(&values, &reading, contents.given_parts[i], i))
             add_number(&values, TTAPE_VALUE_UNSIGNED, arguments[i]);
     }
-    call->filled_at = contents.filled != 0 ? arguments[contents.filled - 1] : 0;
     write_values(tracer, thread, &values);
+}
+
+/* Contents of what it has filled, in the order of its arguments: none is left out that another one
+ * follows. */
+static void add_filled(struct values *values, const struct ttp_tracer *tracer,
+                       const struct ttp_traced *thread, const struct ttp_traced_call *call,
+                       int64_t result)
+{
+    const struct ttp_call_contents contents = contents_of(tracer, call->number);
+    struct ttp_part_reading reading = reading_of(tracer, thread, call);
+    uint32_t kept_values = values->value_count, kept_fields = values->field_count;
+    reading.result = result;
+    reading.is_filled = true;
+    for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++) {
+        char letter = contents.filled_parts[i];
+        bool is_data = ttp_call_contents_fills(call->number, i);
+        bool is_known = is_data && contents.filled == i + 1 && result >= 0 &&
+                        call->arguments[i] != 0 &&
+                        add_data(values, tracer, thread, call->arguments[i], (uint64_t)result);
+        if (letter != 0 && ttp_part_is_filled(letter, result))
+            is_known = add_part(values, &reading, letter, i);
+        if (!is_known && (is_data || letter != 0))
+            add_bytes(values, TTAPE_VALUE_BYTES, 0);
+        if (is_known) {
+            kept_values = values->value_count;
+            kept_fields = values->field_count;
+        }
+    }
+    values->value_count = kept_values;
+    values->field_count = kept_fields;
 }
 
 void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
@@ -153,8 +217,8 @@ void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
     struct values values;
     values.field_count = values.value_count = 0;
     add_number(&values, TTAPE_VALUE_SIGNED, (uint64_t)result);
-    if (call->filled_at != 0 && result >= 0)
-        (void)add_data(&values, tracer, thread, call->filled_at, (uint64_t)result);
+    if (tracer->options->arguments)
+        add_filled(&values, tracer, thread, call, result);
     if (counted != NULL)
         add_number(&values, TTAPE_VALUE_UNSIGNED, *counted);
     write_values(tracer, thread, &values);

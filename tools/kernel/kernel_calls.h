@@ -31,6 +31,15 @@ struct tool_kernel_class {
     char letter;
 };
 
+/* A letter, and the sign in front of it: contents that are given ( or filled ) or both : and whose
+ * letter is one of recorder/arena/call_parts.h; ' more words, whose letters have the top bit here;
+ * 0: none. */
+struct tool_kernel_token {
+    char sign, letter;
+};
+/* Returns what is behind it; not to be called at the end. */
+const char *tool_kernel_token(const char *at, struct tool_kernel_token *token);
+
 /* Ends with a class without name. */
 extern const struct tool_kernel_class tool_kernel_classes[];
 

@@ -1,95 +1,58 @@
-/* Letters of a call's arguments, in their order; where a call's own arguments say which of them
- * there are (fcntl, futex, clone, prctl), a function of its own. */
+/* A system call in words, as its letters have them (kernel_letters.c). */
 #include "tools/kernel/kernel_words.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/kernel/kernel_call_numbers.h"
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_flags.h"
 #include "tools/kernel/kernel_numbers.h"
+#include "tools/kernel/kernel_parts.h"
 
-#define SIX         "xxxxxx"
-#define STRING_MAX  4096u /* a string of as many bytes was cut there */
-#define ERROR_FIRST (-4095)
-
-/* Of x86-64, as all numbers of the table are: this may be another machine. */
-enum call {
-    CALL_OPEN = 2,
-    CALL_POLL = 7,
-    CALL_MMAP = 9,
-    CALL_BRK = 12,
-    CALL_SELECT = 23,
-    CALL_MREMAP = 25,
-    CALL_SHMAT = 30,
-    CALL_SOCKET = 41,
-    CALL_SOCKETPAIR = 53,
-    CALL_SETSOCKOPT = 54,
-    CALL_GETSOCKOPT = 55,
-    CALL_CLONE = 56,
-    CALL_FCNTL = 72,
-    CALL_UMASK = 95,
-    CALL_PRCTL = 157,
-    CALL_FUTEX = 202,
-    CALL_OPENAT = 257,
-    CALL_PSELECT6 = 270,
-    CALL_PPOLL = 271
-};
+#define STRING_MAX 4096u /* a string of as many bytes was cut there */
+#define SHOWN      32u   /* bytes of what is no path, at most */
 
 /* ---- one argument ---- */
 
-/* As C writes it; octal digits are as few as are not mistaken for the next character. */
-static void put_quoted(struct tool_output *out, ttape_string text, bool is_cut)
-{
-    static const char plain[] = "\"\\\n\t\f\r\v", letters[] = "\"\\ntfrv";
-    tool_output_text(out, "\"");
-    for (size_t i = 0; i < text.size_bytes; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        const char *found = c != 0 ? strchr(plain, c) : NULL;
-        bool before_digit =
-            i + 1 < text.size_bytes && text.data[i + 1] >= '0' && text.data[i + 1] <= '9';
-        if (found != NULL)
-            tool_output_printf(out, "\\%c", letters[found - plain]);
-        else if (c >= ' ' && c < 127)
-            tool_output_bytes(out, &c, 1);
-        else
-            tool_output_printf(out, before_digit ? "\\%03o" : "\\%o", c);
-    }
-    tool_output_text(out, is_cut ? "\"..." : "\"");
-}
-
-static void put_address(struct tool_output *out, uint64_t value)
-{
-    if (value == 0)
-        tool_output_text(out, "NULL");
-    else
-        tool_output_printf(out, "%#" PRIx64, value);
-}
-
 static void put_number(struct tool_output *out, char letter, uint64_t value)
 {
-    if (letter == 'a' && (int32_t)value == KERNEL_AT_FDCWD)
-        tool_output_text(out, "AT_FDCWD");
-    else if (letter == 'd' || letter == 'f' || letter == 'a')
-        tool_output_printf(out, "%" PRId32, (int32_t)value);
-    else if (letter == '-' && (uint32_t)value == UINT32_MAX)
-        tool_output_text(out, "-1");
-    else if (letter == '-' || letter == '4')
-        tool_output_printf(out, "%" PRIu32, (uint32_t)value);
-    else if (letter == '+')
-        tool_output_printf(out, "%" PRId64, (int64_t)value);
-    else if (letter == '*' && (uint32_t)value == KERNEL_FUTEX_BITSET_MATCH_ANY)
-        tool_output_text(out, "FUTEX_BITSET_MATCH_ANY");
-    else if (letter == 'u')
-        tool_output_printf(out, "%" PRIu64, value);
-    else if (letter == 'm')
-        tool_output_printf(out, "%#03" PRIo32, (uint32_t)value & 0xFFFFu);
-    else if (letter == '=')
-        tool_output_printf(out, "%#" PRIx32, (uint32_t)value);
-    else if (letter == 'x' || letter == '*')
-        tool_output_printf(out, "%#" PRIx64, value);
-    else if (!tool_kernel_put_flags(out, letter, value))
-        put_address(out, value);
+    switch (letter) {
+    case 'd':
+    case 'f':
+    case 'a':
+        if (letter == 'a' && (int32_t)value == KERNEL_AT_FDCWD)
+            tool_output_text(out, "AT_FDCWD");
+        else
+            tool_output_printf(out, "%" PRId32, (int32_t)value);
+        break;
+    case '-':
+        tool_output_printf(out, "%" PRId64,
+                           (uint32_t)value == UINT32_MAX ? -1 : (int64_t)(uint32_t)value);
+        break;
+    case '4': tool_output_printf(out, "%" PRIu32, (uint32_t)value); break;
+    case '+': tool_output_printf(out, "%" PRId64, (int64_t)value); break;
+    case '*':
+        if ((uint32_t)value == KERNEL_FUTEX_BITSET_MATCH_ANY)
+            tool_output_text(out, "FUTEX_BITSET_MATCH_ANY");
+        else
+            tool_output_printf(out, "%#" PRIx32, (uint32_t)value);
+        break;
+    case 'u': tool_output_printf(out, "%" PRIu64, value); break;
+    case 'm': tool_output_printf(out, "%#03" PRIo32, (uint32_t)value & 0xFFFFu); break;
+    case '=': tool_output_printf(out, "%#" PRIx32, (uint32_t)value); break;
+    case 'x': tool_output_printf(out, "%#" PRIx64, value); break;
+    case '^': /* a key of System V */
+        if ((uint32_t)value == 0)
+            tool_output_text(out, "IPC_PRIVATE");
+        else
+            tool_output_printf(out, "%#" PRIx32, (uint32_t)value);
+        break;
+    default:
+        if (!tool_kernel_put_flags(out, letter, value))
+            tool_kernel_put_address(out, value);
+        break;
+    }
 }
 
 /* Strings with their zeros; without the last zero there was more. */
@@ -99,7 +62,8 @@ static void put_list(struct tool_output *out, ttape_string list)
     tool_output_text(out, "[");
     while (at < end) {
         const char *zero = memchr(at, 0, (size_t)(end - at)), *behind = zero != NULL ? zero : end;
-        put_quoted(out, (ttape_string){at, (size_t)(behind - at)}, zero == NULL);
+        size_t size = (size_t)(behind - at), shown = size < SHOWN ? size : SHOWN;
+        tool_kernel_put_quoted(out, (ttape_string){at, shown}, zero == NULL || shown < size);
         at = zero != NULL ? zero + 1 : end;
         if (zero == NULL || at < end)
             tool_output_text(out, zero == NULL ? ", ..." : ", ");
@@ -107,15 +71,71 @@ static void put_list(struct tool_output *out, ttape_string list)
     tool_output_text(out, "]");
 }
 
-static void put_value(struct tool_output *out, char letter, const ttape_value *value,
-                      uint64_t whole_bytes)
+/* What the call has filled of argument i: nothing where that was not recorded. Exits have it in the
+ * order of the arguments that all calls of this number may fill. */
+static const ttape_value *filled_at(const struct tool_call_values *call, uint32_t i)
 {
-    if (value->type == TTAPE_VALUE_STRING)
-        put_quoted(out, value->bytes, value->bytes.size_bytes >= STRING_MAX);
+    const struct tool_kernel_call *known =
+        call->number <= UINT32_MAX ? tool_kernel_call_numbered((uint32_t)call->number) : NULL;
+    const char *at = known != NULL ? known->arguments : NULL;
+    uint32_t place = 1;
+    struct tool_kernel_token token;
+    if (at == NULL || call->result_count < 2)
+        return NULL;
+    for (uint32_t k = 0; *at != '\0'; k++) {
+        at = tool_kernel_token(at, &token);
+        bool is_filled = token.sign == ')' || token.sign == ':' ||
+                         (token.sign == 0 && (token.letter == '<' || token.letter == '>'));
+        if (k == i)
+            return is_filled && place < call->result_count &&
+                           call->results[place].type == TTAPE_VALUE_BYTES
+                       ? &call->results[place]
+                       : NULL;
+        place += is_filled;
+    }
+    return NULL;
+}
+
+/* A buffer that the call has filled, with as many bytes as it returned. */
+static bool put_filled(struct tool_output *out, const struct tool_call_values *call, uint32_t i,
+                       char letter)
+{
+    const ttape_value *filled = filled_at(call, i);
+    if (filled == NULL || (int64_t)call->results[0].number < 0)
+        return false;
+    ttape_string bytes = filled->bytes;
+    uint64_t whole = call->results[0].number;
+    if (whole > 0 && bytes.size_bytes == 0)
+        return false;
+    if (letter == '>' && whole > 0 && bytes.size_bytes == whole--)
+        bytes.size_bytes--; /* without the zero */
+    tool_kernel_put_quoted(out, bytes, bytes.size_bytes < whole);
+    return true;
+}
+
+static void put_plain(struct tool_output *out, const struct tool_call_values *call, uint32_t i,
+                      char letter)
+{
+    const ttape_value *value = &call->arguments[i];
+    ttape_string bytes = value->bytes;
+    uint64_t whole = tool_call_number_at(call, i + 1);
+    bool is_attribute =
+        call->number >= KERNEL_CALL_SETXATTR && call->number <= KERNEL_CALL_FSETXATTR;
+    if (is_attribute && whole > 0 && bytes.size_bytes == whole &&
+        bytes.data[whole - 1] == '\0') { /* a text's zero */
+        bytes.size_bytes--;
+        whole--;
+    }
+    if ((letter == '<' || letter == '>') && put_filled(out, call, i, letter))
+        return;
+    if (value->type == TTAPE_VALUE_STRING && letter == 'S' && bytes.size_bytes > SHOWN)
+        tool_kernel_put_quoted(out, (ttape_string){bytes.data, SHOWN}, true);
+    else if (value->type == TTAPE_VALUE_STRING)
+        tool_kernel_put_quoted(out, bytes, bytes.size_bytes >= STRING_MAX);
     else if (value->type == TTAPE_VALUE_BYTES && letter == '|')
-        put_list(out, value->bytes);
+        put_list(out, bytes);
     else if (value->type == TTAPE_VALUE_BYTES)
-        put_quoted(out, value->bytes, value->bytes.size_bytes < whole_bytes);
+        tool_kernel_put_quoted(out, bytes, bytes.size_bytes < whole);
     else if (value->type == TTAPE_VALUE_NULL)
         tool_output_text(out, "NULL");
     else
@@ -124,113 +144,50 @@ static void put_value(struct tool_output *out, char letter, const ttape_value *v
 
 /* ---- calls ---- */
 
-static uint64_t number_at(const struct tool_call_values *call, uint32_t i)
+static struct tool_part part_of(const struct tool_call_values *call, uint32_t i,
+                                const struct tool_kernel_token *token)
 {
-    return i < call->argument_count ? call->arguments[i].number : 0;
+    const ttape_value *value = &call->arguments[i], *filled = filled_at(call, i);
+    struct tool_part part = {.call = call,
+                             .given = {"", 0},
+                             .filled = {"", 0},
+                             .address = value->number,
+                             .index = i,
+                             .sign = token->sign,
+                             .letter = token->letter};
+    if (value->type == TTAPE_VALUE_BYTES)
+        part.given = value->bytes;
+    if (filled != NULL)
+        part.filled = filled->bytes;
+    return part;
 }
 
-static void put_argument(struct tool_output *out, const struct tool_call_values *call, uint32_t i,
-                         char letter)
-{
-    const ttape_value *value = &call->arguments[i];
-    uint64_t whole = number_at(call, i + 1);
-    ttape_value filled;
-    if ((letter == '<' || letter == '>') && call->result_count > 1 &&
-        call->results[1].type == TTAPE_VALUE_BYTES) {
-        filled = call->results[1];
-        whole = call->results[0].number;
-        value = &filled;
-        if (letter == '>' && whole > 0 && filled.bytes.size_bytes == whole--)
-            filled.bytes.size_bytes--; /* without the zero */
-    }
-    put_value(out, letter, value, whole);
-}
-
-/* `letters`: of arguments 0, 1, ...; a blank leaves one out. */
 static void put_letters(struct tool_output *out, const struct tool_call_values *call,
                         const char *letters)
 {
     const char *between = "";
-    for (uint32_t i = 0; letters[i] != '\0' && i < call->argument_count; i++) {
-        if (letters[i] == ' ')
+    struct tool_kernel_token token;
+    for (uint32_t i = 0; *letters != '\0' && i < call->argument_count; i++) {
+        letters = tool_kernel_token(letters, &token);
+        if (token.sign == 0 && token.letter == ' ')
             continue;
         tool_output_text(out, between);
-        put_argument(out, call, i, letters[i]);
+        if (token.sign == 0 || token.sign == '\'') {
+            put_plain(out, call, i, token.letter);
+        } else {
+            struct tool_part part = part_of(call, i, &token);
+            tool_part_put(out, &part);
+        }
         between = ", ";
     }
-}
-
-static const char *fcntl_letters(uint64_t what)
-{
-    switch ((uint32_t)what) {
-    case KERNEL_F_GETFD:
-    case KERNEL_F_GETFL:
-    case KERNEL_F_GETOWN:
-    case KERNEL_F_GETSIG:
-    case KERNEL_F_GETLEASE:
-    case KERNEL_F_GETPIPE_SZ:
-    case KERNEL_F_GET_SEALS: return "fF";
-    case KERNEL_F_SETFD: return "fFe";
-    case KERNEL_F_SETFL: return "fFo";
-    case KERNEL_F_SETSIG: return "fFg";
-    case KERNEL_F_DUPFD:
-    case KERNEL_F_DUPFD_CLOEXEC:
-    case KERNEL_F_SETOWN:
-    case KERNEL_F_SETPIPE_SZ: return "fFd";
-    default: return "fFp";
-    }
-}
-
-static const char *futex_letters(uint64_t what)
-{
-    switch (what & KERNEL_FUTEX_CMD_MASK) {
-    case KERNEL_FUTEX_WAIT: return "pj4p";
-    case KERNEL_FUTEX_WAKE: return "pjd";
-    case KERNEL_FUTEX_LOCK_PI:
-    case KERNEL_FUTEX_LOCK_PI2: return "pj p";
-    case KERNEL_FUTEX_UNLOCK_PI:
-    case KERNEL_FUTEX_TRYLOCK_PI: return "pj";
-    case KERNEL_FUTEX_WAIT_BITSET: return "pj4p *";
-    case KERNEL_FUTEX_WAKE_BITSET: return "pjd  *";
-    case KERNEL_FUTEX_REQUEUE: return "pjddp";
-    case KERNEL_FUTEX_CMP_REQUEUE: return "pjddp4";
-    default: return "pj4pp=";
-    }
-}
-
-static const char *prctl_letters(uint64_t what)
-{
-    switch ((uint32_t)what) {
-    case KERNEL_PR_GET_DUMPABLE:
-    case KERNEL_PR_GET_KEEPCAPS:
-    case KERNEL_PR_GET_SECCOMP:
-    case KERNEL_PR_GET_TIMERSLACK: return "r";
-    case KERNEL_PR_SET_NAME:
-    case KERNEL_PR_GET_NAME:
-    case KERNEL_PR_GET_PDEATHSIG: return "rp";
-    case KERNEL_PR_SET_PDEATHSIG: return "rg";
-    case KERNEL_PR_SET_DUMPABLE:
-    case KERNEL_PR_SET_KEEPCAPS:
-    case KERNEL_PR_CAPBSET_READ: return "ru";
-    default: return "rxxxx";
-    }
-}
-
-static const char *socket_option_letters(uint64_t level, bool is_set)
-{
-    if ((uint32_t)level == KERNEL_SOL_SOCKET)
-        return is_set ? "fLOpd" : "fLOpp";
-    if ((uint32_t)level == KERNEL_IPPROTO_TCP)
-        return is_set ? "fLYpd" : "fLYpp";
-    return is_set ? "fLdpd" : "fLdpp";
 }
 
 /* Its arguments are in an order that few know, so they have names. */
 static void put_clone(struct tool_output *out, const struct tool_call_values *call)
 {
-    uint64_t flags = number_at(call, 0);
+    uint64_t flags = tool_call_number_at(call, 0);
     tool_output_text(out, "child_stack=");
-    put_address(out, number_at(call, 1));
+    tool_kernel_put_address(out, tool_call_number_at(call, 1));
     tool_output_text(out, ", flags=");
     if ((flags & ~(uint64_t)KERNEL_CSIGNAL) != 0)
         (void)tool_kernel_put_flags(out, 'C', flags & ~(uint64_t)KERNEL_CSIGNAL);
@@ -241,44 +198,26 @@ static void put_clone(struct tool_output *out, const struct tool_call_values *ca
         tool_output_text(out, "0");
     }
     if ((flags & (KERNEL_CLONE_PARENT_SETTID | KERNEL_CLONE_PIDFD)) != 0)
-        tool_output_printf(out, ", parent_tid=%#" PRIx64, number_at(call, 2));
+        tool_output_printf(out, ", parent_tid=%#" PRIx64, tool_call_number_at(call, 2));
     if ((flags & KERNEL_CLONE_SETTLS) != 0)
-        tool_output_printf(out, ", tls=%#" PRIx64, number_at(call, 4));
+        tool_output_printf(out, ", tls=%#" PRIx64, tool_call_number_at(call, 4));
     if ((flags & (KERNEL_CLONE_CHILD_SETTID | KERNEL_CLONE_CHILD_CLEARTID)) != 0)
-        tool_output_printf(out, ", child_tidptr=%#" PRIx64, number_at(call, 3));
+        tool_output_printf(out, ", child_tidptr=%#" PRIx64, tool_call_number_at(call, 3));
 }
 
-static bool creates(uint64_t flags)
+void tool_kernel_put_arguments(struct tool_output *out, const struct tool_call_values *call)
 {
-    return (flags & KERNEL_O_CREAT) != 0 || (flags & KERNEL_O_TMPFILE) != 0;
+    if (call->argument_count == 0)
+        return;
+    tool_output_text(out, "(");
+    if (call->number == KERNEL_CALL_CLONE)
+        put_clone(out, call);
+    else
+        put_letters(out, call, tool_kernel_letters(call));
+    tool_output_text(out, ")");
 }
 
-const char *tool_kernel_letters(const struct tool_call_values *call)
-{
-    const struct tool_kernel_call *known =
-        call->number <= UINT32_MAX ? tool_kernel_call_numbered((uint32_t)call->number) : NULL;
-    switch (call->number) {
-    case CALL_OPEN: return creates(number_at(call, 1)) ? "som" : "so";
-    case CALL_OPENAT: return creates(number_at(call, 2)) ? "asom" : "aso";
-    case CALL_FCNTL: return fcntl_letters(number_at(call, 1));
-    case CALL_FUTEX: return futex_letters(number_at(call, 1));
-    case CALL_PRCTL: return prctl_letters(number_at(call, 0));
-    case CALL_SETSOCKOPT: return socket_option_letters(number_at(call, 1), true);
-    case CALL_GETSOCKOPT: return socket_option_letters(number_at(call, 1), false);
-    case CALL_SOCKET:
-    case CALL_SOCKETPAIR:
-        if ((uint32_t)number_at(call, 0) == KERNEL_AF_INET ||
-            (uint32_t)number_at(call, 0) == KERNEL_AF_INET6)
-            return call->number == CALL_SOCKET ? "NKV" : "NKVp";
-        break;
-    case CALL_MREMAP:
-        if ((number_at(call, 3) & 2) == 0) /* its fifth is there with MREMAP_FIXED only */
-            return "puuz";
-        break;
-    default: break;
-    }
-    return known != NULL && known->arguments != NULL ? known->arguments : SIX;
-}
+/* ---- what is in them ---- */
 
 /* A slash at the path's end says nothing, and all that begins with one is below "/". */
 static bool is_within(ttape_string text, const char *path)
@@ -294,86 +233,41 @@ static bool is_within(ttape_string text, const char *path)
 bool tool_kernel_has_path(const struct tool_call_values *call, const char *path)
 {
     const char *letters = tool_kernel_letters(call);
-    for (uint32_t i = 0; letters[i] != '\0' && i < call->argument_count; i++)
-        if (letters[i] == 's' && call->arguments[i].type == TTAPE_VALUE_STRING &&
+    struct tool_kernel_token token;
+    for (uint32_t i = 0; *letters != '\0' && i < call->argument_count; i++) {
+        letters = tool_kernel_token(letters, &token);
+        if (token.sign == 0 && token.letter == 's' &&
+            call->arguments[i].type == TTAPE_VALUE_STRING &&
             is_within(call->arguments[i].bytes, path))
             return true;
+    }
     return false;
 }
 
 bool tool_kernel_has_descriptor(const struct tool_call_values *call, int32_t descriptor)
 {
     const char *letters = tool_kernel_letters(call);
-    for (uint32_t i = 0; letters[i] != '\0' && i < call->argument_count; i++)
-        if ((letters[i] == 'f' || letters[i] == 'a') &&
+    struct tool_kernel_token token;
+    for (uint32_t i = 0; *letters != '\0' && i < call->argument_count; i++) {
+        letters = tool_kernel_token(letters, &token);
+        if (token.sign == 0 && (token.letter == 'f' || token.letter == 'a') &&
             (int32_t)call->arguments[i].number == descriptor)
             return true;
+    }
     return false;
 }
 
-void tool_kernel_put_arguments(struct tool_output *out, const struct tool_call_values *call)
+/* What a call waited for is said with its result. */
+void tool_kernel_put_waited(struct tool_output *out, const struct tool_call_values *call)
 {
-    if (call->argument_count == 0)
-        return;
-    tool_output_text(out, "(");
-    if (call->number == CALL_CLONE)
-        put_clone(out, call);
-    else
-        put_letters(out, call, tool_kernel_letters(call));
-    tool_output_text(out, ")");
-}
-
-/* ---- results ---- */
-
-static bool is_address(uint64_t number)
-{
-    return number == CALL_MMAP || number == CALL_BRK || number == CALL_MREMAP ||
-           number == CALL_SHMAT;
-}
-
-static bool is_timeout(uint64_t number)
-{
-    return number == CALL_POLL || number == CALL_PPOLL || number == CALL_SELECT ||
-           number == CALL_PSELECT6;
-}
-
-static void put_flags_result(struct tool_output *out, char letter, uint64_t value)
-{
-    tool_output_printf(out, "%#" PRIx64, value);
-    if (value == 0 && letter == 'e')
-        return;
-    tool_output_text(out, " (flags ");
-    (void)tool_kernel_put_flags(out, letter, value);
-    tool_output_text(out, ")");
-}
-
-static void put_error(struct tool_output *out, int64_t result)
-{
-    struct tool_kernel_error error;
-    if (!tool_kernel_find_error((uint64_t)-result, &error))
-        tool_output_printf(out, "-1 (errno %" PRId64 ")", -result);
-    else
-        tool_output_printf(out, "-1 %s (%s)", error.name, error.text);
-}
-
-void tool_kernel_put_result(struct tool_output *out, const struct tool_call_values *call)
-{
-    if (call->result_count == 0)
-        return;
-    int64_t result = (int64_t)call->results[0].number;
-    bool is_fcntl = call->number == CALL_FCNTL && call->argument_count > 1;
-    tool_output_text(out, " = ");
-    if (result < 0 && result >= ERROR_FIRST)
-        put_error(out, result);
-    else if (is_address(call->number))
-        tool_output_printf(out, "%#" PRIx64, (uint64_t)result);
-    else if (call->number == CALL_UMASK)
-        tool_output_printf(out, "%#03" PRIo64, (uint64_t)result);
-    else if (is_fcntl && number_at(call, 1) == KERNEL_F_GETFL)
-        put_flags_result(out, 'o', (uint64_t)result);
-    else if (is_fcntl && number_at(call, 1) == KERNEL_F_GETFD)
-        put_flags_result(out, 'e', (uint64_t)result);
-    else
-        tool_output_printf(out, "%" PRId64 "%s", result,
-                           result == 0 && is_timeout(call->number) ? " (Timeout)" : "");
+    struct tool_part parts[6];
+    const char *letters = tool_kernel_letters(call);
+    uint32_t count = 0;
+    struct tool_kernel_token token;
+    for (uint32_t i = 0; *letters != '\0' && i < call->argument_count && i < 6; i++) {
+        letters = tool_kernel_token(letters, &token);
+        if (token.sign == ':')
+            parts[count++] = part_of(call, i, &token);
+    }
+    tool_kernel_put_ready(out, call, parts, count);
 }

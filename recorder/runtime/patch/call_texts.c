@@ -141,12 +141,47 @@ static void read_list(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
     }
 }
 
+static uint32_t read_part(const void *context, uint8_t *into, uint64_t from, uint32_t count)
+{
+    (void)context;
+    return read_bytes(into, from, count);
+}
+
+/* Value i has what argument k points to; false: nothing. */
+static bool add_part(struct ttp_call_texts *texts, const struct ttp_part_reading *reading,
+                     uint32_t i, char letter, uint32_t k)
+{
+    if (texts->used + TTP_CALL_DATA_MAX > sizeof(texts->bytes))
+        return false;
+    uint32_t size = ttp_part_read(reading, (uint8_t)letter, k, texts->bytes + texts->used);
+    if (size == TTP_PART_NONE)
+        return false;
+    add_text(texts, i, TTAPE_VALUE_BYTES, size);
+    return true;
+}
+
+static void read_given_parts(struct ttp_call_texts *texts, const struct ttp_call_values *values,
+                             uint32_t number)
+{
+    const char *letters = ttp_call_contents[number].given_parts;
+    const struct ttp_part_reading reading = {.read = read_part,
+                                             .arguments = values->numbers,
+                                             .number = number,
+                                             .data_bytes = ttp_arena.head.call_data_bytes};
+    for (uint32_t i = 0; i < TTP_CALL_PARTS; i++)
+        if (letters[i] != 0)
+            (void)add_part(texts, &reading, i, letters[i], i);
+}
+
 void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintptr_t sp)
 {
+    if (number >= TTP_CALL_NUMBERS)
+        return;
     const struct ttp_call_contents *contents = &ttp_call_contents[number];
     bool has_data = ttp_arena.head.call_data_bytes != 0;
     uint32_t given = has_data ? contents->given : 0;
-    if (contents->strings == 0 && given == 0 && (!has_data || contents->filled == 0))
+    if (contents->strings == 0 && given == 0 && contents->parts == 0 &&
+        (!has_data || contents->filled == 0))
         return;
     struct ttp_call_texts *texts = begin_texts(sp);
     if (texts == NULL)
@@ -158,6 +193,8 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
         read_list(texts, contents->list - 1u, values->numbers[contents->list - 1u]);
     if (given != 0)
         read_data(texts, given - 1, values->numbers[given - 1], values->numbers[given]);
+    if ((contents->parts & TTP_PARTS_GIVEN) != 0)
+        read_given_parts(texts, values, number);
     texts->call_sp = sp;
     texts->call_number = number;
     values->texts = texts;
@@ -195,21 +232,52 @@ bool ttp_call_word_read(uintptr_t at, uint64_t *word)
     return read_bytes((uint8_t *)word, at, sizeof(*word)) == sizeof(*word);
 }
 
-/* The call has filled as much of the buffer as its result says. Which call it was is known as long
- * as no handler has made another one. */
+/* Values of what the call has filled, in the order of its arguments: none is left out that another
+ * one follows. */
+static void read_filled(struct ttp_call_texts *texts, struct ttp_call_values *values,
+                        const struct ttp_part_reading *reading)
+{
+    const struct ttp_call_contents *contents = &ttp_call_contents[reading->number];
+    uint32_t count = values->count;
+    for (uint32_t k = 0; k < TTP_CALL_PARTS; k++) {
+        char letter = contents->filled_parts[k];
+        bool is_data = contents->filled == k + 1, is_known = false;
+        if (!is_data && letter == 0)
+            continue;
+        if (is_data && reading->data_bytes != 0 && reading->result >= 0)
+            read_data(texts, count, reading->arguments[k], (uint64_t)reading->result);
+        else if (letter != 0 && ttp_part_is_filled(letter, reading->result))
+            (void)add_part(texts, reading, count, letter, k);
+        is_known = texts->types[count] == TTAPE_VALUE_BYTES;
+        if (!is_known)
+            add_text(texts, count, TTAPE_VALUE_BYTES, 0);
+        count++;
+        values->count = is_known ? count : values->count;
+    }
+}
+
+/* Which call it was is known as long as no handler has made another one, and until its end. */
 void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call_registers *r,
                            uintptr_t sp)
 {
-    const struct ttp_call_texts *last = ttp_thread.call_texts;
+    struct ttp_call_texts *last = ttp_thread.call_texts;
     const uint64_t arguments[TTP_CALL_ARGUMENTS] = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9};
-    if (last == NULL || last->call_sp != sp || (int64_t)values->numbers[0] < 0)
+    if (last == NULL || last->call_sp != sp)
         return;
-    uint32_t filled = ttp_call_contents[last->call_number].filled;
-    struct ttp_call_texts *texts = filled != 0 ? begin_texts(sp) : NULL;
+    last->call_sp = 0;
+    uint32_t number = last->call_number;
+    const struct ttp_call_contents *contents = &ttp_call_contents[number];
+    bool is_filled = contents->filled != 0 || (contents->parts & TTP_PARTS_FILLED) != 0;
+    struct ttp_call_texts *texts = is_filled ? begin_texts(sp) : NULL;
     if (texts == NULL)
         return;
-    read_data(texts, 1, arguments[filled - 1], values->numbers[0]);
-    values->count = texts->types[1] == TTAPE_VALUE_BYTES ? 2 : 1;
+    const struct ttp_part_reading reading = {.read = read_part,
+                                             .arguments = arguments,
+                                             .result = (int64_t)values->numbers[0],
+                                             .number = number,
+                                             .data_bytes = ttp_arena.head.call_data_bytes,
+                                             .is_filled = true};
+    read_filled(texts, values, &reading);
     values->texts = texts;
 }
 

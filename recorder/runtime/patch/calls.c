@@ -473,8 +473,7 @@ void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
     if (ttp_thread.page->gate == TTP_GATE_NO_STATE) {
         forget_frame(stub->after, sp);
     } else if (!is_off() && ttp_thread.top != NULL && !is_vfork_child()) {
-        bool has_more = ttp_arena.head.call_data_bytes != 0 ||
-                        (ttp_arena.head.call_flags & TTP_CALLS_LINES) != 0;
+        bool has_more = (ttp_arena.head.call_flags & (TTP_CALLS_ARGUMENTS | TTP_CALLS_LINES)) != 0;
         if (TTP_UNLIKELY(has_more) && has_values)
             leave_filled(result, sp, stub, r);
         else
