@@ -63,10 +63,11 @@ foreach(folder IN ITEMS base format reader answers libtrace/names tools/html/eng
 endforeach()
 list(FILTER wasm_sources EXCLUDE REGEX "/cbor_library\\.c$")
 foreach(name IN ITEMS command/float_text command/output_text io/dump_values
-        kernel/kernel_buffers kernel/kernel_calls kernel/kernel_controls kernel/kernel_errors
-        kernel/kernel_fields kernel/kernel_files kernel/kernel_flags kernel/kernel_flags_more
-        kernel/kernel_letters kernel/kernel_processes kernel/kernel_results kernel/kernel_signals
-        kernel/kernel_sockets kernel/kernel_terminal kernel/kernel_times kernel/kernel_waiting kernel/kernel_words
+        kernel/flags/kernel_errors kernel/flags/kernel_flags kernel/flags/kernel_flags_more
+        kernel/flags/kernel_modes kernel/kernel_buffers kernel/kernel_calls
+        kernel/kernel_controls kernel/kernel_fields kernel/kernel_files kernel/kernel_letters
+        kernel/kernel_processes kernel/kernel_results kernel/kernel_signals
+        kernel/kernel_sockets kernel/kernel_times kernel/kernel_waiting kernel/kernel_words
         values/parameter_names values/value_words) # values as the command says them
     list(APPEND wasm_sources "${PROJECT_SOURCE_DIR}/tools/${name}.c")
 endforeach()

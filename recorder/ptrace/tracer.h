@@ -20,8 +20,8 @@
 
 struct ttp_traced_call {
     uint64_t sp, key;
-    uint64_t counted;   /* the thread's counter at the entry, */
-    bool is_counted;    /* where there is one */
+    uint64_t counted;                         /* the thread's counter at the entry, */
+    bool is_counted;                          /* where there is one */
     uint64_t arguments[TTP_TRACED_ARGUMENTS]; /* where those are recorded */
     uint32_t number;
     bool is_pending; /* it was interrupted, and whether it goes on is not known yet */

@@ -41,7 +41,20 @@ HEADERS = """#define _GNU_SOURCE
 #include <unistd.h>
 #include <asm/prctl.h>
 """
+MORE_HEADERS = "#define _GNU_SOURCE\n" + "".join(f"#include <{name}>\n" for name in (
+    "errno.h", "fcntl.h", "poll.h", "sched.h", "signal.h", "stdio.h", "string.h", "termios.h",
+    "netinet/in.h", "sys/epoll.h", "sys/file.h", "sys/inotify.h", "sys/ipc.h", "sys/mman.h",
+    "sys/mount.h",
+    "sys/msg.h", "sys/personality.h", "sys/ptrace.h", "sys/sem.h", "sys/shm.h", "sys/signalfd.h",
+    "sys/socket.h", "sys/swap.h", "sys/timerfd.h", "sys/timex.h", "sys/xattr.h", "sys/wait.h",
+    "linux/capability.h", "linux/close_range.h", "linux/fanotify.h", "linux/ioprio.h",
+    "linux/kcmp.h", "linux/magic.h", "linux/membarrier.h", "linux/mempolicy.h",
+    "linux/netlink.h", "linux/openat2.h", "linux/seccomp.h"))
 NOT_THERE = {"ARCH_CET_STATUS"}  # in no header
+NOT_THERE |= {f"SUID_DUMP_{name}" for name in ("DISABLE", "USER", "ROOT")}  # the kernel's own
+NOT_THERE |= {f"BTPROTO_{name}" for name in (
+    "L2CAP", "HCI", "SCO", "RFCOMM", "BNEP", "CMTP", "HIDP", "AVDTP")}
+NOT_THERE |= {"ST_VALID", "SA_RESTORER", "SA_UNSUPPORTED", "SA_EXPOSE_TAGBITS", "MSG_COPY"}
 
 
 def skip(why):
@@ -51,20 +64,21 @@ def skip(why):
 
 def known():
     """(name, number): of flags, and of what says which arguments there are."""
-    flags = (FOLDER / "kernel_flags.c").read_text(encoding="utf-8")
-    for name, number in re.findall(r"W\((\w+), (\d\w*)\)", flags):
-        yield name, int(number, 0)
+    for file in ("kernel_flags.c", "kernel_flags_more.c"):
+        flags = (FOLDER / "flags" / file).read_text(encoding="utf-8")
+        for name, number in re.findall(r"W\((\w+), (\d\w*)\)", flags):
+            yield name, int(number, 0)
     numbers = (FOLDER / "kernel_numbers.h").read_text(encoding="utf-8")
     for name, number in re.findall(r"KERNEL_(\w+) = (-?\w+)", numbers):
         yield "__O_TMPFILE" if name == "O_TMPFILE" else name, int(number, 0) & 0xFFFFFFFF
 
 
-def ask(folder, names):
+def ask(folder, names, headers):
     """The numbers that a compiler knows; names that these headers lack are left out."""
     for _ in range(20):
         lines = [f'    printf("{name} %u\\n", (unsigned)({name}));' for name in names]
         source, program = Path(folder, "ask.c"), Path(folder, "ask")
-        source.write_text(HEADERS + "int main(void)\n{\n" + "\n".join(lines) + """
+        source.write_text(headers + "int main(void)\n{\n" + "\n".join(lines) + """
     for (int i = 1; i < 134; i++)
         printf("E %d %s\\n", i, strerror(i));
     return 0;
@@ -88,10 +102,12 @@ def main():
     wanted = list(known())
     assert len(wanted) > 450, len(wanted)
     errors = dict(re.findall(r'\[(\d+)\] = "(\w+ [^"]*)"',
-                             (FOLDER / "kernel_errors.c").read_text(encoding="utf-8")))
+                             (FOLDER / "flags" / "kernel_errors.c").read_text(encoding="utf-8")))
     with tempfile.TemporaryDirectory() as folder:
         names = sorted({name for name, _ in wanted} | {text.split()[0] for text in errors.values()})
-        lines = ask(folder, names)
+        lines = ask(folder, names, HEADERS)
+        there = {line.split()[0] for line in lines}
+        lines += ask(folder, [name for name in names if name not in there], MORE_HEADERS)
     found = dict(line.split() for line in lines if not line.startswith("E "))
     texts = dict(line[2:].split(" ", 1) for line in lines if line.startswith("E "))
     problems = [f"{name} is {found[name]}, not {number}" for name, number in wanted

@@ -17,12 +17,13 @@ FAMILY = re.compile(r'chdir\("/family/(\w+)"\)')
 CHANGING = re.compile(r"^(clock_gettime|gettimeofday|time|times|sysinfo|getrusage|adjtimex|statfs|"
                       r"clock_adjtime|getcpu|wait4|waitid|pidfd_open|timer\w*|set_tid_address|"
                       r"clone|clone3|fork|getrandom|brk|sched_getattr|(shm|sem|msg)\w+|getitimer|"
-                      r"prlimit64|setitimer|nanosleep|arch_prctl|select|ppoll|getppid)\b")
+                      r"prlimit64|setitimer|nanosleep|arch_prctl|select|ppoll|"
+                      r"getppid)\b")
 COMPILER = os.environ.get("TTAPE_CC") or "cc"
 
 
 def build(name):
-    subprocess.run([COMPILER, "-O1", "-w", "-pthread", "-o", name, WORDS / f"{name}.c"], check=True,
+    subprocess.run([COMPILER, "-O1", "-w", "-pthread", "-o", name, WORDS / f"words_{name}.c"], check=True,
                    timeout=300)
 
 

@@ -14,7 +14,7 @@
 #include "tools/command/tool.h"
 #include "tools/io/debug_files.h"
 #include "tools/io/scratch_file.h"
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/values/parameter_names.h"
 #include "tools/values/value_words.h"
 

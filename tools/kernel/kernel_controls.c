@@ -2,8 +2,8 @@
  * environments. */
 #include <inttypes.h>
 
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_call_numbers.h"
-#include "tools/kernel/kernel_flags.h"
 #include "tools/kernel/kernel_numbers.h"
 #include "tools/kernel/kernel_parts.h"
 

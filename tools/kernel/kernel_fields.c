@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_parts.h"
 
 uint64_t tool_part_number(ttape_string bytes, size_t offset, size_t size)

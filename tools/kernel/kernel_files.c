@@ -1,30 +1,11 @@
 /* What calls say of files: stat, statx, statfs, folders' entries, how to open. */
 #include <inttypes.h>
 
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
+#include "tools/kernel/flags/kernel_modes.h"
 #include "tools/kernel/kernel_parts.h"
 
 #define MODE_TYPE 0170000u
-
-void tool_kernel_put_mode(struct tool_output *out, uint64_t mode)
-{
-    static const char *const types[] = {NULL,      "S_IFIFO", "S_IFCHR", NULL,      "S_IFDIR",
-                                        NULL,      "S_IFBLK", NULL,      "S_IFREG", NULL,
-                                        "S_IFLNK", NULL,      "S_IFSOCK"};
-    uint64_t type = (mode & MODE_TYPE) >> 12;
-    const char *name = type < sizeof(types) / sizeof(*types) ? types[type] : NULL;
-    uint64_t kept = name != NULL ? mode & ~(uint64_t)MODE_TYPE : mode;
-    if (name != NULL)
-        tool_output_printf(out, "%s|", name);
-    tool_output_printf(out, "%#03" PRIo64, kept);
-}
-
-void tool_kernel_put_device(struct tool_output *out, uint64_t device)
-{
-    uint64_t major = (device >> 8 & 0xfff) | (device >> 32 & 0xfffff000u);
-    uint64_t minor = (device & 0xff) | (device >> 12 & 0xffffff00u);
-    tool_output_printf(out, "makedev(%#" PRIx64 ", %#" PRIx64 ")", major, minor);
-}
 
 static void put_stat(struct tool_output *out, ttape_string bytes)
 {

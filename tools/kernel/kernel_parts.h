@@ -61,11 +61,6 @@ void tool_kernel_put_timeval(struct tool_output *out, ttape_string bytes);
 void tool_kernel_put_date(struct tool_output *out, int64_t seconds, uint64_t part, int digits);
 void tool_kernel_put_signals(struct tool_output *out, ttape_string mask);
 void tool_kernel_put_siginfo(struct tool_output *out, ttape_string bytes);
-/* Of a terminal: c_oflag and c_cflag. */
-void tool_kernel_put_output_modes(struct tool_output *out, uint64_t value);
-void tool_kernel_put_line_modes(struct tool_output *out, uint64_t value);
-void tool_kernel_put_mode(struct tool_output *out, uint64_t mode); /* S_IFREG|0644 */
-void tool_kernel_put_device(struct tool_output *out, uint64_t device);
 /* What a call like poll says with its result. */
 void tool_kernel_put_waited(struct tool_output *out, const struct tool_call_values *call);
 /* " ([{fd=5, revents=POLLOUT}])", or what of select is ready, and which time is left. */

@@ -1,7 +1,7 @@
 /* What calls say of processes and of the machine: statuses, limits, usage, rights, names. */
 #include <inttypes.h>
 
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_numbers.h"
 #include "tools/kernel/kernel_parts.h"
 

@@ -1,7 +1,7 @@
 /* Signals: masks, what is done at one, what one says. */
 #include <inttypes.h>
 
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_parts.h"
 
 #define SIGNALS       64u

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_numbers.h"
 #include "tools/kernel/kernel_parts.h"
 

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_parts.h"
 
 #define OMIT 0x3ffffffeu /* UTIME_OMIT */

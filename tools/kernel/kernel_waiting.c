@@ -1,7 +1,7 @@
 /* What calls wait for: pollfd, epoll_event, sets of descriptors; and what they say is ready. */
 #include <inttypes.h>
 
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_parts.h"
 
 #define POLLFD  8u

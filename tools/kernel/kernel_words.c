@@ -4,14 +4,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_call_numbers.h"
 #include "tools/kernel/kernel_calls.h"
-#include "tools/kernel/kernel_flags.h"
 #include "tools/kernel/kernel_numbers.h"
 #include "tools/kernel/kernel_parts.h"
 
 #define STRING_MAX 4096u /* a string of as many bytes was cut there */
-#define SHOWN      32u   /* bytes of what is no path, at most */
 
 /* ---- one argument ---- */
 
@@ -62,8 +61,7 @@ static void put_list(struct tool_output *out, ttape_string list)
     tool_output_text(out, "[");
     while (at < end) {
         const char *zero = memchr(at, 0, (size_t)(end - at)), *behind = zero != NULL ? zero : end;
-        size_t size = (size_t)(behind - at), shown = size < SHOWN ? size : SHOWN;
-        tool_kernel_put_quoted(out, (ttape_string){at, shown}, zero == NULL || shown < size);
+        tool_kernel_put_quoted(out, (ttape_string){at, (size_t)(behind - at)}, zero == NULL);
         at = zero != NULL ? zero + 1 : end;
         if (zero == NULL || at < end)
             tool_output_text(out, zero == NULL ? ", ..." : ", ");
@@ -128,9 +126,7 @@ static void put_plain(struct tool_output *out, const struct tool_call_values *ca
     }
     if ((letter == '<' || letter == '>') && put_filled(out, call, i, letter))
         return;
-    if (value->type == TTAPE_VALUE_STRING && letter == 'S' && bytes.size_bytes > SHOWN)
-        tool_kernel_put_quoted(out, (ttape_string){bytes.data, SHOWN}, true);
-    else if (value->type == TTAPE_VALUE_STRING)
+    if (value->type == TTAPE_VALUE_STRING)
         tool_kernel_put_quoted(out, bytes, bytes.size_bytes >= STRING_MAX);
     else if (value->type == TTAPE_VALUE_BYTES && letter == '|')
         put_list(out, bytes);

@@ -18,8 +18,8 @@
 #include "tools/command/tool_map.h"
 #include "tools/io/json.h"
 #include "tools/io/table.h"
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_calls.h"
-#include "tools/kernel/kernel_flags.h"
 #include "tools/kernel/kernel_words.h"
 
 #define NO_FILE           UINT32_MAX

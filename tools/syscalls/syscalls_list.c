@@ -89,6 +89,11 @@ uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step,
     return keep_values(view, step, node);
 }
 
+static bool is_execution(uint64_t number)
+{
+    return number == tool_kernel_number("execve") || number == tool_kernel_number("execveat");
+}
+
 void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call,
                         uint64_t number, bool is_shown)
 {
@@ -107,7 +112,10 @@ void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, cons
         put_start(view, step, is_seen ? "exit" : "left");
         tool_output_text(out, tool_site_name(&view->names, call->site));
         tool_kernel_put_arguments(out, &words);
-        tool_kernel_put_result(out, &words);
+        if (is_seen)
+            tool_kernel_put_result(out, &words);
+        else /* one that executed a program worked; of others nothing came */
+            tool_output_text(out, is_execution(words.number) ? " = 0" : " = ?");
         if (view->asked.failed) /* its begin, which has the path else, is not shown */
             put_path(view, kept->node);
         tool_output_text(out, "\n");

@@ -17,6 +17,8 @@
 #include "tools/syscalls/syscalls_files.h"
 #include "tools/syscalls/syscalls_view.h"
 
+#define LISTED_BYTES 32u /* of buffers, in a list */
+
 struct options {
     const char *by, *format, *through, *to, *own, *path, *report;
     struct tool_sys_command recording; /* of a command, or of a process */
@@ -524,6 +526,8 @@ static int run_command(struct options *options, char **argv)
     recording->choice = &options->calls;
     recording->arguments |=
         options->list || is_by_file(options) || options->path != NULL || options->descriptor.given;
+    if (options->list && recording->session.calls.data_bytes == 0)
+        recording->session.calls.data_bytes = LISTED_BYTES;
     recording->stacks = options->list || asks_for_stacks(options);
     recording->is_watched = options->interval.given;
     recording->watch = watch;

@@ -20,7 +20,7 @@ struct family {
 
 #define CALL(...)    ((void)syscall(__VA_ARGS__))
 #define CALL_FD(...) ((int)syscall(__VA_ARGS__))
-#define NOWHERE   ((void *)0xfffffffffff000) /* no address of a program's */
+#define NOWHERE      ((void *)0xfffffffffff000) /* no address of a program's */
 
 static void begin_family(const char *name)
 {
@@ -30,10 +30,7 @@ static void begin_family(const char *name)
 }
 
 /* In a child, which ends with that status, or by itself. */
-static inline pid_t begin_child(void)
-{
-    return (pid_t)syscall(SYS_fork);
-}
+static inline pid_t begin_child(void) { return (pid_t)syscall(SYS_fork); }
 
 static int run_families(const struct family *families, size_t count, int argc, char **argv)
 {

@@ -174,19 +174,19 @@ static void run_futex(void)
     CALL(SYS_futex, &word, FUTEX_WAKE_BITSET, 1, NULL, NULL, 5);
     CALL(SYS_futex, &word, FUTEX_REQUEUE, 1, 2L, &other);
     CALL(SYS_futex, &word, FUTEX_CMP_REQUEUE_PRIVATE, 1, 2L, &other, 1);
-    CALL(SYS_futex, &word, FUTEX_WAKE_OP, 1, 1L, &other, FUTEX_OP(FUTEX_OP_SET, 5,
-         FUTEX_OP_CMP_EQ, 2));
+    CALL(SYS_futex, &word, FUTEX_WAKE_OP, 1, 1L, &other,
+         FUTEX_OP(FUTEX_OP_SET, 5, FUTEX_OP_CMP_EQ, 2));
     CALL(SYS_futex, &word, FUTEX_TRYLOCK_PI, 0, NULL);
     CALL(SYS_futex, &word, 99, 0, NULL, NULL, 0);
     CALL(SYS_futex_waitv, NULL, 0, 0, NULL, 0);
 }
 
 static const struct family families[] = {
-    {"mmap", run_mmap},   {"mprotect", run_mprotect}, {"mremap", run_mremap},
-    {"madvise", run_madvise}, {"msync", run_msync},   {"mlock", run_mlock},
-    {"brk", run_brk},     {"keys", run_keys},         {"policy", run_policy},
-    {"shm", run_shm},     {"sem", run_sem},           {"msg", run_msg},
-    {"mq", run_mq},       {"futex", run_futex},
+    {"mmap", run_mmap},       {"mprotect", run_mprotect}, {"mremap", run_mremap},
+    {"madvise", run_madvise}, {"msync", run_msync},       {"mlock", run_mlock},
+    {"brk", run_brk},         {"keys", run_keys},         {"policy", run_policy},
+    {"shm", run_shm},         {"sem", run_sem},           {"msg", run_msg},
+    {"mq", run_mq},           {"futex", run_futex},
 };
 
 int main(int argc, char **argv) { return RUN(families); }

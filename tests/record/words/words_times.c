@@ -203,12 +203,12 @@ static void run_interrupted(void)
 }
 
 static const struct family families[] = {
-    {"nanosleep", run_nanosleep}, {"clock_nanosleep", run_clock_nanosleep},
-    {"clocks", run_clocks},       {"timeofday", run_timeofday},
-    {"itimer", run_itimer},       {"timers", run_timers},
-    {"adjtimex", run_adjtimex},   {"sigaction", run_sigaction},
+    {"nanosleep", run_nanosleep},     {"clock_nanosleep", run_clock_nanosleep},
+    {"clocks", run_clocks},           {"timeofday", run_timeofday},
+    {"itimer", run_itimer},           {"timers", run_timers},
+    {"adjtimex", run_adjtimex},       {"sigaction", run_sigaction},
     {"sigprocmask", run_sigprocmask}, {"kill", run_kill},
-    {"sigwait", run_sigwait},     {"sigqueue", run_sigqueue},
+    {"sigwait", run_sigwait},         {"sigqueue", run_sigqueue},
     {"sigaltstack", run_sigaltstack}, {"interrupted", run_interrupted},
 };
 

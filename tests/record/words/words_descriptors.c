@@ -151,8 +151,7 @@ static void run_fsync(void)
     CALL(SYS_fsync, file);
     CALL(SYS_fdatasync, file);
     CALL(SYS_syncfs, -1);
-    CALL(SYS_sync_file_range, file, 0L, 4096L,
-         SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
+    CALL(SYS_sync_file_range, file, 0L, 4096L, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
     CALL(SYS_sync_file_range, -1, 7L, 1L << 40, 0);
 }
 
@@ -401,22 +400,38 @@ static void run_pidfd(void)
 }
 
 static const struct family families[] = {
-    {"read", run_read},           {"pread", run_pread},
-    {"readv", run_readv},         {"preadv", run_preadv},
-    {"lseek", run_lseek},         {"dup", run_dup},
-    {"pipe", run_pipe},           {"fcntl", run_fcntl},
-    {"locks", run_locks},         {"flock", run_flock},
-    {"fsync", run_fsync},         {"fallocate", run_fallocate},
-    {"fadvise", run_fadvise},     {"sendfile", run_sendfile},
-    {"splice", run_splice},       {"copy_range", run_copy_range},
-    {"poll", run_poll},           {"select", run_select},
-    {"pselect", run_pselect},     {"epoll", run_epoll},
-    {"epoll_pwait", run_epoll_pwait}, {"eventfd", run_eventfd},
-    {"signalfd", run_signalfd},   {"timerfd", run_timerfd},
-    {"memfd", run_memfd},         {"getdents", run_getdents},
-    {"ioctl", run_ioctl},         {"terminal", run_terminal},
-    {"close_range", run_close_range}, {"aio", run_aio},
-    {"io_uring", run_io_uring},   {"pidfd", run_pidfd},
+    {"read", run_read},
+    {"pread", run_pread},
+    {"readv", run_readv},
+    {"preadv", run_preadv},
+    {"lseek", run_lseek},
+    {"dup", run_dup},
+    {"pipe", run_pipe},
+    {"fcntl", run_fcntl},
+    {"locks", run_locks},
+    {"flock", run_flock},
+    {"fsync", run_fsync},
+    {"fallocate", run_fallocate},
+    {"fadvise", run_fadvise},
+    {"sendfile", run_sendfile},
+    {"splice", run_splice},
+    {"copy_range", run_copy_range},
+    {"poll", run_poll},
+    {"select", run_select},
+    {"pselect", run_pselect},
+    {"epoll", run_epoll},
+    {"epoll_pwait", run_epoll_pwait},
+    {"eventfd", run_eventfd},
+    {"signalfd", run_signalfd},
+    {"timerfd", run_timerfd},
+    {"memfd", run_memfd},
+    {"getdents", run_getdents},
+    {"ioctl", run_ioctl},
+    {"terminal", run_terminal},
+    {"close_range", run_close_range},
+    {"aio", run_aio},
+    {"io_uring", run_io_uring},
+    {"pidfd", run_pidfd},
 };
 
 int main(int argc, char **argv) { return RUN(families); }

@@ -134,8 +134,8 @@ static void run_sendmsg(void)
     CALL(SYS_recvmsg, pair[1], &message, MSG_DONTWAIT);
     CALL(SYS_sendmsg, -1, NULL, 0);
     struct sockaddr_in name = {AF_INET, htons(9), {htonl(INADDR_LOOPBACK)}, {0}};
-    message = (struct msghdr){.msg_name = &name, .msg_namelen = sizeof name, .msg_iov = parts,
-                              .msg_iovlen = 1};
+    message = (struct msghdr){
+        .msg_name = &name, .msg_namelen = sizeof name, .msg_iov = parts, .msg_iovlen = 1};
     CALL(SYS_sendmsg, -1, &message, 0);
 }
 
@@ -225,11 +225,11 @@ static void run_netlink(void)
 }
 
 static const struct family families[] = {
-    {"socket", run_socket},         {"socketpair", run_socketpair}, {"unix", run_unix},
-    {"inet", run_inet},             {"inet6", run_inet6},           {"accept4", run_accept4},
-    {"sendto", run_sendto},         {"sendmsg", run_sendmsg},       {"rights", run_rights},
-    {"sendmmsg", run_sendmmsg},     {"setsockopt", run_setsockopt}, {"getsockopt", run_getsockopt},
-    {"shutdown", run_shutdown},     {"netlink", run_netlink},
+    {"socket", run_socket},     {"socketpair", run_socketpair}, {"unix", run_unix},
+    {"inet", run_inet},         {"inet6", run_inet6},           {"accept4", run_accept4},
+    {"sendto", run_sendto},     {"sendmsg", run_sendmsg},       {"rights", run_rights},
+    {"sendmmsg", run_sendmmsg}, {"setsockopt", run_setsockopt}, {"getsockopt", run_getsockopt},
+    {"shutdown", run_shutdown}, {"netlink", run_netlink},
 };
 
 int main(int argc, char **argv) { return RUN(families); }

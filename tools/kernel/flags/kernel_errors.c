@@ -2,7 +2,7 @@
  * machine and language this is. */
 #include <string.h>
 
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
 
 static const char *const errors[] = {
     [1] = "EPERM Operation not permitted",

@@ -1,7 +1,30 @@
-/* The flags of terminals that are made of codes and bits. Numbers are Linux's on x86-64. */
+/* Modes of files and of terminals, which are made of codes and bits. Numbers are those of Linux on
+ * x86-64. */
 #include <inttypes.h>
 
-#include "tools/kernel/kernel_parts.h"
+#include "tools/kernel/flags/kernel_modes.h"
+
+#define MODE_TYPE 0170000u
+
+void tool_kernel_put_mode(struct tool_output *out, uint64_t mode)
+{
+    static const char *const types[] = {NULL,      "S_IFIFO", "S_IFCHR", NULL,      "S_IFDIR",
+                                        NULL,      "S_IFBLK", NULL,      "S_IFREG", NULL,
+                                        "S_IFLNK", NULL,      "S_IFSOCK"};
+    uint64_t type = (mode & MODE_TYPE) >> 12;
+    const char *name = type < sizeof(types) / sizeof(*types) ? types[type] : NULL;
+    uint64_t kept = name != NULL ? mode & ~(uint64_t)MODE_TYPE : mode;
+    if (name != NULL)
+        tool_output_printf(out, "%s|", name);
+    tool_output_printf(out, "%#03" PRIo64, kept);
+}
+
+void tool_kernel_put_device(struct tool_output *out, uint64_t device)
+{
+    uint64_t major = (device >> 8 & 0xfff) | (device >> 32 & 0xfffff000u);
+    uint64_t minor = (device & 0xff) | (device >> 12 & 0xffffff00u);
+    tool_output_printf(out, "makedev(%#" PRIx64 ", %#" PRIx64 ")", major, minor);
+}
 
 struct choice { /* one word of several, by some of the bits */
     const char *name;

@@ -1,6 +1,6 @@
 /* More words, for the letters of kernel_calls.h that have a sign. Numbers are those of Linux on
  * x86-64, as its headers have them; words stand in the order that users of strace expect. */
-#include "tools/kernel/kernel_flag_sets.h"
+#include "tools/kernel/flags/kernel_flag_sets.h"
 
 /* clang-format off */
 #define W(name, bits) {#name, bits}

@@ -340,18 +340,18 @@ static void run_fanotify(void)
 }
 
 static const struct family families[] = {
-    {"access", run_access},       {"faccessat", run_faccessat}, {"chdir", run_chdir},
-    {"chmod", run_chmod},         {"fchmod", run_fchmod},       {"chown", run_chown},
-    {"open", run_open},           {"openat", run_openat},       {"openat2", run_openat2},
-    {"stat", run_stat},           {"fstat", run_fstat},         {"newfstatat", run_newfstatat},
-    {"statx", run_statx},         {"statfs", run_statfs},       {"link", run_link},
-    {"symlink", run_symlink},     {"readlink", run_readlink},   {"rename", run_rename},
-    {"mkdir", run_mkdir},         {"unlink", run_unlink},       {"mknod", run_mknod},
-    {"truncate", run_truncate},   {"utime", run_utime},         {"utimensat", run_utimensat},
-    {"setxattr", run_setxattr},   {"getxattr", run_getxattr},   {"umask", run_umask},
-    {"chroot", run_chroot},       {"mount", run_mount},         {"swapon", run_swapon},
-    {"quotactl", run_quotactl},   {"handles", run_handles},     {"inotify", run_inotify},
-    {"fanotify", run_fanotify},   {"getcwd", run_getcwd},
+    {"access", run_access},     {"faccessat", run_faccessat}, {"chdir", run_chdir},
+    {"chmod", run_chmod},       {"fchmod", run_fchmod},       {"chown", run_chown},
+    {"open", run_open},         {"openat", run_openat},       {"openat2", run_openat2},
+    {"stat", run_stat},         {"fstat", run_fstat},         {"newfstatat", run_newfstatat},
+    {"statx", run_statx},       {"statfs", run_statfs},       {"link", run_link},
+    {"symlink", run_symlink},   {"readlink", run_readlink},   {"rename", run_rename},
+    {"mkdir", run_mkdir},       {"unlink", run_unlink},       {"mknod", run_mknod},
+    {"truncate", run_truncate}, {"utime", run_utime},         {"utimensat", run_utimensat},
+    {"setxattr", run_setxattr}, {"getxattr", run_getxattr},   {"umask", run_umask},
+    {"chroot", run_chroot},     {"mount", run_mount},         {"swapon", run_swapon},
+    {"quotactl", run_quotactl}, {"handles", run_handles},     {"inotify", run_inotify},
+    {"fanotify", run_fanotify}, {"getcwd", run_getcwd},
 };
 
 int main(int argc, char **argv) { return RUN(families); }

@@ -1,11 +1,11 @@
 /* Flags and codes in words, for each letter of kernel_calls.h. Numbers are those of Linux
  * on x86-64, whatever machine this is; words stand in the order that users of strace expect. */
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
 
 #include <inttypes.h>
 
-#include "tools/kernel/kernel_flag_sets.h"
-#include "tools/kernel/kernel_parts.h"
+#include "tools/kernel/flags/kernel_flag_sets.h"
+#include "tools/kernel/flags/kernel_modes.h"
 
 /* clang-format off */
 #define W(name, bits) {#name, bits}
@@ -13,7 +13,8 @@
 
 static const struct tool_kernel_word_set sets[128] = {
     ['o'] = {TOOL_KERNEL_CODED, 0x3, "O_???", WORDS(
-     W(O_RDONLY, 0), W(O_WRONLY, 1), W(O_RDWR, 2), W(O_ACCMODE, 3), W(O_CREAT, 0x40), W(O_EXCL, 0x80),
+     W(O_RDONLY, 0), W(O_WRONLY, 1), W(O_RDWR, 2), W(O_ACCMODE, 3),
+     W(O_CREAT, 0x40), W(O_EXCL, 0x80),
      W(O_NOCTTY, 0x100), W(O_TRUNC, 0x200), W(O_APPEND, 0x400), W(O_NONBLOCK, 0x800),
      W(O_SYNC, 0x101000), W(O_DSYNC, 0x1000), W(FASYNC, 0x2000), W(O_DIRECT, 0x4000),
      W(O_LARGEFILE, 0x8000), W(O_NOFOLLOW, 0x20000), W(O_NOATIME, 0x40000),
@@ -101,7 +102,8 @@ static const struct tool_kernel_word_set sets[128] = {
      W(SO_PASSCRED, 0x10), W(SO_PEERCRED, 0x11), W(SO_RCVLOWAT, 0x12),
      W(SO_SNDLOWAT, 0x13), W(SO_ACCEPTCONN, 0x1e), W(SO_PEERSEC, 0x1f),
      W(SO_SNDBUFFORCE, 0x20), W(SO_RCVBUFFORCE, 0x21), W(SO_PROTOCOL, 0x26),
-     W(SO_DOMAIN, 0x27), W(SO_BINDTODEVICE, 0x19), W(SO_RCVTIMEO_OLD, 0x14), W(SO_SNDTIMEO_OLD, 0x15))},
+     W(SO_DOMAIN, 0x27), W(SO_BINDTODEVICE, 0x19),
+     W(SO_RCVTIMEO_OLD, 0x14), W(SO_SNDTIMEO_OLD, 0x15))},
     ['Y'] = {TOOL_KERNEL_CODES, 0, "TCP_???", WORDS(
      W(TCP_NODELAY, 1), W(TCP_MAXSEG, 2), W(TCP_CORK, 3), W(TCP_KEEPIDLE, 4),
      W(TCP_KEEPINTVL, 5), W(TCP_KEEPCNT, 6), W(TCP_SYNCNT, 7), W(TCP_LINGER2, 8),
@@ -180,7 +182,8 @@ static const struct tool_kernel_word_set sets[128] = {
      W(PR_SET_PDEATHSIG, 1), W(PR_GET_PDEATHSIG, 2), W(PR_GET_DUMPABLE, 3),
      W(PR_SET_DUMPABLE, 4), W(PR_GET_KEEPCAPS, 7), W(PR_SET_KEEPCAPS, 8),
      W(PR_SET_NAME, 0xf), W(PR_GET_NAME, 0x10), W(PR_GET_SECCOMP, 0x15),
-     W(PR_SET_SECCOMP, 0x16), W(PR_CAPBSET_READ, 0x17), W(PR_CAPBSET_DROP, 0x18), W(PR_GET_SECUREBITS, 0x1b),
+     W(PR_SET_SECCOMP, 0x16), W(PR_CAPBSET_READ, 0x17), W(PR_CAPBSET_DROP, 0x18),
+     W(PR_GET_SECUREBITS, 0x1b),
      W(PR_SET_SECUREBITS, 0x1c),
      W(PR_SET_TIMERSLACK, 0x1d), W(PR_GET_TIMERSLACK, 0x1e), W(PR_SET_MM, 0x23),
      W(PR_SET_CHILD_SUBREAPER, 0x24), W(PR_GET_CHILD_SUBREAPER, 0x25),

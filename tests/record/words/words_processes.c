@@ -38,9 +38,8 @@ static void run_wait4(void)
     }
     CALL(SYS_wait4, child, &status, __WALL, &used);
     child = begin_child();
-    if (child == 0) {
+    if (child == 0)
         CALL(SYS_exit_group, 0);
-    }
     CALL(SYS_wait4, -1, &status, WUNTRACED, NULL);
     CALL(SYS_wait4, -1, &status, WNOHANG | WCONTINUED, NULL);
     CALL(SYS_wait4, 1, NULL, __WCLONE | __WNOTHREAD, NULL);
@@ -74,8 +73,8 @@ static void run_fork(void)
 static void run_clone3(void)
 {
     int pidfd = -1;
-    struct clone_args how = {.flags = CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd,
-                             .exit_signal = SIGCHLD};
+    struct clone_args how = {
+        .flags = CLONE_PIDFD, .pidfd = (uintptr_t)&pidfd, .exit_signal = SIGCHLD};
     pid_t child = CALL_FD(SYS_clone3, &how, sizeof how);
     if (child == 0)
         CALL(SYS_exit_group, 6);
@@ -87,7 +86,8 @@ static void run_clone3(void)
 
 static void run_execve(void)
 {
-    char *const arguments[] = {"own", "nothing", "a longer argument, which strace cuts at 32", NULL};
+    char *const arguments[] = {"own", "nothing", "a longer argument, which strace cuts at 32",
+                               NULL};
     char *const environment[] = {"A=1", "B=2", NULL};
     CALL(SYS_execve, "absent", arguments, environment);
     CALL(SYS_execve, "absent", NULL, NULL);
@@ -343,18 +343,30 @@ static void run_unknown(void)
 }
 
 static const struct family families[] = {
-    {"wait4", run_wait4},           {"waitid", run_waitid},
-    {"fork", run_fork},             {"clone3", run_clone3},
-    {"execve", run_execve},         {"ids", run_ids},
-    {"users", run_users},           {"groups", run_groups},
-    {"prctl", run_prctl},           {"arch_prctl", run_arch_prctl},
-    {"rlimit", run_rlimit},         {"rusage", run_rusage},
-    {"machine", run_machine},       {"priority", run_priority},
-    {"affinity", run_affinity},     {"scheduling", run_scheduling},
-    {"capabilities", run_capabilities}, {"personality", run_personality},
-    {"namespaces", run_namespaces}, {"process_vm", run_process_vm},
-    {"random", run_random},         {"session", run_session},
-    {"others", run_others},         {"unknown", run_unknown},
+    {"wait4", run_wait4},
+    {"waitid", run_waitid},
+    {"fork", run_fork},
+    {"clone3", run_clone3},
+    {"execve", run_execve},
+    {"ids", run_ids},
+    {"users", run_users},
+    {"groups", run_groups},
+    {"prctl", run_prctl},
+    {"arch_prctl", run_arch_prctl},
+    {"rlimit", run_rlimit},
+    {"rusage", run_rusage},
+    {"machine", run_machine},
+    {"priority", run_priority},
+    {"affinity", run_affinity},
+    {"scheduling", run_scheduling},
+    {"capabilities", run_capabilities},
+    {"personality", run_personality},
+    {"namespaces", run_namespaces},
+    {"process_vm", run_process_vm},
+    {"random", run_random},
+    {"session", run_session},
+    {"others", run_others},
+    {"unknown", run_unknown},
 };
 
 int main(int argc, char **argv)
