@@ -23,8 +23,8 @@ COMPILER = os.environ.get("TTAPE_CC") or "cc"
 
 
 def build(name):
-    subprocess.run([COMPILER, "-O1", "-w", "-pthread", "-o", name, WORDS / f"words_{name}.c"], check=True,
-                   timeout=300)
+    subprocess.run([COMPILER, "-O1", "-w", "-pthread", "-o", name, WORDS / f"words_{name}.c"],
+                   check=True, timeout=300)
 
 
 def plain(text, ids):

@@ -117,7 +117,9 @@ def test_choice():
 
 def test_command():
     """`syscalls -- COMMAND` records what its list, or a choice, needs."""
-    for words, given in ((["--list"], '"\\0\\t\\1771\\303\\251\\n\\0\\t\\1771\\303\\251\\n\\0\\t\\1771\\303\\251\\n\\0\\t\\1771\\303\\251\\n\\0\\t\\1771"...'), (["--list", "--data=2"], '"\\0\\t"...')):
+    unit = r"\0\t\1771\303\251\n"
+    for words, given in ((["--list"], f'"{unit * 4}{unit[:9]}"...'),
+                         (["--list", "--data=2"], '"\\0\\t"...')):
         subprocess.run([setting.COMMAND, "syscalls", *words, "--path", "d", "--report", "list.txt",
                         "-o", "run.ttape", "--engine", "ptrace", "--", "wc", "d/one"],
                        capture_output=True, check=True, timeout=60)
