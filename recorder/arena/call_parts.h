@@ -55,6 +55,9 @@ enum ttp_part_how {
     TTP_PART_CONTROL_IPC
 };
 
+/* Small: programs have it in their memory, and a call reads few words. */
+#define TTP_PART_APART static __attribute__((noinline, unused))
+
 struct ttp_part_shape {
     uint16_t how, bytes; /* bytes: of one, or of all where that is fixed; 0: no such letter */
 };
@@ -137,7 +140,7 @@ struct ttp_part_reading {
     bool is_filled;
 };
 
-static inline uint64_t ttp_part_word(const uint8_t *bytes, uint32_t count)
+TTP_PART_APART uint64_t ttp_part_word(const uint8_t *bytes, uint32_t count)
 {
     uint64_t word = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -145,7 +148,7 @@ static inline uint64_t ttp_part_word(const uint8_t *bytes, uint32_t count)
     return word;
 }
 
-static inline void ttp_part_put(uint8_t *bytes, uint64_t word, uint32_t count)
+TTP_PART_APART void ttp_part_put(uint8_t *bytes, uint64_t word, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         bytes[i] = (uint8_t)(word >> 8 * i);
@@ -157,8 +160,8 @@ static inline uint32_t ttp_part_least(uint64_t one, uint64_t other)
 }
 
 /* All of it, or nothing. */
-static inline uint32_t ttp_part_whole(const struct ttp_part_reading *r, uint8_t *into,
-                                      uint64_t from, uint32_t count)
+TTP_PART_APART uint32_t ttp_part_whole(const struct ttp_part_reading *r, uint8_t *into,
+                                       uint64_t from, uint32_t count)
 {
     if (from == 0 || count == 0 || r->read(r->context, into, from, count) != count)
         return TTP_PART_NONE;
@@ -166,8 +169,8 @@ static inline uint32_t ttp_part_whole(const struct ttp_part_reading *r, uint8_t 
 }
 
 /* Behind its size; without it where it cannot be read. Returns what is used then. */
-static inline uint32_t ttp_part_sized(const struct ttp_part_reading *r, uint8_t *into,
-                                      uint32_t used, uint64_t from, uint64_t size, uint32_t most)
+TTP_PART_APART uint32_t ttp_part_sized(const struct ttp_part_reading *r, uint8_t *into,
+                                       uint32_t used, uint64_t from, uint64_t size, uint32_t most)
 {
     if (used + 4 > TTP_CALL_DATA_MAX)
         return used;
@@ -179,8 +182,9 @@ static inline uint32_t ttp_part_sized(const struct ttp_part_reading *r, uint8_t 
 }
 
 /* `moved`: bytes that the call moved, or as many as there are. */
-static inline uint32_t ttp_part_vector(const struct ttp_part_reading *r, uint8_t *into,
-                                       uint32_t used, uint64_t from, uint64_t count, uint64_t moved)
+TTP_PART_APART uint32_t ttp_part_vector(const struct ttp_part_reading *r, uint8_t *into,
+                                        uint32_t used, uint64_t from, uint64_t count,
+                                        uint64_t moved)
 {
     uint32_t known = ttp_part_least(count, TTP_PART_ELEMENTS), bytes = known * TTP_IOVEC_BYTES;
     uint8_t *vector = into + used;
@@ -198,8 +202,8 @@ static inline uint32_t ttp_part_vector(const struct ttp_part_reading *r, uint8_t
 }
 
 /* Behind `used` bytes; `head` is where its msghdr is. */
-static inline uint32_t ttp_part_message(const struct ttp_part_reading *r, uint8_t *into,
-                                        uint32_t used, const uint8_t *head, uint64_t moved)
+TTP_PART_APART uint32_t ttp_part_message(const struct ttp_part_reading *r, uint8_t *into,
+                                         uint32_t used, const uint8_t *head, uint64_t moved)
 {
     used = ttp_part_sized(r, into, used, ttp_part_word(head, 8), ttp_part_word(head + 8, 4),
                           TTP_PART_NAME);

@@ -340,14 +340,15 @@ START_TEST(test_kernel_contents_are_those_of_letters)
     for (uint32_t i = 0; i < TTP_CALL_NUMBERS; i++) {
         const struct tool_kernel_call *known = tool_kernel_call_numbered(i);
         const char *letters = known != NULL && known->arguments != NULL ? known->arguments : "";
-        struct ttp_call_contents expected = {0};
+        struct ttp_call_contents expected = {.parts = ttp_call_contents[i].parts};
+        struct ttp_call_letters parts = {{0}, {0}};
         struct tool_kernel_token token;
         for (uint32_t k = 0; *letters != '\0'; k++) {
             letters = tool_kernel_token(letters, &token);
             if (token.sign == '(' || token.sign == ':')
-                expected.given_parts[k] = token.letter;
+                parts.given[k] = token.letter;
             if (token.sign == ')' || token.sign == ':')
-                expected.filled_parts[k] = token.letter;
+                parts.filled[k] = token.letter;
             if (token.sign != 0)
                 continue;
             if (token.letter == 's' || token.letter == 'S')
@@ -359,10 +360,8 @@ START_TEST(test_kernel_contents_are_those_of_letters)
             else if (token.letter == '|')
                 expected.list = (uint8_t)(k + 1);
         }
-        for (uint32_t k = 0; k < TTP_CALL_PARTS; k++) {
-            expected.parts |= expected.given_parts[k] != 0 ? TTP_PARTS_GIVEN : 0;
-            expected.parts |= expected.filled_parts[k] != 0 ? TTP_PARTS_FILLED : 0;
-        }
+        ck_assert_msg(memcmp(&parts, &ttp_call_letters[expected.parts], sizeof(parts)) == 0, "%u",
+                      i);
         ck_assert_msg(memcmp(&expected, &ttp_call_contents[i], sizeof(expected)) == 0, "%u", i);
     }
 }
