@@ -175,7 +175,7 @@ void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
         if (!(is_string && add_string(&values, thread, arguments[i])) &&
             !(is_list && add_list(&values, thread, arguments[i])) &&
             !(is_data && add_data(&values, tracer, thread, arguments[i], arguments[i + 1])) &&
-            !add_part(&values, &reading, ttp_call_letters[contents.parts].given[i], i))
+            !add_part(&values, &reading, ttp_call_given[contents.given_row][i], i))
             add_number(&values, TTAPE_VALUE_UNSIGNED, arguments[i]);
     }
     write_values(tracer, thread, &values);
@@ -193,7 +193,7 @@ static void add_filled(struct values *values, const struct ttp_tracer *tracer,
     reading.result = result;
     reading.is_filled = true;
     for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++) {
-        char letter = ttp_call_letters[contents.parts].filled[i];
+        char letter = ttp_call_filled[contents.filled_row][i];
         bool is_data = ttp_call_contents_fills(call->number, i);
         bool is_known = is_data && contents.filled == i + 1 && result >= 0 &&
                         call->arguments[i] != 0 &&

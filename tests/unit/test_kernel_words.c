@@ -340,28 +340,31 @@ START_TEST(test_kernel_contents_are_those_of_letters)
     for (uint32_t i = 0; i < TTP_CALL_NUMBERS; i++) {
         const struct tool_kernel_call *known = tool_kernel_call_numbered(i);
         const char *letters = known != NULL && known->arguments != NULL ? known->arguments : "";
-        struct ttp_call_contents expected = {.parts = ttp_call_contents[i].parts};
-        struct ttp_call_letters parts = {{0}, {0}};
+        struct ttp_call_contents expected = {.given_row = ttp_call_contents[i].given_row,
+                                             .filled_row = ttp_call_contents[i].filled_row};
+        char given[TTP_CALL_PARTS] = {0}, filled[TTP_CALL_PARTS] = {0};
         struct tool_kernel_token token;
         for (uint32_t k = 0; *letters != '\0'; k++) {
             letters = tool_kernel_token(letters, &token);
             if (token.sign == '(' || token.sign == ':')
-                parts.given[k] = token.letter;
+                given[k] = token.letter;
             if (token.sign == ')' || token.sign == ':')
-                parts.filled[k] = token.letter;
+                filled[k] = token.letter;
             if (token.sign != 0)
                 continue;
             if (token.letter == 's' || token.letter == 'S')
-                expected.strings |= (uint8_t)(1u << k);
+                expected.strings |= 1u << k & 0x3fu;
             else if (token.letter == 'b')
-                expected.given = (uint8_t)(k + 1);
+                expected.given = (k + 1) & 7u;
             else if (token.letter == '<' || token.letter == '>')
-                expected.filled = (uint8_t)(k + 1);
+                expected.filled = (k + 1) & 7u;
             else if (token.letter == '|')
-                expected.list = (uint8_t)(k + 1);
+                expected.list = (k + 1) & 7u;
         }
-        ck_assert_msg(memcmp(&parts, &ttp_call_letters[expected.parts], sizeof(parts)) == 0, "%u",
+        ck_assert_msg(memcmp(given, ttp_call_given[expected.given_row], sizeof(given)) == 0, "%u",
                       i);
+        ck_assert_msg(memcmp(filled, ttp_call_filled[expected.filled_row], sizeof(filled)) == 0,
+                      "%u", i);
         ck_assert_msg(memcmp(&expected, &ttp_call_contents[i], sizeof(expected)) == 0, "%u", i);
     }
 }

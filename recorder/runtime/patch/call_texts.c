@@ -163,7 +163,7 @@ static bool add_part(struct ttp_call_texts *texts, const struct ttp_part_reading
 static void read_given_parts(struct ttp_call_texts *texts, const struct ttp_call_values *values,
                              uint32_t number)
 {
-    const char *letters = ttp_call_letters[ttp_call_contents[number].parts].given;
+    const char *letters = ttp_call_given[ttp_call_contents[number].given_row];
     const struct ttp_part_reading reading = {.read = read_part,
                                              .arguments = values->numbers,
                                              .number = number,
@@ -180,8 +180,8 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
     const struct ttp_call_contents *contents = &ttp_call_contents[number];
     bool has_data = ttp_arena.head.call_data_bytes != 0;
     uint32_t given = has_data ? contents->given : 0;
-    if (contents->strings == 0 && given == 0 && contents->parts == 0 &&
-        (!has_data || contents->filled == 0))
+    if (contents->strings == 0 && given == 0 && contents->given_row == 0 &&
+        contents->filled_row == 0 && (!has_data || contents->filled == 0))
         return;
     struct ttp_call_texts *texts = begin_texts(sp);
     if (texts == NULL)
@@ -193,7 +193,7 @@ void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintp
         read_list(texts, contents->list - 1u, values->numbers[contents->list - 1u]);
     if (given != 0)
         read_data(texts, given - 1, values->numbers[given - 1], values->numbers[given]);
-    if (contents->parts != 0)
+    if (contents->given_row != 0)
         read_given_parts(texts, values, number);
     texts->call_sp = sp;
     texts->call_number = number;
@@ -240,7 +240,7 @@ static void read_filled(struct ttp_call_texts *texts, struct ttp_call_values *va
     const struct ttp_call_contents *contents = &ttp_call_contents[reading->number];
     uint32_t count = values->count;
     for (uint32_t k = 0; k < TTP_CALL_PARTS; k++) {
-        char letter = ttp_call_letters[contents->parts].filled[k];
+        char letter = ttp_call_filled[contents->filled_row][k];
         bool is_data = contents->filled == k + 1, is_known = false;
         if (!is_data && letter == 0)
             continue;
@@ -267,7 +267,7 @@ void ttp_call_texts_filled(struct ttp_call_values *values, const struct ttp_call
     last->call_sp = 0;
     uint32_t number = last->call_number;
     const struct ttp_call_contents *contents = &ttp_call_contents[number];
-    bool is_filled = contents->filled != 0 || contents->parts != 0;
+    bool is_filled = contents->filled != 0 || contents->filled_row != 0;
     struct ttp_call_texts *texts = is_filled ? begin_texts(sp) : NULL;
     if (texts == NULL)
         return;
