@@ -58,78 +58,75 @@ enum ttp_part_how {
 /* Small: programs have it in their memory, and a call reads few words. */
 #define TTP_PART_APART static __attribute__((noinline, cold, unused))
 
-struct ttp_part_shape {
-    uint16_t how, bytes; /* bytes: of one, or of all where that is fixed; 0: no such letter */
-};
+/* A shape: how, and bytes of one, or of all where that is fixed; 0: there is no such letter. */
+#define TTP_PART_SHAPE(how, bytes) (uint16_t)((how) << 10 | (bytes))
 
-#define TTP_PART_AT(letter) [(letter) - ' ']
-
-static const struct ttp_part_shape ttp_part_shapes[128 - ' '] = {
-    TTP_PART_AT('t') = {TTP_PART_FIXED, 16},          /* timespec */
-    TTP_PART_AT('9') = {TTP_PART_FIXED, 16},          /* timespec: what is left of a sleep */
-    TTP_PART_AT('v') = {TTP_PART_FIXED, 16},          /* timeval */
-    TTP_PART_AT('2') = {TTP_PART_FIXED, 32},          /* timespec[2] */
-    TTP_PART_AT('V') = {TTP_PART_FIXED, 32},          /* timeval[2] */
-    TTP_PART_AT('u') = {TTP_PART_FIXED, 16},          /* utimbuf */
-    TTP_PART_AT('z') = {TTP_PART_FIXED, 8},           /* timezone */
-    TTP_PART_AT('I') = {TTP_PART_FIXED, 32},          /* itimerval */
-    TTP_PART_AT('J') = {TTP_PART_FIXED, 32},          /* itimerspec */
-    TTP_PART_AT('s') = {TTP_PART_FIXED, 144},         /* stat */
-    TTP_PART_AT('X') = {TTP_PART_FIXED, 256},         /* statx */
-    TTP_PART_AT('F') = {TTP_PART_FIXED, 120},         /* statfs */
-    TTP_PART_AT('r') = {TTP_PART_FIXED, 16},          /* rlimit */
-    TTP_PART_AT('R') = {TTP_PART_FIXED, 144},         /* rusage */
-    TTP_PART_AT('S') = {TTP_PART_FIXED, 8},           /* sigset_t */
-    TTP_PART_AT('a') = {TTP_PART_FIXED, 32},          /* sigaction, the kernel's */
-    TTP_PART_AT('i') = {TTP_PART_FIXED, 128},         /* siginfo_t */
-    TTP_PART_AT('k') = {TTP_PART_FIXED, 24},          /* stack_t */
-    TTP_PART_AT('$') = {TTP_PART_FIXED, 64},          /* sigevent */
-    TTP_PART_AT('p') = {TTP_PART_NEXT, 8},            /* pollfd */
-    TTP_PART_AT('e') = {TTP_PART_FIXED, 12},          /* epoll_event */
-    TTP_PART_AT('E') = {TTP_PART_RESULT, 12},         /* several */
-    TTP_PART_AT('f') = {TTP_PART_SET, 1},             /* fd_set */
-    TTP_PART_AT('n') = {TTP_PART_NEXT, 1},            /* sockaddr that is given */
-    TTP_PART_AT('N') = {TTP_PART_LENGTH_AT, 1},       /* that is filled */
-    TTP_PART_AT('d') = {TTP_PART_FIXED, 4},           /* int, */
-    TTP_PART_AT('l') = {TTP_PART_FIXED, 4},           /* a length, */
-    TTP_PART_AT('w') = {TTP_PART_FIXED, 4},           /* the status of a child, */
-    TTP_PART_AT('3') = {TTP_PART_FIXED, 4},           /* an id */
-    TTP_PART_AT('P') = {TTP_PART_FIXED, 8},           /* int[2] */
-    TTP_PART_AT('L') = {TTP_PART_FIXED, 8},           /* long */
-    TTP_PART_AT('0') = {TTP_PART_FIXED, 8},           /* an address */
-    TTP_PART_AT('U') = {TTP_PART_FIXED, 390},         /* utsname */
-    TTP_PART_AT('y') = {TTP_PART_FIXED, 112},         /* sysinfo */
-    TTP_PART_AT('T') = {TTP_PART_FIXED, 32},          /* tms */
-    TTP_PART_AT('x') = {TTP_PART_FIXED, 208},         /* timex */
-    TTP_PART_AT('o') = {TTP_PART_LEAST, 24},          /* open_how */
-    TTP_PART_AT('c') = {TTP_PART_CLONE, 64},          /* clone_args */
-    TTP_PART_AT('h') = {TTP_PART_FIXED, 64},          /* mq_attr */
-    TTP_PART_AT('A') = {TTP_PART_FIXED, 56},          /* sched_attr */
-    TTP_PART_AT('H') = {TTP_PART_FIXED, 8},           /* __user_cap_header_struct */
-    TTP_PART_AT('C') = {TTP_PART_FIXED, 24},          /* __user_cap_data_struct[2] */
-    TTP_PART_AT('b') = {TTP_PART_PREVIOUS, 1},        /* cpu_set_t that is given, */
-    TTP_PART_AT('Q') = {TTP_PART_RESULT, 1},          /* or filled */
-    TTP_PART_AT('g') = {TTP_PART_PREVIOUS, 4},        /* gid_t that are given, */
-    TTP_PART_AT('G') = {TTP_PART_RESULT, 4},          /* or filled */
-    TTP_PART_AT('j') = {TTP_PART_NEXT, 6},            /* sembuf */
-    TTP_PART_AT('B') = {TTP_PART_TEXT, 8},            /* msgbuf that is given, */
-    TTP_PART_AT('O') = {TTP_PART_VECTOR, 16},         /* iovec */
-    TTP_PART_AT('7') = {TTP_PART_FILLED_VECTOR, 16},  /* iovec of what is filled */
-    TTP_PART_AT('8') = {TTP_PART_FILLED_MESSAGE, 56}, /* msghdr of what is filled */
-    TTP_PART_AT('6') = {TTP_PART_NEXT, 16},           /* iovec of another process */
-    TTP_PART_AT('m') = {TTP_PART_MESSAGE, 56},        /* msghdr */
-    TTP_PART_AT('M') = {TTP_PART_MESSAGES, 64},       /* mmsghdr */
-    TTP_PART_AT('q') = {TTP_PART_MASK, 24},           /* of pselect6 */
-    TTP_PART_AT('!') = {TTP_PART_ENVIRONMENT, 8},     /* environment */
-    TTP_PART_AT('%') = {TTP_PART_ENTRIES, 8},         /* linux_dirent64 */
-    TTP_PART_AT('&') = {TTP_PART_OLD_ENTRIES, 8},     /* linux_dirent */
-    TTP_PART_AT('Z') = {TTP_PART_NEXT, 1},            /* socket option that is given, */
-    TTP_PART_AT('Y') = {TTP_PART_LENGTH_AT, 1},       /* or filled */
-    TTP_PART_AT('=') = {TTP_PART_IOCTL, 1},           /* ioctl's, */
-    TTP_PART_AT('K') = {TTP_PART_FCNTL, 1},           /* fcntl's, */
-    TTP_PART_AT('4') = {TTP_PART_PRCTL, 1},           /* prctl's */
-    TTP_PART_AT('5') = {TTP_PART_FUTEX, 16},          /* timespec of those calls of futex that have one */
-    TTP_PART_AT('W') = {TTP_PART_CONTROL_IPC, 1},     /* shmid_ds, semid_ds, msqid_ds */
+static const uint16_t ttp_part_shapes[128] = {
+    ['t'] = TTP_PART_SHAPE(TTP_PART_FIXED, 16),          /* timespec */
+    ['9'] = TTP_PART_SHAPE(TTP_PART_FIXED, 16),          /* timespec: what is left of a sleep */
+    ['v'] = TTP_PART_SHAPE(TTP_PART_FIXED, 16),          /* timeval */
+    ['2'] = TTP_PART_SHAPE(TTP_PART_FIXED, 32),          /* timespec[2] */
+    ['V'] = TTP_PART_SHAPE(TTP_PART_FIXED, 32),          /* timeval[2] */
+    ['u'] = TTP_PART_SHAPE(TTP_PART_FIXED, 16),          /* utimbuf */
+    ['z'] = TTP_PART_SHAPE(TTP_PART_FIXED, 8),           /* timezone */
+    ['I'] = TTP_PART_SHAPE(TTP_PART_FIXED, 32),          /* itimerval */
+    ['J'] = TTP_PART_SHAPE(TTP_PART_FIXED, 32),          /* itimerspec */
+    ['s'] = TTP_PART_SHAPE(TTP_PART_FIXED, 144),         /* stat */
+    ['X'] = TTP_PART_SHAPE(TTP_PART_FIXED, 256),         /* statx */
+    ['F'] = TTP_PART_SHAPE(TTP_PART_FIXED, 120),         /* statfs */
+    ['r'] = TTP_PART_SHAPE(TTP_PART_FIXED, 16),          /* rlimit */
+    ['R'] = TTP_PART_SHAPE(TTP_PART_FIXED, 144),         /* rusage */
+    ['S'] = TTP_PART_SHAPE(TTP_PART_FIXED, 8),           /* sigset_t */
+    ['a'] = TTP_PART_SHAPE(TTP_PART_FIXED, 32),          /* sigaction, the kernel's */
+    ['i'] = TTP_PART_SHAPE(TTP_PART_FIXED, 128),         /* siginfo_t */
+    ['k'] = TTP_PART_SHAPE(TTP_PART_FIXED, 24),          /* stack_t */
+    ['$'] = TTP_PART_SHAPE(TTP_PART_FIXED, 64),          /* sigevent */
+    ['p'] = TTP_PART_SHAPE(TTP_PART_NEXT, 8),            /* pollfd */
+    ['e'] = TTP_PART_SHAPE(TTP_PART_FIXED, 12),          /* epoll_event */
+    ['E'] = TTP_PART_SHAPE(TTP_PART_RESULT, 12),         /* several */
+    ['f'] = TTP_PART_SHAPE(TTP_PART_SET, 1),             /* fd_set */
+    ['n'] = TTP_PART_SHAPE(TTP_PART_NEXT, 1),            /* sockaddr that is given */
+    ['N'] = TTP_PART_SHAPE(TTP_PART_LENGTH_AT, 1),       /* that is filled */
+    ['d'] = TTP_PART_SHAPE(TTP_PART_FIXED, 4),           /* int, */
+    ['l'] = TTP_PART_SHAPE(TTP_PART_FIXED, 4),           /* a length, */
+    ['w'] = TTP_PART_SHAPE(TTP_PART_FIXED, 4),           /* the status of a child, */
+    ['3'] = TTP_PART_SHAPE(TTP_PART_FIXED, 4),           /* an id */
+    ['P'] = TTP_PART_SHAPE(TTP_PART_FIXED, 8),           /* int[2] */
+    ['L'] = TTP_PART_SHAPE(TTP_PART_FIXED, 8),           /* long */
+    ['0'] = TTP_PART_SHAPE(TTP_PART_FIXED, 8),           /* an address */
+    ['U'] = TTP_PART_SHAPE(TTP_PART_FIXED, 390),         /* utsname */
+    ['y'] = TTP_PART_SHAPE(TTP_PART_FIXED, 112),         /* sysinfo */
+    ['T'] = TTP_PART_SHAPE(TTP_PART_FIXED, 32),          /* tms */
+    ['x'] = TTP_PART_SHAPE(TTP_PART_FIXED, 208),         /* timex */
+    ['o'] = TTP_PART_SHAPE(TTP_PART_LEAST, 24),          /* open_how */
+    ['c'] = TTP_PART_SHAPE(TTP_PART_CLONE, 64),          /* clone_args */
+    ['h'] = TTP_PART_SHAPE(TTP_PART_FIXED, 64),          /* mq_attr */
+    ['A'] = TTP_PART_SHAPE(TTP_PART_FIXED, 56),          /* sched_attr */
+    ['H'] = TTP_PART_SHAPE(TTP_PART_FIXED, 8),           /* __user_cap_header_struct */
+    ['C'] = TTP_PART_SHAPE(TTP_PART_FIXED, 24),          /* __user_cap_data_struct[2] */
+    ['b'] = TTP_PART_SHAPE(TTP_PART_PREVIOUS, 1),        /* cpu_set_t that is given, */
+    ['Q'] = TTP_PART_SHAPE(TTP_PART_RESULT, 1),          /* or filled */
+    ['g'] = TTP_PART_SHAPE(TTP_PART_PREVIOUS, 4),        /* gid_t that are given, */
+    ['G'] = TTP_PART_SHAPE(TTP_PART_RESULT, 4),          /* or filled */
+    ['j'] = TTP_PART_SHAPE(TTP_PART_NEXT, 6),            /* sembuf */
+    ['B'] = TTP_PART_SHAPE(TTP_PART_TEXT, 8),            /* msgbuf that is given, */
+    ['O'] = TTP_PART_SHAPE(TTP_PART_VECTOR, 16),         /* iovec */
+    ['7'] = TTP_PART_SHAPE(TTP_PART_FILLED_VECTOR, 16),  /* iovec of what is filled */
+    ['8'] = TTP_PART_SHAPE(TTP_PART_FILLED_MESSAGE, 56), /* msghdr of what is filled */
+    ['6'] = TTP_PART_SHAPE(TTP_PART_NEXT, 16),           /* iovec of another process */
+    ['m'] = TTP_PART_SHAPE(TTP_PART_MESSAGE, 56),        /* msghdr */
+    ['M'] = TTP_PART_SHAPE(TTP_PART_MESSAGES, 64),       /* mmsghdr */
+    ['q'] = TTP_PART_SHAPE(TTP_PART_MASK, 24),           /* of pselect6 */
+    ['!'] = TTP_PART_SHAPE(TTP_PART_ENVIRONMENT, 8),     /* environment */
+    ['%'] = TTP_PART_SHAPE(TTP_PART_ENTRIES, 8),         /* linux_dirent64 */
+    ['&'] = TTP_PART_SHAPE(TTP_PART_OLD_ENTRIES, 8),     /* linux_dirent */
+    ['Z'] = TTP_PART_SHAPE(TTP_PART_NEXT, 1),            /* socket option that is given, */
+    ['Y'] = TTP_PART_SHAPE(TTP_PART_LENGTH_AT, 1),       /* or filled */
+    ['='] = TTP_PART_SHAPE(TTP_PART_IOCTL, 1),           /* ioctl's, */
+    ['K'] = TTP_PART_SHAPE(TTP_PART_FCNTL, 1),           /* fcntl's, */
+    ['4'] = TTP_PART_SHAPE(TTP_PART_PRCTL, 1),           /* prctl's */
+    ['5'] = TTP_PART_SHAPE(TTP_PART_FUTEX, 16), /* timespec of those calls of futex that have one */
+    ['W'] = TTP_PART_SHAPE(TTP_PART_CONTROL_IPC, 1), /* shmid_ds, semid_ds, msqid_ds */
 };
 
 struct ttp_part_reading {
@@ -380,7 +377,7 @@ TTP_PART_APART uint32_t ttp_part_ipc_bytes(const struct ttp_part_reading *r)
     return r->number == 31 ? 112 : r->number == 66 ? 104 : 120;
 }
 
-TTP_PART_APART uint32_t ttp_part_asked(const struct ttp_part_reading *r, uint16_t how)
+TTP_PART_APART uint32_t ttp_part_asked(const struct ttp_part_reading *r, uint32_t how)
 {
     uint32_t second = (uint32_t)r->arguments[1];
     switch (how) {
@@ -398,23 +395,19 @@ static inline uint64_t ttp_part_times(uint64_t bytes, uint64_t count)
 }
 
 /* How many bytes there are of what has a size that arguments say. */
-TTP_PART_APART uint32_t ttp_part_bytes(const struct ttp_part_reading *r,
-                                       const struct ttp_part_shape *shape, uint32_t i)
+TTP_PART_APART uint32_t ttp_part_bytes(const struct ttp_part_reading *r, uint32_t shape, uint32_t i)
 {
     const uint64_t *given = r->arguments;
+    uint32_t how = shape >> 10, bytes = shape & 1023;
     uint8_t word[4];
     uint64_t size = 0;
-    switch (shape->how) {
-    case TTP_PART_FIXED: return shape->bytes;
+    switch (how) {
+    case TTP_PART_FIXED: return bytes;
     case TTP_PART_CLONE:
-    case TTP_PART_LEAST: return i < 5 && given[i + 1] >= shape->bytes ? shape->bytes : 0;
-    case TTP_PART_NEXT:
-        size = i < 5 ? ttp_part_times(shape->bytes, (uint32_t)given[i + 1]) : 0;
-        break;
-    case TTP_PART_PREVIOUS:
-        size = i > 0 ? ttp_part_times(shape->bytes, (uint32_t)given[i - 1]) : 0;
-        break;
-    case TTP_PART_RESULT: size = ttp_part_times(shape->bytes, (uint64_t)r->result); break;
+    case TTP_PART_LEAST: return i < 5 && given[i + 1] >= bytes ? bytes : 0;
+    case TTP_PART_NEXT: size = i < 5 ? ttp_part_times(bytes, (uint32_t)given[i + 1]) : 0; break;
+    case TTP_PART_PREVIOUS: size = i > 0 ? ttp_part_times(bytes, (uint32_t)given[i - 1]) : 0; break;
+    case TTP_PART_RESULT: size = ttp_part_times(bytes, (uint64_t)r->result); break;
     case TTP_PART_LENGTH_AT:
         if (i < 5 && ttp_part_whole(r, word, given[i + 1], 4) != TTP_PART_NONE)
             size = ttp_part_word(word, 4);
@@ -425,9 +418,9 @@ TTP_PART_APART uint32_t ttp_part_bytes(const struct ttp_part_reading *r,
     case TTP_PART_TEXT:
         size = 8 + (i < 5 ? ttp_part_least(given[i + 1], r->data_bytes) : UINT64_C(0));
         break;
-    default: size = ttp_part_asked(r, shape->how); break;
+    default: size = ttp_part_asked(r, how); break;
     }
-    uint64_t most = shape->how == TTP_PART_TEXT ? TTP_CALL_DATA_MAX : TTP_PART_MOST;
+    uint64_t most = how == TTP_PART_TEXT ? TTP_CALL_DATA_MAX : TTP_PART_MOST;
     return ttp_part_least(size, most);
 }
 
@@ -441,12 +434,12 @@ static inline bool ttp_part_is_filled(char letter, int64_t result)
 TTP_PART_APART uint32_t ttp_part_read(const struct ttp_part_reading *r, uint8_t letter, uint32_t i,
                                       uint8_t *into)
 {
-    const struct ttp_part_shape *shape = &ttp_part_shapes[(letter - ' ') % (128u - ' ')];
+    uint32_t shape = ttp_part_shapes[letter & 127], how = shape >> 10;
     uint64_t from = r->arguments[i], next = i < 5 ? r->arguments[i + 1] : 0;
     uint64_t moved = r->is_filled ? (uint64_t)r->result : UINT64_MAX;
-    if (shape->bytes == 0 || from == 0)
+    if (shape == 0 || from == 0)
         return TTP_PART_NONE;
-    switch (shape->how) {
+    switch (how) {
     case TTP_PART_VECTOR: return ttp_part_vector(r, into, 0, from, next, moved);
     case TTP_PART_FILLED_VECTOR:
         if (!r->is_filled)

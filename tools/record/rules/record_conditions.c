@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "tools/command/tool.h"
-#include "tools/kernel/kernel_flags.h"
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/record/rules/record_rules.h"
 #include "tools/values/parameter_names.h"
 
