@@ -76,6 +76,15 @@ static inline bool ttp_swap_word_here(uint32_t *where, uint32_t expected, uint32
                      : "r"(next), "r"(sp_), "r"(function_), "r"(call_site_)                        \
                      : "memory")
 
+#ifdef TTP_AGENT
+/* The agent of a program that was attached to makes no system call in a hook: whatever asks for one
+ * is told that there is none. */
+static inline long ttp_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    (void)number, (void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
+    return -38; /* ENOSYS */
+}
+#else
 /* Returns the result or a negative errno; touches neither errno nor the stack's red zone. */
 static inline long ttp_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -89,6 +98,7 @@ static inline long ttp_syscall(long number, long a, long b, long c, long d, long
                      : "rcx", "r11", "memory");
     return result;
 }
+#endif
 
 /* A child in the same memory, on the same stack, that does nothing but end, while this thread waits
  * for it; what the kernel does not read of clone's arguments is for a tracer. Returns the child's

@@ -278,7 +278,14 @@ _Static_assert(offsetof(struct ttp_thread_page, left_top) + sizeof(void *) <= TT
 #define TTP_CURSOR_BLOCKS 0x1FFFFFFFFull
 #define TTP_CURSOR_OWNER  48u /* 14 bits of the process id */
 
+#ifdef TTP_AGENT
+/* agent/agent_threads.c: in a program that was attached to there is no thread-local storage of
+ * ours. The same for as long as a hook runs. */
+struct ttp_thread_state *ttp_agent_thread(void) __attribute__((const));
+#define ttp_thread (*ttp_agent_thread())
+#else
 extern __thread struct ttp_thread_state ttp_thread __attribute__((tls_model("initial-exec")));
+#endif
 
 static inline uint64_t ttp_no_block(uint64_t sequence)
 {

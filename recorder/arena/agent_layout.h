@@ -1,0 +1,61 @@
+/* The segment of a program that was attached to (spec/attach.md): what is where in it, as who
+ * attaches and the agent in it both see it.
+ *
+ *     agent: code | agent: data | states of threads | list of changes | stubs | blocks of the arena
+ *     r-x           rw-                                                 r-x     rw-, shared
+ *
+ * The agent is one image without relocations, whose first bytes are this head. Distances in it are
+ * from its start. */
+#ifndef TTP_WRITER_AGENT_LAYOUT_H
+#define TTP_WRITER_AGENT_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TTP_AGENT_MAGIC   0x746e656761707474ull /* "ttpagent" */
+#define TTP_AGENT_VERSION 1u
+#define TTP_AGENT_PATH    512u  /* bytes of the arena's path */
+#define TTP_AGENT_KNOWN   1024u /* threads that were there at the attach, and are told apart */
+#define TTP_AGENT_PAGE    4096u
+
+struct ttp_agent_head {
+    uint64_t magic;
+    uint32_t version, head_bytes;
+    uint32_t code_bytes, image_bytes, file_bytes; /* whole pages; file_bytes: what is not zero */
+    uint32_t begin;                               /* where the thread begins that maps the rest */
+    uint32_t shared, arena; /* struct ttp_agent_shared; the page that the arena's lies over */
+    uint32_t enter, exit, tail, joined, joined_tail; /* what stubs call */
+    uint32_t reserved;
+};
+
+/* A thread that was there. */
+struct ttp_agent_known {
+    uint32_t thread_id, reserved;
+    uint64_t serial, sequence, started; /* its stream, where one has begun; else 0 */
+    uint64_t stack_low, stack_high;     /* of its stack */
+    char name[16];
+};
+
+/* What the attaching process fills in before the agent begins, and what the agent says then. */
+struct ttp_agent_shared {
+    uint64_t region, region_bytes;
+    uint64_t states; /* of threads: state_count of state_bytes; the first one is nobody's */
+    uint64_t pages;  /* a page for each of them, zero in forked children */
+    uint32_t state_count, state_bytes, frame_count;
+    uint32_t thread_id_at; /* in a thread's control block; 0: not known */
+    uint64_t changes;      /* struct ttp_change, change_count: what of the code is ours */
+    uint32_t change_count, process_id;
+    uint64_t blocks, file_bytes; /* where the arena's blocks go, and the file's bytes */
+    uint32_t block_count, known_count;
+    uint64_t image;
+    uint64_t libc_low, libc_high;
+    uint64_t frame;     /* of registers, as the kernel restores them */
+    uint64_t next_state; /* counted by the agent */
+    int64_t result;     /* of mapping: 0, or a negative errno; 1: it is not over */
+    char path[TTP_AGENT_PATH];
+    struct ttp_agent_known known[TTP_AGENT_KNOWN];
+};
+
+_Static_assert(sizeof(struct ttp_agent_head) == 64, "no hidden padding");
+
+#endif

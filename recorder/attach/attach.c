@@ -1,0 +1,450 @@
+/* The order of attaching.
+ *
+ *     look: refusals, code as in the file, windows, a place for the segment
+ *     first stop: the segment is mapped       stubs and the list of changes go into it
+ *     second stop: jumps are written, but where somebody is; again for those, a few times
+ *     ...
+ *     end: recording is switched off, then attach_leave.c, for children of the process as well */
+#define _GNU_SOURCE
+#include "recorder/attach/attach.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/arena/arena.h"
+#include "recorder/attach/attach_inside.h"
+#include "recorder/attach/attach_told.h"
+
+#define ROUNDS       4u /* of stops for functions that somebody is inside */
+#define PAUSE_NS     1000000
+#define BLOCKS_MOST  4096u
+#define BLOCK_BYTES  4096u /* of a thread's control block */
+#define USUAL_ID_AT  0x2d0u
+#define FAULT_SIGNALS                                                                              \
+    (UINT64_C(1) << 3 | UINT64_C(1) << 6 | UINT64_C(1) << 7 | UINT64_C(1) << 10) /* ILL .. SEGV */
+
+struct ttp_attach {
+    struct ttp_attach_options options;
+    struct ttp_attach_counts *counts;
+    struct ttp_outside outside;
+    struct ttp_agent_shared *shared;
+    struct ttp_maps maps;
+    struct ttp_elf_view elf;
+    struct ttp_code_text text;
+    struct ttp_windows windows;
+    struct ttp_segment segment;
+    struct ttp_call_places places;
+    struct stat arena;
+    uint64_t caught; /* signals of faults that the program had handlers for */
+    bool is_mapped;
+};
+
+static uint64_t caught_faults(uint32_t pid)
+{
+    char path[64], text[8192] = "";
+    (void)snprintf(path, sizeof path, "/proc/%u/status", pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        (void)close(file);
+    return size <= 0 ? 0 : ttp_look_number(text, "SigCgt:", 16, 0) & FAULT_SIGNALS;
+}
+
+static void count_stop(struct ttp_attach *a, struct ttp_stop *stop)
+{
+    uint64_t took = ttp_stop_end(stop);
+    a->counts->stops++;
+    a->counts->longest_ns = took > a->counts->longest_ns ? took : a->counts->longest_ns;
+}
+
+static ttape_status refuse(const struct ttp_attach *a, const char *why, ttape_error *err)
+{
+    return ttp_attach_refuse(err, a->options.pid, "%s", why);
+}
+
+/* ---- looking ---- */
+
+/* What another one has left is put back first. */
+static ttape_status adopt(struct ttp_attach *a, int memory, ttape_error *err)
+{
+    struct ttp_segment left;
+    struct ttp_leaving leaving = {.pid = a->options.pid};
+    for (size_t i = 0; i < a->maps.count; i++)
+        if (strstr(a->maps.list[i].path, "/libtracetape-rt.so") != NULL)
+            return refuse(a, "it is recorded already, or was started for recording", err);
+    if (!ttp_segment_find(&left, a->shared, &a->maps, memory))
+        return TTAPE_OK;
+    TTP_TRY(ttp_leave(&leaving, &left, err));
+    ttp_maps_free(&a->maps);
+    if (!leaving.is_unmapped || !ttp_maps_read(&a->maps, a->options.pid))
+        return refuse(a, "what an earlier recorder left in it cannot be put back", err);
+    return TTAPE_OK;
+}
+
+static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *err)
+{
+    a->caught = caught_faults(a->options.pid);
+    TTP_TRY(ttp_code_open(&a->elf, &a->text, a->options.pid, memory, &a->maps, a->options.module,
+                          err));
+    const char *why =
+        ttp_windows_open(&a->windows, &a->options, &a->elf, &a->text, a->caught != 0);
+    if (why == NULL && !ttp_call_places_find(&a->places, &a->maps, memory))
+        why = "its code has no place from which a system call can be made";
+    return why == NULL ? TTAPE_OK : refuse(a, why, err);
+}
+
+static ttape_status look(struct ttp_attach *a, ttape_error *err)
+{
+    char path[64];
+    TTP_TRY(ttp_look(a->options.pid, err));
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", a->options.pid);
+    int memory = open(path, O_RDWR | O_CLOEXEC);
+    if (memory < 0 || !ttp_maps_read(&a->maps, a->options.pid)) {
+        if (memory >= 0)
+            (void)close(memory);
+        return refuse(a, "the kernel does not let us look into it (it has more rights than we)",
+                      err);
+    }
+    ttape_status status = adopt(a, memory, err);
+    if (status == TTAPE_OK)
+        status = look_at_code(a, memory, err);
+    (void)close(memory);
+    return status;
+}
+
+/* ---- the first stop ---- */
+
+/* The place of its id in a thread's control block, by all threads. */
+static uint32_t find_id_place(const struct ttp_stop *stop)
+{
+    uint8_t block[BLOCK_BYTES], is_it[BLOCK_BYTES / 4];
+    memset(is_it, 1, sizeof is_it);
+    for (size_t i = 0; i < stop->count; i++) {
+        if (!ttp_memory_read(stop->memory, stop->tasks[i].registers.fs_base, block, 1024))
+            return 0;
+        for (uint32_t at = 0; at < 1024; at += 4)
+            is_it[at / 4] &= memcmp(block + at, &stop->tasks[i].tid, 4) == 0;
+    }
+    if (is_it[USUAL_ID_AT / 4])
+        return USUAL_ID_AT;
+    for (uint32_t at = 8; at < 1024; at += 4)
+        if (is_it[at / 4])
+            return at;
+    return 0;
+}
+
+/* Its threads are told apart by their control blocks, which begin with their own address. */
+static const char *check_threads(const struct ttp_stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        uint64_t base = stop->tasks[i].registers.fs_base, word = 0;
+        if (base == 0 || !ttp_memory_read(stop->memory, base, &word, sizeof word) || word != base)
+            return "a thread of it is none of a C library's";
+        for (size_t j = 0; j < i; j++)
+            if (stop->tasks[j].registers.fs_base == base)
+                return "two threads of it share their thread-local storage";
+    }
+    return NULL;
+}
+
+static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
+{
+    struct ttp_agent_shared *shared = a->shared;
+    a->counts->threads = (uint32_t)stop->count;
+    shared->known_count = 0;
+    for (size_t i = 0; i < stop->count && shared->known_count < TTP_AGENT_KNOWN; i++) {
+        const struct ttp_map *map = ttp_maps_at(&a->maps, stop->tasks[i].registers.rsp);
+        struct ttp_agent_known *known = &shared->known[shared->known_count++];
+        *known = (struct ttp_agent_known){.thread_id = (uint32_t)stop->tasks[i].tid};
+        ttp_told_name(a->options.pid, known->thread_id, known->name);
+        if (map == NULL)
+            continue;
+        known->stack_low = map->start - (strcmp(map->path, "[stack]") == 0 ? 0x800000 : 0);
+        known->stack_high = map->end;
+        if (known->thread_id == a->options.pid)
+            ttp_told_give(&a->outside, a->options.pid, known, &shared->image);
+    }
+}
+
+/* Where things are in the segment, by the distances. */
+static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
+{
+    const struct ttp_segment *s = &a->segment;
+    struct ttp_agent_shared *shared = a->shared;
+    const struct ttp_map *libc = ttp_maps_at(&a->maps, a->places.restore);
+    shared->region = s->at;
+    shared->region_bytes = s->bytes;
+    shared->states = s->at + s->states;
+    shared->pages = s->at + s->pages;
+    shared->changes = s->at + s->changes;
+    shared->blocks = s->at + s->blocks;
+    shared->state_count = s->state_count;
+    shared->state_bytes = s->state_bytes;
+    shared->frame_count = (s->state_bytes - 2 * (uint32_t)TTP_PAGE) / 24;
+    shared->block_count = s->block_count;
+    shared->file_bytes = s->file_bytes;
+    shared->process_id = a->options.pid;
+    shared->thread_id_at = find_id_place(stop);
+    shared->libc_low = libc->start;
+    shared->libc_high = libc->end - sizeof(uint64_t);
+    shared->result = 1;
+    (void)snprintf(shared->path, sizeof shared->path, "%s", a->options.arena);
+}
+
+static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
+{
+    const char *why = check_threads(stop);
+    uint32_t blocks = a->outside.head->block_capacity;
+    if (why != NULL)
+        return why;
+    ttp_segment_lay(&a->segment, stop->count, a->windows.changes.capacity, a->windows.area_bytes,
+                    blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
+    a->segment.at =
+        ttp_maps_place(&a->maps, a->elf.low, a->elf.high, a->segment.bytes);
+    if (a->segment.at == 0)
+        return "there is no room near its code";
+    tell_places(a, stop);
+    note_threads(a, stop);
+    why = ttp_segment_map(&a->segment, stop, &a->places, a->shared);
+    a->is_mapped = why == NULL;
+    return why;
+}
+
+static ttape_status stop_first(struct ttp_attach *a, ttape_error *err)
+{
+    struct ttp_stop stop;
+    TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
+    ttp_maps_free(&a->maps);
+    const char *why = ttp_maps_read(&a->maps, a->options.pid) ? make_segment(a, &stop)
+                                                              : "its mappings cannot be read";
+    count_stop(a, &stop);
+    return why == NULL ? TTAPE_OK : refuse(a, why, err);
+}
+
+/* ---- between the stops ---- */
+
+static const char *fill_segment(struct ttp_attach *a)
+{
+    const struct ttp_agent_head *head = ttp_agent_image_head();
+    const struct ttp_segment *s = &a->segment;
+    struct ttp_windows *w = &a->windows;
+    uint64_t said = s->at + head->shared + offsetof(struct ttp_agent_shared, change_count);
+    char path[64];
+    const char *why = ttp_windows_make(w, s->at, s->at + s->area);
+    if (why != NULL)
+        return why;
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", a->options.pid);
+    int memory = open(path, O_RDWR | O_CLOEXEC);
+    bool is_put = memory >= 0 &&
+                  ttp_memory_write(memory, s->at + s->area, w->area, w->area_bytes) &&
+                  ttp_memory_write(memory, s->at + s->changes, w->changes.list,
+                                   w->changes.count * sizeof *w->changes.list) &&
+                  ttp_memory_write(memory, said, &w->changes.count, sizeof w->changes.count);
+    if (memory >= 0)
+        (void)close(memory);
+    return is_put ? NULL : "its memory cannot be written to";
+}
+
+/* ---- the jumps ---- */
+
+/* A function is changed as a whole, or not now. `done`: it was before. */
+static uint32_t mark_busy(struct ttp_attach *a, const struct ttp_points *points, const bool *done,
+                          bool *skip)
+{
+    struct ttp_windows *w = &a->windows;
+    uint32_t busy = 0;
+    memset(w->is_busy, 0, w->plan->function_count);
+    for (uint32_t i = 0; i < w->changes.count; i++) {
+        const struct ttp_window *window = &w->list[i];
+        if (done[i] || !ttp_points_hold(points, window->at + 1, window->at + window->bytes))
+            continue;
+        busy += w->is_busy[window->function] == 0;
+        w->is_busy[window->function] = 1;
+    }
+    for (uint32_t i = 0; i < w->changes.count; i++)
+        skip[i] = done[i] || w->is_busy[w->list[i].function] != 0;
+    return busy;
+}
+
+static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool *done, bool *skip)
+{
+    struct ttp_points points = {.low = a->text.low, .high = a->text.high};
+    bool is_known = ttp_points_find(&points, stop, &a->maps);
+    if (!is_known) { /* a stack that is new */
+        ttp_maps_free(&a->maps);
+        is_known = ttp_maps_read(&a->maps, a->options.pid) &&
+                   ttp_points_find(&points, stop, &a->maps);
+    }
+    const char *why = is_known ? NULL : "a thread's stack cannot be read";
+    if (why == NULL) {
+        a->counts->busy = mark_busy(a, &points, done, skip);
+        if (!ttp_code_apply(stop->memory, &a->windows.changes, skip))
+            why = "its code cannot be written to, or has just changed";
+    }
+    ttp_points_free(&points);
+    for (uint32_t i = 0; why == NULL && i < a->windows.changes.count; i++)
+        done[i] |= !skip[i];
+    return why;
+}
+
+static ttape_status stop_second(struct ttp_attach *a, bool *done, bool *skip, ttape_error *err)
+{
+    const struct timespec pause = {0, PAUSE_NS};
+    a->counts->busy = 1;
+    for (uint32_t round = 0; round < ROUNDS && a->counts->busy != 0; round++) {
+        struct ttp_stop stop;
+        if (round != 0)
+            (void)nanosleep(&pause, NULL);
+        TTP_TRY(ttp_stop_all(&stop, a->options.pid, err));
+        const char *why = change_code(a, &stop, done, skip);
+        count_stop(a, &stop);
+        if (why != NULL)
+            return refuse(a, why, err);
+    }
+    return TTAPE_OK;
+}
+
+static ttape_status apply(struct ttp_attach *a, ttape_error *err)
+{
+    const char *why = fill_segment(a);
+    if (why != NULL)
+        return refuse(a, why, err);
+    bool *done = calloc((size_t)a->windows.changes.count + 1, sizeof *done);
+    bool *skip = calloc((size_t)a->windows.changes.count + 1, sizeof *skip);
+    ttape_status status = done == NULL || skip == NULL ? ttp_fail_memory(err)
+                                                       : stop_second(a, done, skip, err);
+    free(done);
+    free(skip);
+    const struct ttp_probe_decision *d = &a->windows.decision;
+    a->counts->functions = d->entries - a->counts->busy;
+    a->counts->functions_left = d->chosen_count - d->entries + a->counts->busy;
+    a->counts->exits = d->exits;
+    a->counts->exits_left = d->exits_left;
+    a->counts->faults = a->windows.faults;
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static void close_handle(struct ttp_attach *a)
+{
+    ttp_outside_close(&a->outside);
+    ttp_maps_free(&a->maps);
+    ttp_windows_close(&a->windows);
+    ttp_code_close(&a->elf, &a->text);
+    free(a->shared);
+    free(a);
+}
+
+static void note_leaving(struct ttp_attach_counts *counts, const struct ttp_leaving *leaving)
+{
+    counts->stops += leaving->stops;
+    if (leaving->longest_ns > counts->longest_ns)
+        counts->longest_ns = leaving->longest_ns;
+}
+
+ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_options *options,
+                              struct ttp_attach_counts *counts, ttape_error *err)
+{
+    *out = NULL;
+    *counts = (struct ttp_attach_counts){0};
+    struct ttp_attach *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return ttp_fail_memory(err);
+    *a = (struct ttp_attach){.options = *options, .counts = counts};
+    a->shared = calloc(1, sizeof *a->shared);
+    ttape_status status = a->shared == NULL || strlen(options->arena) >= TTP_AGENT_PATH
+                              ? ttp_fail_memory(err)
+                              : ttp_outside_open(&a->outside, options->arena, err);
+    if (status == TTAPE_OK && stat(options->arena, &a->arena) != 0)
+        status = ttp_fail_plain(err, TTAPE_E_IO, "cannot look at '%s'", options->arena);
+    if (status == TTAPE_OK && a->outside.head->clock != TTP_CLOCK_TSC)
+        status = refuse(a, "it can be recorded with the time stamp counter only, which this "
+                           "machine or --clock does not have",
+                        err);
+    if (status == TTAPE_OK)
+        status = look(a, err);
+    if (status == TTAPE_OK)
+        status = stop_first(a, err);
+    if (status == TTAPE_OK)
+        status = apply(a, err);
+    if (status != TTAPE_OK && a->is_mapped) {
+        struct ttp_leaving leaving = {.pid = options->pid};
+        (void)ttp_leave(&leaving, &a->segment, NULL);
+        note_leaving(counts, &leaving);
+    }
+    if (status != TTAPE_OK)
+        close_handle(a);
+    else
+        *out = a;
+    return status;
+}
+
+bool ttp_attach_is_over(struct ttp_attach *a)
+{
+    char path[64], text[8192];
+    (void)snprintf(path, sizeof path, "/proc/%u/status", a->options.pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        (void)close(file);
+    text[size < 0 ? 0 : size] = '\0';
+    const char *state = strstr(text, "State:");
+    bool has_ended = size <= 0 || state == NULL || state[7] == 'Z' || state[7] == 'X';
+    bool is_traced = ttp_look_number(text, "TracerPid:", 10, 0) != 0;
+    bool catches = (ttp_look_number(text, "SigCgt:", 16, 0) & FAULT_SIGNALS & ~a->caught) != 0;
+    return has_ended || is_traced || catches;
+}
+
+/* Other processes that have the arena mapped: children that were forked meanwhile. */
+static void leave_children(struct ttp_attach *a)
+{
+    DIR *folder = opendir("/proc");
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        struct ttp_maps maps;
+        bool is_one = false;
+        if (!isdigit((unsigned char)entry->d_name[0]) || pid == a->options.pid ||
+            pid == (uint32_t)getpid())
+            continue;
+        if (ttp_maps_read(&maps, pid)) {
+            const struct ttp_map *map = ttp_maps_at(&maps, a->segment.at + a->segment.blocks);
+            is_one = map != NULL && map->inode == (uint64_t)a->arena.st_ino;
+        }
+        ttp_maps_free(&maps);
+        struct ttp_leaving leaving = {.pid = pid};
+        if (is_one && ttp_leave(&leaving, &a->segment, NULL) == TTAPE_OK && !leaving.is_gone)
+            a->counts->children++;
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+}
+
+ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *counts,
+                            ttape_error *err)
+{
+    struct ttp_leaving leaving = {.pid = a->options.pid};
+    a->counts = counts;
+    ttp_arena_note_off(a->outside.head, ttp_outside_clock(&a->outside));
+    __atomic_store_n(&a->outside.head->mode, TTP_MODE_STOPPED, __ATOMIC_RELAXED);
+    ttape_status status = ttp_leave(&leaving, &a->segment, err);
+    note_leaving(counts, &leaving);
+    counts->has_ended = leaving.is_gone;
+    counts->is_left = !leaving.is_gone && !leaving.is_unmapped;
+    leave_children(a);
+    if (status == TTAPE_OK && leaving.foreign != 0)
+        status = ttp_attach_refuse(err, a->options.pid,
+                                   "%u places in its code were changed by somebody else meanwhile: "
+                                   "they were left as they are",
+                                   leaving.foreign);
+    close_handle(a);
+    return status;
+}

@@ -1,0 +1,47 @@
+/* Attaching to a process that runs: its functions are patched while it stands still for a moment,
+ * record into an arena as those of a program that was started for it, and are put back as they
+ * were. spec/attach.md is the contract. */
+#ifndef TTP_ATTACH_H
+#define TTP_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <tracetape/error.h>
+
+struct ttp_patch_head;
+struct ttp_chosen_head;
+
+struct ttp_attach_options {
+    uint32_t pid;
+    const char *arena; /* the path of one that exists */
+    const char *module; /* whose functions are patched */
+    const struct ttp_patch_head *plan;
+    const struct ttp_chosen_head *chosen; /* NULL: all */
+};
+
+/* What became of it, for people. */
+struct ttp_attach_counts {
+    uint32_t functions, exits; /* patched */
+    uint32_t functions_left, exits_left;
+    uint32_t busy;   /* of functions_left: somebody was inside each time */
+    uint32_t faults; /* of them: the program minds faults, and moved code may fault */
+    uint32_t threads, stops;
+    uint64_t longest_ns; /* of all stops */
+    uint32_t children;   /* forked meanwhile, and put back as well */
+    bool is_left;        /* the segment stays: somebody may be inside */
+    bool has_ended;      /* the process, before */
+};
+
+struct ttp_attach;
+/* Nothing of the process is changed after a failure. */
+ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_options *options,
+                              struct ttp_attach_counts *counts, ttape_error *err);
+/* Whether the process has ended, or does what ends attaching. */
+bool ttp_attach_is_over(struct ttp_attach *attach);
+/* Puts everything back; the handle is freed. Failures are those of a process that runs on with
+ * what could not be put back: err says what. */
+ttape_status ttp_attach_end(struct ttp_attach *attach, struct ttp_attach_counts *counts,
+                            ttape_error *err);
+
+#endif

@@ -1,0 +1,287 @@
+/* One thread of a process that stands still makes a system call for us, and stands as before.
+ *
+ * Who attaches may be killed at any moment; the thread goes on then with the registers that it was
+ * given. So all that it does for us ends by itself where it was: it returns from the call to the C
+ * library's return from a handler, over a frame that holds all that it had.
+ *
+ *     program's stack ... red zone | x87, SSE, AVX | registers, mask | address of that return
+ *                                                                      ^ rsp
+ *     at `syscall; ret`  ->  mov $15, %rax; syscall  ->  where it was
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "recorder/attach/attach_inside.h"
+
+#define RED_ZONE      128u
+#define STATE_MOST    11264u /* bytes of x87, SSE, AVX and more */
+#define STATE_USUAL   4096u  /* without what a thread has to ask for */
+#define SOFTWARE_AT   464u   /* in it: what the kernel says of its size */
+#define MAGIC_1       0x46505853u
+#define MAGIC_2       0x46505845u
+#define CHUNK         (UINT64_C(1) << 20)
+#define SET_MASK      0x420b
+#define GET_MASK      0x420a
+#define RESTART_FIRST 512
+#define RESTART_LAST  516
+#define RESTART_BLOCK 516
+#define NOT_A_STACK   0x40 /* flags that no alternate stack has: it stays as it is */
+
+/* ---- places in the program's code ---- */
+
+static const uint8_t call_code[] = {0x0f, 0x05, 0xc3};
+static const uint8_t restore_code[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+static void look_at(struct ttp_call_places *places, const uint8_t *bytes, size_t size, uint64_t at)
+{
+    const uint8_t *call = memmem(bytes, size, call_code, sizeof call_code);
+    const uint8_t *restore = memmem(bytes, size, restore_code, sizeof restore_code);
+    if (places->call == 0 && call != NULL)
+        places->call = at + (uint64_t)(call - bytes);
+    if (places->restore == 0 && restore != NULL)
+        places->restore = at + (uint64_t)(restore - bytes);
+}
+
+bool ttp_call_places_find(struct ttp_call_places *places, const struct ttp_maps *maps, int memory)
+{
+    uint8_t *bytes = malloc(CHUNK);
+    *places = (struct ttp_call_places){0};
+    for (size_t i = 0; bytes != NULL && i < maps->count; i++) {
+        const struct ttp_map *map = &maps->list[i];
+        if (!map->can_execute || !map->can_read || map->path[0] != '/')
+            continue;
+        for (uint64_t at = map->start; at < map->end; at += CHUNK) {
+            uint64_t size = map->end - at < CHUNK ? map->end - at : CHUNK;
+            if (ttp_memory_read(memory, at, bytes, size))
+                look_at(places, bytes, size, at);
+        }
+        if (places->call != 0 && places->restore != 0)
+            break;
+    }
+    free(bytes);
+    return places->call != 0 && places->restore != 0;
+}
+
+/* ---- the frame ---- */
+
+/* As the kernel lays it down for a handler. */
+struct kernel_context {
+    uint64_t restore; /* the return address */
+    uint64_t flags, link;
+    uint64_t stack, stack_flags, stack_bytes;
+    uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
+    uint64_t eflags;
+    uint16_t cs, gs, fs, ss;
+    uint64_t error, trap, old_mask, cr2, state, reserved[8];
+    uint64_t mask;
+    uint8_t information[128];
+};
+
+struct frame {
+    uint8_t state[STATE_MOST + 64];
+    size_t state_bytes;
+    struct kernel_context context;
+};
+
+static bool read_state(pid_t tid, struct frame *frame)
+{
+    struct iovec whole = {frame->state, STATE_MOST};
+    uint64_t features;
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_X86_XSTATE, &whole) != 0 ||
+        whole.iov_len < SOFTWARE_AT + 48)
+        return false;
+    memcpy(&features, frame->state + SOFTWARE_AT, sizeof features);
+    size_t size = whole.iov_len < STATE_USUAL ? whole.iov_len : STATE_USUAL;
+    const uint32_t numbers[] = {MAGIC_1, (uint32_t)size + 4, (uint32_t)features,
+                                (uint32_t)(features >> 32), (uint32_t)size, 0, 0, 0, 0, 0, 0, 0};
+    const uint32_t end = MAGIC_2;
+    memcpy(frame->state + SOFTWARE_AT, numbers, sizeof numbers);
+    memcpy(frame->state + size, &end, sizeof end);
+    frame->state_bytes = size + sizeof end;
+    return true;
+}
+
+/* A call that it was in begins anew, as the kernel would have it. */
+static void set_call(struct kernel_context *c, const struct user_regs_struct *r)
+{
+    int64_t result = (int64_t)r->rax;
+    if ((int64_t)r->orig_rax < 0 || result > -RESTART_FIRST || result < -RESTART_LAST)
+        return;
+    c->rip -= 2;
+    c->rax = result == -RESTART_BLOCK ? SYS_restart_syscall : r->orig_rax;
+}
+
+static void fill_context(struct kernel_context *c, const struct user_regs_struct *r, uint64_t mask)
+{
+    *c = (struct kernel_context){
+        .flags = 7, .stack_flags = NOT_A_STACK, .r8 = r->r8, .r9 = r->r9, .r10 = r->r10,
+        .r11 = r->r11, .r12 = r->r12, .r13 = r->r13, .r14 = r->r14, .r15 = r->r15, .rdi = r->rdi,
+        .rsi = r->rsi, .rbp = r->rbp, .rbx = r->rbx, .rdx = r->rdx, .rax = r->rax, .rcx = r->rcx,
+        .rsp = r->rsp, .rip = r->rip, .eflags = r->eflags, .cs = (uint16_t)r->cs,
+        .gs = (uint16_t)r->gs, .fs = (uint16_t)r->fs, .ss = (uint16_t)r->ss, .mask = mask};
+    set_call(c, r);
+}
+
+static bool write_own(pid_t tid, uint64_t at, const void *from, size_t bytes)
+{
+    const struct iovec local = {(void *)(uintptr_t)from, bytes},
+                       remote = {(void *)(uintptr_t)at, bytes};
+    return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)bytes;
+}
+
+/* Below `top`, with a return address in front; *sp is where that is. Not where it may not be
+ * written: what is below a stack is no stack. */
+static bool put_frame(pid_t tid, struct frame *frame, uint64_t top, uint64_t restore, uint64_t *sp)
+{
+    uint64_t state = (top - frame->state_bytes) & ~UINT64_C(63);
+    *sp = (state - sizeof frame->context) & ~UINT64_C(15);
+    frame->context.restore = restore;
+    frame->context.state = state;
+    return write_own(tid, state, frame->state, frame->state_bytes) &&
+           write_own(tid, *sp, &frame->context, sizeof frame->context);
+}
+
+/* ---- a call ---- */
+
+struct calling {
+    struct ttp_stopped_task *task;
+    struct user_regs_struct saved;
+    uint64_t mask;
+};
+
+static bool set_mask(pid_t tid, uint64_t mask)
+{
+    return ptrace((enum __ptrace_request)SET_MASK, tid, (void *)sizeof mask, &mask) == 0;
+}
+
+static bool is_call_stop(int status)
+{
+    return WIFSTOPPED(status) && WSTOPSIG(status) == (SIGTRAP | 0x80);
+}
+
+static bool go_to_call(pid_t tid)
+{
+    int status;
+    return ptrace(PTRACE_SYSCALL, tid, NULL, NULL) == 0 && ttp_stop_wait(tid, &status) &&
+           is_call_stop(status);
+}
+
+/* From the end of a call back to where it was stopped: only from there calls are restarted. */
+static bool go_back(const struct calling *c)
+{
+    int status;
+    pid_t tid = c->task->tid;
+    bool is_back = ptrace(PTRACE_SETREGS, tid, NULL, &c->saved) == 0;
+    is_back &= ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 &&
+               ptrace(PTRACE_CONT, tid, NULL, NULL) == 0 && ttp_stop_wait(tid, &status) &&
+               WIFSTOPPED(status) && status >> 16 == PTRACE_EVENT_STOP;
+    is_back &= set_mask(tid, c->mask);
+    return is_back && ptrace(PTRACE_SETREGS, tid, NULL, &c->saved) == 0;
+}
+
+static bool begin(struct calling *c, struct ttp_stop *stop, struct frame *frame)
+{
+    if (stop->count == 0)
+        return false;
+    c->task = &stop->tasks[0];
+    for (size_t i = 0; i < stop->count; i++) /* the main thread has the largest stack */
+        if (stop->tasks[i].tid == (pid_t)stop->pid)
+            c->task = &stop->tasks[i];
+    c->saved = c->task->registers;
+    pid_t tid = c->task->tid;
+    if (ptrace((enum __ptrace_request)GET_MASK, tid, (void *)sizeof c->mask, &c->mask) != 0 ||
+        !read_state(tid, frame))
+        return false;
+    fill_context(&frame->context, &c->saved, c->mask);
+    return set_mask(tid, UINT64_MAX);
+}
+
+static void give_up(const struct calling *c)
+{
+    (void)ptrace(PTRACE_SETREGS, c->task->tid, NULL, &c->saved);
+    (void)set_mask(c->task->tid, c->mask);
+}
+
+bool ttp_call(struct ttp_stop *stop, const struct ttp_call_places *places,
+              struct ttp_called *called)
+{
+    struct calling c;
+    struct frame *frame = calloc(1, sizeof *frame);
+    uint64_t sp;
+    bool is_done = false;
+    if (frame == NULL || !begin(&c, stop, frame)) {
+        free(frame);
+        return false;
+    }
+    pid_t tid = c.task->tid;
+    struct user_regs_struct r = c.saved;
+    if (put_frame(tid, frame, r.rsp - RED_ZONE, places->restore, &sp)) {
+        r.rsp = sp;
+        r.rip = places->call;
+        r.rax = (unsigned long long)called->number;
+        r.orig_rax = UINT64_MAX;
+        r.rdi = called->arguments[0];
+        r.rsi = called->arguments[1];
+        r.rdx = called->arguments[2];
+        r.r10 = called->arguments[3];
+        r.r8 = called->arguments[4];
+        r.r9 = called->arguments[5];
+        is_done = ptrace(PTRACE_SETREGS, tid, NULL, &r) == 0 && go_to_call(tid) &&
+                  go_to_call(tid) && ptrace(PTRACE_GETREGS, tid, NULL, &r) == 0;
+        called->result = (int64_t)r.rax;
+        is_done = is_done && go_back(&c);
+    }
+    if (!is_done)
+        give_up(&c);
+    free(frame);
+    return is_done;
+}
+
+/* Its calls pass; that of the frame's end does not: the registers are set by us. */
+static bool run_until_return(const struct calling *c)
+{
+    pid_t tid = c->task->tid;
+    struct user_regs_struct r;
+    for (;;) {
+        if (!go_to_call(tid) || ptrace(PTRACE_GETREGS, tid, NULL, &r) != 0)
+            return false;
+        if (r.orig_rax == SYS_rt_sigreturn)
+            break;
+    }
+    r.orig_rax = UINT64_MAX; /* it is not made */
+    return ptrace(PTRACE_SETREGS, tid, NULL, &r) == 0 && go_to_call(tid) && go_back(c);
+}
+
+bool ttp_call_code(struct ttp_stop *stop, uint64_t begin_at, uint64_t frame_at, uint64_t stack)
+{
+    struct calling c;
+    struct frame *frame = calloc(1, sizeof *frame);
+    uint64_t sp;
+    bool is_done = false;
+    if (frame == NULL || !begin(&c, stop, frame)) {
+        free(frame);
+        return false;
+    }
+    pid_t tid = c.task->tid;
+    struct user_regs_struct r = c.saved;
+    if (put_frame(tid, frame, frame_at + TTP_FRAME_ROOM, 0, &sp)) {
+        r.rbx = sp + 8; /* as a return to the frame's first word leaves it */
+        r.rsp = stack & ~UINT64_C(15);
+        r.rip = begin_at;
+        r.orig_rax = UINT64_MAX;
+        r.eflags &= ~UINT64_C(0x500); /* direction, single steps */
+        is_done = ptrace(PTRACE_SETREGS, tid, NULL, &r) == 0 && run_until_return(&c);
+    }
+    if (!is_done)
+        give_up(&c);
+    free(frame);
+    return is_done;
+}

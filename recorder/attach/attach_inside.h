@@ -1,0 +1,219 @@
+/* What the rooms of attaching share (spec/attach.md).
+ *
+ *     attach_look.c     may this process be attached to, in words
+ *     attach_maps.c     what it has mapped, and a place for the segment
+ *     attach_stop.c     all its threads stand still, and go on
+ *     attach_call.c     one thread makes a system call for us
+ *     attach_segment.c  the segment: made, filled, given back
+ *     attach_code.c     bytes of code: changed, put back
+ *     attach.c          the order of it all
+ *
+ * Only the thread that stopped a process may let it go. */
+#ifndef TTP_ATTACH_INSIDE_H
+#define TTP_ATTACH_INSIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include <tracetape/error.h>
+
+#include "recorder/arena/agent_layout.h"
+#include "recorder/attach/attach.h"
+#include "recorder/runtime/decide/decide.h"
+#include "writer/os_status.h"
+
+#define TTP_PAGE UINT64_C(4096)
+
+extern const uint8_t ttp_agent_image[], ttp_agent_image_end[];
+
+static inline const struct ttp_agent_head *ttp_agent_image_head(void)
+{
+    return (const struct ttp_agent_head *)(const void *)ttp_agent_image;
+}
+static inline uint64_t ttp_page_up(uint64_t bytes) { return (bytes + TTP_PAGE - 1) & ~(TTP_PAGE - 1); }
+
+ttape_status ttp_attach_refuse(ttape_error *err, uint32_t pid, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* -- attach_look.c: from the texts of /proc, so that they can be any -- */
+
+struct ttp_look_texts {
+    const char *status;       /* /proc/PID/status; NULL: there is no such process */
+    const char *limits;       /* /proc/PID/limits; may be NULL */
+    const char *ptrace_scope; /* /proc/sys/kernel/yama/ptrace_scope; NULL: there is none */
+    uint32_t own_user, pid;
+    bool has_all_rights;    /* of root */
+    bool is_descendant;     /* the process is one of ours */
+};
+/* NULL: nothing speaks against it; else why not, in words. */
+const char *ttp_look_refuse(const struct ttp_look_texts *texts);
+ttape_status ttp_look(uint32_t pid, ttape_error *err);
+/* A number of such a text, in that base; `missing` where there is none. */
+uint64_t ttp_look_number(const char *text, const char *name, int base, uint64_t missing);
+
+/* -- attach_maps.c -- */
+
+struct ttp_map {
+    uint64_t start, end, offset, device, inode;
+    bool can_read, can_write, can_execute, is_shared;
+    char *path; /* "": it has none */
+};
+struct ttp_maps {
+    struct ttp_map *list;
+    size_t count, capacity;
+};
+bool ttp_maps_read(struct ttp_maps *maps, uint32_t pid);
+void ttp_maps_free(struct ttp_maps *maps);
+const struct ttp_map *ttp_maps_at(const struct ttp_maps *maps, uint64_t address);
+/* A place for so many bytes that a jump from [low, high) reaches; 0: there is none. */
+uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high, uint64_t bytes);
+
+/* -- attach_stop.c -- */
+
+struct ttp_stopped_task {
+    pid_t tid;
+    bool is_seized, is_stopped;
+    struct user_regs_struct registers;
+};
+struct ttp_stop {
+    uint32_t pid;
+    int memory; /* /proc/PID/mem */
+    struct ttp_stopped_task *tasks;
+    size_t count, capacity;
+    uint64_t began_ns;
+};
+/* All tasks of the process; nothing is stopped after a failure. */
+ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, ttape_error *err);
+/* Returns for how long it stood, in nanoseconds. */
+uint64_t ttp_stop_end(struct ttp_stop *stop);
+/* Waits for the next stop of a task. False: it has ended, or does not come. */
+bool ttp_stop_wait(pid_t tid, int *status);
+bool ttp_memory_read(int memory, uint64_t at, void *into, size_t bytes);
+bool ttp_memory_write(int memory, uint64_t at, const void *from, size_t bytes);
+uint64_t ttp_attach_now_ns(void);
+
+/* -- attach_call.c -- */
+
+/* Places in the program's code: syscall; ret. And mov $15, %rax; syscall. */
+struct ttp_call_places {
+    uint64_t call, restore;
+};
+bool ttp_call_places_find(struct ttp_call_places *places, const struct ttp_maps *maps, int memory);
+struct ttp_called {
+    long number;
+    uint64_t arguments[6];
+    int64_t result;
+};
+/* The first task of the process makes it, and stands as before. */
+bool ttp_call(struct ttp_stop *stop, const struct ttp_call_places *places,
+              struct ttp_called *called);
+/* It runs from `begin` on until it would return by the frame at `frame`, which is written first.
+ * Nothing else may be at work. */
+bool ttp_call_code(struct ttp_stop *stop, uint64_t begin, uint64_t frame, uint64_t stack);
+#define TTP_FRAME_ROOM UINT64_C(16384) /* that a frame may take, with what it holds */
+
+/* -- attach_elf.c -- */
+
+/* A module in memory, zero where nothing can be read; and its head. */
+struct ttp_code_text {
+    uint8_t *bytes; /* of [low, high) */
+    uint64_t low, high;
+};
+struct ttp_elf_view {
+    ElfW(Phdr) * segments;
+    uint32_t count;
+    uint64_t bias, low, high; /* where it is in memory */
+};
+/* Refuses one whose code is not as in its file. */
+ttape_status ttp_code_open(struct ttp_elf_view *elf, struct ttp_code_text *text, uint32_t pid,
+                           int memory, const struct ttp_maps *maps, const char *path,
+                           ttape_error *err);
+void ttp_code_close(struct ttp_elf_view *elf, struct ttp_code_text *text);
+
+/* -- attach_points.c -- */
+
+struct ttp_points {
+    uint64_t low, high; /* words of stacks in there count as well */
+    uint64_t *list;     /* sorted */
+    size_t count, capacity;
+};
+/* False: not all stacks could be looked at. */
+bool ttp_points_find(struct ttp_points *points, const struct ttp_stop *stop,
+                     const struct ttp_maps *maps);
+bool ttp_points_hold(const struct ttp_points *points, uint64_t from, uint64_t end);
+void ttp_points_free(struct ttp_points *points);
+
+/* -- attach_plan.c: which windows are used, and what their code becomes -- */
+
+struct ttp_window {
+    uint64_t at;
+    uint32_t function, bytes;
+};
+struct ttp_windows {
+    struct ttp_patch_head *plan; /* a copy, without what cannot be when attaching */
+    const struct ttp_chosen_head *chosen;
+    struct ttp_code_view view;
+    struct ttp_probe_decision decision;
+    uint8_t *area; /* data and stubs, as they go into the segment */
+    size_t area_bytes;
+    struct ttp_changes changes; /* sorted by address */
+    struct ttp_window *list;    /* of each change */
+    uint8_t *is_busy;           /* of each function: it is left as it is */
+    uint32_t faults;            /* functions left as they may fault */
+};
+const char *ttp_windows_open(struct ttp_windows *windows, const struct ttp_attach_options *options,
+                             const struct ttp_elf_view *elf, const struct ttp_code_text *text,
+                             bool minds_faults);
+/* The stubs, for an area at that place, whose hooks are those of the agent at `agent`. */
+const char *ttp_windows_make(struct ttp_windows *windows, uint64_t agent, uint64_t area_at);
+void ttp_windows_close(struct ttp_windows *windows);
+
+/* -- attach_code.c: bytes of code, page by page -- */
+
+/* Of a list sorted by address. Each page is written whole or not at all. `skip`: of each, or NULL.
+ * False: something else is there than was, or it cannot be written: all is as before. */
+bool ttp_code_apply(int memory, const struct ttp_changes *changes, const bool *skip);
+struct ttp_restored {
+    uint32_t changed, foreign; /* put back; left, as somebody else has changed them */
+    uint64_t low, high;        /* the pages */
+};
+bool ttp_code_restore(int memory, const struct ttp_changes *changes, struct ttp_restored *restored);
+
+/* -- attach_segment.c -- */
+
+struct ttp_segment {
+    uint64_t at, bytes; /* 0: there is none */
+    uint64_t states, pages, changes, scratch, area, blocks; /* distances from `at` */
+    uint32_t state_count, state_bytes, block_count;
+    uint64_t file_bytes;
+};
+/* What goes where, for so many threads, changes and bytes of stubs. */
+void ttp_segment_lay(struct ttp_segment *segment, size_t threads, uint32_t changes,
+                     uint64_t area_bytes, uint32_t blocks);
+/* While the process stands still. Returns NULL, or why not; nothing is left then. */
+const char *ttp_segment_map(const struct ttp_segment *segment, struct ttp_stop *stop,
+                            const struct ttp_call_places *places,
+                            const struct ttp_agent_shared *shared);
+/* Finds one that somebody has left. */
+bool ttp_segment_find(struct ttp_segment *segment, struct ttp_agent_shared *shared,
+                      const struct ttp_maps *maps, int memory);
+
+/* -- attach_leave.c -- */
+
+struct ttp_leaving {
+    uint32_t pid;
+    bool is_gone;    /* the process has ended */
+    bool is_back;    /* the code is as it was */
+    bool is_unmapped;
+    uint32_t foreign; /* windows that somebody else has changed: they were left */
+    uint32_t stops;
+    uint64_t longest_ns;
+};
+/* Puts everything back that a segment says is ours. */
+ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *segment,
+                       ttape_error *err);
+
+#endif

@@ -1,0 +1,174 @@
+/* Leaving a process: its code is put back and becomes its file's again; the segment goes when no
+ * task is inside. What is ours stands in the segment itself, so that whoever comes later can do
+ * this, too. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/arena/arena.h"
+#include "recorder/attach/attach_inside.h"
+
+#define TRIES        50u /* for the segment */
+#define PAUSE_NS     2000000
+#define CHANGES_MOST 8000000u
+#define LOCKED       24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
+
+struct leaving {
+    struct ttp_leaving *said;
+    const struct ttp_segment *segment;
+    struct ttp_changes changes;
+    struct ttp_call_places places;
+    struct ttp_maps maps;
+};
+
+static bool call(struct ttp_stop *stop, const struct leaving *l, long number, uint64_t first,
+                 uint64_t second, uint64_t third)
+{
+    struct ttp_called called = {.number = number, .arguments = {first, second, third}};
+    return ttp_call(stop, &l->places, &called) && called.result == 0;
+}
+
+static bool read_changes(struct leaving *l, int memory)
+{
+    struct ttp_agent_shared shared;
+    struct ttp_agent_head head;
+    uint64_t at = l->segment->at;
+    if (!ttp_memory_read(memory, at, &head, sizeof head) || head.magic != TTP_AGENT_MAGIC ||
+        !ttp_memory_read(memory, at + head.shared, &shared, sizeof shared) ||
+        shared.change_count > CHANGES_MOST)
+        return false;
+    l->changes.list = calloc((size_t)shared.change_count + 1, sizeof *l->changes.list);
+    l->changes.count = shared.change_count;
+    return l->changes.list != NULL &&
+           ttp_memory_read(memory, shared.changes, l->changes.list,
+                           shared.change_count * sizeof *l->changes.list);
+}
+
+/* Whether these pages are in memory as they are in the file. */
+static bool is_as_in_file(const struct ttp_stop *stop, const struct ttp_map *map, uint64_t low,
+                          uint64_t high)
+{
+    char name[4352];
+    size_t size = high - low;
+    (void)snprintf(name, sizeof name, "/proc/%u/root%s", stop->pid, map->path);
+    int file = open(name, O_RDONLY | O_CLOEXEC);
+    uint8_t *there = malloc(size), *here = malloc(size);
+    bool is_same = file >= 0 && there != NULL && here != NULL &&
+                   pread(file, there, size, (off_t)(map->offset + (low - map->start))) ==
+                       (ssize_t)size &&
+                   ttp_memory_read(stop->memory, low, here, size) &&
+                   memcmp(here, there, size) == 0;
+    if (file >= 0)
+        (void)close(file);
+    free(there);
+    free(here);
+    return is_same;
+}
+
+/* Pages that were changed are the program's own copies; where they are what the file has again,
+ * they become the file's. */
+static void give_pages_back(struct ttp_stop *stop, const struct leaving *l)
+{
+    for (uint32_t i = 0; i < l->changes.count;) {
+        uint64_t low = l->changes.list[i].at & ~(TTP_PAGE - 1), high = low + TTP_PAGE;
+        const struct ttp_map *map = ttp_maps_at(&l->maps, low);
+        for (; i < l->changes.count; i++) { /* of one mapping at once */
+            uint64_t page = l->changes.list[i].at & ~(TTP_PAGE - 1);
+            if (page != low && (map == NULL || page >= map->end))
+                break;
+            high = page + TTP_PAGE;
+        }
+        if (map != NULL && map->path[0] == '/' && !map->is_shared && !map->can_write &&
+            is_as_in_file(stop, map, low, high) &&
+            !call(stop, l, SYS_madvise, low, high - low, MADV_DONTNEED))
+            (void)call(stop, l, SYS_madvise, low, high - low, LOCKED);
+    }
+}
+
+static bool put_back(struct ttp_stop *stop, struct leaving *l)
+{
+    struct ttp_restored restored;
+    bool is_whole = ttp_code_restore(stop->memory, &l->changes, &restored);
+    l->said->foreign = restored.foreign;
+    l->said->is_back = is_whole && restored.foreign == 0;
+    if (is_whole && restored.foreign == 0)
+        give_pages_back(stop, l);
+    return is_whole;
+}
+
+/* Nobody comes into the segment any more; who is in it goes on there for a moment. */
+static bool unmap(struct ttp_stop *stop, const struct leaving *l)
+{
+    const struct ttp_segment *s = l->segment;
+    struct ttp_points points = {0};
+    bool is_free = ttp_points_find(&points, stop, &l->maps) &&
+                   !ttp_points_hold(&points, s->at, s->at + s->bytes);
+    ttp_points_free(&points);
+    return is_free && call(stop, l, SYS_munmap, s->at, s->bytes, 0);
+}
+
+static void note_stop(struct leaving *l, struct ttp_stop *stop)
+{
+    uint64_t took = ttp_stop_end(stop);
+    l->said->stops++;
+    l->said->longest_ns = took > l->said->longest_ns ? took : l->said->longest_ns;
+}
+
+/* Once; *is_again: it is to be tried again. */
+static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *err)
+{
+    struct ttp_stop stop;
+    *is_again = false;
+    TTP_TRY(ttp_stop_all(&stop, l->said->pid, err));
+    ttp_maps_free(&l->maps);
+    bool is_known = ttp_maps_read(&l->maps, l->said->pid) &&
+                    (l->places.call != 0 ||
+                     ttp_call_places_find(&l->places, &l->maps, stop.memory)) &&
+                    (l->changes.list != NULL || read_changes(l, stop.memory));
+    if (is_known && !l->said->is_back)
+        is_known = put_back(&stop, l);
+    if (is_known)
+        l->said->is_unmapped = l->said->foreign == 0 && unmap(&stop, l);
+    *is_again = is_known && !l->said->is_unmapped && l->said->foreign == 0;
+    note_stop(l, &stop);
+    return is_known ? TTAPE_OK
+                    : ttp_attach_refuse(err, l->said->pid, "its memory cannot be put back: what "
+                                                           "was patched stays, and does nothing");
+}
+
+static bool is_gone(uint32_t pid)
+{
+    struct ttp_maps maps;
+    bool is_there = ttp_maps_read(&maps, pid);
+    ttp_maps_free(&maps);
+    return !is_there;
+}
+
+ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *segment,
+                       ttape_error *err)
+{
+    const struct timespec pause = {0, PAUSE_NS};
+    struct leaving l = {.said = leaving, .segment = segment};
+    ttape_status status = TTAPE_OK;
+    bool is_again = true;
+    for (uint32_t i = 0; is_again && i < TRIES; i++) {
+        if (i != 0)
+            (void)nanosleep(&pause, NULL);
+        status = leave_once(&l, &is_again, err);
+        if (status != TTAPE_OK && is_gone(leaving->pid)) {
+            leaving->is_gone = true;
+            status = TTAPE_OK;
+            break;
+        }
+        is_again |= status != TTAPE_OK && !leaving->is_back && i < TRIES / 10;
+    }
+    ttp_maps_free(&l.maps);
+    free(l.changes.list);
+    return status;
+}

@@ -1,0 +1,123 @@
+/* What a process has mapped, by the kernel's list, and where the segment may go. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "recorder/attach/attach_inside.h"
+
+#define LINE_BYTES 4352u
+#define REACH      UINT64_C(0x70000000) /* of a jump, with room for sizes */
+#define APART      UINT64_C(0x100000)   /* from what is mapped: guards, and what grows down */
+#define HEAP_ROOM  UINT64_C(0x40000000) /* that brk may grow into, where there is a choice */
+#define LOWEST     UINT64_C(0x10000)
+
+static bool add_map(struct ttp_maps *maps, const struct ttp_map *map)
+{
+    if (maps->count == maps->capacity) {
+        size_t wanted = maps->capacity == 0 ? 64 : 2 * maps->capacity;
+        void *grown = realloc(maps->list, wanted * sizeof *maps->list);
+        if (grown == NULL)
+            return false;
+        maps->list = grown;
+        maps->capacity = wanted;
+    }
+    maps->list[maps->count] = *map;
+    return maps->list[maps->count++].path != NULL;
+}
+
+static bool read_map(char *line, struct ttp_map *map)
+{
+    char rights[5] = "";
+    unsigned major_number, minor_number;
+    int at = 0;
+    line[strcspn(line, "\n")] = '\0';
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &map->start,
+               &map->end, rights, &map->offset, &major_number, &minor_number, &map->inode,
+               &at) < 7 || at == 0)
+        return false;
+    map->device = makedev(major_number, minor_number);
+    map->can_read = rights[0] == 'r';
+    map->can_write = rights[1] == 'w';
+    map->can_execute = rights[2] == 'x';
+    map->is_shared = rights[3] == 's';
+    map->path = strdup(line + at);
+    return true;
+}
+
+bool ttp_maps_read(struct ttp_maps *maps, uint32_t pid)
+{
+    char path[64], line[LINE_BYTES];
+    bool is_whole = true;
+    *maps = (struct ttp_maps){0};
+    (void)snprintf(path, sizeof path, "/proc/%u/maps", pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    while (is_whole && fgets(line, sizeof line, file) != NULL) {
+        struct ttp_map map;
+        is_whole = read_map(line, &map) && add_map(maps, &map);
+    }
+    (void)fclose(file);
+    return is_whole && maps->count > 0;
+}
+
+void ttp_maps_free(struct ttp_maps *maps)
+{
+    for (size_t i = 0; i < maps->count; i++)
+        free(maps->list[i].path);
+    free(maps->list);
+    *maps = (struct ttp_maps){0};
+}
+
+const struct ttp_map *ttp_maps_at(const struct ttp_maps *maps, uint64_t address)
+{
+    for (size_t i = 0; i < maps->count; i++)
+        if (address >= maps->list[i].start && address < maps->list[i].end)
+            return &maps->list[i];
+    return NULL;
+}
+
+static bool is_reached(uint64_t low, uint64_t high, uint64_t at, uint64_t bytes)
+{
+    uint64_t from = at < low ? at : low, to = at + bytes > high ? at + bytes : high;
+    return to - from < REACH;
+}
+
+/* Of the gap behind a mapping: at its end, as far as is reached; what grows begins where it does. */
+static uint64_t place_in(uint64_t start, uint64_t end, uint64_t low, uint64_t bytes)
+{
+    uint64_t most = low + REACH - TTP_PAGE;
+    if (end > most)
+        end = most;
+    if (end <= start || end - start < bytes)
+        return 0;
+    return (end - bytes) & ~(UINT64_C(0x10000) - 1);
+}
+
+uint64_t ttp_maps_place(const struct ttp_maps *maps, uint64_t low, uint64_t high, uint64_t bytes)
+{
+    uint64_t found = 0, least = UINT64_MAX;
+    for (size_t i = 0; i <= maps->count; i++) {
+        const struct ttp_map *before = i == 0 ? NULL : &maps->list[i - 1];
+        uint64_t start = before == NULL ? LOWEST : before->end + APART;
+        uint64_t end = i == maps->count ? UINT64_C(0x7ffffff00000) : maps->list[i].start;
+        bool is_heap = before != NULL && strcmp(before->path, "[heap]") == 0;
+        end = end > APART ? end - APART : 0;
+        if (is_heap && end > start && end - start > HEAP_ROOM + bytes)
+            start += HEAP_ROOM;
+        uint64_t at = place_in(start, end, low, bytes);
+        bool is_stack = i < maps->count && strcmp(maps->list[i].path, "[stack]") == 0;
+        if (is_stack || at < start || at == 0 || !is_reached(low, high, at, bytes))
+            continue;
+        uint64_t distance = at > low ? at - low : low - at;
+        distance += is_heap ? REACH : 0; /* only where there is nothing else */
+        if (distance < least) {
+            least = distance;
+            found = at;
+        }
+    }
+    return found;
+}

@@ -1,0 +1,217 @@
+/* Which windows of a plan are used when attaching, and what their code becomes. Windows are those
+ * of a program's start, but for some that are safe there only:
+ *
+ *     jumps that stand in another window     a thread may be between the two jumps when they go
+ *     windows whose jump lies on two pages   it could not be written in one piece
+ *     what may fault, where that is minded   a handler would find it in a stub */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/attach/attach_inside.h"
+
+#define JUMP_BYTES 5u
+
+/* ---- what may fault ---- */
+
+/* How long an instruction is that touches no memory but the stack's top, and divides nothing; 0: it
+ * may be another one. Not all are known: those that functions begin and end with. */
+static uint32_t quiet_length(const uint8_t *code, uint32_t room)
+{
+    uint32_t rex = room > 1 && (code[0] & 0xf0) == 0x40;
+    const uint8_t *op = code + rex;
+    uint32_t left = room - rex;
+    if (left >= 1 && (op[0] & 0xf0) == 0x50) /* push, pop */
+        return rex + 1;
+    if (left >= 1 && (op[0] == 0xc3 || op[0] == 0x90 || op[0] == 0xc9)) /* ret, nop, leave */
+        return rex + 1;
+    if (left >= 5 && (op[0] & 0xf8) == 0xb8) /* mov number, register */
+        return code[0] == 0x48 || code[0] == 0x49 ? 0 : rex + 5;
+    if (left >= 5 && (op[0] == 0xe9 || op[0] == 0xe8))
+        return rex + 5;
+    if (left < 2)
+        return 0;
+    bool is_registers = op[1] >= 0xc0;
+    switch (op[0]) {
+    case 0x01: /* add, or, and, sub, xor, cmp, test, mov between registers */
+    case 0x03:
+    case 0x09:
+    case 0x0b:
+    case 0x21:
+    case 0x23:
+    case 0x29:
+    case 0x2b:
+    case 0x31:
+    case 0x33:
+    case 0x39:
+    case 0x3b:
+    case 0x85:
+    case 0x89:
+    case 0x8b: return is_registers ? rex + 2 : 0;
+    case 0x83: return is_registers && left >= 3 ? rex + 3 : 0;
+    case 0x81: return is_registers && left >= 6 ? rex + 6 : 0;
+    case 0x8d: /* lea with a distance from the instruction, or of one register */
+        if ((op[1] & 0xc7) == 0x05 && left >= 6)
+            return rex + 6;
+        if ((op[1] & 0xc0) == 0x40 && (op[1] & 7) == 4 && left >= 4)
+            return rex + 4;
+        return (op[1] & 0xc0) == 0x40 && (op[1] & 7) != 4 && left >= 3 ? rex + 3 : 0;
+    default: return 0;
+    }
+}
+
+static bool is_quiet(const struct ttp_patch_head *plan, const struct ttp_patch_probe *probe)
+{
+    const uint8_t *code =
+        (const uint8_t *)plan + plan->bytes_at + probe->bytes + probe->window_bytes;
+    uint32_t count = (uint32_t)probe->before_bytes + probe->after_bytes;
+    for (uint32_t done = 0, length; done < count; done += length) {
+        length = quiet_length(code + done, count - done);
+        if (length == 0 || length > count - done)
+            return false;
+    }
+    return true;
+}
+
+/* ---- what is left of the plan ---- */
+
+static void restrict_probe(struct ttp_windows *w, struct ttp_patch_probe *probe, bool minds_faults)
+{
+    probe->lines = 0;
+    if (probe->reason != TTP_PATCH_CAN)
+        return;
+    bool is_split = probe->window % TTP_PAGE > TTP_PAGE - JUMP_BYTES;
+    if (probe->kind == TTP_PATCH_HOST || probe->jump != probe->window || is_split)
+        probe->reason = TTP_PATCH_SHARED;
+    else if (minds_faults && !is_quiet(w->plan, probe)) {
+        probe->reason = TTP_PATCH_FAULTS;
+        w->faults += probe->kind == TTP_PATCH_ENTRY;
+    }
+}
+
+static const char *copy_plan(struct ttp_windows *w, const struct ttp_patch_head *plan,
+                             bool minds_faults)
+{
+    w->plan = malloc(plan->total_bytes);
+    if (w->plan == NULL)
+        return "memory is short";
+    memcpy(w->plan, plan, plan->total_bytes);
+    struct ttp_patch_probe *probes = (struct ttp_patch_probe *)(void *)((uint8_t *)w->plan +
+                                                                        plan->probes_at);
+    for (uint32_t i = 0; i < plan->probe_count; i++)
+        restrict_probe(w, &probes[i], minds_faults);
+    return NULL;
+}
+
+const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_options *options,
+                             const struct ttp_elf_view *elf, const struct ttp_code_text *text,
+                             bool minds_faults)
+{
+    const struct ttp_patch_head *plan = options->plan;
+    *w = (struct ttp_windows){.chosen = options->chosen};
+    if (!ttp_patch_check(plan, plan->total_bytes, TTP_PATCH_MAGIC, plan->content) ||
+        elf->bias + plan->code_end > text->high)
+        return "its plan is damaged";
+    const char *why = copy_plan(w, plan, minds_faults);
+    if (why != NULL)
+        return why;
+    w->view = (struct ttp_code_view){.segments = elf->segments,
+                                     .segment_count = elf->count,
+                                     .bias = elf->bias,
+                                     .distance = (uintptr_t)text->bytes - text->low};
+    struct ttp_probe_decision *d = &w->decision;
+    *d = (struct ttp_probe_decision){
+        .view = &w->view, .plan = w->plan, .chosen = w->chosen, .has_shadow_stack = false};
+    ttp_decide_probes_begin(d);
+    w->area_bytes =
+        ttp_page_up(TTP_AREA_DATA + (uint64_t)d->stub_count * sizeof(struct ttp_probe_stub));
+    w->area = calloc(1, w->area_bytes + sizeof(struct ttp_probe_stub));
+    d->taken = calloc((plan->code_end - plan->code_start) / 64 + 1, sizeof *d->taken);
+    w->changes.capacity = 2 * d->stub_count;
+    w->changes.list = calloc((size_t)w->changes.capacity + 1, sizeof *w->changes.list);
+    w->list = calloc((size_t)w->changes.capacity + 1, sizeof *w->list);
+    w->is_busy = calloc((size_t)plan->function_count + 1, 1);
+    return w->area == NULL || d->taken == NULL || w->changes.list == NULL || w->list == NULL ||
+                   w->is_busy == NULL
+               ? "memory is short"
+               : NULL;
+}
+
+/* ---- stubs and changes ---- */
+
+static int compare_changes(const void *a, const void *b)
+{
+    const struct ttp_change *x = a, *y = b;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static int compare_windows(const void *a, const void *b)
+{
+    const struct ttp_window *x = a, *y = b;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Each change is at the start of its probe's window. A window that is shared is listed once. */
+static bool find_windows(struct ttp_windows *w)
+{
+    const struct ttp_patch_probe *probes =
+        (const struct ttp_patch_probe *)(const void *)((uint8_t *)w->plan + w->plan->probes_at);
+    struct ttp_window *all = calloc((size_t)w->plan->probe_count + 1, sizeof *all);
+    size_t count = 0;
+    for (uint32_t i = 0; all != NULL && i < w->plan->probe_count; i++)
+        if (probes[i].reason == TTP_PATCH_CAN)
+            all[count++] = (struct ttp_window){.at = w->view.bias + probes[i].window,
+                                               .function = probes[i].function,
+                                               .bytes = probes[i].window_bytes};
+    if (all == NULL)
+        return false;
+    qsort(all, count, sizeof *all, compare_windows);
+    bool is_whole = true;
+    for (size_t i = 0, at = 0; i < w->changes.count && is_whole; i++) {
+        while (at < count && all[at].at < w->changes.list[i].at)
+            at++;
+        is_whole = at < count && all[at].at == w->changes.list[i].at &&
+                   w->changes.list[i].count == JUMP_BYTES;
+        w->list[i] = is_whole ? all[at] : w->list[i];
+    }
+    free(all);
+    return is_whole;
+}
+
+const char *ttp_windows_make(struct ttp_windows *w, uint64_t agent, uint64_t area_at)
+{
+    const struct ttp_agent_head *head = ttp_agent_image_head();
+    struct ttp_probe_decision *d = &w->decision;
+    struct ttp_probe_data *data = (struct ttp_probe_data *)(void *)w->area;
+    const struct ttp_probe_hooks hooks = {.enter = agent + head->enter,
+                                          .exit = agent + head->exit,
+                                          .tail = agent + head->tail,
+                                          .joined = agent + head->joined,
+                                          .joined_tail = agent + head->joined_tail,
+                                          .inlined = agent + head->enter,
+                                          .enter_valued = agent + head->enter,
+                                          .exit_valued = agent + head->exit};
+    d->data = data;
+    d->stubs = (struct ttp_probe_stub *)(void *)(w->area + TTP_AREA_DATA);
+    d->shift = area_at - (uintptr_t)w->area;
+    data->module_start = w->view.bias + w->plan->code_start;
+    data->module_bytes = w->plan->code_end - w->plan->code_start;
+    data->bias = w->view.bias;
+    ttp_decide_probe_data(d, &hooks, w->area_bytes - TTP_AREA_DATA);
+    ttp_decide_probe_stubs(d);
+    ttp_decide_probe_jumps(d, &w->changes);
+    if (d->entries == 0 || w->changes.count == 0)
+        return "none of its functions can be patched";
+    qsort(w->changes.list, w->changes.count, sizeof *w->changes.list, compare_changes);
+    return find_windows(w) ? NULL : "its plan is damaged";
+}
+
+void ttp_windows_close(struct ttp_windows *w)
+{
+    free(w->plan);
+    free(w->area);
+    free(w->decision.taken);
+    free(w->changes.list);
+    free(w->list);
+    free(w->is_busy);
+    *w = (struct ttp_windows){0};
+}

@@ -1,0 +1,121 @@
+/* Where the tasks of a process that stands still would go on: by their registers, and by what the
+ * kernel has put aside for signal handlers, wherever on their stacks that lies. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recorder/attach/attach_inside.h"
+
+#define STACK_MOST (UINT64_C(8) << 20) /* of a stack that is looked through */
+#define NESTED     16u                 /* handlers that run one within another, on other stacks */
+#define USER_CODE  0x33u
+
+/* Words of a handler's frame, from its return address on. */
+enum frame_word {
+    FRAME_FLAGS = 1,
+    FRAME_LINK = 2,
+    FRAME_SP = 21,
+    FRAME_PLACE = 22,
+    FRAME_SEGMENTS = 24,
+    FRAME_WORDS = 25
+};
+
+static bool add_point(struct ttp_points *points, uint64_t at)
+{
+    if (points->count == points->capacity) {
+        size_t wanted = points->capacity == 0 ? 256 : 2 * points->capacity;
+        void *grown = realloc(points->list, wanted * sizeof *points->list);
+        if (grown == NULL)
+            return false;
+        points->list = grown;
+        points->capacity = wanted;
+    }
+    points->list[points->count++] = at;
+    return true;
+}
+
+/* A number that lies in the code, and may be a place there. */
+static bool is_place(const struct ttp_points *points, uint64_t word)
+{
+    return word - points->low < points->high - points->low;
+}
+
+/* Any word of it that would be a place in the code counts; *next: what the last handler found there
+ * has interrupted. */
+static bool look_through(struct ttp_points *points, const uint64_t *words, size_t count,
+                         uint64_t *next)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (is_place(points, words[i]) && !add_point(points, words[i]))
+            return false;
+        if (i + FRAME_WORDS > count || words[i + FRAME_FLAGS] >= 16 || words[i + FRAME_LINK] != 0 ||
+            (words[i + FRAME_SEGMENTS] & 0xffff) != USER_CODE)
+            continue;
+        *next = words[i + FRAME_SP];
+        if (!add_point(points, words[i + FRAME_PLACE]))
+            return false;
+    }
+    return true;
+}
+
+static bool look_at_stack(struct ttp_points *points, const struct ttp_stop *stop,
+                          const struct ttp_maps *maps, uint64_t sp)
+{
+    for (uint32_t i = 0; i < NESTED && sp != 0; i++) {
+        const struct ttp_map *map = ttp_maps_at(maps, sp);
+        uint64_t from = sp & ~UINT64_C(7), next = 0;
+        if (map == NULL || !map->can_read)
+            return false;
+        uint64_t bytes = map->end - from < STACK_MOST ? map->end - from : STACK_MOST;
+        uint64_t *words = malloc(bytes);
+        bool is_seen = words != NULL && ttp_memory_read(stop->memory, from, words, bytes) &&
+                       look_through(points, words, bytes / 8, &next);
+        free(words);
+        if (!is_seen)
+            return false;
+        sp = next >= map->start && next < map->end ? 0 : next; /* else it was seen with the rest */
+    }
+    return true;
+}
+
+static int compare_points(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+bool ttp_points_find(struct ttp_points *points, const struct ttp_stop *stop,
+                     const struct ttp_maps *maps)
+{
+    points->count = 0;
+    for (size_t i = 0; i < stop->count; i++) {
+        const struct user_regs_struct *r = &stop->tasks[i].registers;
+        bool is_in_call = (int64_t)r->orig_rax >= 0; /* which may begin anew, in front of it */
+        if (!add_point(points, r->rip) || (is_in_call && !add_point(points, r->rip - 2)) ||
+            !look_at_stack(points, stop, maps, r->rsp))
+            return false;
+    }
+    if (points->count != 0)
+        qsort(points->list, points->count, sizeof *points->list, compare_points);
+    return true;
+}
+
+bool ttp_points_hold(const struct ttp_points *points, uint64_t from, uint64_t end)
+{
+    size_t low = 0, high = points->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (points->list[middle] < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < points->count && points->list[low] < end;
+}
+
+void ttp_points_free(struct ttp_points *points)
+{
+    free(points->list);
+    *points = (struct ttp_points){0};
+}

@@ -1,0 +1,147 @@
+/* The segment: made by two system calls of the program's own, and by the agent, which maps the
+ * arena into it. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "recorder/arena/arena.h"
+#include "recorder/attach/attach_inside.h"
+
+#define FRAMES       8192u
+#define FRAME_BYTES  24u /* of struct ttp_runtime_frame */
+#define STATES_MORE  64u /* for threads that start */
+#define STATES_MOST  2048u
+#define STACK_BYTES  UINT64_C(16384) /* of the agent's beginning */
+#define NOT_REPLACED 0x100000        /* MAP_FIXED_NOREPLACE */
+
+void ttp_segment_lay(struct ttp_segment *s, size_t threads, uint32_t changes, uint64_t area_bytes,
+                     uint32_t blocks)
+{
+    const struct ttp_agent_head *head = ttp_agent_image_head();
+    uint64_t before = TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note);
+    size_t states = 1 + 2 * threads + STATES_MORE;
+    *s = (struct ttp_segment){.state_count = (uint32_t)(states < STATES_MOST ? states : STATES_MOST),
+                              .block_count = blocks};
+    s->state_bytes = (uint32_t)(2 * TTP_PAGE + ttp_page_up((uint64_t)FRAMES * FRAME_BYTES));
+    s->states = ttp_page_up(head->image_bytes);
+    s->pages = s->states + (uint64_t)s->state_count * s->state_bytes;
+    s->changes = s->pages + (uint64_t)s->state_count * TTP_PAGE;
+    s->scratch = ttp_page_up(s->changes + (uint64_t)changes * sizeof(struct ttp_change));
+    s->area = s->scratch + STACK_BYTES + TTP_FRAME_ROOM;
+    s->blocks = (s->area + area_bytes + before + TTP_BLOCK_BYTES - 1) / TTP_BLOCK_BYTES *
+                TTP_BLOCK_BYTES;
+    s->file_bytes = before + (uint64_t)blocks * TTP_BLOCK_BYTES;
+    s->bytes = s->blocks + (uint64_t)blocks * TTP_BLOCK_BYTES;
+}
+
+static bool call(struct ttp_stop *stop, const struct ttp_call_places *places, long number,
+                 const uint64_t arguments[6], int64_t *result)
+{
+    struct ttp_called called = {.number = number};
+    memcpy(called.arguments, arguments, sizeof called.arguments);
+    bool is_made = ttp_call(stop, places, &called);
+    *result = called.result;
+    return is_made;
+}
+
+static const char *word_of(int64_t result)
+{
+    switch (-result) {
+    case ENOMEM: return "there is no memory for the segment";
+    case EEXIST: return "something else was mapped where the segment should go";
+    case EMFILE:
+    case ENFILE: return "its table of open files is full";
+    case EACCES:
+    case EPERM: return "it may not map executable memory, or open the recorder's";
+    case ENOENT: return "it cannot see the recorder's memory (another view of the file system)";
+    default: return "a system call of its own fails";
+    }
+}
+
+/* Code and data of the agent, and what it is told. */
+static bool put_agent(const struct ttp_segment *s, int memory,
+                      const struct ttp_agent_shared *shared)
+{
+    const struct ttp_agent_head *head = ttp_agent_image_head();
+    size_t size = (size_t)(ttp_agent_image_end - ttp_agent_image);
+    return ttp_memory_write(memory, s->at, ttp_agent_image, size) &&
+           ttp_memory_write(memory, s->at + head->shared, shared, sizeof *shared);
+}
+
+static const char *begin_agent(const struct ttp_segment *s, struct ttp_stop *stop)
+{
+    const struct ttp_agent_head *head = ttp_agent_image_head();
+    int64_t result = 1;
+    uint64_t at = s->at + head->shared + offsetof(struct ttp_agent_shared, result);
+    if (!ttp_call_code(stop, s->at + head->begin, s->at + s->scratch + STACK_BYTES,
+                       s->at + s->scratch + STACK_BYTES) ||
+        !ttp_memory_read(stop->memory, at, &result, sizeof result))
+        return "its thread does not do what it is told";
+    return result == 0 ? NULL : result < 0 ? word_of(result) : "the agent does not begin";
+}
+
+static const char *map_parts(const struct ttp_segment *s, struct ttp_stop *stop,
+                             const struct ttp_call_places *places,
+                             const struct ttp_agent_shared *shared)
+{
+    const struct ttp_agent_head *head = ttp_agent_image_head();
+    const uint64_t rights[6] = {s->at + head->code_bytes, s->area - head->code_bytes,
+                                PROT_READ | PROT_WRITE};
+    int64_t result;
+    if (!call(stop, places, SYS_mprotect, rights, &result))
+        return "its thread does not do what it is told";
+    if (result != 0)
+        return word_of(result);
+    return put_agent(s, stop->memory, shared) ? begin_agent(s, stop)
+                                              : "its memory cannot be written to";
+}
+
+const char *ttp_segment_map(const struct ttp_segment *s, struct ttp_stop *stop,
+                            const struct ttp_call_places *places,
+                            const struct ttp_agent_shared *shared)
+{
+    const uint64_t whole[6] = {s->at,
+                               s->bytes,
+                               PROT_READ | PROT_EXEC,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | NOT_REPLACED,
+                               UINT64_MAX,
+                               0};
+    const uint64_t back[6] = {s->at, s->bytes};
+    int64_t result;
+    if (!call(stop, places, SYS_mmap, whole, &result))
+        return "its thread does not do what it is told";
+    if (result < 0 && result >= -4095)
+        return word_of(result);
+    if ((uint64_t)result != s->at)
+        return "something else was mapped where the segment should go";
+    const char *why = map_parts(s, stop, places, shared);
+    if (why != NULL)
+        (void)call(stop, places, SYS_munmap, back, &result);
+    return why;
+}
+
+/* Any memory that can be executed, and begins as the agent does. */
+bool ttp_segment_find(struct ttp_segment *s, struct ttp_agent_shared *shared,
+                      const struct ttp_maps *maps, int memory)
+{
+    *s = (struct ttp_segment){0};
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct ttp_map *map = &maps->list[i];
+        struct ttp_agent_head head;
+        if (!map->can_execute || map->path[0] != '\0' ||
+            !ttp_memory_read(memory, map->start, &head, sizeof head) ||
+            head.magic != TTP_AGENT_MAGIC || head.version != TTP_AGENT_VERSION ||
+            head.head_bytes != sizeof head ||
+            !ttp_memory_read(memory, map->start + head.shared, shared, sizeof *shared) ||
+            shared->region != map->start)
+            continue;
+        s->at = shared->region;
+        s->bytes = shared->region_bytes;
+        s->changes = shared->changes - shared->region;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,285 @@
+/* All tasks of a process stand still, and go on as they were.
+ *
+ *     list tasks -> seize and interrupt each new one -> wait for each -> until no new one appears
+ *
+ * A task that waited in a system call goes on waiting: the kernel restarts most of them, but some
+ * say EINTR, as they do for signals. These are told to the kernel as what only a handler ends. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "recorder/attach/attach_inside.h"
+
+#define ROUNDS       100u
+#define PATIENCE_NS  UINT64_C(100000000) /* for one that does not stop: it is in the kernel */
+#define PAUSE_NS     20000
+#define NO_HANDLER   (-514) /* ERESTARTNOHAND */
+#define USER_CODE    0x33u
+
+uint64_t ttp_attach_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool ttp_memory_read(int memory, uint64_t at, void *into, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t got = pread(memory, (char *)into + done, bytes - done, (off_t)(at + done));
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
+bool ttp_memory_write(int memory, uint64_t at, const void *from, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t put = pwrite(memory, (const char *)from + done, bytes - done, (off_t)(at + done));
+        if (put <= 0)
+            return false;
+        done += (size_t)put;
+    }
+    return true;
+}
+
+bool ttp_stop_wait(pid_t tid, int *status)
+{
+    const struct timespec pause = {0, PAUSE_NS};
+    uint64_t until = ttp_attach_now_ns() + PATIENCE_NS;
+    for (;;) {
+        pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+        if (got == tid)
+            return true;
+        if ((got < 0 && errno != EINTR) || ttp_attach_now_ns() > until)
+            return false;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+/* ---- tasks ---- */
+
+static struct ttp_stopped_task *find_task(struct ttp_stop *stop, pid_t tid)
+{
+    for (size_t i = stop->count; i-- > 0;)
+        if (stop->tasks[i].tid == tid)
+            return &stop->tasks[i];
+    return NULL;
+}
+
+static bool add_task(struct ttp_stop *stop, pid_t tid)
+{
+    if (stop->count == stop->capacity) {
+        size_t wanted = stop->capacity == 0 ? 64 : 2 * stop->capacity;
+        void *grown = realloc(stop->tasks, wanted * sizeof *stop->tasks);
+        if (grown == NULL)
+            return false;
+        stop->tasks = grown;
+        stop->capacity = wanted;
+    }
+    stop->tasks[stop->count++] = (struct ttp_stopped_task){.tid = tid};
+    return true;
+}
+
+static void drop_task(struct ttp_stop *stop, struct ttp_stopped_task *task)
+{
+    *task = stop->tasks[--stop->count];
+}
+
+/* It has ended, and is only there for who waits for it. */
+static bool is_ended(uint32_t pid, pid_t tid)
+{
+    char path[64], text[256] = "";
+    (void)snprintf(path, sizeof path, "/proc/%u/task/%d/stat", pid, tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        (void)close(file);
+    const char *behind = got <= 0 ? NULL : strrchr(text, ')');
+    return behind == NULL || behind[1] == '\0' || behind[2] == 'Z' || behind[2] == 'X';
+}
+
+enum seized { SEIZED_NEW, SEIZED_KNOWN, SEIZED_REFUSED };
+
+static enum seized seize(struct ttp_stop *stop, pid_t tid)
+{
+    if (find_task(stop, tid) != NULL)
+        return SEIZED_KNOWN;
+    if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(intptr_t)PTRACE_O_TRACESYSGOOD) != 0)
+        return errno == ESRCH || is_ended(stop->pid, tid) ? SEIZED_KNOWN : SEIZED_REFUSED;
+    if (!add_task(stop, tid)) {
+        (void)ptrace(PTRACE_DETACH, tid, NULL, NULL);
+        return SEIZED_REFUSED;
+    }
+    find_task(stop, tid)->is_seized = true;
+    (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+    return SEIZED_NEW;
+}
+
+static bool seize_new(struct ttp_stop *stop, bool *is_any)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%u/task", stop->pid);
+    DIR *folder = opendir(path);
+    bool is_allowed = folder != NULL;
+    *is_any = false;
+    for (const struct dirent *entry; is_allowed && (entry = readdir(folder)) != NULL;) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        enum seized seized = tid <= 0 ? SEIZED_KNOWN : seize(stop, tid);
+        *is_any |= seized == SEIZED_NEW;
+        is_allowed = seized != SEIZED_REFUSED;
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    return is_allowed;
+}
+
+/* A signal that came first is handed on: its handler has not begun when the task stops then. */
+static bool wait_for(struct ttp_stop *stop, struct ttp_stopped_task *task, bool *has_ended)
+{
+    int status;
+    *has_ended = false;
+    while (ttp_stop_wait(task->tid, &status)) {
+        if (!WIFSTOPPED(status)) {
+            *has_ended = true;
+            return true;
+        }
+        if (status >> 16 == PTRACE_EVENT_STOP) {
+            task->is_stopped = true;
+            return WSTOPSIG(status) == SIGTRAP; /* else the program was stopped by a signal */
+        }
+        (void)ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
+    }
+    *has_ended = is_ended(stop->pid, task->tid);
+    return *has_ended;
+}
+
+static bool wait_for_all(struct ttp_stop *stop)
+{
+    for (size_t i = 0; i < stop->count;) {
+        bool has_ended = false;
+        if (!stop->tasks[i].is_stopped && !wait_for(stop, &stop->tasks[i], &has_ended))
+            return false;
+        if (has_ended)
+            drop_task(stop, &stop->tasks[i]);
+        else
+            i++;
+    }
+    return true;
+}
+
+/* Calls that say EINTR where a task has only been stopped: as what they say where a handler runs,
+ * and begin anew where none does. */
+static bool says_interrupted(uint64_t number)
+{
+    switch (number) {
+    case SYS_epoll_wait:
+    case SYS_epoll_pwait:
+    case 441: /* epoll_pwait2 */
+    case SYS_rt_sigtimedwait:
+    case SYS_semop:
+    case SYS_semtimedop:
+    case SYS_io_getevents:
+    case SYS_accept:
+    case SYS_accept4:
+    case SYS_connect:
+    case SYS_sendto:
+    case SYS_recvfrom:
+    case SYS_sendmsg:
+    case SYS_recvmsg:
+    case SYS_sendmmsg:
+    case SYS_recvmmsg:
+    case SYS_read:
+    case SYS_readv:
+    case SYS_write:
+    case SYS_writev: return true;
+    default: return false;
+    }
+}
+
+static bool read_registers(struct ttp_stop *stop)
+{
+    for (size_t i = 0; i < stop->count; i++) {
+        struct ttp_stopped_task *task = &stop->tasks[i];
+        struct user_regs_struct *r = &task->registers;
+        if (ptrace(PTRACE_GETREGS, task->tid, NULL, r) != 0)
+            return false;
+        if ((int64_t)r->orig_rax >= 0 && (int64_t)r->rax == -EINTR &&
+            says_interrupted(r->orig_rax)) {
+            r->rax = (unsigned long long)NO_HANDLER;
+            if (ptrace(PTRACE_SETREGS, task->tid, NULL, r) != 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- all of them ---- */
+
+uint64_t ttp_stop_end(struct ttp_stop *stop)
+{
+    for (size_t i = stop->count; i-- > 0;) {
+        struct ttp_stopped_task *task = &stop->tasks[i];
+        int status;
+        /* one that does not stop yet: only a task that stands can be let go */
+        while (!task->is_stopped && waitpid(task->tid, &status, __WALL) == task->tid &&
+               WIFSTOPPED(status)) {
+            task->is_stopped = status >> 16 == PTRACE_EVENT_STOP;
+            if (!task->is_stopped)
+                (void)ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
+        }
+        (void)ptrace(PTRACE_DETACH, task->tid, NULL, NULL);
+    }
+    uint64_t took = ttp_attach_now_ns() - stop->began_ns;
+    if (stop->memory >= 0)
+        (void)close(stop->memory);
+    free(stop->tasks);
+    *stop = (struct ttp_stop){.memory = -1};
+    return took;
+}
+
+static const char *stop_tasks(struct ttp_stop *stop)
+{
+    bool is_any = true;
+    for (uint32_t round = 0; is_any; round++) {
+        if (round == ROUNDS)
+            return "it starts threads faster than they can be stopped";
+        if (!seize_new(stop, &is_any))
+            return "the kernel does not let us trace it (another user's, with more rights, or "
+                   "traced already)";
+        if (!wait_for_all(stop))
+            return "a thread does not stop: it waits in the kernel, for a disk or a child of vfork";
+    }
+    return stop->count == 0 ? "it has ended" : read_registers(stop) ? NULL : "it is ending";
+}
+
+ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, ttape_error *err)
+{
+    char path[64];
+    *stop = (struct ttp_stop){.pid = pid, .began_ns = ttp_attach_now_ns()};
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", pid);
+    stop->memory = open(path, O_RDWR | O_CLOEXEC);
+    const char *why = stop->memory < 0 ? "its memory cannot be written to" : stop_tasks(stop);
+    for (size_t i = 0; why == NULL && i < stop->count; i++)
+        if ((stop->tasks[i].registers.cs & 0xffff) != USER_CODE)
+            why = "it is a program of 32 bits";
+    if (why == NULL)
+        return TTAPE_OK;
+    (void)ttp_stop_end(stop);
+    return ttp_attach_refuse(err, pid, "%s", why);
+}

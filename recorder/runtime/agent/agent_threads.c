@@ -1,0 +1,232 @@
+/* Threads of a program that was attached to: each gets a state at its first event, out of those
+ * that were made ahead.
+ *
+ *     fs base --hash--> slot {control block, thread id} --> state | stacks | frames, and a page
+ *
+ * A thread that ends says nothing. Where another one has the same control block later, its id there
+ * is another one: that thread takes over the state, and a stream of its own begins. */
+#include "recorder/runtime/agent/agent.h"
+#include "recorder/runtime/hot.h"
+
+#define LOOKS 64u /* for a slot */
+#define MIXED UINT64_C(0x9e3779b97f4a7c15)
+#define SHIFT 52u /* 12 bits are left */
+
+struct ttp_agent_shared ttp_agent_shared __attribute__((aligned(64)));
+struct ttp_agent_wiped ttp_agent_wiped __attribute__((aligned(4096)));
+struct ttp_thread_page ttp_page_unusable = {.gate = TTP_GATE_UNUSABLE};
+struct ttp_runtime_process ttp_process = {.state = TTP_PROCESS_ON, .avoids_system_calls = 1};
+union ttp_arena_page ttp_arena __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {
+    .head = {.mode = TTP_MODE_STOPPED}};
+
+_Static_assert(sizeof(struct ttp_thread_state) <= TTP_AGENT_PAGE, "it has a page");
+_Static_assert(sizeof(struct ttp_stacks) <= TTP_AGENT_PAGE, "and so have stacks");
+_Static_assert(sizeof(struct ttp_thread_page) <= TTP_AGENT_PAGE, "and the thread's page");
+_Static_assert(sizeof(struct ttp_agent_wiped) % TTP_AGENT_PAGE == 0, "whole pages are wiped");
+
+static uint64_t read_clock(void) { return ttp_tsc(); }
+
+void ttp_agent_ready(void)
+{
+    const struct ttp_agent_shared *shared = &ttp_agent_shared;
+    struct ttp_thread_state *nobody = (struct ttp_thread_state *)shared->states;
+    nobody->page = &ttp_page_unusable;
+    ttp_process.page = &ttp_agent_wiped.process;
+    ttp_process.page->process_id = shared->process_id;
+    ttp_process.page->image = ttp_process.last_image = shared->image;
+    ttp_process.block_capacity = shared->block_count;
+    ttp_process.block_states = (uint32_t *)((uint8_t *)shared->blocks - TTP_NOTES_AT -
+                                            TTP_NOTES * sizeof(struct ttp_note) +
+                                            TTP_ARENA_HEAD_BYTES);
+    ttp_process.clock = read_clock;
+    ttp_process.tid_offset = shared->thread_id_at;
+    ttp_process.libc_low = shared->libc_low;
+    ttp_process.libc_high = shared->libc_high;
+}
+
+/* -- finding a state -- */
+
+static inline __attribute__((always_inline)) struct ttp_thread_state *state_at(uint32_t number)
+{
+    return (struct ttp_thread_state *)(ttp_agent_shared.states +
+                                       (uint64_t)number * ttp_agent_shared.state_bytes);
+}
+
+static inline __attribute__((always_inline)) uint32_t id_in(uint64_t block)
+{
+    return *(const uint32_t *)(block + ttp_agent_shared.thread_id_at);
+}
+
+/* The stream of the thread before has ended, with what it has recorded. */
+static void end_stream(struct ttp_thread_state *state)
+{
+    uint64_t at = state->cursor;
+    if ((at & TTP_NO_BLOCK) != 0 || at == 0)
+        return;
+    uint64_t block = (ttp_has_room(at) ? at : at - TTP_BLOCK_HEAD_BYTES) & ~TTP_BLOCK_MASK;
+    uint32_t filling = state->process_id << 2 | TTP_BLOCK_FILLING;
+    uint32_t done = state->process_id << 2 | TTP_BLOCK_DONE;
+    if (ttp_arena_holds(block))
+        (void)__atomic_compare_exchange_n(
+            &ttp_process.block_states[ttp_arena_index((struct ttp_block_head *)block)], &filling,
+            done, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static void begin_state(uint32_t number)
+{
+    struct ttp_thread_state *state = state_at(number);
+    struct ttp_thread_page *page =
+        (struct ttp_thread_page *)(ttp_agent_shared.pages + (uint64_t)number * TTP_AGENT_PAGE);
+    if (state->page != NULL)
+        end_stream(state);
+    *state = (struct ttp_thread_state){.page = page, .cursor = TTP_NO_BLOCK};
+    *page = (struct ttp_thread_page){.gate = TTP_GATE_NO_STATE};
+}
+
+/* Of one that was just taken for the thread; another thread cannot have its control block. */
+static struct ttp_thread_state *begin_slot(struct ttp_agent_slot *slot, uint32_t thread_id)
+{
+    if (slot->state == 0) {
+        uint64_t number = __atomic_add_fetch(&ttp_agent_shared.next_state, 1, __ATOMIC_RELAXED);
+        if (number >= ttp_agent_shared.state_count)
+            return state_at(0);
+        begin_state((uint32_t)number);
+        slot->state = (uint32_t)number;
+    } else {
+        begin_state(slot->state);
+    }
+    TTP_SIGNAL_FENCE();
+    slot->thread_id = thread_id;
+    return state_at(slot->state);
+}
+
+/* A forked child's table is empty, and stays so. */
+static __attribute__((noinline)) struct ttp_thread_state *find_slowly(uint64_t block)
+{
+    uint64_t key = block + 1;
+    if (ttp_agent_wiped.process.image == 0 || block == 0)
+        return state_at(0);
+    for (uint32_t i = 0; i < LOOKS; i++) {
+        struct ttp_agent_slot *slot =
+            &ttp_agent_wiped.slots[((block * MIXED >> SHIFT) + i) % TTP_AGENT_SLOTS];
+        uint64_t seen = 0;
+        if (slot->key != key && (slot->key != 0 || !__atomic_compare_exchange_n(
+                                                       &slot->key, &seen, key, false,
+                                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)))
+            continue;
+        uint32_t thread_id = id_in(block);
+        return slot->thread_id == thread_id && slot->state != 0 ? state_at(slot->state)
+                                                                : begin_slot(slot, thread_id);
+    }
+    return state_at(0);
+}
+
+struct ttp_thread_state *ttp_agent_thread(void)
+{
+    uint64_t block;
+    __asm__("rdfsbase %0" : "=r"(block));
+    const struct ttp_agent_slot *slot = &ttp_agent_wiped.slots[block * MIXED >> SHIFT];
+    if (TTP_LIKELY(slot->key == block + 1) && TTP_LIKELY(block != 0) &&
+        TTP_LIKELY(slot->thread_id == id_in(block)))
+        return state_at(slot->state);
+    return find_slowly(block);
+}
+
+/* -- beginnings -- */
+
+static struct ttp_agent_known *find_known(uint32_t thread_id)
+{
+    uint32_t count = ttp_agent_shared.known_count;
+    for (uint32_t i = 0; i < count && i < TTP_AGENT_KNOWN; i++)
+        if (ttp_agent_shared.known[i].thread_id == thread_id)
+            return &ttp_agent_shared.known[i];
+    return NULL;
+}
+
+static void draw_stream(struct ttp_agent_known *known)
+{
+    struct ttp_thread_state *own = &ttp_thread;
+    own->process_id = ttp_process.page->process_id;
+    if (known != NULL && known->serial != 0) {
+        own->serial = known->serial;
+        own->sequence = known->sequence;
+        own->started = known->started;
+        known->serial = 0; /* once */
+        return;
+    }
+    own->started = ttp_tsc();
+    own->serial = __atomic_add_fetch(&ttp_arena.head.next_serial, 1, __ATOMIC_RELAXED);
+}
+
+static void begin_page(struct ttp_thread_page *page, const struct ttp_agent_known *known)
+{
+    uint32_t id = id_in(ttp_thread_block());
+    *page = (struct ttp_thread_page){.gate = TTP_GATE_UNUSABLE};
+    page->thread_id = ttp_agent_shared.thread_id_at != 0 ? id : ttp_thread.process_id;
+    page->frames_end = page->hot_end = ttp_thread.stacks->list[0].end;
+    page->period = __atomic_load_n(&ttp_arena.head.periods, __ATOMIC_RELAXED);
+    page->epoch_start = ttp_tsc() & ~(uint64_t)TTP_RECORD_TIME_MASK;
+    page->freed_seen = __atomic_load_n(&ttp_arena.head.freed, __ATOMIC_RELAXED) - 1;
+    for (uint32_t i = 0; known != NULL && i < sizeof page->name; i++)
+        page->name[i] = known->name[i];
+}
+
+static void open_stacks(uintptr_t sp, const struct ttp_agent_known *known)
+{
+    struct ttp_thread_state *own = &ttp_thread;
+    uint8_t *memory = (uint8_t *)own;
+    struct ttp_stacks *stacks = (struct ttp_stacks *)(memory + TTP_AGENT_PAGE);
+    stacks->frame_count = ttp_agent_shared.frame_count;
+    ttp_stacks_open(stacks, sp, (struct ttp_runtime_frame *)(memory + 2 * TTP_AGENT_PAGE),
+                    stacks->frame_count);
+    if (known != NULL && sp - known->stack_low < known->stack_high - known->stack_low) {
+        stacks->list[0].low = known->stack_low;
+        stacks->list[0].high = stacks->list[0].base->sp = known->stack_high;
+        stacks->list[0].exact = true;
+    }
+    own->stacks = stacks;
+    own->top = stacks->list[0].base;
+}
+
+bool ttp_thread_start(uintptr_t sp)
+{
+    struct ttp_thread_state *own = &ttp_thread;
+    struct ttp_thread_page *page = own->page;
+    if (ttp_process.page == NULL || ttp_process.page->image == 0)
+        return false;
+    if (own->is_starting) {
+        own->lost_before_state++;
+        return false;
+    }
+    own->is_starting = true;
+    TTP_SIGNAL_FENCE();
+    struct ttp_agent_known *known = find_known(id_in(ttp_thread_block()));
+    draw_stream(known);
+    open_stacks(sp, known);
+    begin_page(page, known);
+    own->cursor = ttp_no_block(own->sequence);
+    (void)ttp_gate_open(page);
+    TTP_SIGNAL_FENCE();
+    own->is_starting = false;
+    page->dropped += own->lost_before_state;
+    own->lost_before_state = 0;
+    ttp_drop_write_gap();
+    return true;
+}
+
+/* In a forked child nothing is counted: nobody has promised anything of it. */
+bool ttp_ready(uintptr_t sp)
+{
+    uint32_t gate = ttp_thread.page->gate;
+    if (gate == TTP_GATE_UNUSABLE) {
+        if (ttp_thread.is_starting)
+            ttp_thread.lost_before_state++;
+        else if (ttp_process.page->image != 0)
+            ttp_event_lost();
+        return false;
+    }
+    if (gate == TTP_GATE_NO_STATE && !ttp_thread_start(sp))
+        return false;
+    ttp_period_check();
+    return true;
+}
