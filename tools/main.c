@@ -14,6 +14,7 @@
 
 static const struct tool_verb verbs[] = {
     {"record", "run a command and record its calls", tool_verb_record},
+    {"attach", "record the calls of a program that runs, and leave it as it was", tool_verb_attach},
     {"control", "steer a recording that runs: on, off, flush, snapshot, stop", tool_verb_control},
     {"recover", "make a trace of what a killed recorder left behind", tool_verb_recover},
     {"convert", "turn a recording of another tool into a trace", tool_verb_convert},

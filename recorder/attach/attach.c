@@ -169,9 +169,10 @@ static void note_threads(struct ttp_attach *a, const struct ttp_stop *stop)
             continue;
         known->stack_low = map->start - (strcmp(map->path, "[stack]") == 0 ? 0x800000 : 0);
         known->stack_high = map->end;
-        if (known->thread_id == a->options.pid)
-            ttp_told_give(&a->outside, a->options.pid, known, &shared->image);
     }
+    for (uint32_t i = shared->known_count; i-- > 0;) /* the first thread, unless it has ended */
+        if (shared->image == 0 && (shared->known[i].thread_id == a->options.pid || i == 0))
+            ttp_told_give(&a->outside, a->options.pid, &shared->known[i], &shared->image);
 }
 
 /* Where things are in the segment, by the distances. */

@@ -98,13 +98,19 @@ static const struct ttp_engine in_process = {.loads = true,
                                            .held = hold_running,
                                            .is_over = ttp_session_has_let_go,
                                            .end = end_tracer},
-                               bare = {.start = ttp_session_start_command,
+                               patched = {.records = true,
+                                           .start = ttp_session_attach,
+                                           .is_over = ttp_session_is_attach_over,
+                                           .end = ttp_session_detach},
+               bare = {.start = ttp_session_start_command,
                                        .is_over = ttp_session_has_bare_ended};
 
 static const struct ttp_engine *find_engine(const ttape_session_options *o)
 {
     if (o->pid != 0)
-        return o->engine == TTAPE_ENGINE_PTRACE ? &attached : NULL;
+        return o->engine == TTAPE_ENGINE_PTRACE                           ? &attached
+               : o->engine == TTAPE_ENGINE_IN_PROCESS && o->patch != NULL ? &patched
+                                                                          : NULL;
     switch (o->engine) {
     case TTAPE_ENGINE_IN_PROCESS: return &in_process;
     case TTAPE_ENGINE_PTRACE: return &by_ptrace;
@@ -187,7 +193,7 @@ static ttape_status take_recording_options(ttape_session *session, ttape_error *
     if (given->recording != NULL)
         TTP_TRY(ttp_take_sized(o, sizeof *o, given->recording, "recording", err));
     o->size = sizeof *o;
-    o->syscalls.is_attached |= given->pid != 0;
+    o->syscalls.is_attached |= given->pid != 0 && given->engine == TTAPE_ENGINE_PTRACE;
     o->syscalls.traced = given->engine == TTAPE_ENGINE_COMPLETE && o->syscalls.plan_folder != NULL;
     if (session->engine->open != NULL && !ttp_calls_are_chosen(&o->syscalls))
         memset(o->syscalls.chosen, 0xff, sizeof o->syscalls.chosen);
@@ -284,6 +290,23 @@ static void keep_end(ttape_session *session)
             (uint64_t)(is_exit ? state->exit_code : state->signal_number), NULL);
 }
 
+static void fill_attached(const ttape_session *session, ttape_session_result *result)
+{
+    const struct ttp_attach_counts *counts = &session->attach_counts;
+    if (session->engine != &patched)
+        return;
+    result->patched = (ttape_patch_counts){.functions = counts->functions,
+                                           .exits = counts->exits,
+                                           .functions_left = counts->functions_left,
+                                           .exits_left = counts->exits_left,
+                                           .times = 1};
+    result->stop_count = counts->stops;
+    result->longest_stop_ns = counts->longest_ns;
+    result->child_count = counts->children;
+    result->busy_count = counts->busy;
+    result->is_segment_left = counts->is_left;
+}
+
 static void fill_result(const ttape_session *session, ttape_session_result *result)
 {
     const char *example;
@@ -297,6 +320,7 @@ static void fill_result(const ttape_session *session, ttape_session_result *resu
         return;
     ttape_recording_get_status(recording, &result->recording);
     ttape_recording_get_patched(recording, &result->patched);
+    fill_attached(session, result);
     for (uint32_t i = 0; i < TTAPE_UNRECORDED_COUNT; i++)
         result->unrecorded[i] =
             ttape_recording_get_unrecorded(recording, (ttape_unrecorded)i, &example);
@@ -327,6 +351,7 @@ void ttape_session_close(ttape_session *session)
 {
     if (session == NULL)
         return;
+    ttp_session_detach(session);
     if (session->stage == TTP_SESSION_OPENED || session->stage == TTP_SESSION_FAILED)
         ttape_recording_discard(session->recording);
     else

@@ -7,6 +7,7 @@
 
 #include <tracetape/session.h>
 
+#include "recorder/attach/attach.h"
 #include "recorder/session/session_tracer.h"
 #include "writer/os_status.h"
 
@@ -49,6 +50,9 @@ struct ttape_session {
     bool was_ended;      /* the command, before this round */
     uint32_t users_round, idle_rounds;
     ttape_trace_counts traced;
+    struct ttp_attach *attached; /* NULL: nothing is patched from outside */
+    struct ttp_attach_counts attach_counts;
+    uint32_t attach_round;
 };
 
 /* A call of the system has failed: "cannot WHAT: why". */
@@ -61,6 +65,10 @@ ttape_status ttp_session_start_command(ttape_session *session, ttape_error *err)
 /* session_rounds.c */
 bool ttp_session_is_command_over(ttape_session *session, const ttape_recording_status *now);
 bool ttp_session_has_let_go(ttape_session *session, const ttape_recording_status *now);
+/* session_attach.c: functions of a process that runs */
+ttape_status ttp_session_attach(ttape_session *session, ttape_error *err);
+bool ttp_session_is_attach_over(ttape_session *session, const ttape_recording_status *now);
+void ttp_session_detach(ttape_session *session);
 bool ttp_session_has_bare_ended(ttape_session *session, const ttape_recording_status *now);
 
 #endif

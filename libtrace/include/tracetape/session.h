@@ -52,8 +52,9 @@ typedef struct ttape_session_options {
     const char *output;  /* the trace's path; of TTAPE_ENGINE_BARE NULL */
     char *const *argv;   /* the command's words, NULL behind the last. The first is a path, or is
                           * looked for in PATH */
-    uint32_t pid;        /* in the place of a command (argv is NULL then): a process that runs, and
-                          * what it starts, until it ends or is left. TTAPE_ENGINE_PTRACE only */
+    uint32_t pid;        /* in the place of a command (argv is NULL then): a process that runs, until
+                          * it ends or is left. TTAPE_ENGINE_PTRACE: its system calls, and what it
+                          * starts; TTAPE_ENGINE_IN_PROCESS, with `patch`: its functions */
     char *const *environment; /* of the command; NULL: the caller's. Two entries are added:
                                * TRACETAPE_ARENA and LD_PRELOAD, whose old value stays behind */
     const char *runtime; /* the file of libtracetape-rt; NULL: as TRACETAPE_RUNTIME says, beside
@@ -70,7 +71,11 @@ typedef struct ttape_session_options {
      * and no other file of the caller's; at last with NULL, when nothing more is asked. NULL: such
      * stacks end in each module. */
     const void *(*plan)(void *context, const char *module_path, size_t *size_bytes);
-    void *context; /* of both */
+    void *context; /* of all */
+    /* Of TTAPE_ENGINE_IN_PROCESS with pid: the patch plan of the process's executable, and in
+     * *chosen which functions of it are patched (NULL: all), both as in a folder of plans
+     * (spec/attach.md); valid until the session is closed. Called by start. NULL: there is none. */
+    const void *(*patch)(void *context, const char *module_path, const void **chosen);
 } ttape_session_options;
 
 /* How far a session has come. */
@@ -95,7 +100,12 @@ typedef struct ttape_session_result {
     uint64_t unrecorded[TTAPE_UNRECORDED_COUNT]; /* processes that recorded nothing, by reason */
     bool was_traced; /* by the process that traces: these counts are there */
     ttape_trace_counts traced;
-    uint64_t reserved[4];
+    /* Of a process whose functions were patched while it ran: how often all of it stood still, and
+     * for how long at most; children that it forked meanwhile, and that were left as it was;
+     * functions that were not patched, as somebody was inside them each time. */
+    uint64_t stop_count, longest_stop_ns;
+    uint32_t child_count, busy_count;
+    bool is_segment_left; /* memory of ours stays in it: nobody could say that it is not used */
 } ttape_session_result;
 
 /* Nothing runs yet. With an engine that traces, the calling process forks here, before it has the

@@ -25,7 +25,7 @@ static void say_result(const struct tool_record_session *session, const ttape_re
                                                 .shown = session->shown,
                                                 .calls_given = session->calls.given};
     ttape_recording_get_status(recording, &s);
-    if (!session->quiet || s.event_count == 0) /* it may be the reason */
+    if (!session->joins && (!session->quiet || s.event_count == 0)) /* it may be the reason */
         tool_record_patch_say((struct tool_record_patch *)&session->patch, recording);
     tool_record_say_unrecorded(recording, &outcome);
     if (s.event_count != 0)
@@ -35,6 +35,8 @@ static void say_result(const struct tool_record_session *session, const ttape_re
 /* The metadata that only we know; the session has said how the command ended. */
 static void keep_choices(struct tool_record_session *session, ttape_recording *recording)
 {
+    if (session->joins)
+        return;
     tool_record_keep_choice(recording, &session->calls);
     tool_record_patch_keep(&session->patch, recording);
 }
@@ -47,6 +49,8 @@ static void say_all(struct tool_record_session *session, const ttape_recording *
     if (tool_record_is_cut())
         tool_message("somebody truncated the memory that is shared with the command: recording "
                      "ended there");
+    if (session->joins && !session->quiet)
+        tool_record_join_say(&session->join, result, pid);
     if (!session->quiet || !has_events) /* without a file, the reason */
         say_result(session, recording);
     if (session->quiet || !has_events)
@@ -157,6 +161,15 @@ static const void *find_plan(void *context, const char *module_path, size_t *siz
     return given.bytes;
 }
 
+/* Of a process that runs already: it was made ahead. */
+static const void *give_patch(void *context, const char *module_path, const void **chosen)
+{
+    const struct tool_record_session *session = context;
+    (void)module_path;
+    *chosen = session->join.chosen;
+    return session->join.given.bytes;
+}
+
 /* Large blocks go back to the system as soon as they are free: else malloc keeps them, and as much
  * again between them, while other partitions want some of another size. */
 static void give_back_memory(void)
@@ -228,6 +241,7 @@ int tool_record_run(struct tool_record_session *session, char **argv,
                                        .recording = options,
                                        .prepare = give_back,
                                        .plan = session->calls.stacks ? find_plan : NULL,
+                                       .patch = session->joins ? give_patch : NULL,
                                        .context = session};
     if (ttape_session_open(&recorded, &how, &err) != TTAPE_OK)
         return fail_open(session, &err);

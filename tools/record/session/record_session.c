@@ -26,7 +26,8 @@ static void fill_options(const struct tool_record_session *session, ttape_record
                                    .keep_old = true,
                                    .drop_empty = true,
                                    .when_full = session->blocking   ? TTAPE_FULL_BLOCK
-                                                : session->dropping ? TTAPE_FULL_DROP
+                                                : session->dropping || session->joins
+                                                    ? TTAPE_FULL_DROP
                                                                     : TTAPE_FULL_WAIT,
                                    .start_off = session->off,
                                    .live = session->live,
@@ -47,7 +48,7 @@ static void fill_options(const struct tool_record_session *session, ttape_record
                                        .jobs = session->jobs == 0 ? 2 : session->jobs,
                                        .chain_threshold = session->threshold};
     o->no_blocks = session->no_blocks;
-    o->follows = !session->no_switches && session->resolution_ns != TTAPE_TIME_NONE;
+    o->follows = !session->no_switches && !session->joins && session->resolution_ns != TTAPE_TIME_NONE;
     o->rules.max_depth = session->depth;
     o->rules.min_ns = session->min_time.value_ns;
     o->rules.cull_hot = session->cull_hot;
@@ -137,6 +138,8 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
     ask_values(session);
     tool_record_rules_apply(&session->rules, &o->rules);
     tool_record_filter_judge(&session->rules, &o->conditions, &o->start_off);
+    if (session->joins)
+        return tool_record_join_open(&session->join, &session->patch, session->attach);
     if (session->calls.application)
         o->rules.is_application = tool_record_is_application;
     tool_record_calls_begin(&session->calls);
@@ -291,6 +294,7 @@ void tool_record_session_open(struct tool_record_session *session, const char *v
 
 int tool_record_session_close(struct tool_record_session *session, int status)
 {
+    tool_record_join_close(&session->join);
     tool_record_rules_close(&session->rules);
     tool_record_calls_close(&session->calls);
     tool_record_patch_close(&session->patch);

@@ -14,6 +14,7 @@
 #include "tools/record/bare/record_bare.h"
 #include "tools/record/engines/record_calls.h"
 #include "tools/record/engines/record_engine.h"
+#include "tools/record/engines/record_join.h"
 #include "tools/record/engines/record_patch.h"
 #include "tools/record/record_keep.h"
 #include "tools/record/rules/record_rules.h"
@@ -34,6 +35,8 @@ struct tool_record_session {
     struct tool_record_rules rules;
     struct tool_record_calls calls;
     struct tool_record_patch patch;
+    bool joins; /* its functions are patched while it runs */
+    struct tool_record_join join;
     struct tool_debug_files debug;
     struct tool_plan_cache plans;
     struct tool_record_bare bare;

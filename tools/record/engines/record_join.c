@@ -1,0 +1,174 @@
+#include "tools/record/engines/record_join.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/command/tool.h"
+#include "tools/io/debug_files.h"
+#include "tools/record/engines/record_calls.h"
+
+#define NAME_BYTES 64u
+#define MANY_BYTES 256u
+
+/* ---- which process ---- */
+
+static bool is_number(const char *word)
+{
+    for (const char *at = word; *at != '\0'; at++)
+        if (!isdigit((unsigned char)*at))
+            return false;
+    return *word != '\0';
+}
+
+/* The name of a process's program: its file's, or what the kernel calls it. */
+static bool is_called(uint32_t pid, const char *word)
+{
+    char path[NAME_BYTES], target[PATH_MAX];
+    (void)snprintf(path, sizeof path, "/proc/%u/exe", pid);
+    ssize_t size = readlink(path, target, sizeof target - 1);
+    target[size < 0 ? 0 : size] = '\0';
+    if (size > 0 && strcmp(ttp_base_name(target), word) == 0)
+        return true;
+    (void)snprintf(path, sizeof path, "/proc/%u/comm", pid);
+    FILE *file = fopen(path, "re");
+    bool is_it = file != NULL && fgets(target, sizeof target, file) != NULL;
+    if (file != NULL)
+        (void)fclose(file);
+    target[is_it ? strcspn(target, "\n") : 0] = '\0';
+    return is_it && strcmp(target, word) == 0;
+}
+
+uint32_t tool_record_join_find(const char *word)
+{
+    char many[MANY_BYTES] = "";
+    uint32_t found = 0, count = 0;
+    if (is_number(word)) {
+        unsigned long pid = strtoul(word, NULL, 10);
+        if (pid == 0 || pid > INT_MAX)
+            (void)tool_fail("'%s' is no process id", word);
+        return pid > INT_MAX ? 0 : (uint32_t)pid;
+    }
+    DIR *folder = opendir("/proc");
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        uint32_t pid = is_number(entry->d_name) ? (uint32_t)strtoul(entry->d_name, NULL, 10) : 0;
+        size_t used = strlen(many);
+        if (pid == 0 || pid == (uint32_t)getpid() || !is_called(pid, word))
+            continue;
+        found = pid;
+        count++;
+        (void)snprintf(many + used, sizeof many - used, "%s%u", used == 0 ? "" : ", ", pid);
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    if (count == 1)
+        return found;
+    (void)tool_fail(count == 0 ? "no process is called '%s'"
+                               : "several processes are called '%s': name one of %s",
+                    word, many);
+    return 0;
+}
+
+/* ---- plan and choice ---- */
+
+char *tool_record_join_image(uint32_t pid)
+{
+    char link[NAME_BYTES], path[PATH_MAX];
+    (void)snprintf(link, sizeof link, "/proc/%u/exe", pid);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    if (size > 0)
+        return tool_copy_text(path, (size_t)size);
+    (void)tool_fail("cannot attach to process %u: %s", pid,
+                    access("/proc/self", F_OK) != 0 ? "there is no /proc"
+                                                    : "there is none, or it is another user's");
+    return NULL;
+}
+
+static void choose_function(void *context, uint32_t index, ttape_string name, bool is_chosen)
+{
+    struct tool_record_join *join = context;
+    uint64_t *bits = (uint64_t *)(join->chosen + 1);
+    (void)name;
+    if (is_chosen)
+        bits[index / 64] |= UINT64_C(1) << index % 64;
+    join->count += is_chosen;
+}
+
+static void choose_all(struct tool_record_join *join, struct tool_record_patch *patch,
+                       const char *path)
+{
+    uint32_t count = join->given.head.function_count;
+    size_t size = sizeof *join->chosen + ttp_chosen_bits_bytes(count);
+    join->chosen = tool_allocate(size + sizeof(uint64_t), 1);
+    *join->chosen = (struct ttp_chosen_head){.magic = TTP_CHOSEN_MAGIC,
+                                             .patch_version = TTP_PATCH_VERSION,
+                                             .function_count = count,
+                                             .plan_bytes = join->given.head.total_bytes,
+                                             .total_bytes = size};
+    memcpy(join->chosen->content, join->given.head.content, sizeof join->chosen->content);
+    tool_record_patch_each(patch, &join->given, path, choose_function, join);
+}
+
+int tool_record_join_open(struct tool_record_join *join, struct tool_record_patch *patch,
+                          uint32_t pid)
+{
+    struct tool_symbols_options symbols = {.no_lines = true,
+                                           .no_demangle = tool_record_is_mangled(&patch->rules)};
+    char *path = tool_record_join_image(pid);
+    if (path == NULL)
+        return TOOL_CANNOT;
+    if (patch->rules.function.count == 0)
+        (void)tool_parse_record_patch(".", patch);
+    tool_debug_files_apply(patch->debug, &symbols);
+    patch->symbols = tool_symbols_make(&symbols);
+    (void)tool_symbols_start(patch->symbols);
+    (void)tool_plan_cache_open(patch->cache);
+    const struct tool_plan_wish wish = {.path = path, .cache = patch->cache};
+    const char *why = tool_patch_give(&wish, &join->given);
+    int status = TOOL_OK;
+    if (why != NULL)
+        status = tool_fail("cannot attach to process %u: of '%s' %s", pid, path, why);
+    else
+        choose_all(join, patch, path);
+    if (status == TOOL_OK && join->count == 0)
+        status = tool_fail("nothing to attach for: no function of '%s' is chosen", path);
+    free(path);
+    return status;
+}
+
+void tool_record_join_close(struct tool_record_join *join)
+{
+    tool_patch_given_close(&join->given);
+    free(join->chosen);
+    *join = (struct tool_record_join){0};
+}
+
+/* ---- what became of it ---- */
+
+void tool_record_join_say(const struct tool_record_join *join,
+                          const ttape_session_result *result, uint32_t pid)
+{
+    const ttape_patch_counts *patched = &result->patched;
+    (void)join;
+    tool_message("process %u was attached to: %" PRIu64 " functions, %" PRIu64
+                 " not; it stood still %" PRIu64 " times, for %.1f ms at most%s",
+                 pid, patched->functions, patched->functions_left, result->stop_count,
+                 (double)result->longest_stop_ns / 1e6,
+                 result->is_segment_left ? "" : ", and is as it was");
+    if (result->busy_count != 0)
+        tool_message("%u functions were left out, as somebody was inside them each time",
+                     result->busy_count);
+    if (result->child_count != 0)
+        tool_message("%u children that it forked meanwhile are as it was; their calls are not "
+                     "recorded",
+                     result->child_count);
+    if (result->is_segment_left)
+        tool_message("memory of the recorder stays in process %u, and does nothing: somebody may be "
+                     "inside, or has changed the code; the next attach puts it back",
+                     pid);
+}

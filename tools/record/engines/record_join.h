@@ -1,0 +1,30 @@
+/* Functions of a process that runs already: which of its executable's are patched. */
+#ifndef TOOL_RECORD_JOIN_H
+#define TOOL_RECORD_JOIN_H
+
+#include <tracetape/session.h>
+
+#include "program/binary/patch_file.h"
+#include "recorder/arena/patch_plan.h"
+#include "tools/record/engines/record_patch.h"
+
+struct tool_record_join {
+    struct tool_patch_given given;
+    struct ttp_chosen_head *chosen; /* bits of functions behind it */
+    uint32_t count;                 /* of those */
+};
+
+/* The process that is meant: by its number, or by the name of its program, where there is one. 0:
+ * what is wrong was said. */
+uint32_t tool_record_join_find(const char *word);
+/* The path of its executable, to be freed; NULL: it was said why not. */
+char *tool_record_join_image(uint32_t pid);
+/* Plan and choice; while this process is small. Returns a tool_exit: what is wrong was said. */
+int tool_record_join_open(struct tool_record_join *join, struct tool_record_patch *patch,
+                          uint32_t pid);
+void tool_record_join_close(struct tool_record_join *join);
+/* What was done to the process, in a line. */
+void tool_record_join_say(const struct tool_record_join *join,
+                          const ttape_session_result *result, uint32_t pid);
+
+#endif
