@@ -49,9 +49,9 @@ struct ttp_agent_shared {
     uint32_t block_count, known_count;
     uint64_t image;
     uint64_t libc_low, libc_high;
-    uint64_t frame;     /* of registers, as the kernel restores them */
+    uint64_t frame;      /* of registers, as the kernel restores them */
     uint64_t next_state; /* counted by the agent */
-    int64_t result;     /* of mapping: 0, or a negative errno; 1: it is not over */
+    int64_t result;      /* of mapping: 0, or a negative errno; 1: it is not over */
     char path[TTP_AGENT_PATH];
     struct ttp_agent_known known[TTP_AGENT_KNOWN];
 };

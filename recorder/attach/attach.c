@@ -23,11 +23,11 @@
 #include "recorder/attach/attach_inside.h"
 #include "recorder/attach/attach_told.h"
 
-#define ROUNDS       4u /* of stops for functions that somebody is inside */
-#define PAUSE_NS     1000000
-#define BLOCKS_MOST  4096u
-#define BLOCK_BYTES  4096u /* of a thread's control block */
-#define USUAL_ID_AT  0x2d0u
+#define ROUNDS      4u /* of stops for functions that somebody is inside */
+#define PAUSE_NS    1000000
+#define BLOCKS_MOST 4096u
+#define BLOCK_BYTES 4096u /* of a thread's control block */
+#define USUAL_ID_AT 0x2d0u
 #define FAULT_SIGNALS                                                                              \
     (UINT64_C(1) << 3 | UINT64_C(1) << 6 | UINT64_C(1) << 7 | UINT64_C(1) << 10) /* ILL .. SEGV */
 
@@ -76,26 +76,28 @@ static ttape_status refuse(const struct ttp_attach *a, const char *why, ttape_er
 static ttape_status adopt(struct ttp_attach *a, int memory, ttape_error *err)
 {
     struct ttp_segment left;
-    struct ttp_leaving leaving = {.pid = a->options.pid};
     for (size_t i = 0; i < a->maps.count; i++)
         if (strstr(a->maps.list[i].path, "/libtracetape-rt.so") != NULL)
             return refuse(a, "it is recorded already, or was started for recording", err);
-    if (!ttp_segment_find(&left, a->shared, &a->maps, memory))
-        return TTAPE_OK;
-    TTP_TRY(ttp_leave(&leaving, &left, err));
-    ttp_maps_free(&a->maps);
-    if (!leaving.is_unmapped || !ttp_maps_read(&a->maps, a->options.pid))
-        return refuse(a, "what an earlier recorder left in it cannot be put back", err);
+    while (ttp_segment_find(&left, a->shared, &a->maps, memory)) {
+        struct ttp_leaving leaving = {.pid = a->options.pid};
+        if (ttp_segment_is_used(a->shared, memory))
+            return refuse(a, "another recorder is attached to it", err);
+        TTP_TRY(ttp_leave(&leaving, &left, err));
+        ttp_maps_free(&a->maps);
+        if (!leaving.is_unmapped || !ttp_maps_read(&a->maps, a->options.pid))
+            return refuse(a, "what an earlier recorder left in it cannot be put back", err);
+    }
+    *a->shared = (struct ttp_agent_shared){0};
     return TTAPE_OK;
 }
 
 static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *err)
 {
     a->caught = caught_faults(a->options.pid);
-    TTP_TRY(ttp_code_open(&a->elf, &a->text, a->options.pid, memory, &a->maps, a->options.module,
-                          err));
-    const char *why =
-        ttp_windows_open(&a->windows, &a->options, &a->elf, &a->text, a->caught != 0);
+    TTP_TRY(
+        ttp_code_open(&a->elf, &a->text, a->options.pid, memory, &a->maps, a->options.module, err));
+    const char *why = ttp_windows_open(&a->windows, &a->options, &a->elf, &a->text, a->caught != 0);
     if (why == NULL && !ttp_call_places_find(&a->places, &a->maps, memory))
         why = "its code has no place from which a system call can be made";
     return why == NULL ? TTAPE_OK : refuse(a, why, err);
@@ -208,8 +210,7 @@ static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
         return why;
     ttp_segment_lay(&a->segment, stop->count, a->windows.changes.capacity, a->windows.area_bytes,
                     blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
-    a->segment.at =
-        ttp_maps_place(&a->maps, a->elf.low, a->elf.high, a->segment.bytes);
+    a->segment.at = ttp_maps_place(&a->maps, a->elf.low, a->elf.high, a->segment.bytes);
     if (a->segment.at == 0)
         return "there is no room near its code";
     tell_places(a, stop);
@@ -281,8 +282,8 @@ static const char *change_code(struct ttp_attach *a, struct ttp_stop *stop, bool
     bool is_known = ttp_points_find(&points, stop, &a->maps);
     if (!is_known) { /* a stack that is new */
         ttp_maps_free(&a->maps);
-        is_known = ttp_maps_read(&a->maps, a->options.pid) &&
-                   ttp_points_find(&points, stop, &a->maps);
+        is_known =
+            ttp_maps_read(&a->maps, a->options.pid) && ttp_points_find(&points, stop, &a->maps);
     }
     const char *why = is_known ? NULL : "a thread's stack cannot be read";
     if (why == NULL) {
@@ -320,8 +321,8 @@ static ttape_status apply(struct ttp_attach *a, ttape_error *err)
         return refuse(a, why, err);
     bool *done = calloc((size_t)a->windows.changes.count + 1, sizeof *done);
     bool *skip = calloc((size_t)a->windows.changes.count + 1, sizeof *skip);
-    ttape_status status = done == NULL || skip == NULL ? ttp_fail_memory(err)
-                                                       : stop_second(a, done, skip, err);
+    ttape_status status =
+        done == NULL || skip == NULL ? ttp_fail_memory(err) : stop_second(a, done, skip, err);
     free(done);
     free(skip);
     const struct ttp_probe_decision *d = &a->windows.decision;
@@ -368,8 +369,9 @@ ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_o
     if (status == TTAPE_OK && stat(options->arena, &a->arena) != 0)
         status = ttp_fail_plain(err, TTAPE_E_IO, "cannot look at '%s'", options->arena);
     if (status == TTAPE_OK && a->outside.head->clock != TTP_CLOCK_TSC)
-        status = refuse(a, "it can be recorded with the time stamp counter only, which this "
-                           "machine or --clock does not have",
+        status = refuse(a,
+                        "it can be recorded with the time stamp counter only, which this "
+                        "machine or --clock does not have",
                         err);
     if (status == TTAPE_OK)
         status = look(a, err);

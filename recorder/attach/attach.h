@@ -14,7 +14,7 @@ struct ttp_chosen_head;
 
 struct ttp_attach_options {
     uint32_t pid;
-    const char *arena; /* the path of one that exists */
+    const char *arena;  /* the path of one that exists */
     const char *module; /* whose functions are patched */
     const struct ttp_patch_head *plan;
     const struct ttp_chosen_head *chosen; /* NULL: all */

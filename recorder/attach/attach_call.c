@@ -100,8 +100,18 @@ static bool read_state(pid_t tid, struct frame *frame)
         return false;
     memcpy(&features, frame->state + SOFTWARE_AT, sizeof features);
     size_t size = whole.iov_len < STATE_USUAL ? whole.iov_len : STATE_USUAL;
-    const uint32_t numbers[] = {MAGIC_1, (uint32_t)size + 4, (uint32_t)features,
-                                (uint32_t)(features >> 32), (uint32_t)size, 0, 0, 0, 0, 0, 0, 0};
+    const uint32_t numbers[] = {MAGIC_1,
+                                (uint32_t)size + 4,
+                                (uint32_t)features,
+                                (uint32_t)(features >> 32),
+                                (uint32_t)size,
+                                0,
+                                0,
+                                0,
+                                0,
+                                0,
+                                0,
+                                0};
     const uint32_t end = MAGIC_2;
     memcpy(frame->state + SOFTWARE_AT, numbers, sizeof numbers);
     memcpy(frame->state + size, &end, sizeof end);
@@ -121,12 +131,31 @@ static void set_call(struct kernel_context *c, const struct user_regs_struct *r)
 
 static void fill_context(struct kernel_context *c, const struct user_regs_struct *r, uint64_t mask)
 {
-    *c = (struct kernel_context){
-        .flags = 7, .stack_flags = NOT_A_STACK, .r8 = r->r8, .r9 = r->r9, .r10 = r->r10,
-        .r11 = r->r11, .r12 = r->r12, .r13 = r->r13, .r14 = r->r14, .r15 = r->r15, .rdi = r->rdi,
-        .rsi = r->rsi, .rbp = r->rbp, .rbx = r->rbx, .rdx = r->rdx, .rax = r->rax, .rcx = r->rcx,
-        .rsp = r->rsp, .rip = r->rip, .eflags = r->eflags, .cs = (uint16_t)r->cs,
-        .gs = (uint16_t)r->gs, .fs = (uint16_t)r->fs, .ss = (uint16_t)r->ss, .mask = mask};
+    *c = (struct kernel_context){.flags = 7,
+                                 .stack_flags = NOT_A_STACK,
+                                 .r8 = r->r8,
+                                 .r9 = r->r9,
+                                 .r10 = r->r10,
+                                 .r11 = r->r11,
+                                 .r12 = r->r12,
+                                 .r13 = r->r13,
+                                 .r14 = r->r14,
+                                 .r15 = r->r15,
+                                 .rdi = r->rdi,
+                                 .rsi = r->rsi,
+                                 .rbp = r->rbp,
+                                 .rbx = r->rbx,
+                                 .rdx = r->rdx,
+                                 .rax = r->rax,
+                                 .rcx = r->rcx,
+                                 .rsp = r->rsp,
+                                 .rip = r->rip,
+                                 .eflags = r->eflags,
+                                 .cs = (uint16_t)r->cs,
+                                 .gs = (uint16_t)r->gs,
+                                 .fs = (uint16_t)r->fs,
+                                 .ss = (uint16_t)r->ss,
+                                 .mask = mask};
     set_call(c, r);
 }
 

@@ -2,10 +2,15 @@
  *
  *     attach_look.c     may this process be attached to, in words
  *     attach_maps.c     what it has mapped, and a place for the segment
+ *     attach_elf.c      the module, in memory and in its file
+ *     attach_plan.c     its windows: which are used, and what their code becomes
  *     attach_stop.c     all its threads stand still, and go on
+ *     attach_points.c   where they would go on
  *     attach_call.c     one thread makes a system call for us
- *     attach_segment.c  the segment: made, filled, given back
+ *     attach_segment.c  the segment: made, filled, found again
  *     attach_code.c     bytes of code: changed, put back
+ *     attach_leave.c    all is put back
+ *     attach_told.c     what the recording is told of the process
  *     attach.c          the order of it all
  *
  * Only the thread that stopped a process may let it go. */
@@ -33,7 +38,10 @@ static inline const struct ttp_agent_head *ttp_agent_image_head(void)
 {
     return (const struct ttp_agent_head *)(const void *)ttp_agent_image;
 }
-static inline uint64_t ttp_page_up(uint64_t bytes) { return (bytes + TTP_PAGE - 1) & ~(TTP_PAGE - 1); }
+static inline uint64_t ttp_page_up(uint64_t bytes)
+{
+    return (bytes + TTP_PAGE - 1) & ~(TTP_PAGE - 1);
+}
 
 ttape_status ttp_attach_refuse(ttape_error *err, uint32_t pid, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -45,8 +53,8 @@ struct ttp_look_texts {
     const char *limits;       /* /proc/PID/limits; may be NULL */
     const char *ptrace_scope; /* /proc/sys/kernel/yama/ptrace_scope; NULL: there is none */
     uint32_t own_user, pid;
-    bool has_all_rights;    /* of root */
-    bool is_descendant;     /* the process is one of ours */
+    bool has_all_rights; /* of root */
+    bool is_descendant;  /* the process is one of ours */
 };
 /* NULL: nothing speaks against it; else why not, in words. */
 const char *ttp_look_refuse(const struct ttp_look_texts *texts);
@@ -185,7 +193,7 @@ bool ttp_code_restore(int memory, const struct ttp_changes *changes, struct ttp_
 /* -- attach_segment.c -- */
 
 struct ttp_segment {
-    uint64_t at, bytes; /* 0: there is none */
+    uint64_t at, bytes;                                     /* 0: there is none */
     uint64_t states, pages, changes, scratch, area, blocks; /* distances from `at` */
     uint32_t state_count, state_bytes, block_count;
     uint64_t file_bytes;
@@ -200,13 +208,15 @@ const char *ttp_segment_map(const struct ttp_segment *segment, struct ttp_stop *
 /* Finds one that somebody has left. */
 bool ttp_segment_find(struct ttp_segment *segment, struct ttp_agent_shared *shared,
                       const struct ttp_maps *maps, int memory);
+/* Whether somebody records by it still. */
+bool ttp_segment_is_used(const struct ttp_agent_shared *shared, int memory);
 
 /* -- attach_leave.c -- */
 
 struct ttp_leaving {
     uint32_t pid;
-    bool is_gone;    /* the process has ended */
-    bool is_back;    /* the code is as it was */
+    bool is_gone; /* the process has ended */
+    bool is_back; /* the code is as it was */
     bool is_unmapped;
     uint32_t foreign; /* windows that somebody else has changed: they were left */
     uint32_t stops;

@@ -59,11 +59,10 @@ static bool is_as_in_file(const struct ttp_stop *stop, const struct ttp_map *map
     (void)snprintf(name, sizeof name, "/proc/%u/root%s", stop->pid, map->path);
     int file = open(name, O_RDONLY | O_CLOEXEC);
     uint8_t *there = malloc(size), *here = malloc(size);
-    bool is_same = file >= 0 && there != NULL && here != NULL &&
-                   pread(file, there, size, (off_t)(map->offset + (low - map->start))) ==
-                       (ssize_t)size &&
-                   ttp_memory_read(stop->memory, low, here, size) &&
-                   memcmp(here, there, size) == 0;
+    bool is_same =
+        file >= 0 && there != NULL && here != NULL &&
+        pread(file, there, size, (off_t)(map->offset + (low - map->start))) == (ssize_t)size &&
+        ttp_memory_read(stop->memory, low, here, size) && memcmp(here, there, size) == 0;
     if (file >= 0)
         (void)close(file);
     free(there);
@@ -127,10 +126,10 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
     *is_again = false;
     TTP_TRY(ttp_stop_all(&stop, l->said->pid, err));
     ttp_maps_free(&l->maps);
-    bool is_known = ttp_maps_read(&l->maps, l->said->pid) &&
-                    (l->places.call != 0 ||
-                     ttp_call_places_find(&l->places, &l->maps, stop.memory)) &&
-                    (l->changes.list != NULL || read_changes(l, stop.memory));
+    bool is_known =
+        ttp_maps_read(&l->maps, l->said->pid) &&
+        (l->places.call != 0 || ttp_call_places_find(&l->places, &l->maps, stop.memory)) &&
+        (l->changes.list != NULL || read_changes(l, stop.memory));
     if (is_known && !l->said->is_back)
         is_known = put_back(&stop, l);
     if (is_known)
@@ -138,8 +137,9 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
     *is_again = is_known && !l->said->is_unmapped && l->said->foreign == 0;
     note_stop(l, &stop);
     return is_known ? TTAPE_OK
-                    : ttp_attach_refuse(err, l->said->pid, "its memory cannot be put back: what "
-                                                           "was patched stays, and does nothing");
+                    : ttp_attach_refuse(err, l->said->pid,
+                                        "its memory cannot be put back: what "
+                                        "was patched stays, and does nothing");
 }
 
 static bool is_gone(uint32_t pid)

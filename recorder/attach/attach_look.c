@@ -11,9 +11,9 @@
 
 #include "recorder/attach/attach_inside.h"
 
-#define TEXT_BYTES 16384u
+#define TEXT_BYTES   16384u
 #define HAS_FSGSBASE 2u /* of AT_HWCAP2 */
-#define ANCESTORS 64u
+#define ANCESTORS    64u
 
 ttape_status ttp_attach_refuse(ttape_error *err, uint32_t pid, const char *format, ...)
 {
@@ -132,8 +132,9 @@ ttape_status ttp_look(uint32_t pid, ttape_error *err)
     if (pid == (uint32_t)getpid())
         return ttp_attach_refuse(err, pid, "it is this one");
     if ((getauxval(AT_HWCAP2) & HAS_FSGSBASE) == 0)
-        return ttp_attach_refuse(err, pid, "this kernel or processor lacks the instruction rdfsbase "
-                                           "(Linux 5.9 has it)");
+        return ttp_attach_refuse(err, pid,
+                                 "this kernel or processor lacks the instruction rdfsbase "
+                                 "(Linux 5.9 has it)");
     char *status = read_proc(pid, "status"), *limits = read_proc(pid, "limits");
     char *scope = read_text("/proc/sys/kernel/yama/ptrace_scope");
     const struct ttp_look_texts texts = {.status = status,

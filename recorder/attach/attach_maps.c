@@ -36,7 +36,8 @@ static bool read_map(char *line, struct ttp_map *map)
     line[strcspn(line, "\n")] = '\0';
     if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &map->start,
                &map->end, rights, &map->offset, &major_number, &minor_number, &map->inode,
-               &at) < 7 || at == 0)
+               &at) < 7 ||
+        at == 0)
         return false;
     map->device = makedev(major_number, minor_number);
     map->can_read = rights[0] == 'r';

@@ -95,8 +95,8 @@ static const char *copy_plan(struct ttp_windows *w, const struct ttp_patch_head 
     if (w->plan == NULL)
         return "memory is short";
     memcpy(w->plan, plan, plan->total_bytes);
-    struct ttp_patch_probe *probes = (struct ttp_patch_probe *)(void *)((uint8_t *)w->plan +
-                                                                        plan->probes_at);
+    struct ttp_patch_probe *probes =
+        (struct ttp_patch_probe *)(void *)((uint8_t *)w->plan + plan->probes_at);
     for (uint32_t i = 0; i < plan->probe_count; i++)
         restrict_probe(w, &probes[i], minds_faults);
     return NULL;

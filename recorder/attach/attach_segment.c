@@ -2,6 +2,8 @@
  * arena into it. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,16 +25,17 @@ void ttp_segment_lay(struct ttp_segment *s, size_t threads, uint32_t changes, ui
     const struct ttp_agent_head *head = ttp_agent_image_head();
     uint64_t before = TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note);
     size_t states = 1 + 2 * threads + STATES_MORE;
-    *s = (struct ttp_segment){.state_count = (uint32_t)(states < STATES_MOST ? states : STATES_MOST),
-                              .block_count = blocks};
+    *s =
+        (struct ttp_segment){.state_count = (uint32_t)(states < STATES_MOST ? states : STATES_MOST),
+                             .block_count = blocks};
     s->state_bytes = (uint32_t)(2 * TTP_PAGE + ttp_page_up((uint64_t)FRAMES * FRAME_BYTES));
     s->states = ttp_page_up(head->image_bytes);
     s->pages = s->states + (uint64_t)s->state_count * s->state_bytes;
     s->changes = s->pages + (uint64_t)s->state_count * TTP_PAGE;
     s->scratch = ttp_page_up(s->changes + (uint64_t)changes * sizeof(struct ttp_change));
     s->area = s->scratch + STACK_BYTES + TTP_FRAME_ROOM;
-    s->blocks = (s->area + area_bytes + before + TTP_BLOCK_BYTES - 1) / TTP_BLOCK_BYTES *
-                TTP_BLOCK_BYTES;
+    s->blocks =
+        (s->area + area_bytes + before + TTP_BLOCK_BYTES - 1) / TTP_BLOCK_BYTES * TTP_BLOCK_BYTES;
     s->file_bytes = before + (uint64_t)blocks * TTP_BLOCK_BYTES;
     s->bytes = s->blocks + (uint64_t)blocks * TTP_BLOCK_BYTES;
 }
@@ -61,14 +64,15 @@ static const char *word_of(int64_t result)
     }
 }
 
-/* Code and data of the agent, and what it is told. */
+/* What the agent is told, then its code and data: once its head is there, all that is needed to
+ * leave is. */
 static bool put_agent(const struct ttp_segment *s, int memory,
                       const struct ttp_agent_shared *shared)
 {
     const struct ttp_agent_head *head = ttp_agent_image_head();
     size_t size = (size_t)(ttp_agent_image_end - ttp_agent_image);
-    return ttp_memory_write(memory, s->at, ttp_agent_image, size) &&
-           ttp_memory_write(memory, s->at + head->shared, shared, sizeof *shared);
+    return ttp_memory_write(memory, s->at + head->shared, shared, sizeof *shared) &&
+           ttp_memory_write(memory, s->at, ttp_agent_image, size);
 }
 
 static const char *begin_agent(const struct ttp_segment *s, struct ttp_stop *stop)
@@ -91,12 +95,11 @@ static const char *map_parts(const struct ttp_segment *s, struct ttp_stop *stop,
     const uint64_t rights[6] = {s->at + head->code_bytes, s->area - head->code_bytes,
                                 PROT_READ | PROT_WRITE};
     int64_t result;
+    if (!put_agent(s, stop->memory, shared))
+        return "its memory cannot be written to";
     if (!call(stop, places, SYS_mprotect, rights, &result))
         return "its thread does not do what it is told";
-    if (result != 0)
-        return word_of(result);
-    return put_agent(s, stop->memory, shared) ? begin_agent(s, stop)
-                                              : "its memory cannot be written to";
+    return result != 0 ? word_of(result) : begin_agent(s, stop);
 }
 
 const char *ttp_segment_map(const struct ttp_segment *s, struct ttp_stop *stop,
@@ -121,6 +124,19 @@ const char *ttp_segment_map(const struct ttp_segment *s, struct ttp_stop *stop,
     if (why != NULL)
         (void)call(stop, places, SYS_munmap, back, &result);
     return why;
+}
+
+/* Whether the recorder of a segment lives. */
+bool ttp_segment_is_used(const struct ttp_agent_shared *shared, int memory)
+{
+    struct ttp_arena_head head;
+    uint64_t before = TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note);
+    if (!ttp_memory_read(memory, shared->blocks - before, &head, sizeof head) ||
+        head.magic != TTP_ARENA_MAGIC)
+        return false;
+    if (head.recorder_alive != 0)
+        return (head.recorder_alive & FUTEX_OWNER_DIED) == 0;
+    return kill((pid_t)head.recorder_pid, 0) == 0 || errno == EPERM;
 }
 
 /* Any memory that can be executed, and begins as the agent does. */

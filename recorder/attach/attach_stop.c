@@ -21,11 +21,14 @@
 
 #include "recorder/attach/attach_inside.h"
 
-#define ROUNDS       100u
-#define PATIENCE_NS  UINT64_C(100000000) /* for one that does not stop: it is in the kernel */
-#define PAUSE_NS     20000
-#define NO_HANDLER   (-514) /* ERESTARTNOHAND */
-#define USER_CODE    0x33u
+#define ROUNDS         100u
+#define PATIENCE_NS    UINT64_C(100000000)  /* for one that waits in the kernel, and cannot stop */
+#define LONGEST_NS     UINT64_C(5000000000) /* for any: on a busy machine each waits for its turn */
+#define PAUSE_NS       20000
+#define ATTEMPTS       20u
+#define PAUSE_LATER_NS 50000000
+#define NO_HANDLER     (-514) /* ERESTARTNOHAND */
+#define USER_CODE      0x33u
 
 uint64_t ttp_attach_now_ns(void)
 {
@@ -58,15 +61,30 @@ bool ttp_memory_write(int memory, uint64_t at, const void *from, size_t bytes)
     return true;
 }
 
+/* The letter of a task's state; 'X': it is not there. */
+static char state_of(pid_t tid)
+{
+    char path[64], text[256] = "";
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", tid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        (void)close(file);
+    const char *behind = got <= 0 ? NULL : strrchr(text, ')');
+    return behind == NULL || behind[1] == '\0' ? 'X' : behind[2];
+}
+
 bool ttp_stop_wait(pid_t tid, int *status)
 {
     const struct timespec pause = {0, PAUSE_NS};
-    uint64_t until = ttp_attach_now_ns() + PATIENCE_NS;
+    uint64_t begun = ttp_attach_now_ns(), waited;
     for (;;) {
         pid_t got = waitpid(tid, status, __WALL | WNOHANG);
         if (got == tid)
             return true;
-        if ((got < 0 && errno != EINTR) || ttp_attach_now_ns() > until)
+        waited = ttp_attach_now_ns() - begun;
+        if ((got < 0 && errno != EINTR) || waited > LONGEST_NS ||
+            (waited > PATIENCE_NS && state_of(tid) == 'D'))
             return false;
         (void)nanosleep(&pause, NULL);
     }
@@ -102,16 +120,10 @@ static void drop_task(struct ttp_stop *stop, struct ttp_stopped_task *task)
 }
 
 /* It has ended, and is only there for who waits for it. */
-static bool is_ended(uint32_t pid, pid_t tid)
+static bool is_ended(pid_t tid)
 {
-    char path[64], text[256] = "";
-    (void)snprintf(path, sizeof path, "/proc/%u/task/%d/stat", pid, tid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        (void)close(file);
-    const char *behind = got <= 0 ? NULL : strrchr(text, ')');
-    return behind == NULL || behind[1] == '\0' || behind[2] == 'Z' || behind[2] == 'X';
+    char state = state_of(tid);
+    return state == 'Z' || state == 'X';
 }
 
 enum seized { SEIZED_NEW, SEIZED_KNOWN, SEIZED_REFUSED };
@@ -121,7 +133,7 @@ static enum seized seize(struct ttp_stop *stop, pid_t tid)
     if (find_task(stop, tid) != NULL)
         return SEIZED_KNOWN;
     if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(intptr_t)PTRACE_O_TRACESYSGOOD) != 0)
-        return errno == ESRCH || is_ended(stop->pid, tid) ? SEIZED_KNOWN : SEIZED_REFUSED;
+        return errno == ESRCH || is_ended(tid) ? SEIZED_KNOWN : SEIZED_REFUSED;
     if (!add_task(stop, tid)) {
         (void)ptrace(PTRACE_DETACH, tid, NULL, NULL);
         return SEIZED_REFUSED;
@@ -150,7 +162,7 @@ static bool seize_new(struct ttp_stop *stop, bool *is_any)
 }
 
 /* A signal that came first is handed on: its handler has not begun when the task stops then. */
-static bool wait_for(struct ttp_stop *stop, struct ttp_stopped_task *task, bool *has_ended)
+static bool wait_for(struct ttp_stopped_task *task, bool *has_ended)
 {
     int status;
     *has_ended = false;
@@ -165,7 +177,7 @@ static bool wait_for(struct ttp_stop *stop, struct ttp_stopped_task *task, bool 
         }
         (void)ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
     }
-    *has_ended = is_ended(stop->pid, task->tid);
+    *has_ended = is_ended(task->tid);
     return *has_ended;
 }
 
@@ -173,7 +185,7 @@ static bool wait_for_all(struct ttp_stop *stop)
 {
     for (size_t i = 0; i < stop->count;) {
         bool has_ended = false;
-        if (!stop->tasks[i].is_stopped && !wait_for(stop, &stop->tasks[i], &has_ended))
+        if (!stop->tasks[i].is_stopped && !wait_for(&stop->tasks[i], &has_ended))
             return false;
         if (has_ended)
             drop_task(stop, &stop->tasks[i]);
@@ -253,6 +265,9 @@ uint64_t ttp_stop_end(struct ttp_stop *stop)
     return took;
 }
 
+static const char waits_for_kernel[] =
+    "a thread does not stop: it waits in the kernel, for a disk or a child of vfork";
+
 static const char *stop_tasks(struct ttp_stop *stop)
 {
     bool is_any = true;
@@ -263,12 +278,12 @@ static const char *stop_tasks(struct ttp_stop *stop)
             return "the kernel does not let us trace it (another user's, with more rights, or "
                    "traced already)";
         if (!wait_for_all(stop))
-            return "a thread does not stop: it waits in the kernel, for a disk or a child of vfork";
+            return waits_for_kernel;
     }
     return stop->count == 0 ? "it has ended" : read_registers(stop) ? NULL : "it is ending";
 }
 
-ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, ttape_error *err)
+static const char *stop_once(struct ttp_stop *stop, uint32_t pid)
 {
     char path[64];
     *stop = (struct ttp_stop){.pid = pid, .began_ns = ttp_attach_now_ns()};
@@ -278,8 +293,20 @@ ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, ttape_error *err)
     for (size_t i = 0; why == NULL && i < stop->count; i++)
         if ((stop->tasks[i].registers.cs & 0xffff) != USER_CODE)
             why = "it is a program of 32 bits";
-    if (why == NULL)
-        return TTAPE_OK;
-    (void)ttp_stop_end(stop);
-    return ttp_attach_refuse(err, pid, "%s", why);
+    if (why != NULL)
+        (void)ttp_stop_end(stop);
+    return why;
+}
+
+/* Nobody stands still for a thread that waits in the kernel: it is tried again later. */
+ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, ttape_error *err)
+{
+    const struct timespec pause = {0, PAUSE_LATER_NS};
+    const char *why = waits_for_kernel;
+    for (uint32_t i = 0; why == waits_for_kernel && i < ATTEMPTS; i++) {
+        if (i != 0)
+            (void)nanosleep(&pause, NULL);
+        why = stop_once(stop, pid);
+    }
+    return why == NULL ? TTAPE_OK : ttp_attach_refuse(err, pid, "%s", why);
 }

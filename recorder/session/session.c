@@ -99,10 +99,10 @@ static const struct ttp_engine in_process = {.loads = true,
                                            .is_over = ttp_session_has_let_go,
                                            .end = end_tracer},
                                patched = {.records = true,
-                                           .start = ttp_session_attach,
-                                           .is_over = ttp_session_is_attach_over,
-                                           .end = ttp_session_detach},
-               bare = {.start = ttp_session_start_command,
+                                          .start = ttp_session_attach,
+                                          .is_over = ttp_session_is_attach_over,
+                                          .end = ttp_session_detach},
+                               bare = {.start = ttp_session_start_command,
                                        .is_over = ttp_session_has_bare_ended};
 
 static const struct ttp_engine *find_engine(const ttape_session_options *o)
@@ -194,6 +194,10 @@ static ttape_status take_recording_options(ttape_session *session, ttape_error *
         TTP_TRY(ttp_take_sized(o, sizeof *o, given->recording, "recording", err));
     o->size = sizeof *o;
     o->syscalls.is_attached |= given->pid != 0 && given->engine == TTAPE_ENGINE_PTRACE;
+    if (session->engine == &patched) { /* from when it is attached to */
+        session->attach_ns = o->max_ns;
+        o->max_ns = 0;
+    }
     o->syscalls.traced = given->engine == TTAPE_ENGINE_COMPLETE && o->syscalls.plan_folder != NULL;
     if (session->engine->open != NULL && !ttp_calls_are_chosen(&o->syscalls))
         memset(o->syscalls.chosen, 0xff, sizeof o->syscalls.chosen);

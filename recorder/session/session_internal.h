@@ -53,6 +53,7 @@ struct ttape_session {
     struct ttp_attach *attached; /* NULL: nothing is patched from outside */
     struct ttp_attach_counts attach_counts;
     uint32_t attach_round;
+    uint64_t attach_ns, attach_until_ns; /* for how long, and until when; 0: until it is left */
 };
 
 /* A call of the system has failed: "cannot WHAT: why". */

@@ -60,6 +60,9 @@ int main(void)
     return access("kill", F_OK) == 0 ? raise(SIGKILL) : 0;
 }
 """
+# Runs until it is killed, without hooks: it is attached to.
+RUNNING = PROGRAM.replace("n < 2000; n++", "1; n++").replace("void parse", \
+    "__attribute__((noinline)) void parse")
 # What `pkg-config --libs tracetape-blocks` says where it is installed.
 BLOCKS = f"-L{COMMAND.parent} -Wl,--whole-archive -ltracetape-blocks -Wl,--no-whole-archive"
 # Of a machine with Intel PT.
@@ -163,7 +166,7 @@ class Examples:
         here = self.fixtures
         run = text_of_run(1)
         other = run.replace("parse_line 500\n", "read_word 500\n")
-        for name, text in {"program.c": PROGRAM, "server.c": SERVER, "app.c": LOGGING,
+        for name, text in {"program.c": PROGRAM, "running.c": RUNNING, "server.c": SERVER, "app.c": LOGGING,
                            "run.txt": run,
                            "slower.txt": text_of_run(1.2), "other.txt": other,
                            "calls.txt": SYSTEM_CALLS}.items():
@@ -171,7 +174,8 @@ class Examples:
         here.joinpath("core.4711").write_bytes(core_of(4711))
         here.joinpath("xray-log.prog.a1b2c3").write_bytes(log_of_xray())
         build = "gcc -g -O2 -finstrument-functions -o"
-        for line in (f"{build} program program.c && {build} server server.c",
+        for line in (f"{build} program program.c && {build} server server.c && "
+                     "gcc -g -O1 -o running running.c",
                      "tracetape convert run.txt -o run.ttape",
                      f"{build} app app.c -I{SOURCE / 'libtrace' / 'include'} -L{COMMAND.parent} "
                      "-ltracetape-context && TRACETAPE_CONTEXT=app.ctx ./app >app.log",
@@ -290,6 +294,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ttape-manual.") as folder:
         examples = Examples(Path(folder))
         examples.prepare()
+        running = subprocess.Popen([examples.fixtures / "running"])
+        examples.environment["PID"] = str(running.pid)
         for page in pages:
             found = list(blocks(page.read_text(encoding="utf-8")))
             for number, commands in enumerate(found):
@@ -303,6 +309,8 @@ def main():
             found = of_help(examples.shell(examples.work, line))
             assert found, line
             examples.run_block(page.name, "help", found)
+        running.kill()
+        running.wait()
     assert examples.count > 100, examples.count
     print(f"ok: {examples.count} commands of {len(pages)} pages, and of --help")
 

@@ -16,8 +16,8 @@ struct ttp_agent_shared ttp_agent_shared __attribute__((aligned(64)));
 struct ttp_agent_wiped ttp_agent_wiped __attribute__((aligned(4096)));
 struct ttp_thread_page ttp_page_unusable = {.gate = TTP_GATE_UNUSABLE};
 struct ttp_runtime_process ttp_process = {.state = TTP_PROCESS_ON, .avoids_system_calls = 1};
-union ttp_arena_page ttp_arena __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {
-    .head = {.mode = TTP_MODE_STOPPED}};
+union ttp_arena_page ttp_arena
+    __attribute__((aligned(TTP_ARENA_HEAD_BYTES))) = {.head = {.mode = TTP_MODE_STOPPED}};
 
 _Static_assert(sizeof(struct ttp_thread_state) <= TTP_AGENT_PAGE, "it has a page");
 _Static_assert(sizeof(struct ttp_stacks) <= TTP_AGENT_PAGE, "and so have stacks");
@@ -35,9 +35,9 @@ void ttp_agent_ready(void)
     ttp_process.page->process_id = shared->process_id;
     ttp_process.page->image = ttp_process.last_image = shared->image;
     ttp_process.block_capacity = shared->block_count;
-    ttp_process.block_states = (uint32_t *)((uint8_t *)shared->blocks - TTP_NOTES_AT -
-                                            TTP_NOTES * sizeof(struct ttp_note) +
-                                            TTP_ARENA_HEAD_BYTES);
+    ttp_process.block_states =
+        (uint32_t *)((uint8_t *)shared->blocks - TTP_NOTES_AT -
+                     TTP_NOTES * sizeof(struct ttp_note) + TTP_ARENA_HEAD_BYTES);
     ttp_process.clock = read_clock;
     ttp_process.tid_offset = shared->thread_id_at;
     ttp_process.libc_low = shared->libc_low;
@@ -110,9 +110,9 @@ static __attribute__((noinline)) struct ttp_thread_state *find_slowly(uint64_t b
         struct ttp_agent_slot *slot =
             &ttp_agent_wiped.slots[((block * MIXED >> SHIFT) + i) % TTP_AGENT_SLOTS];
         uint64_t seen = 0;
-        if (slot->key != key && (slot->key != 0 || !__atomic_compare_exchange_n(
-                                                       &slot->key, &seen, key, false,
-                                                       __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)))
+        if (slot->key != key &&
+            (slot->key != 0 || !__atomic_compare_exchange_n(&slot->key, &seen, key, false,
+                                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)))
             continue;
         uint32_t thread_id = id_in(block);
         return slot->thread_id == thread_id && slot->state != 0 ? state_at(slot->state)

@@ -150,8 +150,8 @@ void tool_record_join_close(struct tool_record_join *join)
 
 /* ---- what became of it ---- */
 
-void tool_record_join_say(const struct tool_record_join *join,
-                          const ttape_session_result *result, uint32_t pid)
+void tool_record_join_say(const struct tool_record_join *join, const ttape_session_result *result,
+                          uint32_t pid)
 {
     const ttape_patch_counts *patched = &result->patched;
     (void)join;
@@ -168,7 +168,8 @@ void tool_record_join_say(const struct tool_record_join *join,
                      "recorded",
                      result->child_count);
     if (result->is_segment_left)
-        tool_message("memory of the recorder stays in process %u, and does nothing: somebody may be "
-                     "inside, or has changed the code; the next attach puts it back",
-                     pid);
+        tool_message(
+            "memory of the recorder stays in process %u, and does nothing: somebody may be "
+            "inside, or has changed the code; the next attach puts it back",
+            pid);
 }

@@ -24,7 +24,7 @@ int tool_record_join_open(struct tool_record_join *join, struct tool_record_patc
                           uint32_t pid);
 void tool_record_join_close(struct tool_record_join *join);
 /* What was done to the process, in a line. */
-void tool_record_join_say(const struct tool_record_join *join,
-                          const ttape_session_result *result, uint32_t pid);
+void tool_record_join_say(const struct tool_record_join *join, const ttape_session_result *result,
+                          uint32_t pid);
 
 #endif

@@ -8,6 +8,9 @@
 #include "tools/record/engines/record_plan.h"
 #include "tools/record/output/record_output.h"
 
+/* Programs that are attached to never wait. */
+#define JOIN_BUFFER_BYTES (UINT64_C(32) << 20)
+
 static bool take_clock(const char *name, uint32_t *clock)
 {
     static const char *const names[] = {"auto", "tsc", "monotonic", "coarse", "none"};
@@ -25,10 +28,10 @@ static void fill_options(const struct tool_record_session *session, ttape_record
                                    .replace = session->force,
                                    .keep_old = true,
                                    .drop_empty = true,
-                                   .when_full = session->blocking   ? TTAPE_FULL_BLOCK
+                                   .when_full = session->blocking ? TTAPE_FULL_BLOCK
                                                 : session->dropping || session->joins
                                                     ? TTAPE_FULL_DROP
-                                                                    : TTAPE_FULL_WAIT,
+                                                    : TTAPE_FULL_WAIT,
                                    .start_off = session->off,
                                    .live = session->live,
                                    .separate_files = session->files,
@@ -48,7 +51,8 @@ static void fill_options(const struct tool_record_session *session, ttape_record
                                        .jobs = session->jobs == 0 ? 2 : session->jobs,
                                        .chain_threshold = session->threshold};
     o->no_blocks = session->no_blocks;
-    o->follows = !session->no_switches && !session->joins && session->resolution_ns != TTAPE_TIME_NONE;
+    o->follows =
+        !session->no_switches && !session->joins && session->resolution_ns != TTAPE_TIME_NONE;
     o->rules.max_depth = session->depth;
     o->rules.min_ns = session->min_time.value_ns;
     o->rules.cull_hot = session->cull_hot;
@@ -138,6 +142,8 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
     ask_values(session);
     tool_record_rules_apply(&session->rules, &o->rules);
     tool_record_filter_judge(&session->rules, &o->conditions, &o->start_off);
+    if (session->joins && o->buffer_bytes == 0)
+        o->buffer_bytes = JOIN_BUFFER_BYTES;
     if (session->joins)
         return tool_record_join_open(&session->join, &session->patch, session->attach);
     if (session->calls.application)

@@ -74,12 +74,13 @@ static const struct tool_option table[] = {
 static const struct tool_command command = {
     .verb = "attach",
     .usage = "[OPTION]... PID|NAME",
-    .about = "Records the calls of a program that runs already, lets go of it, and leaves it as it\n"
-             "was. PID or NAME is the process. SIGUSR1 and SIGUSR2 turn recording on and off.",
+    .about =
+        "Records the calls of a program that runs already, lets go of it, and leaves it as it\n"
+        "was. PID or NAME is the process. SIGUSR1 and SIGUSR2 turn recording on and off.",
     .options = table,
-    .examples = "  tracetape attach --duration 2s 4711\n"
-                "  tracetape attach -F '^handle_' -o slow.ttape my-server\n"
-                "  tracetape attach --plan my-server\n",
+    .examples = "  tracetape attach --duration 2s -o slow.ttape $PID\n"
+                "  tracetape attach --duration 2s -F '^parse_' -o few.ttape $PID\n"
+                "  tracetape attach --plan $PID\n",
     .statuses = "  0    recorded; the process runs on as it was\n"
                 "  3    recorded, with events lost\n"
                 "  4    not attached to, and nothing changed; or nothing was called\n",

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Programs that are attached to, looked at and left: they answer right all the time, and afterwards
+their code is their files', and maps, descriptors and signal masks are as before. So it is when the
+recorder is killed before any of the calls by which it changes them. Refusals change nothing."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import setting
+import traces
+
+WORDS = {"threads": ["threads", "3", "waits", "starts"], "forks": ["forks", "threads", "1"],
+         "signals": ["signals", "coroutines", "faults"]}
+CYCLES = setting.cut(50, 5)
+KILLS = setting.cut(range(1, 600), (5, 31, 44, 61, 83, 131, 190, 280))
+EVENTS = 500
+GIVE_UP = 120
+
+
+def until(what, is_so):
+    end = time.monotonic() + GIVE_UP
+    while not is_so():
+        if time.monotonic() > end:
+            print(f"FAILED: {what} does not come")
+            sys.exit(1)
+        time.sleep(0.005)
+
+
+class Program:
+    """p_attached with those words, and what /proc says of it."""
+    def __init__(self, words):
+        path = setting.build("p_attached.c", flags=("-O2", "-pthread"), log=False, hooks=False)
+        self.process = subprocess.Popen([path, *words], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True)
+        self.pid = self.process.pid
+        assert self.process.stdout.readline() == "ready\n"
+
+    def proc(self, name):
+        return Path(f"/proc/{self.pid}/{name}").read_text(encoding="utf-8")
+
+    def executable(self):
+        """What is mapped executable: (range, file)."""
+        rows = [line.split(maxsplit=5) for line in self.proc("maps").splitlines()]
+        return [(row[0], row[5] if len(row) > 5 else "") for row in rows if "x" in row[1]]
+
+    def state(self):
+        """What must be as before. An empty mapping, which holds no page, may be left by a kill."""
+        changed, own = [], 0
+        with open(f"/proc/{self.pid}/mem", "rb") as memory:
+            for line in self.proc("maps").splitlines():
+                row = line.split(maxsplit=5)
+                if "x" not in row[1] or len(row) < 6 or not row[5].startswith("/"):
+                    continue
+                low, high = (int(word, 16) for word in row[0].split("-"))
+                memory.seek(low)
+                there = memory.read(high - low)
+                with open(row[5], "rb") as file:
+                    file.seek(int(row[2], 16))
+                    here = file.read(high - low)
+                if there[:len(here)] != here:
+                    changed.append(row[5])
+        for part in re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", self.proc("smaps"), flags=re.M):
+            head = part.split("\n", 1)[0]
+            if " r-xp " in head and "[v" not in head:
+                own += int(re.search(r"^Anonymous: +(\d+)", part, re.M)[1])
+        return {"code that differs": changed, "private KiB of code": own,
+                "ours": [line for line in self.proc("maps").splitlines() if "tracetape" in line],
+                "descriptors": sorted(name for name in os.listdir(f"/proc/{self.pid}/fd")
+                                      if self.is_own(name)),
+                "mask": re.search(r"^SigBlk:.*", self.proc("status"), re.M)[0]}
+
+    def is_own(self, name):
+        try:
+            return "tracetape" in os.readlink(f"/proc/{self.pid}/fd/{name}")
+        except OSError:
+            return False
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        out, err = self.process.communicate(timeout=GIVE_UP)
+        return self.process.returncode, out, err
+
+
+def recorder(pid, trace, **environment):
+    return subprocess.Popen([setting.COMMAND, "attach", "-f", "-o", trace, str(pid)],
+                            env=setting.environment(**environment), stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def has_events(attached):
+    done = subprocess.run([setting.COMMAND, "control", str(attached.pid), "status", "--json"],
+                          check=False, capture_output=True, text=True)
+    return attached.poll() is not None or (
+        done.returncode == 0 and json.loads(done.stdout).get("events", 0) >= EVENTS)
+
+
+def cycle(checks, program, trace, what):
+    """Attaches, waits for events, and leaves. Ctrl-C is how people do it."""
+    attached = recorder(program.pid, trace)
+    until(f"{what}: a recording", lambda: has_events(attached))
+    attached.send_signal(signal.SIGINT)
+    _, said = attached.communicate(timeout=GIVE_UP)
+    checks.that(attached.returncode in (0, 3), f"{what}: {attached.returncode}: {said}")
+    checks.that("is as it was" in said, f"{what}: {said}")
+    checks.equal(traces.verify(trace), None, f"{what}: the trace")
+
+
+def look_at_trace(checks, trace):
+    said = json.loads(setting.tracetape("report", "--json", trace).out)
+    calls = {row["name"]: row["calls"] for row in said["rows"]}
+    for name in ("answer", "descend", "mix"):
+        checks.that(calls.get(name, 0) > 0, f"'{name}' is not in the trace: {calls}")
+    checks.that(calls["descend"] * 10 >= calls["answer"], f"calls do not fit: {calls}")
+
+
+def test_cycles(checks, work):
+    for name, words in WORDS.items():
+        program = Program(words)
+        before = program.state()
+        trace = work / f"{name}.ttape"
+        for number in range(CYCLES):
+            cycle(checks, program, trace, f"{name} {number}")
+            checks.equal(program.state(), before, f"{name} {number}: afterwards")
+        if name == "threads":
+            look_at_trace(checks, trace)
+        checks.equal(program.end(), (0, "right\n", ""), f"{name}: its answers")
+
+
+def kill_library():
+    path = setting.programs() / "attach-ends.so"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_suffix(f".{os.getpid()}")
+    setting.call(["gcc", "-O1", "-shared", "-fPIC", "-D_GNU_SOURCE",
+                  setting.PROGRAMS / "p_attach_ends.c", "-o", made])
+    made.rename(path)
+    return path
+
+
+def test_kills(checks, work):
+    """A stop that the recorder does not come to undo ends waits with EINTR: so nobody waits here."""
+    program, library = Program(["threads", "2", "forks"]), kill_library()
+    before = program.state()
+    trace = work / "killed.ttape"
+    for number in KILLS:
+        attached = recorder(program.pid, trace, KILL_AT=str(number), LD_PRELOAD=str(library))
+        until(f"kill {number}", lambda: has_events(attached))
+        if attached.poll() is None:
+            attached.send_signal(signal.SIGINT)
+        _, said = attached.communicate(timeout=GIVE_UP)
+        checks.that(attached.returncode in (-signal.SIGKILL, 0, 3),
+                    f"kill {number}: {attached.returncode}: {said}")
+        checks.equal(program.process.poll(), None, f"kill {number}: the program")
+        setting.run([setting.COMMAND, "recover", "--clean", "-f", f"{trace}.recording", "-o",
+                     work / "gone.ttape"], timeout=GIVE_UP)
+    cycle(checks, program, trace, "after kills")
+    checks.equal(program.state(), before, "after kills")
+    checks.equal(program.end(), (0, "right\n", ""), "after kills: its answers")
+
+
+def refused(checks, words, reason, what):
+    done = setting.tracetape("attach", "--duration", "10ms", "-o", "refused.ttape", *words)
+    said = done.err.decode()
+    checks.equal((done.status, said.count("\n")), (4, 1), f"{what}: {said}")
+    checks.that(reason in said, f"{what}: {said}")
+
+
+def test_refusals(checks, work):
+    refused(checks, ["2147483646"], "there is none", "no such process")
+    refused(checks, ["no such program"], "no process is called", "no such name")
+    program = Program(["threads", "1"])
+    before = program.state()
+    attached = recorder(program.pid, work / "first.ttape")
+    until("a recording", lambda: has_events(attached))
+    refused(checks, [str(program.pid)], "another recorder is attached", "attached already")
+    attached.send_signal(signal.SIGINT)
+    attached.communicate(timeout=GIVE_UP)
+    program.process.send_signal(signal.SIGSTOP)
+    until("a stop", lambda: "State:\tT" in program.proc("status"))
+    refused(checks, [str(program.pid)], "it is stopped", "stopped")
+    program.process.send_signal(signal.SIGCONT)
+    refused(checks, ["-F", "^there is none$", str(program.pid)], "no function of", "no function")
+    checks.equal(program.state(), before, "after refusals")
+    checks.equal(program.end(), (0, "right\n", ""), "after refusals: its answers")
+
+
+def main():
+    setting.need_verb("attach")
+    checks = setting.Checks("attach")
+    with setting.work_dir() as folder:
+        work = Path(folder)
+        probe = setting.run([setting.COMMAND, "attach", "--duration", "10ms", "1"], timeout=60)
+        if b"rdfsbase" in probe.err:
+            setting.skip("this machine lacks rdfsbase")
+        test_refusals(checks, work)
+        test_cycles(checks, work)
+        test_kills(checks, work)
+    checks.verdict()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

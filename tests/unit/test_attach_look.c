@@ -1,0 +1,117 @@
+/* Which processes are refused, by the texts of /proc; and where a segment goes, by maps. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder/attach/attach_inside.h"
+#include "tests/asserts.h"
+
+#define GOOD                                                                                       \
+    "Name:\tserver\nState:\tS (sleeping)\nTgid:\t77\nPid:\t77\nPPid:\t1\nTracerPid:\t0\n"          \
+    "Uid:\t1000\t1000\t1000\t1000\nVmSize:\t  100 kB\nSeccomp:\t0\n"
+
+static const struct ttp_look_texts good = {.status = GOOD, .own_user = 1000, .pid = 77};
+
+/* The good text with one line as it is not good. */
+static const char *refuse_with(const char *line, const char *other)
+{
+    static char text[1024];
+    const char *at = strstr(GOOD, line);
+    ck_assert_ptr_nonnull(at);
+    (void)snprintf(text, sizeof text, "%.*s%s%s", (int)(at - GOOD), GOOD, other,
+                   at + strlen(line));
+    struct ttp_look_texts texts = good;
+    texts.status = text;
+    return ttp_look_refuse(&texts);
+}
+
+static void ck_says(const char *why, const char *wanted)
+{
+    ck_assert_msg(why != NULL && strstr(why, wanted) != NULL, "'%s' does not say '%s'",
+                  why == NULL ? "nothing" : why, wanted);
+}
+
+START_TEST(test_processes)
+{
+    struct ttp_look_texts texts = good;
+    ck_assert_ptr_null(ttp_look_refuse(&texts));
+    texts.status = NULL;
+    ck_says(ttp_look_refuse(&texts), "there is none");
+    ck_says(refuse_with("Tgid:\t77", "Tgid:\t70"), "it is a thread");
+    ck_says(refuse_with("S (sleeping)", "Z (zombie)"), "has ended");
+    ck_says(refuse_with("S (sleeping)", "T (stopped)"), "is stopped");
+    ck_says(refuse_with("Uid:\t1000", "Uid:\t1001"), "another user's");
+    ck_says(refuse_with("VmSize:\t  100 kB\n", ""), "a thread of the kernel's");
+    ck_says(refuse_with("TracerPid:\t0", "TracerPid:\t12"), "traced already");
+    ck_says(refuse_with("Seccomp:\t0", "Seccomp:\t2"), "a filter of system calls");
+}
+END_TEST
+
+START_TEST(test_rules)
+{
+    struct ttp_look_texts texts = good;
+    texts.ptrace_scope = "0\n";
+    ck_assert_ptr_null(ttp_look_refuse(&texts));
+    texts.ptrace_scope = "1\n";
+    ck_says(ttp_look_refuse(&texts), "own children only");
+    texts.is_descendant = true;
+    ck_assert_ptr_null(ttp_look_refuse(&texts));
+    texts.ptrace_scope = "2\n";
+    ck_says(ttp_look_refuse(&texts), "to root only");
+    texts.has_all_rights = true;
+    ck_assert_ptr_null(ttp_look_refuse(&texts));
+    texts.ptrace_scope = "3\n";
+    ck_says(ttp_look_refuse(&texts), "forbids all tracing");
+    texts.ptrace_scope = NULL;
+    texts.limits = "Limit   Soft Limit\nMax address space         unlimited  unlimited  bytes\n";
+    ck_assert_ptr_null(ttp_look_refuse(&texts));
+    texts.limits = "Limit   Soft Limit\nMax address space         4194304  unlimited  bytes\n";
+    ck_says(ttp_look_refuse(&texts), "is limited");
+}
+END_TEST
+
+#define MIB UINT64_C(0x100000)
+
+/* Whatever it says lies in a gap, far from what is mapped, and within reach. */
+START_TEST(test_places)
+{
+    char none[] = "", heap[] = "[heap]", stack[] = "[stack]";
+    struct ttp_map list[] = {
+        {.start = 0x555555554000, .end = 0x555555560000, .path = none},
+        {.start = 0x555556000000, .end = 0x555556021000, .path = heap},
+        {.start = 0x7ffff7c00000, .end = 0x7ffff7e00000, .path = none},
+        {.start = 0x7ffffffdd000, .end = 0x7ffffffff000, .path = stack},
+    };
+    const struct ttp_maps maps = {.list = list, .count = 4};
+    for (uint64_t bytes = 4096; bytes < 1024 * MIB; bytes *= 3) {
+        uint64_t at = ttp_maps_place(&maps, list[0].start, list[0].end, bytes);
+        ck_assert_uint_ne(at, 0);
+        ck_assert_uint_eq(at % 0x10000, 0);
+        ck_assert_uint_lt(at + bytes, list[0].start - MIB + 1);
+        ck_assert_uint_gt(at + 0x70000000, list[0].end);
+    }
+    /* at the bottom there is only the gap that the heap grows into: at its far end */
+    list[0] = (struct ttp_map){.start = 0x400000, .end = 0x500000, .path = none};
+    list[1] = (struct ttp_map){.start = 0x600000, .end = 0x700000, .path = heap};
+    uint64_t low = ttp_maps_place(&maps, 0x400000, 0x500000, 64 * MIB);
+    ck_assert_uint_gt(low, 0x400000 + 0x60000000);
+    ck_assert_uint_lt(low + 64 * MIB, 0x400000 + 0x70000000);
+    /* nothing in reach */
+    list[1].end = 0x7ffff7c00000;
+    ck_assert_uint_eq(ttp_maps_place(&maps, 0x400000, 0x500000, 64 * MIB), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("attach_look");
+    TCase *tests = tcase_create("look");
+    tcase_add_test(tests, test_processes);
+    tcase_add_test(tests, test_rules);
+    tcase_add_test(tests, test_places);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
