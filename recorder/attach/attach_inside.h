@@ -11,7 +11,7 @@
  *     attach_code.c     bytes of code: changed, put back
  *     attach_leave.c    all is put back
  *     attach_told.c     what the recording is told of the process
- *     attach.c          the order of it all
+ *     attach_process.c  the order of it all
  *
  * Only the thread that stopped a process may let it go. */
 #ifndef TTP_ATTACH_INSIDE_H

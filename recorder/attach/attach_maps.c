@@ -87,7 +87,7 @@ static bool is_reached(uint64_t low, uint64_t high, uint64_t at, uint64_t bytes)
     return to - from < REACH;
 }
 
-/* Of the gap behind a mapping: at its end, as far as is reached; what grows begins where it does. */
+/* Of the gap behind a mapping: at its end, as far as is reached; what grows has its beginning. */
 static uint64_t place_in(uint64_t start, uint64_t end, uint64_t low, uint64_t bytes)
 {
     uint64_t most = low + REACH - TTP_PAGE;

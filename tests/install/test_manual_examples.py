@@ -166,8 +166,8 @@ class Examples:
         here = self.fixtures
         run = text_of_run(1)
         other = run.replace("parse_line 500\n", "read_word 500\n")
-        for name, text in {"program.c": PROGRAM, "running.c": RUNNING, "server.c": SERVER, "app.c": LOGGING,
-                           "run.txt": run,
+        for name, text in {"program.c": PROGRAM, "running.c": RUNNING,
+                           "server.c": SERVER, "app.c": LOGGING, "run.txt": run,
                            "slower.txt": text_of_run(1.2), "other.txt": other,
                            "calls.txt": SYSTEM_CALLS}.items():
             here.joinpath(name).write_text(text, encoding="utf-8")

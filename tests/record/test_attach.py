@@ -142,7 +142,7 @@ def kill_library():
 
 
 def test_kills(checks, work):
-    """A stop that the recorder does not come to undo ends waits with EINTR: so nobody waits here."""
+    """A stop that the recorder does not come to undo ends waits with EINTR: nobody waits here."""
     program, library = Program(["threads", "2", "forks"]), kill_library()
     before = program.state()
     trace = work / "killed.ttape"

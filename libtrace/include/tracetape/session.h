@@ -52,7 +52,7 @@ typedef struct ttape_session_options {
     const char *output;  /* the trace's path; of TTAPE_ENGINE_BARE NULL */
     char *const *argv;   /* the command's words, NULL behind the last. The first is a path, or is
                           * looked for in PATH */
-    uint32_t pid;        /* in the place of a command (argv is NULL then): a process that runs, until
+    uint32_t pid;        /* in the place of a command (argv is NULL then): a process that runs, till
                           * it ends or is left. TTAPE_ENGINE_PTRACE: its system calls, and what it
                           * starts; TTAPE_ENGINE_IN_PROCESS, with `patch`: its functions */
     char *const *environment; /* of the command; NULL: the caller's. Two entries are added:

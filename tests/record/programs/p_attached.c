@@ -22,7 +22,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define PLAIN __attribute__((noinline, noclone))
+#define PLAIN   __attribute__((noinline, noclone))
 #define ANSWERS 512u
 #define THREADS 256u
 
@@ -51,10 +51,7 @@ PLAIN uint64_t add_up(uint64_t a, unsigned n)
     return sum;
 }
 
-PLAIN uint64_t descend(uint64_t n)
-{
-    return n < 2 ? mix(n) : mix(descend(n - 1) + descend(n - 2));
-}
+PLAIN uint64_t descend(uint64_t n) { return n < 2 ? mix(n) : mix(descend(n - 1) + descend(n - 2)); }
 
 PLAIN double halve(double x, uint64_t n) { return x / 2 + (double)(n & 255); }
 
@@ -226,8 +223,7 @@ static void begin(void *(*function)(void *), void *with)
     if (function != jump_on)
         (void)sigaddset(&timer, SIGALRM);
     (void)pthread_sigmask(SIG_BLOCK, &timer, &before);
-    if (thread_count < THREADS &&
-        pthread_create(&threads[thread_count], NULL, function, with) == 0)
+    if (thread_count < THREADS && pthread_create(&threads[thread_count], NULL, function, with) == 0)
         thread_count++;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
@@ -287,6 +283,8 @@ int main(int count, char **words)
     (void)!write(ends[1], "x", 1);
     for (unsigned i = 0; i < thread_count; i++)
         (void)pthread_join(threads[i], NULL);
-    (void)printf("%s\n", done_count == 0 ? "nothing was done" : wrong_count != 0 ? "wrong" : "right");
+    (void)printf("%s\n", done_count == 0    ? "nothing was done"
+                         : wrong_count != 0 ? "wrong"
+                                            : "right");
     return wrong_count != 0;
 }
