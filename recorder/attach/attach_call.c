@@ -30,6 +30,7 @@
 #define CHUNK         (UINT64_C(1) << 20)
 #define SET_MASK      0x420b
 #define GET_MASK      0x420a
+#define GET_SEQUENCES 0x420f /* PTRACE_GET_RSEQ_CONFIGURATION, from Linux 5.13 on */
 #define RESTART_FIRST 512
 #define RESTART_LAST  516
 #define RESTART_BLOCK 516
@@ -216,14 +217,42 @@ static bool go_back(const struct calling *c)
     return is_back && ptrace(PTRACE_SETREGS, tid, NULL, &c->saved) == 0;
 }
 
+/* Whether it is in a restartable sequence, in which it would not go on when the kernel has seen it
+ * elsewhere. In a call it is in none. */
+static bool is_in_sequence(const struct ttp_stop *stop, const struct ttp_stopped_task *task)
+{
+    struct {
+        uint64_t address;
+        uint32_t size, signature, flags, fill;
+    } about = {0};
+    uint64_t sequence = 1;
+    if ((int64_t)task->registers.orig_rax >= 0)
+        return false;
+    if (ptrace((enum __ptrace_request)GET_SEQUENCES, task->tid, (void *)sizeof about, &about) < 0)
+        return errno != EIO && errno != EINVAL; /* a kernel without */
+    return about.address != 0 &&
+           (!ttp_memory_read(stop->memory, about.address + 8, &sequence, sizeof sequence) ||
+            sequence != 0);
+}
+
+/* The main thread has the largest stack. */
+static struct ttp_stopped_task *choose_task(struct ttp_stop *stop)
+{
+    struct ttp_stopped_task *found = NULL;
+    for (size_t i = 0; i < stop->count; i++) {
+        struct ttp_stopped_task *task = &stop->tasks[i];
+        bool is_main = task->tid == (pid_t)stop->pid;
+        if ((found == NULL || is_main) && !is_in_sequence(stop, task))
+            found = task;
+    }
+    return found;
+}
+
 static bool begin(struct calling *c, struct ttp_stop *stop, struct frame *frame)
 {
-    if (stop->count == 0)
+    c->task = choose_task(stop);
+    if (c->task == NULL)
         return false;
-    c->task = &stop->tasks[0];
-    for (size_t i = 0; i < stop->count; i++) /* the main thread has the largest stack */
-        if (stop->tasks[i].tid == (pid_t)stop->pid)
-            c->task = &stop->tasks[i];
     c->saved = c->task->registers;
     pid_t tid = c->task->tid;
     if (ptrace((enum __ptrace_request)GET_MASK, tid, (void *)sizeof c->mask, &c->mask) != 0 ||

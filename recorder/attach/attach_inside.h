@@ -59,6 +59,8 @@ struct ttp_look_texts {
 /* NULL: nothing speaks against it; else why not, in words. */
 const char *ttp_look_refuse(const struct ttp_look_texts *texts);
 ttape_status ttp_look(uint32_t pid, ttape_error *err);
+/* The text of a file of /proc/PID, to be freed; NULL: it cannot be read. */
+char *ttp_look_read(uint32_t pid, const char *name);
 /* A number of such a text, in that base; `missing` where there is none. */
 uint64_t ttp_look_number(const char *text, const char *name, int base, uint64_t missing);
 
@@ -99,6 +101,8 @@ ttape_status ttp_stop_all(struct ttp_stop *stop, uint32_t pid, ttape_error *err)
 uint64_t ttp_stop_end(struct ttp_stop *stop);
 /* Waits for the next stop of a task. False: it has ended, or does not come. */
 bool ttp_stop_wait(pid_t tid, int *status);
+/* The letter of a task's state; 'X': it is not there. */
+char ttp_task_state(pid_t tid);
 bool ttp_memory_read(int memory, uint64_t at, void *into, size_t bytes);
 bool ttp_memory_write(int memory, uint64_t at, const void *from, size_t bytes);
 uint64_t ttp_attach_now_ns(void);
@@ -174,7 +178,7 @@ struct ttp_windows {
 };
 const char *ttp_windows_open(struct ttp_windows *windows, const struct ttp_attach_options *options,
                              const struct ttp_elf_view *elf, const struct ttp_code_text *text,
-                             bool minds_faults);
+                             bool minds_faults, bool has_shadow_stack);
 /* The stubs, for an area at that place, whose hooks are those of the agent at `agent`. */
 const char *ttp_windows_make(struct ttp_windows *windows, uint64_t agent, uint64_t area_at);
 void ttp_windows_close(struct ttp_windows *windows);

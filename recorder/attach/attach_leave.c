@@ -2,6 +2,7 @@
  * task is inside. What is ours stands in the segment itself, so that whoever comes later can do
  * this, too. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 struct leaving {
     struct ttp_leaving *said;
+    bool may_call; /* no filter of system calls has come meanwhile */
     const struct ttp_segment *segment;
     struct ttp_changes changes;
     struct ttp_call_places places;
@@ -96,7 +98,7 @@ static bool put_back(struct ttp_stop *stop, struct leaving *l)
     bool is_whole = ttp_code_restore(stop->memory, &l->changes, &restored);
     l->said->foreign = restored.foreign;
     l->said->is_back = is_whole && restored.foreign == 0;
-    if (is_whole && restored.foreign == 0)
+    if (is_whole && restored.foreign == 0 && l->may_call)
         give_pages_back(stop, l);
     return is_whole;
 }
@@ -119,22 +121,64 @@ static void note_stop(struct leaving *l, struct ttp_stop *stop)
     l->said->longest_ns = took > l->said->longest_ns ? took : l->said->longest_ns;
 }
 
+/* A debugger holds all of its tasks: then bytes can be put back, and no more. */
+static bool put_back_held(struct leaving *l)
+{
+    char path[64];
+    struct ttp_restored restored;
+    (void)snprintf(path, sizeof path, "/proc/%u/task", l->said->pid);
+    DIR *folder = opendir(path);
+    bool is_held = folder != NULL;
+    for (const struct dirent *entry; is_held && (entry = readdir(folder)) != NULL;) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        is_held = tid <= 0 || ttp_task_state(tid) == 't';
+    }
+    if (folder != NULL)
+        (void)closedir(folder);
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", l->said->pid);
+    int memory = is_held ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    bool is_back = memory >= 0 && (l->changes.list != NULL || read_changes(l, memory)) &&
+                   ttp_code_restore(memory, &l->changes, &restored);
+    if (memory >= 0)
+        (void)close(memory);
+    return is_back;
+}
+
+static bool may_call(uint32_t pid)
+{
+    char *status = ttp_look_read(pid, "status");
+    bool is_free = status != NULL && ttp_look_number(status, "Seccomp:", 10, 1) == 0;
+    free(status);
+    return is_free;
+}
+
+/* What is to be known before anything is done. False: the segment is not there, or another one. */
+static bool prepare(struct leaving *l, const struct ttp_stop *stop)
+{
+    ttp_maps_free(&l->maps);
+    l->may_call = may_call(l->said->pid);
+    return ttp_maps_read(&l->maps, l->said->pid) &&
+           (l->places.call != 0 || ttp_call_places_find(&l->places, &l->maps, stop->memory)) &&
+           (l->changes.list != NULL || read_changes(l, stop->memory));
+}
+
 /* Once; *is_again: it is to be tried again. */
 static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *err)
 {
     struct ttp_stop stop;
     *is_again = false;
     TTP_TRY(ttp_stop_all(&stop, l->said->pid, err));
-    ttp_maps_free(&l->maps);
-    bool is_known =
-        ttp_maps_read(&l->maps, l->said->pid) &&
-        (l->places.call != 0 || ttp_call_places_find(&l->places, &l->maps, stop.memory)) &&
-        (l->changes.list != NULL || read_changes(l, stop.memory));
+    bool is_known = prepare(l, &stop);
+    if (!is_known && l->maps.count != 0 && ttp_maps_at(&l->maps, l->segment->at) == NULL) {
+        l->said->is_gone = true; /* it has executed another program */
+        (void)ttp_stop_end(&stop);
+        return TTAPE_OK;
+    }
     if (is_known && !l->said->is_back)
         is_known = put_back(&stop, l);
-    if (is_known)
+    if (is_known && l->may_call)
         l->said->is_unmapped = l->said->foreign == 0 && unmap(&stop, l);
-    *is_again = is_known && !l->said->is_unmapped && l->said->foreign == 0;
+    *is_again = is_known && l->may_call && !l->said->is_unmapped && l->said->foreign == 0;
     note_stop(l, &stop);
     return is_known ? TTAPE_OK
                     : ttp_attach_refuse(err, l->said->pid,
@@ -166,7 +210,8 @@ ttape_status ttp_leave(struct ttp_leaving *leaving, const struct ttp_segment *se
             status = TTAPE_OK;
             break;
         }
-        is_again |= status != TTAPE_OK && !leaving->is_back && i < TRIES / 10;
+        if (status != TTAPE_OK && !leaving->is_back)
+            is_again = !put_back_held(&l);
     }
     ttp_maps_free(&l.maps);
     free(l.changes.list);

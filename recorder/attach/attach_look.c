@@ -86,6 +86,8 @@ const char *ttp_look_refuse(const struct ttp_look_texts *t)
         return "it is stopped; let it go on first";
     if (ttp_look_number(t->status, "Seccomp:", 10, 0) != 0)
         return "it is under a filter of system calls, which may end it for one of ours";
+    if (ttp_look_number(t->status, "VmLck:", 10, 0) != 0)
+        return "it locks memory, and what it maps may be locked as well";
     if (is_limited(t->limits, "Max address space"))
         return "its address space is limited (ulimit -v), and the segment may not fit";
     return refuse_scope(t);
@@ -108,7 +110,7 @@ static char *read_text(const char *path)
     return text;
 }
 
-static char *read_proc(uint32_t pid, const char *name)
+char *ttp_look_read(uint32_t pid, const char *name)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%u/%s", pid, name);
@@ -118,7 +120,7 @@ static char *read_proc(uint32_t pid, const char *name)
 static bool is_descendant(uint32_t pid)
 {
     for (uint32_t i = 0; i < ANCESTORS && pid > 1; i++) {
-        char *status = read_proc(pid, "status");
+        char *status = ttp_look_read(pid, "status");
         pid = status == NULL ? 0 : (uint32_t)ttp_look_number(status, "PPid:", 10, 0);
         free(status);
         if (pid == (uint32_t)getpid())
@@ -135,7 +137,7 @@ ttape_status ttp_look(uint32_t pid, ttape_error *err)
         return ttp_attach_refuse(err, pid,
                                  "this kernel or processor lacks the instruction rdfsbase "
                                  "(Linux 5.9 has it)");
-    char *status = read_proc(pid, "status"), *limits = read_proc(pid, "limits");
+    char *status = ttp_look_read(pid, "status"), *limits = ttp_look_read(pid, "limits");
     char *scope = read_text("/proc/sys/kernel/yama/ptrace_scope");
     const struct ttp_look_texts texts = {.status = status,
                                          .limits = limits,

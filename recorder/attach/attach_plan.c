@@ -104,7 +104,7 @@ static const char *copy_plan(struct ttp_windows *w, const struct ttp_patch_head 
 
 const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_options *options,
                              const struct ttp_elf_view *elf, const struct ttp_code_text *text,
-                             bool minds_faults)
+                             bool minds_faults, bool has_shadow_stack)
 {
     const struct ttp_patch_head *plan = options->plan;
     *w = (struct ttp_windows){.chosen = options->chosen};
@@ -119,8 +119,10 @@ const char *ttp_windows_open(struct ttp_windows *w, const struct ttp_attach_opti
                                      .bias = elf->bias,
                                      .distance = (uintptr_t)text->bytes - text->low};
     struct ttp_probe_decision *d = &w->decision;
-    *d = (struct ttp_probe_decision){
-        .view = &w->view, .plan = w->plan, .chosen = w->chosen, .has_shadow_stack = false};
+    *d = (struct ttp_probe_decision){.view = &w->view,
+                                     .plan = w->plan,
+                                     .chosen = w->chosen,
+                                     .has_shadow_stack = has_shadow_stack};
     ttp_decide_probes_begin(d);
     w->area_bytes =
         ttp_page_up(TTP_AREA_DATA + (uint64_t)d->stub_count * sizeof(struct ttp_probe_stub));

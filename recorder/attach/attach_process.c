@@ -23,11 +23,12 @@
 #include "recorder/attach/attach_inside.h"
 #include "recorder/attach/attach_told.h"
 
-#define ROUNDS      4u /* of stops for functions that somebody is inside */
-#define PAUSE_NS    1000000
-#define BLOCKS_MOST 4096u
-#define BLOCK_BYTES 4096u /* of a thread's control block */
-#define USUAL_ID_AT 0x2d0u
+#define CHILDREN_ROUNDS 8u
+#define ROUNDS          4u /* of stops for functions that somebody is inside */
+#define PAUSE_NS        1000000
+#define BLOCKS_MOST     4096u
+#define BLOCK_BYTES     4096u /* of a thread's control block */
+#define USUAL_ID_AT     0x2d0u
 #define FAULT_SIGNALS                                                                              \
     (UINT64_C(1) << 3 | UINT64_C(1) << 6 | UINT64_C(1) << 7 | UINT64_C(1) << 10) /* ILL .. SEGV */
 
@@ -42,20 +43,30 @@ struct ttp_attach {
     struct ttp_windows windows;
     struct ttp_segment segment;
     struct ttp_call_places places;
-    struct stat arena;
+    struct stat arena, program;
     uint64_t caught; /* signals of faults that the program had handlers for */
     bool is_mapped;
 };
 
-static uint64_t caught_faults(uint32_t pid)
+static uint64_t caught_faults(const char *status)
 {
-    char path[64], text[8192] = "";
-    (void)snprintf(path, sizeof path, "/proc/%u/status", pid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        (void)close(file);
-    return size <= 0 ? 0 : ttp_look_number(text, "SigCgt:", 16, 0) & FAULT_SIGNALS;
+    return ttp_look_number(status, "SigCgt:", 16, 0) & FAULT_SIGNALS;
+}
+
+/* Return addresses that nobody has called for are not returned to there. */
+static bool has_shadow_stack(const char *status)
+{
+    const char *at = strstr(status, "x86_Thread_features:");
+    const char *end = at == NULL ? NULL : strchr(at, '\n');
+    const char *word = at == NULL ? NULL : strstr(at, "shstk");
+    return word != NULL && (end == NULL || word < end);
+}
+
+static bool look_at_program(uint32_t pid, struct stat *about)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%u/exe", pid);
+    return stat(path, about) == 0;
 }
 
 static void count_stop(struct ttp_attach *a, struct ttp_stop *stop)
@@ -94,10 +105,15 @@ static ttape_status adopt(struct ttp_attach *a, int memory, ttape_error *err)
 
 static ttape_status look_at_code(struct ttp_attach *a, int memory, ttape_error *err)
 {
-    a->caught = caught_faults(a->options.pid);
+    char *status = ttp_look_read(a->options.pid, "status");
+    a->caught = status == NULL ? FAULT_SIGNALS : caught_faults(status);
+    bool pushes_nothing = status == NULL || has_shadow_stack(status);
+    free(status);
+    (void)look_at_program(a->options.pid, &a->program);
     TTP_TRY(
         ttp_code_open(&a->elf, &a->text, a->options.pid, memory, &a->maps, a->options.module, err));
-    const char *why = ttp_windows_open(&a->windows, &a->options, &a->elf, &a->text, a->caught != 0);
+    const char *why = ttp_windows_open(&a->windows, &a->options, &a->elf, &a->text, a->caught != 0,
+                                       pushes_nothing);
     if (why == NULL && !ttp_call_places_find(&a->places, &a->maps, memory))
         why = "its code has no place from which a system call can be made";
     return why == NULL ? TTAPE_OK : refuse(a, why, err);
@@ -391,44 +407,59 @@ ttape_status ttp_attach_begin(struct ttp_attach **out, const struct ttp_attach_o
     return status;
 }
 
+/* It has ended, or executed another program; a debugger has come, or a handler of faults, which
+ * would find them in our code. */
 bool ttp_attach_is_over(struct ttp_attach *a)
 {
-    char path[64], text[8192];
-    (void)snprintf(path, sizeof path, "/proc/%u/status", a->options.pid);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0)
-        (void)close(file);
-    text[size < 0 ? 0 : size] = '\0';
-    const char *state = strstr(text, "State:");
-    bool has_ended = size <= 0 || state == NULL || state[7] == 'Z' || state[7] == 'X';
-    bool is_traced = ttp_look_number(text, "TracerPid:", 10, 0) != 0;
-    bool catches = (ttp_look_number(text, "SigCgt:", 16, 0) & FAULT_SIGNALS & ~a->caught) != 0;
-    return has_ended || is_traced || catches;
+    struct stat program;
+    char *text = ttp_look_read(a->options.pid, "status");
+    const char *state = text == NULL ? NULL : strstr(text, "State:");
+    bool is_over = state == NULL || state[7] == 'Z' || state[7] == 'X' ||
+                   ttp_look_number(text, "TracerPid:", 10, 0) != 0 ||
+                   (caught_faults(text) & ~a->caught) != 0 ||
+                   !look_at_program(a->options.pid, &program) ||
+                   program.st_ino != a->program.st_ino || program.st_dev != a->program.st_dev;
+    free(text);
+    return is_over;
 }
 
-/* Other processes that have the arena mapped: children that were forked meanwhile. */
-static void leave_children(struct ttp_attach *a)
+/* Whether a process has our segment: a child that was forked meanwhile. */
+static bool has_segment(const struct ttp_attach *a, uint32_t pid)
 {
+    struct ttp_maps maps;
+    bool is_read = ttp_maps_read(&maps, pid);
+    const struct ttp_map *map =
+        is_read ? ttp_maps_at(&maps, a->segment.at + a->segment.blocks) : NULL;
+    bool has_it = map != NULL && map->inode == (uint64_t)a->arena.st_ino;
+    ttp_maps_free(&maps);
+    return has_it;
+}
+
+/* How many were there. */
+static uint32_t leave_children_once(struct ttp_attach *a)
+{
+    uint32_t found = 0;
     DIR *folder = opendir("/proc");
     for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
         uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
-        struct ttp_maps maps;
-        bool is_one = false;
-        if (!isdigit((unsigned char)entry->d_name[0]) || pid == a->options.pid ||
-            pid == (uint32_t)getpid())
-            continue;
-        if (ttp_maps_read(&maps, pid)) {
-            const struct ttp_map *map = ttp_maps_at(&maps, a->segment.at + a->segment.blocks);
-            is_one = map != NULL && map->inode == (uint64_t)a->arena.st_ino;
-        }
-        ttp_maps_free(&maps);
         struct ttp_leaving leaving = {.pid = pid};
-        if (is_one && ttp_leave(&leaving, &a->segment, NULL) == TTAPE_OK && !leaving.is_gone)
+        if (!isdigit((unsigned char)entry->d_name[0]) || pid == a->options.pid ||
+            pid == (uint32_t)getpid() || !has_segment(a, pid))
+            continue;
+        found++;
+        if (ttp_leave(&leaving, &a->segment, NULL) == TTAPE_OK && !leaving.is_gone)
             a->counts->children++;
     }
     if (folder != NULL)
         (void)closedir(folder);
+    return found;
+}
+
+/* They may fork while they are looked for. */
+static void leave_children(struct ttp_attach *a)
+{
+    for (uint32_t i = 0; i < CHILDREN_ROUNDS && leave_children_once(a) != 0; i++)
+        continue;
 }
 
 ttape_status ttp_attach_end(struct ttp_attach *a, struct ttp_attach_counts *counts,

@@ -61,8 +61,7 @@ bool ttp_memory_write(int memory, uint64_t at, const void *from, size_t bytes)
     return true;
 }
 
-/* The letter of a task's state; 'X': it is not there. */
-static char state_of(pid_t tid)
+char ttp_task_state(pid_t tid)
 {
     char path[64], text[256] = "";
     (void)snprintf(path, sizeof path, "/proc/%d/stat", tid);
@@ -84,7 +83,7 @@ bool ttp_stop_wait(pid_t tid, int *status)
             return true;
         waited = ttp_attach_now_ns() - begun;
         if ((got < 0 && errno != EINTR) || waited > LONGEST_NS ||
-            (waited > PATIENCE_NS && state_of(tid) == 'D'))
+            (waited > PATIENCE_NS && ttp_task_state(tid) == 'D'))
             return false;
         (void)nanosleep(&pause, NULL);
     }
@@ -122,7 +121,7 @@ static void drop_task(struct ttp_stop *stop, struct ttp_stopped_task *task)
 /* It has ended, and is only there for who waits for it. */
 static bool is_ended(pid_t tid)
 {
-    char state = state_of(tid);
+    char state = ttp_task_state(tid);
     return state == 'Z' || state == 'X';
 }
 
@@ -243,21 +242,29 @@ static bool read_registers(struct ttp_stop *stop)
 
 /* ---- all of them ---- */
 
+/* Only a task that stands can be let go: those that do not yet are waited for when all others go
+ * on. They cannot run meanwhile, wherever in the kernel they wait. */
+static void let_go_late(const struct ttp_stopped_task *task)
+{
+    int status;
+    bool is_stopped = false;
+    while (!is_stopped && waitpid(task->tid, &status, __WALL) == task->tid && WIFSTOPPED(status)) {
+        is_stopped = status >> 16 == PTRACE_EVENT_STOP;
+        if (!is_stopped)
+            (void)ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
+    }
+    (void)ptrace(PTRACE_DETACH, task->tid, NULL, NULL);
+}
+
 uint64_t ttp_stop_end(struct ttp_stop *stop)
 {
-    for (size_t i = stop->count; i-- > 0;) {
-        struct ttp_stopped_task *task = &stop->tasks[i];
-        int status;
-        /* one that does not stop yet: only a task that stands can be let go */
-        while (!task->is_stopped && waitpid(task->tid, &status, __WALL) == task->tid &&
-               WIFSTOPPED(status)) {
-            task->is_stopped = status >> 16 == PTRACE_EVENT_STOP;
-            if (!task->is_stopped)
-                (void)ptrace(PTRACE_CONT, task->tid, NULL, (void *)(intptr_t)WSTOPSIG(status));
-        }
-        (void)ptrace(PTRACE_DETACH, task->tid, NULL, NULL);
-    }
+    for (size_t i = stop->count; i-- > 0;)
+        if (stop->tasks[i].is_stopped)
+            (void)ptrace(PTRACE_DETACH, stop->tasks[i].tid, NULL, NULL);
     uint64_t took = ttp_attach_now_ns() - stop->began_ns;
+    for (size_t i = stop->count; i-- > 0;)
+        if (!stop->tasks[i].is_stopped)
+            let_go_late(&stop->tasks[i]);
     if (stop->memory >= 0)
         (void)close(stop->memory);
     free(stop->tasks);

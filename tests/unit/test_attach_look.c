@@ -7,7 +7,7 @@
 
 #define GOOD                                                                                       \
     "Name:\tserver\nState:\tS (sleeping)\nTgid:\t77\nPid:\t77\nPPid:\t1\nTracerPid:\t0\n"          \
-    "Uid:\t1000\t1000\t1000\t1000\nVmSize:\t  100 kB\nSeccomp:\t0\n"
+    "Uid:\t1000\t1000\t1000\t1000\nVmSize:\t  100 kB\nVmLck:\t  0 kB\nSeccomp:\t0\n"
 
 static const char good_text[] = GOOD;
 static const struct ttp_look_texts good = {.status = good_text, .own_user = 1000, .pid = 77};
@@ -42,6 +42,7 @@ START_TEST(test_processes)
     ck_says(refuse_with("S (sleeping)", "T (stopped)"), "is stopped");
     ck_says(refuse_with("Uid:\t1000", "Uid:\t1001"), "another user's");
     ck_says(refuse_with("VmSize:\t  100 kB\n", ""), "a thread of the kernel's");
+    ck_says(refuse_with("VmLck:\t  0 kB", "VmLck:\t  64 kB"), "locks memory");
     ck_says(refuse_with("TracerPid:\t0", "TracerPid:\t12"), "traced already");
     ck_says(refuse_with("Seccomp:\t0", "Seccomp:\t2"), "a filter of system calls");
 }
