@@ -18,6 +18,7 @@ WORDS = {"threads": ["threads", "3", "waits", "starts"], "forks": ["forks", "thr
          "signals": ["signals", "coroutines", "faults"]}
 CYCLES = setting.cut(50, 5)
 KILLS = setting.cut(range(1, 600), (5, 31, 44, 61, 83, 131, 190, 280))
+FIRST = setting.cut(["busy"], [])
 EVENTS = 500
 GIVE_UP = 120
 
@@ -35,7 +36,7 @@ class Program:
     """p_attached with those words, and what /proc says of it."""
     def __init__(self, words):
         path = setting.build("p_attached.c", flags=("-O2", "-pthread"), log=False, hooks=False)
-        self.process = subprocess.Popen([path, *words], stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([path, *FIRST, *words], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.pid = self.process.pid
         assert self.process.stdout.readline() == "ready\n"

@@ -79,7 +79,8 @@ static uint64_t find_linked(const struct ttp_code_view *view, uint64_t target)
         return target;
     if (slot % 8 != 0 || !is_loaded(view, slot, 8))
         return 0;
-    uint64_t there = *(const uint64_t *)ttp_view_at(view, slot);
+    uint64_t there;
+    __builtin_memcpy(&there, ttp_view_at(view, slot), sizeof there);
     if (!is_empty(view, there))
         return there;
     return TTP_TAIL_MEMORY | TTP_TAIL_LINKED | (there & TTP_TAIL_EMPTY_IS) << TTP_TAIL_EMPTY | slot;

@@ -1,6 +1,7 @@
 /* Serves itself requests, for as long as nobody says SIGTERM, and knows the right answers. Without
  * hooks; it is attached to. Words say what it does beside that:
  *
+ *     busy         nobody naps, as all do now and then without it; to be said first
  *     threads N    as many threads
  *     waits        a thread that waits in epoll_wait and minds each EINTR
  *     forks        children, one after the other, whose answers are looked at
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +32,19 @@ static volatile sig_atomic_t is_over;
 static uint64_t answers[ANSWERS];
 static volatile unsigned long done_count, wrong_count;
 
+static bool is_busy;
+
 static void end(int number)
 {
     (void)number;
     is_over = 1;
+}
+
+/* Others want the processor, too. */
+static void nap(uint64_t turn)
+{
+    if (!is_busy && turn % 64 == 0)
+        (void)usleep(1000);
 }
 
 PLAIN uint64_t mix(uint64_t a)
@@ -77,8 +88,10 @@ static void say_wrong(const char *what)
 
 static void *serve_on(void *from)
 {
-    for (uint64_t i = (uintptr_t)from; !is_over; i++)
+    for (uint64_t i = (uintptr_t)from; !is_over; i++) {
         serve(i);
+        nap(i);
+    }
     return NULL;
 }
 
@@ -109,6 +122,7 @@ static void *fork_on(void *unused)
         }
         if (child > 0 && (waitpid(child, &status, 0) != child || status != 7 << 8))
             say_wrong("a child");
+        nap(0);
     }
     return NULL;
 }
@@ -124,6 +138,7 @@ static void *start_on(void *unused)
             if ((uint64_t)(uintptr_t)said != answers[3])
                 say_wrong("a thread");
         }
+        nap(0);
     }
     return NULL;
 }
@@ -146,9 +161,10 @@ static void *switch_on(void *unused)
     there.uc_stack.ss_sp = stack;
     there.uc_stack.ss_size = sizeof stack;
     makecontext(&there, run_there, 0);
-    while (!is_over) {
+    for (uint64_t i = 0; !is_over; i++) {
         (void)swapcontext(&here, &there);
         serve(2);
+        nap(i);
     }
     return NULL;
 }
@@ -181,6 +197,7 @@ static void *jump_on(void *unused)
         }
         may_jump = 0;
         serve(5);
+        nap(0);
     }
     return NULL;
 }
@@ -209,6 +226,7 @@ static void *fault_on(void *unused)
         if (sigsetjmp(fault_back, 1) == 0)
             (void)look_at((const int *)(uintptr_t)8);
         serve(6);
+        nap(0);
     }
     return NULL;
 }
@@ -258,6 +276,7 @@ int main(int count, char **words)
         return 2;
     for (int i = 1; i < count; i++) {
         unsigned number = i + 1 < count ? (unsigned)atoi(words[i + 1]) : 0;
+        is_busy |= strcmp(words[i], "busy") == 0;
         if (strcmp(words[i], "threads") == 0)
             for (unsigned j = 0; j < number; j++)
                 begin(serve_on, (void *)(uintptr_t)j);
