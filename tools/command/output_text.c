@@ -80,3 +80,33 @@ char *tool_put_hex(char *at, uint64_t value)
         *at++ = "0123456789abcdef"[value >> shift & 15];
     return at;
 }
+
+bool tool_csv_needs_quotes(ttape_string text)
+{
+    bool needs = false;
+    for (size_t i = 0; i < text.size_bytes; i++) {
+        char c = text.data[i];
+        needs = needs || c == ',' || c == '"' || c == '\n' || c == '\r';
+    }
+    return needs;
+}
+
+void tool_output_csv_text(struct tool_output *out, ttape_string text)
+{
+    for (size_t start = 0; start < text.size_bytes;) {
+        const char *mark = memchr(text.data + start, '"', text.size_bytes - start);
+        size_t end_at = mark != NULL ? (size_t)(mark - text.data) : text.size_bytes;
+        tool_output_escaped(out, TTP_ESCAPE_TEXT,
+                            (ttape_string){text.data + start, end_at - start});
+        tool_output_text(out, mark != NULL ? "\"\"" : "");
+        start = end_at + (mark != NULL);
+    }
+}
+
+void tool_output_csv(struct tool_output *out, ttape_string text)
+{
+    bool quote = tool_csv_needs_quotes(text);
+    tool_output_text(out, quote ? "\"" : "");
+    tool_output_csv_text(out, text);
+    tool_output_text(out, quote ? "\"" : "");
+}

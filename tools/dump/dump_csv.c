@@ -25,42 +25,16 @@ struct csv_state {
     ttape_event events[BATCH_EVENTS];
 };
 
-/* Whether RFC 4180 asks for quotes. */
-static bool needs_quotes(ttape_string text)
-{
-    bool needs = false;
-    for (size_t i = 0; i < text.size_bytes; i++) {
-        char c = text.data[i];
-        needs = needs || c == ',' || c == '"' || c == '\n' || c == '\r';
-    }
-    return needs;
-}
-
-/* Text between quotes, or as it is. */
-static void put_cell(struct tool_output *out, ttape_string symbol)
-{
-    for (size_t start = 0; start < symbol.size_bytes;) {
-        const char *mark = memchr(symbol.data + start, '"', symbol.size_bytes - start);
-        size_t end_at = mark != NULL ? (size_t)(mark - symbol.data) : symbol.size_bytes;
-        tool_output_escaped(out, TTP_ESCAPE_TEXT,
-                            (ttape_string){symbol.data + start, end_at - start});
-        tool_output_text(out, mark != NULL ? "\"\"" : "");
-        start = end_at + (mark != NULL);
-    }
-}
-
 /* ",0xADDRESS,SYMBOL\n" */
 static void print_site(struct tool_dump *dump, uint32_t number, const ttape_site *site)
 {
     (void)number;
     struct tool_output *out = &dump->scratch;
     char text[24];
-    bool quote = needs_quotes(site->symbol);
     char *end = tool_put_hex(tool_put_bytes(text, ",0x", 3), site->address);
     tool_output_bytes(out, text, (size_t)(end - text));
-    tool_output_text(out, quote ? ",\"" : ",");
-    put_cell(out, site->symbol);
-    tool_output_text(out, quote ? "\"" : "");
+    tool_output_text(out, ",");
+    tool_output_csv(out, site->symbol);
     tool_output_text(out, dump->paths ? "" : "\n");
 }
 
@@ -72,14 +46,14 @@ static void put_path(struct tool_dump *dump, uint32_t site)
     bool quote = false;
     uint32_t count = tool_dump_path(dump, site);
     for (uint32_t i = 0; i < count; i++)
-        quote |= needs_quotes(tool_site_word(&dump->names, dump->frames[i], buffer));
+        quote |= tool_csv_needs_quotes(tool_site_word(&dump->names, dump->frames[i], buffer));
     tool_output_text(out, quote ? ",\"" : ",");
     for (uint32_t i = 0; i < count; i++) {
         tool_output_text(out, i == 0 ? "" : ";");
         if (dump->frames[i] == TTAPE_NONE)
             tool_output_text(out, "...");
         else
-            put_cell(out, tool_site_word(&dump->names, dump->frames[i], buffer));
+            tool_output_csv_text(out, tool_site_word(&dump->names, dump->frames[i], buffer));
     }
     tool_output_text(out, quote ? "\"\n" : "\n");
 }

@@ -227,10 +227,12 @@ int tool_report_collect(struct tool_report *view, struct asking *ask)
 int tool_report_print(const struct options *options, struct tool_report *view)
 {
     struct tool_output out;
-    tool_pager_open(&out, !options->json && !options->no_pager);
+    int status = TOOL_OK;
+    tool_pager_open(&out, !options->json && !options->csv && !options->no_pager);
     if (options->json)
         tool_report_json(view, &out);
     else
-        tool_report_table(view, &out);
-    return tool_pager_close(&out);
+        status = options->csv ? tool_report_csv(view, &out) : tool_report_table(view, &out);
+    int closed = tool_pager_close(&out);
+    return status == TOOL_OK ? closed : status;
 }

@@ -20,14 +20,15 @@ struct word_list {
 };
 
 struct options {
-    const char *by, *callers, *callees, *butterfly, *below, *filter, *sort, *across, *rollup;
+    const char *by, *callers, *callees, *butterfly, *below, *filter, *sort, *across, *rollup,
+        *columns, *format;
     struct word_list group, idle;
     struct tool_choice choice;
     struct tool_filter kept;
     struct tool_id limit;
     uint32_t jobs, row_kind; /* of --by */
     enum tool_name_style names;
-    bool exact, histogram, ids, json, reverse, no_idle, no_pager, force;
+    bool exact, histogram, ids, json, csv, reverse, no_idle, no_pager, force;
     enum tool_report_many many; /* of --by */
     ttape_rollup_across join;   /* of --across */
     uint64_t memory_bytes;

@@ -5,118 +5,44 @@
 
 #include "base/escape.h"
 #include "tools/command/pager.h"
+#include "tools/command/tool.h"
 #include "tools/io/table.h"
-#include "tools/report/report_view.h"
+#include "tools/report/report_columns.h"
 
 #define LEAST_NAME 22u /* columns: pthread_mutex_lock and pthread_mutex_unlock are told apart */
-
-/* Columns in their order; which of them a report has depends on what it knows. */
-enum column_id {
-    TOTAL,
-    SELF,
-    OFF,
-    SHARE,
-    CALLS,
-    MEAN,
-    MIN,
-    MAX,
-    DEVIATION,
-    P50,
-    P90,
-    P99,
-    IDLE,
-    SPAN,
-    EVENTS,
-    PID,
-    TID,
-    CALLER,
-    CALL,
-    NAME,
-    COLUMN_COUNT
-};
-
-static const struct tool_column titles[COLUMN_COUNT] = {
-    [TOTAL] = {"TOTAL", .rank = 0},
-    [SELF] = {"SELF", .rank = 0},
-    [OFF] = {"OFF CPU", .rank = 1},
-    [SHARE] = {"SELF %", .rank = 1},
-    [CALLS] = {"CALLS", .rank = 0},
-    [MEAN] = {"MEAN", .rank = 3},
-    [MIN] = {"MIN", .rank = 6},
-    [MAX] = {"MAX", .rank = 5},
-    [DEVIATION] = {"DEVIATION", .rank = 7},
-    [P50] = {"P50", .rank = 4},
-    [P90] = {"P90", .rank = 8},
-    [P99] = {"P99", .rank = 4},
-    [IDLE] = {"IDLE", .rank = 2},
-    [SPAN] = {"SPAN", .rank = 2},
-    [EVENTS] = {"EVENTS", .rank = 3},
-    [PID] = {"PID", .rank = 0},
-    [TID] = {"TID", .rank = 0},
-    [CALLER] = {"CALLER", .is_text = true},
-    [CALL] = {"CALL", .is_text = true},
-    [NAME] = {"FUNCTION", .is_text = true, .gives_way = true},
-};
 
 struct printing {
     struct tool_report *view;
     struct tool_output *out;
     struct tool_table table;
-    struct tool_column columns[COLUMN_COUNT];
-    enum column_id ids[COLUMN_COUNT];
+    struct tool_column columns[TOOL_REPORT_COLUMNS];
+    enum tool_report_column ids[TOOL_REPORT_COLUMNS];
     size_t count;
     bool colours;
 };
 
-static bool is_thread(const struct tool_report *view)
-{
-    return view->by == TTAPE_REPORT_BY_THREAD || view->by == TTAPE_REPORT_BY_PROCESS;
-}
-
-static bool wanted(const struct tool_report *view, enum column_id id)
-{
-    bool times = view->has_times, thread = is_thread(view);
-    switch (id) {
-    case TOTAL: return times && !thread;
-    case SELF:
-    case SHARE: return times;
-    case SPAN: return times && thread && view->many != TOOL_MANY_BUILD;
-    case EVENTS: return thread && view->many != TOOL_MANY_BUILD;
-    case PID: return thread && view->many == TOOL_MANY_NONE;
-    case OFF:
-        return times && view->info.idle_source == TTAPE_IDLE_SWITCHES &&
-               view->many == TOOL_MANY_NONE;
-    case MEAN:
-    case MIN:
-    case MAX:
-    case DEVIATION: return times && !thread;
-    case P50:
-    case P90:
-    case P99: return times && view->has_percentiles && !thread;
-    case IDLE: return times && view->info.has_idle && view->many == TOOL_MANY_NONE;
-    case TID: return view->by == TTAPE_REPORT_BY_THREAD;
-    case CALLER: return view->by == TTAPE_REPORT_BY_CALL;
-    case CALL: return view->has_ids;
-    default: return true;
-    }
-}
-
-static void choose_columns(struct printing *print)
+static const char *subject_of(const struct tool_report *view)
 {
     static const char *const subjects[TTAPE_REPORT_BY_COUNT] = {
         "FUNCTION", "FUNCTION", "MODULE", "FILE", "THREAD", "PROCESS", "FUNCTION", "FUNCTIONS"};
     static const char *const others[] = {"", "TRACE", "HOST", "BUILD"};
-    for (enum column_id id = 0; id < COLUMN_COUNT; id++) {
-        if (!wanted(print->view, id))
-            continue;
-        print->ids[print->count] = id;
-        print->columns[print->count] = titles[id];
-        if (id == NAME)
-            print->columns[print->count].title = print->view->many != TOOL_MANY_NONE
-                                                     ? others[print->view->many]
-                                                     : subjects[print->view->by];
-        print->count++;
+    return view->many != TOOL_MANY_NONE ? others[view->many] : subjects[view->by];
+}
+
+static int choose_columns(struct printing *print)
+{
+    int status = tool_report_columns(print->view, print->ids, &print->count);
+    for (size_t i = 0; status == TOOL_OK && i < print->count; i++) {
+        const struct tool_report_title *title = &tool_report_titles[print->ids[i]];
+        bool is_asked = print->view->columns != NULL; /* it is there, however narrow it gets */
+        print->columns[i] = (struct tool_column){.title = title->title,
+                                                 .is_text = title->is_text,
+                                                 .rank = is_asked ? 0 : title->rank,
+                                                 .gives_way = print->ids[i] == NAME};
+        if (print->ids[i] == NAME)
+            print->columns[i].title = subject_of(print->view);
     }
+    return status;
 }
 
 /* ---- cells ---- */
@@ -167,6 +93,23 @@ static void put_mean(struct printing *print, const ttape_report_row *row)
     else
         tool_table_time_marked(&print->table, TOOL_PLAIN, whole_ns(row->mean_ns),
                                row->exit_count == 0 ? mark_of(row) : "");
+}
+
+static void put_self_mean(struct printing *print, const ttape_report_row *row)
+{
+    if (row->call_count == 0)
+        tool_table_text(&print->table, TOOL_FAINT, "-");
+    else
+        tool_table_time_marked(&print->table, TOOL_PLAIN, row->self_ns / (int64_t)row->call_count,
+                               mark_of(row));
+}
+
+static void put_origin(struct printing *print, const ttape_report_row *row,
+                       enum tool_report_column id)
+{
+    char text[TOOL_REPORT_ORIGIN_BYTES];
+    size_t size = tool_report_origin(print->view, row, id, text);
+    tool_table_bytes(&print->table, TOOL_PLAIN, text, size);
 }
 
 static double deviation_of(const ttape_report_row *row)
@@ -259,7 +202,7 @@ static void put_name(struct printing *print, const struct tool_report_row *row)
     tool_table_bytes(table, tone_of(print->view, &row->row), text, size + more);
 }
 
-static void put_id(struct printing *print, const ttape_report_row *row, enum column_id id)
+static void put_id(struct printing *print, const ttape_report_row *row, enum tool_report_column id)
 {
     ttape_stream_info stream = {0};
     ttape_process process = {0};
@@ -287,7 +230,8 @@ static void put_call(struct tool_table *table, const struct tool_report_row *sho
     tool_table_bytes(table, TOOL_PLAIN, text, size);
 }
 
-static void put_cell(struct printing *print, const struct tool_report_row *shown, enum column_id id)
+static void put_cell(struct printing *print, const struct tool_report_row *shown,
+                     enum tool_report_column id)
 {
     const ttape_report_row *row = &shown->row;
     struct tool_table *table = &print->table;
@@ -312,6 +256,10 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     case TID: put_id(print, row, id); break;
     case CALLER: tool_table_text(table, TOOL_PLAIN, caller_name(print, row->caller)); break;
     case CALL: put_call(table, shown); break;
+    case SELF_MEAN: put_self_mean(print, row); break;
+    case ROLE: tool_table_text(table, TOOL_PLAIN, tool_role_names[shown->role]); break;
+    case MODULE:
+    case SOURCE: put_origin(print, row, id); break;
     default: put_name(print, shown);
     }
 }
@@ -443,10 +391,12 @@ static void put_notes(const struct printing *print)
         tool_output_text(out, "times below zero: the clock of a thread steps backwards\n");
 }
 
-void tool_report_table(struct tool_report *view, struct tool_output *out)
+int tool_report_table(struct tool_report *view, struct tool_output *out)
 {
     struct printing print = {.view = view, .out = out, .colours = tool_terminal_colours()};
-    choose_columns(&print);
+    int status = choose_columns(&print);
+    if (status != TOOL_OK)
+        return status;
     put_head(&print);
     for (size_t first = 0, end; first < view->row_count; first = end) {
         enum tool_report_role role = view->rows[first].role;
@@ -469,4 +419,5 @@ void tool_report_table(struct tool_report *view, struct tool_output *out)
         tool_output_printf(out, "\n%zu more row%s left out\n", view->hidden_count,
                            view->hidden_count == 1 ? "" : "s");
     }
+    return TOOL_OK;
 }

@@ -52,6 +52,7 @@ struct tool_report {
     ttape_rollup *rollup;       /* of many files, or NULL */
     size_t left_out;            /* files */
     const char *sort;           /* keys, or NULL: the usual ones */
+    const char *columns;        /* their names, with commas; NULL: the usual ones */
     const char *below;          /* a regular expression, or NULL: the report is of all that ran */
     bool reverse, has_times, has_percentiles, has_ids;
     uint64_t limit;
@@ -98,7 +99,9 @@ int64_t tool_report_all_on_cpu(const struct tool_report *view);
 /* What a row is called: a function, a path, a thread ... It stands until the next call. */
 const char *tool_report_name(struct tool_report *view, const struct tool_report_row *row);
 
-void tool_report_table(struct tool_report *view, struct tool_output *out);
+/* Each returns a tool_exit: TOOL_USAGE for a column that the report does not have. */
+int tool_report_table(struct tool_report *view, struct tool_output *out);
+int tool_report_csv(struct tool_report *view, struct tool_output *out);
 /* How the durations of a row are spread: a bar for each power of two. */
 void tool_report_spread(struct tool_report *view, const struct tool_report_row *row,
                         struct tool_output *out);

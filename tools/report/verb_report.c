@@ -11,6 +11,7 @@
 #include "tools/command/pager.h"
 #include "tools/command/tool.h"
 #include "tools/io/view_line.h"
+#include "tools/report/report_columns.h"
 #include "tools/report/report_options.h"
 
 #define KEPT_BYTES (4 << 20) /* larger ones go back */
@@ -59,6 +60,9 @@ static const struct tool_option table[] = {
      TOOL_AT(ids)},
     {"idle", 0, "NAME", "function NAME blocks, too; may be repeated", add_word, TOOL_AT(idle)},
     {"no-idle", 0, NULL, "nothing blocks", NULL, TOOL_AT(no_idle)},
+    {"columns", 0, "NAME,...", "these, in this order: as --sort has them, source, module, ...",
+     NULL, TOOL_AT(columns)},
+    {"format", 0, "FORMAT", "text (default), csv or json", NULL, TOOL_AT(format)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"jobs", 'j', "N", "threads that read; default: one per processor", tool_parse_u32,
      TOOL_AT(jobs)},
@@ -102,7 +106,7 @@ static void say_view(const struct options *options, const struct tool_report *vi
                                      .from_ns = selection->from_ns,
                                      .to_ns = selection->to_ns};
     bool is_whole = options->butterfly == NULL && !selection->has_range;
-    if (!options->json)
+    if (!options->json && !options->csv)
         tool_say_view(view->input, is_whole ? NULL : &place);
 }
 
@@ -136,6 +140,7 @@ static int report_input(void *context, const struct tool_input *input)
                                .reader = input->reader,
                                .by = options->row_kind,
                                .sort = options->sort,
+                               .columns = options->columns,
                                .below = options->below,
                                .reverse = options->reverse,
                                .limit = options->limit.given ? options->limit.value : UINT64_MAX,
@@ -146,7 +151,7 @@ static int report_input(void *context, const struct tool_input *input)
         tool_hook_cost_find(&view.hook, input->reader);
     }
     tool_site_names_open_as(&view.names, input->reader,
-                            tool_name_style(options->names, options->json));
+                            tool_name_style(options->names, options->json || options->csv));
     ask->options = options;
     ask->input = input;
     ask->names = &view.names;
@@ -200,6 +205,24 @@ static int check_options(const struct options *options)
     return TOOL_OK;
 }
 
+static int check_output(struct options *options)
+{
+    static const char *const names[] = {"text", "csv", "json"};
+    size_t format = 0;
+    while (options->format != NULL && format < 3 && strcmp(options->format, names[format]) != 0)
+        format++;
+    if (format == 3)
+        return tool_usage("report", "unknown format '%s'", options->format);
+    options->csv = format == 1;
+    options->json |= format == 2;
+    if (options->csv && options->json)
+        return tool_usage("report", "--json and --format csv exclude each other");
+    if (options->columns != NULL && options->json)
+        return tool_usage("report", "JSON has all that is known: --columns is not for it");
+    return options->columns == NULL || tool_report_are_columns(options->columns) ? TOOL_OK
+                                                                                 : TOOL_USAGE;
+}
+
 static int check_ids(const struct options *options)
 {
     bool is_of_functions = options->row_kind == TTAPE_REPORT_BY_FUNCTION &&
@@ -230,6 +253,7 @@ int tool_report_shared(int argc, char **argv, const struct tool_share *share)
     status = check_options(&options);
     status = status == TOOL_OK ? parse_by(&options) : status;
     status = status == TOOL_OK ? check_ids(&options) : status;
+    status = status == TOOL_OK ? check_output(&options) : status;
     if (status != TOOL_OK)
         return status;
     tool_memory_bound(options.memory_bytes);

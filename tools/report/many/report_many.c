@@ -49,7 +49,7 @@ static int begin_trace(void *context, const struct tool_input *input, ttape_repo
     ask->selection = (struct tool_selection){0};
     ask->damage_count = 0;
     tool_site_names_open_as(&ask->own_names, input->reader,
-                            tool_name_style(options->names, options->json));
+                            tool_name_style(options->names, options->json || options->csv));
     ask->names = &ask->own_names;
     tool_losses_warn(input);
     int status = tool_select(&ask->selection, input, &options->choice);
@@ -119,7 +119,7 @@ static int show_rollup(struct tool_report *view, struct asking *ask, ttape_rollu
         view->many = options->many;
         view->by = options->many != TOOL_MANY_NONE ? TTAPE_REPORT_BY_PROCESS : view->by;
         tool_site_names_open_as(&view->names, subjects.reader,
-                                tool_name_style(options->names, options->json));
+                                tool_name_style(options->names, options->json || options->csv));
         tool_subjects_rows(&subjects, view);
         status = show_many(view, ask);
         tool_site_names_close(&view->names);
@@ -146,6 +146,7 @@ int tool_report_many(struct options *options, const struct tool_operands *paths,
     struct tool_report view = {.input = &input,
                                .by = by_call ? TTAPE_REPORT_BY_CALL : options->row_kind,
                                .sort = options->sort,
+                               .columns = options->columns,
                                .below = options->below,
                                .reverse = options->reverse,
                                .limit = options->limit.given ? options->limit.value : UINT64_MAX};

@@ -1,0 +1,56 @@
+/* Columns of a report, for its table and for CSV: what they are called, and which of them one has. */
+#ifndef TOOL_REPORT_COLUMNS_H
+#define TOOL_REPORT_COLUMNS_H
+
+#include "tools/report/report_view.h"
+
+/* In their order. */
+enum tool_report_column {
+    TOTAL,
+    SELF,
+    OFF,
+    SHARE,
+    CALLS,
+    MEAN,
+    MIN,
+    MAX,
+    DEVIATION,
+    P50,
+    P90,
+    P99,
+    IDLE,
+    SPAN,
+    EVENTS,
+    PID,
+    TID,
+    CALLER,
+    CALL,
+    SELF_MEAN, /* from here on: where they are asked for */
+    MODULE,
+    SOURCE,
+    ROLE,
+    NAME,
+    TOOL_REPORT_COLUMNS
+};
+
+struct tool_report_title {
+    const char *key, *title;
+    bool is_text, is_time;
+    unsigned rank; /* as of tool_column */
+};
+
+extern const struct tool_report_title tool_report_titles[TOOL_REPORT_COLUMNS];
+
+/* Those of the command line, in its order, or those that the report has something for. Returns a
+ * tool_exit: TOOL_USAGE where it does not have one that is asked for. */
+int tool_report_columns(const struct tool_report *view,
+                        enum tool_report_column ids[TOOL_REPORT_COLUMNS], size_t *count);
+/* Whether all of a text are names of columns; what is none was said. */
+bool tool_report_are_columns(const char *text);
+
+/* The module's path, or the source file and line; its size. */
+#define TOOL_REPORT_ORIGIN_BYTES 4128u
+size_t tool_report_origin(const struct tool_report *view, const ttape_report_row *row,
+                          enum tool_report_column id, char *text);
+
+#endif
