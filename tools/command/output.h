@@ -51,7 +51,7 @@ void tool_output_bytes(struct tool_output *out, const void *data, size_t size_by
 void tool_output_text(struct tool_output *out, const char *text);
 void tool_output_printf(struct tool_output *out, const char *format, ...) TOOL_PRINTF(2, 3);
 void tool_output_escaped(struct tool_output *out, enum ttp_escape_style style, ttape_string text);
-/* A cell of CSV (RFC 4180): whether it needs quotes; what stands between them, or as it is; both. */
+/* A cell of CSV (RFC 4180): whether it needs quotes; what stands between them, or is it; both. */
 bool tool_csv_needs_quotes(ttape_string text);
 void tool_output_csv_text(struct tool_output *out, ttape_string text);
 void tool_output_csv(struct tool_output *out, ttape_string text);

@@ -1,4 +1,4 @@
-/* Columns of a report, for its table and for CSV: what they are called, and which of them one has. */
+/* Columns of a report, for its table and for CSV: what they are called, and which one has. */
 #ifndef TOOL_REPORT_COLUMNS_H
 #define TOOL_REPORT_COLUMNS_H
 
