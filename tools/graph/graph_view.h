@@ -72,6 +72,7 @@ void tool_graph_print_summary(struct tool_graph_view *view, struct tool_output *
 void tool_graph_print_contexts(struct tool_graph_view *view, struct tool_output *out);
 void tool_graph_json(struct tool_graph_view *view, struct tool_output *out);
 void tool_graph_dot(struct tool_graph_view *view, struct tool_output *out);
+void tool_graph_mermaid(struct tool_graph_view *view, struct tool_output *out);
 /* What begins any picture; a node's name in a label. */
 void tool_graph_dot_begin(struct tool_output *out, const struct tool_input *input);
 void tool_graph_dot_name(struct tool_output *out, const char *label);

@@ -55,9 +55,15 @@ static bool is_format(const struct options *options, const char *name)
     return options->format != NULL && strcmp(options->format, name) == 0;
 }
 
+/* For a program, not a terminal. */
+static bool is_language(const struct options *options)
+{
+    return is_format(options, "dot") || is_format(options, "mermaid");
+}
+
 static const struct tool_option table[] = {
-    {"format", 0, "FORMAT", "text (default), dot (Graphviz's language), svg (a picture) or json",
-     NULL, TOOL_AT(format)},
+    {"format", 0, "FORMAT", "text (default), dot, mermaid (languages of graphs), svg or json", NULL,
+     TOOL_AT(format)},
     {"json", 0, NULL, "print JSON", NULL, TOOL_AT(json)},
     {"list", 0, NULL, "list nodes and edges instead of opening them from the start", NULL,
      TOOL_AT(list)},
@@ -138,11 +144,13 @@ static struct tool_graph_limits limits_of(const struct options *options)
 static int print_text(const struct options *options, struct tool_graph_view *view)
 {
     struct tool_output out;
-    tool_pager_open(&out, !options->json && !is_format(options, "dot") && !options->no_pager);
+    tool_pager_open(&out, !options->json && !is_language(options) && !options->no_pager);
     if (options->json)
         tool_graph_json(view, &out);
     else if (is_format(options, "dot"))
         tool_graph_dot(view, &out);
+    else if (is_format(options, "mermaid"))
+        tool_graph_mermaid(view, &out);
     else if (options->summary)
         tool_graph_print_summary(view, &out);
     else if (options->context != NULL)
@@ -161,7 +169,7 @@ static int show_paths(const struct options *options, struct tool_paths *paths)
     struct tool_output out;
     if (is_format(options, "svg"))
         return tool_graph_draw(put_paths, paths);
-    tool_pager_open(&out, !options->json && !is_format(options, "dot") && !options->no_pager);
+    tool_pager_open(&out, !options->json && !is_language(options) && !options->no_pager);
     if (options->json)
         tool_reach_json(paths, &out);
     else if (is_format(options, "dot"))
@@ -257,20 +265,23 @@ static int graph_input(void *context, const struct tool_input *input)
 
 static int check_options(struct options *options)
 {
-    static const char *const names[] = {"text", "dot", "svg", "json"};
+    static const char *const names[] = {"text", "dot", "svg", "mermaid", "json"};
     size_t format = 0;
-    while (options->format != NULL && format < 4 && strcmp(options->format, names[format]) != 0)
+    while (options->format != NULL && format < 5 && strcmp(options->format, names[format]) != 0)
         format++;
-    if (format == 4)
+    if (format == 5)
         return tool_usage("graph", "unknown format '%s'", options->format);
-    bool is_picture = format == 1 || format == 2;
-    options->json |= format == 3;
+    bool is_picture = format >= 1 && format <= 3;
+    options->json |= format == 4;
     if (is_picture + options->json + options->list + (options->summary ? 1 : 0) > 1 &&
         !(options->json && options->summary && !is_picture && !options->list))
-        return tool_usage("graph", "only one of dot, svg, --json, --list, --summary is possible");
+        return tool_usage("graph",
+                          "only one of dot, svg, mermaid, --json, --list, --summary is possible");
     if (options->across != NULL && strcmp(options->across, "builds") != 0 &&
         strcmp(options->across, "none") != 0)
         return tool_usage("graph", "--across is builds or none, not '%s'", options->across);
+    if (options->reach != NULL && is_format(options, "mermaid"))
+        return tool_usage("graph", "--reach has text, dot, svg and JSON");
     if (options->reach != NULL && (options->list || options->summary || options->context != NULL ||
                                    options->split_levels || options->below != NULL))
         return tool_usage("graph",
