@@ -315,8 +315,9 @@ static void scan(duckdb_function_info info, duckdb_data_chunk output)
     bool is_read = local->scan != NULL ? duck_scan_next(local->scan, &rows, &err)
                                        : duck_no_memory(&err) == TTAPE_OK;
     if (!is_read) {
-        char text[sizeof err.message + 16];
-        say(text, sizeof text, &err);
+        char text[sizeof local->scan->said + 16];
+        (void)snprintf(text, sizeof text, "ttape: %s",
+                       local->scan != NULL ? local->scan->said : err.message);
         duckdb_function_set_error(info, text);
     }
     duckdb_data_chunk_set_size(output, is_read ? rows.count : 0);

@@ -125,6 +125,7 @@ struct duck_scan {
     uint64_t number, left; /* of the segment's next event; events that are left of it */
     ttape_cursor *events;
     ttape_call_cursor *calls;
+    char said[1100];                /* why duck_scan_next failed, and where */
     ttape_error failure;            /* that comes behind these items; TTAPE_OK: none */
     size_t count;                   /* items */
     uint64_t first_item, next_item; /* of numbered things: their first, and that of the next step */
@@ -138,7 +139,7 @@ struct duck_scan {
 
 struct duck_scan *duck_scan_open(struct duck_query *query);
 void duck_scan_close(struct duck_scan *scan);
-/* Fills rows; none: the query has no more. False: *err says what failed. */
+/* Fills rows; none: the query has no more. False: *err has what failed, and scan->said where. */
 bool duck_scan_next(struct duck_scan *scan, struct duck_rows *rows, ttape_error *err);
 
 /* ---- for tables ---- */

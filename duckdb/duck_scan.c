@@ -201,23 +201,25 @@ ttape_status duck_has_function(struct duck_scan *scan, ttape_error *err)
 /* ---- rows ---- */
 
 /* Says which file and unit it was; a failure that is no damage is one in any case. */
-static void say_where(const struct duck_scan *scan, ttape_error *err)
+static void say_where(struct duck_scan *scan, const ttape_error *err)
 {
-    char what[sizeof err->message], place[64] = "", unit[48] = "";
-    bool is_damage = err->status >= TTAPE_E_TRUNCATED;
-    memcpy(what, err->message, sizeof what);
-    if (scan->file == NULL)
-        return;
-    if (scan->query->unit == DUCK_BY_PARTITION)
+    char offset[64] = "", unit[48] = "";
+    bool is_damage = err->status >= TTAPE_E_TRUNCATED && err->status != TTAPE_E_LIMIT;
+    bool is_of_file = scan->file == NULL; /* which says so itself */
+    if (!is_of_file && scan->query->unit == DUCK_BY_PARTITION)
         (void)snprintf(unit, sizeof unit, ", partition %u", scan->unit);
-    else if (scan->query->unit == DUCK_BY_STREAM)
+    else if (!is_of_file && scan->query->unit == DUCK_BY_STREAM)
         (void)snprintf(unit, sizeof unit, ", stream %u", scan->unit);
     if (is_damage && err->offset != TTAPE_ERROR_NO_OFFSET)
-        (void)snprintf(place, sizeof place, " (%s%sat byte %llu)", err->rule,
+        (void)snprintf(offset, sizeof offset, " (%s%sat byte %llu)", err->rule,
                        err->rule[0] != '\0' ? " " : "", (unsigned long long)err->offset);
-    (void)snprintf(
-        err->message, sizeof err->message, "'%.70s'%s: %.60s%s%s", scan->file->path, unit, what,
-        place, is_damage && scan->table->has_damaged ? "; damaged := 'skip' leaves it out" : "");
+    bool may_skip = is_damage && !is_of_file && scan->table->has_damaged;
+    (void)snprintf(scan->said, sizeof scan->said, "%s%.600s%s%s%s%s%s", is_of_file ? "" : "'",
+                   is_of_file ? "" : scan->file->path, is_of_file ? "" : "'", unit,
+                   is_of_file ? "" : ": ", err->message, offset);
+    if (may_skip)
+        (void)strncat(scan->said, "; damaged := 'skip' leaves it out",
+                      sizeof scan->said - strlen(scan->said) - 1);
 }
 
 /* More items of the current unit; TTAPE_END: it has no more. A failure comes behind the items that

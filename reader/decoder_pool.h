@@ -1,7 +1,8 @@
 /* The decoders of a reader, and the memory that they have together.
  *
  * There are as many as threads were inside of calls at once. A decoder that is not busy keeps what
- * it decoded, for the next call that takes it: a thread that is alone always has the same one.
+ * it decoded, for the next call that takes it: that of the thread that had it last, where it comes
+ * first. A thread that is alone always has the same one.
  *
  *   cached_bytes > cache limit      decoders that are not busy give up what is more than their
  *                                   share (the limit by their number), and all of it where they

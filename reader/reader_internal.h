@@ -112,6 +112,7 @@ struct ttp_trace_decoder {
     struct ttp_prefetch *prefetch;  /* NULL until a cursor reads forward with jobs */
     struct ttp_trace_decoder *next; /* in the pool */
     uint64_t uses, seen_uses;       /* how often it was taken; when its cache was last looked at */
+    _Atomic(ttp_thread) user;       /* the thread that had it last */
     atomic_bool busy;
 };
 

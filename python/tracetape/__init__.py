@@ -3,6 +3,7 @@
 Columns come without a copy: as numpy arrays, as buffers, and as Arrow's C stream. numpy and pandas
 are loaded where they are asked for."""
 import glob
+import itertools
 import os
 import re
 import struct
@@ -139,12 +140,30 @@ class Table:
     def to_numpy(self):
         """{column: array} of all rows."""
         import numpy
-        batches = [batch.to_numpy() for batch in self]
-        if len(batches) == 1:
-            return batches[0]
-        return {name: numpy.concatenate([batch[name] for batch in batches]) if batches else
-                numpy.empty(0, dtype=object if kind == "s" else kind)
-                for name, (_, kind, _, _) in self._columns.items()}
+        batches = iter(self)
+        first = next(batches, None)
+        if first is None:
+            return {name: numpy.empty(0, dtype=object if kind == "s" else kind)
+                    for name, (_, kind, _, _) in self._columns.items()}
+        second = next(batches, None)
+        if second is None:
+            return first.to_numpy()
+        whole = {name: numpy.empty(self._most_rows, dtype=array.dtype)
+                 for name, array in first.to_numpy().items()}
+        count = 0
+        for batch in itertools.chain((first, second), batches):
+            for name, array in batch.to_numpy().items():
+                whole[name][count:count + len(batch)] = array
+            count += len(batch)
+        for array in whole.values():
+            array.resize(count, refcheck=False)  # what was not filled never was in memory
+        return whole
+
+    @property
+    def _most_rows(self):
+        """No table has more rows than its files have events, sites and streams."""
+        infos = [part[0].info() for part in self._parts]
+        return sum(info["events"] + info["sites"] + info["streams"] for info in infos)
 
     def to_pandas(self):
         """A frame; kinds and endings in words, and of calls and events the functions' names."""

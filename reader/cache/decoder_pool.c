@@ -31,6 +31,7 @@ static void init_decoder(struct ttp_trace_decoder *d, struct ttp_pool *pool, boo
     const ttape_reader *r = pool->reader;
     *d = (struct ttp_trace_decoder){
         .reader = r, .pool = pool, .memory = ttp_memory_sharing(&r->memory), .jobs = r->jobs};
+    atomic_init(&d->user, (ttp_thread)0);
     atomic_init(&d->busy, busy);
 }
 
@@ -67,16 +68,27 @@ static ttape_status add_decoder(struct ttp_pool *pool, struct ttp_trace_decoder 
     return TTAPE_OK;
 }
 
+/* One that is not busy; `own`: that this thread had last. */
+static struct ttp_trace_decoder *find_idle(struct ttp_pool *pool, bool own)
+{
+    for (struct ttp_trace_decoder *d = &pool->first; d != NULL; d = next_of(pool, d)) {
+        ttp_thread user = atomic_load_explicit(&d->user, memory_order_relaxed);
+        if ((!own || ttp_thread_is(user, ttp_thread_self())) && try_busy(d))
+            return d;
+    }
+    return NULL;
+}
+
 ttape_status ttp_decoder_take(struct ttp_pool *pool, struct ttp_trace_decoder **d, ttape_error *err)
 {
     struct ttp_trace_decoder *found = *d;
-    if (found == NULL || !try_busy(found)) {
-        found = &pool->first;
-        while (found != NULL && !try_busy(found))
-            found = next_of(pool, found);
-    }
+    if (found == NULL || !try_busy(found))
+        found = find_idle(pool, true);
+    if (found == NULL)
+        found = find_idle(pool, false);
     if (found == NULL)
         TTP_TRY(add_decoder(pool, &found, err));
+    atomic_store_explicit(&found->user, ttp_thread_self(), memory_order_relaxed);
     found->uses++;
     *d = found;
     return TTAPE_OK;

@@ -13,6 +13,7 @@ from pathlib import Path
 import measure
 import recordings
 import sections_blocks
+import sections_columns
 import sections_context
 import sections_contexts
 import sections_export
@@ -45,6 +46,7 @@ SECTIONS = {  # name: generator of rows
     "curve": sections_file.curve,
     "report": sections_report.report,
     "many": sections_many.many,
+    "columns": sections_columns.columns,
     "report_exact": sections_report.report_exact,
     "tree_open": sections_report.tree_open,
     "slow": sections_report.slow,

@@ -31,6 +31,32 @@ def run(*words, data=None, good=(0,)):
     return done.stdout
 
 
+def make(place, rounds=2000):
+    """Three threads in two processes, with system calls, values, unwinding, frames left open."""
+    text = ["process 7 one", "process 8 two", "thread 7 7 first", "thread 7 9 second",
+            "thread 8 8 third", "module 0x1000 0x9000 /usr/bin/prog",
+            "symbol 0x1800 leaf", "symbol 0x1100 main main.c:3", "symbol 0x1200 parse_a a.c:9",
+            "symbol 0x1300 parse_b"]
+    at = 10_000
+    for tid in (7, 9, 8):
+        text.append(f"{at} {tid} enter 0x1100")
+    for i in range(rounds):
+        for tid in (7, 9, 8):
+            at += 11 + i % 7
+            name = "0x1200" if (i + tid) % 3 else "0x1300"
+            text += [f"{at} {tid} enter {name} {i}", f"{at + 3} {tid} enter 0x1800"]
+            if i % 50 == 3:
+                text += [f"{at + 4} {tid} syscall-enter openat path=main;parse_x 3 \"/tmp/a b\"",
+                         f"{at + 6} {tid} syscall-exit openat -2"]
+            if i % 97 == 5:
+                text += [f"{at + 7} {tid} unwind 2"]
+            else:
+                text += [f"{at + 7 + i % 3} {tid} exit", f"{at + 10} {tid} exit"]
+    run("convert", "-", "-o", place, "--force", "--partition-events", "2500",
+        data="\n".join([*text, ""]).encode())
+    return place
+
+
 class SqlError(Exception):
     pass
 
@@ -85,13 +111,15 @@ SUMS = f"""count(*) FILTER (WHERE NOT was_open), count(*) FILTER (WHERE {ENDED})
 NOTHING = (0, 0, 0, None, None)
 
 
-def report_of(trace):
+def report_of(session, trace):
     """{name: (calls, ended, self, least, most)} as `tracetape report` says it."""
+    names = dict(session.rows(f"SELECT site, name FROM ttape_sites('{trace}')"))
     report = json.loads(run("report", "--exact", "--json", "--names", "mangled", trace))
     sums = {}
     for row in report["rows"]: # several functions may have one name
-        calls, ended, self_ns, least, most = sums.get(row["name"], NOTHING)
-        sums[row["name"]] = (
+        name = names[row["site"]]
+        calls, ended, self_ns, least, most = sums.get(name, NOTHING)
+        sums[name] = (
             calls + row["calls"], ended + row["ended"], self_ns + row.get("self_ns", 0),
             min((n for n in (least, row.get("min_ns")) if n is not None), default=None),
             max((n for n in (most, row.get("max_ns")) if n is not None), default=None))
@@ -101,7 +129,7 @@ def report_of(trace):
 def check_sums(session, traces):
     """Calls in SQL are those of the reports, by both ways of reading, and so are summaries."""
     files = quoted(*traces)
-    wanted = {str(trace): report_of(trace) for trace in traces}
+    wanted = {str(trace): report_of(session, trace) for trace in traces}
     for number in ("0", "count(call)"):  # with numbers of calls, streams are read whole
         got = {str(trace): {} for trace in traces}
         for filename, name, *sums, _ in session.numbers(

@@ -8,33 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import duckdb_session
-from duckdb_session import ENDED, SOURCE, TOOL, Session, check_sums, quoted, run
-
-
-def make(place, rounds=2000, extra=()):
-    """Three threads in two processes, with system calls, values, unwinding, frames left open."""
-    text = ["process 7 one", "process 8 two", "thread 7 7 first", "thread 7 9 second",
-            "thread 8 8 third", "module 0x1000 0x9000 /usr/bin/prog",
-            "symbol 0x1800 leaf", "symbol 0x1100 main main.c:3", "symbol 0x1200 parse_a a.c:9",
-            "symbol 0x1300 parse_b"]
-    at = 10_000
-    for tid in (7, 9, 8):
-        text.append(f"{at} {tid} enter 0x1100")
-    for i in range(rounds):
-        for tid in (7, 9, 8):
-            at += 11 + i % 7
-            name = "0x1200" if (i + tid) % 3 else "0x1300"
-            text += [f"{at} {tid} enter {name} {i}", f"{at + 3} {tid} enter 0x1800"]
-            if i % 50 == 3:
-                text += [f"{at + 4} {tid} syscall-enter openat path=main;parse_x 3 \"/tmp/a b\"",
-                         f"{at + 6} {tid} syscall-exit openat -2"]
-            if i % 97 == 5:
-                text += [f"{at + 7} {tid} unwind 2"]
-            else:
-                text += [f"{at + 7 + i % 3} {tid} exit", f"{at + 10} {tid} exit"]
-    run("convert", "-", "-o", place, "--force", "--partition-events", "2500",
-        data="\n".join([*text, *extra, ""]).encode())
-    return place
+from duckdb_session import ENDED, SOURCE, TOOL, Session, check_sums, make, quoted, run
 
 
 def good_vectors():
