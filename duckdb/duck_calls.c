@@ -55,8 +55,17 @@ static const struct duck_column columns[] = {DUCK_FIRST_COLUMNS,
 /* What a call remembers. */
 enum user { USER_PARENT, USER_BELOW };
 
+/* What a row needs of a call. */
+struct item {
+    uint64_t number, last_event, start_ns, parent, below;
+    int64_t duration_ns, self_ns;
+    uint32_t site, caller, stack, depth;
+    uint8_t ending;
+    bool was_open;
+};
+
 struct room {
-    ttape_call calls[DUCK_ROWS];
+    struct item items[DUCK_ROWS];
     const ttape_call_step *step; /* of which so many calls are left to take */
     uint32_t left_count;
 };
@@ -93,42 +102,25 @@ static ttape_status begin(struct duck_scan *scan, ttape_error *err)
 
 /* ---- calls ---- */
 
-/* Calls that are asked for, of `count` behind those that are kept. */
-static void keep(struct duck_scan *scan, size_t count)
+static void keep(struct duck_scan *scan, const ttape_call *call)
 {
-    const struct duck_file *file = scan->file;
-    ttape_call *calls = ((struct room *)scan->room)->calls;
-    for (size_t i = scan->count, end = i + count; i < end; i++) {
-        const ttape_call *call = &calls[i];
-        if (call->kind == TTAPE_EVENT_EXIT_UNSEEN || !duck_has_site(file, call->site) ||
-            !duck_has_time(file, call->end_ns))
-            continue;
-        if (scan->count != i)
-            calls[scan->count] = *call;
-        scan->count++;
-    }
-}
-
-static ttape_status next_of_segment(struct duck_scan *scan, ttape_error *err)
-{
-    struct room *room = scan->room;
-    ttape_segment_info segment;
-    size_t count = 0;
-    ttape_status status = TTAPE_OK;
-    if (scan->calls == NULL) {
-        status = duck_next_segment(scan, &segment, err);
-        if (status == TTAPE_OK)
-            status = open_calls(scan, &segment, err);
-        if (status != TTAPE_OK)
-            return status;
-    }
-    status = ttape_call_cursor_next_many(scan->calls, room->calls, DUCK_ROWS, &count, err);
-    keep(scan, count);
-    if (status != TTAPE_END)
-        return status;
-    ttape_call_cursor_close(scan->calls);
-    scan->calls = NULL;
-    return TTAPE_OK;
+    struct item *item = &((struct room *)scan->room)->items[scan->count];
+    if (!duck_has_site(scan->file, call->site) || !duck_has_time(scan->file, call->end_ns))
+        return;
+    scan->count++;
+    *item = (struct item){.number = call->enter_number,
+                          .last_event = duck_last_event(call),
+                          .start_ns = call->enter_ns,
+                          .parent = call->user[USER_PARENT],
+                          .below = call->user[USER_BELOW],
+                          .duration_ns = call->duration_ns,
+                          .self_ns = call->self_ns,
+                          .site = call->site,
+                          .caller = call->caller,
+                          .stack = call->stack,
+                          .depth = call->depth,
+                          .ending = (uint8_t)call->end,
+                          .was_open = call->kind == TTAPE_EVENT_OPEN};
 }
 
 /* A call that begins knows the one that it is in: the one before it on its stack. */
@@ -140,32 +132,53 @@ static void note_parents(const ttape_call_step *step)
     }
 }
 
-static ttape_status next_of_stream(struct duck_scan *scan, ttape_error *err)
+/* Innermost first; a step may end more calls than there is room for. */
+static void take_ended(struct duck_scan *scan, struct room *room, bool is_whole)
+{
+    for (; room->left_count > 0 && scan->count < DUCK_ROWS; room->left_count--) {
+        ttape_call *call = &room->step->ended[room->left_count - 1];
+        if (is_whole && call->height > 0)
+            call[-1].user[USER_BELOW] += call->user[USER_BELOW] + 1;
+        keep(scan, call);
+    }
+}
+
+/* Calls of the stream, or of its stretch; TTAPE_END: it has no more. */
+static ttape_status take_calls(struct duck_scan *scan, ttape_error *err)
 {
     struct room *room = scan->room;
+    bool is_whole = scan->query->unit == DUCK_BY_STREAM;
+    take_ended(scan, room, is_whole);
     while (scan->count < DUCK_ROWS) {
-        if (room->left_count == 0) {
-            ttape_status status = ttape_call_cursor_step(scan->calls, &room->step, err);
-            if (status != TTAPE_OK)
-                return status;
+        ttape_status status = ttape_call_cursor_step(scan->calls, &room->step, err);
+        if (status != TTAPE_OK)
+            return status;
+        room->left_count = room->step->ended_count;
+        if (is_whole && room->step->began_count > 0)
             note_parents(room->step);
-            room->left_count = room->step->ended_count;
-        }
-        for (; room->left_count > 0 && scan->count < DUCK_ROWS; room->left_count--) {
-            ttape_call *call = &room->step->ended[room->left_count - 1];
-            if (call->height > 0)
-                call[-1].user[USER_BELOW] += call->user[USER_BELOW] + 1;
-            room->calls[scan->count] = *call;
-            keep(scan, 1);
-        }
+        if (room->left_count > 0)
+            take_ended(scan, room, is_whole);
     }
     return TTAPE_OK;
 }
 
 static ttape_status next(struct duck_scan *scan, ttape_error *err)
 {
-    return scan->query->unit == DUCK_BY_PARTITION ? next_of_segment(scan, err)
-                                                  : next_of_stream(scan, err);
+    ttape_segment_info segment;
+    ttape_status status = TTAPE_OK;
+    if (scan->calls == NULL) { /* by partitions, where a segment begins */
+        status = duck_next_segment(scan, &segment, err);
+        if (status == TTAPE_OK)
+            status = open_calls(scan, &segment, err);
+        if (status != TTAPE_OK)
+            return status;
+    }
+    status = take_calls(scan, err);
+    if (status != TTAPE_END || scan->query->unit == DUCK_BY_STREAM)
+        return status;
+    ttape_call_cursor_close(scan->calls);
+    scan->calls = NULL;
+    return TTAPE_OK;
 }
 
 /* ---- cells ---- */
@@ -177,44 +190,44 @@ static void put_number(struct duck_rows *rows, unsigned place, size_t row, uint6
         duck_none(rows, place, row);
 }
 
-static uint32_t partition_of(const struct duck_scan *scan, const ttape_call *call)
+static uint32_t partition_of(const struct duck_scan *scan, const struct item *item)
 {
     return scan->query->unit == DUCK_BY_PARTITION
                ? scan->partition
-               : duck_partition_of(scan->file, scan->stream, duck_last_event(call));
+               : duck_partition_of(scan->file, scan->stream, item->last_event);
 }
 
-static uint32_t parent_of(const ttape_call *call)
+static uint32_t parent_of(const struct item *item)
 {
-    return call->caller == TTAPE_CALL_SIGNAL ? TTAPE_NONE : call->caller;
+    return item->caller == TTAPE_CALL_SIGNAL ? TTAPE_NONE : item->caller;
 }
 
 static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned column,
                         unsigned place, ttape_error *err)
 {
-    const ttape_call *calls = ((struct room *)scan->room)->calls;
+    const struct item *items = ((struct room *)scan->room)->items;
     const struct duck_file *file = scan->file;
     (void)err;
     for (size_t i = 0; i < scan->count; i++) {
-        const ttape_call *call = &calls[i];
+        const struct item *item = &items[i];
         switch (column) {
-        case PARTITION: duck_put_id(rows, place, i, partition_of(scan, call)); break;
-        case STREAM: duck_put_u32(rows, place, i, call->stream); break;
+        case PARTITION: duck_put_id(rows, place, i, partition_of(scan, item)); break;
+        case STREAM: duck_put_u32(rows, place, i, scan->stream); break;
         case TID: duck_put_u64(rows, place, i, scan->tid); break;
-        case STACK: duck_put_u32(rows, place, i, call->stack); break;
-        case CALL: put_number(rows, place, i, call->enter_number); break;
-        case PARENT: put_number(rows, place, i, call->user[USER_PARENT]); break;
-        case DEPTH: duck_put_u32(rows, place, i, call->depth); break;
-        case SITE: duck_put_id(rows, place, i, call->site); break;
-        case NAME: duck_put_name(rows, place, i, file, call->site); break;
-        case PARENT_SITE: duck_put_id(rows, place, i, parent_of(call)); break;
-        case PARENT_NAME: duck_put_name(rows, place, i, file, parent_of(call)); break;
-        case START: duck_put_time(rows, place, i, file, (int64_t)call->enter_ns); break;
-        case DURATION: duck_put_time(rows, place, i, file, call->duration_ns); break;
-        case SELF: duck_put_time(rows, place, i, file, call->self_ns); break;
-        case BELOW: duck_put_u64(rows, place, i, call->user[USER_BELOW]); break;
-        case ENDING: duck_put_byte(rows, place, i, (uint8_t)call->end); break;
-        default: duck_put_byte(rows, place, i, call->kind == TTAPE_EVENT_OPEN); break;
+        case STACK: duck_put_u32(rows, place, i, item->stack); break;
+        case CALL: put_number(rows, place, i, item->number); break;
+        case PARENT: put_number(rows, place, i, item->parent); break;
+        case DEPTH: duck_put_u32(rows, place, i, item->depth); break;
+        case SITE: duck_put_id(rows, place, i, item->site); break;
+        case NAME: duck_put_name(rows, place, i, file, item->site); break;
+        case PARENT_SITE: duck_put_id(rows, place, i, parent_of(item)); break;
+        case PARENT_NAME: duck_put_name(rows, place, i, file, parent_of(item)); break;
+        case START: duck_put_time(rows, place, i, file, (int64_t)item->start_ns); break;
+        case DURATION: duck_put_time(rows, place, i, file, item->duration_ns); break;
+        case SELF: duck_put_time(rows, place, i, file, item->self_ns); break;
+        case BELOW: duck_put_u64(rows, place, i, item->below); break;
+        case ENDING: duck_put_byte(rows, place, i, item->ending); break;
+        default: duck_put_byte(rows, place, i, item->was_open); break;
         }
     }
     return TTAPE_OK;

@@ -350,6 +350,20 @@ static bool offer(duckdb_connection connection, const struct duck_table *table)
     return is_offered;
 }
 
+/* FROM 'run.ttape' is the calls of that file. */
+static void replace_name(duckdb_replacement_scan_info info, const char *name, void *data)
+{
+    static const char ending[] = ".ttape";
+    size_t size = strlen(name);
+    (void)data;
+    if (size < sizeof ending || strcmp(name + size - (sizeof ending - 1), ending) != 0)
+        return;
+    duckdb_value path = duckdb_create_varchar(name);
+    duckdb_replacement_scan_set_function_name(info, duck_calls.name);
+    duckdb_replacement_scan_add_parameter(info, path);
+    duckdb_destroy_value(&path);
+}
+
 DUCKDB_EXTENSION_ENTRYPOINT(duckdb_connection connection, duckdb_extension_info info,
                             struct duckdb_extension_access *access)
 {
@@ -358,5 +372,6 @@ DUCKDB_EXTENSION_ENTRYPOINT(duckdb_connection connection, duckdb_extension_info 
             access->set_error(info, "ttape: a table function cannot be registered");
             return false;
         }
+    duckdb_add_replacement_scan(*access->get_database(info), replace_name, NULL, NULL);
     return true;
 }

@@ -137,6 +137,8 @@ def many_files(session, trace):
                                 f"ttape_sites({quoted(trace, copy)}) WHERE kind = 'function'")
     assert 2 * functions[0][0] == functions[0][1]
     assert session.numbers("SELECT count(*) FROM ttape_calls([]::VARCHAR[])") == [(0,)]
+    assert session.numbers(f"SELECT count(*) FROM '{trace}'") == [(one,)]
+    session.refused("SELECT count(*) FROM '.ttape'")
     copy.unlink()
 
 
