@@ -21,7 +21,8 @@
 #define TTP_PART_ELEMENTS 33u        /* of an array, at most: one more than anybody is shown */
 #define TTP_PART_NAME     128u       /* of a socket's address */
 #define TTP_PART_CONTROL  512u
-#define TTP_PART_MOST     1024u /* of an array */
+#define TTP_PART_MANY     65536u /* elements that no call takes more of */
+#define TTP_PART_MOST     1024u  /* of an array */
 #define TTP_IOVEC_BYTES   16u
 #define TTP_MSGHDR_BYTES  56u
 #define TTP_MMSGHDR_BYTES 64u
@@ -406,7 +407,9 @@ TTP_PART_APART uint32_t ttp_part_bytes(const struct ttp_part_reading *r, uint32_
     case TTP_PART_CLONE:
     case TTP_PART_LEAST: return i < 5 && given[i + 1] >= bytes ? bytes : 0;
     case TTP_PART_NEXT: size = i < 5 ? ttp_part_times(bytes, (uint32_t)given[i + 1]) : 0; break;
-    case TTP_PART_PREVIOUS: size = i > 0 ? ttp_part_times(bytes, (uint32_t)given[i - 1]) : 0; break;
+    case TTP_PART_PREVIOUS:
+        size = i > 0 && given[i - 1] <= TTP_PART_MANY ? ttp_part_times(bytes, given[i - 1]) : 0;
+        break;
     case TTP_PART_RESULT: size = ttp_part_times(bytes, (uint64_t)r->result); break;
     case TTP_PART_LENGTH_AT:
         if (i < 5 && ttp_part_whole(r, word, given[i + 1], 4) != TTP_PART_NONE)

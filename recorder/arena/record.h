@@ -159,6 +159,9 @@ static inline uint64_t ttp_unwind_signals(uint64_t signals, uint64_t frames)
     return ttp_unwind_payload(TTP_UNWIND_SIGNALS, signals << TTP_UNWIND_FRAMES_BITS | frames);
 }
 
+/* The address of the fact about signals: no program has anything there (TTP_WAIT_SITE). */
+#define TTP_SIGNAL_SITE 5u
+
 static inline uint64_t ttp_end_payload(bool is_process, uint32_t how, uint32_t number)
 {
     return (uint64_t)number << TTP_END_NUMBER_SHIFT | (uint64_t)how << TTP_END_HOW_SHIFT |

@@ -232,6 +232,15 @@ static void let_go(struct ttp_tracer *tracer, struct ttp_traced *thread,
     ttp_outside_let_go(&tracer->outside, thread->pid, path);
 }
 
+static void keep_command(struct ttp_tracer *tracer, const struct ttp_traced *thread,
+                         const struct __ptrace_syscall_info *info)
+{
+    uint64_t arguments[TTP_TRACED_ARGUMENTS];
+    for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++)
+        arguments[i] = info->entry.args[i];
+    ttp_traced_keep(tracer, thread, SYS_execve, arguments);
+}
+
 /* Of a thread whose calls are recorded by itself, or not yet. */
 static void pass_call(struct ttp_tracer *tracer, struct ttp_traced *thread,
                       const struct __ptrace_syscall_info *info)
@@ -239,6 +248,9 @@ static void pass_call(struct ttp_tracer *tracer, struct ttp_traced *thread,
     bool is_entry = info->op == PTRACE_SYSCALL_INFO_ENTRY;
     if (is_entry)
         let_go(tracer, thread, info);
+    if (is_entry && !thread->is_seen && tracer->options->arguments &&
+        info->arch == AUDIT_ARCH_X86_64 && info->entry.nr == SYS_execve)
+        keep_command(tracer, thread, info);
     if (is_entry && thread->executes != TTP_EXECUTES_NOT && ttp_traced_executes(info))
         thread->executes = TTP_EXECUTES_NOW;
     else if (!is_entry && thread->executes == TTP_EXECUTES_NOW)
@@ -341,6 +353,7 @@ void ttp_traced_image(struct ttp_tracer *tracer, struct ttp_traced *thread,
     thread->open_count = 0;
     thread->is_given = thread->is_free = false;
     thread->executes = TTP_EXECUTES_NOT;
+    thread->has_signals = false;
     memset(thread->announced, 0, sizeof(thread->announced));
     ttp_traced_forget(thread);
     ttp_space_changed(tracer, thread->pid);
@@ -361,7 +374,10 @@ void ttp_traced_exec(struct ttp_tracer *tracer, struct ttp_traced *thread)
         return;
     announce(tracer, thread, SYS_execve);
     tracer->counts->calls++;
-    if (ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER, TTP_CALL_KEYS + SYS_execve))
-        (void)ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT,
-                               TTP_CALL_KEYS + SYS_execve);
+    if (!ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_ENTER,
+                          TTP_CALL_KEYS + SYS_execve))
+        return;
+    ttp_traced_put_kept(tracer, thread);
+    if (ttp_outside_call(&tracer->outside, &thread->out, TTP_TAG_EXIT, TTP_CALL_KEYS + SYS_execve))
+        ttp_traced_put_success(tracer, thread);
 }

@@ -1,5 +1,6 @@
 /* What a call is given and what it returns, read from the thread's registers and memory. */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -24,7 +25,7 @@ size_t ttp_traced_read(const struct ttp_traced *thread, void *into, uint64_t fro
 }
 
 /* A message as it is put together. */
-struct values {
+struct ttp_traced_values {
     struct ttp_outside_field fields[FIELD_COUNT];
     uint32_t field_count, value_count;
     uint8_t types[VALUES];
@@ -33,12 +34,12 @@ struct values {
     uint8_t bytes[VALUES][TTP_CALL_STRING_MAX];
 };
 
-static void add_field(struct values *values, const void *data, size_t size)
+static void add_field(struct ttp_traced_values *values, const void *data, size_t size)
 {
     values->fields[values->field_count++] = (struct ttp_outside_field){data, size};
 }
 
-static void add_number(struct values *values, ttape_value_type type, uint64_t number)
+static void add_number(struct ttp_traced_values *values, ttape_value_type type, uint64_t number)
 {
     uint32_t i = values->value_count++;
     values->types[i] = (uint8_t)type;
@@ -47,7 +48,7 @@ static void add_number(struct values *values, ttape_value_type type, uint64_t nu
     add_field(values, &values->numbers[i], sizeof(values->numbers[i]));
 }
 
-static void add_bytes(struct values *values, ttape_value_type type, uint32_t size)
+static void add_bytes(struct ttp_traced_values *values, ttape_value_type type, uint32_t size)
 {
     uint32_t i = values->value_count++;
     values->types[i] = (uint8_t)type;
@@ -58,7 +59,8 @@ static void add_bytes(struct values *values, ttape_value_type type, uint32_t siz
 }
 
 /* False: no string ends there. */
-static bool add_string(struct values *values, const struct ttp_traced *thread, uint64_t from)
+static bool add_string(struct ttp_traced_values *values, const struct ttp_traced *thread,
+                       uint64_t from)
 {
     uint8_t *into = values->bytes[values->value_count];
     size_t got = from != 0 ? ttp_traced_read(thread, into, from, TTP_CALL_STRING_MAX) : 0;
@@ -69,7 +71,7 @@ static bool add_string(struct values *values, const struct ttp_traced *thread, u
     return true;
 }
 
-static bool add_data(struct values *values, const struct ttp_tracer *tracer,
+static bool add_data(struct ttp_traced_values *values, const struct ttp_tracer *tracer,
                      const struct ttp_traced *thread, uint64_t from, uint64_t size)
 {
     uint64_t wanted = tracer->options->data_bytes;
@@ -84,7 +86,8 @@ static bool add_data(struct values *values, const struct ttp_tracer *tracer,
 
 /* Strings with their zeros, one behind the other; without room for all, the last has none.
  * False: a list or a string of it has no end. */
-static bool add_list(struct values *values, const struct ttp_traced *thread, uint64_t from)
+static bool add_list(struct ttp_traced_values *values, const struct ttp_traced *thread,
+                     uint64_t from)
 {
     uint8_t *into = values->bytes[values->value_count];
     uint64_t words[LIST_WORDS];
@@ -118,8 +121,8 @@ static uint32_t read_part(const void *context, uint8_t *into, uint64_t from, uin
 }
 
 /* False: there is none. */
-static bool add_part(struct values *values, const struct ttp_part_reading *reading, char letter,
-                     uint32_t i)
+static bool add_part(struct ttp_traced_values *values, const struct ttp_part_reading *reading,
+                     char letter, uint32_t i)
 {
     uint32_t size = letter == 0 ? TTP_PART_NONE
                                 : ttp_part_read(reading, (uint8_t)letter, i,
@@ -131,7 +134,7 @@ static bool add_part(struct values *values, const struct ttp_part_reading *readi
 }
 
 static void write_values(struct ttp_tracer *tracer, struct ttp_traced *thread,
-                         const struct values *values)
+                         const struct ttp_traced_values *values)
 {
     (void)ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_VALUES, values->fields,
                               values->field_count);
@@ -161,29 +164,66 @@ static struct ttp_part_reading reading_of(const struct ttp_tracer *tracer,
                                                                             : TTP_CALL_DATA_MAX};
 }
 
-void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
-                          struct ttp_traced_call *call, const uint64_t *arguments)
+static void read_arguments(const struct ttp_tracer *tracer, const struct ttp_traced *thread,
+                           const struct ttp_traced_call *call, struct ttp_traced_values *values)
 {
-    struct values values;
+    const uint64_t *arguments = call->arguments;
     const struct ttp_call_contents contents = contents_of(tracer, call->number);
-    memcpy(call->arguments, arguments, sizeof(call->arguments));
     const struct ttp_part_reading reading = reading_of(tracer, thread, call);
-    values.field_count = values.value_count = 0;
+    values->field_count = values->value_count = 0;
     for (uint32_t i = 0; i < TTP_TRACED_ARGUMENTS; i++) {
         bool is_string = (contents.strings >> i & 1) != 0, is_data = contents.given == i + 1;
         bool is_list = contents.list == i + 1;
-        if (!(is_string && add_string(&values, thread, arguments[i])) &&
-            !(is_list && add_list(&values, thread, arguments[i])) &&
-            !(is_data && add_data(&values, tracer, thread, arguments[i], arguments[i + 1])) &&
-            !add_part(&values, &reading, ttp_call_given[contents.given_row][i], i))
-            add_number(&values, TTAPE_VALUE_UNSIGNED, arguments[i]);
+        if (!(is_string && add_string(values, thread, arguments[i])) &&
+            !(is_list && add_list(values, thread, arguments[i])) &&
+            !(is_data && add_data(values, tracer, thread, arguments[i], arguments[i + 1])) &&
+            !add_part(values, &reading, ttp_call_given[contents.given_row][i], i))
+            add_number(values, TTAPE_VALUE_UNSIGNED, arguments[i]);
     }
+}
+
+void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
+                          struct ttp_traced_call *call, const uint64_t *arguments)
+{
+    struct ttp_traced_values values;
+    memcpy(call->arguments, arguments, sizeof(call->arguments));
+    read_arguments(tracer, thread, call, &values);
     write_values(tracer, thread, &values);
+}
+
+void ttp_traced_keep(struct ttp_tracer *tracer, const struct ttp_traced *thread, uint32_t number,
+                     const uint64_t *arguments)
+{
+    struct ttp_traced_call call = {.number = number};
+    if (tracer->kept == NULL)
+        tracer->kept = malloc(sizeof(*tracer->kept));
+    if (tracer->kept == NULL)
+        return;
+    memcpy(call.arguments, arguments, sizeof(call.arguments));
+    read_arguments(tracer, thread, &call, tracer->kept);
+}
+
+void ttp_traced_put_kept(struct ttp_tracer *tracer, struct ttp_traced *thread)
+{
+    if (tracer->kept != NULL)
+        write_values(tracer, thread, tracer->kept);
+}
+
+void ttp_traced_put_success(struct ttp_tracer *tracer, struct ttp_traced *thread)
+{
+    struct ttp_traced_values *values = tracer->kept;
+    tracer->kept = NULL;
+    if (values == NULL)
+        return;
+    values->field_count = values->value_count = 0;
+    add_number(values, TTAPE_VALUE_SIGNED, 0);
+    write_values(tracer, thread, values);
+    free(values);
 }
 
 /* Contents of what it has filled, in the order of its arguments: none is left out that another one
  * follows. */
-static void add_filled(struct values *values, const struct ttp_tracer *tracer,
+static void add_filled(struct ttp_traced_values *values, const struct ttp_tracer *tracer,
                        const struct ttp_traced *thread, const struct ttp_traced_call *call,
                        int64_t result)
 {
@@ -214,7 +254,7 @@ static void add_filled(struct values *values, const struct ttp_tracer *tracer,
 void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
                        const struct ttp_traced_call *call, int64_t result, const uint64_t *counted)
 {
-    struct values values;
+    struct ttp_traced_values values;
     values.field_count = values.value_count = 0;
     add_number(&values, TTAPE_VALUE_SIGNED, (uint64_t)result);
     if (tracer->options->arguments)

@@ -230,7 +230,10 @@ static void take_stop(struct ttp_tracer *tracer, struct ttp_traced *thread, int 
     case PTRACE_EVENT_FORK:
     case PTRACE_EVENT_VFORK:
     case PTRACE_EVENT_CLONE: take_start(tracer, thread, hid_flag); break;
-    case PTRACE_EVENT_EXIT: ttp_outside_end(&tracer->outside, &thread->out); break;
+    case PTRACE_EVENT_EXIT:
+        ttp_traced_end(tracer, thread);
+        ttp_outside_end(&tracer->outside, &thread->out);
+        break;
     case PTRACE_EVENT_STOP:
         if (is_stopping(signal)) { /* all threads of the process are, until SIGCONT */
             go_on(tracer, thread, PTRACE_LISTEN, 0);
@@ -243,6 +246,7 @@ static void take_stop(struct ttp_tracer *tracer, struct ttp_traced *thread, int 
             if (thread->is_let_go)
                 ttp_outside_end(&tracer->outside, &thread->out);
         } else { /* it is about to get a signal */
+            ttp_traced_signal(tracer, thread);
             go_on(tracer, thread, PTRACE_SYSCALL, signal);
             return;
         }
@@ -456,6 +460,7 @@ ttape_status ttape_trace_calls(const ttape_trace_options *options, ttape_trace_c
     ttp_plans_free(&tracer.plans);
     ttp_paths_free(&tracer.paths);
     free(tracer.stack);
+    free(tracer.kept);
     ttp_outside_close(&tracer.outside);
     return status;
 }

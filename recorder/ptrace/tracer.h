@@ -57,6 +57,8 @@ struct ttp_traced {
     uint32_t call_then;
     uint64_t arguments_then[TTP_TRACED_ARGUMENTS];
     struct ttp_traced_runtime runtime;
+    bool has_ended;      /* or is about to: its status is known */
+    bool has_signals;    /* its stream has been told of the fact about them */
     uint64_t left_out;   /* calls while recording was off, since it last was on, */
     uint32_t off_period; /* which was then */
     uint32_t open_count;
@@ -94,6 +96,7 @@ struct ttp_tracer {
     struct ttp_traced_plans plans;
     struct ttp_traced_paths paths;
     struct ttp_traced_stack *stack; /* that was walked last; NULL: stacks are not asked for */
+    struct ttp_traced_values *kept; /* of the call that executes a command; NULL: none yet */
     bool is_leaving;
     bool takes_rights; /* from programs with more rights that are executed while they are traced */
     bool is_near;      /* on the processor of the only thread that is traced */
@@ -131,6 +134,21 @@ void ttp_traced_arguments(struct ttp_tracer *tracer, struct ttp_traced *thread,
 /* `counted`: what the counter says of the call; NULL: nothing. */
 void ttp_traced_result(struct ttp_tracer *tracer, struct ttp_traced *thread,
                        const struct ttp_traced_call *call, int64_t result, const uint64_t *counted);
+
+/* Of a command that is about to be executed: what its call is given, as its memory is gone then. */
+void ttp_traced_keep(struct ttp_tracer *tracer, const struct ttp_traced *thread, uint32_t number,
+                     const uint64_t *arguments);
+/* Behind the record of that call's entry, and of its exit; nothing where nothing was kept. */
+void ttp_traced_put_kept(struct ttp_tracer *tracer, struct ttp_traced *thread);
+void ttp_traced_put_success(struct ttp_tracer *tracer, struct ttp_traced *thread);
+
+/* ---- traced_facts.c ---- */
+
+/* The thread is about to end, and what it ends with: where it is its process's last, that is in the
+ * stream. */
+void ttp_traced_end(struct ttp_tracer *tracer, struct ttp_traced *thread);
+/* It is about to get a signal: whose, and why. */
+void ttp_traced_signal(struct ttp_tracer *tracer, struct ttp_traced *thread);
 
 /* ---- traced_runtime.c: programs that come to record themselves ---- */
 

@@ -49,11 +49,15 @@ MORE_HEADERS = "#define _GNU_SOURCE\n" + "".join(f"#include <{name}>\n" for name
     "sys/socket.h", "sys/swap.h", "sys/timerfd.h", "sys/timex.h", "sys/xattr.h", "sys/wait.h",
     "linux/capability.h", "linux/close_range.h", "linux/fanotify.h", "linux/ioprio.h",
     "linux/kcmp.h", "linux/magic.h", "linux/membarrier.h", "linux/mempolicy.h",
-    "linux/netlink.h", "linux/openat2.h", "linux/seccomp.h"))
+    "linux/netlink.h", "linux/openat2.h", "linux/seccomp.h", "linux/bpf.h", "linux/io_uring.h",
+    "linux/keyctl.h", "linux/landlock.h", "linux/module.h"))
 NOT_THERE = {"ARCH_CET_STATUS"}  # in no header
 NOT_THERE |= {f"SUID_DUMP_{name}" for name in ("DISABLE", "USER", "ROOT")}  # the kernel's own
 NOT_THERE |= {f"BTPROTO_{name}" for name in (
     "L2CAP", "HCI", "SCO", "RFCOMM", "BNEP", "CMTP", "HIDP", "AVDTP")}
+NOT_THERE |= {f"SYSLOG_ACTION_{name}" for name in (
+    "CLOSE", "OPEN", "READ", "READ_ALL", "READ_CLEAR", "CLEAR", "CONSOLE_OFF", "CONSOLE_ON",
+    "CONSOLE_LEVEL", "SIZE_UNREAD", "SIZE_BUFFER")}
 NOT_THERE |= {"ST_VALID", "SA_RESTORER", "SA_UNSUPPORTED", "SA_EXPOSE_TAGBITS", "MSG_COPY"}
 
 

@@ -370,6 +370,59 @@ START_TEST(test_kernel_contents_are_those_of_letters)
 }
 END_TEST
 
+/* Structures: their bytes come from a file. */
+START_TEST(test_kernel_words_of_structures)
+{
+    const unsigned char status[4] = {0, 7, 0, 0};
+    const unsigned char wait[16] = {1, 0, 0, 0, 0, 0, 0, 0, 0, 2};
+    const ttape_value given[4] = {{.type = TTAPE_VALUE_UNSIGNED, .number = 5},
+                                  {.type = TTAPE_VALUE_UNSIGNED, .number = 0x7ffe},
+                                  {.type = TTAPE_VALUE_UNSIGNED, .number = 0},
+                                  {.type = TTAPE_VALUE_UNSIGNED, .number = 0}};
+    const ttape_value filled[2] = {
+        {.type = TTAPE_VALUE_SIGNED, .number = 5},
+        {.type = TTAPE_VALUE_BYTES, .bytes = {(const char *)status, sizeof(status)}}};
+    const ttape_value asleep[2] = {
+        {.type = TTAPE_VALUE_BYTES, .bytes = {(const char *)wait, sizeof(wait)}},
+        {.type = TTAPE_VALUE_UNSIGNED, .number = 0x7ffe}};
+    struct tool_call_values call = {.number = tool_kernel_number("wait4"),
+                                    .arguments = given,
+                                    .argument_count = 4,
+                                    .results = filled,
+                                    .result_count = 2};
+    ck_assert_str_eq(words_of("wait4", &call),
+                     "wait4(5, [{WIFEXITED(s) && WEXITSTATUS(s) == 7}], 0, NULL) = 5");
+    call = (struct tool_call_values){
+        .number = tool_kernel_number("nanosleep"), .arguments = asleep, .argument_count = 2};
+    ck_assert_str_eq(words_of("nanosleep", &call), "nanosleep({tv_sec=1, tv_nsec=512}, 0x7ffe)");
+}
+END_TEST
+
+/* Any bytes, of any length, where a call may have some: nothing is read behind them. */
+START_TEST(test_kernel_words_of_any_bytes)
+{
+    static const size_t sizes[] = {0, 1, 3, 4, 8, 16, 17, 24, 36, 56, 64, 100, 144, 257, 600};
+    uint32_t seed = (uint32_t)_i + 1;
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+        ttape_value values[14];
+        char *bytes = malloc(sizes[s] + 1); /* exact: of 0 bytes one, that nobody looks at */
+        for (size_t i = 0; i < sizes[s]; i++)
+            bytes[i] = (char)((seed = seed * 1103515245u + 12345u) >> 24 & (i % 3 == 0 ? 255 : 3));
+        for (uint32_t i = 0; i < 14; i++)
+            values[i] = (ttape_value){
+                .type = TTAPE_VALUE_BYTES, .number = i % 5, .bytes = {bytes, sizes[s]}};
+        values[6] = (ttape_value){.type = TTAPE_VALUE_SIGNED, .number = s % 2 == 0 ? 3 : 0};
+        const struct tool_call_values call = {.number = (uint64_t)_i,
+                                              .arguments = values,
+                                              .argument_count = 6,
+                                              .results = values + 6,
+                                              .result_count = 8};
+        ck_assert_uint_gt(strlen(words_of("call", &call)), 4);
+        free(bytes);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("kernel_words");
@@ -378,6 +431,8 @@ int main(void)
     tcase_add_loop_test(all, test_kernel_words_of_calls, 0, (int)(sizeof(rows) / sizeof(*rows)));
     tcase_add_test(all, test_kernel_words_of_contents);
     tcase_add_test(all, test_kernel_words_of_lists);
+    tcase_add_test(all, test_kernel_words_of_structures);
+    tcase_add_loop_test(all, test_kernel_words_of_any_bytes, 0, TTP_CALL_NUMBERS);
     tcase_add_test(all, test_kernel_words_of_paths);
     tcase_add_test(all, test_kernel_contents_are_those_of_letters);
     suite_add_tcase(suite, all);

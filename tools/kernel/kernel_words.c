@@ -103,7 +103,7 @@ static bool put_filled(struct tool_output *out, const struct tool_call_values *c
         return false;
     ttape_string bytes = filled->bytes;
     uint64_t whole = call->results[0].number;
-    if (whole > 0 && bytes.size_bytes == 0)
+    if (bytes.size_bytes == 0 && (whole > 0 || call->arguments[i].number == 0))
         return false;
     if (letter == '>' && whole > 0 && bytes.size_bytes == whole--)
         bytes.size_bytes--; /* without the zero */

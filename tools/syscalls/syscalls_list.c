@@ -3,9 +3,13 @@
 #include <stdlib.h>
 
 #include "tools/command/tool.h"
+#include "tools/kernel/flags/kernel_flags.h"
 #include "tools/kernel/kernel_calls.h"
+#include "tools/kernel/kernel_parts.h"
 #include "tools/kernel/kernel_words.h"
 #include "tools/syscalls/syscalls_files.h"
+
+#define SIGNAL_FACT "tracetape:signal_info"
 
 static void put_start(struct tool_sys *view, const ttape_call_step *step, const char *what)
 {
@@ -58,11 +62,82 @@ static void drop(struct tool_sys_kept *kept)
     *kept = (struct tool_sys_kept){0};
 }
 
+/* Shown behind the calls that are left; a process's end says more than its last thread's. */
+static void keep_end(struct tool_sys *view, const ttape_call_step *step, const ttape_last_end *end)
+{
+    bool is_exit = end->how == TTAPE_PROCESS_END_EXIT || end->how == TTAPE_PROCESS_END_QUICK_EXIT;
+    bool is_killed = end->is_process && end->how == TTAPE_PROCESS_END_SIGNAL;
+    bool is_known = end->is_process ? is_exit || is_killed : end->how == TTAPE_THREAD_END_ITSELF;
+    tool_grow((void **)&view->ends, &view->stream_capacity, step->stream + 1u, sizeof(*view->ends));
+    while (view->stream_count <= step->stream)
+        view->ends[view->stream_count++] = (ttape_last_end){0};
+    if (!is_known || view->ends[step->stream].how != 0)
+        return;
+    view->ends[step->stream] = *end;
+}
+
+void tool_sys_list_end(struct tool_sys *view, const ttape_call_step *step)
+{
+    if (step->stream >= view->stream_count || view->ends[step->stream].how == 0)
+        return;
+    struct tool_output *out = view->out;
+    const ttape_last_end *end = &view->ends[step->stream];
+    bool is_killed = end->is_process && end->how == TTAPE_PROCESS_END_SIGNAL;
+    put_start(view, step, "end");
+    tool_output_text(out, is_killed ? "+++ killed by " : "+++ exited with ");
+    if (is_killed)
+        (void)tool_kernel_put_flags(out, 'g', end->number);
+    else
+        tool_output_printf(out, "%" PRIu64, end->number);
+    tool_output_text(out, " +++\n");
+    view->ends[step->stream].how = 0;
+}
+
+/* As a recorder writes it (F-FCT-14): which, and the kernel's siginfo_t. */
+static void put_signal(struct tool_sys *view, const ttape_call_step *step)
+{
+    struct tool_output *out = view->out;
+    put_start(view, step, "signal");
+    tool_output_text(out, "--- ");
+    (void)tool_kernel_put_flags(out, 'g', step->values[0].number);
+    tool_output_text(out, " ");
+    tool_kernel_put_siginfo(out, step->values[1].bytes);
+    tool_output_text(out, " ---\n");
+}
+
+static bool is_signal(const struct tool_sys *view, const ttape_call_step *step)
+{
+    ttape_site site = {0};
+    return step->value_count >= 2 && step->values[0].type == TTAPE_VALUE_UNSIGNED &&
+           step->values[1].type == TTAPE_VALUE_BYTES &&
+           ttape_reader_get_site(view->reader, step->event->site, &site) == TTAPE_OK &&
+           site.kind == TTAPE_SITE_MARKER && tool_text_is(site.symbol, SIGNAL_FACT);
+}
+
+void tool_sys_list_fact(struct tool_sys *view, const ttape_call_step *step)
+{
+    const struct tool_sys_asked *asked = &view->asked;
+    const ttape_event_item item = {.event = *step->event,
+                                   .stream = step->stream,
+                                   .number = step->number,
+                                   .values = step->values,
+                                   .value_count = step->value_count};
+    ttape_last_end end;
+    if (step->event->kind != TTAPE_EVENT_LEAF || asked->chosen != NULL || asked->failed ||
+        asked->path != NULL || asked->descriptor != NULL)
+        return;
+    if (ttape_last_end_of(view->reader, &item, &end))
+        keep_end(view, step, &end);
+    else if (is_signal(view, step))
+        put_signal(view, step);
+}
+
 void tool_sys_list_free(struct tool_sys *view)
 {
     for (size_t i = 0; i < view->kept_count; i++)
         drop(&view->kept[i]);
     free(view->kept);
+    free(view->ends);
 }
 
 static uint64_t number_of(const struct tool_sys *view, uint32_t number)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include <tracetape/calls.h>
+#include <tracetape/last.h>
 
 #include "tools/callgraph/graph_functions.h"
 #include "tools/calls/site_name.h"
@@ -128,6 +129,8 @@ struct tool_sys {
     size_t kept_count, kept_capacity;
     bool has_arguments; /* of some call that was asked */
     bool has_listed;
+    ttape_last_end *ends; /* by stream: how it ended, where that is to be shown yet; how 0: not */
+    size_t stream_count, stream_capacity;
 };
 
 /* ---- syscalls_add.c ---- */
@@ -236,6 +239,10 @@ uint64_t tool_sys_list_enter(struct tool_sys *view, const ttape_call_step *step,
                              const ttape_call *call);
 void tool_sys_list_exit(struct tool_sys *view, const ttape_call_step *step, const ttape_call *call,
                         uint64_t number, bool is_shown);
+/* Signals, and ends of threads, where the event is one and all calls are listed. */
+void tool_sys_list_fact(struct tool_sys *view, const ttape_call_step *step);
+/* Where a stream stops: "+++ exited with 7 +++". */
+void tool_sys_list_end(struct tool_sys *view, const ttape_call_step *step);
 void tool_sys_list_free(struct tool_sys *view);
 
 void tool_sys_table(struct tool_sys *view, const struct tool_sys_rows *rows,

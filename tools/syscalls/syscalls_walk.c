@@ -119,11 +119,16 @@ static void take_step(struct walking *walk, ttape_call_cursor *cursor)
     walk->has_started |= step->kind == TTAPE_STEP_START;
     for (uint32_t i = step->ended_count; i-- > 0;)
         end(walk, &step->ended[i]);
-    if (step->began_count == 0)
-        return;
+    if (walk->view->asked.list && walk->view->files == NULL && step->event != NULL)
+        tool_sys_list_fact(walk->view, step);
     const ttape_call *stack;
     uint32_t count;
     ttape_call_cursor_stack(cursor, &stack, &count);
+    if (walk->view->asked.list &&
+        (step->kind == TTAPE_STEP_LEFT || (step->kind == TTAPE_STEP_STOP && count == 0)))
+        tool_sys_list_end(walk->view, step);
+    if (step->began_count == 0)
+        return;
     uint32_t below = count - step->began_count;
     for (uint32_t i = 0; i < step->began_count; i++, below++)
         begin_call(walk, below == 0 ? NULL : &stack[below - 1], &step->began[i]);

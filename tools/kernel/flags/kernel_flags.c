@@ -303,6 +303,16 @@ static void put_swap(struct tool_output *out, uint64_t value)
         tool_output_printf(out, "%s%" PRIu64, flags != 0 ? "|" : "", priority);
 }
 
+/* Of memfd_create: the size of pages is in the bits at the top. */
+static void put_memory_flags(struct tool_output *out, uint64_t value)
+{
+    uint64_t flags = value & 0x3ffffff, size = value >> 26 & 63;
+    if (flags != 0 || size == 0)
+        put_bits(out, &sets['#'], flags, false);
+    if (size != 0)
+        tool_output_printf(out, "%s%" PRIu64 "<<MFD_HUGE_SHIFT", flags != 0 ? "|" : "", size);
+}
+
 static void put_priority(struct tool_output *out, uint64_t value)
 {
     static const char *const classes[] = {"IOPRIO_CLASS_NONE", "IOPRIO_CLASS_RT", "IOPRIO_CLASS_BE",
@@ -365,6 +375,7 @@ static bool put_made(struct tool_output *out, unsigned char letter, uint64_t val
     case '4' | 0x80: tool_kernel_put_output_modes(out, value); break;
     case '5' | 0x80: tool_kernel_put_line_modes(out, value); break;
     case 'e' | 0x80: put_swap(out, value); break;
+    case '#': put_memory_flags(out, value); break;
     case 's' | 0x80: put_shared_flags(out, value); break;
     case '_' | 0x80: put_priority(out, value); break;
     case ',' | 0x80: put_quota(out, (uint32_t)value); break;
@@ -379,7 +390,7 @@ bool tool_kernel_put_flags(struct tool_output *out, char letter, uint64_t value)
     bool is_more = ((unsigned char)letter & 0x80) != 0;
     const struct tool_kernel_word_set *set =
         is_more ? &tool_kernel_more_sets[letter & 127] : &sets[letter & 127];
-    if (is_more && put_made(out, (unsigned char)letter, value))
+    if (put_made(out, (unsigned char)letter, value))
         return true;
     if (set->words == NULL)
         return false;
