@@ -265,6 +265,7 @@ ttape_status ttape_session_start(ttape_session *session, ttape_error *err)
 {
     if (session->stage != TTP_SESSION_OPENED)
         return ttp_fail_plain(err, TTAPE_E_STATE, "the session was started before");
+    ttp_machine_read(&session->machine);
     ttape_status status = session->engine->start(session, err);
     session->stage = status == TTAPE_OK ? TTP_SESSION_RUNNING : TTP_SESSION_FAILED;
     return status;
@@ -292,6 +293,9 @@ static void keep_end(ttape_session *session)
         (void)ttape_recording_set_number(
             session->recording, is_exit ? "exit_code" : "signal",
             (uint64_t)(is_exit ? state->exit_code : state->signal_number), NULL);
+    ttp_machine_put(&session->machine, session->recording);
+    if (session->has_usage)
+        ttp_usage_put(&session->usage, session->recording);
 }
 
 static void fill_attached(const ttape_session *session, ttape_session_result *result)

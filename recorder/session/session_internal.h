@@ -8,6 +8,7 @@
 #include <tracetape/session.h>
 
 #include "recorder/attach/attach.h"
+#include "recorder/session/session_machine.h"
 #include "recorder/session/session_tracer.h"
 #include "writer/os_status.h"
 
@@ -54,6 +55,9 @@ struct ttape_session {
     struct ttp_attach_counts attach_counts;
     uint32_t attach_round;
     uint64_t attach_ns, attach_until_ns; /* for how long, and until when; 0: until it is left */
+    struct ttp_machine machine;          /* when the command began */
+    struct rusage usage;                 /* of the command, once it has ended and has_usage */
+    bool has_usage;
 };
 
 /* A call of the system has failed: "cannot WHAT: why". */

@@ -39,13 +39,14 @@ static void look_for_end(ttape_session *session)
     session->was_ended = state->has_command_ended;
     if (state->has_command_ended || session->options.argv == NULL)
         return;
-    pid_t got = waitpid((pid_t)state->pid, &status, WNOHANG);
+    pid_t got = wait4((pid_t)state->pid, &status, WNOHANG, &session->usage);
     if (got == 0 || (got < 0 && errno != ECHILD))
         return;
     state->has_command_ended = true;
     state->has_status = got > 0;
     if (got < 0)
         return;
+    session->has_usage = true;
     state->exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
     state->signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     if (session->recording != NULL)

@@ -14,6 +14,7 @@
 #include "tools/command/memory_limit.h"
 #include "tools/command/options.h"
 #include "tools/files/info_chains.h"
+#include "tools/files/info_machine.h"
 #include "tools/files/info_rollup.h"
 #include "tools/io/input.h"
 #include "tools/io/json.h"
@@ -275,6 +276,8 @@ static void print_head(struct printing *print)
     }
     print_unrecorded(print);
     print_end(print);
+    if (info->scope_count == 1)
+        tool_info_print_machine(print->reader, &print->out);
     if (info->unknown_chunk_count > 0) {
         tool_output_printf(&print->out, "unknown     %" PRIu64 " chunks of kinds that are newer\n",
                            info->unknown_chunk_count);
