@@ -108,13 +108,25 @@ ttape_status duck_put_known(struct duck_rows *rows, unsigned place, size_t row, 
 
 /* ---- paths ---- */
 
-static bool add_name(struct duck_scan *scan, uint32_t site)
+static bool add_name(struct duck_scan *scan, struct duck_bytes *bytes, uint32_t site, bool is_first)
 {
     char name[1024];
     size_t size = ttape_site_name(scan->file->reader, site, name, sizeof name);
     size = size < sizeof name ? size : sizeof name - 1;
-    return (scan->stack.count == 0 || add_bytes(&scan->stack, ";", 1)) &&
-           add_bytes(&scan->stack, name, size);
+    return (is_first || add_bytes(bytes, ";", 1)) && add_bytes(bytes, name, size);
+}
+
+bool duck_keep_stack(struct duck_scan *scan, const ttape_call *calls, uint32_t count)
+{
+    bool is_first = true;
+    for (uint32_t i = 0; i < count; i++) {
+        if (calls[i].site == TTAPE_NONE)
+            continue; /* a signal's handler */
+        if (!add_name(scan, &scan->bytes, calls[i].site, is_first))
+            return false;
+        is_first = false;
+    }
+    return end_text(scan);
 }
 
 /* Parents come before: their frames are counted first, then written from the outermost on. */
@@ -133,7 +145,7 @@ static bool make_stack(struct duck_scan *scan, uint32_t path)
     }
     is_whole = true;
     for (uint32_t i = 0; i < depth && is_whole; i++)
-        is_whole = add_name(scan, frames[i]);
+        is_whole = add_name(scan, &scan->stack, frames[i], i == 0);
     free(frames);
     return is_whole;
 }

@@ -188,6 +188,8 @@ static inline uint64_t duck_last_event(const ttape_call *call)
 void duck_drop_texts(struct duck_scan *scan);
 bool duck_keep_text(struct duck_scan *scan, ttape_string text);
 bool duck_keep_value(struct duck_scan *scan, const ttape_value *value); /* as a text */
+/* Functions of these calls, as duck_put_stack has them. */
+bool duck_keep_stack(struct duck_scan *scan, const ttape_call *calls, uint32_t count);
 ttape_string duck_kept_text(const struct duck_scan *scan, uint32_t number);
 /* The list of a row. */
 bool duck_put_texts(const struct duck_scan *scan, struct duck_rows *rows, unsigned place,

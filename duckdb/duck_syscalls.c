@@ -50,7 +50,8 @@ struct item {
     ttape_call call;
     bool has_result, has_arguments;
     int64_t result;
-    uint32_t first_argument, argument_count; /* of scan->texts */
+    uint32_t first_argument, argument_count; /* of scan's texts */
+    uint32_t stack;                          /* a text, of functions that were recorded; or none */
 };
 
 static ttape_status open_calls(struct duck_scan *scan, const ttape_segment_info *part,
@@ -93,6 +94,21 @@ static bool keep_arguments(struct duck_scan *scan, struct item *item)
     return true;
 }
 
+/* Where functions are recorded, those that are open led to the call; elsewhere its site knows. */
+static bool keep_stack(struct duck_scan *scan, struct item *item)
+{
+    const ttape_call *open;
+    uint32_t count;
+    ttape_site site;
+    item->stack = TTAPE_NONE;
+    (void)ttape_reader_get_site(scan->file->reader, item->call.site, &site);
+    ttape_call_cursor_stack(scan->calls, &open, &count);
+    if (site.path != 0 || count == 0)
+        return true;
+    item->stack = scan->text_count;
+    return duck_keep_stack(scan, open, count);
+}
+
 static ttape_status take_call(struct duck_scan *scan, ttape_error *err)
 {
     struct item *item = (struct item *)scan->room + scan->count;
@@ -106,6 +122,8 @@ static ttape_status take_call(struct duck_scan *scan, ttape_error *err)
     item->has_result = call->result_count > 0;
     item->result = item->has_result ? (int64_t)call->results[0].number : 0;
     if ((scan->query->columns & 1u << ARGUMENTS) != 0 && !keep_arguments(scan, item))
+        return duck_no_memory(err);
+    if ((scan->query->columns & 1u << STACK) != 0 && !keep_stack(scan, item))
         return duck_no_memory(err);
     scan->count++;
     return TTAPE_OK;
@@ -171,6 +189,14 @@ static ttape_status put_arguments(struct duck_scan *scan, struct duck_rows *rows
                : duck_no_memory(err);
 }
 
+static ttape_status put_stack(struct duck_scan *scan, struct duck_rows *rows, unsigned place,
+                              size_t row, const struct item *item, ttape_error *err)
+{
+    if (item->stack == TTAPE_NONE)
+        return duck_put_stack(scan, rows, place, row, item->call.site, err);
+    return duck_put_known(rows, place, row, duck_kept_text(scan, item->stack), err);
+}
+
 static uint32_t partition_of(const struct duck_scan *scan, const ttape_call *call)
 {
     return scan->query->unit == DUCK_BY_PARTITION
@@ -198,7 +224,7 @@ static ttape_status put(struct duck_scan *scan, struct duck_rows *rows, unsigned
         case RESULT:
         case ERROR: put_result(rows, place, i, item, column == ERROR); break;
         case ARGUMENTS: status = put_arguments(scan, rows, place, i, item, err); break;
-        case STACK: status = duck_put_stack(scan, rows, place, i, call->site, err); break;
+        case STACK: status = put_stack(scan, rows, place, i, item, err); break;
         default: duck_put_byte(rows, place, i, (uint8_t)call->end); break;
         }
     }

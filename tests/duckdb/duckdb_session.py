@@ -48,6 +48,9 @@ def make(place, rounds=2000):
             if i % 50 == 3:
                 text += [f"{at + 4} {tid} syscall-enter openat path=main;parse_x 3 \"/tmp/a b\"",
                          f"{at + 6} {tid} syscall-exit openat -2"]
+            if i % 500 == 7:
+                text += [f"{at + 4} {tid} syscall-enter close 3",
+                         f"{at + 5} {tid} syscall-exit close 0"]
             if i % 97 == 5:
                 text += [f"{at + 7} {tid} unwind 2"]
             else:

@@ -11,9 +11,12 @@ const connection = await database.connect();
 async function answer(sql) {
     try {
         const began = performance.now();
+        const used = process.cpuUsage();
         const result = await connection.runAndReadAll(sql);
         const seconds = (performance.now() - began) / 1000;
-        return {columns: result.columnNames(), rows: result.getRowsJson(), seconds};
+        const {user, system} = process.cpuUsage(used);
+        const cpu = (user + system) / 1e6;
+        return {columns: result.columnNames(), rows: result.getRowsJson(), seconds, cpu};
     } catch (error) {
         return {error: error.message};
     }

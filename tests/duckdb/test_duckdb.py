@@ -99,14 +99,17 @@ def values_and_calls(session, trace):
                            "WHERE e.kind = 'enter' AND e.name LIKE 'parse%'")
     assert Counter(integer for _, integer, _ in rows) == Counter({i: 3 for i in range(2000)})
     rows = session.rows(f"SELECT name, result, error, arguments, stack, ending "
-                        f"FROM ttape_syscalls('{trace}')")
+                        f"FROM ttape_syscalls('{trace}') WHERE name = 'openat'")
     wanted = ("openat", "-2", 2, ["3", "/tmp/a b"], "main;parse_x", "returned")
     assert len(rows) == 120 and all(row == wanted for row in rows), rows[:2]
     texts = session.rows(f"SELECT DISTINCT text, is_return FROM ttape_values('{trace}') "
                          "WHERE type = 'text'")
     assert texts == [("/tmp/a b", False)], texts
     assert session.numbers(f"SELECT sum(result)::BIGINT, count(DISTINCT number) FROM "
-                           f"ttape_syscalls('{trace}')") == [(-240, 1)]
+                           f"ttape_syscalls('{trace}') WHERE name = 'openat'") == [(-240, 1)]
+    rows = session.rows(f"SELECT stack, error, count(*) FROM ttape_syscalls('{trace}') "
+                        "WHERE name = 'close' GROUP BY stack, error ORDER BY stack")
+    assert rows == [("main;parse_a;leaf", None, "8"), ("main;parse_b;leaf", None, "4")], rows
 
 
 def definitions(session, trace):

@@ -281,6 +281,13 @@ def with_numpy(tracetape, trace):
         assert array.dtype == numpy.int64 and not array.flags.writeable and not array.flags.owndata
         sums = opened.calls().to_numpy()
         assert sums["self_ns"].sum() == opened.report().to_numpy()["self_ns"].sum()
+    with tracetape.open([trace] * 6) as opened:  # some batches: who keeps one, keeps its numbers
+        for table in (opened.events(), opened.calls()):
+            kept = [batch.to_numpy() for batch in table]
+            whole = table.to_numpy()
+            assert len(kept) > 1 and sum(len(batch["site"]) for batch in kept) == len(table)
+            for name, column in whole.items():
+                assert (numpy.concatenate([batch[name] for batch in kept]) == column).all(), name
 
 
 def with_pandas(tracetape, trace):

@@ -1,6 +1,7 @@
 /* Tables of SQL without DuckDB: every table of every vector, good or broken, into cells of exactly
  * the size that they have; texts are UTF-8, and ask for no more than there is. */
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +190,71 @@ START_TEST(vectors_become_rows)
 }
 END_TEST
 
+/* ---- threads ---- */
+
+struct worker {
+    pthread_t thread;
+    struct duck_query *query;
+    uint64_t rows;
+};
+
+static void *read_share(void *memory)
+{
+    struct worker *worker = memory;
+    struct duck_scan *scan = duck_scan_open(worker->query);
+    uint32_t sites[DUCK_ROWS];
+    struct sink sink = {0};
+    ttape_error err = {0};
+    for (size_t last = 1; last > 0; worker->rows += last) {
+        struct duck_rows rows = {.sink = &sink, .mark = mark, .copy = copy, .column_count = 1};
+        rows.columns[0] = DUCK_FIRST_OWN; /* the partition */
+        rows.cells[0] = sites;
+        last = duck_scan_next(scan, &rows, &err) ? rows.count : 0;
+        free(rows.valid[0]);
+    }
+    duck_scan_close(scan);
+    return NULL;
+}
+
+static uint64_t read_by_threads(const struct duck_question *question, unsigned count)
+{
+    struct worker workers[4] = {0};
+    struct duck_query *query = duck_query_open(question, 1u << DUCK_FIRST_OWN);
+    uint64_t total = 0;
+    for (unsigned i = 0; i < count; i++) {
+        workers[i].query = query;
+        ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, read_share, &workers[i]), 0);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        ck_assert_int_eq(pthread_join(workers[i].thread, NULL), 0);
+        total += workers[i].rows;
+    }
+    duck_query_close(query);
+    return total;
+}
+
+START_TEST(threads_share_the_partitions)
+{
+    static const char *const names[] = {"ovr-11-path", "coroutines", "paths", "all-kinds"};
+    char path[1024];
+    const char *source = getenv("TTAPE_SRC");
+    for (unsigned t = 0; t < 2; t++) {
+        struct duck_question question = {.table = tables[t]};
+        ttape_error err = {0};
+        for (unsigned i = 0; i < 4 * 8; i++) {
+            (void)snprintf(path, sizeof path, "%s/spec/vectors/%s.ttape",
+                           source != NULL ? source : ".", names[i % 4]);
+            ck_assert(duck_question_add(&question, path, &err));
+        }
+        ck_assert(duck_question_check(&question, &err));
+        uint64_t alone = read_by_threads(&question, 1);
+        ck_assert_uint_gt(alone, 50);
+        ck_assert_uint_eq(read_by_threads(&question, 4), alone);
+        duck_question_free(&question);
+    }
+}
+END_TEST
+
 START_TEST(what_is_no_utf8_is_replaced)
 {
     static const struct {
@@ -249,6 +315,7 @@ int main(void)
     TCase *tests = tcase_create("duck_tables");
     tcase_set_timeout(tests, 240);
     tcase_add_test(tests, vectors_become_rows);
+    tcase_add_test(tests, threads_share_the_partitions);
     tcase_add_test(tests, what_is_no_utf8_is_replaced);
     tcase_add_test(tests, ranges_are_as_the_command_has_them);
     suite_add_tcase(suite, tests);
