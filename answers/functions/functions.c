@@ -12,6 +12,7 @@
 #include "format/base/fail.h"
 #include "format/base/sized.h"
 #include "reader/base/choice.h"
+#include "reader/definitions/rust_symbol.h"
 #include "reader/definitions/site_words.h"
 #include "reader/reader_internal.h"
 
@@ -20,6 +21,7 @@
 /* What is compared. */
 struct identity {
     ttape_string symbol, module, file;
+    bool is_across; /* builds: the symbol says more than that */
     uint64_t place;
 };
 
@@ -40,7 +42,8 @@ static struct identity identify_by_name(const struct ttape_functions *f,
                                         const struct ttp_definition_tables *d,
                                         const struct ttp_read_site *site)
 {
-    struct identity id = {.symbol = ttp_symbol_across_builds(site->symbol),
+    struct identity id = {.symbol = site->symbol,
+                          .is_across = true,
                           .module = ttp_path_base(ttp_site_module(d, site)->path)};
     if (site->symbol.size_bytes == 0)
         id.place = ttp_site_offset(d, site);
@@ -73,7 +76,8 @@ static struct identity identify(const struct ttape_functions *f, uint32_t number
 
 static int compare_identities(const struct identity *a, const struct identity *b)
 {
-    int order = ttp_compare_strings(a->symbol, b->symbol);
+    int order = a->is_across ? ttp_compare_symbols_across_builds(a->symbol, b->symbol)
+                             : ttp_compare_strings(a->symbol, b->symbol);
     if (order == 0)
         order = ttp_compare_strings(a->module, b->module);
     if (order == 0)
@@ -89,8 +93,10 @@ static uint64_t checksum_of(ttape_string text)
 static uint64_t key_of(const struct identity *id)
 {
     uint8_t bytes[4 * sizeof(uint64_t)];
-    const uint64_t words[4] = {checksum_of(id->symbol), checksum_of(id->module),
-                               checksum_of(id->file), id->place};
+    char room[TTP_RUST_SYMBOL_MOST];
+    ttape_string symbol = id->is_across ? ttp_symbol_across_builds(id->symbol, room) : id->symbol;
+    const uint64_t words[4] = {checksum_of(symbol), checksum_of(id->module), checksum_of(id->file),
+                               id->place};
     for (size_t i = 0; i < sizeof bytes; i++) /* the same on every machine */
         bytes[i] = (uint8_t)(words[i / 8] >> (i % 8 * 8));
     return ttp_checksum(bytes, sizeof bytes);

@@ -8,14 +8,16 @@
 #include "base/text.h"
 #include "format/base/fail.h"
 #include "reader/base/choice.h"
+#include "reader/definitions/rust_symbol.h"
 #include "reader/definitions/site_words.h"
 
 struct folding {
     ttape_rollup *rollup;
     ttape_rollup_across across;
-    uint32_t *order;     /* functions */
-    uint8_t *with_files; /* by function: its module's files count */
-    uint32_t *stands;    /* by function: which one stands for it */
+    uint32_t *order;       /* functions */
+    ttape_string *symbols; /* by function: what is compared of it */
+    uint8_t *with_files;   /* by function: its module's files count */
+    uint32_t *stands;      /* by function: which one stands for it */
 };
 
 /* ---- which are one ---- */
@@ -72,14 +74,12 @@ static int compare(const struct folding *f, uint32_t a, uint32_t b)
     const struct ttp_rollup_function *x = &r->functions[a], *y = &r->functions[b];
     if (f->across == TTAPE_ROLLUP_ACROSS_MODULES)
         return compare_builds(r, a, b);
-    ttape_string one = ttp_symbol_across_builds(ttp_rollup_text(r, x->symbol));
-    ttape_string other = ttp_symbol_across_builds(ttp_rollup_text(r, y->symbol));
-    int order = ttp_compare_strings(one, other);
+    int order = ttp_compare_strings(f->symbols[a], f->symbols[b]);
     if (order == 0)
         order = ttp_compare_strings(base_of(r, x->path), base_of(r, y->path));
     if (order == 0)
         order = ttp_compare_numbers(x->kind, y->kind);
-    if (order == 0 && one.size_bytes == 0)
+    if (order == 0 && f->symbols[a].size_bytes == 0)
         return ttp_compare_numbers(x->offset, y->offset);
     if (order == 0 && f->with_files[a] != 0) /* then b's, too: they are of one module */
         order = ttp_compare_strings(base_of(r, x->file), base_of(r, y->file));
@@ -91,6 +91,31 @@ static bool function_less(const void *context, uint32_t a, uint32_t b)
     const struct folding *f = context;
     int order = compare(f, a, b);
     return order != 0 ? order < 0 : f->rollup->functions[a].rank < f->rollup->functions[b].rank;
+}
+
+static bool take_symbols(struct folding *f)
+{
+    ttape_rollup *r = f->rollup;
+    char room[TTP_RUST_SYMBOL_MOST];
+    for (uint32_t i = 0; i < r->function_count; i++) {
+        ttape_string symbol =
+            ttp_symbol_across_builds(ttp_rollup_text(r, r->functions[i].symbol), room);
+        if (symbol.data == room)
+            symbol.data = ttp_region_copy(&r->region, room, symbol.size_bytes);
+        f->symbols[i] = symbol;
+    }
+    return !r->region.is_short;
+}
+
+static void give_symbols(struct folding *f)
+{
+    ttape_rollup *r = f->rollup;
+    for (uint32_t i = 0; f->symbols != NULL && i < r->function_count; i++) {
+        const char *own = ttp_rollup_text(r, r->functions[i].symbol).data;
+        if (f->symbols[i].data != own)
+            ttp_region_give(&r->region, (char *)(uintptr_t)f->symbols[i].data);
+    }
+    ttp_region_give(&r->region, f->symbols);
 }
 
 static void find_groups(struct folding *f)
@@ -179,7 +204,8 @@ static ttape_status fold(struct folding *f, ttape_rollup **out, ttape_error *err
     f->order = ttp_region_take(&r->region, r->function_count, sizeof *f->order);
     f->stands = ttp_region_take(&r->region, r->function_count, sizeof *f->stands);
     f->with_files = ttp_region_take(&r->region, r->function_count, 1);
-    if (f->order == NULL || f->stands == NULL || f->with_files == NULL)
+    f->symbols = ttp_region_take(&r->region, r->function_count, sizeof *f->symbols);
+    if (r->region.is_short || (f->across == TTAPE_ROLLUP_ACROSS_BUILDS && !take_symbols(f)))
         return ttp_rollup_fail_short(r, err);
     if (f->across == TTAPE_ROLLUP_ACROSS_NONE)
         for (uint32_t i = 0; i < r->function_count; i++)
@@ -213,5 +239,6 @@ ttape_status ttape_rollup_fold(ttape_rollup **out, ttape_rollup *rollup, ttape_r
     ttp_region_give(&rollup->region, f.order);
     ttp_region_give(&rollup->region, f.stands);
     ttp_region_give(&rollup->region, f.with_files);
+    give_symbols(&f);
     return status;
 }

@@ -38,26 +38,4 @@ static inline int ttp_compare_modules(const struct ttp_definition_tables *d,
     return ttp_compare_strings(ttp_site_module(d, a)->path, ttp_site_module(d, b)->path);
 }
 
-static inline bool ttp_is_hex(const char *text, size_t size_bytes)
-{
-    for (size_t i = 0; i < size_bytes; i++)
-        if (!((text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f')))
-            return false;
-    return true;
-}
-
-/* A symbol without the hash that rustc puts behind a name, another one in each build:
- * "...17h0123456789abcdefE" as it is mangled, "...::h0123456789abcdef" as it is shown. */
-static inline ttape_string ttp_symbol_across_builds(ttape_string symbol)
-{
-    size_t size = symbol.size_bytes;
-    if (size > 20 && memcmp(symbol.data + size - 20, "17h", 3) == 0 &&
-        symbol.data[size - 1] == 'E' && ttp_is_hex(symbol.data + size - 17, 16))
-        return (ttape_string){symbol.data, size - 20};
-    if (size > 19 && memcmp(symbol.data + size - 19, "::h", 3) == 0 &&
-        ttp_is_hex(symbol.data + size - 16, 16))
-        return (ttape_string){symbol.data, size - 19};
-    return symbol;
-}
-
 #endif

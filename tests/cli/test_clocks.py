@@ -179,6 +179,22 @@ def check_truth(work):
                 assert abs(ppm - rate[host] * 1e6) < 10, (ppm, rate[host])
 
 
+def check_short(work):
+    """Clocks that part do so by less in a shorter time: a part of both is placed more exactly."""
+    rate = [0, 0]
+    while abs(rate[1]) < 3e-5:
+        files, begin, end, rate = simulate(work, 6000, ["p", "q"], 20_000, 1e-4, True)
+    whole = merge(work, *files)[0][1]["axis_error_ns"]
+    assert whole > 30 * SECOND * 3e-5, whole
+    parts = []
+    for host, file in enumerate(files):
+        middle = (begin[host] + end[host]) // 2
+        parts.append(work / f"part{host}.ttape")
+        run("cut", "-t", f"{middle - SECOND // 2}..{middle + SECOND // 2}", "-o", parts[-1], file)
+    part = merge(work, *parts)[0][1]["axis_error_ns"]
+    assert part < 150_000 < whole, (part, whole)
+
+
 def check_contradictions(work):
     """C-PAR-05: the pair that cannot be is named and left out; the others hold."""
     meta = {"realtime_error_ns": 0, "realtime_offset_ns": NOW}
@@ -260,6 +276,7 @@ def main():
         check_one_clock(work)
         check_offsets(work)
         check_truth(work)
+        check_short(work)
         check_contradictions(work)
         check_many(work)
         check_builds(work)

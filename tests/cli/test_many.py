@@ -101,6 +101,46 @@ def check_builds(work):
     make(work / "rust/2.ttape", symbol="_ZN3app4work17hfedcba9876543210E", first=6, build="cc")
     found = {name: row["calls"] for name, row in rows(work, "rust").items() if "work" in name}
     assert list(found.values()) == [6], found
+    make(work / "rust2/1.ttape", symbol="_RINvCs4fqI2P2rA04_3app4workNtB2_3FooBp_E", first=7)
+    make(work / "rust2/2.ttape", symbol="_RINvCs1_3app4workNtB2_3FooBf_E", first=8, build="cc")
+    for words, count in (((), 1), (("--across", "none"), 2)):
+        shown = json.loads(run(work, "report", "--json", "rust2", *words).stdout)["rows"]
+        assert sum("work" in row["name"] for row in shown) == count, (words, shown)
+    found = json.loads(run(work, "diff", "rust2/1.ttape", "rust2/2.ttape", "--json").stdout)
+    assert not found["functions"]["rows"] and found["functions"]["same"] == 2, found["functions"]
+    nodes = json.loads(run(work, "graph", "rust2", "--json").stdout)["nodes"]
+    assert sum("work" in node["name"] for node in nodes) == 1, nodes
+
+
+def add_rows(one, other):
+    """What doc/how-to/many.md says of whatever adds rows."""
+    both = {name: (one[name] or 0) + (other[name] or 0) for name in
+            ("calls", "ended", "self_ns", "total_ns", "idle_ns", "squares_ns2")}
+    for name, choose in (("min_ns", min), ("max_ns", max)):
+        known = [row[name] for row in (one, other) if row[name] is not None]
+        both[name] = choose(known) if known else None
+    return both
+
+
+def check_added_rows(work):
+    """Rows of each file for itself, grouped and added up by somebody else."""
+    files = ("1.ttape", "d/2.ttape", "d/3.ttape", "b/bb.ttape")
+    added = {}
+    for words in [(file,) for file in files] + [files]:
+        shown = run(work, "report", "--json", "--across", "none", *words).stdout
+        found = {}
+        for row in json.loads(shown)["rows"]:
+            key = (row["build_id"] or row["module"], row["name"], row["file"], row["line"],
+                   row["offset"])
+            assert key not in found, key
+            found[key] = row
+        if words == files:
+            break
+        for key, row in found.items():
+            added[key] = add_rows(added[key], row) if key in added else row
+    assert len(found) == 4 and found.keys() == added.keys(), (found.keys(), added.keys())
+    for key, row in found.items():
+        assert add_rows(row, row) == add_rows(added[key], added[key]), (row, added[key])
 
 
 def check_rollups(work):
@@ -166,6 +206,43 @@ def check_slow(work):
     run(work, "slow", "1.ttape", "-F", "(", status=USAGE)
 
 
+def check_threads(work):
+    """R-FUN-05: which trace, and which host, a thread or a process is of."""
+    (work / "t").mkdir()
+    for host in ("one", "two"):
+        subprocess.run([BIN, "convert", "-", "-o", work / f"t/{host}.ttape"], text=True, check=True,
+                       input=f"meta host {host}\nprocess 1 app\nthread 1 1 main\n"
+                             "10 1 enter work\n20 1 exit\n", capture_output=True)
+    run(work, "report", "t", "--by", "process", "--rollup", "t.rollup")
+    for by, words in (("thread", ["t"]), ("process", ["t"]), ("process", ["t.rollup"])):
+        shown = json.loads(run(work, "report", "--json", "--by", by, *words).stdout)["rows"]
+        found = [(row["name"], row["pid"], row["host"], row["trace"]) for row in shown]
+        name = "main" if by == "thread" else "app"
+        assert sorted(found) == [(name, 1, host, f"{host}.ttape") for host in ("one", "two")], found
+        assert all(("tid" in row) == (by == "thread") for row in shown), shown
+        assert all(len(row["trace_id"]) == 32 and "stream" not in row for row in shown), shown
+        text = run(work, "report", "--by", by, *words).stdout
+        assert "HOST  TRACE" in text and "one   one.ttape" in text, text
+    assert "HOST" not in run(work, "report", "t/one.ttape", "--by", "thread").stdout
+
+
+def check_diff(work):
+    """Of several runs a side one that cannot be read is left out; the only one is not."""
+    run(work, "report", "1.ttape", "--rollup", "d/r.rollup")
+    for words in (["1.ttape", "--against", "d"],
+                  ["1.ttape", "foreign.ttape", "--against", "1.ttape"],
+                  ["1.ttape", "--against", "foreign.ttape", "nothing.ttape", "1.ttape"]):
+        done = run(work, "diff", "--json", *words, status=LOSS)
+        assert json.loads(done.stdout), done
+        for name in ("foreign.ttape", "nothing.ttape"):
+            assert (f"'{name}'" in done.stderr) == (name in words), done
+    (work / "d/r.rollup").unlink()
+    for words in (["1.ttape", "foreign.ttape"], ["foreign.ttape", "1.ttape"],
+                  ["1.ttape", "--against", "foreign.ttape", "nothing.ttape"]):
+        done = run(work, "diff", *words, status=CANNOT)
+        assert not done.stdout, done
+
+
 def check_ranks(work):
     if LAUNCHER is None or not RANKED.exists():
         print("no tracetape-mpi: ranks were not tried")
@@ -196,9 +273,12 @@ def main():
         (work / "d/loop").unlink()
         check_left_out(work)
         check_builds(work)
+        check_added_rows(work)
         check_rollups(work)
         check_namesakes(work)
         check_slow(work)
+        check_threads(work)
+        check_diff(work)
         check_ranks(work)
     print("many files: ok")
 

@@ -15,15 +15,14 @@ import test_many_exact as exact  # noqa: E402  (which looks at that)
 
 EVENTS, FILES = 1_001_000_000, 7
 NAMES = "lua", "sqlite", "redis", "tcc", "dash", "lua_jmp", "lua"
-BUILD = exact.RANKED.parent
 
 
 def make(work):
     big = work / "make_big"
     exact.run("gcc", "-O2", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", f"-I{exact.SOURCE}",
               f"-I{exact.SOURCE}/libtrace/include", "-o", big,
-              exact.SOURCE / "tests/bench/make_big.c", f"-L{BUILD}", "-ltracetape",
-              f"-Wl,-rpath,{BUILD}")
+              exact.SOURCE / "tests/bench/make_big.c", f"-L{exact.BUILD}", "-ltracetape",
+              f"-Wl,-rpath,{exact.BUILD}")
     sources = {name: exact.convert(work, name) for name in set(NAMES)}
     files = []
     for number, name in enumerate(NAMES):
@@ -48,11 +47,8 @@ def main():
         want = exact.report(*files)
         print(f"{want['events']} events in {len(files)} files")
         assert want["events"] >= 10**9
-        exact.run(exact.TOOL, "report", *files, "--rollup", work / "all.rollup")
-        whole = (work / "all.rollup").read_bytes()
-        for workers in (2, 3, 7):
-            assert exact.tree(files, workers, rng, work) == whole, workers
-        assert exact.report(work / "all.rollup")["rows"] == want["rows"]
+        whole = exact.check_trees(files, rng, work)
+        assert exact.report(whole)["rows"] == want["rows"]
         exact.check_merged(files, work)
         exact.check_ranks(files, work, options=((),))
     return 0

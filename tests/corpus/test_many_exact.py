@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Many files, one answer: rows of `report f...`, of rollups added up in any order and tree, of
-`merge` and then `report`, and of 1 to 4 ranks of MPI are equal on real recordings, times to the
-nanosecond and squares to the bit.
+"""Many files, one answer: rows of `report f...`, of rollups added up in any order and tree, by
+files and by partitions, of `merge` and then `report`, and of 1 to 4 ranks of MPI are equal on real
+recordings, times to the nanosecond and squares to the bit.
 
 Two recordings, 3 ranks; all, 1 to 4, with TTAPE_THOROUGH=1. Exit 77: no corpus here."""
 import json
@@ -15,7 +15,9 @@ import tempfile
 from pathlib import Path
 
 TOOL = os.environ.get("TTAPE_BIN", "tracetape")
-RANKED = Path(os.environ.get("TTAPE_BUILD", "build/release"), "tracetape-mpi")
+BUILD = Path(os.environ.get("TTAPE_BUILD", "build/release"))
+RANKED = BUILD / "tracetape-mpi"
+SHARE = BUILD / "tests/corpus_add_share"
 SOURCE = Path(os.environ.get("TTAPE_SRC", "."))
 CORPUS = Path(os.environ.get("TTAPE_CORPUS", SOURCE / ".." / "shared" / "corpus"))
 THOROUGH = os.environ.get("TTAPE_THOROUGH") == "1"
@@ -23,6 +25,8 @@ FEW = ("lua_jmp", "tcc")
 LAUNCHER = shutil.which("mpiexec.mpich")
 SUMS = ("calls", "ended", "unknown_ends", "self_ns", "total_ns", "idle_ns")
 FIELDS = (*SUMS, "min_ns", "max_ns", "mean_ns", "deviation_ns")
+SQUARES = "squares_ns2"
+WORKERS = 2, 3, 7
 
 
 def run(*words, **more):
@@ -57,20 +61,42 @@ def convert(work, name):
     return work / f"{name}.ttape"
 
 
-def tree(files, workers, rng, work):
-    """The rollup of files that some workers have added up, and then a tree of their sums."""
-    files = rng.sample(files, len(files))
+def by_files(files, workers, work):
+    """The rollups of workers that have every n-th file each."""
     sums = []
     for worker in range(workers):
         if files[worker::workers]:
             sums.append(work / f"w{worker}.rollup")
             run(TOOL, "report", *files[worker::workers], "--rollup", sums[-1], "--force")
+    return sums
+
+
+def by_partitions(files, workers, work):
+    sums = [work / f"p{worker}.rollup" for worker in range(workers)]
+    for worker, path in enumerate(sums):
+        run(SHARE, path, str(worker), str(workers), *files)
+    return sums
+
+
+def tree(sums, rng, work):
+    """The bytes of all sums, of which two by chance are added up at a time."""
     while len(sums) > 1:
         two = rng.sample(sums, 2)
-        out = work / f"t{len(sums)}.{workers}.rollup"
+        out = work / f"t{len(sums)}.rollup"
         run(TOOL, "report", *two, "--rollup", out, "--force")
         sums = [path for path in sums if path not in two] + [out]
     return sums[0].read_bytes()
+
+
+def check_trees(files, rng, work):
+    """Returns the rollup of all."""
+    whole = work / "all.rollup"
+    run(TOOL, "report", *files, "--rollup", whole)
+    for workers in WORKERS:
+        for share in (by_files, by_partitions):
+            sums = share(rng.sample(files, len(files)), workers, work)
+            assert tree(sums, rng, work) == whole.read_bytes(), (share, workers)
+    return whole
 
 
 def folded(rows):
@@ -100,6 +126,10 @@ def check_merged(files, work):
     check_rows(rows_of(one), rows_of(many))
     for key in ("events", "calls", "span_ns", "idle_ns", "open_frames"):
         assert one[key] == many[key], key
+    run(TOOL, "report", work / "m.ttape", "--rollup", work / "m.rollup", "--force")
+    summed = report(work / "m.rollup", "--across", "none")
+    assert all(SQUARES in row for row in summed["rows"])
+    assert sorted(summed["rows"], key=str) == sorted(many["rows"], key=str)
 
 
 def check_ranks(files, work, options=((), ("--exact",), ("--by", "call"))):
@@ -129,11 +159,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         files = [convert(work, name) for name in names]
-        run(TOOL, "report", *files, "--rollup", work / "all.rollup")
-        whole = (work / "all.rollup").read_bytes()
-        for workers in (2, 3, 7):
-            assert tree(files, workers, rng, work) == whole, workers
-        assert report(work / "all.rollup")["rows"] == report(*files)["rows"]
+        whole = check_trees(files, rng, work)
+        assert report(whole)["rows"] == report(*files)["rows"]
         check_merged(files, work)
         check_ranks(files, work)
     return 0

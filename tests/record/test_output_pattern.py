@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -25,6 +26,22 @@ def check_name(pattern, regex, **more):
         assert done.returncode == 0, (pattern, done)
         names = [path.name for path in Path(work).iterdir() if path.name != "ran"]
         assert len(names) == 1 and re.fullmatch(regex, names[0]), (pattern, names)
+
+
+def check_odd_host():
+    """A host may be called anything; a file may not."""
+    code = (r"import os, socket, sys; socket.sethostname('a/b\x01c\x7f'); "
+            "os.execv(sys.argv[1], sys.argv[1:])")
+    apart = ["unshare", "--uts"]
+    if os.geteuid() != 0 or shutil.which("unshare") is None or \
+            subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
+        print("no other host's name: it needs root and unshare(1)")
+        return
+    with tempfile.TemporaryDirectory() as work:
+        subprocess.run([*apart, sys.executable, "-c", code, os.environ["TTAPE_BIN"], "record", "-q",
+                        "-o", "x.%h.ttape", "--", "true"], cwd=work, check=True)
+        names = [path.name for path in Path(work).iterdir()]
+        assert names == ["x.a_b_c_.ttape"], names
 
 
 def check_refused(pattern, said, **more):
@@ -51,6 +68,7 @@ def check_launcher(name, *options):
 def main():
     host = re.escape(os.uname().nodename)
     check_name("a.%h.ttape", f"a\\.{host}\\.ttape")
+    check_odd_host()
     check_name("%p-%t.ttape", r"\d+-\d{8}T\d{6}Z\.ttape")
     check_name("50%%.ttape", r"50%\.ttape")
     for number, name in enumerate(RANKS):

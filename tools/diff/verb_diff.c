@@ -85,7 +85,7 @@ static const struct tool_command command = {
         "  0  done; with --first: no difference; with --fail-over: nothing got so much slower\n"
         "  1  with --first: the runs differ; with --fail-over: something got so much slower\n"
         "  2  the command line is wrong\n"
-        "  3  a file is truncated or damaged: compared is what is there\n"
+        "  3  a file is truncated, damaged or, of several a side, none: compared is what is there\n"
         "  4  not done\n",
     .operands_min = 2,
     .operands_max = INT_MAX,
@@ -228,9 +228,7 @@ static const char *path_of(const struct tool_operands sides[2], size_t number)
                                    : sides[1].paths[number - sides[0].count];
 }
 
-/* Which files are of A, which of B. Folders and lists are of the side that they stand on. */
-static int split(const struct options *options, struct tool_diff *diff,
-                 const struct tool_operands sides[2])
+static int check_sides(const struct options *options, const struct tool_operands sides[2])
 {
     size_t count = sides[0].count + sides[1].count, from_input = 0;
     for (size_t i = 0; i < count; i++)
@@ -241,16 +239,11 @@ static int split(const struct options *options, struct tool_diff *diff,
         return tool_usage("diff", "%zu runs are more than %u", count, TTAPE_DIFF_TRACES_MAX);
     if (options->first && count > 2)
         return tool_usage("diff", "--first compares two files");
-    for (size_t i = 0; i < count; i++)
-        if (tool_is_rollup(path_of(sides, i)))
-            return tool_fail("'%s' is a rollup: diff compares runs, and needs their traces",
-                             path_of(sides, i));
-    diff->a_count = (uint32_t)sides[0].count;
-    diff->run_count = (uint32_t)count;
     return TOOL_OK;
 }
 
-/* *sides is the caller's in any case. */
+/* Which files are of A, which of B. Folders and lists are of the side that they stand on. *sides is
+ * the caller's in any case. */
 static int take_sides(const struct options *options, struct tool_operands sides[2], int count,
                       char **operands)
 {
@@ -285,22 +278,48 @@ static int open_filtered(struct tool_diff *diff, struct tool_diff_run *run, cons
 }
 
 /* made: NULL: no filter was given. */
+static int open_run(struct tool_diff *diff, const char *path, struct tool_filter_made *made)
+{
+    struct tool_diff_run *run = &diff->runs[diff->run_count];
+    if (tool_is_rollup(path))
+        return tool_fail("'%s' is a rollup: diff compares runs, and needs their traces", path);
+    int status = made != NULL ? open_filtered(diff, run, path, made)
+                              : tool_input_read(&run->input, path, diff->jobs, diff->memory_bytes);
+    if (status != TOOL_OK) {
+        tool_input_close(&run->input);
+        run->input = (struct tool_input){.fd = -1};
+        return status;
+    }
+    ttape_reader_get_info(run->input.reader, &run->info);
+    diff->has_times = diff->has_times && run->info.resolution_ns != TTAPE_TIME_NONE;
+    diff->run_count++;
+    return TOOL_OK;
+}
+
+/* Of several runs a side one that cannot be read is named and left out. */
+static int open_side(struct tool_diff *diff, const struct tool_operands *side, const char *name,
+                     struct tool_filter_made *made)
+{
+    uint32_t before = diff->run_count;
+    for (size_t i = 0; i < side->count; i++) {
+        int status = open_run(diff, side->paths[i], made);
+        if (status == TOOL_USAGE || (status != TOOL_OK && side->count == 1))
+            return status;
+        if (status != TOOL_OK)
+            diff->status = TOOL_LOSS;
+    }
+    return diff->run_count > before ? TOOL_OK
+                                    : tool_fail("none of the files of %s could be read", name);
+}
+
 static int open_inputs(struct tool_diff *diff, const struct tool_operands sides[2],
                        struct tool_filter_made *made)
 {
-    int status = TOOL_OK;
     diff->has_times = true;
     tool_memory_bound(diff->memory_bytes);
-    for (uint32_t i = 0; i < diff->run_count && status == TOOL_OK; i++) {
-        struct tool_diff_run *run = &diff->runs[i];
-        const char *path = path_of(sides, i);
-        status = made != NULL ? open_filtered(diff, run, path, made)
-                              : tool_input_read(&run->input, path, diff->jobs, diff->memory_bytes);
-        if (status != TOOL_OK)
-            break;
-        ttape_reader_get_info(run->input.reader, &run->info);
-        diff->has_times = diff->has_times && run->info.resolution_ns != TTAPE_TIME_NONE;
-    }
+    int status = open_side(diff, &sides[0], "A", made);
+    diff->a_count = diff->run_count;
+    status = status == TOOL_OK ? open_side(diff, &sides[1], "B", made) : status;
     return status == TOOL_OK && made != NULL ? tool_filter_check(made) : status;
 }
 
@@ -337,7 +356,7 @@ int tool_verb_diff(int argc, char **argv)
     struct tool_operands sides[2] = {{0}, {0}};
     status = check_words(&options);
     status = status == TOOL_OK ? take_sides(&options, sides, count, argv) : status;
-    status = status == TOOL_OK ? split(&options, &diff, sides) : status;
+    status = status == TOOL_OK ? check_sides(&options, sides) : status;
     diff.memory_bytes = options.memory_bytes;
     diff.jobs = options.jobs > 0 ? options.jobs : 1;
     struct tool_filter_made made = {0};

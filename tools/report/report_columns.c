@@ -27,6 +27,8 @@ const struct tool_report_title tool_report_titles[TOOL_REPORT_COLUMNS] = {
     [EVENTS] = {"events", "EVENTS", .rank = 3},
     [PID] = {"pid", "PID", .rank = 0},
     [TID] = {"tid", "TID", .rank = 0},
+    [HOST] = {"host", "HOST", .is_text = true, .rank = 1},
+    [TRACE] = {"trace", "TRACE", .is_text = true, .rank = 2},
     [CALLER] = {"caller", "CALLER", .is_text = true},
     [CALL] = {"call", "CALL", .is_text = true},
     [SELF_MEAN] = {"self-mean", "SELF MEAN", .is_time = true, .rank = 0},
@@ -58,6 +60,8 @@ static bool has_column(const struct tool_report *view, enum tool_report_column i
     case P99: return times && view->has_percentiles && !thread;
     case IDLE: return times && view->info.has_idle && is_one;
     case TID: return view->by == TTAPE_REPORT_BY_THREAD;
+    case HOST:
+    case TRACE: return thread && is_one && view->rollup != NULL;
     case CALLER: return view->by == TTAPE_REPORT_BY_CALL;
     case CALL: return view->has_ids;
     case MODULE:

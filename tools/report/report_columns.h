@@ -23,6 +23,8 @@ enum tool_report_column {
     EVENTS,
     PID,
     TID,
+    HOST,
+    TRACE,
     CALLER,
     CALL,
     SELF_MEAN, /* from here on: where they are asked for */

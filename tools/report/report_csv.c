@@ -101,6 +101,8 @@ static void put_cell(struct tool_report *view, struct tool_output *out,
     case EVENTS: put_number(out, row->event_count); break;
     case PID:
     case TID: put_id(view, out, row, id); break;
+    case HOST: tool_output_csv(out, shown->function->module_path); break; /* R-FUN-05 */
+    case TRACE: tool_output_csv(out, shown->function->file); break;
     case CALLER: put_caller(view, out, row->caller); break;
     case CALL: put_text(out, shown->id); break;
     case ROLE: put_text(out, tool_role_names[shown->role]); break;

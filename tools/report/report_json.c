@@ -100,8 +100,18 @@ static void put_longest(struct printing *print, const struct tool_report_row *ro
     tool_json_end(json, ']');
 }
 
-static void put_thread(struct printing *print, const ttape_report_row *row)
+/* The trace that a thread or a process of many files is in: R-FUN-05. */
+static void put_trace(struct tool_json *json, const ttape_rollup_function *function)
 {
+    tool_json_hex(json, "trace_id", (const uint8_t *)function->build_id.data,
+                  function->build_id.size_bytes);
+    tool_json_string_if(json, "trace", function->file);
+    tool_json_string_if(json, "host", function->module_path);
+}
+
+static void put_thread(struct printing *print, const struct tool_report_row *shown)
+{
+    const ttape_report_row *row = &shown->row;
     ttape_stream_info stream = {0};
     ttape_process process = {0};
     (void)ttape_reader_get_process(print->view->reader, row->process, &process);
@@ -109,8 +119,11 @@ static void put_thread(struct printing *print, const ttape_report_row *row)
     if (row->stream != TTAPE_NONE &&
         ttape_reader_get_stream(print->view->reader, row->stream, &stream) == TTAPE_OK) {
         tool_json_number(&print->json, "tid", stream.stream.tid);
-        tool_json_number(&print->json, "stream", row->stream);
+        if (shown->function == NULL)
+            tool_json_number(&print->json, "stream", row->stream);
     }
+    if (shown->function != NULL)
+        put_trace(&print->json, shown->function);
     tool_json_number(&print->json, "events", row->event_count);
     tool_json_signed(&print->json, "span_ns", row->span_ns);
 }
@@ -234,7 +247,7 @@ static void put_row(struct printing *print, const struct tool_report_row *row)
     if (print->view->many != TOOL_MANY_NONE)
         put_subject_of_many(print, row);
     else if (by == TTAPE_REPORT_BY_THREAD || by == TTAPE_REPORT_BY_PROCESS)
-        put_thread(print, &row->row);
+        put_thread(print, row);
     else if (row->function != NULL)
         put_function(print, row);
     else if (by == TTAPE_REPORT_BY_FUNCTION || by == TTAPE_REPORT_BY_CALL)

@@ -214,18 +214,31 @@ static void put_id(struct printing *print, const ttape_report_row *row, enum too
                       id == TID ? stream.stream.tid : process.pid);
 }
 
+#define SHORT_BYTES (TOOL_REPORT_FILE_BYTES * TTP_ESCAPE_MAX)
+
+/* A host's name, or a file's. */
+static size_t write_short(char text[SHORT_BYTES], ttape_string name)
+{
+    size_t most =
+        name.size_bytes < TOOL_REPORT_FILE_BYTES ? name.size_bytes : TOOL_REPORT_FILE_BYTES;
+    return ttp_escape(text, TTP_ESCAPE_TERMINAL, name.data, most);
+}
+
+static void put_short(struct tool_table *table, ttape_string name)
+{
+    char text[SHORT_BYTES];
+    tool_table_bytes(table, TOOL_PLAIN, text, write_short(text, name));
+}
+
 /* A call of many files has its file behind it. */
 static void put_call(struct tool_table *table, const struct tool_report_row *shown)
 {
-    char text[TOOL_CALL_ID_BYTES + TOOL_REPORT_FILE_BYTES * TTP_ESCAPE_MAX + 2];
+    char text[TOOL_CALL_ID_BYTES + SHORT_BYTES + 2];
     size_t size = strlen(shown->id);
     memcpy(text, shown->id, size);
     if (shown->id_trace != NULL) {
-        ttape_string name = shown->id_trace->name;
-        size_t most =
-            name.size_bytes < TOOL_REPORT_FILE_BYTES ? name.size_bytes : TOOL_REPORT_FILE_BYTES;
         text[size++] = ' ';
-        size += ttp_escape(text + size, TTP_ESCAPE_TERMINAL, name.data, most);
+        size += write_short(text + size, shown->id_trace->name);
     }
     tool_table_bytes(table, TOOL_PLAIN, text, size);
 }
@@ -254,6 +267,8 @@ static void put_cell(struct printing *print, const struct tool_report_row *shown
     case EVENTS: tool_table_count(table, TOOL_PLAIN, row->event_count); break;
     case PID:
     case TID: put_id(print, row, id); break;
+    case HOST: put_short(table, shown->function->module_path); break; /* R-FUN-05 */
+    case TRACE: put_short(table, shown->function->file); break;
     case CALLER: tool_table_text(table, TOOL_PLAIN, caller_name(print, row->caller)); break;
     case CALL: put_call(table, shown); break;
     case SELF_MEAN: put_self_mean(print, row); break;

@@ -317,7 +317,8 @@ void tool_subjects_rows(struct tool_subjects *subjects, struct tool_report *view
                                         .function =
                                             &subjects->functions[subjects->rows[i].report.site]};
         if (threads) {
-            row->row.process = row->row.stream = row->row.site;
+            row->row.process = row->row.site;
+            row->row.stream = info.by == TTAPE_REPORT_BY_PROCESS ? TTAPE_NONE : row->row.process;
             row->row.site = TTAPE_NONE;
         }
         row->on_cpu_ns = tool_report_on_cpu(view, &row->row);
