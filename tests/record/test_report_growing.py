@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""A recording that is still written, among others: `report` has it up to its last whole partition,
-counts it as growing, and that is no loss; when it has ended it is as any other."""
+"""A recording that is still written, among others: all verbs that take many files have it up to its
+last whole partition, say so, and that is no loss; `report` and its rollups count it as growing. When
+it has ended it is as any other."""
 import json
 import os
 import subprocess
@@ -31,6 +32,21 @@ def report(folder):
     return done, json.loads(done.out) if done.out else None
 
 
+def check_verbs(checks, work):
+    for words in (["report", "--rollup", work / "r.rollup"], ["report", "--filter", "step"],
+                  ["graph", "--json"], ["slow", "--json"],
+                  ["diff", "--json", work / "d/whole.ttape", "--against"]):
+        done = setting.tracetape(*words, work / "d")
+        checks.equal(done.status, 0, f"{words}: {done.err}")
+        said = done.err.count(b"live.ttape' is still written: read up to")
+        checks.equal(said, 1, f"{words}: {done.err}")
+    done = setting.tracetape("report", "--json", work / "r.rollup")
+    checks.equal(json.loads(done.out)["growing_traces"], 1, "in a rollup, too")
+    done = setting.tracetape("info", work / "d")
+    checks.equal(done.status, 0, f"info: {done.err}")
+    checks.equal(done.out.count(b", still written\n"), 1, "info says it")
+
+
 def main():
     setting.need_verb("record", "report")
     checks = setting.Checks("growing")
@@ -52,6 +68,7 @@ def main():
             checks.that(found and found["growing_traces"] == 1, f"it grows: {done}")
             checks.equal(done.status, 0, "no loss")
             checks.that(b"is still written" in done.err, f"and that is said: {done.err}")
+            check_verbs(checks, work)
             os.close(write_end)
             live.wait()
         os.close(read_end)

@@ -266,7 +266,7 @@ static int open_filtered(struct tool_diff *diff, struct tool_diff_run *run, cons
     struct tool_input whole;
     int end = TOOL_OK, status = tool_input_read(&whole, path, diff->jobs, diff->memory_bytes);
     if (status == TOOL_OK) {
-        end = tool_input_check_end(&whole);
+        end = tool_input_check_one(&whole);
         status = tool_filtered_open(&run->input, made, &whole, diff->jobs, diff->memory_bytes);
     }
     tool_input_close(&whole);
@@ -336,7 +336,7 @@ static int compare_runs(const struct options *options, struct tool_diff *diff)
                              tool_name_style(options->names, options->json));
     int status = options->first ? show_first(options, diff) : show_rows(options, diff);
     for (uint32_t i = 0; i < diff->run_count; i++) {
-        int end = tool_input_check_end(&diff->runs[i].input);
+        int end = tool_input_check_one(&diff->runs[i].input);
         status = status == TOOL_OK ? end : status;
         tool_site_names_close(names[i]);
     }

@@ -252,7 +252,9 @@ static void print_head(struct printing *print)
     tool_output_text(&print->out, "file        ");
     put_text(print, (ttape_string){print->input->name, strlen(print->input->name)}, 0);
     tool_output_printf(&print->out, ", %" PRIu64 " bytes, ", info->file_bytes);
-    if (info->truncated) {
+    if (print->input->is_growing) {
+        tool_output_text(&print->out, "still written\n");
+    } else if (info->truncated) {
         tool_output_printf(&print->out, "truncated: complete up to byte %" PRIu64 "\n",
                            info->truncated_at);
     } else {
@@ -385,6 +387,7 @@ static void json_head(struct printing *print)
     tool_json_number(json, "required_minor", info->required_minor);
     tool_json_text(json, "trace_id", id);
     tool_json_bool(json, "complete", info->complete);
+    tool_json_bool(json, "growing", print->input->is_growing);
     tool_json_bool(json, "by_index", info->by_index);
     tool_json_bool(json, "truncated", info->truncated);
     tool_json_number_if(json, "truncated_at", info->truncated, info->truncated_at);

@@ -2,6 +2,7 @@
  * summary. Nodes are named by their place in `nodes` of the complete graph. */
 #include <stdlib.h>
 
+#include "tools/calls/json_place.h"
 #include "tools/calls/losses.h"
 #include "tools/graph/graph_view.h"
 #include "tools/io/json.h"
@@ -82,6 +83,7 @@ static void put_node(struct tool_graph_view *view, struct tool_json *json, uint3
     tool_json_string(json, "name", tool_graph_name(view, index, buffer));
     tool_json_number(json, "level", node->level);
     tool_json_string_if(json, "module", function->module_path);
+    tool_json_place(json, graph->input->reader, function->site);
     tool_json_string_if(json, "file", site.file);
     tool_json_number_if(json, "line", site.line > 0, site.line);
     tool_json_number(json, "calls", node->sum.call_count);

@@ -1,6 +1,7 @@
 /* Inputs. Spooling a pipe gives every verb random access, and the same output for a pipe and a
  * file. A file on standard input is read where it is, and what does not begin as a trace is not
  * kept: the reader says what is wrong with its first bytes. */
+#define _GNU_SOURCE /* F_OFD_GETLK */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -118,6 +119,31 @@ int tool_input_open(struct tool_input *input, const char *path)
     return TOOL_OK;
 }
 
+/* A recorder that still writes a file holds a lock on it. */
+static bool is_written(const char *path)
+{
+    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* The lock is looked for first: who gave it back meanwhile has written the end before. */
+ttape_status tool_input_try(struct tool_input *input, const ttape_reader_options *options,
+                            ttape_error *err)
+{
+    ttape_info info;
+    bool was_written = input->is_open && is_written(input->name);
+    ttape_status status = ttape_reader_open(&input->reader, &input->source, options, err);
+    if (status != TTAPE_OK)
+        return status;
+    ttape_reader_get_info(input->reader, &info);
+    input->is_growing = was_written && !info.complete;
+    return TTAPE_OK;
+}
+
 static int open_reader(struct tool_input *input, uint32_t jobs, uint64_t memory_bytes,
                        uint64_t start_ns)
 {
@@ -126,9 +152,8 @@ static int open_reader(struct tool_input *input, uint32_t jobs, uint64_t memory_
                                     .limits = {.memory_bytes = memory_bytes},
                                     .jobs = jobs,
                                     .start_ns = start_ns};
-    if (ttape_reader_open(&input->reader, &input->source, &options, &err) != TTAPE_OK)
-        return tool_fail_error(input->name, &err);
-    return TOOL_OK;
+    return tool_input_try(input, &options, &err) == TTAPE_OK ? TOOL_OK
+                                                             : tool_fail_error(input->name, &err);
 }
 
 int tool_input_begin(struct tool_input *input, uint32_t jobs, uint64_t memory_bytes)
@@ -189,10 +214,23 @@ void tool_input_close(struct tool_input *input)
     *input = (struct tool_input){.fd = -1};
 }
 
+static int say_growing(const struct tool_input *input)
+{
+    tool_message("'%s' is still written: read up to its last whole partition", input->name);
+    return TOOL_OK;
+}
+
+int tool_input_check_one(const struct tool_input *input)
+{
+    return input->is_growing ? say_growing(input) : tool_input_check_end(input);
+}
+
 int tool_input_check_end(const struct tool_input *input)
 {
     ttape_info info;
     ttape_reader_get_info(input->reader, &info);
+    if (info.truncated && input->is_growing)
+        return say_growing(input);
     if (info.truncated) {
         tool_message("'%s' is truncated: it ends inside a chunk, complete up to byte %" PRIu64,
                      input->name, info.truncated_at);

@@ -13,6 +13,7 @@ struct tool_input {
     const char *name; /* for messages */
     int fd;           /* of the temporary file, or -1 */
     bool is_open;
+    bool is_growing; /* with the reader: a recorder still writes it */
     ttape_source source;
     ttape_reader *reader; /* NULL until tool_input_read */
 };
@@ -45,8 +46,15 @@ int tool_input_run(const char *path, uint32_t jobs, uint64_t memory_bytes,
 int tool_input_run_begun(const void *head, size_t head_bytes,
                          int (*work)(void *context, const struct tool_input *input), void *context);
 
-/* Warns when the file ends too early; returns TOOL_LOSS then, TOOL_OK otherwise. */
+/* Opens the reader as tool_input_begin does, and reports nothing. */
+ttape_status tool_input_try(struct tool_input *input, const ttape_reader_options *options,
+                            ttape_error *err);
+
+/* Warns when the file ends too early; returns TOOL_LOSS then, TOOL_OK otherwise. Of one that is
+ * still written that is no loss. */
 int tool_input_check_end(const struct tool_input *input);
+/* The same of one file among many, where one that is still written is named in any case. */
+int tool_input_check_one(const struct tool_input *input);
 
 /* What a verb does that goes on behind damage, after a call of the library that failed: reports it,
  * of damage the first few, counts those in *count and turns *status from TOOL_OK to TOOL_LOSS.

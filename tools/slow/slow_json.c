@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "tools/calls/json_place.h"
 #include "tools/calls/losses.h"
 #include "tools/io/json.h"
 #include "tools/slow/slow_view.h"
@@ -22,6 +23,15 @@ static void put_name(struct printing *print, const char *key, uint32_t site)
 {
     char buffer[20];
     tool_json_string(&print->json, key, tool_site_word(&print->view->names, site, buffer));
+}
+
+static void put_module(struct printing *print, uint32_t number)
+{
+    ttape_site site = {.module = TTAPE_NONE};
+    ttape_module module = {0};
+    if (ttape_reader_get_site(print->view->reader, number, &site) == TTAPE_OK)
+        (void)ttape_reader_get_module(print->view->reader, site.module, &module);
+    tool_json_string_if(&print->json, "module", module.path);
 }
 
 static void put_path(struct printing *print, const ttape_longest_call *call)
@@ -52,7 +62,10 @@ static void put_call(struct printing *print, const ttape_longest_call *call)
     put_name(print, "name", call->site);
     if (print->all->rows != NULL)
         tool_json_text(json, "trace", print->view->input->name);
-    tool_json_number(json, "site", call->site);
+    else
+        tool_json_number(json, "site", call->site);
+    put_module(print, call->site);
+    tool_json_place(json, print->view->reader, call->site);
     tool_json_string_if(json, "id", (ttape_string){id, strlen(tool_slow_id(call, id))});
     tool_json_number(json, "stream", call->stream);
     tool_json_number(json, "tid", tool_slow_tid(print->view, call));

@@ -91,7 +91,7 @@ static int open_file(struct tool_slow_file *file, const char *path, struct tool_
     int status = tool_input_read(&whole, path, 1, memory_bytes);
     if (status == TOOL_OK) {
         status = tool_filtered_open(&file->input, filter, &whole, 1, memory_bytes);
-        int end = tool_input_check_end(&whole);
+        int end = tool_input_check_one(&whole);
         status = status == TOOL_OK ? end : status;
     }
     tool_input_close(&whole);
@@ -112,7 +112,7 @@ static int add_file(struct tool_slow_files *files, const char *path,
             : open_file(file, path, filter, memory_bytes);
     if (status == TOOL_OK || status == TOOL_LOSS) {
         int asked = ask(context, file);
-        int end = tool_input_check_end(&file->input);
+        int end = tool_input_check_one(&file->input);
         status = asked != TOOL_OK ? asked : status != TOOL_OK ? status : end;
     }
     if (status == TOOL_OK || status == TOOL_LOSS) {

@@ -143,7 +143,7 @@ int tool_merge_check_ends(struct tool_merge *merge)
 {
     int status = merge->status;
     for (size_t i = 0; i < merge->piece_count; i++)
-        if (tool_input_check_end(&merge->pieces[i].input) != TOOL_OK)
+        if (tool_input_check_one(&merge->pieces[i].input) != TOOL_OK)
             status = TOOL_LOSS;
     return status;
 }

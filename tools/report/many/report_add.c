@@ -1,6 +1,4 @@
 /* Files into a rollup, one after the other. */
-#define _GNU_SOURCE /* F_OFD_GETLK */
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,17 +7,6 @@
 #include "tools/calls/losses.h"
 #include "tools/command/tool.h"
 #include "tools/report/many/report_many.h"
-
-/* A recorder that still writes a file holds a lock on it. */
-static bool is_written(const char *path)
-{
-    struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is = fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    if (fd >= 0)
-        close(fd);
-    return is;
-}
 
 static ttape_string host_of(const ttape_reader *reader)
 {
@@ -82,14 +69,15 @@ static int judge(struct tool_many *many, const char *name, const ttape_error *er
     return is_damage && leave_out(many) ? TOOL_OK : TOOL_CANNOT;
 }
 
-static int add_trace(struct tool_many *many, const struct tool_input *input, const char *path)
+/* is_growing: of the file at `path`, of which `input` may be what a filter left. */
+static int add_trace(struct tool_many *many, const struct tool_input *input, const char *path,
+                     bool is_growing)
 {
     ttape_error err = {0};
     ttape_info info;
     ttape_reader_get_info(input->reader, &info);
-    ttape_rollup_selection selection = {.size = sizeof(selection),
-                                        .host = host_of(input->reader),
-                                        .is_growing = !info.complete && is_written(path)};
+    ttape_rollup_selection selection = {
+        .size = sizeof(selection), .host = host_of(input->reader), .is_growing = is_growing};
     const char *name = ttp_base_name(path);
     selection.name = (ttape_string){name, strlen(name)};
     if (!take_share(many, &info, &selection))
@@ -103,9 +91,7 @@ static int add_trace(struct tool_many *many, const struct tool_input *input, con
         return status;
     if (!is_first(many))
         return TOOL_OK;
-    if (selection.is_growing)
-        tool_message("'%s' is still written: reported up to its last whole partition", path);
-    else if (tool_input_check_end(input) != TOOL_OK)
+    if (tool_input_check_one(input) != TOOL_OK)
         many->status = TOOL_LOSS;
     return TOOL_OK;
 }
@@ -118,8 +104,8 @@ static int add_filtered(struct tool_many *many, const struct tool_input *input, 
     if (status == TOOL_LOSS)
         many->status = TOOL_LOSS;
     if (status == TOOL_OK || status == TOOL_LOSS)
-        status = add_trace(many, &left, path);
-    if (status == TOOL_OK && tool_input_check_end(input) != TOOL_OK)
+        status = add_trace(many, &left, path, input->is_growing);
+    if (status == TOOL_OK && tool_input_check_one(input) != TOOL_OK)
         many->status = TOOL_LOSS;
     tool_input_close(&left);
     return status;
@@ -157,12 +143,12 @@ static int add_file(struct tool_many *many, const char *path)
         return leave_out(many) ? TOOL_OK : TOOL_CANNOT;
     if (tool_input_is_rollup(&input))
         status = add_rollup(many, &input);
-    else if (ttape_reader_open(&input.reader, &input.source, &options, &err) != TTAPE_OK)
+    else if (tool_input_try(&input, &options, &err) != TTAPE_OK)
         status = judge(many, input.name, &err);
     else if (many->filter != NULL)
         status = add_filtered(many, &input, path);
     else
-        status = add_trace(many, &input, path);
+        status = add_trace(many, &input, path, input.is_growing);
     tool_input_close(&input);
     return status;
 }
