@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A recording that is still written, among others: all verbs that take many files have it up to its
-last whole partition, say so, and that is no loss; `report` and its rollups count it as growing. When
-it has ended it is as any other."""
+"""A recording that is still written, among others: all verbs that take many files have it up to
+its last whole partition, say so, and that is no loss; `report` and its rollups count it as growing.
+When it has ended it is as any other."""
 import json
 import os
 import subprocess
