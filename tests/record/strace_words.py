@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 import subprocess
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 
 import setting
@@ -91,6 +91,12 @@ def by_us(name, engine):
     return by_thread([(tid, text) for tid, what, text in rows if what != "enter"])
 
 
+def calls(threads):
+    """How many of each call there are."""
+    found = (re.match(r"(\w+)\(", line) for lines in threads for line in lines)
+    return Counter(name[1] for name in found if name)
+
+
 def families(lines):
     found, family = OrderedDict(), "loader"
     for line in lines:
@@ -105,8 +111,12 @@ class Score:
 
     def __init__(self):
         self.lines, self.equal, self.differences = OrderedDict(), OrderedDict(), []
+        self.counts = []  # of calls, that are not strace's
 
     def add(self, program, expected, got):
+        wanted, there = calls(expected), calls(got)
+        self.counts += [f"{program}: {name} {there[name]}, not {wanted[name]}"
+                        for name in sorted(wanted | there) if wanted[name] != there[name]]
         for number, lines in enumerate(expected):
             wanted = families(lines)
             there = families(got[number]) if number < len(got) else {}
