@@ -94,18 +94,35 @@ static bool take_paths(struct duck_question *question, duckdb_value value, ttape
     return is_taken;
 }
 
+static bool is_whole_number(duckdb_value value)
+{
+    duckdb_type type = duckdb_get_type_id(duckdb_get_value_type(value));
+    return type >= DUCKDB_TYPE_TINYINT && type <= DUCKDB_TYPE_UBIGINT;
+}
+
+/* A thread's number. */
+static bool take_tid(struct duck_question *question, duckdb_value value)
+{
+    if (duckdb_is_null_value(value) || !is_whole_number(value))
+        return false;
+    question->tids[question->tid_count++] = duckdb_get_uint64(value);
+    return true;
+}
+
 static bool take_tids(struct duck_question *question, duckdb_value value)
 {
     idx_t count = is_list(value) ? duckdb_get_list_size(value) : 1;
     question->has_tids = true;
     question->tids = calloc(count + 1, sizeof *question->tids);
-    for (idx_t i = 0; question->tids != NULL && i < count; i++) {
-        duckdb_value child = is_list(value) ? duckdb_get_list_child(value, i) : value;
-        question->tids[question->tid_count++] = duckdb_get_uint64(child);
-        if (is_list(value))
-            duckdb_destroy_value(&child);
+    bool is_taken = question->tids != NULL;
+    if (is_taken && !is_list(value))
+        return take_tid(question, value);
+    for (idx_t i = 0; is_taken && i < count; i++) {
+        duckdb_value child = duckdb_get_list_child(value, i);
+        is_taken = take_tid(question, child);
+        duckdb_destroy_value(&child);
     }
-    return question->tids != NULL;
+    return is_taken;
 }
 
 static bool take_named(struct duck_question *question, const char *name, duckdb_value value,
@@ -114,7 +131,8 @@ static bool take_named(struct duck_question *question, const char *name, duckdb_
     bool is_taken = true;
     *err = (ttape_error){.status = TTAPE_E_ARGUMENT, .offset = TTAPE_ERROR_NO_OFFSET};
     if (strcmp(name, "thread") == 0) {
-        (void)snprintf(err->message, sizeof err->message, "out of memory");
+        (void)snprintf(err->message, sizeof err->message,
+                       "thread is a number, or a list of numbers");
         return take_tids(question, value);
     }
     char *text = duckdb_get_varchar(value);

@@ -160,6 +160,8 @@ bool duck_question_check(struct duck_question *question, ttape_error *err)
 {
     if (!check_function(question, err))
         return false;
+    if (question->path_count == 0)
+        return refuse(err, "no file is named for", question->table->name);
     for (uint32_t i = 0; i < question->path_count; i++) {
         ttape_reader_options how = {.size = sizeof how, .cache_bytes = 1};
         ttape_reader *reader;

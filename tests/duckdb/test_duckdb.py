@@ -139,7 +139,6 @@ def many_files(session, trace):
     functions = session.numbers(f"SELECT count(DISTINCT function), count(*) FROM "
                                 f"ttape_sites({quoted(trace, copy)}) WHERE kind = 'function'")
     assert 2 * functions[0][0] == functions[0][1]
-    assert session.numbers("SELECT count(*) FROM ttape_calls([]::VARCHAR[])") == [(0,)]
     assert session.numbers(f"SELECT count(*) FROM '{trace}'") == [(one,)]
     session.refused("SELECT count(*) FROM '.ttape'")
     copy.unlink()
@@ -220,7 +219,10 @@ def refusals(session, trace):
                              (f"'{trace}', times := '2us..1us'", "range"),
                              (f"'{trace}', function := '('", "regular expression"),
                              (f"'{trace}', damaged := 'mend'", "'raise' or 'skip'"),
-                             (f"'{trace}', colour := 1", "colour")):
+                             (f"'{trace}', colour := 1", "colour"),
+                             (f"'{trace}', thread := 'first'", "thread is a number"),
+                             (f"'{trace}', thread := [7, NULL]", "thread is a number"),
+                             ("[]::VARCHAR[]", "no file is named"), ("NULL", "no file is named")):
         message = session.refused(f"SELECT * FROM ttape_calls({parameters})")
         assert said in message, (parameters, message)
     assert "function" in session.refused(f"SELECT * FROM ttape_streams('{trace}', function := 'a')")
