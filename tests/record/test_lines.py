@@ -333,6 +333,26 @@ def check_optimised(checks, compiler, work):
                          [100, 10, 90, 101, 10, 90], label)
 
 
+def check_folded(checks, work):
+    """A function longer than a screen: what ran of it is on the first one."""
+    source, program, trace = work / "long.c", work / "long", work / "long.ttape"
+    cases = "".join(f"    case {n}:\n        n += {n};\n        break;\n" for n in range(60))
+    source.write_text(f"int pick(int n) {{\n    switch (n) {{\n{cases}    }}\n    return n;\n}}\n"
+                      "int main(void) { return pick(3) + pick(30) == 0; }\n", encoding="utf-8")
+    build("gcc", [source], program, [*FLAGS, "-fsanitize-coverage=trace-pc"])
+    setting.tracetape("record", "-q", "-f", "-o", trace, "--", program)
+    short = setting.tracetape("lines", "-F", "^pick$", trace).out.decode()
+    whole = setting.tracetape("lines", "-F", "^pick$", "--all", trace).out.decode()
+    checks.that(len(short.splitlines()) <= 30 and len(whole.splitlines()) > 180, short)
+    checks.equal(len(re.findall(r"^ +never +\d+  to \d+: \d+ lines \(--all shows them\)$", short,
+                                re.M)), 2, short)
+    for text in (short, whole):
+        checks.that(re.search(r"^ +1 +13 +n \+= 3;$", text, re.M) and
+                    re.search(r"^ +1 +94 +n \+= 30;$", text, re.M), text)
+    answer = ask(trace, "-F", "^pick$")
+    checks.that(len(lines_of(answer, "long.c")) > 120, "JSON has all")
+
+
 def main():
     setting.need_verb("record", "lines")
     if not STUB.is_file():
@@ -358,6 +378,7 @@ def main():
         check_gcov(checks, work)
         check_llvm(checks, work)
         check_linked(checks, work)
+        check_folded(checks, work)
     checks.verdict()
 
 

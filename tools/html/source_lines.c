@@ -84,7 +84,7 @@ ttape_status view_count_lines(struct view_asking *asking, const char *call, uint
         status = tool_source_lines_make(&lines, reader, &how, err);
     tool_symbols_close(how.symbols);
     if (status == TTAPE_OK) {
-        const struct tool_lines_print print = {lines, reader, asking->names, NULL, false};
+        const struct tool_lines_print print = {lines, reader, asking->names, NULL, false, false};
         status = put_lines(&print, json, size_bytes, err);
     }
     tool_source_lines_close(lines);

@@ -11,7 +11,7 @@ struct tool_lines_print {
     const ttape_reader *reader;
     struct tool_site_names *names;
     const char *sources; /* a folder to look for source files in, too; or NULL */
-    bool wants_edges;
+    bool wants_edges, wants_all;
 };
 
 /* "ran", "elsewhere", "never", "unseen". */

@@ -12,8 +12,10 @@
 #include "tools/io/table.h"
 #include "tools/lines/lines_print.h"
 
-#define NEAR_LINES 8u    /* between lines of code that are shown with what is between them */
-#define TEXT_BYTES 4096u /* of a source line; the rest is left out */
+#define NEAR_LINES   8u    /* between lines of code that are shown with what is between them */
+#define SCREEN_LINES 30u   /* more do not fit on a screen: there, */
+#define FOLDED_LINES 6u    /* so many in a row that did not run, or more, are one */
+#define TEXT_BYTES   4096u /* of a source line; the rest is left out */
 
 /* -- source files -- */
 
@@ -89,7 +91,7 @@ static void put_state(struct tool_output *out, const struct tool_source_line *li
 struct printing {
     struct tool_output *out;
     struct tool_lines_info info;
-    bool colours;
+    bool colours, folds;
 };
 
 static void put_line(const struct printing *p, const struct tool_source_line *line, uint32_t number,
@@ -121,6 +123,26 @@ static void put_line(const struct printing *p, const struct tool_source_line *li
     tool_output_text(out, "\n");
 }
 
+/* How many lines of a file, from the first on, did not run for the same reason. */
+static size_t count_silent(const struct printing *p, const struct tool_source_line *lines,
+                           size_t count)
+{
+    size_t i = 0;
+    for (; i < count && lines[i].file == lines[0].file; i++)
+        for (size_t k = 0; k < 1 + (size_t)p->info.has_second; k++)
+            if (lines[i].state[k] == TOOL_LINE_RAN || lines[i].state[k] != lines[0].state[k])
+                return i;
+    return i;
+}
+
+static void put_silent(const struct printing *p, const struct tool_source_line *lines, size_t count)
+{
+    for (size_t k = 0; k < 1 + (size_t)p->info.has_second; k++)
+        put_state(p->out, lines, k, p->colours);
+    tool_output_printf(p->out, "  %6" PRIu32 "  to %" PRIu32 ": %zu lines (--all shows them)\n",
+                       lines[0].line, lines[count - 1].line, count);
+}
+
 /* Lines of one file, with what is between them where that is little; returns how many. */
 static size_t put_file(const struct printing *p, const char *path, const char *sources,
                        const struct tool_source_line *lines, size_t count)
@@ -136,7 +158,13 @@ static size_t put_file(const struct printing *p, const char *path, const char *s
         for (uint32_t n = is_near && source.file != NULL ? lines[i - 1].line + 1 : lines[i].line;
              n < lines[i].line; n++)
             put_line(p, NULL, n, &source);
-        put_line(p, &lines[i], lines[i].line, &source);
+        size_t silent = p->folds ? count_silent(p, lines + i, count - i) : 0;
+        if (silent >= FOLDED_LINES) {
+            put_silent(p, lines + i, silent);
+            i += silent - 1;
+        } else {
+            put_line(p, &lines[i], lines[i].line, &source);
+        }
     }
     if (source.file != NULL)
         (void)fclose(source.file);
@@ -195,6 +223,7 @@ void tool_lines_text(const struct tool_lines_print *print, struct tool_output *o
     struct printing p = {.out = out, .colours = tool_terminal_colours()};
     const struct tool_source_line *lines = tool_source_lines_get_rows(print->lines, &count);
     tool_source_lines_get_info(print->lines, &p.info);
+    p.folds = !print->wants_all && count > SCREEN_LINES;
     if (p.info.lists_calls) {
         put_calls(print, out);
         return;

@@ -34,7 +34,7 @@ struct options {
     struct function function;
     const char *sources;
     enum tool_name_style names;
-    bool edges, json, lcov, no_pager;
+    bool all, edges, json, lcov, no_pager;
     uint64_t memory_bytes;
 };
 
@@ -68,6 +68,7 @@ static const struct tool_option table[] = {
     TOOL_FILTER_OPTIONS,
     {"line", 0, "FILE:LINE", "the calls in which this line ran, instead", parse_line,
      TOOL_AT(wanted)},
+    {"all", 'a', NULL, "also long stretches of lines that did not run", NULL, TOOL_AT(all)},
     {"edges", 0, NULL, "how often it went from one block to another, too", NULL, TOOL_AT(edges)},
     {"sources", 0, "DIR", "look for source files below this folder, too", NULL, TOOL_AT(sources)},
     TOOL_NAMES_OPTION,
@@ -199,8 +200,8 @@ static int count(const struct options *options, struct asking *asking,
     if (status == TOOL_OK)
         status = ask(asking, &lines);
     if (status == TOOL_OK) {
-        const struct tool_lines_print what = {lines, asking->input->reader, names, options->sources,
-                                              options->edges};
+        const struct tool_lines_print what = {
+            lines, asking->input->reader, names, options->sources, options->edges, options->all};
         tool_source_lines_get_info(lines, &info);
         if (info.is_partial[0])
             tool_message("'%s': events are missing, or began before: a line that was not seen may "
