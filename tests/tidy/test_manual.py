@@ -13,6 +13,7 @@ import tidy
 
 COMMAND, SOURCE = os.environ["TTAPE_BIN"], Path(os.environ["TTAPE_SRC"])
 WORDS_MOST = 1200
+MACROS = ("An", "At", "Do", "Em", "Er", "Es", "In", "Me", "No", "Pa", "So", "Sy")
 # The verb with most options, a line each.
 LONGER = {"tracetape-record.1": 2300}
 SHARED = "time|thread|process|stream|names|memory|no-pager"
@@ -38,6 +39,18 @@ def library_problems():
                 yield f"libtracetape.3 does not name {name} of {header}"
     for name in sorted(told):
         yield f"libtracetape.3 names {name}, which is not public"
+
+
+def macro_problems(page):
+    """In a heading "In" is a macro; other bytes than ASCII are no letters of troff's."""
+    text = page.read_bytes()
+    for line in re.findall(rb"^\.(?:Ss|Sh) .*$", text, re.M):
+        heading = line.decode("ascii", "replace")
+        yield from (f"{page.name}: write \\&{word} in '{heading}'"
+                    for word in re.findall(r"(?<![\w&])[A-Z][a-z]\b", heading) if word in MACROS)
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.isascii():
+            yield f"{page.name}:{number}: other letters than ASCII: {line.decode(errors='replace')}"
 
 
 def form_problems(page, text):
@@ -85,6 +98,8 @@ def main():
     for page in sorted((SOURCE / "man").iterdir()):
         problems += option_problems(page, page.read_text(encoding="utf-8"), options)
     problems += library_problems()
+    for page in sorted((SOURCE / "man").glob("*.[1-9]")):
+        problems += macro_problems(page)
     for problem in problems:
         print(problem)
     print(f"manual: {'FAILED' if problems or not verbs else 'ok'}, {len(verbs)} verbs")
