@@ -72,9 +72,17 @@ enum ttp_arena_mode { TTP_MODE_OFF = 0, TTP_MODE_ON = 1, TTP_MODE_STOPPED = 2 /*
 #define TTP_CALLS_STACKS    8u    /* with the stack that led there */
 #define TTP_CALLS_TRACED    16u   /* a tracer records them until the program does so itself */
 #define TTP_CALLS_LINES     32u   /* of line_descriptors: what was written, by its hash */
+#define TTP_CALLS_COUNTED   64u   /* with what they cost of call_counter */
 #define TTP_LINE_HASHED     1024u /* bytes of it that the hash is of, at most */
 #define TTP_CALL_STRING_MAX 4096u /* bytes of a string argument; a longer one is cut there */
 #define TTP_CALL_DATA_MAX   4096u /* of a buffer, at most */
+
+/* What a thread can ask the kernel of itself, without any rights. */
+enum ttp_call_counter {
+    TTP_COUNTER_CPU_TIME = 1, /* ns */
+    TTP_COUNTER_PAGE_FAULTS = 2,
+    TTP_COUNTER_CONTEXT_SWITCHES = 3
+};
 
 /* What a program tells its tracer, which stops it at each call: prctl(TTP_MARK, what, address), a
  * call that does nothing. */
@@ -187,7 +195,7 @@ struct ttp_arena_head {
      * last did so for as long as may be */
     uint32_t late_plans, silent_turn;
     uint32_t planner; /* written by the recorder: thread id of who makes plans; 0: nobody yet */
-    uint32_t reserved_word;
+    uint32_t call_counter; /* before the magic: enum ttp_call_counter, with call_flags 64 */
 };
 
 /* Says when a period ends, just before it does. */

@@ -11,12 +11,13 @@ static bool is_wanted(const struct ttp_encode *e, const struct ttp_thread *threa
     const ttape_site_rules *rules = &e->options.rules;
     const struct ttp_image *image = ttp_image_at(e, thread->image);
     struct ttp_layout *layout = ttp_layout_at(e, image->layout);
-    ttape_string executable = ttp_text_of(image->path);
     if (module == TTAPE_NONE)
-        return rules->is_application(rules->context, NULL, executable);
+        return rules->is_application(rules->context, NULL, ttp_text_of(image->path));
     struct ttp_module_seen *seen = (struct ttp_module_seen *)layout->modules.data + module;
     if (!seen->is_asked)
-        seen->is_application = rules->is_application(rules->context, &seen->module, executable);
+        seen->is_application = rules->is_application(
+            rules->context, &seen->module,
+            ttp_image_executable(image, seen->module.build_id.size_bytes != 0));
     seen->is_asked = true;
     return seen->is_application;
 }

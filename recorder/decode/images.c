@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "format/base/bytes.h"
 #include "recorder/arena/record.h"
 #include "recorder/decode/layouts.h"
@@ -90,14 +91,20 @@ static uint32_t parent_here(const struct ttp_encode *e, uint32_t index)
     return image->parent;
 }
 
+/* What people call the program. */
+static const char *called(const struct ttp_image *image)
+{
+    return image->link != NULL ? image->link : image->path;
+}
+
 static void describe_process(struct ttp_encode *e, uint32_t index, ttape_process *process)
 {
     const struct ttp_image *image = ttp_image_at(e, index);
-    const char *slash = image->path == NULL ? NULL : strrchr(image->path, '/');
+    const char *path = called(image), *slash = path == NULL ? NULL : strrchr(path, '/');
     *process = (ttape_process){.pid = image->pid,
                                .parent = TTAPE_NONE,
                                .start_time_ns = ttp_clock_ns(&e->clock, image->started),
-                               .name = ttp_text_of(slash != NULL ? slash + 1 : image->path)};
+                               .name = ttp_text_of(slash != NULL ? slash + 1 : path)};
     if (parent_here(e, index) != TTAPE_NONE)
         process->parent = ttp_image_at(e, image->parent)->process;
 }
@@ -172,6 +179,31 @@ static bool is_told(const struct ttp_encode *e, uint32_t image)
     return ttp_image_at(e, image)->layout != TTAPE_NONE;
 }
 
+/* The program's path; behind a 0 byte that of a link. */
+static ttape_status take_path(struct ttp_image *image, const char *text, size_t size_bytes,
+                              ttape_error *err)
+{
+    const char *end = memchr(text, '\0', size_bytes);
+    image->path = strndup(text, size_bytes);
+    if (image->path == NULL)
+        return ttp_fail_memory(err);
+    if (end == NULL || end + 1 == text + size_bytes || end[1] != '/')
+        return TTAPE_OK;
+    image->link = strndup(end + 1, size_bytes - (size_t)(end + 1 - text));
+    return image->link == NULL ? ttp_fail_memory(err) : TTAPE_OK;
+}
+
+/* A forked child is called as its parent is. */
+static ttape_status inherit_link(struct ttp_image *image, const struct ttp_image *parent,
+                                 ttape_error *err)
+{
+    if (image->link != NULL || parent->link == NULL || parent->path == NULL ||
+        strcmp(parent->path, image->path) != 0)
+        return TTAPE_OK;
+    image->link = strdup(parent->link);
+    return image->link == NULL ? ttp_fail_memory(err) : TTAPE_OK;
+}
+
 static ttape_status take_process(struct ttp_encode *e, struct ttp_thread *thread,
                                  const uint8_t *bytes, size_t size_bytes, ttape_error *err)
 {
@@ -182,11 +214,10 @@ static ttape_status take_process(struct ttp_encode *e, struct ttp_thread *thread
     image->started = ttp_load64(bytes + 16);
     image->pid = ttp_load32(bytes + 24);
     image->parent_pid = ttp_load32(bytes + 28);
-    image->path = strndup((const char *)bytes + PROCESS_BYTES, size_bytes - PROCESS_BYTES);
-    if (image->path == NULL)
-        return ttp_fail_memory(err);
+    TTP_TRY(take_path(image, (const char *)bytes + PROCESS_BYTES, size_bytes - PROCESS_BYTES, err));
     if (parent != TTAPE_NONE && is_told(e, parent)) {
         image->parent = parent;
+        TTP_TRY(inherit_link(image, ttp_image_at(e, parent), err));
         image->layout = ttp_image_at(e, parent)->layout;
         ttp_layout_at(e, image->layout)->users++;
         return e->options.separate_files ? ttp_layout_separate(e, image, err) : TTAPE_OK;
@@ -198,6 +229,12 @@ static ttape_status take_process(struct ttp_encode *e, struct ttp_thread *thread
             break;
         }
     return ttp_layout_new(e, image->pid, &image->layout, err);
+}
+
+/* A link may lead elsewhere later: without a build id nobody would know. */
+ttape_string ttp_image_executable(const struct ttp_image *image, bool has_build_id)
+{
+    return ttp_text_of(has_build_id ? called(image) : image->path);
 }
 
 static ttape_status take_module(struct ttp_encode *e, struct ttp_image *image, const uint8_t *bytes,
@@ -215,6 +252,8 @@ static ttape_status take_module(struct ttp_encode *e, struct ttp_image *image, c
                            .path = {path, size_bytes - MODULE_BYTES - id_bytes}};
     if (module.path.size_bytes == 0 && image->path != NULL)
         module.path = ttp_text_of(image->path);
+    if (ttp_is_same_text(module.path, ttp_text_of(image->path)))
+        module.path = ttp_image_executable(image, id_bytes != 0);
     return ttp_modules_told(e, image, &module, err);
 }
 
@@ -312,6 +351,7 @@ void ttp_images_close(struct ttp_encode *e)
         ttp_modules_clear(e, ttp_image_at(e, i));
         ttp_grown_free(&e->allocator, &ttp_image_at(e, i)->incoming);
         free(ttp_image_at(e, i)->path);
+        free(ttp_image_at(e, i)->link);
     }
     for (uint32_t i = 0; i < e->layouts.count; i++)
         ttp_layout_close(e, ttp_layout_at(e, i));

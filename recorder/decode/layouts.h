@@ -113,4 +113,7 @@ static inline bool ttp_site_is_call(const struct ttp_site_seen *seen)
     return seen->kind == TTAPE_SITE_SYSCALL && ttp_is_call_key(seen->address);
 }
 
+/* The path of its program, as modules of it have it. */
+ttape_string ttp_image_executable(const struct ttp_image *image, bool has_build_id);
+
 #endif

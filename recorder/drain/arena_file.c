@@ -166,6 +166,9 @@ static void choose_calls(struct ttp_arena_head *head, const ttape_syscall_option
                            (calls->arguments ? TTP_CALLS_ARGUMENTS : 0) |
                            (calls->stacks ? TTP_CALLS_STACKS : 0) |
                            (calls->traced ? TTP_CALLS_TRACED : 0);
+    head->call_counter = ttp_counter_of(calls->measure);
+    if (head->call_flags != 0 && head->call_counter != 0)
+        head->call_flags |= TTP_CALLS_COUNTED | TTP_CALLS_RESULTS;
     head->stack_every = calls->stack_every;
     head->stack_rate = calls->stack_rate;
     head->call_data_bytes = (uint32_t)calls->data_bytes;

@@ -326,13 +326,12 @@ void ttp_traced_syscall(struct ttp_tracer *tracer, struct ttp_traced *thread)
 static void write_process(struct ttp_tracer *tracer, struct ttp_traced *thread,
                           uint64_t parent_image, uint32_t parent_pid)
 {
-    char link[64], path[PATH_BYTES];
-    (void)snprintf(link, sizeof(link), "/proc/%u/exe", thread->pid);
-    ssize_t size = readlink(link, path, sizeof(path));
+    char path[PATH_BYTES];
+    size_t size = ttp_traced_path(thread->pid, path, sizeof(path));
     uint64_t numbers[3] = {thread->out.image, parent_image, thread->out.started};
     uint32_t ids[2] = {thread->pid, parent_pid};
     const struct ttp_outside_field fields[3] = {
-        {numbers, sizeof(numbers)}, {ids, sizeof(ids)}, {path, size > 0 ? (size_t)size : 0}};
+        {numbers, sizeof(numbers)}, {ids, sizeof(ids)}, {path, size}};
     (void)ttp_outside_message(&tracer->outside, &thread->out, TTP_MESSAGE_PROCESS, fields, 3);
     tracer->counts->processes++;
 }

@@ -125,6 +125,12 @@ void ttp_tracer_place(struct ttp_tracer *tracer);
 /* A number of /proc/TID/status; as it is, where that cannot be read. */
 uint32_t ttp_traced_status(uint32_t tid, const char *name, uint32_t number);
 
+/* ---- traced_link.c ---- */
+
+/* The path of a program; behind a 0 byte that of a link of another name, by which it was executed.
+ * The size of both. */
+size_t ttp_traced_path(uint32_t pid, char *path, size_t room);
+
 /* ---- traced_values.c: behind the record of a call's entry or exit ---- */
 
 /* Reads `count` bytes of the thread's memory, a page at most; or fewer, where it ends before. */

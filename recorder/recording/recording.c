@@ -6,22 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "format/base/sized.h"
 #include "recorder/arena/record.h"
+#include "recorder/recording/recording_options.h"
 #include "recorder/state/journal.h"
 
-#define DEFAULT_THREAD    (896u << 10)
-#define DEFAULT_SPILL     (4ull << 30)
-#define DEFAULT_PARTITION 1000000u
-#define LIVE_PARTITION    65536u
-#define EVENT_BYTES       32u /* that encoding takes for each event of a partition, at most */
-#define ENCODING_SHARE    3u  /* of free memory; the arena takes a quarter */
 #define ENCODING_NICE     10
 #define DRAINING_NICE     (-20)
 #define DRAINING_SLICE_NS 100000u
@@ -222,44 +215,6 @@ static ttape_status start_thread(ttape_recording *r, ttape_error *err)
 
 /* Opening */
 
-/* Where memory is short, fewer partitions are encoded at a time, then smaller ones. */
-static void fit_memory(ttape_writer_options *w)
-{
-    uint64_t events = ttp_memory_free() / ENCODING_SHARE / EVENT_BYTES;
-    uint64_t jobs = events / w->partition_events;
-    if (jobs < w->jobs)
-        w->jobs = jobs == 0 ? 1 : (uint32_t)jobs;
-    if (jobs == 0 && w->partition_events > LIVE_PARTITION)
-        w->partition_events = events < LIVE_PARTITION ? LIVE_PARTITION : (uint32_t)events;
-}
-
-static ttape_status take_options(ttape_recording_options *o, const ttape_recording_options *options,
-                                 ttape_error *err)
-{
-    if (options != NULL)
-        TTP_TRY(ttp_take_sized(o, sizeof *o, options, "recording", err));
-    o->thread_bytes = o->thread_bytes == 0 ? DEFAULT_THREAD : o->thread_bytes;
-    o->spill_bytes = o->spill_bytes == 0 ? DEFAULT_SPILL : o->spill_bytes;
-    if (o->writer.partition_events == 0)
-        o->writer.partition_events = o->live ? LIVE_PARTITION : DEFAULT_PARTITION;
-    if (o->clock > TTAPE_CLOCK_NONE || o->when_full > TTAPE_FULL_DROP ||
-        o->writer.partition_events > 16000000u || o->syscalls.data_bytes > TTP_CALL_DATA_MAX)
-        return ttp_fail_plain(err, TTAPE_E_ARGUMENT, "an option is out of range");
-    fit_memory(&o->writer);
-    return TTAPE_OK;
-}
-
-/* All files of a recording are pieces of one trace. */
-static ttape_status draw_trace_id(ttape_writer_options *w, ttape_error *err)
-{
-    if (w->has_trace_id)
-        return TTAPE_OK;
-    if (getrandom(w->trace_id, sizeof w->trace_id, 0) != (ssize_t)sizeof w->trace_id)
-        return ttp_fail_plain(err, TTAPE_E_IO, "no random number: %s", strerror(errno));
-    w->has_trace_id = true;
-    return TTAPE_OK;
-}
-
 static void set_clock(ttape_recording *r)
 {
     struct ttp_encode *e = &r->encoder;
@@ -274,7 +229,7 @@ static ttape_status set_up(ttape_recording *r, const char *output,
 {
     struct ttp_encode *e = &r->encoder;
     ttape_recording_options *o = &e->options;
-    TTP_TRY(take_options(o, options, err));
+    TTP_TRY(ttp_recording_options_take(o, options, err));
     e->allocator = r->drain.allocator = r->spill.allocator =
         ttp_allocator_or_default(o->writer.allocator);
     ttp_follower_init(&r->switches, &e->allocator);
@@ -296,7 +251,7 @@ static ttape_status set_up(ttape_recording *r, const char *output,
     if (o->follows)
         ttp_follower_prepare(&r->switches);
     set_clock(r);
-    TTP_TRY(draw_trace_id(&o->writer, err));
+    TTP_TRY(ttp_trace_id_draw(&o->writer, err));
     TTP_TRY(ttp_spill_open(&r->spill, &r->directory, o->spill_bytes, err));
     r->has_spill = true;
     TTP_TRY(ttp_clock_sample(&r->drain, false, err));

@@ -227,6 +227,7 @@ void ttp_process_refuse(void); /* never records */
 void ttp_tell_tracer(enum ttp_tracer_mark what, struct ttp_mark_stream *stream);
 void ttp_warn_tracer(void); /* in front of a call that executes a program */
 size_t ttp_program_path(char *path, size_t room);
+size_t ttp_program_link(char *path, size_t size, size_t room);
 bool ttp_write_pending_process(void); /* writes what has to come before all other records */
 
 /* late.c: a thread that its own destructors do not end any more. False: no room for one more. */

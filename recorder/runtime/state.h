@@ -143,6 +143,12 @@ struct ttp_stacks {
 
 /* Where a module's functions are looked up that unwinders have asked for. */
 #define TTP_UNWIND_TABLES 4u
+#define TTP_COUNTED_CALLS 8u /* of a thread at a time: in handlers within calls */
+/* A system call whose cost is counted (patch/call_counters.c); sp 0: none. */
+struct ttp_counted_call {
+    uintptr_t sp;
+    uint64_t count; /* when it began */
+};
 struct ttp_unwind_table {
     uintptr_t start, end; /* addresses of the module; end is 0 while it is written */
     const void *table;
@@ -197,7 +203,8 @@ struct ttp_thread_page {
     uint32_t thread_id;
     char name[16];
     struct ttp_unwind_table tables[TTP_UNWIND_TABLES]; /* frames/doubts.c */
-    uint32_t tables_turn;
+    uint32_t tables_turn, counted_turn;
+    struct ttp_counted_call counted[TTP_COUNTED_CALLS];
     uintptr_t announced[TTP_SITES_ANNOUNCED]; /* sites that this stream has announced, by hash */
 };
 

@@ -186,8 +186,8 @@ struct ttp_image {
     uint32_t pid, parent_pid;
     uint32_t parent; /* image index or TTAPE_NONE */
     uint32_t layout;
-    uint32_t process; /* id in its output, or TTAPE_NONE */
-    char *path;
+    uint32_t process;  /* id in its output, or TTAPE_NONE */
+    char *path, *link; /* link: by which it was executed, where that has another name; or NULL */
     struct ttp_growing incoming; /* struct ttp_module_seen, until MODULES_END */
     uint64_t scanned_ms;         /* when its maps were last read */
     struct ttp_end end;          /* how the process ended, as it said itself or as it was seen */

@@ -21,21 +21,32 @@ def amounts(done):
                                              row["sum"]["most"]) for row in answer["rows"]}
 
 
-def check_known(checks, program):
-    done = measure(program, "page-faults")
+def check_known(checks, program, *options):
+    done = measure(program, "page-faults", *options)
     if done.status == 4 and any(word in done.err for word in REFUSED):
         setting.skip(f"no counters here: {done.err.decode().strip()}")
     checks.equal(done.status, 3, f"page faults: status; {done.err}")
     name, found = amounts(done)
     checks.equal((name, found["pread64"][1:], found["getppid"]),
                  ("page-faults", (64, 64), (20, 0, 0)), "page faults")
-    _, found = amounts(measure(program, "context-switches"))
+    _, found = amounts(measure(program, "context-switches", *options))
     checks.that(5 <= found["clock_nanosleep"][1] <= 10, f"switches of pauses: {found}")
     checks.that(found["getppid"][1] <= 5, f"switches of what does not wait: {found}")
-    _, found = amounts(measure(program, "cpu-time"))
+    _, found = amounts(measure(program, "cpu-time", *options))
     checks.that(all(found[call][1] > 0 for call in ("getppid", "pread64", "clock_nanosleep")),
                 f"time on a processor: {found}")
     checks.that(found["clock_nanosleep"][1] < 5_000_000, f"which pauses are not: {found}")
+
+
+def check_inside(checks, program):
+    """As each thread asks for itself: no rights, and no stop at a call."""
+    check_known(checks, program)
+    done = measure(program, "cpu-time")
+    _, found = amounts(done)
+    checks.that(b"ptrace" not in done.err, done.err)
+    checks.that(found["clock_nanosleep"][1] < 5 * found["pread64"][1] + 5_000_000, found)
+    text = setting.tracetape("syscalls", "--measure", "cpu-time", "--", program).err
+    checks.that(b"CPU-TIME" in text, text)
 
 
 def check_file(checks, program, trace):
@@ -57,7 +68,7 @@ def check_file(checks, program, trace):
 def check_refused(checks, program, trace):
     for options, status, said in (
             (["--measure", "luck"], 2, b"cannot use 'luck'"),
-            (["--measure", "cpu-time", "--engine", "in-process"], 2, b"needs --engine ptrace")):
+            (["--measure", "cycles", "--engine", "in-process"], 2, b"needs --engine ptrace")):
         done = setting.tracetape("record", "-f", "-o", trace, *options, "--", program)
         checks.equal((done.status, said in done.err), (status, True), f"{options}: {done.err}")
     done = measure(program, "instructions")
@@ -73,7 +84,8 @@ def main():
     checks = setting.Checks("measure")
     with setting.work_dir() as folder:
         program = setting.build("p_measure.c", flags=("-O1",), log=False, hooks=False)
-        check_known(checks, program)
+        check_inside(checks, program)
+        check_known(checks, program, "--engine", "ptrace")
         check_file(checks, program, Path(folder, "counted.ttape"))
         check_refused(checks, program, Path(folder, "refused.ttape"))
     checks.verdict()

@@ -63,7 +63,8 @@ static int pattern_bytes(const char *name)
 static void say_elsewhere(const struct tool_record_patch *patch, const char *path, int64_t part,
                           int64_t whole)
 {
-    const char *library = ttp_base_name(path), *command = ttp_base_name(patch->only);
+    const char *library = ttp_base_name(path),
+               *command = tool_record_patch_called(patch, patch->only);
     tool_message("%d %% of the time was in %s, of which only what '%s' calls was recorded: record "
                  "%s--module '%.*s|%.*s' shows its functions",
                  (int)(100 * (double)part / (double)whole), library, command,
@@ -75,7 +76,8 @@ static void say_elsewhere(const struct tool_record_patch *patch, const char *pat
 static bool is_recorded(const struct tool_record_patch *patch, const char *path)
 {
     return tool_record_patch_covers(patch, path) ||
-           (patch->only_called && (strcmp(path, patch->only) == 0 || tool_elf_has_hooks(path)));
+           (patch->only_called &&
+            (tool_record_patch_is_command(patch, path) || tool_elf_has_hooks(path)));
 }
 
 static void look_elsewhere(const struct tool_record_patch *patch, ttape_reader *reader)

@@ -93,6 +93,9 @@ typedef struct ttape_syscall_options {
      * about so many in a second of a thread (of all, without a clock), which goes first. 0: all. */
     uint32_t stack_every, stack_rate;
     uint64_t data_bytes; /* with arguments: of buffers so many bytes, at most 4,096; 0: none */
+    /* With what each costs of a counter, as its last value, which the thread asks for itself:
+     * "cpu-time" (ns), "page-faults" or "context-switches"; NULL: of none. */
+    const char *measure;
 } ttape_syscall_options;
 
 #define TTAPE_VALUES_GIVEN    1 /* what a function is given */
@@ -154,7 +157,8 @@ typedef struct ttape_recording_options {
                                   * the control group's, too), half of the room in /dev/shm */
     uint64_t thread_bytes; /* where buffer_bytes is not 0, added to it for every thread as
                                   * needed; default 896 KiB */
-    uint64_t spill_bytes;  /* waiting to be encoded, on disk; default 4 GiB */
+    uint64_t spill_bytes;  /* waiting to be encoded, on disk; default 4 GiB, and with keep_bytes no
+                            * more than 16 of it, but 64 MiB at least */
     uint64_t max_bytes;    /* stop when the trace is as large; 0: never */
     uint64_t max_ns;       /* stop after so long */
     uint64_t rotate_bytes; /* begin a new file OUTPUT.0001, ... when one is as large */

@@ -18,6 +18,7 @@
 #define INTO_CALLER      static inline __attribute__((always_inline))
 #define APART            static __attribute__((noinline))
 #define RESULT_DATA_MASK 0xFFFFFFFFFFFFFFull
+#define MORE_VALUES      (TTP_CALLS_ARGUMENTS | TTP_CALLS_LINES | TTP_CALLS_COUNTED)
 #define SHARING          (CLONE_VM | CLONE_SETTLS | CLONE_THREAD)
 
 static bool is_off(void) { return TTP_LIKELY(ttp_arena.head.mode != TTP_MODE_ON); }
@@ -301,6 +302,8 @@ APART void enter_given(const struct ttp_call_registers *r, uintptr_t sp, uintptr
                                      .numbers = {r->rdi, r->rsi, r->rdx, r->r10, r->r8, r->r9}};
     if ((ttp_arena.head.call_flags & TTP_CALLS_LINES) != 0)
         ttp_call_line_begins(r, sp);
+    if ((ttp_arena.head.call_flags & TTP_CALLS_COUNTED) != 0)
+        ttp_call_count_begins(sp);
     if ((ttp_arena.head.call_flags & TTP_CALLS_ARGUMENTS) == 0) {
         enter(key, after, frame_sp, NULL);
         return;
@@ -321,8 +324,7 @@ INTO_CALLER void begin(const struct ttp_call_registers *r, uintptr_t sp, uintptr
     uintptr_t key = path != NULL ? path->key : ttp_call_key(number);
     if (!is_announced(key, path) && !announce(key, number, path, sp))
         ttp_event_missed();
-    else if (TTP_UNLIKELY((ttp_arena.head.call_flags & (TTP_CALLS_ARGUMENTS | TTP_CALLS_LINES)) !=
-                          0))
+    else if (TTP_UNLIKELY((ttp_arena.head.call_flags & MORE_VALUES) != 0))
         enter_given(r, sp, after, key, frame_sp);
     else
         enter(key, after, frame_sp, NULL);
@@ -457,6 +459,8 @@ APART void leave_filled(uint64_t result, uintptr_t sp, const struct ttp_stub *st
     struct ttp_call_values values = {.type = TTAPE_VALUE_SIGNED, .count = 1, .numbers = {result}};
     if (!ttp_call_line_ended(&values, r, sp))
         ttp_call_texts_filled(&values, r, sp);
+    if ((ttp_arena.head.call_flags & TTP_CALLS_COUNTED) != 0)
+        ttp_call_count_ends(&values, sp);
     leave_apart(stub->after, sp, &values);
     ttp_call_texts_done(&values);
 }
@@ -473,7 +477,7 @@ void ttp_call_exit(uint64_t result, uintptr_t sp, const struct ttp_stub *stub,
     if (ttp_thread.page->gate == TTP_GATE_NO_STATE) {
         forget_frame(stub->after, sp);
     } else if (!is_off() && ttp_thread.top != NULL && !is_vfork_child()) {
-        bool has_more = (ttp_arena.head.call_flags & (TTP_CALLS_ARGUMENTS | TTP_CALLS_LINES)) != 0;
+        bool has_more = (ttp_arena.head.call_flags & MORE_VALUES) != 0;
         if (TTP_UNLIKELY(has_more) && has_values)
             leave_filled(result, sp, stub, r);
         else

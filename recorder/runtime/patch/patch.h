@@ -129,6 +129,10 @@ void ttp_call_texts_done(struct ttp_call_values *values);
 #define TTP_HASH_FIRST UINT64_C(0xCBF29CE484222325)
 bool ttp_call_bytes_hash(uint64_t from, uint32_t bytes, uintptr_t sp, uint64_t *hash);
 
+/* call_counters.c: what the call at that stack pointer costs; its last value. */
+void ttp_call_count_begins(uintptr_t sp);
+void ttp_call_count_ends(struct ttp_call_values *values, uintptr_t sp);
+
 /* context/context_lines.c: what is written to chosen descriptors. True: values have it. */
 void ttp_call_line_begins(const struct ttp_call_registers *r, uintptr_t sp);
 bool ttp_call_line_ended(struct ttp_call_values *values, const struct ttp_call_registers *r,

@@ -5,8 +5,10 @@
  * as a sanitizer's, which is not ready before its own constructor has run. */
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "recorder/arena/record.h"
@@ -16,6 +18,7 @@
 #define PAGE           4096u
 #define PATH_BYTES_MAX 4096u
 #define BUILD_ID_MAX   64u
+#define OWN_FILE       "/proc/self/exe"
 
 typedef int (*iterate_function)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 
@@ -224,8 +227,7 @@ void ttp_libc_find(void)
 size_t ttp_program_path(char *path, size_t room)
 {
     if (!ttp_process.avoids_system_calls) {
-        long size =
-            ttp_syscall(SYS_readlink, (long)"/proc/self/exe", (long)path, (long)room, 0, 0, 0);
+        long size = ttp_syscall(SYS_readlink, (long)OWN_FILE, (long)path, (long)room, 0, 0, 0);
         return size > 0 ? (size_t)size : 0;
     }
     const char *executed = ttp_process.executed;
@@ -233,6 +235,63 @@ size_t ttp_program_path(char *path, size_t room)
     for (; executed != NULL && size < room && executed[size] != '\0'; size++)
         path[size] = executed[size];
     return size;
+}
+
+static size_t last_part(const char *path, size_t size)
+{
+    size_t at = size;
+    while (at > 0 && path[at - 1] != '/')
+        at--;
+    return at;
+}
+
+static bool has_same_end(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+{
+    size_t i = last_part(a, a_bytes), k = last_part(b, b_bytes);
+    while (i < a_bytes && k < b_bytes && a[i] == b[k]) {
+        i++;
+        k++;
+    }
+    return i == a_bytes && k == b_bytes;
+}
+
+/* A script is not: that is its interpreter. */
+static bool is_program_file(const char *path)
+{
+    struct stat named, program;
+    return ttp_syscall(SYS_newfstatat, AT_FDCWD, (long)path, (long)&named, 0, 0, 0) == 0 &&
+           ttp_syscall(SYS_newfstatat, AT_FDCWD, (long)OWN_FILE, (long)&program, 0, 0, 0) == 0 &&
+           named.st_dev == program.st_dev && named.st_ino == program.st_ino;
+}
+
+/* Where a link of another name led to the program: behind its path, which has `size` bytes, a 0
+ * byte and the link's. Returns the size of both. */
+size_t ttp_program_link(char *path, size_t size, size_t room)
+{
+    const char *executed = ttp_process.executed;
+    size_t link_bytes = 0, at = size + 1;
+    while (executed != NULL && link_bytes < room && executed[link_bytes] != '\0')
+        link_bytes++;
+    if (link_bytes == 0 || ttp_process.avoids_system_calls ||
+        has_same_end(path, size, executed, link_bytes) || !is_program_file(executed))
+        return size;
+    if (executed[0] != '/') {
+        long folder = at < room ? ttp_syscall(SYS_getcwd, (long)path + (long)at, (long)(room - at),
+                                              0, 0, 0, 0)
+                                : 0;
+        if (ttp_failed(folder) || folder <= 1 || path[at] != '/')
+            return size;
+        at += (size_t)folder;
+        path[at - 1] = '/';
+        for (; link_bytes > 2 && executed[0] == '.' && executed[1] == '/'; link_bytes -= 2)
+            executed += 2;
+    }
+    if (at >= room || link_bytes > room - at)
+        return size;
+    for (size_t i = 0; i < link_bytes; i++)
+        path[at + i] = executed[i];
+    path[size] = '\0';
+    return at + link_bytes;
 }
 
 /* Returns the place of the entry. */

@@ -195,6 +195,8 @@ bool ttp_write_pending_process(void)
     uint64_t numbers[4] = {ttp_process.page->image, page->pending_parent, ttp_thread.started,
                            (uint64_t)parent_id() << 32 | ttp_thread.process_id};
     size_t size = ttp_program_path(path, sizeof(path));
+    if (page->pending_parent == 0)
+        size = ttp_program_link(path, size, sizeof(path));
     struct ttp_message_field fields[2] = {{numbers, sizeof(numbers)}, {path, size}};
     page->has_pending_process = false; /* a handler must not write it once more */
     if (ttp_message(TTP_MESSAGE_PROCESS, fields, 2)) {

@@ -100,6 +100,15 @@ bool tool_parse_measure(const char *text, void *into)
     return false;
 }
 
+bool tool_record_counts_outside(const struct tool_record_calls *calls)
+{
+    static const char *const inside[] = {"cpu-time", "page-faults", "context-switches"};
+    for (size_t i = 0; calls->measure != NULL && i < sizeof inside / sizeof *inside; i++)
+        if (strcmp(calls->measure, inside[i]) == 0)
+            return false;
+    return calls->measure != NULL;
+}
+
 bool tool_parse_stack_rate(const char *text, void *into)
 {
     char number[16];
@@ -151,7 +160,7 @@ void tool_record_calls_warn(const struct tool_record_calls *calls, bool is_attac
 
 void tool_record_calls_begin(struct tool_record_calls *calls)
 {
-    calls->given |= calls->complete;
+    calls->given |= calls->complete || calls->measure != NULL;
     calls->only_lines = calls->lines != 0 && !calls->given;
     calls->given |= calls->lines != 0;
 }
@@ -186,6 +195,7 @@ bool tool_record_calls_open(struct tool_record_calls *calls, ttape_recording_opt
         options->keep_context = calls;
     }
     into->data_bytes = calls->data_bytes;
+    into->measure = calls->by_ptrace ? NULL : calls->measure;
     into->stacks = calls->stacks;
     into->traced = calls->complete && !calls->by_ptrace;
     into->stack_every = calls->stack_every;

@@ -28,8 +28,10 @@ bool tool_parse_record_calls(const char *text, void *into); /* tool_record_calls
 bool tool_parse_log_fd(const char *text, void *into);       /* tool_record_calls */
 bool tool_parse_stacks(const char *text, void *into);       /* tool_record_calls; NULL: whole */
 bool tool_parse_data(const char *text, void *into);         /* uint32_t; NULL: 32 */
-bool tool_parse_measure(const char *text, void *into);      /* const char *, of a counter */
-bool tool_parse_stack_rate(const char *text, void *into);   /* uint32_t */
+/* Whether what is measured is what a thread cannot ask for itself: by ptrace. */
+bool tool_record_counts_outside(const struct tool_record_calls *calls);
+bool tool_parse_measure(const char *text, void *into);    /* const char *, of a counter */
+bool tool_parse_stack_rate(const char *text, void *into); /* uint32_t */
 
 /* Says where something was asked for that is of system calls, and none are recorded. */
 void tool_record_calls_warn(const struct tool_record_calls *calls, bool is_attached);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "program/binary/elf_hooks.h"
@@ -56,6 +55,7 @@ const char *tool_record_patch_tries(const struct tool_record_patch *patch)
 
 void tool_record_patch_by_itself(struct tool_record_patch *patch, const char *command)
 {
+    patch->link = tool_record_link(command);
     if (patch->rules.function.count != 0 || (patch->library_calls && patch->module->count != 0))
         return;
     char *image = tool_record_loads(command) ? tool_record_image(command) : NULL;
@@ -87,31 +87,6 @@ bool tool_record_has_hooks(const char *command)
     bool has_hooks = image != NULL && tool_elf_has_hooks(image);
     free(image);
     return has_hooks;
-}
-
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return strcmp(a, b) == 0 ||
-           (stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
-}
-
-bool tool_record_patch_owns(const struct tool_record_patch *patch, const char *module_path)
-{
-    for (char **library = patch->own; library != NULL && *library != NULL; library++)
-        if (is_same_file(*library, module_path))
-            return true;
-    return false;
-}
-
-bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path)
-{
-    if (patch->rules.function.count == 0 ||
-        (patch->only != NULL && strcmp(patch->only, module_path) != 0 &&
-         !tool_record_patch_owns(patch, module_path)))
-        return false;
-    return (patch->module->count == 0 || tool_patterns_match(patch->module, module_path)) &&
-           !tool_patterns_match(patch->no_module, module_path);
 }
 
 /* The functions of one module, while they are named. */
@@ -166,7 +141,7 @@ void tool_record_patch_each(struct tool_record_patch *patch, const struct tool_p
     struct choosing c = {.patch = patch,
                          .given = given,
                          .path = path,
-                         .file = ttp_base_name(path),
+                         .file = tool_record_patch_called(patch, path),
                          .take = take,
                          .context = context};
     struct tool_elf_head head;
@@ -351,7 +326,8 @@ static void put_none(struct tool_record_patch *patch, const uint8_t *content,
 /* Whether the library calls of such a program are recorded, of which no function is patched. */
 static bool calls_of(const struct tool_record_patch *patch, const char *path)
 {
-    bool is_meant = patch->only == NULL || (patch->only_called && is_same_file(patch->only, path));
+    bool is_meant =
+        patch->only == NULL || (patch->only_called && tool_record_patch_is_command(patch, path));
     return is_meant && patch->library_calls;
 }
 
@@ -392,7 +368,7 @@ static void choose_functions(struct tool_record_patch *patch, const struct tool_
         choose_all(patch, count, &bits);
     else
         tool_record_patch_each(patch, given, module_path, choose_function, &bits);
-    if (patch->only != NULL && strcmp(patch->only, module_path) == 0)
+    if (tool_record_patch_is_command(patch, module_path))
         note_only(patch, &given->head);
     if (bits.wanted != NULL)
         find_values(patch, given, module_path, bits.wanted, &choice);
@@ -504,6 +480,8 @@ bool tool_record_patch_open(struct tool_record_patch *patch, ttape_recording_opt
         patch->choice = ttp_chosen_number(patch->choice, patch->debug->folders[i]);
     if (patch->only != NULL)
         patch->choice = ttp_chosen_number(patch->choice, patch->only);
+    if (patch->link != NULL) /* patterns may mean it */
+        patch->choice = ttp_chosen_number(patch->choice, patch->link);
     for (char **library = patch->own; library != NULL && *library != NULL; library++)
         patch->choice = ttp_chosen_number(patch->choice, *library);
     patch->choice = ttp_chosen_number(patch->choice, patch->only_called ? "hooks" : "");
@@ -545,7 +523,7 @@ static bool is_chosen_before(struct tool_record_patch *patch, const char *path)
         (void)tool_plan_head_read(patch->cache, name, &chosen, sizeof chosen);
     }
     tool_plan_module_close(&module);
-    if (patch->only != NULL && strcmp(patch->only, path) == 0)
+    if (tool_record_patch_is_command(patch, path))
         note_only(patch, &head);
     return is_known && head.magic == TTP_PATCH_MAGIC && head.version == TTP_PATCH_VERSION &&
            memcmp(head.content, module.content, sizeof head.content) == 0 &&
@@ -591,4 +569,5 @@ void tool_record_patch_close(struct tool_record_patch *patch)
         tool_record_modules_free(patch->own);
     free(patch->only);
     free(patch->image);
+    free(patch->link);
 }

@@ -42,6 +42,7 @@ struct tool_record_patch {
     bool leaves_unnamed; /* of the module that is being named */
     uint64_t choice;
     char *image;                      /* of the command; NULL: not known */
+    char *link;                       /* by which it is called, by another name; or NULL */
     bool inlined;                     /* copies of inlined functions, too */
     struct tool_record_copies copies; /* that are patched */
     struct tool_record_values values; /* of what functions are given and return */
@@ -72,6 +73,11 @@ bool tool_record_patch_calls_all(const struct tool_record_patch *patch);
 bool tool_record_has_hooks(const char *command);
 /* Whether a module is a library that is the command's own. */
 bool tool_record_patch_owns(const struct tool_record_patch *patch, const char *module_path);
+/* Whether it is the command's own image, where nobody asked for functions. */
+bool tool_record_patch_is_command(const struct tool_record_patch *patch, const char *module_path);
+/* The name by which people call a module: the command's is that of the link that they typed. */
+const char *tool_record_patch_called(const struct tool_record_patch *patch,
+                                     const char *module_path);
 /* Whether functions of a module are patched; of one that is not the executable, where patterns of
  * modules are given only. */
 bool tool_record_patch_covers(const struct tool_record_patch *patch, const char *module_path);

@@ -263,7 +263,7 @@ static uint64_t count_called_left(const struct tool_record_patch *patch,
     names[0] = '\0';
     for (size_t i = 0; (path = ttape_recording_get_patched_module(recording, i, &counts)) != NULL;
          i++) {
-        if (strcmp(path, patch->only) == 0 || tool_record_patch_owns(patch, path) ||
+        if (tool_record_patch_is_command(patch, path) || tool_record_patch_owns(patch, path) ||
             counts.times == 0)
             continue;
         count += counts.functions_left / counts.times;
@@ -300,7 +300,7 @@ static void say_by_itself(struct tool_record_patch *patch, const ttape_recording
                           const ttape_patch_counts *counts)
 {
     char own[SAID_BYTES];
-    const char *name = ttp_base_name(patch->only);
+    const char *name = tool_record_patch_called(patch, patch->only);
     const char *hint = language_hint(patch->only, name, counts->functions != 0);
     list_own(patch, recording, own);
     char left[SAID_BYTES + 80], exits[64] = "", called[CALLED_BYTES + 48] = "";
@@ -334,7 +334,7 @@ static void say_called(const struct tool_record_patch *patch, const ttape_record
     if (left_count != 0)
         tool_message("'%s' has hooks: %" PRIu64 " functions of libraries that it calls cannot be "
                      "seen%s (--no-patch: hooks only)",
-                     ttp_base_name(patch->only), left_count, names);
+                     tool_record_patch_called(patch, patch->only), left_count, names);
 }
 
 struct counting {
@@ -460,6 +460,6 @@ void tool_record_patch_say(struct tool_record_patch *patch, const ttape_recordin
         tool_message("%" PRIu64 " functions of %zu modules were patched%s%s%s: %s%s",
                      counts.functions, count, left, exits, hooked, modules, inlined);
     else
-        tool_message("%" PRIu64 " functions were patched%s%s%s%s", counts.functions, left, exits,
-                     hooked, inlined);
+        tool_message("%" PRIu64 " function%s patched%s%s%s%s", counts.functions,
+                     counts.functions == 1 ? " was" : "s were", left, exits, hooked, inlined);
 }

@@ -1,11 +1,13 @@
-#define _GNU_SOURCE /* realpath */
+#define _GNU_SOURCE /* realpath, asprintf */
 #include "tools/record/modules/record_image.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/text.h"
 #include "tools/record/output/record_output.h"
 
 #define LINE_BYTES  256u /* that the kernel looks at, of a script */
@@ -58,4 +60,27 @@ char *tool_record_image(const char *command)
     char *real = path != NULL ? realpath(path, NULL) : NULL;
     free(path);
     return real;
+}
+
+char *tool_record_link(const char *command)
+{
+    char *path = tool_record_find_command(command);
+    char *script = path != NULL ? interpreter(path) : NULL;
+    char *real = path != NULL && script == NULL ? realpath(path, NULL) : NULL;
+    bool is_link = real != NULL && strcmp(ttp_base_name(path), ttp_base_name(real)) != 0;
+    char *folder = is_link && path[0] != '/' ? getcwd(NULL, 0) : NULL, *link = NULL;
+    const char *below = path;
+    while (below != NULL && strncmp(below, "./", 2) == 0)
+        below += 2;
+    if (folder != NULL && asprintf(&link, "%s/%s", folder, below) < 0)
+        link = NULL;
+    if (is_link && path[0] == '/') {
+        link = path;
+        path = NULL;
+    }
+    free(folder);
+    free(script);
+    free(real);
+    free(path);
+    return link;
 }

@@ -1,6 +1,6 @@
 /* Patterns against names. A site is kept when it matches one of the patterns of each kind that was
  * given, and none of the patterns that exclude. */
-#define _GNU_SOURCE /* memmem */
+#define _GNU_SOURCE /* memmem, realpath */
 #include "tools/record/rules/record_rules.h"
 
 #include <stdlib.h>
@@ -134,6 +134,28 @@ static bool passes(struct tool_record_rules *rules, const struct tool_patterns *
            !matches(rules, unwanted, string);
 }
 
+/* A program has the name of the link by which it was called, and that of its file. */
+static bool matches_module(struct tool_record_rules *rules, const struct tool_patterns *patterns,
+                           ttape_string path)
+{
+    if (patterns->count == 0 || matches(rules, patterns, path))
+        return patterns->count != 0;
+    const char *text = as_text(rules, path);
+    if (rules->resolved_of == NULL || strcmp(rules->resolved_of, text) != 0) {
+        free(rules->resolved_of);
+        free(rules->resolved);
+        rules->resolved_of = tool_copy_text(text, strlen(text));
+        rules->resolved = realpath(text, NULL);
+    }
+    return rules->resolved != NULL && tool_patterns_match(patterns, rules->resolved);
+}
+
+static bool passes_module(struct tool_record_rules *rules, ttape_string path)
+{
+    return (rules->module.count == 0 || matches_module(rules, &rules->module, path)) &&
+           !matches_module(rules, &rules->no_module, path);
+}
+
 /* Of a library nothing but calls from elsewhere is recorded: it has no hooks, nor is it patched. */
 static bool is_called_only(struct tool_record_rules *rules, ttape_string path)
 {
@@ -161,7 +183,7 @@ static bool is_call_wanted(struct tool_record_rules *rules, const ttape_site *si
  * are all there is, but for what has hooks. */
 static bool is_library_call(struct tool_record_rules *rules, ttape_string path)
 {
-    return rules->has_calls_of_all && !matches(rules, &rules->no_module, path) &&
+    return rules->has_calls_of_all && !matches_module(rules, &rules->no_module, path) &&
            is_called_only(rules, path);
 }
 
@@ -180,7 +202,7 @@ static uint32_t select_site(void *context, const ttape_site *site, const ttape_m
         return filtered;
     uint32_t below = filtered | select_below(rules, site);
     if (tool_record_passes_name(rules, site->symbol) && is_call_wanted(rules, site, path) &&
-        (passes(rules, &rules->module, &rules->no_module, path) || is_library_call(rules, path)) &&
+        (passes_module(rules, path) || is_library_call(rules, path)) &&
         passes(rules, &rules->source, &rules->no_source, site->file))
         return below;
     return below | TTAPE_SELECT_DROP;
@@ -198,7 +220,7 @@ bool tool_record_is_application(void *context, const ttape_module *module, ttape
     struct tool_record_rules *rules = context;
     ttape_string path = module == NULL ? (ttape_string){"", 0} : module->path;
     if (rules->own.count != 0)
-        return matches(rules, &rules->own, path);
+        return matches_module(rules, &rules->own, path);
     return !tool_is_system_module(path) ||
            (path.size_bytes == executable.size_bytes &&
             memcmp(path.data, executable.data, path.size_bytes) == 0);
@@ -255,5 +277,7 @@ void tool_record_rules_close(struct tool_record_rules *rules)
     free(rules->mangled);
     free((void *)(uintptr_t)rules->readable.data);
     free(rules->looked_at);
+    free(rules->resolved_of);
+    free(rules->resolved);
     tool_record_names_close(&rules->names);
 }

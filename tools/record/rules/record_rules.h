@@ -38,6 +38,7 @@ struct tool_record_rules {
      * at last, and whether its functions are recorded where nobody of ours calls them, too. */
     bool has_calls_of_all, has_own;
     char *looked_at;
+    char *resolved_of, *resolved; /* a module's path that was asked about, and what it leads to */
     struct tool_record_names names;
 };
 

@@ -232,12 +232,13 @@ int tool_record_run(struct tool_record_session *session, char **argv,
         return tool_fail("cannot record into '%s': it is the command", session->output);
     give_back_memory();
     ttape_recover_left(say_left, session);
+    bool is_traced = session->calls.by_ptrace || session->calls.complete;
     const ttape_session_options how = {.size = sizeof how,
                                        .engine = engine_of(&session->calls),
                                        .output = session->output,
                                        .argv = session->attach != 0 ? NULL : argv,
                                        .pid = session->attach,
-                                       .measure = session->calls.measure,
+                                       .measure = is_traced ? session->calls.measure : NULL,
                                        .recording = options,
                                        .prepare = give_back,
                                        .plan = session->calls.stacks ? find_plan : NULL,

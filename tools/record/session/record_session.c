@@ -152,11 +152,13 @@ static int choose_engine(struct tool_record_session *session, ttape_recording_op
     session->calls.by_ptrace = session->attach != 0 || session->engine == TOOL_ENGINE_PTRACE ||
                                (session->engine == TOOL_ENGINE_AUTO && session->calls.given &&
                                 tool_record_needs_ptrace(command_name));
-    if (session->calls.measure != NULL && session->engine == TOOL_ENGINE_IN_PROCESS)
-        return tool_usage(session->verb, "--measure needs --engine ptrace");
-    session->calls.by_ptrace |= session->calls.measure != NULL;
+    bool is_outside = tool_record_counts_outside(&session->calls);
+    if (is_outside && session->engine == TOOL_ENGINE_IN_PROCESS)
+        return tool_usage(session->verb, "--measure %s needs --engine ptrace",
+                          session->calls.measure);
+    session->calls.by_ptrace |= is_outside;
     if (session->calls.by_ptrace && tool_record_patch_is_given(&session->patch)) {
-        if (session->attach != 0 || session->engine != TOOL_ENGINE_AUTO || session->calls.measure)
+        if (session->attach != 0 || session->engine != TOOL_ENGINE_AUTO || is_outside)
             return tool_usage(session->verb, "--patch is not for what is recorded by ptrace");
         tool_record_patch_leave(&session->patch, command_name);
     }
