@@ -245,24 +245,68 @@ static void put_blanks(struct tool_output *out, size_t count)
     }
 }
 
-static void put_cut(struct tool_output *out, const char *text, size_t size_bytes, size_t columns)
+/* Where the first name of a text ends: "a::b < c" has two. */
+static size_t first_name_bytes(const char *text, size_t size_bytes)
+{
+    for (size_t i = 0; i + 2 < size_bytes; i++)
+        if (text[i] == ' ' && (text[i + 1] == '<' || text[i + 1] == '>') && text[i + 2] == ' ')
+            return i;
+    return size_bytes;
+}
+
+/* Where to begin so that what a name ends with is seen: behind the first "::", out of brackets,
+ * from which on it fits, or else behind the last. 0: at its beginning. */
+static size_t scopes_bytes(const char *text, size_t size_bytes, size_t columns)
+{
+    size_t end = first_name_bytes(text, size_bytes), found = 0;
+    int depth = 0;
+    if (tool_text_columns(text, end) <= columns)
+        return 0;
+    for (size_t i = 0; i + 1 < end; i++) {
+        depth += (text[i] == '<' || text[i] == '(') - (text[i] == '>' || text[i] == ')');
+        if (depth != 0 || text[i] != ':' || text[i + 1] != ':')
+            continue;
+        found = i + 2;
+        if (tool_text_columns(text + found, end - found) <= columns)
+            break;
+    }
+    return found;
+}
+
+/* Returns the columns that it took. */
+static size_t put_cut(struct tool_output *out, const char *text, size_t size_bytes, size_t columns,
+                      bool keeps_end)
 {
     size_t mark = strlen(CUT) < columns ? strlen(CUT) : columns;
-    tool_output_bytes(out, text, tool_text_cut(text, size_bytes, columns - mark));
+    size_t left = columns > 2 * mark ? scopes_bytes(text, size_bytes, columns - mark) : 0;
+    if (keeps_end)
+        left =
+            tool_text_cut(text, size_bytes, tool_text_columns(text, size_bytes) - (columns - mark));
+    size_t room = columns - (left != 0 ? mark : 0), rest = size_bytes - left;
+    size_t wanted = tool_text_columns(text + left, rest);
+    if (left != 0)
+        tool_output_bytes(out, CUT, mark);
+    if (wanted <= room) {
+        tool_output_bytes(out, text + left, rest);
+        return columns - room + wanted;
+    }
+    tool_output_bytes(out, text + left, tool_text_cut(text + left, rest, room - mark));
     tool_output_bytes(out, CUT, mark);
+    return columns;
 }
 
 static void put_cell(struct tool_output *out, const struct tool_table *table,
-                     const struct tool_cell *cell, size_t width, bool is_text, bool is_last)
+                     const struct tool_cell *cell, size_t width, const struct tool_column *column,
+                     bool is_last)
 {
     const char *text = table->text + cell->start;
     size_t columns = cell->columns < width ? cell->columns : width;
-    put_blanks(out, is_text ? 0 : width - columns);
+    put_blanks(out, column->is_text ? 0 : width - columns);
     if (cell->columns > width)
-        put_cut(out, text, cell->size_bytes, width);
+        columns = put_cut(out, text, cell->size_bytes, width, column->keeps_end);
     else
         tool_output_bytes(out, text, cell->size_bytes);
-    put_blanks(out, is_text && !is_last ? width - columns : 0);
+    put_blanks(out, column->is_text && !is_last ? width - columns : 0);
 }
 
 static void put_titles(const struct tool_table *table, struct tool_output *out,
@@ -312,7 +356,7 @@ void tool_table_print(const struct tool_table *table, struct tool_output *out, u
                 continue;
             put_blanks(out, first ? 0 : GAP);
             tool_put_tone(out, colours ? cell->tone : TOOL_PLAIN, true);
-            put_cell(out, table, cell, to.widths[i], table->columns[i].is_text,
+            put_cell(out, table, cell, to.widths[i], &table->columns[i],
                      i + 1 == table->column_count);
             tool_put_tone(out, colours ? cell->tone : TOOL_PLAIN, false);
             first = false;

@@ -22,6 +22,7 @@ struct tool_column {
     unsigned rank;  /* 0: always there; others are left out where all their cells are empty, and
                       where it is still too narrow, the largest first */
     unsigned cut; /* not 0: where nothing else gives way any more, it is cut to no fewer columns */
+    bool keeps_end; /* it is cut in front: of a path the end tells more */
 };
 
 struct tool_table {

@@ -61,6 +61,11 @@ static const char *base_of(const char *path) { return path != NULL ? ttp_base_na
 
 /* ---- a frame ---- */
 
+static const char *readable(struct reading *r, const char *name)
+{
+    return name == NULL || tool_demangle(name, r->demangled) == 0 ? name : r->demangled;
+}
+
 static void name_code(struct reading *r, struct tool_live_record *record, Dwarf_Addr place)
 {
     GElf_Off offset;
@@ -73,10 +78,9 @@ static void name_code(struct reading *r, struct tool_live_record *record, Dwarf_
     const char *path = dwfl_module_info(module, NULL, &start, NULL, NULL, NULL, NULL, NULL);
     const char *name = dwfl_module_addrinfo(module, place, &offset, &symbol, NULL, NULL, NULL);
     Dwfl_Line *found = dwfl_module_getsrc(module, place);
-    bool is_plain = name == NULL || tool_demangle(name, r->demangled) == 0;
     put_text(record->module, sizeof record->module, base_of(path));
     record->offset = record->address - start;
-    put_text(record->name, sizeof record->name, is_plain ? name : r->demangled);
+    put_text(record->name, sizeof record->name, readable(r, name));
     if (found != NULL) {
         const char *file = dwfl_lineinfo(found, NULL, &line, NULL, NULL, NULL);
         put_text(record->file, sizeof record->file, base_of(file));
@@ -143,9 +147,9 @@ static void read_futex(struct reading *r, pid_t tid, struct tool_live_record *re
                            ? NULL
                            : dwfl_module_addrinfo(module, word, &offset, &symbol, NULL, NULL, NULL);
     if (name != NULL && offset == 0)
-        put_text(record->file, sizeof record->file, name);
+        put_text(record->file, sizeof record->file, readable(r, name));
     else if (name != NULL)
-        (void)snprintf(record->file, sizeof record->file, "%.200s+%" PRIu64, name,
+        (void)snprintf(record->file, sizeof record->file, "%.200s+%" PRIu64, readable(r, name),
                        (uint64_t)offset);
 }
 
