@@ -193,18 +193,49 @@ static void add_up_pairs(struct matching *m)
     ttp_sort(m->pairs_order, m->pair_count, is_larger_pair, m);
 }
 
+static void put_together(struct matching *m, const struct pair *pair)
+{
+    m->units[pair->units[0]].paired = pair->units[1];
+    m->units[pair->units[1]].paired = pair->units[0];
+}
+
+/* Whether each side has one module left that only it has: a program of which little is recorded,
+ * beside libraries that were found to be one. */
+static bool is_one_left(const struct matching *m)
+{
+    uint32_t left[2] = {0, 0};
+    for (uint32_t i = 0; i < m->unit_count; i++)
+        if (m->units[i].sides != 3 && m->units[i].sides != 0 && m->units[i].paired == TTAPE_NONE)
+            left[m->units[i].sides - 1]++;
+    return left[0] == 1 && left[1] == 1;
+}
+
+static void choose_last_pair(struct matching *m)
+{
+    for (uint32_t i = 0; i < m->pair_count && is_one_left(m); i++) {
+        const struct pair *pair = &m->pairs[m->pairs_order[i]];
+        const struct unit *a = &m->units[pair->units[0]], *b = &m->units[pair->units[1]];
+        if (a->paired == TTAPE_NONE && b->paired == TTAPE_NONE && pair->shared == a->count &&
+            pair->shared == b->count)
+            put_together(m, pair);
+    }
+}
+
 static void choose_pairs(struct matching *m)
 {
+    uint32_t chosen = 0;
     for (uint32_t i = 0; i < m->pair_count; i++) {
         const struct pair *pair = &m->pairs[m->pairs_order[i]];
-        struct unit *a = &m->units[pair->units[0]], *b = &m->units[pair->units[1]];
+        const struct unit *a = &m->units[pair->units[0]], *b = &m->units[pair->units[1]];
         uint32_t smaller = a->count < b->count ? a->count : b->count;
         if (a->paired != TTAPE_NONE || b->paired != TTAPE_NONE || pair->shared < SHARED_LEAST ||
             pair->shared < smaller - smaller / 2)
             continue;
-        a->paired = pair->units[1];
-        b->paired = pair->units[0];
+        put_together(m, pair);
+        chosen++;
     }
+    if (chosen > 0 && !m->by_file)
+        choose_last_pair(m);
 }
 
 static void pair_units(struct matching *m)

@@ -97,6 +97,15 @@ def main():
         got = json.loads(run("diff", "--json", *runs)).get("compared_as_one")
         assert (got and got[0]["functions"]) == wanted, got
 
+    # its programs, of which little is recorded
+    a = make("a", [("/lib/libx.so.1", "x.c", FOUR), ("/bin/use1", "use.c", ["main"])],
+             ["main", "f"])
+    b = make("b", [("/lib/libx.so.2", "x.c", FOUR), ("/bin/use2", "use.c", ["main"])],
+             ["main", "f", "f"])
+    states, joined, _ = compare(a, b)
+    assert joined == {("libx.so.1", "libx.so.2"): 4, ("use1", "use2"): 1}, joined
+    assert "main" not in states or states["main"][0] == "changed", states
+
     # other programs, which both have a main
     a = make("a", [("/bin/one", "one.c", ["main", "p", "q", "r"])], ["main", "p"])
     b = make("b", [("/bin/two", "two.c", ["main", "x", "y", "z"])], ["main", "x"])
