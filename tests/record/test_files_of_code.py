@@ -45,6 +45,14 @@ def check_odd(checks, place):
     checks.that(1_000_000 <= sleeps["p50_ns"] < 30_000_000 and 58_000_000 <= sleeps["p99_ns"] <=
                 sleeps["sum"]["longest_ns"], "percentiles", sleeps)
     checks.that(sleeps["p50_ns"] <= sleeps["p95_ns"] <= sleeps["p99_ns"], "their order", sleeps)
+    setting.run([setting.COMMAND, "syscalls", "--json", "--by", "file", "--report", "sizes.json",
+                 "--", "dd", "if=/dev/zero", "of=copy", "bs=1", "count=50"], cwd=place)
+    rows = json.loads((place / "sizes.json").read_text())["rows"]
+    writes = [row for row in rows if row["call"] == "write" and row["file"].endswith("copy")]
+    checks.that(len(writes) == 1 and writes[0]["calls"] == 50 and 0 < writes[0]["p50_ns"] <=
+                writes[0]["p95_ns"] <= writes[0]["p99_ns"] <= writes[0]["longest_ns"],
+                "percentiles of a file", writes)
+    checks.that(all("p50_ns" not in row for row in rows if row["calls"] < 3), "of few none")
 
 
 def main():

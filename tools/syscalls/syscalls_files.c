@@ -22,18 +22,19 @@
 #include "tools/kernel/kernel_calls.h"
 #include "tools/kernel/kernel_words.h"
 
-#define NO_FILE           UINT32_MAX
-#define PARENTS           64u /* processes that a descriptor may come from */
-#define ERROR_FIRST       (-4095)
-#define NARROW_COLUMNS    100u /* of a terminal */
-#define LEAST_FILE        16u  /* columns */
-#define LEAST_CALLERS     18u
-#define FILE_BYTES_MOST   27u /* of a path's end on a terminal, */
-#define FILE_BYTES_NARROW 17u /* and on a narrow one */
-#define ERROR_BYTES       256u
+#define NO_FILE         UINT32_MAX
+#define PARENTS         64u /* processes that a descriptor may come from */
+#define ERROR_FIRST     (-4095)
+#define LEAST_FILE      16u /* columns */
+#define LEAST_CALLERS   18u
+#define FILE_BYTES_MOST 27u /* of a path's end on a terminal */
+#define SIZED_FROM      3u  /* calls of a row that percentiles say something of */
+#define ERROR_BYTES     256u
 
 struct row {
     uint32_t file, site, node, first_error;
+    uint32_t number;                  /* its place before they are sorted */
+    int64_t first_ns[SIZED_FROM - 1]; /* of its first calls, as long as it has no more */
     struct tool_sys_sum sum;
 };
 
@@ -49,7 +50,8 @@ struct tool_sys_files {
     size_t name_count, name_capacity, row_count, row_capacity, error_count, error_capacity;
     struct tool_names name_places, row_places;
     struct ttp_key_map descriptors;
-    uint64_t without; /* calls that are about no file */
+    struct tool_sys_sizes sizes; /* by row */
+    uint64_t without;            /* calls that are about no file */
 };
 
 struct tool_sys_files *tool_sys_files_open(void)
@@ -69,6 +71,7 @@ void tool_sys_files_close(struct tool_sys_files *files)
     tool_names_close(&files->name_places);
     tool_names_close(&files->row_places);
     tool_map_close(&files->descriptors);
+    tool_sys_sizes_close(&files->sizes);
     free(files);
 }
 
@@ -198,7 +201,8 @@ static struct row *row_of(struct tool_sys_files *files, uint32_t file, uint32_t 
         tool_grow((void **)&files->rows, &files->row_capacity, files->row_count + 1,
                   sizeof(*files->rows));
         *place = (uint32_t)files->row_count;
-        files->rows[files->row_count++] = (struct row){.file = file, .site = site, .node = node};
+        files->rows[files->row_count++] =
+            (struct row){.file = file, .site = site, .node = node, .number = *place};
     }
     return &files->rows[*place];
 }
@@ -216,10 +220,26 @@ static void add_error(struct tool_sys_files *files, struct row *row, uint32_t nu
     row->first_error = (uint32_t)files->error_count;
 }
 
+/* Most rows have a call or two: these need no counts. The last place is what grows. */
+static void count_size(struct tool_sys_files *files, struct row *row, int64_t duration_ns)
+{
+    uint32_t index = row->number;
+    if (row->sum.calls < SIZED_FROM) {
+        row->first_ns[row->sum.calls - 1] = duration_ns;
+        return;
+    }
+    if (index + 1 >= files->sizes.count)
+        tool_sys_sizes_grow(&files->sizes, 2 * index + SIZED_FROM);
+    for (uint32_t i = 0; row->sum.calls == SIZED_FROM && i < SIZED_FROM - 1; i++)
+        tool_sys_sizes_add(&files->sizes, index, row->first_ns[i]);
+    tool_sys_sizes_add(&files->sizes, index, duration_ns);
+}
+
 static void count(struct tool_sys_files *files, struct row *row, const ttape_call *call,
                   int64_t result)
 {
     row->sum.calls++;
+    count_size(files, row, call->duration_ns);
     row->sum.time_ns = (int64_t)((uint64_t)row->sum.time_ns + (uint64_t)call->duration_ns);
     if (call->duration_ns > row->sum.longest_ns)
         row->sum.longest_ns = call->duration_ns;
@@ -302,15 +322,23 @@ static void put_callers(struct tool_sys *view, uint32_t node, struct tool_output
                            tool_sys_step_name(view, view->nodes[at].function, buffer));
 }
 
+static void put_percentile(const struct tool_sys_files *files, size_t row, double share,
+                           struct tool_table *table)
+{
+    int64_t duration_ns;
+    if (tool_sys_sizes_at(&files->sizes, (uint32_t)row, share, &duration_ns))
+        tool_table_time(table, TOOL_PLAIN, duration_ns);
+    else
+        tool_table_text(table, TOOL_PLAIN, "");
+}
+
 /* Of a long path its end tells more, where a terminal has no room for it. */
 static void put_file(const struct tool_sys_files *files, uint32_t file, struct tool_output *text)
 {
     const char *name = files->names[file];
     size_t size = strlen(name), at = 0;
-    unsigned columns = tool_terminal_columns();
-    size_t most = columns < NARROW_COLUMNS ? FILE_BYTES_NARROW : FILE_BYTES_MOST;
-    if (columns > 0 && size > most + strlen("..."))
-        at = size - most;
+    if (tool_terminal_columns() > 0 && size > FILE_BYTES_MOST + strlen("..."))
+        at = size - FILE_BYTES_MOST;
     while ((name[at] & 0xC0) == 0x80) /* in the middle of a character */
         at++;
     text->size_bytes = 0;
@@ -329,9 +357,11 @@ void tool_sys_files_table(struct tool_sys *view, uint64_t limit, struct tool_out
     static const struct tool_column columns[] = {
         {.title = "TIME"},
         {.title = "CALLS"},
+        {.title = "P50", .rank = 2},
+        {.title = "P99", .rank = 1},
         {.title = "ERRORS", .is_text = true},
         {.title = "CALL", .is_text = true},
-        {.title = "FILE", .is_text = true, .cut = LEAST_FILE},
+        {.title = "FILE", .is_text = true, .cut = LEAST_FILE, .keeps_end = true},
         {.title = "CALLED BY", .is_text = true, .gives_way = true}};
     struct tool_sys_files *files = view->files;
     struct tool_table table;
@@ -345,6 +375,8 @@ void tool_sys_files_table(struct tool_sys *view, uint64_t limit, struct tool_out
         const struct row *row = &files->rows[i];
         tool_table_time(&table, TOOL_PLAIN, row->sum.time_ns);
         tool_table_count(&table, TOOL_PLAIN, row->sum.calls);
+        put_percentile(files, row->number, 0.5, &table);
+        put_percentile(files, row->number, 0.99, &table);
         put_errors(files, row, errors);
         tool_table_text(&table, row->sum.errors > 0 ? TOOL_WARM : TOOL_PLAIN, errors);
         tool_table_text(&table, TOOL_PLAIN,
@@ -381,6 +413,7 @@ static void put_json_row(struct tool_sys *view, struct tool_json *json, const st
     tool_json_number(json, "calls", row->sum.calls);
     tool_json_signed(json, "time_ns", row->sum.time_ns);
     tool_json_signed(json, "longest_ns", row->sum.longest_ns);
+    tool_sys_json_percentiles(view, &files->sizes, row->number, json);
     tool_json_begin(json, "errors", '{');
     for (uint32_t at = row->first_error; at != 0; at = files->errors[at - 1].next) {
         struct tool_kernel_error known;

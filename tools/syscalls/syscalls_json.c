@@ -55,7 +55,8 @@ static void put_sum(const struct tool_sys *view, struct tool_json *json, const c
     tool_json_end(json, '}');
 }
 
-static void put_percentiles(const struct tool_sys *view, struct tool_json *json, uint32_t function)
+void tool_sys_json_percentiles(const struct tool_sys *view, const struct tool_sys_sizes *sizes,
+                               uint32_t row, struct tool_json *json)
 {
     static const struct {
         double share;
@@ -63,7 +64,7 @@ static void put_percentiles(const struct tool_sys *view, struct tool_json *json,
     } known[] = {{0.5, "p50_ns", "p50"}, {0.95, "p95_ns", "p95"}, {0.99, "p99_ns", "p99"}};
     int64_t duration_ns;
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (tool_sys_sizes_at(&view->sizes, function, known[i].share, &duration_ns))
+        if (tool_sys_sizes_at(sizes, row, known[i].share, &duration_ns))
             tool_json_signed(json, view->asked.measure != NULL ? known[i].amount : known[i].time,
                              duration_ns);
 }
@@ -79,7 +80,7 @@ static void put_row(struct tool_sys *view, struct tool_json *json, const struct 
         tool_json_string_if(json, "module", tool_module_path(view->reader, row->index));
     put_sum(view, json, view->asked.by == TOOL_SYS_BY_PATH ? "inclusive" : "sum", &row->within);
     if (view->asked.by == TOOL_SYS_BY_CALL)
-        put_percentiles(view, json, row->index);
+        tool_sys_json_percentiles(view, &view->sizes, row->index, json);
     if (view->asked.by == TOOL_SYS_BY_PATH)
         put_sum(view, json, "exclusive", &row->exact);
     tool_json_end(json, '}');

@@ -156,6 +156,10 @@ bool tool_sys_sizes_at(const struct tool_sys_sizes *sizes, uint32_t function, do
                        int64_t *duration_ns);
 /* The last one stays the last. */
 void tool_sys_sizes_grow(struct tool_sys_sizes *sizes, uint32_t to);
+struct tool_json;
+/* p50, p95 and p99 of a row, where they are known. */
+void tool_sys_json_percentiles(const struct tool_sys *view, const struct tool_sys_sizes *sizes,
+                               uint32_t row, struct tool_json *json);
 void tool_sys_sizes_close(struct tool_sys_sizes *sizes);
 
 /* ---- syscalls_parts.c: a trace that is being recorded, read part by part ---- */
