@@ -45,7 +45,8 @@ struct ttp_agent_shared {
     uint32_t thread_id_at; /* in a thread's control block; 0: not known */
     uint64_t changes;      /* struct ttp_change, change_count: what of the code is ours */
     uint32_t change_count, process_id;
-    uint64_t blocks, file_bytes; /* where the arena's blocks go, and the file's bytes */
+    /* where the arena's blocks go; in its file they begin at blocks_offset */
+    uint64_t blocks, blocks_offset, file_bytes;
     uint32_t block_count, known_count;
     uint64_t image;
     uint64_t libc_low, libc_high;

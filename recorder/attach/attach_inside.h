@@ -204,7 +204,7 @@ struct ttp_segment {
 };
 /* What goes where, for so many threads, changes and bytes of stubs. */
 void ttp_segment_lay(struct ttp_segment *segment, size_t threads, uint32_t changes,
-                     uint64_t area_bytes, uint32_t blocks);
+                     uint64_t area_bytes, const struct ttp_arena_head *arena);
 /* While the process stands still. Returns NULL, or why not; nothing is left then. */
 const char *ttp_segment_map(const struct ttp_segment *segment, struct ttp_stop *stop,
                             const struct ttp_call_places *places,

@@ -20,8 +20,17 @@
 #define CHANGES_MOST 8000000u
 #define LOCKED       24 /* MADV_DONTNEED_LOCKED, from Linux 5.18 on */
 
+#define RANGES 16u /* of pages: mappings of code */
+
+struct range {
+    uint64_t low, high;
+};
+
 struct leaving {
     struct ttp_leaving *said;
+    struct range ranges[RANGES];
+    uint32_t range_count;
+    bool was_compared;
     bool may_call; /* no filter of system calls has come meanwhile */
     const struct ttp_segment *segment;
     struct ttp_changes changes;
@@ -53,18 +62,19 @@ static bool read_changes(struct leaving *l, int memory)
 }
 
 /* Whether these pages are in memory as they are in the file. */
-static bool is_as_in_file(const struct ttp_stop *stop, const struct ttp_map *map, uint64_t low,
-                          uint64_t high)
+static bool is_as_in_file(uint32_t pid, int memory, const struct ttp_map *map,
+                          const struct range *range)
 {
     char name[4352];
-    size_t size = high - low;
-    (void)snprintf(name, sizeof name, "/proc/%u/root%s", stop->pid, map->path);
+    size_t size = range->high - range->low;
+    off_t at = (off_t)(map->offset + (range->low - map->start));
+    (void)snprintf(name, sizeof name, "/proc/%u/root%s", pid, map->path);
     int file = open(name, O_RDONLY | O_CLOEXEC);
     uint8_t *there = malloc(size), *here = malloc(size);
-    bool is_same =
-        file >= 0 && there != NULL && here != NULL &&
-        pread(file, there, size, (off_t)(map->offset + (low - map->start))) == (ssize_t)size &&
-        ttp_memory_read(stop->memory, low, here, size) && memcmp(here, there, size) == 0;
+    bool is_same = file >= 0 && there != NULL && here != NULL &&
+                   pread(file, there, size, at) == (ssize_t)size &&
+                   ttp_memory_read(memory, range->low, here, size) &&
+                   memcmp(here, there, size) == 0;
     if (file >= 0)
         (void)close(file);
     free(there);
@@ -73,22 +83,37 @@ static bool is_as_in_file(const struct ttp_stop *stop, const struct ttp_map *map
 }
 
 /* Pages that were changed are the program's own copies; where they are what the file has again,
- * they become the file's. */
-static void give_pages_back(struct ttp_stop *stop, const struct leaving *l)
+ * they can become the file's. That is found while the program runs, as nobody changes them now. */
+static void find_ranges(struct leaving *l)
 {
-    for (uint32_t i = 0; i < l->changes.count;) {
-        uint64_t low = l->changes.list[i].at & ~(TTP_PAGE - 1), high = low + TTP_PAGE;
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%u/mem", l->said->pid);
+    int memory = open(path, O_RDONLY | O_CLOEXEC);
+    for (uint32_t i = 0; memory >= 0 && i < l->changes.count && l->range_count < RANGES;) {
+        uint64_t low = l->changes.list[i].at & ~(TTP_PAGE - 1);
         const struct ttp_map *map = ttp_maps_at(&l->maps, low);
+        struct range *range = &l->ranges[l->range_count];
+        *range = (struct range){low, low + TTP_PAGE};
         for (; i < l->changes.count; i++) { /* of one mapping at once */
             uint64_t page = l->changes.list[i].at & ~(TTP_PAGE - 1);
             if (page != low && (map == NULL || page >= map->end))
                 break;
-            high = page + TTP_PAGE;
+            range->high = page + TTP_PAGE;
         }
-        if (map != NULL && map->path[0] == '/' && !map->is_shared && !map->can_write &&
-            is_as_in_file(stop, map, low, high) &&
-            !call(stop, l, SYS_madvise, low, high - low, MADV_DONTNEED))
-            (void)call(stop, l, SYS_madvise, low, high - low, LOCKED);
+        l->range_count += map != NULL && map->path[0] == '/' && !map->is_shared &&
+                          !map->can_write && is_as_in_file(l->said->pid, memory, map, range);
+    }
+    if (memory >= 0)
+        (void)close(memory);
+}
+
+static void give_pages_back(struct ttp_stop *stop, struct leaving *l)
+{
+    for (; l->range_count != 0; l->range_count--) {
+        const struct range *range = &l->ranges[l->range_count - 1];
+        uint64_t bytes = range->high - range->low;
+        if (!call(stop, l, SYS_madvise, range->low, bytes, MADV_DONTNEED))
+            (void)call(stop, l, SYS_madvise, range->low, bytes, LOCKED);
     }
 }
 
@@ -98,8 +123,6 @@ static bool put_back(struct ttp_stop *stop, struct leaving *l)
     bool is_whole = ttp_code_restore(stop->memory, &l->changes, &restored);
     l->said->foreign = restored.foreign;
     l->said->is_back = is_whole && restored.foreign == 0;
-    if (is_whole && restored.foreign == 0 && l->may_call)
-        give_pages_back(stop, l);
     return is_whole;
 }
 
@@ -174,12 +197,17 @@ static ttape_status leave_once(struct leaving *l, bool *is_again, ttape_error *e
         (void)ttp_stop_end(&stop);
         return TTAPE_OK;
     }
-    if (is_known && !l->said->is_back)
+    if (is_known && l->said->is_back && l->may_call) {
+        give_pages_back(&stop, l);
+        l->said->is_unmapped = unmap(&stop, l);
+    } else if (is_known) {
         is_known = put_back(&stop, l);
-    if (is_known && l->may_call)
-        l->said->is_unmapped = l->said->foreign == 0 && unmap(&stop, l);
+    }
     *is_again = is_known && l->may_call && !l->said->is_unmapped && l->said->foreign == 0;
     note_stop(l, &stop);
+    if (*is_again && l->range_count == 0 && !l->was_compared)
+        find_ranges(l);
+    l->was_compared |= *is_again;
     return is_known ? TTAPE_OK
                     : ttp_attach_refuse(err, l->said->pid,
                                         "its memory cannot be put back: what "

@@ -26,7 +26,6 @@
 #define CHILDREN_ROUNDS 8u
 #define ROUNDS          4u /* of stops for functions that somebody is inside */
 #define PAUSE_NS        1000000
-#define BLOCKS_MOST     4096u
 #define BLOCK_BYTES     4096u /* of a thread's control block */
 #define USUAL_ID_AT     0x2d0u
 #define FAULT_SIGNALS                                                                              \
@@ -209,6 +208,7 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
     shared->state_bytes = s->state_bytes;
     shared->frame_count = (s->state_bytes - 2 * (uint32_t)TTP_PAGE) / 24;
     shared->block_count = s->block_count;
+    shared->blocks_offset = a->outside.head->blocks_offset;
     shared->file_bytes = s->file_bytes;
     shared->process_id = a->options.pid;
     shared->thread_id_at = find_id_place(stop);
@@ -221,11 +221,10 @@ static void tell_places(struct ttp_attach *a, const struct ttp_stop *stop)
 static const char *make_segment(struct ttp_attach *a, struct ttp_stop *stop)
 {
     const char *why = check_threads(stop);
-    uint32_t blocks = a->outside.head->block_capacity;
     if (why != NULL)
         return why;
     ttp_segment_lay(&a->segment, stop->count, a->windows.changes.capacity, a->windows.area_bytes,
-                    blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
+                    a->outside.head);
     a->segment.at = ttp_maps_place(&a->maps, a->elf.low, a->elf.high, a->segment.bytes);
     if (a->segment.at == 0)
         return "there is no room near its code";

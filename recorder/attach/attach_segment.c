@@ -16,14 +16,16 @@
 #define FRAME_BYTES  24u /* of struct ttp_runtime_frame */
 #define STATES_MORE  64u /* for threads that start */
 #define STATES_MOST  2048u
+#define BLOCKS_MOST  4096u
 #define STACK_BYTES  UINT64_C(16384) /* of the agent's beginning */
 #define NOT_REPLACED 0x100000        /* MAP_FIXED_NOREPLACE */
 
 void ttp_segment_lay(struct ttp_segment *s, size_t threads, uint32_t changes, uint64_t area_bytes,
-                     uint32_t blocks)
+                     const struct ttp_arena_head *arena)
 {
     const struct ttp_agent_head *head = ttp_agent_image_head();
-    uint64_t before = TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note);
+    uint64_t before = arena->blocks_offset;
+    uint32_t blocks = arena->block_capacity < BLOCKS_MOST ? arena->block_capacity : BLOCKS_MOST;
     size_t states = 1 + 2 * threads + STATES_MORE;
     *s =
         (struct ttp_segment){.state_count = (uint32_t)(states < STATES_MOST ? states : STATES_MOST),
@@ -130,8 +132,7 @@ const char *ttp_segment_map(const struct ttp_segment *s, struct ttp_stop *stop,
 bool ttp_segment_is_used(const struct ttp_agent_shared *shared, int memory)
 {
     struct ttp_arena_head head;
-    uint64_t before = TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note);
-    if (!ttp_memory_read(memory, shared->blocks - before, &head, sizeof head) ||
+    if (!ttp_memory_read(memory, shared->blocks - shared->blocks_offset, &head, sizeof head) ||
         head.magic != TTP_ARENA_MAGIC)
         return false;
     if (head.recorder_alive != 0)

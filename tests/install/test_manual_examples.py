@@ -60,9 +60,20 @@ int main(void)
     return access("kill", F_OK) == 0 ? raise(SIGKILL) : 0;
 }
 """
-# Runs until it is killed, without hooks: it is attached to.
-RUNNING = PROGRAM.replace("n < 2000; n++", "1; n++").replace("void parse", \
-    "__attribute__((noinline)) void parse")
+# Runs until it is killed, without hooks, and naps between: it is attached to.
+RUNNING = """
+#include <unistd.h>
+static volatile unsigned sum;
+__attribute__((noinline)) void parse_line(unsigned n) { sum += n; }
+int main(void)
+{
+    for (unsigned n = 0;; n++) {
+        parse_line(n);
+        if (n % 16 == 0)
+            usleep(1000);
+    }
+}
+"""
 # What `pkg-config --libs tracetape-blocks` says where it is installed.
 BLOCKS = f"-L{COMMAND.parent} -Wl,--whole-archive -ltracetape-blocks -Wl,--no-whole-archive"
 # Of a machine with Intel PT.
@@ -286,6 +297,22 @@ def of_help(text):
     return [(line.strip(), []) for line in found[1].splitlines()] if found else []
 
 
+def run_pages(examples, pages):
+    for page in pages:
+        found = list(blocks(page.read_text(encoding="utf-8")))
+        for number, commands in enumerate(found):
+            examples.run_block(page.name, number, commands)
+        if page.suffix != ".1":
+            continue
+        if not found:
+            print(f"FAILED: {page.name} has no examples")
+            sys.exit(1)
+        line = f"{page.stem.replace('-', ' ')} --help"
+        found = of_help(examples.shell(examples.work, line))
+        assert found, line
+        examples.run_block(page.name, "help", found)
+
+
 def main():
     if os.environ.get("TTAPE_SANITIZE"):
         print("SKIPPED: a program is recorded by the release's runtime")
@@ -294,23 +321,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ttape-manual.") as folder:
         examples = Examples(Path(folder))
         examples.prepare()
-        running = subprocess.Popen([examples.fixtures / "running"])
+        running = subprocess.Popen([examples.fixtures / "running"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         examples.environment["PID"] = str(running.pid)
-        for page in pages:
-            found = list(blocks(page.read_text(encoding="utf-8")))
-            for number, commands in enumerate(found):
-                examples.run_block(page.name, number, commands)
-            if page.suffix != ".1":
-                continue
-            if not found:
-                print(f"FAILED: {page.name} has no examples")
-                sys.exit(1)
-            line = f"{page.stem.replace('-', ' ')} --help"
-            found = of_help(examples.shell(examples.work, line))
-            assert found, line
-            examples.run_block(page.name, "help", found)
-        running.kill()
-        running.wait()
+        try:
+            run_pages(examples, pages)
+        finally:
+            running.kill()
+            running.wait()
     assert examples.count > 100, examples.count
     print(f"ok: {examples.count} commands of {len(pages)} pages, and of --help")
 

@@ -60,8 +60,7 @@ static long map_arena(const struct ttp_agent_shared *shared)
                             O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0, NULL);
     if (is_failure(file))
         return file;
-    uint64_t before = TTP_NOTES_AT + TTP_NOTES * sizeof(struct ttp_note);
-    long head = map_file(shared->blocks - before, shared->file_bytes, file, 0);
+    long head = map_file(shared->blocks - shared->blocks_offset, shared->file_bytes, file, 0);
     long page = is_failure(head)
                     ? head
                     : map_file((uint64_t)(uintptr_t)&ttp_arena, TTP_ARENA_HEAD_BYTES, file, 0);

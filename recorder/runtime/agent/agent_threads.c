@@ -36,8 +36,7 @@ void ttp_agent_ready(void)
     ttp_process.page->image = ttp_process.last_image = shared->image;
     ttp_process.block_capacity = shared->block_count;
     ttp_process.block_states =
-        (uint32_t *)((uint8_t *)shared->blocks - TTP_NOTES_AT -
-                     TTP_NOTES * sizeof(struct ttp_note) + TTP_ARENA_HEAD_BYTES);
+        (uint32_t *)((uint8_t *)shared->blocks - shared->blocks_offset + TTP_ARENA_HEAD_BYTES);
     ttp_process.clock = read_clock;
     ttp_process.tid_offset = shared->thread_id_at;
     ttp_process.libc_low = shared->libc_low;
