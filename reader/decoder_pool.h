@@ -36,6 +36,9 @@ ttape_status ttp_decoder_take(struct ttp_pool *pool, struct ttp_trace_decoder **
 ttape_status ttp_decoder_take_watched(struct ttp_pool *pool, struct ttp_trace_decoder **d,
                                       const ttape_watch *watch, ttape_error *err);
 void ttp_decoder_give(struct ttp_trace_decoder *d);
+/* The reader's first one, where nobody has it: true. Then what it decoded is not given up when
+ * memory is short, until the caller gives it. */
+bool ttp_decoder_hold(struct ttp_pool *pool);
 
 /* A handle's decoder, which it has during a call. */
 struct ttp_lease {

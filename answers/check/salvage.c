@@ -11,6 +11,7 @@
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
 #include "reader/cache/cache.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/model_reader.h"
 
 struct taking {
@@ -446,7 +447,10 @@ ttape_status ttp_salvage_open(struct ttp_salvage *s, const ttape_source *source,
     TTP_TRY(ttp_reader_create(&s->r, source, options, err));
     TTP_TRY(ttp_salvage_scan(s, err));
     TTP_TRY(ttp_salvage_sort(s, err));
+    bool is_held = ttp_decoder_hold(&s->r->pool);
     ttape_status status = take_all(s, &t, err);
+    if (is_held)
+        ttp_decoder_give(&s->r->pool.first);
     ttp_scope_sums_close(&t.sums, &s->r->pool.first);
     ttp_memory_give(&s->r->memory, t.next_event, t.stream_capacity, sizeof *t.next_event);
     return status;

@@ -11,6 +11,7 @@
 #include "format/base/checksum.h"
 #include "format/base/fail.h"
 #include "reader/cache/cache.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/model_reader.h"
 
 struct verify {
@@ -288,7 +289,10 @@ ttape_status ttape_verify(const ttape_source *source, const ttape_reader_options
     if (source == NULL || source->read_at == NULL)
         return ttp_fail(err, TTAPE_E_ARGUMENT, "", TTAPE_ERROR_NO_OFFSET, "no source to read from");
     TTP_TRY(ttp_reader_create(&v.r, source, options, err));
+    bool is_held = ttp_decoder_hold(&v.r->pool);
     ttape_status status = verify_file(&v);
+    if (is_held)
+        ttp_decoder_give(&v.r->pool.first);
     if (finding_count != NULL)
         *finding_count = v.finding_count;
     if (machine_failed(status) && err != NULL)

@@ -94,6 +94,8 @@ ttape_status ttp_decoder_take(struct ttp_pool *pool, struct ttp_trace_decoder **
     return TTAPE_OK;
 }
 
+bool ttp_decoder_hold(struct ttp_pool *pool) { return try_busy(&pool->first); }
+
 void ttp_decoder_give(struct ttp_trace_decoder *d)
 {
     d->watch = NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/base/fail.h"
+#include "reader/decoder_pool.h"
 #include "reader/partition/partition_reader.h"
 #include "reader/reader_internal.h"
 
@@ -45,8 +46,8 @@ ttape_status ttp_reader_find_chunk(ttape_reader *r, uint64_t from, uint64_t wind
     return status;
 }
 
-/* Fills the partition's entry from its light sections. */
-static ttape_status describe_partition(ttape_reader *r, uint32_t partition, ttape_error *err)
+/* Fills the partition's entry from its light sections, which the decoder keeps meanwhile. */
+static ttape_status fill_entry(ttape_reader *r, uint32_t partition, ttape_error *err)
 {
     struct ttp_loaded *p;
     TTP_TRY(ttp_loaded_get(&r->pool.first, partition, TTP_STAGE_LIGHT, &p, err));
@@ -79,6 +80,15 @@ static ttape_status describe_partition(ttape_reader *r, uint32_t partition, ttap
             entry->order_bytes += s->stored_bytes;
     }
     return TTAPE_OK;
+}
+
+static ttape_status describe_partition(ttape_reader *r, uint32_t partition, ttape_error *err)
+{
+    bool is_held = ttp_decoder_hold(&r->pool);
+    ttape_status status = fill_entry(r, partition, err);
+    if (is_held)
+        ttp_decoder_give(&r->pool.first);
+    return status;
 }
 
 static bool machine_failed(ttape_status status)

@@ -39,6 +39,15 @@ def writing_comes_on_top(folder):
     bounded.run("merge", trace, "-o", out, "--memory", "14M")
 
 
+def short_of_memory(folder):
+    """What is being looked at stays, however little memory there is for what is asked beside it."""
+    trace, out = Path(folder, "short.ttape"), Path(folder, "short.out")
+    convert(trace, 20_000, lambda i: (1, f"f_{i:x}"))
+    for kib in range(1000, 14_000, 4_000 if bounded.SANITIZED else 1_000):
+        bounded.run("verify", trace, "--memory", f"{kib}K", good=(0, 1))
+        bounded.run("recover", trace, "-q", "-f", "-o", out, "--memory", f"{kib}K", good=(0, 3))
+
+
 def words_of(verb, trace):
     """With a file for its output that is not there yet."""
     out = trace.parent / "out.ttape"
@@ -58,6 +67,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="ttape-many.") as folder:
         trace = Path(folder, "many.ttape")
         writing_comes_on_top(folder)
+        short_of_memory(folder)
         convert(trace, COUNT, lambda i: (1, f"f_{i:x}"))
         for verb in VERBS if COUNT < 1_000_000 else VERBS[:4]:
             most = 512 << 10 if verb[0] in WRITING else bounded.MOST_KIB
