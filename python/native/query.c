@@ -106,12 +106,11 @@ struct walk {
     uint64_t number;
     const ttape_call_step *step; /* of which so many calls are left to put */
     uint32_t left_count;
-    ttape_event *room; /* of EVENTS_AT_ONCE */
-    ttape_call *call_room;
+    ttape_event *room;       /* of EVENTS_AT_ONCE */
     struct batch *recent[2]; /* the last ones: filled again when nobody else has them */
 };
 
-enum { CALLS_AT_ONCE = 2048, EVENTS_AT_ONCE = 2048 }; /* what a cache holds */
+enum { EVENTS_AT_ONCE = 2048 }; /* what a cache holds */
 
 static uint32_t streams_of(const struct part *part)
 {
@@ -287,7 +286,7 @@ static void put_call(struct batch *batch, const struct walk *walk, const ttape_c
     batch_longs(batch, 9)[row] = (uint64_t)call->total_ns;
     batch_longs(batch, 10)[row] = (uint64_t)call->self_ns;
     batch_bytes(batch, 11)[row] = (uint8_t)call->end;
-    batch_bytes(batch, 12)[row] = call->is_found;
+    batch_bytes(batch, 12)[row] = call->is_found || call->kind == TTAPE_EVENT_OPEN;
     if (walk->query.parents)
         batch_longs(batch, 13)[row] = call->user[0];
 }
@@ -308,7 +307,8 @@ static void note_parents(struct walk *walk, const ttape_call_step *step)
     }
 }
 
-/* A step may end more calls than there is room for: the rest goes into the next batch. */
+/* Calls as they end; exits whose calls were not seen are events only. A step may end more calls
+ * than there is room for: the rest goes into the next batch. */
 static ttape_status add_steps(struct walk *walk, struct batch *batch, ttape_error *err)
 {
     while (batch->rows < batch->capacity) {
@@ -316,7 +316,8 @@ static ttape_status add_steps(struct walk *walk, struct batch *batch, ttape_erro
             ttape_status status = ttape_call_cursor_step(walk->calls, &walk->step, err);
             if (status != TTAPE_OK)
                 return status;
-            note_parents(walk, walk->step);
+            if (walk->query.parents)
+                note_parents(walk, walk->step);
             walk->left_count = walk->step->ended_count;
         }
         for (; walk->left_count > 0 && batch->rows < batch->capacity; walk->left_count--)
@@ -327,16 +328,7 @@ static ttape_status add_steps(struct walk *walk, struct batch *batch, ttape_erro
 
 static ttape_status add_calls(struct walk *walk, struct batch *batch, ttape_error *err)
 {
-    size_t count = 0;
-    ttape_status status;
-    if (walk->query.parents) {
-        status = add_steps(walk, batch, err);
-    } else {
-        status =
-            ttape_call_cursor_next_many(walk->calls, walk->call_room, CALLS_AT_ONCE, &count, err);
-        for (size_t i = 0; i < count; i++)
-            put_call(batch, walk, &walk->call_room[i]);
-    }
+    ttape_status status = add_steps(walk, batch, err);
     if (status != TTAPE_OK && status != TTAPE_END &&
         goes_on(walk, &walk->query.parts[walk->part], err))
         return TTAPE_OK;
@@ -348,8 +340,7 @@ static ttape_status add_calls(struct walk *walk, struct batch *batch, ttape_erro
 static ttape_status fill(struct walk *walk, struct batch *batch, ttape_error *err)
 {
     bool is_calls = walk->query.table == TABLE_CALLS;
-    size_t needed = is_calls && !walk->query.parents ? CALLS_AT_ONCE : 1;
-    while (batch->rows + needed <= batch->capacity) {
+    while (batch->rows < batch->capacity) {
         ttape_status status = TTAPE_OK;
         if (walk->events == NULL && walk->calls == NULL)
             status = open_next(walk, err);
@@ -425,7 +416,6 @@ static void close_walk(void *state)
     batch_drop(walk->recent[0]);
     batch_drop(walk->recent[1]);
     free(walk->room);
-    free(walk->call_room);
     free(walk);
 }
 
@@ -440,9 +430,8 @@ bool query_start(struct source *source, struct query *query)
     walk->columns = query_columns(query, &walk->column_count);
     *query = (struct query){0};
     walk->room = malloc(EVENTS_AT_ONCE * sizeof(ttape_event));
-    walk->call_room = malloc(CALLS_AT_ONCE * sizeof(ttape_call));
     *source = (struct source){next_batch, close_walk, walk, walk->columns, walk->column_count};
-    if (walk->room != NULL && walk->call_room != NULL)
+    if (walk->room != NULL)
         return true;
     close_walk(walk);
     return false;

@@ -86,6 +86,17 @@ def same_sums(tracetape, trace):
                 (depth == 0 or (stream, parent) in known)
 
 
+def same_calls(tracetape, trace):
+    """As many calls as the report counts, whether parents are asked for or not."""
+    report = json.loads(run("report", "--exact", "--json", trace))
+    with tracetape.open(trace) as opened:
+        tables = [opened.calls(parents=parents).to_lists() for parents in (False, True)]
+        assert all(tables[0][name] == tables[1][name] for name in tables[0]), trace
+        began = [site != 2 ** 32 - 1 and not was_open for site, was_open in
+                 zip(tables[0]["site"], tables[0]["was_open"])]
+        assert sum(began) == report["calls"], (trace, sum(began), report["calls"])
+
+
 def same_slow(tracetape, trace):
     wanted = [row["duration_ns"] for row in
               json.loads(run("slow", "--json", "--limit", "7", trace, "parse_a"))["calls"]]
@@ -322,6 +333,7 @@ def main():
         if subprocess.run([TOOL, "verify", "-q", vector], check=False,
                           capture_output=True).returncode == 0:
             same_events(tracetape, vector)
+            same_calls(tracetape, vector)
             count += 1
     assert count > 40, count
     print(f"ok: {count} vectors, and traces of its own")
