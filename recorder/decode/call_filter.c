@@ -31,10 +31,12 @@ bool ttp_filter_is_on(const struct ttp_encode *e)
            ttp_judging_is_on(&e->options.conditions);
 }
 
-/* Whether a function is hot goes by what it calls, left out or not. */
+/* Whether a function is hot goes by what it calls, left out or not. Hooks of a process that is
+ * attached to have no table of verdicts. */
 bool ttp_verdicts_are_wanted(const ttape_recording_options *options)
 {
-    return options->rules.select != NULL && !options->rules.cull_hot;
+    return options->rules.select != NULL && !options->rules.cull_hot &&
+           !options->syscalls.is_attached;
 }
 
 /* A full line takes no more: these calls are recorded, and left out here. */

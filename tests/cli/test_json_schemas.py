@@ -18,6 +18,7 @@ SCHEMAS = SOURCE / "spec/json"
 FOLDERS = {"info": ("tools/files/*info*",), "verify": ("tools/files/verb_verify.c",),
            "control": ("tools/record/verbs/verb_control.c",),
            "record": ("tools/record/engines/record_plan*",),
+           "attach": ("tools/record/engines/record_plan*",),
            "callgraph": ("tools/callgraph/binaries/*",)}
 TEXT = """process 7 prog
 process 8 other parent=7

@@ -64,6 +64,8 @@ static const struct tool_option table[] = {
      tool_parse_pattern, TOOL_AT(rules.checkpoint)},
     {"checkpoint-every", 0, "TIME", "copy the trace so far, so often: FILE.snapshot-1, ...",
      tool_parse_time, TOOL_AT(checkpoint_every)},
+    {"on", 0, "TRIGGER", "'EVENT do ACTION': see tracetape-filters(7)", tool_parse_filter,
+     TOOL_AT(rules.on)},
     {"live", 0, NULL, "FILE grows meanwhile: see tracetape dump --follow", NULL, TOOL_AT(live)},
     {"no-symbols", 0, NULL, "no names: see tracetape symbolize", NULL, TOOL_AT(no_symbols)},
     {"no-lines", 0, NULL, "names, but no source files and lines", NULL, TOOL_AT(no_lines)},
