@@ -104,7 +104,8 @@ def of_options(checks, one, two):
         checks.run("report", "--by", by, "--json", one)
     for line in (["--exact", "--ids"], ["--histogram", "-F", "work"], ["--butterfly", "work"],
                  ["--time", "20..50"], ["--below", "work"], ["--by", "trace", two],
-                 ["--by", "host", two], ["--by", "build", two], [two], ["--exact", two]):
+                 ["--by", "host", two], ["--by", "build", two], ["--by", "thread", two],
+                 ["--by", "process", two], [two], ["--exact", two]):
         checks.run("report", "--json", one, *line)
     checks.run("report", "--rollup", "sums.rollup", one, two, "--json")
     checks.run("info", "--json", "sums.rollup")
