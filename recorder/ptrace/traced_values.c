@@ -144,7 +144,7 @@ static void write_values(struct ttp_tracer *tracer, struct ttp_traced *thread,
 static struct ttp_call_contents contents_of(const struct ttp_tracer *tracer, uint32_t number)
 {
     struct ttp_call_contents contents = {0};
-    if (number < TTP_CALL_NUMBERS)
+    if (number < TTP_CALL_CONTENTS)
         contents = ttp_call_contents[number];
     if (tracer->options->data_bytes == 0)
         contents.given = contents.filled = 0;

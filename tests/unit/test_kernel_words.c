@@ -340,8 +340,11 @@ START_TEST(test_kernel_contents_are_those_of_letters)
     for (uint32_t i = 0; i < TTP_CALL_NUMBERS; i++) {
         const struct tool_kernel_call *known = tool_kernel_call_numbered(i);
         const char *letters = known != NULL && known->arguments != NULL ? known->arguments : "";
-        struct ttp_call_contents expected = {.given_row = ttp_call_contents[i].given_row,
-                                             .filled_row = ttp_call_contents[i].filled_row};
+        const struct ttp_call_contents none = {0};
+        const struct ttp_call_contents *found =
+            i < TTP_CALL_CONTENTS ? &ttp_call_contents[i] : &none;
+        struct ttp_call_contents expected = {.given_row = found->given_row,
+                                             .filled_row = found->filled_row};
         char given[TTP_CALL_PARTS] = {0}, filled[TTP_CALL_PARTS] = {0};
         struct tool_kernel_token token;
         for (uint32_t k = 0; *letters != '\0'; k++) {
@@ -365,7 +368,9 @@ START_TEST(test_kernel_contents_are_those_of_letters)
                       i);
         ck_assert_msg(memcmp(filled, ttp_call_filled[expected.filled_row], sizeof(filled)) == 0,
                       "%u", i);
-        ck_assert_msg(memcmp(&expected, &ttp_call_contents[i], sizeof(expected)) == 0, "%u", i);
+        ck_assert_msg(expected.strings == found->strings && expected.given == found->given &&
+                          expected.filled == found->filled && expected.list == found->list,
+                      "%u", i);
     }
 }
 END_TEST

@@ -7,6 +7,8 @@
 #include "recorder/arena/call_contents.h"
 #include "recorder/runtime/patch/patch.h"
 
+/* Small: programs have it in their memory. */
+#define APART      static __attribute__((noinline))
 #define PAGE       4096u
 #define FIRST_TRY  256u
 #define LIST_WORDS 16u /* of a list's addresses at once */
@@ -53,7 +55,7 @@ void ttp_call_texts_done(struct ttp_call_values *values)
 }
 
 /* How many bytes can be read, up to so many; two pieces, as one is read whole or not at all. */
-static uint32_t read_bytes(uint8_t *into, uint64_t from, uint32_t count)
+APART static uint32_t read_bytes(uint8_t *into, uint64_t from, uint32_t count)
 {
     uint64_t first = PAGE - from % PAGE;
     struct iovec to = {into, count};
@@ -83,7 +85,7 @@ static void add_text(struct ttp_call_texts *texts, uint32_t i, uint32_t type, ui
 }
 
 /* A string without an end before memory ends is no string. */
-static void read_string(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
+APART static void read_string(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
 {
     uint8_t *into = texts->bytes + texts->used;
     if (from == 0 || texts->used + TTP_CALL_STRING_MAX > sizeof(texts->bytes))
@@ -97,7 +99,7 @@ static void read_string(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
         add_text(texts, i, TTAPE_VALUE_STRING, length);
 }
 
-static void read_data(struct ttp_call_texts *texts, uint32_t i, uint64_t from, uint64_t size)
+APART static void read_data(struct ttp_call_texts *texts, uint32_t i, uint64_t from, uint64_t size)
 {
     uint32_t wanted = ttp_arena.head.call_data_bytes;
     wanted = wanted < TTP_CALL_DATA_MAX ? wanted : TTP_CALL_DATA_MAX;
@@ -111,7 +113,7 @@ static void read_data(struct ttp_call_texts *texts, uint32_t i, uint64_t from, u
 
 /* Strings with their zeros, one behind the other; without room for all, the last has none.
  * A list or a string of it without an end before memory ends is no list. */
-static void read_list(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
+APART static void read_list(struct ttp_call_texts *texts, uint32_t i, uint64_t from)
 {
     uint8_t *into = texts->bytes + texts->used;
     uint64_t words[LIST_WORDS];
@@ -148,8 +150,8 @@ static uint32_t read_part(const void *context, uint8_t *into, uint64_t from, uin
 }
 
 /* Value i has what argument k points to; false: nothing. */
-static bool add_part(struct ttp_call_texts *texts, const struct ttp_part_reading *reading,
-                     uint32_t i, char letter, uint32_t k)
+APART static bool add_part(struct ttp_call_texts *texts, const struct ttp_part_reading *reading,
+                           uint32_t i, char letter, uint32_t k)
 {
     if (texts->used + TTP_CALL_DATA_MAX > sizeof(texts->bytes))
         return false;
@@ -175,7 +177,7 @@ static void read_given_parts(struct ttp_call_texts *texts, const struct ttp_call
 
 void ttp_call_texts_given(struct ttp_call_values *values, uint32_t number, uintptr_t sp)
 {
-    if (number >= TTP_CALL_NUMBERS)
+    if (number >= TTP_CALL_CONTENTS)
         return;
     const struct ttp_call_contents *contents = &ttp_call_contents[number];
     bool has_data = ttp_arena.head.call_data_bytes != 0;
