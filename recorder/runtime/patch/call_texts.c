@@ -8,7 +8,7 @@
 #include "recorder/runtime/patch/patch.h"
 
 /* Small: programs have it in their memory. */
-#define APART      static __attribute__((noinline))
+#define APART      __attribute__((noinline))
 #define PAGE       4096u
 #define FIRST_TRY  256u
 #define LIST_WORDS 16u /* of a list's addresses at once */
