@@ -163,7 +163,14 @@ def of_program(checks):
 
 
 def of_running(checks):
-    """control and last --pid of a program that waits for its input."""
+    """control, last --pid and attach --plan of programs that wait for their input."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        program.stdin.write(b"x\n")
+        program.stdin.flush()
+        program.stdout.readline()  # it is cat, no copy of this test
+        checks.run("attach", "--plan", "--json", program.pid)
+        program.stdin.close()
+        program.wait()
     with subprocess.Popen([TOOL, "record", "-q", "-o", "live.ttape", "cat"], cwd=checks.work,
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL) as recorder:
