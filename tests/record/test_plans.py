@@ -278,13 +278,26 @@ def check_overlay(run):
     run.checks.equal(traces.call_counts(run.trace)["enter"].get("branching"), CALLS, "overlay")
 
 
+def check_removed(run):
+    """The folder goes while a program is recorded: it is made again, for what is executed then."""
+    run.fresh()
+    for gone in (run.cache / "tracetape", run.cache):
+        shell = f"rm -rf {gone}; {run.program}; {run.program}; exit 0"
+        done = setting.run([setting.COMMAND, "record", "-f", "-o", run.trace, "--no-patch",
+                            "--syscalls", "--patch", "branching", "--", "/bin/sh", "-c", shell],
+                           env=run.env)
+        found = traces.call_counts(run.trace)["enter"]
+        run.checks.equal((done.status, found.get("branching"), len(run.plans("patch")) > 0),
+                         (0, 2 * CALLS, True), f"without '{gone}': {done.err}")
+
+
 def main():
     setting.need_verb("record")
     checks = setting.Checks("plans")
     with setting.work_dir() as folder:
         run = Run(checks, Path(folder))
         for check in (check_poison, check_in_place, check_replaced, check_renamed, check_planted,
-                      check_together, check_overlay, check_folders):
+                      check_together, check_removed, check_overlay, check_folders):
             check(run)
     checks.verdict()
 

@@ -57,16 +57,16 @@ static const char *futex_letters(uint64_t what)
 {
     switch (what & KERNEL_FUTEX_CMD_MASK) {
     case KERNEL_FUTEX_WAIT: return "pj4(5";
-    case KERNEL_FUTEX_WAKE: return "pjd";
+    case KERNEL_FUTEX_WAKE: return "pj4";
     case KERNEL_FUTEX_LOCK_PI:
     case KERNEL_FUTEX_LOCK_PI2: return "pj (5";
     case KERNEL_FUTEX_UNLOCK_PI:
     case KERNEL_FUTEX_TRYLOCK_PI: return "pj";
     case KERNEL_FUTEX_WAIT_BITSET: return "pj4(5 *";
-    case KERNEL_FUTEX_WAKE_BITSET: return "pjd  *";
-    case KERNEL_FUTEX_REQUEUE: return "pjddp";
-    case KERNEL_FUTEX_CMP_REQUEUE: return "pjddp4";
-    case KERNEL_FUTEX_WAKE_OP: return "pjddp'*";
+    case KERNEL_FUTEX_WAKE_BITSET: return "pj4  *";
+    case KERNEL_FUTEX_REQUEUE: return "pj44p";
+    case KERNEL_FUTEX_CMP_REQUEUE: return "pj44p4";
+    case KERNEL_FUTEX_WAKE_OP: return "pj44p'*";
     default: return "pj4pp4";
     }
 }

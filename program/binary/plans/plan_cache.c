@@ -14,6 +14,7 @@
 
 #define USER_BYTES  4096u
 #define FOLDER      "plan-v2"
+#define GONE        " (deleted)" /* behind the path of what was removed */
 #define CACHE_BYTES ((uint64_t)1 << 30)
 #define CACHE_FILES 8192u
 
@@ -98,11 +99,59 @@ static int open_home(char name[USER_BYTES])
     return fd;
 }
 
+static int open_below(int folder)
+{
+    return step(step(folder, "tracetape", S_IRWXO | S_IRWXG), FOLDER, S_IRWXO | S_IRWXG);
+}
+
+/* The path of an open folder, also of one that was removed; false: it is not known. */
+static bool find_path(int fd, char path[USER_BYTES])
+{
+    char link[64];
+    size_t gone = strlen(GONE);
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, USER_BYTES);
+    if (length <= 0 || length >= USER_BYTES)
+        return false;
+    path[length] = '\0';
+    if ((size_t)length > gone && strcmp(path + (size_t)length - gone, GONE) == 0)
+        path[(size_t)length - gone] = '\0';
+    return true;
+}
+
+static bool is_there(int fd, const char *path)
+{
+    struct stat own, there;
+    return fstat(fd, &own) == 0 && stat(path, &there) == 0 && own.st_dev == there.st_dev &&
+           own.st_ino == there.st_ino;
+}
+
+bool tool_plan_cache_remake(const struct tool_plan_cache *cache)
+{
+    static const char below[] = "/tracetape/" FOLDER;
+    char path[USER_BYTES];
+    if (cache->fd < 0 || !find_path(cache->fd, path))
+        return false;
+    if (is_there(cache->fd, path)) /* as another thread has just made it */
+        return true;
+    size_t size = strlen(path);
+    bool is_below = size > strlen(below) && strcmp(path + size - strlen(below), below) == 0;
+    if (is_below)
+        path[size - strlen(below)] = '\0';
+    int fd = open_named(path);
+    fd = is_below ? open_below(fd) : fd;
+    bool is_made = fd >= 0 && dup3(fd, cache->fd, O_CLOEXEC) >= 0;
+    if (fd >= 0)
+        close(fd);
+    return is_made;
+}
+
 /* Takes that folder, where it can be used; `name` is what people call it. */
 static bool choose_folder(struct tool_plan_cache *cache, int folder, const char *name)
 {
     cache->fd = folder;
-    if (folder >= 0 && tool_plan_can_write(cache))
+    if (folder >= 0 && (tool_plan_can_write(cache) ||
+                        (tool_plan_cache_remake(cache) && tool_plan_can_write(cache))))
         return true;
     int code = errno;
     if (folder >= 0)
@@ -114,11 +163,6 @@ static bool choose_folder(struct tool_plan_cache *cache, int folder, const char 
                  code == EPERM ? "" : strerror(code)) < 0)
         cache->refused = NULL;
     return false;
-}
-
-static int open_below(int folder)
-{
-    return step(step(folder, "tracetape", S_IRWXO | S_IRWXG), FOLDER, S_IRWXO | S_IRWXG);
 }
 
 /* A user without a home folder, of a service or a container, has one of his own among the temporary
@@ -173,10 +217,8 @@ static bool choose_any(struct tool_plan_cache *cache)
 /* Programs find it by its path, whatever links led to it. */
 static bool set_path(struct tool_plan_cache *cache)
 {
-    char link[64], path[USER_BYTES];
-    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", cache->fd);
-    ssize_t length = readlink(link, path, sizeof path);
-    cache->path = length > 0 && (size_t)length < sizeof path ? strndup(path, (size_t)length) : NULL;
+    char path[USER_BYTES];
+    cache->path = find_path(cache->fd, path) ? strdup(path) : NULL;
     return cache->path != NULL;
 }
 

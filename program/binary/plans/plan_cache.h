@@ -31,6 +31,9 @@ struct tool_plan_cache {
  * is kept within a bound. */
 bool tool_plan_cache_open(struct tool_plan_cache *cache);
 void tool_plan_cache_close(struct tool_plan_cache *cache);
+/* Makes a folder again that somebody has removed meanwhile, in its place. False: it is not there,
+ * and cannot be made. */
+bool tool_plan_cache_remake(const struct tool_plan_cache *cache);
 /* The secret of the folder, made where it has none. */
 bool tool_plan_cache_key(struct tool_plan_cache *cache);
 

@@ -112,7 +112,8 @@ bool tool_plan_write(struct tool_plan_cache *cache, const char *name, const void
 {
     char aside[NAME_BYTES];
     cache->has_written = true;
-    if (!write_aside(cache, name, bytes, size_bytes, aside))
+    if (!write_aside(cache, name, bytes, size_bytes, aside) &&
+        !(tool_plan_cache_remake(cache) && write_aside(cache, name, bytes, size_bytes, aside)))
         return false;
     if (renameat(cache->fd, aside, cache->fd, name) == 0)
         return true;
